@@ -1,0 +1,20 @@
+# What our own tests, examples and benchmarks are compiled with; nothing here reaches a consumer.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_CXX_SCAN_FOR_MODULES OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+find_program(HOCKET_CCACHE ccache)
+if(HOCKET_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${HOCKET_CCACHE})
+endif()
+
+set(HOCKET_SANITIZE "" CACHE STRING "Sanitizers for our own targets, for example address,undefined or thread")
+
+add_library(hocket_development INTERFACE)
+target_compile_options(hocket_development INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror)
+if(HOCKET_SANITIZE)
+  target_compile_options(hocket_development INTERFACE -fsanitize=${HOCKET_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
+  target_link_options(hocket_development INTERFACE -fsanitize=${HOCKET_SANITIZE})
+endif()

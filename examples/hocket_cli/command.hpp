@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the sub-commands of the tool share. One source file per component keeps the build parallel and each file short.
+#pragma once
+#include <hocket/core.hpp>
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace hocket_cli {
+
+/// Ends the command: main prints the sentence to stderr and exits. 1: the input is bad or infeasible. 2: wrong usage.
+struct failure {
+  int exit_code;
+  std::string sentence;
+};
+
+/// Bad or infeasible input: exit 1.
+[[noreturn]] void fail(std::string sentence);
+/// Bad input in a named file: "FILE: sentence", exit 1.
+[[noreturn]] void fail(std::string_view file, const hocket::error& why);
+
+/// The value, or fail(file, why).
+template <class T>
+T value_or_fail(hocket::result<T>&& r, std::string_view file) {
+  if (!r) fail(file, r.error());
+  return std::move(r).value();
+}
+
+/// The whole file, "-" for standard input. Fails with one sentence if it cannot be read or is larger than 1 GiB.
+std::string read_file(const std::string& path);
+/// Writes data to the file, or to standard output if the path is empty.
+void write_file(const std::string& path, std::string_view data);
+
+/// Adds `--out FILE` to a sub-command; write_file(path, …) takes the result.
+inline void add_out(CLI::App& command, std::string& path) {
+  command.add_option("--out", path, "Write the data to FILE instead of standard output")->type_name("FILE");
+}
+
+/// A sub-command of DESIGN.md whose component is still to come: any arguments, exit 2 with "not yet".
+void add_not_yet(CLI::App& parent, const std::string& name, const std::string& description);
+
+void add_graph(CLI::App& app);
+void add_pipeline(CLI::App& app);
+void add_tiling(CLI::App& app);
+void add_cost(CLI::App& app);
+void add_planner(CLI::App& app);
+void add_plan(CLI::App& app);
+
+}  // namespace hocket_cli

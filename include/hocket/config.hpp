@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every macro of the library lives here and in version.hpp. Nothing else may depend on the environment of a build.
+#pragma once
+#include <hocket/version.hpp>
+
+#if !defined(__cplusplus) || (__cplusplus < 202002L && !(defined(_MSVC_LANG) && _MSVC_LANG >= 202002L))
+#error "hocket needs C++20: compile with -std=c++20 or newer"
+#endif
+
+// HOCKET_ASSERT(condition): a broken precondition of the caller.
+// Define it before the first hocket header to route it into the host's own checks; it must accept one expression.
+// Without that it is assert(): on in debug builds, nothing under NDEBUG.
+#if defined(HOCKET_ASSERT)
+#define HOCKET_DETAIL_ASSERT_TAG 2
+#elif defined(NDEBUG)
+#define HOCKET_ASSERT(condition) static_cast<void>(0)
+#define HOCKET_DETAIL_ASSERT_TAG 0
+#else
+#include <cassert>
+#define HOCKET_ASSERT(condition) assert(condition)
+#define HOCKET_DETAIL_ASSERT_TAG 1
+#endif
+
+// HOCKET_HAS_EXCEPTIONS: 0 under -fno-exceptions. hocket itself never throws; it only lets a host's exceptions pass.
+#if defined(__cpp_exceptions) || defined(__EXCEPTIONS)
+#define HOCKET_HAS_EXCEPTIONS 1
+#else
+#define HOCKET_HAS_EXCEPTIONS 0
+#endif
+
+// HOCKET_HOST_DEVICE marks the few functions a kernel may call; empty outside of nvcc.
+#if defined(__CUDACC__)
+#define HOCKET_HOST_DEVICE __host__ __device__
+#else
+#define HOCKET_HOST_DEVICE
+#endif
+
+// HOCKET_ABI names the inline namespace: version, assertion mode, exception mode. Translation units that differ in one
+// of them get different symbols, so the linker can never mix their inline functions.
+#define HOCKET_DETAIL_ABI_PASTE(major, minor, patch, asserts, exceptions) \
+  v##major##_##minor##_##patch##_a##asserts##_e##exceptions
+#define HOCKET_DETAIL_ABI(major, minor, patch, asserts, exceptions) \
+  HOCKET_DETAIL_ABI_PASTE(major, minor, patch, asserts, exceptions)
+#define HOCKET_ABI                                                                                                \
+  HOCKET_DETAIL_ABI(HOCKET_VERSION_MAJOR, HOCKET_VERSION_MINOR, HOCKET_VERSION_PATCH, HOCKET_DETAIL_ASSERT_TAG, \
+                    HOCKET_HAS_EXCEPTIONS)

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+// The words every component needs: errors, results, ids, ticks, fingerprints.
+#pragma once
+#include <hocket/core/error.hpp>
+#include <hocket/core/fingerprint.hpp>
+#include <hocket/core/ids.hpp>
+#include <hocket/core/message.hpp>
+#include <hocket/core/result.hpp>
+#include <hocket/core/ticks.hpp>

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/config.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace hocket::inline HOCKET_ABI {
+
+/// What went wrong with data that the caller could not have checked by type. One block per component; numbers are
+/// stable within a minor version. `sentence(code)` says what each means.
+enum class errc : std::uint16_t {
+  // any component
+  overflow = 1,
+  out_of_range,
+  invalid_argument,
+  out_of_memory,
+  limit_exceeded,
+  // graph
+  cycle = 100,
+  self_edge,
+  unknown_node,
+  bad_order,
+  // pipeline
+  bad_shape = 200,
+  bad_groups,
+  incomplete_schedule,
+  duplicate_action,
+  misplaced_action,
+  misordered_action,
+  deadlock,
+  // curve and tiling
+  bad_cost = 300,
+  no_feasible_tiling,
+  too_many_tiles,
+  // cost
+  bad_model = 400,
+  missing_field,
+  contradictory_field,
+  unknown_architecture,
+  indivisible,
+  // launch
+  backend_failed = 500,
+  unrecorded_event,
+  stream_out_of_range,
+  // text
+  malformed = 600,
+  missing_column,
+  bad_number,
+  unknown_token,
+  uneven_rows,
+  too_large,
+};
+
+/// The English sentence of an error, with {0} … {3} for the offending values and {w} for the offending word.
+/// Kept apart from the rendering so that it is constexpr and can be translated or logged as a key.
+[[nodiscard]] constexpr std::string_view sentence(errc code) noexcept {
+  switch (code) {
+    case errc::overflow: return "{w}: the result does not fit 64 bits (operands {0} and {1})";
+    case errc::out_of_range: return "{w} is {0}, but must lie in [{1}, {2}]";
+    case errc::invalid_argument: return "{w}: {0} is not allowed here";
+    case errc::out_of_memory: return "out of memory while growing {w} to {0}";
+    case errc::limit_exceeded: return "{w}: {0} exceeds the limit of {1}";
+    case errc::cycle: return "edge {0} -> {1} would close a cycle: {1} already happens before {0}";
+    case errc::self_edge: return "node {0} cannot happen before itself";
+    case errc::unknown_node: return "node {0} does not exist: the graph has {1} nodes";
+    case errc::bad_order: return "node {0} has predecessor {1}, but predecessors must come earlier in program order";
+    case errc::bad_shape: return "a pipeline of {0} ranks, {1} chunks and {2} micro-batches is not possible: {w}";
+    case errc::bad_groups: return "the micro-batch groups add up to {0}, but there are {1} micro-batches";
+    case errc::incomplete_schedule: return "rank {0} never runs {w} of stage {1} for micro-batch {2}";
+    case errc::duplicate_action: return "rank {0} runs {w} of stage {1} for micro-batch {2} twice, again at step {3}";
+    case errc::misplaced_action: return "stage {1} runs on rank {0} and on rank {2}: a stage lives on one rank";
+    case errc::misordered_action: return "rank {0}, step {3}: {w} of stage {1}, micro-batch {2} comes before what it needs";
+    case errc::deadlock: return "the schedule deadlocks: rank {0} waits at step {1} for stage {2}, micro-batch {3}";
+    case errc::bad_cost: return "{w}: a cost must be finite and not negative (at {0} rows)";
+    case errc::no_feasible_tiling: return "no tiling of {0} rows has tiles of at least {1} rows and at most {2} tiles";
+    case errc::too_many_tiles: return "{0} tiles are needed, but at most {1} can be held";
+    case errc::bad_model: return "the model is not possible: {w} is {0}";
+    case errc::missing_field: return "the config has no field \"{w}\"";
+    case errc::contradictory_field: return "the config contradicts itself: \"{w}\" is {0}, but the other fields imply {1}";
+    case errc::unknown_architecture: return "unknown architecture \"{w}\"";
+    case errc::indivisible: return "{w}: {0} is not divisible by {1}";
+    case errc::backend_failed: return "the backend failed with status {0} at command {1} (op {2}, stream {3})";
+    case errc::unrecorded_event: return "command {0} waits for event {1}, which no earlier command records";
+    case errc::stream_out_of_range: return "command {0} names stream {1}, but there are {2} streams";
+    case errc::malformed: return "line {0}, column {1}: \"{w}\" is not understood";
+    case errc::missing_column: return "line {0}: expected {1} columns, found {2}";
+    case errc::bad_number: return "line {0}, column {1}: \"{w}\" is not a whole number in range";
+    case errc::unknown_token: return "line {0}, cell {1}: unknown token \"{w}\"";
+    case errc::uneven_rows: return "line {0} has {1} cells, but {2} were expected";
+    case errc::too_large: return "line {0}: {1} exceeds the limit of {2} ({w})";
+  }
+  return "unknown error";
+}
+
+/// Why a call failed: a code, up to four offending integers, and the first characters of an offending word.
+/// Trivially copyable, without allocation, so `result<T>` stays usable in constant expressions and across ABIs; render
+/// it with `message(e)` (core/message.hpp). A witness that needs more room, such as a cycle, is returned beside it.
+struct error {
+  static constexpr std::size_t word_capacity = 40;
+
+  errc code = errc::invalid_argument;
+  std::array<char, word_capacity> letters{};  ///< NUL-padded; cut to word_capacity - 1 characters
+  std::array<std::int64_t, 4> values{};
+
+  constexpr error() = default;
+  constexpr explicit error(errc c, std::int64_t v0 = 0, std::int64_t v1 = 0, std::int64_t v2 = 0,
+                           std::int64_t v3 = 0) noexcept
+      : code(c), values{v0, v1, v2, v3} {}
+
+  /// The same error, naming `text` (a field, a token, an action) in its sentence.
+  [[nodiscard]] constexpr error with(std::string_view text) const noexcept {
+    error e = *this;
+    e.letters = {};
+    for (std::size_t i = 0; i < text.size() && i + 1 < word_capacity; ++i) e.letters[i] = text[i];
+    return e;
+  }
+
+  [[nodiscard]] constexpr std::string_view word() const noexcept {
+    std::size_t n = 0;
+    while (n < word_capacity && letters[n] != '\0') ++n;
+    return {letters.data(), n};
+  }
+
+  friend constexpr bool operator==(const error&, const error&) = default;
+};
+
+}  // namespace hocket::inline HOCKET_ABI

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/core/error.hpp>
+
+#include <string>
+
+namespace hocket::inline HOCKET_ABI {
+
+/// The error as one English sentence that names the offending values, without a trailing full stop.
+/// Control characters of the offending word are shown as '?', so that the sentence is safe to print.
+/// Complexity: linear in the length of the sentence.
+///
+///     message(error{errc::self_edge, 7}) == "node 7 cannot happen before itself"
+[[nodiscard]] inline std::string message(const error& e) {
+  const std::string_view text = sentence(e.code);
+  std::string out;
+  out.reserve(text.size() + error::word_capacity);
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool placeholder = text[i] == '{' && i + 2 < text.size() && text[i + 2] == '}';
+    if (!placeholder) {
+      out += text[i];
+      continue;
+    }
+    if (text[i + 1] == 'w') {
+      for (const char c : e.word()) out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
+    } else {
+      out += std::to_string(e.values[static_cast<std::size_t>(text[i + 1] - '0')]);
+    }
+    i += 2;
+  }
+  return out;
+}
+
+}  // namespace hocket::inline HOCKET_ABI

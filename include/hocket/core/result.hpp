@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/core/error.hpp>
+
+#include <cstdlib>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+namespace hocket::inline HOCKET_ABI {
+
+/// A value, or the reason why there is none. What every call that depends on foreign data returns.
+/// `std::expected` in the size we need, for C++20 and constant expressions: test it, then use it like a pointer.
+/// @tparam T  an object type; it may be move-only. `result<void>` carries success alone.
+///
+///     constexpr hocket::result<int> half(int n) {
+///       if (n % 2 != 0) return hocket::error{hocket::errc::indivisible, n, 2}.with("n");
+///       return n / 2;
+///     }
+///     static_assert(half(4).value() == 2 && half(3).error().code == hocket::errc::indivisible);
+template <class T>
+class [[nodiscard]] result {
+  static_assert(std::is_object_v<T> && !std::is_same_v<T, hocket::error>, "result<T>: T must be a value type other than error");
+
+ public:
+  using value_type = T;
+
+  template <class U = T>
+    requires std::is_constructible_v<T, U> && (!std::is_same_v<std::remove_cvref_t<U>, result>) &&
+             (!std::is_same_v<std::remove_cvref_t<U>, hocket::error>)
+  constexpr explicit(!std::is_convertible_v<U, T>) result(U&& value) : value_(std::forward<U>(value)), has_(true) {}
+  constexpr result(const hocket::error& e) noexcept : error_(e), has_(false) {}
+
+  constexpr result(const result& other)
+    requires std::is_copy_constructible_v<T>
+      : has_(other.has_) {
+    if (has_) std::construct_at(std::addressof(value_), other.value_);
+    else std::construct_at(std::addressof(error_), other.error_);
+  }
+  constexpr result(result&& other) noexcept(std::is_nothrow_move_constructible_v<T>) : has_(other.has_) {
+    if (has_) std::construct_at(std::addressof(value_), std::move(other.value_));
+    else std::construct_at(std::addressof(error_), other.error_);
+  }
+  constexpr result& operator=(result other) noexcept(std::is_nothrow_move_constructible_v<T>) {
+    static_assert(std::is_nothrow_move_constructible_v<T>, "assigning a result needs a T that moves without throwing");
+    std::destroy_at(this);
+    std::construct_at(this, std::move(other));
+    return *this;
+  }
+  constexpr ~result()
+    requires std::is_trivially_destructible_v<T>
+  = default;
+  constexpr ~result() {
+    if (has_) std::destroy_at(std::addressof(value_));
+  }
+
+  [[nodiscard]] constexpr bool has_value() const noexcept { return has_; }
+  constexpr explicit operator bool() const noexcept { return has_; }
+
+  /// The value; ends the program if there is none, in every build. In a constant expression that is a compile error.
+  [[nodiscard]] constexpr T& value() & { return require(), value_; }
+  [[nodiscard]] constexpr const T& value() const& { return require(), value_; }
+  [[nodiscard]] constexpr T&& value() && { return require(), std::move(value_); }
+
+  /// The value. Precondition: has_value().
+  [[nodiscard]] constexpr T& operator*() & noexcept { return HOCKET_ASSERT(has_), value_; }
+  [[nodiscard]] constexpr const T& operator*() const& noexcept { return HOCKET_ASSERT(has_), value_; }
+  [[nodiscard]] constexpr T&& operator*() && noexcept { return HOCKET_ASSERT(has_), std::move(value_); }
+  [[nodiscard]] constexpr T* operator->() noexcept { return HOCKET_ASSERT(has_), std::addressof(value_); }
+  [[nodiscard]] constexpr const T* operator->() const noexcept { return HOCKET_ASSERT(has_), std::addressof(value_); }
+
+  /// The reason. Precondition: !has_value().
+  [[nodiscard]] constexpr const hocket::error& error() const noexcept { return HOCKET_ASSERT(!has_), error_; }
+
+  template <class U>
+  [[nodiscard]] constexpr T value_or(U&& otherwise) const& {
+    return has_ ? value_ : static_cast<T>(std::forward<U>(otherwise));
+  }
+
+  /// f(value) if there is one, else the same error. `f` must return a result.
+  template <class F>
+  constexpr auto and_then(F&& f) && -> std::remove_cvref_t<std::invoke_result_t<F, T&&>> {
+    if (!has_) return error_;
+    return std::forward<F>(f)(std::move(value_));
+  }
+
+ private:
+  constexpr void require() const {
+    if (!has_) [[unlikely]] std::abort();
+  }
+  union {
+    T value_;
+    hocket::error error_;
+  };
+  bool has_;
+};
+
+/// Success, or the reason why not.
+template <>
+class [[nodiscard]] result<void> {
+ public:
+  using value_type = void;
+  constexpr result() noexcept = default;
+  constexpr result(const hocket::error& e) noexcept : error_(e), has_(false) {}
+  [[nodiscard]] constexpr bool has_value() const noexcept { return has_; }
+  constexpr explicit operator bool() const noexcept { return has_; }
+  constexpr void value() const {
+    if (!has_) [[unlikely]] std::abort();
+  }
+  [[nodiscard]] constexpr const hocket::error& error() const noexcept { return HOCKET_ASSERT(!has_), error_; }
+
+ private:
+  hocket::error error_{};
+  bool has_ = true;
+};
+
+}  // namespace hocket::inline HOCKET_ABI

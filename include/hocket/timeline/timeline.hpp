@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/core/ids.hpp>
+#include <hocket/core/ticks.hpp>
+
+#include <cstdint>
+#include <memory_resource>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hocket::inline HOCKET_ABI {
+
+/// What a bar of a timeline stands for: it decides the colour, and whether the time counts as computing.
+enum class activity : std::uint8_t { forward, backward, input_grad, weight_grad, compute, communication, optimizer, wait, other };
+
+/// Spans on lanes: the one form in which simulated, predicted and measured runs are compared, analysed and drawn.
+/// A lane is a rank, a stream or a thread; a span is one piece of work on it. Spans may be added in any order.
+/// Allocates from the given memory resource; const members are safe for concurrent readers.
+///
+///     hocket::timeline t;
+///     auto gpu = t.add_lane("rank 0");
+///     t.add({.start = 0, .finish = 5, .lane = gpu, .kind = hocket::activity::forward, .micro_batch = 3});
+///     t.makespan() == 5;
+class timeline {
+ public:
+  struct span {
+    ticks start = 0;
+    ticks finish = 0;                      ///< exclusive; finish >= start
+    std::uint32_t lane = 0;
+    activity kind = activity::compute;
+    std::uint16_t chunk = 0;               ///< shade within a kind: model chunk, stream, phase
+    std::uint32_t id = 0;                  ///< what the host calls the work: op, stage, tile
+    std::int32_t micro_batch = -1;         ///< number printed in the bar; -1: none
+    friend constexpr bool operator==(const span&, const span&) = default;
+  };
+
+  explicit timeline(std::pmr::memory_resource* memory = std::pmr::get_default_resource()) : lanes_(memory), spans_(memory) {}
+
+  /// Ticks in one second; exporters turn ticks into microseconds with it. Default 10^6: a tick is a microsecond.
+  std::int64_t ticks_per_second = 1'000'000;
+
+  /// Adds a lane and returns its number, counted from 0.
+  std::uint32_t add_lane(std::string_view name) {
+    lanes_.emplace_back(name);
+    return static_cast<std::uint32_t>(lanes_.size() - 1);
+  }
+  /// Adds a span. Preconditions: its lane exists; finish >= start.
+  void add(const span& s) {
+    HOCKET_ASSERT(s.lane < lanes_.size() && s.finish >= s.start);
+    spans_.push_back(s);
+  }
+
+  [[nodiscard]] std::size_t lane_count() const noexcept { return lanes_.size(); }
+  [[nodiscard]] std::string_view lane_name(std::uint32_t lane) const { return lanes_[lane]; }
+  [[nodiscard]] std::span<const span> spans() const noexcept { return spans_; }
+  void reserve(std::size_t spans) { spans_.reserve(spans); }
+  void clear() noexcept { lanes_.clear(), spans_.clear(); }
+
+  /// First start to last finish, in ticks; 0 if empty. O(spans).
+  [[nodiscard]] ticks makespan() const noexcept { return spans_.empty() ? 0 : end() - begin(); }
+  /// The earliest start, 0 if empty. O(spans).
+  [[nodiscard]] ticks begin() const noexcept {
+    ticks t = spans_.empty() ? 0 : spans_.front().start;
+    for (const span& s : spans_) t = s.start < t ? s.start : t;
+    return t;
+  }
+  /// The latest finish, 0 if empty. O(spans).
+  [[nodiscard]] ticks end() const noexcept {
+    ticks t = spans_.empty() ? 0 : spans_.front().finish;
+    for (const span& s : spans_) t = s.finish > t ? s.finish : t;
+    return t;
+  }
+
+ private:
+  std::pmr::vector<std::pmr::string> lanes_;
+  std::pmr::vector<span> spans_;
+};
+
+}  // namespace hocket::inline HOCKET_ABI

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <hocket/core.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "catch.hpp"
+
+using hocket::errc;
+using hocket::error;
+using hocket::result;
+
+namespace {
+
+constexpr result<int> half(int n) {
+  if (n % 2 != 0) return error{errc::indivisible, n, 2}.with("n");
+  return n / 2;
+}
+static_assert(half(4).value() == 2);
+static_assert(half(3).error().code == errc::indivisible);
+static_assert(half(8).and_then(half).and_then(half).value() == 1);
+static_assert(half(6).and_then(half).error().values[0] == 3);
+static_assert(half(3).value_or(-1) == -1);
+
+constexpr result<std::vector<int>> zeros(int n) {
+  if (n < 0) return error{errc::out_of_range, n};
+  return std::vector<int>(static_cast<std::size_t>(n));
+}
+static_assert([] {
+  result<std::vector<int>> r = zeros(3);
+  r = zeros(-1);
+  return !r && zeros(3)->size() == 3;
+}());
+
+}  // namespace
+
+TEST_CASE("a result owns what it holds through copies, moves and assignment", "[core]") {
+  auto shared = std::make_shared<int>(5);
+  result<std::shared_ptr<int>> a = shared;
+  {
+    const auto b = a;
+    CHECK(shared.use_count() == 3);
+    const auto c = std::move(a);
+    CHECK(shared.use_count() == 3);
+  }
+  a = error{errc::overflow};
+  CHECK(shared.use_count() == 1);
+  CHECK_FALSE(a);
+  a = shared;
+  a = a;
+  CHECK(**a == 5);
+  CHECK(shared.use_count() == 2);
+}
+
+TEST_CASE("a result may be move-only", "[core]") {
+  result<std::unique_ptr<std::string>> r = std::make_unique<std::string>("once");
+  static_assert(!std::is_copy_constructible_v<decltype(r)>);
+  const std::unique_ptr<std::string> s = std::move(r).value();
+  CHECK(*s == "once");
+}
+
+TEST_CASE("success without a value", "[core]") {
+  CHECK(result<void>{});
+  CHECK(result<void>{error{errc::cycle, 1, 2}}.error().code == errc::cycle);
+}
