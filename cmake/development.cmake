@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What our own tests, examples and benchmarks are compiled with; nothing here reaches a consumer.
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -10,10 +11,19 @@ if(HOCKET_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${HOCKET_CCACHE})
 endif()
 
+option(HOCKET_WARNINGS_ARE_ERRORS "Stop at a warning; switch off for a compiler newer than the tested ones" ON)
 set(HOCKET_SANITIZE "" CACHE STRING "Sanitizers for our own targets, for example address,undefined or thread")
+# Catch2 and CLI11 throw: hocket_test() and the tool are left out, static tests, header tests and examples stay.
+option(HOCKET_NO_EXCEPTIONS "Compile with -fno-exceptions -fno-rtti what does not itself need exceptions" OFF)
 
 add_library(hocket_development INTERFACE)
-target_compile_options(hocket_development INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror)
+target_compile_options(hocket_development INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion)
+if(HOCKET_WARNINGS_ARE_ERRORS)
+  target_compile_options(hocket_development INTERFACE -Werror)
+endif()
+if(HOCKET_NO_EXCEPTIONS)
+  target_compile_options(hocket_development INTERFACE -fno-exceptions -fno-rtti)
+endif()
 if(HOCKET_SANITIZE)
   target_compile_options(hocket_development INTERFACE -fsanitize=${HOCKET_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
   target_link_options(hocket_development INTERFACE -fsanitize=${HOCKET_SANITIZE})
