@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Every public header, by the target that carries it. tools/lint.py checks that this list and include/ agree.
 
 set(HOCKET_HEADERS

@@ -18,12 +18,12 @@ using stream_id = std::uint32_t;
 using event_id = std::uint32_t;
 
 /// "No such node / stream / event": never a valid id.
-inline constexpr std::uint32_t no_id = std::numeric_limits<std::uint32_t>::max();
+inline constexpr std::uint32_t no_id = (std::numeric_limits<std::uint32_t>::max)();
 
 /// `value` as a 32-bit id, or errc::limit_exceeded. Ids are 32 bits because indexes are half the size with them;
 /// sizes are 64 bits, so every crossing from one to the other goes through here.
-template <std::integral I>
-[[nodiscard]] constexpr result<std::uint32_t> to_id(I value, std::string_view what) noexcept {
+template <std::integral Integer>
+[[nodiscard]] constexpr result<std::uint32_t> to_id(Integer value, std::string_view what) noexcept {
   if (std::cmp_less(value, 0) || std::cmp_greater_equal(value, no_id))
     return error{errc::limit_exceeded, static_cast<std::int64_t>(value), static_cast<std::int64_t>(no_id) - 1}.with(what);
   return static_cast<std::uint32_t>(value);

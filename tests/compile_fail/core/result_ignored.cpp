@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+// expect: nodiscard
+#include <hocket/core/ids.hpp>
+void use(long value) {
+#ifdef HOCKET_CONTROL
+  static_cast<void>(hocket::to_id(value, "node"));
+#else
+  hocket::to_id(value, "node");
+#endif
+}

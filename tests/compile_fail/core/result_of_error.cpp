@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+// expect: result<T>: T must be a value type other than error
+#include <hocket/core/result.hpp>
+#ifdef HOCKET_CONTROL
+using value = int;
+#else
+using value = hocket::error;
+#endif
+hocket::result<value> make();
+bool use() { return make().has_value(); }

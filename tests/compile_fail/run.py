@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every source beside this file must be refused by the compiler, with the message that its head promises.
+
+    // expect: <words that the compiler's output must contain>      one or more, in any order
+    // flags: -std=c++17                                            optional, added at the end of the command
+
+With -DHOCKET_CONTROL the same file must compile: the mistake, and nothing else, is what is refused. A file that cannot
+have a control says `// no control: <reason>`.
+"""
+import argparse
+import concurrent.futures
+import pathlib
+import re
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def compile_source(compiler, source, extra):
+    include = HERE.parent.parent / "include"
+    command = [compiler, "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-I", str(include), *extra,
+               str(source)]
+    done = subprocess.run(command, capture_output=True, text=True, env={"LC_ALL": "C", "PATH": "/usr/bin:/bin"})
+    return done.returncode, done.stderr
+
+
+def check(compiler, source):
+    """The reasons why this source is not a passing compile-fail test."""
+    text = source.read_text()
+    expected = re.findall(r"^// expect: (.+?)\s*$", text, re.M)
+    flags = [f for line in re.findall(r"^// flags: (.+)$", text, re.M) for f in line.split()]
+    if not expected:
+        return ["it has no line `// expect: …`"]
+    status, output = compile_source(compiler, source, flags)
+    if status == 0:
+        return ["it compiles, but must not"]
+    reasons = [f"the compiler does not say \"{words}\"; it says:\n{output[:3000]}" for words in expected if words not in output]
+    if "HOCKET_CONTROL" in text:
+        status, output = compile_source(compiler, source, [*flags, "-DHOCKET_CONTROL"])
+        if status != 0:
+            reasons.append(f"its control (-DHOCKET_CONTROL) does not compile:\n{output[:3000]}")
+    elif "// no control: " not in text:
+        reasons.append("it has neither an #ifdef HOCKET_CONTROL nor a line `// no control: …`")
+    return reasons
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--compiler", default="c++")
+    parser.add_argument("--folder", type=pathlib.Path, default=HERE)
+    options = parser.parse_args()
+    sources = sorted(options.folder.rglob("*.cpp"))
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
+        for source, reasons in zip(sources, pool.map(lambda s: check(options.compiler, s), sources)):
+            print(f"{source.relative_to(options.folder)}: {'ok' if not reasons else 'failed'}")
+            for reason in reasons:
+                print(f"  {reason}")
+            failed += bool(reasons)
+    print(f"{len(sources)} sources, {failed} failed")
+    return 1 if failed or not sources else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Rules of this repository that no compiler checks. Prints one sentence per finding; exit status 1 if there is any.
+
+    tools/lint.py [ROOT]
+"""
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+SPDX = "SPDX-License-Identifier: Apache-2.0"
+SOURCES = {".hpp", ".h", ".cpp", ".c", ".cu", ".cuh", ".py", ".sh", ".cmake"}
+HEADER_BYTES = 25_000
+GENERIC_TEXT = SOURCES | {".md", ".txt", ".json", ".csv", ".yml", ".yaml", ".in", ""}
+
+
+def tracked(root):
+    """The files of the checkout: what git tracks or would add; without git, everything outside of build folders."""
+    done = subprocess.run(["git", "-C", str(root), "ls-files", "-co", "--exclude-standard"], capture_output=True, text=True)
+    if done.returncode == 0 and done.stdout:
+        names = done.stdout.splitlines()
+    else:
+        names = [str(p.relative_to(root)) for p in root.rglob("*")]
+    skip = ("build/", "out/", ".git/", ".venv/", "shared/")
+    return sorted(n for n in names if not n.startswith(skip) and (root / n).is_file() and not (root / n).is_symlink())
+
+
+def is_source(name):
+    path = pathlib.PurePosixPath(name)
+    return path.suffix in SOURCES or path.name in ("CMakeLists.txt", "dev") or name == ".ci/run"
+
+
+def spdx(root, names):
+    for name in filter(is_source, names):
+        head = (root / name).read_text(encoding="utf-8", errors="replace").split("\n")[:2]
+        first = head[1] if head[0].startswith("#!") and len(head) > 1 else head[0]
+        if SPDX not in first:
+            yield f"{name}: the first line (after a #! line) must say {SPDX}"
+
+
+def versions(root, names):
+    """include/hocket/version.hpp is the one place; every other place must agree."""
+    text = (root / "include/hocket/version.hpp").read_text()
+    parts = [re.search(rf"#define HOCKET_VERSION_{p} (\d+)", text) for p in ("MAJOR", "MINOR", "PATCH")]
+    if not all(parts):
+        yield "include/hocket/version.hpp: HOCKET_VERSION_MAJOR, _MINOR, _PATCH are not all plain numbers"
+        return
+    version = ".".join(p[1] for p in parts)
+    minor = ".".join(p[1] for p in parts[:2])
+    patterns = {
+        "include/hocket/version.hpp": (r'#define HOCKET_VERSION_STRING "([^"]*)"', version),
+        "vcpkg.json": (r'"version(?:-semver|-string)?": "([^"]*)"', version),
+        "ports/hocket/vcpkg.json": (r'"version(?:-semver|-string)?": "([^"]*)"', version),
+        "CHANGELOG.md": (r"^## \[?(\d+\.\d+\.\d+)", version),
+        "docs/Doxyfile": (r"^PROJECT_NUMBER\s*=\s*\"?([\d.]+)", version),
+        "conanfile.py": (r'^    version = "([^"]*)"', version),
+        "tests/consumer/CMakeLists.txt": (r"find_package\(hocket ([\d.]+)", minor),
+        "docs/consuming.md": (r"find_package\(hocket ([\d.]+)", minor),
+        "README.md": (r"find_package\(hocket ([\d.]+)", minor),
+    }
+    must_have = {"include/hocket/version.hpp", "vcpkg.json", "ports/hocket/vcpkg.json", "conanfile.py", "CHANGELOG.md"}
+    for name, (pattern, expected) in patterns.items():
+        if name not in names:
+            if name in must_have:
+                yield f"{name} does not exist, but must name the version {expected}"
+            continue
+        found = re.search(pattern, (root / name).read_text(), re.M)
+        if found is None:
+            if name in must_have:
+                yield f"{name} names no version; version.hpp says {expected}"
+        elif found[1] != expected:
+            yield f"{name} says version {found[1]}, but version.hpp says {expected}"
+
+
+def header_lists(root):
+    text = re.sub(r"#.*", "", (root / "cmake/headers.cmake").read_text())
+    return {m[1]: m[2].split() for m in re.finditer(r"set\((HOCKET_\w*HEADERS)\s*([^)]*)\)", text)}
+
+
+def headers(root, names):
+    lists = header_lists(root)
+    listed = [h for hs in lists.values() for h in hs]
+    on_disk = {n.removeprefix("include/") for n in names if n.startswith("include/")}
+    for header in sorted(on_disk - set(listed)):
+        yield f"include/{header} is not listed in cmake/headers.cmake"
+    for header in sorted(set(listed) - on_disk):
+        yield f"cmake/headers.cmake lists {header}, which does not exist"
+    for header in sorted({h for h in listed if listed.count(h) > 1}):
+        yield f"cmake/headers.cmake lists {header} twice"
+    for name, hs in lists.items():
+        if hs != sorted(hs):
+            yield f"cmake/headers.cmake: {name} is not sorted"
+    for header in sorted(on_disk):
+        path = root / "include" / header
+        text = path.read_text(encoding="utf-8")
+        if path.stat().st_size > HEADER_BYTES:
+            yield f"include/{header} has {path.stat().st_size} bytes; over {HEADER_BYTES} it is two headers"
+        if len(re.findall(r"^#pragma once$", text, re.M)) != 1:
+            yield f"include/{header} must say #pragma once exactly once"
+        body = re.sub(r"^#include .*$", "", text, flags=re.M)
+        declares = re.search(r"^\s*(?:template|class|struct|enum|namespace|inline|constexpr|concept)\b", body, re.M)
+        if declares and not re.search(r"^\s*///", text, re.M):
+            yield f"include/{header} has no docstring (///)"
+        if not declares and not re.search(r"^// (?!SPDX)", text, re.M) and header.count("/") == 1 and "version" not in header:
+            yield f"include/{header} must say in one comment what it gathers"
+        if re.search(r"^\s*using namespace\b", text, re.M):
+            yield f"include/{header} has a using-directive, which would reach every user"
+        if re.search(r"^namespace hocket(?!::inline HOCKET_ABI\b)", text, re.M):
+            yield f"include/{header} opens namespace hocket without `inline HOCKET_ABI`"
+        for macro in re.findall(r"^\s*#\s*define\s+(\w+)", text, re.M):
+            if not macro.startswith("HOCKET_"):
+                yield f"include/{header} defines the macro {macro}, which does not start with HOCKET_"
+
+
+def privacy(root, names):
+    """Paths and hosts of the machine on which something was written help no reader."""
+    places = re.compile(r"(?<![\w./-])/(?:work|home|root|Users|mnt|scratch|tmp/h)/[\w.]|(?<![\w.])(?:localhost|127\.0\.0\.1)(?![\w.])"
+                        r"|\b(?:10|192\.168)\.\d+\.\d+\.\d+\b")
+    for name in names:
+        path = root / name
+        if path.suffix not in GENERIC_TEXT or name == "tools/lint.py":
+            continue
+        text = path.read_text(encoding="utf-8", errors="replace")
+        for number, line in enumerate(text.split("\n"), 1):
+            found = places.search(line)
+            if found:
+                yield f"{name}:{number}: \"{found[0]}\" is a place on one machine"
+
+
+def test_sources(root, names):
+    for name in names:
+        if not (name.startswith("tests/") and name.endswith((".cpp", ".hpp"))):
+            continue
+        text = (root / name).read_text(encoding="utf-8")
+        code = re.sub(r"//.*", "", text)
+        for words in re.findall(r"\b(?:(?:CHECK|REQUIRE)\s*\(\s*(?:true|1)\s*\)|SUCCEED\s*\()", code):
+            yield f"{name}: {words} cannot fail"
+        if name in ("tests/catch.hpp", "tests/catch_main.cpp"):
+            continue
+        if re.search(r"#\s*include\s*[<\"]catch2/", code):
+            yield f"{name} must include \"catch.hpp\", which chooses between Catch2 v2 and v3"
+        for words in ("Approx", "Catch::Detail", "Catch::Generators", "Matchers::", "CATCH_CONFIG", "BENCHMARK"):
+            if re.search(rf"\b{re.escape(words)}", code):
+                yield f"{name}: {words} is spelled differently in Catch2 v2 and v3"
+    for name in names:
+        if name.startswith("tests/unit/") and name.endswith(".cpp"):
+            text = (root / name).read_text(encoding="utf-8")
+            lists = root / pathlib.PurePosixPath(name).parent / "CMakeLists.txt"
+            if not lists.exists() or pathlib.PurePosixPath(name).name not in lists.read_text():
+                yield f"{name} is in no CMakeLists.txt beside it, so it never runs"
+            elif not re.search(r"\b(?:CHECK|REQUIRE|STATIC_REQUIRE)\w*\s*\(", text) and "TEST_CASE" in text:
+                yield f"{name} has test cases, but checks nothing"
+        if name.startswith("tests/static/") and name.endswith(".cpp"):
+            if "static_assert" not in (root / name).read_text(encoding="utf-8"):
+                yield f"{name} has no static_assert"
+        if name.startswith("tests/compile_fail/") and name.endswith(".cpp"):
+            if "// expect: " not in (root / name).read_text(encoding="utf-8"):
+                yield f"{name} does not say with `// expect: …` which message it is refused with"
+
+
+def data(root, names):
+    """Golden data says where it comes from."""
+    folders = {"/".join(n.split("/")[:3]) for n in names if n.startswith("tests/data/") and n.count("/") >= 3}
+    for folder in sorted(folders):
+        if f"{folder}/README.md" not in names:
+            yield f"{folder} has no README.md that says where the data comes from"
+    for name in names:
+        if name.startswith("tests/data/") and name.count("/") == 2 and not name.endswith("README.md"):
+            yield f"{name} belongs into the folder of its component, with a README.md"
+        if name.endswith(".json") and not name.startswith("tests/data/"):
+            try:
+                json.loads((root / name).read_text(encoding="utf-8"))
+            except ValueError as e:
+                yield f"{name} is no JSON: {e}"
+
+
+def main():
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent).resolve()
+    names = tracked(root)
+    findings = [f for rule in (spdx, versions, headers, privacy, test_sources, data) for f in rule(root, names)]
+    for finding in findings:
+        print(finding)
+    print(f"{len(names)} files, {len(findings)} findings")
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
