@@ -10,6 +10,23 @@ set(HOCKET_HEADERS
   hocket/core/message.hpp
   hocket/core/result.hpp
   hocket/core/ticks.hpp
+  hocket/graph.hpp
+  hocket/graph/access.hpp
+  hocket/graph/adjacency.hpp
+  hocket/graph/auto_index.hpp
+  hocket/graph/dag.hpp
+  hocket/graph/dense_index.hpp
+  hocket/graph/dependencies.hpp
+  hocket/graph/detail/pooled_lists.hpp
+  hocket/graph/detail/topological.hpp
+  hocket/graph/detail/variable_table.hpp
+  hocket/graph/detail/word_arena.hpp
+  hocket/graph/edge.hpp
+  hocket/graph/index.hpp
+  hocket/graph/make_dag.hpp
+  hocket/graph/op_kind.hpp
+  hocket/graph/stream_plan.hpp
+  hocket/testing/graph_laws.hpp
   hocket/timeline/timeline.hpp
   hocket/version.hpp
 )

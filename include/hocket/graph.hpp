@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which op must run before which, and which of those edges are worth an event.
+#pragma once
+#include <hocket/graph/access.hpp>
+#include <hocket/graph/adjacency.hpp>
+#include <hocket/graph/auto_index.hpp>
+#include <hocket/graph/dag.hpp>
+#include <hocket/graph/dense_index.hpp>
+#include <hocket/graph/dependencies.hpp>
+#include <hocket/graph/edge.hpp>
+#include <hocket/graph/index.hpp>
+#include <hocket/graph/make_dag.hpp>
+#include <hocket/graph/op_kind.hpp>
+#include <hocket/graph/stream_plan.hpp>

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/core/ids.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <memory_resource>
+#include <span>
+
+namespace hocket::inline HOCKET_ABI::graph {
+
+/// What a dag asks of its reachability index, so that a host can bring its own. The index holds, for each node b, the
+/// set of its strict ancestors; it never sees edges that are not part of the order, nor any cycle.
+///
+/// * `X(memory)`: empty, allocating from a std::pmr::memory_resource*.
+/// * `size()`: nodes held. `bytes()`: memory held. `clear()`: empty again; may keep memory.
+/// * `reaches(a, b)`: is a an ancestor of b? False for a == b. O(1), noexcept, safe for concurrent readers.
+/// * `reduce(preds)`: stages the ancestor set of a node whose predecessors are `preds` (distinct, best in descending
+///   topological order), and permutes `preds` so that those which no other predecessor implies come first; returns how
+///   many those are. Nothing observable changes.
+/// * `commit(b)`: noexcept; the staged set becomes that of b. b == size() adds a node; b < size() replaces the set of a
+///   node which no other node's set depends on yet.
+/// * `resize(n)`: adds nodes without ancestors up to n, n >= size().
+/// * `link(a, affected)`: a becomes an ancestor, with its own ancestors, of each node in `affected`, which the caller
+///   has closed under descendants that lack a. Strong guarantee: it throws before it changes anything.
+template <class X>
+concept reachability_index =
+    std::movable<X> && std::constructible_from<X, std::pmr::memory_resource*> &&
+    requires(X& x, const X& c, node_id a, std::span<node_id> preds, std::span<const node_id> affected, std::size_t n) {
+      { c.size() } noexcept -> std::same_as<std::size_t>;
+      { c.bytes() } noexcept -> std::same_as<std::size_t>;
+      { c.reaches(a, a) } noexcept -> std::same_as<bool>;
+      { x.reduce(preds) } -> std::same_as<std::size_t>;
+      { x.commit(a) } noexcept;
+      x.resize(n);
+      x.link(a, affected);
+      { x.clear() } noexcept;
+    };
+
+/// An index that can count a node's strict ancestors faster than by n calls of reaches.
+template <class X>
+concept counting_index = reachability_index<X> && requires(const X& c, node_id b) {
+  { c.ancestor_count(b) } -> std::same_as<std::size_t>;
+};
+
+}  // namespace hocket::inline HOCKET_ABI::graph
