@@ -4,8 +4,8 @@
 void hocket_odr_host_assert(const char* condition) noexcept;
 #define HOCKET_ASSERT(condition) ((condition) ? static_cast<void>(0) : hocket_odr_host_assert(#condition))
 #endif
-#include "every_header.hpp"
 #include "unit.hpp"
+#include "every_header.hpp"
 
 #include <string>
 
