@@ -26,6 +26,23 @@ set(HOCKET_HEADERS
   hocket/graph/make_dag.hpp
   hocket/graph/op_kind.hpp
   hocket/graph/stream_plan.hpp
+  hocket/pipeline.hpp
+  hocket/pipeline/action.hpp
+  hocket/pipeline/alternation.hpp
+  hocket/pipeline/bound.hpp
+  hocket/pipeline/costs.hpp
+  hocket/pipeline/gpipe.hpp
+  hocket/pipeline/groups.hpp
+  hocket/pipeline/interleaved.hpp
+  hocket/pipeline/interleaved_order.hpp
+  hocket/pipeline/one_f_one_b.hpp
+  hocket/pipeline/placement.hpp
+  hocket/pipeline/rank_view.hpp
+  hocket/pipeline/run.hpp
+  hocket/pipeline/schedule.hpp
+  hocket/pipeline/shape.hpp
+  hocket/pipeline/simulate.hpp
+  hocket/pipeline/workspace.hpp
   hocket/testing/graph_laws.hpp
   hocket/timeline/timeline.hpp
   hocket/version.hpp

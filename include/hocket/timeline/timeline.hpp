@@ -13,7 +13,17 @@
 namespace hocket::inline HOCKET_ABI {
 
 /// What a bar of a timeline stands for: it decides the colour, and whether the time counts as computing.
-enum class activity : std::uint8_t { forward, backward, input_grad, weight_grad, compute, communication, optimizer, wait, other };
+enum class activity : std::uint8_t {
+  forward,
+  backward,
+  input_grad,
+  weight_grad,
+  compute,
+  communication,
+  optimizer,
+  wait,
+  other
+};
 
 /// Spans on lanes: the one form in which simulated, predicted and measured runs are compared, analysed and drawn.
 /// A lane is a rank, a stream or a thread; a span is one piece of work on it. Spans may be added in any order.
@@ -27,16 +37,30 @@ class timeline {
  public:
   struct span {
     ticks start = 0;
-    ticks finish = 0;                      ///< exclusive; finish >= start
+    ticks finish = 0;  ///< exclusive; finish >= start
     std::uint32_t lane = 0;
     activity kind = activity::compute;
-    std::uint16_t chunk = 0;               ///< shade within a kind: model chunk, stream, phase
-    std::uint32_t id = 0;                  ///< what the host calls the work: op, stage, tile
-    std::int32_t micro_batch = -1;         ///< number printed in the bar; -1: none
+    std::uint16_t chunk = 0;        ///< shade within a kind: model chunk, stream, phase
+    std::uint32_t id = 0;           ///< what the host calls the work: op, stage, tile
+    std::int32_t micro_batch = -1;  ///< number printed in the bar; -1: none
     friend constexpr bool operator==(const span&, const span&) = default;
   };
 
-  explicit timeline(std::pmr::memory_resource* memory = std::pmr::get_default_resource()) : lanes_(memory), spans_(memory) {}
+  /// A quantity of a lane, such as activations or bytes held, changes at a moment. It starts at 0.
+  struct change {
+    ticks at = 0;
+    std::uint32_t lane = 0;
+    std::int64_t by = 0;
+    friend constexpr bool operator==(const change&, const change&) = default;
+  };
+  /// A moment worth a line across all lanes, such as a lower bound.
+  struct mark {
+    ticks at = 0;
+    std::pmr::string label;
+  };
+
+  explicit timeline(std::pmr::memory_resource* memory = std::pmr::get_default_resource())
+      : lanes_(memory), spans_(memory), changes_(memory), marks_(memory) {}
 
   /// Ticks in one second; exporters turn ticks into microseconds with it. Default 10^6: a tick is a microsecond.
   std::int64_t ticks_per_second = 1'000'000;
@@ -52,11 +76,32 @@ class timeline {
     spans_.push_back(s);
   }
 
+  /// Adds a change of the lane's quantity; changes may come in any order. Precondition: its lane exists.
+  void add_change(const change& c) {
+    HOCKET_ASSERT(c.lane < lanes_.size());
+    changes_.push_back(c);
+  }
+  /// Adds a line across all lanes.
+  void add_mark(ticks at, std::string_view label) {
+    marks_.push_back({at, std::pmr::string(label, marks_.get_allocator().resource())});
+  }
+  /// Adds the lanes of `other` below these, with all they carry, and its marks. `shift` ticks are added to every time.
+  void append(const timeline& other, ticks shift = 0) {
+    const auto first = static_cast<std::uint32_t>(lanes_.size());
+    lanes_.insert(lanes_.end(), other.lanes_.begin(), other.lanes_.end());
+    spans_.reserve(spans_.size() + other.spans_.size());
+    for (span s : other.spans_) s.start += shift, s.finish += shift, s.lane += first, spans_.push_back(s);
+    for (change c : other.changes_) c.at += shift, c.lane += first, changes_.push_back(c);
+    for (const mark& m : other.marks_) add_mark(m.at + shift, m.label);
+  }
+
   [[nodiscard]] std::size_t lane_count() const noexcept { return lanes_.size(); }
   [[nodiscard]] std::string_view lane_name(std::uint32_t lane) const { return lanes_[lane]; }
   [[nodiscard]] std::span<const span> spans() const noexcept { return spans_; }
+  [[nodiscard]] std::span<const change> changes() const noexcept { return changes_; }
+  [[nodiscard]] std::span<const mark> marks() const noexcept { return marks_; }
   void reserve(std::size_t spans) { spans_.reserve(spans); }
-  void clear() noexcept { lanes_.clear(), spans_.clear(); }
+  void clear() noexcept { lanes_.clear(), spans_.clear(), changes_.clear(), marks_.clear(); }
 
   /// First start to last finish, in ticks; 0 if empty. O(spans).
   [[nodiscard]] ticks makespan() const noexcept { return spans_.empty() ? 0 : end() - begin(); }
@@ -76,6 +121,8 @@ class timeline {
  private:
   std::pmr::vector<std::pmr::string> lanes_;
   std::pmr::vector<span> spans_;
+  std::pmr::vector<change> changes_;
+  std::pmr::vector<mark> marks_;
 };
 
 }  // namespace hocket::inline HOCKET_ABI

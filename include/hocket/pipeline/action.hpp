@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/config.hpp>
+
+#include <compare>
+#include <cstdint>
+
+namespace hocket::inline HOCKET_ABI::pipeline {
+
+/// What a rank does in one step. `backward` is the whole backward pass of a chunk; `input_grad` and `weight_grad` are
+/// its two halves, which zero-bubble schedules run apart. The rest are the steps around them that runtimes list too.
+enum class op : std::uint8_t {
+  forward,
+  backward,
+  input_grad,
+  weight_grad,
+  send_forward,
+  recv_forward,
+  send_backward,
+  recv_backward,
+  unshard,      ///< gather the sharded weights of a stage
+  reshard,      ///< let them go
+  reduce_grad,  ///< reduce the gradients of a stage over its data-parallel group
+  recompute,
+  offload,
+  reload,
+  optimizer,
+  idle,
+};
+
+/// True for the four ops that compute: they occupy the rank and carry a micro-batch.
+[[nodiscard]] constexpr bool computes(op kind) noexcept { return kind <= op::weight_grad; }
+/// True for the four transfers of activations and gradients.
+[[nodiscard]] constexpr bool transfers(op kind) noexcept {
+  return kind >= op::send_forward && kind <= op::recv_backward;
+}
+
+/// One step of one rank in 32 bits: op, chunk and micro-batch. Which stage that is follows from the rank and the
+/// placement, so a list of actions is the same data on a rank whatever the rank is called.
+///
+///     constexpr hocket::pipeline::action a{hocket::pipeline::op::forward, 1, 7};   // second chunk, micro-batch 7
+///     static_assert(sizeof a == 4 && a.chunk() == 1 && hocket::pipeline::action::from_bits(a.bits()) == a);
+class action {
+ public:
+  constexpr action() noexcept = default;
+  /// Preconditions: chunk < 64, micro_batch < 2^21.
+  /// @param joined  this action and the next one in the list run at the same time (a forward beside a backward)
+  constexpr action(op kind, std::uint32_t chunk, std::uint32_t micro_batch, bool joined = false) noexcept
+      : bits_(micro_batch | chunk << 21 | static_cast<std::uint32_t>(joined) << 27 |
+              static_cast<std::uint32_t>(kind) << 28) {
+    HOCKET_ASSERT(chunk < 64 && micro_batch < (1u << 21));
+  }
+
+  [[nodiscard]] constexpr op kind() const noexcept { return static_cast<op>(bits_ >> 28); }
+  [[nodiscard]] constexpr bool joined() const noexcept { return (bits_ >> 27 & 1u) != 0; }
+  [[nodiscard]] constexpr std::uint32_t chunk() const noexcept { return bits_ >> 21 & 63u; }
+  [[nodiscard]] constexpr std::uint32_t micro_batch() const noexcept { return bits_ & ((1u << 21) - 1); }
+
+  /// The encoding, high bit first: op 4, joined 1, chunk 6, micro-batch 21. Stable within a minor version.
+  [[nodiscard]] constexpr std::uint32_t bits() const noexcept { return bits_; }
+  [[nodiscard]] static constexpr action from_bits(std::uint32_t bits) noexcept {
+    action a;
+    a.bits_ = bits;
+    return a;
+  }
+  friend constexpr auto operator<=>(action, action) noexcept = default;
+
+ private:
+  std::uint32_t bits_ = static_cast<std::uint32_t>(op::idle) << 28;
+};
+
+/// One step in 64 bits that means the same on every rank: op, stage, micro-batch, sequence slice, direction. The form
+/// for tables, files and messages between ranks.
+class stage_action {
+ public:
+  /// The micro-batch of steps that have none, such as `unshard`.
+  static constexpr std::uint32_t no_micro_batch = (1u << 22) - 1;
+
+  constexpr stage_action() noexcept = default;
+  /// Preconditions: stage < 2^16, micro_batch < 2^22, slice < 2^16, direction < 2.
+  /// @param slice      part of the sequence, where a micro-batch is cut along it
+  /// @param direction  1 for the second, reversed pipeline of bidirectional schedules
+  constexpr stage_action(op kind, std::uint32_t stage, std::uint32_t micro_batch, std::uint32_t slice = 0,
+                         std::uint32_t direction = 0, bool joined = false) noexcept
+      : bits_(std::uint64_t{slice} | std::uint64_t{micro_batch} << 16 | std::uint64_t{stage} << 38 |
+              std::uint64_t{joined} << 54 | std::uint64_t{direction} << 55 | static_cast<std::uint64_t>(kind) << 58) {
+    HOCKET_ASSERT(stage < (1u << 16) && micro_batch < (1u << 22) && slice < (1u << 16) && direction < 2);
+  }
+
+  [[nodiscard]] constexpr op kind() const noexcept { return static_cast<op>(bits_ >> 58); }
+  [[nodiscard]] constexpr std::uint32_t direction() const noexcept { return bits_ >> 55 & 1u; }
+  [[nodiscard]] constexpr bool joined() const noexcept { return (bits_ >> 54 & 1u) != 0; }
+  [[nodiscard]] constexpr std::uint32_t stage() const noexcept { return bits_ >> 38 & 0xffffu; }
+  [[nodiscard]] constexpr std::uint32_t micro_batch() const noexcept { return bits_ >> 16 & 0x3fffffu; }
+  [[nodiscard]] constexpr std::uint32_t slice() const noexcept { return bits_ & 0xffffu; }
+
+  /// The encoding, high bit first: op 6, flags 4 (two free, direction, joined), stage 16, micro-batch 22, slice 16.
+  [[nodiscard]] constexpr std::uint64_t bits() const noexcept { return bits_; }
+  [[nodiscard]] static constexpr stage_action from_bits(std::uint64_t bits) noexcept {
+    stage_action a;
+    a.bits_ = bits;
+    return a;
+  }
+  friend constexpr auto operator<=>(stage_action, stage_action) noexcept = default;
+
+ private:
+  std::uint64_t bits_ = static_cast<std::uint64_t>(op::idle) << 58;
+};
+
+}  // namespace hocket::inline HOCKET_ABI::pipeline

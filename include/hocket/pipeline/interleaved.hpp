@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/pipeline/alternation.hpp>
+#include <hocket/pipeline/groups.hpp>
+#include <hocket/pipeline/interleaved_order.hpp>
+#include <hocket/pipeline/rank_view.hpp>
+
+#include <cstdint>
+
+namespace hocket::inline HOCKET_ABI::pipeline {
+
+/// Interleaved 1F1B ("virtual pipeline"): v chunks per rank, so that the pipeline fills v times faster, for every
+/// number of micro-batches, also those that p does not divide and those below p. A small value; every question below is
+/// answered in O(1) (O(log groups) for groups::list), also in a constant expression.
+/// Source: Narayanan et al. 2021, arXiv:2104.04473, for p | m; docs/pipeline.md for the rest, with proofs.
+///
+///     using namespace hocket::pipeline;
+///     constexpr auto plan = interleaved::make({.ranks = 4, .chunks = 2, .micro_batches = 9}).value();
+///     static_assert(plan.rank(0).size() == 36 && plan.rank(0)[5] == action(op::forward, 1, 0));
+///     constexpr auto lean = interleaved::make({.ranks = 4, .chunks = 2, .micro_batches = 9}, groups::least_memory());
+///     static_assert(plan.peak_in_flight(0) == 13 && lean->peak_in_flight(0) == 8);
+class interleaved {
+ public:
+  struct options {
+    /// Forwards that rank r runs ahead per rank below it: 1 suffices for the least makespan, 2 (Megatron-LM, PyTorch,
+    /// Paddle) hides more latency at p - 1 - r activations more. 0: 2, but 1 with least_memory, which allows no other.
+    std::uint32_t kappa = 0;
+    /// One forward more before the first backward, so that the two of a step can overlap (Megatron-LM's
+    /// expert-parallel overlap). 0 or 1; 0 with least_memory.
+    std::uint32_t extra = 0;
+  };
+  /// What is known in O(1) about running the lists in order.
+  enum class verdict : std::uint8_t {
+    optimal,    ///< reaches makespan_bound (proved; least_memory: at its ratio f : b, else it runs but may be longer)
+    runs,       ///< runs to the end, with more idle time than needed
+    deadlocks,  ///< some rank waits for ever
+    unknown,    ///< a list with groups smaller than min(m, p): simulate it
+  };
+
+  constexpr interleaved() noexcept = default;
+
+  /// Errors: errc::bad_shape; errc::bad_groups if a list does not add up to m or has an empty group; errc::out_of_range
+  /// for kappa and extra; errc::bad_cost for f or b < 1; errc::overflow if p·f does not fit.
+  [[nodiscard]] static constexpr result<interleaved> make(const shape& s, groups g = groups::balanced()) noexcept {
+    return make(s, g, options{});
+  }
+  [[nodiscard]] static constexpr result<interleaved> make(const shape& s, groups g, options o) noexcept {
+    if (const auto ok = validate(s); !ok) return ok.error();
+    const bool lean = g.kind() == groups::rule::least_memory;
+    if (o.kappa > (lean ? 1u : 2u)) return error{errc::out_of_range, o.kappa, 1, lean ? 1 : 2}.with("kappa");
+    if (o.extra > (lean ? 0u : 1u)) return error{errc::out_of_range, o.extra, 0, lean ? 0 : 1}.with("extra");
+    interleaved plan;
+    plan.ranks_ = static_cast<std::uint32_t>(s.ranks);
+    plan.chunks_ = static_cast<std::uint32_t>(s.chunks);
+    plan.micro_batches_ = static_cast<std::uint32_t>(s.micro_batches);
+    plan.rule_ = g.kind();
+    plan.extra_ = static_cast<std::uint8_t>(o.extra);
+    plan.kappa_ = static_cast<std::uint8_t>(o.kappa != 0 ? o.kappa : lean ? 1u : 2u);
+    if (const auto ok = plan.cut(g); !ok) return ok.error();
+    return plan;
+  }
+
+  [[nodiscard]] constexpr std::uint32_t ranks() const noexcept { return ranks_; }
+  [[nodiscard]] constexpr std::uint32_t chunks() const noexcept { return chunks_; }
+  [[nodiscard]] constexpr std::uint32_t micro_batches() const noexcept { return micro_batches_; }
+  [[nodiscard]] constexpr loop_placement placement() const noexcept { return {ranks_}; }
+  [[nodiscard]] constexpr std::uint32_t kappa() const noexcept { return kappa_; }
+
+  /// Forwards before forward and backward alternate: min(mv, (v-1)·(largest group) + kappa (p-1-rank) + extra).
+  [[nodiscard]] constexpr std::uint32_t warm_up(std::uint32_t rank) const noexcept {
+    const std::uint64_t w = std::uint64_t{chunks_ - 1} * window_ + kappa_ * (ranks_ - 1 - rank) + extra_;
+    return w < count() ? static_cast<std::uint32_t>(w) : count();
+  }
+  /// Activations that the rank holds at most: min(mv, warm_up + 1).
+  [[nodiscard]] constexpr std::uint32_t peak_in_flight(std::uint32_t rank) const noexcept { return beat(rank).peak(); }
+
+  /// Whether the lists can run, and how well. O(1).
+  [[nodiscard]] constexpr verdict outlook() const noexcept;
+
+  [[nodiscard]] constexpr std::uint32_t size(std::uint32_t) const noexcept { return 2 * count(); }
+  /// Preconditions: rank < ranks(), step < size(rank).
+  [[nodiscard]] constexpr action at(std::uint32_t rank, std::uint32_t step) const noexcept {
+    const auto turn = beat(rank).at(step);
+    const chunk_batch x = turn.forward ? forward_at(turn.index) : backward_at(turn.index);
+    return {turn.forward ? op::forward : op::backward, x.chunk, x.micro_batch};
+  }
+  /// The step at which the rank runs `a`. Precondition: a forward or backward of this shape.
+  [[nodiscard]] constexpr std::uint32_t step_of(std::uint32_t rank, action a) const noexcept {
+    HOCKET_ASSERT(a.kind() <= op::backward && a.chunk() < chunks_ && a.micro_batch() < micro_batches_);
+    return a.kind() == op::forward ? beat(rank).step_of_forward(forward_index(a.chunk(), a.micro_batch()))
+                                   : beat(rank).step_of_backward(backward_index(a.chunk(), a.micro_batch()));
+  }
+  /// The list of one rank. Precondition: rank < ranks().
+  [[nodiscard]] constexpr rank_view<interleaved> rank(std::uint32_t rank) const noexcept;
+
+  /// The k-th forward of every rank, and the k-th backward. Precondition: k < m·v.
+  [[nodiscard]] constexpr chunk_batch forward_at(std::uint32_t k) const noexcept {
+    if (spread_) return lean().at(k);
+    return rule_ == groups::rule::list ? listed().at(k) : grouped().at(k);
+  }
+  [[nodiscard]] constexpr chunk_batch backward_at(std::uint32_t k) const noexcept {
+    if (spread_) {
+      const chunk_batch x = lean().mirrored().at(count() - 1 - k);
+      return {x.chunk, micro_batches_ - 1 - x.micro_batch};
+    }
+    const chunk_batch x = rule_ == groups::rule::list ? listed().at(k) : grouped().at(k);
+    return {chunks_ - 1 - x.chunk, x.micro_batch};
+  }
+
+ private:
+  [[nodiscard]] constexpr std::uint32_t count() const noexcept { return chunks_ * micro_batches_; }
+  [[nodiscard]] constexpr alternation beat(std::uint32_t rank) const noexcept {
+    HOCKET_ASSERT(rank < ranks_);
+    return {.count = count(), .warm_up = warm_up(rank)};
+  }
+  [[nodiscard]] constexpr grouped_order grouped() const noexcept {
+    return {chunks_, micro_batches_, first_count_, first_size_, second_size_};
+  }
+  [[nodiscard]] constexpr listed_order listed() const noexcept { return {chunks_, ends_, first_count_}; }
+  [[nodiscard]] constexpr least_memory_order lean() const noexcept {
+    return {ranks_, chunks_, micro_batches_, first_size_, second_size_};
+  }
+  [[nodiscard]] constexpr std::uint32_t forward_index(std::uint32_t chunk, std::uint32_t j) const noexcept {
+    if (spread_) return lean().inverse(chunk, j);
+    return rule_ == groups::rule::list ? listed().inverse(chunk, j) : grouped().inverse(chunk, j);
+  }
+  [[nodiscard]] constexpr std::uint32_t backward_index(std::uint32_t chunk, std::uint32_t j) const noexcept {
+    if (spread_) return count() - 1 - lean().mirrored().inverse(chunk, micro_batches_ - 1 - j);
+    return forward_index(chunks_ - 1 - chunk, j);
+  }
+  [[nodiscard]] constexpr result<void> cut(const groups& g) noexcept;
+  [[nodiscard]] constexpr result<void> cut_lean(const groups& g) noexcept;
+
+  std::uint32_t ranks_ = 1;
+  std::uint32_t chunks_ = 1;
+  std::uint32_t micro_batches_ = 1;
+  std::uint32_t first_count_ = 0;  // groups of first_size_; of a list: all groups
+  std::uint32_t first_size_ = 1;   // least memory: the head A
+  std::uint32_t second_size_ = 1;  // least memory: the tail Z
+  std::uint32_t window_ = 1;       // the largest group: the warm-up must cover it, or the lists deadlock
+  groups::rule rule_ = groups::rule::balanced;
+  std::uint8_t kappa_ = 2;
+  std::uint8_t extra_ = 0;
+  bool spread_ = false;  // least memory with m > p, where groups mix
+  const std::uint32_t* ends_ = nullptr;
+};
+
+constexpr rank_view<interleaved> interleaved::rank(std::uint32_t rank) const noexcept { return {*this, rank}; }
+
+constexpr result<void> interleaved::cut(const groups& g) noexcept {
+  const std::uint32_t p = ranks_, m = micro_batches_, whole = m / p, rest = m % p;
+  if (g.kind() == groups::rule::list) {
+    const auto ends = g.running_totals();
+    const error bad{errc::bad_groups, ends.empty() ? 0 : ends.back(), m};
+    if (ends.empty() || ends.back() != m || ends.size() > m) return bad;
+    window_ = 0;
+    for (std::size_t j = 0; j < ends.size(); ++j) {
+      const std::uint32_t before = j == 0 ? 0 : ends[j - 1];
+      if (ends[j] <= before) return error{errc::invalid_argument, 0}.with("group size");
+      if (ends[j] - before > window_) window_ = ends[j] - before;
+    }
+    ends_ = ends.data();
+    first_count_ = static_cast<std::uint32_t>(ends.size());
+    return {};
+  }
+  if (g.kind() == groups::rule::least_memory && (g.forward() < 1 || g.backward() < 1))
+    return error{errc::invalid_argument, g.forward() < 1 ? g.forward() : g.backward()}.with("a time below 1 tick");
+  if (m <= p) {  // one group, whatever the rule
+    second_size_ = window_ = m;
+    return {};
+  }
+  switch (g.kind()) {
+    case groups::rule::balanced:
+      second_size_ = m / whole;
+      first_count_ = m % whole;
+      first_size_ = second_size_ + 1;
+      window_ = second_size_ + (first_count_ != 0 ? 1 : 0);
+      return {};
+    case groups::rule::last:
+      first_count_ = whole - 1;
+      first_size_ = p;
+      second_size_ = window_ = p + rest;
+      return {};
+    case groups::rule::first:
+      first_count_ = 1;
+      first_size_ = window_ = p + rest;
+      second_size_ = p;
+      return {};
+    case groups::rule::paper: second_size_ = window_ = p; return {};
+    case groups::rule::least_memory: return cut_lean(g);
+    case groups::rule::list: break;
+  }
+  return {};
+}
+
+// The tail must be long enough for the forwards of one group to hide behind, at this ratio of f and b.
+constexpr result<void> interleaved::cut_lean(const groups& g) noexcept {
+  const ticks p = ranks_;
+  ticks beat = 0, scaled = 0;
+  if (!checked_add(g.forward(), g.backward(), beat) || !checked_multiply(p, g.forward(), scaled))
+    return error{errc::overflow, g.forward(), g.backward()}.with("forward + backward");
+  const std::uint32_t rest = (micro_batches_ - 1) % ranks_ + 1;
+  const std::uint32_t hide = static_cast<std::uint32_t>(ceil_div(scaled, beat));
+  second_size_ = rest > hide ? rest : hide;
+  first_size_ = ranks_ + rest - second_size_;
+  window_ = ranks_;
+  spread_ = true;
+  return {};
+}
+
+constexpr interleaved::verdict interleaved::outlook() const noexcept {
+  const std::uint32_t rest = micro_batches_ % ranks_;
+  if (rule_ == groups::rule::paper && micro_batches_ > ranks_ && rest != 0 && chunks_ > 1) {
+    // With a warm-up of one forward per rank below, the order always runs. With two, exactly these remainders deadlock
+    // (docs/pipeline.md, "The paper's order"; tests compare with a simulation of every shape in their range).
+    const bool stuck = kappa_ == 2 && rest + 3 <= ranks_ && std::uint64_t{rest} * (chunks_ - 1) >= 2u + extra_;
+    return stuck ? verdict::deadlocks : verdict::runs;
+  }
+  if (rule_ == groups::rule::list) {
+    const std::uint32_t least = micro_batches_ < ranks_ ? micro_batches_ : ranks_;
+    for (std::uint32_t j = 0; j < first_count_; ++j)
+      if (ends_[j] - (j == 0 ? 0 : ends_[j - 1]) < least) return chunks_ == 1 ? verdict::optimal : verdict::unknown;
+  }
+  return verdict::optimal;
+}
+
+}  // namespace hocket::inline HOCKET_ABI::pipeline

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/core/fingerprint.hpp>
+#include <hocket/pipeline/action.hpp>
+#include <hocket/pipeline/placement.hpp>
+#include <hocket/pipeline/shape.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+
+namespace hocket::inline HOCKET_ABI::pipeline {
+
+/// What every algorithm here asks of a schedule: a value that knows its shape and the action at each step of each rank.
+/// A rank runs its list in order. Optional members are picked up where they exist: `slices()` (sequence slices per
+/// micro-batch, else 1), `step_of(rank, action)`, `peak_in_flight(rank)`, `lower_bound(costs)`.
+///
+///     struct mine {                                              // one rank, one chunk: F0 B0 F1 B1 …
+///       std::uint32_t m;
+///       constexpr std::uint32_t ranks() const { return 1; }
+///       constexpr std::uint32_t chunks() const { return 1; }
+///       constexpr std::uint32_t micro_batches() const { return m; }
+///       constexpr std::uint32_t size(std::uint32_t) const { return 2 * m; }
+///       constexpr auto at(std::uint32_t, std::uint32_t i) const {
+///         using namespace hocket::pipeline;
+///         return action(i % 2 == 0 ? op::forward : op::backward, 0, i / 2);
+///       }
+///       constexpr auto placement() const { return hocket::pipeline::loop_placement{1}; }
+///     };
+///     static_assert(hocket::pipeline::schedule<mine>);
+template <class S>
+concept schedule = requires(const S& s, std::uint32_t x) {
+  { s.ranks() } -> std::convertible_to<std::uint32_t>;
+  { s.chunks() } -> std::convertible_to<std::uint32_t>;
+  { s.micro_batches() } -> std::convertible_to<std::uint32_t>;
+  { s.size(x) } -> std::convertible_to<std::uint32_t>;
+  { s.placement() } -> placement_policy;
+  requires std::same_as<decltype(s.at(x, x)), action> || std::same_as<decltype(s.at(x, x)), stage_action>;
+};
+
+/// The shape of a schedule.
+template <schedule S>
+[[nodiscard]] constexpr shape shape_of(const S& s) noexcept {
+  return {.ranks = s.ranks(), .chunks = s.chunks(), .micro_batches = s.micro_batches()};
+}
+
+/// Sequence slices per micro-batch: what the schedule says, else 1.
+template <schedule S>
+[[nodiscard]] constexpr std::uint32_t slices_of(const S& s) noexcept {
+  if constexpr (requires { s.slices(); }) return s.slices();
+  else return 1;
+}
+
+/// The action at a step in its form for interchange, whichever form the schedule stores.
+template <schedule S>
+[[nodiscard]] constexpr stage_action stage_action_at(const S& s, std::uint32_t rank, std::uint32_t step) noexcept {
+  const auto a = s.at(rank, step);
+  if constexpr (std::is_same_v<decltype(s.at(rank, step)), stage_action>) return a;
+  else return {a.kind(), s.placement().stage(rank, a.chunk()), a.micro_batch(), 0, 0, a.joined()};
+}
+
+/// A digest of all lists, by which ranks make sure that they follow the same plan. O(actions).
+template <schedule S>
+[[nodiscard]] constexpr std::uint64_t fingerprint_of(const S& s) noexcept {
+  fingerprint print;
+  print.add(s.ranks()).add(s.chunks()).add(s.micro_batches()).add(slices_of(s));
+  for (std::uint32_t r = 0; r < s.ranks(); ++r) {
+    print.add(s.size(r));
+    for (std::uint32_t i = 0; i < s.size(r); ++i) print.add(stage_action_at(s, r, i).bits());
+  }
+  return print.value();
+}
+
+}  // namespace hocket::inline HOCKET_ABI::pipeline
