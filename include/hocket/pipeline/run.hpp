@@ -134,7 +134,7 @@ class runner {
       }
       ticks time = costs_.duration(a), finish = 0;
       if (pair && !pair_time(a, b, time)) return false;
-      if (!checked_add(start, time, finish) || finish > std::numeric_limits<ticks>::max() / 2) {
+      if (!checked_add(start, time, finish) || finish > (std::numeric_limits<ticks>::max)() / 2) {
         error_ = error{errc::overflow, start, time}.with("simulated time");
         return false;
       }
@@ -261,7 +261,7 @@ class runner {
   [[nodiscard]] constexpr ticks lower_bound() {
     auto& stages = memory_.stages;
     const auto place = plan_.placement();
-    constexpr ticks infinite = std::numeric_limits<ticks>::max();
+    constexpr ticks infinite = (std::numeric_limits<ticks>::max)();
     for (auto& s : stages) s.head = s.tail = infinite;
     for (std::uint32_t u = 0; u < units_; ++u) {
       ticks head = 0, tail = 0;

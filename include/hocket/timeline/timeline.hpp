@@ -87,6 +87,7 @@ class timeline {
   }
   /// Adds the lanes of `other` below these, with all they carry, and its marks. `shift` ticks are added to every time.
   void append(const timeline& other, ticks shift = 0) {
+    HOCKET_ASSERT(&other != this);
     const auto first = static_cast<std::uint32_t>(lanes_.size());
     lanes_.insert(lanes_.end(), other.lanes_.begin(), other.lanes_.end());
     spans_.reserve(spans_.size() + other.spans_.size());

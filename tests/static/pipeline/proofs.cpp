@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the headers promise at compile time.
+#include <hocket/pipeline.hpp>
+
+#include <ranges>
+#include <type_traits>
+
+namespace {
+
+using namespace hocket::pipeline;
+
+template <class Plan>
+constexpr hocket::ticks makespan(const Plan& plan, costs c) {
+  constexpr_workspace memory;
+  return run(plan, c, memory).value().makespan;
+}
+
+// The two shapes that no other system runs well.
+static_assert(makespan(interleaved::make({.ranks = 4, .chunks = 2, .micro_batches = 9}).value(), {1, 1}) == 42);
+static_assert(makespan(interleaved::make({.ranks = 8, .chunks = 2, .micro_batches = 19}).value(), {1, 1}) == 90);
+static_assert(makespan_bound({.ranks = 8, .chunks = 2, .micro_batches = 19}, 1, 1).value() == 90);
+
+// A table of 2,048 actions, simulated and proved optimal in time and memory.
+constexpr auto lean = interleaved::make({.ranks = 8, .chunks = 4, .micro_batches = 32}, groups::least_memory()).value();
+static_assert(makespan(lean, {1, 1}) == makespan_bound(shape_of(lean), 1, 1).value());
+static_assert(lean.peak_in_flight(0) == 32 && lean.peak_in_flight(7) == 25);
+
+// The example of docs/pipeline.md: chunks of the forwards of 5 micro-batches on 4 ranks, 2 chunks.
+constexpr bool order_is(const interleaved& plan, std::initializer_list<std::uint32_t> chunks) {
+  std::uint32_t k = 0;
+  for (const std::uint32_t c : chunks)
+    if (plan.forward_at(k++).chunk != c) return false;
+  return k == plan.chunks() * plan.micro_batches();
+}
+static_assert(order_is(interleaved::make({.ranks = 4, .chunks = 2, .micro_batches = 5}, groups::least_memory()).value(),
+                       {0, 0, 0, 0, 1, 1, 1, 0, 1, 1}));
+static_assert(order_is(interleaved::make({.ranks = 4, .chunks = 2, .micro_batches = 9}, groups::least_memory()).value(),
+                       {0, 0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 1, 1, 1, 0, 0, 1, 1}));
+
+static_assert(!interleaved::make({.ranks = 0, .chunks = 2, .micro_batches = 4}).has_value());
+static_assert(interleaved::make({.ranks = 4, .chunks = 65, .micro_batches = 4}).error().code ==
+              hocket::errc::bad_shape);
+static_assert(interleaved::make({.ranks = 8, .chunks = 2, .micro_batches = 19}, groups::paper())->outlook() ==
+              interleaved::verdict::deadlocks);
+
+template <class Plan>
+constexpr bool good_view() {
+  using view = rank_view<Plan>;
+  return std::ranges::random_access_range<view> && std::ranges::sized_range<view> && std::ranges::view<view> &&
+         std::ranges::common_range<view> && std::ranges::borrowed_range<view> && std::is_trivially_copyable_v<view> &&
+         sizeof(typename view::iterator) <= 64;
+}
+static_assert(good_view<interleaved>() && good_view<one_f_one_b>() && good_view<gpipe>());
+static_assert(std::ranges::range_value_t<rank_view<interleaved>>{}.kind() == op::idle && sizeof(action) == 4);
+static_assert(sizeof(stage_action) == 8 && std::is_trivially_copyable_v<stage_action>);
+
+}  // namespace
