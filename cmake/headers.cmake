@@ -10,6 +10,14 @@ set(HOCKET_HEADERS
   hocket/core/message.hpp
   hocket/core/result.hpp
   hocket/core/ticks.hpp
+  hocket/curve.hpp
+  hocket/curve/affine.hpp
+  hocket/curve/any_curve.hpp
+  hocket/curve/combinators.hpp
+  hocket/curve/cost_curve.hpp
+  hocket/curve/piecewise_polynomial.hpp
+  hocket/curve/polynomial.hpp
+  hocket/curve/table.hpp
   hocket/graph.hpp
   hocket/graph/access.hpp
   hocket/graph/adjacency.hpp
@@ -44,6 +52,20 @@ set(HOCKET_HEADERS
   hocket/pipeline/simulate.hpp
   hocket/pipeline/workspace.hpp
   hocket/testing/graph_laws.hpp
+  hocket/tiling.hpp
+  hocket/tiling/any_problem.hpp
+  hocket/tiling/bound.hpp
+  hocket/tiling/candidates.hpp
+  hocket/tiling/documented.hpp
+  hocket/tiling/evaluate.hpp
+  hocket/tiling/finish.hpp
+  hocket/tiling/lot_streaming.hpp
+  hocket/tiling/one_plus_n.hpp
+  hocket/tiling/plan.hpp
+  hocket/tiling/problem.hpp
+  hocket/tiling/solve.hpp
+  hocket/tiling/timeline.hpp
+  hocket/tiling/uniform.hpp
   hocket/timeline/timeline.hpp
   hocket/version.hpp
 )

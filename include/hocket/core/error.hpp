@@ -35,6 +35,7 @@ enum class errc : std::uint16_t {
   bad_cost = 300,
   no_feasible_tiling,
   too_many_tiles,
+  decreasing_cost,
   // cost
   bad_model = 400,
   missing_field,
@@ -77,6 +78,7 @@ enum class errc : std::uint16_t {
     case errc::bad_cost: return "{w}: a cost must be finite and not negative (at {0} rows)";
     case errc::no_feasible_tiling: return "no tiling of {0} rows has tiles of at least {1} rows and at most {2} tiles";
     case errc::too_many_tiles: return "{0} tiles are needed, but at most {1} can be held";
+    case errc::decreasing_cost: return "{w}: the time falls between size {0} and size {1}, but a larger size cannot cost less";
     case errc::bad_model: return "the model is not possible: {w} is {0}";
     case errc::missing_field: return "the config has no field \"{w}\"";
     case errc::contradictory_field: return "the config contradicts itself: \"{w}\" is {0}, but the other fields imply {1}";

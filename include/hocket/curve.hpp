@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+// Time as a function of size.
+#pragma once
+#include <hocket/curve/affine.hpp>
+#include <hocket/curve/any_curve.hpp>
+#include <hocket/curve/combinators.hpp>
+#include <hocket/curve/cost_curve.hpp>
+#include <hocket/curve/piecewise_polynomial.hpp>
+#include <hocket/curve/polynomial.hpp>
+#include <hocket/curve/table.hpp>

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/core/result.hpp>
+#include <hocket/curve/cost_curve.hpp>
+
+namespace hocket::inline HOCKET_ABI::curve {
+
+/// True for a time that a cost may have: finite and not negative. (x - x is 0 unless x is infinite or not a number.)
+[[nodiscard]] constexpr bool is_cost(double us) noexcept { return us >= 0 && us - us == 0; }
+
+/// fixed + per_size * max(size, least): a latency, a rate, and the size below which hardware does not get faster.
+/// An aggregate, so that it can be written in place; `check` says whether its numbers make sense.
+///
+///     constexpr hocket::curve::affine matmul{.fixed = 6, .per_size = 0.25, .least = 128};
+///     static_assert(matmul.time(100) == 38 && matmul.time(256) == 70 && matmul.inverse(70) == 256);
+struct affine {
+  double fixed = 0;     ///< us
+  double per_size = 0;  ///< us per unit of size
+  double least = 0;     ///< sizes below cost as much as this one
+
+  [[nodiscard]] constexpr double time(double size) const noexcept {
+    return fixed + per_size * (size < least ? least : size);
+  }
+  /// The largest size that takes at most t us: infinity if every size does, no_size if none does. O(1).
+  [[nodiscard]] constexpr double inverse(double t) const noexcept {
+    if (!(time(0) <= t)) return no_size;
+    if (per_size == 0) return std::numeric_limits<double>::infinity();
+    const double size = (t - fixed) / per_size;
+    return size < least ? least : size;
+  }
+  /// errc::bad_cost unless all three numbers are finite and not negative.
+  [[nodiscard]] constexpr result<void> check() const noexcept {
+    if (!is_cost(fixed) || !is_cost(per_size) || !is_cost(least)) return error{errc::bad_cost}.with("affine curve");
+    return {};
+  }
+  friend constexpr bool operator==(const affine&, const affine&) = default;
+};
+
+}  // namespace hocket::inline HOCKET_ABI::curve

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// How to cut a fused operator so that the phases of its tiles overlap.
+#pragma once
+#include <hocket/tiling/any_problem.hpp>
+#include <hocket/tiling/documented.hpp>
+#include <hocket/tiling/evaluate.hpp>
+#include <hocket/tiling/lot_streaming.hpp>
+#include <hocket/tiling/one_plus_n.hpp>
+#include <hocket/tiling/plan.hpp>
+#include <hocket/tiling/problem.hpp>
+#include <hocket/tiling/solve.hpp>
+#include <hocket/tiling/timeline.hpp>
+#include <hocket/tiling/uniform.hpp>

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the policies share: the axis in whole units, the best tiling so far, and the tie rule.
+#pragma once
+#include <hocket/tiling/evaluate.hpp>
+#include <hocket/tiling/plan.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace hocket::inline HOCKET_ABI::tiling::detail {
+
+/// The axis counted in units of `align` rows. When the rows are no multiple, one end tile is `shortage` rows shorter
+/// than its units say: the ragged one.
+struct grid {
+  std::int64_t rows, align, units, shortage, least, max_tiles;
+  remainder rest;
+
+  constexpr explicit grid(const row_axis& a) noexcept
+      : rows(a.rows),
+        align(a.align),
+        units(ceil_div(a.rows, a.align)),
+        shortage(units * a.align - a.rows),
+        least(a.least_tile),
+        max_tiles(a.max_tiles < units ? a.max_tiles : units),
+        rest(a.rest) {}
+
+  [[nodiscard]] constexpr std::int64_t length(std::int64_t u, bool ragged) const noexcept {
+    return u * align - (ragged ? shortage : 0);
+  }
+  /// The fewest units of a tile.
+  [[nodiscard]] constexpr std::int64_t fewest(bool ragged) const noexcept {
+    return ceil_div(least + (ragged ? shortage : 0), align);
+  }
+  /// f(first is ragged, last is ragged) for every allowed end; once with (false, false) if nothing is left over.
+  template <class F>
+  constexpr void for_each_end(F&& f) const {
+    if (shortage == 0) return f(false, false);
+    if (rest != remainder::last) f(true, false);
+    if (rest != remainder::first) f(false, true);
+  }
+};
+
+/// Whether tiling a comes before b: less time, then fewer tiles, then lexicographically smaller lengths.
+[[nodiscard]] constexpr bool comes_before(ticks time_a, std::span<const std::int64_t> a, ticks time_b,
+                                          std::span<const std::int64_t> b) noexcept {
+  if (time_a != time_b) return time_a < time_b;
+  if (a.size() != b.size()) return a.size() < b.size();
+  return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end());
+}
+
+/// Tile lengths in a fixed buffer.
+struct tile_list {
+  std::array<std::int64_t, tile_capacity> rows{};
+  std::size_t count = 0;
+  constexpr void push(std::int64_t length) noexcept { rows[count++] = length; }
+  [[nodiscard]] constexpr std::span<const std::int64_t> span() const noexcept { return {rows.data(), count}; }
+  constexpr void reverse() noexcept { std::reverse(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(count)); }
+};
+
+/// The best tiling seen so far. Starts as "no cut", which every search therefore contains.
+struct incumbent {
+  ticks time = 0;
+  tile_list tiles;
+
+  template <class Phases>
+  constexpr incumbent(const grid& axis, clock<Phases>& timer) noexcept : time(timer.uncut(axis.rows)) {
+    tiles.push(axis.rows);
+  }
+  constexpr void offer(ticks t, const tile_list& candidate) noexcept {
+    if (comes_before(t, candidate.span(), time, tiles.span())) time = t, tiles = candidate;
+  }
+  /// The same for runs; they are only written out if they are not slower.
+  constexpr void offer(ticks t, std::span<const tile_run> runs) noexcept {
+    if (t > time) return;
+    tile_list written;
+    for (const tile_run& r : runs)
+      for (std::int64_t i = 0; i < r.count; ++i) written.push(r.rows);
+    offer(t, written);
+  }
+};
+
+/// Offers `count_a` tiles of a units and then `count_b` of b units, the end tile ragged as said, if all are long
+/// enough.
+template <class Phases>
+constexpr void offer_two_runs(const grid& axis, clock<Phases>& timer, incumbent& best, std::int64_t a,
+                              std::int64_t count_a, std::int64_t b, std::int64_t count_b, bool first_ragged,
+                              bool last_ragged) noexcept {
+  std::array<tile_run, 4> runs{{{axis.length(a, first_ragged), first_ragged ? 1 : 0},
+                                {axis.length(a, false), count_a - (first_ragged ? 1 : 0)},
+                                {axis.length(b, false), count_b - (last_ragged ? 1 : 0)},
+                                {axis.length(b, last_ragged), last_ragged ? 1 : 0}}};
+  for (const tile_run& r : runs)
+    if (r.count > 0 && r.rows < axis.least) return;
+  best.offer(timer.makespan_of_runs(runs), runs);
+}
+
+/// Offers every number of equal tiles; where units do not divide, some tiles are one unit longer, at either end.
+/// O(max_tiles * phases^2).
+template <class Phases>
+constexpr void offer_uniform(const grid& axis, clock<Phases>& timer, incumbent& best) noexcept {
+  axis.for_each_end([&](bool first, bool last) {
+    for (std::int64_t k = 2; k <= axis.max_tiles; ++k) {
+      const std::int64_t each = axis.units / k, longer = axis.units % k;
+      if (longer == 0) {
+        // One run; the helper wants both ends, so it is told as two.
+        offer_two_runs(axis, timer, best, each, 1, each, k - 1, first, last);
+      } else {
+        offer_two_runs(axis, timer, best, each + 1, longer, each, k - longer, first, last);
+        offer_two_runs(axis, timer, best, each, k - longer, each + 1, longer, first, last);
+      }
+    }
+  });
+}
+
+/// Offers one tile and n equal ones in both orders: every such tiling if there are at most 256 lengths to try for an n,
+/// else the best of 64 evenly spread ones, refined around the best until neighbours have been tried.
+/// O(max_tiles * lengths * phases^2).
+template <class Phases>
+constexpr void offer_one_plus_n(const grid& axis, clock<Phases>& timer, incumbent& best) noexcept {
+  constexpr std::int64_t exhaustive = 256, spread = 64;
+  axis.for_each_end([&](bool first, bool last) {
+    for (std::int64_t n = 1; n < axis.max_tiles; ++n) {
+      const std::int64_t longest = (axis.units - 1) / n;  // at least one unit is left for the single tile
+      if (longest < 1) break;
+      const auto attempt = [&](std::int64_t length) {
+        const ticks before = best.time;
+        offer_two_runs(axis, timer, best, axis.units - n * length, 1, length, n, first, last);
+        offer_two_runs(axis, timer, best, length, n, axis.units - n * length, 1, first, last);
+        return best.time < before;
+      };
+      if (longest <= exhaustive) {
+        for (std::int64_t length = 1; length <= longest; ++length) attempt(length);
+        continue;
+      }
+      std::int64_t step = longest / spread, at = 0;
+      for (std::int64_t length = 1; length <= longest; length += step)
+        if (attempt(length)) at = length;
+      while (at != 0 && step > 1) {
+        step = ceil_div<std::int64_t>(step, 4);
+        const std::int64_t low = at > 4 * step ? at - 4 * step : 1;
+        const std::int64_t high = at + 4 * step < longest ? at + 4 * step : longest;
+        for (std::int64_t length = low; length <= high; length += step)
+          if (attempt(length)) at = length;
+      }
+    }
+  });
+}
+
+}  // namespace hocket::inline HOCKET_ABI::tiling::detail

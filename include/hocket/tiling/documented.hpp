@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/tiling/finish.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace hocket::inline HOCKET_ABI::tiling {
+
+/// Which of the document's three short tiles to take: its text says the smallest, its worked example the largest.
+enum class short_tile : std::uint8_t { largest, smallest };
+
+/// The document's candidates a, b, c for the short tile, in rows.
+struct short_tiles {
+  std::int64_t a = 0;  ///< least a with a K N >= 4 * 1024^3: enough work for the cores
+  std::int64_t b = 0;  ///< least b with b K N / 1024 + b N >= 6 * 1024^2: enough data to move
+  std::int64_t c = 384;
+};
+/// Precondition: k, n >= 1. Computed without overflow for any k, n. O(1).
+[[nodiscard]] constexpr short_tiles documented_short_tiles(const matmul_shape& s) noexcept {
+  HOCKET_ASSERT(s.k >= 1 && s.n >= 1);
+  constexpr std::int64_t gi = std::int64_t{1} << 30;
+  short_tiles t;
+  std::int64_t product = 0;
+  t.a = checked_multiply(s.k, s.n, product) ? ceil_div(4 * gi, product) : 1;
+  // b (K N / 1024 + N) >= 6 * 1024^2, multiplied by 1024 to stay in whole numbers
+  t.b = checked_multiply(s.k + 1024, s.n, product) ? ceil_div(6 * gi, product) : 1;
+  return t;
+}
+
+namespace detail {
+
+/// The rule itself: writes tiles in execution order, false if they are more than a list can hold (count says how many).
+template <class Phases>
+constexpr bool documented_tiles(const problem<Phases>& p, short_tile which, tile_list& out, flag_set& flags,
+                                std::int64_t& count) noexcept {
+  constexpr double inflation = 1.15;  // the document's own, on the short tile's time when balancing
+  const std::int64_t rows = p.axis.rows, align = p.axis.align;
+  const short_tiles s = documented_short_tiles(p.shape);
+  std::int64_t m0 = s.a;
+  for (const std::int64_t other : {s.b, s.c})
+    if (which == short_tile::largest ? other > m0 : other < m0) m0 = other;
+  count = 1;
+  if (rows <= m0) {
+    flags.set(flag::short_covers_all);
+    out.push(rows);
+    return true;
+  }
+  double compute_us = 0, comm_us = 0, compute_short = 0, comm_short = 0;
+  bool compute_first = false;
+  for_each_phase(p.phases, [&](std::size_t i, const auto& each) {
+    const auto whole = static_cast<double>(each.cost.time(static_cast<double>(rows)));
+    const auto part = static_cast<double>(each.cost.time(static_cast<double>(m0)));
+    if (each.kind == phase_kind::compute) compute_us = whole, compute_short = part, compute_first = i == 0;
+    else comm_us = whole, comm_short = part;
+  });
+  const bool comm_bound = comm_us > compute_us;
+  // Balance: the long tile hides the short tile's time on the other side.
+  const double target = inflation * (comm_bound ? comm_short : compute_short);
+  std::int64_t m1 = 0;
+  for_each_phase(p.phases, [&](std::size_t, const auto& each) {
+    if ((each.kind == phase_kind::compute) == comm_bound) m1 = curve::largest(each.cost, target, 1, rows);
+  });
+  m1 = m1 / align * align;
+  if (m1 < align) m1 = align, flags.set(flag::long_tile_raised);
+  count = (rows - m0) / m1;
+  if (count == 0) count = 1, flags.set(flag::single_long_tile);
+  m1 = (rows - m0) / count / align * align;
+  if (m1 == 0) {
+    flags.set(flag::long_tile_vanished);
+    out.push(rows);
+    return true;
+  }
+  m0 = rows - m1 * count;  // >= 1: flooring the long tiles only gave rows back
+  flags.set(flag::short_is_longest, m0 > m1);
+  flags.set(flag::max_tiles_exceeded, count + 1 > p.axis.max_tiles);
+  if (count + 1 > static_cast<std::int64_t>(tile_capacity)) return false;
+  // The phase that must not pause is fed by a short tile first, or drained by a short tile last. The document describes
+  // compute -> comm; comm -> compute is its mirror image.
+  const bool short_first = comm_bound == compute_first;
+  if (short_first) out.push(m0);
+  for (std::int64_t i = 0; i < count; ++i) out.push(m1);
+  if (!short_first) out.push(m0);
+  return true;
+}
+
+/// The rule can be asked: a matrix product, one compute and one comm phase.
+template <class Phases>
+constexpr bool documented_applies(const problem<Phases>& p) noexcept {
+  int computes = 0;
+  for_each_phase(p.phases,
+                 [&](std::size_t, const auto& each) { computes += each.kind == phase_kind::compute ? 1 : 0; });
+  return p.shape.k >= 1 && p.shape.n >= 1 && phase_count(p.phases) == 2 && computes == 1;
+}
+
+}  // namespace detail
+
+/// The tiling rule of the published tuning case for fused matrix product and communication: a short tile from K and N,
+/// long tiles that balance it, one run of each. Here because operators are tuned by it and other policies are measured
+/// against it; it is slower than not cutting at all for many shapes (see docs/tiling.md).
+/// The rule sees neither max_tiles nor least_tile nor the overlap factors: flags say what it broke.
+/// Errors: as `check`; errc::out_of_range if k or n is 0; errc::invalid_argument unless there is one compute and one
+/// comm phase; errc::bad_cost; errc::too_many_tiles beyond tile_capacity. O(tiles * phases + log rows).
+template <class Phases>
+[[nodiscard]] constexpr result<plan> documented(const problem<Phases>& p,
+                                                short_tile which = short_tile::largest) noexcept {
+  if (auto sound = check(p); !sound) return sound.error();
+  if (p.shape.k < 1) return error{errc::out_of_range, p.shape.k, 1, max_rows}.with("k (documented rule)");
+  if (p.shape.n < 1) return error{errc::out_of_range, p.shape.n, 1, max_rows}.with("n (documented rule)");
+  if (!detail::documented_applies(p))
+    return error{errc::invalid_argument, static_cast<std::int64_t>(phase_count(p.phases))}.with(
+        "phases (not 1 compute and 1 comm)");
+  detail::tile_list tiles;
+  flag_set flags;
+  std::int64_t count = 0;
+  if (!detail::documented_tiles(p, which, tiles, flags, count))
+    return error{errc::too_many_tiles, count + 1, static_cast<std::int64_t>(tile_capacity)};
+  return detail::finish(p, tiles.span(), which == short_tile::largest ? policy::documented : policy::documented_min,
+                        flags);
+}
+
+}  // namespace hocket::inline HOCKET_ABI::tiling

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/tiling/problem.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace hocket::inline HOCKET_ABI::tiling {
+
+/// `count` equal tiles in a row.
+struct tile_run {
+  std::int64_t rows = 0;
+  std::int64_t count = 0;
+  friend constexpr bool operator==(const tile_run&, const tile_run&) = default;
+};
+
+namespace detail {
+
+using tick_row = std::array<ticks, max_phases>;
+
+/// Times tiles of one problem, forwards or in reverse (phases in opposite order: makespan(C, T, v) equals
+/// makespan(T, C, reversed v), so a solver needs one direction only). Remembers the first bad cost instead of returning
+/// it from every call; the caller asks once at the end.
+template <class Phases>
+class clock {
+ public:
+  constexpr explicit clock(const Phases& phases, bool reversed = false) noexcept
+      : phases_(&phases), count_(phase_count(phases)), reversed_(reversed) {}
+
+  [[nodiscard]] constexpr std::size_t phases() const noexcept { return count_; }
+  [[nodiscard]] constexpr bool failed() const noexcept { return bad_rows_ != 0; }
+  [[nodiscard]] constexpr hocket::error error() const noexcept {
+    return hocket::error{errc::bad_cost, bad_rows_}.with(overflow_ ? "tile longer than 37 minutes" : "phase");
+  }
+
+  /// The time of a tile in each phase; with the overlap factors if it is one of several.
+  constexpr tick_row times(std::int64_t rows, bool cut) noexcept {
+    tick_row t{};
+    for_each_phase(*phases_, [&](std::size_t i, const auto& each) {
+      double us = static_cast<double>(each.cost.time(static_cast<double>(rows)));
+      if (cut) us *= each.overlap;
+      constexpr double most = static_cast<double>(max_tile_ticks / ticks_per_us);
+      if (!(us >= 0 && us <= most)) [[unlikely]] {
+        if (!failed()) bad_rows_ = rows, overflow_ = curve::is_cost(us);
+        us = 0;
+      }
+      t[reversed_ ? count_ - 1 - i : i] = static_cast<ticks>(us * static_cast<double>(ticks_per_us) + 0.5);
+    });
+    return t;
+  }
+
+  /// done[p]: when phase p becomes free. One more tile passes through. O(phases).
+  constexpr void pass(tick_row& done, const tick_row& t) const noexcept {
+    ticks ready = 0;
+    for (std::size_t p = 0; p < count_; ++p) ready = done[p] = (done[p] > ready ? done[p] : ready) + t[p];
+  }
+
+  /// n equal tiles pass through, in O(phases^2) whatever n: among paths that enter at phase q and leave at phase p,
+  /// the longest visits every phase between once and spends the other n - 1 steps in the slowest of them.
+  constexpr void pass(tick_row& done, const tick_row& t, std::int64_t n) const noexcept {
+    tick_row after{};
+    for (std::size_t p = 0; p < count_; ++p) {
+      ticks path = 0, slowest = 0;
+      for (std::size_t q = p + 1; q-- > 0;) {
+        path += t[q];
+        if (t[q] > slowest) slowest = t[q];
+        const ticks end = done[q] + path + (n - 1) * slowest;
+        if (end > after[p]) after[p] = end;
+      }
+    }
+    done = after;
+  }
+
+  constexpr ticks uncut(std::int64_t rows) noexcept {
+    ticks sum = 0;
+    for (const ticks t : times(rows, false)) sum += t;
+    return sum;
+  }
+  constexpr ticks makespan(std::span<const std::int64_t> tiles) noexcept {
+    if (tiles.size() == 1) return uncut(tiles[0]);
+    tick_row done{};
+    for (const std::int64_t rows : tiles) pass(done, times(rows, true));
+    return done[count_ - 1];
+  }
+  /// The same for runs of equal tiles; empty runs are skipped. Precondition: two tiles or more.
+  constexpr ticks makespan_of_runs(std::span<const tile_run> runs) noexcept {
+    tick_row done{};
+    for (const tile_run& r : runs)
+      if (r.count > 0) pass(done, times(r.rows, true), r.count);
+    return done[count_ - 1];
+  }
+
+ private:
+  const Phases* phases_;
+  std::size_t count_;
+  std::int64_t bad_rows_ = 0;
+  bool reversed_;
+  bool overflow_ = false;
+};
+
+}  // namespace detail
+
+/// The time of the operator without cutting: the plain sum of its phases, in picoseconds.
+/// Errors: as `check`; errc::bad_cost for a time that is negative, not finite or above 37 minutes. O(phases).
+template <class Phases>
+[[nodiscard]] constexpr result<ticks> serial_time(const problem<Phases>& p) noexcept {
+  if (auto sound = check(p); !sound) return sound.error();
+  detail::clock clock(p.phases);
+  const ticks t = clock.uncut(p.axis.rows);
+  if (clock.failed()) return clock.error();
+  return t;
+}
+
+/// The time that any tiles take, in execution order: a tile enters a phase when it has left the one before and the
+/// phase has finished the tile before. One tile is the plain sum; from two on, each time is multiplied by its overlap
+/// factor. The tiles need not respect alignment, least tile or most tiles: measured or foreign tilings can be timed
+/// too. Errors: as `serial_time`; errc::invalid_argument for a tile below 1 row or lengths that do not add up to the
+/// rows. Complexity: O(tiles * phases) evaluations, no allocation.
+///
+///     constexpr std::int64_t tiles[] = {512, 896, 896, 896, 896};
+///     auto t = hocket::tiling::makespan(p, tiles);
+template <class Phases>
+[[nodiscard]] constexpr result<ticks> makespan(const problem<Phases>& p, std::span<const std::int64_t> tiles) noexcept {
+  if (auto sound = check(p); !sound) return sound.error();
+  std::int64_t rest = p.axis.rows;
+  for (const std::int64_t rows : tiles) {
+    if (rows < 1 || rows > rest) return error{errc::invalid_argument, rows}.with("tile length");
+    rest -= rows;
+  }
+  if (rest != 0) return error{errc::invalid_argument, rest}.with("rows left over by the tiles");
+  if (tiles.size() > std::size_t{1} << 11)  // the sum could leave 64 bits
+    return error{errc::too_many_tiles, static_cast<std::int64_t>(tiles.size()), 1 << 11};
+  detail::clock clock(p.phases);
+  const ticks t = clock.makespan(tiles);
+  if (clock.failed()) return clock.error();
+  return t;
+}
+
+}  // namespace hocket::inline HOCKET_ABI::tiling

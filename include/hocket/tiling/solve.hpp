@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/tiling/documented.hpp>
+#include <hocket/tiling/lot_streaming.hpp>
+#include <hocket/tiling/one_plus_n.hpp>
+#include <hocket/tiling/uniform.hpp>
+
+#include <cstdint>
+
+namespace hocket::inline HOCKET_ABI::tiling {
+
+/// The fast policy to take when nothing else is asked for: the best of no cut, equal tiles, one-plus-n, growing and
+/// shrinking tiles and, where the problem allows its answer, the documented rule. So it is never slower than any of
+/// them under the problem's own costs. Errors: as `check`; errc::bad_cost. Complexity: the sum of theirs; no
+/// allocation.
+template <class Phases>
+[[nodiscard]] constexpr result<plan> automatic(const problem<Phases>& p) noexcept {
+  return detail::best_of(p, policy::automatic, [&](const auto& axis, auto& timer, auto& best) {
+    detail::offer_lots(axis, timer, p.phases, best);
+    detail::offer_one_plus_n(axis, timer, best);
+    detail::descend(axis, timer, best);
+    if (!detail::documented_applies(p)) return;
+    detail::tile_list tiles;
+    flag_set flags;
+    std::int64_t count = 0;
+    if (!detail::documented_tiles(p, short_tile::largest, tiles, flags, count)) return;
+    // Its short tile takes the rest, so one end may be ragged; the problem has a say in which.
+    const bool first_ragged = tiles.rows[0] % axis.align != 0,
+               last_ragged = tiles.rows[tiles.count - 1] % axis.align != 0;
+    bool allowed = static_cast<std::int64_t>(tiles.count) <= axis.max_tiles;
+    for (const std::int64_t rows : tiles.span()) allowed = allowed && rows >= axis.least;
+    if (tiles.count > 1 && first_ragged && axis.rest == remainder::last) allowed = false;
+    if (tiles.count > 1 && last_ragged && axis.rest == remainder::first) allowed = false;
+    if (allowed) best.offer(timer.makespan(tiles.span()), tiles);
+  });
+}
+
+/// How to cut, by a policy chosen at run time; each is also a function of its own.
+/// Errors: those of the policy; errc::invalid_argument for one that does not exist yet (exact, pinned).
+///
+///     auto plan = hocket::tiling::solve(p);
+///     for (std::int64_t rows : plan->tiles()) launch(rows);
+template <class Phases>
+[[nodiscard]] constexpr result<plan> solve(const problem<Phases>& p, policy by = policy::automatic) noexcept {
+  switch (by) {
+    case policy::automatic: return automatic(p);
+    case policy::documented: return documented(p);
+    case policy::documented_min: return documented(p, short_tile::smallest);
+    case policy::one_plus_n: return one_plus_n(p);
+    case policy::lot_streaming: return lot_streaming(p);
+    case policy::uniform: return uniform(p);
+    case policy::none: return none(p);
+    case policy::exact:
+    case policy::pinned: break;
+  }
+  return error{errc::invalid_argument, static_cast<std::int64_t>(by)}.with("tiling policy (not yet)");
+}
+
+}  // namespace hocket::inline HOCKET_ABI::tiling
