@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a plan reaches the device. Bridges (launch/from_*.hpp) and vendors' backends (launch/cuda.hpp) are opt-in.
+#pragma once
+#include <hocket/launch/backend.hpp>
+#include <hocket/launch/command.hpp>
+#include <hocket/launch/drive.hpp>
+#include <hocket/launch/event_pool.hpp>
+#include <hocket/launch/host_backend.hpp>
+#include <hocket/launch/host_program.hpp>
+#include <hocket/launch/inline_backend.hpp>
+#include <hocket/launch/order.hpp>
+#include <hocket/launch/passes.hpp>
+#include <hocket/launch/recording_backend.hpp>
+#include <hocket/launch/trace.hpp>

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a backend is, what it may offer beyond that, and how `drive` calls the host framework's launcher.
+#pragma once
+#include <hocket/core/ids.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+namespace hocket::inline HOCKET_ABI::launch {
+
+/// A policy that can order streams. Two verbs are all that a plan needs from a device:
+///   * `record(event, stream)`: the event stands for all work issued to the stream so far;
+///   * `wait(stream, event)`: later work of the stream waits for the record that is the latest *when wait is called*.
+/// Both only enqueue, and return a status. Handles are trivially copyable and own nothing: they are the framework's.
+/// Why a policy and not C calls: some frameworks keep a task queue of their own in front of the device's stream; a raw
+/// call on the handle would overtake what still waits in that queue. They implement the verbs by their own events.
+///
+///     struct my_backend {
+///       using stream_type = my::stream_t;  using event_type = my::event_t;  using status_type = my::error_t;
+///       status_type record(event_type e, stream_type s) noexcept { return my::event_record(e, s); }
+///       status_type wait(stream_type s, event_type e) noexcept   { return my::stream_wait_event(s, e); }
+///       static bool ok(status_type status) noexcept              { return status == my::success; }
+///       static const char* text(status_type status) noexcept     { return my::error_string(status); }
+///     };
+///     static_assert(hocket::launch::backend<my_backend>);
+template <class B>
+concept backend =
+    std::is_trivially_copyable_v<typename B::stream_type> && std::is_trivially_copyable_v<typename B::event_type> &&
+    std::regular<typename B::status_type> &&
+    requires(B& b, typename B::stream_type stream, typename B::event_type event, typename B::status_type status) {
+      { b.record(event, stream) } noexcept -> std::same_as<typename B::status_type>;
+      { b.wait(stream, event) } noexcept -> std::same_as<typename B::status_type>;
+      { B::ok(status) } noexcept -> std::same_as<bool>;
+      { B::text(status) } noexcept -> std::same_as<const char*>;
+    };
+
+// Refinements: detected, never required.
+
+/// Can make events of its own: what `event_pool` needs.
+template <class B>
+concept event_source = backend<B> && requires(B& b, typename B::event_type event, typename B::event_type& out) {
+  { b.create_event(out) } noexcept -> std::same_as<typename B::status_type>;
+  { b.destroy_event(event) } noexcept -> std::same_as<typename B::status_type>;
+};
+
+/// Can make streams of its own.
+template <class B>
+concept stream_source = backend<B> && requires(B& b, typename B::stream_type stream, typename B::stream_type& out) {
+  { b.create_stream(out) } noexcept -> std::same_as<typename B::status_type>;
+  { b.destroy_stream(stream) } noexcept -> std::same_as<typename B::status_type>;
+};
+
+/// Can block the calling thread until a stream is idle.
+template <class B>
+concept sync_backend = backend<B> && requires(B& b, typename B::stream_type stream) {
+  { b.synchronize(stream) } noexcept -> std::same_as<typename B::status_type>;
+};
+
+/// Can enqueue a call of a host function, which runs when the stream reaches it.
+template <class B>
+concept host_function_backend =
+    backend<B> && requires(B& b, typename B::stream_type stream, void (*f)(void*), void* arg) {
+      { b.enqueue(stream, f, arg) } noexcept -> std::same_as<typename B::status_type>;
+    };
+
+/// True if waiting on an event uses the record up, so that each record serves one wait (classic Ascend events).
+template <class B>
+inline constexpr bool wait_resets_event = [] {
+  if constexpr (requires { B::wait_resets_event; }) return static_cast<bool>(B::wait_resets_event);
+  else return false;
+}();
+
+/// The most events that may exist at once; 0 if the backend names no limit.
+template <class B>
+inline constexpr std::uint64_t max_events = [] {
+  if constexpr (requires { B::max_events; }) return static_cast<std::uint64_t>(B::max_events);
+  else return std::uint64_t{0};
+}();
+
+namespace detail {
+
+template <class F, class Stream>
+inline constexpr bool takes_phase = std::is_invocable_v<F&, node_id, std::uint8_t, Stream>;
+
+/// f(op, phase, stream) if it takes three arguments, else f(op, stream).
+template <class F, class Stream>
+constexpr decltype(auto) call_op(F& f, node_id op, std::uint8_t phase, Stream stream) {
+  if constexpr (takes_phase<F, Stream>) return f(op, phase, stream);
+  else return static_cast<void>(phase), f(op, stream);
+}
+
+template <class F, class Stream>
+using op_result = decltype(call_op(std::declval<F&>(), node_id{}, std::uint8_t{}, std::declval<Stream>()));
+
+}  // namespace detail
+
+/// Enqueues op `op` on `stream` and returns at once: `launch(op, stream)`, or `launch(op, phase, stream)` for plans
+/// whose ops have phases (tiles). Returns the backend's status, or nothing if it cannot fail.
+/// The launcher alone knows kernels, tensors and memory; the adapter never sees them.
+template <class L, class B>
+concept launcher = backend<B> &&
+                   (std::is_invocable_v<std::remove_reference_t<L>&, node_id, typename B::stream_type> ||
+                    detail::takes_phase<std::remove_reference_t<L>, typename B::stream_type>) &&
+                   (std::is_void_v<detail::op_result<std::remove_reference_t<L>, typename B::stream_type>> ||
+                    std::is_convertible_v<detail::op_result<std::remove_reference_t<L>, typename B::stream_type>,
+                                          typename B::status_type>);
+
+}  // namespace hocket::inline HOCKET_ABI::launch

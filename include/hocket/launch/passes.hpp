@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a command list to a better one.
+#pragma once
+#include <hocket/launch/command.hpp>
+
+namespace hocket::inline HOCKET_ABI::launch {
+
+/// The same list with as few events as possible: an event is reused once the last wait for its record is issued.
+/// Legal where a wait binds to the latest record when it is called (CUDA, Ascend events of the Ex kind, host), and not
+/// where a wait resets the event (`wait_resets_event`). Devices offer 1,023 to 65,536 events; captured steps need tens.
+/// Records that nobody waits for keep an event to themselves: the host may be asking for it.
+/// The lives of records are intervals of the issue order, so taking the lowest free number is optimal.
+/// Complexity: O(commands log events).
+[[nodiscard]] inline command_list reuse_events(const command_list& list) {
+  constexpr std::size_t never = static_cast<std::size_t>(-1);
+  std::vector<std::size_t> latest(list.event_count());     // per event: index of its latest record
+  std::vector<std::size_t> last_wait(list.size(), never);  // per record: index of the last wait that binds to it
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (list[i].kind == command_kind::record) latest[list[i].id] = i;
+    else if (list[i].kind == command_kind::wait) last_wait[latest[list[i].id]] = i;
+  }
+  std::vector<command> out(list.begin(), list.end());
+  std::vector<bool> busy;
+  std::vector<event_id> now(list.event_count());  // per old event: the new one of its latest record
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    command& c = out[i];
+    const event_id old = c.id;
+    if (c.kind == command_kind::record) {
+      std::size_t free = 0;
+      while (free < busy.size() && busy[free]) ++free;
+      if (free == busy.size()) busy.push_back(false);
+      busy[free] = true;
+      latest[old] = i;
+      now[old] = c.id = static_cast<event_id>(free);
+    } else if (c.kind == command_kind::wait) {
+      c.id = now[old];
+      if (last_wait[latest[old]] == i) busy[c.id] = false;
+    }
+  }
+  return command_list::make(out, list.stream_count()).value();
+}
+
+/// The same list between a fork and a join on stream 0: every other stream first waits for stream 0, and at the end
+/// stream 0 waits for every other stream. Then two replays may be in flight at once without sharing data wrongly, and a
+/// framework sees the whole plan as work of one stream: what stream capture demands. Adds one event and, for S streams
+/// that the list uses, S records and 2(S-1) waits.
+/// errc::limit_exceeded if the list grows past 2^32 - 2 commands.
+[[nodiscard]] inline result<command_list> fenced(const command_list& list) {
+  std::vector<bool> used(list.stream_count());
+  for (const command& c : list) used[c.stream] = true;
+  const event_id fence = list.event_count();
+  std::vector<command> out;
+  out.reserve(list.size() + 3 * used.size() + 1);
+  if (!used.empty()) out.push_back(record_event(fence, 0));
+  for (std::size_t s = 1; s < used.size(); ++s)
+    if (used[s]) out.push_back(wait_event(fence, static_cast<std::uint16_t>(s)));
+  out.insert(out.end(), list.begin(), list.end());
+  for (std::size_t s = 1; s < used.size(); ++s) {
+    if (!used[s]) continue;
+    out.push_back(record_event(fence, static_cast<std::uint16_t>(s)));
+    out.push_back(wait_event(fence, 0));
+  }
+  return command_list::make(out, list.stream_count());
+}
+
+}  // namespace hocket::inline HOCKET_ABI::launch
