@@ -85,12 +85,26 @@ set(HOCKET_HEADERS
 
 # Boost.Hana
 set(HOCKET_COST_HEADERS
+  hocket/cost.hpp
+  hocket/cost/config.hpp
+  hocket/cost/derivative.hpp
+  hocket/cost/evaluate.hpp
+  hocket/cost/expression.hpp
+  hocket/cost/flops.hpp
+  hocket/cost/number.hpp
+  hocket/cost/parameters.hpp
+  hocket/cost/print.hpp
+  hocket/cost/symbols.hpp
+  hocket/cost/term.hpp
+  hocket/cost/unit.hpp
+  hocket/cost/write.hpp
 )
 
 # one target per interop header
 set(HOCKET_RANGE_V3_HEADERS
 )
 set(HOCKET_HUGGING_FACE_HEADERS
+  hocket/interop/hugging_face.hpp
 )
 set(HOCKET_BOOST_GRAPH_HEADERS
 )

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <boost/hana/adapt_struct.hpp>
+#include <hocket/config.hpp>
+
+#include <cstdint>
+
+namespace hocket::inline HOCKET_ABI::cost {
+
+/// The sizes of a decoder-only transformer: everything its parameter count depends on. Flags are 0 or 1.
+/// Read one from a published config with interop/hugging_face.hpp, or fill it in:
+///
+///     hocket::cost::model m{.layers = 32, .hidden = 4096, .heads = 32, .kv_heads = 32, .head_dim = 128,
+///                           .ffn = 11008, .vocabulary = 32000};
+struct model {
+  std::int64_t layers = 0, hidden = 0, heads = 0, kv_heads = 0, head_dim = 0;
+  std::int64_t ffn = 0;             ///< width of the dense FFN; 0 if every layer is a mixture of experts
+  std::int64_t vocabulary = 0;
+  std::int64_t positions = 0;       ///< rows of a learned position embedding, 0 if none (RoPE, ALiBi)
+  std::int64_t ffn_matrices = 3;    ///< 3: gated (SwiGLU, GeGLU); 2: plain
+  std::int64_t norm_weights = 1;    ///< vectors per norm: 1 RMSNorm, 2 LayerNorm (weight and bias)
+  std::int64_t layer_norms = 2;     ///< norms of width `hidden` per layer
+  bool final_norm = true, embedding_norm = false, tied = false;
+  bool qkv_bias = false, output_bias = false, ffn_bias = false, head_bias = false;
+  bool qk_norm = false;             ///< a norm of width head_dim on queries and one on keys
+  // mixture of experts: moe_layers of the layers have it in place of the dense FFN
+  std::int64_t moe_layers = 0, experts = 0, active_experts = 0, expert_ffn = 0;
+  std::int64_t shared_ffn = 0;      ///< width of all shared experts together
+  bool shared_gate = false, router_bias = false;
+  // multi-head latent attention (DeepSeek-V2), if `latent`
+  bool latent = false;
+  std::int64_t query_rank = 0;      ///< 0: queries are not compressed
+  std::int64_t kv_rank = 0, nope_dim = 0, rope_dim = 0, value_dim = 0;
+  // sliding-window attention: window_layers of the layers see `window` positions
+  std::int64_t window = 0, window_layers = 0;
+
+  friend constexpr bool operator==(const model&, const model&) = default;
+};
+
+/// Which pairs of positions the attention is said to compute. Kernels that skip the masked half do close to
+/// causal_exact; a ratio of FLOPs means nothing without this word.
+enum class attention_count : std::uint8_t {
+  full,          ///< s^2: PaLM, nanotron, torchtitan
+  causal_half,   ///< s^2/2: Megatron-LM
+  causal_exact,  ///< s(s+1)/2: the pairs on and below the diagonal
+  window         ///< causal_exact, and only `window` positions back in sliding-window layers
+};
+/// How much work a recomputed core attention adds.
+enum class recompute_count : std::uint8_t {
+  exact,       ///< one more forward of what is recomputed
+  korthikanti  ///< core attention counted twice, as in the HFU of arXiv:2205.05198
+};
+enum class recompute : std::uint8_t { none, selective, full };
+/// What optimizer sharding over data-parallel ranks divides: nothing; optimizer states; also gradients; also weights.
+enum class zero : std::uint8_t { none, optimizer, gradients, weights };
+
+/// What is counted. It travels with every number that depends on it.
+struct convention {
+  attention_count attention = attention_count::causal_exact;
+  recompute_count replay = recompute_count::exact;
+  bool router = true;        ///< the router's matrix product
+  bool latent_norms = false; ///< norms of the latent vectors, one multiply-add per element
+
+  friend constexpr bool operator==(const convention&, const convention&) = default;
+
+  /// Megatron-LM's num_floating_point_operations.
+  static constexpr convention megatron() noexcept {
+    return {attention_count::causal_half, recompute_count::exact, false, true};
+  }
+};
+
+/// One training step. Bytes are per parameter or per activation element.
+struct training {
+  std::int64_t sequence = 0;      ///< tokens per sequence
+  std::int64_t micro_batch = 1;   ///< sequences per micro-batch
+  std::int64_t global_batch = 1;  ///< sequences per step over all ranks
+  std::int64_t weight_bytes = 2, gradient_bytes = 4, master_bytes = 4, moment_bytes = 8, activation_bytes = 2;
+  bool flash_attention = true;    ///< the s x s scores are never stored
+  bool dropout = false;           ///< three dropouts a layer, one byte of mask per element
+
+  friend constexpr bool operator==(const training&, const training&) = default;
+};
+
+/// How the model is spread. devices() ranks in all.
+struct parallel {
+  std::int64_t tp = 1, pp = 1, vp = 1, dp = 1, cp = 1, ep = 1;
+  std::int64_t etp = 1;            ///< tensor parallel size inside an expert
+  bool sequence_parallel = false;  ///< norms and residuals are split over tp, too
+  cost::zero zero = cost::zero::none;
+  cost::recompute recompute = cost::recompute::none;
+
+  [[nodiscard]] constexpr std::int64_t devices() const noexcept { return tp * pp * dp * cp; }
+  friend constexpr bool operator==(const parallel&, const parallel&) = default;
+};
+
+/// A part of the model that one rank holds. `layers` and so on take the place of the model's own numbers, so the same
+/// formulas give the whole model and each pipeline rank.
+struct part {
+  std::int64_t layers = 0, moe_layers = 0, window_layers = 0;
+  bool first = true, last = true;  ///< holds the embedding; holds the final norm and the head
+  std::int64_t rank = 0;           ///< of the pipeline
+
+  static constexpr part whole(const model& m) noexcept {
+    return {m.layers, m.moe_layers, m.window_layers, true, true, 0};
+  }
+  friend constexpr bool operator==(const part&, const part&) = default;
+};
+
+/// Activations held at once: how many layers' worth of saved tensors, over all chunks of the rank.
+/// A pipeline schedule supplies it; in_flight.hpp has the closed forms for 1F1B.
+struct held {
+  std::int64_t layer_passes = 0;      ///< sum over held micro-batches of the layers they passed on this rank
+  std::int64_t moe_layer_passes = 0;  ///< those of them with experts
+  std::int64_t embedding_passes = 0;  ///< held micro-batches that passed the embedding on this rank
+  friend constexpr bool operator==(const held&, const held&) = default;
+};
+
+/// Parameters of one rank, by the group that shares their optimizer states.
+struct rank_parameters {
+  std::int64_t dense = 0, expert = 0;
+};
+
+/// A measured run, for utilization.
+struct run {
+  double step_flops = 0, step_seconds = 0, peak_flops = 0;
+  std::int64_t devices = 1;
+};
+
+}  // namespace hocket::inline HOCKET_ABI::cost
+
+BOOST_HANA_ADAPT_STRUCT(hocket::cost::model, layers, hidden, heads, kv_heads, head_dim, ffn, vocabulary, positions,
+                        ffn_matrices, norm_weights, layer_norms, final_norm, embedding_norm, tied, qkv_bias, output_bias,
+                        ffn_bias, head_bias, qk_norm, moe_layers, experts, active_experts, expert_ffn, shared_ffn,
+                        shared_gate, router_bias, latent, query_rank, kv_rank, nope_dim, rope_dim, value_dim, window,
+                        window_layers);
+BOOST_HANA_ADAPT_STRUCT(hocket::cost::convention, attention, replay, router, latent_norms);
+BOOST_HANA_ADAPT_STRUCT(hocket::cost::training, sequence, micro_batch, global_batch, weight_bytes, gradient_bytes,
+                        master_bytes, moment_bytes, activation_bytes, flash_attention, dropout);
+BOOST_HANA_ADAPT_STRUCT(hocket::cost::parallel, tp, pp, vp, dp, cp, ep, etp, sequence_parallel, zero, recompute);
+BOOST_HANA_ADAPT_STRUCT(hocket::cost::part, layers, moe_layers, window_layers, first, last, rank);
+BOOST_HANA_ADAPT_STRUCT(hocket::cost::held, layer_passes, moe_layer_passes, embedding_passes);
+BOOST_HANA_ADAPT_STRUCT(hocket::cost::rank_parameters, dense, expert);
+BOOST_HANA_ADAPT_STRUCT(hocket::cost::run, step_flops, step_seconds, peak_flops, devices);

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <boost/hana/accessors.hpp>
+#include <boost/hana/pair.hpp>
+#include <boost/hana/tuple.hpp>
+#include <hocket/cost/expression.hpp>
+#include <hocket/cost/number.hpp>
+
+#include <cstdint>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace hocket::inline HOCKET_ABI::cost {
+
+namespace detail {
+// The members of a config struct, as bases: overload resolution then finds a member by its name without a search.
+template <class Key, class Read>
+struct slot {};
+template <class Accessors>
+struct slots;
+template <class... Key, class... Read>
+struct slots<boost::hana::tuple<boost::hana::pair<Key, Read>...>> : slot<Key, Read>... {};
+
+template <class Config>
+using slots_of = slots<std::remove_cvref_t<decltype(boost::hana::accessors<Config>())>>;
+template <class Key, class Read>
+Read find_slot(const slot<Key, Read>*);
+template <class Key, class Config>
+concept has_member = requires(const slots_of<Config>* s) { find_slot<Key>(s); };
+
+template <class T>
+inline constexpr bool always_false = false;
+}  // namespace detail
+
+/// The numbers of a formula: one or more structs reflected with BOOST_HANA_ADAPT_STRUCT. A symbol is read from the first
+/// that has a member of its name, so a later, more general config can be overridden by an earlier one. Holds
+/// references: the structs must outlive it.
+///
+///     struct layer { std::int64_t sequence, hidden; };
+///     BOOST_HANA_ADAPT_STRUCT(layer, sequence, hidden);
+///     hocket::cost::environment numbers(my_layer);
+template <class... Configs>
+class environment {
+ public:
+  constexpr explicit environment(const Configs&... configs) noexcept : configs_(configs...) {}
+
+  /// The number of the member called `Key`: std::int64_t (from integers, flags and enumerations) or double.
+  template <class Key>
+  [[nodiscard]] constexpr auto get() const noexcept {
+    static_assert((detail::has_member<Key, Configs> || ...),
+                  "hocket::cost: none of the configs has a member with the name of this symbol; pass one more config");
+    return get_from<Key, 0>();
+  }
+  template <class Key>
+  [[nodiscard]] static constexpr bool knows() noexcept {
+    return (detail::has_member<Key, Configs> || ...);
+  }
+
+  /// The same environment with `more` searched first.
+  template <class Config>
+  [[nodiscard]] constexpr environment<Config, Configs...> with(const Config& more) const noexcept {
+    return std::apply([&](const auto&... c) { return environment<Config, Configs...>(more, c...); }, configs_);
+  }
+
+ private:
+  template <class Key, std::size_t At>
+  constexpr auto get_from() const noexcept {
+    using config = std::tuple_element_t<At, std::tuple<Configs...>>;
+    if constexpr (detail::has_member<Key, config>) {
+      using read = decltype(detail::find_slot<Key>(static_cast<const detail::slots_of<config>*>(nullptr)));
+      const auto& value = read{}(std::get<At>(configs_));
+      if constexpr (std::is_floating_point_v<std::remove_cvref_t<decltype(value)>>) return static_cast<double>(value);
+      else return static_cast<std::int64_t>(value);
+    } else {
+      return get_from<Key, At + 1>();
+    }
+  }
+  std::tuple<const Configs&...> configs_;
+};
+
+namespace detail {
+constexpr rational divided_up(const rational& a, const rational& b) noexcept {
+  const rational q = a / b;
+  return q.ok() ? q.ceiling() : q;
+}
+constexpr double divided_up(double a, double b) noexcept {
+  const double q = a / b;
+  const auto down = static_cast<double>(static_cast<std::int64_t>(q));
+  return down < q ? down + 1 : down;
+}
+template <class Number>
+constexpr bool comparable(const Number& a, const Number& b) noexcept {
+  if constexpr (requires { a.ok(); }) return a.ok() && b.ok();
+  else return true;
+}
+// Which of two numbers min or max takes; dual numbers look at the other one for a kink.
+constexpr const rational& pick(const rational& chosen, const rational&) noexcept { return chosen; }
+constexpr double pick(double chosen, double) noexcept { return chosen; }
+template <class Number>
+constexpr Number apply(operation what, const Number& a, const Number& b) noexcept {
+  switch (what) {
+    case operation::add: return a + b;
+    case operation::subtract: return a - b;
+    case operation::multiply: return a * b;
+    case operation::divide: return a / b;
+    case operation::divide_up: return divided_up(a, b);
+    case operation::least: return !comparable(a, b) ? a + b : b < a ? pick(b, a) : pick(a, b);
+    case operation::greatest: return !comparable(a, b) ? a + b : a < b ? pick(b, a) : pick(a, b);
+  }
+  return a;
+}
+
+// How a kind of number is made from literals and symbols; dual numbers add their own (derivative.hpp).
+template <class Number>
+struct make_number {
+  static constexpr Number from_literal(std::int64_t n) noexcept { return Number(static_cast<Number>(n)); }
+  template <class Key, class T>
+  static constexpr Number from_symbol(T value) noexcept {
+    static_assert(std::is_same_v<Number, double> || !std::is_same_v<T, double>,
+                  "hocket::cost: this formula has a real-valued symbol; ask for its value with real()");
+    return static_cast<Number>(value);
+  }
+  static constexpr Number undefined() noexcept { return Number(0) / Number(0); }
+};
+
+// Out of line by operation, not by operands: the trees are deep, and this keeps them cheap to compile.
+template <class Number, class Env, class U>
+constexpr Number eval(const literal<U>& e, const Env&) noexcept {
+  return make_number<Number>::from_literal(e.value);
+}
+template <class Number, class Env, class Key, class Letter, class U>
+constexpr Number eval(const symbol<Key, Letter, U>&, const Env& env) noexcept {
+  return make_number<Number>::template from_symbol<Key>(env.template get<Key>());
+}
+template <class Number, class Env, class Letter, class E>
+constexpr Number eval(const definition<Letter, E>& e, const Env& env) noexcept;
+template <class Number, class Env, class S, class... C>
+constexpr Number eval(const choice<S, C...>& e, const Env& env) noexcept;
+template <class Number, class Env, operation O, class A, class B>
+constexpr Number eval(const binary<O, A, B>& e, const Env& env) noexcept {
+  return apply<Number>(O, eval<Number>(e.left, env), eval<Number>(e.right, env));
+}
+template <class Number, class Env, class Letter, class E>
+constexpr Number eval(const definition<Letter, E>& e, const Env& env) noexcept {
+  return eval<Number>(e.body, env);
+}
+template <class Env, class S>
+constexpr std::int64_t selected(const S& selector, const Env& env) noexcept {
+  const rational r = eval<rational>(selector, env);
+  constexpr std::int64_t none = -1;
+  return r.is_whole() && r.num() >= 0 && r.num() < 64 ? static_cast<std::int64_t>(r.num()) : none;
+}
+template <class Number, class Env, class S, class... C>
+constexpr Number eval(const choice<S, C...>& e, const Env& env) noexcept {
+  const std::int64_t at = selected(e.selector, env);
+  Number out = make_number<Number>::from_literal(0);
+  bool found = false;
+  std::apply(
+      [&](const C&... c) {
+        std::int64_t i = 0;
+        ((i++ == at ? (found = true, static_cast<void>(out = eval<Number>(c, env))) : static_cast<void>(0)), ...);
+      },
+      e.cases);
+  return found ? out : make_number<Number>::undefined();
+}
+}  // namespace detail
+
+/// The value as an exact fraction; errc::undefined_value if 128 bits do not hold it or it divides by zero.
+/// Complexity: one checked operation per node.
+template <formula E, class... Configs>
+[[nodiscard]] constexpr result<rational> exact(const E& e, const environment<Configs...>& numbers) noexcept {
+  const rational r = detail::eval<rational>(e, numbers);
+  if (!r.ok()) return error{errc::undefined_value}.with("value");
+  return r;
+}
+
+/// The value as a whole number; also errc::not_whole if it is a fraction.
+///
+///     whole(2 * FLOP * b * s * h * V, environment(model, training)).value()
+template <formula E, class... Configs>
+[[nodiscard]] constexpr result<integer> whole(const E& e, const environment<Configs...>& numbers) noexcept {
+  const rational r = detail::eval<rational>(e, numbers);
+  if (!r.ok()) return error{errc::undefined_value}.with("value");
+  if (!r.is_whole()) return error{errc::not_whole}.with("value");
+  return r.num();
+}
+
+/// The value as a double, for formulas with real-valued symbols such as a time in seconds.
+template <formula E, class... Configs>
+[[nodiscard]] constexpr double real(const E& e, const environment<Configs...>& numbers) noexcept {
+  return detail::eval<double>(e, numbers);
+}
+
+}  // namespace hocket::inline HOCKET_ABI::cost

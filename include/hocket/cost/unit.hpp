@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/config.hpp>
+
+#include <string>
+#include <type_traits>
+
+namespace hocket::inline HOCKET_ABI::cost {
+
+/// What a quantity counts: the exponents of the base units. It lives in the type of a formula, so that adding bytes to
+/// elements does not compile. Sizes (hidden width, layers, ranks) are pure numbers: `unit<>`.
+template <int Flop = 0, int Byte = 0, int Element = 0, int Second = 0, int Token = 0>
+struct unit {
+  static constexpr int flop = Flop, byte = Byte, element = Element, second = Second, token = Token;
+};
+
+/// The unit of a product and of a quotient.
+template <class A, class B>
+using unit_product =
+    unit<A::flop + B::flop, A::byte + B::byte, A::element + B::element, A::second + B::second, A::token + B::token>;
+template <class A, class B>
+using unit_quotient =
+    unit<A::flop - B::flop, A::byte - B::byte, A::element - B::element, A::second - B::second, A::token - B::token>;
+
+using pure = unit<>;
+using flops = unit<1>;
+using bytes = unit<0, 1>;
+using elements = unit<0, 0, 1>;
+using seconds = unit<0, 0, 0, 1>;
+using tokens = unit<0, 0, 0, 0, 1>;
+using bytes_per_element = unit_quotient<bytes, elements>;
+using flops_per_second = unit_quotient<flops, seconds>;
+
+/// "FLOP", "byte/element", "token/second", …; "1" for a pure number.
+template <class U>
+[[nodiscard]] std::string unit_name() {
+  std::string above, below;
+  const auto put = [&](int exponent, const char* name) {
+    for (; exponent > 0; --exponent) above += (above.empty() ? "" : " ") + std::string(name);
+    for (; exponent < 0; ++exponent) below += "/" + std::string(name);
+  };
+  put(U::flop, "FLOP"), put(U::byte, "byte"), put(U::element, "element"), put(U::token, "token");
+  put(U::second, "second");
+  return (above.empty() ? "1" : above) + below;
+}
+
+}  // namespace hocket::inline HOCKET_ABI::cost

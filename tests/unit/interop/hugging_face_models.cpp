@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every model of models.csv: config.json -> model -> parameter count, against the published total.
+#include <hocket/cost/parameters.hpp>
+#include <hocket/interop/hugging_face.hpp>
+
+#include "../cost/published_models.hpp"
+#include "catch.hpp"
+
+namespace cost = hocket::cost;
+
+TEST_CASE("parameter counts equal the published totals, to the last digit", "[cost][hugging_face]") {
+  int exact = 0;
+  for (const auto& r : csv::read("models.csv")) {
+    INFO(r.at("name"));
+    const auto config = hocket::hugging_face::read_config(config_of(r));
+    REQUIRE(config);
+    const auto count = cost::count_parameters(config->model);
+    REQUIRE(count);
+    CHECK(count->total == csv::number(r, "computed_total"));
+    if (csv::number(r, "n_experts") == 0) CHECK(count->active == count->total);
+    if (r.at("published").empty()) continue;
+    CHECK(count->total == csv::number(r, "published"));
+    ++exact;
+  }
+  CHECK(exact == 39);
+}
+
+TEST_CASE("the groups of terms add up to the published components", "[cost][hugging_face]") {
+  for (const auto& r : csv::read("models.csv")) {
+    INFO(r.at("name"));
+    const auto config = hocket::hugging_face::read_config(config_of(r));
+    REQUIRE(config);
+    const cost::model& m = config->model;
+    const cost::part all = cost::part::whole(m);
+    const cost::environment numbers(all, m);
+    long long embedding = 0, head = 0, norms = 0;
+    cost::for_each_term(cost::parameter_terms, numbers, [&](const auto& t) {
+      const auto value = static_cast<long long>(cost::whole(t.formula, numbers).value());
+      if (t.name.find("embedding") != t.name.npos) embedding += value;
+      if (t.name.find("head") != t.name.npos) head += value;
+      if (t.name == "layer norms" || t.name == "final norm" || t.name == "query and key norm") norms += value;
+    });
+    // BLOOM's norm of the embedding counts as a norm in the file.
+    const long long embedding_norm = m.embedding_norm ? 2 * m.hidden : 0;
+    CHECK(embedding - embedding_norm == csv::number(r, "embedding_params"));
+    CHECK(head == csv::number(r, "lm_head_params"));
+    if (!m.qk_norm) CHECK(norms + embedding_norm == csv::number(r, "norm_params"));
+  }
+}
