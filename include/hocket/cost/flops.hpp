@@ -30,13 +30,16 @@ constexpr term<F, When, Split, Again> work(std::string_view name, const F& formu
 }
 }  // namespace detail::flop
 
+}  // namespace hocket::inline HOCKET_ABI::cost
+
+namespace hocket::inline HOCKET_ABI::cost::letters {
+
 /// FLOPs of the matrix products of one forward pass over B sequences; a multiply-add counts as two. For one micro-batch,
 /// put a `training` with global_batch = b first in the environment.
 /// `also` says how often a term is computed again in the backward pass under the chosen recompute.
 /// Element-wise work (norms, activations, softmax, embedding look-up) is not counted, as everywhere.
 /// Needs: part, model, training, parallel, convention.
 inline constexpr auto forward_flop_terms = [] {
-  using namespace letters;
   using detail::flop::attended, detail::flop::attended_in_window, detail::flop::work, detail::flop::once_more;
   using detail::flop::core_once_more, detail::flop::never;
   constexpr auto plain_attention = 1 - latent;
@@ -66,6 +69,12 @@ inline constexpr auto forward_flop_terms = [] {
       work("shared experts", 2 * FLOP * rows * n_f * h * f_s * L_m, L_m * f_s, tp, once_more, mla),
       work("output head", 2 * FLOP * rows * h * V, last, tp, never, megatron));
 }();
+
+}  // namespace hocket::inline HOCKET_ABI::cost::letters
+
+namespace hocket::inline HOCKET_ABI::cost {
+
+using letters::forward_flop_terms;
 
 /// Forward + backward: the backward pass multiplies each product's gradient with both of its factors.
 template <class Term>

@@ -20,13 +20,16 @@ inline constexpr auto no_latent = 1 - letters::latent;
 inline constexpr auto kv_split = least(letters::tp, letters::g);
 }  // namespace detail
 
+}  // namespace hocket::inline HOCKET_ABI::cost
+
+namespace hocket::inline HOCKET_ABI::cost::letters {
+
 /// The weights of a decoder-only transformer, counted once; `split` says over how many tensor-parallel ranks each is
 /// divided (1: every rank has a copy). KV heads are copied, not divided, once there are fewer of them than ranks.
 /// In a pipeline the last rank holds its own copy of a tied embedding.
 /// Needs: part, model; for the split also parallel.
 /// Source: the module definitions of the published models; checked against 39 published totals (docs/cost.md).
 inline constexpr auto parameter_terms = [] {
-  using namespace letters;
   using detail::kv_split, detail::no_latent, detail::weights, detail::whole_rank;
   constexpr std::string_view transformer = "arXiv:1706.03762", moe = "arXiv:2401.04088", mla = "arXiv:2405.04434";
   return terms(
@@ -63,15 +66,19 @@ inline constexpr auto parameter_terms = [] {
 
 /// The experts' weights: apart, because another group of ranks shares their optimizer states.
 inline constexpr auto expert_parameter_terms = [] {
-  using namespace letters;
   return terms(detail::weights("experts", L_m * (E * n_f * h * f_e), L_m, ep * etp, "arXiv:2401.04088"));
 }();
 /// Those of them that a token does not use.
 inline constexpr auto idle_parameter_terms = [] {
-  using namespace letters;
   return terms(detail::weights("experts not chosen", L_m * ((E - k) * n_f * h * f_e), L_m, ep * etp,
                                "arXiv:2401.04088"));
 }();
+
+}  // namespace hocket::inline HOCKET_ABI::cost::letters
+
+namespace hocket::inline HOCKET_ABI::cost {
+
+using letters::expert_parameter_terms, letters::idle_parameter_terms, letters::parameter_terms;
 
 /// Parameters of the model: each weight once, whatever the parallelism; and those one token uses.
 struct parameter_count {
@@ -88,7 +95,7 @@ struct parameter_count {
     if (!*r) return r->error();
   }
   const rational sum = *dense + *expert;
-  if (!sum.is_whole() || sum.num() > std::numeric_limits<std::int64_t>::max()) return error{errc::overflow}.with("parameters");
+  if (!sum.is_whole() || sum.num() > (std::numeric_limits<std::int64_t>::max)()) return error{errc::overflow}.with("parameters");
   return parameter_count{static_cast<std::int64_t>(sum.num()), static_cast<std::int64_t>((sum - *idle).num())};
 }
 

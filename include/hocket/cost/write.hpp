@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a formula_tree becomes a line of text. Ordinary functions over plain data: no template per formula.
 #pragma once
 #include <hocket/cost/print.hpp>
 
-#include <cstdio>
+#include <charconv>
 
+/// How a formula_tree becomes a line of text: ordinary functions over plain data, no template per formula.
 namespace hocket::inline HOCKET_ABI::cost {
 
+// Declared, with its meaning, in print.hpp.
 [[nodiscard]] inline rational value_of(const formula_tree& t, std::uint32_t at) {
   using kind = formula_tree::kind;
   const formula_tree::entry& n = t.entries[at];
@@ -63,8 +64,8 @@ class writer {
 
   static std::string digits(double v) {
     char text[32];
-    std::snprintf(text, sizeof text, "%.6g", v);
-    return text;
+    const auto end = std::to_chars(text, text + sizeof text, v, std::chars_format::general, 6).ptr;
+    return std::string(text, end);
   }
 
   std::string number(const rational& v, binding& has) const {

@@ -106,7 +106,7 @@ class fields {
 
  private:
   std::int64_t number(const char* name, std::int64_t from = 1) {
-    constexpr std::int64_t limit = std::numeric_limits<std::int32_t>::max();
+    constexpr std::int64_t limit = (std::numeric_limits<std::int32_t>::max)();
     const auto& v = config_.at(name);
     if (!v.is_number_integer()) return fail(error{errc::invalid_argument, 0}.with(name));
     const bool huge = v.is_number_unsigned() && v.get<std::uint64_t>() > static_cast<std::uint64_t>(limit);
