@@ -25,7 +25,7 @@ static_assert(half(3).value_or(-1) == -1);
 
 constexpr result<std::vector<int>> zeros(int n) {
   if (n < 0) return error{errc::out_of_range, n};
-  return std::vector<int>(static_cast<std::size_t>(n));
+  return std::vector<int>(static_cast<std::size_t>(n), 0);
 }
 static_assert([] {
   result<std::vector<int>> r = zeros(3);
@@ -48,7 +48,8 @@ TEST_CASE("a result owns what it holds through copies, moves and assignment", "[
   CHECK(shared.use_count() == 1);
   CHECK_FALSE(a);
   a = shared;
-  a = a;
+  const auto& itself = a;
+  a = itself;
   CHECK(**a == 5);
   CHECK(shared.use_count() == 2);
 }
