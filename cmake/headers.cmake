@@ -21,10 +21,13 @@ set(HOCKET_HEADERS
   hocket/graph.hpp
   hocket/graph/access.hpp
   hocket/graph/adjacency.hpp
+  hocket/graph/assign_streams.hpp
   hocket/graph/auto_index.hpp
   hocket/graph/dag.hpp
   hocket/graph/dense_index.hpp
   hocket/graph/dependencies.hpp
+  hocket/graph/dependency_options.hpp
+  hocket/graph/detail/hazard_rules.hpp
   hocket/graph/detail/pooled_lists.hpp
   hocket/graph/detail/topological.hpp
   hocket/graph/detail/variable_table.hpp
@@ -34,6 +37,20 @@ set(HOCKET_HEADERS
   hocket/graph/make_dag.hpp
   hocket/graph/op_kind.hpp
   hocket/graph/stream_plan.hpp
+  hocket/graph/transitive_reduction.hpp
+  hocket/launch.hpp
+  hocket/launch/backend.hpp
+  hocket/launch/command.hpp
+  hocket/launch/drive.hpp
+  hocket/launch/event_pool.hpp
+  hocket/launch/host_backend.hpp
+  hocket/launch/host_program.hpp
+  hocket/launch/host_signal.hpp
+  hocket/launch/inline_backend.hpp
+  hocket/launch/order.hpp
+  hocket/launch/passes.hpp
+  hocket/launch/recording_backend.hpp
+  hocket/launch/trace.hpp
   hocket/pipeline.hpp
   hocket/pipeline/action.hpp
   hocket/pipeline/alternation.hpp
@@ -51,20 +68,10 @@ set(HOCKET_HEADERS
   hocket/pipeline/shape.hpp
   hocket/pipeline/simulate.hpp
   hocket/pipeline/workspace.hpp
-  hocket/launch.hpp
-  hocket/launch/backend.hpp
-  hocket/launch/command.hpp
-  hocket/launch/drive.hpp
-  hocket/launch/event_pool.hpp
-  hocket/launch/host_backend.hpp
-  hocket/launch/host_program.hpp
-  hocket/launch/host_signal.hpp
-  hocket/launch/inline_backend.hpp
-  hocket/launch/order.hpp
-  hocket/launch/passes.hpp
-  hocket/launch/recording_backend.hpp
-  hocket/launch/trace.hpp
   hocket/testing/graph_laws.hpp
+  hocket/text/detail/csv_scanner.hpp
+  hocket/text/edges_csv.hpp
+  hocket/text/ops_csv.hpp
   hocket/tiling.hpp
   hocket/tiling/any_problem.hpp
   hocket/tiling/bound.hpp

@@ -1,15 +1,219 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <hocket/graph.hpp>
+#include <hocket/text/edges_csv.hpp>
+#include <hocket/text/ops_csv.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <vector>
+
 #include "command.hpp"
 
 namespace hocket_cli {
+namespace {
+
+namespace graph = hocket::graph;
+namespace text = hocket::text;
+using hocket::node_id;
+
+struct options {
+  std::string ops, edges, pairs, out;
+  std::string rules = "data";
+  std::string index = "auto";
+  std::uint32_t streams = 0;
+};
+
+// What prune, reaches and sync know about a graph, whichever file and index it came from.
+struct summary {
+  std::size_t nodes = 0, edges = 0, bytes = 0;
+  std::uint64_t reachable_pairs = 0;
+};
+
+class stopwatch {
+ public:
+  [[nodiscard]] long long microseconds() const {
+    return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+[[noreturn]] void fail_with_cycle(const std::string& file, std::vector<node_id> cycle) {
+  std::string sentence = file + ": the edges close a cycle of " + std::to_string(cycle.size()) + ": ";
+  constexpr std::size_t shown = 50;  // a line that a person can read
+  for (std::size_t i = 0; i < cycle.size() && i < shown; ++i) sentence += std::to_string(cycle[i]) + " -> ";
+  if (cycle.size() > shown) sentence += "... -> ";
+  fail(sentence + std::to_string(cycle.front()));
+}
+
+graph::dependency_options rules_of(const options& o) {
+  return o.rules == "ordered" ? graph::dependency_options::ordered() : graph::dependency_options::data();
+}
+
+text::ops_table read_ops(const options& o) { return value_or_fail(text::parse_ops_csv(read_file(o.ops)), o.ops); }
+
+// The graph that --ops or --edges names, and how many distinct edges it had before pruning.
+template <class Index>
+graph::dag<Index> load(const options& o, std::size_t& edges_before, long long& microseconds) {
+  if (!o.ops.empty()) {
+    const text::ops_table program = read_ops(o);
+    const stopwatch watch;
+    auto deps = value_or_fail(graph::dependencies<Index>(program, rules_of(o)), o.ops);
+    microseconds = watch.microseconds();
+    edges_before = deps.rule_edges();
+    return std::move(deps.graph());
+  }
+  const text::edge_table table = value_or_fail(text::parse_edges_csv(read_file(o.edges)), o.edges);
+  std::vector<graph::edge> distinct = table.edges;
+  std::sort(distinct.begin(), distinct.end());
+  distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+  edges_before = distinct.size();
+  graph::dag<Index> g;
+  std::vector<node_id> cycle;
+  const stopwatch watch;
+  const auto built = g.build(table.node_count, table.edges, &cycle);
+  microseconds = watch.microseconds();
+  if (!built && !cycle.empty()) fail_with_cycle(o.edges, cycle);
+  if (!built) fail(o.edges, built.error());
+  return g;
+}
+
+void report(const summary& s, std::size_t kept, const std::string& index, long long microseconds) {
+  const double mean = s.nodes == 0 ? 0.0 : static_cast<double>(s.reachable_pairs) / static_cast<double>(s.nodes);
+  char digits[32];
+  std::snprintf(digits, sizeof digits, "%.1f", mean);
+  std::cerr << "nodes=" << s.nodes << " edges=" << s.edges << " kept=" << kept << " reachable_mean=" << digits
+            << " index=" << index << " bytes=" << s.bytes << " time_us=" << microseconds << '\n';
+}
+
+template <class Index>
+void prune_with(const options& o) {
+  summary s;
+  long long microseconds = 0;
+  const graph::dag<Index> g = load<Index>(o, s.edges, microseconds);
+  s.nodes = g.node_count();
+  s.bytes = g.bytes();
+  for (node_id b = 0; b < g.node_count(); ++b) s.reachable_pairs += g.ancestor_count(b);
+  write_file(o.out, text::write_edges_csv(g.edges()));
+  report(s, g.edge_count(), o.index, microseconds);
+}
+
+void prune_without_index(const options& o) {
+  summary s;
+  std::vector<graph::edge> edges;
+  if (!o.ops.empty()) {
+    const text::ops_table program = read_ops(o);
+    s.nodes = program.size();
+    edges = graph::rule_edges(program, rules_of(o));
+  } else {
+    text::edge_table table = value_or_fail(text::parse_edges_csv(read_file(o.edges)), o.edges);
+    s.nodes = table.node_count;
+    edges = std::move(table.edges);
+  }
+  std::vector<node_id> cycle;
+  const stopwatch watch;
+  const auto reduced = graph::transitive_reduction(s.nodes, edges, &cycle);
+  const long long microseconds = watch.microseconds();
+  if (!reduced && !cycle.empty()) fail_with_cycle(o.edges, cycle);
+  if (!reduced) fail(o.ops.empty() ? o.edges : o.ops, reduced.error());
+  s.edges = reduced->offered;
+  s.bytes = reduced->bytes;
+  s.reachable_pairs = reduced->reachable_pairs;
+  write_file(o.out, text::write_edges_csv(reduced->kept));
+  report(s, reduced->kept.size(), "none", microseconds);
+}
+
+void prune(const options& o) {
+  if (o.index == "none") return prune_without_index(o);
+  if (o.index == "dense") return prune_with<graph::dense_index>(o);
+  if (o.index == "persistent") throw failure{2, "hocket graph prune --index persistent: not yet"};
+  prune_with<graph::auto_index>(o);
+}
+
+void reaches(const options& o) {
+  std::size_t edges = 0;
+  long long microseconds = 0;
+  const auto g = load<graph::auto_index>(o, edges, microseconds);
+  const auto pairs = value_or_fail(text::parse_pairs_csv(read_file(o.pairs), g.node_count()), o.pairs);
+  std::string out = "source,target,reaches\n";
+  std::size_t reached = 0;
+  for (const graph::edge& e : pairs) {
+    const bool yes = g.reaches(e.source, e.target);
+    reached += yes ? 1u : 0u;
+    out += std::to_string(e.source) + ',' + std::to_string(e.target) + (yes ? ",1\n" : ",0\n");
+  }
+  write_file(o.out, out);
+  std::cerr << "nodes=" << g.node_count() << " edges=" << edges << " pairs=" << pairs.size() << " reached=" << reached
+            << '\n';
+}
+
+void sync(const options& o) {
+  const text::ops_table program = read_ops(o);
+  const auto deps = value_or_fail(graph::dependencies(program, rules_of(o)), o.ops);
+  std::vector<hocket::stream_id> streams(program.streams().begin(), program.streams().end());
+  if (o.streams != 0) streams = value_or_fail(graph::assign_streams(deps.graph(), o.streams), o.ops);
+  const stopwatch watch;
+  const auto plan = value_or_fail(graph::plan_streams(deps.graph(), streams), o.ops);
+  const long long microseconds = watch.microseconds();
+  write_file(o.out, text::write_waits_csv(plan.waits()));
+  std::cerr << "nodes=" << plan.node_count() << " edges=" << deps.rule_edges() << " kept=" << deps.edge_count()
+            << " streams=" << plan.stream_count() << " cross_stream=" << plan.cross_stream_edges()
+            << " waits=" << plan.waits().size() << " time_us=" << microseconds << '\n';
+}
+
+// --ops F | --edges F, exactly one of them.
+void add_input(CLI::App& command, options& o) {
+  CLI::Option_group* input = command.add_option_group("input", "The graph, as one of");
+  input->add_option("--ops", o.ops, "Ops CSV: op,stream,kind,reads,writes in program order")->type_name("FILE");
+  input->add_option("--edges", o.edges, "Edges CSV: source,target in any order")->type_name("FILE");
+  input->require_option(1);
+}
+
+void add_rules(CLI::App& command, options& o) {
+  command.add_option("--rules", o.rules, "Which orders of an ops CSV hold: reads and writes, or also chains")
+      ->check(CLI::IsMember({"data", "ordered"}))
+      ->capture_default_str();
+}
+
+}  // namespace
 
 void add_graph(CLI::App& app) {
-  CLI::App* graph = app.add_subcommand("graph", "graph");
-  graph->require_subcommand(1);
-  add_not_yet(*graph, "prune", "prune");
-  add_not_yet(*graph, "sync", "sync");
-  add_not_yet(*graph, "reaches", "reaches");
-  add_not_yet(*graph, "compare", "compare");
+  CLI::App* commands =
+      app.add_subcommand("graph", "Which op must run before which, and which edges are worth an event");
+  commands->require_subcommand(1);
+  const auto o = std::make_shared<options>();
+
+  CLI::App* command = commands->add_subcommand("prune", "Keep the edges that no others imply: CSV source,target");
+  add_input(*command, *o);
+  add_rules(*command, *o);
+  command->add_option("--index", o->index, "How reachability is held; none: reduction only")
+      ->check(CLI::IsMember({"auto", "dense", "persistent", "none"}))
+      ->capture_default_str();
+  add_out(*command, o->out);
+  command->callback([o] { prune(*o); });
+
+  command = commands->add_subcommand("sync", "The fewest stream waits: CSV recorder,waiter,record_stream,wait_stream");
+  command->add_option("--ops", o->ops, "Ops CSV: op,stream,kind,reads,writes in program order")
+      ->type_name("FILE")
+      ->required();
+  command->add_option("--streams", o->streams, "Assign the ops to this many streams first")
+      ->check(CLI::Range(1u, hocket::graph::stream_limit));
+  add_rules(*command, *o);
+  add_out(*command, o->out);
+  command->callback([o] { sync(*o); });
+
+  command = commands->add_subcommand("reaches", "Which pairs are ordered: CSV source,target,reaches");
+  add_input(*command, *o);
+  add_rules(*command, *o);
+  command->add_option("--pairs", o->pairs, "Pairs CSV: source,target")->type_name("FILE")->required();
+  add_out(*command, o->out);
+  command->callback([o] { reaches(*o); });
+
+  add_not_yet(*commands, "compare", "The first differences between our kept edges and a host's own");
 }
 
 }  // namespace hocket_cli

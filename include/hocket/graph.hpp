@@ -3,12 +3,15 @@
 #pragma once
 #include <hocket/graph/access.hpp>
 #include <hocket/graph/adjacency.hpp>
+#include <hocket/graph/assign_streams.hpp>
 #include <hocket/graph/auto_index.hpp>
 #include <hocket/graph/dag.hpp>
 #include <hocket/graph/dense_index.hpp>
 #include <hocket/graph/dependencies.hpp>
+#include <hocket/graph/dependency_options.hpp>
 #include <hocket/graph/edge.hpp>
 #include <hocket/graph/index.hpp>
 #include <hocket/graph/make_dag.hpp>
 #include <hocket/graph/op_kind.hpp>
 #include <hocket/graph/stream_plan.hpp>
+#include <hocket/graph/transitive_reduction.hpp>

@@ -23,6 +23,8 @@ enum class errc : std::uint16_t {
   self_edge,
   unknown_node,
   bad_order,
+  unknown_node_in_line,
+  misnumbered_op,
   // pipeline
   bad_shape = 200,
   bad_groups,
@@ -70,6 +72,8 @@ enum class errc : std::uint16_t {
     case errc::self_edge: return "node {0} cannot happen before itself";
     case errc::unknown_node: return "node {0} does not exist: the graph has {1} nodes";
     case errc::bad_order: return "node {0} has predecessor {1}, but predecessors must come earlier in program order";
+    case errc::unknown_node_in_line: return "line {0}, column {1} ({w}): node {2} does not exist: the graph has {3} nodes";
+    case errc::misnumbered_op: return "line {0}: op is {1}, but rows are numbered from 0 in program order: {2} was expected";
     case errc::bad_shape: return "a pipeline of {0} ranks, {1} chunks and {2} micro-batches is not possible: {w}";
     case errc::bad_groups: return "the micro-batch groups add up to {0}, but there are {1} micro-batches";
     case errc::incomplete_schedule: return "rank {0} never runs {w} of stage {1} for micro-batch {2}";

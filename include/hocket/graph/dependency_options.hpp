@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/graph/op_kind.hpp>
+
+namespace hocket::inline HOCKET_ABI::graph {
+
+/// Which orders hold beyond those that reads and writes imply. All need a policy with `kind`, save `sequential`.
+struct dependency_options {
+  bool collectives = false;  ///< collectives run in program order, so that every rank enters them alike
+  bool random = false;       ///< random ops run in program order, so that their numbers repeat
+  bool io = false;           ///< io ops run in program order
+  bool sequential = false;   ///< all ops run in program order: for hunting a missing dependency
+
+  /// The reads and writes alone.
+  [[nodiscard]] static constexpr dependency_options data() noexcept { return {}; }
+  /// Collectives chained among themselves, random ops chained among themselves.
+  [[nodiscard]] static constexpr dependency_options ordered() noexcept { return {.collectives = true, .random = true}; }
+
+  [[nodiscard]] constexpr bool chains(op_kind k) const noexcept {
+    return (k == op_kind::collective && collectives) || (k == op_kind::random && random) || (k == op_kind::io && io);
+  }
+};
+
+}  // namespace hocket::inline HOCKET_ABI::graph

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/core/result.hpp>
+#include <hocket/graph/detail/topological.hpp>
+#include <hocket/graph/edge.hpp>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory_resource>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace hocket::inline HOCKET_ABI::graph {
+
+/// The edges of a graph that no others imply, without an index to ask afterwards.
+struct reduction {
+  std::vector<edge> kept;             ///< by source, then target
+  std::size_t offered = 0;            ///< distinct edges given
+  std::uint64_t reachable_pairs = 0;  ///< number of (a, b) with a before b
+  std::size_t bytes = 0;              ///< memory used on the way, besides the edges
+};
+
+/// Reduces a graph in memory that is linear in its size: for hosts that want pruned edges and no queries.
+/// The closure is computed for 512 sources at a time, one pass over the nodes in topological order per window.
+/// @param cycle  if given and the edges close a cycle: its nodes, smallest first, each before the next
+/// @return errc::unknown_node, errc::self_edge, errc::cycle, errc::limit_exceeded
+/// Complexity: O(nodes / 512 · (nodes + edges)) steps of 64 bytes; 64 bytes a node.
+///
+///     const std::array<edge, 3> edges{{{0, 1}, {1, 2}, {0, 2}}};
+///     graph::transitive_reduction(3, edges)->kept.size() == 2;
+[[nodiscard]] inline result<reduction> transitive_reduction(std::size_t nodes, std::span<const edge> edges,
+                                                            std::vector<node_id>* cycle = nullptr) {
+  if (const result<node_id> last = to_id(nodes, "number of nodes"); !last) return last.error();
+  for (const edge& e : edges) {
+    const node_id worst = e.source > e.target ? e.source : e.target;
+    if (worst >= nodes) return error{errc::unknown_node, worst, static_cast<std::int64_t>(nodes)};
+    if (e.source == e.target) {
+      if (cycle != nullptr) cycle->assign(1, e.source);
+      return error{errc::self_edge, e.source};
+    }
+  }
+  std::pmr::memory_resource* const memory = std::pmr::get_default_resource();
+  detail::incoming in = detail::incoming_of(nodes, edges, memory);
+  const std::pmr::vector<node_id> order = detail::topological_order(in, memory);
+  if (order.size() < nodes) {
+    std::vector<node_id> found = detail::find_cycle(in, order);
+    const error why{errc::cycle, found.back(), found.front()};
+    if (cycle != nullptr) *cycle = std::move(found);
+    return why;
+  }
+  std::vector<node_id> rank(nodes);
+  for (std::size_t r = 0; r < nodes; ++r) rank[order[r]] = static_cast<node_id>(r);
+
+  constexpr std::size_t window = 512;
+  using bits = std::array<std::uint64_t, window / 64>;
+  std::vector<bits> rows(nodes);
+  reduction out;
+  out.offered = in.sources.size();
+  out.bytes = nodes * (sizeof(bits) + 2 * sizeof(node_id) + sizeof(std::size_t));
+  for (std::size_t first = 0; first < nodes; first += window) {
+    for (std::size_t r = first; r < nodes; ++r) {
+      const node_id b = order[r];
+      bits row{};  // what the predecessors of b imply
+      for (const node_id a : in[b]) {
+        if (rank[a] < first) continue;
+        for (std::size_t w = 0; w < row.size(); ++w) row[w] |= rows[rank[a]][w];
+      }
+      for (const node_id a : in[b]) {
+        if (rank[a] < first || rank[a] >= first + window) continue;
+        const std::size_t bit = rank[a] - first;
+        if ((row[bit / 64] >> (bit % 64) & 1u) == 0) out.kept.push_back({a, b});
+      }
+      for (const node_id a : in[b]) {
+        if (rank[a] < first || rank[a] >= first + window) continue;
+        const std::size_t bit = rank[a] - first;
+        row[bit / 64] |= std::uint64_t{1} << (bit % 64);
+      }
+      for (const std::uint64_t word : row) out.reachable_pairs += static_cast<std::uint64_t>(std::popcount(word));
+      rows[r] = row;
+    }
+  }
+  std::sort(out.kept.begin(), out.kept.end());
+  return out;
+}
+
+}  // namespace hocket::inline HOCKET_ABI::graph

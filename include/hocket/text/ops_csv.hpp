@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/core/result.hpp>
+#include <hocket/graph/access.hpp>
+#include <hocket/graph/op_kind.hpp>
+#include <hocket/graph/stream_plan.hpp>
+#include <hocket/text/detail/csv_scanner.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hocket::inline HOCKET_ABI::text {
+
+/// A program as an ops CSV describes it: per op its stream, its kind, and the variables it reads and writes.
+class ops_table {
+ public:
+  [[nodiscard]] std::size_t size() const noexcept { return kinds_.size(); }
+  [[nodiscard]] graph::op_kind kind(node_id op) const noexcept { return kinds_[op]; }
+  [[nodiscard]] stream_id stream(node_id op) const noexcept { return streams_[op]; }
+  [[nodiscard]] std::span<const stream_id> streams() const noexcept { return streams_; }
+  [[nodiscard]] std::span<const std::uint32_t> reads(node_id op) const noexcept {
+    return std::span(variables_)
+        .subspan(begin_[2 * std::size_t{op}], begin_[2 * std::size_t{op} + 1] - begin_[2 * std::size_t{op}]);
+  }
+  [[nodiscard]] std::span<const std::uint32_t> writes(node_id op) const noexcept {
+    const std::size_t first = begin_[2 * std::size_t{op} + 1];
+    return std::span(variables_).subspan(first, begin_[2 * std::size_t{op} + 2] - first);
+  }
+  /// Adds the next op of the program.
+  void add(stream_id stream, graph::op_kind kind, std::span<const std::uint32_t> reads,
+           std::span<const std::uint32_t> writes) {
+    variables_.insert(variables_.end(), reads.begin(), reads.end());
+    begin_.push_back(variables_.size());
+    variables_.insert(variables_.end(), writes.begin(), writes.end());
+    begin_.push_back(variables_.size());
+    streams_.push_back(stream);
+    kinds_.push_back(kind);
+  }
+
+ private:
+  std::vector<graph::op_kind> kinds_;
+  std::vector<stream_id> streams_;
+  std::vector<std::uint32_t> variables_;
+  std::vector<std::size_t> begin_{0};  // reads of op i: [2i], its writes: [2i + 1]
+};
+
+namespace detail {
+
+inline constexpr std::string_view kind_names[graph::op_kind_count] = {"compute", "collective", "random", "io"};
+inline constexpr std::string_view ops_header = "op,stream,kind,reads,writes";
+
+// Numbers separated by spaces.
+[[nodiscard]] inline result<void> numbers(const csv_scanner& in, std::string_view cell, std::int64_t column,
+                                          std::vector<std::uint32_t>& out) {
+  out.clear();
+  while (!cell.empty()) {
+    const std::size_t space = cell.find(' ');
+    const std::string_view word = cell.substr(0, space);
+    cell.remove_prefix(space == std::string_view::npos ? cell.size() : space + 1);
+    if (word.empty()) continue;
+    const auto number = in.number(word, column, no_id - 1);
+    if (!number) return number.error();
+    out.push_back(*number);
+  }
+  return {};
+}
+
+}  // namespace detail
+
+/// Reads `op,stream,kind,reads,writes` rows in program order: op counts from 0; kind is compute, collective, random or
+/// io; reads and writes are variable numbers separated by spaces.
+/// @return errc::malformed for another header; errc::missing_column, errc::bad_number, errc::unknown_token,
+///         errc::misnumbered_op, errc::too_large (a stream past graph::stream_limit), each with its line
+/// Complexity: linear in the text.
+///
+///     const auto program = text::parse_ops_csv("op,stream,kind,reads,writes\n0,0,compute,,1\n1,0,random,1,2 3\n");
+///     const auto deps = graph::dependencies(*program);
+[[nodiscard]] inline result<ops_table> parse_ops_csv(std::string_view csv) {
+  detail::csv_scanner in(csv);
+  if (const auto r = in.header(detail::ops_header); !r) return r.error();
+  ops_table table;
+  std::string_view cells[5];
+  std::vector<std::uint32_t> reads, writes;
+  while (!in.at_end()) {
+    if (const auto r = in.next_row(cells); !r) return r.error();
+    const auto op = in.number(cells[0], 1, no_id - 1);
+    if (!op) return op.error();
+    if (*op != table.size())
+      return error{errc::misnumbered_op, in.line(), *op, static_cast<std::int64_t>(table.size())};
+    const auto stream = in.number(cells[1], 2, no_id - 1);
+    if (!stream) return stream.error();
+    if (*stream >= graph::stream_limit)
+      return error{errc::too_large, in.line(), *stream, graph::stream_limit - 1}.with("stream");
+    std::size_t kind = 0;
+    while (kind < graph::op_kind_count && detail::kind_names[kind] != cells[2]) ++kind;
+    if (kind == graph::op_kind_count) return error{errc::unknown_token, in.line(), 3}.with(cells[2]);
+    if (const auto r = detail::numbers(in, cells[3], 4, reads); !r) return r.error();
+    if (const auto r = detail::numbers(in, cells[4], 5, writes); !r) return r.error();
+    table.add(*stream, static_cast<graph::op_kind>(kind), reads, writes);
+  }
+  return table;
+}
+
+/// The CSV form of a program; parse_ops_csv reads it back.
+[[nodiscard]] inline std::string write_ops_csv(const ops_table& table) {
+  std::string out(detail::ops_header);
+  out += '\n';
+  const auto list = [&](std::span<const std::uint32_t> variables) {
+    for (std::size_t i = 0; i < variables.size(); ++i) {
+      if (i != 0) out += ' ';
+      detail::append_number(out, variables[i]);
+    }
+  };
+  for (node_id op = 0; op < table.size(); ++op) {
+    detail::append_number(out, op);
+    out += ',';
+    detail::append_number(out, table.stream(op));
+    out += ',';
+    out += detail::kind_names[static_cast<std::size_t>(table.kind(op))];
+    out += ',';
+    list(table.reads(op));
+    out += ',';
+    list(table.writes(op));
+    out += '\n';
+  }
+  return out;
+}
+
+}  // namespace hocket::inline HOCKET_ABI::text
+
+namespace hocket::inline HOCKET_ABI {
+
+template <>
+struct graph_access<text::ops_table> {
+  using node = node_id;
+  static std::size_t node_count(const text::ops_table& t) noexcept { return t.size(); }
+  template <class F>
+  static void for_each_read(const text::ops_table& t, node n, F&& f) {
+    for (const std::uint32_t v : t.reads(n)) f(v);
+  }
+  template <class F>
+  static void for_each_write(const text::ops_table& t, node n, F&& f) {
+    for (const std::uint32_t v : t.writes(n)) f(v);
+  }
+  static graph::op_kind kind(const text::ops_table& t, node n) noexcept { return t.kind(n); }
+  static stream_id stream(const text::ops_table& t, node n) noexcept { return t.stream(n); }
+};
+
+}  // namespace hocket::inline HOCKET_ABI
