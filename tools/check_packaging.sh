@@ -116,6 +116,7 @@ refuse() {
 refusals() {
   refuse component "component cost is not installed; there are: hocket" 0.1 "COMPONENTS cost"
   refuse newer 'compatible with requested version "0.2"' 0.2 ""
+  refuse older 'compatible with requested version "0.0"' 0.0 ""
   refuse major 'compatible with requested version "1.0"' 1.0 ""
 }
 
