@@ -37,7 +37,7 @@ case $version in
     exit 1
     ;;
 esac
-grep -F "Catch2_DIR:PATH=$Catch2_DIR" "$folder/build/CMakeCache.txt" >"$folder/used.log"
+grep "Catch2_DIR:.*=$Catch2_DIR" "$folder/build/CMakeCache.txt" >"$folder/used.log"
 cmake --build "$folder/build" --target test_core >"$folder/test_core.log" || {
   tail -n 30 "$folder/test_core.log"
   echo "failed: test_core does not build with Catch2 $version"
