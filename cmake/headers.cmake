@@ -93,17 +93,23 @@ set(HOCKET_HEADERS
 # Boost.Hana
 set(HOCKET_COST_HEADERS
   hocket/cost.hpp
+  hocket/cost/activations.hpp
+  hocket/cost/closed_forms.hpp
   hocket/cost/config.hpp
   hocket/cost/derivative.hpp
   hocket/cost/evaluate.hpp
   hocket/cost/expression.hpp
   hocket/cost/flops.hpp
+  hocket/cost/in_flight.hpp
   hocket/cost/number.hpp
   hocket/cost/parameters.hpp
   hocket/cost/print.hpp
+  hocket/cost/setting.hpp
+  hocket/cost/static_memory.hpp
   hocket/cost/symbols.hpp
   hocket/cost/term.hpp
   hocket/cost/unit.hpp
+  hocket/cost/utilization.hpp
   hocket/cost/write.hpp
 )
 

@@ -14,22 +14,22 @@ namespace hocket::inline HOCKET_ABI::cost {
 ///                           .ffn = 11008, .vocabulary = 32000};
 struct model {
   std::int64_t layers = 0, hidden = 0, heads = 0, kv_heads = 0, head_dim = 0;
-  std::int64_t ffn = 0;             ///< width of the dense FFN; 0 if every layer is a mixture of experts
+  std::int64_t ffn = 0;  ///< width of the dense FFN; 0 if every layer is a mixture of experts
   std::int64_t vocabulary = 0;
-  std::int64_t positions = 0;       ///< rows of a learned position embedding, 0 if none (RoPE, ALiBi)
-  std::int64_t ffn_matrices = 3;    ///< 3: gated (SwiGLU, GeGLU); 2: plain
-  std::int64_t norm_weights = 1;    ///< vectors per norm: 1 RMSNorm, 2 LayerNorm (weight and bias)
-  std::int64_t layer_norms = 2;     ///< norms of width `hidden` per layer
+  std::int64_t positions = 0;     ///< rows of a learned position embedding, 0 if none (RoPE, ALiBi)
+  std::int64_t ffn_matrices = 3;  ///< 3: gated (SwiGLU, GeGLU); 2: plain
+  std::int64_t norm_weights = 1;  ///< vectors per norm: 1 RMSNorm, 2 LayerNorm (weight and bias)
+  std::int64_t layer_norms = 2;   ///< norms of width `hidden` per layer
   bool final_norm = true, embedding_norm = false, tied = false;
   bool qkv_bias = false, output_bias = false, ffn_bias = false, head_bias = false;
-  bool qk_norm = false;             ///< a norm of width head_dim on queries and one on keys
+  bool qk_norm = false;  ///< a norm of width head_dim on queries and one on keys
   // mixture of experts: moe_layers of the layers have it in place of the dense FFN
   std::int64_t moe_layers = 0, experts = 0, active_experts = 0, expert_ffn = 0;
-  std::int64_t shared_ffn = 0;      ///< width of all shared experts together
+  std::int64_t shared_ffn = 0;  ///< width of all shared experts together
   bool shared_gate = false, router_bias = false;
   // multi-head latent attention (DeepSeek-V2), if `latent`
   bool latent = false;
-  std::int64_t query_rank = 0;      ///< 0: queries are not compressed
+  std::int64_t query_rank = 0;  ///< 0: queries are not compressed
   std::int64_t kv_rank = 0, nope_dim = 0, rope_dim = 0, value_dim = 0;
   // sliding-window attention: window_layers of the layers see `window` positions
   std::int64_t window = 0, window_layers = 0;
@@ -58,8 +58,8 @@ enum class zero : std::uint8_t { none, optimizer, gradients, weights };
 struct convention {
   attention_count attention = attention_count::causal_exact;
   recompute_count replay = recompute_count::exact;
-  bool router = true;        ///< the router's matrix product
-  bool latent_norms = false; ///< norms of the latent vectors, one multiply-add per element
+  bool router = true;         ///< the router's matrix product
+  bool latent_norms = false;  ///< norms of the latent vectors, one multiply-add per element
 
   friend constexpr bool operator==(const convention&, const convention&) = default;
 
@@ -75,8 +75,8 @@ struct training {
   std::int64_t micro_batch = 1;   ///< sequences per micro-batch
   std::int64_t global_batch = 1;  ///< sequences per step over all ranks
   std::int64_t weight_bytes = 2, gradient_bytes = 4, master_bytes = 4, moment_bytes = 8, activation_bytes = 2;
-  bool flash_attention = true;    ///< the s x s scores are never stored
-  bool dropout = false;           ///< three dropouts a layer, one byte of mask per element
+  bool flash_attention = true;  ///< the s x s scores are never stored
+  bool dropout = false;         ///< three dropouts a layer, one byte of mask per element
 
   friend constexpr bool operator==(const training&, const training&) = default;
 };
@@ -129,10 +129,10 @@ struct run {
 }  // namespace hocket::inline HOCKET_ABI::cost
 
 BOOST_HANA_ADAPT_STRUCT(hocket::cost::model, layers, hidden, heads, kv_heads, head_dim, ffn, vocabulary, positions,
-                        ffn_matrices, norm_weights, layer_norms, final_norm, embedding_norm, tied, qkv_bias, output_bias,
-                        ffn_bias, head_bias, qk_norm, moe_layers, experts, active_experts, expert_ffn, shared_ffn,
-                        shared_gate, router_bias, latent, query_rank, kv_rank, nope_dim, rope_dim, value_dim, window,
-                        window_layers);
+                        ffn_matrices, norm_weights, layer_norms, final_norm, embedding_norm, tied, qkv_bias,
+                        output_bias, ffn_bias, head_bias, qk_norm, moe_layers, experts, active_experts, expert_ffn,
+                        shared_ffn, shared_gate, router_bias, latent, query_rank, kv_rank, nope_dim, rope_dim,
+                        value_dim, window, window_layers);
 BOOST_HANA_ADAPT_STRUCT(hocket::cost::convention, attention, replay, router, latent_norms);
 BOOST_HANA_ADAPT_STRUCT(hocket::cost::training, sequence, micro_batch, global_batch, weight_bytes, gradient_bytes,
                         master_bytes, moment_bytes, activation_bytes, flash_attention, dropout);

@@ -33,8 +33,8 @@ template <class T>
 inline constexpr bool always_false = false;
 }  // namespace detail
 
-/// The numbers of a formula: one or more structs reflected with BOOST_HANA_ADAPT_STRUCT. A symbol is read from the first
-/// that has a member of its name, so a later, more general config can be overridden by an earlier one. Holds
+/// The numbers of a formula: one or more structs reflected with BOOST_HANA_ADAPT_STRUCT. A symbol is read from the
+/// first that has a member of its name, so a later, more general config can be overridden by an earlier one. Holds
 /// references: the structs must outlive it.
 ///
 ///     struct layer { std::int64_t sequence, hidden; };
@@ -156,12 +156,10 @@ constexpr Number eval(const choice<S, C...>& e, const Env& env) noexcept {
   const std::int64_t at = selected(e.selector, env);
   Number out = make_number<Number>::from_literal(0);
   bool found = false;
-  std::apply(
-      [&](const C&... c) {
-        std::int64_t i = 0;
-        ((i++ == at ? (found = true, static_cast<void>(out = eval<Number>(c, env))) : static_cast<void>(0)), ...);
-      },
-      e.cases);
+  std::int64_t index = 0;
+  for_each_in(e.cases, [&](const auto& one) {
+    if (index++ == at) found = true, out = eval<Number>(one, env);
+  });
   return found ? out : make_number<Number>::undefined();
 }
 }  // namespace detail

@@ -3,19 +3,19 @@
 #include <boost/hana/string.hpp>
 #include <hocket/cost/unit.hpp>
 
-#include <concepts>
+#include <cstddef>
 #include <cstdint>
-#include <tuple>
 #include <type_traits>
+#include <utility>
 
-/// A formula is an ordinary C++ expression over symbols; its type is its syntax tree. From the one object come its value
-/// (evaluate.hpp), its slope (derivative.hpp), its printed forms (print.hpp) and its unit (here, checked as it is built).
+/// A formula is an ordinary C++ expression over symbols; its type is its syntax tree. From the one object come its
+/// value (evaluate.hpp), its slope (derivative.hpp), its printed forms (print.hpp) and its unit (here, checked as it is
+/// built).
 namespace hocket::inline HOCKET_ABI::cost {
 
-/// Base of every node, so that the operators below take formulas and nothing else.
-struct node {};
+/// Every node says so, so that the operators below take formulas and nothing else.
 template <class T>
-concept formula = std::is_base_of_v<node, T>;
+concept formula = requires { typename T::is_formula; };
 
 /// The unit of a formula, as a type: unit_of<decltype(2 * FLOP * h)> is flops.
 template <formula E>
@@ -23,7 +23,8 @@ using unit_of = typename E::unit;
 
 /// A whole number with a unit. FLOP, byte, element, second and token are the units themselves: `2 * FLOP * b * s * h`.
 template <class U>
-struct literal : node {
+struct literal {
+  using is_formula = void;
   using unit = U;
   std::int64_t value;
   constexpr explicit literal(std::int64_t v) noexcept : value(v) {}
@@ -36,7 +37,8 @@ inline constexpr literal<tokens> token{1};
 
 /// A named quantity. `Key` is the name of the member it is read from (a Hana string), `Letter` what it prints as.
 template <class Key, class Letter, class U = pure>
-struct symbol : node {
+struct symbol {
+  using is_formula = void;
   using key = Key;
   using letter = Letter;
   using unit = U;
@@ -52,21 +54,58 @@ template <class U = pure, class Key, class Letter>
 
 enum class operation : std::uint8_t { add, subtract, multiply, divide, least, greatest, divide_up };
 
+namespace detail {
+template <operation O, class A, class B>
+struct joined {
+  using unit = A;  // sums, differences, min, max: both have it, see same_unit
+};
+template <class A, class B>
+struct joined<operation::multiply, A, B> {
+  using unit = unit_product<A, B>;
+};
+template <class A, class B>
+struct joined<operation::divide, A, B> {
+  using unit = unit_quotient<A, B>;
+};
+template <class A, class B>
+struct joined<operation::divide_up, A, B> {
+  using unit = unit_quotient<A, B>;
+};
+
+// A plain list of values of any types. std::tuple would do, at ten times the compile time: formulas are big types.
+template <std::size_t At, class T>
+struct leaf {
+  T value;
+};
+template <class Indices, class... T>
+struct leaves;
+template <std::size_t... At, class... T>
+struct leaves<std::index_sequence<At...>, T...> : leaf<At, T>... {};
+}  // namespace detail
+
+/// Values of different types, in order.
+template <class... T>
+using pack = detail::leaves<std::index_sequence_for<T...>, T...>;
+
+/// Calls f(value) on each, in order.
+template <std::size_t... At, class... T, class F>
+constexpr void for_each_in(const detail::leaves<std::index_sequence<At...>, T...>& list, F&& f) {
+  (f(static_cast<const detail::leaf<At, T>&>(list).value), ...);
+}
+
 /// Two formulas joined by an operation.
 template <operation O, class L, class R>
-struct binary : node {
-  static constexpr operation what = O;
-  using unit = std::conditional_t<O == operation::multiply, unit_product<unit_of<L>, unit_of<R>>,
-                                  std::conditional_t<O == operation::divide || O == operation::divide_up,
-                                                     unit_quotient<unit_of<L>, unit_of<R>>, unit_of<L>>>;
+struct binary {
+  using is_formula = void;
+  using unit = typename detail::joined<O, typename L::unit, typename R::unit>::unit;
   L left;
   R right;
-  constexpr binary(const L& l, const R& r) noexcept : left(l), right(r) {}
 };
 
 /// A formula with a name of its own: it prints as the letter, and once in full ("where kappa = …").
 template <class Letter, class E>
-struct definition : node {
+struct definition {
+  using is_formula = void;
   using letter = Letter;
   using unit = unit_of<E>;
   E body;
@@ -79,11 +118,13 @@ template <class Letter, formula E>
 
 /// The case whose number (from 0) the selector has; prints as that case alone once numbers are known.
 template <class Selector, class... Cases>
-struct choice : node {
-  using unit = unit_of<std::tuple_element_t<0, std::tuple<Cases...>>>;
+struct choice;
+template <class Selector, class First, class... Rest>
+struct choice<Selector, First, Rest...> {
+  using is_formula = void;
+  using unit = unit_of<First>;
   Selector selector;
-  std::tuple<Cases...> cases;
-  constexpr choice(const Selector& s, const Cases&... c) noexcept : selector(s), cases(c...) {}
+  pack<First, Rest...> cases;
 };
 
 namespace detail {
@@ -94,81 +135,126 @@ struct same_unit {
                 "conversion such as bytes per element first");
   static constexpr bool value = true;
 };
-template <std::integral T>
-constexpr literal<pure> lift(T n) noexcept {
-  return literal<pure>(static_cast<std::int64_t>(n));
-}
+constexpr literal<pure> lift(std::int64_t n) noexcept { return literal<pure>(n); }
 template <formula E>
 constexpr const E& lift(const E& e) noexcept {
   return e;
 }
 template <class T>
 using lifted = std::remove_cvref_t<decltype(lift(std::declval<const T&>()))>;
-template <class T>
-concept operand = formula<T> || std::integral<T>;
-template <class L, class R>
-concept operands = operand<L> && operand<R> && (formula<L> || formula<R>);
-
-template <operation O, class L, class R>
-constexpr auto join(const L& l, const R& r) noexcept {
-  return binary<O, lifted<L>, lifted<R>>(lift(l), lift(r));
-}
-template <operation O, class L, class R>
-constexpr auto join_same(const L& l, const R& r) noexcept {
-  static_assert(same_unit<unit_of<lifted<L>>, unit_of<lifted<R>>>::value);
-  return join<O>(l, r);
-}
 }  // namespace detail
 
-template <class L, class R>
-  requires detail::operands<L, R>
-[[nodiscard]] constexpr auto operator+(const L& l, const R& r) noexcept {
-  return detail::join_same<operation::add>(l, r);
+template <formula L, formula R>
+[[nodiscard]] constexpr binary<operation::add, L, R> operator+(const L& l, const R& r) noexcept {
+  static_assert(detail::same_unit<unit_of<L>, unit_of<R>>::value);
+  return {l, r};
 }
-template <class L, class R>
-  requires detail::operands<L, R>
-[[nodiscard]] constexpr auto operator-(const L& l, const R& r) noexcept {
-  return detail::join_same<operation::subtract>(l, r);
+template <formula L>
+[[nodiscard]] constexpr binary<operation::add, L, literal<pure>> operator+(const L& l, std::int64_t r) noexcept {
+  static_assert(detail::same_unit<unit_of<L>, pure>::value);
+  return {l, literal<pure>(r)};
 }
-template <class L, class R>
-  requires detail::operands<L, R>
-[[nodiscard]] constexpr auto operator*(const L& l, const R& r) noexcept {
-  return detail::join<operation::multiply>(l, r);
+template <formula R>
+[[nodiscard]] constexpr binary<operation::add, literal<pure>, R> operator+(std::int64_t l, const R& r) noexcept {
+  static_assert(detail::same_unit<pure, unit_of<R>>::value);
+  return {literal<pure>(l), r};
 }
-template <class L, class R>
-  requires detail::operands<L, R>
-[[nodiscard]] constexpr auto operator/(const L& l, const R& r) noexcept {
-  return detail::join<operation::divide>(l, r);
+template <formula L, formula R>
+[[nodiscard]] constexpr binary<operation::subtract, L, R> operator-(const L& l, const R& r) noexcept {
+  static_assert(detail::same_unit<unit_of<L>, unit_of<R>>::value);
+  return {l, r};
 }
-// 2 * FLOP is one literal, so that formulas start as the papers write them.
-template <std::integral T, class U>
-[[nodiscard]] constexpr literal<U> operator*(T n, const literal<U>& u) noexcept {
-  return literal<U>(static_cast<std::int64_t>(n) * u.value);
+template <formula L>
+[[nodiscard]] constexpr binary<operation::subtract, L, literal<pure>> operator-(const L& l, std::int64_t r) noexcept {
+  static_assert(detail::same_unit<unit_of<L>, pure>::value);
+  return {l, literal<pure>(r)};
 }
-template <class A, class B>
-[[nodiscard]] constexpr auto operator*(const literal<A>& a, const literal<B>& b) noexcept {
-  return literal<unit_product<A, B>>(a.value * b.value);
+template <formula R>
+[[nodiscard]] constexpr binary<operation::subtract, literal<pure>, R> operator-(std::int64_t l, const R& r) noexcept {
+  static_assert(detail::same_unit<pure, unit_of<R>>::value);
+  return {literal<pure>(l), r};
+}
+template <formula L, formula R>
+[[nodiscard]] constexpr binary<operation::multiply, L, R> operator*(const L& l, const R& r) noexcept {
+  return {l, r};
+}
+template <formula L>
+[[nodiscard]] constexpr binary<operation::multiply, L, literal<pure>> operator*(const L& l, std::int64_t r) noexcept {
+  return {l, literal<pure>(r)};
+}
+template <formula R>
+[[nodiscard]] constexpr binary<operation::multiply, literal<pure>, R> operator*(std::int64_t l, const R& r) noexcept {
+  return {literal<pure>(l), r};
+}
+template <formula L, formula R>
+[[nodiscard]] constexpr binary<operation::divide, L, R> operator/(const L& l, const R& r) noexcept {
+  return {l, r};
+}
+template <formula L>
+[[nodiscard]] constexpr binary<operation::divide, L, literal<pure>> operator/(const L& l, std::int64_t r) noexcept {
+  return {l, literal<pure>(r)};
+}
+template <formula R>
+[[nodiscard]] constexpr binary<operation::divide, literal<pure>, R> operator/(std::int64_t l, const R& r) noexcept {
+  return {literal<pure>(l), r};
 }
 /// The smaller, the larger of two; a / b rounded up. (Not min and max: those are macros on some platforms.)
-template <class L, class R>
-  requires detail::operands<L, R>
-[[nodiscard]] constexpr auto least(const L& l, const R& r) noexcept {
-  return detail::join_same<operation::least>(l, r);
+template <formula L, formula R>
+[[nodiscard]] constexpr binary<operation::least, L, R> least(const L& l, const R& r) noexcept {
+  static_assert(detail::same_unit<unit_of<L>, unit_of<R>>::value);
+  return {l, r};
 }
-template <class L, class R>
-  requires detail::operands<L, R>
-[[nodiscard]] constexpr auto greatest(const L& l, const R& r) noexcept {
-  return detail::join_same<operation::greatest>(l, r);
+template <formula L>
+[[nodiscard]] constexpr binary<operation::least, L, literal<pure>> least(const L& l, std::int64_t r) noexcept {
+  static_assert(detail::same_unit<unit_of<L>, pure>::value);
+  return {l, literal<pure>(r)};
 }
-template <class L, class R>
-  requires detail::operands<L, R>
-[[nodiscard]] constexpr auto divide_up(const L& l, const R& r) noexcept {
-  return detail::join<operation::divide_up>(l, r);
+template <formula R>
+[[nodiscard]] constexpr binary<operation::least, literal<pure>, R> least(std::int64_t l, const R& r) noexcept {
+  static_assert(detail::same_unit<pure, unit_of<R>>::value);
+  return {literal<pure>(l), r};
 }
+template <formula L, formula R>
+[[nodiscard]] constexpr binary<operation::greatest, L, R> greatest(const L& l, const R& r) noexcept {
+  static_assert(detail::same_unit<unit_of<L>, unit_of<R>>::value);
+  return {l, r};
+}
+template <formula L>
+[[nodiscard]] constexpr binary<operation::greatest, L, literal<pure>> greatest(const L& l, std::int64_t r) noexcept {
+  static_assert(detail::same_unit<unit_of<L>, pure>::value);
+  return {l, literal<pure>(r)};
+}
+template <formula R>
+[[nodiscard]] constexpr binary<operation::greatest, literal<pure>, R> greatest(std::int64_t l, const R& r) noexcept {
+  static_assert(detail::same_unit<pure, unit_of<R>>::value);
+  return {literal<pure>(l), r};
+}
+template <formula L, formula R>
+[[nodiscard]] constexpr binary<operation::divide_up, L, R> divide_up(const L& l, const R& r) noexcept {
+  return {l, r};
+}
+template <formula L>
+[[nodiscard]] constexpr binary<operation::divide_up, L, literal<pure>> divide_up(const L& l, std::int64_t r) noexcept {
+  return {l, literal<pure>(r)};
+}
+template <formula R>
+[[nodiscard]] constexpr binary<operation::divide_up, literal<pure>, R> divide_up(std::int64_t l, const R& r) noexcept {
+  return {literal<pure>(l), r};
+}
+// 2 * FLOP is one literal, so that formulas start as the papers write them.
+template <class U>
+[[nodiscard]] constexpr literal<U> operator*(std::int64_t n, const literal<U>& u) noexcept {
+  return literal<U>(n * u.value);
+}
+template <class A, class B>
+[[nodiscard]] constexpr literal<unit_product<A, B>> operator*(const literal<A>& a, const literal<B>& b) noexcept {
+  return literal<unit_product<A, B>>(a.value * b.value);
+}
+
 /// e * e, printed as a power.
 template <formula E>
-[[nodiscard]] constexpr auto squared(const E& e) noexcept {
-  return e * e;
+[[nodiscard]] constexpr binary<operation::multiply, E, E> squared(const E& e) noexcept {
+  return {e, e};
 }
 
 /// cases[selector]. The selector is a flag (0 or 1) or an enumeration counted from 0.
@@ -177,7 +263,8 @@ template <formula E>
 template <formula S, class First, class... Rest>
 [[nodiscard]] constexpr auto choose(const S& selector, const First& first, const Rest&... rest) noexcept {
   static_assert((detail::same_unit<unit_of<detail::lifted<First>>, unit_of<detail::lifted<Rest>>>::value && ...));
-  return choice<S, detail::lifted<First>, detail::lifted<Rest>...>(selector, detail::lift(first), detail::lift(rest)...);
+  return choice<S, detail::lifted<First>, detail::lifted<Rest>...>{selector,
+                                                                   {{detail::lift(first)}, {detail::lift(rest)}...}};
 }
 
 }  // namespace hocket::inline HOCKET_ABI::cost

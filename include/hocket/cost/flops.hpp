@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/cost/config.hpp>
+#include <hocket/cost/setting.hpp>
 #include <hocket/cost/symbols.hpp>
 #include <hocket/cost/term.hpp>
 
@@ -34,40 +34,38 @@ constexpr term<F, When, Split, Again> work(std::string_view name, const F& formu
 
 namespace hocket::inline HOCKET_ABI::cost::letters {
 
-/// FLOPs of the matrix products of one forward pass over B sequences; a multiply-add counts as two. For one micro-batch,
-/// put a `training` with global_batch = b first in the environment.
-/// `also` says how often a term is computed again in the backward pass under the chosen recompute.
-/// Element-wise work (norms, activations, softmax, embedding look-up) is not counted, as everywhere.
-/// Needs: part, model, training, parallel, convention.
+/// FLOPs of the matrix products of one forward pass over B sequences; a multiply-add counts as two. For one
+/// micro-batch, put a `training` with global_batch = b first in the environment. `also` says how often a term is
+/// computed again in the backward pass under the chosen recompute. Element-wise work (norms, activations, softmax,
+/// embedding look-up) is not counted, as everywhere. Needs: part, model, training, parallel, convention.
 inline constexpr auto forward_flop_terms = [] {
   using detail::flop::attended, detail::flop::attended_in_window, detail::flop::work, detail::flop::once_more;
   using detail::flop::core_once_more, detail::flop::never;
   constexpr auto plain_attention = 1 - latent;
   constexpr auto rows = B * s;
   constexpr std::string_view megatron = "arXiv:2104.04473 appendix", mla = "arXiv:2405.04434";
-  return terms(
-      work("attention projections", 2 * FLOP * rows * h * d * (2 * a + 2 * g) * L, plain_attention * L, tp,
-           once_more, megatron),
-      work("attention core", 2 * FLOP * B * (2 * a * d) * attended * (L - L_w), plain_attention * (L - L_w), tp,
-           core_once_more, megatron),
-      work("attention core, windowed", 2 * FLOP * B * (2 * a * d) * attended_in_window * L_w, plain_attention * L_w, tp,
-           core_once_more, "arXiv:2310.06825"),
-      work("latent query, compressed", 2 * FLOP * rows * (h * r_q + r_q * a * (d_n + d_r)) * L, latent * r_q * L, tp,
-           once_more, mla),
-      work("latent query", 2 * FLOP * rows * (h * a * (d_n + d_r)) * L, latent * (1 - least(r_q, 1)) * L, tp,
-           once_more, mla),
-      work("latent key, value and output",
-           2 * FLOP * rows * (h * (r_k + d_r) + r_k * a * (d_n + d_v) + a * d_v * h) * L, latent * L, tp, once_more,
-           mla),
-      work("latent attention core", 2 * FLOP * B * (a * (d_n + d_r + d_v)) * attended * L, latent * L, tp,
-           core_once_more, mla),
-      work("latent norms", 2 * FLOP * rows * (r_q + r_k) * L, latent * latent_norms_counted * L, tp, once_more,
-           "Megatron-LM num_floating_point_operations"),
-      work("FFN", 2 * FLOP * rows * n_f * h * f * (L - L_m), L - L_m, tp, once_more, megatron),
-      work("router", 2 * FLOP * rows * h * E * L_m, L_m * router_counted, tp, once_more, "arXiv:2101.03961"),
-      work("experts", 2 * FLOP * rows * k * n_f * h * f_e * L_m, L_m, tp, once_more, "arXiv:2101.03961"),
-      work("shared experts", 2 * FLOP * rows * n_f * h * f_s * L_m, L_m * f_s, tp, once_more, mla),
-      work("output head", 2 * FLOP * rows * h * V, last, tp, never, megatron));
+  return terms(work("attention projections", 2 * FLOP * rows * h * d * (2 * a + 2 * g) * L, plain_attention * L, tp,
+                    once_more, megatron),
+               work("attention core", 2 * FLOP * B * (2 * a * d) * attended * (L - L_w), plain_attention * (L - L_w),
+                    tp, core_once_more, megatron),
+               work("attention core, windowed", 2 * FLOP * B * (2 * a * d) * attended_in_window * L_w,
+                    plain_attention * L_w, tp, core_once_more, "arXiv:2310.06825"),
+               work("latent query, compressed", 2 * FLOP * rows * (h * r_q + r_q * a * (d_n + d_r)) * L,
+                    latent * r_q * L, tp, once_more, mla),
+               work("latent query", 2 * FLOP * rows * (h * a * (d_n + d_r)) * L, latent * (1 - least(r_q, 1)) * L, tp,
+                    once_more, mla),
+               work("latent key, value and output",
+                    2 * FLOP * rows * (h * (r_k + d_r) + r_k * a * (d_n + d_v) + a * d_v * h) * L, latent * L, tp,
+                    once_more, mla),
+               work("latent attention core", 2 * FLOP * B * (a * (d_n + d_r + d_v)) * attended * L, latent * L, tp,
+                    core_once_more, mla),
+               work("latent norms", 2 * FLOP * rows * (r_q + r_k) * L, latent * latent_norms_counted * L, tp, once_more,
+                    "Megatron-LM num_floating_point_operations"),
+               work("FFN", 2 * FLOP * rows * n_f * h * f * (L - L_m), L - L_m, tp, once_more, megatron),
+               work("router", 2 * FLOP * rows * h * E * L_m, L_m * router_counted, tp, once_more, "arXiv:2101.03961"),
+               work("experts", 2 * FLOP * rows * k * n_f * h * f_e * L_m, L_m, tp, once_more, "arXiv:2101.03961"),
+               work("shared experts", 2 * FLOP * rows * n_f * h * f_s * L_m, L_m * f_s, tp, once_more, mla),
+               work("output head", 2 * FLOP * rows * h * V, last, tp, never, megatron));
 }();
 
 }  // namespace hocket::inline HOCKET_ABI::cost::letters
@@ -76,18 +74,9 @@ namespace hocket::inline HOCKET_ABI::cost {
 
 using letters::forward_flop_terms;
 
-/// Forward + backward: the backward pass multiplies each product's gradient with both of its factors.
-template <class Term>
-[[nodiscard]] constexpr auto training_flops(const Term& t) noexcept {
-  return 3 * t.formula;
-}
-/// The same with what is recomputed: what the hardware does.
-template <class Term>
-[[nodiscard]] constexpr auto hardware_flops(const Term& t) noexcept {
-  return (3 + t.also) * t.formula;
-}
-
-/// FLOPs of one training step over the global batch. 128 bits: large models pass 2^63.
+/// Forward and backward: the backward pass multiplies each product's gradient with both of its factors, so it does the
+/// work of two forward passes; what is recomputed is done once or more again (`also` of the term).
+/// Counted over the global batch. 128 bits: large models pass 2^63.
 struct flop_count {
   rational model_step, hardware_step;  ///< a fraction only for odd s under causal_half
   convention counted;
@@ -97,15 +86,24 @@ struct flop_count {
 /// Padding of the vocabulary is the caller's: set m.vocabulary to the padded size first.
 [[nodiscard]] constexpr result<flop_count> count_flops(const model& m, const training& t, const parallel& p,
                                                        const convention& c) noexcept {
-  const part all = part::whole(m);
-  const environment numbers(all, m, t, p, c);
-  const auto model_step = sum(forward_flop_terms, numbers,
-                              [&](const auto& x) { return detail::eval<rational>(training_flops(x), numbers); });
-  if (!model_step) return model_step.error();
-  const auto hardware_step = sum(forward_flop_terms, numbers,
-                                 [&](const auto& x) { return detail::eval<rational>(hardware_flops(x), numbers); });
-  if (!hardware_step) return hardware_step.error();
-  return flop_count{*model_step, *hardware_step, c};
+  const setting all{.on_rank = part::whole(m),
+                    .in_flight = {},
+                    .parameters = {},
+                    .model = m,
+                    .training = t,
+                    .parallel = p,
+                    .counted = c};
+  const auto numbers = numbers_of(all);
+  rational again = 0;
+  const auto forward = sum(forward_flop_terms, numbers, [&](const auto& x) {
+    const rational once = detail::eval<rational>(x.formula, numbers);
+    again = again + once * detail::eval<rational>(x.also, numbers);
+    return once;
+  });
+  if (!forward) return forward.error();
+  const rational model_step = *forward * rational(3), hardware_step = model_step + again;
+  if (!hardware_step.ok()) return error{errc::undefined_value}.with("FLOPs of a step");
+  return flop_count{model_step, hardware_step, c};
 }
 
 }  // namespace hocket::inline HOCKET_ABI::cost

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/cost/config.hpp>
+#include <hocket/cost/setting.hpp>
 #include <hocket/cost/symbols.hpp>
 #include <hocket/cost/term.hpp>
 
@@ -13,8 +13,8 @@ template <class F, class When, class Split>
 constexpr auto weights(std::string_view name, const F& formula, const When& when, const Split& split,
                        std::string_view source) noexcept {
   const auto counted = element * formula;
-  return term<std::remove_cvref_t<decltype(counted)>, When, Split>{name,   counted, when, split,
-                                                                  source, origin::definition, literal<pure>(0)};
+  return term<std::remove_cvref_t<decltype(counted)>, When, Split>{
+      name, counted, when, split, source, origin::definition, literal<pure>(0)};
 }
 inline constexpr auto no_latent = 1 - letters::latent;
 inline constexpr auto kv_split = least(letters::tp, letters::g);
@@ -32,36 +32,35 @@ namespace hocket::inline HOCKET_ABI::cost::letters {
 inline constexpr auto parameter_terms = [] {
   using detail::kv_split, detail::no_latent, detail::weights, detail::whole_rank;
   constexpr std::string_view transformer = "arXiv:1706.03762", moe = "arXiv:2401.04088", mla = "arXiv:2405.04434";
-  return terms(
-      weights("token embedding", V * h, first, tp, transformer),
-      weights("position embedding", n_pos * h, first * n_pos, whole_rank, "GPT-2"),
-      weights("embedding norm", n_w * h, first * embedding_norm, whole_rank, "BLOOM"),
-      // attention
-      weights("query and output", L * (2 * h * a * d), no_latent, tp, transformer),
-      weights("key and value", L * (2 * h * g * d), no_latent, kv_split, "arXiv:2305.13245"),
-      weights("query bias", L * (a * d), qkv_bias * no_latent, tp, "GPT-2"),
-      weights("key and value bias", L * (2 * g * d), qkv_bias * no_latent, kv_split, "GPT-2"),
-      weights("output bias", L * h, output_bias, whole_rank, "GPT-2"),
-      weights("query and key norm", L * (2 * n_w * d), qk_norm, whole_rank, "arXiv:2505.09388"),
-      // multi-head latent attention
-      weights("query, compressed", L * (h * r_q + r_q), latent * r_q, whole_rank, mla),
-      weights("query, from compressed", L * (r_q * a * (d_n + d_r)), latent * r_q, tp, mla),
-      weights("query, not compressed", L * (h * a * (d_n + d_r)), latent * (1 - least(r_q, 1)), tp, mla),
-      weights("key and value, compressed", L * (h * (r_k + d_r) + r_k), latent, whole_rank, mla),
-      weights("key and value, from compressed", L * (r_k * a * (d_n + d_v)), latent, tp, mla),
-      weights("latent output", L * (a * d_v * h), latent, tp, mla),
-      // feed-forward
-      weights("FFN", (L - L_m) * (n_f * h * f), L - L_m, tp, "arXiv:2002.05202"),
-      weights("FFN bias, inner", (L - L_m) * ((n_f - 1) * f), ffn_bias * (L - L_m), tp, "GPT-2"),
-      weights("FFN bias, outer", (L - L_m) * h, ffn_bias * (L - L_m), whole_rank, "GPT-2"),
-      weights("router", L_m * (h * E), L_m, whole_rank, moe),
-      weights("router bias", L_m * E, L_m * router_bias, whole_rank, "arXiv:2412.19437"),
-      weights("shared experts", L_m * (n_f * h * f_s), L_m * f_s, tp, mla),
-      weights("shared expert gate", L_m * h, L_m * shared_gate, whole_rank, "Qwen2-MoE"),
-      weights("layer norms", L * (n_n * n_w * h), n_n, whole_rank, "arXiv:1910.07467"),
-      weights("final norm", n_w * h, last * final_norm, whole_rank, "arXiv:1910.07467"),
-      weights("output head", V * h, last * (1 - tied * first), tp, transformer),
-      weights("output head bias", V * literal<pure>(1), last * head_bias, tp, "GPT-J"));
+  return terms(weights("token embedding", V * h, first, tp, transformer),
+               weights("position embedding", n_pos * h, first * n_pos, whole_rank, "GPT-2"),
+               weights("embedding norm", n_w * h, first * embedding_norm, whole_rank, "BLOOM"),
+               // attention
+               weights("query and output", L * (2 * h * a * d), no_latent, tp, transformer),
+               weights("key and value", L * (2 * h * g * d), no_latent, kv_split, "arXiv:2305.13245"),
+               weights("query bias", L * (a * d), qkv_bias * no_latent, tp, "GPT-2"),
+               weights("key and value bias", L * (2 * g * d), qkv_bias * no_latent, kv_split, "GPT-2"),
+               weights("output bias", L * h, output_bias, whole_rank, "GPT-2"),
+               weights("query and key norm", L * (2 * n_w * d), qk_norm, whole_rank, "arXiv:2505.09388"),
+               // multi-head latent attention
+               weights("query, compressed", L * (h * r_q + r_q), latent * r_q, whole_rank, mla),
+               weights("query, from compressed", L * (r_q * a * (d_n + d_r)), latent * r_q, tp, mla),
+               weights("query, not compressed", L * (h * a * (d_n + d_r)), latent * (1 - least(r_q, 1)), tp, mla),
+               weights("key and value, compressed", L * (h * (r_k + d_r) + r_k), latent, whole_rank, mla),
+               weights("key and value, from compressed", L * (r_k * a * (d_n + d_v)), latent, tp, mla),
+               weights("latent output", L * (a * d_v * h), latent, tp, mla),
+               // feed-forward
+               weights("FFN", (L - L_m) * (n_f * h * f), L - L_m, tp, "arXiv:2002.05202"),
+               weights("FFN bias, inner", (L - L_m) * ((n_f - 1) * f), ffn_bias * (L - L_m), tp, "GPT-2"),
+               weights("FFN bias, outer", (L - L_m) * h, ffn_bias * (L - L_m), whole_rank, "GPT-2"),
+               weights("router", L_m * (h * E), L_m, whole_rank, moe),
+               weights("router bias", L_m * E, L_m * router_bias, whole_rank, "arXiv:2412.19437"),
+               weights("shared experts", L_m * (n_f * h * f_s), L_m * f_s, tp, mla),
+               weights("shared expert gate", L_m * h, L_m * shared_gate, whole_rank, "Qwen2-MoE"),
+               weights("layer norms", L * (n_n * n_w * h), n_n, whole_rank, "arXiv:1910.07467"),
+               weights("final norm", n_w * h, last * final_norm, whole_rank, "arXiv:1910.07467"),
+               weights("output head", V * h, last * (1 - tied * first), tp, transformer),
+               weights("output head bias", V * literal<pure>(1), last * head_bias, tp, "GPT-J"));
 }();
 
 /// The experts' weights: apart, because another group of ranks shares their optimizer states.
@@ -70,8 +69,8 @@ inline constexpr auto expert_parameter_terms = [] {
 }();
 /// Those of them that a token does not use.
 inline constexpr auto idle_parameter_terms = [] {
-  return terms(detail::weights("experts not chosen", L_m * ((E - k) * n_f * h * f_e), L_m, ep * etp,
-                               "arXiv:2401.04088"));
+  return terms(
+      detail::weights("experts not chosen", L_m * ((E - k) * n_f * h * f_e), L_m, ep * etp, "arXiv:2401.04088"));
 }();
 
 }  // namespace hocket::inline HOCKET_ABI::cost::letters
@@ -87,15 +86,22 @@ struct parameter_count {
 };
 /// Errors: errc::undefined_value, errc::overflow. Complexity: one pass over the formulas.
 [[nodiscard]] constexpr result<parameter_count> count_parameters(const model& m) noexcept {
-  const part all = part::whole(m);
-  const environment numbers(all, m);
+  const setting all{.on_rank = part::whole(m),
+                    .in_flight = {},
+                    .parameters = {},
+                    .model = m,
+                    .training = {},
+                    .parallel = {},
+                    .counted = {}};
+  const auto numbers = numbers_of(all);
   const result<rational> dense = total(parameter_terms, numbers), expert = total(expert_parameter_terms, numbers),
                          idle = total(idle_parameter_terms, numbers);
   for (const auto* r : {&dense, &expert, &idle}) {
     if (!*r) return r->error();
   }
   const rational sum = *dense + *expert;
-  if (!sum.is_whole() || sum.num() > (std::numeric_limits<std::int64_t>::max)()) return error{errc::overflow}.with("parameters");
+  if (!sum.is_whole() || sum.num() > (std::numeric_limits<std::int64_t>::max)())
+    return error{errc::overflow}.with("parameters");
   return parameter_count{static_cast<std::int64_t>(sum.num()), static_cast<std::int64_t>((sum - *idle).num())};
 }
 

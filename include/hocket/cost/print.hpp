@@ -12,26 +12,26 @@ namespace hocket::inline HOCKET_ABI::cost {
 
 /// How a formula is written out.
 enum class style : std::uint8_t {
-  text,    ///< 2*b*s*h*V
-  numbers, ///< 2*1*4096*5120*32000: needs an environment
-  latex,   ///< 2\,b\,s\,h\,V
+  text,     ///< 2*b*s*h*V
+  numbers,  ///< 2*1*4096*5120*32000: needs an environment
+  latex,    ///< 2\,b\,s\,h\,V
   latex_numbers
 };
 
-/// The syntax tree of a formula as plain data, for code that walks formulas without templates: printers, viewers, checks.
-/// Node 0 is unused; children have smaller numbers than their parents; the root is the last node.
+/// The syntax tree of a formula as plain data, for code that walks formulas without templates: printers, viewers,
+/// checks. Node 0 is unused; children have smaller numbers than their parents; the root is the last node.
 struct formula_tree {
   enum class kind : std::uint8_t { literal, symbol, binary, definition, choice };
   struct entry {
     kind what = kind::literal;
     operation op = operation::add;
-    std::string_view letter;              ///< symbol, definition
-    rational value;                       ///< literal; symbol if `known`
-    double real_value = 0;                ///< symbol whose number is real
+    std::string_view letter;  ///< symbol, definition
+    rational value;           ///< literal; symbol if `known`
+    double real_value = 0;    ///< symbol whose number is real
     bool known = false, is_real = false;
-    std::uint32_t left = 0, right = 0;    ///< binary; definition: left is the body; choice: left is the selector
-    std::vector<std::uint32_t> cases;     ///< choice
-    std::uint32_t taken = 0;              ///< choice: the case taken, 0 if not known
+    std::uint32_t left = 0, right = 0;  ///< binary; definition: left is the body; choice: left is the selector
+    std::vector<std::uint32_t> cases;   ///< choice
+    std::uint32_t taken = 0;            ///< choice: the case taken, 0 if not known
   };
   std::vector<entry> entries{entry{}};
 
@@ -95,7 +95,7 @@ std::uint32_t flatten(formula_tree& t, const choice<S, C...>& e, const Env* env)
   formula_tree::entry n;
   n.what = formula_tree::kind::choice;
   n.left = flatten(t, e.selector, env);
-  std::apply([&](const C&... c) { (n.cases.push_back(flatten(t, c, env)), ...); }, e.cases);
+  for_each_in(e.cases, [&](const auto& one) { n.cases.push_back(flatten(t, one, env)); });
   if constexpr (!std::is_same_v<Env, environment<>>) {
     const std::int64_t at = selected(e.selector, *env);
     if (at >= 0 && at < static_cast<std::int64_t>(n.cases.size())) n.taken = n.cases[static_cast<std::size_t>(at)];

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <string_view>
-#include <tuple>
 
 namespace hocket::inline HOCKET_ABI::cost {
 
@@ -26,8 +25,8 @@ enum class origin : std::uint8_t {
   return "";
 }
 
-/// One line of a sum: a formula with its name, the condition under which it counts, by how many ranks it is divided, and
-/// where it comes from. `also` carries what a group of terms adds (FLOPs: how often the term is computed again).
+/// One line of a sum: a formula with its name, the condition under which it counts, by how many ranks it is divided,
+/// and where it comes from. `also` carries what a group of terms adds (FLOPs: how often the term is computed again).
 template <class Formula, class When, class Split, class Also = literal<pure>>
 struct term {
   using unit = unit_of<Formula>;
@@ -40,10 +39,10 @@ struct term {
   Also also{0};
 };
 
-/// A list of terms is a std::tuple, so that terms of any formula stand in one constant.
+/// A list of terms: any formulas, one constant.
 template <class... Terms>
-[[nodiscard]] constexpr std::tuple<Terms...> terms(const Terms&... t) noexcept {
-  return {t...};
+[[nodiscard]] constexpr pack<Terms...> terms(const Terms&... t) noexcept {
+  return {{t}...};
 }
 
 /// True if the term counts for these numbers.
@@ -53,15 +52,16 @@ template <class Term, class... Configs>
 }
 
 /// Calls f(term) for each term that counts, in order.
-template <class... Terms, class... Configs, class F>
-constexpr void for_each_term(const std::tuple<Terms...>& list, const environment<Configs...>& numbers, F&& f) {
-  std::apply([&](const Terms&... t) { ((counts(t, numbers) ? static_cast<void>(f(t)) : static_cast<void>(0)), ...); },
-             list);
+template <class Terms, class... Configs, class F>
+constexpr void for_each_term(const Terms& list, const environment<Configs...>& numbers, F&& f) {
+  for_each_in(list, [&](const auto& t) {
+    if (counts(t, numbers)) f(t);
+  });
 }
 
 /// The sum of value(term) over the terms that count, exact; errc::undefined_value names the first term that failed.
-template <class... Terms, class... Configs, class Value>
-[[nodiscard]] constexpr result<rational> sum(const std::tuple<Terms...>& list, const environment<Configs...>& numbers,
+template <class Terms, class... Configs, class Value>
+[[nodiscard]] constexpr result<rational> sum(const Terms& list, const environment<Configs...>& numbers,
                                              Value&& value) noexcept {
   rational total = 0;
   std::string_view failed;
@@ -73,16 +73,17 @@ template <class... Terms, class... Configs, class Value>
   return total;
 }
 /// The sum of the formulas: the whole, not split over ranks.
-template <class... Terms, class... Configs>
-[[nodiscard]] constexpr result<rational> total(const std::tuple<Terms...>& list,
-                                               const environment<Configs...>& numbers) noexcept {
+template <class Terms, class... Configs>
+[[nodiscard]] constexpr result<rational> total(const Terms& list, const environment<Configs...>& numbers) noexcept {
   return sum(list, numbers, [&](const auto& t) { return detail::eval<rational>(t.formula, numbers); });
 }
 /// The sum of formula / split: what one rank has.
-template <class... Terms, class... Configs>
-[[nodiscard]] constexpr result<rational> rank_total(const std::tuple<Terms...>& list,
+template <class Terms, class... Configs>
+[[nodiscard]] constexpr result<rational> rank_total(const Terms& list,
                                                     const environment<Configs...>& numbers) noexcept {
-  return sum(list, numbers, [&](const auto& t) { return detail::eval<rational>(t.formula / t.split, numbers); });
+  return sum(list, numbers, [&](const auto& t) {
+    return detail::eval<rational>(t.formula, numbers) / detail::eval<rational>(t.split, numbers);
+  });
 }
 
 /// The total as a whole number; errc::not_whole if it is a fraction.

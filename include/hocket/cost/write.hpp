@@ -144,7 +144,10 @@ class writer {
       return line(n.left, binding::atom) + "^2";
     }
     has = binding::product;
-    return line(n.left, binding::product) + (!latex() ? "*" : numeric() ? " \\cdot " : "\\,") +
+    return line(n.left, binding::product) +
+           (!latex()    ? "*"
+            : numeric() ? " \\cdot "
+                        : "\\,") +
            line(n.right, binding::product);
   }
 

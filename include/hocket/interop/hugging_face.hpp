@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/cost/config.hpp>
 #include <hocket/core/result.hpp>
+#include <hocket/cost/config.hpp>
 
 #include <cstdint>
 #include <limits>
@@ -17,7 +17,7 @@ namespace hocket::inline HOCKET_ABI::hugging_face {
 /// configuration class in `transformers` documents. Show them; nothing else was filled in.
 struct reading {
   cost::model model;
-  std::string architecture;          ///< the config's model_type
+  std::string architecture;  ///< the config's model_type
   std::vector<std::string> assumed;
 };
 
@@ -137,8 +137,8 @@ inline std::int64_t head_dim_of(fields& in, const cost::model& m) {
 // Llama and what descends from it: RMSNorm, gated FFN, rotary positions, grouped queries.
 inline void read_llama_like(fields& in, cost::model& m, bool tied) {
   read_common(in, m);
-  m.kv_heads = in.has("num_key_value_heads") ? in.size("num_key_value_heads")
-                                             : in.size_or("num_key_value_heads", m.heads);
+  m.kv_heads =
+      in.has("num_key_value_heads") ? in.size("num_key_value_heads") : in.size_or("num_key_value_heads", m.heads);
   m.head_dim = in.has("head_dim") ? in.size("head_dim") : head_dim_of(in, m);
   m.tied = in.flag_or("tie_word_embeddings", tied);
 }
@@ -225,11 +225,12 @@ inline void read_qwen_experts(fields& in, cost::model& m) {
   if (in.has("mlp_only_layers")) {
     const auto& only = in.json().at("mlp_only_layers");
     if (!only.is_array()) in.fail(error{errc::invalid_argument, 0}.with("mlp_only_layers"));
-    else for (const auto& at : only) {
-      if (!at.is_number_unsigned() || at.get<std::uint64_t>() >= static_cast<std::uint64_t>(m.layers))
-        in.fail(error{errc::invalid_argument, 0}.with("mlp_only_layers"));
-      else if ((at.get<std::int64_t>() + 1) % step == 0) m.moe_layers -= 1;
-    }
+    else
+      for (const auto& at : only) {
+        if (!at.is_number_unsigned() || at.get<std::uint64_t>() >= static_cast<std::uint64_t>(m.layers))
+          in.fail(error{errc::invalid_argument, 0}.with("mlp_only_layers"));
+        else if ((at.get<std::int64_t>() + 1) % step == 0) m.moe_layers -= 1;
+      }
   }
   if (m.moe_layers < m.layers) m.ffn = in.size("intermediate_size");
 }
@@ -259,7 +260,8 @@ inline void read_deepseek(fields& in, cost::model& m, const std::string& type) {
 inline void check(fields& in, const cost::model& m) {
   if (!in.ok()) return;
   if (m.kv_heads > m.heads) in.fail(error{errc::contradictory_field, m.kv_heads, m.heads}.with("num_key_value_heads"));
-  else if (m.heads % m.kv_heads != 0) in.fail(error{errc::indivisible, m.heads, m.kv_heads}.with("num_attention_heads"));
+  else if (m.heads % m.kv_heads != 0)
+    in.fail(error{errc::indivisible, m.heads, m.kv_heads}.with("num_attention_heads"));
   if (m.active_experts > m.experts)
     in.fail(error{errc::contradictory_field, m.active_experts, m.experts}.with("num_experts_per_tok"));
 }

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/cost/config.hpp>
+#include <hocket/cost/evaluate.hpp>
+
+namespace hocket::inline HOCKET_ABI::cost {
+
+/// All configs that the formulas of this library read, in one place.
+struct setting {
+  part on_rank;
+  held in_flight;
+  rank_parameters parameters;
+  cost::model model;
+  cost::training training;
+  cost::parallel parallel;
+  convention counted;
+};
+
+/// The environment of a setting. The library's own functions evaluate in this one type, so that the compiler
+/// instantiates each formula once; any environment that knows a formula's symbols gives the same value.
+/// Holds references into `all`.
+using numbers_of_setting = environment<part, held, rank_parameters, model, training, parallel, convention>;
+[[nodiscard]] constexpr numbers_of_setting numbers_of(const setting& all) noexcept {
+  return numbers_of_setting(all.on_rank, all.in_flight, all.parameters, all.model, all.training, all.parallel,
+                            all.counted);
+}
+void numbers_of(const setting&& temporary) = delete;  // the environment would refer to a setting that is gone
+
+}  // namespace hocket::inline HOCKET_ABI::cost
