@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a plan reaches the device. Bridges (launch/from_*.hpp) and vendors' backends (launch/cuda.hpp) are opt-in.
+// How a plan reaches the device. Everything here needs the standard library alone; vendors' backends are opt-in.
 #pragma once
 #include <hocket/launch/backend.hpp>
 #include <hocket/launch/command.hpp>
 #include <hocket/launch/drive.hpp>
 #include <hocket/launch/event_pool.hpp>
+#include <hocket/launch/from_graph.hpp>
+#include <hocket/launch/from_tiling.hpp>
 #include <hocket/launch/host_backend.hpp>
 #include <hocket/launch/host_program.hpp>
 #include <hocket/launch/inline_backend.hpp>

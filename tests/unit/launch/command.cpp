@@ -2,8 +2,6 @@
 #include <hocket/core/message.hpp>
 #include <hocket/launch.hpp>
 
-#include <set>
-
 #include "catch.hpp"
 #include "random_plan.hpp"
 
@@ -95,24 +93,6 @@ bool same_order(const command_list& a, const command_list& b) {
       if (x.before(i, j) != y.before(i, j)) return false;
   }
   return true;
-}
-
-// The most records that wait at one place of the list for a later wait: no colouring can do with fewer events.
-std::size_t peak(const command_list& list) {
-  std::size_t most = 0;
-  for (std::size_t at = 0; at < list.size(); ++at) {
-    std::set<std::size_t> live;
-    for (std::size_t w = at + 1; w < list.size(); ++w) {
-      if (list[w].kind != command_kind::wait) continue;
-      for (std::size_t r = w; r-- > 0;) {
-        if (list[r].kind != command_kind::record || list[r].id != list[w].id) continue;
-        if (r <= at) live.insert(r);
-        break;
-      }
-    }
-    most = live.size() > most ? live.size() : most;
-  }
-  return most;
 }
 }  // namespace
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <random>
+#include <set>
 #include <vector>
 
 namespace launch_test {
@@ -103,6 +104,24 @@ inline std::size_t violations(const hocket::timeline& t, const random_program& p
       if (start[v] < finish[u]) ++bad;
   }
   return bad;
+}
+
+// The most records that wait at one place of the list for a later wait: no colouring can do with fewer events.
+inline std::size_t peak(const command_list& list) {
+  std::size_t most = 0;
+  for (std::size_t at = 0; at < list.size(); ++at) {
+    std::set<std::size_t> live;
+    for (std::size_t w = at + 1; w < list.size(); ++w) {
+      if (list[w].kind != command_kind::wait) continue;
+      for (std::size_t r = w; r-- > 0;) {
+        if (list[r].kind != command_kind::record || list[r].id != list[w].id) continue;
+        if (r <= at) live.insert(r);
+        break;
+      }
+    }
+    most = live.size() > most ? live.size() : most;
+  }
+  return most;
 }
 
 }  // namespace launch_test
