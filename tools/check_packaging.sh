@@ -163,6 +163,29 @@ use_conan() {
   "$conan" create "$root" --no-remote -pr:a "$folder/conan-profile"
 }
 
+# The projects of docs/consuming.md, as they stand there.
+documented() {
+  python3 - "$root/docs/consuming.md" "$folder/documented" <<'END'
+import pathlib, re, sys
+text, out = pathlib.Path(sys.argv[1]).read_text(encoding="utf-8"), pathlib.Path(sys.argv[2])
+program = next(code for code in re.findall(r"```cpp\n(.*?)```", text, re.S) if "int main()" in code)
+projects = [code for code in re.findall(r"```cmake\n(.*?)```", text, re.S) if "project(" in code]
+assert len(projects) == 2, f"expected two projects in {sys.argv[1]}, found {len(projects)}"
+for name, code in zip(("installed", "embedded"), projects):
+    (out / name).mkdir(parents=True)
+    (out / name / "CMakeLists.txt").write_text(code)
+    (out / name / "main.cpp").write_text(program)
+END
+  mkdir documented/embedded/third_party
+  ln -s "$root" documented/embedded/third_party/hocket
+  local name
+  for name in installed embedded; do
+    cmake -S "documented/$name" -B "documented/$name/build" -G Ninja "-DCMAKE_PREFIX_PATH=$folder/moved"
+    cmake --build "documented/$name/build"
+    [ "$("documented/$name/build/main")" = "2 edges, a before c: 1" ]
+  done
+}
+
 single_header() {
   python3 "$root/tools/amalgamate.py" --out "$folder/single/hocket.hpp"
   local source name count=0
@@ -192,6 +215,7 @@ check add_subdirectory consume add_subdirectory -DHOCKET_CONSUMER_WAY=add_subdir
 check fetch_content consume fetch_content -DHOCKET_CONSUMER_WAY=fetch_content "-DHOCKET_CONSUMER_SOURCE=$root"
 check vcpkg_port use_vcpkg
 check conan use_conan
+check documented documented
 check single_header single_header
 if ((failed)); then
   echo "packaging: something failed"
