@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "command.hpp"
+#include "json_fields.hpp"
 #include "tiling_problem.hpp"
 
 namespace hocket_cli {

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "json_fields.hpp"
+
+#include <cmath>
+
+#include "command.hpp"
+
+namespace hocket_cli {
+
+using nlohmann::json;
+
+namespace {
+
+// A string of the file as messages show it: quoted, escaped, cut.
+std::string shown(const json& v) {
+  std::string s = v.dump(-1, ' ', true, json::error_handler_t::replace);
+  if (s.size() > 60) s = s.substr(0, 57) + "...";
+  return s;
+}
+
+}  // namespace
+
+json_object::json_object(const json& value, std::string_view file, std::string path,
+                         std::initializer_list<std::string_view> keys)
+    : value_(value), file_(file), path_(std::move(path)) {
+  const std::string what = path_.empty() ? "the file" : "\"" + path_ + "\"";
+  if (!value.is_object()) fail(std::string(file) + ": " + what + " must be an object");
+  for (const auto& [key, member] : value.items()) {
+    bool known = false;
+    for (const std::string_view k : keys) known = known || k == key;
+    if (!known) fail(std::string(file) + ": " + what + " has an unknown field " + shown(key));
+  }
+}
+
+std::string json_object::name(const char* key) const { return path_.empty() ? key : path_ + "." + key; }
+
+void json_object::fail_at(const char* key, const std::string& sentence) const {
+  fail(std::string(file_) + ": \"" + name(key) + "\" " + sentence);
+}
+
+const json& json_object::at(const char* key) const {
+  const auto found = value_.find(key);
+  if (found == value_.end()) fail_at(key, "is missing");
+  return *found;
+}
+
+json_object json_object::object(const char* key, std::initializer_list<std::string_view> keys) const {
+  return {at(key), file_, name(key), keys};
+}
+
+std::int64_t json_object::integer(const char* key, std::int64_t least, std::int64_t most) const {
+  const json& v = at(key);
+  const bool whole =
+      v.is_number_unsigned() ? v.get<std::uint64_t>() <= std::uint64_t{INT64_MAX} : v.is_number_integer();
+  if (!whole) fail_at(key, "must be a whole number, but is " + shown(v));
+  const auto x = v.get<std::int64_t>();
+  if (x < least) fail_at(key, "is " + shown(v) + ", but must be at least " + std::to_string(least));
+  if (x > most) fail_at(key, "is " + shown(v) + ", but must be at most " + std::to_string(most));
+  return x;
+}
+std::int64_t json_object::integer_or(const char* key, std::int64_t otherwise, std::int64_t least,
+                                     std::int64_t most) const {
+  return has(key) ? integer(key, least, most) : otherwise;
+}
+
+double json_object::number(const char* key) const {
+  const json& v = at(key);
+  if (!v.is_number() || !std::isfinite(v.get<double>())) fail_at(key, "must be a number, but is " + shown(v));
+  return v.get<double>();
+}
+double json_object::number_or(const char* key, double otherwise) const { return has(key) ? number(key) : otherwise; }
+double json_object::positive(const char* key) const {
+  const double x = number(key);
+  if (!(x > 0)) fail_at(key, "is " + shown(at(key)) + ", but must be above 0");
+  return x;
+}
+
+std::vector<double> json_object::numbers(const char* key, std::size_t most) const {
+  const json& v = at(key);
+  if (!v.is_array()) fail_at(key, "must be an array of numbers");
+  if (v.size() > most) fail_at(key, "has more than " + std::to_string(most) + " numbers");
+  std::vector<double> out;
+  out.reserve(v.size());
+  for (const json& x : v) {
+    if (!x.is_number() || !std::isfinite(x.get<double>())) fail_at(key, "must hold numbers, but holds " + shown(x));
+    out.push_back(x.get<double>());
+  }
+  return out;
+}
+
+bool json_object::boolean_or(const char* key, bool otherwise) const {
+  if (!has(key)) return otherwise;
+  const json& v = at(key);
+  if (!v.is_boolean()) fail_at(key, "must be true or false, but is " + shown(v));
+  return v.get<bool>();
+}
+
+std::string json_object::text(const char* key) const {
+  const json& v = at(key);
+  if (!v.is_string()) fail_at(key, "must be a string, but is " + shown(v));
+  return v.get<std::string>();
+}
+std::string json_object::text_or(const char* key, const std::string& otherwise) const {
+  return has(key) ? text(key) : otherwise;
+}
+
+std::size_t json_object::choice(const char* key, std::initializer_list<std::string_view> names) const {
+  const std::string found = text(key);
+  std::string all;
+  std::size_t i = 0;
+  for (const std::string_view n : names) {
+    if (n == found) return i;
+    all += (i++ == 0 ? "" : ", ") + std::string(n);
+  }
+  fail_at(key, "is " + shown(at(key)) + ", but must be one of: " + all);
+}
+
+json parse_json(std::string_view text, std::string_view file) {
+  try {
+    return json::parse(text);
+  } catch (const json::parse_error& e) {
+    std::size_t line = 1;
+    for (std::size_t i = 0; i + 1 < e.byte && i < text.size(); ++i) line += text[i] == '\n' ? 1 : 0;
+    fail(std::string(file) + ": not valid JSON near line " + std::to_string(line));
+  }
+}
+
+json read_json_file(const std::string& path) {
+  json value = parse_json(read_file(path), path);
+  if (value.is_object() && value.contains("version") && value["version"] != 1)
+    fail(path + ": \"version\" is " + shown(value["version"]) + ", but this tool reads version 1");
+  return value;
+}
+
+}  // namespace hocket_cli

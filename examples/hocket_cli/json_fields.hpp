@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading the tool's JSON files: every mistake ends the command with one sentence that names the file and the field.
+#pragma once
+#include <cstdint>
+#include <initializer_list>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hocket_cli {
+
+/// An object of a file, and how messages call it. Holds references: the JSON value must outlive it.
+class json_object {
+ public:
+  /// Fails if `value` is no object or has a key outside of `keys`: a misspelt key must not be silently ignored.
+  /// @param file  name of the file
+  /// @param path  of the object in the file, "" for the file itself
+  json_object(const nlohmann::json& value, std::string_view file, std::string path,
+              std::initializer_list<std::string_view> keys);
+
+  [[nodiscard]] bool has(const char* key) const { return value_.contains(key); }
+  /// The member; fails if it is missing.
+  [[nodiscard]] const nlohmann::json& at(const char* key) const;
+  [[nodiscard]] json_object object(const char* key, std::initializer_list<std::string_view> keys) const;
+
+  /// A whole number in [least, most].
+  [[nodiscard]] std::int64_t integer(const char* key, std::int64_t least = INT64_MIN,
+                                     std::int64_t most = INT64_MAX) const;
+  [[nodiscard]] std::int64_t integer_or(const char* key, std::int64_t otherwise, std::int64_t least = INT64_MIN,
+                                        std::int64_t most = INT64_MAX) const;
+  /// A finite number.
+  [[nodiscard]] double number(const char* key) const;
+  [[nodiscard]] double number_or(const char* key, double otherwise) const;
+  /// A finite number above 0.
+  [[nodiscard]] double positive(const char* key) const;
+  [[nodiscard]] std::vector<double> numbers(const char* key, std::size_t most) const;
+  [[nodiscard]] bool boolean_or(const char* key, bool otherwise) const;
+  [[nodiscard]] std::string text(const char* key) const;
+  [[nodiscard]] std::string text_or(const char* key, const std::string& otherwise) const;
+  /// The index of the member's text among `names`.
+  [[nodiscard]] std::size_t choice(const char* key, std::initializer_list<std::string_view> names) const;
+
+  /// How messages call a member: "path.key".
+  [[nodiscard]] std::string name(const char* key) const;
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] std::string_view file() const { return file_; }
+  /// Ends the command: FILE: "path.key" sentence.
+  [[noreturn]] void fail_at(const char* key, const std::string& sentence) const;
+
+ private:
+  const nlohmann::json& value_;
+  std::string_view file_;
+  std::string path_;
+};
+
+/// Parses JSON text; fails with one sentence that says where if it is not JSON.
+nlohmann::json parse_json(std::string_view text, std::string_view file);
+/// Reads and parses a file whose "version", if given, must be 1.
+nlohmann::json read_json_file(const std::string& path);
+
+}  // namespace hocket_cli
