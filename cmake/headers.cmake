@@ -42,6 +42,7 @@ set(HOCKET_HEADERS
   hocket/launch/backend.hpp
   hocket/launch/command.hpp
   hocket/launch/drive.hpp
+  hocket/launch/erased_backend.hpp
   hocket/launch/event_pool.hpp
   hocket/launch/host_backend.hpp
   hocket/launch/host_program.hpp
@@ -72,6 +73,7 @@ set(HOCKET_HEADERS
   hocket/launch/backend.hpp
   hocket/launch/command.hpp
   hocket/launch/drive.hpp
+  hocket/launch/erased_backend.hpp
   hocket/launch/event_pool.hpp
   hocket/launch/from_graph.hpp
   hocket/launch/from_tiling.hpp

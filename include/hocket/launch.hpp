@@ -4,6 +4,7 @@
 #include <hocket/launch/backend.hpp>
 #include <hocket/launch/command.hpp>
 #include <hocket/launch/drive.hpp>
+#include <hocket/launch/erased_backend.hpp>
 #include <hocket/launch/event_pool.hpp>
 #include <hocket/launch/from_graph.hpp>
 #include <hocket/launch/from_tiling.hpp>
