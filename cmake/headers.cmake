@@ -137,4 +137,5 @@ set(HOCKET_HUGGING_FACE_HEADERS
   hocket/interop/hugging_face.hpp
 )
 set(HOCKET_BOOST_GRAPH_HEADERS
+  hocket/interop/boost_graph.hpp
 )

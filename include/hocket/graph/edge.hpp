@@ -2,7 +2,6 @@
 #pragma once
 #include <hocket/core/ids.hpp>
 
-#include <compare>
 #include <cstdint>
 
 namespace hocket::inline HOCKET_ABI::graph {
@@ -11,7 +10,11 @@ namespace hocket::inline HOCKET_ABI::graph {
 struct edge {
   node_id source = 0;
   node_id target = 0;
-  friend constexpr auto operator<=>(const edge&, const edge&) = default;
+  friend constexpr bool operator==(const edge&, const edge&) = default;
+  /// By source, then target.
+  friend constexpr bool operator<(const edge& x, const edge& y) noexcept {
+    return x.source != y.source ? x.source < y.source : x.target < y.target;
+  }
 };
 
 /// What became of an edge that was offered to a dag.

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <hocket/graph/assign_streams.hpp>
+#include <hocket/graph/transitive_reduction.hpp>
+#include <hocket/testing/graph_laws.hpp>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "catch.hpp"
+
+using hocket::node_id;
+using hocket::stream_id;
+using hocket::graph::dag;
+using hocket::graph::edge;
+using hocket::testing::graph_oracle;
+using hocket::testing::random_source;
+
+// 700 nodes: two windows of sources, so that a path may leave one window and come back in another.
+TEST_CASE("the reduction without an index is that of the dag, in any order of ids", "[graph]") {
+  random_source random(31);
+  for (int round = 0; round < 6; ++round) {
+    const node_id nodes = round < 3 ? 700 : 1 + random.below(90);
+    std::vector<node_id> hidden(nodes);
+    for (node_id n = 0; n < nodes; ++n) hidden[n] = n;
+    if (round % 2 == 1)
+      for (std::size_t i = nodes; i > 1; --i) std::swap(hidden[i - 1], hidden[random.below(i)]);
+    std::vector<edge> edges;
+    for (std::size_t i = 0; i < 3 * std::size_t{nodes}; ++i) {
+      const node_id x = random.below(nodes), y = random.below(nodes);
+      if (x != y) edges.push_back({hidden[std::min(x, y)], hidden[std::max(x, y)]});
+    }
+    const auto reduced = hocket::graph::transitive_reduction(nodes, edges);
+    REQUIRE(reduced);
+    dag<> g;
+    REQUIRE(g.build(nodes, edges));
+    CHECK(reduced->kept == g.edges());
+    std::uint64_t pairs = 0;
+    for (node_id b = 0; b < nodes; ++b) pairs += g.ancestor_count(b);
+    CHECK(reduced->reachable_pairs == pairs);
+    if (nodes < 100) CHECK(reduced->kept == graph_oracle(nodes, edges).reduction());
+  }
+  std::vector<node_id> cycle;
+  const std::vector<edge> bad{{3, 1}, {1, 2}, {2, 3}, {0, 3}};
+  CHECK(hocket::graph::transitive_reduction(4, bad, &cycle).error().code == hocket::errc::cycle);
+  CHECK(hocket::testing::is_cycle(cycle, bad));
+  CHECK(hocket::graph::transitive_reduction(3, bad).error().code == hocket::errc::unknown_node);
+  CHECK(hocket::graph::transitive_reduction(0, {})->kept.empty());
+}
+
+TEST_CASE("assigned streams: a chain stays on one, independent ops spread, the number is a bound", "[graph]") {
+  dag<> chain, apart;
+  for (node_id n = 0; n < 10; ++n) {
+    (void)chain.append(n == 0 ? std::vector<node_id>{} : std::vector<node_id>{n - 1});
+    (void)apart.append({});
+  }
+  CHECK(hocket::graph::assign_streams(chain, 4).value() == std::vector<stream_id>(10, 0));
+  CHECK(hocket::graph::assign_streams(apart, 4).value() == std::vector<stream_id>{0, 1, 2, 3, 0, 1, 2, 3, 0, 1});
+  CHECK(hocket::graph::assign_streams(apart, 1).value() == std::vector<stream_id>(10, 0));
+  CHECK(hocket::graph::assign_streams(apart, 0).error().code == hocket::errc::out_of_range);
+  const std::vector<edge> backwards{{1, 0}};
+  dag<> g;
+  REQUIRE(g.build(2, backwards));
+  CHECK(hocket::graph::assign_streams(g, 2).error().code == hocket::errc::bad_order);
+}
