@@ -8,31 +8,38 @@
 
 namespace hocket::inline HOCKET_ABI::tiling::detail {
 
-/// The largest convex function below a set of points, given in ascending order of x; Andrew's monotone chain.
+__extension__ using wide = __int128;  // products of times and lengths; -Wpedantic wants the mark
+
+/// The largest convex function below a set of points, given in ascending order of x; Andrew's monotone chain, in whole
+/// numbers, so that the bound is the same on every machine. Preconditions: 0 <= x <= max_rows, |y| <= max_tile_ticks.
 class lower_hull {
  public:
-  constexpr void add(double x, double y) noexcept {
+  constexpr void add(std::int64_t x, ticks y) noexcept {
     if (count_ > 0 && x_[count_ - 1] == x) {
       if (y >= y_[count_ - 1]) return;
       --count_;
     }
-    while (count_ >= 2 && (y_[count_ - 1] - y_[count_ - 2]) * (x - x_[count_ - 2]) >=
-                              (y - y_[count_ - 2]) * (x_[count_ - 1] - x_[count_ - 2]))
+    while (count_ >= 2 && wide{y_[count_ - 1] - y_[count_ - 2]} * (x - x_[count_ - 2]) >=
+                              wide{y - y_[count_ - 2]} * (x_[count_ - 1] - x_[count_ - 2]))
       --count_;
     x_[count_] = x, y_[count_] = y, ++count_;
   }
-  /// Its value at x; x is taken into the range of the points.
-  [[nodiscard]] constexpr double at(double x) const noexcept {
-    if (x <= x_[0]) return y_[0];
+  /// The least whole number that is not below k times the value at sum / k; beyond the ends, the value at the end.
+  [[nodiscard]] constexpr ticks times_at_mean(std::int64_t k, std::int64_t sum) const noexcept {
+    if (sum <= k * x_[0]) return k * y_[0];
+    if (sum >= k * x_[count_ - 1]) return k * y_[count_ - 1];
     std::size_t i = 1;
-    while (i + 1 < count_ && x_[i] < x) ++i;
-    if (count_ == 1 || x >= x_[i]) return y_[count_ == 1 ? 0 : i];
-    return y_[i - 1] + (y_[i] - y_[i - 1]) * ((x - x_[i - 1]) / (x_[i] - x_[i - 1]));
+    while (k * x_[i] < sum) ++i;
+    const std::int64_t run = x_[i] - x_[i - 1];
+    const wide rise = wide{y_[i] - y_[i - 1]} * (sum - k * x_[i - 1]);
+    const wide whole = rise / run;
+    return k * y_[i - 1] + static_cast<ticks>(whole + (rise > whole * run ? 1 : 0));
   }
 
  private:
   static constexpr std::size_t capacity = 260;
-  std::array<double, capacity> x_{}, y_{};
+  std::array<std::int64_t, capacity> x_{};
+  std::array<ticks, capacity> y_{};
   std::size_t count_ = 0;
 };
 
@@ -57,7 +64,7 @@ constexpr ticks lower_bound(const grid& axis, clock<Phases>& timer) noexcept {
   tick_row before{}, after{};  // the least time of one tile in all phases before p, after p
   before.fill(unset), after.fill(unset);
   // Many lengths share two points of the hull: the ends of their block at the least time within it.
-  for (std::int64_t low = 1; low < axis.units || low == 1; low += block) {
+  for (std::int64_t low = 1; low < axis.units; low += block) {
     const std::int64_t high = low + block - 1 < axis.units ? low + block - 1 : axis.units;
     tick_row least{};
     least.fill(unset);
@@ -82,8 +89,8 @@ constexpr ticks lower_bound(const grid& axis, clock<Phases>& timer) noexcept {
     }
     if (shortest == 0) continue;
     for (std::size_t p = 0; p < phases; ++p) {
-      hull[p].add(static_cast<double>(shortest), static_cast<double>(least[p]));
-      if (longest > shortest) hull[p].add(static_cast<double>(longest), static_cast<double>(least[p]));
+      hull[p].add(shortest, least[p]);
+      hull[p].add(longest, least[p]);
     }
   }
   if (before[0] == unset) return serial;  // nothing shorter than the axis is allowed
@@ -91,15 +98,12 @@ constexpr ticks lower_bound(const grid& axis, clock<Phases>& timer) noexcept {
   for (std::int64_t k = 2; k <= axis.max_tiles; ++k) {
     ticks of_k = 0;
     for (std::size_t p = 0; p < phases; ++p) {
-      const auto n = static_cast<double>(k);
-      const double busy = n * hull[p].at(static_cast<double>(axis.rows) / n);
-      // A hair less, so that no rounding of the envelope can lift the bound above a makespan.
-      const ticks t = static_cast<ticks>(busy - busy * 1e-12) - 1 + before[p] + after[p];
+      const ticks t = hull[p].times_at_mean(k, axis.rows) + before[p] + after[p];
       if (t > of_k) of_k = t;
     }
     if (of_k < bound) bound = of_k;
   }
-  return bound < 0 ? 0 : bound;
+  return bound;
 }
 
 }  // namespace hocket::inline HOCKET_ABI::tiling::detail

@@ -35,14 +35,14 @@ constexpr result<plan> finish(const problem<Phases>& p, std::span<const std::int
   return out;
 }
 
-/// Runs a search over candidates from "no cut" on. search(grid, clock, incumbent) offers what it finds.
+/// Runs a search over candidates from "no cut" on. search(problem, grid, clock, incumbent) offers what it finds.
 template <class Phases, class Search>
 constexpr result<plan> best_of(const problem<Phases>& p, policy decided_by, Search&& search) noexcept {
   if (auto sound = check(p); !sound) return sound.error();
   const grid axis(p.axis);
   clock<Phases> timer(p.phases);
   incumbent best(axis, timer);
-  search(axis, timer, best);
+  search(p, axis, timer, best);
   if (timer.failed()) return timer.error();
   return finish(p, best.tiles.span(), decided_by);
 }

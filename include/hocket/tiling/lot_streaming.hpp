@@ -21,7 +21,7 @@ constexpr ticks grow(const grid& axis, clock<Phases>& timer, std::size_t critica
   out.count = 0;
   tick_row done{};
   std::int64_t used = first;
-  if (axis.length(first, first_ragged) < axis.least || first >= axis.units) return infeasible;
+  if (axis.length(first, first_ragged) < axis.least || first >= axis.units || axis.max_tiles < 2) return infeasible;
   out.push(axis.length(first, first_ragged));
   timer.pass(done, timer.times(out.rows[0], true));
   const std::int64_t fewest = axis.fewest(false), fewest_last = axis.fewest(last_ragged);
@@ -134,7 +134,7 @@ constexpr void descend(const grid& axis, clock<Phases>& timer, incumbent& best, 
 
 /// Offers what a descent from the best growing, shrinking and equal tiles finds.
 template <class Phases>
-constexpr void offer_lots(const grid& axis, clock<Phases>& timer, const Phases& phases, incumbent& best) noexcept {
+constexpr void search_lots(const problem<Phases>& p, const grid& axis, clock<Phases>& timer, incumbent& best) noexcept {
   incumbent equal(axis, timer);
   offer_uniform(axis, timer, equal);
   best.offer(equal.time, equal.tiles);
@@ -142,7 +142,7 @@ constexpr void offer_lots(const grid& axis, clock<Phases>& timer, const Phases& 
   best.offer(equal.time, equal.tiles);
   for (const bool reversed : {false, true}) {
     incumbent lots(axis, timer);
-    offer_growing(axis, phases, reversed, lots);
+    offer_growing(axis, p.phases, reversed, lots);
     descend(axis, timer, lots);
     best.offer(lots.time, lots.tiles);
   }
@@ -157,9 +157,7 @@ constexpr void offer_lots(const grid& axis, clock<Phases>& timer, const Phases& 
 /// lower bound.
 template <class Phases>
 [[nodiscard]] constexpr result<plan> lot_streaming(const problem<Phases>& p) noexcept {
-  return detail::best_of(p, policy::lot_streaming, [&](const auto& axis, auto& timer, auto& best) {
-    detail::offer_lots(axis, timer, p.phases, best);
-  });
+  return detail::best_of(p, policy::lot_streaming, &detail::search_lots<Phases>);
 }
 
 }  // namespace hocket::inline HOCKET_ABI::tiling

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// The policies against the exact optimum of 537 problems: 11 layers, tp 2, 4, 8, M 128 … 32768, three cost models.
+#include <hocket/core.hpp>
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+
+#include "catch.hpp"
+#include "golden.hpp"
+
+using namespace golden;
+
+namespace {
+
+constexpr double printed = 5.1e-6;  // the file has six significant digits
+
+struct ratio {
+  double log_sum = 0, worst = 0;
+  int count = 0;
+  void add(double r) {
+    log_sum += std::log(r);
+    if (r > worst) worst = r;
+    ++count;
+  }
+  [[nodiscard]] double mean() const { return std::exp(log_sum / count); }
+};
+
+}  // namespace
+
+TEST_CASE("policies against the exact optimum", "[tiling]") {
+  const auto rows = read_csv("optimum.csv");
+  REQUIRE(rows.size() == 537);
+  ratio automatic, one_n, documented;
+  for (const auto& r : rows) {
+    INFO("cost model " << r[0] << ' ' << r[1] << " tp " << r[2] << " M " << r[3]);
+    const auto p = problem(std::stoi(r[0]), std::stoll(r[3]), std::stoll(r[4]), std::stoll(r[5]));
+    const double serial = std::stod(r[6]), optimum = std::stod(r[8]), one_short = std::stod(r[11]),
+                 equal = std::stod(r[12]);
+
+    // Our clock agrees with theirs on their tiles.
+    CHECK(std::fabs(us(tiling::makespan(p, tiles_of(r[9])).value()) / optimum - 1) < printed);
+
+    const auto best = tiling::automatic(p), lots = tiling::lot_streaming(p), n = tiling::one_plus_n(p);
+    const auto even = tiling::uniform(p), uncut = tiling::none(p), rule = tiling::documented(p);
+    REQUIRE((best && lots && n && even && uncut && rule));
+    CHECK(std::fabs(us(uncut->predicted) / serial - 1) < printed);
+    for (const auto* each : {&*best, &*lots, &*n, &*even, &*uncut}) {
+      CHECK(us(each->predicted) >= optimum * (1 - printed));  // below the optimum would be a wrong clock
+      CHECK(us(each->lower_bound) <= optimum * (1 + printed));
+      CHECK(tiling::makespan(p, each->tiles()).value() == each->predicted);
+      CHECK(each->tiles().size() <= 16);
+      for (const std::int64_t length : each->tiles()) CHECK(length % 128 == 0);
+      CHECK(best->predicted <= each->predicted);
+    }
+    CHECK(lots->predicted <= even->predicted);
+    CHECK(n->predicted <= even->predicted);
+    CHECK(n->as_two_runs());
+    CHECK(best->predicted <= rule->predicted);
+    // Theirs put the longer tiles first only, and took equal tiles for a policy of their own.
+    CHECK(us(even->predicted) <= equal * (1 + printed));
+    CHECK(us(n->predicted) <= one_short * (1 + printed));
+
+    automatic.add(us(best->predicted) / optimum);
+    one_n.add(us(n->predicted) / optimum);
+    documented.add(us(rule->predicted) / optimum);
+  }
+  std::printf(
+      "tiling / optimum, geometric mean (worst): auto %.5f (%.4f), one-plus-n %.4f (%.4f), documented %.4f (%.4f)\n",
+      automatic.mean(), automatic.worst, one_n.mean(), one_n.worst, documented.mean(), documented.worst);
+  CHECK(automatic.mean() <= 1.002);
+  CHECK(automatic.worst <= 1.035);
+  CHECK(one_n.mean() <= 1.012);
+}

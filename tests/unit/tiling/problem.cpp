@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <hocket/core.hpp>
+#include <hocket/tiling.hpp>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "catch.hpp"
+
+namespace curve = hocket::curve;
+namespace tiling = hocket::tiling;
+using hocket::errc;
+
+namespace {
+
+constexpr curve::affine unit{.per_size = 1};
+auto with(const tiling::row_axis& axis) {
+  return tiling::make_problem(axis, tiling::compute(unit), tiling::comm(unit));
+}
+template <class R>
+errc code(const R& r) {
+  return r ? errc{} : r.error().code;
+}
+
+}  // namespace
+
+TEST_CASE("impossible problems are errors with a sentence, for every policy", "[tiling]") {
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max(),
+                         least = std::numeric_limits<std::int64_t>::min();
+  for (const tiling::policy by : {tiling::policy::automatic, tiling::policy::none, tiling::policy::uniform,
+                                  tiling::policy::one_plus_n, tiling::policy::lot_streaming}) {
+    for (const std::int64_t rows : {std::int64_t{0}, std::int64_t{-1}, most, least})
+      CHECK(code(solve(with({.rows = rows}), by)) == errc::out_of_range);
+    for (const std::int64_t align : {std::int64_t{0}, std::int64_t{-128}, most, least})
+      CHECK(code(solve(with({.rows = 512, .align = align}), by)) == errc::out_of_range);
+    for (const std::int64_t tiles : {std::int64_t{0}, std::int64_t{-1}, std::int64_t{257}, most})
+      CHECK(code(solve(with({.rows = 512, .max_tiles = tiles}), by)) == errc::out_of_range);
+    CHECK(code(solve(with({.rows = 512, .least_tile = 0}), by)) == errc::out_of_range);
+    CHECK(code(solve(with({.rows = 512, .least_tile = 513}), by)) == errc::no_feasible_tiling);
+    CHECK(code(solve(with({.rows = 512, .least_tile = 512}), by)) == errc{});
+  }
+  CHECK(message(solve(with({.rows = 0})).error()) == "rows is 0, but must lie in [1, 9007199254740992]");
+  tiling::problem<std::vector<tiling::phase<curve::affine>>> empty;
+  empty.axis.rows = 5;
+  CHECK(code(tiling::none(empty)) == errc::out_of_range);
+  empty.phases.assign(9, tiling::compute(unit));
+  CHECK(code(tiling::none(empty)) == errc::out_of_range);
+  CHECK(code(solve(with({.rows = 512}), tiling::policy::pinned)) == errc::invalid_argument);
+}
+
+TEST_CASE("costs that are not costs are errors, wherever they are met", "[tiling]") {
+  const double nan = std::nan(""), inf = std::numeric_limits<double>::infinity();
+  for (const double bad : {nan, inf, -1.0, -1e-300, 3e9}) {
+    const curve::function everywhere{[=](double) { return bad; }};
+    const curve::function uncut_only{[=](double rows) { return rows == 4096 ? bad : 1.0; }};
+    const curve::function some{[=](double rows) { return rows == 256 ? bad : 10.0 + rows; }};
+    const tiling::row_axis axis{.rows = 4096};
+    CHECK(code(tiling::none(tiling::make_problem(axis, tiling::compute(unit), tiling::comm(everywhere)))) ==
+          errc::bad_cost);
+    CHECK(code(tiling::none(tiling::make_problem(axis, tiling::compute(uncut_only)))) == errc::bad_cost);
+    CHECK(code(tiling::automatic(tiling::make_problem(axis, tiling::compute(unit), tiling::comm(some)))) ==
+          errc::bad_cost);
+    CHECK(code(tiling::makespan(tiling::make_problem(axis, tiling::comm(some)),
+                                std::vector<std::int64_t>{256, 3840})) == errc::bad_cost);
+  }
+  for (const double factor : {0.0, -1.0, nan, inf}) {
+    const auto p = tiling::make_problem({.rows = 512}, tiling::compute(unit, factor), tiling::comm(unit));
+    CHECK(code(tiling::uniform(p)) == errc::bad_cost);
+  }
+  const auto r =
+      tiling::none(tiling::make_problem({.rows = 7}, tiling::compute(curve::function{[](double) { return -1.0; }})));
+  CHECK(message(r.error()) == "phase: a cost must be finite and not negative (at 7 rows)");
+}
+
+TEST_CASE("tiles that are no tiling are errors", "[tiling]") {
+  const auto p = with({.rows = 512});
+  const auto time = [&](std::vector<std::int64_t> tiles) { return code(tiling::makespan(p, tiles)); };
+  CHECK(time({512}) == errc{});
+  CHECK(time({100, 412}) == errc{});  // foreign tilings need not be aligned
+  CHECK(time({}) == errc::invalid_argument);
+  CHECK(time({511}) == errc::invalid_argument);
+  CHECK(time({256, 257}) == errc::invalid_argument);
+  CHECK(time({512, 0}) == errc::invalid_argument);
+  CHECK(time({-1, 513}) == errc::invalid_argument);
+  CHECK(time({513, -1}) == errc::invalid_argument);
+  CHECK(time({std::numeric_limits<std::int64_t>::max(), 513}) == errc::invalid_argument);
+}
+
+TEST_CASE("a plan converts to two runs, or says why not", "[tiling]") {
+  const auto runs = [](std::vector<std::int64_t> tiles) {
+    tiling::plan p;
+    p.assign(tiles);
+    return p.as_two_runs();
+  };
+  CHECK(runs({512, 896, 896, 896, 896}).value() == tiling::two_runs{512, 1, 896, 4});
+  CHECK(runs({256, 256, 128}).value() == tiling::two_runs{256, 2, 128, 1});
+  CHECK(runs({256, 256}).value() == tiling::two_runs{256, 2, 0, 0});
+  CHECK(runs({1, 2, 1}).error().code == errc::invalid_argument);
+  tiling::plan a, b;
+  a.assign(std::vector<std::int64_t>{1, 2});
+  b.assign(std::vector<std::int64_t>{2, 1});
+  CHECK(a.fingerprint() != b.fingerprint());
+  b.assign(std::vector<std::int64_t>{1, 2});
+  CHECK(a.fingerprint() == b.fingerprint());
+}
+
+TEST_CASE("a problem whose phases are chosen at run time is solved alike", "[tiling]") {
+  const auto typed = tiling::make_problem({.rows = 5000, .align = 128}, {.k = 3072, .n = 8192},
+                                          tiling::compute(curve::affine{.fixed = 5, .per_size = 0.2}, 1.1),
+                                          tiling::comm(curve::affine{.fixed = 30, .per_size = 0.25}, 1.15));
+  tiling::any_problem read{typed.axis, typed.shape, {}};
+  read.phases = {tiling::compute(curve::any_curve(curve::affine{.fixed = 5, .per_size = 0.2}), 1.1),
+                 tiling::comm(curve::any_curve(curve::affine{.fixed = 30, .per_size = 0.25}), 1.15)};
+  for (int by = 0; by < static_cast<int>(tiling::policy::pinned); ++by) {
+    if (static_cast<tiling::policy>(by) == tiling::policy::exact) continue;
+    const auto a = solve(typed, static_cast<tiling::policy>(by)), b = solve(read, static_cast<tiling::policy>(by));
+    REQUIRE((a && b));
+    CHECK(a->fingerprint() == b->fingerprint());
+    CHECK(a->predicted == b->predicted);
+    CHECK(a->lower_bound == b->lower_bound);
+  }
+}
+
+TEST_CASE("the predicted timeline is what the makespan says", "[tiling]") {
+  const auto p = tiling::make_problem({.rows = 8, .align = 1}, tiling::compute(curve::affine{.per_size = 1}),
+                                      tiling::comm(curve::affine{.fixed = 1, .per_size = 1}));
+  const std::vector<std::int64_t> tiles{3, 5};
+  const auto t = tiling::predicted_timeline(p, tiles);
+  REQUIRE(t);
+  CHECK(t->lane_count() == 2);
+  CHECK(t->spans().size() == 4);
+  CHECK(t->makespan() == tiling::makespan(p, tiles).value());
+  CHECK(t->spans()[3].start == 8 * tiling::ticks_per_us);
+}

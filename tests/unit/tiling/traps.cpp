@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numeric traps that implementations of the published rule fall into, one by one.
+#include <hocket/core.hpp>
+
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "catch.hpp"
+#include "golden.hpp"
+
+using namespace golden;
+using tiling::flag;
+
+TEST_CASE("the text's minimum contradicts its own example; the maximum reproduces it", "[tiling]") {
+  const auto p = problem(0, 4096, 3072, 8192);
+  CHECK(tiling::documented(p)->as_two_runs().value() == tiling::two_runs{512, 1, 896, 4});
+  CHECK(tiling::documented(p, tiling::short_tile::smallest)->as_two_runs().value() ==
+        tiling::two_runs{256, 1, 384, 10});
+  // Published by hand: 1283 us without contention for the example, 1580 us for the letter of the text.
+  auto calm = p;
+  std::get<1>(calm.phases).overlap = 1;
+  CHECK(std::llround(us(tiling::documented(calm)->predicted)) == 1283);
+  CHECK(std::llround(us(tiling::documented(calm, tiling::short_tile::smallest)->predicted)) == 1580);
+  CHECK(std::fabs(us(tiling::documented(p)->predicted) - 1453.9) < 0.05);
+}
+
+TEST_CASE("the jump at 8 MiB belongs to the upper piece", "[tiling]") {
+  CHECK(std::fabs(reduce_mib.time(std::nextafter(8.0, 0)) - 169.1986) < 1e-4);
+  CHECK(std::fabs(reduce_mib.time(8) - 170.1876) < 1e-4);
+  CHECK(reduce_mib.inverse(170) == 8);
+}
+
+TEST_CASE("an axis no longer than the short tile is one tile", "[tiling]") {
+  for (const std::int64_t m : {1, 57, 128, 384}) {
+    const auto plan = tiling::documented(problem(0, m, 3072, 8192));
+    REQUIRE(plan);
+    CHECK(plan->tiles().size() == 1);
+    CHECK(plan->flags.has(flag::short_covers_all));
+  }
+}
+
+TEST_CASE("no division by a count of zero, no tile of zero rows", "[tiling]") {
+  int zero_counts = 0, vanished = 0, raised = 0, inverted = 0, capped = 0;
+  for (std::int64_t m = 1; m <= 33000; m += m < 600 ? 1 : 611) {
+    for (const std::int64_t k : {512, 2752, 5504, 14336}) {
+      for (const auto which : {tiling::short_tile::largest, tiling::short_tile::smallest}) {
+        const auto plan = tiling::documented(problem(0, m, k, 4096), which);
+        if (!plan) {
+          CHECK(plan.error().code == hocket::errc::too_many_tiles);
+          continue;
+        }
+        std::int64_t sum = 0;
+        for (const std::int64_t rows : plan->tiles()) {
+          CHECK(rows > 0);
+          sum += rows;
+        }
+        CHECK(sum == m);
+        zero_counts += plan->flags.has(flag::single_long_tile);
+        vanished += plan->flags.has(flag::long_tile_vanished);
+        raised += plan->flags.has(flag::long_tile_raised);
+        inverted += plan->flags.has(flag::short_is_longest);
+        capped += plan->flags.has(flag::max_tiles_exceeded);
+      }
+    }
+  }
+  CHECK(zero_counts > 0);
+  CHECK(vanished > 0);
+  CHECK(raised > 0);
+  CHECK(inverted > 0);
+  CHECK(capped > 0);
+}
+
+TEST_CASE("where the rule loses to not cutting, the solver does not", "[tiling]") {
+  // llama 70b down projection, tp 8, 32768 rows: 127 tiles by the rule.
+  const auto p = problem(1, 32768, 3584, 8192);
+  const auto rule = tiling::documented(p), best = tiling::automatic(p);
+  CHECK(rule->tiles().size() > 16);
+  CHECK(rule->flags.has(flag::max_tiles_exceeded));
+  CHECK(rule->predicted > rule->serial);
+  CHECK(best->predicted < best->serial);
+  CHECK(best->tiles().size() <= 16);
+}
+
+TEST_CASE("the solver does not jump where compute and communication are about equal", "[tiling]") {
+  // Around the balance the rule flips from short-first to short-last; the better of both is never more than one step
+  // worse.
+  hocket::ticks before = 0;
+  for (std::int64_t m = 1024; m <= 8192; m += 128) {
+    const auto t = tiling::automatic(problem(0, m, 3584, 8192))->predicted;
+    CHECK(t >= before - before / 200);
+    before = t;
+  }
+}
+
+TEST_CASE("ragged rows stay at the end that was asked for", "[tiling]") {
+  for (const std::int64_t m : {129, 511, 513, 3000, 5000, 8193, 12345}) {
+    auto p = problem(1, m, 3584, 8192);
+    for (const auto rest : {tiling::remainder::first, tiling::remainder::last}) {
+      p.axis.rest = rest;
+      for (const auto by : {tiling::policy::automatic, tiling::policy::one_plus_n, tiling::policy::uniform}) {
+        const auto plan = tiling::solve(p, by);
+        REQUIRE(plan);
+        const auto tiles = plan->tiles();
+        std::int64_t sum = 0;
+        for (std::size_t i = 0; i < tiles.size(); ++i) {
+          const bool may_be_ragged =
+              tiles.size() == 1 || i == (rest == tiling::remainder::first ? 0 : tiles.size() - 1);
+          CHECK((may_be_ragged || tiles[i] % 128 == 0));
+          sum += tiles[i];
+        }
+        CHECK(sum == m);
+      }
+    }
+  }
+}
+
+TEST_CASE("sizes near the limits are answered or refused, never wrapped", "[tiling]") {
+  const auto big =
+      tiling::make_problem({.rows = tiling::max_rows, .align = 1}, {.k = tiling::max_rows, .n = tiling::max_rows},
+                           tiling::compute(curve::affine{.fixed = 1, .per_size = 1e-8}),
+                           tiling::comm(curve::affine{.fixed = 1, .per_size = 2e-8}));
+  CHECK(tiling::documented(big).error().code == hocket::errc::too_many_tiles);
+  for (const auto by : {tiling::policy::automatic, tiling::policy::uniform, tiling::policy::none}) {
+    const auto plan = tiling::solve(big, by);
+    REQUIRE(plan);
+    std::int64_t sum = 0;
+    for (const std::int64_t rows : plan->tiles()) sum += rows;
+    CHECK(sum == tiling::max_rows);
+    CHECK(plan->predicted > 0);
+    CHECK(plan->predicted <= plan->serial);
+    CHECK(plan->bound == tiling::bound_kind::none);
+  }
+}
+
+TEST_CASE("a table is not trusted outside of what was measured", "[tiling]") {
+  const auto measured = curve::table::make(std::vector<double>{256, 512, 1024}, std::vector<double>{20, 30, 50});
+  tiling::any_problem p;
+  p.axis = {.rows = 4096};
+  p.phases = {tiling::compute(curve::any_curve(*measured)), tiling::comm(curve::any_curve(*measured))};
+  CHECK(tiling::none(p)->flags.has(flag::extrapolated));
+  p.axis.rows = 1024;
+  CHECK(!tiling::none(p)->flags.has(flag::extrapolated));
+}
