@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one translation unit of a C++17 host that is compiled as C++20. No exception and no C++ type crosses the border.
+#include "hocket_c.h"
+
+#include <hocket/core/message.hpp>
+#include <hocket/graph.hpp>
+#include <hocket/launch.hpp>
+
+#include <cstdio>
+#include <new>
+#include <string>
+
+struct hocket_plan {
+  hocket::launch::command_list list;
+};
+
+namespace {
+
+struct program {
+  const hocket_op* ops;
+  std::size_t count;
+};
+
+}  // namespace
+
+template <>
+struct hocket::graph_access<program> {
+  using node = std::uint32_t;
+  static std::size_t node_count(const program& p) { return p.count; }
+  static hocket::stream_id stream(const program& p, node n) { return p.ops[n].stream; }
+  static void for_each_read(const program& p, node n, auto&& f) {
+    for (std::size_t i = 0; i < p.ops[n].read_count; ++i) f(p.ops[n].reads[i]);
+  }
+  static void for_each_write(const program& p, node n, auto&& f) {
+    for (std::size_t i = 0; i < p.ops[n].write_count; ++i) f(p.ops[n].writes[i]);
+  }
+};
+
+namespace {
+
+thread_local char last_message[256] = "ok";
+
+int fail(int code, const char* text) {
+  std::snprintf(last_message, sizeof last_message, "%s", text);
+  return code;
+}
+int fail(const hocket::error& e) { return fail(static_cast<int>(e.code), hocket::message(e).c_str()); }
+
+hocket::result<hocket::launch::command_list> plan(const program& p) {
+  using namespace hocket;
+  const auto deps = graph::dependencies(p);
+  if (!deps) return deps.error();
+  const auto streams = graph::plan_streams(deps->graph(), p);
+  if (!streams) return streams.error();
+  const auto list = launch::from_graph(*streams);
+  if (!list) return list.error();
+  return launch::reuse_events(*list);
+}
+
+}  // namespace
+
+extern "C" {
+
+int hocket_plan_create(const hocket_op* ops, size_t op_count, hocket_plan** out) {
+#if HOCKET_HAS_EXCEPTIONS
+  try {
+#endif
+    auto list = plan({ops, op_count});
+    if (!list) return fail(list.error());
+    *out = new hocket_plan{std::move(*list)};
+    return 0;
+#if HOCKET_HAS_EXCEPTIONS
+  } catch (const std::bad_alloc&) {
+    return fail(static_cast<int>(hocket::errc::out_of_memory), "out of memory while planning");
+  } catch (...) {
+    return fail(static_cast<int>(hocket::errc::invalid_argument), "unexpected exception while planning");
+  }
+#endif
+}
+
+void hocket_plan_destroy(hocket_plan* plan) { delete plan; }
+
+uint32_t hocket_plan_streams(const hocket_plan* plan) { return plan->list.stream_count(); }
+uint32_t hocket_plan_events(const hocket_plan* plan) { return plan->list.event_count(); }
+uint32_t hocket_plan_waits(const hocket_plan* plan) { return plan->list.wait_count(); }
+
+int hocket_plan_drive(const hocket_plan* plan, const hocket_backend* backend, size_t* issued) {
+  *issued = 0;
+  if (backend->struct_size < sizeof(hocket_backend))
+    return fail(static_cast<int>(hocket::errc::invalid_argument), "hocket_backend: struct_size is too small");
+  hocket::launch::backend_table table;
+  table.context = const_cast<hocket_backend*>(backend);
+  table.launch = [](void* b, uint32_t op, uint32_t, uint32_t stream) {
+    auto* host = static_cast<hocket_backend*>(b);
+    return host->launch(host->context, op, stream);
+  };
+  table.record = [](void* b, uint32_t event, uint32_t stream) {
+    auto* host = static_cast<hocket_backend*>(b);
+    return host->record(host->context, event, stream);
+  };
+  table.wait = [](void* b, uint32_t stream, uint32_t event) {
+    auto* host = static_cast<hocket_backend*>(b);
+    return host->wait(host->context, stream, event);
+  };
+  hocket::launch::erased_backend b(table);
+  const auto done = hocket::launch::drive(b, plan->list, b.launcher());
+  *issued = done.issued;
+  if (done.complete) return 0;
+  fail(hocket::launch::to_result(done).error());
+  return done.status;
+}
+
+const char* hocket_message(void) { return last_message; }
+
+}  // extern "C"
