@@ -44,6 +44,8 @@ set(HOCKET_HEADERS
   hocket/launch/drive.hpp
   hocket/launch/erased_backend.hpp
   hocket/launch/event_pool.hpp
+  hocket/launch/from_graph.hpp
+  hocket/launch/from_tiling.hpp
   hocket/launch/host_backend.hpp
   hocket/launch/host_program.hpp
   hocket/launch/host_signal.hpp
@@ -69,22 +71,6 @@ set(HOCKET_HEADERS
   hocket/pipeline/shape.hpp
   hocket/pipeline/simulate.hpp
   hocket/pipeline/workspace.hpp
-  hocket/launch.hpp
-  hocket/launch/backend.hpp
-  hocket/launch/command.hpp
-  hocket/launch/drive.hpp
-  hocket/launch/erased_backend.hpp
-  hocket/launch/event_pool.hpp
-  hocket/launch/from_graph.hpp
-  hocket/launch/from_tiling.hpp
-  hocket/launch/host_backend.hpp
-  hocket/launch/host_program.hpp
-  hocket/launch/host_signal.hpp
-  hocket/launch/inline_backend.hpp
-  hocket/launch/order.hpp
-  hocket/launch/passes.hpp
-  hocket/launch/recording_backend.hpp
-  hocket/launch/trace.hpp
   hocket/testing/graph_laws.hpp
   hocket/text/detail/csv_scanner.hpp
   hocket/text/edges_csv.hpp
