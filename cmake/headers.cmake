@@ -58,6 +58,7 @@ set(HOCKET_HEADERS
   hocket/pipeline/action.hpp
   hocket/pipeline/alternation.hpp
   hocket/pipeline/bound.hpp
+  hocket/pipeline/check.hpp
   hocket/pipeline/costs.hpp
   hocket/pipeline/gpipe.hpp
   hocket/pipeline/groups.hpp
@@ -70,11 +71,13 @@ set(HOCKET_HEADERS
   hocket/pipeline/schedule.hpp
   hocket/pipeline/shape.hpp
   hocket/pipeline/simulate.hpp
+  hocket/pipeline/table.hpp
   hocket/pipeline/workspace.hpp
   hocket/testing/graph_laws.hpp
   hocket/text/detail/csv_scanner.hpp
   hocket/text/edges_csv.hpp
   hocket/text/ops_csv.hpp
+  hocket/text/schedule_csv.hpp
   hocket/tiling.hpp
   hocket/tiling/any_problem.hpp
   hocket/tiling/bound.hpp
@@ -89,7 +92,15 @@ set(HOCKET_HEADERS
   hocket/tiling/solve.hpp
   hocket/tiling/timeline.hpp
   hocket/tiling/uniform.hpp
+  hocket/timeline.hpp
+  hocket/timeline/analysis.hpp
+  hocket/timeline/ascii.hpp
+  hocket/timeline/chrome_trace.hpp
+  hocket/timeline/palette.hpp
+  hocket/timeline/rows.hpp
+  hocket/timeline/svg.hpp
   hocket/timeline/timeline.hpp
+  hocket/timeline/writing.hpp
   hocket/version.hpp
 )
 
@@ -118,6 +129,7 @@ set(HOCKET_COST_HEADERS
 
 # one target per interop header
 set(HOCKET_RANGE_V3_HEADERS
+  hocket/interop/range_v3.hpp
 )
 set(HOCKET_HUGGING_FACE_HEADERS
   hocket/interop/hugging_face.hpp

@@ -4,6 +4,7 @@
 #include <hocket/pipeline/action.hpp>
 #include <hocket/pipeline/alternation.hpp>
 #include <hocket/pipeline/bound.hpp>
+#include <hocket/pipeline/check.hpp>
 #include <hocket/pipeline/costs.hpp>
 #include <hocket/pipeline/gpipe.hpp>
 #include <hocket/pipeline/groups.hpp>
@@ -16,4 +17,5 @@
 #include <hocket/pipeline/schedule.hpp>
 #include <hocket/pipeline/shape.hpp>
 #include <hocket/pipeline/simulate.hpp>
+#include <hocket/pipeline/table.hpp>
 #include <hocket/pipeline/workspace.hpp>

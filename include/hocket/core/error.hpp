@@ -78,7 +78,7 @@ enum class errc : std::uint16_t {
     case errc::bad_groups: return "the micro-batch groups add up to {0}, but there are {1} micro-batches";
     case errc::incomplete_schedule: return "rank {0} never runs {w} of stage {1} for micro-batch {2}";
     case errc::duplicate_action: return "rank {0} runs {w} of stage {1} for micro-batch {2} twice, again at step {3}";
-    case errc::misplaced_action: return "stage {1} runs on rank {0} and on rank {2}: a stage lives on one rank";
+    case errc::misplaced_action: return "line {0}, cell {3}: stage {1} also runs on line {2}, but a stage lives on one rank";
     case errc::misordered_action: return "rank {0}, step {3}: {w} of stage {1}, micro-batch {2} comes before what it needs";
     case errc::deadlock: return "the schedule deadlocks: rank {0} waits at step {1} for stage {2}, micro-batch {3}";
     case errc::bad_cost: return "{w}: a cost must be finite and not negative (at {0} rows)";

@@ -30,6 +30,8 @@ class gpipe {
   [[nodiscard]] constexpr std::uint32_t ranks() const noexcept { return ranks_; }
   [[nodiscard]] constexpr std::uint32_t chunks() const noexcept { return chunks_; }
   [[nodiscard]] constexpr std::uint32_t micro_batches() const noexcept { return micro_batches_; }
+  /// Whether backwards take the micro-batches in reverse, as looped BFS does.
+  [[nodiscard]] constexpr bool reversed() const noexcept { return reversed_; }
   [[nodiscard]] constexpr loop_placement placement() const noexcept { return {ranks_}; }
   [[nodiscard]] constexpr std::uint32_t warm_up(std::uint32_t) const noexcept { return micro_batches_ * chunks_; }
   [[nodiscard]] constexpr std::uint32_t peak_in_flight(std::uint32_t) const noexcept {

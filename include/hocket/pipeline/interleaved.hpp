@@ -18,7 +18,7 @@ namespace hocket::inline HOCKET_ABI::pipeline {
 ///     constexpr auto plan = interleaved::make({.ranks = 4, .chunks = 2, .micro_batches = 9}).value();
 ///     static_assert(plan.rank(0).size() == 36 && plan.rank(0)[5] == action(op::forward, 1, 0));
 ///     constexpr auto lean = interleaved::make({.ranks = 4, .chunks = 2, .micro_batches = 9}, groups::least_memory());
-///     static_assert(plan.peak_in_flight(0) == 13 && lean->peak_in_flight(0) == 8);
+///     static_assert(plan.peak_in_flight(0) == 12 && lean->peak_in_flight(0) == 8);
 class interleaved {
  public:
   struct options {
@@ -65,6 +65,17 @@ class interleaved {
   [[nodiscard]] constexpr std::uint32_t micro_batches() const noexcept { return micro_batches_; }
   [[nodiscard]] constexpr loop_placement placement() const noexcept { return {ranks_}; }
   [[nodiscard]] constexpr std::uint32_t kappa() const noexcept { return kappa_; }
+  [[nodiscard]] constexpr std::uint32_t extra() const noexcept { return extra_; }
+  /// Whether all groups have one size and none is spread, as in the schedules of other systems.
+  [[nodiscard]] constexpr bool even_groups() const noexcept {
+    if (rule_ == groups::rule::list) {
+      for (std::uint32_t j = 0; j < first_count_; ++j)
+        if (ends_[j] != (j + 1) * window_) return false;
+      return true;
+    }
+    return !spread_ && micro_batches_ % window_ == 0 && (first_count_ == 0 || first_size_ == window_) &&
+           (first_count_ * first_size_ == micro_batches_ || second_size_ == window_);
+  }
 
   /// Forwards before forward and backward alternate: min(mv, (v-1)·(largest group) + kappa (p-1-rank) + extra).
   [[nodiscard]] constexpr std::uint32_t warm_up(std::uint32_t rank) const noexcept {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <hocket/pipeline/check.hpp>
 #include <hocket/pipeline/run.hpp>
 #include <hocket/timeline/timeline.hpp>
 
@@ -99,14 +100,8 @@ template <schedule S, cost_policy C>
       drawn.add_lane(std::string_view(name, static_cast<std::size_t>(end - name)));
     }
   }
-  struct cycle_only {
-    std::pmr::vector<blocked>* cycle;
-    void on_action(std::uint32_t, std::uint32_t, stage_action, ticks, ticks) const noexcept {}
-    void on_blocked(const blocked& b) const {
-      if (cycle != nullptr) cycle->push_back(b);
-    }
-  };
-  const auto ran = out.into != nullptr ? run(plan, costs, room, sink) : run(plan, costs, room, cycle_only{out.cycle});
+  const auto ran =
+      out.into != nullptr ? run(plan, costs, room, sink) : run(plan, costs, room, detail::cycle_sink{out.cycle});
   if (!ran) return ran.error();
   simulation answer{ran->makespan, ran->lower_bound, std::pmr::vector<rank_report>(memory)};
   answer.ranks.reserve(plan.ranks());

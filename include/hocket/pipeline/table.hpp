@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/pipeline/schedule.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory_resource>
+#include <span>
+#include <vector>
+
+namespace hocket::inline HOCKET_ABI::pipeline {
+
+/// Any placement, written down. Borrowed from the table it belongs to.
+struct table_placement {
+  std::span<const std::uint32_t> ranks;   ///< by stage
+  std::span<const std::uint32_t> chunks;  ///< by stage
+  std::span<const std::uint32_t> stages;  ///< by rank · v + chunk
+  std::uint32_t chunks_per_rank = 1;
+  [[nodiscard]] constexpr std::uint32_t rank_of(std::uint32_t stage) const noexcept { return ranks[stage]; }
+  [[nodiscard]] constexpr std::uint32_t chunk_of(std::uint32_t stage) const noexcept { return chunks[stage]; }
+  [[nodiscard]] constexpr std::uint32_t stage(std::uint32_t rank, std::uint32_t chunk) const noexcept {
+    return stages[rank * chunks_per_rank + chunk];
+  }
+};
+
+/// A schedule that is a list per rank: read from a file, found by a search, or copied from another to be changed.
+/// Shape and placement follow from the lists. What a list must not be to be simulated, `check` tells.
+class table_schedule {
+ public:
+  /// @param actions   the lists of all ranks, one after another
+  /// @param row_ends  where the list of each rank ends in `actions`; the last is actions.size()
+  /// Errors: errc::bad_shape if there are no ranks or actions, or ranks hold different numbers of stages;
+  /// errc::misplaced_action (lines and cells counted from 1) if a stage appears on two ranks; errc::invalid_argument
+  /// for a second direction. Complexity: O(actions + stages).
+  [[nodiscard]] static result<table_schedule> make(
+      std::span<const stage_action> actions, std::span<const std::uint32_t> row_ends,
+      std::pmr::memory_resource* memory = std::pmr::get_default_resource());
+
+  /// The same lists as any other schedule's.
+  template <schedule S>
+  [[nodiscard]] static result<table_schedule> copy_of(
+      const S& plan, std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
+    std::pmr::vector<stage_action> actions(memory);
+    std::pmr::vector<std::uint32_t> ends(memory);
+    for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
+      for (std::uint32_t i = 0; i < plan.size(r); ++i) actions.push_back(stage_action_at(plan, r, i));
+      ends.push_back(static_cast<std::uint32_t>(actions.size()));
+    }
+    return make(actions, ends, memory);
+  }
+
+  [[nodiscard]] std::uint32_t ranks() const noexcept { return static_cast<std::uint32_t>(ends_.size()); }
+  [[nodiscard]] std::uint32_t chunks() const noexcept { return chunks_; }
+  [[nodiscard]] std::uint32_t micro_batches() const noexcept { return micro_batches_; }
+  [[nodiscard]] std::uint32_t slices() const noexcept { return slices_; }
+  [[nodiscard]] table_placement placement() const noexcept { return {rank_of_, chunk_of_, stage_at_, chunks_}; }
+  [[nodiscard]] std::uint32_t size(std::uint32_t rank) const noexcept { return ends_[rank] - start(rank); }
+  [[nodiscard]] stage_action at(std::uint32_t rank, std::uint32_t step) const noexcept {
+    HOCKET_ASSERT(rank < ranks() && step < size(rank));
+    return actions_[start(rank) + step];
+  }
+  /// The list of one rank.
+  [[nodiscard]] std::span<const stage_action> rank(std::uint32_t rank) const noexcept {
+    return std::span(actions_).subspan(start(rank), size(rank));
+  }
+
+ private:
+  explicit table_schedule(std::pmr::memory_resource* memory)
+      : actions_(memory), ends_(memory), rank_of_(memory), chunk_of_(memory), stage_at_(memory) {}
+  [[nodiscard]] std::uint32_t start(std::uint32_t rank) const noexcept { return rank == 0 ? 0 : ends_[rank - 1]; }
+
+  std::pmr::vector<stage_action> actions_;
+  std::pmr::vector<std::uint32_t> ends_;
+  std::pmr::vector<std::uint32_t> rank_of_, chunk_of_, stage_at_;
+  std::uint32_t chunks_ = 1;
+  std::uint32_t micro_batches_ = 1;
+  std::uint32_t slices_ = 1;
+};
+
+inline result<table_schedule> table_schedule::make(std::span<const stage_action> actions,
+                                                   std::span<const std::uint32_t> row_ends,
+                                                   std::pmr::memory_resource* memory) {
+  const auto p = static_cast<std::int64_t>(row_ends.size());
+  if (p == 0 || actions.empty()) return error{errc::bad_shape, p, 0, 0}.with("the table has no actions");
+  HOCKET_ASSERT(row_ends.back() == actions.size());
+  table_schedule table(memory);
+  table.actions_.assign(actions.begin(), actions.end());
+  table.ends_.assign(row_ends.begin(), row_ends.end());
+  std::uint32_t stages = 0, micro_batches = 0;
+  for (const stage_action a : actions) {
+    if (a.direction() != 0) return error{errc::invalid_argument, 1}.with("a second pipeline direction");
+    stages = a.stage() >= stages ? a.stage() + 1 : stages;
+    if (!computes(a.kind())) continue;
+    micro_batches = a.micro_batch() >= micro_batches ? a.micro_batch() + 1 : micro_batches;
+    table.slices_ = a.slice() >= table.slices_ ? a.slice() + 1 : table.slices_;
+  }
+  const error bad{errc::bad_shape, p, stages / p, micro_batches};
+  if (stages % p != 0 || stages == 0) return bad.with("stages do not divide evenly over ranks");
+  table.chunks_ = static_cast<std::uint32_t>(stages / p);
+  table.micro_batches_ = micro_batches;
+  if (const auto ok = validate(shape_of(table)); !ok) return ok.error();
+
+  constexpr std::uint32_t nowhere = ~std::uint32_t{0};
+  table.rank_of_.assign(stages, nowhere);
+  for (std::uint32_t r = 0; r < table.ranks(); ++r) {
+    for (std::uint32_t i = 0; i < table.size(r); ++i) {
+      std::uint32_t& where = table.rank_of_[table.at(r, i).stage()];
+      if (where != nowhere && where != r)
+        return error{errc::misplaced_action, std::int64_t{r} + 1, table.at(r, i).stage(), std::int64_t{where} + 1,
+                     std::int64_t{i} + 1};
+      where = r;
+    }
+  }
+  table.chunk_of_.assign(stages, 0);
+  table.stage_at_.assign(stages, 0);
+  std::pmr::vector<std::uint32_t> held(row_ends.size(), 0, memory);
+  for (std::uint32_t s = 0; s < stages; ++s) {
+    const std::uint32_t r = table.rank_of_[s];
+    if (r == nowhere) return error{errc::incomplete_schedule, 0, s, 0}.with("any action");
+    if (held[r] == table.chunks_) return bad.with("ranks hold different numbers of stages");
+    table.chunk_of_[s] = held[r];
+    table.stage_at_[r * table.chunks_ + held[r]++] = s;
+  }
+  return table;
+}
+
+}  // namespace hocket::inline HOCKET_ABI::pipeline

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// Spans on lanes, what they say, and pictures of them.
+#pragma once
+#include <hocket/timeline/analysis.hpp>
+#include <hocket/timeline/ascii.hpp>
+#include <hocket/timeline/chrome_trace.hpp>
+#include <hocket/timeline/palette.hpp>
+#include <hocket/timeline/rows.hpp>
+#include <hocket/timeline/svg.hpp>
+#include <hocket/timeline/timeline.hpp>
+#include <hocket/timeline/writing.hpp>

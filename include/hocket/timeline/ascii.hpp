@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/timeline/rows.hpp>
+#include <hocket/timeline/writing.hpp>
+
+#include <cstdint>
+#include <string>
+
+namespace hocket::inline HOCKET_ABI {
+
+struct ascii_options {
+  std::uint32_t columns = 160;  ///< width of the bars, at least 20
+};
+
+/// The timeline as text, a line per lane. Where there is room every bar shows its kind and micro-batch (F3, B3;
+/// odd chunks in lower case) to scale; else every column shows the kind that fills most of it. '.' is idle,
+/// Complexity: O(s log s + lanes · columns).
+///
+///     rank 0  F0 F1 F2 .  .  .  B0 B1 B2
+///     rank 1  .  F0 B0 F1 B1 F2 B2 .  .
+[[nodiscard]] inline std::string to_ascii(const timeline& t, const ascii_options& options = {}) {
+  const std::uint32_t columns = options.columns < 20 ? 20 : options.columns;
+  const span_rows rows = rows_of(t);
+  const ticks begin = t.begin(), length = t.makespan();
+  std::size_t gutter = 0;
+  for (std::uint32_t lane = 0; lane < t.lane_count(); ++lane)
+    gutter = t.lane_name(lane).size() > gutter ? t.lane_name(lane).size() : gutter;
+  gutter = gutter < 40 ? gutter : 40;
+
+  const auto label_of = [](const timeline::span& s) {
+    std::string label(letter_of(s.kind).empty() ? name_of(s.kind).substr(0, 1) : letter_of(s.kind));
+    if (s.chunk % 2 != 0)
+      for (char& c : label) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    if (s.micro_batch >= 0) detail::put(label, s.micro_batch);
+    return label;
+  };
+  // Columns per tick such that every label and a space fit into its bar.
+  ticks per_tick = 1;
+  for (const auto& p : rows.spans) {
+    const ticks width = p.span.finish - p.span.start;
+    if (width > 0) {
+      const ticks wanted = ceil_div(static_cast<ticks>(label_of(p.span).size()) + 1, width);
+      per_tick = wanted > per_tick ? wanted : per_tick;
+    }
+  }
+  const bool to_scale = length > 0 && length <= columns / per_tick;
+  const auto width = static_cast<std::size_t>(to_scale ? length * per_tick : columns);
+
+  std::string out;
+  for (std::uint32_t lane = 0; lane < t.lane_count(); ++lane) {
+    for (std::uint32_t row = 0; row < rows.row_count[lane]; ++row) {
+      std::string line(row == 0 ? t.lane_name(lane).substr(0, gutter) : "");
+      for (char& c : line) c = static_cast<unsigned char>(c) < 0x20 ? '?' : c;
+      line.resize(gutter + 2, ' ');
+      std::string cells(width, to_scale ? ' ' : '.');
+      if (to_scale)
+        for (std::size_t x = 0; x < width; x += static_cast<std::size_t>(per_tick)) cells[x] = '.';
+      std::pmr::vector<ticks> filled(to_scale ? 0 : width, 0);
+      for (std::size_t i = rows.first[lane]; i < rows.first[lane + 1]; ++i) {
+        const auto& [s, at_row] = rows.spans[i];
+        if (at_row != row || s.finish == s.start) continue;
+        const std::string label = label_of(s);
+        if (to_scale) {
+          const auto from = static_cast<std::size_t>((s.start - begin) * per_tick);
+          const auto to = static_cast<std::size_t>((s.finish - begin) * per_tick);
+          for (std::size_t x = from; x + 1 < to; ++x) cells[x] = x - from < label.size() ? label[x - from] : '-';
+          cells[to - 1] = ' ';
+          continue;
+        }
+        const double scale = static_cast<double>(columns) / static_cast<double>(length);
+        for (auto x = static_cast<std::size_t>(static_cast<double>(s.start - begin) * scale); x < width; ++x) {
+          const auto left = static_cast<ticks>(static_cast<double>(x) / scale),
+                     right = static_cast<ticks>(static_cast<double>(x + 1) / scale);
+          const ticks from = s.start - begin > left ? s.start - begin : left;
+          const ticks to = s.finish - begin < right ? s.finish - begin : right;
+          if (s.finish - begin <= left) break;
+          if (to - from > filled[x] || cells[x] == '.') filled[x] = to - from, cells[x] = label[0];
+        }
+      }
+      while (!cells.empty() && cells.back() == ' ') cells.pop_back();
+      out += line += cells;
+      out += '\n';
+    }
+  }
+  detail::put_all(out, std::string(gutter + 2, ' '), "makespan ", length, " ticks, ");
+  if (to_scale) detail::put_all(out, per_tick, per_tick == 1 ? " column per tick" : " columns per tick");
+  else detail::put_all(out, "each column about ", (length + columns / 2) / columns, " ticks");
+  for (const auto& m : t.marks()) {
+    out += "; ";
+    for (const char c : m.label) out += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
+    detail::put_all(out, " ", m.at - begin);
+  }
+  out += '\n';
+  return out;
+}
+
+}  // namespace hocket::inline HOCKET_ABI

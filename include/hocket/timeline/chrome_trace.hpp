@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/timeline/rows.hpp>
+#include <hocket/timeline/writing.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace hocket::inline HOCKET_ABI {
+
+struct chrome_trace_options {
+  std::string_view process = "hocket";      ///< name of the group of lanes
+  std::string_view quantity = "in flight";  ///< what the changes of a lane count
+};
+
+/// The timeline in Chrome's trace event format, which ui.perfetto.dev and chrome://tracing load: a thread per lane,
+/// complete events with stage, chunk and micro-batch as arguments, a counter per lane, marks as instant events.
+/// Spans that overlap on a lane are spread over several threads, since a thread of a trace can only nest.
+/// Precondition: 1 <= ticks_per_second <= 10^9. Complexity: O(s log s).
+/// Source: "Trace Event Format", Google 2016.
+[[nodiscard]] inline std::string to_chrome_trace(const timeline& t, const chrome_trace_options& options = {}) {
+  HOCKET_ASSERT(t.ticks_per_second >= 1 && t.ticks_per_second <= 1'000'000'000);
+  using detail::put_all, detail::put_json, detail::put_scaled;
+  const auto microseconds = [&](std::string& out, ticks x) {  // exact to a nanosecond
+    const std::int64_t per = t.ticks_per_second;
+    put_scaled(out, x / per * 1'000'000'000 + x % per * 1'000'000'000 / per, 3);
+  };
+  const span_rows rows = rows_of(t);
+  std::string out;
+  out.reserve(256 + rows.spans.size() * 150 + t.changes().size() * 90);
+  out +=
+      "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n{\"ph\":\"M\",\"pid\":0,\"name\":\"process_name\",\"args\":{"
+      "\"name\":";
+  put_json(out, options.process);
+  out += "}}";
+  std::uint32_t thread = 0;
+  for (std::uint32_t lane = 0; lane < t.lane_count(); ++lane) {
+    for (std::uint32_t row = 0; row < rows.row_count[lane]; ++row) {
+      put_all(out, ",\n{\"ph\":\"M\",\"pid\":0,\"tid\":", thread + row,
+              ",\"name\":\"thread_name\",\"args\":{\"name\":");
+      std::string name(t.lane_name(lane));
+      if (row > 0) put_all(name, " (", row + 1, ")");
+      put_json(out, name);
+      put_all(out, "}},\n{\"ph\":\"M\",\"pid\":0,\"tid\":", thread + row,
+              ",\"name\":\"thread_sort_index\",\"args\":{\"sort_index\":", thread + row, "}}");
+    }
+    for (std::size_t i = rows.first[lane]; i < rows.first[lane + 1]; ++i) {
+      const auto& [s, row] = rows.spans[i];
+      std::string name(s.micro_batch >= 0 && !letter_of(s.kind).empty() ? letter_of(s.kind) : name_of(s.kind));
+      if (s.micro_batch >= 0) put_all(name, s.micro_batch);
+      put_all(out, ",\n{\"ph\":\"X\",\"pid\":0,\"tid\":", thread + row, ",\"ts\":");
+      microseconds(out, s.start);
+      out += ",\"dur\":";
+      microseconds(out, s.finish - s.start);
+      put_all(out, ",\"name\":\"", name, "\",\"cat\":\"", name_of(s.kind), "\",\"args\":{\"id\":", s.id,
+              ",\"chunk\":", s.chunk);
+      if (s.micro_batch >= 0) put_all(out, ",\"micro_batch\":", s.micro_batch);
+      out += "}}";
+    }
+    thread += rows.row_count[lane];
+    for (const level& l : levels_of(t, lane)) {
+      out += ",\n{\"ph\":\"C\",\"pid\":0,\"name\":";
+      std::string name(options.quantity);
+      put_all(name, ", ", t.lane_name(lane));
+      put_json(out, name);
+      out += ",\"ts\":";
+      microseconds(out, l.at);
+      put_all(out, ",\"args\":{\"held\":", l.value, "}}");
+    }
+  }
+  for (const auto& m : t.marks()) {
+    out += ",\n{\"ph\":\"i\",\"s\":\"g\",\"pid\":0,\"tid\":0,\"name\":";
+    put_json(out, m.label);
+    out += ",\"ts\":";
+    microseconds(out, m.at);
+    out += "}";
+  }
+  out += "\n]}\n";
+  return out;
+}
+
+}  // namespace hocket::inline HOCKET_ABI

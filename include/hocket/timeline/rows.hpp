@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/timeline/timeline.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory_resource>
+#include <string_view>
+#include <vector>
+
+namespace hocket::inline HOCKET_ABI {
+
+/// The short name of an activity, one or two letters in bars, and the long one in legends.
+[[nodiscard]] constexpr std::string_view letter_of(activity kind) noexcept {
+  constexpr std::string_view letters[] = {"F", "B", "I", "W", "", "C", "O", "", ""};
+  return letters[static_cast<std::size_t>(kind)];
+}
+[[nodiscard]] constexpr std::string_view name_of(activity kind) noexcept {
+  constexpr std::string_view names[] = {"forward",         "backward", "input gradient",
+                                        "weight gradient", "compute",  "communication",
+                                        "optimizer",       "wait",     "other"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+/// The spans of a timeline ordered by lane and start, each with the row of its lane in which it can be drawn without
+/// covering another: spans that overlap get rows of their own.
+struct span_rows {
+  struct placed {
+    timeline::span span;
+    std::uint32_t row = 0;
+  };
+  std::pmr::vector<placed> spans;             ///< by lane, start, finish, then as added
+  std::pmr::vector<std::size_t> first;        ///< spans of lane l are [first[l], first[l + 1])
+  std::pmr::vector<std::uint32_t> row_count;  ///< rows of each lane, at least 1
+};
+
+/// O(s log s + s r) for s spans on r rows.
+[[nodiscard]] inline span_rows rows_of(const timeline& t,
+                                       std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
+  span_rows rows{std::pmr::vector<span_rows::placed>(memory), std::pmr::vector<std::size_t>(memory),
+                 std::pmr::vector<std::uint32_t>(memory)};
+  rows.spans.reserve(t.spans().size());
+  for (const auto& s : t.spans()) rows.spans.push_back({s, 0});
+  std::stable_sort(rows.spans.begin(), rows.spans.end(), [](const auto& a, const auto& b) {
+    if (a.span.lane != b.span.lane) return a.span.lane < b.span.lane;
+    if (a.span.start != b.span.start) return a.span.start < b.span.start;
+    return a.span.finish < b.span.finish;
+  });
+  rows.first.assign(t.lane_count() + 1, rows.spans.size());
+  rows.row_count.assign(t.lane_count(), 1);
+  std::pmr::vector<ticks> free_from(memory);
+  for (std::size_t i = 0, lane = 0; lane < t.lane_count(); ++lane) {
+    rows.first[lane] = i;
+    free_from.clear();
+    for (; i < rows.spans.size() && rows.spans[i].span.lane == lane; ++i) {
+      auto& [s, row] = rows.spans[i];
+      while (row < free_from.size() && free_from[row] > s.start) ++row;
+      if (row == free_from.size()) free_from.push_back(0);
+      free_from[row] = s.finish;
+    }
+    if (!free_from.empty()) rows.row_count[lane] = static_cast<std::uint32_t>(free_from.size());
+  }
+  return rows;
+}
+
+/// One step of a lane's quantity: from `at` on it is `value`.
+struct level {
+  ticks at = 0;
+  std::int64_t value = 0;
+};
+
+/// The quantity of one lane over time. What is let go at a moment goes before what is taken at it. O(c log c).
+[[nodiscard]] inline std::pmr::vector<level> levels_of(
+    const timeline& t, std::uint32_t lane, std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
+  std::pmr::vector<timeline::change> changes(memory);
+  for (const auto& c : t.changes())
+    if (c.lane == lane) changes.push_back(c);
+  std::sort(changes.begin(), changes.end(),
+            [](const auto& a, const auto& b) { return a.at != b.at ? a.at < b.at : a.by < b.by; });
+  std::pmr::vector<level> levels(memory);
+  std::int64_t value = 0;
+  for (const auto& c : changes) {
+    value += c.by;
+    if (!levels.empty() && levels.back().at == c.at) levels.back().value = value;
+    else levels.push_back({c.at, value});
+  }
+  return levels;
+}
+
+}  // namespace hocket::inline HOCKET_ABI

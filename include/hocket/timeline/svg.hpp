@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/timeline/analysis.hpp>
+#include <hocket/timeline/palette.hpp>
+#include <hocket/timeline/rows.hpp>
+#include <hocket/timeline/writing.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hocket::inline HOCKET_ABI {
+
+struct svg_options {
+  std::string_view title{};                 ///< above the picture; escaped
+  std::string_view subtitle{};              ///< below the title; empty: makespan and idle share
+  std::uint32_t width = 1400;               ///< of the picture, in pixels
+  std::uint32_t lane_height = 30;           ///< of a lane's bars, in pixels
+  std::string_view quantity = "in flight";  ///< what the changes of a lane count
+  bool seconds = false;                     ///< axis in s, ms, µs or ns by ticks_per_second, instead of ticks
+};
+
+namespace detail {
+
+/// Draws one timeline. Coordinates are whole hundredths of a pixel.
+class svg_writer {
+ public:
+  svg_writer(const timeline& t, const svg_options& o) : t_(t), o_(o), rows_(rows_of(t)), uses_(lane_uses(t)) {
+    begin_ = t.begin();
+    end_ = t.end();
+    for (const auto& m : t.marks()) end_ = m.at > end_ ? m.at : end_;
+    if (end_ == begin_) end_ = begin_ + 1;
+    std::size_t name = 4;
+    for (std::uint32_t lane = 0; lane < t.lane_count(); ++lane)
+      name = t.lane_name(lane).size() > name ? t.lane_name(lane).size() : name;
+    left_ = 100 * (28 + 7 * static_cast<std::int64_t>(name < 36 ? name : 36));
+    right_ = 100 * static_cast<std::int64_t>(o.width) - 9'800;
+    if (right_ < left_ + 10'000) right_ = left_ + 10'000;
+    for (const auto& s : t.spans()) {
+      used_[static_cast<std::size_t>(s.kind)] = true;
+      if (s.chunk + 1u > chunks_) chunks_ = s.chunk + 1u;
+    }
+    for (const auto& u : uses_) peak_ = u.peak > peak_ ? u.peak : peak_;
+  }
+
+  std::string operator()() {
+    out_.reserve(4'096 + rows_.spans.size() * 110);
+    const std::int64_t lane = 100 * static_cast<std::int64_t>(o_.lane_height), curve = t_.changes().empty() ? 0 : 2'000;
+    const std::int64_t pitch = lane + curve + 1'000;
+    const std::int64_t top = 9'200, bottom = top + pitch * static_cast<std::int64_t>(t_.lane_count());
+    head(bottom + 5'600);
+    legend();
+    axis(top - 600, bottom);
+    for (std::uint32_t l = 0; l < t_.lane_count(); ++l) draw_lane(l, top + pitch * l, lane, curve);
+    marks(top - 600, bottom);
+    out_ += "</svg>\n";
+    return std::move(out_);
+  }
+
+ private:
+  [[nodiscard]] std::int64_t x_of(ticks at) const noexcept {
+    return left_ + static_cast<std::int64_t>(static_cast<double>(at - begin_) / static_cast<double>(end_ - begin_) *
+                                                 static_cast<double>(right_ - left_) +
+                                             0.5);
+  }
+  void px(std::int64_t hundredths) { put_scaled(out_, hundredths, 2); }
+  void hex(colour c) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    out_ += '#';
+    for (int shift = 20; shift >= 0; shift -= 4) out_ += digits[c >> shift & 15u];
+  }
+  void rect(std::int64_t x, std::int64_t y, std::int64_t w, std::int64_t h, std::string_view style) {
+    out_ += "<rect x=\"", px(x), out_ += "\" y=\"", px(y), out_ += "\" width=\"", px(w), out_ += "\" height=\"", px(h);
+    put_all(out_, "\" ", style, "/>\n");
+  }
+  void text(std::int64_t x, std::int64_t y, std::string_view style, std::string_view words) {
+    out_ += "<text x=\"", px(x), out_ += "\" y=\"", px(y), put_all(out_, "\" ", style, ">");
+    put_xml(out_, words);
+    out_ += "</text>\n";
+  }
+  void line(std::int64_t x1, std::int64_t y1, std::int64_t x2, std::int64_t y2, std::string_view style) {
+    out_ += "<line x1=\"", px(x1), out_ += "\" y1=\"", px(y1), out_ += "\" x2=\"", px(x2), out_ += "\" y2=\"", px(y2);
+    put_all(out_, "\" ", style, "/>\n");
+  }
+
+  void head(std::int64_t height) {
+    out_ += "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"", px(right_ + 9'800), out_ += "\" height=\"",
+        px(height);
+    out_ += "\" viewBox=\"0 0 ", px(right_ + 9'800), out_ += ' ', px(height);
+    out_ +=
+        "\" font-family=\"Inter,'Helvetica Neue',Arial,'DejaVu Sans',sans-serif\" font-size=\"12\">\n<style>"
+        ".n{font-size:12px;font-weight:600;fill:#24292f}.q{font-size:10.5px;fill:#6b7480}"
+        ".a{font-size:10.5px;fill:#57606a;text-anchor:middle}.m{font-size:11px;font-weight:600;fill:#b3261e}"
+        ".g{stroke:#d8dde3;stroke-width:.7}.b{font-size:11px;text-anchor:middle;pointer-events:none}"
+        ".s{stroke:#fff;stroke-width:.8}</style>\n"
+        "<defs><pattern id=\"idle\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "
+        "patternTransform=\"rotate(45)\"><rect width=\"6\" height=\"6\" fill=\"#f3f4f6\"/>"
+        "<line x1=\"0\" y1=\"0\" x2=\"0\" y2=\"6\" stroke=\"#dfe3e8\" stroke-width=\"2\"/></pattern></defs>\n";
+    rect(0, 0, right_ + 9'800, height, "fill=\"#fff\"");
+    text(2'000, 3'000, "font-size=\"18\" font-weight=\"700\" fill=\"#14202e\"",
+         o_.title.empty() ? "Timeline" : o_.title);
+    std::string subtitle(o_.subtitle);
+    if (subtitle.empty()) {
+      subtitle = "makespan ";
+      put_time(subtitle, t_.makespan());
+      put_all(subtitle, " · idle ");
+      put_share(subtitle, idle_share());
+    }
+    text(2'000, 5'000, "font-size=\"12.5\" fill=\"#57606a\"", subtitle);
+  }
+  [[nodiscard]] std::int64_t idle_share() const noexcept {  // in thousandths
+    double idle = 0;
+    for (const auto& u : uses_) idle += static_cast<double>(u.idle);
+    const double all = static_cast<double>(t_.makespan()) * static_cast<double>(uses_.size());
+    return all > 0 ? static_cast<std::int64_t>(idle / all * 1'000 + 0.5) : 0;
+  }
+  static void put_share(std::string& out, std::int64_t thousandths) { put_scaled(out, thousandths, 1), out += " %"; }
+
+  // One row of swatches: per kind in use, its shades from the first chunk to the last.
+  void legend() {
+    std::int64_t x = right_;
+    for (std::size_t k = 9; k-- > 0;) {
+      if (!used_[k]) continue;
+      const auto kind = static_cast<activity>(k);
+      const std::uint32_t shades = chunks_ < 6 ? chunks_ : 6;
+      x -= 620 * static_cast<std::int64_t>(name_of(kind).size()) + 700;
+      text(x + 500, 3'000, "class=\"q\" font-size=\"12\"", name_of(kind));
+      for (std::uint32_t c = shades; c-- > 0;) {
+        x -= 1'200;
+        const std::uint32_t chunk = shades > 1 ? c * (chunks_ - 1) / (shades - 1) : 0;
+        out_ += "<rect x=\"", px(x), out_ += "\" y=\"20\" width=\"12\" height=\"12\" fill=\"",
+            hex(colour_of(kind, chunk, chunks_)), out_ += "\"/>\n";
+      }
+      x -= 1'400;
+    }
+    if (chunks_ > 1) text(right_ - 700, 4'700, "class=\"q\" text-anchor=\"end\"", "light to deep: first to last chunk");
+  }
+
+  [[nodiscard]] static std::int64_t nice_step(std::int64_t length) noexcept {
+    std::int64_t step = 1;
+    for (int i = 0; length / step > 16; ++i) step = step / (i % 3 == 1 ? 2 : 1) * (i % 3 == 1 ? 5 : 2);
+    return step;
+  }
+  // A time with its unit, to three decimals.
+  void put_time(std::string& out, ticks time) const {
+    if (!o_.seconds) return put_all(out, time, " ticks");
+    struct unit {
+      std::string_view name;
+      double per_second;
+    };
+    constexpr unit units[] = {{" s", 1}, {" ms", 1e3}, {" µs", 1e6}, {" ns", 1e9}};
+    const double seconds = static_cast<double>(time) / static_cast<double>(t_.ticks_per_second);
+    const double whole = static_cast<double>(end_ - begin_) / static_cast<double>(t_.ticks_per_second);
+    std::size_t u = 0;
+    while (u < 3 && whole * units[u].per_second < 2) ++u;
+    put_scaled(out, static_cast<std::int64_t>(seconds * units[u].per_second * 1'000 + 0.5), 3);
+    out += units[u].name;
+  }
+  void axis(std::int64_t top, std::int64_t bottom) {
+    const std::int64_t step = nice_step(end_ - begin_);
+    for (ticks at = 0; at <= end_ - begin_; at += step) {
+      const std::int64_t x = x_of(begin_ + at);
+      line(x, top, x, bottom, "class=\"g\"");
+      std::string words;
+      if (o_.seconds) put_time(words, at);
+      else put(words, at);
+      text(x, bottom + 1'500, "class=\"a\"", words);
+      if (at > end_ - begin_ - step) break;  // at + step must not overflow
+    }
+    line(left_, bottom, right_, bottom, "stroke=\"#8c959f\"");
+    text(left_, bottom + 3'600, "class=\"q\"", o_.seconds ? "time" : "time in ticks");
+  }
+
+  void draw_lane(std::uint32_t lane, std::int64_t y, std::int64_t height, std::int64_t curve) {
+    text(2'000, y + height / 2 + 420, "class=\"n\"", t_.lane_name(lane).substr(0, 36));
+    rect(left_, y, right_ - left_, height, "fill=\"url(#idle)\"");
+    const std::int64_t row_height = height / rows_.row_count[lane];
+    std::int64_t covered_to = 0, tiny_from = 0;
+    for (std::size_t i = rows_.first[lane]; i < rows_.first[lane + 1]; ++i) {
+      const auto& [s, row] = rows_.spans[i];
+      const std::int64_t x = x_of(s.start), width = x_of(s.finish) - x;
+      // Thousands of spans narrower than a third of a pixel are one smear; drawing each only makes the file large.
+      if (width < 33 && rows_.row_count[lane] == 1) {
+        if (x + width <= covered_to) continue;
+        if (tiny_from + 33 > x + width && covered_to > 0) continue;
+        tiny_from = x;
+      }
+      covered_to = x + width;
+      bar(s, x, y + row * row_height, width < 33 ? 33 : width, row_height);
+    }
+    std::string words = "busy ";
+    const ticks whole = t_.makespan();
+    put_share(words, whole > 0 ? static_cast<std::int64_t>(
+                                     static_cast<double>(uses_[lane].busy) / static_cast<double>(whole) * 1'000 + 0.5)
+                               : 0);
+    text(right_ + 1'000, y + height / 2 + 420, "class=\"q\"", words);
+    if (curve > 0) draw_curve(lane, y + height + 200, curve);
+  }
+  void bar(const timeline::span& s, std::int64_t x, std::int64_t y, std::int64_t width, std::int64_t height) {
+    const colour fill = colour_of(s.kind, s.chunk, chunks_);
+    out_ += "<rect x=\"", px(x), out_ += "\" y=\"", px(y), out_ += "\" width=\"", px(width), out_ += "\" height=\"",
+        px(height);
+    out_ += "\" fill=\"", hex(fill), out_ += width > 300 ? "\" class=\"s\">" : "\">";
+    put_all(out_, "<title>", name_of(s.kind), " · ", s.id);
+    if (s.micro_batch >= 0) put_all(out_, ", micro-batch ", s.micro_batch);
+    out_ += " · ", put_time(out_, s.start), out_ += " to ", put_time(out_, s.finish), out_ += "</title></rect>\n";
+    if (s.micro_batch < 0) return;
+    std::string number;
+    put(number, s.micro_batch);
+    if (width < 300 + 640 * static_cast<std::int64_t>(number.size()) || height < 1'100) return;
+    out_ += "<text class=\"b\" x=\"", px(x + width / 2), out_ += "\" y=\"", px(y + height / 2 + 390),
+        out_ += "\" fill=\"", hex(ink_on(fill));
+    put_all(out_, "\">", number, "</text>\n");
+  }
+  // The lane's quantity as steps, on one scale for all lanes so that they can be compared.
+  void draw_curve(std::uint32_t lane, std::int64_t y, std::int64_t height) {
+    const auto levels = levels_of(t_, lane);
+    if (levels.empty() || peak_ <= 0) return;
+    const auto y_of = [&](std::int64_t value) {
+      return y + height -
+             static_cast<std::int64_t>(static_cast<double>(value < 0 ? 0 : value) / static_cast<double>(peak_) *
+                                       static_cast<double>(height));
+    };
+    out_ += "<path d=\"M", px(x_of(levels.front().at)), out_ += ' ', px(y + height);
+    for (const level& l : levels) out_ += 'H', px(x_of(l.at)), out_ += 'V', px(y_of(l.value));
+    out_ += 'H', px(right_), out_ += 'V', px(y + height),
+        out_ += "Z\" fill=\"#8fa3b8\" fill-opacity=\".38\" stroke=\"#5b7083\" stroke-width=\".9\"/>\n";
+    std::string words(o_.quantity);
+    put_all(words, " ", uses_[lane].peak);
+    text(right_ + 1'000, y + height - 500, "class=\"q\"", words);
+  }
+  void marks(std::int64_t top, std::int64_t bottom) {
+    for (const auto& m : t_.marks()) {
+      const std::int64_t x = x_of(m.at);
+      line(x, top, x, bottom + 400, "stroke=\"#b3261e\" stroke-width=\"1.6\" stroke-dasharray=\"5 3\"");
+      std::string words(m.label);
+      words += ' ', put_time(words, m.at - begin_);
+      const bool outside = x > (left_ + right_) / 2;
+      text(x, bottom + 3'600, outside ? "class=\"m\" text-anchor=\"end\"" : "class=\"m\"", words);
+    }
+  }
+
+  const timeline& t_;
+  const svg_options& o_;
+  span_rows rows_;
+  std::pmr::vector<lane_use> uses_;
+  std::string out_;
+  ticks begin_ = 0, end_ = 1;
+  std::int64_t left_ = 0, right_ = 0, peak_ = 0;
+  std::uint32_t chunks_ = 1;
+  bool used_[9] = {};
+};
+
+}  // namespace detail
+
+/// The timeline as a picture: a lane per row, bars coloured by activity and shaded by chunk with the micro-batch in
+/// them, idle time hatched, an axis, marks as dashed lines, and under each lane what it holds, if changes were added.
+/// The same timeline gives the same bytes on every machine. Names are escaped.
+/// Complexity: O(s log s); spans narrower than a third of a pixel are merged.
+///
+///     hocket::timeline t;
+///     hocket::pipeline::simulate(plan, hocket::pipeline::costs{}, {.into = &t});
+///     std::string picture = hocket::to_svg(t, {.title = "4 ranks, 2 chunks, 9 micro-batches"});
+[[nodiscard]] inline std::string to_svg(const timeline& t, const svg_options& options = {}) {
+  return detail::svg_writer(t, options)();
+}
+
+}  // namespace hocket::inline HOCKET_ABI

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <hocket/core/message.hpp>
+#include <hocket/pipeline.hpp>
+#include <hocket/text/schedule_csv.hpp>
+
+#include <string>
+
+#include "catch.hpp"
+
+using namespace hocket::pipeline;
+using hocket::errc;
+using hocket::text::parse_schedule_csv;
+using hocket::text::write_schedule_csv;
+using hocket::text::write_schedule_json;
+
+namespace {
+
+std::string complaint(std::string_view csv) {
+  const auto table = parse_schedule_csv(csv);
+  if (table) {
+    const auto ok = check(*table);
+    return ok ? "" : hocket::message(ok.error());
+  }
+  return hocket::message(table.error());
+}
+
+}  // namespace
+
+TEST_CASE("a schedule CSV is read, with line ends and spaces as they come", "[text]") {
+  for (const char* csv : {"0F0,0F1,0B0,0B1\r\n1F0,1B0,1F1,1B1\r\n", "0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1",
+                          "0F0, 0F1,,,0B0 ,0B1\n,1F0,1B0,1F1,1B1,\n"}) {
+    const auto table = parse_schedule_csv(csv);
+    REQUIRE(table.has_value());
+    CHECK(table->ranks() == 2);
+    CHECK(table->chunks() == 1);
+    CHECK(table->micro_batches() == 2);
+    CHECK(table->at(1, 1) == stage_action(op::backward, 1, 0));
+    CHECK(table->rank(1).size() == 4);
+    CHECK(check(*table).has_value());
+    CHECK(fingerprint_of(*table) == fingerprint_of(one_f_one_b::make({.ranks = 2, .micro_batches = 2}).value()));
+  }
+}
+
+TEST_CASE("every token of the dialect is read and written back", "[text]") {
+  const std::string csv =
+      "0UNSHARD,0F0,0SEND_F0,0RECV_B0,0I0,0W0,0RESHARD,0REDUCE_GRAD,0OPTIMIZER\n"
+      "1RECV_F0,(1F0;1RECOMPUTE0)OVERLAP_F_B,1OFFLOAD0,1RELOAD0,1B0,1SEND_B0\n";
+  const auto table = parse_schedule_csv(csv);
+  REQUIRE(table.has_value());
+  CHECK(write_schedule_csv(*table, {.carriage_returns = false}) == csv);
+  CHECK(table->at(1, 1).joined());
+  CHECK(table->at(0, 0).micro_batch() == stage_action::no_micro_batch);
+  const std::string slices = "0F0.0,0F0.1,0B0.1,0B0.0\r\n";
+  CHECK(write_schedule_csv(parse_schedule_csv(slices).value()) == slices);
+  CHECK(parse_schedule_csv(slices)->slices() == 2);
+}
+
+TEST_CASE("bad schedule CSVs get a sentence that names the cell", "[text]") {
+  CHECK(complaint("0F0,0B0\n1F0,1X0\n") == "line 2, cell 2: unknown token \"1X0\"");
+  CHECK(complaint("0F0,,0B0junk\n") == "line 1, cell 3: unknown token \"0B0junk\"");
+  CHECK(complaint("0F0,0BW0\n") == "line 1, cell 2: unknown token \"0BW0\"");
+  CHECK(complaint("F0\n") == "line 1, cell 1: unknown token \"F0\"");
+  CHECK(complaint("0F\n") == "line 1, cell 1: unknown token \"0F\"");
+  CHECK(complaint("0F99999999999999999999\n") == "line 1, cell 1: unknown token \"0F99999999999999999999\"");
+  CHECK(complaint("65536F0\n") == "line 1, cell 1: unknown token \"65536F0\"");
+  CHECK(complaint("0F0.,0B0\n") == "line 1, cell 1: unknown token \"0F0.\"");
+  CHECK(complaint("\"0F0\"\n") == "line 1, cell 1: unknown token \"\"0F0\"\"");
+  CHECK(complaint("(0F0;0B0)OVERLAP\n") == "line 1, cell 1: unknown token \"(0F0;0B0)OVERLAP\"");
+  CHECK(complaint("(0F0)OVERLAP_F_B\n") == "line 1, cell 1: unknown token \"(0F0)OVERLAP_F_B\"");
+  CHECK(complaint("(;)OVERLAP_F_B\n") == "line 1, cell 1: unknown token \"(;)OVERLAP_F_B\"");
+  CHECK(complaint("()OVERLAP_F_B\n") == "line 1, cell 1: unknown token \"()OVERLAP_F_B\"");
+  CHECK(complaint("0UNSHARD3\n") == "line 1, cell 1: unknown token \"0UNSHARD3\"");
+  CHECK(complaint("0F0,,0B0\n,1F0,1B0,,0F1\n") ==
+        "line 2, cell 5: stage 0 also runs on line 1, but a stage lives on one rank");
+  CHECK(complaint("") == "line 1, column 1: \"an empty schedule\" is not understood");
+  CHECK(complaint("\n\n").find("is not possible: the table has no actions") != std::string::npos);
+  CHECK(complaint("0F0,0B0\n2F0,2B0\n").find("stages do not divide evenly over ranks") != std::string::npos);
+  CHECK(complaint("0F0,0B0,1F0,1B0,2F0,2B0\n3F0,3B0\n").find("ranks hold different numbers of stages") !=
+        std::string::npos);
+  CHECK(complaint("0F0,0F1,0B0,0B1\n1F0,1B0\n") == "rank 1 never runs the forward of stage 1 for micro-batch 1");
+  CHECK(complaint("0F0,0I0\n") == "rank 0 never runs the weight gradient of stage 0 for micro-batch 0");
+  CHECK(complaint("0F0,0I0,0W0,0W0\n") ==
+        "rank 0 runs the weight gradient of stage 0 for micro-batch 0 twice, again at step 3");
+  CHECK(complaint("0F0,0B0,0W0\n") ==
+        "rank 0 runs the weight gradient of stage 0 for micro-batch 0 twice, again at step 2");
+  CHECK(complaint("0B0,0F0\n") == "the schedule deadlocks: rank 0 waits at step 0 for stage 0, micro-batch 0");
+  CHECK(complaint("d1:0F0,d1:0B0\n") == "a second pipeline direction: 1 is not allowed here");
+}
+
+TEST_CASE("no text makes the reader fall over", "[text]") {
+  // Every way to cut a good file short, and every single letter of it replaced by a few others.
+  const std::string good = "0F0,(0F1;0B0)OVERLAP_F_B,0B1\r\n";
+  for (std::size_t n = 0; n <= good.size(); ++n) (void)complaint(std::string_view(good).substr(0, n));
+  for (std::size_t i = 0; i < good.size(); ++i)
+    for (const char c : {'\0', ',', ';', '(', ')', '9', '-', '\n', '\xff'}) {
+      std::string bad = good;
+      bad[i] = c;
+      const auto table = parse_schedule_csv(bad);
+      if (table) (void)parse_schedule_csv(write_schedule_csv(*table)).value();  // what is read can be written and read
+    }
+  SUCCEED();
+}
+
+TEST_CASE("a schedule as JSON", "[text]") {
+  CHECK(write_schedule_json(one_f_one_b::make({.ranks = 2, .micro_batches = 2}).value()) ==
+        "{\"version\":1,\"ranks\":2,\"chunks\":1,\"micro_batches\":2,\"slices\":1,\"stage_ranks\":[0,1],\"lists\":[\n"
+        "[\"0F0\",\"0F1\",\"0B0\",\"0B1\"],\n"
+        "[\"1F0\",\"1B0\",\"1F1\",\"1B1\"]\n]}\n");
+}

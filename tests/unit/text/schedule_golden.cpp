@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// Our lists against those that other systems generate, and our simulator against theirs. See tests/data/pipeline.
+#include <hocket/pipeline.hpp>
+#include <hocket/text/schedule_csv.hpp>
+
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "catch.hpp"
+
+using namespace hocket::pipeline;
+using hocket::errc;
+using hocket::text::parse_schedule_csv;
+using hocket::text::write_schedule_csv;
+
+namespace {
+
+std::string slurp(const std::string& name) {
+  std::ifstream file(HOCKET_TEST_DATA "/pipeline/" + name, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  REQUIRE_FALSE(text.empty());
+  return text;
+}
+table_schedule load(const std::string& name) { return parse_schedule_csv(slurp(name)).value(); }
+
+std::vector<std::string> split(const std::string& line, char at) {
+  std::vector<std::string> parts;
+  std::istringstream in(line);
+  for (std::string part; std::getline(in, part, at);) parts.push_back(part);
+  return parts;
+}
+
+/// The lists are equal, apart from idle cells, REDUCE_GRAD and which actions overlap.
+template <class Plan>
+bool same_lists(const Plan& plan, const table_schedule& theirs) {
+  if (plan.ranks() != theirs.ranks()) return false;
+  for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
+    std::vector<stage_action> a, b;
+    for (std::uint32_t i = 0; i < plan.size(r); ++i) a.push_back(stage_action_at(plan, r, i));
+    for (const stage_action x : theirs.rank(r))
+      if (computes(x.kind())) b.emplace_back(x.kind(), x.stage(), x.micro_batch());
+    if (a != b) return false;
+  }
+  return true;
+}
+
+template <class Plan>
+void same(const hocket::result<Plan>& plan, const std::string& file) {
+  INFO(file);
+  REQUIRE(plan.has_value());
+  CHECK(same_lists(*plan, load(file)));
+}
+
+}  // namespace
+
+TEST_CASE("figures of every list equal those of an independent simulator", "[golden]") {
+  std::ifstream index(HOCKET_TEST_DATA "/pipeline/index.tsv");
+  std::string line;
+  std::getline(index, line);
+  int simulated = 0, refused = 0, lowered = 0;
+  while (std::getline(index, line)) {
+    auto column = split(line, '\t');
+    REQUIRE(column.size() == 11);
+    INFO(column[0]);
+    const auto table = parse_schedule_csv(slurp(column[0]));
+    if (column[0].rfind("dualpipe__", 0) == 0) {  // a second direction is not supported yet
+      CHECK(table.error().code == errc::invalid_argument);
+      continue;
+    }
+    const auto ran = table ? simulate(*table, costs{}) : hocket::result<simulation>(table.error());
+    if (column[5] == "DEADLOCK") {
+      ++refused;
+      CHECK_FALSE(ran.has_value());
+      CHECK_FALSE(check(*table).has_value());
+      continue;
+    }
+    REQUIRE(table.has_value());
+    CHECK(table->ranks() == std::stoul(column[1]));
+    CHECK(table->chunks() == std::stoul(column[2]));
+    CHECK(table->micro_batches() == std::stoul(column[3]));
+    CHECK(check(*table).has_value());
+    REQUIRE(ran.has_value());
+    CHECK(ran->lower_bound <= ran->makespan);
+    if (column[6].empty()) {
+      ++lowered;
+      continue;
+    }
+    ++simulated;
+    CHECK(ran->makespan == std::stol(column[6]));
+    const auto idle = split(column[7], '/'), peak = split(column[8], '/');
+    for (std::size_t r = 0; r < ran->ranks.size(); ++r) {
+      CHECK(ran->ranks[r].idle == std::stol(idle.size() > 1 ? idle.at(r) : idle.at(0)));
+      CHECK(ran->ranks[r].peak_in_flight == std::stoul(peak.size() > 1 ? peak.at(r) : peak.at(0)));
+    }
+    if (column[0].find(".comms.") == std::string::npos) {  // reading and writing loses nothing but idle cells
+      const auto again = parse_schedule_csv(write_schedule_csv(*table));
+      REQUIRE(again.has_value());
+      CHECK(fingerprint_of(*again) == fingerprint_of(*table));
+    }
+  }
+  CHECK(simulated > 70);
+  CHECK(refused == 4);
+  CHECK(lowered >= 5);
+}
+
+TEST_CASE("lists equal those of Megatron-LM", "[golden]") {
+  for (const std::int64_t m : {8, 9})
+    same(one_f_one_b::make({4, 1, m}), "megatron__1f1b__p4_v1_m" + std::to_string(m) + ".csv");
+  same(one_f_one_b::make({2, 1, 4}), "megatron__1f1b__p2_v1_m4.csv");
+  same(interleaved::make({4, 2, 8}), "megatron__interleaved__p4_v2_m8_N4.csv");
+  same(interleaved::make({4, 2, 16}), "megatron__interleaved__p4_v2_m16_N4.csv");
+  same(interleaved::make({4, 4, 16}), "megatron__interleaved__p4_v4_m16_N4.csv");
+  same(interleaved::make({8, 4, 32}), "megatron__interleaved__p8_v4_m32_N8.csv");
+  same(interleaved::make({8, 2, 20}), "megatron__interleaved__p8_v2_m20_N10.csv");
+  same(interleaved::make({4, 2, 11}, groups::paper()), "megatron__interleaved__p4_v2_m11_N4_ILLEGAL.csv");
+  const auto listed = [](shape s, std::vector<std::uint32_t> ends, const std::string& file) {
+    same(interleaved::make(s, groups::list(ends)), file);
+  };
+  listed({2, 2, 5}, {3, 5}, "megatron__interleaved__p2_v2_m5_N3.csv");
+  listed({4, 2, 12}, {6, 12}, "megatron__interleaved__p4_v2_m12_N6.csv");
+  listed({4, 2, 13}, {9, 13}, "megatron__interleaved__p4_v2_m13_N9.csv");
+  listed({8, 2, 19}, {11, 19}, "megatron__interleaved__p8_v2_m19_N11.csv");
+  same(interleaved::make({4, 2, 8}, groups::balanced(), {.extra = 1}),
+       "megatron__interleaved_moe_a2a_overlap__p4_v2_m8_N4.csv");
+  same(interleaved::make({8, 2, 16}, groups::balanced(), {.extra = 1}),
+       "megatron__interleaved_moe_a2a_overlap__p8_v2_m16_N8.csv");
+}
+
+TEST_CASE("lists equal those of Paddle", "[golden]") {
+  same(one_f_one_b::make({2, 1, 4}, 2), "paddle__Eager1F1B__p2_v1_m4.csv");
+  same(one_f_one_b::make({4, 1, 8}, 2), "paddle__Eager1F1B__p4_v1_m8.csv");
+  same(one_f_one_b::make({4, 1, 9}, 2), "paddle__Eager1F1B__p4_v1_m9.csv");
+  same(interleaved::make({2, 2, 4}), "paddle__static_VPP__p2_v2_m4.csv");
+  same(interleaved::make({4, 2, 8}), "paddle__static_VPP__p4_v2_m8.csv");
+  same(interleaved::make({4, 3, 12}), "paddle__static_VPP__p4_v3_m12.csv");
+  for (const std::int64_t m : {5, 7, 9, 10})
+    same(interleaved::make({4, 2, m}, groups::paper()), "paddle__static_VPP__p4_v2_m" + std::to_string(m) + ".csv");
+  const auto stuck = interleaved::make({4, 3, 13}, groups::paper());
+  same(stuck, "paddle__static_VPP__p4_v3_m13.csv");
+  CHECK(stuck->outlook() == interleaved::verdict::deadlocks);
+  for (const std::int64_t m : {9, 11})
+    same(interleaved::make({4, 2, m}, groups::first()), "paddle__dy_interleave__p4_v2_m" + std::to_string(m) + ".csv");
+  same(interleaved::make({4, 3, 13}, groups::first()), "paddle__dy_interleave__p4_v3_m13.csv");
+  same(interleaved::make({4, 2, 4}, groups::balanced(), {.kappa = 1}), "paddle__dy_balanced_memory__p4_v2_m4.csv");
+  same(interleaved::make({4, 2, 7}, groups::last(), {.kappa = 1}), "paddle__dy_balanced_memory__p4_v2_m7.csv");
+}
+
+TEST_CASE("lists equal those of the zero-bubble scheduler's interleaved 1F1B", "[golden]") {
+  same(interleaved::make({4, 2, 8}), "zb__vpp__p4_v2_m8.csv");
+  same(interleaved::make({4, 3, 12}), "zb__vpp__p4_v3_m12.csv");
+}
+
+TEST_CASE("files equal PyTorch's byte for byte", "[golden]") {
+  const auto bytes = [](const auto& plan, const std::string& file, bool reduce_grad = false) {
+    INFO(file);
+    REQUIRE(plan.has_value());
+    CHECK(write_schedule_csv(*plan, {.reduce_grad = reduce_grad}) == slurp(file));
+  };
+  bytes(interleaved::make({4, 2, 3}), "torch__Interleaved1F1B__p4_v2_m3.csv");
+  bytes(interleaved::make({4, 2, 4}), "torch__Interleaved1F1B__p4_v2_m4.csv");
+  bytes(interleaved::make({4, 2, 5}), "torch__Interleaved1F1B__p4_v2_m5.csv");
+  bytes(interleaved::make({4, 2, 8}), "torch__Interleaved1F1B__p4_v2_m8.csv");
+  bytes(interleaved::make({4, 3, 12}), "torch__Interleaved1F1B__p4_v3_m12.csv");
+  bytes(interleaved::make({8, 2, 16}), "torch__Interleaved1F1B__p8_v2_m16.csv");
+  bytes(interleaved::make({8, 2, 20}), "torch__Interleaved1F1B__p8_v2_m20.csv");
+  bytes(gpipe::looped_bfs({4, 2, 4}), "torch__LoopedBFS__p4_v2_m4.csv");
+  bytes(gpipe::looped_bfs({4, 3, 5}), "torch__LoopedBFS__p4_v3_m5.csv");
+  bytes(gpipe::make({2, 1, 4}), "torch__GPipe__p2_v1_m4.csv", true);
+  bytes(gpipe::make({4, 1, 4}), "torch__GPipe__p4_v1_m4.csv", true);
+  bytes(gpipe::make({4, 1, 8}), "torch__GPipe__p4_v1_m8.csv", true);
+}
+
+TEST_CASE("the upstream 1F1B with a wrong last rank is caught", "[golden]") {
+  for (const auto& [file, p, m] :
+       {std::tuple<const char*, std::uint32_t, std::int64_t>{"torch__1F1B__p2_v1_m4.csv", 2, 4},
+        {"torch__1F1B__p4_v1_m4.csv", 4, 4},
+        {"torch__1F1B__p8_v1_m16.csv", 8, 16}}) {
+    const auto table = load(file);
+    CHECK(check(table).error().code == errc::incomplete_schedule);
+    CHECK_FALSE(same_lists(one_f_one_b::make({p, 1, m}).value(), table));
+  }
+}
