@@ -63,7 +63,7 @@ class action {
     a.bits_ = bits;
     return a;
   }
-  friend constexpr auto operator<=>(action, action) noexcept = default;
+  constexpr auto operator<=>(const action&) const noexcept = default;
 
  private:
   std::uint32_t bits_ = static_cast<std::uint32_t>(op::idle) << 28;
@@ -101,7 +101,7 @@ class stage_action {
     a.bits_ = bits;
     return a;
   }
-  friend constexpr auto operator<=>(stage_action, stage_action) noexcept = default;
+  constexpr auto operator<=>(const stage_action&) const noexcept = default;
 
  private:
   std::uint64_t bits_ = static_cast<std::uint64_t>(op::idle) << 58;

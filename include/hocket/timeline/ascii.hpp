@@ -57,7 +57,7 @@ struct ascii_options {
         for (std::size_t x = 0; x < width; x += static_cast<std::size_t>(per_tick)) cells[x] = '.';
       std::pmr::vector<ticks> filled(to_scale ? 0 : width, 0);
       for (std::size_t i = rows.first[lane]; i < rows.first[lane + 1]; ++i) {
-        const auto& [s, at_row] = rows.spans[i];
+        const auto& [s, at_row, added] = rows.spans[i];
         if (at_row != row || s.finish == s.start) continue;
         const std::string label = label_of(s);
         if (to_scale) {

@@ -46,7 +46,7 @@ struct chrome_trace_options {
               ",\"name\":\"thread_sort_index\",\"args\":{\"sort_index\":", thread + row, "}}");
     }
     for (std::size_t i = rows.first[lane]; i < rows.first[lane + 1]; ++i) {
-      const auto& [s, row] = rows.spans[i];
+      const auto& [s, row, added] = rows.spans[i];
       std::string name(s.micro_batch >= 0 && !letter_of(s.kind).empty() ? letter_of(s.kind) : name_of(s.kind));
       if (s.micro_batch >= 0) put_all(name, s.micro_batch);
       put_all(out, ",\n{\"ph\":\"X\",\"pid\":0,\"tid\":", thread + row, ",\"ts\":");

@@ -28,6 +28,7 @@ struct span_rows {
   struct placed {
     timeline::span span;
     std::uint32_t row = 0;
+    std::uint32_t added = 0;  ///< its place among the timeline's spans
   };
   std::pmr::vector<placed> spans;             ///< by lane, start, finish, then as added
   std::pmr::vector<std::size_t> first;        ///< spans of lane l are [first[l], first[l + 1])
@@ -40,11 +41,12 @@ struct span_rows {
   span_rows rows{std::pmr::vector<span_rows::placed>(memory), std::pmr::vector<std::size_t>(memory),
                  std::pmr::vector<std::uint32_t>(memory)};
   rows.spans.reserve(t.spans().size());
-  for (const auto& s : t.spans()) rows.spans.push_back({s, 0});
-  std::stable_sort(rows.spans.begin(), rows.spans.end(), [](const auto& a, const auto& b) {
+  for (const auto& s : t.spans()) rows.spans.push_back({s, 0, static_cast<std::uint32_t>(rows.spans.size())});
+  std::sort(rows.spans.begin(), rows.spans.end(), [](const auto& a, const auto& b) {
     if (a.span.lane != b.span.lane) return a.span.lane < b.span.lane;
     if (a.span.start != b.span.start) return a.span.start < b.span.start;
-    return a.span.finish < b.span.finish;
+    if (a.span.finish != b.span.finish) return a.span.finish < b.span.finish;
+    return a.added < b.added;
   });
   rows.first.assign(t.lane_count() + 1, rows.spans.size());
   rows.row_count.assign(t.lane_count(), 1);
@@ -53,7 +55,7 @@ struct span_rows {
     rows.first[lane] = i;
     free_from.clear();
     for (; i < rows.spans.size() && rows.spans[i].span.lane == lane; ++i) {
-      auto& [s, row] = rows.spans[i];
+      auto& [s, row, added] = rows.spans[i];
       while (row < free_from.size() && free_from[row] > s.start) ++row;
       if (row == free_from.size()) free_from.push_back(0);
       free_from[row] = s.finish;

@@ -178,7 +178,7 @@ class svg_writer {
     const std::int64_t row_height = height / rows_.row_count[lane];
     std::int64_t covered_to = 0, tiny_from = 0;
     for (std::size_t i = rows_.first[lane]; i < rows_.first[lane + 1]; ++i) {
-      const auto& [s, row] = rows_.spans[i];
+      const auto& [s, row, added] = rows_.spans[i];
       const std::int64_t x = x_of(s.start), width = x_of(s.finish) - x;
       // Thousands of spans narrower than a third of a pixel are one smear; drawing each only makes the file large.
       if (width < 33 && rows_.row_count[lane] == 1) {
