@@ -80,10 +80,12 @@ set(HOCKET_HEADERS
   hocket/text/schedule_csv.hpp
   hocket/tiling.hpp
   hocket/tiling/any_problem.hpp
+  hocket/tiling/automatic.hpp
   hocket/tiling/bound.hpp
   hocket/tiling/candidates.hpp
   hocket/tiling/documented.hpp
   hocket/tiling/evaluate.hpp
+  hocket/tiling/exact.hpp
   hocket/tiling/finish.hpp
   hocket/tiling/lot_streaming.hpp
   hocket/tiling/one_plus_n.hpp

@@ -19,7 +19,7 @@ void solve(const solve_options& o) {
   tiling::policy by = tiling::policy::automatic;
   for (int i = 0; i <= static_cast<int>(tiling::policy::pinned); ++i)
     if (name(static_cast<tiling::policy>(i)) == o.policy) by = static_cast<tiling::policy>(i);
-  if (by == tiling::policy::pinned || by == tiling::policy::exact)
+  if (by == tiling::policy::pinned)
     throw failure{2, "hocket tiling solve --policy " + o.policy + ": not yet"};
 
   const std::string where = o.problem == "-" ? "standard input" : o.problem;

@@ -3,8 +3,10 @@
 #pragma once
 #include <hocket/curve.hpp>
 #include <hocket/tiling/any_problem.hpp>
+#include <hocket/tiling/automatic.hpp>
 #include <hocket/tiling/documented.hpp>
 #include <hocket/tiling/evaluate.hpp>
+#include <hocket/tiling/exact.hpp>
 #include <hocket/tiling/lot_streaming.hpp>
 #include <hocket/tiling/one_plus_n.hpp>
 #include <hocket/tiling/plan.hpp>

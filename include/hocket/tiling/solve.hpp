@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <hocket/tiling/automatic.hpp>
 #include <hocket/tiling/documented.hpp>
+#include <hocket/tiling/exact.hpp>
 #include <hocket/tiling/lot_streaming.hpp>
 #include <hocket/tiling/one_plus_n.hpp>
 #include <hocket/tiling/uniform.hpp>
@@ -9,42 +11,9 @@
 
 namespace hocket::inline HOCKET_ABI::tiling {
 
-namespace detail {
-
-template <class Phases>
-constexpr void search_everything(const problem<Phases>& p, const grid& axis, clock<Phases>& timer,
-                                 incumbent& best) noexcept {
-  search_lots(p, axis, timer, best);
-  offer_one_plus_n(axis, timer, best);
-  descend(axis, timer, best);
-  if (!documented_applies(p)) return;
-  tile_list tiles;
-  flag_set flags;
-  std::int64_t count = 0;
-  if (!documented_tiles(p, short_tile::largest, tiles, flags, count)) return;
-  // Its short tile takes the rest, so one end may be ragged; the problem has a say in which.
-  const bool first_ragged = tiles.rows[0] % axis.align != 0,
-             last_ragged = tiles.rows[tiles.count - 1] % axis.align != 0;
-  bool allowed = static_cast<std::int64_t>(tiles.count) <= axis.max_tiles;
-  for (const std::int64_t rows : tiles.span()) allowed = allowed && rows >= axis.least;
-  if (tiles.count > 1 && first_ragged && axis.rest == remainder::last) allowed = false;
-  if (tiles.count > 1 && last_ragged && axis.rest == remainder::first) allowed = false;
-  if (allowed) best.offer(timer.makespan(tiles.span()), tiles);
-}
-
-}  // namespace detail
-
-/// The fast policy to take when nothing else is asked for: the best of no cut, equal tiles, one-plus-n, growing and
-/// shrinking tiles and, where the problem allows its answer, the documented rule. So it is never slower than any of
-/// them under the problem's own costs. Errors: as `check`; errc::bad_cost. Complexity: the sum of theirs; no
-/// allocation.
-template <class Phases>
-[[nodiscard]] constexpr result<plan> automatic(const problem<Phases>& p) noexcept {
-  return detail::best_of(p, policy::automatic, &detail::search_everything<Phases>);
-}
-
 /// How to cut, by a policy chosen at run time; each is also a function of its own.
-/// Errors: those of the policy; errc::invalid_argument for one that does not exist yet (exact, pinned).
+/// Errors: those of the policy; errc::invalid_argument for the one that does not exist yet (pinned). `exact` allocates,
+/// the others do not.
 ///
 ///     auto plan = hocket::tiling::solve(p);
 ///     for (std::int64_t rows : plan->tiles()) launch(rows);
@@ -58,7 +27,7 @@ template <class Phases>
     case policy::lot_streaming: return lot_streaming(p);
     case policy::uniform: return uniform(p);
     case policy::none: return none(p);
-    case policy::exact:
+    case policy::exact: return exact(p);
     case policy::pinned: break;
   }
   return error{errc::invalid_argument, static_cast<std::int64_t>(by)}.with("tiling policy (not yet)");

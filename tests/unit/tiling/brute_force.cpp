@@ -152,6 +152,12 @@ TEST_CASE("makespan, bound and policies against every tiling of small problems",
     const auto best = tiling::automatic(p);
     CHECK(best->predicted <= tiling::one_plus_n(p)->predicted);
     CHECK(best->predicted <= tiling::lot_streaming(p)->predicted);
+    const auto proved = tiling::exact(p);
+    REQUIRE(proved);
+    CHECK(proved->predicted == to_ticks(optimum));
+    CHECK(proved->bound == tiling::bound_kind::proved);
+    CHECK(proved->lower_bound == proved->predicted);
+    CHECK(allowed(p, proved->tiles()));
     met += best->predicted == to_ticks(optimum) ? 1 : 0;
     ++cases;
   }

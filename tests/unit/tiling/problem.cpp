@@ -74,6 +74,14 @@ TEST_CASE("costs that are not costs are errors, wherever they are met", "[tiling
   CHECK(message(r.error()) == "phase: a cost must be finite and not negative (at 7 rows)");
 }
 
+TEST_CASE("the exact search gives up at its limits, by count", "[tiling]") {
+  const auto p = with({.rows = 4096, .align = 16});
+  CHECK(code(tiling::exact(p, {.units = 255})) == errc::limit_exceeded);
+  CHECK(code(tiling::exact(p, {.states = 10})) == errc::limit_exceeded);
+  CHECK(message(tiling::exact(p, {.states = 10}).error()) == "states of the exact search: 11 exceeds the limit of 10");
+  CHECK(tiling::exact(p));
+}
+
 TEST_CASE("tiles that are no tiling are errors", "[tiling]") {
   const auto p = with({.rows = 512});
   const auto time = [&](std::vector<std::int64_t> tiles) { return code(tiling::makespan(p, tiles)); };
@@ -114,7 +122,6 @@ TEST_CASE("a problem whose phases are chosen at run time is solved alike", "[til
   read.phases = {tiling::compute(curve::any_curve(curve::affine{.fixed = 5, .per_size = 0.2}), 1.1),
                  tiling::comm(curve::any_curve(curve::affine{.fixed = 30, .per_size = 0.25}), 1.15)};
   for (int by = 0; by < static_cast<int>(tiling::policy::pinned); ++by) {
-    if (static_cast<tiling::policy>(by) == tiling::policy::exact) continue;
     const auto a = solve(typed, static_cast<tiling::policy>(by)), b = solve(read, static_cast<tiling::policy>(by));
     REQUIRE((a && b));
     CHECK(a->fingerprint() == b->fingerprint());

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/tiling/automatic.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory_resource>
+#include <vector>
+
+namespace hocket::inline HOCKET_ABI::tiling {
+
+/// How much `exact` may do before it gives up: counts and not seconds, so that every rank gives up alike.
+struct exact_limits {
+  std::int64_t units = 4096;                    ///< rows / align
+  std::int64_t states = std::int64_t{1} << 21;  ///< states kept, 72 bytes each
+};
+
+namespace detail {
+
+/// The Pareto programme. A state is a prefix of tiles: the units it covers and when each phase becomes free behind it.
+/// Of two states with the same units and number of tiles, one whose phases are all free no later makes the other
+/// needless, because the makespan of no continuation falls when a phase becomes free later. States that cannot beat the
+/// incumbent are dropped too: every phase must still serve the rest, at least at the least total that any tiles of it
+/// take.
+template <class Phases>
+class pareto_search {
+ public:
+  pareto_search(const grid& axis, clock<Phases>& timer, const exact_limits& limits, std::pmr::memory_resource* memory)
+      : axis_(axis),
+        timer_(timer),
+        limits_(limits),
+        states_(memory),
+        first_(memory),
+        inner_(memory),
+        last_(memory),
+        rest_(memory) {}
+
+  /// Improves the incumbent to the optimum over tilings whose first and last tile are ragged as said; false if it gave
+  /// up.
+  bool run(bool first_ragged, bool last_ragged, incumbent& best) {
+    const auto units = static_cast<std::size_t>(axis_.units);
+    first_ragged_ = first_ragged, last_ragged_ = last_ragged;
+    prepare();
+    states_.clear();
+    // fronts[u]: the states that cover u units with the current number of tiles.
+    using fronts = std::pmr::vector<std::pmr::vector<std::uint32_t>>;
+    fronts now(units, states_.get_allocator()), next(units, states_.get_allocator());
+    for (std::size_t u = 1; u < units; ++u) {
+      if (!usable(first_[u])) continue;
+      state s{{}, none, static_cast<std::uint32_t>(u)};
+      timer_.pass(s.done, first_[u]);
+      if (!keep(now[u], best, u, s)) return false;
+    }
+    for (std::int64_t tiles = 2; tiles <= axis_.max_tiles; ++tiles) {
+      for (auto& front : next) front.clear();
+      for (std::size_t u = 1; u < units; ++u) {
+        for (const std::uint32_t id : now[u]) {
+          complete(id, units - u, best);
+          if (tiles == axis_.max_tiles) continue;
+          for (std::size_t more = 1; u + more < units; ++more) {
+            if (!usable(inner_[more])) continue;
+            state s{states_[id].done, id, static_cast<std::uint32_t>(more)};
+            timer_.pass(s.done, inner_[more]);
+            if (!keep(next[u + more], best, u + more, s)) return false;
+          }
+        }
+      }
+      now.swap(next);
+    }
+    return true;
+  }
+
+ private:
+  static constexpr std::uint32_t none = 0xffffffffu;
+  static constexpr ticks never = -1;  // in place of a time: this length is not allowed
+  static constexpr ticks unset = ticks{1} << 61;
+  struct state {
+    tick_row done;
+    std::uint32_t before;
+    std::uint32_t units;
+  };
+  [[nodiscard]] static bool usable(const tick_row& t) noexcept { return t[0] != never; }
+  [[nodiscard]] static ticks lesser(ticks a, ticks b) noexcept { return b < a ? b : a; }
+  [[nodiscard]] bool no_later(const tick_row& a, const tick_row& b) const noexcept {
+    for (std::size_t q = 0; q < timer_.phases(); ++q)
+      if (a[q] > b[q]) return false;
+    return true;
+  }
+
+  void prepare() {
+    const auto units = static_cast<std::size_t>(axis_.units);
+    const std::size_t phases = timer_.phases();
+    measure(first_, first_ragged_);
+    measure(inner_, false);
+    measure(last_, last_ragged_);
+    // rest_[u][q]: the least total time of phase q over the last u units, in any number of tiles.
+    rest_.assign(units, tick_row{});
+    tick_row behind{};  // behind phase q, the last tile still passes the later phases
+    behind.fill(unset);
+    for (std::size_t u = 1; u < units; ++u) {
+      rest_[u].fill(unset);
+      if (usable(last_[u])) {
+        ticks later = 0;
+        for (std::size_t q = phases; q-- > 0;) {
+          rest_[u][q] = last_[u][q];
+          behind[q] = lesser(behind[q], later);
+          later += last_[u][q];
+        }
+      }
+      for (std::size_t more = 1; more < u; ++more)
+        if (usable(inner_[more]))
+          for (std::size_t q = 0; q < phases; ++q)
+            rest_[u][q] = lesser(rest_[u][q], rest_[u - more][q] + inner_[more][q]);
+    }
+    for (tick_row& each : rest_)
+      for (std::size_t q = 0; q < phases; ++q) each[q] = lesser(unset, each[q] + behind[q]);
+  }
+  void measure(std::pmr::vector<tick_row>& times, bool ragged) {
+    const auto units = static_cast<std::size_t>(axis_.units);
+    times.assign(units, tick_row{never});
+    for (std::size_t u = 1; u < units; ++u) {
+      const std::int64_t rows = axis_.length(static_cast<std::int64_t>(u), ragged);
+      if (rows >= axis_.least) times[u] = timer_.times(rows, true);
+    }
+  }
+
+  /// Adds a state unless it is hopeless or dominated, and removes those it dominates. False if the limit is reached.
+  bool keep(std::pmr::vector<std::uint32_t>& front, const incumbent& best, std::size_t covered, const state& s) {
+    const tick_row& rest = rest_[static_cast<std::size_t>(axis_.units) - covered];
+    for (std::size_t q = 0; q < timer_.phases(); ++q)
+      if (s.done[q] + rest[q] > best.time) return true;  // an equal time may still have fewer tiles
+    std::size_t kept = 0;
+    for (const std::uint32_t id : front)
+      if (no_later(states_[id].done, s.done)) return true;
+    for (const std::uint32_t id : front)
+      if (!no_later(s.done, states_[id].done)) front[kept++] = id;
+    front.resize(kept);
+    if (static_cast<std::int64_t>(states_.size()) >= limits_.states) return false;
+    front.push_back(static_cast<std::uint32_t>(states_.size()));
+    states_.push_back(s);
+    return true;
+  }
+
+  /// The last tile takes all that is left.
+  void complete(std::uint32_t id, std::size_t left, incumbent& best) {
+    if (!usable(last_[left])) return;
+    tick_row done = states_[id].done;
+    timer_.pass(done, last_[left]);
+    const ticks time = done[timer_.phases() - 1];
+    if (time > best.time) return;
+    tile_list tiles;
+    tiles.push(axis_.length(static_cast<std::int64_t>(left), last_ragged_));
+    for (std::uint32_t at = id; at != none; at = states_[at].before)
+      tiles.push(axis_.length(states_[at].units, first_ragged_ && states_[at].before == none));
+    tiles.reverse();
+    best.offer(time, tiles);
+  }
+
+  const grid axis_;
+  clock<Phases>& timer_;
+  exact_limits limits_;
+  std::pmr::vector<state> states_;
+  std::pmr::vector<tick_row> first_, inner_, last_, rest_;
+  bool first_ragged_ = false, last_ragged_ = false;
+};
+
+}  // namespace detail
+
+/// The optimum, proved: no tiling that the problem allows is faster under its costs, whatever their form. For tests,
+/// for offline tables and to learn how far a fast policy is off; its lower bound is its makespan. Starts from
+/// `automatic`. Ties go to fewer tiles.
+/// @param memory  for the states; throws what it throws when it runs out, having changed nothing
+/// Errors: as `check`; errc::bad_cost; errc::limit_exceeded if a limit is reached before the proof is complete.
+/// Complexity: O(max_tiles * units^2 * front), where fronts are short in practice: milliseconds up to some 100 units.
+template <class Phases>
+[[nodiscard]] result<plan> exact(const problem<Phases>& p, const exact_limits& limits = {},
+                                 std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
+  if (auto sound = check(p); !sound) return sound.error();
+  const detail::grid axis(p.axis);
+  if (axis.units > limits.units) return error{errc::limit_exceeded, axis.units, limits.units}.with("units of the axis");
+  detail::clock<Phases> timer(p.phases);
+  detail::incumbent best(axis, timer);
+  detail::search_everything(p, axis, timer, best);
+  if (timer.failed()) return timer.error();
+  bool complete = true;
+  detail::pareto_search<Phases> search(axis, timer, limits, memory);
+  axis.for_each_end(
+      [&](bool first_ragged, bool last_ragged) { complete = complete && search.run(first_ragged, last_ragged, best); });
+  if (timer.failed()) return timer.error();
+  if (!complete)
+    return error{errc::limit_exceeded, limits.states + 1, limits.states}.with("states of the exact search");
+  auto out = detail::finish(p, best.tiles.span(), policy::exact);
+  if (!out) return out;
+  out->lower_bound = out->predicted;
+  out->bound = bound_kind::proved;
+  out->flags.set(flag::optimal);
+  return out;
+}
+
+}  // namespace hocket::inline HOCKET_ABI::tiling
