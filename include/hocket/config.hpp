@@ -41,6 +41,6 @@
   v##major##_##minor##_##patch##_a##asserts##_e##exceptions
 #define HOCKET_DETAIL_ABI(major, minor, patch, asserts, exceptions) \
   HOCKET_DETAIL_ABI_PASTE(major, minor, patch, asserts, exceptions)
-#define HOCKET_ABI                                                                                                \
+#define HOCKET_ABI                                                                                              \
   HOCKET_DETAIL_ABI(HOCKET_VERSION_MAJOR, HOCKET_VERSION_MINOR, HOCKET_VERSION_PATCH, HOCKET_DETAIL_ASSERT_TAG, \
                     HOCKET_HAS_EXCEPTIONS)

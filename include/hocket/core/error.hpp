@@ -72,22 +72,28 @@ enum class errc : std::uint16_t {
     case errc::self_edge: return "node {0} cannot happen before itself";
     case errc::unknown_node: return "node {0} does not exist: the graph has {1} nodes";
     case errc::bad_order: return "node {0} has predecessor {1}, but predecessors must come earlier in program order";
-    case errc::unknown_node_in_line: return "line {0}, column {1} ({w}): node {2} does not exist: the graph has {3} nodes";
-    case errc::misnumbered_op: return "line {0}: op is {1}, but rows are numbered from 0 in program order: {2} was expected";
+    case errc::unknown_node_in_line:
+      return "line {0}, column {1} ({w}): node {2} does not exist: the graph has {3} nodes";
+    case errc::misnumbered_op:
+      return "line {0}: op is {1}, but rows are numbered from 0 in program order: {2} was expected";
     case errc::bad_shape: return "a pipeline of {0} ranks, {1} chunks and {2} micro-batches is not possible: {w}";
     case errc::bad_groups: return "the micro-batch groups add up to {0}, but there are {1} micro-batches";
     case errc::incomplete_schedule: return "rank {0} never runs {w} of stage {1} for micro-batch {2}";
     case errc::duplicate_action: return "rank {0} runs {w} of stage {1} for micro-batch {2} twice, again at step {3}";
-    case errc::misplaced_action: return "line {0}, cell {3}: stage {1} also runs on line {2}, but a stage lives on one rank";
-    case errc::misordered_action: return "rank {0}, step {3}: {w} of stage {1}, micro-batch {2} comes before what it needs";
+    case errc::misplaced_action:
+      return "line {0}, cell {3}: stage {1} also runs on line {2}, but a stage lives on one rank";
+    case errc::misordered_action:
+      return "rank {0}, step {3}: {w} of stage {1}, micro-batch {2} comes before what it needs";
     case errc::deadlock: return "the schedule deadlocks: rank {0} waits at step {1} for stage {2}, micro-batch {3}";
     case errc::bad_cost: return "{w}: a cost must be finite and not negative (at {0} rows)";
     case errc::no_feasible_tiling: return "no tiling of {0} rows has tiles of at least {1} rows and at most {2} tiles";
     case errc::too_many_tiles: return "{0} tiles are needed, but at most {1} can be held";
-    case errc::decreasing_cost: return "{w}: the time falls between size {0} and size {1}, but a larger size cannot cost less";
+    case errc::decreasing_cost:
+      return "{w}: the time falls between size {0} and size {1}, but a larger size cannot cost less";
     case errc::bad_model: return "the model is not possible: {w} is {0}";
     case errc::missing_field: return "the config has no field \"{w}\"";
-    case errc::contradictory_field: return "the config contradicts itself: \"{w}\" is {0}, but the other fields imply {1}";
+    case errc::contradictory_field:
+      return "the config contradicts itself: \"{w}\" is {0}, but the other fields imply {1}";
     case errc::unknown_architecture: return "unknown architecture \"{w}\"";
     case errc::indivisible: return "{w}: {0} is not divisible by {1}";
     case errc::undefined_value: return "{w}: the formula divides by zero or does not fit 128 bits";

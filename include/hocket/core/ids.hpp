@@ -25,7 +25,8 @@ inline constexpr std::uint32_t no_id = (std::numeric_limits<std::uint32_t>::max)
 template <std::integral Integer>
 [[nodiscard]] constexpr result<std::uint32_t> to_id(Integer value, std::string_view what) noexcept {
   if (std::cmp_less(value, 0) || std::cmp_greater_equal(value, no_id))
-    return error{errc::limit_exceeded, static_cast<std::int64_t>(value), static_cast<std::int64_t>(no_id) - 1}.with(what);
+    return error{errc::limit_exceeded, static_cast<std::int64_t>(value), static_cast<std::int64_t>(no_id) - 1}.with(
+        what);
   return static_cast<std::uint32_t>(value);
 }
 

@@ -20,14 +20,15 @@ namespace hocket::inline HOCKET_ABI {
 ///     static_assert(half(4).value() == 2 && half(3).error().code == hocket::errc::indivisible);
 template <class T>
 class [[nodiscard]] result {
-  static_assert(std::is_object_v<T> && !std::is_same_v<T, hocket::error>, "result<T>: T must be a value type other than error");
+  static_assert(std::is_object_v<T> && !std::is_same_v<T, hocket::error>,
+                "result<T>: T must be a value type other than error");
 
  public:
   using value_type = T;
 
   template <class U = T>
     requires std::is_constructible_v<T, U> && (!std::is_same_v<std::remove_cvref_t<U>, result>) &&
-             (!std::is_same_v<std::remove_cvref_t<U>, hocket::error>)
+                 (!std::is_same_v<std::remove_cvref_t<U>, hocket::error>)
   constexpr explicit(!std::is_convertible_v<U, T>) result(U&& value) : value_(std::forward<U>(value)), has_(true) {}
   constexpr result(const hocket::error& e) noexcept : error_(e), has_(false) {}
 
@@ -86,7 +87,8 @@ class [[nodiscard]] result {
 
  private:
   constexpr void require() const {
-    if (!has_) [[unlikely]] std::abort();
+    if (!has_) [[unlikely]]
+      std::abort();
   }
   union {
     T value_;
@@ -105,7 +107,8 @@ class [[nodiscard]] result<void> {
   [[nodiscard]] constexpr bool has_value() const noexcept { return has_; }
   constexpr explicit operator bool() const noexcept { return has_; }
   constexpr void value() const {
-    if (!has_) [[unlikely]] std::abort();
+    if (!has_) [[unlikely]]
+      std::abort();
   }
   [[nodiscard]] constexpr const hocket::error& error() const noexcept { return HOCKET_ASSERT(!has_), error_; }
 

@@ -85,11 +85,10 @@ inline constexpr no_trace untraced{};
 /// @param streams  handles by stream number, at least list.stream_count()
 /// @param events   handles by event number, at least list.event_count()
 /// @param launch   enqueues an op; see `launcher`
-/// @param trace    see `no_trace`
 /// Preconditions: the two spans are long enough.  Complexity: one call per command.
 ///
-///     auto done = hocket::launch::drive(b, list, streams, events, [&](auto op, auto stream) { return enqueue(op,
-///     stream); }); if (!done) report(done.op, done.stream, b.text(done.status));
+///     auto done = hocket::launch::drive(b, list, streams, events, launch_op);
+///     if (!done) report(done.op, done.stream, b.text(done.status));
 template <backend B, launcher<B> L>
 constexpr outcome<typename B::status_type> drive(B& b, const command_list& list,
                                                  std::span<const typename B::stream_type> streams,
@@ -97,6 +96,8 @@ constexpr outcome<typename B::status_type> drive(B& b, const command_list& list,
   HOCKET_ASSERT(streams.size() >= list.stream_count() && events.size() >= list.event_count());
   return detail::drive(b, list.commands(), streams, events, launch, detail::untraced);
 }
+/// The same, and a trace is told of every command.
+/// @param trace  see `no_trace`
 template <backend B, launcher<B> L, class Trace>
 constexpr outcome<typename B::status_type> drive(B& b, const command_list& list,
                                                  std::span<const typename B::stream_type> streams,
