@@ -1,16 +1,266 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <hocket/pipeline.hpp>
+#include <hocket/text/schedule_csv.hpp>
+#include <hocket/timeline.hpp>
+
+#include <charconv>
+#include <cstdint>
+#include <cstdio>
+#include <iostream>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
 #include "command.hpp"
 
 namespace hocket_cli {
+namespace {
+
+namespace pipeline = hocket::pipeline;
+using hocket::ticks;
+
+struct options {
+  std::string schedule, table, groups = "balanced", comms = "none", format, out;
+  std::optional<std::int64_t> ranks, micro_batches;
+  std::int64_t chunks = 1, slices = 1;
+  std::optional<std::uint32_t> kappa;
+  ticks forward = 1, input_grad = 1, weight_grad = 1, hop = 0;
+  std::optional<ticks> backward;
+  bool reduce_grad = false;
+};
+
+const std::vector<std::string> existing = {"gpipe", "1f1b", "eager-1f1b", "interleaved", "looped-bfs"};
+const std::vector<std::string> to_come = {"seq-1f1b", "zb-h1", "zb-h2",    "interleaved-zb", "zbv",
+                                          "v-half",   "v-min", "dualpipe", "dualpipev"};
+
+[[noreturn]] void usage(const std::string& sentence) { throw failure{2, sentence}; }
+[[noreturn]] void not_yet(const std::string& what) { usage(what + ": not yet"); }
+
+pipeline::costs costs_of(const options& o) {
+  pipeline::costs c{.forward = o.forward, .input_grad = o.input_grad, .weight_grad = o.weight_grad, .hop = o.hop};
+  if (!o.backward && !hocket::checked_add(o.input_grad, o.weight_grad, c.backward))
+    fail("--input-grad plus --weight-grad does not fit 64 bits");
+  if (o.backward) c.backward = *o.backward;
+  return c;
+}
+
+/// "3,4,2" as the running totals 3, 7, 9; empty if it is no list of numbers.
+std::vector<std::uint32_t> running_totals(const std::string& list) {
+  std::vector<std::uint32_t> totals;
+  const char* at = list.data();
+  const char* const end = at + list.size();
+  std::uint64_t total = 0;
+  while (true) {
+    std::uint32_t size = 0;
+    const auto [next, error] = std::from_chars(at, end, size);
+    if (error != std::errc{} || size == 0) return {};
+    total += size;
+    if (total > static_cast<std::uint64_t>(pipeline::max_micro_batches)) return {};
+    totals.push_back(static_cast<std::uint32_t>(total));
+    if (next == end) return totals;
+    if (*next != ',') return {};
+    at = next + 1;
+  }
+}
+
+template <class T>
+T made(hocket::result<T>&& plan) {
+  if (!plan) fail(message(plan.error()));
+  return std::move(plan).value();
+}
+
+pipeline::interleaved interleaved_of(const options& o, const pipeline::shape& s,
+                                     const std::vector<std::uint32_t>& totals) {
+  using pipeline::groups;
+  const pipeline::costs c = costs_of(o);
+  groups g = groups::balanced();
+  if (o.groups == "last") g = groups::last();
+  else if (o.groups == "first") g = groups::first();
+  else if (o.groups == "paper") g = groups::paper();
+  else if (o.groups == "least-memory") g = groups::least_memory(c.forward, c.backward);
+  else if (o.groups == "auto") not_yet("--groups auto");
+  else if (!totals.empty()) g = groups::list(totals);
+  else if (o.groups != "balanced")
+    usage("--groups " + o.groups +
+          ": expected balanced, last, first, paper, least-memory, auto or sizes such as 3,4,2");
+  return made(pipeline::interleaved::make(s, g, {.kappa = o.kappa.value_or(0)}));
+}
+
+/// Calls use(schedule) with the schedule that the options name.
+template <class Use>
+void with_schedule(const options& o, Use&& use) {
+  if (o.table.empty() == o.schedule.empty()) usage("give either a SCHEDULE or --table FILE");
+  if (!o.table.empty()) return use(value_or_fail(hocket::text::parse_schedule_csv(read_file(o.table)), o.table));
+  for (const auto& name : to_come)
+    if (o.schedule == name) not_yet("schedule " + name);
+  if (!o.ranks || !o.micro_batches) usage("a schedule by name needs --ranks and --micro-batches");
+  if (o.slices != 1) not_yet("--slices");
+  if (o.comms != "none") not_yet("--comms " + o.comms);
+  const pipeline::shape s{.ranks = *o.ranks, .chunks = o.chunks, .micro_batches = *o.micro_batches};
+  if (o.kappa && o.schedule != "interleaved") usage("--kappa is for interleaved");
+  if (o.schedule == "gpipe") return use(made(pipeline::gpipe::make(s)));
+  if (o.schedule == "looped-bfs") return use(made(pipeline::gpipe::looped_bfs(s)));
+  if (o.schedule == "1f1b") return use(made(pipeline::one_f_one_b::make(s, 1)));
+  if (o.schedule == "eager-1f1b") return use(made(pipeline::one_f_one_b::make(s, 2)));
+  const auto totals = running_totals(o.groups);
+  use(interleaved_of(o, s, totals));
+}
+
+std::string token(pipeline::stage_action a) {
+  std::string text;
+  hocket::text::detail::put_token(text, a, false);
+  return text;
+}
+
+/// The sentence, and the cycle that proves a deadlock.
+[[noreturn]] void fail_with_cycle(const options& o, const hocket::error& why,
+                                  const std::pmr::vector<pipeline::blocked>& cycle) {
+  std::string sentence = o.table.empty() ? message(why) : o.table + ": " + message(why);
+  constexpr std::size_t shown = 16;
+  for (std::size_t i = 0; i < cycle.size() && i < shown; ++i)
+    sentence += (i == 0 ? "; rank " : ", rank ") + std::to_string(cycle[i].rank) + " stands before " +
+                token(cycle[i].action) + " and waits for " + token(cycle[i].needs) + " of rank " +
+                std::to_string(cycle[i].holder);
+  if (cycle.size() > shown) sentence += ", ...";
+  fail(sentence);
+}
+
+/// The simulation of a schedule that has passed its check, or one sentence and exit 1.
+template <class Plan>
+pipeline::simulation simulated(const options& o, const Plan& plan, hocket::timeline* into) {
+  std::pmr::vector<pipeline::blocked> cycle;
+  if (!o.table.empty())
+    if (const auto ok = pipeline::check(plan, &cycle); !ok) fail_with_cycle(o, ok.error(), cycle);
+  auto ran = pipeline::simulate(plan, costs_of(o), {.into = into, .cycle = &cycle});
+  if (!ran) fail_with_cycle(o, ran.error(), cycle);
+  return std::move(ran).value();
+}
+
+void summarize(const pipeline::simulation& ran) {
+  char bubble[32];
+  std::snprintf(bubble, sizeof bubble, "%.6f", ran.bubble());
+  std::cerr << "makespan=" << ran.makespan << " lower_bound=" << ran.lower_bound << " bubble=" << bubble << '\n';
+}
+
+void list(const options& o) {
+  with_schedule(o, [&](const auto& plan) {
+    if (o.format == "json") write_file(o.out, hocket::text::write_schedule_json(plan));
+    else write_file(o.out, hocket::text::write_schedule_csv(plan, {.reduce_grad = o.reduce_grad}));
+    std::uint64_t actions = 0;
+    for (std::uint32_t r = 0; r < plan.ranks(); ++r) actions += plan.size(r);
+    std::cerr << "ranks=" << plan.ranks() << " chunks=" << plan.chunks() << " micro_batches=" << plan.micro_batches()
+              << " actions=" << actions << " fingerprint=" << std::hex << pipeline::fingerprint_of(plan) << std::dec
+              << '\n';
+  });
+}
+
+void simulate(const options& o) {
+  with_schedule(o, [&](const auto& plan) {
+    const auto ran = simulated(o, plan, nullptr);
+    std::string rows = "rank,busy,idle,finish,peak_in_flight\n";
+    for (std::size_t r = 0; r < ran.ranks.size(); ++r) {
+      const auto& x = ran.ranks[r];
+      rows += std::to_string(r) + ',' + std::to_string(x.busy) + ',' + std::to_string(x.idle) + ',' +
+              std::to_string(x.finish) + ',' + std::to_string(x.peak_in_flight) + '\n';
+    }
+    write_file(o.out, rows);
+    summarize(ran);
+  });
+}
+
+void draw(const options& o) {
+  with_schedule(o, [&](const auto& plan) {
+    hocket::timeline drawn;
+    const auto ran = simulated(o, plan, &drawn);
+    std::string title = (o.table.empty() ? o.schedule : o.table) + " · " + std::to_string(plan.ranks()) + " ranks · " +
+                        std::to_string(plan.chunks()) + (plan.chunks() == 1 ? " chunk · " : " chunks · ") +
+                        std::to_string(plan.micro_batches()) + " micro-batches";
+    if (o.schedule == "interleaved") title += " · groups " + o.groups;
+    if (o.format == "trace") write_file(o.out, hocket::to_chrome_trace(drawn, {.process = title}));
+    else if (o.format == "ascii") write_file(o.out, hocket::to_ascii(drawn));
+    else write_file(o.out, hocket::to_svg(drawn, {.title = title}));
+    summarize(ran);
+  });
+}
+
+void check(const options& o) {
+  const auto plan = value_or_fail(hocket::text::parse_schedule_csv(read_file(o.table)), o.table);
+  std::pmr::vector<pipeline::blocked> cycle;
+  if (const auto ok = pipeline::check(plan, &cycle); !ok) fail_with_cycle(o, ok.error(), cycle);
+  write_file(o.out, "ok\n");
+  std::cerr << "ranks=" << plan.ranks() << " chunks=" << plan.chunks() << " micro_batches=" << plan.micro_batches()
+            << " slices=" << plan.slices() << '\n';
+}
+
+CLI::App* add(CLI::App& parent, const char* name, const char* description, options& o, void (*run)(const options&)) {
+  CLI::App* command = parent.add_subcommand(name, description);
+  add_out(*command, o.out);
+  command->callback([&o, run] { run(o); });
+  return command;
+}
+
+void add_schedule(CLI::App& command, options& o) {
+  std::vector<std::string> names = existing;
+  names.insert(names.end(), to_come.begin(), to_come.end());
+  command.add_option("schedule", o.schedule, "The schedule by name")
+      ->type_name("SCHEDULE")
+      ->check(CLI::IsMember(names));
+  command.add_option("--ranks", o.ranks, "Pipeline ranks p")->type_name("P");
+  command.add_option("--chunks", o.chunks, "Chunks of the model per rank v (1)")->type_name("V");
+  command.add_option("--micro-batches", o.micro_batches, "Micro-batches m")->type_name("M");
+  command.add_option("--groups", o.groups,
+                     "How interleaved cuts m: balanced, last, first, paper, least-memory, or sizes such as 3,4,2");
+  command.add_option("--kappa", o.kappa, "Forwards run ahead per rank below: 2, or 1 for less memory")
+      ->check(CLI::Range(1, 2));
+  command.add_option("--slices", o.slices, "Sequence slices per micro-batch")->type_name("N");
+}
+
+void add_costs(CLI::App& command, options& o) {
+  constexpr ticks most = INT64_MAX;
+  const auto time = [&](const char* name, auto& value, const char* what) {
+    command.add_option(name, value, what)->type_name("T")->check(CLI::Range(ticks{0}, most));
+  };
+  time("--forward", o.forward, "Ticks of a chunk's forward (1)");
+  time("--backward", o.backward, "Ticks of its whole backward (input-grad + weight-grad)");
+  time("--input-grad", o.input_grad, "Ticks of the backward's first half (1)");
+  time("--weight-grad", o.weight_grad, "Ticks of its second half (1)");
+  time("--hop", o.hop, "Ticks from one rank to another (0)");
+}
+
+}  // namespace
 
 void add_pipeline(CLI::App& app) {
-  CLI::App* pipeline = app.add_subcommand("pipeline", "pipeline");
-  pipeline->require_subcommand(1);
-  add_not_yet(*pipeline, "list", "list");
-  add_not_yet(*pipeline, "simulate", "simulate");
-  add_not_yet(*pipeline, "check", "check");
-  add_not_yet(*pipeline, "draw", "draw");
-  add_not_yet(*pipeline, "search", "search");
+  CLI::App* group = app.add_subcommand("pipeline", "In what order each rank runs its pieces");
+  group->require_subcommand(1);
+  static options o;  // one sub-command runs per process
+
+  CLI::App* c = add(*group, "list", "The list of every rank", o, list);
+  add_schedule(*c, o);
+  add_costs(*c, o);
+  c->add_option("--comms", o.comms, "Transfers to insert: none, eager, just-in-time, grouped, barrier")
+      ->check(CLI::IsMember({"none", "eager", "just-in-time", "grouped", "barrier"}));
+  c->add_option("--format", o.format, "torch (PyTorch's CSV; the default) or json")
+      ->required()
+      ->check(CLI::IsMember({"torch", "json"}));
+  c->add_flag("--reduce-grad", o.reduce_grad, "End each rank with REDUCE_GRAD, as PyTorch's single-stage schedules do");
+
+  c = add(*group, "simulate", "Makespan, idle time and activations held, with the lower bound", o, simulate);
+  add_schedule(*c, o);
+  add_costs(*c, o);
+  c->add_option("--table", o.table, "A schedule in PyTorch's CSV dialect")->type_name("FILE");
+
+  c = add(*group, "check", "Whether a table is complete and free of deadlock", o, check);
+  c->add_option("--table", o.table, "A schedule in PyTorch's CSV dialect")->type_name("FILE")->required();
+
+  c = add(*group, "draw", "A picture of a simulated run", o, draw);
+  add_schedule(*c, o);
+  add_costs(*c, o);
+  c->add_option("--table", o.table, "A schedule in PyTorch's CSV dialect")->type_name("FILE");
+  c->add_option("--format", o.format, "svg (the default), trace (chrome://tracing, ui.perfetto.dev) or ascii")
+      ->check(CLI::IsMember({"svg", "trace", "ascii"}));
+
+  add_not_yet(*group, "search", "A schedule found by search");
 }
 
 }  // namespace hocket_cli

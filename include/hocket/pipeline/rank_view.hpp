@@ -35,8 +35,8 @@ class rank_view {
     using iterator_category = std::input_iterator_tag;  // C++17 algorithms must not expect an lvalue
 
     constexpr iterator() noexcept = default;
-    constexpr iterator(const S& s, std::uint32_t rank, std::uint32_t step) noexcept
-        : plan_(s), rank_(rank), step_(step) {}
+    constexpr iterator(const S& of_plan, std::uint32_t of_rank, std::uint32_t at_step) noexcept
+        : plan_(of_plan), rank_(of_rank), step_(at_step) {}
 
     [[nodiscard]] constexpr value_type operator*() const noexcept { return plan_.at(rank_, step_); }
     [[nodiscard]] constexpr value_type operator[](difference_type n) const noexcept {
@@ -82,9 +82,9 @@ class rank_view {
   using difference_type = std::ptrdiff_t;
 
   constexpr rank_view() noexcept = default;
-  /// Precondition: rank < s.ranks().
-  constexpr rank_view(const S& s, std::uint32_t rank) noexcept : plan_(s), rank_(rank) {
-    HOCKET_ASSERT(rank < s.ranks());
+  /// Precondition: of_rank < of_plan.ranks().
+  constexpr rank_view(const S& of_plan, std::uint32_t of_rank) noexcept : plan_(of_plan), rank_(of_rank) {
+    HOCKET_ASSERT(of_rank < of_plan.ranks());
   }
 
   [[nodiscard]] constexpr iterator begin() const noexcept { return {plan_, rank_, 0}; }

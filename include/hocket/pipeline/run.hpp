@@ -28,18 +28,19 @@ inline constexpr std::uint64_t max_units = std::uint64_t{1} << 28;
 
 namespace detail {
 
+/// An aggregate, because g++ 12 warns in the host's file when a host's global shares its name with a parameter of a
+/// template's constructor.
 template <schedule S, cost_policy C, class Allocator, class Sink>
-class runner {
- public:
-  constexpr runner(const S& plan, const C& costs, basic_workspace<Allocator>& memory, Sink& sink)
-      : plan_(plan),
-        costs_(costs),
-        memory_(memory),
-        sink_(sink),
-        ranks_(plan.ranks()),
-        stages_(plan.ranks() * plan.chunks()),
-        slices_(slices_of(plan)),
-        units_(plan.micro_batches() * slices_) {}
+struct runner {
+  const S& plan_;
+  const C& costs_;
+  basic_workspace<Allocator>& memory_;
+  Sink& sink_;
+  std::uint32_t ranks_ = plan_.ranks();
+  std::uint32_t stages_ = plan_.ranks() * plan_.chunks();
+  std::uint32_t slices_ = slices_of(plan_);
+  std::uint32_t units_ = plan_.micro_batches() * slices_;
+  error error_{};
 
   constexpr result<run_summary> operator()() {
     const std::uint64_t total = std::uint64_t{stages_} * units_;
@@ -66,14 +67,12 @@ class runner {
     return summary;
   }
 
- private:
   using workspace_lane = typename basic_workspace<Allocator>::lane;
   struct need {
     bool met;
     ticks time;           // if met: when its result is here
     stage_action action;  // if not: what is missing
   };
-  static constexpr ticks never = -1;
 
   [[nodiscard]] constexpr std::size_t index(std::uint32_t stage, stage_action a) const noexcept {
     return std::size_t{stage} * units_ + a.micro_batch() * slices_ + a.slice();
@@ -298,13 +297,6 @@ class runner {
     }
     return bound;
   }
-
-  const S& plan_;
-  const C& costs_;
-  basic_workspace<Allocator>& memory_;
-  Sink& sink_;
-  std::uint32_t ranks_, stages_, slices_, units_;
-  error error_{};
 };
 
 }  // namespace detail
@@ -326,7 +318,7 @@ class runner {
 ///     static_assert(t == 12);
 template <schedule S, cost_policy C, class Allocator, class Sink = no_sink>
 constexpr result<run_summary> run(const S& plan, const C& costs, basic_workspace<Allocator>& memory, Sink&& sink = {}) {
-  return detail::runner<S, C, Allocator, std::remove_reference_t<Sink>>(plan, costs, memory, sink)();
+  return detail::runner<S, C, Allocator, std::remove_reference_t<Sink>>{plan, costs, memory, sink}();
 }
 
 }  // namespace hocket::inline HOCKET_ABI::pipeline

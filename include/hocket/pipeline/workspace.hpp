@@ -52,8 +52,8 @@ class basic_workspace {
     bool fused = false, split = false;
   };
 
-  constexpr explicit basic_workspace(const Allocator& a = {})
-      : forward_end(a), backward_end(a), lanes(a), stages(a), runnable(a) {}
+  constexpr explicit basic_workspace(const Allocator& from = {})
+      : forward_end(from), backward_end(from), lanes(from), stages(from), runnable(from) {}
 
   vector<ticks> forward_end;  // >= 0: when it ended; -1: not yet; -2 - r: not yet, and rank r waits for it
   vector<ticks> backward_end;

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <hocket/timeline.hpp>
+
+#include <cstdint>
+#include <vector>
+
+#include "catch.hpp"
+
+using hocket::activity;
+using hocket::ticks;
+using hocket::timeline;
+
+namespace {
+
+/// A small generator of our own, so that every platform sees the same cases.
+struct dice {
+  std::uint64_t state = 1;
+  std::uint32_t roll(std::uint32_t below) {
+    state = state * 6'364'136'223'846'793'005u + 1'442'695'040'888'963'407u;
+    return static_cast<std::uint32_t>(state >> 33) % below;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("makespan, begin and end of a timeline", "[timeline]") {
+  timeline t;
+  CHECK(t.makespan() == 0);
+  const auto lane = t.add_lane("a");
+  t.add({.start = 7, .finish = 9, .lane = lane});
+  t.add({.start = -3, .finish = 2, .lane = lane});
+  CHECK(t.begin() == -3);
+  CHECK(t.end() == 9);
+  CHECK(t.makespan() == 12);
+  timeline u;
+  u.add_lane("b");
+  u.append(t, 10);
+  CHECK(u.lane_count() == 2);
+  CHECK(u.lane_name(1) == "a");
+  CHECK(u.spans()[1] == timeline::span{.start = 7, .finish = 12, .lane = 1});
+  u.clear();
+  CHECK(u.lane_count() == 0);
+  CHECK(u.spans().empty());
+}
+
+TEST_CASE("use and exposure equal a count of every tick", "[timeline]") {
+  dice d;
+  for (int round = 0; round < 200; ++round) {
+    timeline t;
+    for (int lane = 0; lane < 3; ++lane) t.add_lane("lane");
+    const std::uint32_t spans = d.roll(12);
+    for (std::uint32_t i = 0; i < spans; ++i) {
+      const ticks start = d.roll(40);
+      t.add({.start = start,
+             .finish = start + d.roll(9),
+             .lane = d.roll(3),
+             .kind = static_cast<activity>(d.roll(9)),
+             .chunk = 0});
+    }
+    for (int i = 0; i < 6; ++i) t.add_change({.at = d.roll(40), .lane = d.roll(3), .by = std::int64_t{d.roll(9)} - 4});
+    const auto during = [](const timeline::span& s, ticks x) { return s.start <= x && x < s.finish; };
+    const std::uint32_t device[] = {0, 2};
+    hocket::exposure expected{};
+    std::vector<hocket::lane_use> use(3);
+    for (ticks x = t.begin(); x < t.end(); ++x) {
+      bool computing = false, communicating = false;
+      for (std::uint32_t lane = 0; lane < 3; ++lane) {
+        bool busy = false, computes = false;
+        for (const auto& s : t.spans()) {
+          if (s.lane != lane || !during(s, x)) continue;
+          busy |= s.kind != activity::wait;
+          computes |= hocket::computes(s.kind);
+          if (lane != 1) communicating |= s.kind == activity::communication;
+        }
+        use[lane].busy += busy, use[lane].idle += !busy, use[lane].computing += computes;
+        if (lane != 1) computing |= computes;
+      }
+      expected.computing += computing, expected.communicating += communicating;
+      expected.exposed += communicating && !computing;
+    }
+    const auto found = hocket::exposure_of(t, device);
+    CHECK(found.computing == expected.computing);
+    CHECK(found.communicating == expected.communicating);
+    CHECK(found.exposed == expected.exposed);
+    const auto uses = hocket::lane_uses(t);
+    for (std::uint32_t lane = 0; lane < 3; ++lane) {
+      CHECK(uses[lane].busy == use[lane].busy);
+      CHECK(uses[lane].idle == use[lane].idle);
+      CHECK(uses[lane].computing == use[lane].computing);
+      std::int64_t peak = 0;
+      for (ticks x = 0; x < 41; ++x) {
+        std::int64_t held = 0;
+        for (const auto& c : t.changes()) held += c.lane == lane && c.at <= x ? c.by : 0;
+        peak = held > peak ? held : peak;
+      }
+      CHECK(uses[lane].peak == peak);
+    }
+    // rows: spans of one row of a lane do not overlap
+    const auto rows = hocket::rows_of(t);
+    CHECK(rows.spans.size() == t.spans().size());
+    for (const auto& a : rows.spans)
+      for (const auto& b : rows.spans)
+        if (a.added < b.added && a.span.lane == b.span.lane && a.row == b.row)
+          CHECK((a.span.finish <= b.span.start || b.span.finish <= a.span.start));
+  }
+}

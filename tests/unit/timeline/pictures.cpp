@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <hocket/timeline.hpp>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "catch.hpp"
+
+using hocket::activity;
+using hocket::timeline;
+
+namespace {
+
+timeline two_ranks() {
+  timeline t;
+  for (const char* name : {"rank 0", "rank 1"}) t.add_lane(name);
+  t.add({.start = 0, .finish = 1, .lane = 0, .kind = activity::forward, .chunk = 0, .id = 0, .micro_batch = 0});
+  t.add({.start = 1, .finish = 2, .lane = 1, .kind = activity::forward, .chunk = 1, .id = 1, .micro_batch = 0});
+  t.add({.start = 2, .finish = 4, .lane = 1, .kind = activity::backward, .chunk = 1, .id = 1, .micro_batch = 0});
+  t.add({.start = 4, .finish = 6, .lane = 0, .kind = activity::backward, .chunk = 0, .id = 0, .micro_batch = 0});
+  t.add_change({.at = 0, .lane = 0, .by = 1});
+  t.add_change({.at = 6, .lane = 0, .by = -1});
+  t.add_mark(6, "lower bound");
+  return t;
+}
+
+std::size_t count(std::string_view text, std::string_view part) {
+  std::size_t n = 0;
+  for (std::size_t at = text.find(part); at != std::string_view::npos; at = text.find(part, at + part.size())) ++n;
+  return n;
+}
+
+/// Every opened element is closed in order, and no text holds a bare '<' or '&'.
+bool well_formed(std::string_view xml) {
+  std::vector<std::string> open;
+  for (std::size_t i = 0; i < xml.size(); ++i) {
+    if (xml[i] == '&') {
+      const std::string_view rest = xml.substr(i);
+      bool known = false;
+      for (const std::string_view entity : {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"})
+        known |= rest.starts_with(entity);
+      if (!known) return false;
+    }
+    if (xml[i] != '<') continue;
+    const std::size_t end = xml.find('>', i);
+    if (end == std::string_view::npos) return false;
+    const std::string_view tag = xml.substr(i + 1, end - i - 1);
+    if (tag.find('<') != std::string_view::npos || std::count(tag.begin(), tag.end(), '"') % 2 != 0) return false;
+    if (tag[0] == '/') {
+      if (open.empty() || open.back() != tag.substr(1)) return false;
+      open.pop_back();
+    } else if (tag.back() != '/') {
+      open.emplace_back(tag.substr(0, tag.find(' ')));
+    }
+    i = end;
+  }
+  return open.empty();
+}
+
+/// Braces and brackets match outside strings, and strings hold no control characters.
+bool balanced_json(std::string_view json) {
+  std::string open;
+  bool text = false;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (text) {
+      if (static_cast<unsigned char>(c) < 0x20) return false;
+      if (c == '\\') ++i;
+      else if (c == '"') text = false;
+    } else if (c == '"') {
+      text = true;
+    } else if (c == '{' || c == '[') {
+      open += c == '{' ? '}' : ']';
+    } else if (c == '}' || c == ']') {
+      if (open.empty() || open.back() != c) return false;
+      open.pop_back();
+    }
+  }
+  return open.empty() && !text;
+}
+
+constexpr std::string_view hostile = "</svg><script>\"'&\\\n\x01";
+
+}  // namespace
+
+TEST_CASE("text: bars to scale, and by column where there is no room", "[timeline]") {
+  CHECK(hocket::to_ascii(two_ranks()) ==
+        "rank 0  F0 .  .  .  B0---\n"
+        "rank 1  .  f0 b0--- .  .\n"
+        "        makespan 6 ticks, 3 columns per tick; lower bound 6\n");
+  timeline t = two_ranks();
+  t.add({.start = 60, .finish = 120, .lane = 0, .kind = activity::communication});
+  CHECK(hocket::to_ascii(t, {.columns = 40}) ==
+        "rank 0  FB..................CCCCCCCCCCCCCCCCCCCC\n"
+        "rank 1  fb......................................\n"
+        "        makespan 120 ticks, each column about 3 ticks; lower bound 6\n");
+  CHECK(hocket::to_ascii(timeline{}) == "  makespan 0 ticks, each column about 0 ticks\n");
+}
+
+TEST_CASE("SVG: bars, numbers, marks and curves are there, and hostile names stay text", "[timeline]") {
+  const std::string svg = hocket::to_svg(two_ranks(), {.title = "two ranks"});
+  CHECK(well_formed(svg));
+  CHECK(count(svg, "<title>") == 4);
+  CHECK(count(svg, "class=\"b\"") == 4);
+  CHECK(count(svg, "lower bound 6 ticks") == 1);
+  CHECK(count(svg, "makespan 6 ticks · idle 50 %") == 1);
+  CHECK(count(svg, "<path") == 1);
+  CHECK(count(svg, "in flight 1") == 1);
+  CHECK(svg == hocket::to_svg(two_ranks(), {.title = "two ranks"}));
+
+  timeline t;
+  t.add_lane(hostile);
+  t.add({.start = 0, .finish = 5, .lane = 0});
+  t.add_change({.at = 1, .lane = 0, .by = 3});
+  t.add_mark(2, hostile);
+  const std::string bad = hocket::to_svg(t, {.title = hostile, .subtitle = hostile, .quantity = hostile});
+  CHECK(well_formed(bad));
+  CHECK(count(bad, "<script>") == 0);
+  CHECK(count(bad, "&lt;/svg&gt;&lt;script&gt;") == 5);
+  CHECK(well_formed(hocket::to_svg(timeline{})));
+}
+
+TEST_CASE("SVG: axis in seconds, and files that stay small", "[timeline]") {
+  timeline t = two_ranks();
+  t.ticks_per_second = 1'000;
+  CHECK(count(hocket::to_svg(t, {.seconds = true}), "makespan 6 ms") == 1);
+  timeline many;
+  many.add_lane("busy");
+  for (std::int32_t i = 0; i < 100'000; ++i)
+    many.add({.start = i, .finish = i + 1, .lane = 0, .kind = activity::forward, .micro_batch = i});
+  const std::string svg = hocket::to_svg(many);
+  CHECK(well_formed(svg));
+  CHECK(svg.size() < 1'000'000);
+}
+
+TEST_CASE("overlapping spans of a lane are drawn side by side", "[timeline]") {
+  timeline t;
+  t.add_lane("rank 0");
+  t.add({.start = 0, .finish = 3, .lane = 0, .kind = activity::forward, .micro_batch = 1});
+  t.add({.start = 0, .finish = 3, .lane = 0, .kind = activity::backward, .micro_batch = 0});
+  CHECK(hocket::to_ascii(t) ==
+        "rank 0  F1\n"
+        "        B0\n"
+        "        makespan 3 ticks, 1 column per tick\n");
+  CHECK(count(hocket::to_chrome_trace(t), "\"thread_name\"") == 2);
+}
+
+TEST_CASE("Chrome trace: events, counters and marks; times exact to a nanosecond", "[timeline]") {
+  timeline t = two_ranks();
+  t.ticks_per_second = 1'000'000'000;  // a tick is a nanosecond
+  const std::string json = hocket::to_chrome_trace(t);
+  CHECK(balanced_json(json));
+  CHECK(count(json, "\"ph\":\"X\"") == 4);
+  CHECK(count(json, "\"ph\":\"C\"") == 2);
+  CHECK(count(json, "\"ts\":0.004,\"dur\":0.002,\"name\":\"B0\"") == 1);
+  CHECK(count(json, "\"name\":\"lower bound\",\"ts\":0.006}") == 1);
+  timeline bad;
+  bad.add_lane(hostile);
+  bad.add_change({.at = 1, .lane = 0, .by = 3});
+  bad.add_mark(2, hostile);
+  CHECK(balanced_json(hocket::to_chrome_trace(bad, {.process = hostile, .quantity = hostile})));
+  CHECK(balanced_json(hocket::to_chrome_trace(timeline{})));
+}
+
+TEST_CASE("colours: shades differ by chunk, hues by kind, and numbers can be read on them", "[timeline]") {
+  for (int k = 0; k < 9; ++k)
+    for (const std::uint32_t chunks : {1u, 2u, 4u, 8u})
+      for (std::uint32_t c = 0; c < chunks; ++c) {
+        const auto fill = hocket::colour_of(static_cast<activity>(k), c, chunks);
+        CHECK(fill <= 0xffffff);
+        CHECK(hocket::ink_on(fill) != fill);
+        if (c > 0) CHECK(fill != hocket::colour_of(static_cast<activity>(k), c - 1, chunks));
+      }
+  CHECK(hocket::ink_on(0xffffff) != 0xffffff);
+  CHECK(hocket::ink_on(0x000000) == 0xffffff);
+  CHECK(hocket::colour_of(activity::forward, 0, 1) != hocket::colour_of(activity::backward, 0, 1));
+}
