@@ -168,19 +168,21 @@ TEST_CASE("a stream plan becomes its waits, one record per recorder, and every o
   CHECK(from_graph(hocket::graph::stream_plan{})->empty());
 }
 
-TEST_CASE("golden steps run on threads: values, timestamps, replays", "[launch][host]") {
-  for (const char* name : {"gpt_small.ops.csv", "gpt_two_steps_6391.ops.csv"}) {
-    const auto p = read_ops(std::string(HOCKET_TEST_DATA "/graph/") + name);
+TEST_CASE("golden and captured steps run on threads: values, timestamps, replays", "[launch][host]") {
+  const std::string golden = HOCKET_TEST_DATA "/graph/", captured = HOCKET_TEST_DATA "/../../examples/data/ops/";
+  for (const std::string& file : {golden + "gpt_small", golden + "gpt_two_steps_6391", captured + "gpt2_small",
+                                  captured + "llama2_13b_stage", captured + "transformer_base"}) {
+    const auto p = read_ops(file + ".ops.csv");
     const auto pairs = conflicts(p);
     REQUIRE(pairs.size() > p.stream.size());
     const auto list = reuse_events(from_graph(plan_of(p)).value());
-    const auto expected = serial(p, 10);
+    const auto expected = serial(p, 5);
     for (const std::uint32_t threads : {1u, 2u, 6u}) {
       auto device = host_backend::start(threads).value();
       auto program = host_program::compile(list, threads);
       timeline_trace trace(list);
       machine m(p);
-      for (int step = 0; step < 10; ++step) {
+      for (int step = 0; step < 5; ++step) {
         trace.reset();
         CHECK(device.run(program, [&](node_id op, stream_id) { m.run(op); }, trace));
         CHECK(violated(trace.timeline(), pairs, p.stream.size()) == 0);

@@ -121,7 +121,8 @@ TEST_CASE("a backend can be moved, is drained on destruction, and reports limits
     CHECK(first.stream_count() == 0);
     CHECK(second.stream_count() == 2);
     CHECK(second.stream(1).number() == 1);
-    for (int i = 0; i < 1000; ++i) CHECK(second.enqueue(second.stream(i % 2u), [&ran] { ++ran; }) == host_status::ok);
+    for (unsigned i = 0; i < 1000; ++i)
+      CHECK(second.enqueue(second.stream(i % 2), [&ran] { ++ran; }) == host_status::ok);
     int by_pointer = 0;
     CHECK(second.enqueue(second.stream(0), [](void* p) { ++*static_cast<int*>(p); }, &by_pointer) == host_status::ok);
     CHECK(second.synchronize());
