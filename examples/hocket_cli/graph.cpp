@@ -97,7 +97,7 @@ void prune_with(const options& o) {
   const graph::dag<Index> g = load<Index>(o, s.edges, microseconds);
   s.nodes = g.node_count();
   s.bytes = g.bytes();
-  for (node_id b = 0; b < g.node_count(); ++b) s.reachable_pairs += g.ancestor_count(b);
+  s.reachable_pairs = g.reachable_pairs();
   write_file(o.out, text::write_edges_csv(g.edges()));
   report(s, g.edge_count(), o.index, microseconds);
 }
@@ -130,7 +130,7 @@ void prune_without_index(const options& o) {
 void prune(const options& o) {
   if (o.index == "none") return prune_without_index(o);
   if (o.index == "dense") return prune_with<graph::dense_index>(o);
-  if (o.index == "persistent") throw failure{2, "hocket graph prune --index persistent: not yet"};
+  if (o.index == "persistent") return prune_with<graph::persistent_index>(o);
   prune_with<graph::auto_index>(o);
 }
 

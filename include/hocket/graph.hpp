@@ -13,5 +13,6 @@
 #include <hocket/graph/index.hpp>
 #include <hocket/graph/make_dag.hpp>
 #include <hocket/graph/op_kind.hpp>
+#include <hocket/graph/persistent_index.hpp>
 #include <hocket/graph/stream_plan.hpp>
 #include <hocket/graph/transitive_reduction.hpp>

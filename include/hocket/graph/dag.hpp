@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <memory_resource>
 #include <span>
@@ -233,6 +234,17 @@ class dag {
     }
   }
 
+  /// Number of pairs (a, b) with a before b. O(size of the index).
+  [[nodiscard]] std::uint64_t reachable_pairs() const {
+    if constexpr (counting_index<Index>) {
+      return index_.reachable_pairs();
+    } else {
+      std::uint64_t pairs = 0;
+      for (std::size_t b = 0; b < node_count(); ++b) pairs += ancestor_count(static_cast<node_id>(b));
+      return pairs;
+    }
+  }
+
   [[nodiscard]] const Index& index() const noexcept { return index_; }
   /// Memory held, index included.
   [[nodiscard]] std::size_t bytes() const noexcept {
@@ -240,6 +252,7 @@ class dag {
   }
   /// Room for this many nodes and edges.
   void reserve(std::size_t nodes, std::size_t edges) {
+    if constexpr (reserving_index<Index>) index_.reserve(nodes);
     preds_.reserve(nodes, edges);
     succs_.reserve(nodes, edges);
   }

@@ -64,6 +64,18 @@ class dense_index {
     return count;
   }
 
+  /// Number of pairs (a, b) with a before b. O(n² / 64).
+  [[nodiscard]] std::uint64_t reachable_pairs() const noexcept {
+    std::uint64_t pairs = 0;
+    for (std::size_t b = 0; b < rows_.size(); ++b) pairs += ancestor_count(static_cast<node_id>(b));
+    return pairs;
+  }
+  /// The ancestors of b: bit a % 64 of word a / 64.
+  [[nodiscard]] std::span<const std::uint64_t> row_of(node_id b) const noexcept {
+    return {rows_[b].words, rows_[b].size};
+  }
+  [[nodiscard]] std::pmr::memory_resource* memory() const noexcept { return arena_.memory(); }
+
   /// f(a) for each strict ancestor of b, ascending. O(b / 64 + ancestors).
   template <class F>
   void for_each_ancestor(node_id b, F&& f) const {

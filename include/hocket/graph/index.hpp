@@ -4,6 +4,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <memory_resource>
 #include <span>
 
@@ -37,10 +38,15 @@ concept reachability_index =
       { x.clear() } noexcept;
     };
 
-/// An index that can count a node's strict ancestors faster than by n calls of reaches.
+/// An index that can count a node's strict ancestors, and all ordered pairs, faster than by asking for each pair.
 template <class X>
 concept counting_index = reachability_index<X> && requires(const X& c, node_id b) {
   { c.ancestor_count(b) } -> std::same_as<std::size_t>;
+  { c.reachable_pairs() } -> std::same_as<std::uint64_t>;
 };
+
+/// An index that likes to know how many nodes will come.
+template <class X>
+concept reserving_index = reachability_index<X> && requires(X& x, std::size_t n) { x.reserve(n); };
 
 }  // namespace hocket::inline HOCKET_ABI::graph

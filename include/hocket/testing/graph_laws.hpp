@@ -98,6 +98,9 @@ template <class Index>
     }
     if (g.ancestor_count(b) != ancestors) return "ancestor_count of " + std::to_string(b);
   }
+  std::uint64_t pairs = 0;
+  for (node_id b = 0; b < nodes; ++b) pairs += g.ancestor_count(b);
+  if (g.reachable_pairs() != pairs) return "reachable_pairs";
   if (g.sources() != sources) return "sources";
   if (g.sinks() != sinks) return "sinks";
   if (g.in_degrees() != degrees) return "in_degrees";

@@ -49,7 +49,7 @@ class word_arena {
   };
 
   void grow(std::size_t words) {
-    constexpr std::size_t first = 1u << 12, most = 1u << 20;  // 32 KiB … 8 MiB
+    constexpr std::size_t first = 1u << 12, most = 1u << 15;  // 32 KiB … 256 KiB: little is wasted at the end
     std::size_t size = blocks_.empty() ? first : blocks_.back().size * 2;
     size = size > most ? most : size;
     size = size < words ? words : size;

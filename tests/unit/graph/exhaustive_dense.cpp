@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <hocket/graph/dense_index.hpp>
+
+#include "dag_exhaustive.hpp"
+
+TEST_CASE("dense index, exhaustively", "[graph]") { exhaustive::everything<hocket::graph::dense_index>(); }
