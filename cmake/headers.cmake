@@ -27,6 +27,7 @@ set(HOCKET_HEADERS
   hocket/graph/dense_index.hpp
   hocket/graph/dependencies.hpp
   hocket/graph/dependency_options.hpp
+  hocket/graph/detail/block_pool.hpp
   hocket/graph/detail/hazard_rules.hpp
   hocket/graph/detail/pooled_lists.hpp
   hocket/graph/detail/topological.hpp
@@ -36,6 +37,7 @@ set(HOCKET_HEADERS
   hocket/graph/index.hpp
   hocket/graph/make_dag.hpp
   hocket/graph/op_kind.hpp
+  hocket/graph/persistent_index.hpp
   hocket/graph/stream_plan.hpp
   hocket/graph/transitive_reduction.hpp
   hocket/launch.hpp

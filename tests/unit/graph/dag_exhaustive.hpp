@@ -58,7 +58,7 @@ inline edge_status expected(const graph_oracle& oracle, edge e) {
 }
 
 template <class Index>
-void every_insertion_order(node_id most) {
+std::size_t every_insertion_order(node_id most) {
   std::size_t sequences = 0;
   for (node_id nodes = 1; nodes <= most; ++nodes) {
     const std::vector<edge> pairs = all_pairs(nodes);
@@ -79,11 +79,11 @@ void every_insertion_order(node_id most) {
       } while (std::next_permutation(edges.begin(), edges.end()));
     }
   }
-  CHECK(sequences > 1000);
+  return sequences;
 }
 
 template <class Index>
-void every_dag_by_build(node_id nodes) {
+std::size_t every_dag_by_build(node_id nodes) {
   const std::vector<edge> pairs = all_pairs(nodes);
   std::size_t dags = 0;
   dag<Index> g;
@@ -106,11 +106,12 @@ void every_dag_by_build(node_id nodes) {
   }
   const std::size_t labelled_dags[] = {1, 1, 3, 25, 543, 29281};  // OEIS A003024
   CHECK(dags == labelled_dags[nodes]);
+  return dags;
 }
 
 // Program order: every way to choose predecessors among earlier nodes, offered ascending, descending and twice.
 template <class Index>
-void every_program(node_id nodes) {
+std::size_t every_program(node_id nodes) {
   const unsigned programs = 1u << (nodes * (nodes - 1) / 2);
   for (unsigned mask = 0; mask < programs; ++mask) {
     for (int order = 0; order < 3; ++order) {
@@ -128,10 +129,11 @@ void every_program(node_id nodes) {
       if (const std::string law = broken_law(g, graph_oracle(nodes, edges)); !law.empty()) FAIL(law);
     }
   }
+  return std::size_t{3} * programs;
 }
 
 template <class Index>
-void every_cyclic_graph(node_id most) {
+std::size_t every_cyclic_graph(node_id most) {
   std::size_t cyclic = 0;
   for (node_id nodes = 2; nodes <= most; ++nodes) {
     const std::vector<edge> pairs = all_pairs(nodes);
@@ -153,11 +155,12 @@ void every_cyclic_graph(node_id most) {
     }
   }
   CHECK(cyclic == 1u + (64 - 25) + (4096 - 543));
+  return cyclic;
 }
 
 // After every prefix of every insertion order of 4 nodes, each edge that must be rejected is, and nothing moves.
 template <class Index>
-void every_rejection() {
+std::size_t every_rejection() {
   const std::vector<edge> pairs = all_pairs(4);
   std::size_t rejected = 0;
   for (unsigned mask = 0; mask < 1u << pairs.size(); ++mask) {
@@ -182,20 +185,19 @@ void every_rejection() {
     }
     CHECK(state(g) == before);
   }
-  CHECK(rejected > 1000);
+  return rejected;
 }
 
+// Counted by another program: 35,820 orders of insertion, 3,593 cyclic graphs, 12,027 rejections, 29,854 labelled DAGs,
+// 3,300 programs.
+inline constexpr std::size_t all_cases = 84'594;
+
+// The number of cases checked: sequences of late edges, whole graphs, programs, cyclic graphs, rejected edges.
 template <class Index>
-void everything() {
-  SECTION("all DAGs up to 4 nodes in all insertion orders") { every_insertion_order<Index>(4); }
-  SECTION("all DAGs up to 5 nodes from edges in one go") {
-    for (node_id n = 0; n <= 5; ++n) every_dag_by_build<Index>(n);
-  }
-  SECTION("all programs up to 5 ops") {
-    for (node_id n = 0; n <= 5; ++n) every_program<Index>(n);
-  }
-  SECTION("every cyclic graph up to 4 nodes is rejected with a witness") { every_cyclic_graph<Index>(4); }
-  SECTION("rejected edges leave no trace") { every_rejection<Index>(); }
+std::size_t everything() {
+  std::size_t cases = every_insertion_order<Index>(4) + every_cyclic_graph<Index>(4) + every_rejection<Index>();
+  for (node_id n = 0; n <= 5; ++n) cases += every_dag_by_build<Index>(n) + every_program<Index>(n);
+  return cases;
 }
 
 }  // namespace exhaustive

@@ -23,8 +23,7 @@ class set_index {
     ancestors_.reserve(ancestors_.size() + 1);
     staged_.clear();
     for (const node_id p : preds) staged_.insert(ancestors_[p].begin(), ancestors_[p].end());
-    const auto middle =
-        std::stable_partition(preds.begin(), preds.end(), [&](node_id p) { return staged_.count(p) == 0; });
+    const auto middle = std::partition(preds.begin(), preds.end(), [&](node_id p) { return staged_.count(p) == 0; });
     staged_.insert(preds.begin(), preds.end());
     return static_cast<std::size_t>(middle - preds.begin());
   }
@@ -50,4 +49,6 @@ static_assert(!hocket::graph::counting_index<set_index> && !hocket::graph::reser
 
 }  // namespace
 
-TEST_CASE("an index of the host's own, exhaustively", "[graph]") { exhaustive::everything<set_index>(); }
+TEST_CASE("an index of the host's own, exhaustively", "[graph]") {
+  CHECK(exhaustive::everything<set_index>() == exhaustive::all_cases);
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory that runs out at every possible moment: the call throws, the graph is what it was, and the call succeeds
+// later.
+#include <hocket/graph/dag.hpp>
+#include <hocket/testing/graph_laws.hpp>
+
+#include <memory_resource>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "catch.hpp"
+
+using hocket::node_id;
+using hocket::graph::dag;
+using hocket::graph::edge;
+using hocket::testing::broken_law;
+using hocket::testing::graph_oracle;
+using hocket::testing::random_source;
+
+namespace {
+
+// Serves `left` requests, then refuses; counts what is still out.
+class scarce_memory : public std::pmr::memory_resource {
+ public:
+  std::size_t left = ~std::size_t{0}, out = 0;
+
+ private:
+  void* do_allocate(std::size_t bytes, std::size_t alignment) override {
+    if (left == 0) throw std::bad_alloc();
+    if (left != ~std::size_t{0}) --left;
+    void* p = std::pmr::new_delete_resource()->allocate(bytes, alignment);
+    out += bytes;
+    return p;
+  }
+  void do_deallocate(void* p, std::size_t bytes, std::size_t alignment) override {
+    out -= bytes;
+    std::pmr::new_delete_resource()->deallocate(p, bytes, alignment);
+  }
+  bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
+};
+
+// Runs `call` with 0, 1, 2, … allocations allowed until it succeeds; `unchanged` is asked after each failure.
+template <class Call, class Unchanged>
+std::size_t until_it_succeeds(scarce_memory& memory, Call call, Unchanged unchanged) {
+  for (std::size_t allowed = 0;; ++allowed) {
+    memory.left = allowed;
+    bool done = true;
+    try {
+      call();
+    } catch (const std::bad_alloc&) {
+      done = false;
+    }
+    memory.left = ~std::size_t{0};
+    if (done) return allowed;
+    unchanged();
+  }
+}
+
+template <class Index>
+void run_out_of_memory() {
+  scarce_memory memory;
+  std::size_t failures = 0;
+  {
+    random_source random(51);
+    dag<Index> g(&memory);
+    std::vector<edge> edges;
+    node_id nodes = 0;
+    bool accepted = false;
+    const auto unchanged = [&] {
+      if (const std::string law = broken_law(g, graph_oracle(nodes, edges)); !law.empty()) FAIL(law);
+    };
+    for (int step = 0; step < 150; ++step) {
+      if (nodes < 3 || random.below(3) != 0) {
+        std::vector<node_id> preds;
+        for (std::uint32_t k = nodes == 0 ? 0 : random.below(5); k-- > 0;) preds.push_back(random.below(nodes));
+        failures += until_it_succeeds(memory, [&] { accepted = g.append(preds).has_value(); }, unchanged);
+        REQUIRE(accepted);
+        for (const node_id p : preds) edges.push_back({p, nodes});
+        ++nodes;
+      } else {
+        const edge e{random.below(nodes), random.below(nodes)};
+        bool in = false;
+        failures += until_it_succeeds(memory, [&] { in = holds(g.add_edge(e.source, e.target)); }, unchanged);
+        if (in) edges.push_back(e);
+      }
+      unchanged();
+    }
+    const std::vector<edge> other{{3, 1}, {1, 0}, {3, 0}, {2, 3}};
+    failures += until_it_succeeds(memory, [&] { accepted = g.build(4, other).has_value(); }, unchanged);
+    CHECK(accepted);
+    CHECK(broken_law(g, graph_oracle(4, other)).empty());
+  }
+  CHECK(failures > 30);
+  CHECK(memory.out == 0);
+}
+
+}  // namespace
+
+TEST_CASE("out of memory at every allocation: bit rows", "[graph]") { run_out_of_memory<hocket::graph::dense_index>(); }
+TEST_CASE("out of memory at every allocation: tries", "[graph]") {
+  run_out_of_memory<hocket::graph::persistent_index>();
+}
+TEST_CASE("out of memory while moving from rows to tries", "[graph]") {
+  scarce_memory memory;
+  {
+    dag<hocket::graph::auto_index> g(&memory);
+    constexpr node_id limit = hocket::graph::auto_index::dense_limit;
+    for (node_id b = 0; b < limit; ++b)
+      REQUIRE(g.append(b < 10 ? std::vector<node_id>{} : std::vector<node_id>{b - 7, b / 2}));
+    const std::vector<edge> before = g.edges();
+    std::size_t failures = 0;
+    // Every third moment: the move allocates often, and each failure costs a comparison of all edges.
+    for (std::size_t allowed = 0;; allowed += 3, ++failures) {
+      memory.left = allowed;
+      bool done = true;
+      try {
+        (void)g.append(std::vector<node_id>{0, limit - 1});
+      } catch (const std::bad_alloc&) {
+        done = false;
+      }
+      memory.left = ~std::size_t{0};
+      if (done) break;
+      REQUIRE(g.node_count() == limit);
+      REQUIRE(g.edges() == before);
+    }
+    CHECK(failures > 2);
+    CHECK(g.index().is_persistent());
+    CHECK(g.edge_count() == before.size() + 2);
+    CHECK(g.reaches(8000, limit) == g.reaches(8000, limit - 1));
+  }
+  CHECK(memory.out == 0);
+}
