@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 
 namespace hocket::inline HOCKET_ABI::tiling {
@@ -32,7 +33,10 @@ class clock {
   [[nodiscard]] constexpr std::size_t phases() const noexcept { return count_; }
   [[nodiscard]] constexpr bool failed() const noexcept { return bad_rows_ != 0; }
   [[nodiscard]] constexpr hocket::error error() const noexcept {
-    return hocket::error{errc::bad_cost, bad_rows_}.with(overflow_ ? "tile longer than 37 minutes" : "phase");
+    if (too_long_us_ != 0)
+      return hocket::error{errc::limit_exceeded, too_long_us_, max_tile_ticks / ticks_per_us}.with(
+          "microseconds of one tile");
+    return hocket::error{errc::bad_cost, bad_rows_}.with("phase");
   }
 
   /// The time of a tile in each phase; with the overlap factors if it is one of several.
@@ -43,7 +47,11 @@ class clock {
       if (cut) us *= each.overlap;
       constexpr double most = static_cast<double>(max_tile_ticks / ticks_per_us);
       if (!(us >= 0 && us <= most)) [[unlikely]] {
-        if (!failed()) bad_rows_ = rows, overflow_ = curve::is_cost(us);
+        if (!failed()) {
+          bad_rows_ = rows;
+          if (curve::is_cost(us))
+            too_long_us_ = us < 9e18 ? static_cast<std::int64_t>(us) : (std::numeric_limits<std::int64_t>::max)();
+        }
         us = 0;
       }
       t[reversed_ ? count_ - 1 - i : i] = static_cast<ticks>(us * static_cast<double>(ticks_per_us) + 0.5);
@@ -96,14 +104,15 @@ class clock {
   const Phases* phases_;
   std::size_t count_;
   std::int64_t bad_rows_ = 0;
+  std::int64_t too_long_us_ = 0;
   bool reversed_;
-  bool overflow_ = false;
 };
 
 }  // namespace detail
 
 /// The time of the operator without cutting: the plain sum of its phases, in picoseconds.
-/// Errors: as `check`; errc::bad_cost for a time that is negative, not finite or above 37 minutes. O(phases).
+/// Errors: as `check`; errc::bad_cost for a time that is negative or not finite, errc::limit_exceeded above 37 minutes.
+/// O(phases).
 template <class Phases>
 [[nodiscard]] constexpr result<ticks> serial_time(const problem<Phases>& p) noexcept {
   if (auto sound = check(p); !sound) return sound.error();
