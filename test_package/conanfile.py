@@ -15,10 +15,16 @@ class HocketTestConan(ConanFile):
     def layout(self):
         cmake_layout(self)
 
+    def _components(self):
+        """The optional libraries that the tested package was created with."""
+        names = ("cost", "hugging_face", "range_v3", "boost_graph")
+        options = self.dependencies["hocket"].options
+        return [name for name in names if options.get_safe(f"with_{name}")]
+
     def generate(self):
         CMakeDeps(self).generate()
         toolchain = CMakeToolchain(self)
-        toolchain.cache_variables["HOCKET_TEST_COST"] = bool(self.dependencies["hocket"].options.with_cost)
+        toolchain.cache_variables["HOCKET_TEST_COMPONENTS"] = " ".join(self._components())
         toolchain.generate()
 
     def build(self):
@@ -29,7 +35,5 @@ class HocketTestConan(ConanFile):
     def test(self):
         if not can_run(self):
             return
-        for name in ("consumer", "consumer_cost"):
-            program = os.path.join(self.cpp.build.bindir, name)
-            if name == "consumer" or os.path.exists(program):
-                self.run(program, env="conanrun")
+        for name in ("consumer", *(f"consumer_{name}" for name in self._components())):
+            self.run(os.path.join(self.cpp.build.bindir, name), env="conanrun")

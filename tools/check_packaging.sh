@@ -211,7 +211,7 @@ check hocket_alone consume_bare
 check refusals refusals
 check pkg_config use_pkg_config
 check add_subdirectory consume add_subdirectory -DHOCKET_CONSUMER_WAY=add_subdirectory \
-  "-DHOCKET_CONSUMER_SOURCE=$root" "-DHOCKET_CONSUMER_COMPONENTS=$joined"
+  "-DHOCKET_CONSUMER_SOURCE=$root" -DHOCKET_CONSUMER_COMPONENTS=range_v3
 check fetch_content consume fetch_content -DHOCKET_CONSUMER_WAY=fetch_content "-DHOCKET_CONSUMER_SOURCE=$root"
 check vcpkg_port use_vcpkg
 check conan use_conan
