@@ -139,7 +139,7 @@ inline bool parse_cell(std::string_view cell, std::pmr::vector<pipeline::stage_a
 }
 
 struct schedule_csv_options {
-  bool carriage_returns = true;  ///< lines end in \r\n, as Python's csv module writes them
+  bool carriage_returns = true;  ///< lines end in CR LF, as Python's csv module writes them
   bool idle_cells = true;        ///< the empty cells that PyTorch writes for its interleaved and looped schedules
   bool reduce_grad = false;      ///< a REDUCE_GRAD per rank at the end, as PyTorch's single-stage schedules have
 };
