@@ -31,7 +31,7 @@ class interleaved {
   };
   /// What is known in O(1) about running the lists in order.
   enum class verdict : std::uint8_t {
-    optimal,    ///< reaches makespan_bound (proved; least_memory: at its ratio f : b, else it runs but may be longer)
+    optimal,    ///< reaches makespan_bound (least_memory: at its ratio f : b, else it runs but may be longer)
     runs,       ///< runs to the end, with more idle time than needed
     deadlocks,  ///< some rank waits for ever
     unknown,    ///< a list with groups smaller than min(m, p): simulate it
