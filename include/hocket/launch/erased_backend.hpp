@@ -14,8 +14,7 @@ struct backend_table {
   int (*wait)(void* context, std::uint32_t stream, std::uint32_t event) = nullptr;
 };
 
-/// A `backend` over a table. One indirect call per command: within a tenth of a template even if the calls do nothing,
-/// and no difference once they reach a driver.
+/// A `backend` over a table: one indirect call per command, which is nothing beside a call into a driver.
 /// Precondition: no pointer of the table is null, and none of the functions throws.
 ///
 ///     hocket::launch::erased_backend b(table);

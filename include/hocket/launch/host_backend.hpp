@@ -214,7 +214,7 @@ class host_event {
 /// Two ways to use it, which mix freely, since both are entries of the same queues:
 ///   * eagerly, as a `backend` under `drive`: `enqueue`, `record`, `wait` (each about the price of a mutex);
 ///   * by replay: `run(program, body)` gives each thread its slice of a `host_program`; nothing is queued or allocated
-///     per op, and a hand-over between threads costs 0.15 us.
+///     per op, and a thread that waits sees a record without a system call if it comes soon.
 ///
 /// Failure: an op that throws or returns a code other than 0 poisons its stream. What comes later on that stream, and
 /// whatever waits for a record made after the failure, is skipped; but records still signal, so nothing ever hangs.
@@ -231,7 +231,8 @@ class host_backend {
   using status_type = host_status;
 
   /// Starts one thread per stream. errc::limit_exceeded beyond max_streams; errc::out_of_memory if the system gives
-  /// no more threads or memory (what was started is stopped again).
+  /// no more threads or memory (what was started is stopped again); under -fno-exceptions the standard library ends the
+  /// program instead.
   [[nodiscard]] static result<host_backend> start(std::size_t streams) {
     if (streams > max_streams)
       return error{errc::limit_exceeded, static_cast<std::int64_t>(streams), static_cast<std::int64_t>(max_streams)}

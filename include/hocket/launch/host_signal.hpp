@@ -17,8 +17,8 @@ inline void relax() noexcept {
 #endif
 }
 
-/// Blocks until `done(value of word)`. Spins for under a microsecond (a hot hand-over takes 150 ns), then yields (the
-/// other side may need this core: a longer spin costs 100 us when there are more threads than cores), then sleeps.
+/// Blocks until `done(value of word)`. Spins for less time than a sleep and a wake-up take, then yields (with more
+/// threads than cores, the other side needs this core: a longer spin would only delay it), then sleeps.
 template <class Done>
 std::uint32_t await(const std::atomic<std::uint32_t>& word, Done done) noexcept {
   std::uint32_t value = word.load(std::memory_order_acquire);

@@ -152,3 +152,19 @@ TEST_CASE("threads may enqueue at once", "[launch][host]") {
   CHECK(plain == 1500);
   CHECK(ran == 1500);
 }
+
+TEST_CASE("counters wrap", "[launch][host]") {
+  using detail::host_signal;
+  static_assert(detail::reached(5, 5) && detail::reached(6, 5) && !detail::reached(4, 5));
+  static_assert(detail::reached(3, 0xfffffff0u) && !detail::reached(0xfffffff0u, 3));
+  host_signal signal;
+  signal.count = 0xfffffffeu;
+  std::thread other([&] {
+    for (std::uint32_t k = 0xffffffffu; k != 4; ++k) signal.advance(k, k - 2 < 10, 1);  // poisoned from 2 on
+  });
+  CHECK_FALSE(signal.wait(0xffffffffu, 1));
+  CHECK_FALSE(signal.wait(1, 1));
+  CHECK(signal.wait(3, 1));
+  CHECK_FALSE(signal.wait(3, 2));  // the next generation is healthy
+  other.join();
+}
