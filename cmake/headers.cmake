@@ -121,7 +121,9 @@ set(HOCKET_COST_HEADERS
   hocket/cost/in_flight.hpp
   hocket/cost/number.hpp
   hocket/cost/parameters.hpp
+  hocket/cost/partition.hpp
   hocket/cost/print.hpp
+  hocket/cost/report.hpp
   hocket/cost/setting.hpp
   hocket/cost/static_memory.hpp
   hocket/cost/symbols.hpp

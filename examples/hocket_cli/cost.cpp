@@ -1,12 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <iostream>
+#include <memory>
+
 #include "command.hpp"
+#include "cost_input.hpp"
 
 namespace hocket_cli {
 
+namespace {
+
+struct report_options {
+  std::string model, training, parallel, format = "text", out;
+};
+
+void run_report(const report_options& o) {
+  const auto config = read_model_config(read_json(read_file(o.model), o.model), o.model);
+  report_context context;
+  context.title = o.model + " (" + config.architecture + ")";
+  context.assumed = config.assumed;
+  if (!o.training.empty()) context.training = read_training(read_json(read_file(o.training), o.training), o.training);
+  if (!o.parallel.empty()) {
+    if (o.training.empty()) throw failure{2, "hocket cost report: --parallel needs --training"};
+    context.parallel = read_parallel(read_json(read_file(o.parallel), o.parallel), o.parallel);
+  }
+  const std::string& blamed = !o.parallel.empty() ? o.parallel : !o.training.empty() ? o.training : o.model;
+  const auto report = make_report(config.model, context, blamed);
+  write_file(o.out, o.format == "json"    ? report_as_json(report, context)
+                    : o.format == "latex" ? report_as_latex(report, context)
+                                          : report_as_text(report, context));
+  std::cerr << report_summary(report) << '\n';
+}
+
+}  // namespace
+
 void add_cost(CLI::App& app) {
-  CLI::App* cost = app.add_subcommand("cost", "cost");
+  CLI::App* cost = app.add_subcommand("cost", "FLOPs, bytes and parameters, every term with its formula and source");
   cost->require_subcommand(1);
-  add_not_yet(*cost, "report", "report");
+  CLI::App* report = cost->add_subcommand("report", "Parameters, FLOPs of a step, and memory of every pipeline rank");
+  const auto o = std::make_shared<report_options>();
+  report->add_option("--model", o->model, "Hugging Face config.json, as published")->required()->type_name("FILE");
+  report->add_option("--training", o->training, "JSON: sequence, micro_batch, global_batch, types, attention_count, …")
+      ->type_name("FILE");
+  report->add_option("--parallel", o->parallel, "JSON: tp, pp, vp, dp, cp, ep, sequence_parallel, zero, recompute")
+      ->type_name("FILE");
+  report->add_option("--format", o->format, "text, json or latex")->check(CLI::IsMember({"text", "json", "latex"}));
+  add_out(*report, o->out);
+  report->callback([o] { run_report(*o); });
 }
 
 }  // namespace hocket_cli

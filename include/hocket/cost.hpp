@@ -11,7 +11,9 @@
 #include <hocket/cost/in_flight.hpp>
 #include <hocket/cost/number.hpp>
 #include <hocket/cost/parameters.hpp>
+#include <hocket/cost/partition.hpp>
 #include <hocket/cost/print.hpp>
+#include <hocket/cost/report.hpp>
 #include <hocket/cost/setting.hpp>
 #include <hocket/cost/static_memory.hpp>
 #include <hocket/cost/symbols.hpp>

@@ -157,8 +157,8 @@ constexpr Number eval(const choice<S, C...>& e, const Env& env) noexcept {
   Number out = make_number<Number>::from_literal(0);
   bool found = false;
   std::int64_t index = 0;
-  for_each_in(e.cases, [&](const auto& one) {
-    if (index++ == at) found = true, out = eval<Number>(one, env);
+  for_each_in(e.cases, [&](const auto& each) {
+    if (index++ == at) found = true, out = eval<Number>(each, env);
   });
   return found ? out : make_number<Number>::undefined();
 }

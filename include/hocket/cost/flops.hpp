@@ -84,6 +84,7 @@ struct flop_count {
 
 /// Counts a step of `m` under a convention. Errors: errc::undefined_value.
 /// Padding of the vocabulary is the caller's: set m.vocabulary to the padded size first.
+template <class Numbers = numbers_of_setting>
 [[nodiscard]] constexpr result<flop_count> count_flops(const model& m, const training& t, const parallel& p,
                                                        const convention& c) noexcept {
   const setting all{.on_rank = part::whole(m),
@@ -93,7 +94,7 @@ struct flop_count {
                     .training = t,
                     .parallel = p,
                     .counted = c};
-  const auto numbers = numbers_of(all);
+  const Numbers numbers = numbers_of(all);
   rational again = 0;
   const auto forward = sum(forward_flop_terms, numbers, [&](const auto& x) {
     const rational once = detail::eval<rational>(x.formula, numbers);

@@ -85,6 +85,7 @@ struct parameter_count {
   friend constexpr bool operator==(const parameter_count&, const parameter_count&) = default;
 };
 /// Errors: errc::undefined_value, errc::overflow. Complexity: one pass over the formulas.
+template <class Numbers = numbers_of_setting>
 [[nodiscard]] constexpr result<parameter_count> count_parameters(const model& m) noexcept {
   const setting all{.on_rank = part::whole(m),
                     .in_flight = {},
@@ -93,7 +94,7 @@ struct parameter_count {
                     .training = {},
                     .parallel = {},
                     .counted = {}};
-  const auto numbers = numbers_of(all);
+  const Numbers numbers = numbers_of(all);
   const result<rational> dense = total(parameter_terms, numbers), expert = total(expert_parameter_terms, numbers),
                          idle = total(idle_parameter_terms, numbers);
   for (const auto* r : {&dense, &expert, &idle}) {

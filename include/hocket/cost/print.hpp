@@ -95,7 +95,7 @@ std::uint32_t flatten(formula_tree& t, const choice<S, C...>& e, const Env* env)
   formula_tree::entry n;
   n.what = formula_tree::kind::choice;
   n.left = flatten(t, e.selector, env);
-  for_each_in(e.cases, [&](const auto& one) { n.cases.push_back(flatten(t, one, env)); });
+  for_each_in(e.cases, [&](const auto& each) { n.cases.push_back(flatten(t, each, env)); });
   if constexpr (!std::is_same_v<Env, environment<>>) {
     const std::int64_t at = selected(e.selector, *env);
     if (at >= 0 && at < static_cast<std::int64_t>(n.cases.size())) n.taken = n.cases[static_cast<std::size_t>(at)];

@@ -18,6 +18,8 @@ struct setting {
 
 /// The environment of a setting. The library's own functions evaluate in this one type, so that the compiler
 /// instantiates each formula once; any environment that knows a formula's symbols gives the same value.
+/// Functions that evaluate take it
+/// as a template parameter, so that a program pays, when it compiles, for the formulas it uses and no others.
 /// Holds references into `all`.
 using numbers_of_setting = environment<part, held, rank_parameters, model, training, parallel, convention>;
 [[nodiscard]] constexpr numbers_of_setting numbers_of(const setting& all) noexcept {

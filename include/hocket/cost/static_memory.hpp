@@ -56,6 +56,7 @@ using letters::static_memory_terms;
 /// Parameters that one rank holds: its part of the pipeline, divided over tensor- and expert-parallel ranks; divisions
 /// that do not come out whole (a padded shard) are rounded up.
 /// Errors: errc::undefined_value, errc::overflow.
+template <class Numbers = numbers_of_setting>
 [[nodiscard]] constexpr result<rank_parameters> count_rank_parameters(const model& m, const parallel& p,
                                                                       const part& held_part) noexcept {
   const setting all{.on_rank = held_part,
@@ -65,7 +66,7 @@ using letters::static_memory_terms;
                     .training = {},
                     .parallel = p,
                     .counted = {}};
-  const auto numbers = numbers_of(all);
+  const Numbers numbers = numbers_of(all);
   const result<rational> dense = rank_total(parameter_terms, numbers),
                          expert = rank_total(expert_parameter_terms, numbers);
   if (!dense) return dense.error();
@@ -77,11 +78,12 @@ using letters::static_memory_terms;
 }
 
 /// Bytes of weights, gradients and optimizer states on one rank, exact (a fraction where shards are uneven).
+template <class Numbers = numbers_of_setting>
 [[nodiscard]] constexpr result<rational> static_bytes(const rank_parameters& n, const training& t,
                                                       const parallel& p) noexcept {
   const setting all{
       .on_rank = {}, .in_flight = {}, .parameters = n, .model = {}, .training = t, .parallel = p, .counted = {}};
-  return rank_total(static_memory_terms, numbers_of(all));
+  return rank_total(static_memory_terms, Numbers(numbers_of(all)));
 }
 
 }  // namespace hocket::inline HOCKET_ABI::cost

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Model, training and parallel files as values, and cost reports as text: shared by `hocket cost` and `hocket plan`.
+#pragma once
+#include <hocket/cost/report.hpp>
+#include <hocket/cost/utilization.hpp>
+#include <hocket/interop/hugging_face.hpp>
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace hocket_cli {
+
+/// A training file. Absent fields keep the defaults below; an unknown field is an error.
+struct training_input {
+  hocket::cost::training step;
+  hocket::cost::convention counted{};
+  std::int64_t padded_vocabulary = 0;        ///< 0: as in the model
+  double step_seconds = 0, peak_tflops = 0;  ///< both or neither: a measured or assumed step
+};
+
+/// Each ends the command with one sentence that names the file and the field.
+nlohmann::json read_json(std::string_view text, std::string_view file);
+hocket::hugging_face::reading read_model_config(const nlohmann::json& config, std::string_view file);
+training_input read_training(const nlohmann::json& training, std::string_view file);
+hocket::cost::parallel read_parallel(const nlohmann::json& parallel, std::string_view file);
+
+/// What is printed around a report.
+struct report_context {
+  std::string title;
+  std::vector<std::string> assumed;  ///< defaults the model's config left unsaid
+  std::optional<training_input> training;
+  hocket::cost::parallel parallel{};
+};
+/// Pads the vocabulary and makes the report; ends the command if the sizes do not fit together. `in_flight` as in
+/// hocket::cost::make_report.
+hocket::cost::report make_report(const hocket::cost::model& model, const report_context& context, std::string_view file,
+                                 const std::vector<hocket::cost::held>& in_flight = {});
+
+std::string report_as_text(const hocket::cost::report& report, const report_context& context);
+std::string report_as_json(const hocket::cost::report& report, const report_context& context);
+std::string report_as_latex(const hocket::cost::report& report, const report_context& context);
+/// "parameters=… flops_per_step=… max_bytes=…": the summary line.
+std::string report_summary(const hocket::cost::report& report);
+
+}  // namespace hocket_cli

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// A cost report as text, JSON and LaTeX.
+#include <algorithm>
+#include <cstdio>
+#include <map>
+
+#include "cost_input.hpp"
+
+namespace hocket_cli {
+namespace cost = hocket::cost;
+
+namespace {
+
+using cost::to_string;
+
+std::string fixed(double value, int digits) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", digits, value);
+  return text;
+}
+std::string grouped(const cost::rational& value) {
+  if (!value.is_whole()) return fixed(value.real(), 3);
+  std::string digits = to_string(value.num());
+  for (std::size_t at = digits.size(); at > 3;) digits.insert(at -= 3, 1, ',');
+  return digits;
+}
+std::string left(std::string s, std::size_t width) { return s.append(s.size() < width ? width - s.size() : 0, ' '); }
+std::string right(const std::string& s, std::size_t width) {
+  return std::string(s.size() < width ? width - s.size() : 0, ' ') + s;
+}
+std::string gib(const cost::rational& bytes) { return fixed(bytes.real() / (1024.0 * 1024 * 1024), 2); }
+
+std::string convention_of(const cost::convention& c) {
+  std::string s = "attention " + std::string(name_of(c.attention)) + ", recompute " + std::string(name_of(c.replay));
+  s += c.router ? ", router counted" : ", router not counted";
+  return s + (c.latent_norms ? ", latent norms counted" : "");
+}
+
+cost::rational sum_of(const cost::report& r, std::string_view group) {
+  cost::rational sum = 0;
+  for (const auto& line : r.lines) sum = line.group == group ? sum + line.value : sum;
+  return sum;
+}
+
+struct utilizations {
+  std::string mfu, hfu;
+  double mfu_ratio = 0, hfu_ratio = 0;
+};
+std::optional<utilizations> utilizations_of(const cost::report& r, const report_context& c) {
+  if (!c.training || c.training->step_seconds <= 0) return std::nullopt;
+  const training_input& t = *c.training;
+  const auto model = cost::utilization_of<cost::work::model>(r.model, t.step, c.parallel, t.counted, t.step_seconds,
+                                                             t.peak_tflops * 1e12);
+  const auto hardware = cost::utilization_of<cost::work::hardware>(r.model, t.step, c.parallel, t.counted,
+                                                                   t.step_seconds, t.peak_tflops * 1e12);
+  if (!model || !hardware) return std::nullopt;
+  return utilizations{to_string(*model), to_string(*hardware), model->ratio_by_convention(),
+                      hardware->ratio_by_convention()};
+}
+
+// JSON by hand: FLOPs of a step can need more digits than the usual JSON libraries keep.
+std::string json_string(std::string_view s) {
+  std::string out = "\"";
+  for (const char c : s) {
+    if (c == '"' || c == '\\') out += '\\', out += c;
+    else if (static_cast<unsigned char>(c) < 0x20)
+      out += "\\u00" + std::string(1, "01"[c >> 4]) + "0123456789abcdef"[c & 15];
+    else out += c;
+  }
+  return out + "\"";
+}
+std::string number(const cost::rational& v) {
+  if (v.is_whole()) return to_string(v.num());
+  char text[32];
+  std::snprintf(text, sizeof text, "%.17g", v.real());
+  return text;
+}
+
+}  // namespace
+
+std::string report_as_text(const cost::report& r, const report_context& context) {
+  std::string out = context.title + "\n";
+  const auto plain = [&](const std::string& name, const std::string& value) {
+    out += "  " + left(name, 34) + right(value, 30) + "\n";
+  };
+  plain("parameters", grouped(r.parameters.total));
+  if (r.parameters.active != r.parameters.total) plain("used by one token", grouped(r.parameters.active));
+  if (r.flops) {
+    const auto& f = *r.flops;
+    plain("tokens per step", grouped(r.tokens_per_step));
+    plain("model FLOPs per token", grouped(f.model_step / r.tokens_per_step));
+    plain("model FLOPs per step", grouped(f.model_step));
+    plain("hardware FLOPs per step", grouped(f.hardware_step));
+    out += "  counted: " + convention_of(f.counted) + "\n";
+  }
+  if (const auto u = utilizations_of(r, context)) out += "  " + u->mfu + "\n  " + u->hfu + "\n";
+  for (const auto& a : context.assumed) out += "  assumed, because the config does not say: " + a + "\n";
+
+  if (!r.memory.empty()) {
+    out += "\nmemory by pipeline rank, GiB (2^30 bytes)\n";
+    out += "  " + left("rank", 6) + right("layers", 8) + right("held", 8) + right("static", 12) +
+           right("activations", 13) + right("total", 12) + right("total bytes", 20) + "\n";
+    for (const auto& m : r.memory)
+      out += "  " + left(std::to_string(m.on_rank.rank), 6) + right(std::to_string(m.on_rank.layers), 8) +
+             right(std::to_string(m.in_flight.layer_passes), 8) + right(gib(m.static_bytes), 12) +
+             right(gib(m.activation_bytes), 13) + right(gib(m.total_bytes()), 12) +
+             right(grouped(m.total_bytes().ceiling()), 20) + "\n";
+    out += "  held: layer passes whose activations are alive at the peak\n";
+  }
+
+  std::string_view group;
+  std::map<std::string, bool> explained;
+  for (const auto& line : r.lines) {
+    if (line.group != group) {
+      group = line.group;
+      out += "\n" + std::string(group) + ", " + line.unit + (line.group == "parameters" ? "s" : "") + "\n";
+    }
+    out += "  " + left(std::string(line.name), 34) + right(grouped(line.value), 30) + "  = " + line.formula + "\n";
+    out += "  " + left("", 34) + right("", 30) + "  = " + line.numbers;
+    if (line.split != "1") out += "   over " + line.split;
+    out += "   [" + std::string(line.source) + "; " + std::string(name_of(line.how)) + "]\n";
+    if (!line.where.empty() && !explained[line.where]) {
+      explained[line.where] = true;
+      out += "  " + left("", 34) + right("", 30) + "  where " + line.where + "\n";
+    }
+  }
+  if (r.flops) {
+    out += "\n  forward and backward: 3 x " + grouped(sum_of(r, "forward FLOPs of a step")) + " = " +
+           grouped(r.flops->model_step) + " FLOP\n";
+  }
+  return out;
+}
+
+std::string report_as_json(const cost::report& r, const report_context& context) {
+  std::string out = "{\n  \"version\": 1,\n  \"parameters\": {\"total\": " + std::to_string(r.parameters.total) +
+                    ", \"active\": " + std::to_string(r.parameters.active) + ", \"assumed\": [";
+  for (std::size_t i = 0; i < context.assumed.size(); ++i) out += (i ? ", " : "") + json_string(context.assumed[i]);
+  out += "]},\n  \"flops\": ";
+  if (r.flops) {
+    out += "{\"convention\": " + json_string(convention_of(r.flops->counted)) +
+           ", \"attention_count\": " + json_string(name_of(r.flops->counted.attention)) +
+           ", \"per_token\": " + number(r.flops->model_step / r.tokens_per_step) +
+           ", \"per_step\": " + number(r.flops->model_step) +
+           ", \"hardware_per_step\": " + number(r.flops->hardware_step);
+    if (const auto u = utilizations_of(r, context)) {
+      char text[160];
+      std::snprintf(text, sizeof text, ", \"mfu\": {\"ratio\": %.17g, \"text\": ", u->mfu_ratio);
+      out += text + json_string(u->mfu) + "}";
+      std::snprintf(text, sizeof text, ", \"hfu\": {\"ratio\": %.17g, \"text\": ", u->hfu_ratio);
+      out += text + json_string(u->hfu) + "}";
+    }
+    out += "}";
+  } else {
+    out += "null";
+  }
+  out += ",\n  \"memory\": [";
+  for (std::size_t i = 0; i < r.memory.size(); ++i) {
+    const auto& m = r.memory[i];
+    out += (i ? "," : "") + std::string("\n    {\"rank\": ") + std::to_string(m.on_rank.rank) +
+           ", \"layers\": " + std::to_string(m.on_rank.layers) +
+           ", \"layer_passes_held\": " + std::to_string(m.in_flight.layer_passes) +
+           ", \"parameters\": " + std::to_string(m.parameters.dense + m.parameters.expert) +
+           ", \"static_bytes\": " + to_string(m.static_bytes.ceiling().num()) +
+           ", \"activation_bytes\": " + to_string(m.activation_bytes.ceiling().num()) +
+           ", \"total_bytes\": " + to_string(m.total_bytes().ceiling().num()) + "}";
+  }
+  out += r.memory.empty() ? "]" : "\n  ]";
+  out += ",\n  \"terms\": [";
+  bool first = true;
+  for (const auto& line : r.lines) {
+    out += (first ? "" : ",") + std::string("\n    {\"group\": ") + json_string(line.group) +
+           ", \"name\": " + json_string(line.name) + ", \"formula\": " + json_string(line.formula) +
+           ", \"numbers\": " + json_string(line.numbers) + ", \"where\": " + json_string(line.where) +
+           ", \"value\": " + number(line.value) + ", \"divided_by\": " + json_string(line.split) +
+           ", \"unit\": " + json_string(line.unit) + ", \"source\": " + json_string(line.source) +
+           ", \"origin\": " + json_string(name_of(line.how)) + "}";
+    first = false;
+  }
+  return out + "\n  ]\n}\n";
+}
+
+std::string report_as_latex(const cost::report& r, const report_context& context) {
+  const auto escaped = [](std::string_view s) {
+    std::string out;
+    for (const char c : s) {
+      if (std::string_view("_&%#${}").find(c) != std::string_view::npos) out += '\\';
+      if (c == '\\' || c == '^' || c == '~') out += ' ';
+      else out += c;
+    }
+    return out;
+  };
+  std::string out = "% needs amsmath, longtable\n\\section*{" + escaped(context.title) + "}\n";
+  if (r.flops) out += "FLOPs counted with " + escaped(convention_of(r.flops->counted)) + ".\n";
+  std::string_view group;
+  for (const auto& line : r.lines) {
+    if (line.group != group) {
+      if (!group.empty()) out += "\\end{longtable}\n";
+      group = line.group;
+      out += "\\begin{longtable}{llrl}\n\\multicolumn{4}{l}{\\textbf{" + escaped(group) + "}, " + escaped(line.unit) +
+             "}\\\\\n";
+    }
+    out += escaped(line.name) + " & $\\displaystyle " + line.latex + " = " + line.latex_numbers + "$ & $" +
+           (line.value.is_whole() ? to_string(line.value) : number(line.value)) + "$ & " + escaped(line.source) +
+           "\\\\\n";
+  }
+  if (!group.empty()) out += "\\end{longtable}\n";
+  return out;
+}
+
+}  // namespace hocket_cli

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/cost/activations.hpp>
+#include <hocket/cost/flops.hpp>
+#include <hocket/cost/parameters.hpp>
+#include <hocket/cost/partition.hpp>
+#include <hocket/cost/print.hpp>
+#include <hocket/cost/static_memory.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hocket::inline HOCKET_ABI::cost {
+
+/// One term, written out: everything a reader needs to recompute the value by hand.
+struct report_line {
+  std::string_view group;  ///< "parameters", "flops", "static memory", "saved per layer", …
+  std::string_view name;
+  std::string formula, numbers;  ///< plain text, symbols and numbers
+  std::string latex, latex_numbers;
+  std::string where;  ///< "kappa = s^2/2": named parts of the formula; often empty
+  rational value;     ///< of the printed formula, before `split`
+  std::string split;  ///< "tp": over how many ranks it is divided; "1": not
+  std::string unit;
+  std::string_view source;
+  origin how = origin::definition;
+};
+
+/// Bytes of one pipeline rank, the busiest of its tensor- and data-parallel group.
+struct rank_memory {
+  part on_rank;
+  held in_flight;
+  rank_parameters parameters;
+  rational static_bytes, activation_bytes;
+  [[nodiscard]] constexpr rational total_bytes() const noexcept { return static_bytes + activation_bytes; }
+};
+
+/// Costs of one training step with every term that went into them.
+struct report {
+  cost::model model;
+  parameter_count parameters;
+  std::optional<flop_count> flops;  ///< absent without a `training`
+  rational tokens_per_step;
+  std::vector<rank_memory> memory;  ///< by pipeline rank; empty without a `training`
+  std::vector<report_line> lines;
+};
+
+namespace detail {
+template <class Term>
+void add_line(report& out, std::string_view group, const Term& t, const numbers_of_setting& numbers) {
+  const formula_tree tree = tree_of(t.formula, numbers), split = tree_of(t.split, numbers);
+  report_line line;
+  line.group = group, line.name = t.name;
+  line.formula = write(tree, style::text, true), line.numbers = write(tree, style::numbers, true);
+  line.latex = write(tree, style::latex, true), line.latex_numbers = write(tree, style::latex_numbers, true);
+  line.where = write_definitions(tree, style::text);
+  line.value = detail::eval<rational>(t.formula, numbers);
+  line.split = write(split, style::text, true);
+  line.unit = unit_name<typename Term::unit>();
+  line.source = t.source, line.how = t.how;
+  out.lines.push_back(std::move(line));
+}
+template <class Numbers, class Terms>
+void add_lines(report& out, std::string_view group, const Terms& list, const setting& all) {
+  const Numbers numbers = numbers_of(all);
+  for_each_term(list, numbers, [&](const auto& t) { add_line(out, group, t, numbers); });
+}
+}  // namespace detail
+
+/// Parameters alone: what a config without a training step can tell.
+/// Errors: those of count_parameters.
+template <class Numbers = numbers_of_setting>
+[[nodiscard]] result<report> make_report(const model& m) {
+  const auto count = count_parameters<Numbers>(m);
+  if (!count) return count.error();
+  report out{m, *count, {}, {}, {}, {}};
+  const setting all{.on_rank = part::whole(m),
+                    .in_flight = {},
+                    .parameters = {},
+                    .model = m,
+                    .training = {},
+                    .parallel = {},
+                    .counted = {}};
+  detail::add_lines<Numbers>(out, "parameters", parameter_terms, all);
+  detail::add_lines<Numbers>(out, "parameters", expert_parameter_terms, all);
+  return out;
+}
+
+/// Parameters, FLOPs of a step, and memory of every pipeline rank, with all terms.
+/// @param in_flight  per pipeline rank what a schedule holds at its peak; empty: 1F1B (interleaved if vp > 1)
+/// Errors: those of check and of the counts; errc::bad_shape if in_flight is neither empty nor of pp entries.
+/// Complexity: one pass over the formulas per pipeline rank; text is written once.
+template <class Numbers = numbers_of_setting>
+[[nodiscard]] result<report> make_report(const model& m, const training& t, const parallel& p,
+                                         const convention& counted, const std::vector<held>& in_flight = {}) {
+  if (const auto fits = check(m, t, p); !fits) return fits.error();
+  if (!in_flight.empty() && static_cast<std::int64_t>(in_flight.size()) != p.pp)
+    return error{errc::bad_shape, p.pp, p.vp, static_cast<std::int64_t>(in_flight.size())}.with("in-flight counts");
+  auto made = make_report<Numbers>(m);
+  if (!made) return made.error();
+  report out = *std::move(made);
+  const auto step = count_flops<Numbers>(m, t, p, counted);
+  if (!step) return step.error();
+  out.flops = *step;
+  out.tokens_per_step = rational(t.global_batch) * rational(t.sequence);
+
+  setting all{.on_rank = part::whole(m),
+              .in_flight = {},
+              .parameters = {},
+              .model = m,
+              .training = t,
+              .parallel = p,
+              .counted = counted};
+  detail::add_lines<Numbers>(out, "forward FLOPs of a step", forward_flop_terms, all);
+
+  const std::vector<part> parts = even_parts(m, p);
+  for (std::size_t rank = 0; rank < parts.size(); ++rank) {
+    rank_memory memory;
+    memory.on_rank = parts[rank];
+    if (in_flight.empty()) {
+      const auto passes = held_by_1f1b<Numbers>(m, t, p, parts[rank]);
+      if (!passes) return passes.error();
+      memory.in_flight = *passes;
+    } else {
+      memory.in_flight = in_flight[rank];
+    }
+    const auto held_parameters = count_rank_parameters<Numbers>(m, p, parts[rank]);
+    if (!held_parameters) return held_parameters.error();
+    memory.parameters = *held_parameters;
+    const auto fixed = static_bytes<Numbers>(*held_parameters, t, p);
+    if (!fixed) return fixed.error();
+    const auto moving = activation_bytes<Numbers>(m, t, p, parts[rank], memory.in_flight);
+    if (!moving) return moving.error();
+    memory.static_bytes = *fixed, memory.activation_bytes = *moving;
+    out.memory.push_back(memory);
+  }
+
+  all.on_rank = parts.front(), all.in_flight = out.memory.front().in_flight,
+  all.parameters = out.memory.front().parameters;
+  detail::add_lines<Numbers>(out, "static bytes, rank 0", static_memory_terms, all);
+  setting one_layer = all;
+  one_layer.on_rank.layers = 1, one_layer.on_rank.moe_layers = m.moe_layers == m.layers ? 1 : 0;
+  detail::add_lines<Numbers>(out, "kept by one layer", saved_tensor_terms, one_layer);
+  if (m.moe_layers > 0 && m.moe_layers < m.layers) {
+    one_layer.on_rank.moe_layers = 1;
+    detail::add_lines<Numbers>(out, "kept by one layer with experts", saved_tensor_terms, one_layer);
+  }
+  all.on_rank = parts.back(), all.in_flight = out.memory.back().in_flight;
+  detail::add_lines<Numbers>(out, "kept outside of the layers, last rank", end_tensor_terms, all);
+  return out;
+}
+
+}  // namespace hocket::inline HOCKET_ABI::cost

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// expect: none of the configs has a member with the name of this symbol
+// The sequence length is in `training`, which the environment lacks.
+#include <hocket/cost/config.hpp>
+#include <hocket/cost/evaluate.hpp>
+#include <hocket/cost/symbols.hpp>
+
+inline constexpr hocket::cost::model m{.hidden = 8};
+inline constexpr hocket::cost::training t{.sequence = 4};
+
+#ifdef HOCKET_CONTROL
+inline constexpr hocket::cost::environment numbers(m, t);
+#else
+inline constexpr hocket::cost::environment numbers(m);
+#endif
+static_assert(hocket::cost::whole(hocket::cost::letters::s * hocket::cost::letters::h, numbers).value() == 32);

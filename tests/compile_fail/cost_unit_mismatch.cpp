@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// expect: both sides of +, -, min, max and all cases of choose must have one unit
+// Bytes and FLOPs do not add up.
+#include <hocket/cost/expression.hpp>
+
+inline constexpr auto s = hocket::cost::named(BOOST_HANA_STRING("sequence"), BOOST_HANA_STRING("s"));
+
+#ifdef HOCKET_CONTROL
+inline constexpr auto sum = 2 * hocket::cost::FLOP * s + hocket::cost::FLOP * s;
+#else
+inline constexpr auto sum = 2 * hocket::cost::FLOP * s + hocket::cost::byte * s;
+#endif

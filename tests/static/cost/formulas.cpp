@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Formulas, their units and their values in constant expressions.
+#include <hocket/cost/derivative.hpp>
+#include <hocket/cost/flops.hpp>
+#include <hocket/cost/parameters.hpp>
+
+namespace cost = hocket::cost;
+using cost::unit_of;
+using namespace hocket::cost::letters;
+
+// Units follow the formula.
+static_assert(std::is_same_v<unit_of<decltype(2 * cost::FLOP * b * s * h * V)>, cost::flops>);
+static_assert(std::is_same_v<unit_of<decltype(c_w * (cost::element * (V * h)))>, cost::bytes>);
+static_assert(std::is_same_v<unit_of<decltype(F_step / (T * W * P))>, cost::pure>);
+static_assert(std::is_same_v<unit_of<decltype(cost::token * (B * s) / T)>, cost::unit<0, 0, 0, -1, 1>>);
+
+// Llama-2-13B: the published count, proved by the compiler.
+inline constexpr cost::model llama_13b{
+    .layers = 40, .hidden = 5120, .heads = 40, .kv_heads = 40, .head_dim = 128, .ffn = 13824, .vocabulary = 32000};
+static_assert(cost::count_parameters(llama_13b).value() == cost::parameter_count{13015864320, 13015864320});
+
+// Megatron-LM's and nanotron's figures for one sequence of 4,096 tokens.
+inline constexpr cost::training one_sequence{.sequence = 4096, .global_batch = 1};
+static_assert(
+    cost::count_flops(llama_13b, one_sequence, {}, {.attention = cost::attention_count::full}).value().model_step ==
+    cost::rational(357072843571200));
+
+// Exact fractions.
+static_assert((cost::rational(1) / cost::rational(3) + cost::rational(1) / cost::rational(6)) ==
+              cost::rational(1) / cost::rational(2));
+static_assert(!(cost::rational(1) / cost::rational(0)).ok());
+static_assert((cost::rational(-7) / cost::rational(2)).ceiling() == cost::rational(-3));
+static_assert((cost::rational(7) / cost::rational(2)).ceiling() == cost::rational(4));
+
+// A slope, at compile time.
+inline constexpr cost::environment numbers(llama_13b, one_sequence);
+static_assert(cost::partial(h * h * V, h, numbers).derivative == 2.0 * 5120 * 32000);

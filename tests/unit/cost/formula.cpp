@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <hocket/core/message.hpp>
+#include <hocket/cost/derivative.hpp>
+#include <hocket/cost/flops.hpp>
+#include <hocket/cost/in_flight.hpp>
+#include <hocket/cost/parameters.hpp>
+#include <hocket/cost/print.hpp>
+
+#include <cmath>
+#include <map>
+#include <string>
+
+#include "catch.hpp"
+
+namespace cost = hocket::cost;
+using namespace hocket::cost::letters;
+using cost::FLOP;
+using cost::style;
+
+namespace {
+
+const cost::model llama_7b{
+    .layers = 32, .hidden = 4096, .heads = 32, .kv_heads = 32, .head_dim = 128, .ffn = 11008, .vocabulary = 32000};
+const cost::training step{.sequence = 4096, .micro_batch = 2, .global_batch = 64};
+
+// A second reading of a printed line, by recursive descent: numbers, + - * / ^, min, max, ceil, parentheses.
+class calculator {
+ public:
+  explicit calculator(const std::string& text) : text_(text) {}
+  double value() {
+    const double v = sum();
+    REQUIRE(at_ == text_.size());
+    return v;
+  }
+
+ private:
+  bool take(const std::string& word) {
+    if (text_.compare(at_, word.size(), word) != 0) return false;
+    at_ += word.size();
+    return true;
+  }
+  double sum() {
+    double v = product();
+    while (true) {
+      if (take(" + ")) v += product();
+      else if (take(" - ")) v -= product();
+      else return v;
+    }
+  }
+  double product() {
+    double v = power();
+    while (true) {
+      if (take("*")) v *= power();
+      else if (take("/")) v /= power();
+      else return v;
+    }
+  }
+  double power() {
+    const double v = atom();
+    return take("^2") ? v * v : v;
+  }
+  double atom() {
+    if (take("(")) return closed(sum());
+    if (take("ceil(")) return closed(std::ceil(sum()));
+    const bool least = take("min(");
+    if (least || take("max(")) {
+      const double a = sum();
+      REQUIRE(take(", "));
+      const double b = sum();
+      return closed(least ? std::fmin(a, b) : std::fmax(a, b));
+    }
+    std::size_t used = 0;
+    const double v = std::stod(text_.substr(at_), &used);
+    at_ += used;
+    return v;
+  }
+  double closed(double v) {
+    REQUIRE(take(")"));
+    return v;
+  }
+  std::string text_;
+  std::size_t at_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("a formula prints as papers write it", "[cost]") {
+  CHECK(print(2 * FLOP * B * s * h * V) == "2*B*s*h*V");
+  CHECK(print(2 * FLOP * B * s * h * V, style::latex) == "2\\,B\\,s\\,h\\,V");
+  CHECK(print(72 * FLOP * B * L * s * squared(h) * (1 + s / (6 * h) + V / (12 * h * L))) ==
+        "72*B*L*s*h^2*(1 + s/(6*h) + V/(12*h*L))");
+  CHECK(print(squared(s) / 2, style::latex) == "\\frac{s^2}{2}");
+  CHECK(print(a - (g - d)) == "a - (g - d)");
+  CHECK(print((a + g) * d / (tp * cp)) == "(a + g)*d/(tp*cp)");
+  CHECK(print(f_e + r_q, style::latex) == "f_{e} + r_{q}");
+  CHECK(print(least(tp, g) + divide_up(L, pp)) == "min(tp, g) + ceil(L/pp)");
+  CHECK(print(choose(sp, 1, tp)) == "(tp if sp else 1)");
+}
+
+TEST_CASE("with numbers, a formula prints what to type into a calculator", "[cost]") {
+  const cost::environment numbers(llama_7b, step);
+  CHECK(print(2 * FLOP * B * s * h * V, style::numbers, numbers) == "2*64*4096*4096*32000");
+  const cost::convention half{.attention = cost::attention_count::causal_half};
+  const cost::environment counted(llama_7b, step, half);
+  const auto core = 2 * FLOP * B * a * d * cost::detail::flop::attended;
+  CHECK(print(core, style::text, counted) == "2*B*a*d*kappa");
+  CHECK(print_definitions(core, style::text, counted) == "kappa = s^2/2");
+  CHECK(print(core, style::numbers, counted) == "2*64*32*128*8388608");
+}
+
+TEST_CASE("every printed line comes to the value it is printed with", "[cost]") {
+  for (const auto attention : {cost::attention_count::full, cost::attention_count::causal_half,
+                               cost::attention_count::causal_exact, cost::attention_count::window}) {
+    cost::model m = llama_7b;
+    m.moe_layers = 4, m.experts = 8, m.active_experts = 2, m.expert_ffn = 1408, m.shared_ffn = 2816;
+    m.window = 1024, m.window_layers = 16;
+    const cost::setting all{.on_rank = cost::part::whole(m),
+                            .in_flight = {},
+                            .parameters = {},
+                            .model = m,
+                            .training = step,
+                            .parallel = {},
+                            .counted = {.attention = attention}};
+    const auto numbers = numbers_of(all);
+    int lines = 0;
+    const auto check = [&](const auto& t) {
+      const std::string line = print(t.formula, style::numbers, numbers);
+      INFO(t.name << ": " << line);
+      const double value = cost::exact(t.formula, numbers).value().real();
+      CHECK(std::abs(calculator(line).value() - value) <= 1e-12 * value);
+      const auto tree = tree_of(t.formula, numbers);
+      CHECK(value_of(tree, tree.root()).real() == value);
+      ++lines;
+    };
+    cost::for_each_term(cost::parameter_terms, numbers, check);
+    cost::for_each_term(cost::forward_flop_terms, numbers, check);
+    CHECK(lines >= 17);
+  }
+}
+
+TEST_CASE("values are exact, and overflow is an error", "[cost]") {
+  const cost::environment numbers(llama_7b, step);
+  CHECK(cost::whole(2 * FLOP * B * s * h * V, numbers).value() == cost::integer{2} * 64 * 4096 * 4096 * 32000);
+  CHECK(to_string(cost::exact(s / (6 * h) + V, numbers).value()) == "192001/6");
+  const auto fraction = cost::whole(s / (3 * h), numbers);
+  REQUIRE(!fraction);
+  CHECK(fraction.error().code == hocket::errc::not_whole);
+
+  cost::model huge = llama_7b;
+  huge.hidden = std::int64_t{1} << 62;
+  const cost::environment far(huge, step);
+  CHECK(cost::to_string(cost::whole(h * h, far).value()) == "21267647932558653966460912964485513216");
+  const auto over = cost::whole(h * h * h, far);
+  REQUIRE(!over);
+  CHECK(over.error().code == hocket::errc::undefined_value);
+  CHECK(message(over.error()) == "value: the formula divides by zero or does not fit 128 bits");
+  CHECK(cost::exact(s / (h - h), numbers).error().code == hocket::errc::undefined_value);
+  CHECK(cost::exact(least(s / (h - h), s), numbers).error().code == hocket::errc::undefined_value);
+  CHECK(cost::exact(choose(L, 1, 2), numbers).error().code == hocket::errc::undefined_value);
+  CHECK(cost::count_parameters(huge).error().code == hocket::errc::overflow);
+}
+
+TEST_CASE("the slope is that of the formula; kinks are flagged", "[cost]") {
+  const cost::setting all{.on_rank = cost::part::whole(llama_7b),
+                          .in_flight = {},
+                          .parameters = {},
+                          .model = llama_7b,
+                          .training = step,
+                          .parallel = {},
+                          .counted = {}};
+  const auto numbers = numbers_of(all);
+  // Against finite differences of the exact value, for every FLOP term, in the sequence length.
+  cost::for_each_term(cost::forward_flop_terms, numbers, [&](const auto& t) {
+    INFO(t.name);
+    cost::setting more = all, less = all;
+    more.training.sequence += 1, less.training.sequence -= 1;
+    const double difference = (cost::exact(t.formula, numbers_of(more)).value().real() -
+                               cost::exact(t.formula, numbers_of(less)).value().real()) /
+                              2;
+    const auto slope = partial(t.formula, s, numbers);
+    CHECK(std::abs(slope.derivative - difference) <= 1e-9 * std::abs(difference));
+    CHECK(!slope.kink);
+  });
+  CHECK(partial(least(a, g), a, numbers).kink);
+  CHECK(!partial(least(a, 2 * g), a, numbers).kink);
+  CHECK(partial(s / h, h, numbers).derivative == -1.0 / 4096);
+}
+
+TEST_CASE("in flight: the closed forms of 1F1B", "[cost]") {
+  const auto chunks = [](std::int64_t ranks, std::int64_t v, std::int64_t m, std::int64_t rank) {
+    const cost::part on_rank{.layers = 1, .rank = rank};
+    const cost::training t{.sequence = 1, .global_batch = m};
+    const cost::parallel p{.pp = ranks, .vp = v};
+    return static_cast<int>(cost::whole(cost::chunks_in_flight, cost::environment(on_rank, t, p)).value());
+  };
+  CHECK(chunks(4, 1, 9, 0) == 4);
+  CHECK(chunks(4, 1, 9, 3) == 1);
+  CHECK(chunks(4, 1, 2, 0) == 2);
+  CHECK(chunks(4, 2, 8, 0) == 11);
+  CHECK(chunks(4, 2, 8, 3) == 5);
+  CHECK(chunks(4, 2, 4, 0) == 8);
+}
