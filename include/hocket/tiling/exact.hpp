@@ -13,6 +13,7 @@ namespace hocket::inline HOCKET_ABI::tiling {
 struct exact_limits {
   std::int64_t units = 4096;                    ///< rows / align
   std::int64_t states = std::int64_t{1} << 21;  ///< states kept, 72 bytes each
+  std::int64_t steps = std::int64_t{1} << 30;   ///< states made or compared; seconds
 };
 
 namespace detail {
@@ -34,6 +35,12 @@ class pareto_search {
         inner_(memory),
         last_(memory),
         rest_(memory) {}
+
+  [[nodiscard]] hocket::error why() const noexcept {
+    if (steps_ > limits_.steps)
+      return hocket::error{errc::limit_exceeded, limits_.steps + 1, limits_.steps}.with("steps of the exact search");
+    return hocket::error{errc::limit_exceeded, limits_.states + 1, limits_.states}.with("states of the exact search");
+  }
 
   /// Improves the incumbent to the optimum over tilings whose first and last tile are ragged as said; false if it gave
   /// up.
@@ -126,9 +133,12 @@ class pareto_search {
 
   /// Adds a state unless it is hopeless or dominated, and removes those it dominates. False if the limit is reached.
   bool keep(std::pmr::vector<std::uint32_t>& front, const incumbent& best, std::size_t covered, const state& s) {
+    ++steps_;
     const tick_row& rest = rest_[static_cast<std::size_t>(axis_.units) - covered];
     for (std::size_t q = 0; q < timer_.phases(); ++q)
       if (s.done[q] + rest[q] > best.time) return true;  // an equal time may still have fewer tiles
+    steps_ += 1 + static_cast<std::int64_t>(front.size());
+    if (steps_ > limits_.steps) return false;
     std::size_t kept = 0;
     for (const std::uint32_t id : front)
       if (no_later(states_[id].done, s.done)) return true;
@@ -161,6 +171,7 @@ class pareto_search {
   exact_limits limits_;
   std::pmr::vector<state> states_;
   std::pmr::vector<tick_row> first_, inner_, last_, rest_;
+  std::int64_t steps_ = 0;
   bool first_ragged_ = false, last_ragged_ = false;
 };
 
@@ -187,8 +198,7 @@ template <class Phases>
   axis.for_each_end(
       [&](bool first_ragged, bool last_ragged) { complete = complete && search.run(first_ragged, last_ragged, best); });
   if (timer.failed()) return timer.error();
-  if (!complete)
-    return error{errc::limit_exceeded, limits.states + 1, limits.states}.with("states of the exact search");
+  if (!complete) return search.why();
   auto out = detail::finish(p, best.tiles.span(), policy::exact);
   if (!out) return out;
   out->lower_bound = out->predicted;

@@ -82,6 +82,7 @@ TEST_CASE("the exact search gives up at its limits, by count", "[tiling]") {
   CHECK(code(tiling::exact(p, {.units = 255})) == errc::limit_exceeded);
   CHECK(code(tiling::exact(p, {.states = 10})) == errc::limit_exceeded);
   CHECK(message(tiling::exact(p, {.states = 10}).error()) == "states of the exact search: 11 exceeds the limit of 10");
+  CHECK(message(tiling::exact(p, {.steps = 7}).error()) == "steps of the exact search: 8 exceeds the limit of 7");
   CHECK(tiling::exact(p));
 }
 
