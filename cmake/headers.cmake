@@ -15,6 +15,7 @@ set(HOCKET_HEADERS
   hocket/curve/any_curve.hpp
   hocket/curve/combinators.hpp
   hocket/curve/cost_curve.hpp
+  hocket/curve/isotonic.hpp
   hocket/curve/piecewise_polynomial.hpp
   hocket/curve/polynomial.hpp
   hocket/curve/table.hpp

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/core/result.hpp>
+#include <hocket/curve/table.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory_resource>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace hocket::inline HOCKET_ABI::curve {
+
+/// One measurement: a size took so many us, `repeats` times over.
+struct sample {
+  double size = 0;
+  double us = 0;
+  std::int64_t repeats = 1;
+};
+
+/// Samples a fit accepts; keeps sums of squares finite and sorting bounded.
+inline constexpr std::size_t max_samples = 1'000'000;
+
+/// A fitted table and how well it meets its samples. Errors are relative, as fractions.
+struct isotonic_fit {
+  table curve;
+  double mean_error = 0;  ///< over sizes, of the fit against the median of each size
+  double worst_error = 0;
+  double leave_one_out_error = 0;  ///< mean over inner sizes, each predicted by a fit without it; 0 below 3 sizes
+  std::int64_t merged = 0;         ///< samples that shared a size: the weighted median was taken
+  std::int64_t pooled = 0;         ///< sizes whose time fell below a smaller size's and was averaged with it
+};
+
+namespace detail {
+
+struct pooled_point {
+  double size, us, weight;
+};
+
+/// Pool adjacent violators: the never-falling values with the least weighted sum of squared relative changes. Weights
+/// are divided by the squared time, so that a microsecond counts more at small sizes, where it is a larger part.
+inline std::pmr::vector<double> pool(std::span<const pooled_point> points, std::pmr::memory_resource* memory) {
+  struct block {
+    double value, weight;
+    std::size_t count;
+  };
+  std::pmr::vector<block> blocks(memory);
+  for (const pooled_point& p : points) {
+    blocks.push_back({p.us, p.us > 0 ? p.weight / (p.us * p.us) : p.weight, 1});
+    while (blocks.size() > 1 && blocks[blocks.size() - 2].value > blocks.back().value) {
+      const block b = blocks.back();
+      blocks.pop_back();
+      block& a = blocks.back();
+      a.value = (a.value * a.weight + b.value * b.weight) / (a.weight + b.weight);
+      a.weight += b.weight;
+      a.count += b.count;
+    }
+  }
+  std::pmr::vector<double> out(memory);
+  out.reserve(points.size());
+  for (const block& b : blocks) out.insert(out.end(), b.count, b.value);
+  return out;
+}
+
+inline result<table> table_of(std::span<const pooled_point> points, std::pmr::memory_resource* memory) {
+  const std::pmr::vector<double> us = pool(points, memory);
+  std::pmr::vector<double> sizes(memory);
+  for (const pooled_point& p : points) sizes.push_back(p.size);
+  return table::make(sizes, us, memory);
+}
+
+}  // namespace detail
+
+/// The never-falling curve through measurements: the median of each size, then isotonic regression (pool adjacent
+/// violators), then straight lines. It follows protocol switches that no single polynomial follows, and repairs noise
+/// such as 29, 24, 25 us at growing sizes, which a solver could not use as it is.
+/// @param samples  in any order; sizes and times in the caller's units and us
+/// Errors: errc::out_of_range for fewer than two sizes or more than max_samples samples; errc::bad_cost for a size or
+/// time that is not finite and positive; errc::invalid_argument for repeats below 1. O(n log n), plus O(n^2) for the
+/// leave-one-out error up to 1,000 sizes; above, it is taken at 1,000 evenly spread ones.
+[[nodiscard]] inline result<isotonic_fit> fit_isotonic(
+    std::span<const sample> samples, std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
+  if (samples.size() < 2 || samples.size() > max_samples)
+    return error{errc::out_of_range, static_cast<std::int64_t>(samples.size()), 2,
+                 static_cast<std::int64_t>(max_samples)}
+        .with("number of samples");
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    const sample& s = samples[i];
+    const auto at = static_cast<std::int64_t>(s.size >= 0 && s.size < 9e18 ? s.size : -1);
+    if (!is_cost(s.size) || s.size == 0) return error{errc::bad_cost, at}.with("size of a sample");
+    if (!is_cost(s.us) || s.us == 0) return error{errc::bad_cost, at}.with("time of a sample");
+    if (s.repeats < 1) return error{errc::invalid_argument, s.repeats}.with("repeats of a sample");
+  }
+  std::pmr::vector<sample> sorted(samples.begin(), samples.end(), memory);
+  std::sort(sorted.begin(), sorted.end(), [](const sample& a, const sample& b) {
+    return a.size != b.size ? a.size < b.size : a.us != b.us ? a.us < b.us : a.repeats < b.repeats;
+  });
+  std::pmr::vector<detail::pooled_point> points(memory);
+  for (std::size_t i = 0; i < sorted.size();) {
+    std::size_t end = i;
+    double weight = 0;
+    while (end < sorted.size() && sorted[end].size == sorted[i].size)
+      weight += static_cast<double>(sorted[end++].repeats);
+    double below = 0;  // the weighted median: the first time that has half of the weight at or below it
+    std::size_t middle = i;
+    while ((below += static_cast<double>(sorted[middle].repeats)) < weight / 2) ++middle;
+    points.push_back({sorted[i].size, sorted[middle].us, weight});
+    i = end;
+  }
+  if (points.size() < 2)
+    return error{errc::out_of_range, static_cast<std::int64_t>(points.size()), 2,
+                 static_cast<std::int64_t>(max_samples)}
+        .with("number of different sizes");
+  auto fitted = detail::table_of(points, memory);
+  if (!fitted) return fitted.error();
+  isotonic_fit out{std::move(fitted).value()};
+  out.merged = static_cast<std::int64_t>(samples.size() - points.size());
+  const auto relative = [](double found, double measured) {
+    const double d = (found - measured) / measured;
+    return d < 0 ? -d : d;
+  };
+  for (const detail::pooled_point& p : points) {
+    const double e = relative(out.curve.time(p.size), p.us);
+    out.mean_error += e / static_cast<double>(points.size());
+    if (e > out.worst_error) out.worst_error = e;
+    if (out.curve.time(p.size) != p.us) ++out.pooled;
+  }
+  const std::size_t step = points.size() / 1000 + 1;
+  std::int64_t tried = 0;
+  for (std::size_t i = 1; i + 1 < points.size(); i += step) {
+    std::pmr::vector<detail::pooled_point> others(points, memory);
+    others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
+    const auto without = detail::table_of(others, memory);
+    if (!without) return without.error();
+    out.leave_one_out_error += relative(without->time(points[i].size), points[i].us);
+    ++tried;
+  }
+  if (tried > 0) out.leave_one_out_error /= static_cast<double>(tried);
+  return out;
+}
+
+}  // namespace hocket::inline HOCKET_ABI::curve
