@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// config.json files as published, and what is said about those that are wrong.
+#include <hocket/core/message.hpp>
+#include <hocket/cost/parameters.hpp>
+#include <hocket/interop/hugging_face.hpp>
+
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "catch.hpp"
+
+using hocket::hugging_face::parse_config;
+using hocket::hugging_face::read_config;
+using nlohmann::json;
+
+namespace {
+
+std::string text_of(const std::string& name) {
+  std::ifstream file(std::string(HOCKET_TEST_DATA) + "/cost/configs/" + name + ".json");
+  REQUIRE(file);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+std::string refusal(const json& config) {
+  const auto r = read_config(config);
+  return r ? "accepted" : message(r.error());
+}
+
+}  // namespace
+
+TEST_CASE("configs as published give the published parameter counts", "[hugging_face]") {
+  struct {
+    const char* name;
+    long long total;
+    std::size_t assumed;  // fields that the file leaves to the architecture's documented default
+  } const published[] = {
+      {"llama-2-7b", 6738415616, 0},         {"llama-2-13b", 13015864320, 0},    {"llama-2-70b", 68976648192, 0},
+      {"llama-3-8b", 8030261248, 0},         {"mistral-7b-v0.1", 7241732096, 0}, {"gpt2", 124439808, 1},
+      {"mixtral-8x7b-v0.1", 46702792704, 0}, {"qwen2-7b", 7615616512, 0},
+  };
+  for (const auto& p : published) {
+    INFO(p.name);
+    const auto r = parse_config(text_of(p.name));
+    REQUIRE(r);
+    CHECK(hocket::cost::count_parameters(r->model).value().total == p.total);
+    CHECK(r->assumed.size() == p.assumed);
+  }
+  CHECK(parse_config(text_of("gpt2"))->assumed.front() == "tie_word_embeddings = true");
+}
+
+TEST_CASE("a wrong config gets a sentence that names the field", "[hugging_face]") {
+  const json good = json::parse(text_of("llama-2-7b"));
+  REQUIRE(read_config(good));
+  // Every size that the architecture needs, taken away in turn.
+  for (const char* field :
+       {"hidden_size", "num_hidden_layers", "num_attention_heads", "vocab_size", "intermediate_size", "model_type"}) {
+    json c = good;
+    c.erase(field);
+    CHECK(refusal(c) == "the config has no field \"" + std::string(field) + "\"");
+  }
+  json c = good;
+  c["model_type"] = "perceiver";
+  CHECK(refusal(c) == "unknown architecture \"perceiver\"");
+  c = good, c["num_key_value_heads"] = 64;
+  CHECK(refusal(c) == "the config contradicts itself: \"num_key_value_heads\" is 64, but the other fields imply 32");
+  c = good, c["num_key_value_heads"] = 5;
+  CHECK(refusal(c) == "num_attention_heads: 32 is not divisible by 5");
+  c = good, c["num_attention_heads"] = 30;
+  CHECK(refusal(c).find("hidden_size / heads: 4096 is not divisible by 30") == 0);
+  c = good, c["num_hidden_layers"] = 0;
+  CHECK(refusal(c) == "num_hidden_layers is 0, but must lie in [1, 2147483647]");
+  c = good, c["num_hidden_layers"] = 18446744073709551615u;
+  CHECK(refusal(c) == "num_hidden_layers is 2147483648, but must lie in [1, 2147483647]");
+  c = good, c["hidden_size"] = "4096";
+  CHECK(refusal(c).find("hidden_size") == 0);
+  c = good, c["hidden_size"] = 4096.5;
+  CHECK(refusal(c).find("hidden_size") == 0);
+  CHECK(refusal(json::array()) != "accepted");
+  CHECK(!parse_config("{\"model_type\": "));
+
+  json gpt2 = json::parse(text_of("gpt2"));
+  gpt2["n_ctx"] = 2048;
+  CHECK(refusal(gpt2) == "the config contradicts itself: \"n_ctx\" is 2048, but the other fields imply 1024");
+  json mixtral = json::parse(text_of("mixtral-8x7b-v0.1"));
+  mixtral["num_experts_per_tok"] = 9;
+  CHECK(refusal(mixtral) ==
+        "the config contradicts itself: \"num_experts_per_tok\" is 9, but the other fields imply 8");
+}
+
+TEST_CASE("documented defaults are reported, not hidden", "[hugging_face]") {
+  json c = json::parse(text_of("llama-2-7b"));
+  c.erase("num_key_value_heads"), c.erase("tie_word_embeddings");
+  const auto r = read_config(c);
+  REQUIRE(r);
+  CHECK(r->assumed == std::vector<std::string>{"num_key_value_heads = 32", "tie_word_embeddings = false"});
+}
