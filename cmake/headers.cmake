@@ -76,6 +76,7 @@ set(HOCKET_HEADERS
   hocket/pipeline/simulate.hpp
   hocket/pipeline/table.hpp
   hocket/pipeline/workspace.hpp
+  hocket/pipeline/zero_bubble.hpp
   hocket/testing/graph_laws.hpp
   hocket/text/detail/csv_scanner.hpp
   hocket/text/edges_csv.hpp

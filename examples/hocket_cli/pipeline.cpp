@@ -30,9 +30,9 @@ struct options {
   bool reduce_grad = false;
 };
 
-const std::vector<std::string> existing = {"gpipe", "1f1b", "eager-1f1b", "interleaved", "looped-bfs"};
-const std::vector<std::string> to_come = {"seq-1f1b", "zb-h1", "zb-h2",    "interleaved-zb", "zbv",
-                                          "v-half",   "v-min", "dualpipe", "dualpipev"};
+const std::vector<std::string> existing = {"gpipe",      "1f1b",  "eager-1f1b", "interleaved",
+                                           "looped-bfs", "zb-h1", "zb-h2",      "interleaved-zb"};
+const std::vector<std::string> to_come = {"seq-1f1b", "zbv", "v-half", "v-min", "dualpipe", "dualpipev"};
 
 [[noreturn]] void usage(const std::string& sentence) { throw failure{2, sentence}; }
 [[noreturn]] void not_yet(const std::string& what) { usage(what + ": not yet"); }
@@ -103,6 +103,9 @@ void with_schedule(const options& o, Use&& use) {
   if (o.schedule == "looped-bfs") return use(made(pipeline::gpipe::looped_bfs(s)));
   if (o.schedule == "1f1b") return use(made(pipeline::one_f_one_b::make(s, 1)));
   if (o.schedule == "eager-1f1b") return use(made(pipeline::one_f_one_b::make(s, 2)));
+  if (o.schedule == "zb-h1") return use(made(pipeline::zero_bubble::h1(s)));
+  if (o.schedule == "zb-h2") return use(made(pipeline::zero_bubble::h2(s)));
+  if (o.schedule == "interleaved-zb") return use(made(pipeline::zero_bubble::interleaved_zb(s)));
   const auto totals = running_totals(o.groups);
   use(interleaved_of(o, s, totals));
 }

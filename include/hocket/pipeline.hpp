@@ -19,3 +19,4 @@
 #include <hocket/pipeline/simulate.hpp>
 #include <hocket/pipeline/table.hpp>
 #include <hocket/pipeline/workspace.hpp>
+#include <hocket/pipeline/zero_bubble.hpp>

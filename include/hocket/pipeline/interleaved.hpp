@@ -117,6 +117,11 @@ class interleaved {
     const chunk_batch x = rule_ == groups::rule::list ? listed().at(k) : grouped().at(k);
     return {chunks_ - 1 - x.chunk, x.micro_batch};
   }
+  /// The k with forward_at(k), or backward_at(k), == {chunk, micro_batch}.
+  [[nodiscard]] constexpr std::uint32_t index_of(bool forward, std::uint32_t chunk,
+                                                 std::uint32_t micro_batch) const noexcept {
+    return forward ? forward_index(chunk, micro_batch) : backward_index(chunk, micro_batch);
+  }
 
  private:
   [[nodiscard]] constexpr std::uint32_t count() const noexcept { return chunks_ * micro_batches_; }

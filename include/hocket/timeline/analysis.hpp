@@ -53,6 +53,7 @@ namespace detail {
     const timeline& t, std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
   std::pmr::vector<lane_use> uses(t.lane_count(), memory);
   const span_rows rows = rows_of(t, memory);
+  const auto levels = levels_of(t, memory);
   const ticks makespan = t.makespan();
   std::pmr::vector<std::pair<ticks, ticks>> busy(memory), computing(memory);
   for (std::uint32_t lane = 0; lane < t.lane_count(); ++lane) {
@@ -66,8 +67,7 @@ namespace detail {
     uses[lane].busy = detail::covered(busy);
     uses[lane].computing = detail::covered(computing);
     uses[lane].idle = makespan - uses[lane].busy;
-    for (const level& l : levels_of(t, lane, memory))
-      uses[lane].peak = l.value > uses[lane].peak ? l.value : uses[lane].peak;
+    for (const level& l : levels[lane]) uses[lane].peak = l.value > uses[lane].peak ? l.value : uses[lane].peak;
   }
   return uses;
 }

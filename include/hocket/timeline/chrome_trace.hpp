@@ -27,6 +27,7 @@ struct chrome_trace_options {
     put_scaled(out, x / per * 1'000'000'000 + x % per * 1'000'000'000 / per, 3);
   };
   const span_rows rows = rows_of(t);
+  const auto levels = levels_of(t);
   std::string out;
   out.reserve(256 + rows.spans.size() * 150 + t.changes().size() * 90);
   out +=
@@ -59,7 +60,7 @@ struct chrome_trace_options {
       out += "}}";
     }
     thread += rows.row_count[lane];
-    for (const level& l : levels_of(t, lane)) {
+    for (const level& l : levels[lane]) {
       out += ",\n{\"ph\":\"C\",\"pid\":0,\"name\":";
       std::string name(options.quantity);
       put_all(name, ", ", t.lane_name(lane));

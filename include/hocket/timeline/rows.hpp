@@ -71,22 +71,23 @@ struct level {
   std::int64_t value = 0;
 };
 
-/// The quantity of one lane over time. What is let go at a moment goes before what is taken at it. O(c log c).
-[[nodiscard]] inline std::pmr::vector<level> levels_of(
-    const timeline& t, std::uint32_t lane, std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
-  std::pmr::vector<timeline::change> changes(memory);
-  for (const auto& c : t.changes())
-    if (c.lane == lane) changes.push_back(c);
-  std::sort(changes.begin(), changes.end(),
-            [](const auto& a, const auto& b) { return a.at != b.at ? a.at < b.at : a.by < b.by; });
-  std::pmr::vector<level> levels(memory);
-  std::int64_t value = 0;
+/// The quantity of every lane over time, by lane. What is let go at a moment goes before what is taken at it.
+/// O(c log c) for c changes.
+[[nodiscard]] inline std::pmr::vector<std::pmr::vector<level>> levels_of(
+    const timeline& t, std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
+  std::pmr::vector<timeline::change> changes(t.changes().begin(), t.changes().end(), memory);
+  std::sort(changes.begin(), changes.end(), [](const auto& a, const auto& b) {
+    if (a.lane != b.lane) return a.lane < b.lane;
+    return a.at != b.at ? a.at < b.at : a.by < b.by;
+  });
+  std::pmr::vector<std::pmr::vector<level>> lanes(t.lane_count(), memory);
   for (const auto& c : changes) {
-    value += c.by;
+    auto& levels = lanes[c.lane];
+    const std::int64_t value = (levels.empty() ? 0 : levels.back().value) + c.by;
     if (!levels.empty() && levels.back().at == c.at) levels.back().value = value;
     else levels.push_back({c.at, value});
   }
-  return levels;
+  return lanes;
 }
 
 }  // namespace hocket::inline HOCKET_ABI

@@ -26,7 +26,8 @@ namespace detail {
 /// Draws one timeline. Coordinates are whole hundredths of a pixel.
 class svg_writer {
  public:
-  svg_writer(const timeline& t, const svg_options& o) : t_(t), o_(o), rows_(rows_of(t)), uses_(lane_uses(t)) {
+  svg_writer(const timeline& t, const svg_options& o)
+      : t_(t), o_(o), rows_(rows_of(t)), levels_(levels_of(t)), uses_(lane_uses(t)) {
     begin_ = t.begin();
     end_ = t.end();
     for (const auto& m : t.marks()) end_ = m.at > end_ ? m.at : end_;
@@ -215,7 +216,7 @@ class svg_writer {
   }
   // The lane's quantity as steps, on one scale for all lanes so that they can be compared.
   void draw_curve(std::uint32_t lane, std::int64_t y, std::int64_t height) {
-    const auto levels = levels_of(t_, lane);
+    const auto& levels = levels_[lane];
     if (levels.empty() || peak_ <= 0) return;
     const auto y_of = [&](std::int64_t value) {
       return y + height -
@@ -244,6 +245,7 @@ class svg_writer {
   const timeline& t_;
   const svg_options& o_;
   span_rows rows_;
+  std::pmr::vector<std::pmr::vector<level>> levels_;
   std::pmr::vector<lane_use> uses_;
   std::string out_;
   ticks begin_ = 0, end_ = 1;

@@ -50,7 +50,7 @@ constexpr bool good_view() {
          std::ranges::common_range<view> && std::ranges::borrowed_range<view> && std::is_trivially_copyable_v<view> &&
          sizeof(typename view::iterator) <= 64;
 }
-static_assert(good_view<interleaved>() && good_view<one_f_one_b>() && good_view<gpipe>());
+static_assert(good_view<interleaved>() && good_view<one_f_one_b>() && good_view<gpipe>() && good_view<zero_bubble>());
 static_assert(std::ranges::range_value_t<rank_view<interleaved>>{}.kind() == op::idle && sizeof(action) == 4);
 static_assert(sizeof(stage_action) == 8 && std::is_trivially_copyable_v<stage_action>);
 

@@ -173,6 +173,11 @@ TEST_CASE("files equal PyTorch's byte for byte", "[golden]") {
   bytes(gpipe::make({4, 1, 8}), "torch__GPipe__p4_v1_m8.csv", true);
 }
 
+TEST_CASE("interleaved zero bubble equals PyTorch's, apart from idle cells", "[golden]") {
+  same(zero_bubble::interleaved_zb({4, 2, 5}), "torch__InterleavedZeroBubble__p4_v2_m5.csv");
+  same(zero_bubble::interleaved_zb({4, 2, 10}), "torch__InterleavedZeroBubble__p4_v2_m10.csv");
+}
+
 TEST_CASE("the upstream 1F1B with a wrong last rank is caught", "[golden]") {
   for (const auto& [file, p, m] :
        {std::tuple<const char*, std::uint32_t, std::int64_t>{"torch__1F1B__p2_v1_m4.csv", 2, 4},

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/pipeline/interleaved.hpp>
+
+#include <cstdint>
+
+namespace hocket::inline HOCKET_ABI::pipeline {
+
+/// Zero-bubble schedules: the backward is split into the input gradient, which the previous stage waits for, and the
+/// weight gradient, which nobody waits for and which fills the time that 1F1B idles. A rank runs `lead` forwards, then
+/// input gradients in turn with forwards, and each weight gradient `lag` input gradients late.
+/// Source: Qi et al. 2023, arXiv:2401.10241 (ZB-H1, ZB-H2); PyTorch's ScheduleInterleavedZeroBubble; docs/pipeline.md.
+///
+///     constexpr auto plan = hocket::pipeline::zero_bubble::h1({.ranks = 4, .micro_batches = 8}).value();
+///     static_assert(plan.size(0) == 24 && plan.peak_in_flight(3) == 4);
+class zero_bubble {
+ public:
+  constexpr zero_bubble() noexcept = default;
+
+  /// ZB-H1: one chunk per rank, p activations on every rank. Errors: errc::bad_shape.
+  [[nodiscard]] static constexpr result<zero_bubble> h1(const shape& s) noexcept { return single(s, 1); }
+  /// ZB-H2: one chunk per rank, 2p - 1 activations; no rank idles between its first and its last action, so steps of
+  /// training can follow each other without a bubble where the optimizer does not wait for all ranks.
+  [[nodiscard]] static constexpr result<zero_bubble> h2(const shape& s) noexcept { return single(s, 2); }
+  /// Interleaved: any number of chunks, and any number of micro-batches, in balanced groups.
+  [[nodiscard]] static constexpr result<zero_bubble> interleaved_zb(const shape& s) noexcept { return make(s, 1); }
+
+  [[nodiscard]] constexpr std::uint32_t ranks() const noexcept { return order_.ranks(); }
+  [[nodiscard]] constexpr std::uint32_t chunks() const noexcept { return order_.chunks(); }
+  [[nodiscard]] constexpr std::uint32_t micro_batches() const noexcept { return order_.micro_batches(); }
+  [[nodiscard]] constexpr loop_placement placement() const noexcept { return order_.placement(); }
+
+  /// Forwards before the first input gradient.
+  [[nodiscard]] constexpr std::uint32_t lead(std::uint32_t rank) const noexcept {
+    const std::uint32_t a = reach_ == 2 ? 2 * (ranks() - rank) - 1 : order_.warm_up(rank) + 1;
+    return a < count() ? a : count();
+  }
+  /// Input gradients that a weight gradient waits for after its own.
+  [[nodiscard]] constexpr std::uint32_t lag(std::uint32_t rank) const noexcept {
+    const std::uint32_t d = reach_ * rank;
+    return d < count() ? d : count();
+  }
+  /// Activations that the rank holds at most; one is let go with its weight gradient.
+  [[nodiscard]] constexpr std::uint32_t peak_in_flight(std::uint32_t rank) const noexcept {
+    const std::uint32_t held = lead(rank) + lag(rank);
+    return held < count() ? held : count();
+  }
+
+  [[nodiscard]] constexpr std::uint32_t size(std::uint32_t) const noexcept { return 3 * count(); }
+  /// Preconditions: rank < ranks(), step < size(rank). O(1).
+  [[nodiscard]] constexpr action at(std::uint32_t rank, std::uint32_t step) const noexcept {
+    HOCKET_ASSERT(rank < ranks() && step < size(rank));
+    const std::uint32_t n = count(), a = lead(rank), d = lag(rank), forwards = n - a;
+    if (step < a) return made(op::forward, step);
+    // Round j: the j-th input gradient, weight gradient j - d if j >= d, forward a + j if j < n - a.
+    const std::uint32_t x = step - a, low = d < forwards ? d : forwards, high = d < forwards ? forwards : d;
+    if (x < 2 * low) return x % 2 == 0 ? made(op::input_grad, x / 2) : made(op::forward, a + x / 2);
+    const std::uint32_t width = d < forwards ? 3 : 1, y = x - 2 * low;
+    if (y < width * (high - low)) {
+      const std::uint32_t j = low + y / width;
+      if (y % width == 0) return made(op::input_grad, j);
+      return y % width == 1 ? made(op::weight_grad, j - d) : made(op::forward, a + j);
+    }
+    const std::uint32_t z = y - width * (high - low), j = high + z / 2;
+    if (j >= n) return made(op::weight_grad, n - d + (z - 2 * (n - high)));
+    return z % 2 == 0 ? made(op::input_grad, j) : made(op::weight_grad, j - d);
+  }
+  /// The step at which the rank runs `a`. Precondition: one of this shape. O(1).
+  [[nodiscard]] constexpr std::uint32_t step_of(std::uint32_t rank, action x) const noexcept {
+    HOCKET_ASSERT(x.kind() != op::backward && computes(x.kind()));
+    const std::uint32_t n = count(), a = lead(rank), d = lag(rank), forwards = n - a;
+    const auto clipped = [](std::uint32_t j, std::uint32_t from) { return j > from ? j - from : 0; };
+    // Actions before round j: the lead, j input gradients, the weight gradients and the forwards of earlier rounds.
+    const auto round = [&](std::uint32_t j) { return a + j + clipped(j, d) + (j < forwards ? j : forwards); };
+    const std::uint32_t k = order_.index_of(x.kind() == op::forward, x.chunk(), x.micro_batch());
+    if (x.kind() == op::forward) return k < a ? k : round(k - a) + 1 + (k - a >= d ? 1u : 0u);
+    if (x.kind() == op::input_grad) return round(k);
+    return k + d < n ? round(k + d) + 1 : 2 * n + k;
+  }
+  /// The list of one rank. Precondition: rank < ranks().
+  [[nodiscard]] constexpr rank_view<zero_bubble> rank(std::uint32_t rank) const noexcept;
+
+ private:
+  [[nodiscard]] static constexpr result<zero_bubble> make(const shape& s, std::uint32_t reach) noexcept {
+    const auto order = interleaved::make(s, groups::balanced(), {.kappa = 1});
+    if (!order) return order.error();
+    zero_bubble plan;
+    plan.order_ = *order;
+    plan.reach_ = reach;
+    return plan;
+  }
+  [[nodiscard]] static constexpr result<zero_bubble> single(const shape& s, std::uint32_t reach) noexcept {
+    if (s.chunks != 1)
+      return error{errc::bad_shape, s.ranks, s.chunks, s.micro_batches}.with("it has one chunk per rank");
+    return make(s, reach);
+  }
+  [[nodiscard]] constexpr std::uint32_t count() const noexcept { return chunks() * micro_batches(); }
+  [[nodiscard]] constexpr action made(op kind, std::uint32_t k) const noexcept {
+    const chunk_batch x = kind == op::forward ? order_.forward_at(k) : order_.backward_at(k);
+    return {kind, x.chunk, x.micro_batch};
+  }
+  interleaved order_;
+  std::uint32_t reach_ = 1;
+};
+
+constexpr rank_view<zero_bubble> zero_bubble::rank(std::uint32_t rank) const noexcept { return {*this, rank}; }
+
+}  // namespace hocket::inline HOCKET_ABI::pipeline
