@@ -77,6 +77,9 @@ inline constexpr auto idle_parameter_terms = [] {
 
 namespace hocket::inline HOCKET_ABI::cost {
 
+/// weights(name, formula, when, split, source): a term that counts parameters; for architectures of your own.
+using detail::weights;
+
 using letters::expert_parameter_terms, letters::idle_parameter_terms, letters::parameter_terms;
 
 /// Parameters of the model: each weight once, whatever the parallelism; and those one token uses.
