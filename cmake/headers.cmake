@@ -81,6 +81,7 @@ set(HOCKET_HEADERS
   hocket/text/detail/csv_scanner.hpp
   hocket/text/edges_csv.hpp
   hocket/text/ops_csv.hpp
+  hocket/text/samples_csv.hpp
   hocket/text/schedule_csv.hpp
   hocket/tiling.hpp
   hocket/tiling/any_problem.hpp
