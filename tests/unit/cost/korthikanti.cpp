@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// arXiv:2205.05198: table 2 (bytes kept by a layer), figure 1 (memory), tables 3 and 5 (MFU, HFU).
+// arXiv:2205.05198: table 2 (bytes kept by a layer), tables 3 and 5 (MFU, HFU).
 #include <hocket/cost/activations.hpp>
 #include <hocket/cost/closed_forms.hpp>
 #include <hocket/cost/static_memory.hpp>
