@@ -126,16 +126,16 @@ class svg_writer {
       const auto kind = static_cast<activity>(k);
       const std::uint32_t shades = chunks_ < 6 ? chunks_ : 6;
       x -= 620 * static_cast<std::int64_t>(name_of(kind).size()) + 700;
-      text(x + 500, 3'000, "class=\"q\" font-size=\"12\"", name_of(kind));
+      text(x + 500, 5'000, "class=\"q\" font-size=\"12\"", name_of(kind));
       for (std::uint32_t c = shades; c-- > 0;) {
         x -= 1'200;
         const std::uint32_t chunk = shades > 1 ? c * (chunks_ - 1) / (shades - 1) : 0;
-        out_ += "<rect x=\"", px(x), out_ += "\" y=\"20\" width=\"12\" height=\"12\" fill=\"",
+        out_ += "<rect x=\"", px(x), out_ += "\" y=\"40\" width=\"12\" height=\"12\" fill=\"",
             hex(colour_of(kind, chunk, chunks_)), out_ += "\"/>\n";
       }
       x -= 1'400;
     }
-    if (chunks_ > 1) text(right_ - 700, 4'700, "class=\"q\" text-anchor=\"end\"", "light to deep: first to last chunk");
+    if (chunks_ > 1) text(right_ - 700, 6'700, "class=\"q\" text-anchor=\"end\"", "light to deep: first to last chunk");
   }
 
   [[nodiscard]] static std::int64_t nice_step(std::int64_t length) noexcept {
