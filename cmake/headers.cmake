@@ -41,6 +41,7 @@ set(HOCKET_HEADERS
   hocket/graph/persistent_index.hpp
   hocket/graph/stream_plan.hpp
   hocket/graph/transitive_reduction.hpp
+  hocket/hocket.hpp
   hocket/launch.hpp
   hocket/launch/backend.hpp
   hocket/launch/command.hpp
@@ -78,6 +79,7 @@ set(HOCKET_HEADERS
   hocket/pipeline/workspace.hpp
   hocket/pipeline/zero_bubble.hpp
   hocket/testing/graph_laws.hpp
+  hocket/text.hpp
   hocket/text/detail/csv_scanner.hpp
   hocket/text/edges_csv.hpp
   hocket/text/ops_csv.hpp

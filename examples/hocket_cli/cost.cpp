@@ -4,6 +4,7 @@
 
 #include "command.hpp"
 #include "cost_input.hpp"
+#include "json_fields.hpp"
 
 namespace hocket_cli {
 
@@ -14,14 +15,14 @@ struct report_options {
 };
 
 void run_report(const report_options& o) {
-  const auto config = read_model_config(read_json(read_file(o.model), o.model), o.model);
+  const auto config = read_model_config(read_json_file(o.model), o.model);
   report_context context;
   context.title = o.model + " (" + config.architecture + ")";
   context.assumed = config.assumed;
-  if (!o.training.empty()) context.training = read_training(read_json(read_file(o.training), o.training), o.training);
+  if (!o.training.empty()) context.training = read_training(read_json_file(o.training), o.training);
   if (!o.parallel.empty()) {
     if (o.training.empty()) throw failure{2, "hocket cost report: --parallel needs --training"};
-    context.parallel = read_parallel(read_json(read_file(o.parallel), o.parallel), o.parallel);
+    context.parallel = read_parallel(read_json_file(o.parallel), o.parallel);
   }
   const std::string& blamed = !o.parallel.empty() ? o.parallel : !o.training.empty() ? o.training : o.model;
   const auto report = make_report(config.model, context, blamed);

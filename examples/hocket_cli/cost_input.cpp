@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cost_input.hpp"
 
-#include <cmath>
-#include <cstdio>
-#include <set>
+#include <limits>
 
 #include "command.hpp"
+#include "json_fields.hpp"
 
 namespace hocket_cli {
 namespace cost = hocket::cost;
@@ -15,135 +14,68 @@ namespace {
 
 using cost::to_string;
 
-// The fields of one JSON object; what was never asked for is an error at the end.
-class object {
- public:
-  object(const json& value, std::string_view file) : value_(value), file_(file) {
-    if (!value.is_object()) fail(file_ + ": expected a JSON object");
-    known_.insert("version");
-    if (value.contains("version") && value.at("version") != 1) fail(file_ + ": \"version\" must be 1");
-  }
-  std::int64_t size(const char* name, std::int64_t otherwise, std::int64_t least = 1) {
-    const json* v = find(name);
-    if (v == nullptr) return otherwise;
-    constexpr std::int64_t limit = std::numeric_limits<std::int32_t>::max();
-    if (!v->is_number_integer() || (v->is_number_unsigned() && v->get<std::uint64_t>() > std::uint64_t{limit}) ||
-        v->get<std::int64_t>() < least)
-      fail(file_ + ": \"" + name + "\" must be a whole number from " + std::to_string(least) + " to " +
-           std::to_string(limit));
-    return v->get<std::int64_t>();
-  }
-  std::int64_t required_size(const char* name) {
-    if (!value_.contains(name)) fail(file_ + ": the field \"" + std::string(name) + "\" is missing");
-    return size(name, 0);
-  }
-  double positive(const char* name) {
-    const json* v = find(name);
-    if (v == nullptr) return 0;
-    const double x = v->is_number() ? v->get<double>() : 0;
-    if (!(x > 0) || !std::isfinite(x)) fail(file_ + ": \"" + name + "\" must be a positive number");
-    return x;
-  }
-  bool flag(const char* name, bool otherwise) {
-    const json* v = find(name);
-    if (v == nullptr) return otherwise;
-    if (!v->is_boolean()) fail(file_ + ": \"" + std::string(name) + "\" must be true or false");
-    return v->get<bool>();
-  }
-  // One of the words, as its index; `otherwise` if the field is absent.
-  std::size_t choice(const char* name, std::initializer_list<const char*> words, std::size_t otherwise) {
-    const json* v = find(name);
-    if (v == nullptr) return otherwise;
-    std::string all;
-    std::size_t at = 0;
-    for (const char* word : words) {
-      if (v->is_string() && *v == word) return at;
-      all += (at++ == 0 ? "" : ", ") + std::string(word);
-    }
-    fail(file_ + ": \"" + name + "\" must be one of " + all);
-  }
-  /// Bytes of a type name; 0 for "none".
-  std::int64_t type_bytes(const char* name, std::int64_t otherwise) {
-    static constexpr std::int64_t bytes[] = {0, 1, 2, 2, 4, 8};
-    const std::size_t missing = std::size(bytes);
-    const std::size_t at = choice(name, {"none", "fp8", "bf16", "fp16", "fp32", "fp64"}, missing);
-    return at == missing ? otherwise : bytes[at];
-  }
-  void finish() const {
-    for (const auto& [name, value] : value_.items())
-      if (known_.count(name) == 0) fail(file_ + ": unknown field \"" + name + "\"");
-  }
-
- private:
-  const json* find(const char* name) {
-    known_.insert(name);
-    return value_.contains(name) ? &value_.at(name) : nullptr;
-  }
-  const json& value_;
-  std::string file_;
-  std::set<std::string> known_;
-};
+// Bytes of a type name; 0 for "none".
+std::int64_t type_bytes(const json_object& in, const char* key, std::int64_t otherwise) {
+  static constexpr std::int64_t bytes[] = {0, 1, 2, 2, 4, 8};
+  return in.has(key) ? bytes[in.choice(key, {"none", "fp8", "bf16", "fp16", "fp32", "fp64"})] : otherwise;
+}
+std::int64_t size_or(const json_object& in, const char* key, std::int64_t otherwise) {
+  return in.integer_or(key, otherwise, 1, std::numeric_limits<std::int32_t>::max());
+}
 
 }  // namespace
-
-json read_json(std::string_view text, std::string_view file) {
-  try {
-    return json::parse(text.begin(), text.end());
-  } catch (const json::parse_error& e) {
-    fail(std::string(file) + ": not JSON, at byte " + std::to_string(e.byte));
-  }
-}
 
 hocket::hugging_face::reading read_model_config(const json& config, std::string_view file) {
   return value_or_fail(hocket::hugging_face::read_config(config), file);
 }
 
-training_input read_training(const json& training, std::string_view file) {
-  object in(training, file);
+training_input read_training(const json& training, std::string_view file, const std::string& path) {
+  const json_object in(
+      training, file, path,
+      {"version", "sequence", "micro_batch", "global_batch", "weights", "gradients", "activations", "master", "moments",
+       "optimizer", "flash_attention", "dropout", "padded_vocabulary", "attention_count", "recompute_count",
+       "count_router", "count_latent_norms", "step_seconds", "peak_tflops"});
   training_input out;
   cost::training& t = out.step;
-  t.sequence = in.required_size("sequence");
-  t.micro_batch = in.size("micro_batch", t.micro_batch);
-  t.global_batch = in.size("global_batch", t.micro_batch);
-  t.weight_bytes = in.type_bytes("weights", 2);
-  t.gradient_bytes = in.type_bytes("gradients", 4);
-  t.activation_bytes = in.type_bytes("activations", 2);
+  t.sequence = in.integer("sequence", 1, std::numeric_limits<std::int32_t>::max());
+  t.micro_batch = size_or(in, "micro_batch", t.micro_batch);
+  t.global_batch = size_or(in, "global_batch", t.micro_batch);
+  t.weight_bytes = type_bytes(in, "weights", 2);
+  t.gradient_bytes = type_bytes(in, "gradients", 4);
+  t.activation_bytes = type_bytes(in, "activations", 2);
   // Mixed precision keeps a 32-bit copy of narrower weights.
-  t.master_bytes = in.type_bytes("master", t.weight_bytes < 4 ? 4 : 0);
-  const std::int64_t moment = in.type_bytes("moments", 4);
+  t.master_bytes = type_bytes(in, "master", t.weight_bytes < 4 ? 4 : 0);
   const std::int64_t moments[] = {2, 1, 0};
-  t.moment_bytes = moment * moments[in.choice("optimizer", {"adam", "momentum", "sgd"}, 0)];
-  t.flash_attention = in.flag("flash_attention", true);
-  t.dropout = in.flag("dropout", false);
-  out.padded_vocabulary = in.size("padded_vocabulary", 0);
-  out.counted.attention =
-      static_cast<cost::attention_count>(in.choice("attention_count", {"full", "causal_half", "causal_exact", "window"},
-                                                   static_cast<std::size_t>(out.counted.attention)));
-  out.counted.replay = static_cast<cost::recompute_count>(in.choice("recompute_count", {"exact", "korthikanti"}, 0));
-  out.counted.router = in.flag("count_router", out.counted.router);
-  out.counted.latent_norms = in.flag("count_latent_norms", out.counted.latent_norms);
-  out.step_seconds = in.positive("step_seconds");
-  out.peak_tflops = in.positive("peak_tflops");
-  in.finish();
-  if (t.weight_bytes == 0 || t.activation_bytes == 0)
-    fail(std::string(file) + ": \"weights\" and \"activations\" cannot be none");
+  t.moment_bytes = type_bytes(in, "moments", 4) * moments[in.choice_or("optimizer", {"adam", "momentum", "sgd"}, 0)];
+  t.flash_attention = in.boolean_or("flash_attention", true);
+  t.dropout = in.boolean_or("dropout", false);
+  out.padded_vocabulary = size_or(in, "padded_vocabulary", 0);
+  out.counted.attention = static_cast<cost::attention_count>(
+      in.choice_or("attention_count", {"full", "causal_half", "causal_exact", "window"},
+                   static_cast<std::size_t>(out.counted.attention)));
+  out.counted.replay = static_cast<cost::recompute_count>(in.choice_or("recompute_count", {"exact", "korthikanti"}, 0));
+  out.counted.router = in.boolean_or("count_router", out.counted.router);
+  out.counted.latent_norms = in.boolean_or("count_latent_norms", out.counted.latent_norms);
+  if (in.has("step_seconds")) out.step_seconds = in.positive("step_seconds");
+  if (in.has("peak_tflops")) out.peak_tflops = in.positive("peak_tflops");
+  if (t.weight_bytes == 0) in.fail_at("weights", "cannot be none");
+  if (t.activation_bytes == 0) in.fail_at("activations", "cannot be none");
   if ((out.step_seconds > 0) != (out.peak_tflops > 0))
-    fail(std::string(file) + ": \"step_seconds\" and \"peak_tflops\" belong together");
+    in.fail_at(out.step_seconds > 0 ? "peak_tflops" : "step_seconds", "is missing: the two belong together");
   return out;
 }
 
-cost::parallel read_parallel(const json& parallel, std::string_view file) {
-  object in(parallel, file);
+cost::parallel read_parallel(const json& parallel, std::string_view file, const std::string& path) {
+  const json_object in(
+      parallel, file, path,
+      {"version", "tp", "pp", "vp", "dp", "cp", "ep", "etp", "sequence_parallel", "zero", "recompute", "copies"});
   cost::parallel p;
-  p.tp = in.size("tp", 1), p.pp = in.size("pp", 1), p.vp = in.size("vp", 1), p.dp = in.size("dp", 1);
-  p.cp = in.size("cp", 1), p.ep = in.size("ep", 1), p.etp = in.size("etp", 1);
-  p.sequence_parallel = in.flag("sequence_parallel", false);
-  const std::int64_t level = in.size("zero", 0, 0);
-  if (level > 3) fail(std::string(file) + ": \"zero\" must be 0, 1, 2 or 3");
-  p.zero = static_cast<cost::zero>(level);
-  p.recompute = static_cast<cost::recompute>(in.choice("recompute", {"none", "selective", "full"}, 0));
-  if (in.size("copies", 1) != 1) fail(std::string(file) + ": \"copies\": multi-copy parallelism is not yet modelled");
-  in.finish();
+  p.tp = size_or(in, "tp", 1), p.pp = size_or(in, "pp", 1), p.vp = size_or(in, "vp", 1), p.dp = size_or(in, "dp", 1);
+  p.cp = size_or(in, "cp", 1), p.ep = size_or(in, "ep", 1), p.etp = size_or(in, "etp", 1);
+  p.sequence_parallel = in.boolean_or("sequence_parallel", false);
+  p.zero = static_cast<cost::zero>(in.integer_or("zero", 0, 0, 3));
+  p.recompute = static_cast<cost::recompute>(in.choice_or("recompute", {"none", "selective", "full"}, 0));
+  if (size_or(in, "copies", 1) != 1) in.fail_at("copies", "must be 1: multi-copy parallelism is not yet modelled");
   return p;
 }
 

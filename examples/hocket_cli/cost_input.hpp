@@ -21,10 +21,11 @@ struct training_input {
 };
 
 /// Each ends the command with one sentence that names the file and the field.
-nlohmann::json read_json(std::string_view text, std::string_view file);
+/// @param path  of the object within the file, "" if it is the whole file
 hocket::hugging_face::reading read_model_config(const nlohmann::json& config, std::string_view file);
-training_input read_training(const nlohmann::json& training, std::string_view file);
-hocket::cost::parallel read_parallel(const nlohmann::json& parallel, std::string_view file);
+training_input read_training(const nlohmann::json& training, std::string_view file, const std::string& path = "");
+hocket::cost::parallel read_parallel(const nlohmann::json& parallel, std::string_view file,
+                                     const std::string& path = "");
 
 /// What is printed around a report.
 struct report_context {

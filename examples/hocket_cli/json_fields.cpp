@@ -115,6 +115,11 @@ std::size_t json_object::choice(const char* key, std::initializer_list<std::stri
   fail_at(key, "is " + shown(at(key)) + ", but must be one of: " + all);
 }
 
+std::size_t json_object::choice_or(const char* key, std::initializer_list<std::string_view> names,
+                                   std::size_t otherwise) const {
+  return has(key) ? choice(key, names) : otherwise;
+}
+
 json parse_json(std::string_view text, std::string_view file) {
   try {
     return json::parse(text);

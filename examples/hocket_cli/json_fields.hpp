@@ -40,6 +40,8 @@ class json_object {
   [[nodiscard]] std::string text_or(const char* key, const std::string& otherwise) const;
   /// The index of the member's text among `names`.
   [[nodiscard]] std::size_t choice(const char* key, std::initializer_list<std::string_view> names) const;
+  [[nodiscard]] std::size_t choice_or(const char* key, std::initializer_list<std::string_view> names,
+                                      std::size_t otherwise) const;
 
   /// How messages call a member: "path.key".
   [[nodiscard]] std::string name(const char* key) const;

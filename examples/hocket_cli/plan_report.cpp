@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdarg>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "plan_step.hpp"
+#include "tiling_problem.hpp"
+
+namespace hocket_cli {
+namespace {
+
+namespace cost = hocket::cost;
+
+[[gnu::format(printf, 2, 3)]] void line(std::string& out, const char* format, ...) {
+  char text[512];
+  std::va_list values;
+  va_start(values, format);
+  std::vsnprintf(text, sizeof text, format, values);
+  va_end(values);
+  out += text;
+  out += '\n';
+}
+
+double ms(hocket::ticks ns) { return static_cast<double>(ns) / 1e6; }
+double us(hocket::ticks picoseconds) {
+  return static_cast<double>(picoseconds) / static_cast<double>(hocket::tiling::ticks_per_us);
+}
+double gib(const cost::rational& bytes) { return bytes.real() / 1073741824.0; }
+double above(double x, double bound) { return bound > 0 ? (x / bound - 1) * 100 : 0; }
+
+bool fits(const plan_input& in, const cost::rank_memory& m) {
+  return m.total_bytes().real() <= static_cast<double>(in.memory_bytes);
+}
+
+void graph_section(std::string& out, const plan_input& in, const step_plan& p) {
+  const auto& g = p.graph;
+  line(out, "Dependencies of %s (%s rules)", in.ops_file.c_str(), in.ordered ? "ordered" : "data");
+  line(out, "  ops                    %9zu on %zu streams", g.ops, g.streams);
+  line(out, "  edges before pruning   %9zu", g.rule_edges);
+  line(out, "  edges after pruning    %9zu  (the transitive reduction)", g.kept_edges);
+  line(out, "  between streams        %9zu", g.cross_stream_edges);
+  line(out, "  event waits needed     %9zu  (the fewest that keep the order)", g.waits);
+  out += '\n';
+}
+
+void pipeline_section(std::string& out, const plan_input& in, const step_plan& p) {
+  line(out, "Pipeline: %s%s%s, %lld ranks x %lld chunks, %lld micro-batches", in.schedule.c_str(),
+       in.schedule == "interleaved" ? ", groups " : "", in.schedule == "interleaved" ? in.groups.c_str() : "",
+       static_cast<long long>(in.parallel.pp), static_cast<long long>(in.parallel.vp),
+       static_cast<long long>(in.micro_batches()));
+  const auto& s = p.stages;
+  line(out, "  stage times            forward %.3f ms, backward %.3f ms; last stage %.3f and %.3f (%s)",
+       s.front().forward_us / 1e3, s.front().backward_us / 1e3, s.back().forward_us / 1e3, s.back().backward_us / 1e3,
+       in.forward_us ? "measured" : "predicted from FLOPs, peak and efficiency");
+  line(out, "  hop between ranks      %.3f ms", p.hop_us / 1e3);
+  line(out, "  makespan               %9.3f ms", ms(p.run.makespan));
+  line(out, "  lower bound            %9.3f ms  (makespan is %.2f %% above)", ms(p.run.lower_bound),
+       above(static_cast<double>(p.run.makespan), static_cast<double>(p.run.lower_bound)));
+  line(out, "  bubble                 %9.2f %%", p.run.bubble() * 100);
+  line(out, "  rank      busy ms      idle ms   peak in flight (chunks)");
+  for (std::size_t r = 0; r < p.run.ranks.size(); ++r)
+    line(out, "  %4zu %12.3f %12.3f %12u", r, ms(p.run.ranks[r].busy), ms(p.run.ranks[r].idle),
+         p.run.ranks[r].peak_in_flight);
+  out += '\n';
+}
+
+void tiling_section(std::string& out, const plan_input& in, const step_plan& p) {
+  if (!p.tiles) return;
+  const auto& t = *p.tiles;
+  line(out, "Fused operator: %lld rows, k %lld, n %lld", static_cast<long long>(in.fused->axis.rows),
+       static_cast<long long>(in.fused->shape.k), static_cast<long long>(in.fused->shape.n));
+  std::string tiles;
+  for (const std::int64_t rows : t.tiles()) tiles += (tiles.empty() ? "" : " + ") + std::to_string(rows);
+  line(out, "  tiles                  %s", tiles.c_str());
+  line(out, "  predicted              %9.1f us", us(t.predicted));
+  line(out, "  not cut                %9.1f us  (cutting saves %.1f %%)", us(t.serial),
+       t.serial > 0 ? (1 - static_cast<double>(t.predicted) / static_cast<double>(t.serial)) * 100 : 0);
+  line(out, "  lower bound            %9.1f us", us(t.lower_bound));
+  out += '\n';
+}
+
+void memory_section(std::string& out, const plan_input& in, const step_plan& p) {
+  line(out, "Memory of each pipeline rank, GiB, of %.1f", static_cast<double>(in.memory_bytes) / 1073741824.0);
+  line(out, "  rank   layers       static  activations        total   fits");
+  for (const auto& m : p.cost.memory)
+    line(out, "  %4lld %8lld %12.2f %12.2f %12.2f   %s", static_cast<long long>(m.on_rank.rank),
+         static_cast<long long>(m.on_rank.layers), gib(m.static_bytes), gib(m.activation_bytes), gib(m.total_bytes()),
+         fits(in, m) ? "yes" : "NO");
+  out += '\n';
+}
+
+}  // namespace
+
+std::string plan_as_text(const plan_input& in, const step_plan& p) {
+  std::string out;
+  line(out, "%s", in.title.c_str());
+  line(out, "%lld devices: tp %lld, pp %lld, dp %lld, %lld chunks; global batch %lld x %lld tokens",
+       static_cast<long long>(in.devices), static_cast<long long>(in.parallel.tp),
+       static_cast<long long>(in.parallel.pp), static_cast<long long>(in.parallel.dp),
+       static_cast<long long>(in.parallel.vp), static_cast<long long>(in.training.step.global_batch),
+       static_cast<long long>(in.training.step.sequence));
+  out += '\n';
+  graph_section(out, in, p);
+  pipeline_section(out, in, p);
+  memory_section(out, in, p);
+  tiling_section(out, in, p);
+  return out + "Cost\n" + report_as_text(p.cost, p.cost_context);
+}
+
+std::string plan_as_json(const plan_input& in, const step_plan& p) {
+  using nlohmann::ordered_json;
+  ordered_json out;
+  out["version"] = 1;
+  out["title"] = in.title;
+  const auto& g = p.graph;
+  out["dependencies"] = {{"ops", g.ops},
+                         {"streams", g.streams},
+                         {"rules", in.ordered ? "ordered" : "data"},
+                         {"edges_before", g.rule_edges},
+                         {"edges_after", g.kept_edges},
+                         {"edges_between_streams", g.cross_stream_edges},
+                         {"waits", g.waits}};
+  ordered_json ranks = ordered_json::array();
+  for (std::size_t r = 0; r < p.run.ranks.size(); ++r)
+    ranks.push_back({{"rank", r},
+                     {"busy_us", static_cast<double>(p.run.ranks[r].busy) / 1e3},
+                     {"idle_us", static_cast<double>(p.run.ranks[r].idle) / 1e3},
+                     {"peak_in_flight", p.run.ranks[r].peak_in_flight}});
+  ordered_json stages = ordered_json::array();
+  for (const auto& s : p.stages)
+    stages.push_back({{"layers", s.layers}, {"forward_us", s.forward_us}, {"backward_us", s.backward_us}});
+  out["pipeline"] = {{"schedule", in.schedule},
+                     {"groups", in.groups},
+                     {"ranks", in.parallel.pp},
+                     {"chunks", in.parallel.vp},
+                     {"micro_batches", in.micro_batches()},
+                     {"stage_times", in.forward_us ? "measured" : "predicted"},
+                     {"stages", std::move(stages)},
+                     {"hop_us", p.hop_us},
+                     {"makespan_us", static_cast<double>(p.run.makespan) / 1e3},
+                     {"lower_bound_us", static_cast<double>(p.run.lower_bound) / 1e3},
+                     {"bubble", p.run.bubble()},
+                     {"per_rank", std::move(ranks)}};
+  ordered_json memory = ordered_json::array();
+  for (const auto& m : p.cost.memory) memory.push_back({{"rank", m.on_rank.rank}, {"fits", fits(in, m)}});
+  out["memory_limit_bytes"] = in.memory_bytes;
+  out["memory"] = std::move(memory);
+  if (p.tiles) out["fused_operator"] = tiling_answer(*p.tiles);
+  // The cost report prints its own JSON, because FLOPs of a step need more digits than a double has.
+  std::string text = out.dump(1);
+  text.erase(text.find_last_of('}'));
+  while (text.back() == '\n' || text.back() == ' ') text.pop_back();
+  return text + ",\n \"cost\": " + report_as_json(p.cost, p.cost_context) + "}\n";
+}
+
+}  // namespace hocket_cli

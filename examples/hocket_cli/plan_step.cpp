@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan_step.hpp"
+
+#include <hocket/cost/flops.hpp>
+#include <hocket/cost/partition.hpp>
+#include <hocket/text/schedule_csv.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <utility>
+
+#include "command.hpp"
+
+namespace hocket_cli {
+namespace {
+
+namespace cost = hocket::cost;
+namespace graph = hocket::graph;
+namespace pipeline = hocket::pipeline;
+namespace tiling = hocket::tiling;
+
+constexpr double ns_per_us = 1000;
+
+step_plan::dependencies plan_graph(const plan_input& in) {
+  const auto options = in.ordered ? graph::dependency_options::ordered() : graph::dependency_options::data();
+  const auto deps = value_or_fail(graph::dependencies(in.ops, options), in.ops_file);
+  const auto streams = value_or_fail(graph::plan_streams(deps.graph(), in.ops.streams()), in.ops_file);
+  return {in.ops.size(),     streams.stream_count(),       deps.rule_edges(),
+          deps.edge_count(), streams.cross_stream_edges(), streams.waits().size()};
+}
+
+// The stages in model order. Layers are dealt out as cost::even_parts does; the first stage has the embedding, whose
+// look-up costs no matrix product, the last one the head.
+std::vector<step_plan::stage> stage_times(const plan_input& in) {
+  const cost::model& m = in.model.model;
+  cost::parallel flat = in.parallel;  // every stage a rank of its own
+  flat.pp = in.parallel.pp * in.parallel.vp, flat.vp = 1;
+  cost::training one = in.training.step;  // one micro-batch on one pipeline
+  one.global_batch = one.micro_batch;
+  std::vector<step_plan::stage> stages;
+  for (const cost::part& stage : cost::even_parts(m, flat)) {
+    if (in.forward_us) {
+      stages.push_back({stage.layers, *in.forward_us, *in.backward_us});
+      continue;
+    }
+    const cost::setting all{.on_rank = stage,
+                            .in_flight = {},
+                            .parameters = {},
+                            .model = m,
+                            .training = one,
+                            .parallel = in.parallel,
+                            .counted = in.training.counted};
+    const auto flops = value_or_fail(cost::rank_total(cost::forward_flop_terms, cost::numbers_of(all)), in.file);
+    const double forward = flops.real() / (in.peak_tflops * 1e12 * in.efficiency) * 1e6;
+    // The backward pass multiplies each gradient with both factors; full recompute runs the forward pass again.
+    const double again = in.parallel.recompute == cost::recompute::full ? 1 : 0;
+    stages.push_back({stage.layers, forward, (2 + again) * forward});
+  }
+  return stages;
+}
+
+// One boundary tensor [sequence, hidden] per micro-batch, split over tensor-parallel ranks if the sequence is.
+double hop_us(const plan_input& in) {
+  const cost::training& t = in.training.step;
+  const double elements = static_cast<double>(t.sequence) * static_cast<double>(t.micro_batch) *
+                          static_cast<double>(in.model.model.hidden) / static_cast<double>(in.parallel.cp);
+  const double bytes = elements * static_cast<double>(t.activation_bytes) /
+                       static_cast<double>(in.parallel.sequence_parallel ? in.parallel.tp : 1);
+  return in.pipeline_link.latency_us + bytes / (in.pipeline_link.gb_per_s * 1e3);
+}
+
+// f(schedule) for the schedule that the file names.
+template <class F>
+void with_schedule(const plan_input& in, const pipeline::shape& shape, std::span<const hocket::ticks> ratio, F&& f) {
+  const auto kappa = in.kappa;
+  if (in.schedule == "1f1b")
+    return f(value_or_fail(pipeline::one_f_one_b::make(shape, kappa == 0 ? 1 : kappa), in.file));
+  if (in.schedule == "gpipe") return f(value_or_fail(pipeline::gpipe::make(shape), in.file));
+  if (in.schedule == "interleaved") {
+    const auto rule = in.groups == "balanced"     ? pipeline::groups::balanced()
+                    : in.groups == "last"         ? pipeline::groups::last()
+                    : in.groups == "first"        ? pipeline::groups::first()
+                    : in.groups == "paper"        ? pipeline::groups::paper()
+                    : in.groups == "least-memory" ? pipeline::groups::least_memory(ratio[0], ratio[1])
+                                                  : (fail(in.file + ": \"pipeline.groups\" must be one of: balanced, "
+                                                                    "last, first, paper, least-memory"),
+                                                     pipeline::groups::balanced());
+    return f(value_or_fail(pipeline::interleaved::make(shape, rule, {.kappa = kappa}), in.file));
+  }
+  fail(in.file + ": \"pipeline.schedule\" must be one of: 1f1b, gpipe, interleaved");
+}
+
+void plan_pipeline(const plan_input& in, step_plan& out) {
+  out.stages = stage_times(in);
+  out.hop_us = hop_us(in);
+  std::vector<hocket::ticks> forward, backward;
+  const auto ns = [&](double us) {
+    if (!(us * ns_per_us < 9e15)) fail(in.file + ": a stage takes longer than 100 days");
+    return std::max<hocket::ticks>(1, std::llround(us * ns_per_us));
+  };
+  for (const auto& s : out.stages) {
+    forward.push_back(ns(s.forward_us));
+    backward.push_back(ns(s.backward_us));
+  }
+  const pipeline::shape shape{.ranks = in.parallel.pp, .chunks = in.parallel.vp, .micro_batches = in.micro_batches()};
+  const hocket::ticks ratio[] = {forward.front(), backward.front()};
+  with_schedule(in, shape, ratio, [&](const auto& schedule) {
+    out.timeline.ticks_per_second = 1'000'000'000;
+    const pipeline::stage_costs costs{.forward = forward, .backward = backward, .hop = ns(out.hop_us)};
+    out.run = value_or_fail(pipeline::simulate(schedule, costs, {.into = &out.timeline}), in.file);
+    out.schedule_csv = hocket::text::write_schedule_csv(schedule);
+  });
+}
+
+void plan_tiles(const plan_input& in, step_plan& out) {
+  if (!in.fused) return;
+  out.tiles = value_or_fail(tiling::solve(*in.fused), in.file);
+  out.tile_timeline = value_or_fail(tiling::predicted_timeline(*in.fused, out.tiles->tiles()), in.file);
+}
+
+// Every activation in flight on a rank is of one of its chunks, layers / vp layers each.
+std::vector<cost::held> held_by(const plan_input& in, const pipeline::simulation& run) {
+  std::vector<cost::held> all;
+  const std::vector<cost::part> parts = cost::even_parts(in.model.model, in.parallel);
+  for (std::size_t r = 0; r < parts.size(); ++r) {
+    const std::int64_t chunks = run.ranks[r].peak_in_flight;
+    const auto passes = [&](std::int64_t layers) { return hocket::ceil_div(chunks * layers, in.parallel.vp); };
+    all.push_back({passes(parts[r].layers), passes(parts[r].moe_layers),
+                   parts[r].first ? std::min(chunks, in.micro_batches()) : 0});
+  }
+  return all;
+}
+
+}  // namespace
+
+step_plan plan_step(const plan_input& in) {
+  step_plan out;
+  if (const auto fits = cost::check(in.model.model, in.training.step, in.parallel); !fits) fail(in.file, fits.error());
+  out.graph = plan_graph(in);
+  plan_pipeline(in, out);
+  plan_tiles(in, out);
+  out.cost_context = {.title = in.title, .assumed = in.model.assumed, .training = in.training, .parallel = in.parallel};
+  out.cost = make_report(in.model.model, out.cost_context, in.file, held_by(in, out.run));
+  return out;
+}
+
+}  // namespace hocket_cli

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// `hocket plan`: one training step, from its file to everything the components have to say about it.
+#pragma once
+#include <hocket/graph.hpp>
+#include <hocket/pipeline.hpp>
+#include <hocket/text/ops_csv.hpp>
+#include <hocket/tiling.hpp>
+#include <hocket/timeline/timeline.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cost_input.hpp"
+
+namespace hocket_cli {
+
+/// Another rank, as a message to it sees it.
+struct link {
+  double latency_us = 0, gb_per_s = 0;  ///< GB = 10^9 bytes
+};
+
+/// What the plan file says (form: docs/plan.md), with the files it names.
+struct plan_input {
+  std::string file, title;
+  hocket::hugging_face::reading model;
+  training_input training;
+  hocket::cost::parallel parallel;
+
+  std::int64_t devices = 1, memory_bytes = 0;
+  double peak_tflops = 0;
+  double efficiency = 1;  ///< of the peak that matrix products reach; only to predict stage times
+  link pipeline_link;
+
+  std::string ops_file;
+  hocket::text::ops_table ops;
+  bool ordered = false;
+
+  std::string schedule = "1f1b", groups = "balanced";
+  std::uint32_t kappa = 0;                        ///< 0: the schedule's default
+  std::optional<double> forward_us, backward_us;  ///< measured time of a stage; absent: predicted
+
+  std::optional<hocket::tiling::any_problem> fused;
+
+  [[nodiscard]] std::int64_t micro_batches() const noexcept {
+    return training.step.global_batch / (training.step.micro_batch * parallel.dp);
+  }
+};
+
+/// Reads a plan file and what it names (relative to its folder). Ends the command with one sentence on any mistake.
+plan_input read_plan(const std::string& file);
+
+/// The answers.
+struct step_plan {
+  struct dependencies {
+    std::size_t ops = 0, streams = 0, rule_edges = 0, kept_edges = 0, cross_stream_edges = 0, waits = 0;
+  } graph;
+  struct stage {
+    std::int64_t layers = 0;
+    double forward_us = 0, backward_us = 0;
+  };
+  std::vector<stage> stages;  ///< in model order
+  double hop_us = 0;
+  hocket::pipeline::simulation run;  ///< ticks are nanoseconds
+  hocket::timeline timeline;
+  std::string schedule_csv;  ///< in PyTorch's dialect
+  std::optional<hocket::tiling::plan> tiles;
+  std::optional<hocket::timeline> tile_timeline;
+  hocket::cost::report cost;
+  report_context cost_context;
+};
+
+step_plan plan_step(const plan_input& in);
+
+std::string plan_as_text(const plan_input& in, const step_plan& plan);
+std::string plan_as_json(const plan_input& in, const step_plan& plan);
+
+}  // namespace hocket_cli
