@@ -24,6 +24,7 @@ set(HOCKET_HEADERS
   hocket/graph/adjacency.hpp
   hocket/graph/assign_streams.hpp
   hocket/graph/auto_index.hpp
+  hocket/graph/capture_plan.hpp
   hocket/graph/dag.hpp
   hocket/graph/dense_index.hpp
   hocket/graph/dependencies.hpp
@@ -39,6 +40,8 @@ set(HOCKET_HEADERS
   hocket/graph/make_dag.hpp
   hocket/graph/op_kind.hpp
   hocket/graph/persistent_index.hpp
+  hocket/graph/steady_stream_plan.hpp
+  hocket/graph/stream_clock.hpp
   hocket/graph/stream_plan.hpp
   hocket/graph/transitive_reduction.hpp
   hocket/hocket.hpp

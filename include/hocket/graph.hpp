@@ -5,6 +5,7 @@
 #include <hocket/graph/adjacency.hpp>
 #include <hocket/graph/assign_streams.hpp>
 #include <hocket/graph/auto_index.hpp>
+#include <hocket/graph/capture_plan.hpp>
 #include <hocket/graph/dag.hpp>
 #include <hocket/graph/dense_index.hpp>
 #include <hocket/graph/dependencies.hpp>
@@ -14,5 +15,7 @@
 #include <hocket/graph/make_dag.hpp>
 #include <hocket/graph/op_kind.hpp>
 #include <hocket/graph/persistent_index.hpp>
+#include <hocket/graph/steady_stream_plan.hpp>
+#include <hocket/graph/stream_clock.hpp>
 #include <hocket/graph/stream_plan.hpp>
 #include <hocket/graph/transitive_reduction.hpp>

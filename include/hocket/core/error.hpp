@@ -25,6 +25,7 @@ enum class errc : std::uint16_t {
   bad_order,
   unknown_node_in_line,
   misnumbered_op,
+  not_periodic,
   // pipeline
   bad_shape = 200,
   bad_groups,
@@ -76,6 +77,8 @@ enum class errc : std::uint16_t {
       return "line {0}, column {1} ({w}): node {2} does not exist: the graph has {3} nodes";
     case errc::misnumbered_op:
       return "line {0}: op is {1}, but rows are numbered from 0 in program order: {2} was expected";
+    case errc::not_periodic:
+      return "the two steps differ: op {0} is waited for before op {1} in one of them and not in the other";
     case errc::bad_shape: return "a pipeline of {0} ranks, {1} chunks and {2} micro-batches is not possible: {w}";
     case errc::bad_groups: return "the micro-batch groups add up to {0}, but there are {1} micro-batches";
     case errc::incomplete_schedule: return "rank {0} never runs {w} of stage {1} for micro-batch {2}";

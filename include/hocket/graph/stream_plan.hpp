@@ -3,6 +3,7 @@
 #include <hocket/core/result.hpp>
 #include <hocket/graph/access.hpp>
 #include <hocket/graph/dag.hpp>
+#include <hocket/graph/stream_clock.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -23,6 +24,19 @@ struct stream_wait {
   friend constexpr bool operator==(const stream_wait&, const stream_wait&) = default;
 };
 
+namespace detail {
+
+// Those of op, in waits sorted by waiter.
+[[nodiscard]] inline std::span<const stream_wait> waits_of(std::span<const stream_wait> waits, node_id op) noexcept {
+  const auto before = [](const stream_wait& w, node_id n) { return w.waiter < n; };
+  const auto first = std::lower_bound(waits.begin(), waits.end(), op, before);
+  auto last = first;
+  while (last != waits.end() && last->waiter == op) ++last;
+  return {first, last};
+}
+
+}  // namespace detail
+
 /// The fewest waits that make streams run a graph's ops in a legal order, and imply no order beyond the graph's and
 /// that of the streams themselves. What `launch` drives. Ops are issued in program order, each on its stream.
 class stream_plan {
@@ -36,12 +50,11 @@ class stream_plan {
   [[nodiscard]] std::span<const stream_wait> waits() const noexcept { return waits_; }
   /// The waits before op, ascending by recorder. O(log waits).
   [[nodiscard]] std::span<const stream_wait> waits_of(node_id op) const noexcept {
-    const auto before = [](const stream_wait& w, node_id n) { return w.waiter < n; };
-    const auto first = std::lower_bound(waits_.begin(), waits_.end(), op, before);
-    auto last = first;
-    while (last != waits_.end() && last->waiter == op) ++last;
-    return {first, last};
+    return detail::waits_of(waits_, op);
   }
+  /// Ops after which an event is recorded: each serves all its waiters. The fewest possible. docs/graph.md has the
+  /// proof.
+  [[nodiscard]] std::size_t event_count() const noexcept { return event_count_; }
   /// Edges of the graph between different streams: the waits that a plan without reasoning would make.
   [[nodiscard]] std::size_t cross_stream_edges() const noexcept { return cross_stream_edges_; }
 
@@ -52,19 +65,18 @@ class stream_plan {
   std::vector<stream_id> stream_of_;
   std::vector<stream_wait> waits_;
   std::size_t stream_count_ = 0;
+  std::size_t event_count_ = 0;
   std::size_t cross_stream_edges_ = 0;
 };
-
-/// Streams are numbered below this: a stray id must not size an allocation.
-inline constexpr stream_id stream_limit = 1u << 16;
 
 /// Plans the waits for ops on given streams.
 ///
 /// Every set of waits that enforces exactly the order "graph ∪ each stream's FIFO" contains the edges of that order's
 /// transitive reduction that are not consecutive on a stream; these edges suffice; and the reduction is unique. So the
-/// answer is the one minimum, not a heuristic. It is found with a clock per op, the latest position on each stream that
-/// is known to be done before it: the FIFO predecessor first, then the others in descending order, each skipped if the
-/// clock covers it already (the proof of dag::append with the FIFO edge as a predecessor that is always there).
+/// answer is the one minimum, not a heuristic. A stream_clock finds it: the FIFO predecessor first, then the others in
+/// descending order, each skipped if the clock covers it already (the proof of dag::append with the FIFO edge as a
+/// predecessor that is always there). Each wait stands at the only place where it can stand: one op later on its
+/// stream it would come after its waiter, one op earlier it would hold back an op that need not wait.
 /// @param g  edges must point forward in program order
 /// @param stream_of  one stream per node, < stream_limit
 /// @return errc::invalid_argument if the sizes differ, errc::limit_exceeded for a stream, errc::bad_order for an edge
@@ -88,37 +100,26 @@ template <reachability_index Index>
     for (const node_id a : ups) plan.cross_stream_edges_ += stream_of[a] != s ? 1u : 0u;
   }
   plan.stream_of_.assign(stream_of.begin(), stream_of.end());
-  const std::size_t streams = plan.stream_count_;
-  std::vector<node_id> tail(streams, no_id);  // the last op of each stream so far
-
-  const auto add = [&](node_id a, node_id b) { plan.waits_.push_back({a, b, stream_of[a], stream_of[b]}); };
-  if (streams <= 64) {
-    std::vector<node_id> clocks(nodes * streams), position(nodes), length(streams, 0);
+  std::vector<unsigned char> records(nodes);
+  const auto add = [&](node_id a, node_id b) {
+    plan.waits_.push_back({a, b, stream_of[a], stream_of[b]});
+    plan.event_count_ += records[a] == 0 ? 1u : 0u;
+    records[a] = 1;
+  };
+  if (plan.stream_count_ <= 64) {
+    stream_clock order(plan.stream_count_);
+    order.reserve(nodes);
     for (std::size_t i = 0; i < nodes; ++i) {
       const auto b = static_cast<node_id>(i);
-      const stream_id s = stream_of[b];
-      node_id* const now = clocks.data() + i * streams;  // entry t: how many ops of stream t are done before b
-      const auto join = [&](node_id a) {
-        const node_id* const then = clocks.data() + a * streams;
-        for (std::size_t t = 0; t < streams; ++t) now[t] = now[t] < then[t] ? then[t] : now[t];
-        now[stream_of[a]] = now[stream_of[a]] <= position[a] ? position[a] + 1 : now[stream_of[a]];
-      };
-      if (tail[s] != no_id) join(tail[s]);
-      const std::size_t first = plan.waits_.size();
-      const std::span<const node_id> ups = g.upstream(b);
-      for (std::size_t k = ups.size(); k-- > 0;) {
-        if (now[stream_of[ups[k]]] > position[ups[k]]) continue;
-        join(ups[k]);
-        add(ups[k], b);
-      }
-      std::reverse(plan.waits_.begin() + static_cast<std::ptrdiff_t>(first), plan.waits_.end());
-      position[b] = length[s]++;
-      tail[s] = b;
+      const auto first = static_cast<std::ptrdiff_t>(plan.waits_.size());
+      const auto id = order.append(stream_of[b], g.upstream(b), [&](node_id a) { add(a, b); });
+      if (!id) return id.error();
+      std::reverse(plan.waits_.begin() + first, plan.waits_.end());
     }
-  } else {
+  } else {  // a clock a node would be wider than a row of an index
     dag<> order;
     order.reserve(nodes, g.edge_count() + nodes);
-    std::vector<node_id> preds;
+    std::vector<node_id> tail(plan.stream_count_, no_id), preds;
     for (std::size_t i = 0; i < nodes; ++i) {
       const auto b = static_cast<node_id>(i);
       const std::span<const node_id> ups = g.upstream(b);
@@ -150,6 +151,25 @@ template <reachability_index Index, class G, class Policy = graph_access<G>>
                   "static hocket::stream_id stream(const G&, node);");
     return error{errc::invalid_argument};
   }
+}
+
+/// The order that a plan enforces, dependencies and FIFO, as a clock to ask. Its streams are plan.stream_count().
+/// Complexity: O(nodes + waits) · streams.
+///
+///     const auto order = graph::clock_of(*plan);
+///     order.reaches(last_reader, overwriting_op);    // may this buffer be reused without another event?
+[[nodiscard]] inline stream_clock clock_of(const stream_plan& plan) {
+  stream_clock order(plan.stream_count());
+  order.reserve(plan.node_count());
+  std::vector<node_id> preds;
+  for (std::size_t i = 0; i < plan.node_count(); ++i) {
+    const auto b = static_cast<node_id>(i);
+    preds.clear();
+    for (const stream_wait& w : plan.waits_of(b)) preds.push_back(w.recorder);
+    [[maybe_unused]] const bool added = order.append(plan.stream_of(b), preds).has_value();
+    HOCKET_ASSERT(added);
+  }
+  return order;
 }
 
 }  // namespace hocket::inline HOCKET_ABI::graph

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/graph/stream_plan.hpp>
+
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace hocket::inline HOCKET_ABI::graph {
+
+/// The waits of a program that runs again and again on the same streams, without a pause between steps: those within a
+/// step, and those of each step for the step before.
+class steady_stream_plan {
+ public:
+  /// One step by itself. The first step needs nothing else.
+  [[nodiscard]] const stream_plan& step() const noexcept { return step_; }
+  /// What every later step waits for besides: `recorder` of the step before, `waiter` of this one. Both are ops of one
+  /// step. By waiter, then recorder.
+  [[nodiscard]] std::span<const stream_wait> previous_waits() const noexcept { return previous_; }
+  /// Those before op, ascending by recorder. O(log waits).
+  [[nodiscard]] std::span<const stream_wait> previous_waits_of(node_id op) const noexcept {
+    return detail::waits_of(previous_, op);
+  }
+  /// Ops of a step after which an event is recorded, for this step or the next.
+  [[nodiscard]] std::size_t event_count() const noexcept { return event_count_; }
+  /// Is some op waited for by a later op of the next step? When that wait is issued, the recorder of the same step has
+  /// recorded again; so such events must alternate between two. Never so where edges come from reads and writes: the
+  /// two ops conflict within a step as well, and FIFO does the rest.
+  [[nodiscard]] bool alternating() const noexcept { return alternating_; }
+
+ private:
+  template <reachability_index Index>
+  friend result<steady_stream_plan> plan_steady_streams(const dag<Index>& two_steps,
+                                                        std::span<const stream_id> stream_of);
+  stream_plan step_;
+  std::vector<stream_wait> previous_;
+  std::size_t event_count_ = 0;
+  bool alternating_ = false;
+};
+
+/// Plans a program that is repeated, from two copies of it: step k + 1 against step k.
+///
+/// No dependency may span more than one step boundary; those of `dependencies` on a program written down twice never
+/// do. Then a path from one step to the next stays within these two, so two copies decide which waits of an endless run
+/// are redundant: the plan is the one minimum for it. Waits whose recorder is in the second copy say nothing new and
+/// are dropped, waiters of the second copy are wrapped.
+/// @param two_steps  the graph of the program twice: ops 0 … n - 1, then n … 2n - 1; edges must point forward
+/// @param stream_of  one stream per op of a step: n of them
+/// @return as plan_streams; errc::not_periodic if the waits within the second step are not those within the first
+/// Complexity: that of plan_streams for 2n ops.
+///
+///     std::vector<op> twice = program.ops;
+///     twice.insert(twice.end(), program.ops.begin(), program.ops.end());
+///     const auto deps = graph::dependencies(my::program{twice});
+///     const auto plan = graph::plan_steady_streams(deps->graph(), streams);
+template <reachability_index Index>
+[[nodiscard]] result<steady_stream_plan> plan_steady_streams(const dag<Index>& two_steps,
+                                                             std::span<const stream_id> stream_of) {
+  const std::size_t nodes = stream_of.size();
+  if (two_steps.node_count() != 2 * nodes)
+    return error{errc::invalid_argument, static_cast<std::int64_t>(nodes)}.with("number of streams given");
+  std::vector<stream_id> twice(stream_of.begin(), stream_of.end());
+  twice.insert(twice.end(), stream_of.begin(), stream_of.end());
+  const result<stream_plan> both = plan_streams(two_steps, std::span<const stream_id>(twice));
+  if (!both) return both.error();
+
+  const auto n = static_cast<node_id>(nodes);
+  dag<> one;  // the first step by itself: its waits are those of both steps that lie in it
+  std::vector<node_id> preds;
+  for (node_id b = 0; b < n; ++b) {
+    const std::span<const node_id> ups = two_steps.upstream(b);
+    preds.assign(ups.begin(), ups.end());
+    if (const result<node_id> id = one.append(preds); !id) return id.error();
+  }
+  result<stream_plan> step = plan_streams(one, stream_of);
+  if (!step) return step.error();
+
+  steady_stream_plan plan;
+  plan.step_ = std::move(*step);
+  std::vector<unsigned char> records(nodes);
+  std::size_t repeated = 0;  // waits within the second step so far; they must be those within the first
+  const std::span<const stream_wait> first = plan.step_.waits();
+  for (const stream_wait& w : both->waits()) {
+    if (w.waiter < n) {
+      records[w.recorder] = 1;
+    } else if (w.recorder < n) {
+      plan.previous_.push_back({w.recorder, w.waiter - n, w.record_stream, w.wait_stream});
+      plan.alternating_ = plan.alternating_ || w.recorder < w.waiter - n;
+      records[w.recorder] = 1;
+    } else if (repeated < first.size() && first[repeated].recorder == w.recorder - n &&
+               first[repeated].waiter == w.waiter - n) {
+      ++repeated;
+    } else {
+      return error{errc::not_periodic, w.recorder - n, w.waiter - n};
+    }
+  }
+  if (repeated < first.size()) return error{errc::not_periodic, first[repeated].recorder, first[repeated].waiter};
+  for (const unsigned char r : records) plan.event_count_ += r;
+  return plan;
+}
+
+}  // namespace hocket::inline HOCKET_ABI::graph

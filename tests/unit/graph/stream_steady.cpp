@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program that repeats: the plan from two copies against the plan, and the device, of a long unrolled run.
+#include <hocket/graph/dependencies.hpp>
+#include <hocket/graph/steady_stream_plan.hpp>
+#include <hocket/testing/graph_laws.hpp>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "catch.hpp"
+#include "stream_device.hpp"
+
+using hocket::node_id;
+using hocket::stream_id;
+using hocket::graph::edge;
+using hocket::graph::plan_steady_streams;
+using hocket::graph::steady_stream_plan;
+using hocket::graph::stream_wait;
+using hocket::testing::random_source;
+
+namespace {
+
+struct op {
+  std::vector<int> reads, writes;
+};
+using program = std::vector<op>;
+
+bool conflict(const op& x, const op& y) {
+  const auto meet = [](const std::vector<int>& a, const std::vector<int>& b) {
+    return std::find_first_of(a.begin(), a.end(), b.begin(), b.end()) != a.end();
+  };
+  return meet(x.writes, y.reads) || meet(x.reads, y.writes) || meet(x.writes, y.writes);
+}
+
+// Every pair that conflicts, in a run of so many steps: the rules by definition, far more edges than needed.
+std::vector<edge> conflicts(const program& p, node_id steps) {
+  std::vector<edge> edges;
+  const auto n = static_cast<node_id>(p.size());
+  for (node_id b = 0; b < n * steps; ++b)
+    for (node_id a = 0; a < b; ++a)
+      if (conflict(p[a % n], p[b % n])) edges.push_back({a, b});
+  return edges;
+}
+
+std::vector<stream_id> repeated(const std::vector<stream_id>& streams, node_id steps) {
+  std::vector<stream_id> all;
+  for (node_id k = 0; k < steps; ++k) all.insert(all.end(), streams.begin(), streams.end());
+  return all;
+}
+
+// The waits of a run of so many steps that a steady plan says.
+std::vector<stream_wait> unrolled(const steady_stream_plan& plan, node_id n, node_id steps) {
+  std::vector<stream_wait> waits;
+  for (node_id k = 0; k < steps; ++k) {
+    for (stream_wait w : plan.step().waits()) {
+      w.recorder += k * n, w.waiter += k * n;
+      waits.push_back(w);
+    }
+    for (stream_wait w : plan.previous_waits()) {
+      if (k == 0) continue;
+      w.recorder += (k - 1) * n, w.waiter += k * n;
+      waits.push_back(w);
+    }
+  }
+  std::sort(waits.begin(), waits.end(), [](const stream_wait& x, const stream_wait& y) {
+    return x.waiter != y.waiter ? x.waiter < y.waiter : x.recorder < y.recorder;
+  });
+  return waits;
+}
+
+program random_program(random_source& random, node_id n) {
+  program p(n);
+  const std::uint32_t variables = 1 + random.below(4 * n);
+  for (op& o : p) {
+    for (std::uint32_t k = random.below(4); k-- > 0;) o.reads.push_back(static_cast<int>(random.below(variables)));
+    for (std::uint32_t k = random.below(3); k-- > 0;) o.writes.push_back(static_cast<int>(random.below(variables)));
+  }
+  return p;
+}
+
+}  // namespace
+
+template <>
+struct hocket::graph_access<program> {
+  using node = node_id;
+  static std::size_t node_count(const program& p) { return p.size(); }
+  static void for_each_read(const program& p, node n, auto&& f) {
+    for (const int v : p[n].reads) f(v);
+  }
+  static void for_each_write(const program& p, node n, auto&& f) {
+    for (const int v : p[n].writes) f(v);
+  }
+};
+
+TEST_CASE("two copies of a program decide the waits of a run of six steps", "[graph]") {
+  random_source random(91);
+  constexpr node_id steps = 6;
+  std::size_t waits = 0;
+  for (int round = 0; round < 120; ++round) {
+    const node_id n = 1 + random.below(12);
+    const std::uint32_t count = 1 + random.below(4);
+    const program p = random_program(random, n);
+    std::vector<stream_id> streams;
+    for (node_id i = 0; i < n; ++i) streams.push_back(random.below(count));
+
+    program twice = p;
+    twice.insert(twice.end(), p.begin(), p.end());
+    const auto deps = hocket::graph::dependencies(twice);
+    REQUIRE(deps);
+    const auto plan = plan_steady_streams(deps->graph(), streams);
+    REQUIRE(plan);
+
+    const std::vector<stream_id> all = repeated(streams, steps);
+    std::vector<edge> order = conflicts(p, steps);
+    const auto whole = hocket::graph::plan_streams(hocket_test::dag_of(all.size(), order), all);
+    REQUIRE(whole);
+    const std::vector<stream_wait> expected(whole->waits().begin(), whole->waits().end());
+    REQUIRE(unrolled(*plan, n, steps) == expected);
+    waits += plan->previous_waits().size();
+
+    // As issued: one event an op, recorded again every step.
+    REQUIRE_FALSE(plan->alternating());
+    std::vector<bool> records(n);
+    for (const auto& w : plan->step().waits()) records[w.recorder] = true;
+    for (const auto& w : plan->previous_waits()) records[w.recorder] = true;
+    CHECK(plan->event_count() == static_cast<std::size_t>(std::count(records.begin(), records.end(), true)));
+    hocket_test::stream_device device;
+    for (node_id k = 0; k < steps; ++k) {
+      for (node_id b = 0; b < n; ++b) {
+        for (const auto& w : plan->previous_waits_of(b)) device.wait(static_cast<int>(w.recorder), w.wait_stream);
+        for (const auto& w : plan->step().waits_of(b)) device.wait(static_cast<int>(w.recorder), w.wait_stream);
+        device.run(k * n + b, streams[b]);
+        if (records[b]) device.record(static_cast<int>(b), streams[b]);
+      }
+    }
+    const std::vector<edge> lines = hocket_test::fifo(all);
+    order.insert(order.end(), lines.begin(), lines.end());
+    const hocket::testing::graph_oracle truth(all.size(), order);
+    for (node_id a = 0; a < n * steps; ++a)
+      for (node_id b = 0; b < n * steps; ++b) REQUIRE(device.reaches(a, b) == truth.reaches(a, b));
+  }
+  CHECK(waits > 100);
+}
+
+TEST_CASE("an edge of the host's own may need two events in turn", "[graph]") {
+  // Op 1 of a step waits for op 0 of the step before, but not for op 0 of its own: nothing conflicts so.
+  const std::vector<edge> edges{{0, 3}};
+  const std::array<stream_id, 2> streams{0, 1};
+  const auto plan = plan_steady_streams(hocket_test::dag_of(4, edges), streams);
+  REQUIRE(plan);
+  CHECK(plan->step().waits().empty());
+  REQUIRE(plan->previous_waits().size() == 1);
+  CHECK(plan->previous_waits()[0] == stream_wait{0, 1, 0, 1});
+  CHECK(plan->alternating());
+  CHECK(plan->event_count() == 1);
+}
+
+TEST_CASE("what does not repeat has no steady plan", "[graph]") {
+  const std::array<stream_id, 2> streams{0, 1};
+  CHECK(plan_steady_streams(hocket_test::dag_of(3, {}), streams).error().code == hocket::errc::invalid_argument);
+  CHECK(plan_steady_streams(hocket_test::dag_of(4, {{0, 1}}), streams).error() ==
+        hocket::error(hocket::errc::not_periodic, 0, 1));
+  CHECK(plan_steady_streams(hocket_test::dag_of(4, {{2, 3}}), streams).error() ==
+        hocket::error(hocket::errc::not_periodic, 0, 1));
+  CHECK(plan_steady_streams(hocket_test::dag_of(4, {{3, 2}}), streams).error().code == hocket::errc::bad_order);
+  const auto empty = plan_steady_streams(hocket::graph::dag<>{}, std::span<const stream_id>{});
+  REQUIRE(empty);
+  CHECK(empty->previous_waits().empty());
+}
