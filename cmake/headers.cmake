@@ -30,13 +30,17 @@ set(HOCKET_HEADERS
   hocket/graph/dependencies.hpp
   hocket/graph/dependency_options.hpp
   hocket/graph/detail/block_pool.hpp
+  hocket/graph/detail/fused_nodes.hpp
   hocket/graph/detail/hazard_rules.hpp
+  hocket/graph/detail/journal.hpp
   hocket/graph/detail/pooled_lists.hpp
   hocket/graph/detail/topological.hpp
   hocket/graph/detail/variable_table.hpp
   hocket/graph/detail/word_arena.hpp
+  hocket/graph/detail/workspace.hpp
   hocket/graph/edge.hpp
   hocket/graph/index.hpp
+  hocket/graph/index_refinements.hpp
   hocket/graph/make_dag.hpp
   hocket/graph/op_kind.hpp
   hocket/graph/persistent_index.hpp

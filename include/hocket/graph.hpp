@@ -12,6 +12,7 @@
 #include <hocket/graph/dependency_options.hpp>
 #include <hocket/graph/edge.hpp>
 #include <hocket/graph/index.hpp>
+#include <hocket/graph/index_refinements.hpp>
 #include <hocket/graph/make_dag.hpp>
 #include <hocket/graph/op_kind.hpp>
 #include <hocket/graph/persistent_index.hpp>

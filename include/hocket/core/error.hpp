@@ -26,6 +26,10 @@ enum class errc : std::uint16_t {
   unknown_node_in_line,
   misnumbered_op,
   not_periodic,
+  dropped_edges_not_logged,
+  no_such_edge,
+  stale_snapshot,
+  fusion_closes_cycle,
   // pipeline
   bad_shape = 200,
   bad_groups,
@@ -79,6 +83,13 @@ enum class errc : std::uint16_t {
       return "line {0}: op is {1}, but rows are numbered from 0 in program order: {2} was expected";
     case errc::not_periodic:
       return "the two steps differ: op {0} is waited for before op {1} in one of them and not in the other";
+    case errc::dropped_edges_not_logged:
+      return "edge {0} -> {1} cannot be erased: call log_dropped_edges() before adding nodes, so that what it made "
+             "redundant can return";
+    case errc::no_such_edge: return "edge {0} -> {1} was never added, or is erased already";
+    case errc::stale_snapshot: return "the graph was rolled back behind this snapshot, cleared or built anew since";
+    case errc::fusion_closes_cycle:
+      return "nodes {0} and {2} cannot be fused: node {1} runs between them and is not fused with them";
     case errc::bad_shape: return "a pipeline of {0} ranks, {1} chunks and {2} micro-batches is not possible: {w}";
     case errc::bad_groups: return "the micro-batch groups add up to {0}, but there are {1} micro-batches";
     case errc::incomplete_schedule: return "rank {0} never runs {w} of stage {1} for micro-batch {2}";

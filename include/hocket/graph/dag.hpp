@@ -2,10 +2,13 @@
 #pragma once
 #include <hocket/core/result.hpp>
 #include <hocket/graph/auto_index.hpp>
+#include <hocket/graph/detail/fused_nodes.hpp>
+#include <hocket/graph/detail/journal.hpp>
 #include <hocket/graph/detail/pooled_lists.hpp>
-#include <hocket/graph/detail/topological.hpp>
+#include <hocket/graph/detail/workspace.hpp>
 #include <hocket/graph/edge.hpp>
 #include <hocket/graph/index.hpp>
+#include <hocket/graph/index_refinements.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -38,14 +41,23 @@ class dag {
   using index_type = Index;
 
   explicit dag(std::pmr::memory_resource* memory = std::pmr::get_default_resource())
-      : index_(memory), preds_(memory), succs_(memory), scratch_(memory), marks_(memory) {}
+      : index_(memory),
+        preds_(memory),
+        succs_(memory),
+        dropped_(memory),
+        fused_(memory),
+        journal_(memory),
+        work_(memory) {}
   dag(dag&& other) noexcept
       : index_(std::move(other.index_)),
         preds_(std::move(other.preds_)),
         succs_(std::move(other.succs_)),
-        scratch_(std::move(other.scratch_)),
-        marks_(std::move(other.marks_)),
-        edge_count_(std::exchange(other.edge_count_, 0)) {
+        dropped_(std::move(other.dropped_)),
+        fused_(std::move(other.fused_)),
+        journal_(std::move(other.journal_)),
+        work_(std::move(other.work_)),
+        edge_count_(std::exchange(other.edge_count_, 0)),
+        logging_(other.logging_) {
     other.clear();
   }
   /// A copy allocates from the default memory resource.
@@ -58,7 +70,8 @@ class dag {
   ~dag() = default;
 
   /// Adds the next node of the program, which runs after `preds` (any order, repetitions allowed), and returns its id.
-  /// @return errc::bad_order if a predecessor is not an earlier node; errc::limit_exceeded past 2^32 - 2 nodes
+  /// @return errc::bad_order if a predecessor is not an earlier node; errc::unknown_node if it was fused away;
+  ///         errc::limit_exceeded past 2^32 - 2 nodes
   /// Complexity: the index's reduce, plus O(p log p) for p predecessors that do not come in descending order.
   /// Source: docs/graph.md, "Why descending order is exact" (proof).
   result<node_id> append(std::span<const node_id> preds) {
@@ -66,11 +79,13 @@ class dag {
     if (!id) return id;
     for (const node_id p : preds)
       if (p >= *id) return error{errc::bad_order, *id, p};
+      else if (fused_.contains(p)) return error{errc::unknown_node, p, *id};
     const auto later = [](node_id x, node_id y) { return x > y; };
-    scratch_.assign(preds.begin(), preds.end());
-    if (!std::is_sorted(scratch_.begin(), scratch_.end(), later)) std::sort(scratch_.begin(), scratch_.end(), later);
-    scratch_.erase(std::unique(scratch_.begin(), scratch_.end()), scratch_.end());
-    append_distinct(*id, scratch_);
+    work_.ids.assign(preds.begin(), preds.end());
+    if (!std::is_sorted(work_.ids.begin(), work_.ids.end(), later))
+      std::sort(work_.ids.begin(), work_.ids.end(), later);
+    work_.ids.erase(std::unique(work_.ids.begin(), work_.ids.end()), work_.ids.end());
+    append_distinct(*id, work_.ids);
     return id;
   }
 
@@ -78,28 +93,38 @@ class dag {
   /// @return edge_status; when the edge is rejected nothing has changed and `path` yields the witness
   /// Complexity: O(1) unless added; then the descendants of b that did not run after a yet, times one row of the index.
   edge_status add_edge(node_id a, node_id b) {
-    if (a >= node_count() || b >= node_count()) return edge_status::unknown_node;
+    if (a >= node_count() || b >= node_count() || fused_.contains(a) || fused_.contains(b))
+      return edge_status::unknown_node;
     if (a == b) return edge_status::self;
     if (index_.reaches(b, a)) return edge_status::cycle;
-    if (index_.reaches(a, b)) return is_kept(a, b) ? edge_status::duplicate : edge_status::redundant;
+    if (index_.reaches(a, b)) {
+      if (is_kept(a, b)) return edge_status::duplicate;
+      if (logging_ && !detail::is_among(dropped_[b], a)) {
+        journal_.make_room(1);
+        dropped_.make_room(b, 1);
+        dropped_.insert(b, a);
+        journal_.note({a, b}, change::added);
+      }
+      return edge_status::redundant;
+    }
 
     // The closure gains (ancestors of a, and a) × (b, and descendants of b): the full cross product. Only descendants
     // that lack a can change, and they are closed: whatever runs after a node that has a, has a.
-    marks_.resize(node_count());
-    std::pmr::vector<node_id>& affected = scratch_;
+    work_.marks.resize(node_count());
+    std::pmr::vector<node_id>& affected = work_.ids;
     affected.assign(1, b);
     struct unmark {
       dag& g;
       ~unmark() {
-        for (const node_id d : g.scratch_) g.marks_[d] = 0;
+        for (const node_id d : g.work_.ids) g.work_.marks[d] = 0;
       }
     } unmark_at_exit{*this};
-    marks_[b] = 1;
+    work_.marks[b] = 1;
     for (std::size_t i = 0; i < affected.size(); ++i) {
       for (const node_id d : downstream(affected[i])) {
-        if (marks_[d] != 0 || index_.reaches(a, d)) continue;
+        if (work_.marks[d] != 0 || index_.reaches(a, d)) continue;
         affected.push_back(d);  // may throw: then d is not marked yet
-        marks_[d] = 1;
+        work_.marks[d] = 1;
       }
     }
     preds_.make_room(b, 1);
@@ -107,18 +132,28 @@ class dag {
 
     // An old edge (x, y) is now redundant iff x is a or before it, y is b or after it. If y had a already, only (a, y)
     // itself can be such an edge, since x -> … -> a -> … -> y would have made any other redundant before.
-    std::pmr::vector<edge> dropped(scratch_.get_allocator().resource());
+    std::pmr::vector<edge>& dropped = work_.removed;
+    dropped.clear();
     for (const node_id y : downstream(a))
       if (index_.reaches(b, y)) dropped.push_back({a, y});
     for (const node_id y : affected)
       for (const node_id x : upstream(y))
         if (index_.reaches(x, a)) dropped.push_back({x, y});
 
+    journal_.make_room(dropped.size() + 1);
+    for (std::size_t i = 0, run = 1; logging_ && i < dropped.size(); ++i, ++run) {
+      if (i != 0 && dropped[i - 1].target != dropped[i].target) run = 1;  // edges into one node are neighbours
+      dropped_.make_room(dropped[i].target, run);
+    }
+
     index_.link(a, affected);  // the last step that may throw
     for (const edge& e : dropped) {
       preds_.erase(e.target, e.source);
       succs_.erase(e.source, e.target);
+      if (logging_) dropped_.insert(e.target, e.source);
+      else journal_.note(e, change::removed);
     }
+    journal_.note({a, b}, change::added);
     preds_.insert(b, a);
     succs_.insert(a, b);
     edge_count_ = edge_count_ + 1 - dropped.size();
@@ -142,25 +177,143 @@ class dag {
       }
       forward = forward && e.source < e.target;
     }
-    std::pmr::memory_resource* const memory = scratch_.get_allocator().resource();
-    detail::incoming in = detail::incoming_of(nodes, edges, memory);
-    dag fresh(memory);
-    if (forward) {
-      fresh.reserve(nodes, in.sources.size());
-      for (std::size_t b = 0; b < nodes; ++b) fresh.append_distinct(static_cast<node_id>(b), in[b]);
-    } else {
-      const std::pmr::vector<node_id> order = detail::topological_order(in, memory);
-      if (order.size() < nodes) {
-        std::vector<node_id> found = detail::find_cycle(in, order);
+    detail::collect_incoming(work_.in, nodes, edges);
+    if (!forward) {
+      detail::order_topologically(work_.in, work_.topological);
+      if (work_.topological.order.size() < nodes) {
+        std::vector<node_id> found = detail::find_cycle(work_.in, work_.topological.order);
         const error why{errc::cycle, found.back(), found.front()};
         if (cycle != nullptr) *cycle = std::move(found);
         return why;
       }
-      fresh.fill(order, in);
     }
-    *this = std::move(fresh);
+    if (node_count() == 0) {  // nothing to lose: build here, in the memory that clear() kept
+      struct undo {
+        dag* g;
+        ~undo() {
+          if (g != nullptr) g->clear();
+        }
+      } undo_unless_done{this};
+      fill(nodes, forward, work_.in, work_.topological);
+      undo_unless_done.g = nullptr;
+    } else {
+      dag fresh(memory());
+      fresh.logging_ = logging_;
+      fresh.fill(nodes, forward, work_.in, work_.topological);
+      fresh.journal_ = std::move(journal_);
+      fresh.work_ = std::move(work_);
+      *this = std::move(fresh);
+    }
+    forget_snapshots();
     return {};
   }
+
+  /// From now on remembers edges that are not kept because others imply them, 4 bytes each, so that erase_edge can
+  /// bring them back. Precondition: node_count() == 0. clear and build keep the setting.
+  void log_dropped_edges() noexcept {
+    HOCKET_ASSERT(node_count() == 0);
+    logging_ = true;
+  }
+  [[nodiscard]] bool logs_dropped_edges() const noexcept { return logging_; }
+  /// The offered edges that are not kept, by source, then target; empty without log_dropped_edges. O(edges log edges).
+  [[nodiscard]] std::vector<edge> dropped_edges() const {
+    std::vector<edge> all;
+    for (std::size_t b = 0; b < dropped_.size(); ++b)
+      for (const node_id a : dropped_[b]) all.push_back({a, static_cast<node_id>(b)});
+    std::sort(all.begin(), all.end());
+    return all;
+  }
+
+  /// Takes back an edge that was offered, as if it never had been: dropped edges that it made redundant return.
+  /// @return errc::dropped_edges_not_logged without log_dropped_edges, since what must return is not known then;
+  ///         errc::no_such_edge
+  /// Complexity: O(log) if the edge is a dropped one, else as build.
+  result<void> erase_edge(node_id a, node_id b) {
+    if (!logging_) return error{errc::dropped_edges_not_logged, a, b};
+    if (a >= node_count() || b >= node_count()) return error{errc::no_such_edge, a, b};
+    if (detail::is_among(dropped_[b], a)) {  // the kept edges generate the same order without it
+      journal_.make_room(1);
+      dropped_.erase(b, a);
+    } else if (is_kept(a, b)) {
+      std::vector<edge> rest = generators();
+      rest.erase(std::lower_bound(rest.begin(), rest.end(), edge{a, b}));
+      dag fresh = rebuilt(node_count(), rest);
+      journal_.make_room(1);
+      adopt(fresh);
+    } else {
+      return error{errc::no_such_edge, a, b};
+    }
+    journal_.note({a, b}, change::removed);
+    return {};
+  }
+
+  /// Fuses ops: the group becomes one node with all their edges, save those within the group. Ids do not move; members
+  /// fused away have no edges and can get none; fused_into tells where they went.
+  /// @param group  at least one node, in any order
+  /// @param cycle  if given and the fusion is refused: a path from a member over outside nodes back to a member
+  /// @return the smallest id of the group, which now stands for it; errc::fusion_closes_cycle if an outside node runs
+  ///         between two members; errc::unknown_node, errc::invalid_argument (an empty group)
+  /// Complexity: the edges out of the group times its size, then as build.
+  result<node_id> contract(std::span<const node_id> group, std::vector<node_id>* cycle = nullptr) {
+    if (group.empty()) return error{errc::invalid_argument}.with("group");
+    for (const node_id n : group)
+      if (n >= node_count() || fused_.contains(n))
+        return error{errc::unknown_node, n, static_cast<std::int64_t>(node_count())};
+    std::vector<node_id> members(group.begin(), group.end());
+    std::sort(members.begin(), members.end());
+    members.erase(std::unique(members.begin(), members.end()), members.end());
+    if (std::vector<node_id> way = detail::way_out_and_back(*this, members); !way.empty()) {
+      const error why{errc::fusion_closes_cycle, way[0], way[1], way.back()};
+      if (cycle != nullptr) *cycle = std::move(way);
+      return why;
+    }
+    const node_id one = members.front();
+    if (members.size() == 1) return one;
+    const std::vector<edge> before = generators();
+    std::vector<edge> after = detail::edges_of_fusion(before, members);
+    dag fresh = rebuilt(node_count(), after);
+    after = fresh.generators();  // without a log that is less
+    fused_.make_room(node_count());
+    journal_.make_room(before.size() + after.size() + members.size());
+    adopt(fresh);
+    for (const edge& e : before)
+      if (!std::binary_search(after.begin(), after.end(), e)) journal_.note(e, change::removed);
+    for (const edge& e : after)
+      if (!std::binary_search(before.begin(), before.end(), e)) journal_.note(e, change::added);
+    for (std::size_t i = 1; i < members.size(); ++i) {
+      fused_.fuse(members[i], one);
+      journal_.note({members[i], one}, change::fused);
+    }
+    return one;
+  }
+  /// The node that stands for n: n itself unless contract fused it away. O(fusions of its successors).
+  [[nodiscard]] node_id fused_into(node_id n) const noexcept { return fused_.find(n); }
+
+  /// Marks this moment for any number of rollbacks. From the first snapshot on, changed edges are noted, 12 bytes each,
+  /// until forget_snapshots; appended nodes cost nothing. To try a single edge, would_cycle is cheaper.
+  dag_snapshot snapshot() { return journal_.take(node_count()); }
+  /// Returns to the snapshot: nodes, edges, dropped edges, fusions. Later snapshots are forgotten.
+  /// @return errc::stale_snapshot if the dag was rolled back behind it, or if clear, build or forget_snapshots came
+  /// since Complexity: O(what was added) if nodes were appended and nothing else, and the index can truncate; else as
+  /// build.
+  result<void> rollback(const dag_snapshot& to) {
+    if (!journal_.knows(to)) return error{errc::stale_snapshot};
+    const std::size_t nodes = detail::journal::nodes_at(to);
+    if (journal_.only_appended_since(to)) {
+      pop_nodes(nodes);
+    } else {
+      dag fresh = rebuilt(nodes, journal_.edges_at(to, generators()));
+      adopt(fresh);
+    }
+    journal_.for_each_fused_since(to, [this](node_id n) { fused_.restore(n); });
+    journal_.return_to(to);
+    return {};
+  }
+  /// Ends the journal: no snapshot taken so far can be returned to.
+  void forget_snapshots() noexcept { journal_.clear(); }
+
+  /// The finished graph, for many readers; a copy of a dag is its clone.
+  [[nodiscard]] std::shared_ptr<const dag> share() && { return std::make_shared<const dag>(std::move(*this)); }
 
   /// Does a happen before b? Strict: reaches(a, a) is false. Precondition: both exist. O(1).
   [[nodiscard]] bool reaches(node_id a, node_id b) const noexcept {
@@ -208,18 +361,32 @@ class dag {
   /// A path of kept edges from a to b, both included: of all such paths the first in lexicographic order. Empty if a
   /// does not reach b. After add_edge(a, b) == cycle, path(b, a) is the proof. O(sum of out-degrees on the path).
   [[nodiscard]] std::vector<node_id> path(node_id a, node_id b) const {
-    std::vector<node_id> nodes;
-    if (!reaches(a, b)) return nodes;
-    nodes.push_back(a);
-    while (a != b) {
-      for (const node_id next : downstream(a)) {
-        if (next != b && !reaches(next, b)) continue;
-        a = next;
-        break;
-      }
-      nodes.push_back(a);
+    if (!reaches(a, b)) return {};
+    return detail::first_path(*this, a, b);
+  }
+
+  /// f(a) for each node a that happens before b, ascending. O(row of the index), or n queries if it cannot list them.
+  template <class F>
+  void for_each_ancestor(node_id b, F&& f) const {
+    HOCKET_ASSERT(b < node_count());
+    if constexpr (listing_index<Index>) {
+      index_.for_each_ancestor(b, f);
+    } else {
+      for (std::size_t a = 0; a < node_count(); ++a)
+        if (index_.reaches(static_cast<node_id>(a), b)) f(static_cast<node_id>(a));
     }
-    return nodes;
+  }
+  /// f(b) for each node b that happens after a, ascending. O(n / 64 + kept edges among them).
+  template <class F>
+  void for_each_descendant(node_id a, F&& f) const {
+    HOCKET_ASSERT(a < node_count());
+    detail::for_each_descendant(*this, a, f);
+  }
+  /// Number of nodes that happen after a: with ancestor_count, what a scheduler ranks ops by. As for_each_descendant.
+  [[nodiscard]] std::size_t descendant_count(node_id a) const {
+    std::size_t count = 0;
+    detail::for_each_descendant(*this, a, [&count](node_id) { ++count; });
+    return count;
   }
 
   /// Number of nodes that happen before b. O(row of the index).
@@ -229,7 +396,7 @@ class dag {
       return index_.ancestor_count(b);
     } else {
       std::size_t count = 0;
-      for (std::size_t a = 0; a < node_count(); ++a) count += index_.reaches(static_cast<node_id>(a), b) ? 1u : 0u;
+      for_each_ancestor(b, [&count](node_id) { ++count; });
       return count;
     }
   }
@@ -246,23 +413,28 @@ class dag {
   }
 
   [[nodiscard]] const Index& index() const noexcept { return index_; }
-  /// Memory held, index included.
+  /// Memory held.
   [[nodiscard]] std::size_t bytes() const noexcept {
-    return index_.bytes() + preds_.bytes() + succs_.bytes() + scratch_.capacity() * sizeof(node_id) + marks_.capacity();
+    return index_.bytes() + preds_.bytes() + succs_.bytes() + dropped_.bytes() + fused_.bytes() + journal_.bytes() +
+           work_.bytes();
   }
-  /// Room for this many nodes and edges.
+  /// Frees what build keeps for the next one.
+  void release_workspace() noexcept { work_ = detail::workspace(memory()); }
+  /// Room for so many.
   void reserve(std::size_t nodes, std::size_t edges) {
     if constexpr (reserving_index<Index>) index_.reserve(nodes);
     preds_.reserve(nodes, edges);
     succs_.reserve(nodes, edges);
   }
-  /// Empty again; keeps its memory.
+  /// Empty again, without snapshots; keeps its memory, so that the same build again allocates nothing.
   void clear() noexcept {
     index_.clear();
     preds_.clear();
     succs_.clear();
-    scratch_.clear();
-    marks_.clear();
+    dropped_.clear();
+    work_.marks.clear();
+    fused_.clear();
+    forget_snapshots();
     edge_count_ = 0;
   }
 
@@ -278,29 +450,66 @@ class dag {
         if (g == nullptr) return;
         g->preds_.shrink(b);
         g->succs_.shrink(b);
+        if (g->logging_) g->dropped_.shrink(b);
       }
     } undo_unless_done{this, b};
     preds_.make_room(b, kept.size());
+    if (logging_) {
+      dropped_.resize(b + std::size_t{1});
+      dropped_.make_room(b, preds.size() - kept.size());
+    }
     succs_.resize(b + std::size_t{1});
     for (const node_id a : kept) succs_.make_room(a, 1);
     index_.commit(b);
     preds_.assign(b, kept);
+    if (logging_) dropped_.assign(b, preds.subspan(kept.size()));
     for (const node_id a : kept) succs_.insert(a, b);
     edge_count_ += kept.size();
     undo_unless_done.g = nullptr;
   }
 
-  // For an empty dag: the nodes in topological order, whatever their ids.
-  void fill(std::span<const node_id> order, detail::incoming& in) {
-    index_.resize(order.size());
-    preds_.resize(order.size());
-    succs_.resize(order.size());
-    for (const node_id b : order) {
+  // Undoes the youngest appends, when nothing else changed since.
+  void pop_nodes(std::size_t left) {
+    if (left == node_count()) return;
+    if constexpr (truncating_index<Index>) {
+      index_.truncate(left);
+      for (std::size_t b = node_count(); b-- > left;) {
+        edge_count_ -= preds_[b].size();
+        for (const node_id a : preds_[b])
+          if (a < left) succs_.erase(a, static_cast<node_id>(b));
+      }
+      preds_.shrink(left);
+      succs_.shrink(left);
+      dropped_.shrink(left);
+    } else {
+      std::vector<edge> then;
+      for (const edge& e : generators())
+        if (e.source < left && e.target < left) then.push_back(e);
+      dag fresh = rebuilt(left, then);
+      adopt(fresh);
+    }
+  }
+
+  // For an empty dag: all edges at once. The nodes are in topological order, or that order is in work_.topological.
+  void fill(std::size_t nodes, bool forward, detail::incoming& in, const detail::topological_workspace& w) {
+    reserve(nodes, in.sources.size());
+    if (forward) {
+      for (std::size_t b = 0; b < nodes; ++b) append_distinct(static_cast<node_id>(b), in[b]);
+      return;
+    }
+    index_.resize(nodes);
+    for (detail::pooled_lists* lists : {&preds_, &succs_}) lists->resize(nodes);
+    if (logging_) dropped_.resize(nodes);
+    for (const node_id b : w.order) {
       const std::span<node_id> preds = in[b];
       const std::span<const node_id> kept = preds.first(index_.reduce(preds));
       index_.commit(b);
       preds_.make_room(b, kept.size());
       preds_.assign(b, kept);
+      if (logging_) {
+        dropped_.make_room(b, preds.size() - kept.size());
+        dropped_.assign(b, preds.subspan(kept.size()));
+      }
       for (const node_id a : kept) {
         succs_.make_room(a, 1);
         succs_.insert(a, b);
@@ -309,22 +518,49 @@ class dag {
     }
   }
 
-  [[nodiscard]] bool is_kept(node_id a, node_id b) const noexcept {
-    const std::span<const node_id> ups = upstream(b);
-    return std::binary_search(ups.begin(), ups.end(), a);
-  }
-  [[nodiscard]] static std::vector<node_id> without(const detail::pooled_lists& lists) {
+  [[nodiscard]] bool is_kept(node_id a, node_id b) const noexcept { return detail::is_among(upstream(b), a); }
+  [[nodiscard]] std::vector<node_id> without(const detail::pooled_lists& lists) const {
     std::vector<node_id> nodes;
     for (std::size_t n = 0; n < lists.size(); ++n)
-      if (lists[n].empty()) nodes.push_back(static_cast<node_id>(n));
+      if (lists[n].empty() && !fused_.contains(static_cast<node_id>(n))) nodes.push_back(static_cast<node_id>(n));
     return nodes;
+  }
+  [[nodiscard]] std::pmr::memory_resource* memory() const noexcept { return work_.memory(); }
+
+  using change = detail::journal::change;
+
+  // The generating edges, sorted.
+  [[nodiscard]] std::vector<edge> generators() const {
+    std::vector<edge> all = dropped_edges();
+    for (std::size_t b = 0; b < node_count(); ++b)
+      for (const node_id a : preds_[b]) all.push_back({a, static_cast<node_id>(b)});
+    std::sort(all.begin(), all.end());
+    return all;
+  }
+  // The graph of these edges, which have no cycle.
+  [[nodiscard]] dag rebuilt(std::size_t nodes, std::span<const edge> edges) const {
+    dag fresh(memory());
+    fresh.logging_ = logging_;
+    const result<void> built = fresh.build(nodes, edges);
+    HOCKET_ASSERT(built);
+    static_cast<void>(built);
+    return fresh;
+  }
+  // Becomes `fresh`; snapshots, journal and fused nodes stay.
+  void adopt(dag& fresh) noexcept {
+    fresh.fused_ = std::move(fused_);
+    fresh.journal_ = std::move(journal_);
+    *this = std::move(fresh);
   }
 
   Index index_;
   detail::pooled_lists preds_, succs_;
-  std::pmr::vector<node_id> scratch_;      // the predecessors of append, the affected nodes of add_edge
-  std::pmr::vector<unsigned char> marks_;  // all 0 between calls
+  detail::pooled_lists dropped_;  // by target; no lists unless logging_
+  detail::fused_nodes fused_;
+  detail::journal journal_;
+  detail::workspace work_;
   std::size_t edge_count_ = 0;
+  bool logging_ = false;
 };
 
 }  // namespace hocket::inline HOCKET_ABI::graph

@@ -31,7 +31,12 @@ class pooled_lists {
   void resize(std::size_t n) { lists_.resize(n, list{0, 0, 0}); }
   // Drops the last lists down to n; they must be empty.
   void shrink(std::size_t n) noexcept {
-    while (lists_.size() > n) lists_.pop_back();
+    while (lists_.size() > n) {
+      const list& last = lists_.back();  // its room comes back at once if it is the youngest, else when squeezed
+      if (last.capacity != 0 && last.offset + last.capacity == pool_.size()) pool_.resize(last.offset);
+      else holes_ += last.capacity;
+      lists_.pop_back();
+    }
   }
 
   // Makes room for `more` further ids in list i. Strong guarantee; what the lists hold does not change.

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <memory_resource>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace hocket::inline HOCKET_ABI::graph::detail {
@@ -20,9 +21,10 @@ struct incoming {
   }
 };
 
-[[nodiscard]] inline incoming incoming_of(std::size_t nodes, std::span<const edge> edges,
-                                          std::pmr::memory_resource* memory) {
-  incoming in{std::pmr::vector<std::size_t>(nodes + 2, memory), std::pmr::vector<node_id>(edges.size(), memory)};
+// Fills `in`, reusing its memory.
+inline void collect_incoming(incoming& in, std::size_t nodes, std::span<const edge> edges) {
+  in.begin.assign(nodes + 2, 0);
+  in.sources.resize(edges.size());
   for (const edge& e : edges) ++in.begin[e.target + std::size_t{2}];
   for (std::size_t b = 2; b < in.begin.size(); ++b) in.begin[b] += in.begin[b - 1];
   for (const edge& e : edges) in.sources[in.begin[e.target + std::size_t{1}]++] = e.source;
@@ -40,38 +42,67 @@ struct incoming {
   }
   if (nodes != 0) in.begin[nodes] = out;
   in.sources.resize(out);
+}
+
+[[nodiscard]] inline incoming incoming_of(std::size_t nodes, std::span<const edge> edges,
+                                          std::pmr::memory_resource* memory) {
+  incoming in{std::pmr::vector<std::size_t>(memory), std::pmr::vector<node_id>(memory)};
+  collect_incoming(in, nodes, edges);
   return in;
 }
 
-// An order in which every source precedes its targets: of the nodes that could come next always the smallest, so that
-// the numbering's locality survives and every machine agrees. Shorter than `nodes` if there is a cycle.
-[[nodiscard]] inline std::pmr::vector<node_id> topological_order(incoming& in, std::pmr::memory_resource* memory) {
+// What the search for an order needs besides the edges, so that it can be used again.
+struct topological_workspace {
+  explicit topological_workspace(std::pmr::memory_resource* memory)
+      : begin(memory), at(memory), targets(memory), missing(memory), ready(memory), order(memory) {}
+
+  std::pmr::vector<std::size_t> begin, at;
+  std::pmr::vector<node_id> targets, missing, ready, order;
+
+  [[nodiscard]] std::size_t bytes() const noexcept {
+    return (begin.capacity() + at.capacity()) * sizeof(std::size_t) +
+           (targets.capacity() + missing.capacity() + ready.capacity() + order.capacity()) * sizeof(node_id);
+  }
+};
+
+// An order in which every source precedes its targets, in w.order: of the nodes that could come next always the
+// smallest, so that the numbering's locality survives and every machine agrees. Shorter than `nodes` if there is a
+// cycle.
+inline void order_topologically(incoming& in, topological_workspace& w) {
   const std::size_t nodes = in.begin.size() - 1;
-  std::pmr::vector<std::size_t> begin(nodes + 1, memory);
-  std::pmr::vector<node_id> targets(in.sources.size(), memory), missing(nodes, memory), ready(memory), order(memory);
-  for (const node_id a : in.sources) ++begin[a + std::size_t{1}];
-  for (std::size_t a = 1; a <= nodes; ++a) begin[a] += begin[a - 1];
-  std::pmr::vector<std::size_t> at(begin, memory);
+  w.begin.assign(nodes + 1, 0);
+  w.targets.resize(in.sources.size());
+  w.missing.assign(nodes, 0);
+  w.ready.clear();
+  w.order.clear();
+  for (const node_id a : in.sources) ++w.begin[a + std::size_t{1}];
+  for (std::size_t a = 1; a <= nodes; ++a) w.begin[a] += w.begin[a - 1];
+  w.at = w.begin;
   for (std::size_t b = 0; b < nodes; ++b) {
-    missing[b] = static_cast<node_id>(in[b].size());
-    for (const node_id a : in[b]) targets[at[a]++] = static_cast<node_id>(b);
+    w.missing[b] = static_cast<node_id>(in[b].size());
+    for (const node_id a : in[b]) w.targets[w.at[a]++] = static_cast<node_id>(b);
   }
   const auto later = [](node_id x, node_id y) { return x > y; };  // a heap with the smallest on top
   for (std::size_t b = 0; b < nodes; ++b)
-    if (missing[b] == 0) ready.push_back(static_cast<node_id>(b));
-  order.reserve(nodes);
-  while (!ready.empty()) {
-    std::pop_heap(ready.begin(), ready.end(), later);
-    const node_id a = ready.back();
-    ready.pop_back();
-    order.push_back(a);
-    for (std::size_t i = begin[a]; i < begin[a + std::size_t{1}]; ++i) {
-      if (--missing[targets[i]] != 0) continue;
-      ready.push_back(targets[i]);
-      std::push_heap(ready.begin(), ready.end(), later);
+    if (w.missing[b] == 0) w.ready.push_back(static_cast<node_id>(b));
+  w.order.reserve(nodes);
+  while (!w.ready.empty()) {
+    std::pop_heap(w.ready.begin(), w.ready.end(), later);
+    const node_id a = w.ready.back();
+    w.ready.pop_back();
+    w.order.push_back(a);
+    for (std::size_t i = w.begin[a]; i < w.begin[a + std::size_t{1}]; ++i) {
+      if (--w.missing[w.targets[i]] != 0) continue;
+      w.ready.push_back(w.targets[i]);
+      std::push_heap(w.ready.begin(), w.ready.end(), later);
     }
   }
-  return order;
+}
+
+[[nodiscard]] inline std::pmr::vector<node_id> topological_order(incoming& in, std::pmr::memory_resource* memory) {
+  topological_workspace w(memory);
+  order_topologically(in, w);
+  return std::move(w.order);
 }
 
 // A cycle among the nodes that are not in `order`, each before the next and the last before the first, starting with

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/graph/index.hpp>
+
+#include <cstddef>
+
+namespace hocket::inline HOCKET_ABI::graph {
+
+/// An index that lists a node's strict ancestors, ascending: for_each_ancestor(b, f).
+template <class X>
+concept listing_index =
+    reachability_index<X> && requires(const X& x, node_id b, void (*f)(node_id)) { x.for_each_ancestor(b, f); };
+
+/// An index that can forget its last nodes, on which no other node's set depends: truncate(n), noexcept.
+/// With it, rolling appended nodes back costs only what was appended.
+template <class X>
+concept truncating_index = reachability_index<X> && requires(X& x, std::size_t n) {
+  { x.truncate(n) } noexcept;
+};
+
+}  // namespace hocket::inline HOCKET_ABI::graph
