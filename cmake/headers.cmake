@@ -25,6 +25,7 @@ set(HOCKET_HEADERS
   hocket/graph/assign_streams.hpp
   hocket/graph/auto_index.hpp
   hocket/graph/capture_plan.hpp
+  hocket/graph/compare.hpp
   hocket/graph/dag.hpp
   hocket/graph/dense_index.hpp
   hocket/graph/dependencies.hpp
@@ -39,6 +40,7 @@ set(HOCKET_HEADERS
   hocket/graph/detail/word_arena.hpp
   hocket/graph/detail/workspace.hpp
   hocket/graph/edge.hpp
+  hocket/graph/edge_list.hpp
   hocket/graph/index.hpp
   hocket/graph/index_refinements.hpp
   hocket/graph/make_dag.hpp
@@ -87,8 +89,10 @@ set(HOCKET_HEADERS
   hocket/pipeline/zero_bubble.hpp
   hocket/testing/graph_laws.hpp
   hocket/text.hpp
+  hocket/text/comparison_csv.hpp
   hocket/text/detail/csv_scanner.hpp
   hocket/text/edges_csv.hpp
+  hocket/text/graph_dot.hpp
   hocket/text/ops_csv.hpp
   hocket/text/samples_csv.hpp
   hocket/text/schedule_csv.hpp

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hocket/graph.hpp>
+#include <hocket/text/comparison_csv.hpp>
 #include <hocket/text/edges_csv.hpp>
 #include <hocket/text/ops_csv.hpp>
 
@@ -20,10 +21,11 @@ namespace text = hocket::text;
 using hocket::node_id;
 
 struct options {
-  std::string ops, edges, pairs, out;
+  std::string ops, edges, pairs, theirs, out;
   std::string rules = "data";
   std::string index = "auto";
   std::uint32_t streams = 0;
+  std::size_t limit = 20;
 };
 
 // What prune, reaches and sync know about a graph, whichever file and index it came from.
@@ -165,6 +167,32 @@ void sync(const options& o) {
             << " waits=" << plan.waits().size() << " time_us=" << microseconds << '\n';
 }
 
+// Exit 1 only if an order is missing: the host then has a race. Too much order costs time, but is safe.
+void compare(const options& o) {
+  std::size_t edges = 0;
+  long long microseconds = 0;
+  const auto ours = load<graph::auto_index>(o, edges, microseconds);
+  const auto theirs = value_or_fail(text::parse_pairs_csv(read_file(o.theirs), ours.node_count()), o.theirs);
+  std::vector<node_id> cycle;
+  const auto result = graph::compare(ours, theirs, o.limit, &cycle);
+  if (!result && !cycle.empty()) fail_with_cycle(o.theirs, cycle);
+  if (!result) fail(o.theirs, result.error());
+  write_file(o.out, text::write_comparison_csv(*result));
+  std::cerr << "nodes=" << ours.node_count() << " ours=" << result->ours << " theirs=" << result->theirs
+            << " missing=" << result->missing << " extra=" << result->extra << " redundant=" << result->redundant
+            << " shown=" << result->first.size() << " order=" << (result->equal_order() ? "equal" : "different")
+            << '\n';
+  if (result->missing == 0) return;
+  std::string sentence = o.theirs + ": " + std::to_string(result->missing) + " of the orders that we keep " +
+                         (result->missing == 1 ? "is" : "are") + " missing";
+  if (!result->first.empty()) {
+    const graph::edge& e = result->first.front().pair;
+    sentence += ": " + std::to_string(e.source) + " must happen before " + std::to_string(e.target) +
+                (result->first.front().opposite() ? ", but here it happens after" : ", but no path here leads there");
+  }
+  fail(sentence);
+}
+
 // --ops F | --edges F, exactly one of them.
 void add_input(CLI::App& command, options& o) {
   CLI::Option_group* input = command.add_option_group("input", "The graph, as one of");
@@ -213,7 +241,23 @@ void add_graph(CLI::App& app) {
   add_out(*command, o->out);
   command->callback([o] { reaches(*o); });
 
-  add_not_yet(*commands, "compare", "The first differences between our kept edges and a host's own");
+  command = commands->add_subcommand(
+      "compare",
+      "The first differences between our kept edges and a host's own: CSV difference,source,target,path_in,path");
+  command->footer(
+      "missing_order: we keep the edge, and no path of theirs leads there: a race, exit 1.\n"
+      "extra_order: they need the edge, and no path of ours does: lost concurrency, exit 0.\n"
+      "redundant_edge: their own other edges imply it: needless, exit 0.\n"
+      "path proves it, in our graph or in theirs. It leads from source to target, or, where the other graph has the "
+      "opposite order, back.");
+  add_input(*command, *o);
+  add_rules(*command, *o);
+  command->add_option("--theirs", o->theirs, "The host's own edges, CSV: source,target in any order")
+      ->type_name("FILE")
+      ->required();
+  command->add_option("--limit", o->limit, "Show at most this many differences of each kind")->capture_default_str();
+  add_out(*command, o->out);
+  command->callback([o] { compare(*o); });
 }
 
 }  // namespace hocket_cli

@@ -6,11 +6,13 @@
 #include <hocket/graph/assign_streams.hpp>
 #include <hocket/graph/auto_index.hpp>
 #include <hocket/graph/capture_plan.hpp>
+#include <hocket/graph/compare.hpp>
 #include <hocket/graph/dag.hpp>
 #include <hocket/graph/dense_index.hpp>
 #include <hocket/graph/dependencies.hpp>
 #include <hocket/graph/dependency_options.hpp>
 #include <hocket/graph/edge.hpp>
+#include <hocket/graph/edge_list.hpp>
 #include <hocket/graph/index.hpp>
 #include <hocket/graph/index_refinements.hpp>
 #include <hocket/graph/make_dag.hpp>

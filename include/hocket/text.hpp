@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // File forms to values and back, from string_view: no I/O.
 #pragma once
+#include <hocket/text/comparison_csv.hpp>
 #include <hocket/text/edges_csv.hpp>
+#include <hocket/text/graph_dot.hpp>
 #include <hocket/text/ops_csv.hpp>
 #include <hocket/text/schedule_csv.hpp>

@@ -3,6 +3,7 @@
 #include <hocket/core/result.hpp>
 #include <hocket/graph/access.hpp>
 #include <hocket/graph/dag.hpp>
+#include <hocket/graph/edge_list.hpp>
 
 #include <cstddef>
 #include <utility>
@@ -21,34 +22,12 @@ namespace hocket::inline HOCKET_ABI::graph {
 template <reachability_index Index = auto_index, class G, class Policy = graph_access<G>>
 [[nodiscard]] result<dag<Index>> make_dag(const G& host, const Policy& policy = {},
                                           std::vector<node_id>* cycle = nullptr) {
-  if constexpr (successors_policy<Policy, G>) {
-    std::vector<edge> edges;
-    result<void> outcome;
-    const auto nodes = static_cast<std::size_t>(policy.node_count(host));
-    const auto id_of = [&](const typename Policy::node& n) {
-      const std::size_t i = detail::index_of(policy, host, n);
-      if (i < nodes && i < no_id) return static_cast<node_id>(i);
-      if (outcome) outcome = error{errc::unknown_node, static_cast<std::int64_t>(i), static_cast<std::int64_t>(nodes)};
-      return no_id;
-    };
-    detail::for_each_node(policy, host, [&](const typename Policy::node& n) {
-      const node_id a = id_of(n);
-      policy.for_each_successor(host, n, [&](const auto& successor) {
-        edges.push_back({a, id_of(static_cast<typename Policy::node>(successor))});
-      });
-    });
-    if (!outcome) return outcome.error();
-    dag<Index> g;
-    if (const result<void> built = g.build(nodes, edges, cycle); !built) return built.error();
-    return g;
-  } else {
-    static_assert(
-        successors_policy<Policy, G>,
-        "hocket: no policy tells the successors of a node of this host type. Specialise "
-        "hocket::graph_access<G> with: using node = std::uint32_t; static std::size_t node_count(const G&); "
-        "static void for_each_successor(const G&, node, auto&& f); or pass such a policy as the last argument");
-    return error{errc::invalid_argument};
-  }
+  const result<std::vector<edge>> edges = edge_list(host, policy);
+  if (!edges) return edges.error();
+  dag<Index> g;
+  if (const result<void> built = g.build(static_cast<std::size_t>(policy.node_count(host)), *edges, cycle); !built)
+    return built.error();
+  return g;
 }
 
 }  // namespace hocket::inline HOCKET_ABI::graph

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/core/result.hpp>
+#include <hocket/graph/access.hpp>
+#include <hocket/graph/edge.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace hocket::inline HOCKET_ABI::graph {
+
+/// The edges of a host graph as the policy reports them, nothing left out and nothing checked but the ids.
+/// @param host  a graph whose policy satisfies successors_policy; nodes may be in any order
+/// @return errc::unknown_node if the policy reports a node outside [0, node_count)
+/// Complexity: linear in nodes and edges.
+///
+///     graph::edge_list(std::vector<std::vector<int>>{{1, 2}, {2}, {}})->size() == 3;
+template <class G, class Policy = graph_access<G>>
+[[nodiscard]] result<std::vector<edge>> edge_list(const G& host, const Policy& policy = {}) {
+  if constexpr (successors_policy<Policy, G>) {
+    std::vector<edge> edges;
+    result<void> outcome;
+    const auto nodes = static_cast<std::size_t>(policy.node_count(host));
+    const auto id_of = [&](const typename Policy::node& n) {
+      const std::size_t i = detail::index_of(policy, host, n);
+      if (i < nodes && i < no_id) return static_cast<node_id>(i);
+      if (outcome) outcome = error{errc::unknown_node, static_cast<std::int64_t>(i), static_cast<std::int64_t>(nodes)};
+      return no_id;
+    };
+    detail::for_each_node(policy, host, [&](const typename Policy::node& n) {
+      const node_id a = id_of(n);
+      policy.for_each_successor(host, n, [&](const auto& successor) {
+        edges.push_back({a, id_of(static_cast<typename Policy::node>(successor))});
+      });
+    });
+    if (!outcome) return outcome.error();
+    return edges;
+  } else {
+    static_assert(
+        successors_policy<Policy, G>,
+        "hocket: no policy tells the successors of a node of this host type. Specialise "
+        "hocket::graph_access<G> with: using node = std::uint32_t; static std::size_t node_count(const G&); "
+        "static void for_each_successor(const G&, node, auto&& f); or pass such a policy as the last argument");
+    return error{errc::invalid_argument};
+  }
+}
+
+}  // namespace hocket::inline HOCKET_ABI::graph
