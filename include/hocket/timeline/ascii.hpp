@@ -13,7 +13,7 @@ struct ascii_options {
 };
 
 /// The timeline as text, a line per lane. Where there is room every bar shows its kind and micro-batch (F3, B3;
-/// odd chunks in lower case) to scale; else every column shows the kind that fills most of it. '.' is idle,
+/// odd chunks in lower case) to scale; else every column shows the kind that fills most of it. '.' is idle.
 /// Complexity: O(s log s + lanes · columns).
 ///
 ///     rank 0  F0 F1 F2 .  .  .  B0 B1 B2
@@ -84,6 +84,8 @@ struct ascii_options {
   }
   detail::put_all(out, std::string(gutter + 2, ' '), "makespan ", length, " ticks, ");
   if (to_scale) detail::put_all(out, per_tick, per_tick == 1 ? " column per tick" : " columns per tick");
+  else if (length > 0 && length < columns)
+    detail::put_all(out, "each tick about ", (columns + length / 2) / length, " columns");
   else detail::put_all(out, "each column about ", (length + columns / 2) / columns, " ticks");
   for (const auto& m : t.marks()) {
     out += "; ";

@@ -35,7 +35,7 @@ class svg_writer {
     std::size_t name = 4;
     for (std::uint32_t lane = 0; lane < t.lane_count(); ++lane)
       name = t.lane_name(lane).size() > name ? t.lane_name(lane).size() : name;
-    left_ = 100 * (28 + 7 * static_cast<std::int64_t>(name < 36 ? name : 36));
+    left_ = 100 * (22 + 8 * static_cast<std::int64_t>(name < 36 ? name : 36));
     right_ = 100 * static_cast<std::int64_t>(o.width) - 9'800;
     if (right_ < left_ + 10'000) right_ = left_ + 10'000;
     for (const auto& s : t.spans()) {

@@ -96,6 +96,10 @@ TEST_CASE("text: bars to scale, and by column where there is no room", "[timelin
         "rank 0  FB..................CCCCCCCCCCCCCCCCCCCC\n"
         "rank 1  fb......................................\n"
         "        makespan 120 ticks, each column about 3 ticks; lower bound 6\n");
+  timeline coarse = two_ranks();
+  coarse.add({.start = 6, .finish = 15, .lane = 0, .kind = activity::communication});
+  CHECK(hocket::to_ascii(coarse, {.columns = 40}).find("makespan 15 ticks, each tick about 3 columns") !=
+        std::string::npos);
   CHECK(hocket::to_ascii(timeline{}) == "  makespan 0 ticks, each column about 0 ticks\n");
 }
 
