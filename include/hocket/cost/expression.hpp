@@ -259,7 +259,7 @@ template <formula E>
 
 /// cases[selector]. The selector is a flag (0 or 1) or an enumeration counted from 0.
 ///
-///     choose(sequence_parallel, one, tp)       // tp if sequence_parallel else 1
+///     choose(sp, 1, tp)       // tp if sp else 1
 template <formula S, class First, class... Rest>
 [[nodiscard]] constexpr auto choose(const S& selector, const First& first, const Rest&... rest) noexcept {
   static_assert((detail::same_unit<unit_of<detail::lifted<First>>, unit_of<detail::lifted<Rest>>>::value && ...));
