@@ -244,7 +244,6 @@ void add_pipeline(CLI::App& app) {
   c->add_option("--comms", o.comms, "Transfers to insert: none, eager, just-in-time, grouped, barrier")
       ->check(CLI::IsMember({"none", "eager", "just-in-time", "grouped", "barrier"}));
   c->add_option("--format", o.format, "torch (PyTorch's CSV; the default) or json")
-      ->required()
       ->check(CLI::IsMember({"torch", "json"}));
   c->add_flag("--reduce-grad", o.reduce_grad, "End each rank with REDUCE_GRAD, as PyTorch's single-stage schedules do");
 
