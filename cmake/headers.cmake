@@ -40,16 +40,19 @@ set(HOCKET_HEADERS
   hocket/graph/detail/word_arena.hpp
   hocket/graph/detail/workspace.hpp
   hocket/graph/edge.hpp
+  hocket/graph/edge_kinds.hpp
   hocket/graph/edge_list.hpp
   hocket/graph/index.hpp
   hocket/graph/index_refinements.hpp
   hocket/graph/make_dag.hpp
   hocket/graph/op_kind.hpp
   hocket/graph/persistent_index.hpp
+  hocket/graph/rule.hpp
   hocket/graph/steady_stream_plan.hpp
   hocket/graph/stream_clock.hpp
   hocket/graph/stream_plan.hpp
   hocket/graph/transitive_reduction.hpp
+  hocket/graph/unroll.hpp
   hocket/hocket.hpp
   hocket/launch.hpp
   hocket/launch/backend.hpp

@@ -12,13 +12,16 @@
 #include <hocket/graph/dependencies.hpp>
 #include <hocket/graph/dependency_options.hpp>
 #include <hocket/graph/edge.hpp>
+#include <hocket/graph/edge_kinds.hpp>
 #include <hocket/graph/edge_list.hpp>
 #include <hocket/graph/index.hpp>
 #include <hocket/graph/index_refinements.hpp>
 #include <hocket/graph/make_dag.hpp>
 #include <hocket/graph/op_kind.hpp>
 #include <hocket/graph/persistent_index.hpp>
+#include <hocket/graph/rule.hpp>
 #include <hocket/graph/steady_stream_plan.hpp>
 #include <hocket/graph/stream_clock.hpp>
 #include <hocket/graph/stream_plan.hpp>
 #include <hocket/graph/transitive_reduction.hpp>
+#include <hocket/graph/unroll.hpp>

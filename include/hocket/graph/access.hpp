@@ -10,6 +10,17 @@
 //                   f(variable): an integer, a pointer, an enumeration or a string
 //   optional       kind(const G&, node) -> graph::op_kind         for the ordered rules
 //                  stream(const G&, node) -> stream_id            for stream plans
+//   optional, for dependencies() (see graph/rule.hpp):
+//                  for_each_inplace(const G&, node, f)    f(variable) for each that is read and written
+//                  for_each_part(const G&, variable, f)   f(part) for each piece of storage behind a variable: views,
+//                   fused and coalesced buffers. Variables with a part in common are in conflict. Without a call of f
+//                   the variable is a piece of storage of its own, with its own number
+//                  for_each_resource(const G&, node, f)   f(ordered_resource), in place of kind, where there are
+//                   several communication groups, generators, files
+//                  barrier(const G&, node) -> graph::barrier
+//                  for_each_control(const G&, node, f)    f(node) for each that must run before this one, whatever the
+//                   program order says; nodes other than integers need index_of
+//                  starts(const G&, node) -> bool         ops that start the step, such as readers of the input
 #pragma once
 #include <hocket/core/ids.hpp>
 

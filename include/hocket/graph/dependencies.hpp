@@ -6,10 +6,13 @@
 #include <hocket/graph/dependency_options.hpp>
 #include <hocket/graph/detail/hazard_rules.hpp>
 #include <hocket/graph/op_kind.hpp>
+#include <hocket/graph/rule.hpp>
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <memory_resource>
+#include <optional>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -17,12 +20,18 @@
 
 namespace hocket::inline HOCKET_ABI::graph {
 
+/// An edge and why it exists.
+struct explained_edge {
+  edge what;
+  reason why;
+};
+
 /// Which op of a program must run before which: a dag whose nodes are the ops in program order.
 template <reachability_index Index = auto_index>
 class dependency_graph {
  public:
-  dependency_graph(dag<Index> graph, std::size_t rule_edges) noexcept
-      : graph_(std::move(graph)), rule_edges_(rule_edges) {}
+  dependency_graph(dag<Index> graph, std::size_t rule_edges, std::vector<explained_edge> reasons = {}) noexcept
+      : graph_(std::move(graph)), rule_edges_(rule_edges), reasons_(std::move(reasons)) {}
 
   /// Must a finish before b may start? Strict, O(1).
   [[nodiscard]] bool reaches(node_id a, node_id b) const noexcept { return graph_.reaches(a, b); }
@@ -35,6 +44,13 @@ class dependency_graph {
   [[nodiscard]] std::size_t rule_edges() const noexcept { return rule_edges_; }
   /// Edges after pruning.
   [[nodiscard]] std::size_t edge_count() const noexcept { return graph_.edge_count(); }
+  /// Why the kept edge a -> b exists; nothing if it is not kept, or without dependency_options::reasons. O(log edges).
+  [[nodiscard]] std::optional<reason> why(node_id a, node_id b) const noexcept {
+    const auto at = std::lower_bound(reasons_.begin(), reasons_.end(), edge{a, b},
+                                     [](const explained_edge& x, const edge& e) { return x.what < e; });
+    if (at == reasons_.end() || at->what != edge{a, b}) return std::nullopt;
+    return at->why;
+  }
   [[nodiscard]] const dag<Index>& graph() const noexcept { return graph_; }
   /// The dag itself, to add the host's own control edges to it.
   [[nodiscard]] dag<Index>& graph() noexcept { return graph_; }
@@ -42,6 +58,7 @@ class dependency_graph {
  private:
   dag<Index> graph_;
   std::size_t rule_edges_;
+  std::vector<explained_edge> reasons_;  // of the kept edges, sorted
 };
 
 namespace detail {
@@ -55,15 +72,136 @@ template <class P, class G>
   else return op_kind::compute;
 }
 
+// f(part) for each piece of storage behind a variable.
+template <class P, class G, class V, class F>
+void for_each_part(const P& policy, const G& host, const V& variable, F&& f) {
+  if constexpr (requires(sink s) { policy.for_each_part(host, variable, s); }) {
+    bool whole = true;
+    policy.for_each_part(host, variable, [&](const auto& part) { whole = false, f(part); });
+    if (whole) f(variable);
+  } else {
+    f(variable);
+  }
+}
+
+// What the pass cannot offer to an append: edges against the program order, and the ops that start the step.
+struct late_rules {
+  std::vector<edge> control;
+  std::vector<node_id> starts;
+};
+
+// Tells the rules all that op b does.
+template <class P, class G, class Rules>
+void feed(const P& policy, const G& host, const typename P::node& n, node_id b, const dependency_options& options,
+          Rules& rules, late_rules& late) {
+  const auto read = [&rules](const auto& part) { rules.read(part); };
+  const auto write = [&rules](const auto& part) { rules.write(part); };
+  policy.for_each_read(host, n, [&](const auto& v) { for_each_part(policy, host, v, read); });
+  policy.for_each_write(host, n, [&](const auto& v) { for_each_part(policy, host, v, write); });
+  if constexpr (requires(sink s) { policy.for_each_inplace(host, n, s); })
+    policy.for_each_inplace(host, n, [&](const auto& v) {
+      for_each_part(policy, host, v, read);
+      for_each_part(policy, host, v, write);
+    });
+  if constexpr (requires(sink s) { policy.for_each_resource(host, n, s); })
+    policy.for_each_resource(host, n, [&rules](const ordered_resource& r) { rules.use(r); });
+  else rules.use({kind_of(policy, host, n), 0});
+  if constexpr (requires(sink s) { policy.for_each_control(host, n, s); }) {
+    static_assert(std::integral<typename P::node> || index_policy<P, G>,
+                  "hocket: for_each_control reports nodes, so the policy must number them: "
+                  "static std::size_t index_of(const G&, node)");
+    if (options.control)
+      policy.for_each_control(host, n, [&](const auto& other) {
+        const std::size_t a = index_of(policy, host, static_cast<typename P::node>(other));
+        if (a < b) rules.wait_for(static_cast<node_id>(a));
+        else late.control.push_back({a < no_id ? static_cast<node_id>(a) : no_id, b});
+      });
+  }
+  if constexpr (requires { policy.barrier(host, n); })
+    if (options.barriers) rules.separate(policy.barrier(host, n));
+  if constexpr (requires { policy.starts(host, n); })
+    if (options.start_up && policy.starts(host, n)) late.starts.push_back(b);
+}
+
+// offer(a, b, rule) for each late edge, which says whether it closed no cycle. g holds all others and takes them.
+template <class Index, class F>
+[[nodiscard]] result<void> add_late(dag<Index>& g, late_rules& late, F&& offer) {
+  std::sort(late.control.begin(), late.control.end());
+  late.control.erase(std::unique(late.control.begin(), late.control.end()), late.control.end());
+  for (const edge& e : late.control) {
+    const edge_status s = g.add_edge(e.source, e.target);
+    if (s == edge_status::unknown_node)
+      return error{errc::unknown_node, e.source, static_cast<std::int64_t>(g.node_count())};
+    if (s == edge_status::self) return error{errc::self_edge, e.source};
+    if (s == edge_status::cycle) return error{errc::cycle, e.source, e.target};
+    offer(e, rule::control);
+  }
+  if (late.starts.empty()) return {};
+  const std::vector<node_id> idle = g.sources();
+  for (const node_id r : late.starts) {
+    for (const node_id b : idle) {
+      if (g.would_cycle(r, b)) continue;
+      static_cast<void>(g.add_edge(r, b));
+      offer(edge{r, b}, rule::start_up);
+    }
+  }
+  return {};
+}
+
+template <class Index, bool Reasons, class G, class Policy>
+[[nodiscard]] result<dependency_graph<Index>> derive(const G& host, const dependency_options& options,
+                                                     const Policy& policy, std::pmr::memory_resource* memory) {
+  dag<Index> g(memory);
+  g.reserve(static_cast<std::size_t>(policy.node_count(host)), 0);
+  hazard_rules<Reasons> rules(options, memory);
+  late_rules late;
+  std::vector<explained_edge> reasons;
+  std::size_t rule_edges = 0;
+  result<void> outcome;
+  for_each_node(policy, host, [&](const typename Policy::node& n) {
+    if (!outcome) return;
+    const result<node_id> b = to_id(g.node_count(), "number of ops");
+    if (!b) return static_cast<void>(outcome = b.error());
+    feed(policy, host, n, *b, options, rules, late);
+    const std::span<const node_id> preds = rules.predecessors(*b);
+    rule_edges += preds.size();
+    if constexpr (Reasons)
+      for (std::size_t i = 0; i < preds.size(); ++i) reasons.push_back({{preds[i], *b}, rules.reasons()[i]});
+    if (const result<node_id> id = g.append(preds); !id) return static_cast<void>(outcome = id.error());
+    rules.done(*b);
+  });
+  if (outcome)
+    outcome = add_late(g, late, [&](const edge& e, rule why) {
+      ++rule_edges;
+      if constexpr (Reasons) reasons.push_back({e, {why, 0}});
+      else static_cast<void>(e), static_cast<void>(why);
+    });
+  if (!outcome) return outcome.error();
+  if constexpr (Reasons) {
+    const auto pruned = [&g](const explained_edge& x) {
+      const std::span<const node_id> kept = g.downstream(x.what.source);
+      return !std::binary_search(kept.begin(), kept.end(), x.what.target);
+    };
+    reasons.erase(std::remove_if(reasons.begin(), reasons.end(), pruned), reasons.end());
+    std::sort(reasons.begin(), reasons.end(),
+              [](const explained_edge& x, const explained_edge& y) { return x.what < y.what; });
+  }
+  return dependency_graph<Index>(std::move(g), rule_edges, std::move(reasons));
+}
+
 }  // namespace detail
 
 /// Derives from a host program which op must run before which, in one pass: a read waits for the last write
-/// (RAW), a write for the reads since then (WAR) or, without any, for the last write itself (WAW); `options` add
-/// chains.
+/// (RAW), a write for the reads since then (WAR) or, without any, for the last write itself (WAW). Views and fused
+/// buffers, ordered resources, barriers, control edges and a start-up rule come from optional members of the policy;
+/// `options` switches them.
 /// @param host     a program whose policy satisfies effects_policy: see graph/access.hpp
 /// @param policy   how to see it; by default graph_access<G>. A call may leave out options, policy, or both
-/// @return the graph; errc::limit_exceeded past 2^32 - 2 ops
-/// Complexity: linear in the reads and writes, plus the appends to the dag.
+/// @return the graph; errc::limit_exceeded past 2^32 - 2 ops; of the control edges: errc::unknown_node,
+/// errc::self_edge,
+///         errc::cycle for one against the program order that closes a cycle
+/// Complexity: linear in the reads and writes, plus the appends to the dag; barriers add at most one edge an op each
+/// way. Control edges against the program order, and those of the start-up rule, cost a dag::add_edge each.
 ///
 ///     const auto deps = hocket::graph::dependencies(program);      // result<dependency_graph<>>
 ///     deps->reaches(a, b);  deps->downstream(a);
@@ -72,25 +210,8 @@ template <reachability_index Index = auto_index, class G, class Policy = graph_a
     const G& host, const dependency_options& options, const Policy& policy = {},
     std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
   if constexpr (effects_policy<Policy, G>) {
-    dag<Index> g(memory);
-    g.reserve(static_cast<std::size_t>(policy.node_count(host)), 0);
-    detail::hazard_rules rules(options, memory);
-    std::size_t rule_edges = 0;
-    result<void> outcome;
-    detail::for_each_node(policy, host, [&](const typename Policy::node& n) {
-      if (!outcome) return;
-      const result<node_id> b = to_id(g.node_count(), "number of ops");
-      if (!b) return static_cast<void>(outcome = b.error());
-      policy.for_each_read(host, n, [&](const auto& v) { rules.read(v); });
-      policy.for_each_write(host, n, [&](const auto& v) { rules.write(v); });
-      const op_kind kind = detail::kind_of(policy, host, n);
-      const std::span<const node_id> preds = rules.predecessors(*b, kind);
-      rule_edges += preds.size();
-      if (const result<node_id> id = g.append(preds); !id) return static_cast<void>(outcome = id.error());
-      rules.done(*b, kind);
-    });
-    if (!outcome) return outcome.error();
-    return dependency_graph<Index>(std::move(g), rule_edges);
+    if (options.reasons) return detail::derive<Index, true>(host, options, policy, memory);
+    return detail::derive<Index, false>(host, options, policy, memory);
   } else {
     static_assert(effects_policy<Policy, G>,
                   "hocket: no policy tells what the ops of this host type read and write. Specialise "
@@ -113,24 +234,32 @@ template <reachability_index Index = auto_index, class G, class Policy>
 }
 
 /// The edges that `dependencies` would be built from, before any pruning: by target, then source.
-/// For hosts that want to see or count them, and for transitive_reduction, which needs no index.
+/// For hosts that want to see or count them, and for transitive_reduction, which needs no index. Empty if the host's
+/// control edges are impossible: dependencies says why.
 /// Complexity: linear in the reads, writes and edges.
 template <class G, class Policy = graph_access<G>>
 [[nodiscard]] std::vector<edge> rule_edges(const G& host, const dependency_options& options = {},
                                            const Policy& policy = {}) {
   static_assert(effects_policy<Policy, G>, "hocket: no policy tells what the ops of this host type read and write");
-  detail::hazard_rules rules(options, std::pmr::get_default_resource());
+  detail::hazard_rules<false> rules(options, std::pmr::get_default_resource());
+  detail::late_rules late;
   std::vector<edge> edges;
   node_id b = 0;
   detail::for_each_node(policy, host, [&](const typename Policy::node& n) {
-    policy.for_each_read(host, n, [&](const auto& v) { rules.read(v); });
-    policy.for_each_write(host, n, [&](const auto& v) { rules.write(v); });
-    const op_kind kind = detail::kind_of(policy, host, n);
+    detail::feed(policy, host, n, b, options, rules, late);
     const auto first = static_cast<std::ptrdiff_t>(edges.size());
-    for (const node_id a : rules.predecessors(b, kind)) edges.push_back({a, b});
+    for (const node_id a : rules.predecessors(b)) edges.push_back({a, b});
     std::sort(edges.begin() + first, edges.end());
-    rules.done(b++, kind);
+    rules.done(b++);
   });
+  if (!late.control.empty() || !late.starts.empty()) {
+    dag<> g;  // which ops the start-up rule is about depends on the order so far
+    if (g.build(b, edges) && !detail::add_late(g, late, [&edges](const edge& e, rule) { edges.push_back(e); }))
+      return {};
+    std::sort(edges.begin(), edges.end(), [](const edge& x, const edge& y) {
+      return x.target != y.target ? x.target < y.target : x.source < y.source;
+    });
+  }
   return edges;
 }
 

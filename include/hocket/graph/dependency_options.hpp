@@ -4,12 +4,17 @@
 
 namespace hocket::inline HOCKET_ABI::graph {
 
-/// Which orders hold beyond those that reads and writes imply. All need a policy with `kind`, save `sequential`.
+/// Which orders hold beyond those that reads and writes imply, each of them a switch. The first three need a policy
+/// with `kind` or `for_each_resource`; the last three do nothing without the policy's member of that name.
 struct dependency_options {
   bool collectives = false;  ///< collectives run in program order, so that every rank enters them alike
   bool random = false;       ///< random ops run in program order, so that their numbers repeat
   bool io = false;           ///< io ops run in program order
   bool sequential = false;   ///< all ops run in program order: for hunting a missing dependency
+  bool start_up = false;     ///< ops that wait for nothing wait for the ops that `starts` names, as far as possible
+  bool barriers = true;      ///< what the policy's `barrier` says
+  bool control = true;       ///< what the policy's `for_each_control` says
+  bool reasons = false;      ///< remember why each kept edge exists: dependency_graph::why
 
   /// The reads and writes alone.
   [[nodiscard]] static constexpr dependency_options data() noexcept { return {}; }

@@ -38,6 +38,14 @@ class variable_table {
     }
   }
 
+  // The number that tells the host which variable that is; for a name its slot.
+  template <class V>
+  [[nodiscard]] static std::uint64_t number_of(const V& variable, std::uint32_t slot) noexcept {
+    if constexpr (std::is_convertible_v<const V&, std::string_view>) return slot;
+    else if constexpr (std::is_pointer_v<V>) return reinterpret_cast<std::uintptr_t>(variable);
+    else return static_cast<std::uint64_t>(variable);
+  }
+
  private:
   static constexpr std::uint32_t none = ~std::uint32_t{0};
 
