@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// The heuristic is what its docstring says, word by word, on every small program and on random ones.
+#include <hocket/graph/assign_streams.hpp>
+#include <hocket/testing/graph_laws.hpp>
+
+#include <algorithm>
+#include <vector>
+
+#include "catch.hpp"
+#include "stream_device.hpp"
+
+using hocket::node_id;
+using hocket::stream_id;
+using hocket::graph::edge;
+
+namespace {
+
+// The rule again, with whole streams as lists and the reduction by its definition.
+std::vector<stream_id> by_the_rule(std::size_t nodes, const std::vector<edge>& edges, std::size_t most) {
+  const std::vector<edge> direct = hocket::testing::graph_oracle(nodes, edges).reduction();
+  std::vector<std::vector<node_id>> streams;
+  std::vector<stream_id> of;
+  for (node_id b = 0; b < nodes; ++b) {
+    const auto waits_for_last = [&](const std::vector<node_id>& ops) {
+      return std::find(direct.begin(), direct.end(), edge{ops.back(), b}) != direct.end();
+    };
+    auto best = streams.end();
+    for (auto s = streams.begin(); s != streams.end(); ++s)
+      if (waits_for_last(*s) && (best == streams.end() || s->back() > best->back())) best = s;
+    if (best == streams.end() && streams.size() < most) best = streams.insert(best, std::vector<node_id>{});
+    if (best == streams.end())
+      best = std::min_element(streams.begin(), streams.end(),
+                              [](const auto& x, const auto& y) { return x.back() < y.back(); });
+    best->push_back(b);
+    of.push_back(static_cast<stream_id>(best - streams.begin()));
+  }
+  return of;
+}
+
+}  // namespace
+
+TEST_CASE("streams are assigned by the stated rule", "[graph]") {
+  for (unsigned mask = 0; mask < 1024; ++mask) {  // all programs of 5 ops
+    std::vector<edge> edges;
+    unsigned bits = mask;
+    for (node_id b = 0; b < 5; ++b)
+      for (node_id a = 0; a < b; ++a, bits >>= 1)
+        if ((bits & 1u) != 0) edges.push_back({a, b});
+    for (stream_id most = 1; most <= 5; ++most)
+      if (hocket::graph::assign_streams(hocket_test::dag_of(5, edges), most).value() != by_the_rule(5, edges, most))
+        FAIL("program " << mask << " on " << most);
+  }
+  hocket::testing::random_source random(41);
+  for (int round = 0; round < 100; ++round) {
+    const node_id nodes = 1 + random.below(50);
+    const std::vector<edge> edges = hocket_test::random_edges(random, nodes, 3);
+    const stream_id most = 1 + random.below(9);
+    const auto streams = hocket::graph::assign_streams(hocket_test::dag_of(nodes, edges), most);
+    REQUIRE(streams);
+    CHECK(*streams == by_the_rule(nodes, edges, most));
+    CHECK(*std::max_element(streams->begin(), streams->end()) < most);
+  }
+  CHECK(hocket::graph::assign_streams(hocket_test::dag_of(1, {}), hocket::graph::stream_limit + 1).error().code ==
+        hocket::errc::out_of_range);
+}
