@@ -50,9 +50,8 @@ class steady_stream_plan {
 /// @return as plan_streams; errc::not_periodic if the waits within the second step are not those within the first
 /// Complexity: that of plan_streams for 2n ops.
 ///
-///     std::vector<op> twice = program.ops;
-///     twice.insert(twice.end(), program.ops.begin(), program.ops.end());
-///     const auto deps = graph::dependencies(my::program{twice});
+///     const graph::two_step_access<graph_access<my::program>, my::program> twice;
+///     const auto deps = graph::dependencies(program, twice);
 ///     const auto plan = graph::plan_steady_streams(deps->graph(), streams);
 template <reachability_index Index>
 [[nodiscard]] result<steady_stream_plan> plan_steady_streams(const dag<Index>& two_steps,
