@@ -30,6 +30,7 @@ set(HOCKET_HEADERS
   hocket/graph/dense_index.hpp
   hocket/graph/dependencies.hpp
   hocket/graph/dependency_options.hpp
+  hocket/graph/detail/bit_tries.hpp
   hocket/graph/detail/block_pool.hpp
   hocket/graph/detail/fused_nodes.hpp
   hocket/graph/detail/hazard_rules.hpp

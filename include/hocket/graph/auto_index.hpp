@@ -8,17 +8,17 @@
 #include <cstdint>
 #include <memory_resource>
 #include <span>
-#include <utility>
+#include <vector>
 
 namespace hocket::inline HOCKET_ABI::graph {
 
-/// The index of a dag whose author does not want to choose: bit rows while they fit a cache (to `dense_limit` nodes),
+/// The index of a dag whose author does not want to choose: bit rows while they are short (to `dense_limit` nodes),
 /// shared tries beyond. It moves from one to the other when it gets there, or at once when a size is announced by
 /// reserve or resize.
 class auto_index {
  public:
-  /// Above this many nodes the rows of a dense_index outgrow a second-level cache (4 MiB).
-  static constexpr std::size_t dense_limit = 8192;
+  /// Above this many nodes writing whole rows costs more than finding what can be shared: docs/benchmarks.md.
+  static constexpr std::size_t dense_limit = 2048;
 
   explicit auto_index(std::pmr::memory_resource* memory = std::pmr::get_default_resource())
       : dense_(memory), persistent_(memory) {}
@@ -65,18 +65,51 @@ class auto_index {
     if (large_) return;
     persistent_.clear();
     persistent_.reserve(dense_.size() + 1);
-    for (std::size_t b = 0; b < dense_.size(); ++b) {
-      const std::span<const std::uint64_t> row = dense_.row_of(static_cast<node_id>(b));
-      // The latest ancestor has nearly the same set, and its set exists already if it is an earlier node.
-      std::size_t words = row.size();
-      while (words != 0 && row[words - 1] == 0) --words;
-      node_id like = no_id;
-      if (words != 0)
-        like = static_cast<node_id>(words * 64 - 1) - static_cast<node_id>(std::countl_zero(row[words - 1]));
-      persistent_.append_row(row.first(words), like < b ? like : no_id);
+    bool ordered = true;
+    for (std::size_t b = 0; b < dense_.size() && ordered; ++b) {
+      const node_id last = latest(dense_.row_of(static_cast<node_id>(b)));
+      ordered = last == no_id || last < b;
     }
+    if (ordered) replay();
+    else copy_rows();
     dense_ = dense_index(dense_.memory());
     large_ = true;
+  }
+
+  // The largest id of a row, no_id if it is empty.
+  static node_id latest(std::span<const std::uint64_t> row) noexcept {
+    for (std::size_t w = row.size(); w-- > 0;)
+      if (row[w] != 0) return static_cast<node_id>(w * 64 + 63) - static_cast<node_id>(std::countl_zero(row[w]));
+    return no_id;
+  }
+
+  // Program order: the predecessors of a node follow from its row, the latest ancestor first, and what that one implies
+  // taken away.
+  void replay() {
+    std::vector<std::uint64_t> left;
+    std::vector<node_id> preds;
+    for (std::size_t b = 0; b < dense_.size(); ++b) {
+      const std::span<const std::uint64_t> row = dense_.row_of(static_cast<node_id>(b));
+      left.assign(row.begin(), row.end());
+      preds.clear();
+      for (node_id p; (p = latest(left)) != no_id;) {
+        preds.push_back(p);
+        left.resize(p / 64 + std::size_t{1});
+        left.back() &= ~(std::uint64_t{1} << (p % 64));
+        const std::span<const std::uint64_t> implied = dense_.row_of(p);
+        for (std::size_t w = 0; w < implied.size() && w < left.size(); ++w) left[w] &= ~implied[w];
+      }
+      (void)persistent_.reduce(preds);
+      persistent_.commit(static_cast<node_id>(b));
+    }
+  }
+
+  void copy_rows() {
+    for (std::size_t b = 0; b < dense_.size(); ++b) {
+      const std::span<const std::uint64_t> row = dense_.row_of(static_cast<node_id>(b));
+      const node_id last = latest(row);  // has nearly the same set
+      persistent_.append_row(row, last < b ? last : no_id);
+    }
   }
 
   dense_index dense_;

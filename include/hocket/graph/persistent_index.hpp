@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/graph/detail/block_pool.hpp>
+#include <hocket/graph/detail/bit_tries.hpp>
 #include <hocket/graph/index.hpp>
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -14,78 +13,327 @@
 
 namespace hocket::inline HOCKET_ABI::graph {
 
-/// Exact reachability for graphs of thousands to millions of nodes: bit sets that share what they have in common.
-/// A node's ancestors are a trie of 64-byte blocks: leaves of 512 bits, inner blocks of 16 children. Sets are never
-/// changed once committed, so the set of a new node refers to the blocks of its predecessors wherever they agree, and
-/// uniting two sets visits only the blocks in which they differ. On programs that is nearly everything shared: a few
-/// blocks a node where a bit matrix needs n bits.
-/// reaches: one load for the root and one per level, 4 up to 131,072 nodes, 5 up to 2 million.
+/// Exact reachability for graphs of thousands to tens of millions of nodes: bit sets that share what they have in
+/// common. The ancestors of a node are a trie over the windows of 512 ids before its own, and one 64-byte leaf for its
+/// own window. While a program runs on inside a window only leaves are written: an op with several predecessors gets
+/// one, and an op with a single predecessor that is the latest in its leaf just adds its bit there (who looks for
+/// ancestors of b ignores bits from b on, so the ops of such a run share one leaf). When the program enters the next
+/// window, a node's leaf is hung into its trie once, for all that will refer to it.
+/// Uniting two tries visits only the blocks in which they differ, and a set that contains the other is the union.
+///
+/// reaches: one load for the node, one per level of 16, one for the leaf: 3 up to 8,192 nodes, 4 up to 131,072, 5 up to
+/// 2 million; 2 when both are in one window.
+/// Nodes that are committed out of the order of their ids keep their whole set in a trie of their own.
+/// Source: docs/graph.md, "Which index".
 ///
 ///     graph::dag<graph::persistent_index> g;
 class persistent_index {
  public:
   explicit persistent_index(std::pmr::memory_resource* memory = std::pmr::get_default_resource())
-      : pool_(memory), roots_(memory), linked_(memory) {}
+      : tries_(memory), sets_(memory), linked_(memory) {}
   persistent_index(persistent_index&& other) noexcept
-      : pool_(std::move(other.pool_)),
-        roots_(std::move(other.roots_)),
+      : tries_(std::move(other.tries_)),
+        sets_(std::move(other.sets_)),
         linked_(std::move(other.linked_)),
-        staged_(std::exchange(other.staged_, root{})),
-        committed_(std::exchange(other.committed_, 1)) {
-    other.roots_.clear();
+        staged_(std::exchange(other.staged_, staged{})),
+        ordered_(std::exchange(other.ordered_, true)) {
+    other.sets_.clear();
   }
   persistent_index(const persistent_index& other)
-      : pool_(other.pool_, other.committed_), roots_(other.roots_), committed_(other.committed_) {}
+      : tries_(other.tries_, other.tries_.settled()),
+        sets_(other.sets_, std::pmr::get_default_resource()),
+        linked_(std::pmr::get_default_resource()),
+        ordered_(other.ordered_) {}
   persistent_index& operator=(persistent_index other) noexcept {
     std::destroy_at(this);
     return *std::construct_at(this, std::move(other));
   }
   ~persistent_index() = default;
 
-  [[nodiscard]] std::size_t size() const noexcept { return roots_.size(); }
+  [[nodiscard]] std::size_t size() const noexcept { return sets_.size(); }
   [[nodiscard]] std::size_t bytes() const noexcept {
-    return pool_.bytes() + (roots_.capacity() + linked_.capacity()) * sizeof(root);
+    return tries_.bytes() + (sets_.capacity() + linked_.capacity()) * sizeof(set);
   }
   void clear() noexcept {
-    roots_.clear();
-    pool_.shrink(1);
-    committed_ = 1;
+    sets_.clear();
+    tries_.clear();
     staged_ = {};
+    ordered_ = true;
   }
-  void reserve(std::size_t nodes) { roots_.reserve(nodes); }
+  void reserve(std::size_t nodes) {
+    sets_.reserve(nodes);
+    tries_.remember_for(nodes);
+  }
 
-  /// Is a a strict ancestor of b? Precondition: b < size(). O(log16(n / 512)).
-  [[nodiscard]] bool reaches(node_id a, node_id b) const noexcept { return has(roots_[b], a); }
+  /// Is a a strict ancestor of b? Precondition: both < size(). O(log16(n / 512)).
+  [[nodiscard]] bool reaches(node_id a, node_id b) const noexcept {
+    const set s = sets_[b];
+    if (s.is_window()) {
+      if (window(a) == window(b)) return a < b && tries::test(tries_.leaf_at(s.leaf()), a);
+      return a < b && tries_.has(s.root, tries::height_for(b), a);
+    }
+    return tries_.has(s.whole(), a);
+  }
 
   /// Number of strict ancestors of b. O(blocks of its set).
   [[nodiscard]] std::size_t ancestor_count(node_id b) const noexcept {
-    return count(roots_[b].block, roots_[b].height);
+    const set s = sets_[b];
+    if (!s.is_window()) return tries_.count(s.root, s.whole().height);
+    const tries::root r{s.root, tries::height_for(b)};
+    return tries_.count(r.block, r.height) + in_window(b, r);
   }
 
   /// Number of pairs (a, b) with a before b. Shared blocks are counted once. O(all blocks).
   [[nodiscard]] std::uint64_t reachable_pairs() const {
-    constexpr std::uint64_t unknown = ~std::uint64_t{0};
-    std::vector<std::uint64_t> counts(committed_, unknown);
+    std::vector<std::size_t> counts(tries_.size().inners, ~std::size_t{0});
     std::uint64_t pairs = 0;
-    for (const root& r : roots_) pairs += count(r.block, r.height, counts);
+    for (std::size_t i = 0; i < sets_.size(); ++i) {
+      const set s = sets_[i];
+      const auto b = static_cast<node_id>(i);
+      const tries::root r = s.is_window() ? tries::root{s.root, tries::height_for(b)} : s.whole();
+      pairs += tries_.count(r.block, r.height, counts);
+      if (s.is_window()) pairs += in_window(b, r);
+    }
     return pairs;
   }
 
   /// See reachability_index.
   [[nodiscard]] std::size_t reduce(std::span<node_id> preds) {
-    pool_.shrink(committed_);  // whatever an uncommitted reduce left behind
-    if (roots_.size() == roots_.capacity()) roots_.reserve(roots_.size() * 2 + 16);
-    root set{};
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < preds.size(); ++i) {
+    tries_.forget_unsettled();  // whatever an uncommitted reduce left behind
+    staged_ = {};
+    if (sets_.size() == sets_.capacity()) sets_.reserve(sets_.size() * 2 + 16);
+    if ((sets_.size() & (sets_.size() - 1)) == 0) tries_.remember_for(sets_.size());
+    return ordered_ ? reduce_ordered(preds) : reduce_any(preds);
+  }
+
+  void commit(node_id b) noexcept {
+    HOCKET_ASSERT(b <= sets_.size());
+    if (b < sets_.size()) {  // not the node that was expected: no window of its own
+      if (staged_.kind != staged::whole) staged_.set = explicit_set(staged_);
+      ordered_ = ordered_ && staged_.below <= b;
+      sets_[b] = set::of(staged_.set);
+    } else if (staged_.kind == staged::run) {
+      const set before = sets_[staged_.tail];
+      tries::set(tries_.leaf_at(before.leaf()), b);
+      sets_.push_back({before.root, before.tag & ~set::hung});
+    } else if (staged_.kind == staged::window) {
+      tries::set(tries_.leaf_at(staged_.leaf), b);
+      sets_.push_back({staged_.set.block, staged_.leaf});
+    } else {
+      sets_.push_back(set::of(staged_.set));
+    }
+    staged_ = {};
+    tries_.settle();
+  }
+
+  void resize(std::size_t n) {
+    sets_.resize(n);
+    ordered_ = false;  // they may be committed in any order
+  }
+
+  /// See reachability_index.
+  void link(node_id a, std::span<const node_id> affected) {
+    tries_.forget_unsettled();
+    linked_.clear();
+    linked_.reserve(affected.size());
+    bool forward = ordered_;
+    for (const node_id d : affected) forward = forward && a < d;
+    if (forward) {
+      link_forward(a, affected);
+    } else {
+      const tries::mark own = tries_.size();
+      const tries::root more = tries_.insert(strict(a, own), a, own);
+      for (const node_id d : affected) {
+        const tries::mark fresh = tries_.size();
+        linked_.push_back(set::of(tries_.merge(strict(d, fresh), more, fresh)));
+      }
+    }
+    for (std::size_t i = 0; i < affected.size(); ++i) sets_[affected[i]] = linked_[i];
+    ordered_ = forward;
+    tries_.settle();
+  }
+
+  /// Adds the next node with these strict ancestors, given as a bit row; shares leaves with node `like`, if that is one
+  /// that was added in this way; no_id: with none. For auto_index, which moves here when its rows get large.
+  void append_row(std::span<const std::uint64_t> row, node_id like) {
+    tries_.forget_unsettled();
+    sets_.reserve(sets_.size() + 1);
+    tries::root made{};
+    const tries::root model = like == no_id ? tries::root{} : sets_[like].whole();
+    for (std::size_t first = 0; first < row.size(); first += tries::leaf_words) {
+      tries::leaf content{};
+      std::uint64_t any = 0;
+      for (std::size_t w = 0; w < tries::leaf_words && first + w < row.size(); ++w)
+        any |= content.word[w] = row[first + w];
+      if (any == 0) continue;
+      const auto id = static_cast<node_id>(first * 64);
+      block_id leaf = tries_.find_leaf(model, id);
+      if (leaf == 0 || !tries::same(tries_.leaf_at(leaf), content)) leaf = tries_.add(content);
+      made = tries_.replace(made, id, leaf, tries_.settled());
+    }
+    sets_.push_back(set::of(made));
+    ordered_ = false;
+    tries_.settle();
+  }
+
+ private:
+  using tries = detail::bit_tries;
+  using block_id = tries::block_id;
+
+  // Either a window: the trie of the ancestors in earlier windows, and a leaf for b's own; bits of the leaf from b on
+  // belong to later nodes. Or, where the tag says so, one trie of all strict ancestors, with its height.
+  struct set {
+    static constexpr std::uint32_t hung = 1u << 31;   // the window and b itself are in the trie, too
+    static constexpr std::uint32_t alone = 1u << 30;  // one trie
+
+    block_id root = 0;
+    std::uint32_t tag = alone;
+
+    [[nodiscard]] bool is_window() const noexcept { return (tag & alone) == 0; }
+    [[nodiscard]] bool is_hung() const noexcept { return (tag & hung) != 0; }
+    [[nodiscard]] block_id leaf() const noexcept { return tag & ~hung; }
+    [[nodiscard]] tries::root whole() const noexcept { return {root, tag & ~alone}; }
+    static set of(tries::root r) noexcept { return {r.block, alone | r.height}; }
+  };
+
+  struct staged {
+    enum kinds : std::uint8_t { whole, window, run };
+    kinds kind = whole;
+    node_id below = 0;     // no predecessor is as large
+    tries::root set;       // whole, window
+    block_id leaf = 0;     // window
+    node_id tail = no_id;  // run: it becomes the next in this node's leaf
+  };
+
+  static constexpr node_id window(node_id a) noexcept { return a >> tries::leaf_bits; }
+
+  // The bits of a leaf that come before `end`, an id of its window.
+  static tries::leaf before(const tries::leaf& from, node_id end) noexcept {
+    tries::leaf out;
+    const std::uint32_t last = (end >> 6) & (tries::leaf_words - 1);
+    for (std::uint32_t w = 0; w < tries::leaf_words; ++w) {
+      const std::uint64_t all = w < last ? ~std::uint64_t{0} : 0;
+      out.word[w] = from.word[w] & (w == last ? (std::uint64_t{1} << (end & 63u)) - 1 : all);
+    }
+    return out;
+  }
+  static tries::leaf through(const tries::leaf& from, node_id last) noexcept {
+    tries::leaf out = before(from, last);
+    tries::set(out, last);
+    return out;
+  }
+  // Is a the last in its leaf?
+  [[nodiscard]] bool is_tail(node_id a) const noexcept {
+    const tries::leaf& l = tries_.leaf_at(sets_[a].leaf());
+    std::uint32_t w = (a >> 6) & (tries::leaf_words - 1);
+    if (((l.word[w] >> (a & 63u)) >> 1) != 0) return false;
+    while (++w < tries::leaf_words)
+      if (l.word[w] != 0) return false;
+    return true;
+  }
+  // Ancestors of b in its own window, less those that its trie has there.
+  [[nodiscard]] std::size_t in_window(node_id b, const tries::root& r) const noexcept {
+    const block_id twin = tries_.find_leaf(r, b);
+    return tries::count(before(tries_.leaf_at(sets_[b].leaf()), b)) -
+           (twin == 0 ? 0 : tries::count(tries_.leaf_at(twin)));
+  }
+
+  // The set of p with p itself, as one trie. It is worked out once: a window is hung into its trie.
+  [[nodiscard]] tries::root inclusive(node_id p) {
+    const set s = sets_[p];
+    if (!s.is_window()) return tries_.insert(s.whole(), p, tries_.size());
+    if (s.is_hung()) return {s.root, tries::height_for(p)};
+    const tries::mark fresh = tries_.size();
+    // A leaf that no later op can extend any more is hung as it is.
+    const bool final = (!ordered_ || window(static_cast<node_id>(sets_.size())) != window(p)) && is_tail(p);
+    const block_id leaf = final ? s.leaf() : tries_.add(through(tries_.leaf_at(s.leaf()), p));
+    const tries::root r = tries_.replace({s.root, tries::height_for(p)}, p, leaf, fresh);
+    sets_[p] = {r.block, s.tag | set::hung};
+    tries_.settle();
+    return r;
+  }
+
+  // Program order: descending ids are a topological order, and every ancestor is smaller.
+  [[nodiscard]] std::size_t reduce_ordered(std::span<node_id> preds) {
+    const auto b = static_cast<node_id>(sets_.size());
+    if (preds.empty()) return 0;
+    staged_.below = preds[0] + 1;
+    // Most others are implied by the latest. Those that are not come forward, and their tries are made ready first, so
+    // that all blocks from then on are ours to write to.
+    std::size_t apart = 1;
+    for (std::size_t i = 1; i < preds.size(); ++i) {
       const node_id p = preds[i];
-      if (has(set, p)) continue;  // implied by an earlier one, whose ancestors include those of p
-      set = merge(set, roots_[p], committed_);
+      if (reaches(p, preds[0])) continue;
+      preds[i] = preds[apart];
+      preds[apart++] = p;
+    }
+    const set first = sets_[preds[0]];
+    if (apart == 1 && window(preds[0]) == window(b) && first.is_window() && is_tail(preds[0])) {
+      staged_.kind = staged::run;
+      staged_.tail = preds[0];
+      tries_.make_room();  // for a commit that is not to b
+      return 1;
+    }
+    for (std::size_t i = 0; i < apart; ++i) make_ready(preds[i], b);
+
+    const tries::mark fresh = tries_.size();
+    const block_id own = tries_.add(tries::leaf{});
+    tries::leaf& near = tries_.leaf_at(own);
+    tries::root far{};
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < apart; ++i) {
+      const node_id p = preds[i];
+      const bool is_near = window(p) == window(b);
+      if (i != 0 && (is_near ? tries::test(near, p) : tries_.has(far, p))) continue;
+      const set s = sets_[p];
+      if (is_near && s.is_window()) {
+        tries::join(near, through(tries_.leaf_at(s.leaf()), p));
+        far = tries_.merge(far, {s.root, s.root == 0 ? 0 : tries::height_for(p)}, fresh);
+      } else {
+        const tries::root r =
+            s.is_window() ? tries::root{s.root, tries::height_for(p)} : tries_.insert(s.whole(), p, tries_.size());
+        if (!s.is_window())
+          if (const block_id twin = tries_.find_leaf(r, b); twin != 0) tries::join(near, tries_.leaf_at(twin));
+        far = tries_.merge(far, r, fresh);
+      }
       preds[i] = preds[kept];
       preds[kept++] = p;
     }
-    for (std::size_t i = 0; i < kept;) {  // for an order that is not topological: see dense_index
-      if (!has(set, preds[i])) {
+    staged_.set = tries_.lifted(far, far.block == 0 ? 0 : tries::height_for(b));
+    staged_.leaf = own;
+    staged_.kind = staged::window;
+    tries_.make_room();
+    return kept;
+  }
+
+  // Hangs the window of p into its trie unless b is in the same window. A node without ancestors gets a window.
+  void make_ready(node_id p, node_id b) {
+    if (!sets_[p].is_window() && sets_[p].root == 0) {
+      tries::leaf own{};
+      tries::set(own, p);
+      sets_[p] = {0, tries_.add(own)};
+      tries_.settle();
+    }
+    if (window(p) != window(b) && sets_[p].is_window()) (void)inclusive(p);
+  }
+
+  // Any order: a later predecessor may imply an earlier one, so only strict ancestors are put in at first, and every
+  // kept predecessor is asked again when the set is complete.
+  [[nodiscard]] std::size_t reduce_any(std::span<node_id> preds) {
+    const tries::mark fresh = tries_.size();
+    tries::root all{};
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < preds.size(); ++i) {
+      const node_id p = preds[i];
+      staged_.below = staged_.below > p ? staged_.below : p + 1;
+      if (tries_.has(all, p)) continue;
+      const tries::root more = strict(p, fresh);
+      all = kept == 0 ? more : tries_.merge(all, more, fresh);
+      preds[i] = preds[kept];
+      preds[kept++] = p;
+    }
+    for (std::size_t i = 0; i < kept;) {
+      if (!tries_.has(all, preds[i])) {
         ++i;
         continue;
       }
@@ -94,211 +342,69 @@ class persistent_index {
       for (std::size_t j = i; j < kept; ++j) preds[j] = preds[j + 1];
       preds[kept] = implied;
     }
-    for (std::size_t i = 0; i < kept; ++i) set = insert(set, preds[i], committed_);
-    staged_ = set;
+    for (std::size_t i = 0; i < kept; ++i) all = tries_.insert(all, preds[i], fresh);
+    staged_.set = all;
     return kept;
   }
 
-  void commit(node_id b) noexcept {
-    HOCKET_ASSERT(b <= roots_.size());
-    if (b == roots_.size()) roots_.push_back(staged_);  // reduce() made the room
-    else roots_[b] = staged_;
-    staged_ = {};
-    committed_ = pool_.size();
+  // The strict ancestors of p as one trie.
+  [[nodiscard]] tries::root strict(node_id p, tries::mark fresh) {
+    const set s = sets_[p];
+    if (!s.is_window()) return s.whole();
+    const block_id leaf = tries_.add(before(tries_.leaf_at(s.leaf()), p));
+    return tries_.replace({s.root, tries::height_for(p)}, p, leaf, fresh);
+  }
+  // What was staged for the next node, as one trie. Room has been made.
+  [[nodiscard]] tries::root explicit_set(const staged& s) noexcept {
+    const auto b = static_cast<node_id>(sets_.size());
+    const tries::mark fresh = tries_.size();
+    if (s.kind == staged::window) return tries_.replace(s.set, b, s.leaf, fresh);
+    const set tail = sets_[s.tail];
+    const block_id leaf = tries_.add(through(tries_.leaf_at(tail.leaf()), s.tail));
+    return tries_.replace({tail.root, tries::height_for(s.tail)}, s.tail, leaf, fresh);
   }
 
-  void resize(std::size_t n) { roots_.resize(n); }
-
-  /// See reachability_index.
-  void link(node_id a, std::span<const node_id> affected) {
-    pool_.shrink(committed_);
-    linked_.clear();
-    linked_.reserve(affected.size());
+  // Every affected node comes after a in the numbering: windows stay windows. Nodes that shared a trie or a leaf and
+  // are all affected share the new one, too.
+  void link_forward(node_id a, std::span<const node_id> affected) {
+    struct seen {
+      block_id from = ~block_id{0}, to = 0;
+      std::uint32_t height = 0;
+    };
+    seen roots[256], leaves[256];
+    const tries::root more = inclusive(a);
+    const block_id own = tries_.find_leaf(more, a);
     for (const node_id d : affected) {
-      const block_id fresh = pool_.size();
-      const root set = merge(roots_[d], roots_[a], fresh);
-      linked_.push_back(insert(set, a, fresh));
-    }
-    for (std::size_t i = 0; i < affected.size(); ++i) roots_[affected[i]] = linked_[i];
-    committed_ = pool_.size();
-  }
-
-  /// Adds the next node with this ancestor set, given as a bit row; shares blocks with node `like`, no_id: with none.
-  /// For auto_index, which moves here when its matrix gets large.
-  void append_row(std::span<const std::uint64_t> row, node_id like) {
-    pool_.shrink(committed_);
-    roots_.reserve(roots_.size() + 1);
-    root set{0, 0};
-    while (row.size() > words_under(set.height)) ++set.height;
-    const root model = like == no_id ? root{} : roots_[like];
-    set.block = from_row(row, 0, set.height, model.height == set.height ? model.block : 0);
-    roots_.push_back(set);
-    committed_ = pool_.size();
-  }
-
- private:
-  using block = detail::block_pool::block;
-  using block_id = std::uint32_t;
-  struct root {
-    block_id block = 0;        // 0: the empty set
-    std::uint32_t height = 0;  // levels of inner blocks above the leaves
-  };
-
-  static constexpr std::uint32_t leaf_bits = 9, inner_bits = 4;
-  static constexpr std::uint32_t shift(std::uint32_t height) noexcept { return leaf_bits + inner_bits * (height - 1); }
-  static constexpr std::size_t words_under(std::uint32_t height) noexcept { return std::size_t{8} << (4 * height); }
-
-  [[nodiscard]] bool has(const root& r, node_id a) const noexcept {
-    block_id at = r.block;
-    if (std::uint64_t{a} >> (leaf_bits + inner_bits * r.height) != 0) return false;
-    for (std::uint32_t h = r.height; h != 0 && at != 0; --h) at = pool_[at].child[(a >> shift(h)) & 15u];
-    return at != 0 && ((pool_[at].word[(a >> 6) & 7u] >> (a & 63u)) & 1u) != 0;
-  }
-
-  // A block that may be written: the block itself if it is younger than `fresh`, else a copy.
-  [[nodiscard]] block_id writable(block_id b, block_id fresh) {
-    if (b >= fresh) return b;
-    const block_id copy = pool_.add();
-    pool_[copy] = pool_[b];
-    return copy;
-  }
-
-  // u ∪ v, as u itself or v itself where one contains the other. Blocks of u from `fresh` on are written in place.
-  [[nodiscard]] block_id merge(block_id u, block_id v, std::uint32_t height, block_id fresh) {
-    if (u == v || v == 0) return u;
-    if (u == 0) return v;
-    if (height == 0) {
-      block joint;
-      std::uint64_t beyond_u = 0, beyond_v = 0;
-      for (std::size_t w = 0; w < 8; ++w) {
-        joint.word[w] = pool_[u].word[w] | pool_[v].word[w];
-        beyond_u |= joint.word[w] ^ pool_[u].word[w];
-        beyond_v |= joint.word[w] ^ pool_[v].word[w];
+      const set s = sets_[d];
+      const tries::mark fresh = tries_.size();
+      if (!s.is_window()) {
+        linked_.push_back(set::of(tries_.merge(s.whole(), more, fresh)));
+        continue;
       }
-      if (beyond_u == 0) return u;
-      if (beyond_v == 0) return v;
-      const block_id out = u >= fresh ? u : pool_.add();
-      pool_[out] = joint;
-      return out;
-    }
-    block joint;
-    bool is_u = true, is_v = true;
-    for (std::size_t i = 0; i < 16; ++i) {
-      joint.child[i] = merge(pool_[u].child[i], pool_[v].child[i], height - 1, fresh);
-      is_u = is_u && joint.child[i] == pool_[u].child[i];
-      is_v = is_v && joint.child[i] == pool_[v].child[i];
-    }
-    if (is_u) return u;
-    if (is_v) return v;
-    const block_id out = u >= fresh ? u : pool_.add();
-    pool_[out] = joint;
-    return out;
-  }
-
-  [[nodiscard]] root merge(root u, root v, block_id fresh) {
-    if (v.block == 0) return u;
-    if (u.block == 0) return v;
-    if (u.height == v.height) return {merge(u.block, v.block, u.height, fresh), u.height};
-    // The lower set lies wholly under the first child of the higher one.
-    const root& high = u.height > v.height ? u : v;
-    const root& low = u.height > v.height ? v : u;
-    const block_id first = pool_[high.block].child[0];
-    root below{first, high.height - 1};
-    below = u.height > v.height ? merge(below, low, fresh) : merge(low, below, fresh);
-    below = lifted(below, high.height - 1);
-    if (below.block == first) return high;
-    const block_id out = writable(high.block, fresh);
-    pool_[out].child[0] = below.block;
-    return {out, high.height};
-  }
-
-  // The same set as a trie of this height.
-  [[nodiscard]] root lifted(root r, std::uint32_t height) {
-    while (r.height < height) {
-      if (r.block != 0) {
-        const block_id above = pool_.add();
-        pool_[above] = block{};
-        pool_[above].child[0] = r.block;
-        r.block = above;
+      const std::uint32_t height = tries::height_for(d);
+      seen& r = roots[s.root & 255u];
+      if (r.from != s.root || r.height != height)
+        r = {s.root, tries_.lifted(tries_.merge({s.root, s.root == 0 ? 0 : height}, more, fresh), height).block,
+             height};
+      block_id leaf = s.leaf();
+      if (window(a) == window(d)) {
+        seen& l = leaves[leaf & 255u];
+        if (l.from != leaf) {
+          tries::leaf joint = tries_.leaf_at(leaf);
+          for (std::size_t w = 0; w < tries::leaf_words; ++w) joint.word[w] |= tries_.leaf_at(own).word[w];
+          l = {leaf, tries_.add(joint), 0};
+        }
+        leaf = l.to;
       }
-      ++r.height;
+      linked_.push_back({r.to, leaf | (s.tag & set::hung)});
     }
-    return r;
   }
 
-  [[nodiscard]] root insert(root r, node_id a, block_id fresh) {
-    std::uint32_t height = r.height;
-    while (std::uint64_t{a} >> (leaf_bits + inner_bits * height) != 0) ++height;
-    r = lifted(r, height);
-    r.block = insert(r.block, a, height, fresh);
-    return r;
-  }
-  [[nodiscard]] block_id insert(block_id at, node_id a, std::uint32_t height, block_id fresh) {
-    block_id out = at;
-    if (at == 0) {
-      out = pool_.add();
-      pool_[out] = block{};
-    } else {
-      out = writable(at, fresh);
-    }
-    if (height == 0) {
-      pool_[out].word[(a >> 6) & 7u] |= std::uint64_t{1} << (a & 63u);
-    } else {
-      const std::size_t i = (a >> shift(height)) & 15u;
-      const block_id child = insert(pool_[out].child[i], a, height - 1, fresh);
-      pool_[out].child[i] = child;
-    }
-    return out;
-  }
-
-  [[nodiscard]] block_id from_row(std::span<const std::uint64_t> row, std::size_t first, std::uint32_t height,
-                                  block_id model) {
-    if (first >= row.size()) return 0;
-    block made{};
-    bool empty = true, same = model != 0;
-    if (height == 0) {
-      for (std::size_t w = 0; w < 8; ++w) {
-        made.word[w] = first + w < row.size() ? row[first + w] : 0;
-        empty = empty && made.word[w] == 0;
-        same = same && made.word[w] == pool_[model].word[w];
-      }
-    } else {
-      for (std::size_t i = 0; i < 16; ++i) {
-        const block_id child = model == 0 ? 0 : pool_[model].child[i];
-        made.child[i] = from_row(row, first + i * words_under(height - 1), height - 1, child);
-        empty = empty && made.child[i] == 0;
-        same = same && made.child[i] == child;
-      }
-    }
-    if (empty) return 0;
-    if (same) return model;
-    const block_id out = pool_.add();
-    pool_[out] = made;
-    return out;
-  }
-
-  [[nodiscard]] std::size_t count(block_id at, std::uint32_t height) const noexcept {
-    std::size_t total = 0;
-    if (at == 0) return total;
-    if (height == 0)
-      for (const std::uint64_t w : pool_[at].word) total += static_cast<std::size_t>(std::popcount(w));
-    else
-      for (const block_id child : pool_[at].child) total += count(child, height - 1);
-    return total;
-  }
-  [[nodiscard]] std::uint64_t count(block_id at, std::uint32_t height, std::vector<std::uint64_t>& counts) const {
-    if (at == 0 || height == 0) return count(at, height);
-    if (counts[at] != ~std::uint64_t{0}) return counts[at];
-    std::uint64_t total = 0;
-    for (const block_id child : pool_[at].child) total += count(child, height - 1, counts);
-    return counts[at] = total;
-  }
-
-  detail::block_pool pool_;
-  std::pmr::vector<root> roots_;
-  std::pmr::vector<root> linked_;
-  root staged_;
-  block_id committed_ = 1;  // blocks below this belong to committed sets and are never written again
+  tries tries_;
+  std::pmr::vector<set> sets_;
+  std::pmr::vector<set> linked_;
+  staged staged_;
+  bool ordered_ = true;  // ids are a topological order
 };
 
 static_assert(counting_index<persistent_index>);

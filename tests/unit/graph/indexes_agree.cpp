@@ -56,7 +56,7 @@ TEST_CASE("program order across the change from rows to tries, then late edges",
     REQUIRE(dense.append(preds));
     REQUIRE(persistent.append(preds));
     REQUIRE(automatic.append(preds));
-    if (b == 5000) {  // edges against the numbering, before the change
+    if (b == auto_index::dense_limit / 2) {  // edges against the numbering, before the change
       for (int i = 0; i < 50; ++i) {
         const node_id x = random.below(b), y = random.below(b);
         const auto status = dense.add_edge(x, y);

@@ -127,7 +127,7 @@ TEST_CASE("out of memory while moving from rows to tries", "[graph]") {
     CHECK(failures > 2);
     CHECK(g.index().is_persistent());
     CHECK(g.edge_count() == before.size() + 2);
-    CHECK(g.reaches(8000, limit) == g.reaches(8000, limit - 1));
+    CHECK(g.reaches(1500, limit) == g.reaches(1500, limit - 1));
   }
   CHECK(memory.out == 0);
 }

@@ -11,17 +11,11 @@
 
 namespace hocket::inline HOCKET_ABI::graph::detail {
 
-// 64-byte blocks, numbered from 1 in order of creation, that never move: 32-bit numbers are half the size of pointers,
-// and "younger than" is a comparison. Number 0 stands for an empty block and is never looked at.
+// Blocks of one size, numbered from 1 in order of creation, that never move: 32-bit numbers are half the size of
+// pointers, and "younger than" is a comparison. Number 0 stands for an empty block and is never looked at.
+template <class Block>
 class block_pool {
  public:
-  union block {
-    std::uint64_t word[8];
-    std::uint32_t child[16];
-    constexpr block() noexcept : word{} {}
-  };
-  static_assert(sizeof(block) == 64);
-
   explicit block_pool(std::pmr::memory_resource* memory) noexcept : chunks_(memory) {}
   block_pool(block_pool&& other) noexcept
       : chunks_(std::move(other.chunks_)),
@@ -37,40 +31,45 @@ class block_pool {
   }
   block_pool& operator=(block_pool&&) = delete;
   ~block_pool() {
-    for (std::size_t c = 0; c < chunks_.size(); ++c)
-      memory()->deallocate(chunks_[c], per_chunk * sizeof(block), alignof_block);
+    for (Block* chunk : chunks_) memory()->deallocate(chunk, per_chunk * sizeof(Block), alignment);
   }
 
   [[nodiscard]] std::pmr::memory_resource* memory() const noexcept { return chunks_.get_allocator().resource(); }
   [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
-  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_ + chunks_.capacity() * sizeof(block*); }
-  [[nodiscard]] block& operator[](std::uint32_t b) noexcept { return chunks_[b / per_chunk][b % per_chunk]; }
-  [[nodiscard]] const block& operator[](std::uint32_t b) const noexcept {
+  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_ + chunks_.capacity() * sizeof(Block*); }
+  [[nodiscard]] Block& operator[](std::uint32_t b) noexcept { return chunks_[b / per_chunk][b % per_chunk]; }
+  [[nodiscard]] const Block& operator[](std::uint32_t b) const noexcept {
     return chunks_[b / per_chunk][b % per_chunk];
   }
 
   // A new block with any content.
   [[nodiscard]] std::uint32_t add() {
-    HOCKET_ASSERT(size_ < no_id);
+    HOCKET_ASSERT(size_ < most);
     if (size_ / per_chunk >= chunks_.size()) grow();
     return size_++;
+  }
+  // The next `blocks` calls of add do not throw.
+  void make_room(std::size_t blocks) {
+    while ((size_ + blocks) / per_chunk >= chunks_.size()) grow();
   }
   // Forgets the youngest blocks; keeps their memory.
   void shrink(std::uint32_t size) noexcept { size_ = size; }
 
  private:
-  static constexpr std::size_t per_chunk = 2048;  // 128 KiB
-  static constexpr std::size_t alignof_block = 64;
+  static constexpr std::size_t alignment = 64;
+  static constexpr std::size_t per_chunk = (std::size_t{1} << 16) / sizeof(Block);  // 64 KiB
+  static constexpr std::uint32_t most = 1u << 30;
 
   void grow() {
     if (chunks_.size() == chunks_.capacity()) chunks_.reserve(chunks_.size() * 2 + 4);
-    block* const chunk = static_cast<block*>(memory()->allocate(per_chunk * sizeof(block), alignof_block));
-    for (std::size_t i = 0; i < per_chunk; ++i) std::construct_at(chunk + i);
-    chunks_.push_back(chunk);
-    bytes_ += per_chunk * sizeof(block);
+    // Not zeroed: a block is written as a whole when it is added, and pages that are never used stay untouched.
+    void* const raw = memory()->allocate(per_chunk * sizeof(Block), alignment);
+    chunks_.push_back(static_cast<Block*>(raw));
+    for (std::size_t i = 0; i < per_chunk; ++i) ::new (static_cast<void*>(chunks_.back() + i)) Block;
+    bytes_ += per_chunk * sizeof(Block);
   }
 
-  std::pmr::vector<block*> chunks_;
+  std::pmr::vector<Block*> chunks_;
   std::uint32_t size_ = 1;
   std::size_t bytes_ = 0;
 };

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// A persistent_index keeps the last 512 ids of a set apart and hangs them into a trie later: everything that can happen
+// to a node before, while and after its window passes, against bit rows.
+#include <hocket/graph/dag.hpp>
+#include <hocket/graph/dense_index.hpp>
+#include <hocket/graph/persistent_index.hpp>
+#include <hocket/testing/graph_laws.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include "catch.hpp"
+
+using hocket::node_id;
+using hocket::graph::auto_index;
+using hocket::graph::dag;
+using hocket::graph::dense_index;
+using hocket::graph::persistent_index;
+using hocket::testing::random_source;
+
+namespace {
+
+template <class X, class Y>
+std::size_t differences(const X& x, const Y& y, random_source& random) {
+  std::size_t wrong = 0;
+  const auto nodes = static_cast<node_id>(x.node_count());
+  for (int i = 0; i < 100'000; ++i) {
+    const node_id b = random.below(nodes),
+                  a = i % 2 == 0 ? random.below(nodes) : b - random.below(std::min(b, 700u) + 1);
+    wrong += x.reaches(a, b) != y.reaches(a, b) ? 1u : 0u;
+  }
+  for (node_id b = 0; b < nodes; b += 7) wrong += x.ancestor_count(b) != y.ancestor_count(b) ? 1u : 0u;
+  wrong += x.edges() != y.edges() ? 1u : 0u;
+  wrong += x.reachable_pairs() != y.reachable_pairs() ? 1u : 0u;
+  return wrong;
+}
+
+// Runs, joins, forks, and references far back.
+std::vector<node_id> preds_of(node_id b, random_source& random) {
+  std::vector<node_id> preds;
+  if (b == 0 || random.below(30) == 0) return preds;
+  preds.push_back(random.below(3) == 0 ? b - 1 - random.below(std::min(b, 40u)) : b - 1);
+  for (std::uint32_t k = random.below(4); k > 1; --k)
+    preds.push_back(random.below(3) == 0 ? random.below(b) : b - 1 - random.below(std::min(b, 600u)));
+  return preds;
+}
+
+}  // namespace
+
+TEST_CASE("windows: late edges along the numbering between appends", "[graph]") {
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    random_source random(seed);
+    const bool against = seed > 3;  // later also edges against the numbering
+    dag<dense_index> dense;
+    dag<persistent_index> persistent;
+    dag<auto_index> automatic;
+    const node_id nodes = auto_index::dense_limit + 1100;
+    for (node_id b = 0; b < nodes; ++b) {
+      const std::vector<node_id> preds = preds_of(b, random);
+      REQUIRE(dense.append(preds));
+      REQUIRE(persistent.append(preds));
+      REQUIRE(automatic.append(preds));
+      if (b < 10 || random.below(25) != 0) continue;
+      for (int tries = 0; tries < 2; ++tries) {
+        const node_id x = random.below(3) == 0 ? b - random.below(b) : b - random.below(std::min(b, 30u));
+        const node_id y = random.below(x == 0 ? 1 : x);
+        const bool back = against && b > 1700 && random.below(10) == 0;
+        const auto status = back ? dense.add_edge(x, y) : dense.add_edge(y, x);
+        REQUIRE((back ? persistent.add_edge(x, y) : persistent.add_edge(y, x)) == status);
+        REQUIRE((back ? automatic.add_edge(x, y) : automatic.add_edge(y, x)) == status);
+      }
+      if (b % 400 == 0) {
+        REQUIRE(differences(dense, persistent, random) == 0);
+      }
+    }
+    CHECK(differences(dense, persistent, random) == 0);
+    CHECK(differences(dense, automatic, random) == 0);
+    const dag<persistent_index> copy = persistent;
+    for (node_id x = 3; x < nodes; x += 61) REQUIRE(persistent.add_edge(x / 3, x) == dense.add_edge(x / 3, x));
+    CHECK(differences(dense, persistent, random) == 0);
+    CHECK(copy.edge_count() == automatic.edge_count());
+    CHECK(differences(copy, automatic, random) == 0);
+  }
+}
+
+TEST_CASE("windows: tries of three heights in program order", "[graph]") {
+  random_source random(11);
+  dag<dense_index> dense;
+  dag<persistent_index> persistent;
+  for (node_id b = 0; b < 10'000; ++b) {
+    const std::vector<node_id> preds = preds_of(b, random);
+    REQUIRE(dense.append(preds));
+    REQUIRE(persistent.append(preds));
+  }
+  CHECK(differences(dense, persistent, random) == 0);
+  for (int i = 0; i < 300; ++i) {
+    const node_id x = 1 + random.below(9'999), y = random.below(x);
+    REQUIRE(dense.add_edge(y, x) == persistent.add_edge(y, x));
+  }
+  CHECK(differences(dense, persistent, random) == 0);
+  persistent.clear();
+  REQUIRE(persistent.append({}));
+  REQUIRE(persistent.append(std::vector<node_id>{0}));
+  CHECK(persistent.reaches(0, 1));
+  CHECK_FALSE(persistent.reaches(1, 0));
+}
+
+TEST_CASE("windows: the set of an earlier node is replaced", "[graph]") {
+  persistent_index index;
+  std::vector<node_id> preds;
+  const auto append = [&](std::vector<node_id> p) {
+    const std::size_t kept = index.reduce(p);
+    index.commit(static_cast<node_id>(index.size()));
+    return kept;
+  };
+  CHECK(append({}) == 0);
+  for (node_id b = 1; b < 1200; ++b) CHECK(append({b - 1}) == 1);
+  // 1199 comes after 3 and 700 only; a run is staged, a window, and nothing at all.
+  preds = {700, 3};
+  CHECK(index.reduce(preds) == 1);
+  index.commit(1199);
+  CHECK(index.reaches(700, 1199));
+  CHECK(index.reaches(3, 1199));
+  CHECK_FALSE(index.reaches(701, 1199));
+  CHECK(index.ancestor_count(1199) == 701);
+  preds = {1198};
+  CHECK(index.reduce(preds) == 1);
+  index.commit(1199);
+  CHECK(index.ancestor_count(1199) == 1199);
+  preds = {};
+  CHECK(index.reduce(preds) == 0);
+  index.commit(1199);
+  CHECK(index.ancestor_count(1199) == 0);
+  CHECK_FALSE(index.reaches(0, 1199));
+  CHECK(append({1199, 1198}) == 2);
+  CHECK(index.ancestor_count(1200) == 1200);
+  CHECK(append({1200, 1199}) == 1);
+  CHECK(index.reaches(1199, 1201));
+  CHECK_FALSE(index.reaches(1201, 1200));
+}
