@@ -21,10 +21,12 @@ class auto_index {
   static constexpr std::size_t dense_limit = 2048;
 
   explicit auto_index(std::pmr::memory_resource* memory = std::pmr::get_default_resource())
-      : dense_(memory), persistent_(memory) {}
+      : dense_(memory), persistent_(memory), left_(memory), preds_(memory) {}
 
   [[nodiscard]] std::size_t size() const noexcept { return large_ ? persistent_.size() : dense_.size(); }
-  [[nodiscard]] std::size_t bytes() const noexcept { return dense_.bytes() + persistent_.bytes(); }
+  [[nodiscard]] std::size_t bytes() const noexcept {
+    return dense_.bytes() + persistent_.bytes() + left_.capacity() * 8 + preds_.capacity() * sizeof(node_id);
+  }
   /// Is it beyond bit rows?
   [[nodiscard]] bool is_persistent() const noexcept { return large_; }
   void clear() noexcept {
@@ -46,6 +48,10 @@ class auto_index {
   [[nodiscard]] std::uint64_t reachable_pairs() const {
     return large_ ? persistent_.reachable_pairs() : dense_.reachable_pairs();
   }
+  template <class F>
+  void for_each_ancestor(node_id b, F&& f) const {
+    large_ ? persistent_.for_each_ancestor(b, f) : dense_.for_each_ancestor(b, f);
+  }
   [[nodiscard]] std::size_t reduce(std::span<node_id> preds) {
     if (!large_ && dense_.size() >= dense_limit) move_over();
     return large_ ? persistent_.reduce(preds) : dense_.reduce(preds);
@@ -55,6 +61,7 @@ class auto_index {
     if (n > dense_limit) move_over();
     large_ ? persistent_.resize(n) : dense_.resize(n);
   }
+  void truncate(std::size_t n) noexcept { large_ ? persistent_.truncate(n) : dense_.truncate(n); }
   void link(node_id a, std::span<const node_id> affected) {
     large_ ? persistent_.link(a, affected) : dense_.link(a, affected);
   }
@@ -72,7 +79,7 @@ class auto_index {
     }
     if (ordered) replay();
     else copy_rows();
-    dense_ = dense_index(dense_.memory());
+    dense_.clear();  // its memory serves the next start
     large_ = true;
   }
 
@@ -86,8 +93,8 @@ class auto_index {
   // Program order: the predecessors of a node follow from its row, the latest ancestor first, and what that one implies
   // taken away.
   void replay() {
-    std::vector<std::uint64_t> left;
-    std::vector<node_id> preds;
+    std::pmr::vector<std::uint64_t>& left = left_;
+    std::pmr::vector<node_id>& preds = preds_;
     for (std::size_t b = 0; b < dense_.size(); ++b) {
       const std::span<const std::uint64_t> row = dense_.row_of(static_cast<node_id>(b));
       left.assign(row.begin(), row.end());
@@ -114,6 +121,8 @@ class auto_index {
 
   dense_index dense_;
   persistent_index persistent_;
+  std::pmr::vector<std::uint64_t> left_;  // replay
+  std::pmr::vector<node_id> preds_;       // replay
   bool large_ = false;
 };
 

@@ -144,6 +144,11 @@ class dense_index {
 
   void resize(std::size_t n) { rows_.resize(n); }
 
+  /// Forgets the last nodes; see truncating_index.
+  void truncate(std::size_t n) noexcept {
+    while (rows_.size() > n) rows_.pop_back();
+  }
+
   /// See reachability_index. O(affected · n / 64).
   void link(node_id a, std::span<const node_id> affected) {
     const std::uint32_t own = a / 64 + 1;

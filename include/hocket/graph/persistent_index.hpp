@@ -83,6 +83,19 @@ class persistent_index {
     return tries_.count(r.block, r.height) + in_window(b, r);
   }
 
+  /// f(a) for each strict ancestor of b, ascending. O(blocks of its set + ancestors).
+  template <class F>
+  void for_each_ancestor(node_id b, F&& f) const {
+    const set s = sets_[b];
+    if (!s.is_window()) return tries_.for_each(s.root, s.whole().height, 0, f);
+    const node_id first = window(b) << tries::leaf_bits;
+    const auto earlier = [&](node_id a) {
+      if (a < first) f(a);
+    };
+    tries_.for_each(s.root, tries::height_for(b), 0, earlier);
+    tries::for_each(before(tries_.leaf_at(s.leaf()), b), first, f);
+  }
+
   /// Number of pairs (a, b) with a before b. Shared blocks are counted once. O(all blocks).
   [[nodiscard]] std::uint64_t reachable_pairs() const {
     std::vector<std::size_t> counts(tries_.size().inners, ~std::size_t{0});
@@ -115,7 +128,7 @@ class persistent_index {
     } else if (staged_.kind == staged::run) {
       const set before = sets_[staged_.tail];
       tries::set(tries_.leaf_at(before.leaf()), b);
-      sets_.push_back({before.root, before.tag & ~set::hung});
+      sets_.push_back(before);
     } else if (staged_.kind == staged::window) {
       tries::set(tries_.leaf_at(staged_.leaf), b);
       sets_.push_back({staged_.set.block, staged_.leaf});
@@ -129,6 +142,11 @@ class persistent_index {
   void resize(std::size_t n) {
     sets_.resize(n);
     ordered_ = false;  // they may be committed in any order
+  }
+
+  /// Forgets the last nodes; see truncating_index. Their bits remain in leaves of earlier nodes, which ignore them.
+  void truncate(std::size_t n) noexcept {
+    while (sets_.size() > n) sets_.pop_back();
   }
 
   /// See reachability_index.
@@ -268,7 +286,7 @@ class persistent_index {
       preds[apart++] = p;
     }
     const set first = sets_[preds[0]];
-    if (apart == 1 && window(preds[0]) == window(b) && first.is_window() && is_tail(preds[0])) {
+    if (apart == 1 && window(preds[0]) == window(b) && first.is_window() && !first.is_hung() && is_tail(preds[0])) {
       staged_.kind = staged::run;
       staged_.tail = preds[0];
       tries_.make_room();  // for a commit that is not to b

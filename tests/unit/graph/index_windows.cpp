@@ -106,6 +106,38 @@ TEST_CASE("windows: tries of three heights in program order", "[graph]") {
   CHECK_FALSE(persistent.reaches(1, 0));
 }
 
+TEST_CASE("windows: the youngest nodes are forgotten and others appended", "[graph]") {
+  random_source random(12);
+  persistent_index index;
+  dense_index rows;
+  std::size_t wrong = 0;
+  for (int round = 0; round < 60; ++round) {
+    const std::size_t more = 1 + random.below(200);
+    for (std::size_t k = 0; k < more; ++k) {
+      const auto b = static_cast<node_id>(index.size());
+      std::vector<node_id> preds = preds_of(b, random);
+      std::sort(preds.begin(), preds.end(), [](node_id x, node_id y) { return x > y; });
+      preds.erase(std::unique(preds.begin(), preds.end()), preds.end());
+      std::vector<node_id> same = preds;
+      wrong += index.reduce(preds) != rows.reduce(same) ? 1u : 0u;
+      wrong += preds != same ? 1u : 0u;
+      index.commit(b);
+      rows.commit(b);
+    }
+    const std::size_t left = index.size() - random.below(std::min<std::size_t>(index.size(), 150));
+    index.truncate(left);
+    rows.truncate(left);
+    for (node_id b = 0; b < left; b += 1 + random.below(5)) {
+      std::vector<node_id> x, y;
+      index.for_each_ancestor(b, [&](node_id a) { x.push_back(a); });
+      rows.for_each_ancestor(b, [&](node_id a) { y.push_back(a); });
+      wrong += x != y ? 1u : 0u;
+    }
+  }
+  CHECK(wrong == 0);
+  CHECK(index.size() > 1000);
+}
+
 TEST_CASE("windows: the set of an earlier node is replaced", "[graph]") {
   persistent_index index;
   std::vector<node_id> preds;

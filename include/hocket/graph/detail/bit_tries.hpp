@@ -159,6 +159,20 @@ class bit_tries {
     return r;
   }
 
+  template <class F>
+  static void for_each(const leaf& l, node_id first, F&& f) {
+    for (std::uint32_t i = 0; i < leaf_words; ++i)
+      for (std::uint64_t word = l.word[i]; word != 0; word &= word - 1)
+        f(first + i * 64u + static_cast<std::uint32_t>(std::countr_zero(word)));
+  }
+  template <class F>
+  void for_each(block_id at, std::uint32_t height, node_id first, F&& f) const {
+    if (at == 0) return;
+    if (height == 0) return for_each(leaves_[at], first, f);
+    for (std::uint32_t i = 0; i < fan; ++i)
+      for_each(inners_[at].child[i], height - 1, first + (i << (leaf_bits + inner_bits * (height - 1))), f);
+  }
+
   [[nodiscard]] std::size_t count(block_id at, std::uint32_t height) const noexcept {
     if (at == 0) return 0;
     if (height == 0) return count(leaves_[at]);
