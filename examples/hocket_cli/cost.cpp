@@ -21,7 +21,7 @@ void run_report(const report_options& o) {
   context.assumed = config.assumed;
   if (!o.training.empty()) context.training = read_training(read_json_file(o.training), o.training);
   if (!o.parallel.empty()) {
-    if (o.training.empty()) throw failure{2, "hocket cost report: --parallel needs --training"};
+    if (o.training.empty()) throw failure{2, "cost report: --parallel needs --training"};
     context.parallel = read_parallel(read_json_file(o.parallel), o.parallel);
   }
   const std::string& blamed = !o.parallel.empty() ? o.parallel : !o.training.empty() ? o.training : o.model;

@@ -72,6 +72,10 @@ cost::parallel read_parallel(const json& parallel, std::string_view file, const 
   cost::parallel p;
   p.tp = size_or(in, "tp", 1), p.pp = size_or(in, "pp", 1), p.vp = size_or(in, "vp", 1), p.dp = size_or(in, "dp", 1);
   p.cp = size_or(in, "cp", 1), p.ep = size_or(in, "ep", 1), p.etp = size_or(in, "etp", 1);
+  std::int64_t devices = 1;
+  for (const std::int64_t ways : {p.tp, p.pp, p.dp, p.cp})
+    if (!hocket::checked_multiply(devices, ways, devices) || devices > std::numeric_limits<std::int32_t>::max())
+      fail(std::string(file) + ": tp x pp x dp x cp is more than 2^31 - 1 devices");
   p.sequence_parallel = in.boolean_or("sequence_parallel", false);
   p.zero = static_cast<cost::zero>(in.integer_or("zero", 0, 0, 3));
   p.recompute = static_cast<cost::recompute>(in.choice_or("recompute", {"none", "selective", "full"}, 0));

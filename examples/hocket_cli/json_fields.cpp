@@ -2,6 +2,7 @@
 #include "json_fields.hpp"
 
 #include <cmath>
+#include <set>
 
 #include "command.hpp"
 
@@ -121,12 +122,26 @@ std::size_t json_object::choice_or(const char* key, std::initializer_list<std::s
 }
 
 json parse_json(std::string_view text, std::string_view file) {
+  // No file form nests deeper than a handful; copies and messages of a value recurse.
+  constexpr int deepest = 64;
+  const auto refuse = [&](const std::string& sentence) { fail(std::string(file) + ": " + sentence); };
+  std::vector<std::set<std::string>> keys;  // of the objects that are open
+  const auto watch = [&](int depth, json::parse_event_t event, json& parsed) {
+    if (depth > deepest) refuse("nested deeper than " + std::to_string(deepest) + " levels");
+    if (event == json::parse_event_t::object_start) keys.emplace_back();
+    if (event == json::parse_event_t::object_end) keys.pop_back();
+    if (event == json::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second)
+      refuse("the field " + shown(parsed) + " stands twice in one object");
+    return true;
+  };
   try {
-    return json::parse(text);
+    return json::parse(text, watch);
   } catch (const json::parse_error& e) {
     std::size_t line = 1;
     for (std::size_t i = 0; i + 1 < e.byte && i < text.size(); ++i) line += text[i] == '\n' ? 1 : 0;
     fail(std::string(file) + ": not valid JSON near line " + std::to_string(line));
+  } catch (const json::out_of_range&) {
+    fail(std::string(file) + ": a number is too large for 64 bits");
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // hocket: the library on the command line. Data to stdout, one summary line and messages to stderr;
 // exit 0 ok, 1 the input is bad or infeasible, 2 wrong usage.
+#include <csignal>
 #include <cstdio>
 #include <fstream>
 #include <iostream>
@@ -46,12 +47,45 @@ void write_file(const std::string& path, std::string_view data) {
 void add_not_yet(CLI::App& parent, const std::string& name, const std::string& description) {
   CLI::App* command = parent.add_subcommand(name, description + " (not yet)");
   command->allow_extras();
-  command->callback([full = parent.get_name() + " " + name] { throw failure{2, "hocket " + full + ": not yet"}; });
+  command->callback([full = parent.get_name() + " " + name] { throw failure{2, full + ": not yet"}; });
 }
 
 }  // namespace hocket_cli
 
+namespace {
+
+// One line for people, whatever a file name, a cell or a parser's message holds.
+void complain(std::string_view sentence) {
+  constexpr char digits[] = "0123456789abcdef";
+  constexpr std::size_t longest = 1200;
+  const bool cut = sentence.size() > longest;
+  if (cut) {
+    std::size_t end = longest;
+    while (end > 0 && (static_cast<unsigned char>(sentence[end]) & 0xc0) == 0x80) --end;  // not within a character
+    sentence = sentence.substr(0, end);
+  }
+  std::string line = "hocket: ";
+  for (const char c : sentence) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte != 0x7f) line += c;
+    else line += std::string("\\x") + digits[byte >> 4] + digits[byte & 15];
+  }
+  std::cerr << line << (cut ? "...\n" : "\n");
+}
+
+// CLI11's own words, on one line, and where to read on.
+void complain_about_usage(std::string words) {
+  while (!words.empty() && (words.back() == '\n' || words.back() == ' ')) words.pop_back();
+  for (char& c : words) c = c == '\n' ? ' ' : c;
+  complain(words + " (--help says what is possible)");
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
+#ifdef SIGPIPE
+  std::signal(SIGPIPE, SIG_IGN);  // a reader that goes away is a failed write, with its sentence
+#endif
   CLI::App app{"Plans what a deep-learning executor runs: dependencies, pipeline schedules, tilings, costs", "hocket"};
   app.set_version_flag("--version", HOCKET_VERSION_STRING);
   app.require_subcommand(1);
@@ -62,18 +96,28 @@ int main(int argc, char** argv) {
   hocket_cli::add_planner(app);
   hocket_cli::add_plan(app);
   try {
+    for (int i = 1; i < argc; ++i)  // an unset variable of a script; an empty name must not mean "not given"
+      if (const std::string_view word = argv[i]; word.empty() || (word.starts_with("--") && word.ends_with('='))) {
+        complain_about_usage("argument " + std::to_string(i) + " is empty");
+        return 2;
+      }
     app.parse(argc, argv);
     return 0;
   } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? 0 : 2;
+    if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
+    const auto unknown = app.remaining(true);
+    if (const bool no_command = dynamic_cast<const CLI::RequiredError*>(&e) != nullptr; no_command && !unknown.empty())
+      complain_about_usage("not understood: " + unknown.front());
+    else complain_about_usage(e.what());
+    return 2;
   } catch (const hocket_cli::failure& f) {
-    std::cerr << "hocket: " << f.sentence << '\n';
+    complain(f.sentence);
     return f.exit_code;
   } catch (const std::bad_alloc&) {
-    std::cerr << "hocket: out of memory\n";
+    complain("out of memory");
     return 1;
   } catch (const std::exception& e) {
-    std::cerr << "hocket: " << e.what() << '\n';
+    complain(e.what());
     return 1;
   }
 }

@@ -110,6 +110,16 @@ void with_schedule(const options& o, Use&& use) {
   use(interleaved_of(o, s, totals));
 }
 
+/// How many actions the schedule has; fails beyond `most`, before anything of that size is made.
+template <class Plan>
+std::uint64_t actions_of(const Plan& plan, std::uint64_t most, const std::string& purpose) {
+  std::uint64_t actions = 0;
+  for (std::uint32_t r = 0; r < plan.ranks(); ++r) actions += plan.size(r);
+  if (actions > most)
+    fail(std::to_string(actions) + " actions are too many " + purpose + ": at most " + std::to_string(most));
+  return actions;
+}
+
 std::string token(pipeline::stage_action a) {
   std::string text;
   hocket::text::detail::put_token(text, a, false);
@@ -148,10 +158,9 @@ void summarize(const pipeline::simulation& ran) {
 
 void list(const options& o) {
   with_schedule(o, [&](const auto& plan) {
+    const std::uint64_t actions = actions_of(plan, 1u << 26, "to list");
     if (o.format == "json") write_file(o.out, hocket::text::write_schedule_json(plan));
     else write_file(o.out, hocket::text::write_schedule_csv(plan, {.reduce_grad = o.reduce_grad}));
-    std::uint64_t actions = 0;
-    for (std::uint32_t r = 0; r < plan.ranks(); ++r) actions += plan.size(r);
     std::cerr << "ranks=" << plan.ranks() << " chunks=" << plan.chunks() << " micro_batches=" << plan.micro_batches()
               << " actions=" << actions << " fingerprint=" << std::hex << pipeline::fingerprint_of(plan) << std::dec
               << '\n';
@@ -174,6 +183,7 @@ void simulate(const options& o) {
 
 void draw(const options& o) {
   with_schedule(o, [&](const auto& plan) {
+    actions_of(plan, 1u << 20, "to draw");
     hocket::timeline drawn;
     const auto ran = simulated(o, plan, &drawn);
     std::string title = (o.table.empty() ? o.schedule : o.table) + " · " + std::to_string(plan.ranks()) + " ranks · " +

@@ -36,7 +36,7 @@ void plan(const options& o) {
     write("tiles.svg", hocket::to_svg(*p.tile_timeline, {.title = "Fused operator, cut", .seconds = true}));
 
   // The figures that people look for; every term stands in the report.
-  std::fwrite(text.data(), 1, text.find("\nCost\n") + 1, stdout);
+  write_file("", std::string_view(text).substr(0, text.find("\nCost\n") + 1));
   bool fits = true;
   for (const auto& m : p.cost.memory) fits = fits && m.total_bytes().real() <= static_cast<double>(in.memory_bytes);
   std::fprintf(stderr, "edges=%zu kept=%zu waits=%zu makespan_us=%.1f lower_bound_us=%.1f bubble=%.4f %s fits=%s\n",

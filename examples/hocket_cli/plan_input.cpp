@@ -30,7 +30,9 @@ plan_input read_plan(const std::string& file) {
   if (in.devices != in.parallel.devices())
     cluster.fail_at("devices", "is " + std::to_string(in.devices) + ", but tp x pp x dp x cp is " +
                                    std::to_string(in.parallel.devices()));
-  in.memory_bytes = static_cast<std::int64_t>(cluster.positive("memory_gib") * 1073741824.0);
+  const double memory_gib = cluster.positive("memory_gib");
+  if (memory_gib > 1e6) cluster.fail_at("memory_gib", "must be at most 1000000");
+  in.memory_bytes = static_cast<std::int64_t>(memory_gib * 1073741824.0);
   const std::string type = v.at("training").value("weights", "bf16");
   in.peak_tflops = cluster.object("peak_tflops", {"fp8", "bf16", "fp16", "fp32", "fp64"}).positive(type.c_str());
   if (cluster.has("efficiency")) in.efficiency = cluster.positive("efficiency");

@@ -12,13 +12,17 @@ namespace {
 namespace cost = hocket::cost;
 
 [[gnu::format(printf, 2, 3)]] void line(std::string& out, const char* format, ...) {
-  char text[512];
-  std::va_list values;
+  std::va_list values, again;
   va_start(values, format);
-  std::vsnprintf(text, sizeof text, format, values);
+  va_copy(again, values);
+  const int length = std::vsnprintf(nullptr, 0, format, values);  // titles and file names are as long as they are
+  const std::size_t at = out.size();
+  if (length > 0) out.resize(at + static_cast<std::size_t>(length) + 1);
+  if (length > 0) std::vsnprintf(out.data() + at, static_cast<std::size_t>(length) + 1, format, again);
+  va_end(again);
   va_end(values);
-  out += text;
-  out += '\n';
+  if (length > 0) out.back() = '\n';  // in the place of the terminator
+  else out += '\n';
 }
 
 double ms(hocket::ticks ns) { return static_cast<double>(ns) / 1e6; }

@@ -23,7 +23,7 @@ void solve(const solve_options& o) {
   tiling::policy by = tiling::policy::automatic;
   for (int i = 0; i <= static_cast<int>(tiling::policy::pinned); ++i)
     if (name(static_cast<tiling::policy>(i)) == o.policy) by = static_cast<tiling::policy>(i);
-  if (by == tiling::policy::pinned) throw failure{2, "hocket tiling solve --policy " + o.policy + ": not yet"};
+  if (by == tiling::policy::pinned) throw failure{2, "tiling solve --policy " + o.policy + ": not yet"};
 
   const std::string where = o.problem == "-" ? "standard input" : o.problem;
   const tiling::any_problem p = read_tiling_problem(parse_json(read_file(o.problem), where), where);

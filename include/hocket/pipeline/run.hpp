@@ -87,7 +87,9 @@ struct runner {
     const ticks end = end_of(wanted);
     if (end < 0) return all = {false, 0, wanted}, false;
     const std::uint32_t from = plan_.placement().rank_of(stage);
-    const ticks here = from == rank ? end : end + static_cast<ticks>(costs_.latency(from, rank));
+    constexpr ticks most = (std::numeric_limits<ticks>::max)();
+    const ticks hop = from == rank ? 0 : static_cast<ticks>(costs_.latency(from, rank));
+    const ticks here = hop > most - end ? most : end + hop;  // advance() finds that `most` is too late
     if (here > all.time) all.time = here;
     return true;
   }

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""hocket graph: against reductions that other programs computed, and against a search written here."""
+import random
+import unittest
+
+from harness import DATA, EXAMPLES, ToolTest, main
+
+GRAPH = DATA / "graph"
+
+
+def ops_of(path):
+    """Per op: stream, kind, reads, writes."""
+    ops = []
+    for line in path.read_text().splitlines()[1:]:
+        _, stream, kind, reads, writes = line.split(",")
+        ops.append((int(stream), kind, set(map(int, reads.split())), set(map(int, writes.split()))))
+    return ops
+
+
+def rule_edges(ops, ordered):
+    """Every pair of ops that the rules order directly, from their definition: each op against the last writers, the
+    readers since, and (ordered) the last op of its chain."""
+    edges, writer, readers, last = set(), {}, {}, {}
+    for op, (_, kind, reads, writes) in enumerate(ops):
+        for v in reads:
+            if v in writer:
+                edges.add((writer[v], op))
+        for v in writes:
+            if v in writer:
+                edges.add((writer[v], op))
+            edges.update((r, op) for r in readers.get(v, ()) if r != op)
+        if ordered and kind in ("collective", "random"):
+            if kind in last:
+                edges.add((last[kind], op))
+            last[kind] = op
+        for v in reads:
+            readers.setdefault(v, set()).add(op)
+        for v in writes:
+            writer[v], readers[v] = op, set()
+    return {(a, b) for a, b in edges if a != b}
+
+
+def reachable_sets(count, edges):
+    """Bit sets of what each node reaches, itself excluded. Edges must ascend."""
+    after = [0] * count
+    into = {}
+    for a, b in edges:
+        into.setdefault(a, []).append(b)
+    for a in range(count - 1, -1, -1):
+        for b in into.get(a, ()):
+            after[a] |= after[b] | 1 << b
+    return after
+
+
+def reduction(count, edges):
+    after = reachable_sets(count, edges)
+    successors = {}
+    for a, b in edges:
+        successors.setdefault(a, set()).add(b)
+    return sorted((a, b) for a, b in edges if not any(after[c] >> b & 1 for c in successors[a] if c != b))
+
+
+class Prune(ToolTest):
+    def test_golden_reductions(self):
+        for name in ("gpt_small", "gpt_two_steps_6391"):
+            for rules in ("data", "ordered"):
+                expected = (GRAPH / f"{name}.reduction.{rules}.csv").read_bytes()
+                for index in ("auto", "dense", "persistent", "none"):
+                    with self.subTest(name=name, rules=rules, index=index):
+                        done = self.ok("graph", "prune", "--ops", GRAPH / f"{name}.ops.csv", "--rules", rules, "--index", index)
+                        self.assertEqual(done.out, expected)
+                        self.assertEqual(int(done.summary["kept"]), expected.count(b"\n") - 1)
+                        self.assertEqual(done.summary["index"], index)
+                        self.assertEqual(set(done.summary), {"nodes", "edges", "kept", "reachable_mean", "index", "bytes", "time_us"})
+
+    def test_data_is_the_default(self):
+        done = self.ok("graph", "prune", "--ops", GRAPH / "gpt_small.ops.csv")
+        self.assertEqual(done.out, (GRAPH / "gpt_small.reduction.data.csv").read_bytes())
+
+    def test_counts_of_the_large_program(self):
+        large = GRAPH / "gpt_two_steps_6391.ops.csv"
+        for rules, before in (("data", 15993), ("ordered", 16291)):
+            summary = self.ok("graph", "prune", "--ops", large, "--rules", rules).summary
+            self.assertEqual((summary["nodes"], int(summary["edges"])), ("6391", before))
+
+    def test_captured_steps_against_the_definition(self):
+        for path in sorted((EXAMPLES / "ops").glob("*.ops.csv")):
+            ops = ops_of(path)
+            for rules in ("data", "ordered"):
+                with self.subTest(ops=path.name, rules=rules):
+                    done = self.ok("graph", "prune", "--ops", path, "--rules", rules)
+                    header, rows = done.rows
+                    self.assertEqual(header, "source,target")
+                    self.assertEqual(rows, reduction(len(ops), rule_edges(ops, rules == "ordered")))
+
+    def test_edges_in_any_order_with_duplicates(self):
+        rng = random.Random(1)
+        for count in (2, 7, 40, 120):
+            for density in (0.05, 0.3, 0.9):
+                edges = [(a, b) for a in range(count) for b in range(a + 1, count) if rng.random() < density] or [(0, 1)]
+                names = list(range(count))
+                rng.shuffle(names)
+                given = [(names[a], names[b]) for a, b in edges for _ in range(rng.choice((1, 1, 2)))]
+                rng.shuffle(given)
+                text = "source,target\n" + "".join(f"{a},{b}\n" for a, b in given)
+                path = self.file("edges.csv", text)
+                expected = sorted((names[a], names[b]) for a, b in reduction(count, edges))
+                for index in ("auto", "dense", "persistent", "none"):
+                    with self.subTest(count=count, density=density, index=index):
+                        done = self.ok("graph", "prune", "--edges", path, "--index", index)
+                        self.assertEqual(done.rows[1], expected)
+                        self.assertEqual(int(done.summary["edges"]), len(edges))
+
+    def test_line_ends_do_not_matter(self):
+        plain = (GRAPH / "gpt_small.ops.csv").read_bytes()
+        expected = (GRAPH / "gpt_small.reduction.data.csv").read_bytes()
+        for name, content in (("crlf", plain.replace(b"\n", b"\r\n")), ("bom", b"\xef\xbb\xbf" + plain), ("bare", plain.rstrip(b"\n"))):
+            with self.subTest(name):
+                self.assertEqual(self.ok("graph", "prune", "--ops", self.file("ops.csv", content)).out, expected)
+        self.assertEqual(self.ok("graph", "prune", "--ops", "-", stdin=plain).out, expected)
+
+    def test_a_program_without_ops(self):
+        for index in ("auto", "dense", "persistent", "none"):
+            done = self.ok("graph", "prune", "--ops", self.file("ops.csv", "op,stream,kind,reads,writes\n"), "--index", index)
+            self.assertEqual(done.out, b"source,target\n")
+
+    def test_a_cycle_is_printed_and_is_one(self):
+        path = self.file("cycle.csv", "source,target\n0,1\n1,2\n2,3\n3,1\n3,4\n")
+        edges = {(0, 1), (1, 2), (2, 3), (3, 1), (3, 4)}
+        for index in ("auto", "dense", "persistent", "none"):
+            done = self.refused("graph", "prune", "--edges", path, "--index", index, says="cycle")
+            cycle = [int(word) for word in done.err.rsplit(": ", 1)[1].split(" -> ")]
+            self.assertEqual(cycle[0], cycle[-1])
+            self.assertEqual(len(cycle), 4)
+            for edge in zip(cycle, cycle[1:]):
+                self.assertIn(edge, edges)
+        self.refused("graph", "prune", "--edges", self.file("self.csv", "source,target\n5,5\n"))
+
+
+class Reaches(ToolTest):
+    def test_every_pair_of_a_program(self):
+        ops = ops_of(GRAPH / "gpt_small.ops.csv")
+        for rules in ("data", "ordered"):
+            after = reachable_sets(len(ops), rule_edges(ops, rules == "ordered"))
+            some = range(0, len(ops), 7)
+            pairs = [(a, b) for a in some for b in some]
+            path = self.file("pairs.csv", "source,target\n" + "".join(f"{a},{b}\n" for a, b in pairs))
+            done = self.ok("graph", "reaches", "--ops", GRAPH / "gpt_small.ops.csv", "--rules", rules, "--pairs", path)
+            header, rows = done.rows
+            self.assertEqual(header, "source,target,reaches")
+            self.assertEqual([r[:2] for r in rows], pairs)
+            for a, b, yes in rows:
+                if a != b:
+                    self.assertEqual(yes, after[a] >> b & 1, (a, b))
+
+    def test_edges(self):
+        edges = self.file("edges.csv", "source,target\n3,1\n1,0\n2,0\n")
+        pairs = self.file("pairs.csv", "source,target\n3,0\n0,3\n2,1\n1,0")
+        self.assertEqual(self.ok("graph", "reaches", "--edges", edges, "--pairs", pairs).rows[1],
+                         [(3, 0, 1), (0, 3, 0), (2, 1, 0), (1, 0, 1)])
+
+
+class Sync(ToolTest):
+    def check(self, path, rules, expected_waits=None):
+        ops = ops_of(path)
+        edges = rule_edges(ops, rules == "ordered")
+        done = self.ok("graph", "sync", "--ops", path, "--rules", rules)
+        header, waits = done.rows
+        self.assertEqual(header, "recorder,waiter,record_stream,wait_stream")
+        for recorder, waiter, record_stream, wait_stream in waits:
+            self.assertEqual((record_stream, wait_stream), (ops[recorder][0], ops[waiter][0]))
+            self.assertNotEqual(record_stream, wait_stream)
+        # Streams are queues: with the waits, every edge of the program must be kept, and no wait is superfluous.
+        queues, last = set(), {}
+        for op, (stream, *_) in enumerate(ops):
+            if stream in last:
+                queues.add((last[stream], op))
+            last[stream] = op
+        pairs = {w[:2] for w in waits}
+        after = reachable_sets(len(ops), queues | pairs)
+        for a, b in edges:
+            self.assertTrue(after[a] >> b & 1, (a, b))
+        self.assertEqual(len(pairs), len(waits))
+        kept = set(reduction(len(ops), queues | edges)) - queues
+        self.assertEqual(pairs, kept)  # the reduction of order and queues is the unique fewest set
+        if expected_waits is not None:
+            self.assertEqual(len(waits), expected_waits)
+        self.assertEqual(int(done.summary["waits"]), len(waits))
+
+    def test_data(self):
+        self.check(GRAPH / "gpt_small.ops.csv", "data")
+
+    def test_ordered(self):
+        self.check(GRAPH / "gpt_small.ops.csv", "ordered")
+
+    def test_the_large_program_needs_1008_waits(self):
+        counts = {rules: int(self.ok("graph", "sync", "--ops", GRAPH / "gpt_two_steps_6391.ops.csv", "--rules", rules).summary["waits"])
+                  for rules in ("data", "ordered")}
+        self.assertIn(1008, counts.values())
+
+    def test_assigned_streams(self):
+        for streams in (1, 2, 4, 64):
+            done = self.ok("graph", "sync", "--ops", GRAPH / "gpt_small.ops.csv", "--streams", streams)
+            used = {s for row in done.rows[1] for s in row[2:]}
+            self.assertTrue(all(s < streams for s in used))
+            if streams == 1:
+                self.assertEqual(done.rows[1], [])
+
+
+if __name__ == "__main__":
+    main()

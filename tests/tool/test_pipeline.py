@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: Apache-2.0
+"""hocket pipeline: closed forms, a small simulator written here, and the schedules of other systems."""
+import csv
+import json
+import re
+import unittest
+import xml.etree.ElementTree
+
+from harness import DATA, ToolTest, main
+
+PIPELINE = DATA / "pipeline"
+NAMES = ("gpipe", "1f1b", "eager-1f1b", "interleaved", "looped-bfs", "zb-h1", "zb-h2", "interleaved-zb")
+
+
+def table_of(text):
+    """Per rank the list of (stage, op, micro_batch)."""
+    ranks = []
+    for line in text.splitlines():
+        found = re.findall(r"(\d+)(F|B|I|W)(\d+)", line)
+        ranks.append([(int(s), op, int(m)) for s, op, m in found])
+    return ranks
+
+
+def simulate(ranks, forward, backward, input_grad=1, weight_grad=1, hop=0):
+    """Makespan, busy and finish per rank. None if the lists deadlock."""
+    time = {"F": forward, "B": backward, "I": input_grad, "W": weight_grad}
+    stages = 1 + max(s for r in ranks for s, _, _ in r)
+    where = {s: i for i, r in enumerate(ranks) for s, _, _ in r}
+    end, at, clock, busy = {}, [0] * len(ranks), [0] * len(ranks), [0] * len(ranks)
+    moved = True
+    while moved:
+        moved = False
+        for r, actions in enumerate(ranks):
+            while at[r] < len(actions):
+                s, op, m = actions[at[r]]
+                needs = []
+                if op == "F" and s > 0:
+                    needs = [(s - 1, "F", m)]
+                elif op in "BI":
+                    needs = [(s, "F", m)] + ([(s + 1, "BI", m)] if s + 1 < stages else [])
+                elif op == "W":
+                    needs = [(s, "I", m)]
+                start = clock[r]
+                for t, kinds, n in needs:
+                    done = [end[(t, k, n)] for k in kinds if (t, k, n) in end]
+                    if not done:
+                        break
+                    start = max(start, done[0] + (hop if where[t] != r else 0))
+                else:
+                    clock[r] = end[(s, op, m)] = start + time[op]
+                    busy[r] += time[op]
+                    at[r] += 1
+                    moved = True
+                    continue
+                break
+    if any(at[r] < len(a) for r, a in enumerate(ranks)):
+        return None
+    return max(clock), busy, clock
+
+
+class Listing(ToolTest):
+    def shapes(self):
+        for name in NAMES:
+            chunked = name in ("interleaved", "looped-bfs", "interleaved-zb")
+            for ranks, chunks, micro_batches in ((1, 1, 1), (2, 1, 3), (4, 1, 4), (4, 1, 9), (4, 2, 9), (3, 3, 8)):
+                if chunked or chunks == 1:
+                    yield name, ranks, chunks, micro_batches
+
+    def test_torch_and_json_say_the_same_and_are_complete(self):
+        for name, ranks, chunks, micro_batches in self.shapes():
+            with self.subTest(name=name, ranks=ranks, chunks=chunks, micro_batches=micro_batches):
+                words = ("pipeline", "list", name, "--ranks", ranks, "--chunks", chunks, "--micro-batches", micro_batches)
+                done = self.ok(*words, "--format", "torch")
+                table = table_of(done.text)
+                self.assertEqual(len(table), ranks)
+                flat = [a for r in table for a in r]
+                self.assertEqual(len(flat), len(set(flat)))
+                every = {(s, m) for s in range(ranks * chunks) for m in range(micro_batches)}
+                self.assertEqual({(s, m) for s, op, m in flat if op == "F"}, every)
+                self.assertEqual({(s, m) for s, op, m in flat if op in "BI"}, every)
+                self.assertEqual({a[::2] for a in flat if a[1] == "I"}, {a[::2] for a in flat if a[1] == "W"})
+                self.assertEqual(int(done.summary["actions"]), len(flat))
+                self.assertIsNotNone(simulate(table, 1, 2))
+                as_json = self.ok(*words, "--format", "json")
+                value = json.loads(as_json.text)
+                self.assertEqual(value["version"], 1)
+                self.assertEqual(as_json.summary["fingerprint"], done.summary["fingerprint"])
+
+    def test_what_pytorch_and_megatron_run(self):
+        def compute(text):
+            return [[a for a in rank] for rank in table_of(text)]
+
+        for file, name, ranks, chunks, micro_batches in (
+                ("torch__GPipe__p4_v1_m8", "gpipe", 4, 1, 8), ("torch__LoopedBFS__p4_v3_m5", "looped-bfs", 4, 3, 5),
+                ("megatron__1f1b__p4_v1_m9", "1f1b", 4, 1, 9), ("torch__Interleaved1F1B__p4_v3_m12", "interleaved", 4, 3, 12)):
+            with self.subTest(file):
+                ours = self.ok("pipeline", "list", name, "--ranks", ranks, "--chunks", chunks, "--micro-batches", micro_batches)
+                self.assertEqual(compute(ours.text), compute((PIPELINE / f"{file}.csv").read_text()))
+
+    def test_every_group_rule(self):
+        for groups in ("balanced", "last", "first", "paper", "least-memory", "4,5", "3,3,3"):
+            with self.subTest(groups):
+                words = ("interleaved", "--ranks", 4, "--chunks", 2, "--micro-batches", 8 if groups == "paper" else 9, "--groups", groups)
+                if groups == "3,3,3":  # smaller than the ranks: whatever it says, it must not deadlock
+                    continue
+                table = table_of(self.ok("pipeline", "list", *words).text)
+                makespan = simulate(table, 1, 1)[0]
+                self.assertEqual(int(self.ok("pipeline", "simulate", *words, "--backward", 1).summary["makespan"]), makespan)
+
+
+class Simulation(ToolTest):
+    def test_the_published_makespans(self):
+        for ranks, micro_batches, makespan in ((4, 9, "42"), (8, 19, "90")):
+            done = self.ok("pipeline", "simulate", "interleaved", "--ranks", ranks, "--chunks", 2, "--micro-batches",
+                           micro_batches, "--forward", 1, "--backward", 1)
+            self.assertEqual(done.summary["makespan"], makespan)
+            self.assertEqual(set(done.summary), {"makespan", "lower_bound", "bubble"})
+
+    def test_against_the_simulator_here(self):
+        for name in NAMES:
+            for ranks, micro_batches in ((1, 1), (2, 5), (4, 4), (4, 11), (5, 7)):
+                for costs in ((1, 2, 1, 1, 0), (3, 5, 2, 3, 1), (7, 4, 3, 1, 2)):
+                    with self.subTest(name=name, ranks=ranks, micro_batches=micro_batches, costs=costs):
+                        shape = (name, "--ranks", ranks, "--chunks", 2 if "i" == name[0] or name == "looped-bfs" else 1,
+                                 "--micro-batches", micro_batches)
+                        forward, backward, input_grad, weight_grad, hop = costs
+                        done = self.ok("pipeline", "simulate", *shape, "--forward", forward, "--backward", backward,
+                                       "--input-grad", input_grad, "--weight-grad", weight_grad, "--hop", hop)
+                        table = table_of(self.ok("pipeline", "list", *shape).text)
+                        makespan, busy, finish = simulate(table, *costs)
+                        header, rows = done.rows
+                        self.assertEqual(header, "rank,busy,idle,finish,peak_in_flight")
+                        self.assertEqual([r[:4] for r in rows],
+                                         [(r, busy[r], makespan - busy[r], finish[r]) for r in range(ranks)])
+                        self.assertEqual(int(done.summary["makespan"]), makespan)
+                        self.assertLessEqual(int(done.summary["lower_bound"]), makespan)
+                        bubble = 1 - sum(busy) / (ranks * makespan)
+                        self.assertAlmostEqual(float(done.summary["bubble"]), bubble, places=5)
+
+    def test_tables_of_other_systems(self):
+        with open(PIPELINE / "index.tsv", encoding="utf-8") as file:
+            index = list(csv.DictReader(file, delimiter="\t"))
+        judged = 0
+        for row in index:
+            if row["coverage"] != "ok" or row["execution"] != "ok":
+                continue
+            with self.subTest(row["file"]):
+                done = self.ok("pipeline", "simulate", "--table", PIPELINE / row["file"])
+                self.assertEqual(done.summary["makespan"], row["makespan"])
+                self.assertEqual("/".join(str(r[2]) for r in done.rows[1]), row["idle_per_rank"])
+                self.assertEqual("/".join(str(r[4]) for r in done.rows[1]), row["peak_per_rank"])
+                self.assertEqual(self.ok("pipeline", "check", "--table", PIPELINE / row["file"]).out, b"ok\n")
+                judged += 1
+        self.assertGreater(judged, 50)
+
+    def test_wrong_tables_of_other_systems(self):
+        for name in ("torch__1F1B__p4_v1_m4", "paddle__static_VPP__p4_v3_m13"):
+            self.refused("pipeline", "check", "--table", PIPELINE / f"{name}.csv")
+
+    def test_the_default_backward_is_both_halves(self):
+        shape = ("1f1b", "--ranks", 4, "--micro-batches", 8)
+        plain = self.ok("pipeline", "simulate", *shape)
+        self.assertEqual(plain.out, self.ok("pipeline", "simulate", *shape, "--backward", 2).out)
+        self.assertEqual(plain.out, self.ok("pipeline", "simulate", *shape, "--input-grad", 1, "--weight-grad", 1).out)
+
+
+class Check(ToolTest):
+    def table(self, *rows):
+        return self.file("table.csv", "".join(",".join(row) + "\n" for row in rows))
+
+    def test_a_listed_schedule_is_sound(self):
+        for name in NAMES:
+            table = self.folder / "table.csv"
+            self.ok("pipeline", "list", name, "--ranks", 3, "--micro-batches", 5, "--format", "torch", "--out", table)
+            self.assertEqual(self.ok("pipeline", "check", "--table", table).out, b"ok\n")
+            self.assertEqual(self.ok("pipeline", "simulate", "--table", table).out,
+                             self.ok("pipeline", "simulate", name, "--ranks", 3, "--micro-batches", 5).out)
+
+    def test_each_action_missing_doubled_or_on_another_rank(self):
+        rows = [["0F0", "0F1", "0B0", "0B1"], ["1F0", "1B0", "1F1", "1B1"]]
+        self.ok("pipeline", "check", "--table", self.table(*rows))
+        for r in range(2):
+            for i in range(4):
+                with self.subTest(rank=r, step=i):
+                    without = [list(row) for row in rows]
+                    without[r].pop(i)
+                    self.refused("pipeline", "check", "--table", self.table(*without))
+                    doubled = [list(row) for row in rows]
+                    doubled[r].insert(i, rows[r][i])
+                    self.refused("pipeline", "check", "--table", self.table(*doubled))
+                    moved = [list(row) for row in rows]
+                    moved[1 - r].append(moved[r].pop(i))
+                    self.refused("pipeline", "check", "--table", self.table(*moved))
+
+    def test_a_deadlock_names_its_cycle(self):
+        table = self.table(["0F0", "0B0", "0F1", "0B1"], ["1F1", "1F0", "1B0", "1B1"])
+        for command in ("check", "simulate", "draw"):
+            done = self.refused("pipeline", command, "--table", table)
+            self.assertIn("rank 0 stands before 0B0 and waits for 1B0 of rank 1", done.err)
+            self.assertIn("rank 1 stands before 1F1 and waits for 0F1 of rank 0", done.err)
+
+    def test_backward_before_forward(self):
+        self.refused("pipeline", "check", "--table", self.table(["0B0", "0F0"]))
+
+
+class Draw(ToolTest):
+    def test_svg_is_xml_with_a_bar_for_each_action(self):
+        for name, micro_batches in (("1f1b", 8), ("interleaved", 9), ("zb-h1", 8)):
+            done = self.ok("pipeline", "draw", name, "--ranks", 4, "--micro-batches", micro_batches, "--format", "svg")
+            root = xml.etree.ElementTree.fromstring(done.out)
+            self.assertEqual(root.tag, "{http://www.w3.org/2000/svg}svg")
+            shapes = sum(1 for e in root.iter() if e.tag.endswith(("rect", "path", "use")))
+            self.assertGreater(shapes, 4)
+            self.assertNotIn(b"<script", done.out)
+
+    def test_trace_is_what_viewers_read(self):
+        actions = 0
+        done = self.ok("pipeline", "draw", "interleaved", "--ranks", 4, "--chunks", 2, "--micro-batches", 9, "--format", "trace",
+                       "--backward", 1)
+        value = json.loads(done.text)
+        events = value["traceEvents"] if isinstance(value, dict) else value
+        end, lanes = 0, set()
+        for event in events:
+            self.assertIn("ph", event)
+            self.assertIn("name", event)
+            self.assertIn("pid", event)
+            if event["ph"] == "X":
+                self.assertGreaterEqual(event["ts"], 0)
+                self.assertGreater(event["dur"], 0)
+                end = max(end, event["ts"] + event["dur"])
+                lanes.add(event["tid"])
+                actions += 1
+        self.assertEqual(actions, 4 * 2 * 9 * 2)
+        self.assertEqual(len(lanes), 4)
+        self.assertGreater(end, 0)
+        for lane in lanes:  # on one rank nothing overlaps
+            spans = sorted((e["ts"], e["ts"] + e["dur"]) for e in events if e["ph"] == "X" and e["tid"] == lane)
+            for (_, before), (after, _) in zip(spans, spans[1:]):
+                self.assertLessEqual(before, after)
+
+    def test_ascii_is_ascii_with_a_line_for_each_rank(self):
+        done = self.ok("pipeline", "draw", "1f1b", "--ranks", 4, "--micro-batches", 8, "--format", "ascii")
+        self.assertTrue(done.out.isascii())
+        self.assertGreaterEqual(done.text.count("\n"), 4)
+
+    def test_names_are_escaped(self):
+        hostile = self.file("<b>&\"'.csv", "0F0,0B0\n")
+        for picture in ("svg", "trace"):
+            done = self.ok("pipeline", "draw", "--table", hostile, "--format", picture)
+            if picture == "svg":
+                text = "".join(xml.etree.ElementTree.fromstring(done.out).itertext())
+            else:
+                text = json.dumps(json.loads(done.text), ensure_ascii=False).replace('\\"', '"')
+            self.assertIn("<b>&\"'.csv", text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""hocket plan: every file is there, can be read by those it is for, and all say the same."""
+import json
+import unittest
+import xml.etree.ElementTree
+
+from harness import EXAMPLES, PLAN, ToolTest, main
+
+FILES = {"report.txt", "report.json", "timeline.svg", "trace.json", "schedule.csv", "tiles.svg"}
+
+
+class Plan(ToolTest):
+    def changed(self, change):
+        """The example's plan with one change, and absolute file names."""
+        value = json.loads(PLAN.read_text())
+        value["model"] = str(PLAN.parent / value["model"])
+        value["graph"]["ops"] = str((PLAN.parent / value["graph"]["ops"]).resolve())
+        change(value)
+        return self.file("plan.json", json.dumps(value))
+
+    def test_the_example(self):
+        out = self.folder / "made" / "here"
+        done = self.ok("plan", PLAN, "--out", out)
+        self.assertEqual({p.name for p in out.iterdir()}, FILES)
+        text = (out / "report.txt").read_text()
+        report = json.loads((out / "report.json").read_text())
+        summary = done.summary
+        self.assertEqual(report["version"], 1)
+        self.assertTrue({"dependencies", "pipeline", "memory", "fused_operator", "cost"} <= set(report))
+        self.assertTrue({"parameters", "flops", "memory", "terms"} <= set(report["cost"]))
+        self.assertTrue(text.startswith(done.text))
+
+        # The graph, against the commands that answer the same question alone.
+        ops = EXAMPLES / "ops" / "llama2_13b_stage.ops.csv"
+        graph = report["dependencies"]
+        pruned = self.ok("graph", "prune", "--ops", ops, "--rules", "ordered").summary
+        waits = self.ok("graph", "sync", "--ops", ops, "--rules", "ordered").summary
+        self.assertEqual((graph["ops"], graph["edges_before"], graph["edges_after"], graph["waits"]),
+                         tuple(int(n) for n in (pruned["nodes"], pruned["edges"], pruned["kept"], waits["waits"])))
+        self.assertEqual((summary["edges"], summary["kept"], summary["waits"]), (pruned["edges"], pruned["kept"], waits["waits"]))
+        for words, number in (("edges before pruning", graph["edges_before"]), ("edges after pruning", graph["edges_after"]),
+                              ("event waits needed", graph["waits"])):
+            self.assertRegex(text, rf"{words} +{number}\b")
+
+        # The pipeline.
+        pipeline = report["pipeline"]
+        self.assertEqual((pipeline["ranks"], pipeline["chunks"], pipeline["micro_batches"], len(pipeline["stages"])), (4, 2, 9, 8))
+        self.assertEqual(summary["makespan_us"], f"{pipeline['makespan_us']:.1f}")
+        self.assertEqual(summary["lower_bound_us"], f"{pipeline['lower_bound_us']:.1f}")
+        self.assertEqual(summary["bubble"], f"{pipeline['bubble']:.4f}")
+        self.assertLessEqual(pipeline["lower_bound_us"], pipeline["makespan_us"])
+        self.assertIn(f"{pipeline['makespan_us'] / 1e3:.3f} ms", text)
+        for rank in pipeline["per_rank"]:
+            self.assertAlmostEqual(rank["busy_us"] + rank["idle_us"], pipeline["makespan_us"], places=2)
+        idle = sum(r["idle_us"] for r in pipeline["per_rank"])
+        self.assertAlmostEqual(pipeline["bubble"], idle / (4 * pipeline["makespan_us"]), places=9)
+        listed = self.ok("pipeline", "list", "interleaved", "--ranks", 4, "--chunks", 2, "--micro-batches", 9, "--format", "torch")
+        self.assertEqual((out / "schedule.csv").read_bytes(), listed.out)
+        self.ok("pipeline", "check", "--table", out / "schedule.csv")
+
+        # The tiles, memory and cost.
+        problem = self.file("problem.json", json.dumps(json.loads(PLAN.read_text())["fused_operator"]))
+        solved = json.loads(self.ok("tiling", "solve", "--problem", problem).text)
+        self.assertEqual(report["fused_operator"], solved)
+        self.assertIn(" + ".join(map(str, solved["tiles"])), text)
+        cost = report["cost"]
+        self.assertEqual(summary["parameters"], str(cost["parameters"]["total"]))
+        self.assertEqual(cost["parameters"]["total"], 13015864320)
+        self.assertEqual(summary["flops_per_step"], str(cost["flops"]["per_step"]))
+        self.assertEqual(int(summary["max_bytes_per_rank"]), max(r["total_bytes"] for r in cost["memory"]))
+        fits = [r["total_bytes"] <= report["memory_limit_bytes"] for r in cost["memory"]]
+        self.assertEqual([r["fits"] for r in report["memory"]], fits)
+        self.assertEqual(summary["fits"], "yes" if all(fits) else "no")
+        mfu = cost["flops"]["per_step"] / (1.8 * 16 * 376e12)
+        self.assertAlmostEqual(cost["flops"]["mfu"]["ratio"], mfu, places=12)
+        self.assertIn(f"MFU {100 * mfu:.1f} %", text)
+
+        # The pictures.
+        for name in ("timeline.svg", "tiles.svg"):
+            self.assertEqual(xml.etree.ElementTree.fromstring((out / name).read_bytes()).tag, "{http://www.w3.org/2000/svg}svg")
+        trace = json.loads((out / "trace.json").read_text())
+        events = trace["traceEvents"] if isinstance(trace, dict) else trace
+        spans = [e for e in events if e["ph"] == "X"]
+        self.assertGreaterEqual(len(spans), 4 * 2 * 9 * 2)
+        self.assertAlmostEqual(max(e["ts"] + e["dur"] for e in spans), pipeline["makespan_us"], delta=1)
+
+    def test_without_a_fused_operator_there_are_no_tiles(self):
+        plan = self.changed(lambda v: v.pop("fused_operator"))
+        out = self.folder / "out"
+        self.ok("plan", plan, "--out", out)
+        self.assertEqual({p.name for p in out.iterdir()}, FILES - {"tiles.svg"})
+        self.assertNotIn("fused_operator", json.loads((out / "report.json").read_text()))
+
+    def test_too_little_memory_is_said(self):
+        done = self.ok("plan", self.changed(lambda v: v["cluster"].update(memory_gib=32)), "--out", self.folder / "out")
+        self.assertEqual(done.summary["fits"], "no")
+        self.assertRegex(done.text, r"NO\n")
+
+    def test_every_schedule(self):
+        for name in ("1f1b", "gpipe"):
+            def change(v):
+                v["pipeline"] = {"schedule": name}
+                v["parallel"]["vp"] = 1
+            with self.subTest(name):
+                out = self.folder / name
+                self.ok("plan", self.changed(change), "--out", out)
+                self.assertEqual((out / "schedule.csv").read_bytes(),
+                                 self.ok("pipeline", "list", name, "--ranks", 4, "--micro-batches", 9, "--format", "torch").out)
+
+    def test_a_wild_title_stays_text(self):
+        title = "<script>&\"'\\ \u00fc\u4e2d " + "x" * 600
+        out = self.folder / "out"
+        self.ok("plan", self.changed(lambda v: v.update(title=title)), "--out", out)
+        self.assertEqual(json.loads((out / "report.json").read_text())["title"], title)
+        self.assertTrue((out / "report.txt").read_text(encoding="utf-8").startswith(title + "\n"))
+        picture = (out / "timeline.svg").read_bytes()
+        self.assertNotIn(b"<script", picture)
+        xml.etree.ElementTree.fromstring(picture)
+
+    def test_refusals_name_the_field(self):
+        def drop(*path):
+            def change(v):
+                for key in path[:-1]:
+                    v = v[key]
+                del v[path[-1]]
+            return change
+
+        def put(value, *path):
+            def change(v):
+                for key in path[:-1]:
+                    v = v[key]
+                v[path[-1]] = value
+            return change
+
+        cases = [(drop(field), field) for field in ("model", "training", "parallel", "cluster", "graph", "pipeline")]
+        cases += [(drop("cluster", field), f"cluster.{field}") for field in ("devices", "memory_gib", "peak_tflops", "links")]
+        cases += [
+            (put(17, "cluster", "devices"), "devices"), (put(-1, "cluster", "memory_gib"), "memory_gib"),
+            (put(1e300, "cluster", "memory_gib"), "memory_gib"),
+            (put({}, "cluster", "peak_tflops"), "peak_tflops"), (put(1e-300, "cluster", "peak_tflops", "bf16"), None),
+            (put(2, "cluster", "efficiency"), "efficiency"), (put(-1, "cluster", "links", "pipeline", "latency_us"), "latency_us"),
+            (put(1e300, "cluster", "links", "pipeline", "latency_us"), None),
+            (put(2**31 - 1, "parallel", "tp"), None), (put(2**31 - 1, "parallel", "pp"), None),
+            (put(2**31 - 1, "parallel", "vp"), None), (put(3, "parallel", "pp"), None), (put(41, "parallel", "vp"), None),
+            (put(7, "parallel", "zero"), "parallel.zero"), (put("some", "parallel", "recompute"), "parallel.recompute"),
+            (put(19, "training", "global_batch"), "global_batch"), (put(2**31, "training", "sequence"), "training.sequence"),
+            (put("bf17", "training", "weights"), "training.weights"), (put(0, "training", "micro_batch"), "micro_batch"),
+            (put(5, "training", "weights"), "training.weights"),
+            (put(8, "pipeline", "micro_batches"), "micro_batches"), (put("zigzag", "pipeline", "schedule"), "pipeline.schedule"),
+            (put("odd", "pipeline", "groups"), "pipeline.groups"), (put(3, "pipeline", "kappa"), "pipeline.kappa"),
+            (put(1.0, "pipeline", "forward_us"), "backward_us"), (put("nowhere.csv", "graph", "ops"), "nowhere.csv"),
+            (put("loose", "graph", "rules"), "graph.rules"), (put("nowhere.json", "model"), "nowhere.json"),
+            (put([], "title"), "title"), (put(0, "step_seconds"), "step_seconds"), (put(2, "version"), "version"),
+            (put("1", "version"), "version"), (put(1, "modell"), "modell"), (put(0, "fused_operator", "rows"), None),
+            (put([], "fused_operator", "phases"), "phases"), (put(None, "fused_operator"), "fused_operator"),
+        ]
+        for number, (change, field) in enumerate(cases):
+            with self.subTest(number=number, field=field):
+                out = self.folder / f"out{number}"
+                self.refused("plan", self.changed(change), "--out", out, says=field)
+                self.assertFalse(out.exists())  # a failed call changes nothing
+
+    def test_out_that_cannot_be_a_folder(self):
+        self.refused("plan", PLAN, "--out", self.file("file", "x"))
+        self.refused("plan", PLAN, "--out", "/proc/nowhere")
+        self.misused("plan", PLAN)
+
+
+if __name__ == "__main__":
+    main()

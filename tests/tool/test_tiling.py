@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""hocket tiling: the document's answer, and every answer against a cost model written here."""
+import csv
+import itertools
+import json
+import unittest
+
+from harness import DATA, TILING, ToolTest, main
+
+POLICIES = ("auto", "documented", "documented-min", "one-plus-n", "lot", "exact", "uniform", "none")
+
+
+def cost(c, rows):
+    if c["type"] == "affine":
+        return c.get("fixed_us", 0) + c["us_per_row"] * max(rows, c.get("min_rows", 0))
+    if c["type"] == "piecewise":
+        x = rows * c["bytes_per_row"] / 1048576
+        for piece in c["pieces"]:
+            if "below" not in piece or x < piece["below"]:
+                return sum(k * x ** i for i, k in enumerate(piece["coefficients"]))
+    points = list(zip(c["rows"], c["us"]))
+    if rows <= points[0][0]:
+        return None  # below a table the rule is the library's own
+    for (a, ta), (b, tb) in zip(points, points[1:]):
+        if rows <= b:
+            return ta + (tb - ta) * (rows - a) / (b - a)
+    return None
+
+
+def makespan(problem, tiles):
+    """Each phase takes the tiles in order; a tile goes through the phases in order."""
+    factors = problem.get("overlap", {})
+    free = [0.0] * len(problem["phases"])
+    for rows in tiles:
+        ready = 0.0
+        for i, phase in enumerate(problem["phases"]):
+            factor = factors.get(phase["kind"], 1) if len(tiles) > 1 else 1
+            free[i] = ready = max(free[i], ready) + factor * cost(phase["cost"], rows)
+    return ready
+
+
+class Solve(ToolTest):
+    def solve(self, problem, policy="auto"):
+        path = self.file("problem.json", json.dumps(problem))
+        return json.loads(self.ok("tiling", "solve", "--problem", path, "--policy", policy).text)
+
+    def test_the_document(self):
+        done = self.ok("tiling", "solve", "--problem", TILING, "--policy", "documented")
+        self.assertEqual(json.loads(done.text)["tiles"], [512, 896, 896, 896, 896])
+
+    def test_auto_is_the_default_and_standard_input_is_read(self):
+        with_name = self.ok("tiling", "solve", "--problem", TILING, "--policy", "auto").out
+        self.assertEqual(self.ok("tiling", "solve", "--problem", TILING).out, with_name)
+        self.assertEqual(self.ok("tiling", "solve", "--problem", "-", stdin=TILING.read_bytes()).out, with_name)
+
+    def test_every_policy_keeps_its_word(self):
+        problem = json.loads(TILING.read_text())
+        answers = {p: self.solve(problem, p) for p in POLICIES}
+        for policy, answer in answers.items():
+            with self.subTest(policy):
+                self.assertEqual(set(answer) - {"two_runs"}, {"version", "tiles", "predicted_us", "serial_us", "lower_bound_us", "policy", "flags"})
+                self.assertEqual(sum(answer["tiles"]), problem["rows"])
+                self.assertTrue(all(t > 0 for t in answer["tiles"]))
+                self.assertLessEqual(sum(t % problem["align"] != 0 for t in answer["tiles"]), 1)
+                self.assertAlmostEqual(answer["predicted_us"], makespan(problem, answer["tiles"]), delta=0.01)
+                self.assertAlmostEqual(answer["serial_us"], makespan(problem, [problem["rows"]]), delta=0.01)
+                self.assertLessEqual(answer["lower_bound_us"], answer["predicted_us"])
+                if policy != "auto":
+                    self.assertEqual(answer["policy"], policy)
+        self.assertEqual(answers["none"]["tiles"], [4096])
+        self.assertLessEqual(max(answers["uniform"]["tiles"]) - min(answers["uniform"]["tiles"]), problem["align"])
+        self.assertLessEqual(len(answers["exact"]["tiles"]), problem["max_tiles"])
+        for policy in POLICIES:
+            if len(answers[policy]["tiles"]) <= problem["max_tiles"]:
+                self.assertGreaterEqual(answers[policy]["predicted_us"] + 1e-3, answers["exact"]["predicted_us"], policy)
+        for policy in ("documented", "uniform", "none"):
+            self.assertLessEqual(answers["auto"]["predicted_us"], answers[policy]["predicted_us"] + 1e-3)
+
+    def test_exact_against_every_tiling(self):
+        for rows, fixed, slope, factor in ((640, 3, 0.1, 1.15), (768, 20, 0.05, 1.0), (1024, 1, 0.02, 1.3), (768, 0, 0.2, 1.15)):
+            problem = {"version": 1, "rows": rows, "align": 128, "max_tiles": 8,
+                       "phases": [{"kind": "compute", "cost": {"type": "affine", "fixed_us": fixed, "us_per_row": slope}},
+                                  {"kind": "comm", "cost": {"type": "affine", "fixed_us": 10, "us_per_row": 0.08}}],
+                       "overlap": {"compute": 1, "comm": factor}}
+            units = rows // 128
+            best = min(makespan(problem, [128 * t for t in parts]) for n in range(1, units + 1)
+                       for parts in itertools.product(range(1, units + 1), repeat=n) if sum(parts) == units) if units <= 6 else None
+            exact, auto = self.solve(problem, "exact"), self.solve(problem)
+            if best is not None:
+                self.assertAlmostEqual(exact["predicted_us"], best, delta=0.01)
+            self.assertGreaterEqual(auto["predicted_us"] + 1e-3, exact["predicted_us"])
+            self.assertLessEqual(exact["lower_bound_us"], exact["predicted_us"])
+
+    def test_documented_on_published_shapes(self):
+        compared = 0
+        document = json.loads(TILING.read_text())
+        with open(DATA / "tiling" / "documented_rule.csv", encoding="utf-8") as file:
+            for row in itertools.islice(csv.DictReader(file), 0, None, 20):
+                if row["max_note"] or row["min_note"]:
+                    continue
+                rows, k, n = int(row["M"]), int(row["K"]), int(row["N"])
+                compute, comm = document["phases"]
+                problem = dict(document, rows=rows, shape={"k": k, "n": n, "element_bytes": 2}, phases=[
+                    {"kind": "compute", "cost": {"type": "affine", "fixed_us": 0, "min_rows": 128,
+                                                 "us_per_row": float(row["mm_us"]) / rows}},
+                    {"kind": "comm", "cost": dict(comm["cost"], bytes_per_row=2 * n)}])
+                tiles = []
+                for part in row["max_tiles"].split("+"):
+                    length, _, times = part.partition("x")
+                    tiles += [int(length)] * int(times or 1)
+                with self.subTest(row["name"]):
+                    self.assertEqual(self.solve(problem, "documented")["tiles"], tiles)
+                compared += 1
+        self.assertGreater(compared, 1)
+
+
+class Fit(ToolTest):
+    def test_a_fit_is_a_cost_that_solve_reads(self):
+        samples = self.file("samples.csv", "size,time_us,repeats\n128,20,3\n256,30,3\n512,29,1\n1024,80,3\n4096,300,3\n")
+        done = json.loads(self.ok("tiling", "fit", "--samples", samples).text)
+        us = done["cost"]["us"]
+        self.assertEqual(us, sorted(us))
+        self.assertEqual(len(us), len(done["cost"]["rows"]))
+        problem = {"version": 1, "rows": 4096, "phases": [{"kind": "compute", "cost": done["cost"]}, {"kind": "comm", "cost": done["cost"]}]}
+        answer = json.loads(self.ok("tiling", "solve", "--problem", self.file("p.json", json.dumps(problem))).text)
+        self.assertEqual(sum(answer["tiles"]), 4096)
+
+    def test_line_ends(self):
+        plain = "size,time_us\n128,20.5\n256,31\n"
+        expected = self.ok("tiling", "fit", "--samples", self.file("a.csv", plain)).out
+        for content in (plain.rstrip("\n"), plain.replace("\n", "\r\n"), "\ufeff" + plain):
+            self.assertEqual(self.ok("tiling", "fit", "--samples", self.file("b.csv", content)).out, expected)
+
+
+if __name__ == "__main__":
+    main()
