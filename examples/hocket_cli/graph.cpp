@@ -164,7 +164,8 @@ void sync(const options& o) {
   write_file(o.out, text::write_waits_csv(plan.waits()));
   std::cerr << "nodes=" << plan.node_count() << " edges=" << deps.rule_edges() << " kept=" << deps.edge_count()
             << " streams=" << plan.stream_count() << " cross_stream=" << plan.cross_stream_edges()
-            << " waits=" << plan.waits().size() << " time_us=" << microseconds << '\n';
+            << " waits=" << plan.waits().size() << " events=" << plan.event_count() << " time_us=" << microseconds
+            << '\n';
 }
 
 // Exit 1 only if an order is missing: the host then has a race. Too much order costs time, but is safe.
