@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
+#include <memory_resource>
 #include <new>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -54,6 +56,58 @@ void* take(std::size_t bytes, std::size_t alignment) {
 [[gnu::noinline]] void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
 
 namespace {
+
+// An index of a host's own, as plain as can be, that can truncate: rolling back appends takes its short way.
+class plain_index {
+ public:
+  explicit plain_index(std::pmr::memory_resource*) {}
+  [[nodiscard]] std::size_t size() const noexcept { return rows_.size(); }
+  [[nodiscard]] std::size_t bytes() const noexcept { return rows_.size() * rows_.size(); }
+  [[nodiscard]] bool reaches(node_id a, node_id b) const noexcept { return has(rows_[b], a); }
+  [[nodiscard]] std::size_t reduce(std::span<node_id> preds) {
+    rows_.reserve(rows_.size() + 1);
+    std::vector<bool> row;
+    for (const node_id p : preds) unite(row, rows_[p]);
+    const auto middle = std::partition(preds.begin(), preds.end(), [&](node_id p) { return !has(row, p); });
+    for (const node_id p : preds) set(row, p);
+    staged_ = std::move(row);
+    return static_cast<std::size_t>(middle - preds.begin());
+  }
+  void commit(node_id b) noexcept {
+    if (b == rows_.size()) rows_.push_back(std::move(staged_));
+    else rows_[b] = std::move(staged_);
+    staged_ = {};
+  }
+  void resize(std::size_t n) { rows_.resize(n); }
+  void link(node_id a, std::span<const node_id> affected) {
+    std::vector<std::vector<bool>> linked;
+    for (const node_id d : affected) {
+      linked.push_back(rows_[d]);
+      unite(linked.back(), rows_[a]);
+      set(linked.back(), a);
+    }
+    for (std::size_t i = 0; i < affected.size(); ++i) rows_[affected[i]].swap(linked[i]);
+  }
+  void clear() noexcept { rows_.clear(); }
+  void truncate(std::size_t n) noexcept {
+    while (rows_.size() > n) rows_.pop_back(), ++truncated;
+  }
+  static inline std::size_t truncated = 0;
+
+ private:
+  static bool has(const std::vector<bool>& row, node_id a) noexcept { return a < row.size() && row[a]; }
+  static void set(std::vector<bool>& row, node_id a) {
+    if (a >= row.size()) row.resize(a + std::size_t{1});
+    row[a] = true;
+  }
+  static void unite(std::vector<bool>& row, const std::vector<bool>& other) {
+    for (node_id a = 0; a < other.size(); ++a)
+      if (other[a]) set(row, a);
+  }
+  std::vector<std::vector<bool>> rows_;
+  std::vector<bool> staged_;
+};
+static_assert(hocket::graph::truncating_index<plain_index> && !hocket::graph::listing_index<plain_index>);
 
 // What a dag is meant to be.
 struct model {
@@ -291,6 +345,7 @@ void live(std::uint64_t seed, bool logging, bool out_of_memory, int steps) {
 
 TEST_CASE("every DAG on four nodes: erase, fuse, try and take back", "[graph]") {
   CHECK(every_change<dense_index>() == 543 * (2 * 12 + 15));
+  CHECK(every_change<plain_index>() == 543 * (2 * 12 + 15));
   CHECK(every_change<persistent_index>() == 543 * (2 * 12 + 15));
 }
 
@@ -298,13 +353,16 @@ TEST_CASE("random lives of a dag", "[graph]") {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     live<dense_index>(seed, seed % 2 == 0, false, 150);
     live<persistent_index>(seed + 100, seed % 2 == 0, false, 150);
+    live<plain_index>(seed + 400, seed % 2 == 0, false, 150);
   }
+  CHECK(plain_index::truncated > 50);
 }
 
 TEST_CASE("random lives of a dag with every allocation failing once", "[graph]") {
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
     live<dense_index>(seed + 200, seed % 2 == 0, true, 120);
     live<persistent_index>(seed + 300, seed % 2 == 0, true, 120);
+    live<plain_index>(seed + 500, seed % 2 == 0, true, 120);
   }
 }
 
@@ -382,6 +440,49 @@ TEST_CASE("a million bad edges leave the graph as it was, to the byte", "[graph]
   CHECK(allocations == taken);
   CHECK(std::equal(image.begin(), image.end(), reinterpret_cast<const unsigned char*>(&g)));
   CHECK(state() == before);
+}
+
+TEST_CASE("a second build beyond bit rows allocates nothing either", "[graph]") {
+  dag<persistent_index> g;
+  constexpr node_id nodes = 12'000;
+  std::vector<edge> edges;
+  for (node_id b = 1; b < nodes; ++b) edges.push_back({b - 1 - b % 7 % b, b}), edges.push_back({b / 2, b});
+  REQUIRE(g.build(nodes, edges));
+  const std::vector<edge> first = g.edges();
+  g.clear();
+  const std::size_t before = allocations;
+  const bool built = g.build(nodes, edges).has_value();
+  const std::size_t after = allocations;
+  CHECK(built);
+  CHECK(after == before);
+  CHECK(g.edges() == first);
+}
+
+TEST_CASE("limits: nothing to change, ids at the end of their range", "[graph]") {
+  dag<> g;
+  const auto empty = g.snapshot();
+  CHECK(g.contract(std::vector<node_id>{0}).error().code == errc::unknown_node);
+  CHECK(g.append(std::vector<node_id>{no_id}).error() == hocket::error{errc::bad_order, 0, no_id});
+  CHECK(g.build(std::size_t{no_id} + 1, {}).error().code == errc::limit_exceeded);
+  CHECK(g.build(1, std::vector<edge>{{no_id, 0}}).error().code == errc::unknown_node);
+  CHECK(g.node_count() == 0);
+  REQUIRE(g.append({}));
+  CHECK(g.contract(std::vector<node_id>{0, 0, 0}).value() == 0);
+  CHECK(g.descendant_count(0) == 0);
+  CHECK(g.ancestor_count(0) == 0);
+  for (node_id n = 1; n < 300; ++n) REQUIRE(g.append(std::vector<node_id>{n - 1, n - 1, n / 2}));
+  CHECK(g.descendant_count(0) == 299);
+  CHECK(g.edge_count() == 299);
+  std::vector<node_id> all(300);
+  for (node_id n = 0; n < 300; ++n) all[n] = 299 - n;
+  CHECK(g.contract(all).value() == 0);  // the whole program as one op
+  CHECK(g.edge_count() == 0);
+  CHECK(g.sources() == std::vector<node_id>{0});
+  CHECK(g.fused_into(299) == 0);
+  REQUIRE(g.rollback(empty));
+  CHECK(g.node_count() == 0);
+  REQUIRE(g.append({}));
+  CHECK(g.fused_into(0) == 0);
 }
 
 TEST_CASE("erasing needs the log, fusing needs members, a shared graph has many readers", "[graph]") {
