@@ -111,9 +111,10 @@ template <reachability_index Index = auto_index, class G, class Policy = graph_a
         if (a < *b) preds.push_back(a);
         else late.control.push_back({a, *b});
       });
-    result<node_id> id = data.append(ruled.first(rules.data_predecessors()));
-    if (id) id = order.append(preds);
-    if (!id) return static_cast<void>(outcome = id.error());
+    const result<node_id> in_data = data.append(ruled.first(rules.data_predecessors()));
+    if (!in_data) return static_cast<void>(outcome = in_data.error());
+    const result<node_id> in_order = order.append(preds);
+    if (!in_order) return static_cast<void>(outcome = in_order.error());
     rules.done(*b);
   });
   if (outcome) outcome = detail::add_late(order, late, [](const edge&, rule) {});
