@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // FLOPs, bytes and parameters of a training step, each written once, as a formula. Needs Boost.Hana (hocket::cost).
 #pragma once
+#include <hocket/core/message.hpp>
 #include <hocket/cost/activations.hpp>
+#include <hocket/cost/check_sizes.hpp>
 #include <hocket/cost/closed_forms.hpp>
 #include <hocket/cost/config.hpp>
 #include <hocket/cost/derivative.hpp>

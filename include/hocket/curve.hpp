@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Time as a function of size.
 #pragma once
+#include <hocket/core/message.hpp>
 #include <hocket/curve/affine.hpp>
 #include <hocket/curve/any_curve.hpp>
 #include <hocket/curve/combinators.hpp>

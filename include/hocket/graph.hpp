@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which op must run before which, and which of those edges are worth an event.
 #pragma once
+#include <hocket/core/message.hpp>
 #include <hocket/graph/access.hpp>
 #include <hocket/graph/adjacency.hpp>
 #include <hocket/graph/assign_streams.hpp>

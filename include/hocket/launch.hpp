@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a plan reaches the device. Everything here needs the standard library alone; vendors' backends are opt-in.
 #pragma once
+#include <hocket/core/message.hpp>
 #include <hocket/launch/backend.hpp>
 #include <hocket/launch/command.hpp>
 #include <hocket/launch/drive.hpp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pipeline schedules: in what order each rank runs its pieces. Start with pipeline/interleaved.hpp and simulate.hpp.
 #pragma once
+#include <hocket/core/message.hpp>
 #include <hocket/pipeline/action.hpp>
 #include <hocket/pipeline/alternation.hpp>
 #include <hocket/pipeline/bound.hpp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // File forms to values and back, from string_view: no I/O.
 #pragma once
+#include <hocket/core/message.hpp>
 #include <hocket/text/comparison_csv.hpp>
 #include <hocket/text/edges_csv.hpp>
 #include <hocket/text/graph_dot.hpp>

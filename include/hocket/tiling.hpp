@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How to cut a fused operator so that the phases of its tiles overlap.
 #pragma once
+#include <hocket/core/message.hpp>
 #include <hocket/curve.hpp>
 #include <hocket/tiling/any_problem.hpp>
 #include <hocket/tiling/automatic.hpp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Spans on lanes, what they say, and pictures of them.
 #pragma once
+#include <hocket/core/message.hpp>
 #include <hocket/timeline/analysis.hpp>
 #include <hocket/timeline/ascii.hpp>
 #include <hocket/timeline/chrome_trace.hpp>

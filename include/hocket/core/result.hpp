@@ -59,9 +59,9 @@ class [[nodiscard]] result {
   constexpr explicit operator bool() const noexcept { return has_; }
 
   /// The value; ends the program if there is none, in every build. In a constant expression that is a compile error.
-  [[nodiscard]] constexpr T& value() & { return require(), value_; }
-  [[nodiscard]] constexpr const T& value() const& { return require(), value_; }
-  [[nodiscard]] constexpr T&& value() && { return require(), std::move(value_); }
+  constexpr T& value() & { return require(), value_; }
+  constexpr const T& value() const& { return require(), value_; }
+  constexpr T&& value() && { return require(), std::move(value_); }
 
   /// The value. Precondition: has_value().
   [[nodiscard]] constexpr T& operator*() & noexcept { return HOCKET_ASSERT(has_), value_; }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <hocket/cost/check_sizes.hpp>
 #include <hocket/cost/setting.hpp>
 #include <hocket/cost/symbols.hpp>
 #include <hocket/cost/term.hpp>
@@ -87,6 +88,9 @@ struct flop_count {
 template <class Numbers = numbers_of_setting>
 [[nodiscard]] constexpr result<flop_count> count_flops(const model& m, const training& t, const parallel& p,
                                                        const convention& c) noexcept {
+  if (const auto sound = check(m); !sound) return sound.error();
+  if (const auto sound = check_sizes(t); !sound) return sound.error();
+  if (const auto sound = check_sizes(p); !sound) return sound.error();
   const setting all{.on_rank = part::whole(m),
                     .in_flight = {},
                     .parameters = {},

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <hocket/cost/check_sizes.hpp>
 #include <hocket/cost/setting.hpp>
 #include <hocket/cost/symbols.hpp>
 #include <hocket/cost/term.hpp>
@@ -87,9 +88,10 @@ struct parameter_count {
   std::int64_t total = 0, active = 0;
   friend constexpr bool operator==(const parameter_count&, const parameter_count&) = default;
 };
-/// Errors: errc::undefined_value, errc::overflow. Complexity: one pass over the formulas.
+/// Errors: those of check(m); errc::undefined_value, errc::overflow. Complexity: one pass over the formulas.
 template <class Numbers = numbers_of_setting>
 [[nodiscard]] constexpr result<parameter_count> count_parameters(const model& m) noexcept {
+  if (const auto sound = check(m); !sound) return sound.error();
   const setting all{.on_rank = part::whole(m),
                     .in_flight = {},
                     .parameters = {},

@@ -79,7 +79,7 @@ class interleaved {
 
   /// Forwards before forward and backward alternate: min(mv, (v-1)·(largest group) + kappa (p-1-rank) + extra).
   [[nodiscard]] constexpr std::uint32_t warm_up(std::uint32_t rank) const noexcept {
-    const std::uint64_t w = std::uint64_t{chunks_ - 1} * window_ + kappa_ * (ranks_ - 1 - rank) + extra_;
+    const std::uint64_t w = std::uint64_t{chunks_ - 1} * window_ + std::uint64_t{kappa_} * (ranks_ - 1 - rank) + extra_;
     return w < count() ? static_cast<std::uint32_t>(w) : count();
   }
   /// Activations that the rank holds at most: min(mv, warm_up + 1).

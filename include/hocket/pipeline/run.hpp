@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <string_view>
 
 namespace hocket::inline HOCKET_ABI::pipeline {
 
@@ -28,6 +29,23 @@ inline constexpr std::uint64_t max_units = std::uint64_t{1} << 28;
 
 namespace detail {
 
+/// The (stage, micro-batch, slice) triples of a plan, for which a run or a check needs memory. A short list that names
+/// a huge micro-batch must not take gigabytes: far more triples than actions cannot be a complete schedule.
+template <schedule S>
+[[nodiscard]] constexpr result<std::uint64_t> units_of(const S& plan, std::string_view purpose) noexcept {
+  const std::uint64_t units =
+      std::uint64_t{plan.ranks()} * plan.chunks() * plan.micro_batches() * std::uint64_t{slices_of(plan)};
+  std::uint64_t limit = 0;
+  for (std::uint32_t r = 0; r < plan.ranks(); ++r) limit += plan.size(r);
+  constexpr std::uint64_t always = std::uint64_t{1} << 20;
+  if (limit < always) limit = always;
+  if (limit > max_units) limit = max_units;
+  if (units > limit)
+    return error{errc::limit_exceeded, static_cast<std::int64_t>(units), static_cast<std::int64_t>(limit)}.with(
+        purpose);
+  return units;
+}
+
 /// An aggregate, because g++ 12 warns in the host's file when a host's global shares its name with a parameter of a
 /// template's constructor.
 template <schedule S, cost_policy C, class Allocator, class Sink>
@@ -39,15 +57,13 @@ struct runner {
   std::uint32_t ranks_ = plan_.ranks();
   std::uint32_t stages_ = plan_.ranks() * plan_.chunks();
   std::uint32_t slices_ = slices_of(plan_);
-  std::uint32_t units_ = plan_.micro_batches() * slices_;
+  std::uint64_t units_ = std::uint64_t{plan_.micro_batches()} * slices_;  // per stage
   error error_{};
 
   constexpr result<run_summary> operator()() {
-    const std::uint64_t total = std::uint64_t{stages_} * units_;
-    if (total > max_units)
-      return error{errc::limit_exceeded, static_cast<std::int64_t>(total), static_cast<std::int64_t>(max_units)}.with(
-          "stages x micro-batches to simulate");
-    memory_.reset(total, stages_, ranks_);
+    const result<std::uint64_t> total = units_of(plan_, "stages x micro-batches to simulate");
+    if (!total) return total.error();
+    memory_.reset(*total, stages_, ranks_);
     // In-order lists have one earliest execution, so the order in which ranks are advanced does not matter.
     for (std::uint32_t r = ranks_; r-- > 0;) memory_.runnable.push_back(r);
     while (!memory_.runnable.empty()) {
@@ -75,7 +91,7 @@ struct runner {
   };
 
   [[nodiscard]] constexpr std::size_t index(std::uint32_t stage, stage_action a) const noexcept {
-    return std::size_t{stage} * units_ + a.micro_batch() * slices_ + a.slice();
+    return std::size_t{stage} * units_ + std::size_t{a.micro_batch()} * slices_ + a.slice();
   }
   [[nodiscard]] constexpr ticks& end_of(stage_action a) noexcept {
     auto& ends = a.kind() == op::forward ? memory_.forward_end : memory_.backward_end;

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 namespace hocket::inline HOCKET_ABI::tiling {
@@ -40,6 +41,18 @@ template <curve::cost_curve Curve>
 template <curve::cost_curve Curve>
 [[nodiscard]] constexpr phase<Curve> comm(Curve cost, double overlap = 1) {
   return {phase_kind::comm, static_cast<Curve&&>(cost), overlap};
+}
+
+/// A function of the host, us over rows, in place of a curve: the cost of a phase can be a lambda.
+template <class F>
+  requires(!curve::cost_curve<F> && std::is_invocable_r_v<double, const F&, double>)
+[[nodiscard]] constexpr phase<curve::function<F>> compute(F us_of_rows, double overlap = 1) {
+  return {phase_kind::compute, curve::function<F>{static_cast<F&&>(us_of_rows)}, overlap};
+}
+template <class F>
+  requires(!curve::cost_curve<F> && std::is_invocable_r_v<double, const F&, double>)
+[[nodiscard]] constexpr phase<curve::function<F>> comm(F us_of_rows, double overlap = 1) {
+  return {phase_kind::comm, curve::function<F>{static_cast<F&&>(us_of_rows)}, overlap};
 }
 
 /// Which tile takes what is left when `align` does not divide the rows.

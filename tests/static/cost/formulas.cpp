@@ -35,3 +35,9 @@ static_assert((cost::rational(7) / cost::rational(2)).ceiling() == cost::rationa
 // A slope, at compile time.
 inline constexpr cost::environment numbers(llama_13b, one_sequence);
 static_assert(cost::partial(h * h * V, h, numbers).derivative == 2.0 * 5120 * 32000);
+
+// Sizes that are none are refused, each by name.
+static_assert(cost::count_parameters({.layers = -4}).error().word() == "layers");
+static_assert(cost::count_parameters({.heads = 2, .kv_heads = 3}).error().code == hocket::errc::indivisible);
+static_assert(cost::count_flops({}, {.sequence = -1}, {}, {}).error().word() == "sequence");
+static_assert(cost::count_flops({}, {}, {.tp = std::int64_t{1} << 40}, {}).error().word() == "tp");

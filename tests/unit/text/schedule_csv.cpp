@@ -106,3 +106,19 @@ TEST_CASE("a schedule as JSON", "[text]") {
         "[\"0F0\",\"0F1\",\"0B0\",\"0B1\"],\n"
         "[\"1F0\",\"1B0\",\"1F1\",\"1B1\"]\n]}\n");
 }
+
+TEST_CASE("a short list with huge numbers is refused before memory is taken for it", "[text]") {
+  // The product of micro-batches and slices passes 2^32.
+  const auto plan = hocket::text::parse_schedule_csv("0F2097151.65535,0B2097151.65535\r\n");
+  REQUIRE(plan);
+  const auto checked = hocket::pipeline::check(*plan);
+  REQUIRE_FALSE(checked);
+  CHECK(checked.error().code == hocket::errc::limit_exceeded);
+  const auto simulated = hocket::pipeline::simulate(*plan, hocket::pipeline::costs{});
+  REQUIRE_FALSE(simulated);
+  CHECK(simulated.error().code == hocket::errc::limit_exceeded);
+  // Ordinary gaps are still named.
+  const auto gap = hocket::text::parse_schedule_csv("0F0,0B0,0F5,0B5\r\n");
+  REQUIRE(gap);
+  CHECK(hocket::pipeline::check(*gap).error().code == hocket::errc::incomplete_schedule);
+}
