@@ -216,7 +216,9 @@ CLI::App* add(CLI::App& parent, const char* name, const char* description, optio
 void add_schedule(CLI::App& command, options& o) {
   std::vector<std::string> names = existing;
   names.insert(names.end(), to_come.begin(), to_come.end());
-  command.add_option("schedule", o.schedule, "The schedule by name")
+  command
+      .add_option("schedule", o.schedule,
+                  "The schedule by name (not yet: seq-1f1b, zbv, v-half, v-min, dualpipe, dualpipev)")
       ->type_name("SCHEDULE")
       ->check(CLI::IsMember(names));
   command.add_option("--ranks", o.ranks, "Pipeline ranks p")->type_name("P");
@@ -226,7 +228,7 @@ void add_schedule(CLI::App& command, options& o) {
                      "How interleaved cuts m: balanced, last, first, paper, least-memory, or sizes such as 3,4,2");
   command.add_option("--kappa", o.kappa, "Forwards run ahead per rank below: 2, or 1 for less memory")
       ->check(CLI::Range(1, 2));
-  command.add_option("--slices", o.slices, "Sequence slices per micro-batch")->type_name("N");
+  command.add_option("--slices", o.slices, "Sequence slices per micro-batch (not yet)")->type_name("N");
 }
 
 void add_costs(CLI::App& command, options& o) {
@@ -251,7 +253,7 @@ void add_pipeline(CLI::App& app) {
   CLI::App* c = add(*group, "list", "The list of every rank", o, list);
   add_schedule(*c, o);
   add_costs(*c, o);
-  c->add_option("--comms", o.comms, "Transfers to insert: none, eager, just-in-time, grouped, barrier")
+  c->add_option("--comms", o.comms, "Transfers to insert: none (not yet: eager, just-in-time, grouped, barrier)")
       ->check(CLI::IsMember({"none", "eager", "just-in-time", "grouped", "barrier"}));
   c->add_option("--format", o.format, "torch (PyTorch's CSV; the default) or json")
       ->check(CLI::IsMember({"torch", "json"}));

@@ -113,4 +113,17 @@ template <schedule S, cost_policy C>
   return answer;
 }
 
+// Not a schedule, or not costs: the sentence in place of "no matching function".
+template <class S, class C, class... Rest>
+  requires(!schedule<S> || !cost_policy<C>)
+void simulate(const S&, const C&, Rest&&...) {
+  static_assert(
+      schedule<S>,
+      "hocket: this type is no schedule. Give it const members ranks(), chunks(), micro_batches(), placement(), "
+      "size(rank) and at(rank, step): see hocket/pipeline/schedule.hpp");
+  static_assert(cost_policy<C>,
+                "hocket: this type is no cost policy. Give it const members ticks duration(stage_action) and ticks "
+                "latency(from_rank, to_rank): see hocket/pipeline/costs.hpp");
+}
+
 }  // namespace hocket::inline HOCKET_ABI::pipeline
