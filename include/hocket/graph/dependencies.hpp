@@ -66,10 +66,17 @@ namespace detail {
 template <class P, class G>
 [[nodiscard]] constexpr op_kind kind_of(const P& policy, const G& host, const typename P::node& n) {
   if constexpr (requires {
-                  { policy.kind(host, n) } -> std::same_as<op_kind>;
-                })
+                  { policy.kind(host, n) } -> std::convertible_to<op_kind>;
+                }) {
     return policy.kind(host, n);
-  else return op_kind::compute;
+  } else {
+    // A kind that cannot be called would leave collectives unordered without a word.
+    static_assert(
+        !requires { &P::kind; },
+        "hocket: the policy has a kind that cannot be used. Write: "
+        "static hocket::graph::op_kind kind(const G&, node);");
+    return op_kind::compute;
+  }
 }
 
 // f(part) for each piece of storage behind a variable.

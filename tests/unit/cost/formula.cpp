@@ -157,6 +157,8 @@ TEST_CASE("values are exact, and overflow is an error", "[cost]") {
   CHECK(cost::exact(s / (h - h), numbers).error().code == hocket::errc::undefined_value);
   CHECK(cost::exact(least(s / (h - h), s), numbers).error().code == hocket::errc::undefined_value);
   CHECK(cost::exact(choose(L, 1, 2), numbers).error().code == hocket::errc::undefined_value);
+  CHECK(cost::count_parameters(huge).error().code == hocket::errc::out_of_range);
+  huge.layers = huge.hidden = huge.ffn = (std::int64_t{1} << 31) - 1;  // sizes, but their product passes 2^63
   CHECK(cost::count_parameters(huge).error().code == hocket::errc::overflow);
 }
 
