@@ -91,6 +91,8 @@ set(HOCKET_HEADERS
   hocket/pipeline/table.hpp
   hocket/pipeline/workspace.hpp
   hocket/pipeline/zero_bubble.hpp
+  hocket/testing/graph_benchmark.hpp
+  hocket/testing/graph_cases.hpp
   hocket/testing/graph_laws.hpp
   hocket/text.hpp
   hocket/text/comparison_csv.hpp
