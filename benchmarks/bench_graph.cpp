@@ -32,7 +32,9 @@ namespace {
 
 std::size_t allocated = 0, peak = 0;
 
+// The size of each allocation is kept in front of it.
 void* counted(std::size_t size, std::size_t alignment) {
+  alignment = alignment < 16 ? 16 : alignment;
   const std::size_t whole = (size + 2 * alignment - 1) / alignment * alignment;
   auto* const raw = static_cast<char*>(std::aligned_alloc(alignment, whole + alignment));
   if (raw == nullptr) throw std::bad_alloc();
@@ -43,6 +45,7 @@ void* counted(std::size_t size, std::size_t alignment) {
 }
 void uncounted(void* p, std::size_t alignment) noexcept {
   if (p == nullptr) return;
+  alignment = alignment < 16 ? 16 : alignment;
   char* const raw = static_cast<char*>(p) - alignment;
   std::size_t size = 0;
   std::memcpy(&size, raw, sizeof(size));
