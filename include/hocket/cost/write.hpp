@@ -33,7 +33,7 @@ class writer {
 
   std::string line(std::uint32_t at, binding least_needed = binding::sum) const {
     binding has = binding::atom;
-    std::string s = plain(at, has);
+    const std::string s = plain(at, has);
     return has < least_needed ? (latex() ? "\\left(" + s + "\\right)" : "(" + s + ")") : s;
   }
   std::string name(std::string_view letter) const { return latex() ? latex_name(letter) : std::string(letter); }

@@ -45,7 +45,7 @@ class clock {
     for_each_phase(*phases_, [&](std::size_t i, const auto& each) {
       double us = static_cast<double>(each.cost.time(static_cast<double>(rows)));
       if (cut) us *= each.overlap;
-      constexpr double most = static_cast<double>(max_tile_ticks / ticks_per_us);
+      constexpr double most = static_cast<double>(max_tile_ticks) / static_cast<double>(ticks_per_us);
       if (!(us >= 0 && us <= most)) [[unlikely]] {
         if (!failed()) {
           bad_rows_ = rows;
