@@ -17,7 +17,7 @@ class journal;
 
 /// A moment of a dag to which its rollback can return.
 class dag_snapshot {
-  friend detail::journal;
+  friend class detail::journal;
   std::uint64_t serial_ = 0;
   std::size_t nodes_ = 0;
   std::size_t entries_ = 0;
