@@ -50,6 +50,8 @@ void* take(std::size_t bytes, std::size_t alignment) {
 [[gnu::noinline]] void* operator new(std::size_t bytes, std::align_val_t a) {
   return take(bytes, static_cast<std::size_t>(a));
 }
+// Replaced as well, because a sanitizer brings its own: std::stable_sort asks without throwing and frees as usual.
+[[gnu::noinline]] void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept { return std::malloc(bytes); }
 [[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
 [[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept { std::free(p); }
 [[gnu::noinline]] void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
