@@ -54,6 +54,7 @@ class piecewise_polynomial {
       // Beyond the last turning point a polynomial keeps its direction, so a finite end stands for infinity.
       double high = p.below;
       if (last) high = 2 * (low + 1 > q.derivative().root_bound() ? low + 1 : q.derivative().root_bound());
+      if (!(high < unbounded)) return hocket::error{errc::bad_cost}.with("coefficient");  // too far apart to judge
       std::array<double, Coefficients + 1> cuts{};
       const std::size_t n = q.monotone_stretches(low, high, cuts);
       for (std::size_t j = 0; j + 1 < n; ++j)

@@ -26,12 +26,11 @@ class table_view {
       return hocket::error{errc::invalid_argument, static_cast<std::int64_t>(us.size())}.with(
           "number of times in a table");
     for (std::size_t i = 0; i < sizes.size(); ++i) {
-      const auto at = static_cast<std::int64_t>(sizes[i] < 9e18 ? sizes[i] : 9e18);
       if (!is_cost(sizes[i]) || (i > 0 && !(sizes[i - 1] < sizes[i])))
         return hocket::error{errc::invalid_argument, static_cast<std::int64_t>(i)}.with("size at table index");
-      if (!is_cost(us[i])) return hocket::error{errc::bad_cost, at}.with("table");
+      if (!is_cost(us[i])) return hocket::error{errc::bad_cost, to_integer(sizes[i])}.with("table");
       if (i > 0 && us[i] < us[i - 1])
-        return hocket::error{errc::decreasing_cost, static_cast<std::int64_t>(sizes[i - 1]), at}.with("table");
+        return hocket::error{errc::decreasing_cost, to_integer(sizes[i - 1]), to_integer(sizes[i])}.with("table");
     }
     return table_view(sizes, us);
   }
@@ -72,6 +71,10 @@ class table_view {
 
  private:
   friend class table;
+  // For messages only: a size >= 0 as a whole number, without undefined behaviour far out.
+  [[nodiscard]] static constexpr std::int64_t to_integer(double x) noexcept {
+    return x < 9e18 ? static_cast<std::int64_t>(x) : (std::numeric_limits<std::int64_t>::max)();
+  }
   constexpr table_view(std::span<const double> sizes, std::span<const double> us) noexcept : sizes_(sizes), us_(us) {}
   std::span<const double> sizes_, us_;
 };

@@ -117,3 +117,20 @@ TEST_CASE("a table refuses what is not a cost", "[curve]") {
   CHECK(code({1, 2}, {1, inf}) == errc::bad_cost);
   CHECK(code({1, 2, 3}, {29, 24, 25}) == errc::decreasing_cost);  // as measured all-reduce tables do
 }
+
+TEST_CASE("sizes and coefficients at the ends of a double are refused without undefined behaviour", "[curve]") {
+  const auto table = [](std::vector<double> sizes, std::vector<double> us) {
+    const auto r = curve::table::make(sizes, us);
+    return r ? hocket::error{} : r.error();
+  };
+  CHECK(table({-1e300, 1}, {1, 2}).code == errc::invalid_argument);
+  CHECK(table({1, 1e300}, {1, inf}).values[0] == std::numeric_limits<std::int64_t>::max());
+  const auto falls = table({1e299, 1e300}, {2, 1});
+  CHECK(falls.code == errc::decreasing_cost);
+  CHECK(falls.values[0] == std::numeric_limits<std::int64_t>::max());
+  // 1 - 1e300 x + 1e-300 x^5 turns where the ratio of its coefficients is infinite as a double.
+  using fit = curve::piecewise_polynomial<1, 6>;
+  const auto wide = fit::make({{fit::unbounded, {1, -1e300, 0, 0, 0, 1e-300}}});
+  REQUIRE_FALSE(wide);
+  CHECK(wide.error().code == errc::bad_cost);
+}
