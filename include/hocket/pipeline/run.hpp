@@ -157,6 +157,7 @@ struct runner {
       }
       lane.report.finish = finish;
       lane.report.busy += time;
+      if (computes(a.kind()) || (pair && computes(b.kind()))) lane.computing += time;
       if (!finish_action(rank, lane.step, a, start, finish, time)) return false;
       if (pair && !finish_action(rank, lane.step + 1, b, start, finish, b.stage() == a.stage() ? 0 : time))
         return false;
@@ -274,7 +275,8 @@ struct runner {
   }
 
   /// For every stage: nothing of it can start before the forwards of all earlier stages, and after its last backward
-  /// those of all earlier stages remain. For every rank the same with all its work. docs/pipeline.md, "The bound".
+  /// those of all earlier stages remain. For every rank the same with all its forwards and backwards; what it does
+  /// besides may run before and after them. docs/pipeline.md, "The bound".
   [[nodiscard]] constexpr ticks lower_bound() {
     auto& stages = memory_.stages;
     const auto place = plan_.placement();
@@ -310,8 +312,10 @@ struct runner {
         head = s.head < head ? s.head : head;
         tail = s.split ? 0 : s.tail < tail ? s.tail : tail;  // a rank may end with weight gradients
       }
-      const ticks window = head + memory_.lanes[r].report.busy + tail;
+      const auto& lane = memory_.lanes[r];
+      const ticks window = head + lane.computing + tail;
       if (window > bound) bound = window;
+      if (lane.report.busy > bound) bound = lane.report.busy;
     }
     return bound;
   }

@@ -31,7 +31,7 @@ class table_schedule {
   /// @param row_ends  where the list of each rank ends in `actions`; the last is actions.size()
   /// Errors: errc::bad_shape if there are no ranks or actions, or ranks hold different numbers of stages;
   /// errc::misplaced_action (lines and cells counted from 1) if a stage appears on two ranks; errc::invalid_argument
-  /// for a second direction. Complexity: O(actions + stages).
+  /// for a second direction or bits that are no op. Complexity: O(actions + stages).
   [[nodiscard]] static result<table_schedule> make(
       std::span<const stage_action> actions, std::span<const std::uint32_t> row_ends,
       std::pmr::memory_resource* memory = std::pmr::get_default_resource());
@@ -88,6 +88,7 @@ inline result<table_schedule> table_schedule::make(std::span<const stage_action>
   table.ends_.assign(row_ends.begin(), row_ends.end());
   std::uint32_t stages = 0, micro_batches = 0;
   for (const stage_action a : actions) {
+    if (a.kind() > op::idle) return error{errc::invalid_argument, static_cast<std::int64_t>(a.kind())}.with("op");
     if (a.direction() != 0) return error{errc::invalid_argument, 1}.with("a second pipeline direction");
     stages = a.stage() >= stages ? a.stage() + 1 : stages;
     if (!computes(a.kind())) continue;

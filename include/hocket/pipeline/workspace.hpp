@@ -43,6 +43,7 @@ class basic_workspace {
     std::uint32_t step = 0;
     std::uint32_t mark = 0;
     std::int64_t in_flight = 0;
+    ticks computing = 0;  // of busy: in ops that compute, none of which can precede the rank's first forward
     rank_report report;
   };
   struct stage {

@@ -250,3 +250,24 @@ TEST_CASE("a simulation as a timeline", "[pipeline]") {
   for (const auto& s : drawn.spans()) busy[s.lane] += s.finish - s.start;
   for (std::size_t r = 0; r < 4; ++r) CHECK(busy[r + 1] == ran->ranks[r].busy);
 }
+
+TEST_CASE("work besides forwards and backwards is no part of the window that the lower bound closes", "[pipeline]") {
+  struct gathering {
+    ticks duration(stage_action) const { return 10; }
+    ticks latency(std::uint32_t, std::uint32_t) const { return 0; }
+  };
+  // Rank 1 gathers its weights while rank 0 runs its forward.
+  const lists plan{{{{op::forward, 0, 0}, {op::backward, 0, 0}},
+                    {{op::unshard, 1, stage_action::no_micro_batch}, {op::forward, 1, 0}, {op::backward, 1, 0}}},
+                   2,
+                   1,
+                   2};
+  const auto ran = simulate(plan, gathering{});
+  REQUIRE(ran.has_value());
+  CHECK(ran->makespan == 40);
+  CHECK(ran->lower_bound == 40);
+  // Where that work is all there is to wait for, it still counts.
+  const lists busy{
+      {{{op::unshard, 0, stage_action::no_micro_batch}, {op::forward, 0, 0}, {op::backward, 0, 0}}}, 1, 1, 1};
+  CHECK(simulate(busy, gathering{})->lower_bound == 30);
+}

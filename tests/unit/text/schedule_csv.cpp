@@ -122,3 +122,13 @@ TEST_CASE("a short list with huge numbers is refused before memory is taken for 
   REQUIRE(gap);
   CHECK(hocket::pipeline::check(*gap).error().code == hocket::errc::incomplete_schedule);
 }
+
+TEST_CASE("bits that are no op are refused before they are written", "[text]") {
+  using hocket::pipeline::op, hocket::pipeline::stage_action;
+  const stage_action foreign = stage_action::from_bits(std::uint64_t{63} << 58);
+  const stage_action actions[] = {{op::forward, 0, 0}, {op::backward, 0, 0}, foreign};
+  const std::uint32_t ends[] = {3};
+  const auto table = hocket::pipeline::table_schedule::make(actions, ends);
+  REQUIRE_FALSE(table);
+  CHECK(table.error().code == hocket::errc::invalid_argument);
+}
