@@ -13,12 +13,12 @@ namespace hocket::inline HOCKET_ABI::tiling {
 
 /// How to cut, by a policy chosen at run time; each is also a function of its own.
 /// Errors: those of the policy; errc::invalid_argument for the one that does not exist yet (pinned). `exact` allocates,
-/// the others do not.
+/// the others do not; it throws what its memory throws.
 ///
 ///     auto plan = hocket::tiling::solve(p);
 ///     for (std::int64_t rows : plan->tiles()) launch(rows);
 template <class Phases>
-[[nodiscard]] constexpr result<plan> solve(const problem<Phases>& p, policy by = policy::automatic) noexcept {
+[[nodiscard]] constexpr result<plan> solve(const problem<Phases>& p, policy by = policy::automatic) {
   switch (by) {
     case policy::automatic: return automatic(p);
     case policy::documented: return documented(p);

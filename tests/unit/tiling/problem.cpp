@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <memory_resource>
+#include <new>
 #include <vector>
 
 #include "catch.hpp"
@@ -144,4 +146,17 @@ TEST_CASE("the predicted timeline is what the makespan says", "[tiling]") {
   CHECK(t->spans().size() == 4);
   CHECK(t->makespan() == tiling::makespan(p, tiles).value());
   CHECK(t->spans()[3].start == 8 * tiling::ticks_per_us);
+}
+
+TEST_CASE("a search without memory throws, it does not end the program", "[tiling]") {
+  std::pmr::memory_resource* const before = std::pmr::set_default_resource(std::pmr::null_memory_resource());
+  bool thrown = false;
+  try {
+    const auto plan = tiling::solve(with({.rows = 64, .align = 1}), tiling::policy::exact);
+    thrown = !plan;
+  } catch (const std::bad_alloc&) {
+    thrown = true;
+  }
+  std::pmr::set_default_resource(before);
+  CHECK(thrown);
 }
