@@ -2,6 +2,7 @@
 """hocket pipeline: closed forms, a small simulator written here, and the schedules of other systems."""
 import csv
 import json
+import os
 import re
 import unittest
 import xml.etree.ElementTree
@@ -252,6 +253,16 @@ class Draw(ToolTest):
             else:
                 text = json.dumps(json.loads(done.text), ensure_ascii=False).replace('\\"', '"')
             self.assertIn("<b>&\"'.csv", text)
+
+    def test_a_file_name_that_is_no_text_leaves_the_picture_readable(self):
+        latin = self.file(os.fsdecode(b"caf\xe9.csv"), "0F0,0B0\n")
+        xml.etree.ElementTree.fromstring(self.ok("pipeline", "draw", "--table", latin).out)
+        json.loads(self.ok("pipeline", "draw", "--table", latin, "--format", "trace").out.decode())
+
+    def test_a_trace_of_long_times(self):
+        done = self.ok("pipeline", "draw", "gpipe", "--ranks", 1, "--micro-batches", 1, "--forward", 10**18, "--format", "trace")
+        forward = [e for e in json.loads(done.text)["traceEvents"] if e["name"] == "F0"]
+        self.assertEqual(forward[0]["dur"], 10**18)
 
 
 if __name__ == "__main__":

@@ -49,7 +49,7 @@ struct ascii_options {
   std::string out;
   for (std::uint32_t lane = 0; lane < t.lane_count(); ++lane) {
     for (std::uint32_t row = 0; row < rows.row_count[lane]; ++row) {
-      std::string line(row == 0 ? t.lane_name(lane).substr(0, gutter) : "");
+      std::string line(row == 0 ? detail::cut_text(t.lane_name(lane), gutter) : "");
       for (char& c : line) c = static_cast<unsigned char>(c) < 0x20 ? '?' : c;
       line.resize(gutter + 2, ' ');
       std::string cells(width, to_scale ? ' ' : '.');

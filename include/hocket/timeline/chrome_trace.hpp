@@ -17,15 +17,12 @@ struct chrome_trace_options {
 /// The timeline in Chrome's trace event format, which ui.perfetto.dev and chrome://tracing load: a thread per lane,
 /// complete events with stage, chunk and micro-batch as arguments, a counter per lane, marks as instant events.
 /// Spans that overlap on a lane are spread over several threads, since a thread of a trace can only nest.
-/// Precondition: 1 <= ticks_per_second <= 10^9. Complexity: O(s log s).
+/// Times are exact to a nanosecond. Precondition: ticks_per_second >= 1. Complexity: O(s log s).
 /// Source: "Trace Event Format", Google 2016.
 [[nodiscard]] inline std::string to_chrome_trace(const timeline& t, const chrome_trace_options& options = {}) {
-  HOCKET_ASSERT(t.ticks_per_second >= 1 && t.ticks_per_second <= 1'000'000'000);
-  using detail::put_all, detail::put_json, detail::put_scaled;
-  const auto microseconds = [&](std::string& out, ticks x) {  // exact to a nanosecond
-    const std::int64_t per = t.ticks_per_second;
-    put_scaled(out, x / per * 1'000'000'000 + x % per * 1'000'000'000 / per, 3);
-  };
+  HOCKET_ASSERT(t.ticks_per_second >= 1);
+  using detail::put_all, detail::put_json;
+  const auto microseconds = [&](std::string& out, ticks x) { detail::put_microseconds(out, x, t.ticks_per_second); };
   const span_rows rows = rows_of(t);
   const auto levels = levels_of(t);
   std::string out;

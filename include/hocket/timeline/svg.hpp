@@ -61,9 +61,9 @@ class svg_writer {
 
  private:
   [[nodiscard]] std::int64_t x_of(ticks at) const noexcept {
-    return left_ + static_cast<std::int64_t>(static_cast<double>(at - begin_) / static_cast<double>(end_ - begin_) *
-                                                 static_cast<double>(right_ - left_) +
-                                             0.5);
+    const double share = static_cast<double>(at - begin_) / static_cast<double>(end_ - begin_);
+    const double seen = share < -1 ? -1 : share > 2 ? 2 : share;  // a mark or a change far outside of all spans
+    return left_ + static_cast<std::int64_t>(seen * static_cast<double>(right_ - left_) + 0.5);
   }
   void px(std::int64_t hundredths) { put_scaled(out_, hundredths, 2); }
   void hex(colour c) {
@@ -155,7 +155,10 @@ class svg_writer {
     const double whole = static_cast<double>(end_ - begin_) / static_cast<double>(t_.ticks_per_second);
     std::size_t u = 0;
     while (u < 3 && whole * units[u].per_second < 2) ++u;
-    put_scaled(out, static_cast<std::int64_t>(seconds * units[u].per_second * 1'000 + 0.5), 3);
+    const double thousandths = seconds * units[u].per_second * 1'000 + 0.5;
+    constexpr double most = 9e18;  // beyond, a time is shown as that
+    const double shown = thousandths < -most ? -most : thousandths < most ? thousandths : most;
+    put_scaled(out, static_cast<std::int64_t>(shown), 3);
     out += units[u].name;
   }
   void axis(std::int64_t top, std::int64_t bottom) {
@@ -174,7 +177,7 @@ class svg_writer {
   }
 
   void draw_lane(std::uint32_t lane, std::int64_t y, std::int64_t height, std::int64_t curve) {
-    text(2'000, y + height / 2 + 420, "class=\"n\"", t_.lane_name(lane).substr(0, 36));
+    text(2'000, y + height / 2 + 420, "class=\"n\"", cut_text(t_.lane_name(lane), 36));
     rect(left_, y, right_ - left_, height, "fill=\"url(#idle)\"");
     const std::int64_t row_height = height / rows_.row_count[lane];
     std::int64_t covered_to = 0, tiny_from = 0;

@@ -3,6 +3,7 @@
 #include <hocket/core/ids.hpp>
 #include <hocket/core/ticks.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory_resource>
 #include <span>
@@ -86,14 +87,16 @@ class timeline {
     marks_.push_back({at, std::pmr::string(label, marks_.get_allocator().resource())});
   }
   /// Adds the lanes of `other` below these, with all they carry, and its marks. `shift` ticks are added to every time.
+  /// Changes nothing if memory runs out.
   void append(const timeline& other, ticks shift = 0) {
     HOCKET_ASSERT(&other != this);
     const auto first = static_cast<std::uint32_t>(lanes_.size());
-    lanes_.insert(lanes_.end(), other.lanes_.begin(), other.lanes_.end());
-    spans_.reserve(spans_.size() + other.spans_.size());
+    taking_back undo{*this, lanes_.size(), spans_.size(), changes_.size(), marks_.size()};
+    for (const auto& name : other.lanes_) lanes_.emplace_back(name);
     for (span s : other.spans_) s.start += shift, s.finish += shift, s.lane += first, spans_.push_back(s);
     for (change c : other.changes_) c.at += shift, c.lane += first, changes_.push_back(c);
     for (const mark& m : other.marks_) add_mark(m.at + shift, m.label);
+    undo.armed = false;
   }
 
   [[nodiscard]] std::size_t lane_count() const noexcept { return lanes_.size(); }
@@ -120,6 +123,19 @@ class timeline {
   }
 
  private:
+  // Cuts back to the sizes noted, unless all went well.
+  struct taking_back {
+    timeline& t;
+    std::size_t lanes, spans, changes, marks;
+    bool armed = true;
+    ~taking_back() {
+      if (!armed) return;
+      const auto cut = [](auto& all, std::size_t size) {
+        all.erase(all.begin() + static_cast<std::ptrdiff_t>(size), all.end());
+      };
+      cut(t.lanes_, lanes), cut(t.spans_, spans), cut(t.changes_, changes), cut(t.marks_, marks);
+    }
+  };
   std::pmr::vector<std::pmr::string> lanes_;
   std::pmr::vector<span> spans_;
   std::pmr::vector<change> changes_;

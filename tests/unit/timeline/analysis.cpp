@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hocket/timeline.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <memory_resource>
+#include <new>
 #include <vector>
 
 #include "catch.hpp"
@@ -21,7 +24,51 @@ struct dice {
   }
 };
 
+/// Runs out of memory after so many allocations.
+class scarce_memory : public std::pmr::memory_resource {
+ public:
+  std::size_t left = 1'000;
+
+ private:
+  void* do_allocate(std::size_t bytes, std::size_t alignment) override {
+    if (left == 0) throw std::bad_alloc();
+    --left;
+    return std::pmr::new_delete_resource()->allocate(bytes, alignment);
+  }
+  void do_deallocate(void* p, std::size_t bytes, std::size_t alignment) override {
+    std::pmr::new_delete_resource()->deallocate(p, bytes, alignment);
+  }
+  bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
+};
+
 }  // namespace
+
+TEST_CASE("append changes nothing when memory runs out", "[timeline]") {
+  timeline other;
+  for (const char* name : {"a lane whose name is on the heap", "another lane whose name is on the heap"}) {
+    const auto lane = other.add_lane(name);
+    other.add({.start = 0, .finish = 1, .lane = lane});
+    other.add_change({.at = 0, .lane = lane, .by = 1});
+    other.add_mark(1, "a mark whose label is on the heap");
+  }
+  bool failed = true;
+  for (std::size_t allocations = 0; failed; ++allocations) {
+    scarce_memory memory;
+    timeline t(&memory);
+    t.add_lane("here");
+    memory.left = allocations;
+    failed = false;
+    try {
+      t.append(other, 5);
+    } catch (const std::bad_alloc&) {
+      failed = true;
+    }
+    CHECK(t.lane_count() == (failed ? 1u : 3u));
+    CHECK(t.spans().size() == (failed ? 0u : 2u));
+    CHECK(t.changes().size() == (failed ? 0u : 2u));
+    CHECK(t.marks().size() == (failed ? 0u : 2u));
+  }
+}
 
 TEST_CASE("makespan, begin and end of a timeline", "[timeline]") {
   timeline t;

@@ -181,3 +181,42 @@ TEST_CASE("colours: shades differ by chunk, hues by kind, and numbers can be rea
   CHECK(hocket::ink_on(0x000000) == 0xffffff);
   CHECK(hocket::colour_of(activity::forward, 0, 1) != hocket::colour_of(activity::backward, 0, 1));
 }
+
+TEST_CASE("times far apart and rates above a gigahertz are drawn and exported without overflow", "[timeline]") {
+  timeline t;
+  t.add_lane("lane");
+  t.add({.start = 0, .finish = 1'000'000'000'000'000'123, .lane = 0});  // in us
+  CHECK(count(hocket::to_chrome_trace(t), "\"ts\":0,\"dur\":1000000000000000123,") == 1);
+  t.ticks_per_second = 1;
+  CHECK(count(hocket::to_chrome_trace(t), "\"dur\":1000000000000000123000000,") == 1);
+  CHECK(well_formed(hocket::to_svg(t, {.seconds = true})));
+  t.ticks_per_second = 80'000'000;  // 12.5 ns
+  CHECK(count(hocket::to_chrome_trace(t), "\"dur\":12500000000000001.537,") == 1);
+  t.ticks_per_second = 1'000'000'000'000;  // picoseconds, as predicted tilings have
+  CHECK(count(hocket::to_chrome_trace(t), "\"dur\":1000000000000,") == 1);
+  timeline apart;
+  apart.add_lane("lane");
+  apart.add({.start = 0, .finish = 1, .lane = 0});
+  apart.add_change({.at = hocket::ticks{1} << 60, .lane = 0, .by = 1});
+  CHECK(well_formed(hocket::to_svg(apart)));
+}
+
+TEST_CASE("names that are not UTF-8, or are cut, leave pictures and traces readable", "[timeline]") {
+  timeline t;
+  t.add_lane("caf\xe9");                                                   // Latin-1
+  t.add_lane("\xc0\xaf\xed\xa0\x80\xef\xbf\xbf\xf4\x90\x80\x80\xe2\x82");  // overlong, surrogate, U+FFFF, beyond, cut
+  t.add_lane(std::string(35, 'x') + "\xc3\xa9");                           // cut at 36 bytes: within the last character
+  t.add_lane("rang \xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80");
+  t.add({.start = 0, .finish = 1, .lane = 0});
+  const std::string svg = hocket::to_svg(t, {.title = "\xff"});
+  CHECK(count(svg, ">caf?<") == 1);
+  CHECK(count(svg, ">?<") == 1);
+  CHECK(count(svg, ">" + std::string(14, '?') + "<") == 1);
+  CHECK(count(svg, std::string(35, 'x') + "<") == 1);
+  CHECK(count(svg, ">rang \xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80<") == 1);
+  const std::string json = hocket::to_chrome_trace(t);
+  CHECK(count(json, "\"caf?\"") == 1);
+  for (const std::string& text : {svg, json})
+    for (const char* broken : {"\xe9\"", "\xc0", "\xed\xa0", "\xef\xbf\xbf", "\xf4\x90", "\xff"})
+      CHECK(count(text, broken) == 0);
+}
