@@ -76,6 +76,9 @@ cost::parallel read_parallel(const json& parallel, std::string_view file, const 
   for (const std::int64_t ways : {p.tp, p.pp, p.dp, p.cp})
     if (!hocket::checked_multiply(devices, ways, devices) || devices > std::numeric_limits<std::int32_t>::max())
       fail(std::string(file) + ": tp x pp x dp x cp is more than 2^31 - 1 devices");
+  // A stage is a row of the report; the limit is that of pipeline::shape.
+  if (constexpr std::int64_t most_stages = 65'536; p.pp * p.vp > most_stages)
+    fail(std::string(file) + ": pp x vp is more than " + std::to_string(most_stages) + " stages");
   p.sequence_parallel = in.boolean_or("sequence_parallel", false);
   p.zero = static_cast<cost::zero>(in.integer_or("zero", 0, 0, 3));
   p.recompute = static_cast<cost::recompute>(in.choice_or("recompute", {"none", "selective", "full"}, 0));
@@ -96,6 +99,13 @@ cost::report make_report(const cost::model& model, const report_context& context
   if (padded != 0) m.vocabulary = padded;
   cost::report r = value_or_fail(
       cost::make_report(m, context.training->step, context.parallel, context.training->counted, in_flight), file);
+  if (const training_input& t = *context.training; t.step_seconds > 0 && r.flops) {
+    constexpr double most = 1e9;  // times the peak; also keeps the printed figures within 64 bits
+    const double ratio = r.flops->hardware_step.real() / t.step_seconds / (t.peak_tflops * 1e12) /
+                         static_cast<double>(context.parallel.devices());
+    if (!(ratio < most && t.peak_tflops < most))
+      fail(std::string(file) + ": \"step_seconds\" and \"peak_tflops\" are not those of a machine");
+  }
   std::erase_if(r.lines, [](const cost::report_line& line) { return line.group == "parameters"; });
   r.lines.insert(r.lines.begin(), published.lines.begin(), published.lines.end());
   r.parameters = published.parameters;

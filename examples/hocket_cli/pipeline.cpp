@@ -158,7 +158,18 @@ void summarize(const pipeline::simulation& ran) {
 
 void list(const options& o) {
   with_schedule(o, [&](const auto& plan) {
-    const std::uint64_t actions = actions_of(plan, 1u << 26, "to list");
+    constexpr std::uint64_t most = 1u << 26;
+    const std::uint64_t actions = actions_of(plan, most, "to list");
+    if (o.format != "json") {  // the idle cells of p ranks are some p^2
+      std::uint64_t idle = 0;
+      for (std::uint32_t r = 0; r < plan.ranks(); ++r)
+        for (std::uint32_t i = 0; i < plan.size(r); ++i)
+          if (const std::int64_t cells = hocket::text::detail::idle_cells_before(plan, r, i); cells > 0)
+            idle += static_cast<std::uint64_t>(cells);
+      if (idle > most)
+        fail(std::to_string(idle) + " idle cells are too many to list (json has none): at most " +
+             std::to_string(most));
+    }
     if (o.format == "json") write_file(o.out, hocket::text::write_schedule_json(plan));
     else write_file(o.out, hocket::text::write_schedule_csv(plan, {.reduce_grad = o.reduce_grad}));
     std::cerr << "ranks=" << plan.ranks() << " chunks=" << plan.chunks() << " micro_batches=" << plan.micro_batches()

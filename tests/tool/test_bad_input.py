@@ -340,6 +340,23 @@ class Sizes(ToolTest):
         for command in ("simulate", "draw"):
             self.ok("pipeline", command, "1f1b", "--ranks", 2, "--micro-batches", 2, "--forward", 0, "--backward", 0)
 
+    def test_idle_cells_are_counted_before_they_are_written(self):
+        shape = ("pipeline", "list", "looped-bfs", "--ranks", 65536, "--micro-batches", 1)
+        self.refused(*shape, says="idle cells")
+        self.ok(*shape, "--format", "json")
+
+    def test_a_row_for_each_of_two_billion_ranks(self):
+        config = json.loads((CONFIGS / "gpt2.json").read_text())
+        model = self.file("deep.json", json.dumps({**config, "n_layer": 2 * 10**9}))
+        training = self.file("training.json", json.dumps(TRAINING))
+        parallel = self.file("parallel.json", json.dumps({"pp": 2 * 10**9}))
+        self.refused("cost", "report", "--model", model, "--training", training, "--parallel", parallel, says="stages")
+
+    def test_a_step_that_no_machine_can_take(self):
+        for step in ({"step_seconds": 1e-300, "peak_tflops": 1e-300}, {"step_seconds": 1, "peak_tflops": 1e300}):
+            training = self.file("training.json", json.dumps({**TRAINING, **step}))
+            self.refused("cost", "report", "--model", CONFIGS / "gpt2.json", "--training", training, says="peak_tflops")
+
 
 if __name__ == "__main__":
     main()
