@@ -92,6 +92,10 @@ void with_schedule(const plan_input& in, const pipeline::shape& shape, std::span
 }
 
 void plan_pipeline(const plan_input& in, step_plan& out) {
+  // A forward and a backward per stage and micro-batch; each is drawn. The limit is that of `pipeline draw`.
+  constexpr std::int64_t most = 1 << 20;
+  if (const std::int64_t actions = 2 * in.parallel.pp * in.parallel.vp * in.micro_batches(); actions > most)
+    fail(in.file + ": " + std::to_string(actions) + " actions are too many to draw: at most " + std::to_string(most));
   out.stages = stage_times(in);
   out.hop_us = hop_us(in);
   std::vector<hocket::ticks> forward, backward;

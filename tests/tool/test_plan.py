@@ -160,6 +160,12 @@ class Plan(ToolTest):
                 self.refused("plan", self.changed(change), "--out", out, says=field)
                 self.assertFalse(out.exists())  # a failed call changes nothing
 
+    def test_a_plan_too_large_to_draw(self):
+        def change(v):
+            v["training"]["global_batch"] = 2 * 10**6
+            del v["pipeline"]["micro_batches"]
+        self.refused("plan", self.changed(change), "--out", self.folder / "out", says="too many to draw")
+
     def test_out_that_cannot_be_a_folder(self):
         self.refused("plan", PLAN, "--out", self.file("file", "x"))
         self.refused("plan", PLAN, "--out", "/proc/nowhere")
