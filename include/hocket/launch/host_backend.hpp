@@ -62,10 +62,17 @@ struct host_task {
   alignas(8) std::array<std::byte, room> closure{};
 };
 
+// Compared as what it is: a 64-bit code must not lose its upper half first.
+template <class Code>
+[[nodiscard]] constexpr bool is_failure(const Code& code) noexcept {
+  if constexpr (std::is_scalar_v<Code>) return code != Code{};
+  else return static_cast<int>(code) != 0;
+}
+
 // What the streams of a backend share.
 struct host_shared {
   // Counts synchronizations; poison of an older generation is void. Changes only while every stream is idle.
-  std::atomic<std::uint32_t> generation{1};
+  std::atomic<std::uint64_t> generation{1};
   std::mutex mutex;  // guards the rest
   host_report report;
   std::uint64_t report_at = 0;  // place of the reported failure in the order of submission: the lowest one is kept
@@ -75,7 +82,8 @@ struct alignas(64) host_worker {
   // Written by those who enqueue.
   std::mutex mutex;
   std::vector<host_task> inbox;
-  std::uint32_t records = 0;  // issued so far
+  std::uint64_t records = 0;   // issued so far
+  std::uint32_t programs = 0;  // submitted in this generation; only that of the first stream counts
   std::atomic<std::uint32_t> submitted{0};
   bool stopping = false;
   host_shared* shared = nullptr;
@@ -83,13 +91,13 @@ struct alignas(64) host_worker {
 
   // Written by the thread.
   alignas(64) std::atomic<std::uint32_t> finished{0};
-  std::uint32_t poisoned_in = 0;  // the generation in which something on this stream failed
+  std::uint64_t poisoned_in = 0;  // the generation in which something on this stream failed
   std::size_t skipped = 0;        // in that generation
   std::vector<host_task> batch;
   host_signal signal;
   std::thread thread;
 
-  [[nodiscard]] std::uint32_t generation() const noexcept { return shared->generation.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::uint64_t generation() const noexcept { return shared->generation.load(std::memory_order_relaxed); }
   [[nodiscard]] bool poisoned() const noexcept { return poisoned_in == generation(); }
   void poison() noexcept {
     if (!poisoned()) poisoned_in = generation(), skipped = 0;
@@ -114,7 +122,8 @@ struct alignas(64) host_worker {
     try {
 #endif
       if constexpr (std::is_void_v<decltype(f())>) f();
-      else if (const int code = static_cast<int>(f()); code != 0) fail(at, c, host_status::op_failed, code, nullptr);
+      else if (const auto code = f(); is_failure(code))
+        fail(at, c, host_status::op_failed, static_cast<int>(code), nullptr);
 #if HOCKET_HAS_EXCEPTIONS
     } catch (...) {
       fail(at, c, host_status::op_threw, 0, std::current_exception());
@@ -181,7 +190,7 @@ struct alignas(64) host_worker {
 
 struct host_event_state {
   host_worker* stream = nullptr;  // of the latest record; null: never recorded
-  std::uint32_t count = 0;
+  std::uint64_t count = 0;
 };
 
 }  // namespace detail
@@ -279,7 +288,7 @@ class host_backend {
 
   status_type record(host_event event, host_stream stream) noexcept {
     detail::host_worker& w = *stream.worker_;
-    std::uint32_t count = 0;
+    std::uint64_t count = 0;
     {
       const std::lock_guard lock(w.mutex);
       if (!w.make_room()) return host_status::out_of_memory;
@@ -354,6 +363,7 @@ class host_backend {
       if (w->poisoned()) report.skipped += w->skipped;
     shared_->generation.fetch_add(1, std::memory_order_relaxed);
     shared_->report_at = 0;
+    if (!workers_.empty()) workers_.front()->programs = 0;
     return report;
   }
 
@@ -362,7 +372,7 @@ class host_backend {
   /// two runs need order of their own (a fence) if they share data.
   /// @param body   body(op, stream) or body(op, phase, stream), with the plan's stream number; called on the stream's
   ///               thread, concurrently with itself. Returns void, or a code: other than 0 is a failure
-  /// @param trace  see `no_trace`; called for every step on the thread that takes it
+  /// @param trace  see `no_trace`; called for every step on the thread that takes it, except for ops that are skipped
   /// Precondition: the program is not running on another backend.
   template <class Body, class Trace = const no_trace>
   status_type submit(host_program& program, Body& body, Trace& trace = untraced_) noexcept {
@@ -373,12 +383,12 @@ class host_backend {
     for (std::size_t t = 0; t < threads; ++t) workers_[t]->mutex.lock();
     bool room = true;
     for (std::size_t t = 0; t < threads && room; ++t) room = workers_[t]->make_room();
-    if (room) {
-      for (std::size_t t = 0; t < threads; ++t)
-        workers_[t]->push(
-            [p = &program, b = &body, tr = &trace, run = program.runs_, t](detail::host_worker& self) noexcept {
-              run_slice(self, *p, static_cast<std::uint32_t>(t), run, *b, *tr);
-            });
+    if (room && threads != 0) {
+      adopt(program);
+      const std::uint32_t place = workers_.front()->programs++;
+      for (std::uint32_t t = 0; t < threads; ++t)
+        workers_[t]->push([p = &program, b = &body, tr = &trace, run = program.runs_, place,
+                           t](detail::host_worker& self) noexcept { run_slice(self, *p, t, run, place, *b, *tr); });
       ++program.runs_;
     }
     for (std::size_t t = threads; t-- > 0;) workers_[t]->mutex.unlock();
@@ -402,7 +412,7 @@ class host_backend {
   host_backend() = default;
 
   void create(std::size_t streams) {
-    shared_ = std::make_unique<detail::host_shared>();
+    shared_ = std::make_shared<detail::host_shared>();
     workers_.reserve(streams);
     streams_.reserve(streams);
     for (std::size_t i = 0; i < streams; ++i) {
@@ -439,16 +449,30 @@ class host_backend {
     return host_status::ok;
   }
 
+  // Generations of two backends have nothing to do with each other: failures on the one before must not count here.
+  void adopt(host_program& program) const noexcept {
+    const std::weak_ptr<const void>& last = program.last_backend_;
+    if (!last.owner_before(shared_) && !shared_.owner_before(last)) return;
+    for (std::size_t t = 0; t < program.thread_count(); ++t)
+      program.signals_[t].poisoned_in.store(0, std::memory_order_relaxed);
+    program.last_backend_ = shared_;
+  }
+
+  // place: of the submission, in this generation.
   template <class Body, class Trace>
-  static void run_slice(detail::host_worker& self, host_program& program, std::uint32_t thread, std::uint32_t run,
-                        Body& body, Trace& trace) noexcept {
-    const std::uint32_t generation = self.generation();
+  static void run_slice(detail::host_worker& self, host_program& program, std::uint32_t thread, std::uint64_t run,
+                        std::uint32_t place, Body& body, Trace& trace) noexcept {
+    const std::uint64_t generation = self.generation();
     for (const host_program::step& s : program.slices_[thread]) {
+      if (s.what.kind == command_kind::run && self.poisoned()) [[unlikely]] {
+        ++self.skipped;
+        continue;
+      }
       trace.begin(s.index, s.what);
-      // Counters run on from run to run (and wrap), so a replay resets nothing.
-      const std::uint32_t target = run * program.records_[s.thread] + s.number;
+      // Counters run on from run to run, so a replay resets nothing.
+      const std::uint64_t target = run * program.records_[s.thread] + s.number;
       if (s.what.kind == command_kind::run) {
-        const std::uint64_t at = std::uint64_t{run} << 32 | s.index;
+        const std::uint64_t at = std::uint64_t{place} << 32 | s.index;
         self.run(at, s.what, [&] { return detail::call_op(body, s.what.id, s.what.phase, stream_id{s.what.stream}); });
       } else if (s.what.kind == command_kind::record) {
         program.signals_[thread].advance(target, self.poisoned(), generation);
@@ -459,7 +483,7 @@ class host_backend {
     }
   }
 
-  std::unique_ptr<detail::host_shared> shared_;
+  std::shared_ptr<detail::host_shared> shared_;
   std::vector<std::unique_ptr<detail::host_worker>> workers_;
   std::vector<host_stream> streams_;
 };

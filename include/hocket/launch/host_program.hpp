@@ -11,7 +11,8 @@ namespace hocket::inline HOCKET_ABI::launch {
 /// A command list compiled for replay on host threads: one slice of steps per thread, and events as counters.
 /// Nothing is queued during a replay; a thread walks its slice. Waits that the thread's own order or an earlier wait
 /// already implies are left out, and so are records that nobody waits for.
-/// Compile once, run often; one run after the other (`host_backend::submit`). Must outlive its runs.
+/// Compile once, run often; one run after the other (`host_backend::submit`), on one backend or, once idle, on another.
+/// Must outlive its runs.
 ///
 ///     auto program = hocket::launch::host_program::compile(list);           // one thread per stream
 ///     auto serial  = hocket::launch::host_program::compile(list, 1);        // all streams on one thread
@@ -88,7 +89,10 @@ class host_program {
   std::vector<std::vector<step>> slices_;
   std::vector<std::uint32_t> records_;  // per thread: records in one run
   std::unique_ptr<detail::host_signal[]> signals_;
-  std::uint32_t runs_ = 0;  // submitted so far: run r counts from r * records_[thread]
+  std::uint64_t runs_ = 0;  // submitted so far: run r counts from r * records_[thread]
+  // The backend of the latest run: what the signals say about failures is about that one alone. Weak, since it may be
+  // gone, and a pointer could not tell another one at the same address.
+  std::weak_ptr<const void> last_backend_;
 };
 
 }  // namespace hocket::inline HOCKET_ABI::launch

@@ -36,29 +36,32 @@ std::uint32_t await(const std::atomic<std::uint32_t>& word, Done done) noexcept 
 /// A counter of the records that one stream has passed: the host's form of every event of that stream. Since a stream
 /// passes its records in order, "record number k is done" is "the counter is at least k", and an event is the pair
 /// (stream, k). Re-recording it elsewhere cannot disturb a wait that was issued earlier.
-/// 32 bits, because only those are a futex: waiting on 64-bit words goes through a table in the library (twice as
-/// slow).
+/// Counts have 64 bits, so that an event recorded once can be waited for ever after. Sleepers sleep on the lower 32,
+/// because only those are a futex: waiting on 64-bit words goes through a table in the library (twice as slow).
 struct alignas(64) host_signal {
-  std::atomic<std::uint32_t> count{0};
-  std::atomic<std::uint32_t> poisoned_from{0};  // first count that stands for skipped work …
-  std::atomic<std::uint32_t> poisoned_in{0};    // … in this generation; an older one means: not poisoned
+  std::atomic<std::uint32_t> word{0};  // the lower half of count, stored after it
+  std::atomic<std::uint64_t> count{0};
+  std::atomic<std::uint64_t> poisoned_from{0};  // first count that stands for skipped work …
+  std::atomic<std::uint64_t> poisoned_in{0};    // … in this generation; an older one means: not poisoned
 
   // By the stream's thread alone.
-  void advance(std::uint32_t to, bool poisoned, std::uint32_t generation) noexcept {
+  void advance(std::uint64_t to, bool poisoned, std::uint64_t generation) noexcept {
     if (poisoned && poisoned_in.load(std::memory_order_relaxed) != generation) {
       poisoned_from.store(to, std::memory_order_relaxed);
       poisoned_in.store(generation, std::memory_order_release);
     }
+    count.store(to, std::memory_order_release);
     // Sequentially consistent, not release: notify_all must not look for sleepers before the store is visible.
-    count.store(to, std::memory_order_seq_cst);
-    count.notify_all();
+    word.store(static_cast<std::uint32_t>(to), std::memory_order_seq_cst);
+    word.notify_all();
   }
 
   /// Blocks until the counter reaches `target`. Returns whether what it stands for was skipped or failed.
-  [[nodiscard]] bool wait(std::uint32_t target, std::uint32_t generation) const noexcept {
-    await(count, [target](std::uint32_t value) { return reached(value, target); });
+  [[nodiscard]] bool wait(std::uint64_t target, std::uint64_t generation) const noexcept {
+    // The word is looked at first: if it is old, it will still change; if it is not, neither is the count.
+    await(word, [this, target](std::uint32_t) { return count.load(std::memory_order_acquire) >= target; });
     return poisoned_in.load(std::memory_order_acquire) == generation &&
-           reached(target, poisoned_from.load(std::memory_order_relaxed));
+           target >= poisoned_from.load(std::memory_order_relaxed);
   }
 };
 

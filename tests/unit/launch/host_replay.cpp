@@ -211,3 +211,66 @@ TEST_CASE("several failures: the first of the plan is reported, on every run", "
     CHECK(report.skipped == 1);
   }
 }
+
+TEST_CASE("a failure on one backend says nothing about the next one that runs the program", "[launch][host]") {
+  const auto list =
+      command_list::make(std::vector{run_op(0, 0), record_event(0, 0), wait_event(0, 1), run_op(1, 1)}, 2).value();
+  auto program = host_program::compile(list);
+  for (int i = 0; i < 20; ++i) {  // each backend may get the memory of the one before
+    auto device = host_backend::start(2).value();
+    std::atomic<int> ran{0};
+    const auto healthy = device.run(program, [&](node_id, stream_id) { ++ran; });
+    CHECK(healthy);
+    CHECK(healthy.skipped == 0);
+    CHECK(ran == 2);
+    const auto report = device.run(program, [](node_id op, stream_id) { return op == 0 ? 7 : 0; });
+    CHECK(report.code == 7);
+    CHECK(report.skipped == 1);
+    if (i % 2 == 0) static_cast<void>(device.run(program, [](node_id, stream_id) { return 8; }));
+  }
+}
+
+TEST_CASE("two programs in flight: the failure of the one submitted first is reported", "[launch][host]") {
+  auto device = host_backend::start(2).value();
+  auto early = host_program::compile(command_list::make(std::vector{run_op(5, 0), run_op(6, 1)}, 2).value());
+  auto late = host_program::compile(command_list::make(std::vector{run_op(7, 1)}, 2).value());
+  // One more run behind it: the number of its runs alone must not decide.
+  CHECK(device.run(early, [](node_id, stream_id) {}));
+  for (int i = 0; i < 200; ++i) {
+    auto fails_slowly = [](node_id op, stream_id) {
+      if (op == 5) std::this_thread::yield();
+      return op == 5 ? 1 : 0;
+    };
+    auto fails = [](node_id, stream_id) { return 2; };
+    CHECK(device.submit(early, fails_slowly) == host_status::ok);
+    CHECK(device.submit(late, fails) == host_status::ok);
+    const auto report = device.synchronize();
+    CHECK(report.op == 5);
+    CHECK(report.code == 1);
+  }
+}
+
+TEST_CASE("an op that was skipped did not run: its trace says so", "[launch][host]") {
+  const auto list =
+      command_list::make(
+          std::vector{run_op(0, 0), run_op(1, 0), record_event(0, 0), wait_event(0, 1), run_op(2, 1), run_op(3, 2)}, 3)
+          .value();
+  auto device = host_backend::start(3).value();
+  auto program = host_program::compile(list);
+  timeline_trace trace(list);
+  const auto report = device.run(program, [](node_id op, stream_id) { return op == 0 ? 1 : 0; }, trace);
+  CHECK(report.skipped == 2);
+  std::set<std::uint32_t> ran;
+  const auto t = trace.timeline();
+  for (const auto& s : t.spans()) ran.insert(s.id);
+  CHECK(ran == std::set<std::uint32_t>{0, 3});
+  CHECK(trace.start(1) == -1);
+  CHECK(trace.start(4) == -1);
+}
+
+TEST_CASE("a code of 64 bits is a failure even if its lower half is 0", "[launch][host]") {
+  auto device = host_backend::start(1).value();
+  auto program = host_program::compile(command_list::make(std::vector{run_op(0, 0)}, 1).value());
+  CHECK(device.run(program, [](node_id, stream_id) { return std::int64_t{1} << 32; }).status == host_status::op_failed);
+  CHECK(device.run(program, [](node_id, stream_id) { return std::int64_t{0}; }));
+}
