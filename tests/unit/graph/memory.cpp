@@ -101,6 +101,28 @@ TEST_CASE("out of memory at every allocation: bit rows", "[graph]") { run_out_of
 TEST_CASE("out of memory at every allocation: tries", "[graph]") {
   run_out_of_memory<hocket::graph::persistent_index>();
 }
+TEST_CASE("out of memory while a dag is copied: nothing is left behind", "[graph]") {
+  dag<hocket::graph::persistent_index> g;
+  for (node_id b = 0; b < 4000; ++b)
+    REQUIRE(g.append(b < 3 ? std::vector<node_id>{} : std::vector<node_id>{b - 3, b / 2}));
+  scarce_memory memory;
+  std::size_t failures = 0;
+  std::pmr::memory_resource* const usual = std::pmr::set_default_resource(&memory);
+  for (std::size_t allowed = 0;; ++allowed, ++failures) {
+    memory.left = allowed;
+    bool done = true;
+    try {
+      const dag<hocket::graph::persistent_index> copy(g);
+      done = copy.node_count() == 4000;
+    } catch (const std::bad_alloc&) {
+      done = false;
+    }
+    if (memory.out != 0 || done) break;
+  }
+  std::pmr::set_default_resource(usual);
+  CHECK(memory.out == 0);
+  CHECK(failures > 4);
+}
 TEST_CASE("out of memory while moving from rows to tries", "[graph]") {
   scarce_memory memory;
   {

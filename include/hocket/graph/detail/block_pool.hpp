@@ -23,7 +23,8 @@ class block_pool {
         bytes_(std::exchange(other.bytes_, 0)) {
     other.chunks_.clear();
   }
-  block_pool(const block_pool& other, std::uint32_t count) : chunks_(std::pmr::get_default_resource()) {
+  // Delegates, so that the destructor gives the chunks back if memory runs out half-way.
+  block_pool(const block_pool& other, std::uint32_t count) : block_pool(std::pmr::get_default_resource()) {
     while (size_ < count) {
       const std::uint32_t b = add();
       (*this)[b] = other[b];
