@@ -64,6 +64,13 @@ struct two_step_access {
   {
     step.for_each_control(g, n.op, [&](const auto& other) { f(node{static_cast<typename P::node>(other), n.second}); });
   }
+  template <class F>
+  void for_each_lifetime(const G& g, const node& n, F&& f) const
+    requires requires(const P& p, detail::sink s) { p.for_each_lifetime(g, n.op, s); }
+  {
+    step.for_each_lifetime(g, n.op,
+                           [&](const auto& other) { f(node{static_cast<typename P::node>(other), n.second}); });
+  }
   [[nodiscard]] op_kind kind(const G& g, const node& n) const { return detail::kind_of(step, g, n.op); }
   [[nodiscard]] graph::barrier barrier(const G& g, const node& n) const
     requires requires(const P& p) { p.barrier(g, n.op); }

@@ -113,6 +113,13 @@ TEST_CASE("the same step again and again", "[graph]") {
   REQUIRE(loop);
   CHECK(loop->within == std::vector<edge>{{0, 1}, {1, 2}, {2, 3}, {2, 4}});
   CHECK(loop->across == std::vector<edge>{{3, 0}});  // the next step reads the weight that this one updates
+
+  // What ops keep alive is seen in both steps.
+  const hocket::graph::two_step_access<hocket::graph_access<ir::function>, ir::function> twice{};
+  const auto kinds = dependencies_by_kind(f, {}, twice);
+  REQUIRE(kinds);
+  const auto alive = kinds->lifetime();
+  CHECK(std::vector<edge>(alive.begin(), alive.end()) == std::vector<edge>{{0, 4}, {3, 4}, {5, 9}, {8, 9}});
   f.body[4].synchronises = true;
   const auto synchronised = dependencies_of_steps(f);
   REQUIRE(synchronised);
