@@ -3,6 +3,7 @@
 #include <hocket/core/result.hpp>
 #include <hocket/cost/config.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -224,13 +225,16 @@ inline void read_qwen_experts(fields& in, cost::model& m) {
   m.moe_layers = m.layers / step;
   if (in.has("mlp_only_layers")) {
     const auto& only = in.json().at("mlp_only_layers");
+    std::vector<std::int64_t> dense;
     if (!only.is_array()) in.fail(error{errc::invalid_argument, 0}.with("mlp_only_layers"));
     else
       for (const auto& at : only) {
-        if (!at.is_number_unsigned() || at.get<std::uint64_t>() >= static_cast<std::uint64_t>(m.layers))
-          in.fail(error{errc::invalid_argument, 0}.with("mlp_only_layers"));
-        else if ((at.get<std::int64_t>() + 1) % step == 0) m.moe_layers -= 1;
+        const std::int64_t layer = at.is_number_integer() ? at.get<std::int64_t>() : -1;  // beyond 2^63: negative
+        if (layer < 0 || layer >= m.layers) in.fail(error{errc::invalid_argument, 0}.with("mlp_only_layers"));
+        else if ((layer + 1) % step == 0) dense.push_back(layer);
       }
+    std::sort(dense.begin(), dense.end());  // a layer named twice is still one layer
+    m.moe_layers -= std::unique(dense.begin(), dense.end()) - dense.begin();
   }
   if (m.moe_layers < m.layers) m.ffn = in.size("intermediate_size");
 }

@@ -7,6 +7,8 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "catch.hpp"
 
@@ -93,4 +95,33 @@ TEST_CASE("documented defaults are reported, not hidden", "[hugging_face]") {
   const auto r = read_config(c);
   REQUIRE(r);
   CHECK(r->assumed == std::vector<std::string>{"num_key_value_heads = 32", "tie_word_embeddings = false"});
+}
+
+TEST_CASE("layers named twice as dense are dense once", "[hugging_face]") {
+  json config{{"model_type", "qwen3_moe"},
+              {"hidden_size", 64},
+              {"num_hidden_layers", 4},
+              {"num_attention_heads", 4},
+              {"num_key_value_heads", 4},
+              {"vocab_size", 100},
+              {"head_dim", 16},
+              {"attention_bias", false},
+              {"tie_word_embeddings", false},
+              {"num_experts", 8},
+              {"num_experts_per_tok", 2},
+              {"moe_intermediate_size", 32},
+              {"intermediate_size", 128},
+              {"decoder_sparse_step", 1}};
+  for (const auto& [dense, mixtures] : {std::pair{"[]", 4}, {"[3]", 3}, {"[3, 0, 3, 3, 3, 3]", 2}}) {
+    config["mlp_only_layers"] = json::parse(dense);
+    const auto r = read_config(config);
+    REQUIRE(r);
+    CHECK(r->model.moe_layers == mixtures);
+  }
+  config["mlp_only_layers"] = std::vector<int>{1, 2};  // signed numbers of a config made in C++
+  CHECK(read_config(config)->model.moe_layers == 2);
+  for (const char* wrong : {"[4]", "[-1]", "[0.5]", "[18446744073709551615]", "3"}) {
+    config["mlp_only_layers"] = json::parse(wrong);
+    CHECK(refusal(config).find("mlp_only_layers") != std::string::npos);
+  }
 }
