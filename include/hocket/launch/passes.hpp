@@ -3,6 +3,8 @@
 #pragma once
 #include <hocket/launch/command.hpp>
 
+#include <algorithm>
+
 namespace hocket::inline HOCKET_ABI::launch {
 
 /// The same list with as few events as possible: an event is reused once the last wait for its record is issued.
@@ -20,21 +22,27 @@ namespace hocket::inline HOCKET_ABI::launch {
     else if (list[i].kind == command_kind::wait) last_wait[latest[list[i].id]] = i;
   }
   std::vector<command> out(list.begin(), list.end());
-  std::vector<bool> busy;
+  std::vector<event_id> free;  // a heap with the lowest on top
+  const auto later = [](event_id x, event_id y) { return x > y; };
+  event_id made = 0;
   std::vector<event_id> now(list.event_count());  // per old event: the new one of its latest record
   for (std::size_t i = 0; i < out.size(); ++i) {
     command& c = out[i];
     const event_id old = c.id;
     if (c.kind == command_kind::record) {
-      std::size_t free = 0;
-      while (free < busy.size() && busy[free]) ++free;
-      if (free == busy.size()) busy.push_back(false);
-      busy[free] = true;
       latest[old] = i;
-      now[old] = c.id = static_cast<event_id>(free);
+      if (free.empty()) {
+        now[old] = c.id = made++;
+      } else {
+        std::pop_heap(free.begin(), free.end(), later);
+        now[old] = c.id = free.back();
+        free.pop_back();
+      }
     } else if (c.kind == command_kind::wait) {
       c.id = now[old];
-      if (last_wait[latest[old]] == i) busy[c.id] = false;
+      if (last_wait[latest[old]] != i) continue;
+      free.push_back(c.id);
+      std::push_heap(free.begin(), free.end(), later);
     }
   }
   return command_list::make(out, list.stream_count()).value();
