@@ -43,7 +43,8 @@ class recording_backend {
   };
   [[nodiscard]] launch_into launcher() noexcept { return {this}; }
 
-  /// From now on, call number `call` (counted from 0 over this object's life) fails and is not written down.
+  /// From now on, call number `call` fails and is not written down. Calls count from 0, anew after `clear`; a wait that
+  /// is refused because nothing recorded its event does not count.
   void fail_at(std::size_t call) noexcept { fail_at_ = call; }
 
   [[nodiscard]] std::span<const command> log() const noexcept { return log_; }
