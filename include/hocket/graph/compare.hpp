@@ -101,9 +101,9 @@ template <reachability_index Index, class G, class Policy = graph_access<G>>
   requires(!std::is_convertible_v<const G&, std::span<const edge>>)
 [[nodiscard]] result<comparison> compare(const dag<Index>& ours, const G& theirs, const Policy& policy = {},
                                          std::size_t limit = 20, std::vector<node_id>* cycle = nullptr) {
-  const result<std::vector<edge>> edges = edge_list(theirs, policy);
+  const result<std::vector<edge>> edges = graph::edge_list(theirs, policy);
   if (!edges) return edges.error();
-  return compare(ours, std::span<const edge>(*edges), limit, cycle);
+  return graph::compare(ours, std::span<const edge>(*edges), limit, cycle);
 }
 
 }  // namespace hocket::inline HOCKET_ABI::graph

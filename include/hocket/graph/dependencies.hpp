@@ -103,23 +103,23 @@ void feed(const P& policy, const G& host, const typename P::node& n, node_id b, 
           Rules& rules, late_rules& late) {
   const auto read = [&rules](const auto& part) { rules.read(part); };
   const auto write = [&rules](const auto& part) { rules.write(part); };
-  policy.for_each_read(host, n, [&](const auto& v) { for_each_part(policy, host, v, read); });
-  policy.for_each_write(host, n, [&](const auto& v) { for_each_part(policy, host, v, write); });
+  policy.for_each_read(host, n, [&](const auto& v) { detail::for_each_part(policy, host, v, read); });
+  policy.for_each_write(host, n, [&](const auto& v) { detail::for_each_part(policy, host, v, write); });
   if constexpr (requires(sink s) { policy.for_each_inplace(host, n, s); })
     policy.for_each_inplace(host, n, [&](const auto& v) {
-      for_each_part(policy, host, v, read);
-      for_each_part(policy, host, v, write);
+      detail::for_each_part(policy, host, v, read);
+      detail::for_each_part(policy, host, v, write);
     });
   if constexpr (requires(sink s) { policy.for_each_resource(host, n, s); })
     policy.for_each_resource(host, n, [&rules](const ordered_resource& r) { rules.use(r); });
-  else rules.use({kind_of(policy, host, n), 0});
+  else rules.use({detail::kind_of(policy, host, n), 0});
   if constexpr (requires(sink s) { policy.for_each_control(host, n, s); }) {
     static_assert(std::integral<typename P::node> || index_policy<P, G>,
                   "hocket: for_each_control reports nodes, so the policy must number them: "
                   "static std::size_t index_of(const G&, node)");
     if (options.control)
       policy.for_each_control(host, n, [&](const auto& other) {
-        const std::size_t a = index_of(policy, host, static_cast<typename P::node>(other));
+        const std::size_t a = detail::index_of(policy, host, static_cast<typename P::node>(other));
         if (a < b) rules.wait_for(static_cast<node_id>(a));
         else late.control.push_back({a < no_id ? static_cast<node_id>(a) : no_id, b});
       });
@@ -165,11 +165,11 @@ template <class Index, bool Reasons, class G, class Policy>
   std::vector<explained_edge> reasons;
   std::size_t rule_edges = 0;
   result<void> outcome;
-  for_each_node(policy, host, [&](const typename Policy::node& n) {
+  detail::for_each_node(policy, host, [&](const typename Policy::node& n) {
     if (!outcome) return;
     const result<node_id> b = to_id(g.node_count(), "number of ops");
     if (!b) return static_cast<void>(outcome = b.error());
-    feed(policy, host, n, *b, options, rules, late);
+    detail::feed(policy, host, n, *b, options, rules, late);
     const std::span<const node_id> preds = rules.predecessors(*b);
     rule_edges += preds.size();
     if constexpr (Reasons)
@@ -178,7 +178,7 @@ template <class Index, bool Reasons, class G, class Policy>
     rules.done(*b);
   });
   if (outcome)
-    outcome = add_late(g, late, [&](const edge& e, rule why) {
+    outcome = detail::add_late(g, late, [&](const edge& e, rule why) {
       ++rule_edges;
       if constexpr (Reasons) reasons.push_back({e, {why, 0}});
       else static_cast<void>(e), static_cast<void>(why);
@@ -231,13 +231,13 @@ template <reachability_index Index = auto_index, class G, class Policy = graph_a
 
 template <reachability_index Index = auto_index, class G>
 [[nodiscard]] result<dependency_graph<Index>> dependencies(const G& host) {
-  return dependencies<Index>(host, dependency_options{});
+  return graph::dependencies<Index>(host, dependency_options{});
 }
 
 template <reachability_index Index = auto_index, class G, class Policy>
   requires(!std::is_same_v<Policy, dependency_options>)
 [[nodiscard]] result<dependency_graph<Index>> dependencies(const G& host, const Policy& policy) {
-  return dependencies<Index>(host, dependency_options{}, policy);
+  return graph::dependencies<Index>(host, dependency_options{}, policy);
 }
 
 /// The edges that `dependencies` would be built from, before any pruning: by target, then source.

@@ -22,7 +22,7 @@ namespace hocket::inline HOCKET_ABI::graph {
 template <reachability_index Index = auto_index, class G, class Policy = graph_access<G>>
 [[nodiscard]] result<dag<Index>> make_dag(const G& host, const Policy& policy = {},
                                           std::vector<node_id>* cycle = nullptr) {
-  const result<std::vector<edge>> edges = edge_list(host, policy);
+  const result<std::vector<edge>> edges = graph::edge_list(host, policy);
   if (!edges) return edges.error();
   dag<Index> g;
   if (const result<void> built = g.build(static_cast<std::size_t>(policy.node_count(host)), *edges, cycle); !built)

@@ -144,7 +144,7 @@ template <reachability_index Index, class G, class Policy = graph_access<G>>
     detail::for_each_node(policy, host, [&](const typename Policy::node& n) {
       streams.push_back(static_cast<stream_id>(policy.stream(host, n)));
     });
-    return plan_streams(g, std::span<const stream_id>(streams));
+    return graph::plan_streams(g, std::span<const stream_id>(streams));
   } else {
     static_assert(stream_policy<Policy, G>,
                   "hocket: the policy does not say on which stream an op runs. Add to hocket::graph_access<G>: "

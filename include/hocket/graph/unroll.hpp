@@ -109,7 +109,7 @@ template <class G, class Policy = graph_access<G>>
     std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
   static_assert(effects_policy<Policy, G>, "hocket: no policy tells what the ops of this host type read and write");
   options.start_up = false;
-  result<dependency_graph<>> deps = dependencies(host, options, two_step_access<Policy, G>{policy}, memory);
+  result<dependency_graph<>> deps = graph::dependencies(host, options, two_step_access<Policy, G>{policy}, memory);
   if (!deps) return deps.error();
   step_edges found;
   const auto n = static_cast<node_id>(deps->node_count() / 2);

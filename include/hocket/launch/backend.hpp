@@ -14,6 +14,7 @@ namespace hocket::inline HOCKET_ABI::launch {
 ///   * `record(event, stream)`: the event stands for all work issued to the stream so far;
 ///   * `wait(stream, event)`: later work of the stream waits for the record that is the latest *when wait is called*.
 /// Both only enqueue, and return a status. Handles are trivially copyable and own nothing: they are the framework's.
+/// A value-initialised status means success: it is what a launcher that returns nothing counts as.
 /// Why a policy and not C calls: some frameworks keep a task queue of their own in front of the device's stream; a raw
 /// call on the handle would overtake what still waits in that queue. They implement the verbs by their own events.
 ///
@@ -92,7 +93,7 @@ constexpr decltype(auto) call_op(F& f, node_id op, std::uint8_t phase, Stream st
 }
 
 template <class F, class Stream>
-using op_result = decltype(call_op(std::declval<F&>(), node_id{}, std::uint8_t{}, std::declval<Stream>()));
+using op_result = decltype(detail::call_op(std::declval<F&>(), node_id{}, std::uint8_t{}, std::declval<Stream>()));
 
 }  // namespace detail
 

@@ -38,8 +38,8 @@ namespace detail {
 template <class B, class L>
 constexpr typename B::status_type launch_one(L& launch, const command& c, typename B::stream_type stream) {
   if constexpr (std::is_void_v<op_result<L, typename B::stream_type>>)
-    return call_op(launch, c.id, c.phase, stream), typename B::status_type{};
-  else return call_op(launch, c.id, c.phase, stream);
+    return detail::call_op(launch, c.id, c.phase, stream), typename B::status_type{};
+  else return detail::call_op(launch, c.id, c.phase, stream);
 }
 
 // What to index when a backend's handles are the plan's own numbers.
@@ -51,11 +51,12 @@ template <class B, class Streams, class Events, class L, class Trace>
 constexpr outcome<typename B::status_type> drive(B& b, std::span<const command> commands, const Streams& streams,
                                                  const Events& events, L& launch, Trace& trace) {
   outcome<typename B::status_type> done;
+  HOCKET_ASSERT(B::ok(done.status));
   for (const command& c : commands) {
     trace.begin(done.issued, c);
     const auto stream = streams[c.stream];
     // An if-chain, not a switch: a jump table mispredicts on this mix of three.
-    if (c.kind == command_kind::run) done.status = launch_one<B>(launch, c, stream);
+    if (c.kind == command_kind::run) done.status = detail::launch_one<B>(launch, c, stream);
     else if (c.kind == command_kind::record) done.status = b.record(events[c.id], stream);
     else done.status = b.wait(stream, events[c.id]);
     trace.end(done.issued, c);

@@ -157,3 +157,64 @@ static_assert(hocket::graph::effects_policy<ir::view, ir::block>);
 static_assert(hocket::graph::successors_policy<ir::view, ir::block>);
 static_assert(hocket::graph::stream_policy<ir::view, ir::block>);
 static_assert(!hocket::graph::node_policy<hocket::graph_access<int>, int>);
+
+// A host whose namespace has functions of the names that the library uses inside. Policies are the only way in, so they
+// must neither be called nor make a call ambiguous.
+namespace crowded {
+struct program {
+  std::vector<std::vector<unsigned>> reads, writes;
+};
+struct access {
+  using node = unsigned;
+  static std::size_t node_count(const program& p) { return p.reads.size(); }
+  static void for_each_read(const program& p, node n, auto&& f) {
+    for (const unsigned v : p.reads[n]) f(v);
+  }
+  static void for_each_write(const program& p, node n, auto&& f) {
+    for (const unsigned v : p.writes[n]) f(v);
+  }
+  static void for_each_part(const program&, unsigned v, auto&& f) { f(v); }
+  static void for_each_control(const program&, node n, auto&& f) {
+    if (n != 0) f(n - 1);
+  }
+  static void for_each_successor(const program& p, node n, auto&& f) {
+    if (n + 1 < p.reads.size()) f(n + 1);
+  }
+  static hocket::stream_id stream(const program&, node n) { return n % 2; }
+};
+template <class P, class G, class F>
+void for_each_node(const P&, const G&, F&&) = delete;
+template <class P, class G, class N>
+void index_of(const P&, const G&, const N&) = delete;
+template <class P, class G, class N>
+void kind_of(const P&, const G&, const N&) = delete;
+template <class P, class G, class V, class F>
+void for_each_part(const P&, const G&, const V&, F&&) = delete;
+template <class G, class P>
+void edge_list(const G&, const P&) = delete;
+template <class... T>
+void feed(T&&...) = delete;
+template <class... T>
+void dependencies(const T&...) = delete;
+template <class... T>
+void plan_streams(const T&...) = delete;
+template <class... T>
+void compare(const T&...) = delete;
+}  // namespace crowded
+
+TEST_CASE("a host whose namespace has functions of our names", "[graph]") {
+  const crowded::program p{{{0}, {1}, {2}}, {{1}, {2}, {3}}};
+  const crowded::access policy;
+  const std::vector<edge> chain{{0, 1}, {1, 2}};
+  const auto deps = hocket::graph::dependencies(p, policy);
+  REQUIRE(deps);
+  CHECK(deps->graph().edges() == chain);
+  CHECK(hocket::graph::rule_edges(p, {}, policy) == chain);
+  CHECK(hocket::graph::dependencies_by_kind(p, {}, policy)->order().edges() == chain);
+  CHECK(hocket::graph::dependencies_of_steps(p, {}, policy)->within == chain);
+  CHECK(hocket::graph::edge_list(p, policy).value() == chain);
+  const auto own = hocket::graph::make_dag(p, policy);
+  REQUIRE(own);
+  CHECK(hocket::graph::compare(*own, p, policy)->equal_order());
+  CHECK(hocket::graph::plan_streams(*own, p, policy)->waits().size() == 2);
+}

@@ -186,3 +186,22 @@ TEST_CASE("three C functions are a backend", "[launch]") {
     CHECK(done.issued == static_cast<std::size_t>(at));
   }
 }
+
+namespace crowded {
+struct launcher {
+  std::vector<node_id>* ran;
+  void operator()(node_id op, stream_id) const { ran->push_back(op); }
+};
+template <class F, class Stream>
+void call_op(F&, node_id, std::uint8_t, Stream) = delete;
+template <class B, class L, class Stream>
+void launch_one(L&, const command&, Stream) = delete;
+}  // namespace crowded
+
+TEST_CASE("a launcher whose namespace has functions of our names", "[launch]") {
+  const auto list = command_list::make(std::vector{run_op(3, 0), run_op(4, 1)}, 2).value();
+  inline_backend b(0);
+  std::vector<node_id> ran;
+  CHECK(drive(b, list, crowded::launcher{&ran}));
+  CHECK(ran == std::vector<node_id>{3, 4});
+}
