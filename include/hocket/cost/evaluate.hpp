@@ -86,6 +86,8 @@ constexpr rational divided_up(const rational& a, const rational& b) noexcept {
 }
 constexpr double divided_up(double a, double b) noexcept {
   const double q = a / b;
+  constexpr double whole_from = 4503599627370496.0;  // 2^52: such doubles have no fraction, and may not fit an integer
+  if (!(q > -whole_from && q < whole_from)) return q;
   const auto down = static_cast<double>(static_cast<std::int64_t>(q));
   return down < q ? down + 1 : down;
 }

@@ -41,8 +41,11 @@ namespace hocket::inline HOCKET_ABI::cost {
                            {t.global_batch, t.micro_batch * p.dp, "global batch over micro_batch x dp"}}) {
     if (x.value % x.by != 0) return error{errc::indivisible, x.value, x.by}.with(x.name);
   }
-  if (p.tp % m.kv_heads != 0 && m.kv_heads % p.tp != 0 && !m.latent)
-    return error{errc::indivisible, m.kv_heads, p.tp}.with("kv heads over tp");
+  if (!m.latent) {
+    if (m.kv_heads < 1) return error{errc::out_of_range, m.kv_heads, 1, m.heads}.with("kv_heads");
+    if (p.tp % m.kv_heads != 0 && m.kv_heads % p.tp != 0)
+      return error{errc::indivisible, m.kv_heads, p.tp}.with("kv heads over tp");
+  }
   if (p.pp * p.vp > m.layers)
     return error{errc::bad_shape, p.pp, p.vp, m.layers}.with("it has fewer layers than stages");
   return {};

@@ -4,6 +4,7 @@
 #include <hocket/cost/flops.hpp>
 #include <hocket/cost/in_flight.hpp>
 #include <hocket/cost/parameters.hpp>
+#include <hocket/cost/partition.hpp>
 #include <hocket/cost/print.hpp>
 
 #include <cmath>
@@ -160,6 +161,33 @@ TEST_CASE("values are exact, and overflow is an error", "[cost]") {
   CHECK(cost::count_parameters(huge).error().code == hocket::errc::out_of_range);
   huge.layers = huge.hidden = huge.ffn = (std::int64_t{1} << 31) - 1;  // sizes, but their product passes 2^63
   CHECK(cost::count_parameters(huge).error().code == hocket::errc::overflow);
+}
+
+TEST_CASE("a real quotient is rounded up wherever it has a fraction", "[cost]") {
+  cost::model m = llama_7b;
+  const auto up = [&m](std::int64_t hidden, std::int64_t vocabulary) {
+    m.hidden = hidden, m.vocabulary = vocabulary;
+    return cost::real(divide_up(h * h, V), cost::environment(m));
+  };
+  CHECK(up(3, 2) == 5);
+  CHECK(up(4, 2) == 8);
+  CHECK(up(3, -2) == -4);
+  CHECK(up(std::int64_t{1} << 40, 1) == std::ldexp(1.0, 80));  // no 64-bit integer holds it
+  CHECK(std::isinf(up(3, 0)));
+  CHECK(std::isnan(up(0, 0)));
+}
+
+TEST_CASE("a model that says nothing of its KV heads is refused, not divided by", "[cost]") {
+  cost::model m = llama_7b;
+  for (const std::int64_t kv_heads : {0, -1}) {
+    m.kv_heads = kv_heads;
+    const auto r = cost::check(m, step, cost::parallel{});
+    REQUIRE(!r);
+    CHECK(r.error().code == hocket::errc::out_of_range);
+    CHECK(r.error().word() == "kv_heads");
+  }
+  m.kv_heads = 0, m.latent = true;  // latent attention has none
+  CHECK(cost::check(m, step, cost::parallel{}));
 }
 
 TEST_CASE("the slope is that of the formula; kinks are flagged", "[cost]") {
