@@ -27,7 +27,7 @@ namespace hocket::inline HOCKET_ABI::graph {
 /// likes. Everything is deterministic and ascending.
 ///
 /// A call that fails or throws (std::bad_alloc, from the memory resource) changes nothing. Const members are safe for
-/// concurrent readers. Spans stay valid until the next call of a member that is not const.
+/// concurrent readers. Spans stay valid until the next non-const call.
 /// @tparam Index  a reachability_index: dense_index, persistent_index, auto_index, or a host's own
 ///
 ///     hocket::graph::dag<> g;
