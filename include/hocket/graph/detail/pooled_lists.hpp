@@ -44,7 +44,7 @@ class pooled_lists {
     const std::size_t need = std::size_t{lists_[i].size} + more;
     if (need <= lists_[i].capacity) return;
     if (holes_ > 1024 && holes_ > pool_.size() / 2) squeeze();
-    const std::size_t twice = std::min(std::size_t{lists_[i].size} * 2, std::size_t{no_id});  // what a list can hold
+    const std::size_t twice = (std::min)(std::size_t{lists_[i].size} * 2, std::size_t{no_id});  // what a list can hold
     const std::size_t capacity = need > twice ? need : twice;
     const std::size_t offset = pool_.size();
     if (lists_[i].capacity != 0 && lists_[i].offset + lists_[i].capacity == offset) {  // last: grow where it is
