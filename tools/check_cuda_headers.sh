@@ -33,11 +33,13 @@ compile() {
 printf '#include <%s>\n' "${headers[@]}" >"$folder/together.cu"
 compile "$folder/together.cu" "the ${#headers[@]} headers together"
 if [ "${1-}" != --together ]; then
-  failed=0
-  for header in "${headers[@]}"; do
-    printf '#include <%s>\n' "$header" >"$folder/alone.cu"
-    compile "$folder/alone.cu" "$header" || failed=1
-  done
-  ((failed == 0)) || exit 1
+  alone() {
+    local source=$folder/${1//\//_}.cu
+    printf '#include <%s>\n' "$1" >"$source"
+    compile "$source" "$1"
+  }
+  export -f alone compile
+  export folder nvcc
+  printf '%s\n' "${headers[@]}" | xargs -P "$(nproc)" -I '{}' bash -c 'alone {}' || exit 1
 fi
 echo "ok: ${#headers[@]} headers as CUDA, nvcc $release"
