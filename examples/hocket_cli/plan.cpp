@@ -38,7 +38,7 @@ void plan(const options& o) {
   // The figures that people look for; every term stands in the report.
   write_file("", std::string_view(text).substr(0, text.find("\nCost\n") + 1));
   bool fits = true;
-  for (const auto& m : p.cost.memory) fits = fits && m.total_bytes().real() <= static_cast<double>(in.memory_bytes);
+  for (const auto& m : p.cost.memory) fits = fits && in.fits(m);
   std::fprintf(stderr, "edges=%zu kept=%zu waits=%zu makespan_us=%.1f lower_bound_us=%.1f bubble=%.4f %s fits=%s\n",
                p.graph.rule_edges, p.graph.kept_edges, p.graph.waits, static_cast<double>(p.run.makespan) / 1e3,
                static_cast<double>(p.run.lower_bound) / 1e3, p.run.bubble(), report_summary(p.cost).c_str(),

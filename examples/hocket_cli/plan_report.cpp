@@ -32,10 +32,6 @@ double us(hocket::ticks picoseconds) {
 double gib(const cost::rational& bytes) { return bytes.real() / 1073741824.0; }
 double above(double x, double bound) { return bound > 0 ? (x / bound - 1) * 100 : 0; }
 
-bool fits(const plan_input& in, const cost::rank_memory& m) {
-  return m.total_bytes().real() <= static_cast<double>(in.memory_bytes);
-}
-
 void graph_section(std::string& out, const plan_input& in, const step_plan& p) {
   const auto& g = p.graph;
   line(out, "Dependencies of %s (%s rules)", in.ops_file.c_str(), in.ordered ? "ordered" : "data");
@@ -89,7 +85,7 @@ void memory_section(std::string& out, const plan_input& in, const step_plan& p) 
   for (const auto& m : p.cost.memory)
     line(out, "  %4lld %8lld %12.2f %12.2f %12.2f   %s", static_cast<long long>(m.on_rank.rank),
          static_cast<long long>(m.on_rank.layers), gib(m.static_bytes), gib(m.activation_bytes), gib(m.total_bytes()),
-         fits(in, m) ? "yes" : "NO");
+         in.fits(m) ? "yes" : "NO");
   out += '\n';
 }
 
@@ -146,7 +142,7 @@ std::string plan_as_json(const plan_input& in, const step_plan& p) {
                      {"bubble", p.run.bubble()},
                      {"per_rank", std::move(ranks)}};
   ordered_json memory = ordered_json::array();
-  for (const auto& m : p.cost.memory) memory.push_back({{"rank", m.on_rank.rank}, {"fits", fits(in, m)}});
+  for (const auto& m : p.cost.memory) memory.push_back({{"rank", m.on_rank.rank}, {"fits", in.fits(m)}});
   out["memory_limit_bytes"] = in.memory_bytes;
   out["memory"] = std::move(memory);
   if (p.tiles) out["fused_operator"] = tiling_answer(*p.tiles);

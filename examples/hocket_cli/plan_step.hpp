@@ -43,6 +43,10 @@ struct plan_input {
 
   std::optional<hocket::tiling::any_problem> fused;
 
+  /// Whether a rank's bytes fit a device's memory.
+  [[nodiscard]] bool fits(const hocket::cost::rank_memory& m) const noexcept {
+    return m.total_bytes().real() <= static_cast<double>(memory_bytes);
+  }
   [[nodiscard]] std::int64_t micro_batches() const noexcept {
     return training.step.global_batch / (training.step.micro_batch * parallel.dp);
   }
