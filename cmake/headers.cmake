@@ -134,6 +134,7 @@ set(HOCKET_HEADERS
 set(HOCKET_COST_HEADERS
   hocket/cost.hpp
   hocket/cost/activations.hpp
+  hocket/cost/batch.hpp
   hocket/cost/check_sizes.hpp
   hocket/cost/closed_forms.hpp
   hocket/cost/config.hpp

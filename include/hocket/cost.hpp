@@ -3,6 +3,7 @@
 #pragma once
 #include <hocket/core/message.hpp>
 #include <hocket/cost/activations.hpp>
+#include <hocket/cost/batch.hpp>
 #include <hocket/cost/check_sizes.hpp>
 #include <hocket/cost/closed_forms.hpp>
 #include <hocket/cost/config.hpp>

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// The batch evaluator against the exact one, configuration by configuration.
+#include <hocket/cost/activations.hpp>
+#include <hocket/cost/batch.hpp>
+#include <hocket/cost/static_memory.hpp>
+
+#include <vector>
+
+#include "catch.hpp"
+
+namespace cost = hocket::cost;
+using namespace hocket::cost::letters;
+
+TEST_CASE("a batch gives what each configuration gives alone", "[cost]") {
+  const cost::model m{.layers = 40,
+                      .hidden = 5120,
+                      .heads = 40,
+                      .kv_heads = 8,
+                      .head_dim = 128,
+                      .ffn = 13824,
+                      .vocabulary = 32000,
+                      .moe_layers = 8,
+                      .experts = 16,
+                      .active_experts = 2,
+                      .expert_ffn = 3000};
+  const cost::part one{.layers = 1, .moe_layers = 1}, whole = cost::part::whole(m);
+  for (const std::size_t count : {1, 31, 32, 33, 100}) {  // around the width of a block
+    std::vector<cost::training> t;
+    std::vector<cost::parallel> p;
+    std::vector<double> s_column, tp_column, sp_column, recompute_column, kept(count), weights(count), layers(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      t.push_back({.sequence = static_cast<std::int64_t>(512 * (i % 7 + 1)), .flash_attention = false});
+      p.push_back({.tp = std::int64_t{1} << (i % 4),
+                   .sequence_parallel = i % 3 == 0,
+                   .recompute = static_cast<cost::recompute>(i % 3)});
+      s_column.push_back(static_cast<double>(t[i].sequence));
+      tp_column.push_back(static_cast<double>(p[i].tp));
+      sp_column.push_back(p[i].sequence_parallel);
+      recompute_column.push_back(static_cast<double>(p[i].recompute));
+    }
+    const cost::environment common(one, m, t[0], p[0]);
+    const cost::batch all(common, cost::column_of(s, s_column), cost::column_of(tp, tp_column),
+                          cost::column_of(sp, sp_column), cost::column_of(recomputed, recompute_column));
+    REQUIRE(all.size() == count);
+    cost::rank_total(cost::saved_tensor_terms, all, kept);
+    cost::total(cost::parameter_terms, cost::batch(cost::environment(whole, m), cost::column_of(tp, tp_column)),
+                weights);
+    cost::evaluate(divide_up(L * s, 3 * tp) + least(s, greatest(tp, 2)), all, layers);
+    for (std::size_t i = 0; i < count; ++i) {
+      INFO(count << " configurations, number " << i);
+      CHECK(kept[i] == cost::layer_activation_bytes(m, t[i], p[i], true).value().real());
+      const cost::environment numbers(one, m, t[i], p[i]);
+      CHECK(layers[i] == cost::real(divide_up(L * s, 3 * tp) + least(s, greatest(tp, 2)), numbers));
+      CHECK(weights[i] == cost::total(cost::parameter_terms, cost::environment(whole, m)).value().real());
+    }
+  }
+}
+
+TEST_CASE("a selector that names no case gives no number", "[cost]") {
+  const std::vector<double> levels{0, 1, 2, 3, 0.5};
+  std::vector<double> out(levels.size());
+  const cost::model m{.layers = 7};
+  const cost::batch all(cost::environment(m), cost::column_of(zero_level, levels));
+  cost::evaluate(choose(zero_level, L, 2 * L), all, out);
+  CHECK((out[0] == 7 && out[1] == 14));
+  CHECK((out[2] != out[2] && out[3] != out[3] && out[4] != out[4]));
+}
