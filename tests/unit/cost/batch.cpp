@@ -60,7 +60,8 @@ TEST_CASE("a selector that names no case gives no number", "[cost]") {
   const std::vector<double> levels{0, 1, 2, 3, 0.5};
   std::vector<double> out(levels.size());
   const cost::model m{.layers = 7};
-  const cost::batch all(cost::environment(m), cost::column_of(zero_level, levels));
+  const cost::environment common(m);
+  const cost::batch all(common, cost::column_of(zero_level, levels));
   cost::evaluate(choose(zero_level, L, 2 * L), all, out);
   CHECK((out[0] == 7 && out[1] == 14));
   CHECK((out[2] != out[2] && out[3] != out[3] && out[4] != out[4]));
