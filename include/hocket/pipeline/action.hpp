@@ -26,7 +26,10 @@ enum class op : std::uint8_t {
   reload,
   optimizer,
   idle,
+  post_validation,  ///< judge the step after the fact, and take it back if it was wrong; only as a stage_action
 };
+/// The last op in the order of their numbers.
+inline constexpr op last_op = op::post_validation;
 
 /// True for the four ops that compute: they occupy the rank and carry a micro-batch.
 [[nodiscard]] constexpr bool computes(op kind) noexcept { return kind <= op::weight_grad; }
@@ -43,12 +46,12 @@ enum class op : std::uint8_t {
 class action {
  public:
   constexpr action() noexcept = default;
-  /// Preconditions: chunk < 64, micro_batch < 2^21.
+  /// Preconditions: chunk < 64, micro_batch < 2^21, kind <= op::idle.
   /// @param joined  this action and the next one in the list run at the same time (a forward beside a backward)
   constexpr action(op kind, std::uint32_t chunk, std::uint32_t micro_batch, bool joined = false) noexcept
       : bits_(micro_batch | chunk << 21 | static_cast<std::uint32_t>(joined) << 27 |
               static_cast<std::uint32_t>(kind) << 28) {
-    HOCKET_ASSERT(chunk < 64 && micro_batch < (1u << 21));
+    HOCKET_ASSERT(chunk < 64 && micro_batch < (1u << 21) && kind <= op::idle);
   }
 
   [[nodiscard]] constexpr op kind() const noexcept { return static_cast<op>(bits_ >> 28); }

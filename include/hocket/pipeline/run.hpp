@@ -33,6 +33,7 @@ namespace detail {
 /// a huge micro-batch must not take gigabytes: far more triples than actions cannot be a complete schedule.
 template <schedule S>
 [[nodiscard]] constexpr result<std::uint64_t> units_of(const S& plan, std::string_view purpose) noexcept {
+  if (directions_of(plan) != 1) return error{errc::invalid_argument, 1}.with("a second pipeline direction");
   const std::uint64_t units =
       std::uint64_t{plan.ranks()} * plan.chunks() * plan.micro_batches() * std::uint64_t{slices_of(plan)};
   std::uint64_t limit = 0;

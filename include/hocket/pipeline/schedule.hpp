@@ -13,7 +13,8 @@ namespace hocket::inline HOCKET_ABI::pipeline {
 
 /// What every algorithm here asks of a schedule: a value that knows its shape and the action at each step of each rank.
 /// A rank runs its list in order. Optional members are picked up where they exist: `slices()` (sequence slices per
-/// micro-batch, else 1), `step_of(rank, action)`, `peak_in_flight(rank)`, `lower_bound(costs)`.
+/// micro-batch, else 1), `directions()` (else 1; `at` then returns a stage_action), `step_of(rank, action)`,
+/// `peak_in_flight(rank)`, `lower_bound(costs)`.
 ///
 ///     struct mine {                                              // one rank, one chunk: F0 B0 F1 B1 …
 ///       std::uint32_t m;
@@ -51,6 +52,23 @@ template <schedule S>
   else return 1;
 }
 
+/// Pipelines that run through the same ranks: 2 if the schedule says so, else 1. The second runs the stages in the
+/// opposite direction, with micro-batches (and a copy of the weights) of its own; shape and counts are per direction.
+template <schedule S>
+[[nodiscard]] constexpr std::uint32_t directions_of(const S& s) noexcept {
+  if constexpr (requires { s.directions(); }) return s.directions();
+  else return 1;
+}
+
+/// The rank of a stage in a direction: what the placement says (`rank_of(stage, direction)`), else the mirror image.
+template <placement_policy P>
+[[nodiscard]] constexpr std::uint32_t rank_of(const P& place, std::uint32_t ranks, std::uint32_t stage,
+                                              std::uint32_t direction) noexcept {
+  if (direction == 0) return place.rank_of(stage);
+  if constexpr (requires { place.rank_of(stage, direction); }) return place.rank_of(stage, direction);
+  else return ranks - 1 - place.rank_of(stage);
+}
+
 /// The action at a step in its form for interchange, whichever form the schedule stores.
 template <schedule S>
 [[nodiscard]] constexpr stage_action stage_action_at(const S& s, std::uint32_t rank, std::uint32_t step) noexcept {
@@ -64,6 +82,7 @@ template <schedule S>
 [[nodiscard]] constexpr std::uint64_t fingerprint_of(const S& s) noexcept {
   fingerprint print;
   print.add(s.ranks()).add(s.chunks()).add(s.micro_batches()).add(slices_of(s));
+  if (directions_of(s) > 1) print.add(directions_of(s));
   for (std::uint32_t r = 0; r < s.ranks(); ++r) {
     print.add(s.size(r));
     for (std::uint32_t i = 0; i < s.size(r); ++i) print.add(stage_action_at(s, r, i).bits());

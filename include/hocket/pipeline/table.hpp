@@ -12,11 +12,14 @@ namespace hocket::inline HOCKET_ABI::pipeline {
 
 /// Any placement, written down. Borrowed from the table it belongs to.
 struct table_placement {
-  std::span<const std::uint32_t> ranks;   ///< by stage
+  std::span<const std::uint32_t> ranks;   ///< by direction, then stage
   std::span<const std::uint32_t> chunks;  ///< by stage
   std::span<const std::uint32_t> stages;  ///< by rank · v + chunk
   std::uint32_t chunks_per_rank = 1;
   [[nodiscard]] constexpr std::uint32_t rank_of(std::uint32_t stage) const noexcept { return ranks[stage]; }
+  [[nodiscard]] constexpr std::uint32_t rank_of(std::uint32_t stage, std::uint32_t direction) const noexcept {
+    return ranks[direction * chunks.size() + stage];
+  }
   [[nodiscard]] constexpr std::uint32_t chunk_of(std::uint32_t stage) const noexcept { return chunks[stage]; }
   [[nodiscard]] constexpr std::uint32_t stage(std::uint32_t rank, std::uint32_t chunk) const noexcept {
     return stages[rank * chunks_per_rank + chunk];
@@ -31,7 +34,8 @@ class table_schedule {
   /// @param row_ends  where the list of each rank ends in `actions`; the last is actions.size()
   /// Errors: errc::bad_shape if there are no ranks or actions, or ranks hold different numbers of stages;
   /// errc::misplaced_action (lines and cells counted from 1) if a stage appears on two ranks; errc::invalid_argument
-  /// for a second direction or bits that are no op. Complexity: O(actions + stages).
+  /// for bits that are no op. In a bidirectional table, chunks and micro-batches are those of one direction.
+  /// Complexity: O(actions + stages).
   [[nodiscard]] static result<table_schedule> make(
       std::span<const stage_action> actions, std::span<const std::uint32_t> row_ends,
       std::pmr::memory_resource* memory = std::pmr::get_default_resource());
@@ -53,6 +57,7 @@ class table_schedule {
   [[nodiscard]] std::uint32_t chunks() const noexcept { return chunks_; }
   [[nodiscard]] std::uint32_t micro_batches() const noexcept { return micro_batches_; }
   [[nodiscard]] std::uint32_t slices() const noexcept { return slices_; }
+  [[nodiscard]] std::uint32_t directions() const noexcept { return directions_; }
   [[nodiscard]] table_placement placement() const noexcept { return {rank_of_, chunk_of_, stage_at_, chunks_}; }
   [[nodiscard]] std::uint32_t size(std::uint32_t rank) const noexcept { return ends_[rank] - start(rank); }
   [[nodiscard]] stage_action at(std::uint32_t rank, std::uint32_t step) const noexcept {
@@ -75,6 +80,7 @@ class table_schedule {
   std::uint32_t chunks_ = 1;
   std::uint32_t micro_batches_ = 1;
   std::uint32_t slices_ = 1;
+  std::uint32_t directions_ = 1;
 };
 
 inline result<table_schedule> table_schedule::make(std::span<const stage_action> actions,
@@ -88,8 +94,8 @@ inline result<table_schedule> table_schedule::make(std::span<const stage_action>
   table.ends_.assign(row_ends.begin(), row_ends.end());
   std::uint32_t stages = 0, micro_batches = 0;
   for (const stage_action a : actions) {
-    if (a.kind() > op::idle) return error{errc::invalid_argument, static_cast<std::int64_t>(a.kind())}.with("op");
-    if (a.direction() != 0) return error{errc::invalid_argument, 1}.with("a second pipeline direction");
+    if (a.kind() > last_op) return error{errc::invalid_argument, static_cast<std::int64_t>(a.kind())}.with("op");
+    if (a.direction() != 0) table.directions_ = 2;
     stages = a.stage() >= stages ? a.stage() + 1 : stages;
     if (!computes(a.kind())) continue;
     micro_batches = a.micro_batch() >= micro_batches ? a.micro_batch() + 1 : micro_batches;
@@ -102,12 +108,13 @@ inline result<table_schedule> table_schedule::make(std::span<const stage_action>
   if (const auto ok = validate(shape_of(table)); !ok) return ok.error();
 
   constexpr std::uint32_t nowhere = ~std::uint32_t{0};
-  table.rank_of_.assign(stages, nowhere);
+  table.rank_of_.assign(std::size_t{table.directions_} * stages, nowhere);
   for (std::uint32_t r = 0; r < table.ranks(); ++r) {
     for (std::uint32_t i = 0; i < table.size(r); ++i) {
-      std::uint32_t& where = table.rank_of_[table.at(r, i).stage()];
+      const stage_action a = table.at(r, i);
+      std::uint32_t& where = table.rank_of_[std::size_t{a.direction()} * stages + a.stage()];
       if (where != nowhere && where != r)
-        return error{errc::misplaced_action, std::int64_t{r} + 1, table.at(r, i).stage(), std::int64_t{where} + 1,
+        return error{errc::misplaced_action, std::int64_t{r} + 1, a.stage(), std::int64_t{where} + 1,
                      std::int64_t{i} + 1};
       where = r;
     }
@@ -115,12 +122,18 @@ inline result<table_schedule> table_schedule::make(std::span<const stage_action>
   table.chunk_of_.assign(stages, 0);
   table.stage_at_.assign(stages, 0);
   std::pmr::vector<std::uint32_t> held(row_ends.size(), 0, memory);
-  for (std::uint32_t s = 0; s < stages; ++s) {
-    const std::uint32_t r = table.rank_of_[s];
-    if (r == nowhere) return error{errc::incomplete_schedule, 0, s, 0}.with("any action");
-    if (held[r] == table.chunks_) return bad.with("ranks hold different numbers of stages");
-    table.chunk_of_[s] = held[r];
-    table.stage_at_[r * table.chunks_ + held[r]++] = s;
+  for (std::uint32_t d = 0; d < table.directions_; ++d) {
+    held.assign(row_ends.size(), 0);
+    for (std::uint32_t s = 0; s < stages; ++s) {
+      const std::uint32_t r = table.rank_of_[std::size_t{d} * stages + s];
+      if (r == nowhere) return error{errc::incomplete_schedule, 0, s, 0}.with("any action");
+      if (held[r] == table.chunks_) return bad.with("ranks hold different numbers of stages");
+      if (d == 0) {
+        table.chunk_of_[s] = held[r];
+        table.stage_at_[r * table.chunks_ + held[r]] = s;
+      }
+      ++held[r];
+    }
   }
   return table;
 }

@@ -14,18 +14,18 @@
 
 namespace hocket::inline HOCKET_ABI::text {
 
-/// The spelling of an op in PyTorch's pipeline CSV dialect; the last five are ours.
+/// The spelling of an op in PyTorch's pipeline CSV dialect; the last six are ours.
 [[nodiscard]] constexpr std::string_view token_of(pipeline::op kind) noexcept {
-  constexpr std::string_view tokens[] = {"F",       "B",      "I",         "W",       "SEND_F",      "RECV_F",
-                                         "SEND_B",  "RECV_B", "UNSHARD",   "RESHARD", "REDUCE_GRAD", "RECOMPUTE",
-                                         "OFFLOAD", "RELOAD", "OPTIMIZER", "IDLE"};
+  constexpr std::string_view tokens[] = {"F",       "B",      "I",         "W",       "SEND_F",         "RECV_F",
+                                         "SEND_B",  "RECV_B", "UNSHARD",   "RESHARD", "REDUCE_GRAD",    "RECOMPUTE",
+                                         "OFFLOAD", "RELOAD", "OPTIMIZER", "IDLE",    "POST_VALIDATION"};
   return tokens[static_cast<std::size_t>(kind)];
 }
 
 /// True for ops whose token carries no micro-batch.
 [[nodiscard]] constexpr bool stands_alone(pipeline::op kind) noexcept {
   return kind == pipeline::op::unshard || kind == pipeline::op::reshard || kind == pipeline::op::reduce_grad ||
-         kind == pipeline::op::optimizer;
+         kind == pipeline::op::optimizer || kind == pipeline::op::idle || kind == pipeline::op::post_validation;
 }
 
 namespace detail {
@@ -61,7 +61,7 @@ constexpr bool parse_token(std::string_view text, bool joined, pipeline::stage_a
   while (letters < text.size() && ((text[letters] >= 'A' && text[letters] <= 'Z') || text[letters] == '_')) ++letters;
   const std::string_view word = text.substr(0, letters);
   text.remove_prefix(letters);
-  for (unsigned k = 0; k < static_cast<unsigned>(pipeline::op::idle); ++k) {
+  for (unsigned k = 0; k <= static_cast<unsigned>(pipeline::last_op); ++k) {
     const auto kind = static_cast<pipeline::op>(k);
     if (word != token_of(kind)) continue;
     if (!stands_alone(kind)) {
