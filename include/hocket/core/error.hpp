@@ -62,6 +62,8 @@ enum class errc : std::uint16_t {
   unknown_token,
   uneven_rows,
   too_large,
+  // planner
+  does_not_fit = 700,
 };
 
 /// The English sentence of an error, with {0} … {3} for the offending values and {w} for the offending word.
@@ -120,6 +122,8 @@ enum class errc : std::uint16_t {
     case errc::bad_number: return "line {0}, column {1}: \"{w}\" is not a whole number in range";
     case errc::unknown_token: return "line {0}, cell {1}: unknown token \"{w}\"";
     case errc::uneven_rows: return "line {0} has {1} cells, but {2} were expected";
+    case errc::does_not_fit:
+      return "nothing fits: in {w} rank {0} lacks {1} bytes, though every layer keeps as little as it can";
     case errc::too_large: return "line {0}: {1} exceeds the limit of {2} ({w})";
   }
   return "unknown error";

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/planner/detail/split_by_rank.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace hocket::inline HOCKET_ABI::planner::detail {
+
+/// The levels for a split that is given.
+[[nodiscard]] inline result<raw_split> given_split(const split_problem& q, const segment_fronts& fronts,
+                                                   rank_choice& choose) {
+  const auto p = static_cast<std::uint32_t>(q.ranks.size());
+  const std::uint32_t v = q.in_flight.chunks();
+  raw_split raw;
+  raw.parts.assign(p, std::vector<segment>(v));
+  raw.answers.resize(p);
+  std::int64_t at = 0;
+  for (std::uint32_t s = 0; s < p * v; ++s) {
+    raw.parts[q.in_flight.rank_of(s)][q.in_flight.chunk_of(s)] = {at, at + q.split[s]};
+    at += q.split[s];
+  }
+  HOCKET_ASSERT(at == fronts.layers());
+  std::int64_t lack = 0;
+  std::uint32_t binding = 0;
+  for (std::uint32_t r = 0; r < p; ++r) {
+    raw.answers[r] = choose(r, raw.parts[r]);
+    const std::int64_t missing = choose.leanest_bytes(r, raw.parts[r]) - q.ranks[r].capacity;
+    if (missing > lack) lack = missing, binding = r;
+  }
+  if (lack > 0) return error{errc::does_not_fit, binding, lack}.with("the given split");
+  for (const rank_answer& x : raw.answers)
+    if (x.points.empty()) return error{errc::limit_exceeded, q.budget, q.budget}.with("partial plans");
+  return raw;
+}
+
+/// Unequal layers on several chunks per rank: cuts are set stage by stage, depth first, nearest to even first. A
+/// partial plan is cut if the time its ranks have for certain, or the even share of all work, cannot beat the best.
+class split_by_stage {
+ public:
+  split_by_stage(const split_problem& q, segment_fronts& fronts, rank_choice& choose, std::int64_t& expansions)
+      : q_(q),
+        fronts_(fronts),
+        choose_(choose),
+        expansions_(expansions),
+        p_(static_cast<std::uint32_t>(q.ranks.size())),
+        stages_(p_ * q.in_flight.chunks()),
+        layers_(fronts.layers()),
+        weight_(q.micro_batches * q.in_flight.chunks() - 1) {
+    now_.parts.assign(p_, std::vector<segment>(q.in_flight.chunks()));
+    now_.answers.resize(p_);
+    time_.assign(p_, 0);
+    assigned_.assign(p_, 0);
+    for (std::uint32_t r = 0; r < p_; ++r) time_[r] = q.ranks[r].time, sum_ += time_[r];
+    sum_ += fronts.time(0, layers_);
+  }
+
+  [[nodiscard]] result<raw_split> operator()() {
+    descend(0, 0);
+    best_.proved = expansions_ <= q_.budget;
+    if (!best_.answers.empty()) return best_;
+    if (!best_.proved) return error{errc::limit_exceeded, q_.budget, q_.budget}.with("partial plans");
+    // Nothing fits. What the even split lacks says where to look.
+    std::vector<std::int64_t> even;
+    for (std::int64_t s = 0; s < stages_; ++s) even.push_back(layers_ / stages_ + (s < layers_ % stages_ ? 1 : 0));
+    split_problem q = q_;
+    q.split = even;
+    const auto given = given_split(q, fronts_, choose_);
+    return given ? error{errc::limit_exceeded, q_.budget, q_.budget}.with("partial plans")
+                 : given.error().with("the even split");
+  }
+
+ private:
+  /// Whether plans with at least this slowest rank and this sum can still win.
+  [[nodiscard]] bool hopeful(ticks slowest, ticks sum) const noexcept {
+    if (best_.answers.empty()) return true;
+    if (q_.goal == objective::step_time) return sum + weight_ * slowest < best_sum_ + weight_ * best_slowest_;
+    return slowest != best_slowest_ ? slowest < best_slowest_ : sum < best_sum_;
+  }
+  void descend(std::uint32_t s, std::int64_t at) {
+    if (s == stages_) {
+      ticks slowest = 0;
+      for (const ticks t : time_) slowest = t > slowest ? t : slowest;
+      if (!hopeful(slowest, sum_)) return;
+      best_ = now_, best_slowest_ = slowest, best_sum_ = sum_;
+      return;
+    }
+    const std::int64_t least = at + 1, most = layers_ - (stages_ - 1 - s);
+    std::int64_t middle = at + (layers_ - at) / (stages_ - s);
+    middle = middle < least ? least : middle > most ? most : middle;
+    const std::int64_t first = s + 1 == stages_ ? layers_ : least;
+    bool down = true, up = true;
+    for (std::int64_t d = 0; down || up; ++d) {
+      const std::int64_t shorter = middle - d, longer = middle + d;
+      if (up && longer <= most && (s + 1 < stages_ || longer == layers_)) up = place(s, at, longer);
+      else up = up && longer < most;
+      if (d > 0 && down && shorter >= first) place(s, at, shorter);
+      down = down && shorter > first;
+      if (expansions_ > q_.budget) return;
+    }
+  }
+  /// Tries the stage [at, end). False if no longer stage can do either.
+  bool place(std::uint32_t s, std::int64_t at, std::int64_t end) {
+    if (++expansions_ > q_.budget) return false;
+    const std::uint32_t r = q_.in_flight.rank_of(s), c = q_.in_flight.chunk_of(s);
+    auto& parts = now_.parts[r];
+    const segment empty{at, at};
+    parts[c] = {at, end};
+    const ticks before = time_[r], sum_before = sum_;
+    time_[r] += fronts_.time(at, end);
+    ++assigned_[r];
+    bool longer_may_fit = choose_.leanest_bytes(r, parts) <= q_.ranks[r].capacity;
+    if (longer_may_fit) {
+      bool fits = true;
+      if (assigned_[r] == parts.size()) {
+        now_.answers[r] = choose_(r, parts);
+        fits = !now_.answers[r].points.empty();
+        if (fits) time_[r] += now_.answers[r].extra, sum_ += now_.answers[r].extra;
+      }
+      ticks slowest = ceil_div(sum_, ticks{p_});
+      for (const ticks t : time_) slowest = t > slowest ? t : slowest;
+      if (!fits || !hopeful(slowest, sum_)) longer_may_fit = false;
+      else descend(s + 1, end);
+    }
+    --assigned_[r];
+    time_[r] = before, sum_ = sum_before;
+    parts[c] = empty;
+    return longer_may_fit;
+  }
+
+  const split_problem& q_;
+  segment_fronts& fronts_;
+  rank_choice& choose_;
+  std::int64_t& expansions_;
+  std::uint32_t p_, stages_;
+  std::int64_t layers_, weight_;
+  raw_split now_, best_;
+  std::vector<ticks> time_;
+  std::vector<std::size_t> assigned_;
+  ticks sum_ = 0, best_sum_ = 0, best_slowest_ = 0;
+};
+
+}  // namespace hocket::inline HOCKET_ABI::planner::detail
