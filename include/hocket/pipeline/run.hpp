@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/pipeline/costs.hpp>
-#include <hocket/pipeline/schedule.hpp>
-#include <hocket/pipeline/workspace.hpp>
+#include <hocket/pipeline/run_bound.hpp>
+#include <hocket/pipeline/run_deadlock.hpp>
+#include <hocket/pipeline/run_pipes.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string_view>
+#include <type_traits>
 
 namespace hocket::inline HOCKET_ABI::pipeline {
 
@@ -15,6 +17,9 @@ namespace hocket::inline HOCKET_ABI::pipeline {
 struct run_summary {
   ticks makespan = 0;
   ticks lower_bound = 0;  ///< no order of the same actions on the same ranks can be shorter
+  run_bounds bounds{};    ///< the reasons: lower_bound is the largest of them
+  /// How far from the least possible, in ticks.
+  [[nodiscard]] constexpr ticks gap() const noexcept { return makespan - lower_bound; }
   friend constexpr bool operator==(const run_summary&, const run_summary&) = default;
 };
 
@@ -24,28 +29,7 @@ struct no_sink {
   constexpr void on_blocked(const blocked&) const noexcept {}
 };
 
-/// Most (stage, micro-batch, slice) triples that one run may have.
-inline constexpr std::uint64_t max_units = std::uint64_t{1} << 28;
-
 namespace detail {
-
-/// The (stage, micro-batch, slice) triples of a plan, for which a run or a check needs memory. A short list that names
-/// a huge micro-batch must not take gigabytes: far more triples than actions cannot be a complete schedule.
-template <schedule S>
-[[nodiscard]] constexpr result<std::uint64_t> units_of(const S& plan, std::string_view purpose) noexcept {
-  if (directions_of(plan) != 1) return error{errc::invalid_argument, 1}.with("a second pipeline direction");
-  const std::uint64_t units =
-      std::uint64_t{plan.ranks()} * plan.chunks() * plan.micro_batches() * std::uint64_t{slices_of(plan)};
-  std::uint64_t limit = 0;
-  for (std::uint32_t r = 0; r < plan.ranks(); ++r) limit += plan.size(r);
-  constexpr std::uint64_t always = std::uint64_t{1} << 20;
-  if (limit < always) limit = always;
-  if (limit > max_units) limit = max_units;
-  if (units > limit)
-    return error{errc::limit_exceeded, static_cast<std::int64_t>(units), static_cast<std::int64_t>(limit)}.with(
-        purpose);
-  return units;
-}
 
 /// An aggregate, because g++ 12 warns in the host's file when a host's global shares its name with a parameter of a
 /// template's constructor.
@@ -56,115 +40,186 @@ struct runner {
   basic_workspace<Allocator>& memory_;
   Sink& sink_;
   std::uint32_t ranks_ = plan_.ranks();
-  std::uint32_t stages_ = plan_.ranks() * plan_.chunks();
+  std::uint32_t stages_ = plan_.ranks() * plan_.chunks();  // of one direction
+  std::uint32_t micro_batches_ = plan_.micro_batches();
   std::uint32_t slices_ = slices_of(plan_);
-  std::uint64_t units_ = std::uint64_t{plan_.micro_batches()} * slices_;  // per stage
+  std::uint32_t directions_ = directions_of(plan_);
+  std::uint32_t units_ = 0;  // micro-batches x slices: what passes through a stage
+  pipes<Allocator> pipes_{memory_};
   error error_{};
 
+  using lane = typename basic_workspace<Allocator>::lane;
+  using stage = typename basic_workspace<Allocator>::stage;
+  static constexpr bool has_links = linked_costs<C>;
+  static constexpr bool has_bytes = byte_costs<C>;
+  static constexpr ticks most = (std::numeric_limits<ticks>::max)() / 2;
+
+  enum class verdict : std::uint8_t { go, wait, wrong };
+  struct input {
+    ticks ready = 0;   // when the last of what an action needs is here
+    ticks travel = 0;  // how long that was on its way
+  };
+
   constexpr result<run_summary> operator()() {
-    const result<std::uint64_t> total = units_of(plan_, "stages x micro-batches to simulate");
-    if (!total) return total.error();
-    memory_.reset(*total, stages_, ranks_);
+    if (const result<std::uint64_t> total = units_of(plan_, "stages x micro-batches to simulate"); !total)
+      return total.error();
+    units_ = micro_batches_ * slices_;
+    prepare();
     // In-order lists have one earliest execution, so the order in which ranks are advanced does not matter.
     for (std::uint32_t r = ranks_; r-- > 0;) memory_.runnable.push_back(r);
-    while (!memory_.runnable.empty()) {
-      const std::uint32_t r = memory_.runnable.back();
-      memory_.runnable.pop_back();
-      if (!advance(r)) return error_;
-    }
-    run_summary summary;
-    for (std::uint32_t r = 0; r < ranks_; ++r) {
-      if (memory_.lanes[r].step < plan_.size(r)) return explain();
-      const ticks finish = memory_.lanes[r].report.finish;
-      summary.makespan = finish > summary.makespan ? finish : summary.makespan;
-    }
+    do {
+      while (!memory_.runnable.empty()) {
+        const std::uint32_t r = memory_.runnable.back();
+        memory_.runnable.pop_back();
+        if (!advance(r)) return error_;
+      }
+    } while (pipes_.widen(units_));
+    for (const lane& l : memory_.lanes)
+      if (l.step < l.size) return explain_deadlock(plan_, memory_, sink_);
     if (!complete()) return error_;
-    for (auto& lane : memory_.lanes) lane.report.idle = summary.makespan - lane.report.busy;
-    summary.lower_bound = lower_bound();
+    run_summary summary;
+    for (const lane& l : memory_.lanes)
+      summary.makespan = l.report.finish > summary.makespan ? l.report.finish : summary.makespan;
+    for (lane& l : memory_.lanes) {
+      const ticks rest = summary.makespan - l.report.finish;
+      l.report.idle = summary.makespan - l.report.busy;
+      l.report.idle_by.drain += l.undecided + rest;
+      l.report.idle_by.dependency += rest;
+    }
+    summary.bounds = bounds_of_run(plan_, costs_, memory_);
+    summary.lower_bound = summary.bounds.largest();
     return summary;
   }
 
-  using workspace_lane = typename basic_workspace<Allocator>::lane;
-  struct need {
-    bool met;
-    ticks time;           // if met: when its result is here
-    stage_action action;  // if not: what is missing
-  };
+  constexpr void prepare() {
+    memory_.reset(std::size_t{stages_} * directions_, ranks_);
+    const auto place = plan_.placement();
+    const auto hop = [&](std::uint32_t from, std::uint32_t to) {
+      const ticks t = from == to ? 0 : static_cast<ticks>(costs_.latency(from, to));
+      return t > most ? most : t;
+    };
+    for (std::uint32_t r = 0; r < ranks_; ++r) memory_.lanes[r].size = plan_.size(r);
+    for (std::uint32_t d = 0; d < directions_; ++d) {
+      stage* const stages = memory_.stages.data() + std::size_t{d} * stages_;
+      for (std::uint32_t s = 0; s < stages_; ++s) stages[s].rank = rank_of(place, ranks_, s, d);
+      for (std::uint32_t s = 0; s < stages_; ++s) {
+        if (s > 0) {
+          stages[s].forward_sender = stages[s - 1].rank;
+          stages[s].forward_hop = hop(stages[s - 1].rank, stages[s].rank);
+          pipes_.make(stages[s].forward_in, units_);
+        }
+        if (s + 1 < stages_) {
+          stages[s].backward_sender = stages[s + 1].rank;
+          stages[s].backward_hop = hop(stages[s + 1].rank, stages[s].rank);
+          pipes_.make(stages[s].backward_in, units_);
+        }
+      }
+    }
+    if constexpr (has_links) pipes_.make_links(stages_ * directions_);
+  }
 
-  [[nodiscard]] constexpr std::size_t index(std::uint32_t stage, stage_action a) const noexcept {
-    return std::size_t{stage} * units_ + std::size_t{a.micro_batch()} * slices_ + a.slice();
-  }
-  [[nodiscard]] constexpr ticks& end_of(stage_action a) noexcept {
-    auto& ends = a.kind() == op::forward ? memory_.forward_end : memory_.backward_end;
-    return ends[index(a.stage(), a)];
-  }
-  constexpr bool need_one(need& all, std::uint32_t rank, op kind, std::uint32_t stage, std::uint32_t micro_batch,
-                          std::uint32_t slice) {
-    const stage_action wanted{kind, stage, micro_batch, slice};
-    const ticks end = end_of(wanted);
-    if (end < 0) return all = {false, 0, wanted}, false;
-    const std::uint32_t from = plan_.placement().rank_of(stage);
-    constexpr ticks most = (std::numeric_limits<ticks>::max)();
-    const ticks hop = from == rank ? 0 : static_cast<ticks>(costs_.latency(from, rank));
-    const ticks here = hop > most - end ? most : end + hop;  // advance() finds that `most` is too late
-    if (here > all.time) all.time = here;
-    return true;
-  }
-  /// What must have ended before `a` may start.
-  [[nodiscard]] constexpr need needs(std::uint32_t rank, stage_action a) {
-    need all{true, 0, {}};
-    const std::uint32_t s = a.stage(), j = a.micro_batch(), t = a.slice();
+  /// Whether `a` can start now, and if so when at the earliest.
+  constexpr verdict ready(std::uint32_t rank, stage_action a, input& in) {
+    if (!computes(a.kind())) return verdict::go;
+    const std::uint32_t s = a.stage(), t = a.slice();
+    if (s >= stages_ || a.direction() >= directions_) return out_of_range(s, stages_, "stage");
+    if (a.micro_batch() >= micro_batches_) return out_of_range(a.micro_batch(), micro_batches_, "micro-batch");
+    if (t >= slices_) return out_of_range(t, slices_, "slice");
+    const std::uint32_t number = a.direction() * stages_ + s, u = a.micro_batch() * slices_ + t;
+    stage& here = memory_.stages[number];
+    if (here.rank != rank) {
+      error_ = error{errc::misplaced_action, std::int64_t{rank} + 1, s, std::int64_t{here.rank} + 1,
+                     std::int64_t{memory_.lanes[rank].step} + 1};
+      return verdict::wrong;
+    }
     switch (a.kind()) {
       case op::forward:
-        if (t > 0 && !need_one(all, rank, op::forward, s, j, t - 1)) return all;
-        if (s > 0 && !need_one(all, rank, op::forward, s - 1, j, t)) return all;
+        if (t > 0 && !pipes_.contains(here.forwards, u - 1)) return not_yet(here.forwards, a, rank, u);
+        if (s > 0 && !receive(here.forward_in, here.forward_hop, u, in)) return not_yet(here.forwards, a, rank, u);
+        if (s + 1 < stages_ && !pipes_.has_room(memory_.stages[number + 1].forward_in, 2 * number + 2))
+          return verdict::wait;
         break;
       case op::backward:
       case op::input_grad:
-        if (!need_one(all, rank, op::forward, s, j, t)) return all;
-        if (t + 1 < slices_ && !need_one(all, rank, op::backward, s, j, t + 1)) return all;
-        if (s + 1 < stages_ && !need_one(all, rank, op::backward, s + 1, j, t)) return all;
+        if (!pipes_.contains(here.forwards, u)) return not_yet(here.backwards, a, rank, mirrored(u));
+        if (t + 1 < slices_ && !pipes_.contains(here.backwards, mirrored(u + 1)))
+          return not_yet(here.backwards, a, rank, mirrored(u));
+        if (s + 1 < stages_ && !receive(here.backward_in, here.backward_hop, u, in))
+          return not_yet(here.backwards, a, rank, mirrored(u));
+        if (s > 0 && !pipes_.has_room(memory_.stages[number - 1].backward_in, 2 * number - 1)) return verdict::wait;
         break;
-      case op::weight_grad:
-        if (!need_one(all, rank, op::backward, s, j, t)) return all;
+      default:
+        if (!pipes_.contains(here.backwards, mirrored(u))) return not_yet(here.weights, a, rank, u);
         break;
-      default: break;
     }
-    return all;
+    return verdict::go;
+  }
+  constexpr verdict out_of_range(std::uint32_t value, std::uint32_t limit, std::string_view what) {
+    error_ = error{errc::out_of_range, value, 0, std::int64_t{limit} - 1}.with(what);
+    return verdict::wrong;
+  }
+  /// It has to wait; for ever, if it has run already.
+  constexpr verdict not_yet(const unit_set& done, stage_action a, std::uint32_t rank, std::uint32_t unit) {
+    if (!pipes_.contains(done, unit)) return verdict::wait;
+    duplicate(a, rank, memory_.lanes[rank].step);
+    return verdict::wrong;
+  }
+  constexpr bool duplicate(stage_action a, std::uint32_t rank, std::uint32_t step) {
+    constexpr std::string_view names[] = {"the forward", "the backward", "the input gradient", "the weight gradient"};
+    error_ = error{errc::duplicate_action, rank, a.stage(), a.micro_batch(), step}.with(
+        names[static_cast<std::size_t>(a.kind())]);
+    return false;
+  }
+  /// Backwards take the slices of a micro-batch in reverse: numbered so that they, too, ascend.
+  [[nodiscard]] constexpr std::uint32_t mirrored(std::uint32_t u) const noexcept {
+    return slices_ == 1 ? u : u - u % slices_ + (slices_ - 1 - u % slices_);
+  }
+  constexpr bool receive(pipe& from, ticks hop, std::uint32_t u, input& in) {
+    const std::uint64_t at = pipes_.find(from, u, units_);
+    if (at == pipes<Allocator>::nowhere) return false;
+    ticks travel = hop;
+    if constexpr (has_links) travel = memory_.travels[at];
+    const ticks here = memory_.entries[at].ready + (has_links ? 0 : hop);
+    if (here > in.ready) in = {here, travel};
+    return true;
   }
 
   /// Runs a rank until it is done or blocked. False after an error.
   constexpr bool advance(std::uint32_t rank) {
-    workspace_lane& lane = memory_.lanes[rank];
-    const std::uint32_t size = plan_.size(rank);
-    while (lane.step < size) {
-      const stage_action a = stage_action_at(plan_, rank, lane.step);
-      const bool pair = a.joined() && lane.step + 1 < size;
-      const stage_action b = pair ? stage_action_at(plan_, rank, lane.step + 1) : a;
-      ticks start = lane.report.finish;
-      for (const stage_action x : {a, b}) {
-        const need n = needs(rank, x);
-        if (!n.met) {
-          end_of(n.action) = -2 - static_cast<ticks>(rank);
-          return true;
-        }
-        if (n.time > start) start = n.time;
-      }
+    lane& l = memory_.lanes[rank];
+    while (l.step < l.size) {
+      const stage_action a = stage_action_at(plan_, rank, l.step);
+      const bool pair = a.joined() && l.step + 1 < l.size;
+      const stage_action b = pair ? stage_action_at(plan_, rank, l.step + 1) : a;
+      input in;
+      if (const verdict v = ready(rank, a, in); v != verdict::go) return v == verdict::wait;
+      if (pair)
+        if (const verdict v = ready(rank, b, in); v != verdict::go) return v == verdict::wait;
       ticks time = costs_.duration(a), finish = 0;
       if (pair && !pair_time(a, b, time)) return false;
-      if (!checked_add(start, time, finish) || finish > (std::numeric_limits<ticks>::max)() / 2) {
+      const ticks before = l.report.finish, start = in.ready > before ? in.ready : before;
+      if (!checked_add(start, time, finish) || finish > most) {
         error_ = error{errc::overflow, start, time}.with("simulated time");
         return false;
       }
-      lane.report.finish = finish;
-      lane.report.busy += time;
-      if (computes(a.kind()) || (pair && computes(b.kind()))) lane.computing += time;
-      if (!finish_action(rank, lane.step, a, start, finish, time)) return false;
-      if (pair && !finish_action(rank, lane.step + 1, b, start, finish, b.stage() == a.stage() ? 0 : time))
+      if (start > before) wait_for(l, start - before, in.travel);
+      l.report.finish = finish;
+      l.report.busy += time;
+      if (computes(a.kind()) || (pair && computes(b.kind()))) l.computing += time;
+      if (!finish_action(rank, l, l.step, a, start, finish, time)) return false;
+      if (pair && !finish_action(rank, l, l.step + 1, b, start, finish, b.stage() == a.stage() ? 0 : time))
         return false;
-      lane.step += pair ? 2 : 1;
+      l.step += pair ? 2 : 1;
     }
     return true;
+  }
+  constexpr void wait_for(lane& l, ticks gap, ticks travel) {
+    idle_split& by = l.report.idle_by;
+    const ticks coming = travel < gap ? travel : gap;
+    by.communication += coming;
+    by.dependency += gap - coming;
+    if (l.backwards_began) l.undecided += gap;
+    else by.warm_up += gap;
   }
   constexpr bool pair_time(stage_action a, stage_action b, ticks& time) {
     if constexpr (requires { costs_.joined(a, b); }) {
@@ -175,150 +230,75 @@ struct runner {
     }
     return true;
   }
-  constexpr bool finish_action(std::uint32_t rank, std::uint32_t step, stage_action a, ticks start, ticks finish,
-                               ticks time) {
+  constexpr bool finish_action(std::uint32_t rank, lane& l, std::uint32_t step, stage_action a, ticks start,
+                               ticks finish, ticks time) {
     sink_.on_action(rank, step, a, start, finish);
+    if constexpr (has_bytes) {
+      const std::int64_t change = costs_.memory_change(a);
+      l.bytes += change;
+      l.report.peak_bytes = l.bytes > l.report.peak_bytes ? l.bytes : l.report.peak_bytes;
+    }
     if (!computes(a.kind())) return true;
-    workspace_lane& lane = memory_.lanes[rank];
-    auto& stage = memory_.stages[a.stage()];
+    const std::uint32_t number = a.direction() * stages_ + a.stage();
+    const std::uint32_t u = a.micro_batch() * slices_ + a.slice();
+    stage& here = memory_.stages[number];
     if (a.kind() == op::forward) {
-      if (++lane.in_flight > lane.report.peak_in_flight)
-        lane.report.peak_in_flight = static_cast<std::uint32_t>(lane.in_flight);
-    } else if (a.kind() != op::input_grad) {
-      --lane.in_flight;
+      if (!pipes_.insert(here.forwards, u, units_)) return duplicate(a, rank, step);
+      if (++l.in_flight > l.report.peak_in_flight) l.report.peak_in_flight = static_cast<std::uint32_t>(l.in_flight);
+      l.report.idle_by.steady += l.undecided;
+      l.undecided = 0;
+      here.work += time;
+      if (a.stage() > 0) pipes_.take(here.forward_in, u, here.forward_sender);
+      if (a.stage() + 1 < stages_) send(memory_.stages[number + 1], true, u, a, finish);
+      return true;
     }
-    if (a.kind() == op::weight_grad) return true;
-    stage.work += time;
-    stage.fused |= a.kind() == op::backward;
-    stage.split |= a.kind() == op::input_grad;
-    ticks& end = end_of(a);
-    if (end >= 0) {
-      error_ = error{errc::duplicate_action, rank, a.stage(), a.micro_batch(), step}.with(
-          a.kind() == op::forward ? "the forward" : "the backward");
-      return false;
+    if (a.kind() != op::input_grad) {
+      if (!pipes_.insert(here.weights, u, units_)) return duplicate(a, rank, step);
+      --l.in_flight;
+      if (a.kind() == op::weight_grad) return true;
     }
-    if (end <= -2) memory_.runnable.push_back(static_cast<std::uint32_t>(-2 - end));
-    end = finish;
+    if (!pipes_.insert(here.backwards, mirrored(u), units_)) return duplicate(a, rank, step);
+    l.backwards_began = true;
+    here.work += time;
+    (a.kind() == op::backward ? here.fused : here.split) = true;
+    if (a.stage() + 1 < stages_) pipes_.take(here.backward_in, u, here.backward_sender);
+    if (a.stage() > 0) send(memory_.stages[number - 1], false, u, a, finish);
     return true;
   }
+  constexpr void send(stage& to, bool forward, std::uint32_t u, [[maybe_unused]] stage_action a, ticks finish) {
+    pipe& into = forward ? to.forward_in : to.backward_in;
+    if constexpr (has_links) {
+      const std::uint32_t from = forward ? to.forward_sender : to.backward_sender;
+      ticks arrival = finish;
+      if (from != to.rank) {
+        ticks& free_from = memory_.links[forward ? to.forward_link : to.backward_link];
+        const ticks begin = free_from > finish ? free_from : finish, time = costs_.transfer(a, from, to.rank);
+        free_from = time > most - begin ? most : begin + time;
+        const ticks hop = forward ? to.forward_hop : to.backward_hop;
+        arrival = hop > most - free_from ? most + 1 : free_from + hop;  // found too late when it is used
+      }
+      pipes_.put(into, u, arrival, arrival - finish, to.rank);
+    } else {
+      pipes_.put(into, u, finish, 0, to.rank);
+    }
+  }
 
-  /// Every forward and every backward has run. (A missing weight gradient shows as an activation never let go.)
+  /// Every forward, every backward and every weight gradient has run.
   [[nodiscard]] constexpr bool complete() {
-    for (std::uint32_t s = 0; s < stages_; ++s) {
-      const std::uint32_t rank = plan_.placement().rank_of(s);
+    for (std::uint32_t n = 0; n < stages_ * directions_; ++n) {
+      const stage& here = memory_.stages[n];
+      if (here.weights.size == units_ && here.forwards.size == units_ && here.backwards.size == units_) continue;
       for (std::uint32_t u = 0; u < units_; ++u) {
-        const std::size_t i = std::size_t{s} * units_ + u;
-        if (memory_.forward_end[i] >= 0 && memory_.backward_end[i] >= 0) continue;
-        error_ = error{errc::incomplete_schedule, rank, s, u / slices_}.with(
-            memory_.forward_end[i] < 0 ? "the forward" : "the backward");
+        std::string_view missing;
+        if (!pipes_.contains(here.forwards, u)) missing = "the forward";
+        else if (!pipes_.contains(here.backwards, mirrored(u))) missing = "the backward";
+        else if (!pipes_.contains(here.weights, u)) missing = "the weight gradient";
+        else continue;
+        error_ = error{errc::incomplete_schedule, here.rank, n % stages_, u / slices_}.with(missing);
         return false;
       }
     }
-    for (std::uint32_t r = 0; r < ranks_; ++r) {
-      if (memory_.lanes[r].in_flight == 0) continue;
-      error_ = error{errc::incomplete_schedule, r, first_split(r), 0}.with("some weight gradient");
-      return false;
-    }
     return true;
-  }
-  [[nodiscard]] constexpr std::uint32_t first_split(std::uint32_t rank) const {
-    for (std::uint32_t s = 0; s < stages_; ++s)
-      if (plan_.placement().rank_of(s) == rank && memory_.stages[s].split) return s;
-    return 0;
-  }
-
-  /// Nobody can go on: a missing action, or a cycle of ranks that wait for each other. Reports the shortest cycle.
-  constexpr error explain() {
-    std::uint32_t best = ranks_, best_length = ranks_ + 1;
-    for (std::uint32_t r = 0; r < ranks_; ++r) {
-      if (memory_.lanes[r].step >= plan_.size(r)) continue;
-      const blocked b = waiting(r);
-      if (!listed(b))
-        return error{errc::incomplete_schedule, b.holder, b.needs.stage(), b.needs.micro_batch()}.with(
-            b.needs.kind() == op::forward ? "the forward" : "the backward");
-    }
-    // Each blocked rank waits for one other, so from any of them the walk ends in a cycle; cycles do not meet.
-    for (std::uint32_t r = 0; r < ranks_; ++r) {
-      if (memory_.lanes[r].step >= plan_.size(r) || memory_.lanes[r].mark != 0) continue;
-      std::uint32_t x = r;
-      while (memory_.lanes[x].mark == 0) memory_.lanes[x].mark = r + 1, x = waiting(x).holder;
-      if (memory_.lanes[x].mark != r + 1) continue;
-      std::uint32_t length = 1;
-      for (std::uint32_t y = waiting(x).holder; y != x; y = waiting(y).holder) ++length;
-      if (length < best_length) best = x, best_length = length;
-    }
-    const blocked first = waiting(best);
-    std::uint32_t x = best;
-    do {
-      const blocked b = waiting(x);
-      sink_.on_blocked(b);
-      x = b.holder;
-    } while (x != best);
-    return error{errc::deadlock, first.rank, first.step, first.needs.stage(), first.needs.micro_batch()};
-  }
-  [[nodiscard]] constexpr blocked waiting(std::uint32_t rank) {
-    const std::uint32_t step = memory_.lanes[rank].step;
-    const stage_action a = stage_action_at(plan_, rank, step);
-    need n = needs(rank, a);
-    stage_action at_step = a;
-    if (n.met) at_step = stage_action_at(plan_, rank, step + 1), n = needs(rank, at_step);  // the other of a pair
-    return {rank, step, at_step, n.action, plan_.placement().rank_of(n.action.stage())};
-  }
-  [[nodiscard]] constexpr bool listed(const blocked& b) {
-    for (std::uint32_t i = memory_.lanes[b.holder].step; i < plan_.size(b.holder); ++i) {
-      const stage_action a = stage_action_at(plan_, b.holder, i);
-      const op kind = a.kind() == op::input_grad ? op::backward : a.kind();
-      if (kind == b.needs.kind() && a.stage() == b.needs.stage() && a.micro_batch() == b.needs.micro_batch() &&
-          a.slice() == b.needs.slice())
-        return true;
-    }
-    return false;
-  }
-
-  /// For every stage: nothing of it can start before the forwards of all earlier stages, and after its last backward
-  /// those of all earlier stages remain. For every rank the same with all its forwards and backwards; what it does
-  /// besides may run before and after them. docs/pipeline.md, "The bound".
-  [[nodiscard]] constexpr ticks lower_bound() {
-    auto& stages = memory_.stages;
-    const auto place = plan_.placement();
-    constexpr ticks infinite = (std::numeric_limits<ticks>::max)();
-    for (auto& s : stages) s.head = s.tail = infinite;
-    for (std::uint32_t u = 0; u < units_; ++u) {
-      ticks head = 0, tail = 0;
-      for (std::uint32_t s = 0; s < stages_; ++s) {
-        const std::uint32_t j = u / slices_, t = u % slices_;
-        if (head < stages[s].head) stages[s].head = head;
-        if (s == 0 && !stages[0].fused) tail = costs_.duration({op::weight_grad, 0, j, t});
-        if (tail < stages[s].tail) stages[s].tail = tail;
-        const std::uint32_t here = place.rank_of(s), next = s + 1 < stages_ ? place.rank_of(s + 1) : here;
-        head += costs_.duration({op::forward, s, j, t}) + (here == next ? 0 : costs_.latency(here, next));
-        ticks back = infinite;
-        if (stages[s].fused) back = costs_.duration({op::backward, s, j, t});
-        if (stages[s].split) {
-          const ticks half = costs_.duration({op::input_grad, s, j, t});
-          back = half < back ? half : back;
-        }
-        tail += back + (here == next ? 0 : costs_.latency(next, here));
-      }
-    }
-    ticks bound = 0;
-    for (std::uint32_t s = 0; s < stages_; ++s) {
-      const ticks window = stages[s].head + stages[s].work + stages[s].tail;
-      if (window > bound) bound = window;
-    }
-    for (std::uint32_t r = 0; r < ranks_; ++r) {
-      ticks head = infinite, tail = infinite;
-      for (std::uint32_t c = 0; c < plan_.chunks(); ++c) {
-        const auto& s = stages[place.stage(r, c)];
-        head = s.head < head ? s.head : head;
-        tail = s.split ? 0 : s.tail < tail ? s.tail : tail;  // a rank may end with weight gradients
-      }
-      const auto& lane = memory_.lanes[r];
-      const ticks window = head + lane.computing + tail;
-      if (window > bound) bound = window;
-      if (lane.report.busy > bound) bound = lane.report.busy;
-    }
-    return bound;
   }
 };
 
@@ -326,12 +306,16 @@ struct runner {
 
 /// Runs the lists in order, each action as early as its rank and its inputs allow: the one execution that every
 /// in-order runtime with enough buffers approaches. The core under `simulate`; use it directly in constant expressions
-/// or to send events elsewhere than into a timeline.
+/// or to send events elsewhere than into a timeline. Send and receive actions in a list take the time that the policy
+/// gives them on their rank, but the data flows by itself: see `check` for what they mean.
+/// @param costs   durations and latencies; with the optional members described at cost_policy also the time on a
+///                link, of pairs, and the bytes held
 /// @param memory  working memory, reusable; afterwards `memory.lanes[r].report` describes rank r
 /// @param sink    on_action(rank, step, action, start, finish) for each action, in an order that respects data flow;
 ///                on_blocked(link) for each link of the shortest cycle, if the schedule deadlocks
-/// Errors: errc::deadlock, incomplete_schedule, duplicate_action, overflow, limit_exceeded.
-/// Complexity: O(actions) time.
+/// Errors: errc::deadlock, incomplete_schedule, duplicate_action, misplaced_action, out_of_range, overflow,
+/// limit_exceeded.
+/// Complexity: O(actions) time; memory: see basic_workspace.
 ///
 ///     using namespace hocket::pipeline;
 ///     constexpr hocket::ticks t = [] {

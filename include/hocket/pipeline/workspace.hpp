@@ -11,12 +11,24 @@
 
 namespace hocket::inline HOCKET_ABI::pipeline {
 
+/// Where the idle time of a rank comes from, in ticks, told in two ways that both add up to all of it.
+struct idle_split {
+  ticks warm_up = 0;        ///< before its first backward
+  ticks steady = 0;         ///< between that and its last forward
+  ticks drain = 0;          ///< after its last forward, to the end of the run
+  ticks dependency = 0;     ///< while another rank still computes what it needs, or nothing is left to do
+  ticks communication = 0;  ///< while what it needs is on its way
+  friend constexpr bool operator==(const idle_split&, const idle_split&) = default;
+};
+
 /// What one rank did in a simulated run.
 struct rank_report {
   ticks busy = 0;                    ///< time spent in actions
   ticks idle = 0;                    ///< makespan - busy
   ticks finish = 0;                  ///< end of its last action
   std::uint32_t peak_in_flight = 0;  ///< most activations held: forwards whose backward, or weight_grad, is not done
+  std::int64_t peak_bytes = 0;       ///< the same in bytes, where the cost policy knows them (memory_change)
+  idle_split idle_by{};              ///< where `idle` comes from
   friend constexpr bool operator==(const rank_report&, const rank_report&) = default;
 };
 
@@ -31,43 +43,94 @@ struct blocked {
   friend constexpr bool operator==(const blocked&, const blocked&) = default;
 };
 
-/// The memory of a simulation, reusable from run to run: two times per (stage, micro-batch, slice), and O(ranks +
-/// stages) besides. With std::allocator it works in constant expressions.
+namespace detail {
+
+/// A set of numbers below a limit. Schedules add them in one direction, one by one, so that two bounds say it all;
+/// what is added in another order turns the set into a bit per number.
+struct unit_set {
+  static constexpr std::uint64_t no_bits = ~std::uint64_t{0};
+  std::uint32_t low = 0, high = 0;  // the numbers in [low, high), unless there are bits
+  std::uint64_t bits = no_bits;     // index of the first word
+  std::uint32_t size = 0;
+};
+
+/// What waits between two stages: results of one that the other has not used yet, as a ring, oldest first. Where the
+/// two ends do not agree about the order, an array with a place for every unit takes the place of the ring.
+struct pipe {
+  std::uint64_t at = 0;  // of its entries in the pool
+  std::uint32_t capacity = 0;
+  std::uint32_t head = 0, tail = 0;
+  bool dense = false, reader_waits = false, writer_waits = false;
+};
+struct pipe_entry {
+  ticks ready = 0;  // when it can be used
+  std::uint32_t unit = 0;
+};
+
+}  // namespace detail
+
+/// The memory of a simulation, reusable from run to run: O(ranks + stages) for schedules whose stages pass
+/// micro-batches on in the order in which they get them; up to 32 bytes per (stage, micro-batch, slice) for others.
+/// With std::allocator it works in constant expressions.
 template <class Allocator>
 class basic_workspace {
+ public:
   template <class T>
   using vector = std::vector<T, typename std::allocator_traits<Allocator>::template rebind_alloc<T>>;
 
- public:
   struct lane {
     std::uint32_t step = 0;
+    std::uint32_t size = 0;
     std::uint32_t mark = 0;
+    bool backwards_began = false;
     std::int64_t in_flight = 0;
+    std::int64_t bytes = 0;
     ticks computing = 0;  // of busy: in ops that compute, none of which can precede the rank's first forward
+    ticks undecided = 0;  // idle time since the last forward: steady if another follows, else drain
+    ticks head = 0, tail = 0;
     rank_report report;
   };
   struct stage {
-    ticks work = 0;  // time its rank spends in its forwards and its (input-gradient) backwards
-    ticks head = 0;  // least time before its first forward can start
-    ticks tail = 0;  // least time after its last backward
+    std::uint32_t rank = 0;
+    ticks forward_hop = 0, backward_hop = 0;                // from the stage before, from the stage after
+    std::uint32_t forward_link = 0, backward_link = 0;      // over which they come
+    std::uint32_t forward_sender = 0, backward_sender = 0;  // ranks of those stages
+    detail::pipe forward_in, backward_in;                   // from those stages
+    detail::unit_set forwards, backwards, weights;          // done
+    ticks work = 0;                                         // of its rank in its forwards and backwards
+    ticks head = 0;                                         // least time before its first forward can start
+    ticks tail = 0;                                         // least time after its last backward
     bool fused = false, split = false;
   };
 
   constexpr explicit basic_workspace(const Allocator& from = {})
-      : forward_end(from), backward_end(from), lanes(from), stages(from), runnable(from) {}
+      : lanes(from),
+        stages(from),
+        entries(from),
+        travels(from),
+        words(from),
+        links(from),
+        runnable(from),
+        starved(from) {}
 
-  vector<ticks> forward_end;  // >= 0: when it ended; -1: not yet; -2 - r: not yet, and rank r waits for it
-  vector<ticks> backward_end;
-  vector<lane> lanes;
-  vector<stage> stages;
-  vector<std::uint32_t> runnable;
+  vector<lane> lanes;                  // by rank
+  vector<stage> stages;                // by direction, then stage
+  vector<detail::pipe_entry> entries;  // of all pipes
+  vector<ticks> travels;               // beside the entries, if transfers have a time of their own
+  vector<std::uint64_t> words;         // of all sets with bits
+  vector<ticks> links;                 // when each link is free again
+  vector<std::uint32_t> runnable;      // ranks
+  vector<std::uint32_t> starved;       // pipes that were full: 2 * stage, + 1 for backward
 
-  constexpr void reset(std::size_t units, std::size_t stage_count, std::size_t rank_count) {
-    forward_end.assign(units, -1);
-    backward_end.assign(units, -1);
+  constexpr void reset(std::size_t stage_count, std::size_t rank_count) {
     lanes.assign(rank_count, lane{});
     stages.assign(stage_count, stage{});
+    entries.clear();
+    travels.clear();
+    words.clear();
+    links.clear();
     runnable.clear();
+    starved.clear();
     runnable.reserve(rank_count);
   }
 };

@@ -68,7 +68,10 @@ TEST_CASE("figures of every list equal those of an independent simulator", "[gol
     const auto table = parse_schedule_csv(slurp(column[0]));
     if (column[0].rfind("dualpipe__", 0) == 0) {  // a second direction is not supported yet
       CHECK(table->directions() == 2);
-      CHECK(simulate(*table, costs{}).error().code == errc::invalid_argument);
+      CHECK(check(*table).has_value());
+      const auto both = simulate(*table, costs{});
+      REQUIRE(both.has_value());
+      CHECK(both->lower_bound <= both->makespan);
       continue;
     }
     const auto ran = table ? simulate(*table, costs{}) : hocket::result<simulation>(table.error());
