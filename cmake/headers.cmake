@@ -85,6 +85,9 @@ set(HOCKET_HEADERS
   hocket/pipeline/placement.hpp
   hocket/pipeline/rank_view.hpp
   hocket/pipeline/run.hpp
+  hocket/pipeline/run_bound.hpp
+  hocket/pipeline/run_deadlock.hpp
+  hocket/pipeline/run_pipes.hpp
   hocket/pipeline/schedule.hpp
   hocket/pipeline/shape.hpp
   hocket/pipeline/simulate.hpp
