@@ -77,11 +77,13 @@ set(HOCKET_HEADERS
   hocket/pipeline/bound.hpp
   hocket/pipeline/check.hpp
   hocket/pipeline/costs.hpp
+  hocket/pipeline/dual_pipe.hpp
   hocket/pipeline/gpipe.hpp
   hocket/pipeline/groups.hpp
   hocket/pipeline/interleaved.hpp
   hocket/pipeline/interleaved_order.hpp
   hocket/pipeline/one_f_one_b.hpp
+  hocket/pipeline/phases.hpp
   hocket/pipeline/placement.hpp
   hocket/pipeline/rank_view.hpp
   hocket/pipeline/run.hpp
@@ -89,10 +91,13 @@ set(HOCKET_HEADERS
   hocket/pipeline/run_deadlock.hpp
   hocket/pipeline/run_pipes.hpp
   hocket/pipeline/schedule.hpp
+  hocket/pipeline/seq_1f1b.hpp
   hocket/pipeline/shape.hpp
   hocket/pipeline/simulate.hpp
   hocket/pipeline/table.hpp
+  hocket/pipeline/v_memory.hpp
   hocket/pipeline/workspace.hpp
+  hocket/pipeline/zbv.hpp
   hocket/pipeline/zero_bubble.hpp
   hocket/testing/graph_benchmark.hpp
   hocket/testing/graph_cases.hpp

@@ -24,6 +24,8 @@ class gpipe {
       return error{errc::bad_shape, s.ranks, s.chunks, s.micro_batches}.with("gpipe has one chunk per rank");
     return make(s, false);
   }
+  /// All forwards, then all backwards, both in the order of micro-batches, with any number of chunks.
+  [[nodiscard]] static constexpr result<gpipe> f_then_b(const shape& s) noexcept { return make(s, false); }
   /// Looped BFS with any number of chunks.
   [[nodiscard]] static constexpr result<gpipe> looped_bfs(const shape& s) noexcept { return make(s, true); }
 
