@@ -62,15 +62,22 @@ set(HOCKET_HEADERS
   hocket/launch/erased_backend.hpp
   hocket/launch/event_pool.hpp
   hocket/launch/from_graph.hpp
+  hocket/launch/from_pipeline.hpp
+  hocket/launch/from_pipeline_run.hpp
+  hocket/launch/from_pipeline_streams.hpp
   hocket/launch/from_tiling.hpp
   hocket/launch/host_backend.hpp
   hocket/launch/host_program.hpp
   hocket/launch/host_signal.hpp
+  hocket/launch/in_process_transport.hpp
   hocket/launch/inline_backend.hpp
   hocket/launch/order.hpp
   hocket/launch/passes.hpp
   hocket/launch/recording_backend.hpp
   hocket/launch/trace.hpp
+  hocket/launch/transport.hpp
+  hocket/launch/transport_check.hpp
+  hocket/launch/transport_run.hpp
   hocket/pipeline.hpp
   hocket/pipeline/action.hpp
   hocket/pipeline/alternation.hpp
@@ -183,4 +190,12 @@ set(HOCKET_HUGGING_FACE_HEADERS
 )
 set(HOCKET_BOOST_GRAPH_HEADERS
   hocket/interop/boost_graph.hpp
+)
+
+# Part of hocket::hocket, but nothing there includes them: each needs a header of a vendor, which the consumer provides
+# and links. Compiled in tests against the stand-ins in tests/fakes/include.
+set(HOCKET_VENDOR_HEADERS
+  hocket/launch/hccl_transport.hpp
+  hocket/launch/mpi_transport.hpp
+  hocket/launch/nccl_transport.hpp
 )

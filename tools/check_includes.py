@@ -32,7 +32,8 @@ DIRECT = {
 COMPONENTS = set(DIRECT) | {"text", "testing", "interop"}
 INCLUDED_BY_NONE = {"testing", "interop"}
 BRIDGES = {"hocket/launch/from_graph.hpp": "graph", "hocket/launch/from_tiling.hpp": "tiling",
-           "hocket/launch/from_pipeline.hpp": "pipeline"}
+           "hocket/launch/from_pipeline.hpp": "pipeline", "hocket/launch/from_pipeline_run.hpp": "pipeline",
+           "hocket/launch/from_pipeline_streams.hpp": "pipeline"}
 NEEDS_THIRD_PARTY = {"cost", "planner"}  # so neither the umbrella hocket.hpp nor text may reach them
 
 HEAVY = {"ranges", "iostream", "functional", "regex"}
@@ -78,9 +79,11 @@ def header_lists(path):
     return {m[1]: m[2].split() for m in re.finditer(r"set\((HOCKET_\w*HEADERS)\s*([^)]*)\)", text)}
 
 
-def opened_files(compiler, include, source):
-    """Every file that the compiler opens for `source`, as real paths."""
+def opened_files(compiler, include, source, stand_ins=None):
+    """Every file that the compiler opens for `source`, as real paths. `stand_ins`: a folder of vendors' headers."""
     command = [compiler, "-std=c++20", "-M", "-x", "c++", "-I", str(include), str(source)]
+    if stand_ins is not None:
+        command += ["-isystem", str(stand_ins)]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(command)} failed:\n{done.stderr}")
@@ -96,6 +99,7 @@ def main():
     include = options.root.resolve() / "include"
     lists = header_lists(options.root / "cmake" / "headers.cmake")
     standard_only = set(lists["HOCKET_HEADERS"])
+    vendors = set(lists.get("HOCKET_VENDOR_HEADERS", ()))
     headers = [h for names in lists.values() for h in names]
     with tempfile.TemporaryDirectory() as folder:
         probe = pathlib.Path(folder) / "standard.cpp"
@@ -109,7 +113,8 @@ def main():
         component = component_of(header)
         if component not in COMPONENTS | {"hocket"}:
             return [f"{header}: {component} is no component of DESIGN.md"]
-        opened = opened_files(options.compiler, include, include / header)
+        stand_ins = options.root.resolve() / "tests/fakes/include" if header in vendors else None
+        opened = opened_files(options.compiler, include, include / header, stand_ins)
         ours = sorted(os.path.relpath(f, include) for f in opened if f.startswith(f"{include}/"))
         may = allowed(header)
         for other in ours:

@@ -55,6 +55,10 @@ enum class errc : std::uint16_t {
   backend_failed = 500,
   unrecorded_event,
   stream_out_of_range,
+  bad_transfer = 520,
+  unmatched_transfer,
+  mismatched_transfer,
+  transfer_deadlock,
   // text
   malformed = 600,
   missing_column,
@@ -117,6 +121,12 @@ enum class errc : std::uint16_t {
     case errc::backend_failed: return "the backend failed with status {0} at command {1} (op {2}, stream {3})";
     case errc::unrecorded_event: return "command {0} waits for event {1}, which no earlier command records";
     case errc::stream_out_of_range: return "command {0} names stream {1}, but there are {2} streams";
+    case errc::bad_transfer: return "rank {0}, step {1}: {w}";
+    case errc::unmatched_transfer: return "rank {0}, step {1}: {w} rank {2} has no other end there";
+    case errc::mismatched_transfer:
+      return "what rank {0} sends at step {1} is not what rank {2} then expects, at its step {3}";
+    case errc::transfer_deadlock:
+      return "the transfers deadlock: rank {0} waits at step {1} for step {3} of rank {2}, which waits itself";
     case errc::malformed: return "line {0}, column {1}: \"{w}\" is not understood";
     case errc::missing_column: return "line {0}: expected {1} columns, found {2}";
     case errc::bad_number: return "line {0}, column {1}: \"{w}\" is not a whole number in range";

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// Opt-in: needs <mpi.h> and nothing else of MPI but its C functions. Link MPI yourself.
+#pragma once
+#include <hocket/launch/transport.hpp>
+
+#include <mpi.h>
+
+#include <chrono>
+#include <thread>
+
+namespace hocket::inline HOCKET_ABI::launch {
+
+/// MPI's own error code, or one of ours (negative).
+enum class mpi_status : int {
+  ok = MPI_SUCCESS,
+  timed_out = -1,          ///< the peer did not answer within the time limit
+  too_large = -2,          ///< more bytes than MPI's int counts
+  mismatched_length = -3,  ///< the message was shorter than expected
+};
+
+/// A rank of an MPI communicator as a `host_transport`: MPI_Isend, MPI_Irecv and MPI_Test, nothing more.
+/// The communicator is the caller's. It should be a duplicate for hocket alone (tags then cannot meet the caller's),
+/// with MPI_ERRORS_RETURN, so that failures are statuses: `mpi_transport::of(duplicate, limit)` sets that.
+///
+/// When a peer dies: MPI without fault tolerance (ULFM) cannot repair a communicator, and may not even notice. So a
+/// wait ends after `time_limit` with `timed_out`; the caller says what it waited for and calls `abort()`, which is
+/// MPI_Abort and ends the whole job. Choose the limit well above the longest step of any rank. Progress: MPI moves data
+/// only inside of MPI calls; `progress` is one (MPI_Iprobe). One thread at a time, unless MPI was initialised with
+/// MPI_THREAD_MULTIPLE.
+///
+///     MPI_Comm own;  MPI_Comm_dup(MPI_COMM_WORLD, &own);
+///     auto t = hocket::launch::mpi_transport::of(own, std::chrono::seconds(60));
+///     program.run(rank, t, buffers, compute);
+struct mpi_transport {
+  using stream_type = no_stream;
+  using status_type = mpi_status;
+  struct request_type {
+    MPI_Request handle = MPI_REQUEST_NULL;
+    int expected = -1;  // bytes, of a receive
+  };
+
+  MPI_Comm comm = MPI_COMM_NULL;
+  std::chrono::nanoseconds time_limit{0};  ///< of one wait; 0: none
+
+  /// A transport over `comm`, whose error handler becomes MPI_ERRORS_RETURN.
+  [[nodiscard]] static mpi_transport of(MPI_Comm comm, std::chrono::nanoseconds time_limit = {}) noexcept {
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    return {comm, time_limit};
+  }
+
+  status_type send(const void* from, std::size_t bytes, std::uint32_t peer, std::uint32_t tag, no_stream,
+                   request_type& request) noexcept {
+    if (bytes > most) return status_type::too_large;
+    request.expected = -1;
+    return static_cast<status_type>(MPI_Isend(from, static_cast<int>(bytes), MPI_BYTE, static_cast<int>(peer),
+                                              static_cast<int>(tag & tag_bits), comm, &request.handle));
+  }
+  status_type recv(void* to, std::size_t bytes, std::uint32_t peer, std::uint32_t tag, no_stream,
+                   request_type& request) noexcept {
+    if (bytes > most) return status_type::too_large;
+    request.expected = static_cast<int>(bytes);
+    return static_cast<status_type>(MPI_Irecv(to, static_cast<int>(bytes), MPI_BYTE, static_cast<int>(peer),
+                                              static_cast<int>(tag & tag_bits), comm, &request.handle));
+  }
+  // Whatever is posted progresses together.
+  status_type group_begin() noexcept { return status_type::ok; }
+  status_type group_end(no_stream) noexcept { return status_type::ok; }
+
+  status_type progress() noexcept {
+    int found = 0;
+    return static_cast<status_type>(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &found, MPI_STATUS_IGNORE));
+  }
+
+  status_type test(request_type& request, bool& done) noexcept {
+    int flag = 0;
+    MPI_Status status;
+    const int code = MPI_Test(&request.handle, &flag, &status);
+    done = flag != 0;
+    if (code != MPI_SUCCESS) return static_cast<status_type>(code);
+    return done ? judge(request, status) : status_type::ok;
+  }
+
+  status_type wait(request_type& request) noexcept {
+    if (time_limit.count() == 0) {
+      MPI_Status status;
+      const int code = MPI_Wait(&request.handle, &status);
+      return code != MPI_SUCCESS ? static_cast<status_type>(code) : judge(request, status);
+    }
+    bool done = false;
+    for (int i = 0; i < 256; ++i)
+      if (const status_type s = test(request, done); done || !ok(s)) return s;
+    // Yields, because with more ranks than cores the peer needs this one.
+    const auto until = std::chrono::steady_clock::now() + time_limit;
+    for (;;) {
+      for (int i = 0; i < 16; ++i) {
+        if (const status_type s = test(request, done); done || !ok(s)) return s;
+        std::this_thread::yield();
+      }
+      if (std::chrono::steady_clock::now() >= until) return status_type::timed_out;
+    }
+  }
+
+  /// MPI_Abort: ends every process of the communicator's job, this one included. Print what happened before.
+  void abort() noexcept { MPI_Abort(comm, 1); }
+
+  static constexpr bool ok(status_type s) noexcept { return s == status_type::ok; }
+  /// A fixed sentence for ours and for MPI's error classes; MPI_Error_string knows more about its own codes.
+  static const char* text(status_type s) noexcept {
+    if (s == status_type::ok) return "ok";
+    if (s == status_type::timed_out) return "the peer did not answer within the time limit";
+    if (s == status_type::too_large) return "a message of 2 GiB or more";
+    if (s == status_type::mismatched_length) return "a message shorter than expected";
+    int of_class = 0;
+    MPI_Error_class(static_cast<int>(s), &of_class);
+    if (of_class == MPI_ERR_TRUNCATE) return "MPI: a message longer than expected";
+    if (of_class == MPI_ERR_RANK) return "MPI: no such rank";
+    if (of_class == MPI_ERR_COMM) return "MPI: not a communicator";
+    if (of_class == MPI_ERR_TAG) return "MPI: tag out of range";
+    return "MPI reported an error";
+  }
+
+ private:
+  static constexpr std::size_t most = 0x7fffffff;
+  // Every MPI allows tags up to 32767. Order, not the tag, decides what matches; a tag that differs would never match.
+  static constexpr std::uint32_t tag_bits = 0x7fff;
+
+  [[nodiscard]] static status_type judge(const request_type& request, const MPI_Status& status) noexcept {
+    if (request.expected < 0) return status_type::ok;
+    int bytes = 0;
+    MPI_Get_count(&status, MPI_BYTE, &bytes);
+    return bytes == request.expected ? status_type::ok : status_type::mismatched_length;
+  }
+};
+
+static_assert(host_transport<mpi_transport>);
+
+}  // namespace hocket::inline HOCKET_ABI::launch

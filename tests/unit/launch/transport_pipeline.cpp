@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+// from_pipeline: every rank's steps, the check over all of them, and real runs on threads.
+#include <hocket/launch/from_pipeline_streams.hpp>
+#include <hocket/launch/host_backend.hpp>
+#include <hocket/launch/order.hpp>
+#include <hocket/launch/passes.hpp>
+#include <hocket/pipeline/gpipe.hpp>
+#include <hocket/pipeline/one_f_one_b.hpp>
+#include <hocket/pipeline/zero_bubble.hpp>
+#include <hocket/text/schedule_csv.hpp>
+
+#include <fstream>
+#include <sstream>
+
+#include "catch.hpp"
+#include "transport_test.hpp"
+
+using namespace transport_test;
+
+namespace {
+
+pipeline::table_schedule golden(const std::string& name) {
+  std::ifstream file(std::string(HOCKET_TEST_DATA "/pipeline/") + name + ".csv");
+  std::stringstream text;
+  text << file.rdbuf();
+  return text::parse_schedule_csv(text.str()).value();
+}
+
+pipeline::table_schedule copy(const pipeline::schedule auto& plan) {
+  return pipeline::table_schedule::copy_of(plan).value();
+}
+
+std::vector<std::pair<std::string, pipeline::table_schedule>> schedules() {
+  using namespace pipeline;
+  std::vector<std::pair<std::string, table_schedule>> all;
+  for (const std::int64_t p : {1, 2, 3, 4})
+    for (const std::int64_t m : {1, 2, 5, 9}) {
+      const auto name = [&](const char* what) {
+        return what + (" p=" + std::to_string(p)) + " m=" + std::to_string(m);
+      };
+      all.emplace_back(name("gpipe"), copy(gpipe::make({p, 1, m}).value()));
+      all.emplace_back(name("1f1b"), copy(one_f_one_b::make({p, 1, m}).value()));
+      all.emplace_back(name("interleaved"), copy(interleaved::make({p, 2, m}).value()));
+      all.emplace_back(name("interleaved v=3"), copy(interleaved::make({p, 3, m}, groups::last()).value()));
+      all.emplace_back(name("zb-h1"), copy(zero_bubble::h1({p, 1, m}).value()));
+      all.emplace_back(name("zb-h2"), copy(zero_bubble::h2({p, 1, m}).value()));
+      all.emplace_back(name("interleaved-zb"), copy(zero_bubble::interleaved_zb({p, 2, m}).value()));
+    }
+  for (const char* file :
+       {"torch__DualPipeV__p4_v2_m8", "torch__DualPipeV__p3_v2_m6", "torch__ZBVZeroBubble__p4_v2_m8",
+        "zb__Vhalf__p4_v2_m8", "zb__V1F1B__p4_v2_m8", "torch__LoopedBFS__p4_v2_m4", "zb__Seq1F1B__p4_v1_m4_s2"})
+    all.emplace_back(file, golden(file));
+  return all;
+}
+
+constexpr const char* lowered_lists[] = {"torch__DualPipeV__p4_v2_m10.comms", "torch__Interleaved1F1B__p4_v2_m10.comms",
+                                         "torch__Interleaved1F1B__p4_v2_m8.comms", "torch__LoopedBFS__p4_v2_m8.comms",
+                                         "torch__ZBVZeroBubble__p4_v2_m8.comms"};
+
+constexpr auto nothing_fails = [](std::uint32_t, stage_action) { return 0; };
+
+}  // namespace
+
+TEST_CASE("every schedule runs on threads, buffered and unbuffered, and computes what one thread computes",
+          "[launch][transport]") {
+  for (const auto& [name, plan] : schedules()) {
+    INFO(name);
+    const std::uint64_t expected = serial_sum(plan, 4);
+    for (const auto sends : {completion::rendezvous, completion::buffered}) {
+      auto group = in_process_group::make(plan.ranks(), {.sends = sends}).value();
+      std::uint32_t variant = 0;
+      for (const pipeline_options options :
+           {pipeline_options{}, pipeline_options{.lookahead = 0},
+            pipeline_options{.lookahead = 4, .sends_in_flight = 3}, pipeline_options{.pairs_at_once = true}}) {
+        INFO("variant " << variant++);
+        const auto program = from_pipeline(plan, options);
+        REQUIRE(program);
+        CHECK(total_of(run_threads(plan, *program, group, 4, nothing_fails, 2)) == expected);
+      }
+    }
+  }
+}
+
+TEST_CASE("lists that PyTorch lowered run as they are, and no stream can hang on them", "[launch][transport]") {
+  for (const char* name : lowered_lists) {
+    INFO(name);
+    const auto plan = golden(name);
+    const auto program = from_pipeline(plan);
+    REQUIRE(program);
+    CHECK(program->check(transfer_model::in_order));
+    auto group = in_process_group::make(plan.ranks()).value();
+    CHECK(total_of(run_threads(plan, *program, group, 100, nothing_fails)) == serial_sum(plan, 100));
+    // The same order as in the file.
+    for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
+      std::vector<stage_action> listed, made;
+      for (const stage_action a : plan.rank(r)) listed.push_back({a.kind(), a.stage(), a.micro_batch()});
+      for (std::size_t i = 0; i < program->steps(r).size(); ++i)
+        if (const stage_action a = program->actions(r)[i]; program->steps(r)[i].kind != transfer_kind::wait)
+          made.push_back({a.kind(), a.stage(), a.micro_batch()});
+      CHECK(listed == made);
+    }
+  }
+}
+
+TEST_CASE("receives next to their consumer: fine where posts do not block, a deadlock on one stream",
+          "[launch][transport]") {
+  // What users of PyTorch tried, and what hangs there.
+  for (const char* name : lowered_lists) {
+    INFO(name);
+    const auto plan = golden(name);
+    std::vector<stage_action> actions;
+    std::vector<std::uint32_t> ends;
+    for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
+      std::map<std::uint64_t, stage_action> pending;
+      for (const stage_action a : plan.rank(r)) {
+        if (a.kind() == op::recv_forward || a.kind() == op::recv_backward) {
+          pending[stage_action(a.kind(), a.stage(), a.micro_batch()).bits()] = a;
+          continue;
+        }
+        for (const op kind : {op::recv_forward, op::recv_backward}) {
+          const bool fits = kind == op::recv_forward ? a.kind() == op::forward
+                                                     : a.kind() == op::backward || a.kind() == op::input_grad;
+          const auto at = pending.find(stage_action(kind, a.stage(), a.micro_batch()).bits());
+          if (fits && at != pending.end()) actions.push_back(at->second), pending.erase(at);
+        }
+        actions.push_back(a);
+      }
+      REQUIRE(pending.empty());
+      ends.push_back(static_cast<std::uint32_t>(actions.size()));
+    }
+    const auto moved = pipeline::table_schedule::make(actions, ends).value();
+    const auto program = from_pipeline(moved);
+    if (!program) {  // or the order between two ranks is broken outright: two chunks share a direction
+      CHECK(program.error().code == errc::mismatched_transfer);
+      continue;
+    }
+    std::pmr::vector<blocked_transfer> cycle;
+    const auto in_order = program->check(transfer_model::in_order, &cycle);
+    REQUIRE(!in_order);
+    CHECK(in_order.error().code == errc::transfer_deadlock);
+    REQUIRE(cycle.size() >= 2);
+    for (std::size_t i = 0; i < cycle.size(); ++i) {
+      CHECK(cycle[i].peer == cycle[(i + 1) % cycle.size()].rank);
+      CHECK(cycle[i].needs > cycle[(i + 1) % cycle.size()].step);
+    }
+  }
+}
+
+TEST_CASE("a schedule that deadlocks or is incomplete is refused before anything runs", "[launch][transport]") {
+  using namespace pipeline;
+  CHECK(from_pipeline(interleaved::make({5, 2, 7}, groups::paper()).value()).error().code == errc::deadlock);
+  CHECK(from_pipeline(golden("torch__1F1B__p4_v1_m4")).error().code == errc::incomplete_schedule);
+  const auto parse = [](const char* csv) { return from_pipeline(text::parse_schedule_csv(csv).value()); };
+  // No receive; a receive that comes after its use; twice the same receive; a send to the rank itself.
+  CHECK(parse("0F0,0SEND_F0,0B0\n1F0,1B0\n").error().code == errc::bad_transfer);
+  CHECK(parse("0F0,0SEND_F0,0RECV_B0,0B0\n1F0,1RECV_F0,1B0,1SEND_B0\n").error().code == errc::bad_transfer);
+  CHECK(parse("0F0,0SEND_F0,0RECV_B0,0B0\n1RECV_F0,1RECV_F0,1F0,1B0,1SEND_B0\n").error().code ==
+        errc::unmatched_transfer);
+  CHECK(parse("0F0,0SEND_F0,0RECV_B0,0B0\n1RECV_F0,1F0,1B0,1SEND_F0,1SEND_B0\n").error().code == errc::bad_transfer);
+  // The order of two activations differs on the two sides.
+  const auto swapped = parse(
+      "0F0,0F1,0SEND_F1,0SEND_F0,0RECV_B0,0B0,0RECV_B1,0B1\n1RECV_F0,1F0,1RECV_F1,1F1,1B0,1SEND_B0,1B1,1SEND_B1\n");
+  REQUIRE(!swapped);
+  CHECK(swapped.error().code == errc::mismatched_transfer);
+}
+
+TEST_CASE("a rank that fails at any action ends the others, in bounded time", "[launch][transport][fault]") {
+  const auto plan = pipeline::interleaved::make({.ranks = 3, .chunks = 2, .micro_batches = 4}).value();
+  const auto program = from_pipeline(plan).value();
+  for (std::uint32_t victim = 0; victim < plan.ranks(); ++victim)
+    for (std::uint32_t step = 0; step < plan.size(victim); ++step) {
+      const stage_action last = stage_action_at(plan, victim, step);
+      auto group = in_process_group::make(plan.ranks()).value();
+      const auto all = run_threads(plan, program, group, 4, [&](std::uint32_t r, stage_action a) {
+#if HOCKET_HAS_EXCEPTIONS
+        if (r == victim && a == last && step % 2 == 1) throw 7;
+#endif
+        return r == victim && a == last ? 42 : 0;
+      });
+      CHECK_FALSE(all[victim].complete);
+      CHECK((step % 2 == 1 ? all[victim].outcome.exception != nullptr : all[victim].outcome.code == 42));
+      for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
+        const auto& o = all[r].outcome;
+        const bool ended = o.complete || r == victim || o.status == in_process_status::aborted;
+        CHECK(ended);
+      }
+    }
+  // A rank that never comes: the others give up after their time limit and say for whom they waited.
+  auto group = in_process_group::make(3, {.time_limit = std::chrono::milliseconds(30)}).value();
+  pipeline_runner alone(program, 1, group.rank(1));
+  numbers n{6};
+  const auto done = alone.run([&](stage_action a) { return n.memory(a); }, [](stage_action) {});
+  CHECK(done.status == in_process_status::timed_out);
+  CHECK(alone.message(done) ==
+        "rank 1, step 2: waiting for rank 0: the peer did not come within the time limit (activations of stage 1, "
+        "micro-batch 0)");
+}
+
+TEST_CASE("all ranks as streams of one process", "[launch][transport]") {
+  for (const auto& [name, plan] : schedules()) {
+    if (plan.slices() != 1) continue;
+    INFO(name);
+    const auto all = streams_of(plan);
+    REQUIRE(all);
+    const auto list = reuse_events(all->commands);
+    // One memory for all: events alone keep the order.
+    const std::uint32_t stages = plan.ranks() * plan.chunks();
+    numbers n{stages};
+    for (std::uint32_t j = 0; j < plan.micro_batches(); ++j)
+      for (std::uint32_t s = 0; s <= stages; ++s) {
+        for (int which = 0; which < 4; ++which) n.value(numbers::key(which, s, {op::forward, s, j}));
+        n.value(numbers::key(1, 1023, {op::forward, s, j}));
+      }
+    std::vector<std::uint64_t> totals(plan.ranks());
+    auto device = host_backend::start(plan.ranks()).value();
+    auto program = host_program::compile(list);
+    const auto report = device.run(program, [&](node_id k, stream_id rank) {
+      const stage_action a = all->actions[k];
+      n.compute(a);
+      if (a.kind() == op::backward || a.kind() == op::input_grad) totals[rank] += n.sum(numbers::key(2, a.stage(), a));
+    });
+    CHECK(report);
+    std::uint64_t total = 0;
+    for (const std::uint64_t x : totals) total += x;
+    CHECK(total == serial_sum(plan, 4));
+  }
+}
+
+TEST_CASE("a rank's commands for streams order what its transfers need", "[launch][transport]") {
+  for (const char* name : lowered_lists) {
+    const auto plan = golden(name);
+    const auto program = from_pipeline(plan).value();
+    for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
+      const auto list = device_commands(program, r).value();
+      const auto order = issue_order::of(list);
+      const auto steps = program.steps(r);
+      const auto actions = program.actions(r);
+      const auto place = [&](std::size_t i) {
+        return order.find(static_cast<node_id>(i), static_cast<std::uint8_t>(steps[i].kind));
+      };
+      std::size_t checked = 0;
+      for (std::size_t i = 0; i < steps.size(); ++i)
+        for (std::size_t k = 0; k < steps.size(); ++k) {
+          const stage_action a = actions[i], b = actions[k];
+          if (a.micro_batch() != b.micro_batch() || a.stage() != b.stage()) continue;
+          const bool backward = b.kind() == op::backward || b.kind() == op::input_grad;
+          const bool made_here =
+              (a.kind() == op::forward && b.kind() == op::send_forward) ||
+              ((a.kind() == op::backward || a.kind() == op::input_grad) && b.kind() == op::send_backward);
+          const bool needed_here =
+              (a.kind() == op::recv_forward && b.kind() == op::forward) || (a.kind() == op::recv_backward && backward);
+          if (steps[i].kind == transfer_kind::wait || steps[k].kind == transfer_kind::wait) continue;
+          if (!made_here && !needed_here) continue;
+          ++checked;
+          CHECK(order.before(place(i), place(k)));
+        }
+      CHECK(checked >= program.request_count(r));
+      // The order on each stream is that of the list.
+      for (std::size_t i = 1; i < order.size(); ++i)
+        if (order.op(i - 1).stream == order.op(i).stream) CHECK(order.op(i - 1).id < order.op(i).id);
+    }
+  }
+}
