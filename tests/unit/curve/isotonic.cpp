@@ -89,11 +89,11 @@ TEST_CASE("samples that are none are errors", "[curve]") {
     const auto r = curve::fit_isotonic(s);
     return r ? errc{} : r.error().code;
   };
-  const double inf = std::numeric_limits<double>::infinity();
+  const double endless = std::numeric_limits<double>::infinity();
   CHECK(code({}) == errc::out_of_range);
   CHECK(code({{1, 2}}) == errc::out_of_range);
   CHECK(code({{1, 2}, {1, 3}}) == errc::out_of_range);
-  for (const double bad : {0.0, -1.0, inf, std::nan("")}) {
+  for (const double bad : {0.0, -1.0, endless, std::nan("")}) {
     CHECK(code({{1, 2}, {bad, 3}}) == errc::bad_cost);
     CHECK(code({{1, 2}, {2, bad}}) == errc::bad_cost);
   }

@@ -31,7 +31,7 @@ std::vector<node_id> preds_of(const std::vector<edge>& data, node_id b) {
 }
 
 // Empty, or the first thing that the clock says otherwise than the definition.
-std::string wrong(const std::vector<edge>& data, const std::vector<stream_id>& streams, std::size_t count) {
+std::string mistake(const std::vector<edge>& data, const std::vector<stream_id>& streams, std::size_t count) {
   const std::size_t nodes = streams.size();
   std::vector<edge> all = fifo(streams);
   all.insert(all.end(), data.begin(), data.end());
@@ -93,7 +93,7 @@ TEST_CASE("the clock of all programs of 4 ops on up to 4 streams", "[graph]") {
       std::vector<edge> data;
       for (unsigned i = 0; i < 6; ++i)
         if ((mask >> i & 1u) != 0) data.push_back(pairs[i]);
-      if (const std::string w = wrong(data, streams, 4); !w.empty()) FAIL(w);
+      if (const std::string w = mistake(data, streams, 4); !w.empty()) FAIL(w);
     }
   }
 }
@@ -107,7 +107,7 @@ TEST_CASE("the clock of random programs, predecessors in any order and repeated"
     for (std::size_t i = data.size(); i > 1; --i) std::swap(data[i - 1], data[random.below(i)]);
     std::vector<stream_id> streams;
     for (node_id n = 0; n < nodes; ++n) streams.push_back(random.below(count));
-    if (const std::string w = wrong(data, streams, count); !w.empty()) FAIL(w);
+    if (const std::string w = mistake(data, streams, count); !w.empty()) FAIL(w);
   }
 }
 

@@ -23,7 +23,7 @@ struct lookup {
   std::vector<double> us;
   [[nodiscard]] double time(double rows) const noexcept { return us[static_cast<std::size_t>(rows)]; }
 };
-using problem = tiling::problem<std::vector<tiling::phase<lookup>>>;
+using instance = tiling::problem<std::vector<tiling::phase<lookup>>>;
 
 struct generator {
   std::mt19937_64 random;
@@ -46,8 +46,8 @@ struct generator {
     }
     return f;
   }
-  problem any(std::int64_t most_units, std::size_t phases) {
-    problem p;
+  instance any(std::int64_t most_units, std::size_t phases) {
+    instance p;
     p.axis.align = 1 + below(3);
     p.axis.rows = 1 + below(most_units * p.axis.align);
     p.axis.max_tiles = 1 + below(6);
@@ -66,7 +66,7 @@ std::int64_t sixteenths(const tiling::phase<lookup>& f, std::int64_t rows, bool 
 }
 
 // start(i, p) = max(end(i, p - 1), end(i - 1, p)), written as a table.
-std::int64_t simulate(const problem& p, const std::vector<std::int64_t>& tiles) {
+std::int64_t simulate(const instance& p, const std::vector<std::int64_t>& tiles) {
   const std::size_t phases = p.phases.size();
   if (tiles.size() == 1) {
     std::int64_t sum = 0;
@@ -83,7 +83,7 @@ ticks to_ticks(std::int64_t s) { return s * (tiling::ticks_per_us / 16); }
 
 // Every tiling that the problem allows.
 template <class F>
-void for_each_tiling(const problem& p, F&& f) {
+void for_each_tiling(const instance& p, F&& f) {
   const tiling::row_axis& a = p.axis;
   const std::int64_t units = (a.rows + a.align - 1) / a.align, shortage = units * a.align - a.rows;
   for (std::uint32_t cuts = 0; cuts < (1u << (units - 1)); ++cuts) {
@@ -105,7 +105,7 @@ void for_each_tiling(const problem& p, F&& f) {
   }
 }
 
-bool allowed(const problem& p, std::span<const std::int64_t> tiles) {
+bool allowed(const instance& p, std::span<const std::int64_t> tiles) {
   bool found = false;
   for_each_tiling(p, [&](const std::vector<std::int64_t>& t) {
     found = found || std::equal(t.begin(), t.end(), tiles.begin(), tiles.end());
@@ -125,7 +125,7 @@ TEST_CASE("makespan, bound and policies against every tiling of small problems",
   generator g{std::mt19937_64(11)};
   std::int64_t tilings = 0, met = 0, cases = 0;
   for (int round = 0; round < 3000; ++round) {
-    const problem p = g.any(9, static_cast<std::size_t>(1 + g.below(4)));
+    const instance p = g.any(9, static_cast<std::size_t>(1 + g.below(4)));
     INFO("round " << round << " rows " << p.axis.rows << " align " << p.axis.align);
     std::int64_t optimum = -1, one_n = -1;
     for_each_tiling(p, [&](const std::vector<std::int64_t>& tiles) {
@@ -170,8 +170,8 @@ TEST_CASE("makespan, bound and policies against every tiling of small problems",
 TEST_CASE("reversing the phases reverses the tiles", "[tiling]") {
   generator g{std::mt19937_64(12)};
   for (int round = 0; round < 500; ++round) {
-    const problem p = g.any(8, static_cast<std::size_t>(1 + g.below(4)));
-    problem q = p;
+    const instance p = g.any(8, static_cast<std::size_t>(1 + g.below(4)));
+    instance q = p;
     std::reverse(q.phases.begin(), q.phases.end());
     for_each_tiling(p, [&](const std::vector<std::int64_t>& tiles) {
       const std::vector<std::int64_t> back(tiles.rbegin(), tiles.rend());
@@ -204,11 +204,11 @@ TEST_CASE("ties go to fewer tiles, then to the lexicographically smaller lengths
 TEST_CASE("optimal for costs within e is within (1 + e) / (1 - e) for the true costs", "[tiling]") {
   generator g{std::mt19937_64(13)};
   for (int round = 0; round < 300; ++round) {
-    const problem truth = g.any(7, 2);
-    problem believed = truth;
+    const instance truth = g.any(7, 2);
+    instance believed = truth;
     for (auto& f : believed.phases)
       for (double& us : f.cost.us) us *= g.below(2) == 0 ? 1.25 : 0.75;
-    const auto best = [](const problem& p) {
+    const auto best = [](const instance& p) {
       std::int64_t least = -1;
       std::vector<std::int64_t> at;
       for_each_tiling(p, [&](const std::vector<std::int64_t>& t) {
