@@ -150,14 +150,21 @@ set(HOCKET_COST_HEADERS
   hocket/cost.hpp
   hocket/cost/activations.hpp
   hocket/cost/batch.hpp
+  hocket/cost/bubble.hpp
   hocket/cost/check_sizes.hpp
   hocket/cost/closed_forms.hpp
+  hocket/cost/collective_of_layout.hpp
+  hocket/cost/communication.hpp
   hocket/cost/config.hpp
   hocket/cost/derivative.hpp
   hocket/cost/evaluate.hpp
   hocket/cost/expression.hpp
+  hocket/cost/fit_machine.hpp
   hocket/cost/flops.hpp
   hocket/cost/in_flight.hpp
+  hocket/cost/layer_cost.hpp
+  hocket/cost/machine.hpp
+  hocket/cost/moved_bytes.hpp
   hocket/cost/number.hpp
   hocket/cost/parameters.hpp
   hocket/cost/partition.hpp
@@ -165,6 +172,8 @@ set(HOCKET_COST_HEADERS
   hocket/cost/report.hpp
   hocket/cost/setting.hpp
   hocket/cost/static_memory.hpp
+  hocket/cost/step_parts.hpp
+  hocket/cost/step_time.hpp
   hocket/cost/symbols.hpp
   hocket/cost/term.hpp
   hocket/cost/unit.hpp

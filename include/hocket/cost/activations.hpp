@@ -15,58 +15,84 @@ inline constexpr auto kept_unless_full = choose(recomputed, 1, 1, 0);
 inline constexpr auto kept_if_none = choose(recomputed, 1, 0, 0);
 inline constexpr auto kept_if_full = choose(recomputed, 0, 0, 1);
 
+// An operation that is computed again does not keep what it makes.
+template <class Flag>
+constexpr auto unless(const Flag& again) noexcept {
+  return kept_unless_full * (1 - again);
+}
 template <class F, class When, class Split>
 constexpr term<F, When, Split> tensor(std::string_view name, const F& formula, const When& when, const Split& split,
-                                      std::string_view source, origin how = origin::published) noexcept {
-  return {name, formula, when, split, source, how, literal<pure>(0)};
+                                      std::string_view source, op by = op::none,
+                                      origin how = origin::published) noexcept {
+  return {name, formula, when, split, source, how, literal<pure>(0), by};
 }
 
 }  // namespace hocket::inline HOCKET_ABI::cost::detail::saved
 
 namespace hocket::inline HOCKET_ABI::cost::letters {
 
-/// What one transformer layer keeps of one micro-batch for its backward pass, tensor by tensor; `split` says over how
-/// many ranks. A mask of a dropout takes one byte per element, the softmax statistics of flash attention four.
-/// Selective recompute drops what attention keeps of its s x s scores; full recompute keeps the layer's input alone.
-/// Needs: part (layers = 1, moe_layers = 0 or 1), model, training, parallel.
+/// What one transformer layer keeps of one micro-batch for its backward pass, tensor by tensor: the one table that
+/// memory, recompute and its rules are read from. `by` is the operation that makes the tensor: it is dropped when the
+/// operation is computed again. `split` says over how many ranks it is divided. A mask of a dropout takes one byte per
+/// element, the statistics of flash attention four. Selective recompute drops the s x s scores; full recompute keeps
+/// the layer's input alone. A cast that is computed again keeps its input in place of its output: fewer bytes for one
+/// that widens, more for one that narrows. A gather that is not computed again keeps the whole sequence on each rank.
+/// Needs: part (layers = 1, moe_layers = 0 or 1), model, training, parallel, replay_set.
 inline constexpr auto saved_tensor_terms = [] {
+  using detail::saved::inner, detail::saved::region, detail::saved::tensor, detail::saved::unless;
   using detail::saved::kept_if_full, detail::saved::kept_if_none, detail::saved::kept_unless_full;
-  using detail::saved::inner, detail::saved::region, detail::saved::tensor;
   constexpr auto kept = kept_unless_full;
-  constexpr auto scores = kept_if_none * (1 - flash);
-  constexpr auto plain_attention = kept * (1 - latent);
-  constexpr auto stream = c * (element * (s * b * h));
-  constexpr std::string_view table = "arXiv:2205.05198 section 4.1", mla = "arXiv:2405.04434";
+  constexpr auto attention_kept = unless(r_attention);
+  constexpr auto scores = kept_if_none * (1 - flash) * (1 - r_core) * (1 - r_attention);
+  constexpr auto tokens = element * (s * b * h);
+  constexpr auto stream = c * tokens;
+  constexpr auto wide = 4 * byte * (s * b * h);
+  constexpr auto norm_input = choose(wide_norm * (1 - r_cast), stream, wide);
+  constexpr auto norm_output = choose(wide_norm * r_cast_back, stream, wide);
+  constexpr auto gathered = choose(r_gather, cp, region);
+  constexpr std::string_view table = "arXiv:2205.05198 section 4.1", mla = "arXiv:2405.04434", moe = "arXiv:2101.03961";
   return terms(
       tensor("layer input", stream, kept_if_full, region, table),
-      tensor("attention norm, input", stream, kept, region, table),
-      tensor("attention input", stream, kept, region, table),
-      tensor("queries", c * (element * (s * b * a * d)), plain_attention, inner, table),
-      tensor("keys and values", c * (element * (2 * s * b * g * d)), plain_attention, least(tp, g) * cp, table),
-      tensor("softmax output", c * (element * (a * squared(s) * b)), scores, inner, table),
-      tensor("softmax dropout mask", byte * (a * squared(s) * b), scores * dropout, inner, table),
-      tensor("softmax dropout output", c * (element * (a * squared(s) * b)), scores * dropout, inner, table),
-      tensor("softmax statistics", 4 * byte * (a * s * b), kept * flash, inner, "arXiv:2205.14135"),
-      tensor("attention output", c * (element * (s * b * a * d)), plain_attention, inner, table),
-      // Latent attention keeps the compressed vectors and the expanded heads.
-      tensor("compressed query, key and value", c * (element * (2 * s * b * (r_q + r_k))), kept * latent, region, mla,
-             origin::estimated),
-      tensor("expanded query, key and value", c * (element * (s * b * a * (2 * (d_n + d_r) + d_v))), kept * latent,
-             inner, mla, origin::estimated),
-      tensor("latent attention output", c * (element * (s * b * a * d_v)), kept * latent, inner, mla,
-             origin::estimated),
-      tensor("attention dropout mask", byte * (s * b * h), kept * dropout, region, table),
-      tensor("FFN norm, input", stream, kept, region, table), tensor("FFN input", stream, kept, region, table),
-      tensor("FFN activation, inputs", c * (element * ((n_f - 1) * s * b * f)), kept * (L - L_m), inner, table),
-      tensor("FFN activation, output", c * (element * (s * b * f)), kept * (L - L_m), inner, table),
+      tensor("attention norm, input", norm_input, kept, region, table, op::cast),
+      tensor("attention input", norm_output, unless(r_norm), gathered, table, op::norm),
+      tensor("queries", c * (element * (s * b * a * d)), unless(r_qkv) * (1 - latent), inner, table, op::qkv),
+      tensor("keys and values", c * (element * (2 * s * b * g * d)), unless(r_qkv) * (1 - latent), least(tp, g) * cp,
+             table, op::qkv),
+      tensor("softmax output", c * (element * (a * squared(s) * b)), scores, inner, table, op::core),
+      tensor("softmax dropout mask", byte * (a * squared(s) * b), scores * dropout, inner, table, op::core),
+      tensor("softmax dropout output", c * (element * (a * squared(s) * b)), scores * dropout, inner, table, op::core),
+      tensor("softmax statistics", 4 * byte * (a * s * b), attention_kept * flash, inner, "arXiv:2205.14135",
+             op::attention),
+      tensor("attention output", c * (element * (s * b * a * d)), attention_kept * (1 - latent), inner, table,
+             op::attention),
+      // Latent attention keeps the compressed vectors and their norms, and the expanded heads.
+      tensor("compressed query, key and value", c * (element * (2 * s * b * (r_q + r_k))), unless(r_qkv) * latent,
+             region, mla, op::qkv, origin::estimated),
+      tensor("expanded query, key and value", c * (element * (s * b * a * (2 * (d_n + d_r) + d_v))),
+             unless(r_qkv) * latent, inner, mla, op::qkv, origin::estimated),
+      tensor("latent attention output", c * (element * (s * b * a * d_v)), attention_kept * latent, inner, mla,
+             op::attention, origin::estimated),
+      tensor("attention dropout mask", byte * (s * b * h), unless(r_output) * dropout, region, table, op::output),
+      tensor("FFN norm, input", norm_input, unless(r_output), region, table, op::output),
+      tensor("FFN input", norm_output, unless(r_norm), gathered, table, op::norm),
+      tensor("FFN activation, inputs", c * (element * ((n_f - 1) * s * b * f)), unless(r_ffn_in) * (L - L_m), inner,
+             table, op::ffn_in),
+      tensor("FFN activation, first factor", c * (element * ((n_f - 2) * s * b * f)),
+             unless(r_activation) * (1 - fused) * (L - L_m), inner, "arXiv:2002.05202", op::activation,
+             origin::derived),
+      tensor("FFN activation, output", c * (element * (s * b * f)), unless(r_activation) * (L - L_m), inner, table,
+             op::activation),
       // Tokens are assumed to be spread evenly over experts and ranks; the router keeps its probabilities in 32 bits.
-      tensor("router probabilities", 4 * byte * (s * b * E), kept * L_m, region, "arXiv:2101.03961", origin::estimated),
-      tensor("expert inputs", c * (element * (k * s * b * h)), kept * L_m, inner, "arXiv:2101.03961",
-             origin::estimated),
-      tensor("expert activations", c * (element * (n_f * k * s * b * f_e)), kept * L_m, inner, "arXiv:2101.03961",
-             origin::estimated),
-      tensor("shared expert activations", c * (element * (n_f * s * b * f_s)), kept * L_m * f_s, inner, mla,
-             origin::estimated),
+      tensor("router probabilities", 4 * byte * (s * b * E), kept * L_m, region, moe, op::router, origin::estimated),
+      tensor("expert inputs", c * (element * (k * s * b * h)), kept * L_m, inner, moe, op::dispatch, origin::estimated),
+      tensor("expert activations, inputs", c * (element * ((n_f - 1) * k * s * b * f_e)), unless(r_ffn_in) * L_m, inner,
+             moe, op::ffn_in, origin::estimated),
+      tensor("expert activations, outputs", c * (element * (k * s * b * f_e)), unless(r_activation) * L_m, inner, moe,
+             op::activation, origin::estimated),
+      tensor("shared expert activations, inputs", c * (element * ((n_f - 1) * s * b * f_s)),
+             unless(r_ffn_in) * L_m * f_s, inner, mla, op::ffn_in, origin::estimated),
+      tensor("shared expert activations, outputs", c * (element * (s * b * f_s)), unless(r_activation) * L_m * f_s,
+             inner, mla, op::activation, origin::estimated),
       tensor("FFN dropout mask", byte * (s * b * h), kept * dropout, region, table));
 }();
 
@@ -79,7 +105,7 @@ inline constexpr auto end_tensor_terms = [] {
   return terms(tensor("embedding dropout mask", byte * (s * b * h * n_held_embedding), first * dropout, region, ends),
                tensor("final norm, input", c * (element * (s * b * h)), last * final_norm, region, ends),
                tensor("head input", c * (element * (s * b * h)), last, region, ends),
-               tensor("logits", c * (element * (s * b * V)), last, inner, ends, origin::derived),
+               tensor("logits", c * (element * (s * b * V)), last, inner, ends, op::head, origin::derived),
                tensor("logits in 32 bits", 4 * byte * (s * b * V), last, inner, ends));
 }();
 
@@ -94,14 +120,16 @@ using letters::end_tensor_terms, letters::saved_tensor_terms;
 ///     layer_activation_bytes(m, {.sequence = 2048, .micro_batch = 4}, {.tp = 8})
 template <class Numbers = numbers_of_setting>
 [[nodiscard]] constexpr result<rational> layer_activation_bytes(const model& m, const training& t, const parallel& p,
-                                                                bool with_experts = false) noexcept {
+                                                                bool with_experts = false,
+                                                                const replay_set& replayed = {}) noexcept {
   const setting one{.on_rank = {.layers = 1, .moe_layers = with_experts ? 1 : 0},
                     .in_flight = {},
                     .parameters = {},
                     .model = m,
                     .training = t,
                     .parallel = p,
-                    .counted = {}};
+                    .counted = {},
+                    .replayed = replayed};
   return rank_total(saved_tensor_terms, Numbers(numbers_of(one)));
 }
 
@@ -110,9 +138,10 @@ template <class Numbers = numbers_of_setting>
 /// `in_flight` comes from a pipeline schedule, or from in_flight.hpp.
 template <class Numbers = numbers_of_setting>
 [[nodiscard]] constexpr result<rational> activation_bytes(const model& m, const training& t, const parallel& p,
-                                                          const part& on_rank, const held& in_flight) noexcept {
-  const auto dense = layer_activation_bytes<Numbers>(m, t, p, false),
-             moe = layer_activation_bytes<Numbers>(m, t, p, true);
+                                                          const part& on_rank, const held& in_flight,
+                                                          const replay_set& replayed = {}) noexcept {
+  const auto dense = layer_activation_bytes<Numbers>(m, t, p, false, replayed),
+             moe = layer_activation_bytes<Numbers>(m, t, p, true, replayed);
   if (!dense) return dense.error();
   if (!moe) return moe.error();
   const setting all{.on_rank = on_rank,
@@ -128,7 +157,7 @@ template <class Numbers = numbers_of_setting>
   if (p.recompute == recompute::full) {
     parallel all_kept = p;
     all_kept.recompute = recompute::none;
-    const auto one = layer_activation_bytes<Numbers>(m, t, all_kept, on_rank.moe_layers > 0);
+    const auto one = layer_activation_bytes<Numbers>(m, t, all_kept, on_rank.moe_layers > 0, replayed);
     if (!one) return one.error();
     transient = *one;
   }

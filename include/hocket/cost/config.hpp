@@ -33,6 +33,7 @@ struct model {
   std::int64_t kv_rank = 0, nope_dim = 0, rope_dim = 0, value_dim = 0;
   // sliding-window attention: window_layers of the layers see `window` positions
   std::int64_t window = 0, window_layers = 0;
+  std::int64_t mtp_layers = 0;  ///< multi-token-prediction modules (DeepSeek-V3): a layer, a 2h x h matrix, three norms
 
   friend constexpr bool operator==(const model&, const model&) = default;
 };
@@ -75,8 +76,12 @@ struct training {
   std::int64_t micro_batch = 1;   ///< sequences per micro-batch
   std::int64_t global_batch = 1;  ///< sequences per step over all ranks
   std::int64_t weight_bytes = 2, gradient_bytes = 4, master_bytes = 4, moment_bytes = 8, activation_bytes = 2;
-  bool flash_attention = true;  ///< the s x s scores are never stored
-  bool dropout = false;         ///< three dropouts a layer, one byte of mask per element
+  bool flash_attention = true;   ///< the s x s scores are never stored
+  bool dropout = false;          ///< three dropouts a layer, one byte of mask per element
+  bool wide_norm = false;        ///< norms work on a copy of their input cast to 32 bits, and keep that copy
+  bool fused_activation = true;  ///< SiLU and Mul in one kernel: SiLU's output is not kept
+  /// Packed sequences: the sum of the squares of their lengths in one `sequence`; 0: it is one document.
+  std::int64_t squared_lengths = 0;
 
   friend constexpr bool operator==(const training&, const training&) = default;
 };
@@ -85,23 +90,44 @@ struct training {
 struct parallel {
   std::int64_t tp = 1, pp = 1, vp = 1, dp = 1, cp = 1, ep = 1;
   std::int64_t etp = 1;            ///< tensor parallel size inside an expert
+  std::int64_t copies = 1;         ///< of a layer's work, whose collectives hide behind each other's compute
   bool sequence_parallel = false;  ///< norms and residuals are split over tp, too
   cost::zero zero = cost::zero::none;
   cost::recompute recompute = cost::recompute::none;
+  bool offload_optimizer = false;    ///< master weights and moments live on the host
+  bool offload_activations = false;  ///< what layers keep moves to the host until it is needed
 
   [[nodiscard]] constexpr std::int64_t devices() const noexcept { return tp * pp * dp * cp; }
   friend constexpr bool operator==(const parallel&, const parallel&) = default;
 };
 
+/// What the backward pass computes again although the recompute level would keep it, operation by operation; each
+/// drops the tensors that the table of saved tensors (activations.hpp) says the operation makes.
+struct replay_set {
+  bool cast = false;       ///< the cast of a wide norm's input: the narrow one is kept in its place
+  bool cast_back = false;  ///< the cast of a wide norm's output: the wide one is kept in its place, a loss
+  bool norm = false;       ///< norms: the inputs of the projections after them are dropped
+  bool gather = true;      ///< the all-gather after a sequence-parallel norm: a rank keeps its part, not the whole
+  bool qkv = false;        ///< queries, keys and values
+  bool core = false;       ///< the scores inside the attention; what `selective` stands for
+  bool attention_output = false;  ///< the attention's output and statistics, too
+  bool projection = false;        ///< output projection and residual sum: the input of the FFN's norm
+  bool ffn_in = false;            ///< the products before the activation function
+  bool activation = false;        ///< SiLU and Mul (GELU)
+  friend constexpr bool operator==(const replay_set&, const replay_set&) = default;
+};
+
 /// A part of the model that one rank holds. `layers` and so on take the place of the model's own numbers, so the same
-/// formulas give the whole model and each pipeline rank.
+/// formulas give the whole model and each pipeline rank. Multi-token-prediction modules count as layers of the last
+/// one.
 struct part {
   std::int64_t layers = 0, moe_layers = 0, window_layers = 0;
-  bool first = true, last = true;  ///< holds the embedding; holds the final norm and the head
+  bool first = true, last = true;  ///< holds the embedding; holds the final norm, the head and MTP modules
   std::int64_t rank = 0;           ///< of the pipeline
 
   static constexpr part whole(const model& m) noexcept {
-    return {m.layers, m.moe_layers, m.window_layers, true, true, 0};
+    return {
+        m.layers + m.mtp_layers, m.moe_layers + (m.moe_layers > 0 ? m.mtp_layers : 0), m.window_layers, true, true, 0};
   }
   friend constexpr bool operator==(const part&, const part&) = default;
 };
@@ -132,11 +158,15 @@ BOOST_HANA_ADAPT_STRUCT(hocket::cost::model, layers, hidden, heads, kv_heads, he
                         ffn_matrices, norm_weights, layer_norms, final_norm, embedding_norm, tied, qkv_bias,
                         output_bias, ffn_bias, head_bias, qk_norm, moe_layers, experts, active_experts, expert_ffn,
                         shared_ffn, shared_gate, router_bias, latent, query_rank, kv_rank, nope_dim, rope_dim,
-                        value_dim, window, window_layers);
+                        value_dim, window, window_layers, mtp_layers);
 BOOST_HANA_ADAPT_STRUCT(hocket::cost::convention, attention, replay, router, latent_norms);
 BOOST_HANA_ADAPT_STRUCT(hocket::cost::training, sequence, micro_batch, global_batch, weight_bytes, gradient_bytes,
-                        master_bytes, moment_bytes, activation_bytes, flash_attention, dropout);
-BOOST_HANA_ADAPT_STRUCT(hocket::cost::parallel, tp, pp, vp, dp, cp, ep, etp, sequence_parallel, zero, recompute);
+                        master_bytes, moment_bytes, activation_bytes, flash_attention, dropout, wide_norm,
+                        fused_activation, squared_lengths);
+BOOST_HANA_ADAPT_STRUCT(hocket::cost::parallel, tp, pp, vp, dp, cp, ep, etp, copies, sequence_parallel, zero, recompute,
+                        offload_optimizer, offload_activations);
+BOOST_HANA_ADAPT_STRUCT(hocket::cost::replay_set, cast, cast_back, norm, gather, qkv, core, attention_output,
+                        projection, ffn_in, activation);
 BOOST_HANA_ADAPT_STRUCT(hocket::cost::part, layers, moe_layers, window_layers, first, last, rank);
 BOOST_HANA_ADAPT_STRUCT(hocket::cost::held, layer_passes, moe_layer_passes, embedding_passes);
 BOOST_HANA_ADAPT_STRUCT(hocket::cost::rank_parameters, dense, expert);

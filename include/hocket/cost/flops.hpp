@@ -9,25 +9,31 @@ namespace hocket::inline HOCKET_ABI::cost {
 
 namespace detail::flop {
 using letters::attention_counted, letters::recomputed, letters::replay_counted;
-// Pairs of positions that attend to each other in one sequence, by the convention chosen.
-inline constexpr auto causal_pairs = letters::s * (letters::s + 1) / 2;
+// Pairs of positions that attend to each other in one sequence, by the convention chosen; of packed documents, the
+// sum over them.
+inline constexpr auto squares = choose(least(letters::s_2, 1), squared(letters::s), 1 * letters::s_2);
+inline constexpr auto causal_pairs = (squares + letters::s) / 2;
 inline constexpr auto attended =
-    define(BOOST_HANA_STRING("kappa"),
-           choose(attention_counted, squared(letters::s), squared(letters::s) / 2, causal_pairs, causal_pairs));
+    define(BOOST_HANA_STRING("kappa"), choose(attention_counted, squares, squares / 2, causal_pairs, causal_pairs));
 inline constexpr auto seen = define(BOOST_HANA_STRING("u"), least(letters::w, letters::s));
 inline constexpr auto attended_in_window =
-    define(BOOST_HANA_STRING("kappa_w"), choose(attention_counted, squared(letters::s), squared(letters::s) / 2,
-                                                causal_pairs, seen* letters::s - seen * (seen - 1) / 2));
-// How often a term is computed once more in the backward pass: what selective recompute covers, what full covers.
+    define(BOOST_HANA_STRING("kappa_w"),
+           choose(attention_counted, squares, squares / 2, causal_pairs, seen* letters::s - seen * (seen - 1) / 2));
+// How often a term is computed once more in the backward pass: if its operation is on the list, or full recompute is.
+template <class Flag>
+constexpr auto replays(const Flag& flag) noexcept {
+  return choose(recomputed, flag, flag, 1);
+}
 inline constexpr auto once_more = choose(recomputed, 0, 0, 1);
-inline constexpr auto core_once_more = choose(recomputed, 0, choose(replay_counted, 1, 3), 1);
+inline constexpr auto core_by_name = greatest(letters::r_core, letters::r_attention);
+inline constexpr auto core_once_more = choose(recomputed, core_by_name, choose(replay_counted, 1, 3), 1);
 inline constexpr literal<pure> never{0};
 
 template <class F, class When, class Split, class Again>
 constexpr term<F, When, Split, Again> work(std::string_view name, const F& formula, const When& when,
-                                           const Split& split, const Again& again, std::string_view source,
+                                           const Split& split, const Again& again, std::string_view source, op by,
                                            origin how = origin::definition) noexcept {
-  return {name, formula, when, split, source, how, again};
+  return {name, formula, when, split, source, how, again, by};
 }
 }  // namespace detail::flop
 
@@ -41,32 +47,49 @@ namespace hocket::inline HOCKET_ABI::cost::letters {
 /// embedding look-up) is not counted, as everywhere. Needs: part, model, training, parallel, convention.
 inline constexpr auto forward_flop_terms = [] {
   using detail::flop::attended, detail::flop::attended_in_window, detail::flop::work, detail::flop::once_more;
-  using detail::flop::core_once_more, detail::flop::never;
+  using detail::flop::core_once_more, detail::flop::never, detail::flop::replays;
   constexpr auto plain_attention = 1 - latent;
   constexpr auto rows = B * s;
-  constexpr std::string_view megatron = "arXiv:2104.04473 appendix", mla = "arXiv:2405.04434";
-  return terms(work("attention projections", 2 * FLOP * rows * h * d * (2 * a + 2 * g) * L, plain_attention * L, tp,
-                    once_more, megatron),
-               work("attention core", 2 * FLOP * B * (2 * a * d) * attended * (L - L_w), plain_attention * (L - L_w),
-                    tp, core_once_more, megatron),
-               work("attention core, windowed", 2 * FLOP * B * (2 * a * d) * attended_in_window * L_w,
-                    plain_attention * L_w, tp, core_once_more, "arXiv:2310.06825"),
-               work("latent query, compressed", 2 * FLOP * rows * (h * r_q + r_q * a * (d_n + d_r)) * L,
-                    latent * r_q * L, tp, once_more, mla),
-               work("latent query", 2 * FLOP * rows * (h * a * (d_n + d_r)) * L, latent * (1 - least(r_q, 1)) * L, tp,
-                    once_more, mla),
-               work("latent key, value and output",
-                    2 * FLOP * rows * (h * (r_k + d_r) + r_k * a * (d_n + d_v) + a * d_v * h) * L, latent * L, tp,
-                    once_more, mla),
-               work("latent attention core", 2 * FLOP * B * (a * (d_n + d_r + d_v)) * attended * L, latent * L, tp,
-                    core_once_more, mla),
-               work("latent norms", 2 * FLOP * rows * (r_q + r_k) * L, latent * latent_norms_counted * L, tp, once_more,
-                    "Megatron-LM num_floating_point_operations"),
-               work("FFN", 2 * FLOP * rows * n_f * h * f * (L - L_m), L - L_m, tp, once_more, megatron),
-               work("router", 2 * FLOP * rows * h * E * L_m, L_m * router_counted, tp, once_more, "arXiv:2101.03961"),
-               work("experts", 2 * FLOP * rows * k * n_f * h * f_e * L_m, L_m, tp, once_more, "arXiv:2101.03961"),
-               work("shared experts", 2 * FLOP * rows * n_f * h * f_s * L_m, L_m * f_s, tp, once_more, mla),
-               work("output head", 2 * FLOP * rows * h * V, last, tp, never, megatron));
+  constexpr std::string_view megatron = "arXiv:2104.04473 appendix", mla = "arXiv:2405.04434",
+                             mtp = "arXiv:2412.19437 section 2.2", moe = "arXiv:2101.03961";
+  return terms(
+      work("queries, keys and values", 2 * FLOP * rows * h * d * (a + 2 * g) * L, plain_attention * L, tp,
+           replays(r_qkv), megatron, op::qkv),
+      work("attention core", 2 * FLOP * B * (2 * a * d) * attended * (L - L_w), plain_attention * (L - L_w), tp,
+           core_once_more, megatron, op::attention),
+      work("attention core, windowed", 2 * FLOP * B * (2 * a * d) * attended_in_window * L_w, plain_attention * L_w, tp,
+           core_once_more, "arXiv:2310.06825", op::attention),
+      work("attention output", 2 * FLOP * rows * h * d * a * L, plain_attention * L, tp, replays(r_output), megatron,
+           op::output),
+      work("latent query, compressed", 2 * FLOP * rows * (h * r_q + r_q * a * (d_n + d_r)) * L, latent * r_q * L, tp,
+           replays(r_qkv), mla, op::qkv),
+      work("latent query", 2 * FLOP * rows * (h * a * (d_n + d_r)) * L, latent * (1 - least(r_q, 1)) * L, tp,
+           replays(r_qkv), mla, op::qkv),
+      work("latent key and value", 2 * FLOP * rows * (h * (r_k + d_r) + r_k * a * (d_n + d_v)) * L, latent * L, tp,
+           replays(r_qkv), mla, op::qkv),
+      work("latent attention core", 2 * FLOP * B * (a * (d_n + d_r + d_v)) * attended * L, latent * L, tp,
+           core_once_more, mla, op::attention),
+      work("latent output", 2 * FLOP * rows * (a * d_v * h) * L, latent * L, tp, replays(r_output), mla, op::output),
+      work("latent norms", 2 * FLOP * rows * (r_q + r_k) * L, latent * latent_norms_counted * L, tp, replays(r_qkv),
+           "Megatron-LM num_floating_point_operations", op::qkv),
+      work("FFN, before the activation", 2 * FLOP * rows * (n_f - 1) * h * f * (L - L_m), (L - L_m), tp,
+           replays(r_ffn_in), megatron, op::ffn_in),
+      work("FFN, after the activation", 2 * FLOP * rows * h * f * (L - L_m), (L - L_m), tp, once_more, megatron,
+           op::ffn_out),
+      work("router", 2 * FLOP * rows * h * E * L_m, L_m * router_counted, choose(sp, 1, tp), once_more, moe,
+           op::router),
+      work("experts, before the activation", 2 * FLOP * rows * k * (n_f - 1) * h * f_e * L_m, L_m, tp,
+           replays(r_ffn_in), moe, op::ffn_in),
+      work("experts, after the activation", 2 * FLOP * rows * k * h * f_e * L_m, L_m, tp, once_more, moe, op::ffn_out),
+      work("shared experts, before the activation", 2 * FLOP * rows * (n_f - 1) * h * f_s * L_m, L_m * f_s, tp,
+           replays(r_ffn_in), mla, op::ffn_in),
+      work("shared experts, after the activation", 2 * FLOP * rows * h * f_s * L_m, L_m * f_s, tp, once_more, mla,
+           op::ffn_out),
+      work("multi-token prediction, joint input", 2 * FLOP * rows * (2 * squared(h)) * n_mtp, last * n_mtp, tp,
+           once_more, mtp, op::embedding),
+      work("multi-token prediction, norms", 2 * FLOP * rows * (3 * h) * n_mtp, last * n_mtp * latent_norms_counted, tp,
+           once_more, "Megatron-LM num_floating_point_operations", op::embedding),
+      work("output head", 2 * FLOP * rows * h * V * (1 + n_mtp), last, tp, never, megatron, op::head));
 }();
 
 }  // namespace hocket::inline HOCKET_ABI::cost::letters
@@ -87,7 +110,7 @@ struct flop_count {
 /// Padding of the vocabulary is the caller's: set m.vocabulary to the padded size first.
 template <class Numbers = numbers_of_setting>
 [[nodiscard]] constexpr result<flop_count> count_flops(const model& m, const training& t, const parallel& p,
-                                                       const convention& c) noexcept {
+                                                       const convention& c, const replay_set& replayed = {}) noexcept {
   if (const auto sound = check(m); !sound) return sound.error();
   if (const auto sound = check_sizes(t); !sound) return sound.error();
   if (const auto sound = check_sizes(p); !sound) return sound.error();
@@ -97,7 +120,8 @@ template <class Numbers = numbers_of_setting>
                     .model = m,
                     .training = t,
                     .parallel = p,
-                    .counted = c};
+                    .counted = c,
+                    .replayed = replayed};
   const Numbers numbers = numbers_of(all);
   rational again = 0;
   const auto forward = sum(forward_flop_terms, numbers, [&](const auto& x) {

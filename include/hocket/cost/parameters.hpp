@@ -33,35 +33,38 @@ namespace hocket::inline HOCKET_ABI::cost::letters {
 inline constexpr auto parameter_terms = [] {
   using detail::kv_split, detail::no_latent, detail::weights, detail::whole_rank;
   constexpr std::string_view transformer = "arXiv:1706.03762", moe = "arXiv:2401.04088", mla = "arXiv:2405.04434";
-  return terms(weights("token embedding", V * h, first, tp, transformer),
-               weights("position embedding", n_pos * h, first * n_pos, whole_rank, "GPT-2"),
-               weights("embedding norm", n_w * h, first * embedding_norm, whole_rank, "BLOOM"),
-               // attention
-               weights("query and output", L * (2 * h * a * d), no_latent, tp, transformer),
-               weights("key and value", L * (2 * h * g * d), no_latent, kv_split, "arXiv:2305.13245"),
-               weights("query bias", L * (a * d), qkv_bias * no_latent, tp, "GPT-2"),
-               weights("key and value bias", L * (2 * g * d), qkv_bias * no_latent, kv_split, "GPT-2"),
-               weights("output bias", L * h, output_bias, whole_rank, "GPT-2"),
-               weights("query and key norm", L * (2 * n_w * d), qk_norm, whole_rank, "arXiv:2505.09388"),
-               // multi-head latent attention
-               weights("query, compressed", L * (h * r_q + r_q), latent * r_q, whole_rank, mla),
-               weights("query, from compressed", L * (r_q * a * (d_n + d_r)), latent * r_q, tp, mla),
-               weights("query, not compressed", L * (h * a * (d_n + d_r)), latent * (1 - least(r_q, 1)), tp, mla),
-               weights("key and value, compressed", L * (h * (r_k + d_r) + r_k), latent, whole_rank, mla),
-               weights("key and value, from compressed", L * (r_k * a * (d_n + d_v)), latent, tp, mla),
-               weights("latent output", L * (a * d_v * h), latent, tp, mla),
-               // feed-forward
-               weights("FFN", (L - L_m) * (n_f * h * f), L - L_m, tp, "arXiv:2002.05202"),
-               weights("FFN bias, inner", (L - L_m) * ((n_f - 1) * f), ffn_bias * (L - L_m), tp, "GPT-2"),
-               weights("FFN bias, outer", (L - L_m) * h, ffn_bias * (L - L_m), whole_rank, "GPT-2"),
-               weights("router", L_m * (h * E), L_m, whole_rank, moe),
-               weights("router bias", L_m * E, L_m * router_bias, whole_rank, "arXiv:2412.19437"),
-               weights("shared experts", L_m * (n_f * h * f_s), L_m * f_s, tp, mla),
-               weights("shared expert gate", L_m * h, L_m * shared_gate, whole_rank, "Qwen2-MoE"),
-               weights("layer norms", L * (n_n * n_w * h), n_n, whole_rank, "arXiv:1910.07467"),
-               weights("final norm", n_w * h, last * final_norm, whole_rank, "arXiv:1910.07467"),
-               weights("output head", V * h, last * (1 - tied * first), tp, transformer),
-               weights("output head bias", V * literal<pure>(1), last * head_bias, tp, "GPT-J"));
+  return terms(
+      weights("token embedding", V * h, first, tp, transformer),
+      weights("position embedding", n_pos * h, first * n_pos, whole_rank, "GPT-2"),
+      weights("embedding norm", n_w * h, first * embedding_norm, whole_rank, "BLOOM"),
+      // attention
+      weights("query and output", L * (2 * h * a * d), no_latent, tp, transformer),
+      weights("key and value", L * (2 * h * g * d), no_latent, kv_split, "arXiv:2305.13245"),
+      weights("query bias", L * (a * d), qkv_bias * no_latent, tp, "GPT-2"),
+      weights("key and value bias", L * (2 * g * d), qkv_bias * no_latent, kv_split, "GPT-2"),
+      weights("output bias", L * h, output_bias, whole_rank, "GPT-2"),
+      weights("query and key norm", L * (2 * n_w * d), qk_norm, whole_rank, "arXiv:2505.09388"),
+      // multi-head latent attention
+      weights("query, compressed", L * (h * r_q + r_q), latent * r_q, whole_rank, mla),
+      weights("query, from compressed", L * (r_q * a * (d_n + d_r)), latent * r_q, tp, mla),
+      weights("query, not compressed", L * (h * a * (d_n + d_r)), latent * (1 - least(r_q, 1)), tp, mla),
+      weights("key and value, compressed", L * (h * (r_k + d_r) + r_k), latent, whole_rank, mla),
+      weights("key and value, from compressed", L * (r_k * a * (d_n + d_v)), latent, tp, mla),
+      weights("latent output", L * (a * d_v * h), latent, tp, mla),
+      // feed-forward
+      weights("FFN", (L - L_m) * (n_f * h * f), L - L_m, tp, "arXiv:2002.05202"),
+      weights("FFN bias, inner", (L - L_m) * ((n_f - 1) * f), ffn_bias * (L - L_m), tp, "GPT-2"),
+      weights("FFN bias, outer", (L - L_m) * h, ffn_bias * (L - L_m), whole_rank, "GPT-2"),
+      weights("router", L_m * (h * E), L_m, whole_rank, moe),
+      weights("router bias", L_m * E, L_m * router_bias, whole_rank, "arXiv:2412.19437"),
+      weights("shared experts", L_m * (n_f * h * f_s), L_m * f_s, tp, mla),
+      weights("shared expert gate", L_m * h, L_m * shared_gate, whole_rank, "Qwen2-MoE"),
+      weights("layer norms", L * (n_n * n_w * h), n_n, whole_rank, "arXiv:1910.07467"),
+      weights("multi-token prediction, joint input", n_mtp * (2 * squared(h)), last * n_mtp, tp, "arXiv:2412.19437"),
+      weights("multi-token prediction, norms", n_mtp * (3 * n_w * h), last * n_mtp, whole_rank, "arXiv:2412.19437"),
+      weights("final norm", n_w * h, last * final_norm, whole_rank, "arXiv:1910.07467"),
+      weights("output head", V * h, last * (1 - tied * first), tp, transformer),
+      weights("output head bias", V * literal<pure>(1), last * head_bias, tp, "GPT-J"));
 }();
 
 /// The experts' weights: apart, because another group of ranks shares their optimizer states.

@@ -14,6 +14,7 @@ struct setting {
   cost::training training;
   cost::parallel parallel;
   convention counted;
+  replay_set replayed{};
 };
 
 /// The environment of a setting. The library's own functions evaluate in this one type, so that the compiler
@@ -21,10 +22,10 @@ struct setting {
 /// Functions that evaluate take it
 /// as a template parameter, so that a program pays, when it compiles, for the formulas it uses and no others.
 /// Holds references into `all`.
-using numbers_of_setting = environment<part, held, rank_parameters, model, training, parallel, convention>;
+using numbers_of_setting = environment<part, held, rank_parameters, model, training, parallel, convention, replay_set>;
 [[nodiscard]] constexpr numbers_of_setting numbers_of(const setting& all) noexcept {
   return numbers_of_setting(all.on_rank, all.in_flight, all.parameters, all.model, all.training, all.parallel,
-                            all.counted);
+                            all.counted, all.replayed);
 }
 void numbers_of(const setting&& temporary) = delete;  // the environment would refer to a setting that is gone
 

@@ -44,6 +44,7 @@ HOCKET_DETAIL_LETTER(d_r, pure, "rope_dim", "d_r");
 HOCKET_DETAIL_LETTER(d_v, pure, "value_dim", "d_v");
 HOCKET_DETAIL_LETTER(w, pure, "window", "w");
 HOCKET_DETAIL_LETTER(L_w, pure, "window_layers", "L_w");
+HOCKET_DETAIL_LETTER(n_mtp, pure, "mtp_layers", "n_mtp");
 // the part a rank holds
 HOCKET_DETAIL_LETTER(first, pure, "first", "first");
 HOCKET_DETAIL_LETTER(last, pure, "last", "last");
@@ -64,6 +65,9 @@ HOCKET_DETAIL_LETTER(c_o, bytes_per_element, "moment_bytes", "c_o");
 HOCKET_DETAIL_LETTER(c, bytes_per_element, "activation_bytes", "c");
 HOCKET_DETAIL_LETTER(flash, pure, "flash_attention", "flash");
 HOCKET_DETAIL_LETTER(dropout, pure, "dropout", "dropout");
+HOCKET_DETAIL_LETTER(wide_norm, pure, "wide_norm", "wide_norm");
+HOCKET_DETAIL_LETTER(fused, pure, "fused_activation", "fused");
+HOCKET_DETAIL_LETTER(s_2, pure, "squared_lengths", "s_2");
 // parallel
 HOCKET_DETAIL_LETTER(tp, pure, "tp", "tp");
 HOCKET_DETAIL_LETTER(pp, pure, "pp", "pp");
@@ -75,6 +79,20 @@ HOCKET_DETAIL_LETTER(etp, pure, "etp", "etp");
 HOCKET_DETAIL_LETTER(sp, pure, "sequence_parallel", "sp");
 HOCKET_DETAIL_LETTER(zero_level, pure, "zero", "zero");
 HOCKET_DETAIL_LETTER(recomputed, pure, "recompute", "recompute");
+HOCKET_DETAIL_LETTER(n_c, pure, "copies", "n_c");
+HOCKET_DETAIL_LETTER(offload_optimizer, pure, "offload_optimizer", "offload_optimizer");
+HOCKET_DETAIL_LETTER(offload_activations, pure, "offload_activations", "offload_activations");
+// what is computed again, by operation
+HOCKET_DETAIL_LETTER(r_cast, pure, "cast", "r_cast");
+HOCKET_DETAIL_LETTER(r_cast_back, pure, "cast_back", "r_cast_back");
+HOCKET_DETAIL_LETTER(r_norm, pure, "norm", "r_norm");
+HOCKET_DETAIL_LETTER(r_gather, pure, "gather", "r_gather");
+HOCKET_DETAIL_LETTER(r_qkv, pure, "qkv", "r_qkv");
+HOCKET_DETAIL_LETTER(r_core, pure, "core", "r_core");
+HOCKET_DETAIL_LETTER(r_attention, pure, "attention_output", "r_attention");
+HOCKET_DETAIL_LETTER(r_output, pure, "projection", "r_output");
+HOCKET_DETAIL_LETTER(r_ffn_in, pure, "ffn_in", "r_ffn_in");
+HOCKET_DETAIL_LETTER(r_activation, pure, "activation", "r_activation");
 // conventions
 HOCKET_DETAIL_LETTER(attention_counted, pure, "attention", "attention");
 HOCKET_DETAIL_LETTER(replay_counted, pure, "replay", "replay");
@@ -86,6 +104,18 @@ HOCKET_DETAIL_LETTER(T, seconds, "step_seconds", "T");
 HOCKET_DETAIL_LETTER(P, flops_per_second, "peak_flops", "P");
 HOCKET_DETAIL_LETTER(W, pure, "devices", "W");
 
+// what hardware does in a second (step_time.hpp)
+HOCKET_DETAIL_LETTER(P_g, flops_per_second, "gemm_flops", "P_g");
+HOCKET_DETAIL_LETTER(P_a, flops_per_second, "attention_flops", "P_a");
+HOCKET_DETAIL_LETTER(M, bytes_per_second, "memory_bytes", "M");
+HOCKET_DETAIL_LETTER(D_t, bytes_per_second, "tensor_bytes", "D_t");
+HOCKET_DETAIL_LETTER(D_e, bytes_per_second, "expert_bytes", "D_e");
+HOCKET_DETAIL_LETTER(D_p, bytes_per_second, "pipeline_bytes", "D_p");
+HOCKET_DETAIL_LETTER(D_d, bytes_per_second, "data_bytes", "D_d");
+HOCKET_DETAIL_LETTER(D_h, bytes_per_second, "host_bytes", "D_h");
+HOCKET_DETAIL_LETTER(o_d, pure, "data_overlap", "o_d");
+HOCKET_DETAIL_LETTER(o_e, pure, "expert_overlap", "o_e");
+HOCKET_DETAIL_LETTER(o_h, pure, "host_overlap", "o_h");
 #undef HOCKET_DETAIL_LETTER
 
 }  // namespace hocket::inline HOCKET_ABI::cost::letters

@@ -2,6 +2,7 @@
 #pragma once
 #include <hocket/cost/evaluate.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -25,6 +26,32 @@ enum class origin : std::uint8_t {
   return "";
 }
 
+/// The operation of a layer that a term belongs to: the one that makes a saved tensor, does the FLOPs, moves the bytes.
+enum class op : std::uint8_t {
+  none,
+  cast,
+  cast_back,
+  norm,
+  gather,
+  qkv,
+  core,       ///< scores inside the attention
+  attention,  ///< the attention as a whole: its output
+  output,
+  ffn_in,
+  activation,
+  ffn_out,
+  router,
+  dispatch,
+  head,
+  embedding
+};
+[[nodiscard]] constexpr std::string_view name_of(op which) noexcept {
+  constexpr std::string_view names[] = {"none",   "cast",      "cast_back", "norm",     "gather",     "qkv",
+                                        "core",   "attention", "output",    "ffn_in",   "activation", "ffn_out",
+                                        "router", "dispatch",  "head",      "embedding"};
+  return names[static_cast<std::size_t>(which)];
+}
+
 /// One line of a sum: a formula with its name, the condition under which it counts, by how many ranks it is divided,
 /// and where it comes from. `also` carries what a group of terms adds (FLOPs: how often the term is computed again).
 template <class Formula, class When, class Split, class Also = literal<pure>>
@@ -37,6 +64,7 @@ struct term {
   std::string_view source;
   origin how;
   Also also{0};
+  op by = op::none;
 };
 
 /// A list of terms: any formulas, one constant.

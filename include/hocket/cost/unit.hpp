@@ -30,6 +30,7 @@ using seconds = unit<0, 0, 0, 1>;
 using tokens = unit<0, 0, 0, 0, 1>;
 using bytes_per_element = unit_quotient<bytes, elements>;
 using flops_per_second = unit_quotient<flops, seconds>;
+using bytes_per_second = unit_quotient<bytes, seconds>;
 
 /// "FLOP", "byte/element", "token/second", …; "1" for a pure number.
 template <class U>

@@ -38,7 +38,8 @@ TEST_CASE("a batch gives what each configuration gives alone", "[cost]") {
       sp_column.push_back(p[i].sequence_parallel);
       recompute_column.push_back(static_cast<double>(p[i].recompute));
     }
-    const cost::environment common(one, m, t[0], p[0]);
+    const cost::replay_set by_level;
+    const cost::environment common(one, m, t[0], p[0], by_level);
     const cost::batch all(common, cost::column_of(s, s_column), cost::column_of(tp, tp_column),
                           cost::column_of(sp, sp_column), cost::column_of(recomputed, recompute_column));
     REQUIRE(all.size() == count);

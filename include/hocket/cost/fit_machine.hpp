@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/cost/step_time.hpp>
+
+#include <span>
+#include <vector>
+
+namespace hocket::inline HOCKET_ABI::cost {
+
+/// A training step whose time was measured.
+struct measured_step {
+  cost::model model;
+  cost::training training;
+  cost::parallel parallel;
+  std::vector<stage_layers> stages{};  ///< as in predict_step; empty: dealt out evenly
+  double seconds = 0;
+};
+
+/// The relative error of a prediction, signed: predicted over measured, minus one.
+template <class Numbers = numbers_of_setting>
+[[nodiscard]] result<double> prediction_error(const measured_step& step, const machine& on) {
+  const auto predicted = predict_step<Numbers>(step.model, step.training, step.parallel, on, step.stages);
+  if (!predicted) return predicted.error();
+  return predicted->seconds() / step.seconds - 1;
+}
+
+namespace detail {
+// Least squares of sum_j x[i][j] q[j] = 1 with q >= 0, by dropping the most negative until none is; 0: not needed.
+inline std::vector<double> positive_least_squares(const std::vector<std::vector<double>>& x) {
+  const std::size_t n = x.front().size();
+  std::vector<double> scale(n, 0), out(n, 0);
+  std::vector<std::size_t> active;
+  for (std::size_t j = 0; j < n; ++j) {
+    for (const auto& row : x) scale[j] = row[j] > scale[j] ? row[j] : scale[j];
+    if (scale[j] > 0) active.push_back(j);
+  }
+  while (!active.empty()) {
+    const std::size_t k = active.size();
+    std::vector<std::vector<double>> a(k, std::vector<double>(k + 1, 0));
+    for (std::size_t i = 0; i < k; ++i) {
+      for (const auto& row : x) {
+        const double left = row[active[i]] / scale[active[i]];
+        for (std::size_t j = 0; j < k; ++j) a[i][j] += left * row[active[j]] / scale[active[j]];
+        a[i][k] += left;
+      }
+      a[i][i] += 1e-12;
+    }
+    for (std::size_t i = 0; i < k; ++i) {
+      std::size_t best = i;
+      for (std::size_t r = i + 1; r < k; ++r)
+        if (a[r][i] * a[r][i] > a[best][i] * a[best][i]) best = r;
+      std::swap(a[i], a[best]);
+      for (std::size_t r = 0; r < k; ++r) {
+        if (r == i) continue;
+        const double f = a[r][i] / a[i][i];
+        for (std::size_t j = i; j <= k; ++j) a[r][j] -= f * a[i][j];
+      }
+    }
+    std::size_t worst = k;
+    double least = 0;
+    for (std::size_t i = 0; i < k; ++i)
+      if (const double q = a[i][k] / a[i][i]; q < least) least = q, worst = i;
+    if (worst == k) {
+      for (std::size_t i = 0; i < k; ++i) out[active[i]] = a[i][k] / a[i][i] / scale[active[i]];
+      return out;
+    }
+    active.erase(active.begin() + static_cast<std::ptrdiff_t>(worst));
+  }
+  return out;
+}
+}  // namespace detail
+
+/// The rates of a machine that meet measured steps best: least squares of the relative error over the inverse rates,
+/// none of them negative. A step's time is linear in the inverse rates but for which rank is the busiest, so the fit is
+/// repeated until that settles (at most 8 times). Rates not named keep the value of `start`.
+/// @param rates  the members to fit, at most 6 are sensible: {&machine::gemm_flops, &machine::attention_flops, …}
+/// @return the machine with the mean and worst relative error on these same steps; a rate that no step needs, or that
+/// would come out negative, is infinite. Held-out errors: fit without some steps and ask prediction_error for them.
+/// Errors: errc::out_of_range with fewer steps than rates; errc::bad_cost for a time that is not positive; those of
+/// predict_step.
+template <class Numbers = numbers_of_setting>
+[[nodiscard]] result<machine_data> fit_machine(std::span<const measured_step> steps,
+                                               std::span<double machine::* const> rates, const machine& start) {
+  if (steps.size() < rates.size() || rates.empty())
+    return error{errc::out_of_range, static_cast<std::int64_t>(steps.size()), static_cast<std::int64_t>(rates.size()),
+                 (std::numeric_limits<std::int32_t>::max)()}
+        .with("measured steps");
+  for (const measured_step& s : steps)
+    if (!(s.seconds > 0) || s.seconds - s.seconds != 0) return error{errc::bad_cost}.with("seconds of a measured step");
+  machine_data out{"fitted", start, 0, 0, "least squares over measured steps"};
+  constexpr int most_rounds = 8;
+  for (int round = 0; round < most_rounds; ++round) {
+    std::vector<std::vector<double>> x;
+    for (const measured_step& s : steps) {
+      const auto base = predict_step<Numbers>(s.model, s.training, s.parallel, out.rates, s.stages);
+      if (!base) return base.error();
+      std::vector<double> row;
+      double linear = 0;
+      for (const auto rate : rates) {
+        // d seconds / d (1 / rate), from a change too small to move the busiest rank.
+        machine nudged = out.rates;
+        const double inverse = 1 / nudged.*rate, change = inverse > 0 ? inverse * 1e-6 : 1e-18;
+        nudged.*rate = 1 / (inverse + change);
+        const auto moved = predict_step<Numbers>(s.model, s.training, s.parallel, nudged, s.stages);
+        if (!moved) return moved.error();
+        row.push_back((moved->seconds() - base->seconds()) / (1 / nudged.*rate - inverse));
+        linear += row.back() * inverse;
+      }
+      const double rest = base->seconds() - linear;  // what the fitted rates do not explain stays as it is
+      for (double& v : row) v /= s.seconds - rest;
+      x.push_back(std::move(row));
+    }
+    const std::vector<double> inverse = detail::positive_least_squares(x);
+    double change = 0;
+    for (std::size_t j = 0; j < rates.size(); ++j) {
+      const double old = 1 / out.rates.*rates[j], moved = inverse[j] - old;
+      change += (moved < 0 ? -moved : moved) > 1e-9 * old ? 1 : 0;
+      out.rates.*rates[j] = 1 / inverse[j];
+    }
+    if (change == 0) break;
+  }
+  for (const measured_step& s : steps) {
+    const auto e = prediction_error<Numbers>(s, out.rates);
+    if (!e) return e.error();
+    const double size = *e < 0 ? -*e : *e;
+    out.mean_error += size / static_cast<double>(steps.size());
+    out.worst_error = size > out.worst_error ? size : out.worst_error;
+  }
+  return out;
+}
+
+}  // namespace hocket::inline HOCKET_ABI::cost

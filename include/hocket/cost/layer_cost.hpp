@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/cost/activations.hpp>
+#include <hocket/cost/communication.hpp>
+#include <hocket/cost/flops.hpp>
+#include <hocket/cost/machine.hpp>
+#include <hocket/cost/moved_bytes.hpp>
+
+#include <array>
+#include <vector>
+
+namespace hocket::inline HOCKET_ABI::cost::letters {
+inline constexpr auto T_k = named<seconds>(BOOST_HANA_STRING("compute_seconds"), BOOST_HANA_STRING("T_k"));
+inline constexpr auto T_c = named<seconds>(BOOST_HANA_STRING("wire_seconds"), BOOST_HANA_STRING("T_c"));
+}  // namespace hocket::inline HOCKET_ABI::cost::letters
+
+namespace hocket::inline HOCKET_ABI::cost {
+
+/// What one layer stands for in a sequence of unequal layers.
+enum class layer_kind : std::uint8_t { embedding, dense, experts, prediction, head };
+[[nodiscard]] constexpr std::string_view name_of(layer_kind kind) noexcept {
+  constexpr std::string_view names[] = {"embedding", "dense", "experts", "prediction", "head"};
+  return names[static_cast<std::size_t>(kind)];
+}
+/// So many layers of one kind, one after the other.
+struct layer_run {
+  layer_kind kind = layer_kind::dense;
+  std::int64_t count = 0;
+  friend constexpr bool operator==(const layer_run&, const layer_run&) = default;
+};
+/// The model as a sequence: embedding, layers without experts, layers with, multi-token-prediction modules, head.
+///
+///     layer_runs(deepseek_v3)   // embedding 1, dense 3, experts 58, head 1
+[[nodiscard]] inline std::vector<layer_run> layer_runs(const model& m) {
+  std::vector<layer_run> runs{{layer_kind::embedding, 1}};
+  if (m.layers > m.moe_layers) runs.push_back({layer_kind::dense, m.layers - m.moe_layers});
+  if (m.moe_layers > 0) runs.push_back({layer_kind::experts, m.moe_layers});
+  if (m.mtp_layers > 0) runs.push_back({layer_kind::prediction, m.mtp_layers});
+  runs.push_back({layer_kind::head, 1});
+  return runs;
+}
+
+/// Seconds of one layer and one micro-batch on one rank. `tensor` collectives lie between dependent operations and are
+/// visible, but for what copies hide; `context` and `expert` exchanges overlap as far as the machine says.
+struct layer_seconds {
+  double forward = 0, backward = 0, again = 0;  ///< compute: forward, backward, computed again
+  double exposed = 0, hidden = 0;               ///< communication
+  [[nodiscard]] constexpr double compute() const noexcept { return forward + backward + again; }
+  [[nodiscard]] constexpr double total() const noexcept { return compute() + exposed; }
+  constexpr layer_seconds& operator+=(const layer_seconds& x) noexcept {
+    forward += x.forward, backward += x.backward, again += x.again, exposed += x.exposed, hidden += x.hidden;
+    return *this;
+  }
+  friend constexpr layer_seconds operator*(double n, const layer_seconds& x) noexcept {
+    return {n * x.forward, n * x.backward, n * x.again, n * x.exposed, n * x.hidden};
+  }
+};
+
+namespace detail {
+struct work_and_wire {
+  double compute_seconds = 0, wire_seconds = 0;
+};
+// Backward passes multiply twice per product of the forward pass; flash attention forms its scores a third time
+// (arXiv:2205.14135): five products for two. The FLOP conventions do not count that, the clock does.
+constexpr double backward_of(op by, bool flash) noexcept { return by == op::attention && flash ? 2.5 : 2; }
+constexpr bool in_attention(op by) noexcept { return by == op::attention || by == op::core; }
+
+template <class Numbers>
+struct seconds_sum {
+  const Numbers& numbers;
+  bool flash;
+  layer_seconds out{};
+  template <class Terms>
+  constexpr void operator()(const Terms& list, double matrix_rate, double attention_rate, double split_more) noexcept {
+    for_each_term(list, numbers, [&](const auto& t) {
+      const double rate = in_attention(t.by) ? attention_rate : matrix_rate;
+      const double once =
+          detail::eval<double>(t.formula, numbers) / detail::eval<double>(t.split, numbers) / split_more / rate;
+      out.forward += once;
+      out.backward += backward_of(t.by, flash) * once;
+      out.again += detail::eval<double>(t.also, numbers) * once;
+    });
+  }
+};
+}  // namespace detail
+
+}  // namespace hocket::inline HOCKET_ABI::cost
+BOOST_HANA_ADAPT_STRUCT(hocket::cost::detail::work_and_wire, compute_seconds, wire_seconds);
+namespace hocket::inline HOCKET_ABI::cost {
+
+/// How one layer is recomputed: the level, and operations by name.
+struct recompute_choice {
+  recompute level = recompute::none;
+  replay_set operations{};
+  friend constexpr bool operator==(const recompute_choice&, const recompute_choice&) = default;
+};
+
+/// Time of one layer and one micro-batch under a recompute choice. A `prediction` module counts as one layer with its
+/// joint input; `embedding` takes no time worth counting; `head` is head, final norm and loss.
+/// Errors: errc::undefined_value if a rate that is needed is 0.
+template <class Numbers = numbers_of_setting>
+[[nodiscard]] constexpr result<layer_seconds> seconds_of_layer(const model& m, const training& t, const parallel& p,
+                                                               const machine& on, layer_kind kind,
+                                                               const recompute_choice& how = {}) noexcept {
+  if (kind == layer_kind::embedding) return layer_seconds{};
+  const bool head = kind == layer_kind::head, predicts = kind == layer_kind::prediction;
+  setting all{.on_rank = part::whole(m),
+              .in_flight = {},
+              .parameters = {},
+              .model = m,
+              .training = t,
+              .parallel = p,
+              .counted = {.attention = attention_count::window},
+              .replayed = how.operations};
+  const bool experts = kind == layer_kind::experts || (predicts && m.moe_layers > 0);
+  all.on_rank = {.layers = head ? 0 : 1, .moe_layers = experts ? 1 : 0, .first = false, .last = head || predicts};
+  all.model.mtp_layers = predicts ? 1 : 0;
+  all.training.global_batch = t.micro_batch;
+  all.parallel.recompute = how.level;
+  const auto one = [&](const setting& at, bool layer, bool loss) {
+    detail::seconds_sum<Numbers> sum{Numbers(numbers_of(at)), t.flash_attention};
+    sum(forward_flop_terms, on.gemm_flops, on.attention_flops, static_cast<double>(p.cp));
+    if (layer) sum(moved_byte_terms, on.memory_bytes, on.memory_bytes, 1);
+    if (loss) sum(moved_loss_terms, on.memory_bytes, on.memory_bytes, 1);
+    return sum.out;
+  };
+  layer_seconds took = one(all, !head, head || predicts);
+  if (predicts) {  // the terms of the last part count the model's own head as well
+    setting head_alone = all;
+    head_alone.on_rank.layers = head_alone.on_rank.moe_layers = 0, head_alone.model.mtp_layers = 0;
+    took += -1 * one(head_alone, false, true);
+  }
+  if (!head && !predicts && m.window_layers > 0) {  // windowed layers are taken to be spread evenly
+    setting windowed = all;
+    windowed.on_rank.window_layers = 1;
+    const double part_windowed = static_cast<double>(m.window_layers) / static_cast<double>(m.layers);
+    layer_seconds mixed = part_windowed * one(windowed, true, false);
+    mixed += (1 - part_windowed) * took;
+    took = mixed;
+  }
+  if (!head) {
+    const Numbers numbers(numbers_of(all));
+    double tensor = 0, hidden = 0, exposed = 0;
+    for_each_term(layer_transfer_terms, numbers, [&](const auto& x) {
+      const double bytes_sent = detail::eval<double>(x.formula, numbers);
+      if (bytes_sent == 0) return;
+      if (x.over == axis::expert) {
+        const double exchange = bytes_sent / on.expert_bytes;
+        hidden += on.expert_overlap * exchange, exposed += (1 - on.expert_overlap) * exchange;
+      } else {
+        tensor += bytes_sent / on.tensor_bytes;
+      }
+    });
+    const double visible = real(exposed_of_copies(letters::T_k, letters::T_c),
+                                numbers.with(detail::work_and_wire{took.compute(), tensor}));
+    took.exposed = exposed + visible, took.hidden = hidden + tensor - visible;
+  }
+  const double sum = took.total();
+  if (!(sum - sum == 0)) return error{errc::undefined_value}.with("seconds of a layer: a rate of the machine is 0");
+  return took;
+}
+
+/// What one layer keeps of one micro-batch, and what it costs in time, for one recompute choice: the rows from which a
+/// planner chooses.
+struct recompute_option {
+  recompute_choice how;
+  rational kept_bytes;    ///< per micro-batch in flight
+  layer_seconds seconds;  ///< `again` is what the choice costs
+};
+/// The option of one layer kind under one choice. Errors: those of its parts.
+template <class Numbers = numbers_of_setting>
+[[nodiscard]] constexpr result<recompute_option> option_of(const model& m, const training& t, const parallel& p,
+                                                           const machine& on, layer_kind kind,
+                                                           const recompute_choice& how) noexcept {
+  parallel at = p;
+  at.recompute = how.level;
+  const bool layer = kind != layer_kind::embedding && kind != layer_kind::head;
+  const bool experts = kind == layer_kind::experts || (kind == layer_kind::prediction && m.moe_layers > 0);
+  const auto kept = layer ? layer_activation_bytes<Numbers>(m, t, at, experts, how.operations) : rational(0);
+  if (!kept) return kept.error();
+  const auto took = seconds_of_layer<Numbers>(m, t, p, on, kind, how);
+  if (!took) return took.error();
+  return recompute_option{how, *kept, *took};
+}
+
+/// The operations whose recompute can be chosen one by one, with a name each.
+inline constexpr std::array<op, 10> replayable = {op::cast, op::cast_back, op::norm,   op::gather, op::qkv,
+                                                  op::core, op::attention, op::output, op::ffn_in, op::activation};
+/// The flag of an operation in a replay_set. Precondition: it is one of `replayable`.
+[[nodiscard]] constexpr bool replay_set::* flag_of(op which) noexcept {
+  switch (which) {
+    case op::cast: return &replay_set::cast;
+    case op::cast_back: return &replay_set::cast_back;
+    case op::norm: return &replay_set::norm;
+    case op::gather: return &replay_set::gather;
+    case op::qkv: return &replay_set::qkv;
+    case op::core: return &replay_set::core;
+    case op::attention: return &replay_set::attention_output;
+    case op::output: return &replay_set::projection;
+    case op::ffn_in: return &replay_set::ffn_in;
+    case op::activation: return &replay_set::activation;
+    default: HOCKET_ASSERT(false); return &replay_set::core;
+  }
+}
+
+/// One operation computed again: bytes that a layer keeps with and without, and what it takes. Worth it only if it
+/// keeps less: the rule by which the cast to 32 bits, SiLU and Mul, and the all-gather after a sequence-parallel norm
+/// are recomputed, and a cast back to 16 bits is not.
+struct replay_row {
+  op which = op::none;
+  rational bytes_kept, bytes_if_again;
+  double seconds_again = 0;  ///< per micro-batch, compute and communication
+  [[nodiscard]] constexpr bool saves_memory() const noexcept { return bytes_if_again < bytes_kept; }
+};
+/// The table of operations for one layer kind, read off the table of saved tensors with each flag on and off; the
+/// others as in `others`. Errors: those of its parts.
+template <class Numbers = numbers_of_setting>
+[[nodiscard]] constexpr result<std::array<replay_row, replayable.size()>> replay_table(
+    const model& m, const training& t, const parallel& p, const machine& on, layer_kind kind = layer_kind::dense,
+    const replay_set& others = {.gather = false}) noexcept {
+  std::array<replay_row, replayable.size()> rows{};
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    recompute_choice without{recompute::none, others}, with{recompute::none, others};
+    without.operations.*flag_of(replayable[i]) = false, with.operations.*flag_of(replayable[i]) = true;
+    const auto kept = option_of<Numbers>(m, t, p, on, kind, without),
+               again = option_of<Numbers>(m, t, p, on, kind, with);
+    if (!kept) return kept.error();
+    if (!again) return again.error();
+    rows[i] = {replayable[i], kept->kept_bytes, again->kept_bytes, again->seconds.total() - kept->seconds.total()};
+  }
+  return rows;
+}
+
+}  // namespace hocket::inline HOCKET_ABI::cost

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/cost/bubble.hpp>
+#include <hocket/cost/layer_cost.hpp>
+#include <hocket/cost/partition.hpp>
+#include <hocket/cost/static_memory.hpp>
+#include <hocket/cost/step_parts.hpp>
+
+#include <span>
+#include <vector>
+
+namespace hocket::inline HOCKET_ABI::cost::letters {
+
+/// Bytes that the optimizer reads and writes on one rank: each gradient and weight once, each master weight and moment
+/// twice, of its shard. `split` as in static_memory_terms; terms whose state lives on the host go over its link.
+/// Needs: rank_parameters, training, parallel.
+inline constexpr auto optimizer_byte_terms = [] {
+  using detail::static_memory::expert_replicas, detail::static_memory::from_level_1, detail::static_memory::replicas;
+  using detail::static_memory::state;
+  return terms(
+      state("optimizer traffic", (c_g + c_w + 2 * c_m + 2 * c_o) * N_r, literal<pure>(1), from_level_1(replicas)),
+      state("optimizer traffic, experts", (c_g + c_w + 2 * c_m + 2 * c_o) * N_e, N_e / element,
+            from_level_1(expert_replicas)));
+}();
+
+}  // namespace hocket::inline HOCKET_ABI::cost::letters
+
+namespace hocket::inline HOCKET_ABI::cost {
+using letters::optimizer_byte_terms;
+
+/// So many layers of a kind on one pipeline rank, all recomputed alike.
+struct layer_group {
+  layer_kind kind = layer_kind::dense;
+  std::int64_t count = 0;
+  recompute_choice how{};
+};
+/// What one pipeline rank works on, in order: a plan per stage and layer.
+using stage_layers = std::vector<layer_group>;
+
+/// The layers of each rank when they are dealt out evenly (even_parts), recomputed as `p` and `operations` say.
+[[nodiscard]] inline std::vector<stage_layers> even_stages(const model& m, const parallel& p,
+                                                           const replay_set& operations = {}) {
+  std::vector<stage_layers> stages;
+  const recompute_choice how{p.recompute, operations};
+  for (const part& held_part : even_parts(m, p)) {
+    stage_layers on_rank;
+    const std::int64_t predicts = held_part.last ? m.mtp_layers : 0;
+    const std::int64_t moe = held_part.moe_layers - (m.moe_layers > 0 ? predicts : 0);
+    if (held_part.first) on_rank.push_back({layer_kind::embedding, 1, {}});
+    if (const std::int64_t dense = held_part.layers - predicts - moe; dense > 0)
+      on_rank.push_back({layer_kind::dense, dense, how});
+    if (moe > 0) on_rank.push_back({layer_kind::experts, moe, how});
+    if (predicts > 0) on_rank.push_back({layer_kind::prediction, predicts, how});
+    if (held_part.last) on_rank.push_back({layer_kind::head, 1, {}});
+    stages.push_back(std::move(on_rank));
+  }
+  return stages;
+}
+
+/// A predicted step: its parts on the busiest pipeline rank, the time of every rank for one micro-batch, the
+/// throughput.
+struct step_prediction {
+  step_parts parts;
+  std::vector<layer_seconds> rank_seconds;  ///< per micro-batch, by pipeline rank
+  std::size_t busiest = 0;
+  double tokens_per_second_per_device = 0;
+  [[nodiscard]] double seconds() const noexcept { return parts.total(); }
+};
+
+/// Predicts the time of one training step from the formulas and the rates of a machine.
+/// One micro-batch takes t_i on rank i; 1F1B takes m max t_i, plus the others' t_i / vp once to fill and drain: the
+/// bubble. Data-parallel transfers and the optimizer come after, as far as they are not hidden.
+/// @param stages  the layers of each pipeline rank with their recompute; empty: even_stages
+/// Errors: those of check; errc::bad_shape unless stages is empty or has pp entries; errc::undefined_value if a rate
+/// that is needed is 0. Complexity: one pass over the formulas per layer group.
+///
+///     const auto step = hocket::cost::predict_step(m, t, p, hocket::cost::machines::b200_fitted.rates);
+///     step->parts.forward_backward, step->parts.bubble, step->tokens_per_second_per_device
+template <class Numbers = numbers_of_setting>
+[[nodiscard]] result<step_prediction> predict_step(const model& m, const training& t, const parallel& p,
+                                                   const machine& on, std::vector<stage_layers> stages = {}) {
+  if (const auto fits = check(m, t, p); !fits) return fits.error();
+  if (stages.empty()) stages = even_stages(m, p);
+  if (static_cast<std::int64_t>(stages.size()) != p.pp)
+    return error{errc::bad_shape, p.pp, p.vp, static_cast<std::int64_t>(stages.size())}.with("stages");
+  step_prediction out;
+  setting all{
+      .on_rank = {}, .in_flight = {}, .parameters = {}, .model = m, .training = t, .parallel = p, .counted = {}};
+  double hop = 0;
+  if (p.pp > 1) {
+    const Numbers numbers(numbers_of(all));
+    for_each_term(pipeline_transfer_terms, numbers,
+                  [&](const auto& x) { hop += real(x.formula, numbers) / on.pipeline_bytes; });
+  }
+  double sum = 0;
+  std::int64_t most_layers = 0;
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    layer_seconds rank;
+    std::int64_t layers = 0;
+    for (const layer_group& group : stages[i]) {
+      const auto one = seconds_of_layer<Numbers>(m, t, p, on, group.kind, group.how);
+      if (!one) return one.error();
+      rank += static_cast<double>(group.count) * *one;
+      if (group.kind != layer_kind::embedding) layers += group.count;
+    }
+    // Each chunk sends to the next and back; the last rank's last chunk sends nothing on.
+    rank.exposed += p.pp > 1 ? hop * static_cast<double>(p.vp) : 0;
+    sum += rank.total();
+    out.rank_seconds.push_back(rank);
+    if (rank.total() > out.rank_seconds[out.busiest].total()) out.busiest = i;
+    most_layers = layers > most_layers ? layers : most_layers;
+  }
+  const layer_seconds& busiest = out.rank_seconds[out.busiest];
+  const double batches = static_cast<double>(t.global_batch) / static_cast<double>(t.micro_batch * p.dp);
+  step_parts& parts = out.parts;
+  parts.forward_backward = batches * busiest.compute();
+  parts.communication_exposed = batches * busiest.exposed;
+  parts.communication_hidden = batches * busiest.hidden;
+  parts.bubble = (sum - busiest.total()) / static_cast<double>(p.vp);
+
+  // Once per step: gradients and weights over the data-parallel group, and the optimizer, for the rank with most
+  // weights.
+  const std::vector<part> held_parts = even_parts(m, p);
+  double exchange = 0, update = 0;
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    part here = held_parts[i];
+    here.layers = here.moe_layers = 0;
+    for (const layer_group& g : stages[i]) {
+      const bool ends = g.kind == layer_kind::embedding || g.kind == layer_kind::head;
+      here.layers += ends ? 0 : g.count;
+      here.moe_layers +=
+          g.kind == layer_kind::experts || (g.kind == layer_kind::prediction && m.moe_layers > 0) ? g.count : 0;
+    }
+    const auto n = count_rank_parameters<Numbers>(m, p, here);
+    if (!n) return n.error();
+    all.parameters = *n;
+    const Numbers numbers(numbers_of(all));
+    double sent = 0, moved = 0;
+    for_each_term(data_transfer_terms, numbers, [&](const auto& x) { sent += real(x.formula, numbers); });
+    for_each_term(optimizer_byte_terms, numbers,
+                  [&](const auto& x) { moved += real(x.formula, numbers) / real(x.split, numbers); });
+    exchange = sent > exchange ? sent : exchange, update = moved > update ? moved : update;
+  }
+  if (exchange > 0) {
+    const double took = exchange / on.data_bytes;
+    parts.communication_exposed += (1 - on.data_overlap) * took, parts.communication_hidden += on.data_overlap * took;
+  }
+  parts.optimizer = update / (p.offload_optimizer ? on.host_bytes : on.memory_bytes);
+  parts.data_loading = on.load_seconds, parts.post_processing = on.post_seconds;
+  // The host launches every kernel of every layer and pass; only what the device does not cover shows.
+  const double launched = 2 * batches * static_cast<double>(most_layers) * on.launches * on.launch_seconds;
+  const double device = parts.forward_backward + parts.communication_exposed + parts.bubble;
+  parts.scheduling = launched > device ? launched - device : 0;
+  if (const double whole = parts.total(); !(whole - whole == 0))
+    return error{errc::undefined_value}.with("seconds of a step: a rate of the machine is 0");
+  out.tokens_per_second_per_device = static_cast<double>(t.global_batch) * static_cast<double>(t.sequence) /
+                                     (out.seconds() * static_cast<double>(p.devices()));
+  return out;
+}
+
+}  // namespace hocket::inline HOCKET_ABI::cost
