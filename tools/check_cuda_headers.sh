@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Compiles the headers of hocket::hocket as CUDA with nvcc >= 13: all in one .cu, then each alone. Needs no GPU.
-#   tools/check_cuda_headers.sh [--together]     --together: only the one .cu, about ten seconds
+# Compiles the headers of hocket::hocket as CUDA with nvcc >= 13, all in one .cu. Needs no GPU.
+#   tools/check_cuda_headers.sh [--each]     --each: then each alone, which takes minutes; tests/headers does it with g++
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 
@@ -32,7 +32,7 @@ compile() {
 
 printf '#include <%s>\n' "${headers[@]}" >"$folder/together.cu"
 compile "$folder/together.cu" "the ${#headers[@]} headers together"
-if [ "${1-}" != --together ]; then
+if [ "${1-}" = --each ]; then
   alone() {
     local source=$folder/${1//\//_}.cu
     printf '#include <%s>\n' "$1" >"$source"
