@@ -1,0 +1,475 @@
+// SPDX-License-Identifier: Apache-2.0
+// hocket planner split: a problem file, the best split, what other choices cost, and what to paste into MindFormers.
+#include <hocket/pipeline.hpp>
+#include <hocket/planner.hpp>
+#include <hocket/timeline/svg.hpp>
+
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <optional>
+
+#include "command.hpp"
+#include "json_fields.hpp"
+
+namespace hocket_cli {
+namespace {
+
+namespace pipeline = hocket::pipeline;
+namespace planner = hocket::planner;
+using hocket::ticks;
+
+struct options {
+  std::string problem, out, format = "text";
+};
+
+struct level_name {
+  std::string name;
+  std::vector<std::string> select;  ///< MindFormers patterns
+  bool whole = false;               ///< MindFormers recomputes the whole layer
+};
+
+/// The problem, with all that its spans borrow.
+struct problem {
+  std::string file, title, schedule;
+  std::vector<planner::layer_run> runs;
+  std::vector<planner::rank_room> rooms;
+  std::vector<std::int64_t> split;
+  std::vector<level_name> levels;
+  planner::in_flight_profile held{};
+  std::int64_t micro_batches = 1, more_bytes = std::int64_t{1} << 30;
+  planner::objective goal = planner::objective::step_time;
+  double tokens = 0;  ///< per device and step; 0: unknown
+
+  [[nodiscard]] planner::split_problem question() const {
+    return {.layers = runs,
+            .ranks = rooms,
+            .in_flight = held,
+            .micro_batches = micro_batches,
+            .goal = goal,
+            .split = split};
+  }
+  [[nodiscard]] std::int64_t layers() const {
+    std::int64_t n = 0;
+    for (const auto& run : runs) n += run.count;
+    return n;
+  }
+  /// Seconds of one step whose value is `step_time` (v times the step).
+  [[nodiscard]] double seconds(ticks step_time) const {
+    return static_cast<double>(step_time) / static_cast<double>(held.chunks()) * 1e-9;
+  }
+};
+
+constexpr double gib = 1073741824.0;
+
+ticks nanoseconds(const json_object& in, const char* key, bool needed = true) {
+  const double us = needed ? in.number(key) : in.number_or(key, 0);
+  if (us < 0 || us > 1e12) in.fail_at(key, "must lie in [0, 1e12] microseconds");
+  return static_cast<ticks>(std::llround(us * 1e3));
+}
+
+template <class Plan>
+planner::in_flight_profile profile_of(const hocket::result<Plan>& plan, const json_object& v) {
+  if (!plan) v.fail_at("schedule", "is not possible: " + message(plan.error()));
+  std::uint64_t actions = 0;
+  for (std::uint32_t r = 0; r < plan->ranks(); ++r) actions += plan->size(r);
+  if (actions > (1u << 26)) v.fail_at("schedule", "has " + std::to_string(actions) + " actions: too many");
+  return value_or_fail(planner::in_flight_profile::of(*plan), v.file());
+}
+
+planner::in_flight_profile read_schedule(const json_object& v, const std::string& name, const pipeline::shape& s) {
+  if (name == "gpipe") return profile_of(pipeline::gpipe::looped_bfs(s), v);
+  if (name == "1f1b") return profile_of(pipeline::one_f_one_b::make(s, 1), v);
+  if (name == "eager-1f1b") return profile_of(pipeline::one_f_one_b::make(s, 2), v);
+  if (name == "interleaved") return profile_of(pipeline::interleaved::make(s), v);
+  if (name == "zb-h1") return profile_of(pipeline::zero_bubble::h1(s), v);
+  if (name == "zb-h2") return profile_of(pipeline::zero_bubble::h2(s), v);
+  if (name == "interleaved-zb") return profile_of(pipeline::zero_bubble::interleaved_zb(s), v);
+  v.fail_at("schedule", "must be one of: gpipe, 1f1b, eager-1f1b, interleaved, zb-h1, zb-h2, interleaved-zb");
+}
+
+problem read_problem(const std::string& file) {
+  constexpr std::int64_t most_bytes = std::int64_t{1} << 50;
+  const nlohmann::json whole = read_json_file(file);
+  const json_object v(whole, file, "",
+                      {"version", "title", "schedule", "ranks", "chunks", "micro_batches", "objective", "capacity_gib",
+                       "capacity_bytes", "layers", "every", "first", "last", "split", "more_gib", "tokens", "notes"});
+  problem p;
+  p.file = file;
+  p.title = v.text_or("title", "stage split");
+  const std::int64_t ranks = v.integer("ranks", 1, 4096), chunks = v.integer_or("chunks", 1, 1, pipeline::max_chunks);
+  p.micro_batches = v.integer("micro_batches", 1, pipeline::max_micro_batches);
+  p.schedule = v.text_or("schedule", chunks > 1 ? "interleaved" : "1f1b");
+  p.held = read_schedule(v, p.schedule, {ranks, chunks, p.micro_batches});
+  p.goal = v.choice_or("objective", {"step_time", "slowest_rank"}, 0) == 0 ? planner::objective::step_time
+                                                                           : planner::objective::slowest_rank;
+  if (v.has("capacity_gib") == v.has("capacity_bytes"))
+    v.fail_at("capacity_gib", "or \"capacity_bytes\" must be given, and not both");
+  const char* const key = v.has("capacity_gib") ? "capacity_gib" : "capacity_bytes";
+  const double unit = v.has("capacity_gib") ? gib : 1;
+  std::vector<double> capacity(static_cast<std::size_t>(ranks), 0.0);
+  if (v.at(key).is_array()) {
+    capacity = v.numbers(key, 4096);
+    if (static_cast<std::int64_t>(capacity.size()) != ranks)
+      v.fail_at(key, "has " + std::to_string(capacity.size()) + " numbers for " + std::to_string(ranks) + " ranks");
+  } else {
+    capacity.assign(capacity.size(), v.number(key));
+  }
+  for (const double x : capacity) {
+    if (!(x >= 0) || x * unit > static_cast<double>(most_bytes)) v.fail_at(key, "must lie in [0, 2^50 bytes]");
+    p.rooms.push_back({static_cast<std::int64_t>(x * unit), 0, 0});
+  }
+  const auto beside = [&](const char* name, auto&& use) {
+    if (!v.has(name)) return;
+    const json_object in = v.object(name, {"bytes", "time_us"});
+    const std::int64_t bytes = in.integer_or("bytes", 0, 0, most_bytes);
+    const ticks time = nanoseconds(in, "time_us", false);
+    use(bytes, time);
+  };
+  const auto add = [&](std::size_t r, std::int64_t bytes, ticks time) {
+    p.rooms[r].fixed += bytes, p.rooms[r].time += time;
+  };
+  const std::uint32_t last_stage = p.held.ranks() * p.held.chunks() - 1;
+  beside("every", [&](std::int64_t bytes, ticks time) {
+    for (std::size_t r = 0; r < p.rooms.size(); ++r) add(r, bytes, time);
+  });
+  beside("first", [&](std::int64_t bytes, ticks time) { add(p.held.rank_of(0), bytes, time); });
+  beside("last", [&](std::int64_t bytes, ticks time) { add(p.held.rank_of(last_stage), bytes, time); });
+
+  const nlohmann::json& layers = v.at("layers");
+  if (!layers.is_array() || layers.empty()) v.fail_at("layers", "must be an array of runs of equal layers");
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const std::string path = "layers[" + std::to_string(i) + "]";
+    const json_object in(layers[i], file, path, {"count", "time_us", "weights_bytes", "levels"});
+    planner::layer_run run;
+    run.count = in.integer_or("count", 1, 1, 4096);
+    run.of.time = nanoseconds(in, "time_us");
+    run.of.weights = in.integer("weights_bytes", 0, most_bytes);
+    const nlohmann::json& levels = in.at("levels");
+    if (!levels.is_array() || levels.empty() || levels.size() > planner::max_levels)
+      in.fail_at("levels", "must be an array of 1 to 8 levels");
+    if (i > 0 && levels.size() != p.levels.size()) in.fail_at("levels", "must be as many as those of layers[0]");
+    for (std::size_t k = 0; k < levels.size(); ++k) {
+      const json_object one(levels[k], file, path + ".levels[" + std::to_string(k) + "]",
+                            {"name", "bytes", "extra_us", "select", "whole"});
+      run.of.levels.push_back({one.integer("bytes", 0, most_bytes), nanoseconds(one, "extra_us", false)});
+      level_name name;
+      name.name = one.text_or("name", "level " + std::to_string(k));
+      name.whole = one.boolean_or("whole", false);
+      if (one.has("select")) {
+        const nlohmann::json& select = one.at("select");
+        if (!select.is_array()) one.fail_at("select", "must be an array of patterns");
+        for (const nlohmann::json& x : select) {
+          if (!x.is_string()) one.fail_at("select", "must hold patterns");
+          name.select.push_back(x.get<std::string>());
+        }
+      }
+      if (i == 0) p.levels.push_back(name);
+      else if (name.name != p.levels[k].name) one.fail_at("name", "must be that of layers[0]: levels are numbered");
+    }
+    p.runs.push_back(run);
+  }
+  if (v.has("split"))
+    for (const double x : v.numbers("split", 65536)) {
+      if (x != std::floor(x) || x < 1 || x > 4096) v.fail_at("split", "must hold whole numbers of layers");
+      p.split.push_back(static_cast<std::int64_t>(x));
+    }
+  const double more = v.number_or("more_gib", 1);
+  if (!(more >= 0) || more > 1e6) v.fail_at("more_gib", "must lie in [0, 1000000]");
+  p.more_bytes = static_cast<std::int64_t>(more * gib);
+  if (v.has("tokens")) p.tokens = v.positive("tokens");
+  return p;
+}
+
+/// One line of the comparison: what a simpler rule would give.
+struct variant {
+  std::string name;
+  std::optional<planner::split_plan> plan;
+  std::string why_not;
+};
+
+planner::split_problem with_split(const planner::split_problem& q, std::span<const std::int64_t> split) {
+  planner::split_problem given = q;
+  given.split = split;
+  return given;
+}
+
+/// From the level that keeps least, everywhere, to the free choice: each line allows more than the one before.
+std::vector<variant> variants_of(const problem& p) {
+  std::vector<variant> list;
+  const auto add = [&](std::string name, const planner::split_problem& q) {
+    auto plan = planner::split(q);
+    variant x;
+    x.name = std::move(name);
+    if (plan) x.plan = std::move(*plan);
+    else x.why_not = message(plan.error());
+    list.push_back(std::move(x));
+  };
+  const auto stages = static_cast<std::int64_t>(p.held.ranks()) * p.held.chunks();
+  std::vector<std::int64_t> even;
+  for (std::int64_t s = 0; s < stages; ++s) even.push_back(p.layers() / stages + (s < p.layers() % stages ? 1 : 0));
+  const planner::split_problem q = p.question();
+  for (std::size_t k = p.levels.size(); k-- > 0;) {
+    std::vector<planner::layer_run> one = p.runs;
+    for (auto& run : one) run.of.levels = {run.of.levels[static_cast<std::uint32_t>(k)]};
+    planner::split_problem all = with_split(q, even);
+    all.layers = one;
+    add("every layer " + p.levels[k].name + ", even split", all);
+    if (list.back().plan)  // its only level stands for level k
+      for (auto& stage : list.back().plan->stages)
+        stage.levels.assign(stage.levels.size(), static_cast<std::uint32_t>(k));
+  }
+  for (std::size_t k = p.levels.size() - 1; k-- > 1;) {  // all levels from k on
+    std::vector<planner::layer_run> some = p.runs;
+    for (auto& run : some) {
+      planner::level_list levels;
+      for (std::size_t x = k; x < p.levels.size(); ++x) levels.push_back(run.of.levels[static_cast<std::uint32_t>(x)]);
+      run.of.levels = levels;
+    }
+    planner::split_problem lean = with_split(q, even);
+    lean.layers = some;
+    add(p.levels[k].name + " or more on every layer, even split", lean);
+    if (list.back().plan)
+      for (auto& stage : list.back().plan->stages)
+        for (auto& level : stage.levels) level += static_cast<std::uint32_t>(k);
+  }
+  add("best levels, even split", with_split(q, even));
+  if (p.split.empty()) add("best levels, best split", q);
+  else add("best levels, given split", q);
+  return list;
+}
+
+std::string fixed(double x, int digits) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", digits, x);
+  return text;
+}
+std::string padded(std::string text, std::size_t width, bool left = false) {
+  if (text.size() < width) text.insert(left ? text.size() : 0, width - text.size(), ' ');
+  return text;
+}
+/// "[4, 0]": layers of each rank at a level.
+std::string by_rank(const problem& p, const planner::split_plan& plan, std::size_t level) {
+  std::string text = "[";
+  for (std::uint32_t r = 0; r < p.held.ranks(); ++r)
+    text += (r == 0 ? "" : ", ") + std::to_string(plan.layers_at(r, static_cast<std::uint32_t>(level)));
+  return text + "]";
+}
+
+/// The fields of recompute_config: lists by stage; a pattern of all layers that are not recomputed whole stands alone.
+std::string mind_formers(const problem& p, const planner::split_plan& plan) {
+  std::string text = "recompute_config:\n";
+  std::string whole = "False";
+  std::vector<std::int64_t> rest(p.held.ranks());
+  for (std::uint32_t r = 0; r < p.held.ranks(); ++r)
+    for (const auto& s : plan.stages) rest[r] += s.rank == r ? s.layers : 0;
+  for (std::size_t k = 0; k < p.levels.size(); ++k)
+    if (p.levels[k].whole) {
+      whole = by_rank(p, plan, k);
+      for (std::uint32_t r = 0; r < p.held.ranks(); ++r) rest[r] -= plan.layers_at(r, static_cast<std::uint32_t>(k));
+    }
+  text += "  recompute: " + whole + "\n";
+  std::vector<std::pair<std::string, std::vector<std::int64_t>>> patterns;  // layers by rank that run it again
+  for (std::size_t k = 0; k < p.levels.size(); ++k)
+    for (const std::string& x : p.levels[k].select) {
+      std::size_t i = 0;
+      while (i < patterns.size() && patterns[i].first != x) ++i;
+      if (i == patterns.size()) patterns.push_back({x, std::vector<std::int64_t>(p.held.ranks())});
+      for (std::uint32_t r = 0; r < p.held.ranks(); ++r)
+        patterns[i].second[r] += plan.layers_at(r, static_cast<std::uint32_t>(k));
+    }
+  bool all = true, none = true;
+  for (const auto& [pattern, counts] : patterns) {
+    all = all && counts == rest;
+    for (const std::int64_t n : counts) none = none && n == 0;
+  }
+  if (patterns.empty() || none) return text + "  select_recompute: False\n";
+  if (all) {
+    text += "  select_recompute: [";
+    for (std::size_t i = 0; i < patterns.size(); ++i) text += (i == 0 ? "'" : ", '") + patterns[i].first + "'";
+    return text + "]\n";
+  }
+  text += "  select_recompute:\n";
+  for (const auto& [pattern, counts] : patterns) {
+    text += "    '" + pattern + "': [";
+    for (std::size_t r = 0; r < counts.size(); ++r) text += (r == 0 ? "" : ", ") + std::to_string(counts[r]);
+    text += "]\n";
+  }
+  return text;
+}
+
+std::string as_text(const problem& p, const planner::split_plan& plan, const planner::memory_price& price,
+                    const std::vector<variant>& variants) {
+  std::string text = p.title + "\n\nStage  rank  layers          ";
+  for (const auto& level : p.levels) text += padded(level.name, 12);
+  text += "\n";
+  for (std::size_t s = 0; s < plan.stages.size(); ++s) {
+    const auto& stage = plan.stages[s];
+    text += padded(std::to_string(s), 5) + padded(std::to_string(stage.rank), 6) +
+            padded(std::to_string(stage.layers), 8) + "  " +
+            padded(std::to_string(stage.first_layer) + ".." + std::to_string(stage.first_layer + stage.layers - 1), 8,
+                   true);
+    for (std::size_t k = 0; k < p.levels.size(); ++k) {
+      std::int64_t n = 0;
+      for (const std::uint32_t x : stage.levels) n += x == k ? 1 : 0;
+      text += padded(std::to_string(n), 12);
+    }
+    text += "\n";
+  }
+  text += "\nRank    time_ms   of it again   memory_gib   capacity_gib   unused_gib\n";
+  for (std::size_t r = 0; r < plan.ranks.size(); ++r) {
+    const auto& rank = plan.ranks[r];
+    text += padded(std::to_string(r), 4) + padded(fixed(static_cast<double>(rank.time) * 1e-6, 3), 11) +
+            padded(fixed(static_cast<double>(rank.extra) * 1e-6, 3), 14) +
+            padded(fixed(static_cast<double>(rank.bytes) / gib, 3), 13) +
+            padded(fixed(static_cast<double>(p.rooms[r].capacity) / gib, 3), 15) +
+            padded(fixed(static_cast<double>(rank.unused) / gib, 3), 13) + "\n";
+  }
+  text += "\nStep " + fixed(p.seconds(plan.step_time), 3) + " s";
+  if (p.tokens > 0) text += ", " + fixed(p.tokens / p.seconds(plan.step_time), 0) + " tokens/s/device";
+  text += plan.proved ? "; no split and no levels are better in this model (proved)\n"
+                      : "; the bound is " + fixed(p.seconds(plan.lower_bound), 3) + " s (budget used up)\n";
+  text += "\nPrice of memory: " + fixed(static_cast<double>(price.bytes) / gib, 3) + " GiB more saves " +
+          fixed(p.seconds(price.everywhere), 3) + " s a step on every rank;";
+  for (std::size_t r = 0; r < price.on_one_rank.size(); ++r)
+    text += " rank " + std::to_string(r) + ": " + fixed(p.seconds(price.on_one_rank[r]), 3) + " s";
+  text += "\n\nOther choices                                   step_s  tokens/s/device  layers by level and rank\n";
+  for (const variant& x : variants) {
+    text += padded(x.name, 43, true);
+    if (!x.plan) {
+      text += "  " + x.why_not + "\n";
+      continue;
+    }
+    const double s = p.seconds(x.plan->step_time);
+    text += padded(fixed(s, 3), 11) + padded(p.tokens > 0 ? fixed(p.tokens / s, 0) : "-", 17) + " ";
+    for (std::size_t k = p.levels.size(); k-- > 0;) text += " " + p.levels[k].name + " " + by_rank(p, *x.plan, k);
+    text += "\n";
+  }
+  return text + "\nFor MindFormers\n" + mind_formers(p, plan);
+}
+
+nlohmann::json plan_as_json(const problem& p, const planner::split_plan& plan) {
+  nlohmann::json out;
+  out["step_seconds"] = p.seconds(plan.step_time);
+  if (p.tokens > 0) out["tokens_per_second_per_device"] = p.tokens / p.seconds(plan.step_time);
+  out["slowest_rank_us"] = static_cast<double>(plan.slowest) * 1e-3;
+  out["proved"] = plan.proved;
+  for (const auto& s : plan.stages) {
+    nlohmann::json counts;
+    for (std::size_t k = 0; k < p.levels.size(); ++k) {
+      std::int64_t n = 0;
+      for (const std::uint32_t x : s.levels) n += x == k ? 1 : 0;
+      counts[p.levels[k].name] = n;
+    }
+    out["stages"].push_back({{"rank", s.rank},
+                             {"chunk", s.chunk},
+                             {"first_layer", s.first_layer},
+                             {"layers", s.layers},
+                             {"levels", s.levels},
+                             {"layers_at", counts}});
+  }
+  for (std::size_t r = 0; r < plan.ranks.size(); ++r) {
+    const auto& rank = plan.ranks[r];
+    out["ranks"].push_back({{"time_us", static_cast<double>(rank.time) * 1e-3},
+                            {"again_us", static_cast<double>(rank.extra) * 1e-3},
+                            {"bytes", rank.bytes},
+                            {"capacity_bytes", p.rooms[r].capacity},
+                            {"unused_bytes", rank.unused}});
+  }
+  return out;
+}
+
+std::string as_json(const problem& p, const planner::split_plan& plan, const planner::memory_price& price,
+                    const std::vector<variant>& variants) {
+  nlohmann::json out = plan_as_json(p, plan);
+  out["version"] = 1, out["title"] = p.title;
+  nlohmann::json one = nlohmann::json::array();
+  for (const ticks t : price.on_one_rank) one.push_back(p.seconds(t));
+  out["price_of_memory"] = {
+      {"bytes", price.bytes}, {"seconds_on_every_rank", p.seconds(price.everywhere)}, {"seconds_on_one_rank", one}};
+  for (const variant& x : variants) {
+    nlohmann::json line = x.plan ? plan_as_json(p, *x.plan) : nlohmann::json{{"why_not", x.why_not}};
+    line["name"] = x.name;
+    out["other_choices"].push_back(line);
+  }
+  out["mind_formers"] = mind_formers(p, plan);
+  return out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+/// A bar per rank: weights and the rest below, activations above, against the capacity.
+std::string as_svg(const problem& p, const planner::split_plan& plan) {
+  const std::size_t n = plan.ranks.size();
+  const double width = 900, left = 70, top = 40, height = 300, each = (width - left - 20) / static_cast<double>(n);
+  double most = 1;
+  for (std::size_t r = 0; r < n; ++r)
+    most = std::fmax(most, static_cast<double>(std::max(p.rooms[r].capacity, plan.ranks[r].bytes)));
+  const auto y_of = [&](double bytes) { return fixed(top + height * (1 - bytes / most), 1); };
+  std::string svg =
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 900 400\" font-family=\"sans-serif\" "
+      "font-size=\"12\">\n<rect width=\"900\" height=\"400\" fill=\"#ffffff\"/>\n<text x=\"20\" y=\"22\" "
+      "font-size=\"15\">";
+  hocket::detail::put_xml(svg, p.title);
+  svg += "</text>\n";
+  for (int i = 0; i <= 4; ++i) {
+    const double bytes = most * i / 4;
+    svg += "<text x=\"60\" y=\"" + y_of(bytes) + "\" text-anchor=\"end\">" + fixed(bytes / gib, 1) + "</text>\n";
+  }
+  for (std::size_t r = 0; r < n; ++r) {
+    std::int64_t constant = p.rooms[r].fixed, layer = 0;
+    for (const auto& s : plan.stages) {
+      if (s.rank != r) continue;
+      layer = 0;
+      for (const auto& run : p.runs)
+        for (std::int64_t i = 0; i < run.count; ++i, ++layer)
+          if (layer >= s.first_layer && layer < s.first_layer + s.layers) constant += run.of.weights;
+    }
+    const double x = left + each * static_cast<double>(r), w = each * 0.8;
+    const auto bar = [&](double from, double to, const char* colour) {
+      svg += "<rect x=\"" + fixed(x, 1) + "\" y=\"" + y_of(to) + "\" width=\"" + fixed(w, 1) + "\" height=\"" +
+             fixed(height * (to - from) / most, 1) + "\" fill=\"" + colour + "\"/>\n";
+    };
+    const auto kept = static_cast<double>(plan.ranks[r].bytes);
+    bar(0, static_cast<double>(constant), "#5b7fb5");
+    bar(static_cast<double>(constant), kept, "#e3a857");
+    const std::string line = y_of(static_cast<double>(p.rooms[r].capacity));
+    svg += "<line x1=\"" + fixed(x - 2, 1) + "\" x2=\"" + fixed(x + w + 2, 1) + "\" y1=\"" + line + "\" y2=\"" + line +
+           "\" stroke=\"#b02a2a\" stroke-width=\"2\"/>\n";
+    if (n <= 32)
+      svg +=
+          "<text x=\"" + fixed(x + w / 2, 1) + "\" y=\"358\" text-anchor=\"middle\">" + std::to_string(r) + "</text>\n";
+  }
+  return svg +
+         "<text x=\"70\" y=\"384\">GiB by rank: <tspan fill=\"#5b7fb5\">weights and what does not depend on the "
+         "micro-batches</tspan>, <tspan fill=\"#b07a20\">activations</tspan>, <tspan fill=\"#b02a2a\">capacity"
+         "</tspan></text>\n</svg>\n";
+}
+
+void split(const options& o) {
+  const problem p = read_problem(o.problem);
+  const planner::split_problem q = p.question();
+  const auto plan = planner::split(q);
+  if (!plan) fail(o.problem, plan.error());
+  const auto price = value_or_fail(planner::price_of_memory(q, *plan, p.more_bytes), o.problem);
+  if (o.format == "svg") write_file(o.out, as_svg(p, *plan));
+  else if (o.format == "json") write_file(o.out, as_json(p, *plan, price, variants_of(p)));
+  else write_file(o.out, as_text(p, *plan, price, variants_of(p)));
+  std::fprintf(stderr, "step_s=%.6f slowest_rank_ms=%.6f proved=%s one_more_saves_s=%.6f\n", p.seconds(plan->step_time),
+               static_cast<double>(plan->slowest) * 1e-6, plan->proved ? "yes" : "no", p.seconds(price.everywhere));
+}
+
+}  // namespace
+
+void add_planner_split(CLI::App& planner_command) {
+  auto o = std::make_shared<options>();
+  CLI::App* command = planner_command.add_subcommand(
+      "split", "Which layers run on which stage, and what each computes again, to fit memory in the least time");
+  command->add_option("--problem", o->problem, "JSON: layers, levels, schedule, capacity (docs/planner.md)")
+      ->required()
+      ->type_name("FILE");
+  command->add_option("--format", o->format, "text (the default), json or svg (memory against capacity)")
+      ->check(CLI::IsMember({"text", "json", "svg"}));
+  add_out(*command, o->out);
+  command->callback([o] { split(*o); });
+}
+
+}  // namespace hocket_cli

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""hocket planner split: the tuning guide's story, the MindFormers lists, pictures, and what is refused."""
+import json
+import unittest
+import xml.etree.ElementTree
+
+from harness import EXAMPLES, ToolTest, main
+
+SPLIT = EXAMPLES / "llama-2-13b" / "split.json"
+
+
+class Split(ToolTest):
+    def plan(self, change=lambda problem: None):
+        problem = json.loads(SPLIT.read_text())
+        change(problem)
+        path = self.file("split.json", json.dumps(problem))
+        return problem, json.loads(self.ok("planner", "split", "--problem", path, "--format", "json").text)
+
+    def recomputed(self, problem, plan):
+        """Step time and memory again, from the file and the levels alone."""
+        times, fits, layer = [], True, 0
+        run = problem["layers"][0]
+        for r, stage in enumerate(plan["stages"]):
+            levels = [run["levels"][k] for k in stage["levels"]]
+            layer += len(levels)
+            ends = [problem["every"]] + [problem["first"]] * (r == 0) + [problem["last"]] * (r == problem["ranks"] - 1)
+            times.append(run["time_us"] * len(levels) + sum(x["extra_us"] for x in levels) +
+                         sum(x.get("time_us", 0) for x in ends))
+            held = min(problem["micro_batches"], problem["ranks"] - r)
+            size = run["weights_bytes"] * len(levels) + held * sum(x["bytes"] for x in levels) + sum(x.get("bytes", 0) for x in ends)
+            self.assertEqual(size, plan["ranks"][r]["bytes"])
+            fits = fits and size <= plan["ranks"][r]["capacity_bytes"]
+        self.assertEqual(layer, run["count"])
+        return (sum(times) + (problem["micro_batches"] - 1) * max(times)) * 1e-6, fits
+
+    def test_the_guides_story(self):
+        problem, plan = self.plan()
+        seconds, fits = self.recomputed(problem, plan)
+        self.assertTrue(fits and plan["proved"])
+        self.assertAlmostEqual(seconds, plan["step_seconds"], 6)
+        story = {x["name"]: x for x in plan["other_choices"]}
+        at = lambda x, level: [s["layers_at"][level] for s in x["stages"]]
+        full = story["every layer full, even split"]
+        self.assertEqual(at(full, "full"), [20, 20])
+        self.assertAlmostEqual(full["tokens_per_second_per_device"], 2136, 0)
+        guide = story["selective or more on every layer, even split"]
+        self.assertEqual(at(guide, "full"), [4, 0])  # the guide's recompute: [4, 0]
+        self.assertEqual(at(guide, "selective"), [16, 20])
+        self.assertLess(abs(guide["tokens_per_second_per_device"] / 2562 - 1), 0.06)  # what the guide measured
+        self.assertIn("why_not", story["every layer selective, even split"])
+        times = [x["step_seconds"] for x in plan["other_choices"] if "step_seconds" in x]
+        self.assertEqual(times, sorted(times, reverse=True))
+        self.assertLessEqual(plan["step_seconds"], times[-1])
+        price = plan["price_of_memory"]
+        self.assertGreater(price["seconds_on_every_rank"], 0)
+        self.assertEqual(price["seconds_on_one_rank"][1], 0)
+
+    def test_lists_for_mind_formers(self):
+        def as_in_the_guide(problem):
+            problem["split"] = [20, 20]
+            for run in problem["layers"]:
+                del run["levels"][0]
+        _, plan = self.plan(as_in_the_guide)
+        self.assertEqual(plan["mind_formers"],
+                         "recompute_config:\n  recompute: [4, 0]\n  select_recompute: ['feed_forward\\.mul', "
+                         "'feed_forward\\.w1\\.activation', 'feed_forward\\.w1\\.reshape', 'feed_forward\\.w2\\.reshape']\n")
+        _, plan = self.plan()
+        self.assertIn("  select_recompute:\n    'feed_forward\\.mul': [", plan["mind_formers"])
+
+    def test_text_and_picture(self):
+        text = self.ok("planner", "split", "--problem", SPLIT).text
+        for words in ("proved", "Price of memory", "For MindFormers", "recompute: ["):
+            self.assertIn(words, text)
+        picture = self.ok("planner", "split", "--problem", SPLIT, "--format", "svg").text
+        xml.etree.ElementTree.fromstring(picture)
+        self.assertIn("capacity", picture)
+
+    def test_schedules_give_the_counts(self):
+        seconds = {}
+        for schedule in ("1f1b", "eager-1f1b", "zb-h1", "zb-h2"):
+            def change(problem, schedule=schedule):
+                problem["schedule"], problem["capacity_gib"] = schedule, 64
+            seconds[schedule] = self.plan(change)[1]["step_seconds"]
+        self.assertGreater(seconds["zb-h1"], seconds["1f1b"])  # the last rank holds two as well
+        self.assertGreater(seconds["zb-h2"], seconds["zb-h1"])  # the first holds three
+        def chunks(problem):
+            problem["chunks"], problem["schedule"] = 2, "interleaved"
+        _, plan = self.plan(chunks)
+        self.assertEqual(len(plan["stages"]), 4)
+
+    def test_infeasible_names_the_stage_and_the_bytes(self):
+        problem = json.loads(SPLIT.read_text())
+        problem["capacity_gib"] = 20
+        path = self.file("split.json", json.dumps(problem))
+        self.refused("planner", "split", "--problem", path, says="lacks")
+
+    def test_bad_problems(self):
+        def refused(change, says):
+            problem = json.loads(SPLIT.read_text())
+            change(problem)
+            self.refused("planner", "split", "--problem", self.file("bad.json", json.dumps(problem)), says=says)
+        refused(lambda p: p.pop("layers"), "layers")
+        refused(lambda p: p.update(ranks=0), "ranks")
+        refused(lambda p: p.update(ranks=41), "fewer layers than stages")
+        refused(lambda p: p.update(schedule="zigzag"), "schedule")
+        refused(lambda p: p.update(capacity_bytes=5), "not both")
+        refused(lambda p: p.update(capacity_gib=[1]), "1 numbers for 2 ranks")
+        refused(lambda p: p["layers"][0].update(levels=[]), "levels")
+        refused(lambda p: p["layers"][0].update(time_us=-1), "time_us")
+        refused(lambda p: p.update(split=[40]), "split")
+        refused(lambda p: p.update(split=[20, 21]), "layers of the split")
+        refused(lambda p: p.update(micro_batches=10 ** 7), "micro_batches")
+
+
+if __name__ == "__main__":
+    main()
