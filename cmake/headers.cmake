@@ -83,13 +83,16 @@ set(HOCKET_HEADERS
   hocket/pipeline/alternation.hpp
   hocket/pipeline/bound.hpp
   hocket/pipeline/check.hpp
+  hocket/pipeline/communication.hpp
   hocket/pipeline/costs.hpp
   hocket/pipeline/dual_pipe.hpp
   hocket/pipeline/gpipe.hpp
   hocket/pipeline/groups.hpp
   hocket/pipeline/interleaved.hpp
   hocket/pipeline/interleaved_order.hpp
+  hocket/pipeline/lower.hpp
   hocket/pipeline/one_f_one_b.hpp
+  hocket/pipeline/passes.hpp
   hocket/pipeline/phases.hpp
   hocket/pipeline/placement.hpp
   hocket/pipeline/rank_view.hpp
@@ -102,6 +105,7 @@ set(HOCKET_HEADERS
   hocket/pipeline/shape.hpp
   hocket/pipeline/simulate.hpp
   hocket/pipeline/table.hpp
+  hocket/pipeline/transfers.hpp
   hocket/pipeline/v_memory.hpp
   hocket/pipeline/workspace.hpp
   hocket/pipeline/zbv.hpp

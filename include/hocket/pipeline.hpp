@@ -6,13 +6,16 @@
 #include <hocket/pipeline/alternation.hpp>
 #include <hocket/pipeline/bound.hpp>
 #include <hocket/pipeline/check.hpp>
+#include <hocket/pipeline/communication.hpp>
 #include <hocket/pipeline/costs.hpp>
 #include <hocket/pipeline/dual_pipe.hpp>
 #include <hocket/pipeline/gpipe.hpp>
 #include <hocket/pipeline/groups.hpp>
 #include <hocket/pipeline/interleaved.hpp>
 #include <hocket/pipeline/interleaved_order.hpp>
+#include <hocket/pipeline/lower.hpp>
 #include <hocket/pipeline/one_f_one_b.hpp>
+#include <hocket/pipeline/passes.hpp>
 #include <hocket/pipeline/phases.hpp>
 #include <hocket/pipeline/placement.hpp>
 #include <hocket/pipeline/rank_view.hpp>
@@ -22,6 +25,7 @@
 #include <hocket/pipeline/shape.hpp>
 #include <hocket/pipeline/simulate.hpp>
 #include <hocket/pipeline/table.hpp>
+#include <hocket/pipeline/transfers.hpp>
 #include <hocket/pipeline/v_memory.hpp>
 #include <hocket/pipeline/workspace.hpp>
 #include <hocket/pipeline/zbv.hpp>

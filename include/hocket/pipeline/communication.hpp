@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/pipeline/check.hpp>
+#include <hocket/pipeline/transfers.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory_resource>
+#include <vector>
+
+namespace hocket::inline HOCKET_ABI::pipeline {
+
+/// How a runtime carries out sends and receives: what a rank has to wait for.
+enum class communication : std::uint8_t {
+  buffered,    ///< a send never waits; a receive waits for its send (MPI_Bsend, asynchronous sends with enough buffers)
+  rendezvous,  ///< send and receive each hold their rank until both have been reached (MPI_Ssend)
+  stream,      ///< the same on one stream of transfers per rank, in list order, beside the stream that computes (NCCL)
+  batched,     ///< transfers that follow each other start together and hold the rank until all are done (a NCCL group)
+};
+
+namespace detail {
+
+/// Runs the transfers of lists in order under a model, without times.
+template <schedule S>
+struct transfer_run {
+  const S& plan;
+  communication model;
+  std::pmr::memory_resource* memory;
+  std::uint32_t stages = plan.ranks() * plan.chunks();
+  std::uint32_t slices = slices_of(plan);
+  std::uint64_t units = std::uint64_t{plan.micro_batches()} * slices;
+  std::uint64_t numbers = units * stages * directions_of(plan);
+
+  // Per transfer, which is numbered by the stage that receives it: twice the triple, + 1 for gradients.
+  enum bits : std::uint8_t {
+    send_listed = 1,
+    receive_listed = 2,
+    send_reached = 4,
+    receive_reached = 8,
+    computed = 16
+  };
+  // A lane is a list in progress: one per rank, or two where transfers have a stream of their own.
+  struct lane {
+    std::uint64_t at = 0, end = 0;
+    std::uint32_t pending = 0;  // transfers of the group at `at` whose other side has not been reached
+    bool waits = false;         // for something that wakes it
+  };
+  std::pmr::vector<stage_action> actions{memory};
+  std::pmr::vector<std::uint64_t> first{memory};
+  std::pmr::vector<std::uint8_t> state{memory};
+  std::pmr::vector<lane> lanes{memory};
+  std::pmr::vector<std::uint32_t> runnable{memory};
+
+  [[nodiscard]] bool streams() const noexcept { return model == communication::stream; }
+  [[nodiscard]] std::uint64_t triple(stage_action a, std::uint32_t stage) const noexcept {
+    return (std::uint64_t{a.direction()} * stages + stage) * units + std::uint64_t{a.micro_batch()} * slices +
+           a.slice();
+  }
+  [[nodiscard]] std::uint64_t number_of(stage_action transfer) const noexcept {
+    const stage_action end = is_send(transfer.kind()) ? far_end(transfer) : transfer;
+    return 2 * triple(end, end.stage()) + (end.kind() == op::recv_backward ? 1 : 0);
+  }
+  [[nodiscard]] std::uint32_t rank_at(stage_action a) const noexcept {
+    return rank_of(plan.placement(), plan.ranks(), a.stage(), a.direction());
+  }
+  [[nodiscard]] std::uint32_t transfer_lane(std::uint32_t rank) const noexcept {
+    return streams() ? 2 * rank + 1 : rank;
+  }
+
+  /// The lists, with a receive right before and a send right after each action that needs one if they have none.
+  [[nodiscard]] result<void> prepare() {
+    const bool lowered = has_transfers(plan);
+    state.assign(2 * numbers, 0);
+    for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
+      first.push_back(actions.size());
+      for (std::uint32_t i = 0; i < plan.size(r);) {
+        const stage_action a = stage_action_at(plan, r, i++);
+        const bool pair = a.joined() && i < plan.size(r);
+        const stage_action b = pair ? stage_action_at(plan, r, i++) : a;
+        if (!lowered) {
+          put_receive(plan, a, actions);
+          if (pair) put_receive(plan, b, actions);
+        }
+        actions.push_back(a);
+        if (pair) actions.push_back(b);
+        if (!lowered) {
+          put_send(plan, a, actions);
+          if (pair) put_send(plan, b, actions);
+        }
+      }
+    }
+    first.push_back(actions.size());
+    return lowered ? validate_transfers() : result<void>{};
+  }
+
+  [[nodiscard]] error complaint(errc code, std::uint32_t rank, stage_action a, std::uint64_t at) const {
+    const auto step = static_cast<std::int64_t>(at - first[rank]);
+    const std::string_view what = computes(a.kind()) ? (a.kind() == op::forward ? "the forward" : "the backward")
+                                                     : (is_send(a.kind()) ? "the send" : "the receive");
+    return error{code, rank, a.stage(), a.micro_batch(), step}.with(what);
+  }
+  /// Every transfer has both ends, each once and where it belongs: a send after what it sends, a receive before its
+  /// use.
+  [[nodiscard]] result<void> validate_transfers() {
+    for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
+      for (std::uint64_t i = first[r]; i < first[r + 1]; ++i) {
+        const stage_action a = actions[i];
+        if (!transfers(a.kind())) continue;
+        if (a.stage() >= stages || a.micro_batch() >= plan.micro_batches() || a.slice() >= slices ||
+            a.direction() >= directions_of(plan))
+          return error{errc::out_of_range, a.micro_batch(), 0, std::int64_t{plan.micro_batches()} - 1}.with(
+              "micro-batch");
+        if (rank_at(a) != r)
+          return error{errc::misplaced_action, std::int64_t{r} + 1, a.stage(), std::int64_t{rank_at(a)} + 1,
+                       static_cast<std::int64_t>(i - first[r]) + 1};
+        if (!has_far_end(a, stages) || rank_at(far_end(a)) == r) return complaint(errc::bad_transfer, r, a, i);
+        std::uint8_t& s = state[number_of(a)];
+        const std::uint8_t mine = is_send(a.kind()) ? send_listed : receive_listed;
+        if ((s & mine) != 0) return complaint(errc::duplicate_action, r, a, i);
+        s = static_cast<std::uint8_t>(s | mine);
+      }
+    }
+    for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
+      for (std::uint64_t i = first[r]; i < first[r + 1]; ++i) {
+        const stage_action a = actions[i];
+        if (transfers(a.kind())) {
+          std::uint8_t& s = state[number_of(a)];
+          if ((s & (send_listed | receive_listed)) != (send_listed | receive_listed)) {
+            const stage_action end = far_end(a);
+            return complaint(errc::incomplete_schedule, rank_at(end), end, first[rank_at(end)]);
+          }
+          if (is_send(a.kind()) && (s & computed) == 0) return complaint(errc::misordered_action, r, a, i);
+          if (!is_send(a.kind())) s |= receive_reached;
+        } else {
+          if (needs_receive(plan, a)) {
+            const std::uint8_t s = state[number_of(receive_of(a))];
+            if ((s & receive_listed) == 0) return complaint(errc::incomplete_schedule, r, receive_of(a), i);
+            if ((s & receive_reached) == 0) return complaint(errc::misordered_action, r, a, i);
+          }
+          if (needs_send(plan, a)) state[number_of(send_of(a))] |= computed;
+        }
+      }
+    }
+    for (std::uint8_t& s : state) s = 0;
+    return {};
+  }
+
+  /// True if all lists end.
+  [[nodiscard]] bool operator()() {
+    const std::uint32_t per_rank = streams() ? 2 : 1;
+    for (std::uint32_t r = 0; r < plan.ranks(); ++r)
+      for (std::uint32_t k = 0; k < per_rank; ++k) lanes.push_back({first[r], first[r + 1], 0, false});
+    for (auto n = static_cast<std::uint32_t>(lanes.size()); n-- > 0;) runnable.push_back(n);
+    while (!runnable.empty()) {
+      const std::uint32_t n = runnable.back();
+      runnable.pop_back();
+      lanes[n].waits = false;
+      if (!streams() || n % 2 == 1) advance_transfers(n);
+      else advance_computing(n);
+    }
+    for (const lane& l : lanes)
+      if (l.at < l.end) return false;
+    return true;
+  }
+  void wake(std::uint32_t n) {
+    if (lanes[n].waits) lanes[n].waits = false, runnable.push_back(n);
+  }
+  void advance_computing(std::uint32_t n) {  // of a rank with a stream of transfers
+    lane& l = lanes[n];
+    for (; l.at < l.end; ++l.at) {
+      const stage_action a = actions[l.at];
+      if (!computes(a.kind())) continue;
+      if (needs_receive(plan, a) && (state[number_of(receive_of(a))] & receive_reached) == 0) {
+        l.waits = true;
+        return;
+      }
+      if (needs_send(plan, a)) state[number_of(send_of(a))] |= computed, wake(n + 1);
+    }
+  }
+  void advance_transfers(std::uint32_t n) {
+    lane& l = lanes[n];
+    while (l.at < l.end) {
+      if (!transfers(actions[l.at].kind())) {
+        ++l.at;
+        continue;
+      }
+      if (l.pending > 0) return;
+      std::uint64_t group = l.at + 1;
+      if (model == communication::batched)
+        while (group < l.end && transfers(actions[group].kind())) ++group;
+      for (std::uint64_t i = l.at; i < group; ++i) {
+        const stage_action a = actions[i];
+        std::uint8_t& s = state[number_of(a)];
+        if (is_send(a.kind())) {
+          if (streams() && (s & computed) == 0) {
+            l.waits = true;
+            return;
+          }
+          s |= send_reached;
+          if (model == communication::buffered) {
+            wake(rank_at(far_end(a)));
+            continue;
+          }
+        } else if (model == communication::buffered) {
+          if ((s & send_reached) == 0) {
+            l.waits = true;
+            return;
+          }
+          continue;
+        } else {
+          s |= receive_reached;
+        }
+        if ((s & send_reached) != 0 && (s & receive_reached) != 0) met(a);
+        else ++l.pending;
+      }
+      if (l.pending > 0) return;
+      l.at = group;
+    }
+  }
+  /// Both sides of a transfer are there; `later` is the side that came second.
+  void met(stage_action later) {
+    const std::uint32_t peer = transfer_lane(rank_at(far_end(later)));
+    lane& other = lanes[peer];
+    if (--other.pending == 0) {
+      do ++other.at;
+      while (model == communication::batched && other.at < other.end && transfers(actions[other.at].kind()));
+      runnable.push_back(peer);
+    }
+    if (streams()) {  // whoever needs the data may go on
+      const stage_action receive = is_send(later.kind()) ? far_end(later) : later;
+      wake(2 * rank_at(receive));
+    }
+  }
+
+  /// What each lane that cannot go on waits for, lane after lane.
+  void explain(std::pmr::vector<blocked>& links, std::pmr::vector<std::uint32_t>& begins) const {
+    for (std::uint32_t n = 0; n < lanes.size(); ++n) {
+      begins.push_back(static_cast<std::uint32_t>(links.size()));
+      const lane& l = lanes[n];
+      if (l.at >= l.end) continue;
+      const std::uint32_t rank = streams() ? n / 2 : n;
+      const auto step = static_cast<std::uint32_t>(l.at - first[rank]);
+      const stage_action at = actions[l.at];
+      if (streams() && n % 2 == 0) {
+        links.push_back({rank, step, at, receive_of(at), rank});
+        continue;
+      }
+      if (streams() && is_send(at.kind()) && (state[number_of(at)] & computed) == 0) {
+        links.push_back({rank, step, at, producer_of(at), rank});
+        continue;
+      }
+      std::uint64_t group = l.at + 1;
+      if (model == communication::batched)
+        while (group < l.end && transfers(actions[group].kind())) ++group;
+      for (std::uint64_t i = l.at; i < group; ++i) {
+        const std::uint8_t s = state[number_of(actions[i])];
+        if ((s & send_reached) != 0 && (s & receive_reached) != 0) continue;
+        const stage_action other = far_end(actions[i]);
+        links.push_back({rank, static_cast<std::uint32_t>(i - first[rank]), actions[i], other, rank_at(other)});
+      }
+    }
+    begins.push_back(static_cast<std::uint32_t>(links.size()));
+  }
+  [[nodiscard]] std::uint32_t lane_of(const blocked& b) const noexcept {
+    if (!streams()) return b.holder;
+    return 2 * b.holder + (transfers(b.needs.kind()) ? 1 : 0);
+  }
+};
+
+}  // namespace detail
+
+/// `check`, and also that the transfers between ranks cannot block for ever under a model of communication.
+/// A list with send and receive actions is taken at its word: every transfer must have both ends, once, on the right
+/// ranks, a send after what it sends and a receive before its use. In a list without any, each rank receives right
+/// before an action what it needs, and sends right after it what it made; `lower` inserts transfers in better places.
+/// @param cycle  after errc::deadlock: the shortest cycle of ranks that wait for each other where the run stands still
+/// Errors: those of `check`; errc::bad_transfer, misordered_action. Complexity: O(actions) time and memory.
+///
+///     const auto plan = hocket::pipeline::one_f_one_b::make({.ranks = 4, .micro_batches = 8}).value();
+///     check(plan, communication::batched).has_value();                          // Megatron-LM's way
+///     check(plan, communication::rendezvous).error().code == hocket::errc::deadlock;  // both sides send first
+template <schedule S>
+[[nodiscard]] result<void> check(const S& plan, communication model, std::pmr::vector<blocked>* cycle = nullptr,
+                                 std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
+  if (const auto ok = check(plan, cycle, memory); !ok) return ok;
+  if (model == communication::buffered && !has_transfers(plan)) return {};  // that is what was checked
+  detail::transfer_run<S> ran{plan, model, memory};
+  if (const auto ok = ran.prepare(); !ok) return ok;
+  if (ran()) return {};
+  std::pmr::vector<blocked> links(memory);
+  workspace room{std::pmr::polymorphic_allocator<std::byte>(memory)};
+  workspace::vector<std::uint32_t> begins(memory);
+  ran.explain(links, begins);
+  error why{errc::deadlock};
+  bool opening = true;
+  detail::shortest_cycle(
+      room, links, begins, [&](const blocked& b) { return ran.lane_of(b); },
+      [&](const blocked& b) {
+        if (opening) why = error{errc::deadlock, b.rank, b.step, b.needs.stage(), b.needs.micro_batch()};
+        opening = false;
+        if (cycle != nullptr) cycle->push_back(b);
+      });
+  return why;
+}
+
+}  // namespace hocket::inline HOCKET_ABI::pipeline

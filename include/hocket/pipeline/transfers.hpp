@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/pipeline/schedule.hpp>
+
+#include <cstdint>
+
+namespace hocket::inline HOCKET_ABI::pipeline {
+
+/// True for the two sends. Precondition: transfers(kind).
+[[nodiscard]] constexpr bool is_send(op kind) noexcept { return kind == op::send_forward || kind == op::send_backward; }
+
+/// The other end of a transfer: the receive of a send, the send of a receive.
+/// Precondition: transfers(a.kind()), and the stage at the other end exists.
+///
+///     constexpr hocket::pipeline::stage_action send{hocket::pipeline::op::send_forward, 3, 7};
+///     static_assert(far_end(send) == hocket::pipeline::stage_action(hocket::pipeline::op::recv_forward, 4, 7));
+[[nodiscard]] constexpr stage_action far_end(stage_action a) noexcept {
+  const auto moved = [&](op kind, std::uint32_t stage) {
+    return stage_action(kind, stage, a.micro_batch(), a.slice(), a.direction());
+  };
+  switch (a.kind()) {
+    case op::send_forward: return moved(op::recv_forward, a.stage() + 1);
+    case op::recv_forward: return moved(op::send_forward, a.stage() - 1);
+    case op::send_backward: return moved(op::recv_backward, a.stage() - 1);
+    default: return moved(op::send_backward, a.stage() + 1);
+  }
+}
+/// Whether the stage at the other end of a transfer exists among `stages`.
+[[nodiscard]] constexpr bool has_far_end(stage_action a, std::uint32_t stages) noexcept {
+  const bool up = a.kind() == op::send_forward || a.kind() == op::recv_backward;
+  return up ? a.stage() + 1 < stages : a.stage() > 0;
+}
+
+/// The send of what a forward or a backward makes, the receive of what it needs, and the action whose result a send
+/// sends. They need not exist: see needs_send, needs_receive.
+[[nodiscard]] constexpr stage_action send_of(stage_action a) noexcept {
+  const op kind = a.kind() == op::forward ? op::send_forward : op::send_backward;
+  return {kind, a.stage(), a.micro_batch(), a.slice(), a.direction()};
+}
+[[nodiscard]] constexpr stage_action receive_of(stage_action a) noexcept {
+  const op kind = a.kind() == op::forward ? op::recv_forward : op::recv_backward;
+  return {kind, a.stage(), a.micro_batch(), a.slice(), a.direction()};
+}
+[[nodiscard]] constexpr stage_action producer_of(stage_action send) noexcept {
+  const op kind = send.kind() == op::send_forward ? op::forward : op::backward;
+  return {kind, send.stage(), send.micro_batch(), send.slice(), send.direction()};
+}
+
+namespace detail {
+
+template <schedule S>
+[[nodiscard]] constexpr bool goes_to_another_rank(const S& plan, stage_action transfer) noexcept {
+  if (!has_far_end(transfer, plan.ranks() * plan.chunks())) return false;
+  const auto place = plan.placement();
+  return rank_of(place, plan.ranks(), transfer.stage(), transfer.direction()) !=
+         rank_of(place, plan.ranks(), far_end(transfer).stage(), transfer.direction());
+}
+
+}  // namespace detail
+
+/// Whether `a` makes something that another rank needs.
+template <schedule S>
+[[nodiscard]] constexpr bool needs_send(const S& plan, stage_action a) noexcept {
+  return computes(a.kind()) && a.kind() != op::weight_grad && detail::goes_to_another_rank(plan, send_of(a));
+}
+/// Whether `a` needs something that another rank makes.
+template <schedule S>
+[[nodiscard]] constexpr bool needs_receive(const S& plan, stage_action a) noexcept {
+  return computes(a.kind()) && a.kind() != op::weight_grad && detail::goes_to_another_rank(plan, receive_of(a));
+}
+/// Whether the lists hold any send or receive. O(actions).
+template <schedule S>
+[[nodiscard]] constexpr bool has_transfers(const S& plan) noexcept {
+  for (std::uint32_t r = 0; r < plan.ranks(); ++r)
+    for (std::uint32_t i = 0; i < plan.size(r); ++i)
+      if (transfers(plan.at(r, i).kind())) return true;
+  return false;
+}
+
+namespace detail {
+
+template <schedule S, class Actions>
+constexpr void put_receive(const S& plan, stage_action before, Actions& into) {
+  if (needs_receive(plan, before)) into.push_back(receive_of(before));
+}
+template <schedule S, class Actions>
+constexpr void put_send(const S& plan, stage_action after, Actions& into) {
+  if (needs_send(plan, after)) into.push_back(send_of(after));
+}
+
+}  // namespace detail
+
+}  // namespace hocket::inline HOCKET_ABI::pipeline
