@@ -38,7 +38,7 @@ enum class errc : std::uint16_t {
   misplaced_action,
   misordered_action,
   deadlock,
-  bad_transfer,
+  local_transfer,
   // curve and tiling
   bad_cost = 300,
   no_feasible_tiling,
@@ -106,7 +106,7 @@ enum class errc : std::uint16_t {
     case errc::misordered_action:
       return "rank {0}, step {3}: {w} of stage {1}, micro-batch {2} comes before what it needs";
     case errc::deadlock: return "the schedule deadlocks: rank {0} waits at step {1} for stage {2}, micro-batch {3}";
-    case errc::bad_transfer:
+    case errc::local_transfer:
       return "rank {0}, step {3}: {w} of stage {1}, micro-batch {2} has no other rank at its far end";
     case errc::bad_cost: return "{w}: a cost must be finite and not negative (at {0} rows)";
     case errc::no_feasible_tiling: return "no tiling of {0} rows has tiles of at least {1} rows and at most {2} tiles";

@@ -113,7 +113,7 @@ struct transfer_run {
         if (rank_at(a) != r)
           return error{errc::misplaced_action, std::int64_t{r} + 1, a.stage(), std::int64_t{rank_at(a)} + 1,
                        static_cast<std::int64_t>(i - first[r]) + 1};
-        if (!has_far_end(a, stages) || rank_at(far_end(a)) == r) return complaint(errc::bad_transfer, r, a, i);
+        if (!has_far_end(a, stages) || rank_at(far_end(a)) == r) return complaint(errc::local_transfer, r, a, i);
         std::uint8_t& s = state[number_of(a)];
         const std::uint8_t mine = is_send(a.kind()) ? send_listed : receive_listed;
         if ((s & mine) != 0) return complaint(errc::duplicate_action, r, a, i);
@@ -274,7 +274,7 @@ struct transfer_run {
 /// ranks, a send after what it sends and a receive before its use. In a list without any, each rank receives right
 /// before an action what it needs, and sends right after it what it made; `lower` inserts transfers in better places.
 /// @param cycle  after errc::deadlock: the shortest cycle of ranks that wait for each other where the run stands still
-/// Errors: those of `check`; errc::bad_transfer, misordered_action. Complexity: O(actions) time and memory.
+/// Errors: those of `check`; errc::local_transfer, misordered_action. Complexity: O(actions) time and memory.
 ///
 ///     const auto plan = hocket::pipeline::one_f_one_b::make({.ranks = 4, .micro_batches = 8}).value();
 ///     check(plan, communication::batched).has_value();                          // Megatron-LM's way
