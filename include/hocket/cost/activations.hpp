@@ -106,7 +106,9 @@ inline constexpr auto end_tensor_terms = [] {
                tensor("final norm, input", c * (element * (s * b * h)), last * final_norm, region, ends),
                tensor("head input", c * (element * (s * b * h)), last, region, ends),
                tensor("logits", c * (element * (s * b * V)), last, inner, ends, op::head, origin::derived),
-               tensor("logits in 32 bits", 4 * byte * (s * b * V), last, inner, ends));
+               tensor("logits in 32 bits", 4 * byte * (s * b * V), last * (1 - fused_loss), inner, ends, op::head),
+               tensor("gradient of the logits", c * (element * (s * b * V)), last * fused_loss, inner,
+                      "Megatron-LM --cross-entropy-loss-fusion", op::head, origin::derived));
 }();
 
 }  // namespace hocket::inline HOCKET_ABI::cost::letters
@@ -161,8 +163,12 @@ template <class Numbers = numbers_of_setting>
     if (!one) return one.error();
     transient = *one;
   }
-  const rational sum = *dense * rational(in_flight.layer_passes - in_flight.moe_layer_passes) +
-                     *moe * rational(in_flight.moe_layer_passes) + *ends + transient;
+  // What is offloaded is on the device twice: while one layer works, the next one's tensors arrive.
+  const auto on_device = [&](std::int64_t passes) {
+    return rational(p.offload_activations && passes > 2 ? 2 : passes);
+  };
+  const rational sum = *dense * on_device(in_flight.layer_passes - in_flight.moe_layer_passes) +
+                     *moe * on_device(in_flight.moe_layer_passes) + *ends + transient;
   if (!sum.ok()) return error{errc::undefined_value}.with("activations");
   return sum;
 }

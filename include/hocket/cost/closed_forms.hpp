@@ -21,6 +21,40 @@ inline constexpr auto tensor_sequence_selective = byte * (s * b * h) * (34 / tp)
 inline constexpr auto full = byte * (s * b * h) * literal<pure>(2);
 }  // namespace korthikanti
 
+/// Megatron-LM's theoretical_memory_usage.py (commit d98e8a64dd) in its convention: bytes of the most loaded rank,
+/// weights and optimizer 18 bytes a parameter, or 6 and 12 over the replicas with its distributed optimizer; norms and
+/// router are copied, experts divided over ep etp, latent attention over tp. Needs: model, training, parallel.
+namespace megatron {
+inline constexpr auto latent_weights = choose(least(r_q, 1), h* a*(d_n + d_r), r_q*(h + a * (d_n + d_r) + n_w)) +
+                                       r_k * (h + a * (d_n + d_v) + n_w) + h * d_r + a * d_v * h;
+inline constexpr auto attention_weights =
+    define(BOOST_HANA_STRING("A"), choose(latent, 2 * h * d * (a + g), latent_weights));
+inline constexpr auto one_stage = 1 - least(pp - 1, 1);
+inline constexpr auto shard =
+    (((L - L_m) * (n_f * h * f + attention_weights) + L_m * (n_f * h * f_s + attention_weights)) / pp +
+     V * h * (1 + (1 - tied) * one_stage)) /
+        tp +
+    (L * (2 * h * n_w) + h * n_w + L_m * (h * E)) / pp;
+inline constexpr auto expert_shard = L_m * (n_f * h * E * f_e) / (pp * ep * etp);
+inline constexpr auto static_bytes = byte * (shard * choose(zero_level, 18, 6 + 12 / dp) +
+                                             expert_shard * choose(zero_level, 18, 6 + 12 * (ep * etp) / (dp * tp)));
+/// Activations as it has them with sequence parallelism and selective recompute (its ffn_hidden_size is that of the
+/// experts if no layer is dense); and without, where it takes f = 4h and adds 5 %.
+inline constexpr auto micro_batches_of_rank = B / (b * dp);
+inline constexpr auto in_flight_factor =
+    choose(least(vp - 1, 1), least(1, micro_batches_of_rank / pp), 1 + (pp - 1) / (pp * vp));
+inline constexpr auto embedding_input = s * b * (8 + h) * pp;
+inline constexpr auto activation_bytes =
+    byte *
+    ((s * b * (18 * h + 4 * choose(least(f, 1), f_e, f)) * L + embedding_input) * in_flight_factor +
+     one_stage * (4 * s * b * (h + V))) /
+    tp;
+inline constexpr auto activation_bytes_without_sp =
+    byte *
+    ((s * b * h * (10 + 24 / tp) * L + embedding_input) * in_flight_factor + one_stage * (2 * s * b * (h + V / tp))) *
+    105 / 100;
+}  // namespace megatron
+
 /// The guide that names q = a/g: (60 + 12/q)/72 in place of 1, and an exact second forward of attention.
 /// Source: MindFormers "large language model performance optimisation guide".
 namespace mindformers {
@@ -36,5 +70,6 @@ inline constexpr auto full_flops =
 
 namespace hocket::inline HOCKET_ABI::cost {
 namespace korthikanti = letters::korthikanti;
+namespace megatron = letters::megatron;
 namespace mindformers = letters::mindformers;
 }  // namespace hocket::inline HOCKET_ABI::cost

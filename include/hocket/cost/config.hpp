@@ -55,6 +55,12 @@ enum class recompute : std::uint8_t { none, selective, full };
 /// What optimizer sharding over data-parallel ranks divides: nothing; optimizer states; also gradients; also weights.
 enum class zero : std::uint8_t { none, optimizer, gradients, weights };
 
+/// The framework whose buffers memory counts beside states and saved tensors. A choice, by name, in place of a margin.
+enum class workspace : std::uint8_t {
+  none,
+  megatron_te  ///< Megatron-LM with Transformer Engine: buffers of the type of the weights that stand in for gradients
+};
+
 /// What is counted. It travels with every number that depends on it.
 struct convention {
   attention_count attention = attention_count::causal_exact;
@@ -76,9 +82,11 @@ struct training {
   std::int64_t micro_batch = 1;   ///< sequences per micro-batch
   std::int64_t global_batch = 1;  ///< sequences per step over all ranks
   std::int64_t weight_bytes = 2, gradient_bytes = 4, master_bytes = 4, moment_bytes = 8, activation_bytes = 2;
-  bool flash_attention = true;   ///< the s x s scores are never stored
-  bool dropout = false;          ///< three dropouts a layer, one byte of mask per element
-  bool wide_norm = false;        ///< norms work on a copy of their input cast to 32 bits, and keep that copy
+  bool flash_attention = true;  ///< the s x s scores are never stored
+  bool dropout = false;         ///< three dropouts a layer, one byte of mask per element
+  bool wide_norm = false;       ///< norms work on a copy of their input cast to 32 bits, and keep that copy
+  bool fused_loss = false;      ///< cross-entropy in one kernel: no copy of the logits in 32 bits
+  cost::workspace workspace = cost::workspace::none;
   bool fused_activation = true;  ///< SiLU and Mul in one kernel: SiLU's output is not kept
   /// Packed sequences: the sum of the squares of their lengths in one `sequence`; 0: it is one document.
   std::int64_t squared_lengths = 0;
@@ -145,6 +153,10 @@ struct held {
 struct rank_parameters {
   std::int64_t dense = 0, expert = 0;
 };
+/// Parameters of one layer on one rank, of the kind of layer that has most.
+struct layer_parameters {
+  std::int64_t layer_dense = 0, layer_expert = 0;
+};
 
 /// A measured run, for utilization.
 struct run {
@@ -161,8 +173,8 @@ BOOST_HANA_ADAPT_STRUCT(hocket::cost::model, layers, hidden, heads, kv_heads, he
                         value_dim, window, window_layers, mtp_layers);
 BOOST_HANA_ADAPT_STRUCT(hocket::cost::convention, attention, replay, router, latent_norms);
 BOOST_HANA_ADAPT_STRUCT(hocket::cost::training, sequence, micro_batch, global_batch, weight_bytes, gradient_bytes,
-                        master_bytes, moment_bytes, activation_bytes, flash_attention, dropout, wide_norm,
-                        fused_activation, squared_lengths);
+                        master_bytes, moment_bytes, activation_bytes, flash_attention, dropout, fused_loss, workspace,
+                        wide_norm, fused_activation, squared_lengths);
 BOOST_HANA_ADAPT_STRUCT(hocket::cost::parallel, tp, pp, vp, dp, cp, ep, etp, copies, sequence_parallel, zero, recompute,
                         offload_optimizer, offload_activations);
 BOOST_HANA_ADAPT_STRUCT(hocket::cost::replay_set, cast, cast_back, norm, gather, qkv, core, attention_output,
@@ -170,4 +182,5 @@ BOOST_HANA_ADAPT_STRUCT(hocket::cost::replay_set, cast, cast_back, norm, gather,
 BOOST_HANA_ADAPT_STRUCT(hocket::cost::part, layers, moe_layers, window_layers, first, last, rank);
 BOOST_HANA_ADAPT_STRUCT(hocket::cost::held, layer_passes, moe_layer_passes, embedding_passes);
 BOOST_HANA_ADAPT_STRUCT(hocket::cost::rank_parameters, dense, expert);
+BOOST_HANA_ADAPT_STRUCT(hocket::cost::layer_parameters, layer_dense, layer_expert);
 BOOST_HANA_ADAPT_STRUCT(hocket::cost::run, step_flops, step_seconds, peak_flops, devices);

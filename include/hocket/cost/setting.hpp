@@ -15,6 +15,7 @@ struct setting {
   cost::parallel parallel;
   convention counted;
   replay_set replayed{};
+  layer_parameters largest_layer{};
 };
 
 /// The environment of a setting. The library's own functions evaluate in this one type, so that the compiler
@@ -22,10 +23,11 @@ struct setting {
 /// Functions that evaluate take it
 /// as a template parameter, so that a program pays, when it compiles, for the formulas it uses and no others.
 /// Holds references into `all`.
-using numbers_of_setting = environment<part, held, rank_parameters, model, training, parallel, convention, replay_set>;
+using numbers_of_setting =
+    environment<part, held, rank_parameters, model, training, parallel, convention, replay_set, layer_parameters>;
 [[nodiscard]] constexpr numbers_of_setting numbers_of(const setting& all) noexcept {
   return numbers_of_setting(all.on_rank, all.in_flight, all.parameters, all.model, all.training, all.parallel,
-                            all.counted, all.replayed);
+                            all.counted, all.replayed, all.largest_layer);
 }
 void numbers_of(const setting&& temporary) = delete;  // the environment would refer to a setting that is gone
 

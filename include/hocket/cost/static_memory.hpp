@@ -37,14 +37,15 @@ inline constexpr auto static_memory_terms = [] {
   using detail::static_memory::expert_replicas, detail::static_memory::replicas, detail::static_memory::state;
   using detail::static_memory::from_level_1, detail::static_memory::from_level_2, detail::static_memory::from_level_3;
   constexpr literal<pure> always{1};
+  constexpr auto on_device = 1 - offload_optimizer;
   return terms(state("weights", c_w * N_r, always, from_level_3(replicas)),
                state("gradients", c_g * N_r, always, from_level_2(replicas)),
-               state("master weights", c_m * N_r, c_m, from_level_1(replicas)),
-               state("optimizer moments", c_o * N_r, c_o, from_level_1(replicas)),
+               state("master weights", c_m * N_r, c_m * on_device, from_level_1(replicas)),
+               state("optimizer moments", c_o * N_r, c_o * on_device, from_level_1(replicas)),
                state("expert weights", c_w * N_e, N_e, from_level_3(expert_replicas)),
                state("expert gradients", c_g * N_e, N_e, from_level_2(expert_replicas)),
-               state("expert master weights", c_m * N_e, N_e, from_level_1(expert_replicas)),
-               state("expert moments", c_o * N_e, N_e, from_level_1(expert_replicas)));
+               state("expert master weights", c_m * N_e, N_e * on_device, from_level_1(expert_replicas)),
+               state("expert moments", c_o * N_e, N_e * on_device, from_level_1(expert_replicas)));
 }();
 
 }  // namespace hocket::inline HOCKET_ABI::cost::letters

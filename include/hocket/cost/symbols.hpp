@@ -54,6 +54,8 @@ HOCKET_DETAIL_LETTER(n_held_moe, pure, "moe_layer_passes", "n_heldmoe");
 HOCKET_DETAIL_LETTER(n_held_embedding, pure, "embedding_passes", "n_emb");
 HOCKET_DETAIL_LETTER(N_r, elements, "dense", "N_r");
 HOCKET_DETAIL_LETTER(N_e, elements, "expert", "N_e");
+HOCKET_DETAIL_LETTER(N_l, elements, "layer_dense", "N_l");
+HOCKET_DETAIL_LETTER(N_le, elements, "layer_expert", "N_le");
 // training
 HOCKET_DETAIL_LETTER(s, pure, "sequence", "s");
 HOCKET_DETAIL_LETTER(b, pure, "micro_batch", "b");
@@ -68,6 +70,8 @@ HOCKET_DETAIL_LETTER(dropout, pure, "dropout", "dropout");
 HOCKET_DETAIL_LETTER(wide_norm, pure, "wide_norm", "wide_norm");
 HOCKET_DETAIL_LETTER(fused, pure, "fused_activation", "fused");
 HOCKET_DETAIL_LETTER(s_2, pure, "squared_lengths", "s_2");
+HOCKET_DETAIL_LETTER(fused_loss, pure, "fused_loss", "fused_loss");
+HOCKET_DETAIL_LETTER(buffers, pure, "workspace", "workspace");
 // parallel
 HOCKET_DETAIL_LETTER(tp, pure, "tp", "tp");
 HOCKET_DETAIL_LETTER(pp, pure, "pp", "pp");
