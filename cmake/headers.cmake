@@ -57,6 +57,7 @@ set(HOCKET_HEADERS
   hocket/hocket.hpp
   hocket/launch.hpp
   hocket/launch/backend.hpp
+  hocket/launch/capture.hpp
   hocket/launch/command.hpp
   hocket/launch/drive.hpp
   hocket/launch/erased_backend.hpp
@@ -73,7 +74,9 @@ set(HOCKET_HEADERS
   hocket/launch/inline_backend.hpp
   hocket/launch/order.hpp
   hocket/launch/passes.hpp
+  hocket/launch/probe.hpp
   hocket/launch/recording_backend.hpp
+  hocket/launch/single_wait.hpp
   hocket/launch/trace.hpp
   hocket/launch/transport.hpp
   hocket/launch/transport_check.hpp
@@ -208,6 +211,8 @@ set(HOCKET_BOOST_GRAPH_HEADERS
 # Part of hocket::hocket, but nothing there includes them: each needs a header of a vendor, which the consumer provides
 # and links. Compiled in tests against the stand-ins in tests/fakes/include.
 set(HOCKET_VENDOR_HEADERS
+  hocket/launch/ascend_backend.hpp
+  hocket/launch/cuda_backend.hpp
   hocket/launch/hccl_transport.hpp
   hocket/launch/mpi_transport.hpp
   hocket/launch/nccl_transport.hpp

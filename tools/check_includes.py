@@ -16,7 +16,6 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-
 # component -> components it may include, besides itself and core
 DIRECT = {
     "core": set(),

@@ -3,6 +3,7 @@
 #pragma once
 #include <hocket/core/message.hpp>
 #include <hocket/launch/backend.hpp>
+#include <hocket/launch/capture.hpp>
 #include <hocket/launch/command.hpp>
 #include <hocket/launch/drive.hpp>
 #include <hocket/launch/erased_backend.hpp>
@@ -18,7 +19,9 @@
 #include <hocket/launch/inline_backend.hpp>
 #include <hocket/launch/order.hpp>
 #include <hocket/launch/passes.hpp>
+#include <hocket/launch/probe.hpp>
 #include <hocket/launch/recording_backend.hpp>
+#include <hocket/launch/single_wait.hpp>
 #include <hocket/launch/trace.hpp>
 #include <hocket/launch/transport.hpp>
 #include <hocket/launch/transport_check.hpp>

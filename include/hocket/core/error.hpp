@@ -56,6 +56,10 @@ enum class errc : std::uint16_t {
   backend_failed = 500,
   unrecorded_event,
   stream_out_of_range,
+  too_many_events,
+  event_not_created,
+  outside_capture,
+  unjoined_stream,
   bad_transfer = 520,
   unmatched_transfer,
   mismatched_transfer,
@@ -124,6 +128,13 @@ enum class errc : std::uint16_t {
     case errc::backend_failed: return "the backend failed with status {0} at command {1} (op {2}, stream {3})";
     case errc::unrecorded_event: return "command {0} waits for event {1}, which no earlier command records";
     case errc::stream_out_of_range: return "command {0} names stream {1}, but there are {2} streams";
+    case errc::too_many_events: return "the plan needs {0} events, but the device has room for {1}";
+    case errc::event_not_created: return "event {0} of {1} cannot be created: the backend failed with status {2}";
+    case errc::outside_capture:
+      return "command {0} is on stream {1}, which nothing has brought into the capture: it must first wait for an "
+             "event of stream 0";
+    case errc::unjoined_stream:
+      return "command {0} is on stream {1}, and stream 0, where the capture ends, never waits for it";
     case errc::bad_transfer: return "rank {0}, step {1}: {w}";
     case errc::unmatched_transfer: return "rank {0}, step {1}: {w} rank {2} has no other end there";
     case errc::mismatched_transfer:

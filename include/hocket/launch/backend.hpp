@@ -66,11 +66,63 @@ concept host_function_backend =
       { b.enqueue(stream, f, arg) } noexcept -> std::same_as<typename B::status_type>;
     };
 
+/// Can say, without blocking, whether a stream is idle.
+template <class B>
+concept query_backend = backend<B> && requires(B& b, typename B::stream_type stream, bool& idle) {
+  { b.query(stream, idle) } noexcept -> std::same_as<typename B::status_type>;
+};
+
+/// Can make streams that are served before (after) others. What a device does with the hint is its own business.
+enum class stream_priority : std::uint8_t { normal, high, low };
+template <class B>
+concept priority_stream_source = stream_source<B> && requires(B& b, typename B::stream_type& out) {
+  { b.create_stream(out, stream_priority::high) } noexcept -> std::same_as<typename B::status_type>;
+};
+
+/// Can measure on the device. Timed events are a type of their own, because timing makes an event slower.
+/// `elapsed_ns(from, to, out)` needs both to have happened.
+template <class B>
+concept timed_backend = backend<B> && std::is_trivially_copyable_v<typename B::timed_event_type> &&
+                        requires(B& b, typename B::stream_type stream, typename B::timed_event_type event,
+                                 typename B::timed_event_type& out, std::int64_t& ns) {
+                          { b.create_timed_event(out) } noexcept -> std::same_as<typename B::status_type>;
+                          { b.destroy_timed_event(event) } noexcept -> std::same_as<typename B::status_type>;
+                          { b.record_timed(event, stream) } noexcept -> std::same_as<typename B::status_type>;
+                          { b.elapsed_ns(event, event, ns) } noexcept -> std::same_as<typename B::status_type>;
+                        };
+
+/// Can write down what is enqueued, instead of running it, and run that later as one piece: see `capture`.
+/// `end_capture` ends the capture also when it fails, and then leaves `out` alone.
+template <class B>
+concept capture_backend =
+    backend<B> && std::is_trivially_copyable_v<typename B::captured_type> &&
+    requires(B& b, typename B::stream_type stream, typename B::captured_type graph, typename B::captured_type& out) {
+      { b.begin_capture(stream) } noexcept -> std::same_as<typename B::status_type>;
+      { b.end_capture(stream, out) } noexcept -> std::same_as<typename B::status_type>;
+      { b.launch_captured(graph, stream) } noexcept -> std::same_as<typename B::status_type>;
+      { b.destroy_captured(graph) } noexcept -> std::same_as<typename B::status_type>;
+    };
+
+/// Can say how many more events the device has room for: see `event_pool::prepare`.
+template <class B>
+concept event_limit_backend = backend<B> && requires(B& b, std::uint64_t& out) {
+  { b.available_events(out) } noexcept -> std::same_as<typename B::status_type>;
+};
+
 /// True if waiting on an event uses the record up, so that each record serves one wait (classic Ascend events).
+/// `drive` then takes only a `single_wait_list`.
 template <class B>
 inline constexpr bool wait_resets_event = [] {
   if constexpr (requires { B::wait_resets_event; }) return static_cast<bool>(B::wait_resets_event);
   else return false;
+}();
+
+/// False if a host function may not be enqueued while a capture is going on (Ascend).
+template <class B>
+inline constexpr bool capture_allows_host_function = [] {
+  if constexpr (requires { B::capture_allows_host_function; })
+    return static_cast<bool>(B::capture_allows_host_function);
+  else return true;
 }();
 
 /// The most events that may exist at once; 0 if the backend names no limit.

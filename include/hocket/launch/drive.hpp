@@ -2,6 +2,7 @@
 #pragma once
 #include <hocket/launch/backend.hpp>
 #include <hocket/launch/command.hpp>
+#include <hocket/launch/single_wait.hpp>
 #include <hocket/launch/trace.hpp>
 
 namespace hocket::inline HOCKET_ABI::launch {
@@ -77,12 +78,19 @@ constexpr outcome<typename B::status_type> drive(B& b, std::span<const command> 
 
 inline constexpr no_trace untraced{};
 
+template <class B, class List>
+constexpr void require_usable() {
+  static_assert(!wait_resets_event<B> || std::derived_from<List, single_wait_list>,
+                "hocket: a wait of this backend uses the record up (wait_resets_event), so each record may serve only "
+                "one: give it single_wait_list::of(list)");
+}
+
 }  // namespace detail
 
 /// Issues a plan: each command, in order, to the backend or the launcher. Stops at the first failure and says where.
 /// Clears no error state, rolls nothing back, allocates nothing.
 /// @param b        the backend; see `backend`
-/// @param list     what to issue
+/// @param list     what to issue; a `single_wait_list` where `wait_resets_event<B>`
 /// @param streams  handles by stream number, at least list.stream_count()
 /// @param events   handles by event number, at least list.event_count()
 /// @param launch   enqueues an op; see `launcher`
@@ -90,29 +98,31 @@ inline constexpr no_trace untraced{};
 ///
 ///     auto done = hocket::launch::drive(b, list, streams, events, launch_op);
 ///     if (!done) report(done.op, done.stream, b.text(done.status));
-template <backend B, launcher<B> L>
-constexpr outcome<typename B::status_type> drive(B& b, const command_list& list,
+template <backend B, launcher<B> L, std::derived_from<command_list> List>
+constexpr outcome<typename B::status_type> drive(B& b, const List& list,
                                                  std::span<const typename B::stream_type> streams,
                                                  std::span<const typename B::event_type> events, L&& launch) {
+  detail::require_usable<B, List>();
   HOCKET_ASSERT(streams.size() >= list.stream_count() && events.size() >= list.event_count());
   return detail::drive(b, list.commands(), streams, events, launch, detail::untraced);
 }
 /// The same, and a trace is told of every command.
 /// @param trace  see `no_trace`
-template <backend B, launcher<B> L, class Trace>
-constexpr outcome<typename B::status_type> drive(B& b, const command_list& list,
+template <backend B, launcher<B> L, std::derived_from<command_list> List, class Trace>
+constexpr outcome<typename B::status_type> drive(B& b, const List& list,
                                                  std::span<const typename B::stream_type> streams,
                                                  std::span<const typename B::event_type> events, L&& launch,
                                                  Trace& trace) {
+  detail::require_usable<B, List>();
   HOCKET_ASSERT(streams.size() >= list.stream_count() && events.size() >= list.event_count());
   return detail::drive(b, list.commands(), streams, events, launch, trace);
 }
 
 /// The same for a backend whose handles are the plan's own stream and event numbers (inline, recording).
-template <backend B, launcher<B> L, class Trace = const no_trace>
+template <backend B, launcher<B> L, std::derived_from<command_list> List, class Trace = const no_trace>
   requires std::same_as<typename B::stream_type, stream_id> && std::same_as<typename B::event_type, event_id>
-constexpr outcome<typename B::status_type> drive(B& b, const command_list& list, L&& launch,
-                                                 Trace& trace = detail::untraced) {
+constexpr outcome<typename B::status_type> drive(B& b, const List& list, L&& launch, Trace& trace = detail::untraced) {
+  detail::require_usable<B, List>();
   return detail::drive(b, list.commands(), detail::own_numbers{}, detail::own_numbers{}, launch, trace);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/launch/backend.hpp>
+#include <hocket/launch/single_wait.hpp>
 
 #include <cstddef>
 #include <span>
@@ -15,7 +16,7 @@ namespace hocket::inline HOCKET_ABI::launch {
 /// @tparam B  an `event_source`; must outlive the pool
 ///
 ///     hocket::launch::event_pool events(device);
-///     events.reserve(list.event_count());
+///     if (const auto ready = events.prepare(list); !ready) return ready.error();
 ///     hocket::launch::drive(device, list, device.streams(), events.events(), launch);
 template <event_source B>
 class event_pool {
@@ -31,7 +32,39 @@ class event_pool {
     for (const auto& event : events_) static_cast<void>(backend_->destroy_event(event));
   }
 
-  /// At least `count` events. Stops at the first failure and returns its status; what was made stays.
+  /// The events that `list` needs, or why the device cannot give them; then the pool is as it was.
+  /// Asks first, where the backend can say (`max_events`, `available_events`): on some devices it is not creating an
+  /// event that fails but recording it that blocks, for ever.
+  /// @return errc::too_many_events; errc::event_not_created with the backend's status
+  template <std::derived_from<command_list> List>
+  [[nodiscard]] result<void> prepare(const List& list) {
+    static_assert(
+        !wait_resets_event<B> || std::derived_from<List, single_wait_list>,
+        "hocket: a wait of this backend uses the record up (wait_resets_event), so each record may serve only "
+        "one: give it single_wait_list::of(list)");
+    const std::size_t before = events_.size();
+    const std::uint64_t needed = list.event_count();
+    if (needed <= before) return {};
+    std::uint64_t room = max_events<B> == 0 ? ~std::uint64_t{0} : max_events<B>;
+    if constexpr (event_limit_backend<B>) {
+      // Without an answer the creation itself will tell.
+      std::uint64_t free = 0;
+      if (B::ok(backend_->available_events(free)) && free < room - before) room = before + free;
+    }
+    if (needed > room)
+      return error{errc::too_many_events, static_cast<std::int64_t>(needed), static_cast<std::int64_t>(room)};
+    const auto status = reserve(needed);
+    if (B::ok(status)) return {};
+    std::int64_t code = 0;
+    if constexpr (std::is_enum_v<typename B::status_type> || std::is_integral_v<typename B::status_type>)
+      code = static_cast<std::int64_t>(status);
+    const error failed{errc::event_not_created, static_cast<std::int64_t>(events_.size()),
+                       static_cast<std::int64_t>(needed), code};
+    for (; events_.size() > before; events_.pop_back()) static_cast<void>(backend_->destroy_event(events_.back()));
+    return failed;
+  }
+
+  /// At least `count` events, without asking. Stops at the first failure and returns its status; what was made stays.
   typename B::status_type reserve(std::size_t count) {
     events_.reserve(count);
     typename B::status_type status{};

@@ -9,8 +9,8 @@ namespace hocket::inline HOCKET_ABI::launch {
 
 /// The same list with as few events as possible: an event is reused once the last wait for its record is issued.
 /// Legal where a wait binds to the latest record when it is called (CUDA, Ascend events of the Ex kind, host), and not
-/// where a wait resets the event (`wait_resets_event`). Devices offer 1,023 to 65,536 events; captured steps need tens.
-/// Records that nobody waits for keep an event to themselves: the host may be asking for it.
+/// where a wait resets the event (`wait_resets_event`: see `single_wait_list`). Devices offer 1,023 to 65,536 events;
+/// captured steps need tens. Records that nobody waits for keep an event to themselves: the host may be asking for it.
 /// The lives of records are intervals of the issue order, so taking the lowest free number is optimal.
 /// Complexity: O(commands log events).
 [[nodiscard]] inline command_list reuse_events(const command_list& list) {

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// The C symbols of the CUDA runtime, on the fake device.
+#include <cuda_runtime_api.h>
+
+#include "engine.hpp"
+
+namespace {
+
+using fake::engine;
+using fake::verdict;
+
+cudaError_t code_of(verdict v) {
+  switch (v) {
+    case verdict::ok: return cudaSuccess;
+    case verdict::bad_handle: return cudaErrorInvalidResourceHandle;
+    case verdict::no_events:
+    case verdict::no_streams: return cudaErrorMemoryAllocation;
+    case verdict::timed_out: return cudaErrorNotReady;
+    case verdict::not_allowed_in_capture: return cudaErrorStreamCaptureUnsupported;
+    case verdict::capture_invalidated: return cudaErrorStreamCaptureInvalidated;
+    case verdict::capture_merge: return cudaErrorStreamCaptureMerge;
+    case verdict::capture_unmatched: return cudaErrorStreamCaptureUnmatched;
+    case verdict::capture_unjoined: return cudaErrorStreamCaptureUnjoined;
+    case verdict::capture_isolation: return cudaErrorStreamCaptureIsolation;
+    case verdict::not_capturing: return cudaErrorInvalidValue;
+  }
+  return cudaErrorUnknown;
+}
+
+fake::stream* of(cudaStream_t s) { return reinterpret_cast<fake::stream*>(s); }
+fake::event* of(cudaEvent_t e) { return reinterpret_cast<fake::event*>(e); }
+thread_local int current_device = 0;
+
+template <class F>
+cudaError_t call(F f) {
+  engine& e = engine::get();
+  e.ascend = false;
+  if (const int code = e.enter(); code != 0) return static_cast<cudaError_t>(code);
+  return code_of(f(e));
+}
+
+// A stream that was synchronised reports what its tasks did.
+cudaError_t after_sync(cudaError_t status) {
+  const int code = engine::get().context_error;
+  return code != 0 ? static_cast<cudaError_t>(code) : status;
+}
+
+}  // namespace
+
+extern "C" {
+
+cudaError_t cudaGetDeviceCount(int* count) {
+  engine& e = engine::get();
+  if (e.now().probe_code != 0) return static_cast<cudaError_t>(e.now().probe_code);  // leaves *count alone
+  return call([&](engine& one) { return *count = one.now().devices, verdict::ok; });
+}
+cudaError_t cudaDriverGetVersion(int* version) {
+  *version = engine::get().now().driver_version;
+  return cudaSuccess;
+}
+cudaError_t cudaGetDevice(int* device) {
+  return call([&](engine&) { return *device = current_device, verdict::ok; });
+}
+cudaError_t cudaSetDevice(int device) {
+  if (device >= engine::get().now().devices) return cudaErrorInvalidDevice;
+  return call([&](engine&) { return current_device = device, verdict::ok; });
+}
+cudaError_t cudaGetLastError() {
+  engine::get().read_last_error();
+  return cudaSuccess;
+}
+const char* cudaGetErrorString(cudaError_t error) {
+  return error == cudaSuccess ? "no error" : error == cudaErrorIllegalAddress ? "an illegal address" : "an error";
+}
+
+cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  return call([&](engine&) { return *least = 0, *greatest = -5, verdict::ok; });
+}
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned int, int) {
+  return call([&](engine& e) {
+    fake::stream* made = nullptr;
+    const verdict v = e.create_stream(made);
+    if (v == verdict::ok) *stream = reinterpret_cast<cudaStream_t>(made);
+    return v;
+  });
+}
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  return call([&](engine& e) { return e.destroy_stream(of(stream)); });
+}
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  return after_sync(call([&](engine& e) { return e.synchronize(of(stream)); }));
+}
+cudaError_t cudaStreamQuery(cudaStream_t stream) {
+  bool idle = true;
+  const cudaError_t status = call([&](engine& e) { return e.query(of(stream), idle); });
+  return status == cudaSuccess && !idle ? cudaErrorNotReady : status;
+}
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int) {
+  return call([&](engine& e) { return e.wait(of(stream), of(event)); });
+}
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t fn, void* data) {
+  return call([&](engine& e) { return e.launch(of(stream), [fn, data] { fn(data); }, true); });
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned int flags) {
+  return call([&](engine& e) {
+    fake::event* made = nullptr;
+    const verdict v = e.create_event(made, false, (flags & cudaEventDisableTiming) == 0, true);
+    if (v == verdict::ok) *event = reinterpret_cast<cudaEvent_t>(made);
+    return v;
+  });
+}
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  return call([&](engine& e) { return e.destroy_event(of(event)); });
+}
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  return call([&](engine& e) { return e.record(of(event), of(stream)); });
+}
+cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t start, cudaEvent_t end) {
+  return call([&](engine& e) { return e.elapsed(of(start), of(end), *ms); });
+}
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode) {
+  return call([&](engine& e) { return e.begin_capture(of(stream)); });
+}
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
+  return call([&](engine& e) {
+    fake::graph* made = nullptr;
+    const verdict v = e.end_capture(of(stream), made);
+    if (v == verdict::ok) *graph = reinterpret_cast<cudaGraph_t>(made);
+    return v;
+  });
+}
+cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long) {
+  return call([&](engine& e) {
+    *exec = reinterpret_cast<cudaGraphExec_t>(e.copy(*reinterpret_cast<fake::graph*>(graph)));
+    return verdict::ok;
+  });
+}
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  return call([&](engine& e) { return e.destroy(reinterpret_cast<fake::graph*>(graph)), verdict::ok; });
+}
+cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream) {
+  return call([&](engine& e) { return e.launch_graph(reinterpret_cast<fake::graph*>(graph), of(stream)); });
+}
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) {
+  return call([&](engine& e) { return e.destroy(reinterpret_cast<fake::graph*>(graph)), verdict::ok; });
+}
+
+}  // extern "C"
