@@ -5,6 +5,7 @@
 #include <hocket/launch/from_pipeline_run.hpp>
 #include <hocket/launch/in_process_transport.hpp>
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <thread>
@@ -27,7 +28,7 @@ struct numbers {
   std::uint32_t stages = 1, slices = 1;
   std::map<std::uint64_t, std::vector<std::uint64_t>> at{};
   std::size_t words = 4;
-  bool missing = false;
+  std::atomic<bool> missing{false};  // a stage read what nobody wrote
 
   static std::uint64_t key(int which, std::uint32_t stage, stage_action a) {
     return std::uint64_t(which) << 60 | std::uint64_t{stage} << 40 | std::uint64_t{a.micro_batch()} << 16 | a.slice();
@@ -53,7 +54,7 @@ struct numbers {
   std::uint64_t sum(std::uint64_t k) {
     std::uint64_t s = 0;
     auto& v = value(k);
-    for (std::size_t i = 0; i < v.size(); ++i) s += (i + 1) * v[i], missing |= v[i] == 0;
+    for (std::size_t i = 0; i < v.size(); ++i) s += (i + 1) * v[i], missing = missing || v[i] == 0;
     return s;
   }
   void compute(stage_action a) {
