@@ -12,10 +12,12 @@ set(HOCKET_HEADERS
   hocket/core/ticks.hpp
   hocket/curve.hpp
   hocket/curve/affine.hpp
+  hocket/curve/alpha_beta.hpp
   hocket/curve/any_curve.hpp
   hocket/curve/combinators.hpp
   hocket/curve/cost_curve.hpp
   hocket/curve/isotonic.hpp
+  hocket/curve/matmul_roofline.hpp
   hocket/curve/piecewise_polynomial.hpp
   hocket/curve/polynomial.hpp
   hocket/curve/table.hpp
@@ -134,11 +136,14 @@ set(HOCKET_HEADERS
   hocket/tiling/exact.hpp
   hocket/tiling/finish.hpp
   hocket/tiling/lot_streaming.hpp
+  hocket/tiling/lots.hpp
   hocket/tiling/one_plus_n.hpp
   hocket/tiling/plan.hpp
   hocket/tiling/problem.hpp
+  hocket/tiling/search.hpp
   hocket/tiling/solve.hpp
   hocket/tiling/timeline.hpp
+  hocket/tiling/two_phase.hpp
   hocket/tiling/uniform.hpp
   hocket/timeline.hpp
   hocket/timeline/analysis.hpp

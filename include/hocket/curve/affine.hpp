@@ -28,6 +28,11 @@ struct affine {
     const double size = (t - fixed) / per_size;
     return size < least ? least : size;
   }
+  /// The line of the sizes beyond `least`; all of the curve if `over` begins there.
+  [[nodiscard]] constexpr line affine_form(interval over) const noexcept {
+    if (over.most <= least) return {fixed + per_size * least, 0};
+    return {fixed, per_size};
+  }
   /// errc::bad_cost unless all three numbers are finite and not negative.
   [[nodiscard]] constexpr result<void> check() const noexcept {
     if (!is_cost(fixed) || !is_cost(per_size) || !is_cost(least)) return error{errc::bad_cost}.with("affine curve");

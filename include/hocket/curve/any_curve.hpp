@@ -36,6 +36,15 @@ class any_curve {
     else size = std::get_if<table>(&held_)->inverse(t);
     return size < 0 ? no_size : size / units_;
   }
+  /// A line that the curve is nowhere below between two numbers of rows.
+  [[nodiscard]] line affine_form(interval over) const noexcept {
+    over = {over.least * units_, over.most * units_};
+    line out;
+    if (const auto* f = std::get_if<affine>(&held_)) out = f->affine_form(over);
+    else if (const auto* g = std::get_if<stored_polynomial>(&held_)) out = g->affine_form(over);
+    else out = std::get_if<table>(&held_)->affine_form(over);
+    return {out.fixed, out.per_size * units_};
+  }
   [[nodiscard]] interval domain() const noexcept {
     const auto* t = std::get_if<table>(&held_);
     return t == nullptr ? interval{} : t->domain();

@@ -23,8 +23,9 @@ inline constexpr double no_size = -1;
 /// Time as a function of size: what a cost measurement, a fit or a formula gives to a solver.
 /// `f.time(size)` is in microseconds and should be finite, not negative and not falling; the size is in any unit that
 /// both sides agree on (rows, MiB). A class of the host qualifies by that one const member. These are used if present:
-/// `inverse(t)`, the largest size that takes at most t, or no_size; `domain()`, an interval; `error_bound()`, the
-/// largest relative error known, as a fraction.
+/// `inverse(t)`, the largest size that takes at most t, or no_size; `affine_form(over)`, a line that the curve is
+/// nowhere below between two sizes; `domain()`, an interval; `error_bound()`, the largest relative error known, as a
+/// fraction.
 ///
 ///     struct my_copy { double time(double mib) const noexcept { return 3 + 20 * mib; } };
 ///     static_assert(hocket::curve::cost_curve<my_copy>);
@@ -37,6 +38,27 @@ concept cost_curve = std::is_object_v<F> && requires(const F& f, double size) {
 template <class F>
 concept invertible_curve = cost_curve<F> && requires(const F& f, double t) {
   { f.inverse(t) } -> std::convertible_to<double>;
+};
+
+/// fixed + per_size * size: what `affine_form` answers.
+struct line {
+  double fixed = 0;     ///< us; may be negative
+  double per_size = 0;  ///< us per unit of size
+  [[nodiscard]] constexpr double operator()(double size) const noexcept { return fixed + per_size * size; }
+  friend constexpr bool operator==(const line&, const line&) = default;
+};
+
+/// A curve that never falls and knows a line below it. `f.affine_form(over)` must not exceed `f.time(size)` for any
+/// size in `over`, and should touch it: solvers bound whole families of sizes by it in place of reading each. Every
+/// curve of this library has one; a host's function may leave it out and is then read size by size.
+///
+///     struct my_copy {
+///       double time(double mib) const noexcept { return 3 + 20 * mib; }
+///       hocket::curve::line affine_form(hocket::curve::interval) const noexcept { return {3, 20}; }
+///     };
+template <class F>
+concept bounded_curve = cost_curve<F> && requires(const F& f, interval over) {
+  { f.affine_form(over) } -> std::convertible_to<line>;
 };
 
 /// The sizes the curve is good for; every size from 0 on if it does not say. O(1).
@@ -87,6 +109,30 @@ template <cost_curve F>
     else high = middle;
   }
   return low;
+}
+
+/// The largest size of `over` that takes at most t, up to rounding; no_size if its least size takes longer.
+/// By the curve's own inverse where it has one, else by bisection to neighbouring numbers. Precondition: `over` is
+/// finite, and the curve does not fall within.
+///
+///     constexpr hocket::curve::function steps{[](double x) { return x < 3 ? 1.0 : 2.0; }};
+///     static_assert(hocket::curve::inverse(steps, 5, {0, 10}) == 10);
+template <cost_curve F>
+[[nodiscard]] constexpr double inverse(const F& f, double t, interval over) noexcept {
+  if (!(f.time(over.least) <= t)) return no_size;
+  if (f.time(over.most) <= t) return over.most;
+  if constexpr (invertible_curve<F>) {
+    const double x = f.inverse(t);
+    return x < over.least ? over.least : x < over.most ? x : over.most;
+  } else {
+    double low = over.least, high = over.most;
+    for (;;) {
+      const double middle = low + (high - low) / 2;
+      if (!(middle > low && middle < high)) return low;
+      if (f.time(middle) <= t) low = middle;
+      else high = middle;
+    }
+  }
 }
 
 /// Makes a curve of any callable from size to microseconds.

@@ -59,11 +59,31 @@ struct polynomial {
     return count;
   }
 
-  /// The point of [low, high] where the polynomial passes `level`, by bisection down to neighbouring numbers; the end
-  /// with value <= level is returned. Precondition: monotone there, and the level lies between the end values.
+  /// The point of [low, high] where the polynomial passes `level`, by Newton's steps and
+  /// bisection down to neighbouring numbers; the end with value <= level is returned. Precondition: monotone there, and
+  /// the level lies between the end values.
   [[nodiscard]] constexpr double crossing(double low, double high, double level) const noexcept {
     const bool rising = (*this)(low) <= level;
-    for (;;) {
+    const polynomial slope = derivative();
+    double x = low + (high - low) / 2;
+    for (int step = 0;; ++step) {
+      // Newton's steps while they stay inside the bracket; at the limit, a bracket of a few roundings around them.
+      if (step < 24) {
+        const double at = (*this)(x), next = x - (at - level) / slope(x), gap = next < x ? x - next : next - x;
+        if ((at <= level) == rising) low = x > low ? x : low;
+        else high = x < high ? x : high;
+        const double size = x < 0 ? -x : x, reach = size * 1e-15;
+        if (gap <= reach) {
+          for (const double end : {x - 2 * reach, x + 2 * reach}) {
+            if (!(end > low && end < high)) continue;
+            if (((*this)(end) <= level) == rising) low = end;
+            else high = end;
+          }
+          step = 24;
+        }
+        x = next > low && next < high ? next : low + (high - low) / 2;
+        continue;
+      }
       const double middle = low + (high - low) / 2;
       if (!(middle > low && middle < high)) return rising ? low : high;
       if (((*this)(middle) <= level) == rising) low = middle;

@@ -64,6 +64,19 @@ class table_view {
     return sizes_[low] + (t - us_[low]) / rise * (sizes_[low + 1] - sizes_[low]);
   }
 
+  /// The line of the slope between the ends of `over` that touches the curve from below. O(points).
+  [[nodiscard]] constexpr line affine_form(interval over) const noexcept {
+    const double low_us = time(over.least), high_us = time(over.most);
+    const double slope = over.most > over.least ? (high_us - low_us) / (over.most - over.least) : 0;
+    double fixed = low_us - slope * over.least;
+    for (std::size_t i = 0; i < sizes_.size(); ++i) {
+      if (!over.contains(sizes_[i])) continue;
+      const double lift = us_[i] - slope * sizes_[i];
+      if (lift < fixed) fixed = lift;
+    }
+    return {fixed, slope};
+  }
+
   /// From the first measured size to the last.
   [[nodiscard]] constexpr interval domain() const noexcept { return {sizes_.front(), sizes_.back()}; }
   [[nodiscard]] constexpr std::span<const double> sizes() const noexcept { return sizes_; }
@@ -91,6 +104,7 @@ class table {
   [[nodiscard]] table_view view() const noexcept { return table_view(sizes_, us_); }
   [[nodiscard]] double time(double size) const noexcept { return view().time(size); }
   [[nodiscard]] double inverse(double t) const noexcept { return view().inverse(t); }
+  [[nodiscard]] line affine_form(interval over) const noexcept { return view().affine_form(over); }
   [[nodiscard]] interval domain() const noexcept { return {sizes_.front(), sizes_.back()}; }
 
  private:

@@ -63,6 +63,7 @@ constexpr ticks lower_bound(const grid& axis, clock<Phases>& timer) noexcept {
   constexpr ticks unset = max_tile_ticks * static_cast<ticks>(max_phases);
   tick_row before{}, after{};  // the least time of one tile in all phases before p, after p
   before.fill(unset), after.fill(unset);
+  const tick_row ready = timer.start();
   // Many lengths share two points of the hull: the ends of their block at the least time within it.
   for (std::int64_t low = 1; low < axis.units; low += block) {
     const std::int64_t high = low + block - 1 < axis.units ? low + block - 1 : axis.units;
@@ -78,6 +79,7 @@ constexpr ticks lower_bound(const grid& axis, clock<Phases>& timer) noexcept {
         longest = rows;
         ticks head = 0, tail = 0;
         for (std::size_t p = 0; p < phases; ++p) {
+          if (head < ready[p]) head = ready[p];
           if (head < before[p]) before[p] = head;
           head += t[p];
           const std::size_t q = phases - 1 - p;

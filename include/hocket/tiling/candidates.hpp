@@ -17,6 +17,8 @@ namespace hocket::inline HOCKET_ABI::tiling::detail {
 struct grid {
   std::int64_t rows, align, units, shortage, least, max_tiles;
   remainder rest;
+  tile_format format;
+  short_end shorter;
 
   constexpr explicit grid(const row_axis& a) noexcept
       : rows(a.rows),
@@ -25,7 +27,39 @@ struct grid {
         shortage(units * a.align - a.rows),
         least(a.least_tile),
         max_tiles(a.max_tiles < units ? a.max_tiles : units),
-        rest(a.rest) {}
+        rest(a.rest),
+        format(a.format),
+        shorter(a.shorter) {}
+
+  /// Every tile vector will do, as far as format and order go.
+  [[nodiscard]] constexpr bool is_free() const noexcept {
+    return format == tile_format::any && shorter == short_end::either;
+  }
+  /// Whether tiles follow each other as the format and the order say.
+  [[nodiscard]] constexpr bool admits(std::span<const std::int64_t> tiles) const noexcept {
+    if (is_free() || tiles.size() < 2) return true;
+    const auto units_of = [&](std::size_t i) { return ceil_div(tiles[i], align); };
+    std::size_t changes = 0, first_change = 0, last_change = 0;
+    std::int64_t low = units_of(0), high = low;
+    for (std::size_t i = 1; i < tiles.size(); ++i) {
+      const std::int64_t before = units_of(i - 1), u = units_of(i);
+      if (u < low) low = u;
+      if (u > high) high = u;
+      if (u == before) continue;
+      if (u < before && shorter == short_end::first) return false;
+      if (u > before && shorter == short_end::last) return false;
+      if (changes++ == 0) first_change = i;
+      last_change = i;
+    }
+    switch (format) {
+      case tile_format::any: return true;
+      case tile_format::two_runs: return changes <= 1;
+      case tile_format::one_plus_n:
+        return changes == 0 || (changes == 1 && (first_change == 1 || last_change + 1 == tiles.size()));
+      case tile_format::uniform: return changes <= 1 && high - low <= 1;
+    }
+    return false;
+  }
 
   [[nodiscard]] constexpr std::int64_t length(std::int64_t u, bool ragged) const noexcept {
     return u * align - (ragged ? shortage : 0);
@@ -64,13 +98,15 @@ struct tile_list {
 struct incumbent {
   ticks time = 0;
   tile_list tiles;
+  const grid* axis;
 
   template <class Phases>
-  constexpr incumbent(const grid& axis, clock<Phases>& timer) noexcept : time(timer.uncut(axis.rows)) {
-    tiles.push(axis.rows);
+  constexpr incumbent(const grid& g, clock<Phases>& timer) noexcept : time(timer.uncut(g.rows)), axis(&g) {
+    tiles.push(g.rows);
   }
   constexpr void offer(ticks t, const tile_list& candidate) noexcept {
-    if (comes_before(t, candidate.span(), time, tiles.span())) time = t, tiles = candidate;
+    if (t <= time && axis->admits(candidate.span()) && comes_before(t, candidate.span(), time, tiles.span()))
+      time = t, tiles = candidate;
   }
   /// The same for runs; they are only written out if they are not slower.
   constexpr void offer(ticks t, std::span<const tile_run> runs) noexcept {

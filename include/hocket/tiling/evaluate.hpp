@@ -27,10 +27,13 @@ using tick_row = std::array<ticks, max_phases>;
 template <class Phases>
 class clock {
  public:
-  constexpr explicit clock(const Phases& phases, bool reversed = false) noexcept
-      : phases_(&phases), count_(phase_count(phases)), reversed_(reversed) {}
+  constexpr explicit clock(const Phases& phases, bool reversed = false,
+                           contention slowdown = contention::fixed) noexcept
+      : phases_(&phases), count_(phase_count(phases)), reversed_(reversed), slowdown_(slowdown) {}
+  constexpr explicit clock(const problem<Phases>& p) noexcept : clock(p.phases, false, p.slowdown) {}
 
   [[nodiscard]] constexpr std::size_t phases() const noexcept { return count_; }
+  [[nodiscard]] constexpr contention slowdown() const noexcept { return slowdown_; }
   [[nodiscard]] constexpr bool failed() const noexcept { return bad_rows_ != 0; }
   [[nodiscard]] constexpr hocket::error error() const noexcept {
     if (too_long_us_ != 0)
@@ -39,22 +42,26 @@ class clock {
     return hocket::error{errc::bad_cost, bad_rows_}.with("phase");
   }
 
+  /// The time of a tile in one phase as ticks; 0 for what is no cost, which is remembered.
+  constexpr ticks to_ticks(double us, std::int64_t rows) noexcept {
+    constexpr double most = static_cast<double>(max_tile_ticks) / static_cast<double>(ticks_per_us);
+    if (!(us >= 0 && us <= most)) [[unlikely]] {
+      if (!failed()) {
+        bad_rows_ = rows;
+        if (curve::is_cost(us))
+          too_long_us_ = us < 9e18 ? static_cast<std::int64_t>(us) : (std::numeric_limits<std::int64_t>::max)();
+      }
+      us = 0;
+    }
+    return static_cast<ticks>(us * static_cast<double>(ticks_per_us) + 0.5);
+  }
   /// The time of a tile in each phase; with the overlap factors if it is one of several.
   constexpr tick_row times(std::int64_t rows, bool cut) noexcept {
     tick_row t{};
     for_each_phase(*phases_, [&](std::size_t i, const auto& each) {
       double us = static_cast<double>(each.cost.time(static_cast<double>(rows)));
-      if (cut) us *= each.overlap;
-      constexpr double most = static_cast<double>(max_tile_ticks) / static_cast<double>(ticks_per_us);
-      if (!(us >= 0 && us <= most)) [[unlikely]] {
-        if (!failed()) {
-          bad_rows_ = rows;
-          if (curve::is_cost(us))
-            too_long_us_ = us < 9e18 ? static_cast<std::int64_t>(us) : (std::numeric_limits<std::int64_t>::max)();
-        }
-        us = 0;
-      }
-      t[reversed_ ? count_ - 1 - i : i] = static_cast<ticks>(us * static_cast<double>(ticks_per_us) + 0.5);
+      if (cut && slowdown_ == contention::fixed) us *= each.overlap;
+      t[reversed_ ? count_ - 1 - i : i] = to_ticks(us, rows);
     });
     return t;
   }
@@ -81,42 +88,100 @@ class clock {
     done = after;
   }
 
+  /// When each phase may start. Read backwards in time there is no such thing: callers time what they find forwards.
+  [[nodiscard]] constexpr tick_row start() const noexcept {
+    tick_row ready{};
+    if (reversed_) return ready;
+    for_each_phase(*phases_, [&](std::size_t i, const auto& each) {
+      ready[i] = static_cast<ticks>(each.ready * static_cast<double>(ticks_per_us) + 0.5);
+    });
+    return ready;
+  }
+
   constexpr ticks uncut(std::int64_t rows) noexcept {
-    ticks sum = 0;
-    for (const ticks t : times(rows, false)) sum += t;
-    return sum;
+    tick_row done = start();
+    pass(done, times(rows, false));
+    return done[count_ - 1];
   }
   constexpr ticks makespan(std::span<const std::int64_t> tiles) noexcept {
     if (tiles.size() == 1) return uncut(tiles[0]);
-    tick_row done{};
+    if (slowdown_ == contention::while_both) return contended(tiles);
+    tick_row done = start();
     for (const std::int64_t rows : tiles) pass(done, times(rows, true));
     return done[count_ - 1];
   }
-  /// The same for runs of equal tiles; empty runs are skipped. Precondition: two tiles or more.
+  /// The same for runs of equal tiles; empty runs are skipped. Precondition: two tiles or more, at most tile_capacity.
   constexpr ticks makespan_of_runs(std::span<const tile_run> runs) noexcept {
-    tick_row done{};
+    if (slowdown_ == contention::while_both) {
+      std::array<std::int64_t, tile_capacity> tiles{};
+      std::size_t count = 0;
+      for (const tile_run& r : runs)
+        for (std::int64_t i = 0; i < r.count; ++i) tiles[count++] = r.rows;
+      return contended({tiles.data(), count});
+    }
+    tick_row done = start();
     for (const tile_run& r : runs)
       if (r.count > 0) pass(done, times(r.rows, true), r.count);
     return done[count_ - 1];
   }
 
  private:
+  /// Contention by rate: from event to event, a phase that works beside another works at 1 / overlap of its speed.
+  /// O(tiles * phases^2).
+  constexpr ticks contended(std::span<const std::int64_t> tiles) noexcept {
+    std::array<double, max_phases> slow{}, left{};
+    for_each_phase(*phases_, [&](std::size_t i, const auto& each) { slow[i] = each.overlap; });
+    const tick_row ready = start();
+    std::array<std::size_t, max_phases> passed{};  // tiles that have left the phase
+    double now = 0;
+    while (passed[count_ - 1] < tiles.size()) {
+      std::size_t working = 0;
+      std::array<bool, max_phases> works{};
+      double next = -1;  // until the next event; -1: none yet
+      for (std::size_t q = 0; q < count_; ++q) {
+        const std::size_t entered = q == 0 ? tiles.size() : passed[q - 1];
+        if (passed[q] == entered) continue;
+        const double wait = static_cast<double>(ready[q]) - now;
+        if (wait > 0) {
+          if (next < 0 || wait < next) next = wait;
+          continue;
+        }
+        if (left[q] <= 0) left[q] = static_cast<double>(times(tiles[passed[q]], true)[q]);
+        works[q] = true, ++working;
+      }
+      for (std::size_t q = 0; q < count_; ++q) {
+        if (!works[q]) continue;
+        const double end = left[q] * (working > 1 ? slow[q] : 1);
+        if (next < 0 || end < next) next = end;
+      }
+      for (std::size_t q = 0; q < count_; ++q) {
+        if (!works[q]) continue;
+        const double whole = left[q] * (working > 1 ? slow[q] : 1);
+        if (whole <= next) left[q] = 0, ++passed[q];
+        else left[q] -= next / (working > 1 ? slow[q] : 1);
+      }
+      now += next;
+    }
+    return static_cast<ticks>(now + 0.5);
+  }
+
   const Phases* phases_;
   std::size_t count_;
   std::int64_t bad_rows_ = 0;
   std::int64_t too_long_us_ = 0;
   bool reversed_;
+  contention slowdown_;
 };
 
 }  // namespace detail
 
-/// The time of the operator without cutting: the plain sum of its phases, in picoseconds.
+/// The time of the operator without cutting: one phase after the other, from its ready time on, in picoseconds.
 /// Errors: as `check`; errc::bad_cost for a time that is negative or not finite, errc::limit_exceeded above 37 minutes.
 /// O(phases).
 template <class Phases>
 [[nodiscard]] constexpr result<ticks> serial_time(const problem<Phases>& p) noexcept {
   if (auto sound = check(p); !sound) return sound.error();
-  detail::clock clock(p.phases);
+  detail::clock clock(p);
   const ticks t = clock.uncut(p.axis.rows);
   if (clock.failed()) return clock.error();
   return t;
@@ -141,7 +206,7 @@ template <class Phases>
   if (rest != 0) return error{errc::invalid_argument, rest}.with("rows left over by the tiles");
   if (tiles.size() > std::size_t{1} << 11)  // the sum could leave 64 bits
     return error{errc::too_many_tiles, static_cast<std::int64_t>(tiles.size()), 1 << 11};
-  detail::clock clock(p.phases);
+  detail::clock clock(p);
   const ticks t = clock.makespan(tiles);
   if (clock.failed()) return clock.error();
   return t;

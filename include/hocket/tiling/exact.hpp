@@ -189,9 +189,9 @@ template <class Phases>
   if (auto sound = check(p); !sound) return sound.error();
   const detail::grid axis(p.axis);
   if (axis.units > limits.units) return error{errc::limit_exceeded, axis.units, limits.units}.with("units of the axis");
-  detail::clock<Phases> timer(p.phases);
+  detail::clock<Phases> timer(p);
   detail::incumbent best(axis, timer);
-  detail::search_everything(p, axis, timer, best);
+  detail::search_widely(p, axis, timer, best);
   if (timer.failed()) return timer.error();
   bool complete = true;
   detail::pareto_search<Phases> search(axis, timer, limits, memory);

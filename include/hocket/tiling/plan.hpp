@@ -11,6 +11,7 @@
 #include <limits>
 #include <span>
 #include <string_view>
+#include <type_traits>
 
 namespace hocket::inline HOCKET_ABI::tiling {
 
@@ -91,6 +92,20 @@ struct two_runs {
 /// How an operator is cut. A value without allocation, the same on every rank for the same problem.
 class plan {
  public:
+  /// Copies the tiles there are and not the whole buffer. (Constant expressions want every element to have a value.)
+  constexpr plan() noexcept {
+    if (std::is_constant_evaluated())
+      for (std::int64_t& rows : tiles_) rows = 0;
+  }
+  constexpr plan(const plan& other) noexcept : plan() { *this = other; }
+  constexpr plan& operator=(const plan& other) noexcept {
+    predicted = other.predicted, serial = other.serial, lower_bound = other.lower_bound;
+    decided_by = other.decided_by, bound = other.bound, flags = other.flags;
+    count_ = other.count_;
+    for (std::size_t i = 0; i < count_; ++i) tiles_[i] = other.tiles_[i];
+    return *this;
+  }
+
   ticks predicted = 0;    ///< makespan under the problem's costs, in picoseconds
   ticks serial = 0;       ///< time without cutting
   ticks lower_bound = 0;  ///< no tiling takes less; never above predicted unless max_tiles_exceeded
@@ -131,6 +146,9 @@ class plan {
     HOCKET_ASSERT(count_ < tile_capacity);
     tiles_[count_++] = rows;
   }
+  constexpr void append(std::int64_t rows, std::int64_t times) noexcept {
+    for (std::int64_t i = 0; i < times; ++i) append(rows);
+  }
   constexpr void assign(std::span<const std::int64_t> tiles) noexcept {
     HOCKET_ASSERT(tiles.size() <= tile_capacity);
     count_ = 0;
@@ -138,7 +156,7 @@ class plan {
   }
 
  private:
-  std::array<std::int64_t, tile_capacity> tiles_{};
+  std::array<std::int64_t, tile_capacity> tiles_;
   std::size_t count_ = 0;
 };
 

@@ -33,38 +33,58 @@ struct phase {
   phase_kind kind;
   Curve cost;          ///< us over rows
   double overlap = 1;  ///< multiplies the time of each tile when there are two or more; contention is why
+  double ready = 0;    ///< us before which the phase cannot start, as when it first works on a shard that is at hand
 };
 template <curve::cost_curve Curve>
 [[nodiscard]] constexpr phase<Curve> compute(Curve cost, double overlap = 1) {
-  return {phase_kind::compute, static_cast<Curve&&>(cost), overlap};
+  return {phase_kind::compute, static_cast<Curve&&>(cost), overlap, 0};
 }
 template <curve::cost_curve Curve>
 [[nodiscard]] constexpr phase<Curve> comm(Curve cost, double overlap = 1) {
-  return {phase_kind::comm, static_cast<Curve&&>(cost), overlap};
+  return {phase_kind::comm, static_cast<Curve&&>(cost), overlap, 0};
 }
 
 /// A function of the host, us over rows, in place of a curve: the cost of a phase can be a lambda.
 template <class F>
   requires(!curve::cost_curve<F> && std::is_invocable_r_v<double, const F&, double>)
 [[nodiscard]] constexpr phase<curve::function<F>> compute(F us_of_rows, double overlap = 1) {
-  return {phase_kind::compute, curve::function<F>{static_cast<F&&>(us_of_rows)}, overlap};
+  return {phase_kind::compute, curve::function<F>{static_cast<F&&>(us_of_rows)}, overlap, 0};
 }
 template <class F>
   requires(!curve::cost_curve<F> && std::is_invocable_r_v<double, const F&, double>)
 [[nodiscard]] constexpr phase<curve::function<F>> comm(F us_of_rows, double overlap = 1) {
-  return {phase_kind::comm, curve::function<F>{static_cast<F&&>(us_of_rows)}, overlap};
+  return {phase_kind::comm, curve::function<F>{static_cast<F&&>(us_of_rows)}, overlap, 0};
 }
 
 /// Which tile takes what is left when `align` does not divide the rows.
 enum class remainder : std::uint8_t { either, first, last };
 
-/// The axis that is cut, and how it may be cut. Tile lengths are multiples of `align`, except one end tile (`rest`).
+/// Which tile vectors an operator takes.
+enum class tile_format : std::uint8_t {
+  any,         ///< any lengths
+  two_runs,    ///< a tiles of one length, then b of another: {tileM, tileNum, tailM, tailNum}
+  one_plus_n,  ///< two runs, one of them a single tile
+  uniform,     ///< all tiles equal, up to one unit of `align` where they do not divide
+};
+/// Where shorter tiles may be. In two runs it says which run is the shorter one.
+enum class short_end : std::uint8_t { either, first, last };
+
+/// What happens when phases work at the same time.
+enum class contention : std::uint8_t {
+  fixed,       ///< the overlap factors multiply every tile as soon as there are two
+  while_both,  ///< they slow a phase down only while another phase of the problem works too
+};
+
+/// The axis that is cut, and how it may be cut. Tile lengths are multiples of `align`, except one end tile (`rest`),
+/// which the formats and `shorter` see as if it were whole.
 struct row_axis {
   std::int64_t rows = 0;        ///< M, in [1, 2^53]
   std::int64_t align = 128;     ///< >= 1
   std::int64_t least_tile = 1;  ///< no tile is shorter
   std::int64_t max_tiles = 16;  ///< in [1, tile_capacity]
   remainder rest = remainder::either;
+  tile_format format = tile_format::any;
+  short_end shorter = short_end::either;
 };
 
 /// The matrix product [rows, k] x [k, n]; only the documented rule looks at it. 0: not a matrix product.
@@ -81,6 +101,7 @@ struct problem {
   row_axis axis;
   matmul_shape shape;
   Phases phases;
+  contention slowdown = contention::fixed;
 };
 
 /// A problem whose phases may each have another type of curve.
@@ -92,14 +113,14 @@ struct problem {
 template <curve::cost_curve... Curves>
 [[nodiscard]] constexpr problem<std::tuple<phase<Curves>...>> make_problem(const row_axis& axis,
                                                                            phase<Curves>... phases) {
-  return {axis, {}, {static_cast<phase<Curves>&&>(phases)...}};
+  return {axis, {}, {static_cast<phase<Curves>&&>(phases)...}, contention::fixed};
 }
 /// The same for a matrix product, so that the documented rule can be asked too.
 template <curve::cost_curve... Curves>
 [[nodiscard]] constexpr problem<std::tuple<phase<Curves>...>> make_problem(const row_axis& axis,
                                                                            const matmul_shape& shape,
                                                                            phase<Curves>... phases) {
-  return {axis, shape, {static_cast<phase<Curves>&&>(phases)...}};
+  return {axis, shape, {static_cast<phase<Curves>&&>(phases)...}, contention::fixed};
 }
 
 /// f(i, phase) for every phase in order.
@@ -145,11 +166,13 @@ template <class Phases>
   const auto count = static_cast<std::int64_t>(phase_count(p.phases));
   if (!within(count, 1, static_cast<std::int64_t>(max_phases)))
     return error{errc::out_of_range, count, 1, static_cast<std::int64_t>(max_phases)}.with("number of phases");
-  bool good = true;
+  bool good = true, in_time = true;
   for_each_phase(p.phases, [&](std::size_t, const auto& each) {
     good = good && curve::is_cost(each.overlap) && each.overlap > 0;
+    in_time = in_time && each.ready >= 0 && each.ready <= static_cast<double>(max_tile_ticks / ticks_per_us);
   });
   if (!good) return error{errc::bad_cost, a.rows}.with("overlap factor");
+  if (!in_time) return error{errc::bad_cost, a.rows}.with("ready time");
   if (a.least_tile > a.rows) return error{errc::no_feasible_tiling, a.rows, a.least_tile, a.max_tiles};
   return {};
 }

@@ -129,7 +129,8 @@ TEST_CASE("sizes near the limits are answered or refused, never wrapped", "[tili
     CHECK(sum == tiling::max_rows);
     CHECK(plan->predicted > 0);
     CHECK(plan->predicted <= plan->serial);
-    CHECK(plan->bound == tiling::bound_kind::none);
+    CHECK(plan->bound == tiling::bound_kind::envelope);
+    CHECK(plan->lower_bound <= plan->predicted);
   }
 }
 

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// The fast search for two phases whose curves have lines, against every tiling of small problems.
+#include <hocket/core.hpp>
+#include <hocket/tiling.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <random>
+#include <vector>
+
+#include "catch.hpp"
+
+namespace curve = hocket::curve;
+namespace tiling = hocket::tiling;
+using hocket::ticks;
+
+namespace {
+
+struct generator {
+  std::mt19937_64 random;
+  std::int64_t below(std::int64_t n) { return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n)); }
+  double real(double top) { return static_cast<double>(below(1'000'000)) * top / 1e6; }
+  curve::any_curve table(std::int64_t rows) {
+    std::vector<double> sizes, us;
+    double x = 1, t = real(20);
+    while (x < static_cast<double>(rows) || sizes.empty()) {
+      sizes.push_back(x), us.push_back(t);
+      x += 1 + real(static_cast<double>(rows) / 3), t += below(3) == 0 ? 0 : real(30);
+    }
+    return *curve::table::make(sizes, us);
+  }
+  auto steps(std::int64_t align) {
+    return curve::delayed{
+        curve::max_of{
+            curve::rounded_up{curve::affine{.fixed = real(3), .per_size = real(1) / static_cast<double>(align)},
+                              static_cast<double>(align * (1 + below(3)))},
+            curve::affine{.fixed = real(4), .per_size = real(0.2)}},
+        real(5)};
+  }
+  curve::matmul_roofline waves(std::int64_t align) {
+    return {.launch_us = real(4),
+            .wave_us = 0.5 + real(3),
+            .column_blocks = static_cast<double>(1 + below(9)),
+            .cores = static_cast<double>(1 + below(12)),
+            .block_rows = static_cast<double>(align),
+            .weights_us = real(3),
+            .us_per_row = real(0.05)};
+  }
+  tiling::row_axis axis(std::int64_t most_units) {
+    tiling::row_axis a{.rows = 0, .align = 1 + below(5)};
+    a.rows = 1 + below(most_units * a.align);
+    a.max_tiles = 1 + below(8);
+    a.least_tile = below(3) == 0 ? std::min<std::int64_t>(a.rows, 1 + below(2 * a.align)) : 1;
+    a.rest = static_cast<tiling::remainder>(below(3));
+    return a;
+  }
+};
+
+template <class F>
+void for_each_tiling(const tiling::row_axis& a, F&& f) {
+  const std::int64_t units = (a.rows + a.align - 1) / a.align, shortage = units * a.align - a.rows;
+  std::vector<std::int64_t> tiles;
+  for (std::uint32_t cuts = 0; cuts < (1u << (units - 1)); ++cuts) {
+    tiles.assign(1, 0);
+    for (std::int64_t u = 0; u < units; ++u) {
+      tiles.back() += a.align;
+      if (u + 1 < units && (cuts >> u & 1u) != 0) tiles.push_back(0);
+    }
+    if (static_cast<std::int64_t>(tiles.size()) > a.max_tiles) continue;
+    for (const bool first : {true, false}) {
+      if (shortage != 0 && a.rest != tiling::remainder::either && first != (a.rest == tiling::remainder::first))
+        continue;
+      (first ? tiles.front() : tiles.back()) -= shortage;
+      if (std::all_of(tiles.begin(), tiles.end(), [&](std::int64_t r) { return r >= a.least_tile; })) f(tiles);
+      (first ? tiles.front() : tiles.back()) += shortage;
+      if (shortage == 0) break;
+    }
+  }
+}
+
+struct tally {
+  std::int64_t problems = 0, tilings = 0;
+  double auto_over_best = 0, worst = 1;
+};
+
+bool is_even(const tiling::row_axis& a, const std::vector<std::int64_t>& t) {
+  std::int64_t changes = 0, low = 1 << 30, high = 0;
+  for (std::size_t i = 0; i < t.size(); ++i) {
+    const std::int64_t u = (t[i] + a.align - 1) / a.align;
+    low = std::min(low, u), high = std::max(high, u);
+    changes += i > 0 && u != (t[i - 1] + a.align - 1) / a.align ? 1 : 0;
+  }
+  return high - low <= 1 && changes <= 1;
+}
+
+template <class Problem>
+void judge(const Problem& p, tally& sum) {
+  ticks best = tiling::serial_time(p).value(), even = best;
+  for_each_tiling(p.axis, [&](const std::vector<std::int64_t>& tiles) {
+    const ticks t = tiling::makespan(p, tiles).value();
+    best = std::min(best, t);
+    if (is_even(p.axis, tiles)) even = std::min(even, t);
+    ++sum.tilings;
+  });
+  for (const auto by : {tiling::policy::automatic, tiling::policy::lot_streaming, tiling::policy::one_plus_n,
+                        tiling::policy::uniform, tiling::policy::none}) {
+    const auto plan = tiling::solve(p, by);
+    REQUIRE(plan);
+    INFO(name(by) << " rows " << p.axis.rows << " align " << p.axis.align << " tiles " << p.axis.max_tiles);
+    CHECK(tiling::makespan(p, plan->tiles()).value() == plan->predicted);
+    CHECK(plan->predicted >= best);
+    CHECK(plan->lower_bound <= best);
+    if (by != tiling::policy::none) CHECK(plan->predicted <= even);
+    if (by == tiling::policy::uniform) CHECK(plan->predicted == even);
+    CHECK(static_cast<std::int64_t>(plan->tiles().size()) <= p.axis.max_tiles);
+    for (const std::int64_t rows : plan->tiles()) CHECK(rows >= p.axis.least_tile);
+    if (plan->flags.has(tiling::flag::optimal)) CHECK(plan->predicted == best);
+    if (by != tiling::policy::automatic || best == 0) continue;
+    const double r = static_cast<double>(plan->predicted) / static_cast<double>(best);
+    sum.auto_over_best += r, sum.worst = std::max(sum.worst, r);
+  }
+  ++sum.problems;
+}
+
+}  // namespace
+
+TEST_CASE("bounds by lines hold, and the fast search is never worse than equal tiles", "[tiling]") {
+  generator g{std::mt19937_64(21)};
+  tally sum;
+  for (int round = 0; round < 1500; ++round) {
+    const tiling::row_axis a = g.axis(9);
+    const double f = 1 + g.real(0.3), h = 1 + g.real(0.3);
+    auto comm = tiling::comm(curve::affine{.fixed = g.real(5), .per_size = g.real(0.6)}, h);
+    if (g.below(4) == 0) comm.ready = g.real(8);
+    judge(tiling::make_problem(a, tiling::compute(g.steps(a.align), f), comm), sum);
+    judge(tiling::make_problem(a, comm, tiling::compute(g.waves(a.align), f)), sum);
+    judge(tiling::make_problem(a, tiling::compute(g.table(a.rows), f), tiling::comm(g.table(a.rows), h)), sum);
+  }
+  std::printf("two phases: %lld problems, %lld tilings, auto / optimum mean %.5f worst %.4f\n",
+              static_cast<long long>(sum.problems), static_cast<long long>(sum.tilings),
+              sum.auto_over_best / static_cast<double>(sum.problems), sum.worst);
+  CHECK(sum.auto_over_best / static_cast<double>(sum.problems) < 1.01);
+}
