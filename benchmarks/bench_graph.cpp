@@ -137,7 +137,7 @@ std::size_t build_map(const edge_rows& rows) {
 
 std::size_t build_dag(const edge_rows& rows) {
   dag<> g;
-  g.reserve(rows.size(), rows.sources.size());
+  g.reserve(rows.size());
   for (std::size_t b = 0; b < rows.size(); ++b) (void)g.append(rows.predecessors(b));
   return g.edge_count();
 }
@@ -247,7 +247,7 @@ void late(const std::string& name, const flat_program& program) {
   std::vector<contender> all{{[&] { return build_dag(rows); }},
                              {[&] {
                                dag<> g;
-                               g.reserve(rows.size(), rows.sources.size());
+                               g.reserve(rows.size());
                                for (std::size_t b = 0; b < rows.size(); ++b) (void)g.append(rows.predecessors(b));
                                for (const graph::edge& e : control) (void)g.add_edge(e.source, e.target);
                                return g.edge_count();
@@ -265,7 +265,7 @@ void late(const std::string& name, const flat_program& program) {
 void appends(const std::string& name, const flat_program& program) {
   const edge_rows rows = rule_rows(program);
   dag<> g;
-  g.reserve(rows.size(), rows.sources.size());
+  g.reserve(rows.size());
   std::vector<double> each;
   for (std::size_t b = 0; b < rows.size(); ++b) {
     const auto start = std::chrono::steady_clock::now();

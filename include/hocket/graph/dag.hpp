@@ -80,12 +80,7 @@ class dag {
     for (const node_id p : preds)
       if (p >= *id) return error{errc::bad_order, *id, p};
       else if (fused_.contains(p)) return error{errc::unknown_node, p, *id};
-    const auto later = [](node_id x, node_id y) { return x > y; };
-    work_.ids.assign(preds.begin(), preds.end());
-    if (!std::is_sorted(work_.ids.begin(), work_.ids.end(), later))
-      std::sort(work_.ids.begin(), work_.ids.end(), later);
-    work_.ids.erase(std::unique(work_.ids.begin(), work_.ids.end()), work_.ids.end());
-    append_distinct(*id, work_.ids);
+    append_distinct(*id, detail::descending(preds, work_.ids));
     return id;
   }
 
@@ -420,11 +415,11 @@ class dag {
   }
   /// Frees what build keeps for the next one.
   void release_workspace() noexcept { work_ = detail::workspace(memory()); }
-  /// Room for so many.
-  void reserve(std::size_t nodes, std::size_t edges) {
+  /// Room for so many nodes.
+  void reserve(std::size_t nodes) {
     if constexpr (reserving_index<Index>) index_.reserve(nodes);
-    preds_.reserve(nodes, edges);
-    succs_.reserve(nodes, edges);
+    preds_.reserve(nodes);
+    succs_.reserve(nodes);
   }
   /// Empty again, without snapshots; keeps its memory, so that the same build again allocates nothing.
   void clear() noexcept {
@@ -442,7 +437,7 @@ class dag {
   // preds: distinct, descending, each < b == node_count(). Permutes them.
   void append_distinct(node_id b, std::span<node_id> preds) {
     const std::span<const node_id> kept = preds.first(index_.reduce(preds));
-    preds_.resize(b + std::size_t{1});
+    preds_.add();
     struct undo {
       dag* g;
       node_id b;
@@ -455,10 +450,10 @@ class dag {
     } undo_unless_done{this, b};
     preds_.make_room(b, kept.size());
     if (logging_) {
-      dropped_.resize(b + std::size_t{1});
+      dropped_.add();
       dropped_.make_room(b, preds.size() - kept.size());
     }
-    succs_.resize(b + std::size_t{1});
+    succs_.add();
     for (const node_id a : kept) succs_.make_room(a, 1);
     index_.commit(b);
     preds_.assign(b, kept);
@@ -492,7 +487,7 @@ class dag {
 
   // For an empty dag: all edges at once. The nodes are in topological order, or that order is in work_.topological.
   void fill(std::size_t nodes, bool forward, detail::incoming& in, const detail::topological_workspace& w) {
-    reserve(nodes, in.sources.size());
+    reserve(nodes);
     if (forward) {
       for (std::size_t b = 0; b < nodes; ++b) append_distinct(static_cast<node_id>(b), in[b]);
       return;

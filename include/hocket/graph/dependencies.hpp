@@ -159,7 +159,7 @@ template <class Index, bool Reasons, class G, class Policy>
 [[nodiscard]] result<dependency_graph<Index>> derive(const G& host, const dependency_options& options,
                                                      const Policy& policy, std::pmr::memory_resource* memory) {
   dag<Index> g(memory);
-  g.reserve(static_cast<std::size_t>(policy.node_count(host)), 0);
+  g.reserve(static_cast<std::size_t>(policy.node_count(host)));
   hazard_rules<Reasons> rules(options, memory);
   late_rules late;
   std::vector<explained_edge> reasons;

@@ -135,7 +135,6 @@ class persistent_index {
     } else {
       sets_.push_back(set::of(staged_.set));
     }
-    staged_ = {};
     tries_.settle();
   }
 
@@ -203,13 +202,15 @@ class persistent_index {
   struct set {
     static constexpr std::uint32_t hung = 1u << 31;   // the window and b itself are in the trie, too
     static constexpr std::uint32_t alone = 1u << 30;  // one trie
+    static constexpr std::uint32_t met = 1u << 29;    // a later window has referred to it once
 
     block_id root = 0;
     std::uint32_t tag = alone;
 
     [[nodiscard]] bool is_window() const noexcept { return (tag & alone) == 0; }
     [[nodiscard]] bool is_hung() const noexcept { return (tag & hung) != 0; }
-    [[nodiscard]] block_id leaf() const noexcept { return tag & ~hung; }
+    [[nodiscard]] bool is_met() const noexcept { return (tag & (hung | met)) != 0; }
+    [[nodiscard]] block_id leaf() const noexcept { return tag & ~(hung | met); }
     [[nodiscard]] tries::root whole() const noexcept { return {root, tag & ~alone}; }
     static set of(tries::root r) noexcept { return {r.block, alone | r.height}; }
   };
@@ -225,14 +226,18 @@ class persistent_index {
 
   static constexpr node_id window(node_id a) noexcept { return a >> tries::leaf_bits; }
 
+  // From ramp + 8 - w on: w full words, then empty ones.
+  static constexpr std::uint64_t full = ~std::uint64_t{0};
+  static constexpr std::uint64_t ramp[2 * tries::leaf_words] = {full, full, full, full, full, full, full, full};
+
+  static constexpr std::uint32_t word_of(node_id a) noexcept { return (a >> 6) & (tries::leaf_words - 1); }
   // The bits of a leaf that come before `end`, an id of its window.
   static tries::leaf before(const tries::leaf& from, node_id end) noexcept {
     tries::leaf out;
-    const std::uint32_t last = (end >> 6) & (tries::leaf_words - 1);
-    for (std::uint32_t w = 0; w < tries::leaf_words; ++w) {
-      const std::uint64_t all = w < last ? ~std::uint64_t{0} : 0;
-      out.word[w] = from.word[w] & (w == last ? (std::uint64_t{1} << (end & 63u)) - 1 : all);
-    }
+    const std::uint32_t last = word_of(end);
+    const std::uint64_t* const mask = ramp + (tries::leaf_words - last);
+    for (std::uint32_t w = 0; w < tries::leaf_words; ++w) out.word[w] = from.word[w] & mask[w];
+    out.word[last] = from.word[last] & ((std::uint64_t{1} << (end & 63u)) - 1);
     return out;
   }
   static tries::leaf through(const tries::leaf& from, node_id last) noexcept {
@@ -243,11 +248,11 @@ class persistent_index {
   // Is a the last in its leaf?
   [[nodiscard]] bool is_tail(node_id a) const noexcept {
     const tries::leaf& l = tries_.leaf_at(sets_[a].leaf());
-    std::uint32_t w = (a >> 6) & (tries::leaf_words - 1);
-    if (((l.word[w] >> (a & 63u)) >> 1) != 0) return false;
-    while (++w < tries::leaf_words)
-      if (l.word[w] != 0) return false;
-    return true;
+    const std::uint32_t last = word_of(a);
+    const std::uint64_t* const mask = ramp + (tries::leaf_words - 1 - last);
+    std::uint64_t later = (l.word[last] >> (a & 63u)) >> 1;
+    for (std::uint32_t w = 0; w < tries::leaf_words; ++w) later |= l.word[w] & ~mask[w];
+    return later == 0;
   }
   // Ancestors of b in its own window, less those that its trie has there.
   [[nodiscard]] std::size_t in_window(node_id b, const tries::root& r) const noexcept {
@@ -256,15 +261,19 @@ class persistent_index {
            (twin == 0 ? 0 : tries::count(tries_.leaf_at(twin)));
   }
 
+  // The leaf of p as far as p itself. One that no later op can extend any more is taken as it is.
+  [[nodiscard]] block_id leaf_through(node_id p) {
+    const block_id leaf = sets_[p].leaf();
+    const bool final = (!ordered_ || window(static_cast<node_id>(sets_.size())) != window(p)) && is_tail(p);
+    return final ? leaf : tries_.add(through(tries_.leaf_at(leaf), p));
+  }
   // The set of p with p itself, as one trie. It is worked out once: a window is hung into its trie.
   [[nodiscard]] tries::root inclusive(node_id p) {
     const set s = sets_[p];
     if (!s.is_window()) return tries_.insert(s.whole(), p, tries_.size());
     if (s.is_hung()) return {s.root, tries::height_for(p)};
     const tries::mark fresh = tries_.size();
-    // A leaf that no later op can extend any more is hung as it is.
-    const bool final = (!ordered_ || window(static_cast<node_id>(sets_.size())) != window(p)) && is_tail(p);
-    const block_id leaf = final ? s.leaf() : tries_.add(through(tries_.leaf_at(s.leaf()), p));
+    const block_id leaf = leaf_through(p);
     const tries::root r = tries_.replace({s.root, tries::height_for(p)}, p, leaf, fresh);
     sets_[p] = {r.block, s.tag | set::hung};
     tries_.settle();
@@ -279,34 +288,43 @@ class persistent_index {
     // Most others are implied by the latest. Those that are not come forward, and their tries are made ready first, so
     // that all blocks from then on are ours to write to.
     std::size_t apart = 1;
+    const set first = sets_[preds[0]];
+    const tries::root earlier =
+        first.is_window() ? tries::root{first.root, tries::height_for(preds[0])} : first.whole();
     for (std::size_t i = 1; i < preds.size(); ++i) {
       const node_id p = preds[i];
-      if (reaches(p, preds[0])) continue;
+      if (window(p) == window(preds[0]) && first.is_window() ? tries::test(tries_.leaf_at(first.leaf()), p)
+                                                             : tries_.has(earlier, p))
+        continue;
       preds[i] = preds[apart];
       preds[apart++] = p;
     }
-    const set first = sets_[preds[0]];
     if (apart == 1 && window(preds[0]) == window(b) && first.is_window() && !first.is_hung() && is_tail(preds[0])) {
       staged_.kind = staged::run;
       staged_.tail = preds[0];
       tries_.make_room();  // for a commit that is not to b
       return 1;
     }
-    for (std::size_t i = 0; i < apart; ++i) make_ready(preds[i], b);
+    for (std::size_t i = 0; i < apart; ++i) make_ready(preds[i], b, i == 0);
 
     const tries::mark fresh = tries_.size();
-    const block_id own = tries_.add(tries::leaf{});
+    const bool starts_near = window(preds[0]) == window(b) && sets_[preds[0]].is_window();
+    const block_id own =
+        tries_.add(starts_near ? through(tries_.leaf_at(sets_[preds[0]].leaf()), preds[0]) : tries::leaf{});
     tries::leaf& near = tries_.leaf_at(own);
     tries::root far{};
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < apart; ++i) {
+    if (starts_near && sets_[preds[0]].root != 0) far = {sets_[preds[0]].root, tries::height_for(preds[0])};
+    std::size_t kept = starts_near ? 1 : 0;
+    for (std::size_t i = kept; i < apart; ++i) {
       const node_id p = preds[i];
       const bool is_near = window(p) == window(b);
-      if (i != 0 && (is_near ? tries::test(near, p) : tries_.has(far, p))) continue;
+      if (i > 1 && (is_near ? tries::test(near, p) : tries_.has(far, p))) continue;  // not in the first's: see above
       const set s = sets_[p];
       if (is_near && s.is_window()) {
         tries::join(near, through(tries_.leaf_at(s.leaf()), p));
         far = tries_.merge(far, {s.root, s.root == 0 ? 0 : tries::height_for(p)}, fresh);
+      } else if (s.is_window() && !s.is_hung()) {
+        far = tries_.merge_with(far, {s.root, tries::height_for(p)}, p, leaf_through(p), fresh);
       } else {
         const tries::root r =
             s.is_window() ? tries::root{s.root, tries::height_for(p)} : tries_.insert(s.whole(), p, tries_.size());
@@ -325,14 +343,18 @@ class persistent_index {
   }
 
   // Hangs the window of p into its trie unless b is in the same window. A node without ancestors gets a window.
-  void make_ready(node_id p, node_id b) {
+  // Most nodes that are not the latest predecessor are needed in later windows just once: worth it from the second
+  // time.
+  void make_ready(node_id p, node_id b, bool latest) {
     if (!sets_[p].is_window() && sets_[p].root == 0) {
       tries::leaf own{};
       tries::set(own, p);
       sets_[p] = {0, tries_.add(own)};
       tries_.settle();
     }
-    if (window(p) != window(b) && sets_[p].is_window()) (void)inclusive(p);
+    if (window(p) == window(b) || !sets_[p].is_window()) return;
+    if (latest || sets_[p].is_met()) (void)inclusive(p);
+    else sets_[p].tag |= set::met;
   }
 
   // Any order: a later predecessor may imply an earlier one, so only strict ancestors are put in at first, and every

@@ -118,7 +118,7 @@ template <reachability_index Index>
     }
   } else {  // a clock a node would be wider than a row of an index
     dag<> order;
-    order.reserve(nodes, g.edge_count() + nodes);
+    order.reserve(nodes);
     std::vector<node_id> tail(plan.stream_count_, no_id), preds;
     for (std::size_t i = 0; i < nodes; ++i) {
       const auto b = static_cast<node_id>(i);

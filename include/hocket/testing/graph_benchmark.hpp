@@ -48,11 +48,12 @@ class pruned_map {
     begin_.assign(nodes + 2, 0);
     for (std::size_t b = 0; b < nodes; ++b) {
       const std::span<const node_id> sources = rows.predecessors(b);
-      preds_.resize(sources.size());
+      if (preds_.size() < sources.size()) preds_.resize(sources.size());
       for (std::size_t i = 0; i < sources.size(); ++i) preds_[i] = sources[sources.size() - 1 - i];
-      const std::size_t kept = index_.reduce(preds_);
+      const std::size_t kept = index_.reduce(std::span<node_id>(preds_.data(), sources.size()));
       index_.commit(static_cast<node_id>(b));
-      for (std::size_t i = 0; i < kept; ++i) kept_.push_back(preds_[i]), ++begin_[preds_[i] + std::size_t{2}];
+      kept_.insert(kept_.end(), preds_.begin(), preds_.begin() + static_cast<std::ptrdiff_t>(kept));
+      for (std::size_t i = 0; i < kept; ++i) ++begin_[preds_[i] + std::size_t{2}];
       degree_[b] = static_cast<node_id>(kept);
     }
     for (std::size_t a = 2; a < begin_.size(); ++a) begin_[a] += begin_[a - 1];

@@ -114,7 +114,7 @@ TEST_CASE("one build of shuffled edges over shuffled ids", "[graph]") {
 TEST_CASE("sets of every height", "[graph]") {
   constexpr node_id nodes = 200'000;
   dag<persistent_index> g;
-  g.reserve(nodes, 1000);
+  g.reserve(nodes);
   for (node_id b = 0; b < nodes; ++b) {
     std::vector<node_id> preds;
     if (b % 1000 == 999) preds = {b / 2, b - 1000 < b ? b - 1000 : 0, b % 777};

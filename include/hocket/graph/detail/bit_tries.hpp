@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory_resource>
 #include <utility>
 #include <vector>
@@ -94,9 +95,8 @@ class bit_tries {
   }
   // The least height at which a fits.
   static constexpr std::uint32_t height_for(node_id a) noexcept {
-    std::uint32_t h = 0;
-    while (std::uint64_t{a} >> (leaf_bits + inner_bits * h) != 0) ++h;
-    return h;
+    const auto bits = static_cast<std::uint32_t>(std::bit_width(a));
+    return bits <= leaf_bits ? 0 : (bits - leaf_bits + inner_bits - 1) / inner_bits;
   }
 
   // Precondition: a fits the height.
@@ -132,6 +132,21 @@ class bit_tries {
     const block_id out = u.height > v.height ? writable(high.block, fresh) : copy(high.block);
     inners_[out].child[0] = below.block;
     return {out, high.height};
+  }
+
+  // The same for v with `with` as its leaf around a, without making that set. Precondition: a fits the height of v.
+  [[nodiscard]] root merge_with(root u, root v, node_id a, block_id with, mark fresh) {
+    if (u.block == 0) return replace(v, a, with, fresh);
+    if (u.height <= v.height) {
+      u = lifted(u, v.height);
+      return {merge_with(u.block, v.block, a, with, v.height, fresh), v.height};
+    }
+    const block_id first = inners_[u.block].child[0];
+    const root below = lifted(merge_with({first, u.height - 1}, v, a, with, fresh), u.height - 1);
+    if (below.block == first) return u;
+    const block_id out = writable(u.block, fresh);
+    inners_[out].child[0] = below.block;
+    return {out, u.height};
   }
 
   // The same set as a trie of at least this height.
@@ -236,7 +251,67 @@ class bit_tries {
   [[nodiscard]] block_id merge(block_id u, block_id v, std::uint32_t height, mark fresh) {
     if (u == v || v == 0) return u;
     if (u == 0) return v;
-    if (height == 0) return merge_leaves(u, v, fresh);
+    return height == 0 ? merge_leaves(u, v, fresh) : merge_inners(u, v, height, fresh);
+  }
+
+  // Which children differ, as bits. Comparing to bytes first is what compilers turn into vector code.
+  template <class F>
+  static std::uint32_t children(const F& which) noexcept {
+    if constexpr (std::endian::native == std::endian::little) {
+      unsigned char byte[fan];
+      for (std::size_t i = 0; i < fan; ++i) byte[i] = which(i) ? 1 : 0;
+      std::uint64_t half[fan / 8];
+      std::memcpy(half, byte, fan);
+      std::uint32_t bits = 0;
+      for (std::size_t h = 0; h < fan / 8; ++h)
+        bits |= static_cast<std::uint32_t>((half[h] * 0x0102040810204080u) >> 56) << (8 * h);
+      return bits;
+    } else {
+      std::uint32_t bits = 0;
+      for (std::size_t i = 0; i < fan; ++i) bits |= std::uint32_t{which(i)} << i;
+      return bits;
+    }
+  }
+  struct comparison {
+    std::uint32_t both, only_x, only_y;  // children that differ: there in both, in one
+  };
+  static comparison compare(const inner& x, const inner& y) noexcept {
+    const std::uint32_t differ = children([&](std::size_t i) { return x.child[i] != y.child[i]; });
+    const std::uint32_t no_x = children([&](std::size_t i) { return x.child[i] == 0; });
+    const std::uint32_t no_y = children([&](std::size_t i) { return y.child[i] == 0; });
+    return {differ & ~(no_x | no_y), differ & no_y, differ & no_x};
+  }
+  static inner either(const inner& x, const inner& y) noexcept {
+    inner joint;
+    for (std::size_t i = 0; i < fan; ++i)  // without a branch
+      joint.child[i] = x.child[i] | (y.child[i] & (block_id{0} - static_cast<block_id>(x.child[i] == 0)));
+    return joint;
+  }
+  // Merges the children that are there in both; says whether the result is x, and whether it is y.
+  struct outcome {
+    bool is_x, is_y;
+  };
+  outcome merge_children(inner& joint, const inner& x, const inner& y, const comparison& c, std::uint32_t height,
+                         mark fresh) {
+    outcome out{c.only_y == 0, c.only_x == 0};
+    for (std::uint32_t d = c.both; d != 0; d &= d - 1) {
+      const auto i = static_cast<std::size_t>(std::countr_zero(d));
+      prefetch(height == 1 ? static_cast<const void*>(&leaves_[x.child[i]]) : &inners_[x.child[i]]);
+      prefetch(height == 1 ? static_cast<const void*>(&leaves_[y.child[i]]) : &inners_[y.child[i]]);
+    }
+    for (std::uint32_t d = c.both; d != 0; d &= d - 1) {
+      const auto i = static_cast<std::size_t>(std::countr_zero(d));
+      const block_id u = x.child[i], v = y.child[i];
+      const block_id w = height == 1 ? merge_leaves(u, v, fresh) : merge_inners(u, v, height - 1, fresh);
+      joint.child[i] = w;
+      out.is_x = out.is_x && w == u;
+      out.is_y = out.is_y && w == v;
+    }
+    return out;
+  }
+
+  // Precondition: u and v are different inner blocks.
+  [[nodiscard]] block_id merge_inners(block_id u, block_id v, std::uint32_t height, mark fresh) {
     // Blocks that will be forgotten if the call at hand fails must not be remembered: their numbers are used again.
     superset* known = nullptr;
     if (u < settled_.inners && v < settled_.inners && !memo_.empty()) {
@@ -247,26 +322,33 @@ class bit_tries {
     }
     const inner& x = inners_[u];
     const inner& y = inners_[v];
-    std::uint64_t differ = 0;
-    for (std::size_t i = 0; i < fan; ++i) differ |= std::uint64_t{x.child[i] != y.child[i]} << i;
-    for (std::uint64_t d = differ; d != 0; d &= d - 1) {
-      const auto i = static_cast<std::size_t>(std::countr_zero(d));
-      if (x.child[i] == 0 || y.child[i] == 0) continue;
-      prefetch(height == 1 ? static_cast<const void*>(&leaves_[x.child[i]]) : &inners_[x.child[i]]);
-      prefetch(height == 1 ? static_cast<const void*>(&leaves_[y.child[i]]) : &inners_[y.child[i]]);
+    inner joint = either(x, y);
+    const outcome is = merge_children(joint, x, y, compare(x, y), height, fresh);
+    if (is.is_x || is.is_y) {
+      if (known != nullptr) *known = is.is_x ? superset{u, v} : superset{v, u};
+      return is.is_x ? u : v;
     }
-    inner joint = x;
-    bool is_u = true, is_v = true;
-    for (std::uint64_t d = differ; d != 0; d &= d - 1) {
-      const auto i = static_cast<std::size_t>(std::countr_zero(d));
-      joint.child[i] = merge(x.child[i], y.child[i], height - 1, fresh);
-      is_u = is_u && joint.child[i] == x.child[i];
-      is_v = is_v && joint.child[i] == y.child[i];
-    }
-    if (is_u || is_v) {
-      if (known != nullptr) *known = is_u ? superset{u, v} : superset{v, u};
-      return is_u ? u : v;
-    }
+    const block_id out = u >= fresh.inners ? u : inners_.add();
+    inners_[out] = joint;
+    return out;
+  }
+
+  // u ∪ v, where v has `with` as its leaf around a.
+  [[nodiscard]] block_id merge_with(block_id u, block_id v, node_id a, block_id with, std::uint32_t height,
+                                    mark fresh) {
+    if (height == 0) return merge(u, with, 0, fresh);
+    if (u == 0) return replace(v, a, with, height, fresh);
+    const inner none{};
+    const inner& x = inners_[u];
+    const inner& y = v == 0 ? none : inners_[v];
+    const std::size_t path = digit(a, height);
+    inner joint = either(x, y);
+    comparison c = compare(x, y);
+    const std::uint32_t elsewhere = ~(std::uint32_t{1} << path);
+    c = {c.both & elsewhere, c.only_x & elsewhere, c.only_y & elsewhere};
+    const bool others = merge_children(joint, x, y, c, height, fresh).is_x;
+    joint.child[path] = merge_with(x.child[path], y.child[path], a, with, height - 1, fresh);
+    if (others && joint.child[path] == x.child[path]) return u;
     const block_id out = u >= fresh.inners ? u : inners_.add();
     inners_[out] = joint;
     return out;

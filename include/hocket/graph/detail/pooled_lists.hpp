@@ -11,8 +11,9 @@
 
 namespace hocket::inline HOCKET_ABI::graph::detail {
 
-// Many short ascending lists of ids in one allocation, each contiguous. A full list moves to the end of the pool with
-// twice the room; the holes are squeezed out when they outweigh the rest, so everything is amortised O(1).
+// Many short ascending lists of ids, each contiguous. Two ids are kept in the list itself, which is enough for most ops
+// of a program; more in one allocation for all. A full list moves to the end of that pool with twice the room; the
+// holes are squeezed out when they outweigh the rest, so everything is amortised O(1).
 class pooled_lists {
  public:
   explicit pooled_lists(std::pmr::memory_resource* memory) noexcept : lists_(memory), pool_(memory) {}
@@ -22,19 +23,24 @@ class pooled_lists {
     return lists_.capacity() * sizeof(list) + pool_.capacity() * sizeof(node_id);
   }
   [[nodiscard]] std::span<const node_id> operator[](std::size_t i) const noexcept {
-    return {pool_.data() + lists_[i].offset, lists_[i].size};
+    const list& l = lists_[i];
+    return {l.capacity == inside ? l.ids : pool_.data() + l.offset, l.size};
   }
   void clear() noexcept { lists_.clear(), pool_.clear(), holes_ = 0; }
-  void reserve(std::size_t lists, std::size_t ids) { lists_.reserve(lists), pool_.reserve(ids); }
+  void reserve(std::size_t lists) { lists_.reserve(lists); }
 
+  // Adds an empty list.
+  void add() { lists_.emplace_back(); }
   // Adds empty lists up to n.
-  void resize(std::size_t n) { lists_.resize(n, list{0, 0, 0}); }
+  void resize(std::size_t n) { lists_.resize(n); }
   // Drops the last lists down to n; they must be empty.
   void shrink(std::size_t n) noexcept {
     while (lists_.size() > n) {
       const list& last = lists_.back();  // its room comes back at once if it is the youngest, else when squeezed
-      if (last.capacity != 0 && last.offset + last.capacity == pool_.size()) pool_.resize(last.offset);
-      else holes_ += last.capacity;
+      if (last.capacity != inside) {
+        if (last.offset + last.capacity == pool_.size()) pool_.resize(last.offset);
+        else holes_ += last.capacity;
+      }
       lists_.pop_back();
     }
   }
@@ -47,54 +53,69 @@ class pooled_lists {
     const std::size_t twice = (std::min)(std::size_t{lists_[i].size} * 2, std::size_t{no_id});  // what a list can hold
     const std::size_t capacity = need > twice ? need : twice;
     const std::size_t offset = pool_.size();
-    if (lists_[i].capacity != 0 && lists_[i].offset + lists_[i].capacity == offset) {  // last: grow where it is
-      pool_.resize(lists_[i].offset + capacity);
+    list& l = lists_[i];
+    if (l.capacity != inside && l.offset + l.capacity == offset) {  // last: grow where it is
+      pool_.resize(l.offset + capacity);
     } else {
       pool_.resize(offset + capacity);
-      std::copy_n(pool_.data() + lists_[i].offset, lists_[i].size, pool_.data() + offset);
-      holes_ += lists_[i].capacity;
-      lists_[i].offset = offset;
+      std::copy_n(first(i), l.size, pool_.data() + offset);
+      if (l.capacity != inside) holes_ += l.capacity;
+      l.offset = offset;
     }
-    lists_[i].capacity = static_cast<node_id>(capacity);
+    l.capacity = static_cast<node_id>(capacity);
   }
 
   // Inserts in ascending order. Precondition: make_room(i, 1) succeeded.
   void insert(std::size_t i, node_id id) noexcept {
-    node_id* const first = pool_.data() + lists_[i].offset;
-    node_id* last = first + lists_[i].size++;
-    while (last != first && last[-1] > id) *last = last[-1], --last;
+    node_id* const begin = first(i);
+    node_id* last = begin + lists_[i].size++;
+    while (last != begin && last[-1] > id) *last = last[-1], --last;
     *last = id;
   }
 
   // Replaces list i by the given ids. Precondition: they fit the room that make_room made.
   void assign(std::size_t i, std::span<const node_id> ids) noexcept {
-    std::copy_n(ids.data(), ids.size(), pool_.data() + lists_[i].offset);
+    node_id* const begin = first(i);
     lists_[i].size = static_cast<node_id>(ids.size());
-    std::sort(pool_.data() + lists_[i].offset, pool_.data() + lists_[i].offset + lists_[i].size);
+    bool descends = true;  // as an index likes them
+    for (std::size_t k = 0; k < ids.size(); ++k) {
+      begin[ids.size() - 1 - k] = ids[k];
+      descends = descends && (k == 0 || ids[k - 1] > ids[k]);
+    }
+    if (!descends) std::sort(begin, begin + ids.size());
   }
 
   void erase(std::size_t i, node_id id) noexcept {
-    node_id* const first = pool_.data() + lists_[i].offset;
-    node_id* const last = first + lists_[i].size;
-    node_id* const at = std::lower_bound(first, last, id);
+    node_id* const last = first(i) + lists_[i].size;
+    node_id* const at = std::lower_bound(first(i), last, id);
     HOCKET_ASSERT(at != last && *at == id);
     std::copy(at + 1, last, at);
     --lists_[i].size;
   }
 
  private:
+  static constexpr node_id inside = 2;
   struct list {
-    std::size_t offset;
-    node_id size;
-    node_id capacity;
+    union {
+      node_id ids[inside] = {0, 0};  // if capacity == inside
+      std::size_t offset;            // in the pool, if there is more room
+    };
+    node_id size = 0;
+    node_id capacity = inside;
   };
+
+  [[nodiscard]] node_id* first(std::size_t i) noexcept {
+    list& l = lists_[i];
+    return l.capacity == inside ? l.ids : pool_.data() + l.offset;
+  }
 
   void squeeze() {
     std::pmr::vector<node_id> packed(pool_.get_allocator());
     std::size_t total = 0;
-    for (const list& l : lists_) total += l.capacity;
+    for (const list& l : lists_) total += l.capacity == inside ? 0 : l.capacity;
     packed.reserve(total);
     for (list& l : lists_) {
+      if (l.capacity == inside) continue;
       const std::size_t offset = packed.size();
       packed.insert(packed.end(), pool_.begin() + static_cast<std::ptrdiff_t>(l.offset),
                     pool_.begin() + static_cast<std::ptrdiff_t>(l.offset + l.capacity));

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory_resource>
+#include <span>
 #include <vector>
 
 namespace hocket::inline HOCKET_ABI::graph::detail {
@@ -32,6 +33,26 @@ struct workspace {
            removed.capacity() * sizeof(edge) + in.begin.capacity() * sizeof(std::size_t) + topological.bytes();
   }
 };
+
+// The ids without repetitions, the largest first, written to `room`.
+inline std::span<node_id> descending(std::span<const node_id> ids, std::pmr::vector<node_id>& room) {
+  if (room.size() < ids.size()) room.resize(ids.size());
+  node_id* const out = room.data();
+  bool ascends = true, descends = true;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    out[ids.size() - 1 - i] = ids[i];
+    if (i == 0) continue;
+    ascends = ascends && ids[i - 1] < ids[i];
+    descends = descends && ids[i - 1] > ids[i];
+  }
+  if (ascends) return {out, ids.size()};
+  if (descends) {
+    std::copy(ids.begin(), ids.end(), out);
+    return {out, ids.size()};
+  }
+  std::sort(out, out + ids.size(), [](node_id x, node_id y) { return x > y; });
+  return {out, static_cast<std::size_t>(std::unique(out, out + ids.size()) - out)};
+}
 
 // The way of kept edges from a to b that comes first in lexicographic order. Precondition: a reaches b.
 template <class Dag>
