@@ -55,6 +55,27 @@ inline constexpr auto activation_bytes_without_sp =
     105 / 100;
 }  // namespace megatron
 
+/// arXiv:2104.04473 (SC21): FLOPs of a step with full recompute (equation 3), parameters (equation 2).
+/// Needs: model, training.
+namespace sc21 {
+inline constexpr auto flops_of_step = 96 * FLOP * B * s * L * squared(h) * (1 + s / (6 * h) + V / (16 * L * h));
+inline constexpr auto parameters = element * (12 * L * squared(h)) * (1 + 13 / (12 * h) + (V + s) / (12 * L * h));
+}  // namespace sc21
+
+/// arXiv:2204.02311 (PaLM), appendix B: FLOPs of a token, 6 N and the attention. Needs: rank_parameters, model,
+/// training.
+namespace palm {
+inline constexpr auto weights_flops_per_token = 6 * FLOP * N_r / element;
+inline constexpr auto flops_per_token = weights_flops_per_token + 12 * FLOP * L * a * d * s;
+}  // namespace palm
+
+/// torchtitan: 6 per weight but the embedding's, which counts norms and biases, and attention over all pairs.
+/// Needs: rank_parameters, model, training.
+namespace torchtitan {
+inline constexpr auto flops_per_token =
+    6 * FLOP * (N_r / element - V * h * (1 - tied)) + 6 * FLOP * L * a * (2 * d) * s;
+}  // namespace torchtitan
+
 /// The guide that names q = a/g: (60 + 12/q)/72 in place of 1, and an exact second forward of attention.
 /// Source: MindFormers "large language model performance optimisation guide".
 namespace mindformers {
@@ -71,5 +92,8 @@ inline constexpr auto full_flops =
 namespace hocket::inline HOCKET_ABI::cost {
 namespace korthikanti = letters::korthikanti;
 namespace megatron = letters::megatron;
+namespace sc21 = letters::sc21;
+namespace palm = letters::palm;
+namespace torchtitan = letters::torchtitan;
 namespace mindformers = letters::mindformers;
 }  // namespace hocket::inline HOCKET_ABI::cost
