@@ -39,6 +39,9 @@ enum class errc : std::uint16_t {
   misordered_action,
   deadlock,
   local_transfer,
+  unknown_schedule,
+  unknown_groups,
+  not_an_option,
   // curve and tiling
   bad_cost = 300,
   no_feasible_tiling,
@@ -112,6 +115,12 @@ enum class errc : std::uint16_t {
     case errc::deadlock: return "the schedule deadlocks: rank {0} waits at step {1} for stage {2}, micro-batch {3}";
     case errc::local_transfer:
       return "rank {0}, step {3}: {w} of stage {1}, micro-batch {2} has no other rank at its far end";
+    case errc::unknown_schedule:
+      return "there is no schedule \"{w}\"; known are gpipe, 1f1b, eager-1f1b, interleaved, looped-bfs, seq-1f1b, "
+             "zb-h1, zb-h2, interleaved-zb, zbv, v-half, v-min, dualpipe and dualpipev";
+    case errc::unknown_groups:
+      return "groups \"{w}\": expected balanced, last, first, paper, least-memory, auto or sizes such as 3,4,2";
+    case errc::not_an_option: return "this schedule has no {w}";
     case errc::bad_cost: return "{w}: a cost must be finite and not negative (at {0} rows)";
     case errc::no_feasible_tiling: return "no tiling of {0} rows has tiles of at least {1} rows and at most {2} tiles";
     case errc::too_many_tiles: return "{0} tiles are needed, but at most {1} can be held";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/config.hpp>
+#include <hocket/pipeline/facts.hpp>
 
 #include <cstdint>
 
@@ -35,6 +36,8 @@ struct alternation {
   [[nodiscard]] constexpr std::uint32_t step_of_backward(std::uint32_t k) const noexcept {
     return k < count - warm_up ? warm_up + 2 * k + 1 : count + k;
   }
+  /// Warm-up, alternation, and the backwards that remain.
+  [[nodiscard]] constexpr step_counts counts() const noexcept { return {warm_up, 2 * (count - warm_up), warm_up}; }
   /// Most forwards without their backward at any time: one more than the warm-up, or all.
   [[nodiscard]] constexpr std::uint32_t peak() const noexcept { return warm_up < count ? warm_up + 1 : count; }
 };

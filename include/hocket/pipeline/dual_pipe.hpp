@@ -100,6 +100,9 @@ class dual_pipe_v {
   /// Activations that the rank holds at most: 2p + 1.
   [[nodiscard]] constexpr std::uint32_t peak_in_flight(std::uint32_t) const noexcept { return 2 * ranks_ + 1; }
 
+  /// Steps of warm-up, steady state and drain.
+  [[nodiscard]] constexpr step_counts counts(std::uint32_t rank) const noexcept { return phases(rank).counts(); }
+
   [[nodiscard]] constexpr std::uint32_t size(std::uint32_t rank) const noexcept {
     return detail::dual_pipe_size(ranks_, rank, micro_batches_);
   }
@@ -169,6 +172,9 @@ class dual_pipe {
   }
   /// Activations that the rank holds at most, of both directions: p + 1.
   [[nodiscard]] constexpr std::uint32_t peak_in_flight(std::uint32_t) const noexcept { return ranks_ + 1; }
+
+  /// Steps of warm-up, steady state and drain.
+  [[nodiscard]] constexpr step_counts counts(std::uint32_t rank) const noexcept { return phases(rank).counts(); }
 
   [[nodiscard]] constexpr std::uint32_t size(std::uint32_t rank) const noexcept {
     return detail::dual_pipe_size(ranks_ / 2, half_of(rank), micro_batches_);

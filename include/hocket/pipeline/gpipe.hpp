@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <hocket/pipeline/facts.hpp>
 #include <hocket/pipeline/rank_view.hpp>
 
 #include <cstdint>
@@ -38,6 +39,12 @@ class gpipe {
   [[nodiscard]] constexpr std::uint32_t warm_up(std::uint32_t) const noexcept { return micro_batches_ * chunks_; }
   [[nodiscard]] constexpr std::uint32_t peak_in_flight(std::uint32_t) const noexcept {
     return micro_batches_ * chunks_;
+  }
+
+  /// Steps of warm-up, steady state and drain.
+  [[nodiscard]] constexpr step_counts counts(std::uint32_t) const noexcept {
+    const std::uint32_t n = micro_batches_ * chunks_;
+    return {n, 0, n};
   }
 
   [[nodiscard]] constexpr std::uint32_t size(std::uint32_t) const noexcept { return 2 * micro_batches_ * chunks_; }

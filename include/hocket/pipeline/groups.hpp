@@ -14,7 +14,7 @@ namespace hocket::inline HOCKET_ABI::pipeline {
 /// All but `paper` and some lists reach the least makespan for every m >= 1.
 class groups {
  public:
-  enum class rule : std::uint8_t { balanced, last, first, paper, least_memory, list };
+  enum class rule : std::uint8_t { balanced, last, first, paper, least_memory, capped, list };
 
   /// ⌊m/p⌋ groups as equal as possible. The default: least memory among rules with groups of at least p, so it also
   /// hides latency. Contains what PyTorch allows (⌊m/p⌋ divides m).
@@ -35,6 +35,16 @@ class groups {
     g.backward_ = b;
     return g;
   }
+  /// The least makespan that is possible with at most `activations` held on rank 0 (one less on each rank below), for
+  /// chunks that take f and b ticks: each activation less than v·p costs one beat of f + b. From v·p on it is
+  /// least_memory. Where m cannot be cut for so low a cap, make() says the lowest that it can be cut for.
+  /// Preconditions: f, b > 0.
+  [[nodiscard]] static constexpr groups capped(std::int64_t activations, ticks f = 1, ticks b = 1) noexcept {
+    groups g = least_memory(f, b);
+    g.rule_ = rule::capped;
+    g.cap_ = activations;
+    return g;
+  }
   /// Any sizes, given by their running totals: {3, 7, 9} means groups of 3, 4 and 2. Borrowed: the totals must outlive
   /// the schedule and its views.
   [[nodiscard]] static constexpr groups list(std::span<const std::uint32_t> running_totals) noexcept {
@@ -46,6 +56,7 @@ class groups {
   [[nodiscard]] constexpr rule kind() const noexcept { return rule_; }
   [[nodiscard]] constexpr ticks forward() const noexcept { return forward_; }
   [[nodiscard]] constexpr ticks backward() const noexcept { return backward_; }
+  [[nodiscard]] constexpr std::int64_t cap() const noexcept { return cap_; }
   [[nodiscard]] constexpr std::span<const std::uint32_t> running_totals() const noexcept { return ends_; }
 
  private:
@@ -53,6 +64,7 @@ class groups {
   rule rule_;
   ticks forward_ = 1;
   ticks backward_ = 1;
+  std::int64_t cap_ = 0;
   std::span<const std::uint32_t> ends_{};
 };
 

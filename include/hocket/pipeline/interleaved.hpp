@@ -23,16 +23,17 @@ class interleaved {
  public:
   struct options {
     /// Forwards that rank r runs ahead per rank below it: 1 suffices for the least makespan, 2 (Megatron-LM, PyTorch,
-    /// Paddle) hides more latency at p - 1 - r activations more. 0: 2, but 1 with least_memory, which allows no other.
+    /// Paddle) hides more latency at p - 1 - r activations more. 0: 2, but 1 with least_memory and capped, which allow
+    /// no other.
     std::uint32_t kappa = 0;
     /// One forward more before the first backward, so that the two of a step can overlap (Megatron-LM's
-    /// expert-parallel overlap). 0 or 1; 0 with least_memory.
+    /// expert-parallel overlap). 0 or 1; 0 with least_memory and capped.
     std::uint32_t extra = 0;
   };
   /// What is known in O(1) about running the lists in order.
   enum class verdict : std::uint8_t {
     optimal,    ///< reaches makespan_bound (least_memory: at its ratio f : b, else it runs but may be longer)
-    runs,       ///< runs to the end, with more idle time than needed
+    runs,       ///< runs to the end, above makespan_bound (capped: at capped_makespan_bound)
     deadlocks,  ///< some rank waits for ever
     unknown,    ///< a list with groups smaller than min(m, p): simulate it
   };
@@ -40,13 +41,14 @@ class interleaved {
   constexpr interleaved() noexcept = default;
 
   /// Errors: errc::bad_shape; errc::bad_groups if a list does not add up to m or has an empty group; errc::out_of_range
-  /// for kappa and extra; errc::bad_cost for f or b < 1; errc::overflow if p·f does not fit.
+  /// for kappa, extra and a cap that no order of this kind meets; errc::bad_cost for f or b < 1; errc::overflow if p·f
+  /// does not fit.
   [[nodiscard]] static constexpr result<interleaved> make(const shape& s, groups g = groups::balanced()) noexcept {
     return make(s, g, options{});
   }
   [[nodiscard]] static constexpr result<interleaved> make(const shape& s, groups g, options o) noexcept {
     if (const auto ok = validate(s); !ok) return ok.error();
-    const bool lean = g.kind() == groups::rule::least_memory;
+    const bool lean = g.kind() == groups::rule::least_memory || g.kind() == groups::rule::capped;
     if (o.kappa > (lean ? 1u : 2u)) return error{errc::out_of_range, o.kappa, 1, lean ? 1 : 2}.with("kappa");
     if (o.extra > (lean ? 0u : 1u)) return error{errc::out_of_range, o.extra, 0, lean ? 0 : 1}.with("extra");
     interleaved plan;
@@ -79,7 +81,8 @@ class interleaved {
 
   /// Forwards before forward and backward alternate: min(mv, (v-1)·(largest group) + kappa (p-1-rank) + extra).
   [[nodiscard]] constexpr std::uint32_t warm_up(std::uint32_t rank) const noexcept {
-    const std::uint64_t w = std::uint64_t{chunks_ - 1} * window_ + std::uint64_t{kappa_} * (ranks_ - 1 - rank) + extra_;
+    const std::uint64_t w =
+        std::uint64_t{chunks_ - 1} * window_ + wider_ + std::uint64_t{kappa_} * (ranks_ - 1 - rank) + extra_;
     return w < count() ? static_cast<std::uint32_t>(w) : count();
   }
   /// Activations that the rank holds at most: min(mv, warm_up + 1).
@@ -87,6 +90,9 @@ class interleaved {
 
   /// Whether the lists can run, and how well. O(1).
   [[nodiscard]] constexpr verdict outlook() const noexcept;
+
+  /// Steps of warm-up, steady state and drain.
+  [[nodiscard]] constexpr step_counts counts(std::uint32_t rank) const noexcept { return beat(rank).counts(); }
 
   [[nodiscard]] constexpr std::uint32_t size(std::uint32_t) const noexcept { return 2 * count(); }
   /// Preconditions: rank < ranks(), step < size(rank).
@@ -106,12 +112,12 @@ class interleaved {
 
   /// The k-th forward of every rank, and the k-th backward. Precondition: k < m·v.
   [[nodiscard]] constexpr chunk_batch forward_at(std::uint32_t k) const noexcept {
-    if (spread_) return lean().at(k);
+    if (spread_) return spread(false).at(k);
     return rule_ == groups::rule::list ? listed().at(k) : grouped().at(k);
   }
   [[nodiscard]] constexpr chunk_batch backward_at(std::uint32_t k) const noexcept {
     if (spread_) {
-      const chunk_batch x = lean().mirrored().at(count() - 1 - k);
+      const chunk_batch x = spread(true).at(count() - 1 - k);
       return {x.chunk, micro_batches_ - 1 - x.micro_batch};
     }
     const chunk_batch x = rule_ == groups::rule::list ? listed().at(k) : grouped().at(k);
@@ -133,19 +139,35 @@ class interleaved {
     return {chunks_, micro_batches_, first_count_, first_size_, second_size_};
   }
   [[nodiscard]] constexpr listed_order listed() const noexcept { return {chunks_, ends_, first_count_}; }
-  [[nodiscard]] constexpr least_memory_order lean() const noexcept {
-    return {ranks_, chunks_, micro_batches_, first_size_, second_size_};
+  /// The order of forwards; mirrored, the one whose reversal the backwards follow.
+  [[nodiscard]] constexpr spread_order spread(bool mirrored) const noexcept {
+    std::uint32_t head = first_size_, count = 0, size = ranks_, last = second_size_;
+    if (rule_ == groups::rule::least_memory) {  // A, p, …, p, Z
+      count = (micro_batches_ + ranks_ - 1) / ranks_ - 2;
+      if (mirrored) head = second_size_, last = first_size_;
+    } else {  // first_count_ groups of first_size_, then of second_size_
+      const std::uint32_t seconds = (micro_batches_ - first_count_ * first_size_) / second_size_;
+      const bool same = first_count_ == 0;
+      if (mirrored) {
+        head = size = second_size_, count = seconds - 1, last = same ? second_size_ : first_size_;
+      } else {
+        head = same ? second_size_ : first_size_;
+        size = first_size_, count = same ? 0 : first_count_ - 1;
+      }
+    }
+    return {chunks_, window_, wider_, head, {chunks_, micro_batches_ - head, count, size, last}};
   }
   [[nodiscard]] constexpr std::uint32_t forward_index(std::uint32_t chunk, std::uint32_t j) const noexcept {
-    if (spread_) return lean().inverse(chunk, j);
+    if (spread_) return spread(false).inverse(chunk, j);
     return rule_ == groups::rule::list ? listed().inverse(chunk, j) : grouped().inverse(chunk, j);
   }
   [[nodiscard]] constexpr std::uint32_t backward_index(std::uint32_t chunk, std::uint32_t j) const noexcept {
-    if (spread_) return count() - 1 - lean().mirrored().inverse(chunk, micro_batches_ - 1 - j);
+    if (spread_) return count() - 1 - spread(true).inverse(chunk, micro_batches_ - 1 - j);
     return forward_index(chunks_ - 1 - chunk, j);
   }
   [[nodiscard]] constexpr result<void> cut(const groups& g) noexcept;
   [[nodiscard]] constexpr result<void> cut_lean(const groups& g) noexcept;
+  [[nodiscard]] constexpr result<void> cut_capped(const groups& g) noexcept;
 
   std::uint32_t ranks_ = 1;
   std::uint32_t chunks_ = 1;
@@ -157,7 +179,8 @@ class interleaved {
   groups::rule rule_ = groups::rule::balanced;
   std::uint8_t kappa_ = 2;
   std::uint8_t extra_ = 0;
-  bool spread_ = false;  // least memory with m > p, where groups mix
+  std::uint8_t wider_ = 0;  // capped: windows that are one larger
+  bool spread_ = false;     // least memory with m > p, where groups mix
   const std::uint32_t* ends_ = nullptr;
 };
 
@@ -179,8 +202,10 @@ constexpr result<void> interleaved::cut(const groups& g) noexcept {
     first_count_ = static_cast<std::uint32_t>(ends.size());
     return {};
   }
-  if (g.kind() == groups::rule::least_memory && (g.forward() < 1 || g.backward() < 1))
+  const bool timed = g.kind() == groups::rule::least_memory || g.kind() == groups::rule::capped;
+  if (timed && (g.forward() < 1 || g.backward() < 1))
     return error{errc::invalid_argument, g.forward() < 1 ? g.forward() : g.backward()}.with("a time below 1 tick");
+  if (g.kind() == groups::rule::capped) return cut_capped(g);
   if (m <= p) {  // one group, whatever the rule
     second_size_ = window_ = m;
     return {};
@@ -204,8 +229,41 @@ constexpr result<void> interleaved::cut(const groups& g) noexcept {
       return {};
     case groups::rule::paper: second_size_ = window_ = p; return {};
     case groups::rule::least_memory: return cut_lean(g);
+    case groups::rule::capped:
     case groups::rule::list: break;
   }
+  return {};
+}
+
+// Windows of w = cap - p steps in all, as equal as they can be, and groups as equal as they can be that fit the
+// smallest window and are long enough to hide the forwards and the backwards of the chunk before.
+constexpr result<void> interleaved::cut_capped(const groups& g) noexcept {
+  const ticks p = ranks_, m = micro_batches_, v = chunks_;
+  const ticks full = (v - 1) * (m < p ? m : p);  // with this warm-up the makespan is the least
+  if (g.cap() - p >= full || g.cap() >= m * v) {
+    rule_ = groups::rule::least_memory;
+    return cut(groups::least_memory(g.forward(), g.backward()));
+  }
+  ticks beat = 0, scaled = 0;
+  const ticks longer = g.forward() > g.backward() ? g.forward() : g.backward();
+  if (!checked_add(g.forward(), g.backward(), beat) || !checked_multiply(p, longer, scaled))
+    return error{errc::overflow, g.forward(), g.backward()}.with("forward + backward");
+  const ticks hide = ceil_div(scaled, beat);
+  // Fewer, larger groups need larger windows: the smallest window that m can be cut for.
+  const ticks most_groups = m / hide, least_window = most_groups == 0 ? p + 1 : ceil_div(m, most_groups);
+  const ticks least = (v - 1) * (least_window > hide ? least_window : hide), w = g.cap() - p;
+  if (v == 1 || most_groups == 0 || w < least) {
+    const ticks possible = v == 1 || most_groups == 0 || least > full ? full : least;
+    return error{errc::out_of_range, g.cap(), possible + p < m * v ? possible + p : m * v, m * v}.with(
+        "the cap on activations");
+  }
+  const ticks narrow = w / (v - 1), count = ceil_div(m, narrow);
+  window_ = static_cast<std::uint32_t>(narrow);
+  wider_ = static_cast<std::uint8_t>(w % (v - 1));
+  first_count_ = static_cast<std::uint32_t>(m % count);
+  second_size_ = static_cast<std::uint32_t>(m / count);
+  first_size_ = second_size_ + (first_count_ != 0 ? 1 : 0);
+  spread_ = true;
   return {};
 }
 
@@ -225,6 +283,7 @@ constexpr result<void> interleaved::cut_lean(const groups& g) noexcept {
 }
 
 constexpr interleaved::verdict interleaved::outlook() const noexcept {
+  if (rule_ == groups::rule::capped) return verdict::runs;
   const std::uint32_t rest = micro_batches_ % ranks_;
   if (rule_ == groups::rule::paper && micro_batches_ > ranks_ && rest != 0 && chunks_ > 1) {
     // With a warm-up of one forward per rank below, the order always runs. With two, exactly these remainders deadlock

@@ -71,50 +71,44 @@ struct listed_order {
   }
 };
 
-/// The order of forwards that is optimal in time and memory when m > p (docs/pipeline.md, "Least memory"). The first
-/// group of `head` micro-batches is spread over windows of p steps, one per chunk, and the second fills the holes; then
-/// groups of p, and a last one of `tail`. Backwards are the same read from the end with head and tail exchanged.
-struct least_memory_order {
-  std::uint32_t ranks = 1;
+/// The order of forwards that is optimal in time and memory (docs/least_memory.md). The first group of `head`
+/// micro-batches is spread over windows, one per chunk but the last: `wider` of window + 1 steps, then of `window`. The
+/// other groups follow in plain order, of which the first fills the holes that the windows leave. Backwards are the
+/// same read from the end, with the groups in reverse.
+/// Preconditions: head <= window, head + the first size of `rest` > window.
+struct spread_order {
   std::uint32_t chunks = 1;
-  std::uint32_t micro_batches = 2;
-  std::uint32_t head = 1;  ///< A
-  std::uint32_t tail = 1;  ///< Z, with head + tail = p + the remainder
+  std::uint32_t window = 1;
+  std::uint32_t wider = 0;
+  std::uint32_t head = 1;
+  grouped_order rest{};  ///< of the micro-batches from `head` on
 
+  /// Precondition: k < chunks · micro-batches. O(1).
   [[nodiscard]] constexpr chunk_batch at(std::uint32_t k) const noexcept {
-    const std::uint32_t holes = ranks - head, second = second_size();
-    if (k < (chunks - 1) * ranks + head) {
-      const std::uint32_t c = k / ranks, x = k % ranks;
+    std::uint32_t y = k - chunks * head;
+    if (k < start(chunks - 1) + head) {
+      const std::uint32_t wide = wider * (window + 1);
+      const std::uint32_t c = k < wide ? k / (window + 1) : wider + (k - wide) / window, x = k - start(c);
       if (x < head) return {c, x};
-      const std::uint32_t y = c * holes + x - head;
-      return {y / second, head + y % second};
+      y = k - (c + 1) * head;
     }
-    const std::uint32_t y = k - chunks * head, middle = (group_count() - 2) * ranks * chunks;
-    if (y < middle) {
-      const std::uint32_t t = y / (ranks * chunks), z = y % (ranks * chunks);
-      return {z / ranks, head + t * ranks + z % ranks};
-    }
-    return {(y - middle) / tail, micro_batches - tail + (y - middle) % tail};
+    const chunk_batch z = rest.at(y);
+    return {z.chunk, head + z.micro_batch};
   }
+  /// The k with at(k) == {chunk, j}. O(1).
   [[nodiscard]] constexpr std::uint32_t inverse(std::uint32_t chunk, std::uint32_t j) const noexcept {
-    if (j < head) return chunk * ranks + j;
-    const std::uint32_t holes = ranks - head, second = second_size();
-    if (j < head + second) {
-      const std::uint32_t y = chunk * second + j - head;
-      return y < (chunks - 1) * holes ? y / holes * ranks + head + y % holes : y + chunks * head;
-    }
-    const std::uint32_t last = group_count() - 2, t = (j - head) / ranks < last ? (j - head) / ranks : last;
-    const std::uint32_t size = t == last ? tail : ranks, offset = head + t * ranks;
-    return chunks * offset + chunk * size + (j - offset);
-  }
-  /// The order whose reversal the backwards follow.
-  [[nodiscard]] constexpr least_memory_order mirrored() const noexcept {
-    return {ranks, chunks, micro_batches, tail, head};
+    if (j < head) return start(chunk) + j;
+    const std::uint32_t y = rest.inverse(chunk, j - head), holes = window - head, wide = wider * (holes + 1);
+    if (y >= wide + (chunks - 1 - wider) * holes) return y + chunks * head;
+    const std::uint32_t c = y < wide ? y / (holes + 1) : wider + (y - wide) / holes;
+    return y + (c + 1) * head;
   }
 
  private:
-  [[nodiscard]] constexpr std::uint32_t group_count() const noexcept { return (micro_batches + ranks - 1) / ranks; }
-  [[nodiscard]] constexpr std::uint32_t second_size() const noexcept { return group_count() == 2 ? tail : ranks; }
+  /// Where the window of a chunk begins.
+  [[nodiscard]] constexpr std::uint32_t start(std::uint32_t chunk) const noexcept {
+    return chunk * window + (chunk < wider ? chunk : wider);
+  }
 };
 
 }  // namespace hocket::inline HOCKET_ABI::pipeline

@@ -46,6 +46,9 @@ class one_f_one_b {
   /// Activations that the rank holds at most.
   [[nodiscard]] constexpr std::uint32_t peak_in_flight(std::uint32_t rank) const noexcept { return beat(rank).peak(); }
 
+  /// Steps of warm-up, steady state and drain.
+  [[nodiscard]] constexpr step_counts counts(std::uint32_t rank) const noexcept { return beat(rank).counts(); }
+
   [[nodiscard]] constexpr std::uint32_t size(std::uint32_t) const noexcept { return 2 * micro_batches_; }
   /// Preconditions: rank < ranks(), step < size(rank). O(1).
   [[nodiscard]] constexpr action at(std::uint32_t rank, std::uint32_t step) const noexcept {

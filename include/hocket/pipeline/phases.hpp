@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/pipeline/action.hpp>
+#include <hocket/pipeline/facts.hpp>
 
 #include <cstdint>
 
@@ -110,6 +110,26 @@ class phase_list {
       before += x.steps;
     }
     return size_;
+  }
+
+  /// The steps before the first backward, those after the last forward, and the ones between.
+  [[nodiscard]] constexpr step_counts counts() const noexcept {
+    std::uint32_t first = size_, last = 0;
+    for (std::uint32_t i = 0; i < count_; ++i) {
+      const phase& x = phases_[i];
+      for (std::uint32_t l = 0; l < x.width; ++l) {
+        const lane& y = x.lanes[l];
+        if (y.rounds == 0) continue;
+        if (y.kind == op::forward) {
+          const std::uint32_t end = step_of({y.kind, y.chunk, y.first + (y.rounds - 1) * y.stride}) + 1;
+          last = end > last ? end : last;
+        } else if (first == size_) {  // the first lane of the first phase that has one
+          first = step_of({y.kind, y.chunk, y.first});
+        }
+      }
+    }
+    if (last < first) first = last;
+    return {first, last - first, size_ - last};
   }
 
   /// Most forwards whose backward, or weight gradient, has not run, after any step.

@@ -53,6 +53,9 @@ class seq_1f1b {
   /// Slices whose activations the rank holds at most: one micro-batch has slices() of them.
   [[nodiscard]] constexpr std::uint32_t peak_in_flight(std::uint32_t rank) const noexcept { return beat(rank).peak(); }
 
+  /// Steps of warm-up, steady state and drain.
+  [[nodiscard]] constexpr step_counts counts(std::uint32_t rank) const noexcept { return beat(rank).counts(); }
+
   [[nodiscard]] constexpr std::uint32_t size(std::uint32_t) const noexcept { return 2 * count(); }
   /// Preconditions: rank < ranks(), step < size(rank). O(1).
   [[nodiscard]] constexpr stage_action at(std::uint32_t rank, std::uint32_t step) const noexcept {

@@ -35,14 +35,14 @@ class zbv {
   [[nodiscard]] constexpr v_placement placement() const noexcept { return {ranks_}; }
 
   /// Forwards before the first backward.
-  [[nodiscard]] constexpr std::uint32_t warm_up(std::uint32_t rank) const noexcept {
-    const phase_list list = phases(rank);
-    return list.step_of({op::input_grad, 1, 0});
-  }
+  [[nodiscard]] constexpr std::uint32_t warm_up(std::uint32_t rank) const noexcept { return counts(rank).warm_up; }
   /// Activations that the rank holds at most: 2p for m >= 2p - 1.
   [[nodiscard]] constexpr std::uint32_t peak_in_flight(std::uint32_t rank) const noexcept {
     return micro_batches_ + 1 >= 2 * ranks_ ? 2 * ranks_ : phases(rank).peak();
   }
+
+  /// Steps of warm-up, steady state and drain.
+  [[nodiscard]] constexpr step_counts counts(std::uint32_t rank) const noexcept { return phases(rank).counts(); }
 
   [[nodiscard]] constexpr std::uint32_t size(std::uint32_t) const noexcept { return 6 * micro_batches_; }
   /// Preconditions: rank < ranks(), step < size(rank). O(1).

@@ -46,6 +46,15 @@ class zero_bubble {
     return held < count() ? held : count();
   }
 
+  /// Steps of warm-up, steady state and drain.
+  [[nodiscard]] constexpr step_counts counts(std::uint32_t rank) const noexcept {
+    const std::uint32_t n = count(), a = lead(rank);
+    if (a == n) return {n, 0, 2 * n};
+    const chunk_batch last = order_.forward_at(n - 1);
+    const std::uint32_t end = step_of(rank, {op::forward, last.chunk, last.micro_batch}) + 1;
+    return {a, end - a, 3 * n - end};
+  }
+
   [[nodiscard]] constexpr std::uint32_t size(std::uint32_t) const noexcept { return 3 * count(); }
   /// Preconditions: rank < ranks(), step < size(rank). O(1).
   [[nodiscard]] constexpr action at(std::uint32_t rank, std::uint32_t step) const noexcept {

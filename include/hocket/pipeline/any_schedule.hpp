@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/pipeline/choose_groups.hpp>
+#include <hocket/pipeline/dual_pipe.hpp>
+#include <hocket/pipeline/gpipe.hpp>
+#include <hocket/pipeline/interleaved.hpp>
+#include <hocket/pipeline/one_f_one_b.hpp>
+#include <hocket/pipeline/seq_1f1b.hpp>
+#include <hocket/pipeline/table.hpp>
+#include <hocket/pipeline/v_memory.hpp>
+#include <hocket/pipeline/zbv.hpp>
+#include <hocket/pipeline/zero_bubble.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace hocket::inline HOCKET_ABI::pipeline {
+
+/// The names that any_schedule::make knows.
+inline constexpr std::string_view schedule_names[] = {"gpipe",    "1f1b",  "eager-1f1b", "interleaved",    "looped-bfs",
+                                                      "seq-1f1b", "zb-h1", "zb-h2",      "interleaved-zb", "zbv",
+                                                      "v-half",   "v-min", "dualpipe",   "dualpipev"};
+
+/// Chunks per rank that a schedule of this name has if one does not choose: 2 for the V schedules, else 1.
+[[nodiscard]] constexpr std::int64_t default_chunks(std::string_view name) noexcept {
+  return name == "zbv" || name == "v-half" || name == "v-min" || name == "dualpipev" ? 2 : 1;
+}
+
+/// What a schedule by name can be told besides its shape. A field that the schedule does not have must keep its
+/// default.
+struct schedule_options {
+  /// interleaved: balanced, last, first, paper, least-memory, auto, or sizes such as "3,4,2".
+  std::string_view groups = "balanced";
+  std::uint32_t kappa = 0;      ///< interleaved: 1 or 2; 0 for what the groups prefer
+  std::uint32_t extra = 0;      ///< interleaved: one forward more before the first backward
+  std::int64_t slices = 1;      ///< seq-1f1b: sequence slices per micro-batch
+  std::int64_t memory_cap = 0;  ///< interleaved, least-memory and auto: most activations on a rank; 0 for any
+  costs times{};                ///< least-memory: forward and backward; auto: hop too
+};
+
+/// One type for every schedule, chosen by name when the program runs: for tools, configuration files, experiments. As
+/// large as the largest closed form; only lists that are built or borrowed (tables, v-half, v-min, explicit groups) are
+/// in memory that all copies share. `visit` gets at the schedule inside, so that a loop pays for the choice once.
+///
+///     const auto plan = hocket::pipeline::any_schedule::make("zbv", {4, 2, 8}).value();
+///     plan.size(0) == 48 && plan.name() == "zbv";
+class any_schedule {
+ public:
+  /// Errors: errc::unknown_schedule (its sentence lists the names); errc::not_an_option for an option that this
+  /// schedule does not have; errc::unknown_groups; those of the schedule's own make. Complexity: O(1), but O(p m (p +
+  /// m)) for v-half and v-min, O(actions) for groups auto and O(groups) for sizes.
+  [[nodiscard]] static result<any_schedule> make(std::string_view name, const shape& s, const schedule_options& o = {},
+                                                 std::pmr::memory_resource* memory = std::pmr::get_default_resource());
+  /// The same for lists, for example of a file.
+  [[nodiscard]] static any_schedule of(table_schedule table) {
+    any_schedule plan;
+    plan.inside_ = std::make_shared<const table_schedule>(std::move(table));
+    return plan;
+  }
+
+  /// Its name, from schedule_names, or "table".
+  [[nodiscard]] std::string_view name() const noexcept { return name_; }
+
+  [[nodiscard]] std::uint32_t ranks() const noexcept { return visit(ask_ranks{}); }
+  [[nodiscard]] std::uint32_t chunks() const noexcept { return visit(ask_chunks{}); }
+  [[nodiscard]] std::uint32_t micro_batches() const noexcept { return visit(ask_micro_batches{}); }
+  [[nodiscard]] std::uint32_t slices() const noexcept { return visit(ask_slices{}); }
+  [[nodiscard]] std::uint32_t directions() const noexcept { return visit(ask_directions{}); }
+  [[nodiscard]] std::uint32_t size(std::uint32_t rank) const noexcept { return visit(ask_size{rank}); }
+  [[nodiscard]] stage_action at(std::uint32_t rank, std::uint32_t step) const noexcept {
+    return visit(ask_at{rank, step});
+  }
+  /// The step at which the rank runs `a`, or size(rank).
+  [[nodiscard]] std::uint32_t step_of(std::uint32_t rank, stage_action a) const noexcept {
+    return visit(ask_step{rank, a});
+  }
+  [[nodiscard]] std::uint32_t peak_in_flight(std::uint32_t rank) const noexcept { return visit(ask_peak{rank}); }
+  [[nodiscard]] step_counts counts(std::uint32_t rank) const noexcept { return visit(ask_counts{rank}); }
+
+  /// Where its stages live: one of the three forms.
+  class any_placement {
+   public:
+    [[nodiscard]] std::uint32_t rank_of(std::uint32_t stage) const noexcept {
+      return std::visit([&](const auto& x) { return x.rank_of(stage); }, inside_);
+    }
+    [[nodiscard]] std::uint32_t rank_of(std::uint32_t stage, std::uint32_t direction) const noexcept {
+      return std::visit([&](const auto& x) { return pipeline::rank_of(x, ranks_, stage, direction); }, inside_);
+    }
+    [[nodiscard]] std::uint32_t chunk_of(std::uint32_t stage) const noexcept {
+      return std::visit([&](const auto& x) { return x.chunk_of(stage); }, inside_);
+    }
+    [[nodiscard]] std::uint32_t stage(std::uint32_t rank, std::uint32_t chunk) const noexcept {
+      return std::visit([&](const auto& x) { return x.stage(rank, chunk); }, inside_);
+    }
+
+   private:
+    friend class any_schedule;
+    template <class P>
+    any_placement(const P& place, std::uint32_t ranks) noexcept : inside_(place), ranks_(ranks) {}
+    std::variant<loop_placement, v_placement, table_placement> inside_;
+    std::uint32_t ranks_;
+  };
+  [[nodiscard]] any_placement placement() const noexcept {
+    return visit([](const auto& plan) { return any_placement(plan.placement(), plan.ranks()); });
+  }
+
+  /// use(plan) with the schedule inside.
+  template <class Use>
+  auto visit(Use&& use) const -> std::invoke_result_t<Use&, const gpipe&> {
+    return std::visit(unwrap<std::remove_reference_t<Use>>{use}, inside_);
+  }
+
+  /// What is known in O(1) about running an interleaved schedule; `unknown` for the others, which all run.
+  [[nodiscard]] interleaved::verdict outlook() const noexcept {
+    const auto* const plan = std::get_if<interleaved>(&inside_);
+    return plan != nullptr ? plan->outlook() : interleaved::verdict::unknown;
+  }
+
+ private:
+  using table_pointer = std::shared_ptr<const table_schedule>;
+
+  template <class Use>
+  struct unwrap {
+    Use& use;
+    auto operator()(const table_pointer& table) const { return use(*table); }
+    template <class S>
+    auto operator()(const S& plan) const {
+      return use(plan);
+    }
+  };
+  // Named types, because a lambda in each of these would be instantiated anew in every file.
+  struct ask_ranks {
+    std::uint32_t operator()(const auto& plan) const noexcept { return plan.ranks(); }
+  };
+  struct ask_chunks {
+    std::uint32_t operator()(const auto& plan) const noexcept { return plan.chunks(); }
+  };
+  struct ask_micro_batches {
+    std::uint32_t operator()(const auto& plan) const noexcept { return plan.micro_batches(); }
+  };
+  struct ask_slices {
+    std::uint32_t operator()(const auto& plan) const noexcept { return slices_of(plan); }
+  };
+  struct ask_directions {
+    std::uint32_t operator()(const auto& plan) const noexcept { return directions_of(plan); }
+  };
+  struct ask_size {
+    std::uint32_t rank;
+    std::uint32_t operator()(const auto& plan) const noexcept { return plan.size(rank); }
+  };
+  struct ask_at {
+    std::uint32_t rank, step;
+    stage_action operator()(const auto& plan) const noexcept { return stage_action_at(plan, rank, step); }
+  };
+  struct ask_peak {
+    std::uint32_t rank;
+    std::uint32_t operator()(const auto& plan) const noexcept { return peak_of(plan, rank); }
+  };
+  struct ask_counts {
+    std::uint32_t rank;
+    step_counts operator()(const auto& plan) const noexcept { return counts_of(plan, rank); }
+  };
+  struct ask_step {
+    std::uint32_t rank;
+    stage_action a;
+    template <class S>
+    std::uint32_t operator()(const S& plan) const noexcept {
+      const bool here = a.stage() < plan.ranks() * plan.chunks() && a.direction() < directions_of(plan) &&
+                        pipeline::rank_of(plan.placement(), plan.ranks(), a.stage(), a.direction()) == rank &&
+                        computes(a.kind()) && a.micro_batch() < plan.micro_batches() && a.slice() < slices_of(plan);
+      if (!here) return plan.size(rank);
+      std::uint32_t step;
+      if constexpr (std::is_same_v<decltype(plan.at(0, 0)), stage_action>) {
+        step = pipeline::step_of(plan, rank, a);
+      } else {
+        step = splits_differently(plan, a)
+                 ? plan.size(rank)
+                 : pipeline::step_of(plan, rank,
+                                     action(a.kind(), plan.placement().chunk_of(a.stage()), a.micro_batch()));
+      }
+      return step;
+    }
+    /// Whether the schedule has no such op at all, which its own step_of excludes by precondition.
+    template <class S>
+    static bool splits_differently(const S&, stage_action a) noexcept {
+      if constexpr (std::is_same_v<S, zbv> || std::is_same_v<S, zero_bubble>) return a.kind() == op::backward;
+      else if constexpr (std::is_same_v<S, dual_pipe_v>) return false;
+      else return a.kind() > op::backward;
+    }
+  };
+
+  any_schedule() noexcept : inside_(gpipe{}) {}
+  template <class S>
+  [[nodiscard]] static result<any_schedule> holding(std::string_view name, result<S>&& made) {
+    if (!made) return made.error();
+    any_schedule plan;
+    plan.name_ = name;
+    if constexpr (std::is_same_v<S, table_schedule>)
+      plan.inside_ = std::make_shared<const table_schedule>(std::move(*made));
+    else plan.inside_ = *made;
+    return plan;
+  }
+  [[nodiscard]] static result<any_schedule> make_interleaved(std::string_view name, const shape& s,
+                                                             const schedule_options& o,
+                                                             std::pmr::memory_resource* memory);
+
+  std::variant<gpipe, one_f_one_b, interleaved, seq_1f1b, zero_bubble, zbv, dual_pipe_v, dual_pipe, table_pointer>
+      inside_;
+  std::shared_ptr<const std::vector<std::uint32_t>> totals_;  // of explicit groups
+  std::string_view name_ = "table";
+};
+
+namespace detail {
+
+/// "3,4,2" as the running totals 3, 7, 9; empty if it is no list of numbers, or adds up to too much.
+[[nodiscard]] inline std::vector<std::uint32_t> running_totals(std::string_view list) {
+  std::vector<std::uint32_t> totals;
+  std::int64_t total = 0, size = 0;
+  bool digits = false;
+  for (std::size_t i = 0; i <= list.size(); ++i) {
+    const char c = i < list.size() ? list[i] : ',';
+    if (c >= '0' && c <= '9') {
+      size = size * 10 + (c - '0');
+      digits = true;
+      if (size > max_micro_batches) return {};
+      continue;
+    }
+    if (c != ',' || !digits || size == 0 || (total += size) > max_micro_batches) return {};
+    totals.push_back(static_cast<std::uint32_t>(total));
+    size = 0;
+    digits = false;
+  }
+  return totals;
+}
+
+}  // namespace detail
+
+inline result<any_schedule> any_schedule::make_interleaved(std::string_view name, const shape& s,
+                                                           const schedule_options& o,
+                                                           std::pmr::memory_resource* memory) {
+  const ticks f = o.times.forward, b = o.times.backward;
+  const interleaved::options with{.kappa = o.kappa, .extra = o.extra};
+  const bool capable = o.groups == "least-memory" || o.groups == "auto";
+  if (o.memory_cap != 0 && !capable)
+    return error{errc::invalid_argument, o.memory_cap}.with("a cap without auto or least-memory");
+  groups cut = groups::balanced();
+  if (o.groups == "auto") {
+    if (o.kappa != 0) return error{errc::invalid_argument, o.kappa}.with("kappa (groups auto chooses it)");
+    const auto chosen = choose_groups(s, o.times, o.memory_cap, memory);
+    return chosen ? holding(name, result<interleaved>(chosen->plan)) : chosen.error();
+  }
+  if (o.groups == "balanced") cut = groups::balanced();
+  else if (o.groups == "last") cut = groups::last();
+  else if (o.groups == "first") cut = groups::first();
+  else if (o.groups == "paper") cut = groups::paper();
+  else if (o.groups == "least-memory")
+    cut = o.memory_cap != 0 ? groups::capped(o.memory_cap, f, b) : groups::least_memory(f, b);
+  else {
+    auto totals = std::make_shared<const std::vector<std::uint32_t>>(detail::running_totals(o.groups));
+    if (totals->empty()) return error{errc::unknown_groups}.with(o.groups);
+    auto plan = holding(name, interleaved::make(s, groups::list(*totals), with));
+    if (plan) plan->totals_ = std::move(totals);
+    return plan;
+  }
+  return holding(name, interleaved::make(s, cut, with));
+}
+
+inline result<any_schedule> any_schedule::make(std::string_view name, const shape& s, const schedule_options& o,
+                                               std::pmr::memory_resource* memory) {
+  const std::string_view* known = nullptr;
+  for (const std::string_view& x : schedule_names)
+    if (x == name) known = &x;
+  if (known == nullptr) return error{errc::unknown_schedule}.with(name);
+  name = *known;  // outlives the caller's
+  if (name == "interleaved") {
+    if (o.slices != 1) return error{errc::not_an_option}.with("slices");
+    return make_interleaved(name, s, o, memory);
+  }
+  if (o.groups != "balanced") return error{errc::not_an_option}.with("groups");
+  if (o.kappa != 0) return error{errc::not_an_option}.with("kappa");
+  if (o.extra != 0) return error{errc::not_an_option}.with("extra");
+  if (o.memory_cap != 0) return error{errc::not_an_option}.with("memory cap");
+  if (name == "seq-1f1b") return holding(name, seq_1f1b::make(s, o.slices));
+  if (o.slices != 1) return error{errc::not_an_option}.with("slices");
+  if (name == "gpipe") return holding(name, gpipe::make(s));
+  if (name == "looped-bfs") return holding(name, gpipe::looped_bfs(s));
+  if (name == "1f1b") return holding(name, one_f_one_b::make(s, 1));
+  if (name == "eager-1f1b") return holding(name, one_f_one_b::make(s, 2));
+  if (name == "zb-h1") return holding(name, zero_bubble::h1(s));
+  if (name == "zb-h2") return holding(name, zero_bubble::h2(s));
+  if (name == "interleaved-zb") return holding(name, zero_bubble::interleaved_zb(s));
+  if (name == "zbv") return holding(name, zbv::make(s));
+  if (name == "v-half") return holding(name, v_schedule(s, v_memory::half, memory));
+  if (name == "v-min") return holding(name, v_schedule(s, v_memory::third, memory));
+  if (name == "dualpipe") return holding(name, dual_pipe::make(s));
+  return holding(name, dual_pipe_v::make(s));
+}
+
+}  // namespace hocket::inline HOCKET_ABI::pipeline

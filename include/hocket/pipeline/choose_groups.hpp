@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/pipeline/costs.hpp>
+#include <hocket/pipeline/interleaved.hpp>
+#include <hocket/pipeline/run.hpp>
+
+#include <cstdint>
+#include <memory_resource>
+
+namespace hocket::inline HOCKET_ABI::pipeline {
+
+/// An interleaved schedule that was chosen for its costs, and what it was chosen by.
+struct groups_choice {
+  interleaved plan;
+  groups cut = groups::balanced();
+  ticks makespan = 0;              ///< simulated, of the shape that was tried
+  std::int64_t micro_batches = 0;  ///< of the shape that was tried: m, or fewer for very large schedules
+};
+
+/// Most actions that one candidate of `choose_groups` is simulated with.
+inline constexpr std::int64_t max_choice_actions = 1 << 21;
+
+/// The way to cut micro-batches into groups that is fastest for these times within a cap on memory: larger groups and a
+/// longer warm-up (kappa 2) hide the time of transfers, smaller ones hold fewer activations. Tries balanced, last,
+/// first with kappa 2 and 1, least memory and, where the cap asks for it, capped; simulates those within the cap and
+/// takes the shortest, of equal ones the one with the least memory, of those the first in this order.
+/// @param c    times of a chunk; `hop` is what decides
+/// @param cap  activations that no rank may exceed; 0 for any
+/// For more than max_choice_actions a run with fewer micro-batches and the same remainder stands for the whole.
+/// Errors: those of interleaved::make; errc::out_of_range if nothing fits the cap.
+/// Complexity: O(actions) for each of 8 candidates.
+///
+///     const auto chosen = hocket::pipeline::choose_groups({8, 2, 19}, {.forward = 10, .backward = 20, .hop = 1});
+///     chosen->plan.kappa() == 2;        // a tenth of a forward per hop: hide it
+[[nodiscard]] inline result<groups_choice> choose_groups(
+    const shape& s, const costs& c, std::int64_t cap = 0,
+    std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
+  if (const auto ok = validate(s); !ok) return ok.error();
+  const ticks f = c.forward < 1 ? 1 : c.forward, b = c.backward < 1 ? 1 : c.backward;
+  shape tried = s;
+  const std::int64_t most = max_choice_actions / (2 * s.stages());
+  if (s.micro_batches > most && s.micro_batches > 4 * s.ranks) {
+    const std::int64_t periods = most / s.ranks < 3 ? 3 : most / s.ranks;
+    const std::int64_t whole = s.micro_batches / s.ranks;
+    tried.micro_batches = (periods < whole ? periods : whole) * s.ranks + s.micro_batches % s.ranks;
+  }
+  struct candidate {
+    groups cut;
+    std::uint32_t kappa;
+  };
+  const candidate all[] = {{groups::balanced(), 2},         {groups::last(), 2},           {groups::first(), 2},
+                           {groups::balanced(), 1},         {groups::last(), 1},           {groups::first(), 1},
+                           {groups::least_memory(f, b), 1}, {groups::capped(cap, f, b), 1}};
+  workspace room{std::pmr::polymorphic_allocator<std::byte>(memory)};
+  result<groups_choice> best = error{errc::out_of_range, cap, 1, s.stages()}.with("the cap on activations");
+  std::uint32_t best_peak = 0;
+  for (const candidate& x : all) {
+    if (x.cut.kind() == groups::rule::capped && (cap <= 0 || cap >= s.stages())) continue;
+    const auto plan = interleaved::make(s, x.cut, {.kappa = x.kappa});
+    if (!plan) {
+      if (x.cut.kind() == groups::rule::capped && !best) return plan.error();
+      continue;
+    }
+    const std::uint32_t peak = plan->peak_in_flight(0);
+    if (cap > 0 && peak > cap) continue;
+    const auto short_plan = interleaved::make(tried, x.cut, {.kappa = x.kappa});
+    if (!short_plan) continue;
+    const auto ran = run(*short_plan, c, room);
+    if (!ran) return ran.error();
+    if (best && (ran->makespan > best->makespan || (ran->makespan == best->makespan && peak >= best_peak))) continue;
+    best = groups_choice{*plan, x.cut, ran->makespan, tried.micro_batches};
+    best_peak = peak;
+  }
+  return best;
+}
+
+}  // namespace hocket::inline HOCKET_ABI::pipeline
