@@ -86,11 +86,14 @@ set(HOCKET_HEADERS
   hocket/pipeline.hpp
   hocket/pipeline/action.hpp
   hocket/pipeline/alternation.hpp
+  hocket/pipeline/any_schedule.hpp
   hocket/pipeline/bound.hpp
   hocket/pipeline/check.hpp
+  hocket/pipeline/choose_groups.hpp
   hocket/pipeline/communication.hpp
   hocket/pipeline/costs.hpp
   hocket/pipeline/dual_pipe.hpp
+  hocket/pipeline/facts.hpp
   hocket/pipeline/gpipe.hpp
   hocket/pipeline/groups.hpp
   hocket/pipeline/interleaved.hpp

@@ -43,6 +43,7 @@ void add_not_yet(CLI::App& parent, const std::string& name, const std::string& d
 
 void add_graph(CLI::App& app);
 void add_pipeline(CLI::App& app);
+void add_pipeline_compare(CLI::App& group);
 void add_tiling(CLI::App& app);
 void add_cost(CLI::App& app);
 void add_planner(CLI::App& app);

@@ -23,16 +23,13 @@ using hocket::ticks;
 struct options {
   std::string schedule, table, groups = "balanced", comms = "none", format, out;
   std::optional<std::int64_t> ranks, micro_batches;
-  std::int64_t chunks = 1, slices = 1;
+  std::optional<std::int64_t> chunks, memory_cap;
+  std::int64_t slices = 1;
   std::optional<std::uint32_t> kappa;
   ticks forward = 1, input_grad = 1, weight_grad = 1, hop = 0;
   std::optional<ticks> backward;
   bool reduce_grad = false;
 };
-
-const std::vector<std::string> existing = {"gpipe",      "1f1b",  "eager-1f1b", "interleaved",
-                                           "looped-bfs", "zb-h1", "zb-h2",      "interleaved-zb"};
-const std::vector<std::string> to_come = {"seq-1f1b", "zbv", "v-half", "v-min", "dualpipe", "dualpipev"};
 
 [[noreturn]] void usage(const std::string& sentence) { throw failure{2, sentence}; }
 [[noreturn]] void not_yet(const std::string& what) { usage(what + ": not yet"); }
@@ -45,46 +42,25 @@ pipeline::costs costs_of(const options& o) {
   return c;
 }
 
-/// "3,4,2" as the running totals 3, 7, 9; empty if it is no list of numbers.
-std::vector<std::uint32_t> running_totals(const std::string& list) {
-  std::vector<std::uint32_t> totals;
-  const char* at = list.data();
-  const char* const end = at + list.size();
-  std::uint64_t total = 0;
-  while (true) {
-    std::uint32_t size = 0;
-    const auto [next, error] = std::from_chars(at, end, size);
-    if (error != std::errc{} || size == 0) return {};
-    total += size;
-    if (total > static_cast<std::uint64_t>(pipeline::max_micro_batches)) return {};
-    totals.push_back(static_cast<std::uint32_t>(total));
-    if (next == end) return totals;
-    if (*next != ',') return {};
-    at = next + 1;
-  }
-}
-
-template <class T>
-T made(hocket::result<T>&& plan) {
-  if (!plan) fail(message(plan.error()));
-  return std::move(plan).value();
-}
-
-pipeline::interleaved interleaved_of(const options& o, const pipeline::shape& s,
-                                     const std::vector<std::uint32_t>& totals) {
-  using pipeline::groups;
-  const pipeline::costs c = costs_of(o);
-  groups g = groups::balanced();
-  if (o.groups == "last") g = groups::last();
-  else if (o.groups == "first") g = groups::first();
-  else if (o.groups == "paper") g = groups::paper();
-  else if (o.groups == "least-memory") g = groups::least_memory(c.forward, c.backward);
-  else if (o.groups == "auto") not_yet("--groups auto");
-  else if (!totals.empty()) g = groups::list(totals);
-  else if (o.groups != "balanced")
-    usage("--groups " + o.groups +
-          ": expected balanced, last, first, paper, least-memory, auto or sizes such as 3,4,2");
-  return made(pipeline::interleaved::make(s, g, {.kappa = o.kappa.value_or(0)}));
+/// The schedule that the options name, or one sentence: exit 2 for a wrong option, 1 for a shape that it cannot have.
+pipeline::any_schedule named(const options& o) {
+  if (!o.ranks || !o.micro_batches) usage("a schedule by name needs --ranks and --micro-batches");
+  if (o.comms != "none") not_yet("--comms " + o.comms);
+  const pipeline::shape s{.ranks = *o.ranks,
+                          .chunks = o.chunks.value_or(pipeline::default_chunks(o.schedule)),
+                          .micro_batches = *o.micro_batches};
+  auto plan = pipeline::any_schedule::make(o.schedule, s,
+                                           {.groups = o.groups,
+                                            .kappa = o.kappa.value_or(0),
+                                            .slices = o.slices,
+                                            .memory_cap = o.memory_cap.value_or(0),
+                                            .times = costs_of(o)});
+  using hocket::errc;
+  if (plan) return std::move(plan).value();
+  const errc code = plan.error().code;
+  if (code == errc::unknown_groups || code == errc::not_an_option || code == errc::unknown_schedule)
+    usage(message(plan.error()));
+  fail(message(plan.error()));
 }
 
 /// Calls use(schedule) with the schedule that the options name.
@@ -92,22 +68,7 @@ template <class Use>
 void with_schedule(const options& o, Use&& use) {
   if (o.table.empty() == o.schedule.empty()) usage("give either a SCHEDULE or --table FILE");
   if (!o.table.empty()) return use(value_or_fail(hocket::text::parse_schedule_csv(read_file(o.table)), o.table));
-  for (const auto& name : to_come)
-    if (o.schedule == name) not_yet("schedule " + name);
-  if (!o.ranks || !o.micro_batches) usage("a schedule by name needs --ranks and --micro-batches");
-  if (o.slices != 1) not_yet("--slices");
-  if (o.comms != "none") not_yet("--comms " + o.comms);
-  const pipeline::shape s{.ranks = *o.ranks, .chunks = o.chunks, .micro_batches = *o.micro_batches};
-  if (o.kappa && o.schedule != "interleaved") usage("--kappa is for interleaved");
-  if (o.schedule == "gpipe") return use(made(pipeline::gpipe::make(s)));
-  if (o.schedule == "looped-bfs") return use(made(pipeline::gpipe::looped_bfs(s)));
-  if (o.schedule == "1f1b") return use(made(pipeline::one_f_one_b::make(s, 1)));
-  if (o.schedule == "eager-1f1b") return use(made(pipeline::one_f_one_b::make(s, 2)));
-  if (o.schedule == "zb-h1") return use(made(pipeline::zero_bubble::h1(s)));
-  if (o.schedule == "zb-h2") return use(made(pipeline::zero_bubble::h2(s)));
-  if (o.schedule == "interleaved-zb") return use(made(pipeline::zero_bubble::interleaved_zb(s)));
-  const auto totals = running_totals(o.groups);
-  use(interleaved_of(o, s, totals));
+  use(named(o));
 }
 
 /// How many actions the schedule has; fails beyond `most`, before anything of that size is made.
@@ -157,7 +118,8 @@ void summarize(const pipeline::simulation& ran) {
 }
 
 void list(const options& o) {
-  with_schedule(o, [&](const auto& plan) {
+  const pipeline::any_schedule chosen = named(o);
+  chosen.visit([&](const auto& plan) {
     constexpr std::uint64_t most = 1u << 26;
     const std::uint64_t actions = actions_of(plan, most, "to list");
     if (o.format != "json") {  // the idle cells of p ranks are some p^2
@@ -225,21 +187,22 @@ CLI::App* add(CLI::App& parent, const char* name, const char* description, optio
 }
 
 void add_schedule(CLI::App& command, options& o) {
-  std::vector<std::string> names = existing;
-  names.insert(names.end(), to_come.begin(), to_come.end());
-  command
-      .add_option("schedule", o.schedule,
-                  "The schedule by name (not yet: seq-1f1b, zbv, v-half, v-min, dualpipe, dualpipev)")
-      ->type_name("SCHEDULE")
-      ->check(CLI::IsMember(names));
+  std::string names;
+  for (const auto name : pipeline::schedule_names) names += (names.empty() ? "" : ", ") + std::string(name);
+  command.add_option("schedule", o.schedule, "The schedule by name: " + names)->type_name("SCHEDULE");
   command.add_option("--ranks", o.ranks, "Pipeline ranks p")->type_name("P");
-  command.add_option("--chunks", o.chunks, "Chunks of the model per rank v (1)")->type_name("V");
+  command.add_option("--chunks", o.chunks, "Chunks of the model per rank v (1; 2 for zbv, v-half, v-min, dualpipev)")
+      ->type_name("V");
   command.add_option("--micro-batches", o.micro_batches, "Micro-batches m")->type_name("M");
-  command.add_option("--groups", o.groups,
-                     "How interleaved cuts m: balanced, last, first, paper, least-memory, or sizes such as 3,4,2");
+  command.add_option(
+      "--groups", o.groups,
+      "How interleaved cuts m: balanced, last, first, paper, least-memory, auto, or sizes such as 3,4,2");
+  command.add_option("--memory-cap", o.memory_cap, "Most activations on a rank, for --groups least-memory and auto")
+      ->type_name("N")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{INT32_MAX}));
   command.add_option("--kappa", o.kappa, "Forwards run ahead per rank below: 2, or 1 for less memory")
       ->check(CLI::Range(1, 2));
-  command.add_option("--slices", o.slices, "Sequence slices per micro-batch (not yet)")->type_name("N");
+  command.add_option("--slices", o.slices, "Sequence slices per micro-batch, for seq-1f1b (1)")->type_name("N");
 }
 
 void add_costs(CLI::App& command, options& o) {
@@ -285,6 +248,7 @@ void add_pipeline(CLI::App& app) {
   c->add_option("--format", o.format, "svg (the default), trace (chrome://tracing, ui.perfetto.dev) or ascii")
       ->check(CLI::IsMember({"svg", "trace", "ascii"}));
 
+  add_pipeline_compare(*group);
   add_not_yet(*group, "search", "A schedule found by search");
 }
 

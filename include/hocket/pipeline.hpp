@@ -4,11 +4,14 @@
 #include <hocket/core/message.hpp>
 #include <hocket/pipeline/action.hpp>
 #include <hocket/pipeline/alternation.hpp>
+#include <hocket/pipeline/any_schedule.hpp>
 #include <hocket/pipeline/bound.hpp>
 #include <hocket/pipeline/check.hpp>
+#include <hocket/pipeline/choose_groups.hpp>
 #include <hocket/pipeline/communication.hpp>
 #include <hocket/pipeline/costs.hpp>
 #include <hocket/pipeline/dual_pipe.hpp>
+#include <hocket/pipeline/facts.hpp>
 #include <hocket/pipeline/gpipe.hpp>
 #include <hocket/pipeline/groups.hpp>
 #include <hocket/pipeline/interleaved.hpp>

@@ -11,6 +11,7 @@ from harness import DATA, ToolTest, main
 
 PIPELINE = DATA / "pipeline"
 NAMES = ("gpipe", "1f1b", "eager-1f1b", "interleaved", "looped-bfs", "zb-h1", "zb-h2", "interleaved-zb")
+V_NAMES = ("zbv", "v-half", "v-min", "dualpipev")
 
 
 def table_of(text):
@@ -97,6 +98,89 @@ class Listing(ToolTest):
             with self.subTest(file):
                 ours = self.ok("pipeline", "list", name, "--ranks", ranks, "--chunks", chunks, "--micro-batches", micro_batches)
                 self.assertEqual(compute(ours.text), compute((PIPELINE / f"{file}.csv").read_text()))
+
+    def test_v_schedules_slices_and_both_directions(self):
+        for name in V_NAMES:
+            with self.subTest(name):
+                table = table_of(self.ok("pipeline", "list", name, "--ranks", 4, "--micro-batches", 9).text)
+                flat = [a for r in table for a in r]
+                self.assertEqual(len(flat), len(set(flat)))
+                every = {(s, m) for s in range(8) for m in range(9)}
+                self.assertEqual({(s, m) for s, op, m in flat if op == "F"}, every)
+                self.assertEqual({(s, m) for s, op, m in flat if op in "BI"}, every)
+                self.assertEqual([sorted({s for s, _, _ in r}) for r in table], [[0, 7], [1, 6], [2, 5], [3, 4]])
+                done = self.ok("pipeline", "simulate", name, "--ranks", 4, "--micro-batches", 9)
+                if name != "dualpipev":  # which runs pairs at once
+                    self.assertEqual(int(done.summary["makespan"]), simulate(table, 1, 2)[0])
+        for name, file, words in (("zbv", "torch__ZBVZeroBubble__p4_v2_m12", ("--ranks", 4, "--micro-batches", 12)),
+                                  ("v-half", "zb__Vhalf__p5_v2_m10", ("--ranks", 5, "--micro-batches", 10)),
+                                  ("v-min", "zb__Vmin__p8_v2_m16", ("--ranks", 8, "--micro-batches", 16)),
+                                  ("dualpipev", "torch__DualPipeV__p4_v2_m8", ("--ranks", 4, "--micro-batches", 8))):
+            with self.subTest(file):
+                ours = self.ok("pipeline", "list", name, *words)
+                self.assertEqual(table_of(ours.text), table_of((PIPELINE / f"{file}.csv").read_text()))
+        for name, file, words in (("seq-1f1b", "zb__Seq1F1B__p4_v1_m8_s2", ("--micro-batches", 8, "--slices", 2)),
+                                  ("dualpipe", "dualpipe__DualPipe__p4_m10", ("--micro-batches", 10))):
+            with self.subTest(file):
+                ours = self.ok("pipeline", "list", name, "--ranks", 4, *words)
+                self.assertEqual(ours.text.replace("\r\n", "\n").strip(), (PIPELINE / f"{file}.csv").read_text().replace("d0:", "").strip())
+
+    def test_groups_by_hop_time_and_memory(self):
+        words = ("interleaved", "--ranks", 8, "--chunks", 2, "--micro-batches", 19, "--forward", 10, "--backward", 20)
+
+        def makespan_and_peak(*more):
+            done = self.ok("pipeline", "simulate", *words, *more)
+            return int(done.summary["makespan"]), max(r[4] for r in done.rows[1])
+
+        self.assertEqual(makespan_and_peak("--groups", "auto"), (1350, 16))
+        self.assertEqual(makespan_and_peak("--groups", "auto", "--hop", 1), makespan_and_peak("--groups", "balanced", "--hop", 1))
+        for cap in (16, 18, 20, 30):
+            self.assertLessEqual(makespan_and_peak("--groups", "auto", "--hop", 1, "--memory-cap", cap)[1], cap)
+        self.assertEqual(makespan_and_peak("--groups", "least-memory", "--memory-cap", 15), (1350 + 30, 15))
+        self.refused("pipeline", "list", *words, "--groups", "least-memory", "--memory-cap", 14)
+        self.refused("pipeline", "list", *words, "--groups", "balanced", "--memory-cap", 14)
+
+    def test_compare_agrees_with_simulate(self):
+        done = self.ok("pipeline", "compare", "--ranks", "4,8", "--chunks", 2, "--micro-batches", "9,19", "--hop", 2)
+        header, *lines = done.text.splitlines()
+        rows = [[int(x) if x.isdigit() else x for x in line.split(",")] for line in lines]
+        self.assertEqual(header, "ranks,chunks,micro_batches,groups,kappa,peak,lower_bound,makespan,makespan_with_hops,exposed")
+        self.assertEqual(len(rows), 40)
+        self.assertEqual(done.summary, {"shapes": "4", "rows": "40"})
+        best = {}
+        for p, v, m, groups, kappa, peak, bound, makespan, hops, exposed in rows:
+            shape = ("interleaved", "--ranks", p, "--chunks", v, "--micro-batches", m, "--forward", 10, "--backward", 20)
+            shape += ("--groups", groups) if groups == "auto" else ("--groups", groups, "--kappa", kappa)
+            if makespan == "deadlock":
+                self.assertEqual((p, groups, kappa), (8, "paper", 2))
+                self.refused("pipeline", "simulate", *shape)
+                continue
+            if groups != "auto":
+                self.assertEqual(int(self.ok("pipeline", "simulate", *shape).summary["makespan"]), makespan)
+            moving = self.ok("pipeline", "simulate", *shape, "--hop", 2)
+            self.assertEqual(int(moving.summary["makespan"]), hops)
+            self.assertEqual(max(r[4] for r in moving.rows[1]), peak)
+            self.assertEqual(exposed, hops - makespan)
+            self.assertGreaterEqual(makespan, bound)
+            best.setdefault((p, m), []).append(hops)
+            if groups == "auto":
+                self.assertEqual(hops, min(best[p, m]))
+        self.refused("pipeline", "compare", "--ranks", 0, "--micro-batches", 4)
+        self.misused("pipeline", "compare", "--ranks", "4,x", "--micro-batches", 4)
+
+    def test_a_wrong_name_or_option_says_what_is_known(self):
+        shape = ("--ranks", 4, "--micro-batches", 8)
+        self.misused("pipeline", "list", "zbw", *shape, says="known are gpipe, 1f1b")
+        self.misused("pipeline", "list", "1f1b", *shape, "--kappa", 2, says="no kappa")
+        self.misused("pipeline", "list", "1f1b", *shape, "--slices", 2, says="no slices")
+        self.misused("pipeline", "list", "1f1b", *shape, "--groups", "last", says="no groups")
+        self.misused("pipeline", "list", "zbv", *shape, "--memory-cap", 4, says="no memory cap")
+        self.misused("pipeline", "list", "interleaved", *shape, "--groups", "3,x", says="expected balanced")
+        for name, more in (("zbv", ("--chunks", 3)), ("dualpipev", ("--chunks", 1)), ("1f1b", ("--chunks", 2))):
+            self.refused("pipeline", "list", name, *shape, *more)
+        self.refused("pipeline", "list", "dualpipe", "--ranks", 3, "--micro-batches", 8)
+        self.refused("pipeline", "list", "dualpipev", "--ranks", 4, "--micro-batches", 7)
+        self.refused("pipeline", "list", "seq-1f1b", *shape, "--slices", 0)
 
     def test_every_group_rule(self):
         for groups in ("balanced", "last", "first", "paper", "least-memory", "4,5", "3,3,3"):

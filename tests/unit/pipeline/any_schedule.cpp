@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <hocket/core/message.hpp>
+#include <hocket/pipeline/any_schedule.hpp>
+#include <hocket/pipeline/bound.hpp>
+#include <hocket/pipeline/check.hpp>
+
+#include <string>
+
+#include "catch.hpp"
+
+using namespace hocket::pipeline;
+using hocket::errc;
+
+namespace {
+
+std::string complaint(std::string_view name, const shape& s, const schedule_options& o = {}) {
+  const auto plan = any_schedule::make(name, s, o);
+  return plan ? "" : message(plan.error());
+}
+
+/// What docs/pipeline.md shows: a schedule is one struct. No optional member, so that the general ways are tested.
+struct plain_1f1b {
+  one_f_one_b inside;
+  std::uint32_t ranks() const { return inside.ranks(); }
+  std::uint32_t chunks() const { return 1; }
+  std::uint32_t micro_batches() const { return inside.micro_batches(); }
+  std::uint32_t size(std::uint32_t rank) const { return inside.size(rank); }
+  action at(std::uint32_t rank, std::uint32_t step) const { return inside.at(rank, step); }
+  loop_placement placement() const { return inside.placement(); }
+};
+
+}  // namespace
+
+TEST_CASE("every schedule by its name", "[pipeline]") {
+  workspace room;
+  for (const std::string_view name : schedule_names)
+    for (const std::int64_t m : {8, 12}) {
+      const shape s{4, default_chunks(name), m};
+      const std::int64_t slices = name == "seq-1f1b" ? 2 : 1;
+      const auto made = any_schedule::make(name, s, {.slices = slices});
+      INFO(name << " m " << m);
+      REQUIRE(made.has_value());
+      const any_schedule plan = *made;  // a copy
+      CHECK(plan.name() == name);
+      CHECK(plan.ranks() == 4);
+      CHECK(plan.micro_batches() * plan.directions() == m);
+      CHECK(plan.slices() == slices);
+      REQUIRE(check(plan).has_value());
+      REQUIRE(run(plan, costs{}, room).has_value());
+      const std::uint64_t print = plan.visit([](const auto& inside) { return fingerprint_of(inside); });
+      CHECK(fingerprint_of(plan) == print);
+      for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
+        CHECK(room.lanes[r].report.peak_in_flight == plan.peak_in_flight(r));
+        CHECK(plan.counts(r).size() == plan.size(r));
+        for (std::uint32_t i = 0; i < plan.size(r); ++i) REQUIRE(plan.step_of(r, plan.at(r, i)) == i);
+        CHECK(plan.step_of(r, {op::forward, 65'000, 0}) == plan.size(r));
+        CHECK(plan.step_of(r, {op::unshard, r, 0}) == plan.size(r));
+      }
+    }
+  STATIC_REQUIRE(sizeof(any_schedule) <= 128);
+}
+
+TEST_CASE("a schedule by name says what is wrong", "[pipeline]") {
+  CHECK(complaint("zb-v", {4, 1, 8}).find("there is no schedule \"zb-v\"; known are gpipe, 1f1b") == 0);
+  CHECK(complaint("1f1b", {4, 1, 8}, {.kappa = 1}) == "this schedule has no kappa");
+  CHECK(complaint("zbv", {4, 2, 8}, {.slices = 2}) == "this schedule has no slices");
+  CHECK(complaint("zbv", {4, 2, 8}, {.groups = "last"}) == "this schedule has no groups");
+  CHECK(complaint("gpipe", {4, 1, 8}, {.extra = 1}) == "this schedule has no extra");
+  CHECK(complaint("gpipe", {4, 1, 8}, {.memory_cap = 1}) == "this schedule has no memory cap");
+  CHECK(complaint("interleaved", {4, 2, 8}, {.slices = 2}) == "this schedule has no slices");
+  CHECK(complaint("interleaved", {4, 2, 8}, {.groups = "lost"}).find("groups \"lost\": expected balanced") == 0);
+  for (const char* list : {"", ",", "4,", ",4", "4,,4", "0,8", "4 4", "-8", "99999999999999999999", "2097153"})
+    CHECK(any_schedule::make("interleaved", {4, 2, 8}, {.groups = list}).error().code == errc::unknown_groups);
+  CHECK(complaint("interleaved", {4, 2, 9}, {.groups = "4,4"}) ==
+        "the micro-batch groups add up to 8, but there are 9 micro-batches");
+  CHECK(complaint("interleaved", {4, 2, 9}, {.kappa = 3}) == "kappa is 3, but must lie in [1, 2]");
+  CHECK(complaint("seq-1f1b", {4, 1, 9}, {.slices = 0}) == "slices is 0, but must lie in [1, 65536]");
+  CHECK(complaint("zbv", {4, 1, 8}) ==
+        "a pipeline of 4 ranks, 1 chunks and 8 micro-batches is not possible: zbv has two chunks");
+}
+
+TEST_CASE("explicit groups live as long as the schedule", "[pipeline]") {
+  any_schedule plan = any_schedule::make("interleaved", {4, 3, 14}, {.groups = "5,5,4"}).value();
+  const any_schedule copy = plan;
+  plan = any_schedule::make("gpipe", {1, 1, 1}).value();
+  CHECK(fingerprint_of(copy) == fingerprint_of(interleaved::make({4, 3, 14}).value()));
+  CHECK(any_schedule::make("interleaved", {8, 2, 19}, {.groups = "paper"})->outlook() ==
+        interleaved::verdict::deadlocks);
+}
+
+TEST_CASE("groups auto: the fastest within the cap", "[pipeline]") {
+  workspace room;
+  const std::string_view rules[] = {"balanced", "last", "first", "least-memory"};
+  for (std::int64_t p = 2; p <= 6; ++p)
+    for (const std::int64_t v : {1, 2, 3})
+      for (std::int64_t m = 1; m <= 3 * p + 1; m += 2)
+        for (const hocket::ticks hop : {0, 1, 5})
+          for (const std::int64_t cap : {std::int64_t{0}, v * p, v * p + p - 1}) {
+            const costs c{.forward = 10, .backward = 20, .hop = hop};
+            const auto plan =
+                any_schedule::make("interleaved", {p, v, m}, {.groups = "auto", .memory_cap = cap, .times = c});
+            INFO("p " << p << " v " << v << " m " << m << " hop " << hop << " cap " << cap);
+            REQUIRE(plan.has_value());
+            if (cap != 0) REQUIRE(plan->peak_in_flight(0) <= cap);
+            const auto chosen = run(*plan, c, room)->makespan;
+            for (const auto rule : rules)
+              for (const std::uint32_t kappa : {1u, 2u}) {
+                const auto other =
+                    any_schedule::make("interleaved", {p, v, m}, {.groups = rule, .kappa = kappa, .times = c});
+                if (!other || (cap != 0 && other->peak_in_flight(0) > cap)) continue;
+                REQUIRE(chosen <= run(*other, c, room)->makespan);
+              }
+          }
+  const auto tight = choose_groups({4, 4, 16}, {.forward = 1, .backward = 1}, 12).value();
+  CHECK(tight.plan.peak_in_flight(0) == 12);
+  CHECK(tight.cut.kind() == groups::rule::capped);
+  CHECK(choose_groups({4, 4, 16}, {}, 3).error().code == errc::out_of_range);
+  const auto large = choose_groups({256, 4, 100'000}, {.forward = 10, .backward = 20, .hop = 1}).value();
+  CHECK(large.micro_batches < 10'000);
+  CHECK(large.plan.micro_batches() == 100'000);
+}
+
+TEST_CASE("below v p activations every one costs a beat, and the lists reach that bound", "[pipeline]") {
+  workspace room;
+  const costs ratios[] = {{1, 1}, {1, 2}, {2, 1}, {5, 7}};
+  int met = 0;
+  for (std::int64_t p = 1; p <= 7; ++p)
+    for (std::int64_t v = 1; v <= 4; ++v)
+      for (std::int64_t m = 1; m <= 4 * p + 1; ++m)
+        for (std::int64_t cap = 1; cap <= v * p + 1; ++cap) {
+          const costs& c = ratios[static_cast<std::size_t>(p + v * 3 + m * 5 + cap) % 4];
+          const auto plan = interleaved::make({p, v, m}, groups::capped(cap, c.forward, c.backward));
+          INFO("p " << p << " v " << v << " m " << m << " cap " << cap << " f " << c.forward << " b " << c.backward);
+          if (!plan) {  // and the lowest cap that it names is possible
+            REQUIRE(plan.error().code == errc::out_of_range);
+            const std::int64_t least = plan.error().values[1];
+            REQUIRE(least > cap);
+            REQUIRE(interleaved::make({p, v, m}, groups::capped(least, c.forward, c.backward)).has_value());
+            continue;
+          }
+          ++met;
+          const auto ran = run(*plan, c, room);
+          REQUIRE(ran.has_value());
+          for (std::uint32_t r = 0; r < plan->ranks(); ++r)
+            REQUIRE(room.lanes[r].report.peak_in_flight == plan->peak_in_flight(r));
+          REQUIRE(plan->peak_in_flight(0) <= cap);
+          REQUIRE(ran->makespan ==
+                  capped_makespan_bound({p, v, m}, c.forward, c.backward, 0, plan->peak_in_flight(0)).value());
+          if ((p + v + m + cap) % 7 == 0)
+            for (std::uint32_t r = 0; r < plan->ranks(); ++r)
+              for (std::uint32_t i = 0; i < plan->size(r); ++i) REQUIRE(plan->step_of(r, plan->at(r, i)) == i);
+        }
+  CHECK(met > 1'500);
+}
+
+TEST_CASE("facts of a schedule that has no formulas are read from its lists", "[pipeline]") {
+  for (std::int64_t p = 1; p <= 5; ++p)
+    for (std::int64_t m = 1; m <= 9; ++m) {
+      const auto plan = one_f_one_b::make({p, 1, m}).value();
+      const plain_1f1b plain{plan};
+      for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
+        CHECK(peak_of(plain, r) == plan.peak_in_flight(r));
+        const step_counts n = counts_of(plan, r), read = counts_of(plain, r);
+        CHECK(n.size() == plan.size(r));
+        // The formula begins the steady state with a forward, the reading with the backward after it.
+        CHECK(n.warm_up == plan.warm_up(r));
+        CHECK(read.warm_up == (n.steady != 0 ? n.warm_up + 1 : n.warm_up));
+        CHECK(read.size() == n.size());
+        std::uint32_t next = 0, phases = 0;
+        for_each_phase(plan, r, [&](run_phase phase, std::uint32_t first, std::uint32_t count) {
+          CHECK(first == next);
+          CHECK(count > 0);
+          for (std::uint32_t i = first; i < first + count; ++i) {
+            if (phase == run_phase::warm_up) CHECK(plan.at(r, i).kind() == op::forward);
+            if (phase == run_phase::drain) CHECK(plan.at(r, i).kind() == op::backward);
+          }
+          next += count;
+          ++phases;
+        });
+        CHECK(next == plan.size(r));
+        CHECK(phases >= 1);
+        for (std::uint32_t i = 0; i < plan.size(r); ++i) CHECK(step_of(plain, r, plan.at(r, i)) == i);
+        CHECK(step_of(plain, r, action(op::input_grad, 0, 0)) == plan.size(r));
+        action list[32];
+        CHECK(fill(plain, r, std::span(list, 5), 1) == (plan.size(r) < 6 ? plan.size(r) - 1 : 5));
+        CHECK(list[0] == plan.at(r, 1));
+      }
+    }
+}
