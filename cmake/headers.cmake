@@ -70,6 +70,7 @@ set(HOCKET_HEADERS
   hocket/launch/from_pipeline_streams.hpp
   hocket/launch/from_tiling.hpp
   hocket/launch/host_backend.hpp
+  hocket/launch/host_batch.hpp
   hocket/launch/host_program.hpp
   hocket/launch/host_signal.hpp
   hocket/launch/in_process_transport.hpp
@@ -79,6 +80,7 @@ set(HOCKET_HEADERS
   hocket/launch/probe.hpp
   hocket/launch/recording_backend.hpp
   hocket/launch/single_wait.hpp
+  hocket/launch/stamp_trace.hpp
   hocket/launch/trace.hpp
   hocket/launch/transport.hpp
   hocket/launch/transport_check.hpp

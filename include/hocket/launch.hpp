@@ -14,6 +14,7 @@
 #include <hocket/launch/from_pipeline_streams.hpp>
 #include <hocket/launch/from_tiling.hpp>
 #include <hocket/launch/host_backend.hpp>
+#include <hocket/launch/host_batch.hpp>
 #include <hocket/launch/host_program.hpp>
 #include <hocket/launch/in_process_transport.hpp>
 #include <hocket/launch/inline_backend.hpp>
@@ -22,6 +23,7 @@
 #include <hocket/launch/probe.hpp>
 #include <hocket/launch/recording_backend.hpp>
 #include <hocket/launch/single_wait.hpp>
+#include <hocket/launch/stamp_trace.hpp>
 #include <hocket/launch/trace.hpp>
 #include <hocket/launch/transport.hpp>
 #include <hocket/launch/transport_check.hpp>

@@ -160,9 +160,9 @@ struct alignas(64) host_worker {
   }
 
   // The two halves of an enqueue. The caller holds `mutex`; only the first can fail.
-  [[nodiscard]] bool make_room() noexcept {
-    if (inbox.size() < inbox.capacity()) return true;
-    const std::size_t wanted = inbox.size() < 16 ? 32 : 2 * inbox.size();
+  [[nodiscard]] bool make_room(std::size_t entries = 1) noexcept {
+    if (inbox.capacity() - inbox.size() >= entries) return true;
+    const std::size_t wanted = inbox.size() + entries < 16 ? 32 : 2 * (inbox.size() + entries);
 #if HOCKET_HAS_EXCEPTIONS
     try {
       inbox.reserve(wanted);
@@ -175,7 +175,7 @@ struct alignas(64) host_worker {
     return true;
   }
   template <class F>
-  void push(const F& closure) noexcept {
+  [[nodiscard]] static host_task task_of(const F& closure) noexcept {
     static_assert(
         sizeof(F) <= host_task::room && alignof(F) <= 8 && std::is_trivially_copyable_v<F>,
         "hocket: a closure given to a host stream is copied into its queue: at most 48 bytes, trivially copyable. "
@@ -183,7 +183,11 @@ struct alignas(64) host_worker {
     host_task task;
     task.call = [](host_worker& w, void* p) noexcept { (*std::launder(static_cast<F*>(p)))(w); };
     ::new (task.closure.data()) F(closure);
-    inbox.push_back(task);
+    return task;
+  }
+  template <class F>
+  void push(const F& closure) noexcept {
+    inbox.push_back(task_of(closure));
     submitted.store(submitted.load(std::memory_order_relaxed) + 1, std::memory_order_seq_cst);
   }
 };
@@ -204,6 +208,7 @@ class host_stream {
 
  private:
   friend class host_backend;
+  friend class host_batch;
   explicit host_stream(detail::host_worker* w) noexcept : worker_(w) {}
   detail::host_worker* worker_ = nullptr;
 };
@@ -216,12 +221,14 @@ class host_event {
 
  private:
   friend class host_backend;
+  friend class host_batch;
   detail::host_event_state* state_ = nullptr;
 };
 
 /// Real threads as streams, real events: the backend where there is no device, and the one that tests of plans run on.
 /// Two ways to use it, which mix freely, since both are entries of the same queues:
-///   * eagerly, as a `backend` under `drive`: `enqueue`, `record`, `wait` (each about the price of a mutex);
+///   * eagerly, as a `backend` under `drive`: `enqueue`, `record`, `wait` (each about the price of a mutex; through a
+///     `host_batch` about a tenth of that);
 ///   * by replay: `run(program, body)` gives each thread its slice of a `host_program`; nothing is queued or allocated
 ///     per op, and a thread that waits sees a record without a system call if it comes soon.
 ///
@@ -406,6 +413,7 @@ class host_backend {
   }
 
  private:
+  friend class host_batch;
   static constexpr no_trace untraced_{};
   static constexpr std::uint64_t eager = ~std::uint64_t{0};  // closures: the first in time is reported
 
