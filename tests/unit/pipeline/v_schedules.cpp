@@ -10,7 +10,7 @@ using namespace hocket::pipeline;
 namespace {
 
 template <class Plan>
-bool complete_and_inverse(const Plan& plan) {
+bool sound_v_schedule(const Plan& plan) {
   if (!check(plan)) return false;
   for (std::uint32_t r = 0; r < plan.ranks(); ++r)
     for (std::uint32_t i = 0; i < plan.size(r); ++i)
@@ -18,14 +18,14 @@ bool complete_and_inverse(const Plan& plan) {
   return true;
 }
 template <class Plan>
-bool peaks_are_formulas(const Plan& plan, const workspace& memory) {
+bool v_peaks_are_formulas(const Plan& plan, const workspace& memory) {
   for (std::uint32_t r = 0; r < plan.ranks(); ++r)
     if (memory.lanes[r].report.peak_in_flight != plan.peak_in_flight(r)) return false;
   return true;
 }
 /// The number of forwards before anything else.
 template <class Plan>
-bool warm_up_is_formula(const Plan& plan) {
+bool v_warm_up_is_formula(const Plan& plan) {
   for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
     std::uint32_t i = 0;
     while (plan.at(r, i).kind() == op::forward) ++i;
@@ -33,25 +33,25 @@ bool warm_up_is_formula(const Plan& plan) {
   }
   return true;
 }
-constexpr std::int64_t most_ranks = 16;
-bool sampled(std::int64_t p, std::int64_t m) { return p <= 7 || (p * 31 + m * 7) % 11 == 0; }
+constexpr std::int64_t most_v_ranks = 16;
+bool sampled_v(std::int64_t p, std::int64_t m) { return p <= 7 || (p * 31 + m * 7) % 11 == 0; }
 
 }  // namespace
 
 TEST_CASE("zbv: the bound of split backwards with the memory of 1F1B", "[pipeline]") {
   workspace memory;
-  for (std::int64_t p = 1; p <= most_ranks; ++p)
+  for (std::int64_t p = 1; p <= most_v_ranks; ++p)
     for (std::int64_t m = 1; m <= 5 * p; ++m) {
-      if (!sampled(p, m)) continue;
+      if (!sampled_v(p, m)) continue;
       const auto plan = zbv::make({p, 2, m}).value();
       INFO("p " << p << " m " << m);
-      REQUIRE(complete_and_inverse(plan));
-      REQUIRE(warm_up_is_formula(plan));
+      REQUIRE(sound_v_schedule(plan));
+      REQUIRE(v_warm_up_is_formula(plan));
       const auto ran = run(plan, costs{}, memory).value();
       // Too few micro-batches leave the holes of those that are missing.
       const auto bound = split_makespan_bound({p, 2, m}, 1, 1, 1).value();
       REQUIRE(ran.makespan == (m >= 2 * p - 1 || bound > 4 * m + 4 * p - 2 ? bound : 4 * m + 4 * p - 2));
-      REQUIRE(peaks_are_formulas(plan, memory));
+      REQUIRE(v_peaks_are_formulas(plan, memory));
       if (m >= 2 * p - 1)
         for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
           const auto& x = memory.lanes[r].report;
@@ -68,20 +68,20 @@ TEST_CASE("zbv: the bound of split backwards with the memory of 1F1B", "[pipelin
 
 TEST_CASE("DualPipe and DualPipeV", "[pipeline]") {
   workspace memory;
-  for (std::int64_t p = 1; p <= most_ranks; ++p)
+  for (std::int64_t p = 1; p <= most_v_ranks; ++p)
     for (std::int64_t m = 2 * p; m <= 5 * p; ++m) {
-      if (!sampled(p, m)) continue;
+      if (!sampled_v(p, m)) continue;
       INFO("p " << p << " m " << m);
       const auto v = dual_pipe_v::make({p, 2, m}).value();
-      REQUIRE(complete_and_inverse(v));
-      REQUIRE(warm_up_is_formula(v));
+      REQUIRE(sound_v_schedule(v));
+      REQUIRE(v_warm_up_is_formula(v));
       REQUIRE(run(v, costs{}, memory)->makespan == 6 * m + 2 * (p - 1));
-      REQUIRE(peaks_are_formulas(v, memory));
+      REQUIRE(v_peaks_are_formulas(v, memory));
       if (p % 2 != 0 || m % 2 != 0) continue;
       const auto both = dual_pipe::make({p, 1, m}).value();
       for (std::uint32_t r = 0; r < both.ranks(); ++r)
         for (std::uint32_t i = 0; i < both.size(r); ++i) REQUIRE(both.step_of(r, both.at(r, i)) == i);
-      REQUIRE(warm_up_is_formula(both));
+      REQUIRE(v_warm_up_is_formula(both));
     }
   for (const shape s : {shape{3, 1, 6}, {4, 1, 9}, {4, 1, 6}, {4, 2, 8}, {0, 1, 8}})
     CHECK(dual_pipe::make(s).error().code == hocket::errc::bad_shape);
@@ -99,15 +99,15 @@ TEST_CASE("a table keeps both directions", "[pipeline]") {
 
 TEST_CASE("seq-1f1b: slices as units of 1F1B", "[pipeline]") {
   workspace memory;
-  for (std::int64_t p = 1; p <= most_ranks; ++p)
+  for (std::int64_t p = 1; p <= most_v_ranks; ++p)
     for (std::int64_t m = 1; m <= 5 * p; ++m)
       for (const std::int64_t slices : {1, 2, 3, 5}) {
-        if (!sampled(p, m + slices)) continue;
+        if (!sampled_v(p, m + slices)) continue;
         INFO("p " << p << " m " << m << " slices " << slices);
         const auto plan = seq_1f1b::make({p, 1, m}, slices).value();
-        REQUIRE(complete_and_inverse(plan));
+        REQUIRE(sound_v_schedule(plan));
         const auto ran = run(plan, costs{.forward = 2, .backward = 3}, memory).value();
-        REQUIRE(peaks_are_formulas(plan, memory));
+        REQUIRE(v_peaks_are_formulas(plan, memory));
         if (m * slices >= p) REQUIRE(ran.makespan == 5 * (p - 1 + m * slices));
         REQUIRE(ran.lower_bound <= ran.makespan);
         for (std::int64_t r = 0; r < p; ++r) {
