@@ -178,13 +178,18 @@ set(HOCKET_COST_HEADERS
   hocket/cost/expression.hpp
   hocket/cost/fit_machine.hpp
   hocket/cost/flops.hpp
+  hocket/cost/hardware.hpp
   hocket/cost/in_flight.hpp
   hocket/cost/layer_cost.hpp
   hocket/cost/machine.hpp
+  hocket/cost/machines.hpp
   hocket/cost/moved_bytes.hpp
   hocket/cost/number.hpp
+  hocket/cost/optimizer_parallel.hpp
   hocket/cost/parameters.hpp
   hocket/cost/partition.hpp
+  hocket/cost/peak_memory.hpp
+  hocket/cost/policy.hpp
   hocket/cost/print.hpp
   hocket/cost/report.hpp
   hocket/cost/setting.hpp

@@ -122,6 +122,7 @@ struct replay_set {
   bool projection = false;        ///< output projection and residual sum: the input of the FFN's norm
   bool ffn_in = false;            ///< the products before the activation function
   bool activation = false;        ///< SiLU and Mul (GELU)
+  bool ffn_out = false;  ///< the product after the activation: takes time and drops nothing, for plans that list it
   friend constexpr bool operator==(const replay_set&, const replay_set&) = default;
 };
 
@@ -178,7 +179,7 @@ BOOST_HANA_ADAPT_STRUCT(hocket::cost::training, sequence, micro_batch, global_ba
 BOOST_HANA_ADAPT_STRUCT(hocket::cost::parallel, tp, pp, vp, dp, cp, ep, etp, copies, sequence_parallel, zero, recompute,
                         offload_optimizer, offload_activations);
 BOOST_HANA_ADAPT_STRUCT(hocket::cost::replay_set, cast, cast_back, norm, gather, qkv, core, attention_output,
-                        projection, ffn_in, activation);
+                        projection, ffn_in, activation, ffn_out);
 BOOST_HANA_ADAPT_STRUCT(hocket::cost::part, layers, moe_layers, window_layers, first, last, rank);
 BOOST_HANA_ADAPT_STRUCT(hocket::cost::held, layer_passes, moe_layer_passes, embedding_passes);
 BOOST_HANA_ADAPT_STRUCT(hocket::cost::rank_parameters, dense, expert);

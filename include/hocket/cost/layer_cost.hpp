@@ -3,7 +3,7 @@
 #include <hocket/cost/activations.hpp>
 #include <hocket/cost/communication.hpp>
 #include <hocket/cost/flops.hpp>
-#include <hocket/cost/machine.hpp>
+#include <hocket/cost/hardware.hpp>
 #include <hocket/cost/moved_bytes.hpp>
 
 #include <array>
@@ -63,19 +63,22 @@ struct work_and_wire {
 // Backward passes multiply twice per product of the forward pass; flash attention forms its scores a third time
 // (arXiv:2205.14135): five products for two. The FLOP conventions do not count that, the clock does.
 constexpr double backward_of(op by, bool flash) noexcept { return by == op::attention && flash ? 2.5 : 2; }
-constexpr bool in_attention(op by) noexcept { return by == op::attention || by == op::core; }
 
-template <class Numbers>
+template <class Numbers, class Hardware>
 struct seconds_sum {
   const Numbers& numbers;
+  const Hardware& on;
   bool flash;
   layer_seconds out{};
   template <class Terms>
-  constexpr void operator()(const Terms& list, double matrix_rate, double attention_rate, double split_more) noexcept {
+  constexpr void operator()(const Terms& list, double split_more) noexcept {
     for_each_term(list, numbers, [&](const auto& t) {
-      const double rate = in_attention(t.by) ? attention_rate : matrix_rate;
-      const double once =
-          detail::eval<double>(t.formula, numbers) / detail::eval<double>(t.split, numbers) / split_more / rate;
+      using unit = typename std::remove_cvref_t<decltype(t)>::unit;
+      const double size =
+          detail::eval<double>(t.formula, numbers) / detail::eval<double>(t.split, numbers) / split_more;
+      work_item item;
+      item.by = t.by, (std::is_same_v<unit, flops> ? item.flops : item.bytes) = size;
+      const double once = seconds_of(on, item);
       out.forward += once;
       out.backward += backward_of(t.by, flash) * once;
       out.again += detail::eval<double>(t.also, numbers) * once;
@@ -98,9 +101,9 @@ struct recompute_choice {
 /// Time of one layer and one micro-batch under a recompute choice. A `prediction` module counts as one layer with its
 /// joint input; `embedding` takes no time worth counting; `head` is head, final norm and loss.
 /// Errors: errc::undefined_value if a rate that is needed is 0.
-template <class Numbers = numbers_of_setting>
+template <class Numbers = numbers_of_setting, hardware Hardware = machine>
 [[nodiscard]] constexpr result<layer_seconds> seconds_of_layer(const model& m, const training& t, const parallel& p,
-                                                               const machine& on, layer_kind kind,
+                                                               const Hardware& on, layer_kind kind,
                                                                const recompute_choice& how = {}) noexcept {
   if (kind == layer_kind::embedding) return layer_seconds{};
   const bool head = kind == layer_kind::head, predicts = kind == layer_kind::prediction;
@@ -118,10 +121,11 @@ template <class Numbers = numbers_of_setting>
   all.training.global_batch = t.micro_batch;
   all.parallel.recompute = how.level;
   const auto one = [&](const setting& at, bool layer, bool loss) {
-    detail::seconds_sum<Numbers> sum{Numbers(numbers_of(at)), t.flash_attention};
-    sum(forward_flop_terms, on.gemm_flops, on.attention_flops, static_cast<double>(p.cp));
-    if (layer) sum(moved_byte_terms, on.memory_bytes, on.memory_bytes, 1);
-    if (loss) sum(moved_loss_terms, on.memory_bytes, on.memory_bytes, 1);
+    const Numbers numbers(numbers_of(at));
+    detail::seconds_sum<Numbers, Hardware> sum{numbers, on, t.flash_attention};
+    sum(forward_flop_terms, static_cast<double>(p.cp));
+    if (layer) sum(moved_byte_terms, 1);
+    if (loss) sum(moved_loss_terms, 1);
     return sum.out;
   };
   layer_seconds took = one(all, !head, head || predicts);
@@ -142,15 +146,23 @@ template <class Numbers = numbers_of_setting>
     const Numbers numbers(numbers_of(all));
     double tensor = 0, hidden = 0, exposed = 0;
     for_each_term(layer_transfer_terms, numbers, [&](const auto& x) {
-      const double bytes_sent = detail::eval<double>(x.formula, numbers);
-      if (bytes_sent == 0) return;
-      if (x.over == axis::expert) {
-        const double exchange = bytes_sent / on.expert_bytes;
-        hidden += on.expert_overlap * exchange, exposed += (1 - on.expert_overlap) * exchange;
-      } else {
-        tensor += bytes_sent / on.tensor_bytes;
-      }
+      work_item item;
+      item.by = x.by, item.kind = x.kind, item.over = x.over, item.calls = x.calls;
+      item.bytes = detail::eval<double>(x.formula, numbers);
+      item.ranks = static_cast<std::int64_t>(detail::eval<double>(x.split, numbers));
+      if (item.bytes == 0) return;
+      const double took_by_wire = seconds_of(on, item), overlap = overlap_of(on, x.over);
+      if (x.over == axis::expert) hidden += overlap * took_by_wire, exposed += (1 - overlap) * took_by_wire;
+      else hidden += overlap * took_by_wire, tensor += (1 - overlap) * took_by_wire;
     });
+    if (p.offload_activations) {  // what is kept goes to the host and comes back, as far as nothing hides it
+      const auto kept = layer_activation_bytes<Numbers>(m, t, all.parallel, experts, how.operations);
+      if (!kept) return kept.error();
+      work_item item;
+      item.to_host = true, item.bytes = 2 * kept->real();
+      const double moved = seconds_of(on, item), most_hidden = host_of(on).host_overlap * took.compute();
+      hidden += moved < most_hidden ? moved : most_hidden, exposed += moved < most_hidden ? 0 : moved - most_hidden;
+    }
     const double visible = real(exposed_of_copies(letters::T_k, letters::T_c),
                                 numbers.with(detail::work_and_wire{took.compute(), tensor}));
     took.exposed = exposed + visible, took.hidden = hidden + tensor - visible;
@@ -168,9 +180,9 @@ struct recompute_option {
   layer_seconds seconds;  ///< `again` is what the choice costs
 };
 /// The option of one layer kind under one choice. Errors: those of its parts.
-template <class Numbers = numbers_of_setting>
+template <class Numbers = numbers_of_setting, hardware Hardware = machine>
 [[nodiscard]] constexpr result<recompute_option> option_of(const model& m, const training& t, const parallel& p,
-                                                           const machine& on, layer_kind kind,
+                                                           const Hardware& on, layer_kind kind,
                                                            const recompute_choice& how) noexcept {
   parallel at = p;
   at.recompute = how.level;
@@ -184,8 +196,9 @@ template <class Numbers = numbers_of_setting>
 }
 
 /// The operations whose recompute can be chosen one by one, with a name each.
-inline constexpr std::array<op, 10> replayable = {op::cast, op::cast_back, op::norm,   op::gather, op::qkv,
-                                                  op::core, op::attention, op::output, op::ffn_in, op::activation};
+inline constexpr std::array<op, 11> replayable = {op::cast,   op::cast_back,  op::norm,      op::gather,
+                                                  op::qkv,    op::core,       op::attention, op::output,
+                                                  op::ffn_in, op::activation, op::ffn_out};
 /// The flag of an operation in a replay_set. Precondition: it is one of `replayable`.
 [[nodiscard]] constexpr bool replay_set::* flag_of(op which) noexcept {
   switch (which) {
@@ -199,6 +212,7 @@ inline constexpr std::array<op, 10> replayable = {op::cast, op::cast_back, op::n
     case op::output: return &replay_set::projection;
     case op::ffn_in: return &replay_set::ffn_in;
     case op::activation: return &replay_set::activation;
+    case op::ffn_out: return &replay_set::ffn_out;
     default: HOCKET_ASSERT(false); return &replay_set::core;
   }
 }
@@ -214,9 +228,9 @@ struct replay_row {
 };
 /// The table of operations for one layer kind, read off the table of saved tensors with each flag on and off; the
 /// others as in `others`. Errors: those of its parts.
-template <class Numbers = numbers_of_setting>
+template <class Numbers = numbers_of_setting, hardware Hardware = machine>
 [[nodiscard]] constexpr result<std::array<replay_row, replayable.size()>> replay_table(
-    const model& m, const training& t, const parallel& p, const machine& on, layer_kind kind = layer_kind::dense,
+    const model& m, const training& t, const parallel& p, const Hardware& on, layer_kind kind = layer_kind::dense,
     const replay_set& others = {.gather = false}) noexcept {
   std::array<replay_row, replayable.size()> rows{};
   for (std::size_t i = 0; i < rows.size(); ++i) {

@@ -28,6 +28,17 @@ inline constexpr auto optimizer_byte_terms = [] {
 namespace hocket::inline HOCKET_ABI::cost {
 using letters::optimizer_byte_terms;
 
+namespace detail {
+template <class Transfer, class Numbers>
+[[nodiscard]] constexpr work_item item_of(const Transfer& x, const Numbers& numbers) noexcept {
+  work_item item;
+  item.by = x.by, item.kind = x.kind, item.over = x.over, item.calls = x.calls;
+  item.bytes = real(x.formula, numbers);
+  item.ranks = static_cast<std::int64_t>(real(x.split, numbers));
+  return item;
+}
+}  // namespace detail
+
 /// So many layers of a kind on one pipeline rank, all recomputed alike.
 struct layer_group {
   layer_kind kind = layer_kind::dense;
@@ -76,9 +87,9 @@ struct step_prediction {
 ///
 ///     const auto step = hocket::cost::predict_step(m, t, p, hocket::cost::machines::b200_fitted.rates);
 ///     step->parts.forward_backward, step->parts.bubble, step->tokens_per_second_per_device
-template <class Numbers = numbers_of_setting>
+template <class Numbers = numbers_of_setting, hardware Hardware = machine>
 [[nodiscard]] result<step_prediction> predict_step(const model& m, const training& t, const parallel& p,
-                                                   const machine& on, std::vector<stage_layers> stages = {}) {
+                                                   const Hardware& on, std::vector<stage_layers> stages = {}) {
   if (const auto fits = check(m, t, p); !fits) return fits.error();
   if (stages.empty()) stages = even_stages(m, p);
   if (static_cast<std::int64_t>(stages.size()) != p.pp)
@@ -90,7 +101,7 @@ template <class Numbers = numbers_of_setting>
   if (p.pp > 1) {
     const Numbers numbers(numbers_of(all));
     for_each_term(pipeline_transfer_terms, numbers,
-                  [&](const auto& x) { hop += real(x.formula, numbers) / on.pipeline_bytes; });
+                  [&](const auto& x) { hop += seconds_of(on, detail::item_of(x, numbers)); });
   }
   double sum = 0;
   std::int64_t most_layers = 0;
@@ -136,19 +147,23 @@ template <class Numbers = numbers_of_setting>
     all.parameters = *n;
     const Numbers numbers(numbers_of(all));
     double sent = 0, moved = 0;
-    for_each_term(data_transfer_terms, numbers, [&](const auto& x) { sent += real(x.formula, numbers); });
+    for_each_term(data_transfer_terms, numbers, [&](const auto& x) {
+      const work_item item = detail::item_of(x, numbers);
+      sent += item.bytes > 0 ? seconds_of(on, item) : 0;
+    });
     for_each_term(optimizer_byte_terms, numbers,
                   [&](const auto& x) { moved += real(x.formula, numbers) / real(x.split, numbers); });
     exchange = sent > exchange ? sent : exchange, update = moved > update ? moved : update;
   }
-  if (exchange > 0) {
-    const double took = exchange / on.data_bytes;
-    parts.communication_exposed += (1 - on.data_overlap) * took, parts.communication_hidden += on.data_overlap * took;
-  }
-  parts.optimizer = update / (p.offload_optimizer ? on.host_bytes : on.memory_bytes);
-  parts.data_loading = on.load_seconds, parts.post_processing = on.post_seconds;
+  const double overlap = overlap_of(on, axis::data);
+  parts.communication_exposed += (1 - overlap) * exchange, parts.communication_hidden += overlap * exchange;
+  work_item states;
+  states.bytes = update, states.to_host = p.offload_optimizer;
+  parts.optimizer = seconds_of(on, states);
+  const machine host = host_of(on);
+  parts.data_loading = host.load_seconds, parts.post_processing = host.post_seconds;
   // The host launches every kernel of every layer and pass; only what the device does not cover shows.
-  const double launched = 2 * batches * static_cast<double>(most_layers) * on.launches * on.launch_seconds;
+  const double launched = 2 * batches * static_cast<double>(most_layers) * host.launches * host.launch_seconds;
   const double device = parts.forward_backward + parts.communication_exposed + parts.bubble;
   parts.scheduling = launched > device ? launched - device : 0;
   if (const double whole = parts.total(); !(whole - whole == 0))

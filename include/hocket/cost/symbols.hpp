@@ -97,6 +97,7 @@ HOCKET_DETAIL_LETTER(r_attention, pure, "attention_output", "r_attention");
 HOCKET_DETAIL_LETTER(r_output, pure, "projection", "r_output");
 HOCKET_DETAIL_LETTER(r_ffn_in, pure, "ffn_in", "r_ffn_in");
 HOCKET_DETAIL_LETTER(r_activation, pure, "activation", "r_activation");
+HOCKET_DETAIL_LETTER(r_ffn_out, pure, "ffn_out", "r_ffn_out");
 // conventions
 HOCKET_DETAIL_LETTER(attention_counted, pure, "attention", "attention");
 HOCKET_DETAIL_LETTER(replay_counted, pure, "replay", "replay");
