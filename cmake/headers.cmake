@@ -143,6 +143,7 @@ set(HOCKET_HEADERS
   hocket/tiling/lot_streaming.hpp
   hocket/tiling/lots.hpp
   hocket/tiling/one_plus_n.hpp
+  hocket/tiling/pinned.hpp
   hocket/tiling/plan.hpp
   hocket/tiling/problem.hpp
   hocket/tiling/search.hpp

@@ -10,6 +10,7 @@
 #include <hocket/tiling/exact.hpp>
 #include <hocket/tiling/lot_streaming.hpp>
 #include <hocket/tiling/one_plus_n.hpp>
+#include <hocket/tiling/pinned.hpp>
 #include <hocket/tiling/plan.hpp>
 #include <hocket/tiling/problem.hpp>
 #include <hocket/tiling/solve.hpp>

@@ -151,12 +151,13 @@ constexpr void offer_uniform(const grid& axis, clock<Phases>& timer, incumbent& 
   });
 }
 
-/// Offers one tile and n equal ones in both orders: every such tiling if there are at most 256 lengths to try for an n,
-/// else the best of 64 evenly spread ones, refined around the best until neighbours have been tried.
+/// Offers one tile and n equal ones in both orders: every such tiling if there are at most `exhaustive` lengths to try
+/// for an n, else the best of 64 evenly spread ones, refined around the best until neighbours have been tried.
 /// O(max_tiles * lengths * phases^2).
 template <class Phases>
-constexpr void offer_one_plus_n(const grid& axis, clock<Phases>& timer, incumbent& best) noexcept {
-  constexpr std::int64_t exhaustive = 256, spread = 64;
+constexpr void offer_one_plus_n(const grid& axis, clock<Phases>& timer, incumbent& best,
+                                std::int64_t exhaustive = 256) noexcept {
+  constexpr std::int64_t spread = 64;
   axis.for_each_end([&](bool first, bool last) {
     for (std::int64_t n = 1; n < axis.max_tiles; ++n) {
       const std::int64_t longest = (axis.units - 1) / n;  // at least one unit is left for the single tile

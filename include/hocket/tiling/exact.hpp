@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/tiling/automatic.hpp>
+#include <hocket/tiling/search.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace hocket::inline HOCKET_ABI::tiling {
 struct exact_limits {
   std::int64_t units = 4096;                    ///< rows / align
   std::int64_t states = std::int64_t{1} << 21;  ///< states kept, 72 bytes each
-  std::int64_t steps = std::int64_t{1} << 30;   ///< states made or compared; seconds
+  std::int64_t steps = std::int64_t{1} << 32;   ///< tiles tried behind a state, and states compared; seconds
 };
 
 namespace detail {
@@ -34,10 +34,11 @@ class pareto_search {
         first_(memory),
         inner_(memory),
         last_(memory),
-        rest_(memory) {}
+        rest_(memory),
+        lines_(memory) {}
 
   [[nodiscard]] hocket::error why() const noexcept {
-    if (steps_ > limits_.steps)
+    if (steps_ == limits_.steps)
       return hocket::error{errc::limit_exceeded, limits_.steps + 1, limits_.steps}.with("steps of the exact search");
     return hocket::error{errc::limit_exceeded, limits_.states + 1, limits_.states}.with("states of the exact search");
   }
@@ -53,10 +54,11 @@ class pareto_search {
     using fronts = std::pmr::vector<std::pmr::vector<std::uint32_t>>;
     fronts now(units, states_.get_allocator()), next(units, states_.get_allocator());
     for (std::size_t u = 1; u < units; ++u) {
+      if (!step()) return false;
       if (!usable(first_[u])) continue;
-      state s{{}, none, static_cast<std::uint32_t>(u)};
+      state s{timer_.start(), none, static_cast<std::uint32_t>(u)};
       timer_.pass(s.done, first_[u]);
-      if (!keep(now[u], best, u, s)) return false;
+      if (!is_hopeless(s.done, best, u, 1) && !keep(now[u], s)) return false;
     }
     for (std::int64_t tiles = 2; tiles <= axis_.max_tiles; ++tiles) {
       for (auto& front : next) front.clear();
@@ -64,11 +66,15 @@ class pareto_search {
         for (const std::uint32_t id : now[u]) {
           complete(id, units - u, best);
           if (tiles == axis_.max_tiles) continue;
-          for (std::size_t more = 1; u + more < units; ++more) {
+          const state from = states_[id];
+          const bool rising = axis_.shorter == short_end::first, falling = axis_.shorter == short_end::last;
+          const std::size_t most = falling && from.units < units - u - 1 ? from.units : units - u - 1;
+          for (std::size_t more = rising ? from.units : 1; more <= most; ++more) {
+            if (!step()) return false;
             if (!usable(inner_[more])) continue;
-            state s{states_[id].done, id, static_cast<std::uint32_t>(more)};
+            state s{from.done, id, static_cast<std::uint32_t>(more)};
             timer_.pass(s.done, inner_[more]);
-            if (!keep(next[u + more], best, u + more, s)) return false;
+            if (!is_hopeless(s.done, best, u + more, tiles) && !keep(next[u + more], s)) return false;
           }
         }
       }
@@ -88,10 +94,31 @@ class pareto_search {
   };
   [[nodiscard]] static bool usable(const tick_row& t) noexcept { return t[0] != never; }
   [[nodiscard]] static ticks lesser(ticks a, ticks b) noexcept { return b < a ? b : a; }
-  [[nodiscard]] bool no_later(const tick_row& a, const tick_row& b) const noexcept {
-    for (std::size_t q = 0; q < timer_.phases(); ++q)
-      if (a[q] > b[q]) return false;
+  /// Counted before it is done, so that the search does exactly as much as it may.
+  [[nodiscard]] bool step() noexcept {
+    if (steps_ == limits_.steps) return false;
+    ++steps_;
     return true;
+  }
+  /// Whatever follows b can follow a too, and ends no later.
+  [[nodiscard]] bool no_later(const state& a, const state& b) const noexcept {
+    for (std::size_t q = 0; q < timer_.phases(); ++q)
+      if (a.done[q] > b.done[q]) return false;
+    if (axis_.shorter == short_end::first) return a.units <= b.units;
+    if (axis_.shorter == short_end::last) return a.units >= b.units;
+    return true;
+  }
+  /// An equal time may still have fewer tiles.
+  [[nodiscard]] bool is_hopeless(const tick_row& done, const incumbent& best, std::size_t covered,
+                                 std::int64_t tiles) const noexcept {
+    const auto units = static_cast<std::size_t>(axis_.units), left = units - covered;
+    if (!lines_.empty() &&
+        done[0] + lines_[static_cast<std::size_t>(axis_.max_tiles - tiles) * units + left] > best.time)
+      return true;
+    const tick_row& rest = rest_[left];
+    for (std::size_t q = 0; q < timer_.phases(); ++q)
+      if (done[q] + rest[q] > best.time) return true;
+    return false;
   }
 
   void prepare() {
@@ -121,6 +148,50 @@ class pareto_search {
     }
     for (tick_row& each : rest_)
       for (std::size_t q = 0; q < phases; ++q) each[q] = lesser(unset, each[q] + behind[q]);
+    lines_.clear();
+    if (phases == 2) bound_by_lines();
+  }
+
+  /// For two phases, what follows takes at least what the weighted paths of two_phase::bound_all say, from the time on
+  /// at which the first phase is free. The lines are taken from the lengths themselves, so costs may have any form.
+  void bound_by_lines() {
+    const auto units = static_cast<std::size_t>(axis_.units);
+    double fixed[2]{}, slope[2]{};
+    for (const std::size_t q : {std::size_t{0}, std::size_t{1}}) {
+      std::size_t low = 0, high = 0;
+      for (std::size_t u = 1; u < units; ++u)
+        if (usable(inner_[u])) low = low == 0 ? u : low, high = u;
+      if (high > low)
+        slope[q] = static_cast<double>(inner_[high][q] - inner_[low][q]) / static_cast<double>(high - low);
+      if (!(slope[q] > 0)) slope[q] = 0;
+      fixed[q] = 1e300;
+      for (std::size_t u = 1; u < units; ++u)
+        for (const auto* times : {&inner_, &last_}) {
+          if (!usable((*times)[u])) continue;
+          const double at = static_cast<double>((*times)[u][q]) - slope[q] * static_cast<double>(u);
+          if (at < fixed[q]) fixed[q] = at;
+        }
+      if (fixed[q] > 1e299) return;
+    }
+    if (!(slope[1] > 0)) return;
+    const double r = slope[0] / slope[1];
+    lines_.assign(units * static_cast<std::size_t>(axis_.max_tiles), 0);  // by the tiles that may follow, and the units
+    for (std::size_t u = 1; u < units; ++u) {
+      double power = 1, sum = 1, weighted = 1, least = 1e300;
+      for (std::int64_t k = 1; k < axis_.max_tiles; ++k) {
+        if (!(sum < 1e100)) {  // no weights for so many; nothing is claimed
+          lines_[static_cast<std::size_t>(k) * units + u] = 0;
+          continue;
+        }
+        const double share = 1 / sum, middle = weighted * share, n = static_cast<double>(k);
+        const double all =
+            (slope[0] + slope[1] * share) * static_cast<double>(u) + fixed[0] * middle + fixed[1] * (n + 1 - middle);
+        if (all < least) least = all;
+        power *= r, sum += power, weighted += (n + 1) * power;
+        const double safe = least * (1 - 1e-9) - 4;
+        lines_[static_cast<std::size_t>(k) * units + u] = safe > 0 ? static_cast<ticks>(safe) : 0;
+      }
+    }
   }
   void measure(std::pmr::vector<tick_row>& times, bool ragged) {
     const auto units = static_cast<std::size_t>(axis_.units);
@@ -131,21 +202,17 @@ class pareto_search {
     }
   }
 
-  /// Adds a state unless it is hopeless or dominated, and removes those it dominates. False if the limit is reached.
-  bool keep(std::pmr::vector<std::uint32_t>& front, const incumbent& best, std::size_t covered, const state& s) {
-    ++steps_;
-    const tick_row& rest = rest_[static_cast<std::size_t>(axis_.units) - covered];
-    for (std::size_t q = 0; q < timer_.phases(); ++q)
-      if (s.done[q] + rest[q] > best.time) return true;  // an equal time may still have fewer tiles
-    steps_ += 1 + static_cast<std::int64_t>(front.size());
-    if (steps_ > limits_.steps) return false;
+  /// Adds a state unless it is dominated, and removes those it dominates. False if a limit is reached.
+  bool keep(std::pmr::vector<std::uint32_t>& front, const state& s) {
+    for (const std::uint32_t id : front) {
+      if (!step()) return false;
+      if (no_later(states_[id], s)) return true;
+    }
+    if (static_cast<std::int64_t>(states_.size()) >= limits_.states) return false;
     std::size_t kept = 0;
     for (const std::uint32_t id : front)
-      if (no_later(states_[id].done, s.done)) return true;
-    for (const std::uint32_t id : front)
-      if (!no_later(s.done, states_[id].done)) front[kept++] = id;
+      if (!no_later(s, states_[id])) front[kept++] = id;
     front.resize(kept);
-    if (static_cast<std::int64_t>(states_.size()) >= limits_.states) return false;
     front.push_back(static_cast<std::uint32_t>(states_.size()));
     states_.push_back(s);
     return true;
@@ -154,6 +221,8 @@ class pareto_search {
   /// The last tile takes all that is left.
   void complete(std::uint32_t id, std::size_t left, incumbent& best) {
     if (!usable(last_[left])) return;
+    if (axis_.shorter == short_end::first && left < states_[id].units) return;
+    if (axis_.shorter == short_end::last && left > states_[id].units) return;
     tick_row done = states_[id].done;
     timer_.pass(done, last_[left]);
     const ticks time = done[timer_.phases() - 1];
@@ -171,6 +240,7 @@ class pareto_search {
   exact_limits limits_;
   std::pmr::vector<state> states_;
   std::pmr::vector<tick_row> first_, inner_, last_, rest_;
+  std::pmr::vector<ticks> lines_;
   std::int64_t steps_ = 0;
   bool first_ragged_ = false, last_ragged_ = false;
 };
@@ -178,25 +248,34 @@ class pareto_search {
 }  // namespace detail
 
 /// The optimum, proved: no tiling that the problem allows is faster under its costs, whatever their form. For tests,
-/// for offline tables and to learn how far a fast policy is off; its lower bound is its makespan. Starts from
-/// `automatic`. Ties go to fewer tiles.
+/// for offline tables and to learn how far a fast policy is off; its lower bound is its makespan. Starts from what the
+/// other policies find. Restricted formats are tried one by one. Ties go to fewer tiles.
 /// @param memory  for the states; throws what it throws when it runs out, having changed nothing
-/// Errors: as `check`; errc::bad_cost; errc::limit_exceeded if a limit is reached before the proof is complete.
-/// Complexity: O(max_tiles * units^2 * front), where fronts are short in practice: milliseconds up to some 100 units.
+/// Errors: as `check`; errc::bad_cost; errc::limit_exceeded if a limit is reached before the proof is complete, after
+/// exactly as many steps as were allowed; errc::invalid_argument under contention by rate, where the order of states
+/// that the proof needs does not exist.
+/// Complexity: O(max_tiles * units^2 * front), where fronts are short in practice: a millisecond or so at 256 units.
 template <class Phases>
 [[nodiscard]] result<plan> exact(const problem<Phases>& p, const exact_limits& limits = {},
                                  std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
   if (auto sound = check(p); !sound) return sound.error();
+  if (p.slowdown != contention::fixed)
+    return error{errc::invalid_argument, static_cast<std::int64_t>(p.slowdown)}.with("contention (exact search)");
   const detail::grid axis(p.axis);
   if (axis.units > limits.units) return error{errc::limit_exceeded, axis.units, limits.units}.with("units of the axis");
   detail::clock<Phases> timer(p);
   detail::incumbent best(axis, timer);
   detail::search_widely(p, axis, timer, best);
+  if (p.axis.format == tile_format::one_plus_n) detail::offer_one_plus_n(axis, timer, best, axis.units);
+  if (p.axis.format == tile_format::two_runs) detail::offer_every_two_runs(axis, timer, best, axis.units);
   if (timer.failed()) return timer.error();
   bool complete = true;
   detail::pareto_search<Phases> search(axis, timer, limits, memory);
-  axis.for_each_end(
-      [&](bool first_ragged, bool last_ragged) { complete = complete && search.run(first_ragged, last_ragged, best); });
+  if (p.axis.format == tile_format::any) {
+    axis.for_each_end([&](bool first_ragged, bool last_ragged) {
+      complete = complete && search.run(first_ragged, last_ragged, best);
+    });
+  }
   if (timer.failed()) return timer.error();
   if (!complete) return search.why();
   auto out = detail::finish(p, best.tiles.span(), policy::exact);

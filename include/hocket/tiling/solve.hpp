@@ -5,6 +5,7 @@
 #include <hocket/tiling/exact.hpp>
 #include <hocket/tiling/lot_streaming.hpp>
 #include <hocket/tiling/one_plus_n.hpp>
+#include <hocket/tiling/pinned.hpp>
 #include <hocket/tiling/uniform.hpp>
 
 #include <cstdint>
@@ -12,7 +13,7 @@
 namespace hocket::inline HOCKET_ABI::tiling {
 
 /// How to cut, by a policy chosen at run time; each is also a function of its own.
-/// Errors: those of the policy; errc::invalid_argument for the one that does not exist yet (pinned). `exact` allocates,
+/// Errors: those of the policy; errc::invalid_argument for a number that is no policy. `exact` allocates,
 /// the others do not; it throws what its memory throws.
 ///
 ///     auto plan = hocket::tiling::solve(p);
@@ -28,9 +29,9 @@ template <class Phases>
     case policy::uniform: return uniform(p);
     case policy::none: return none(p);
     case policy::exact: return exact(p);
-    case policy::pinned: break;
+    case policy::pinned: return pinned(p);
   }
-  return error{errc::invalid_argument, static_cast<std::int64_t>(by)}.with("tiling policy (not yet)");
+  return error{errc::invalid_argument, static_cast<std::int64_t>(by)}.with("tiling policy");
 }
 
 }  // namespace hocket::inline HOCKET_ABI::tiling

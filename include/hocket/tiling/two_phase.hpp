@@ -131,7 +131,8 @@ class two_phase {
     axis_->for_each_end([&](bool first, bool last) {
       for (const std::int64_t side : {-1, 1}) {  // outwards from the least bound
         int idle = 0;
-        for (std::int64_t k = side < 0 ? likely_ : likely_ + 1; k >= 2 && k <= worth_ && idle < 2; k += side) {
+        for (std::int64_t k = side < 0 ? likely_ : likely_ + 1; k >= 2 && k <= worth_ && idle < (side < 0 ? 2 : 1);
+             k += side) {
           if (bounds_[static_cast<std::size_t>(k)] > time_) break;
           const ticks before = time_;
           one_and(k - 1, true, first, last);
@@ -315,12 +316,11 @@ class two_phase {
     std::int64_t b = units < static_cast<double>(most) ? static_cast<std::int64_t>(units + 0.5) : most;
     if (b < 1) b = 1;
     ticks now = attempt(b);
-    for (std::int64_t step = b >= 16 ? b / 8 : 1;;) {
-      const ticks up = attempt(b + step), down = attempt(b - step);
-      if (up < now && up <= down) now = up, b += step;
-      else if (down < now) now = down, b -= step;
-      else if (step == 1) break;
-      else step = step >= 4 ? step / 4 : 1;
+    for (;;) {
+      const ticks up = attempt(b + 1), down = attempt(b - 1);
+      if (up < now && up <= down) now = up, ++b;
+      else if (down < now) now = down, --b;
+      else break;
     }
   }
 

@@ -49,7 +49,8 @@ TEST_CASE("impossible problems are errors with a sentence, for every policy", "[
   CHECK(code(tiling::none(empty)) == errc::out_of_range);
   empty.phases.assign(9, tiling::compute(unit));
   CHECK(code(tiling::none(empty)) == errc::out_of_range);
-  CHECK(code(solve(with({.rows = 512}), tiling::policy::pinned)) == errc::invalid_argument);
+  CHECK(code(solve(with({.rows = 512}), tiling::policy::pinned)) == errc::out_of_range);  // no matrix
+  CHECK(code(solve(with({.rows = 512}), static_cast<tiling::policy>(99))) == errc::invalid_argument);
 }
 
 TEST_CASE("costs that are not costs are errors, wherever they are met", "[tiling]") {

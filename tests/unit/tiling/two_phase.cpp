@@ -15,6 +15,7 @@ namespace curve = hocket::curve;
 namespace tiling = hocket::tiling;
 using hocket::ticks;
 
+namespace tiling_two_phase {
 namespace {
 
 struct generator {
@@ -142,3 +143,5 @@ TEST_CASE("bounds by lines hold, and the fast search is never worse than equal t
               sum.auto_over_best / static_cast<double>(sum.problems), sum.worst);
   CHECK(sum.auto_over_best / static_cast<double>(sum.problems) < 1.01);
 }
+
+}  // namespace tiling_two_phase
