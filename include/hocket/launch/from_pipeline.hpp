@@ -8,8 +8,9 @@ namespace hocket::inline HOCKET_ABI::launch {
 struct pipeline_options {
   std::uint32_t lookahead = 1;        ///< receives are posted this many actions before the one that needs them
   std::uint32_t sends_in_flight = 0;  ///< a rank waits for its oldest send beyond this many; 0: waits at the end only
-  bool pairs_at_once = false;  ///< a joined pair starts when both have their inputs, and sends when both have ended
-  bool complete_step = true;   ///< pipeline::check must accept the schedule; false for parts, such as inference
+  bool pairs_at_once = false;     ///< a joined pair starts when both have their inputs, and sends when both have ended
+  bool group_neighbours = false;  ///< listed transfers that follow each other make a group (as joined ones always do)
+  bool complete_step = true;      ///< pipeline::check must accept the schedule; false for parts, such as inference
 };
 
 namespace detail {
@@ -250,7 +251,9 @@ struct pipeline_lowering {
       action received;
       std::uint32_t from = 0, to = 0;
       if (pipeline::transfers(a.kind())) {
-        if (a.joined() && !in_group) put({.kind = transfer_kind::group_begin}, {}), in_group = true;
+        const bool goes_on = a.joined() || (options.group_neighbours && i + 1 < plan.size(rank) &&
+                                            pipeline::transfers(stage_action_at(plan, rank, i + 1).kind()));
+        if (goes_on && !in_group) put({.kind = transfer_kind::group_begin}, {}), in_group = true;
         (void)ends_of(a, received, from, to);
         if (is_send(a.kind())) {
           put_send(received, to);
@@ -260,7 +263,7 @@ struct pipeline_lowering {
             return error{errc::unmatched_transfer, rank, i, from}.with("the receive from");
           put_recv(index);
         }
-        if (in_group && !a.joined()) put({.kind = transfer_kind::group_end}, {}), in_group = false;
+        if (in_group && !goes_on) put({.kind = transfer_kind::group_end}, {}), in_group = false;
         continue;
       }
       // Both inputs of a pair come before it in such a list; waiting for each in its turn is enough.

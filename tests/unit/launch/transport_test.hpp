@@ -31,7 +31,8 @@ struct numbers {
   std::atomic<bool> missing{false};  // a stage read what nobody wrote
 
   static std::uint64_t key(int which, std::uint32_t stage, stage_action a) {
-    return std::uint64_t(which) << 60 | std::uint64_t{stage} << 40 | std::uint64_t{a.micro_batch()} << 16 | a.slice();
+    return std::uint64_t{a.direction()} << 62 | std::uint64_t(which) << 60 | std::uint64_t{stage} << 40 |
+           std::uint64_t{a.micro_batch()} << 16 | a.slice();
   }
   std::vector<std::uint64_t>& value(std::uint64_t k) {
     auto& v = at[k];
@@ -59,7 +60,8 @@ struct numbers {
   }
   void compute(stage_action a) {
     const std::uint32_t s = a.stage();
-    const std::uint64_t own = std::uint64_t{s} << 32 | a.micro_batch() << 4 | a.slice();
+    const std::uint64_t own =
+        std::uint64_t{s} << 32 | a.micro_batch() << 4 | a.slice() | std::uint64_t{a.direction()} << 60;
     if (a.kind() == op::forward) {
       if (s == 0) put(key(0, 0, a), own + 1);
       put(key(0, s + 1, a), sum(key(0, s, a)) * 3 + own);
@@ -80,15 +82,16 @@ std::uint64_t serial_sum(const S& plan, std::size_t words) {
   const std::uint32_t stages = plan.ranks() * plan.chunks();
   numbers n{stages, slices_of(plan), {}, words};
   std::uint64_t total = 0;
-  for (std::uint32_t j = 0; j < plan.micro_batches(); ++j) {
-    for (std::uint32_t t = 0; t < slices_of(plan); ++t)
-      for (std::uint32_t s = 0; s < stages; ++s) n.compute({op::forward, s, j, t});
-    for (std::uint32_t t = slices_of(plan); t-- > 0;)
-      for (std::uint32_t s = stages; s-- > 0;) {
-        n.compute({op::backward, s, j, t});
-        total += n.sum(numbers::key(2, s, {op::backward, s, j, t}));
-      }
-  }
+  for (std::uint32_t d = 0; d < directions_of(plan); ++d)
+    for (std::uint32_t j = 0; j < plan.micro_batches(); ++j) {
+      for (std::uint32_t t = 0; t < slices_of(plan); ++t)
+        for (std::uint32_t s = 0; s < stages; ++s) n.compute({op::forward, s, j, t, d});
+      for (std::uint32_t t = slices_of(plan); t-- > 0;)
+        for (std::uint32_t s = stages; s-- > 0;) {
+          n.compute({op::backward, s, j, t, d});
+          total += n.sum(numbers::key(2, s, {op::backward, s, j, t, d}));
+        }
+    }
   return total;
 }
 
