@@ -203,12 +203,15 @@ set(HOCKET_COST_HEADERS
   hocket/cost/utilization.hpp
   hocket/cost/write.hpp
   hocket/planner.hpp
+  hocket/planner/detail/exact_search.hpp
   hocket/planner/detail/level_front.hpp
+  hocket/planner/detail/list_scheduler.hpp
   hocket/planner/detail/rank_choice.hpp
   hocket/planner/detail/split_by_rank.hpp
   hocket/planner/detail/split_by_stage.hpp
   hocket/planner/in_flight.hpp
   hocket/planner/memory_price.hpp
+  hocket/planner/schedule_search.hpp
   hocket/planner/split.hpp
   hocket/planner/split_problem.hpp
 )

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// hocket pipeline search: a schedule within a memory cap, with how far it is from the best possible.
+#include <hocket/planner/schedule_search.hpp>
+#include <hocket/text/schedule_csv.hpp>
+
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "command.hpp"
+#include "json_fields.hpp"
+
+namespace hocket_cli {
+namespace {
+
+namespace pipeline = hocket::pipeline;
+namespace planner = hocket::planner;
+using hocket::ticks;
+
+struct options {
+  std::optional<std::int64_t> ranks, micro_batches;
+  std::int64_t chunks = 1, budget = 4'000'000;
+  std::string costs, cap, placement = "loop", backward = "split", format = "torch", out;
+};
+
+/// The cost file: times by stage, in ticks.
+struct stage_times {
+  std::vector<ticks> forward, backward, input_grad, weight_grad;
+  ticks hop = 0;
+};
+
+stage_times read_times(const options& o, std::size_t stages) {
+  stage_times t;
+  if (o.costs.empty()) {
+    t.forward.assign(stages, 1), t.input_grad = t.weight_grad = t.forward, t.backward.assign(stages, 2);
+    return t;
+  }
+  const nlohmann::json whole = read_json_file(o.costs);
+  const json_object v(whole, o.costs, "", {"version", "forward", "backward", "input_grad", "weight_grad", "hop"});
+  const auto read = [&](const char* key) {
+    std::vector<ticks> times;
+    if (!v.at(key).is_array()) return std::vector<ticks>(stages, v.integer(key, 0, std::int64_t{1} << 40));
+    if (v.at(key).size() != stages)
+      v.fail_at(key, "has " + std::to_string(v.at(key).size()) + " times for " + std::to_string(stages) + " stages");
+    for (const double x : v.numbers(key, 65536)) {
+      if (x < 0 || x > 1e12 || x != static_cast<double>(static_cast<ticks>(x)))
+        v.fail_at(key, "must hold whole numbers of ticks in [0, 1e12]");
+      times.push_back(static_cast<ticks>(x));
+    }
+    return times;
+  };
+  t.forward = read("forward");
+  if (o.backward == "split") {
+    t.input_grad = read("input_grad"), t.weight_grad = read("weight_grad");
+    for (std::size_t s = 0; s < stages; ++s) t.backward.push_back(t.input_grad[s] + t.weight_grad[s]);
+  } else {
+    t.backward = read("backward");
+  }
+  t.hop = v.integer_or("hop", 0, 0, std::int64_t{1} << 40);
+  return t;
+}
+
+std::vector<std::uint32_t> read_caps(const options& o) {
+  if (o.cap.empty()) return {};
+  std::vector<std::uint32_t> caps;
+  std::uint64_t n = 0;
+  bool digits = false;
+  for (std::size_t i = 0; i <= o.cap.size(); ++i) {
+    const char c = i < o.cap.size() ? o.cap[i] : ',';
+    if (c >= '0' && c <= '9' && n < 1u << 30) {
+      n = 10 * n + static_cast<std::uint64_t>(c - '0'), digits = true;
+    } else if (c == ',' && digits && n < 1u << 30) {
+      caps.push_back(static_cast<std::uint32_t>(n));
+      n = 0, digits = false;
+    } else {
+      throw failure{2, "--memory-cap " + o.cap + ": expected one number, or one per rank such as 8,8,6,6"};
+    }
+  }
+  const auto ranks = static_cast<std::size_t>(*o.ranks);
+  if (caps.size() == 1) caps.assign(ranks, caps.front());
+  if (caps.size() != ranks)
+    throw failure{
+        2, "--memory-cap has " + std::to_string(caps.size()) + " numbers for " + std::to_string(ranks) + " ranks"};
+  return caps;
+}
+
+void search(const options& o) {
+  const pipeline::shape shape{*o.ranks, o.chunks, *o.micro_batches};
+  if (const auto ok = pipeline::validate(shape); !ok) fail(message(ok.error()));
+  const stage_times t = read_times(o, static_cast<std::size_t>(shape.stages()));
+  const std::vector<std::uint32_t> caps = read_caps(o);
+  const auto found =
+      planner::find_schedule({.shape = shape,
+                              .order = o.placement == "v" ? planner::stage_order::v : planner::stage_order::loop,
+                              .split_backward = o.backward == "split",
+                              .cap = caps,
+                              .budget = o.budget},
+                             pipeline::stage_costs{.forward = t.forward,
+                                                   .backward = t.backward,
+                                                   .input_grad = t.input_grad,
+                                                   .weight_grad = t.weight_grad,
+                                                   .hop = t.hop});
+  if (!found && found.error().code == hocket::errc::deadlock) fail("no schedule of this shape keeps these memory caps");
+  if (!found) fail(message(found.error()));
+  if (o.format == "json") write_file(o.out, hocket::text::write_schedule_json(found->plan));
+  else write_file(o.out, hocket::text::write_schedule_csv(found->plan, {}));
+  std::fprintf(
+      stderr, "makespan=%lld lower_bound=%lld gap=%.6f proved=%s from=%s expansions=%lld\n",
+      static_cast<long long>(found->makespan), static_cast<long long>(found->lower_bound), found->gap(),
+      found->proved ? "yes" : "no",
+      [&] {
+        static std::string name;
+        name = found->from;
+        for (char& c : name) c = c == ' ' ? '-' : c;
+        return name.c_str();
+      }(),
+      static_cast<long long>(found->expansions));
+}
+
+}  // namespace
+
+void add_pipeline_search(CLI::App& pipeline_command) {
+  auto o = std::make_shared<options>();
+  CLI::App* c = pipeline_command.add_subcommand(
+      "search", "A schedule found by search, within a memory cap, with its distance from the best possible");
+  c->add_option("--ranks", o->ranks, "Pipeline ranks p")->type_name("P")->required();
+  c->add_option("--chunks", o->chunks, "Chunks of the model per rank v (1)")->type_name("V");
+  c->add_option("--micro-batches", o->micro_batches, "Micro-batches m")->type_name("M")->required();
+  c->add_option(
+       "--costs", o->costs,
+       "JSON: ticks of forward, backward (or input_grad and weight_grad), each one number or one per stage; hop")
+      ->type_name("FILE");
+  c->add_option("--memory-cap", o->cap, "Most activations a rank holds: one number, or one per rank such as 8,8,6,6")
+      ->type_name("N");
+  c->add_option("--placement", o->placement, "loop (the default), or v: odd chunks walk back")
+      ->check(CLI::IsMember({"loop", "v"}));
+  c->add_option("--backward", o->backward, "split (the default): in two halves; or whole")
+      ->check(CLI::IsMember({"split", "whole"}));
+  c->add_option("--budget", o->budget, "Branches that the exact search looks at (4000000)")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40));
+  c->add_option("--format", o->format, "torch (PyTorch's CSV; the default) or json")
+      ->check(CLI::IsMember({"torch", "json"}));
+  add_out(*c, o->out);
+  c->callback([o] { search(*o); });
+}
+
+}  // namespace hocket_cli

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/core/ticks.hpp>
+#include <hocket/pipeline/action.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace hocket::inline HOCKET_ABI::planner::detail {
+
+/// What a search knows of a pipeline. Micro-batches are alike, so every stage takes them in order, at no loss.
+struct search_input {
+  std::uint32_t ranks = 1, stages = 1, micro_batches = 1;
+  bool split = false;  ///< backwards in two halves
+  ticks hop = 0;
+  std::vector<std::uint32_t> rank_of;             // by stage
+  std::vector<std::vector<std::uint32_t>> owned;  // stages by rank, in model order
+  std::vector<ticks> forward, backward, weight;   // by stage; weight is 0 unless split
+  std::vector<std::uint32_t> cap;                 // by rank
+
+  [[nodiscard]] ticks hop_between(std::uint32_t a, std::uint32_t b) const noexcept {
+    return rank_of[a] == rank_of[b] ? 0 : hop;
+  }
+};
+
+/// Lower bounds on the time from the start of the k-th forward (backward) of a stage to the end of the step: the rank
+/// of the stage has at least so much to do after it, and so has every stage that the micro-batch still passes.
+struct tails {
+  explicit tails(const search_input& in)
+      : m(in.micro_batches), forward(std::size_t{in.stages} * m), backward(std::size_t{in.stages} * m) {
+    const std::uint32_t n = in.stages;
+    std::vector<ticks> chain(n);  // after a backward of the stage: those of all earlier stages, and a weight gradient
+    for (std::uint32_t s = 0; s < n; ++s)
+      chain[s] = s == 0 ? in.weight[0] : chain[s - 1] + in.backward[s - 1] + in.hop_between(s - 1, s);
+    last_tail.assign(in.ranks, 0);
+    if (!in.split)
+      for (std::uint32_t r = 0; r < in.ranks; ++r) last_tail[r] = chain[in.owned[r].front()];
+    for (std::uint32_t s = 0; s < n; ++s) {
+      const std::uint32_t r = in.rank_of[s];
+      ticks each = 0;
+      for (const std::uint32_t x : in.owned[r]) each += x <= s ? in.backward[x] + in.weight[x] : 0;
+      for (std::uint32_t k = 0; k < m; ++k) {
+        ticks t = ticks{m - k} * each + last_tail[r];
+        const ticks own = ticks{m - 1 - k} * in.backward[s] + in.backward[s] + (s == 0 ? in.weight[0] : chain[s]);
+        t = own > t ? own : t;
+        if (s > 0) {
+          const ticks below = in.backward[s] + in.hop_between(s - 1, s) + at(backward, s - 1, k);
+          t = below > t ? below : t;
+        }
+        at(backward, s, k) = t;
+      }
+    }
+    for (std::uint32_t s = n; s-- > 0;) {
+      const std::uint32_t r = in.rank_of[s];
+      ticks each = 0;
+      for (const std::uint32_t x : in.owned[r]) each += in.backward[x] + in.weight[x] + (x >= s ? in.forward[x] : 0);
+      for (std::uint32_t k = 0; k < m; ++k) {
+        ticks t = ticks{m - k} * each + last_tail[r];
+        const ticks next =
+            in.forward[s] + (s + 1 < n ? in.hop_between(s, s + 1) + at(forward, s + 1, k) : at(backward, s, k));
+        at(forward, s, k) = next > t ? next : t;
+      }
+    }
+  }
+  [[nodiscard]] ticks& at(std::vector<ticks>& v, std::uint32_t s, std::uint32_t k) const noexcept {
+    return v[std::size_t{s} * m + k];
+  }
+  std::uint32_t m;
+  std::vector<ticks> forward, backward;
+  std::vector<ticks> last_tail;  ///< by rank: least time after its last action
+};
+
+/// One action in the order in which it starts.
+struct placed {
+  std::uint32_t rank, stage, micro_batch;
+  pipeline::op kind;
+};
+
+/// How a greedy run chooses among what is ready.
+struct greedy_rule {
+  enum class order : std::uint8_t { backward_first, alternate, longest_tail, forward_first };
+  order first = order::backward_first;
+  bool eager_weights = false;  ///< weight gradients before forwards, not only where nothing else can run
+  bool deepest = false;        ///< of several forwards the last stage's, not the one with most to come
+  std::uint32_t lead = 0;      ///< at most so many activations more than 1F1B's; large: as many as the cap allows
+};
+
+/// The state of a partly built schedule, with everything that greedy runs and the exact search need of it.
+class partial_schedule {
+ public:
+  static constexpr ticks never = (std::numeric_limits<ticks>::max)() / 4;
+
+  explicit partial_schedule(const search_input& of) : in(of) { reset(); }
+  void reset() {
+    forwards.assign(in.stages, 0), backwards.assign(in.stages, 0), weights.assign(in.stages, 0);
+    held.assign(in.ranks, 0), free_at.assign(in.ranks, 0), left.assign(in.ranks, 0);
+    forward_end.assign(std::size_t{in.stages} * in.micro_batches, never);
+    backward_end = forward_end;
+    list.clear();
+    for (std::uint32_t s = 0; s < in.stages; ++s)
+      left[in.rank_of[s]] += ticks{in.micro_batches} * (in.forward[s] + in.backward[s] + in.weight[s]);
+    remaining = std::uint64_t{in.stages} * in.micro_batches * (in.split ? 3 : 2);
+  }
+
+  /// When the next forward or backward of a stage could start, its rank aside; `never` if what it needs has not
+  /// started.
+  [[nodiscard]] ticks forward_ready(std::uint32_t s) const noexcept {
+    const std::uint32_t k = forwards[s];
+    if (k == in.micro_batches) return never;
+    return s == 0 ? 0 : end_plus(forward_end, s - 1, k, in.hop_between(s - 1, s));
+  }
+  [[nodiscard]] ticks backward_ready(std::uint32_t s) const noexcept {
+    const std::uint32_t k = backwards[s];
+    if (k == in.micro_batches) return never;
+    const ticks own = forward_end[index(s, k)];
+    if (s + 1 == in.stages) return own;
+    const ticks next = end_plus(backward_end, s + 1, k, in.hop_between(s, s + 1));
+    return own > next ? own : next;
+  }
+  /// When the oldest pending weight gradient of a stage could start.
+  [[nodiscard]] ticks weight_ready(std::uint32_t s) const noexcept {
+    return in.split && weights[s] < backwards[s] ? backward_end[index(s, weights[s])] : never;
+  }
+
+  void start(std::uint32_t s, pipeline::op kind, ticks t) {
+    const std::uint32_t r = in.rank_of[s];
+    ticks time = 0;
+    std::uint32_t k = 0;
+    if (kind == pipeline::op::forward) {
+      k = forwards[s]++, time = in.forward[s], ++held[r];
+      forward_end[index(s, k)] = t + time;
+    } else if (kind == pipeline::op::weight_grad) {
+      k = weights[s]++, time = in.weight[s], --held[r];
+    } else {
+      k = backwards[s]++, time = in.backward[s];
+      backward_end[index(s, k)] = t + time;
+      if (!in.split) --held[r];
+    }
+    free_at[r] = t + time;
+    left[r] -= time;
+    --remaining;
+    list.push_back({r, s, k, kind});
+  }
+  /// Takes back the last start; `before` is what free_at of its rank was.
+  void undo(ticks before) {
+    const placed x = list.back();
+    list.pop_back();
+    ++remaining;
+    if (x.kind == pipeline::op::forward) {
+      --forwards[x.stage], --held[x.rank], left[x.rank] += in.forward[x.stage];
+      forward_end[index(x.stage, x.micro_batch)] = never;
+    } else if (x.kind == pipeline::op::weight_grad) {
+      --weights[x.stage], ++held[x.rank], left[x.rank] += in.weight[x.stage];
+    } else {
+      --backwards[x.stage], left[x.rank] += in.backward[x.stage];
+      backward_end[index(x.stage, x.micro_batch)] = never;
+      if (!in.split) ++held[x.rank];
+    }
+    free_at[x.rank] = before;
+  }
+
+  /// The next time after t at which a rank becomes free or an input arrives.
+  [[nodiscard]] ticks next_event(ticks t) const noexcept {
+    ticks next = never;
+    const auto look = [&](ticks x) { next = x > t && x < next ? x : next; };
+    for (const ticks x : free_at) look(x);
+    for (std::uint32_t s = 0; s < in.stages; ++s) look(forward_ready(s)), look(backward_ready(s));
+    return next;
+  }
+  [[nodiscard]] ticks finish() const noexcept {
+    ticks last = 0;
+    for (const ticks x : free_at) last = x > last ? x : last;
+    return last;
+  }
+  [[nodiscard]] std::size_t index(std::uint32_t s, std::uint32_t k) const noexcept {
+    return std::size_t{s} * in.micro_batches + k;
+  }
+
+  const search_input& in;
+  std::vector<std::uint32_t> forwards, backwards, weights;  // started, by stage
+  std::vector<std::uint32_t> held;                          // by rank
+  std::vector<ticks> free_at, left;                         // by rank
+  std::vector<ticks> forward_end, backward_end;
+  std::uint64_t remaining = 0;
+  std::vector<placed> list;
+
+ private:
+  [[nodiscard]] ticks end_plus(const std::vector<ticks>& ends, std::uint32_t s, std::uint32_t k,
+                               ticks hop) const noexcept {
+    const ticks end = ends[index(s, k)];
+    return end == never ? never : end + hop;
+  }
+};
+
+/// Builds a schedule by one rule. False if it runs into a dead end. A forward of a later micro-batch never takes the
+/// room that the oldest one on the rank still needs, so with caps of at least one activation per chunk it does not.
+inline bool run_greedy(partial_schedule& plan, const tails& ends, const greedy_rule& rule) {
+  const search_input& in = plan.in;
+  const std::uint32_t m = in.micro_batches;
+  std::vector<char> backward_next(in.ranks, 0);
+  ticks t = 0;
+  while (plan.remaining > 0) {
+    bool again = false;  // actions that take no time free their rank at once
+    for (std::uint32_t r = 0; r < in.ranks; ++r) {
+      if (plan.free_at[r] > t) continue;
+      std::uint32_t oldest = m, needs = 0;
+      for (const std::uint32_t s : in.owned[r]) oldest = std::min(oldest, plan.backwards[s]);
+      for (const std::uint32_t s : in.owned[r]) needs += plan.forwards[s] <= oldest ? 1 : 0;
+      const auto chunks = static_cast<std::uint32_t>(in.owned[r].size());
+      std::uint32_t limit = in.cap[r];
+      if (rule.lead < m * chunks) limit = std::min(limit, (chunks - 1) * in.ranks + in.ranks - r + rule.lead);
+      std::uint32_t best = in.stages, back = in.stages, weight = in.stages;
+      ticks best_tail = -1, back_tail = -1;
+      for (const std::uint32_t s : in.owned[r]) {
+        if (plan.forward_ready(s) <= t && plan.held[r] < limit) {
+          const bool of_oldest = plan.forwards[s] == oldest;
+          const bool room = of_oldest || plan.held[r] + needs < limit;
+          const ticks tail = ends.forward[plan.index(s, plan.forwards[s])];
+          const bool better = rule.deepest ? true : tail >= best_tail;  // stages come in model order
+          if (room && better) best = s, best_tail = tail;
+        }
+        if (plan.backward_ready(s) <= t) {
+          const ticks tail = ends.backward[plan.index(s, plan.backwards[s])];
+          if (tail > back_tail) back = s, back_tail = tail;
+        }
+        if (plan.weight_ready(s) <= t && weight == in.stages) weight = s;
+      }
+      if (best == in.stages && back == in.stages && weight == in.stages) continue;
+      bool forward = best < in.stages;
+      if (forward && back < in.stages) {
+        switch (rule.first) {
+          case greedy_rule::order::backward_first: forward = false; break;
+          case greedy_rule::order::forward_first: break;
+          case greedy_rule::order::alternate: forward = backward_next[r] == 0; break;
+          case greedy_rule::order::longest_tail: forward = best_tail > back_tail; break;
+        }
+      }
+      const bool any = best < in.stages || back < in.stages;
+      const bool use_weight = weight < in.stages && (!any || (forward && rule.eager_weights));
+      if (use_weight) plan.start(weight, pipeline::op::weight_grad, t);
+      else if (forward) plan.start(best, pipeline::op::forward, t);
+      else plan.start(back, in.split ? pipeline::op::input_grad : pipeline::op::backward, t);
+      if (!use_weight) backward_next[r] = forward ? 1 : 0;
+      again = again || plan.free_at[r] == t;
+    }
+    if (plan.remaining == 0) break;
+    if (again) continue;
+    t = plan.next_event(t);
+    if (t >= partial_schedule::never) return false;
+  }
+  return true;
+}
+
+}  // namespace hocket::inline HOCKET_ABI::planner::detail

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/pipeline/bound.hpp>
+#include <hocket/pipeline/check.hpp>
+#include <hocket/pipeline/gpipe.hpp>
+#include <hocket/pipeline/interleaved.hpp>
+#include <hocket/pipeline/one_f_one_b.hpp>
+#include <hocket/pipeline/simulate.hpp>
+#include <hocket/pipeline/table.hpp>
+#include <hocket/pipeline/v_memory.hpp>
+#include <hocket/pipeline/zbv.hpp>
+#include <hocket/pipeline/zero_bubble.hpp>
+#include <hocket/planner/detail/exact_search.hpp>
+#include <hocket/planner/detail/list_scheduler.hpp>
+
+#include <cstdint>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace hocket::inline HOCKET_ABI::planner {
+
+/// Where the stages of a searched schedule live.
+enum class stage_order : std::uint8_t {
+  loop,  ///< stage c·p + rank
+  v      ///< odd chunks walk back
+};
+
+/// The question of find_schedule().
+struct schedule_question {
+  pipeline::shape shape;
+  stage_order order = stage_order::loop;
+  bool split_backward = true;  ///< backwards in two halves (zero bubble), else whole
+  /// Most activations that each rank may hold, counted as simulate() does; empty: no limit.
+  std::span<const std::uint32_t> cap{};
+  std::int64_t budget = 4'000'000;  ///< of branches that the exact search looks at
+};
+
+/// A schedule, and what is known of how good it is.
+struct found_schedule {
+  pipeline::table_schedule plan;
+  ticks makespan = 0;
+  ticks lower_bound = 0;  ///< no schedule of this question is shorter
+  bool proved = false;    ///< makespan == lower_bound: nothing better exists
+  std::string_view from;  ///< what found it: "1f1b", …, "greedy", "exact"
+  std::int64_t expansions = 0;
+  /// How far from the bound, as a share of it.
+  [[nodiscard]] double gap() const noexcept {
+    return lower_bound > 0 ? static_cast<double>(makespan - lower_bound) / static_cast<double>(lower_bound) : 0;
+  }
+};
+
+namespace detail {
+
+/// The best schedule seen, as lists.
+template <pipeline::cost_policy C>
+class schedule_finder {
+ public:
+  schedule_finder(const schedule_question& q, const C& costs) : q_(q), costs_(costs) {
+    const auto p = static_cast<std::uint32_t>(q.shape.ranks), v = static_cast<std::uint32_t>(q.shape.chunks);
+    in_.ranks = p, in_.stages = p * v, in_.micro_batches = static_cast<std::uint32_t>(q.shape.micro_batches);
+    in_.split = q.split_backward;
+    in_.owned.resize(p);
+    for (std::uint32_t s = 0; s < in_.stages; ++s) {
+      const std::uint32_t r = q.order == stage_order::v ? pipeline::v_placement{p}.rank_of(s) : s % p;
+      in_.rank_of.push_back(r), in_.owned[r].push_back(s);
+      using pipeline::op;
+      in_.forward.push_back(costs.duration({op::forward, s, 0}));
+      in_.backward.push_back(costs.duration({in_.split ? op::input_grad : op::backward, s, 0}));
+      in_.weight.push_back(in_.split ? costs.duration({op::weight_grad, s, 0}) : 0);
+    }
+    in_.hop = p > 1 ? costs.latency(0, 1) : 0;
+    const std::uint32_t all = v * in_.micro_batches;
+    in_.cap.assign(p, all);
+    for (std::size_t r = 0; r < q.cap.size(); ++r) in_.cap[r] = q.cap[r] < all ? q.cap[r] : all;
+    for (std::uint32_t s = 0; s < in_.stages; ++s)
+      for (const ticks t : {in_.forward[s], in_.backward[s], in_.weight[s]}) unit_ = std::gcd(unit_, t);
+    unit_ = std::gcd(unit_, in_.hop);
+    if (unit_ == 0) unit_ = 1;
+    for (auto* times : {&in_.forward, &in_.backward, &in_.weight})
+      for (ticks& t : *times) t /= unit_;
+    in_.hop /= unit_;
+  }
+
+  [[nodiscard]] result<found_schedule> operator()() {
+    const tails ends(in_);
+    ticks bound = ends.forward[0] * unit_;
+    for (std::uint32_t r = 0; r < in_.ranks; ++r) bound = std::max(bound, window(r) * unit_);
+    bound = std::max(bound, memory_bound());
+    seeds();
+    greedy(ends);
+    if (exact_search::applies(in_) && (actions_.empty() || makespan_ > bound)) exact(ends, bound);
+    if (actions_.empty()) {
+      if (impossible_) return error{errc::deadlock, 0, 0, 0, 0};
+      return error{errc::limit_exceeded, q_.budget, q_.budget}.with("branches of the schedule search");
+    }
+    auto table = pipeline::table_schedule::make(actions_, ends_);
+    if (!table) return table.error();
+    const auto ran = pipeline::simulate(*table, costs_);
+    if (!ran) return ran.error();
+    bound = std::min(std::max(bound, ran->lower_bound), ran->makespan);
+    return found_schedule{std::move(*table),      ran->makespan, bound,
+                          ran->makespan == bound, from_,         q_.budget - (budget_ < 0 ? 0 : budget_)};
+  }
+
+ private:
+  /// A rank waits for its first forward, does all its work, and what follows its last action follows.
+  [[nodiscard]] ticks window(std::uint32_t r) const {
+    ticks head = 0, work = 0, tail = 0;
+    const std::uint32_t first = in_.owned[r].front();
+    for (std::uint32_t s = 0; s < first; ++s) head += in_.forward[s] + in_.hop_between(s, s + 1);
+    for (const std::uint32_t s : in_.owned[r])
+      work += ticks{in_.micro_batches} * (in_.forward[s] + in_.backward[s] + in_.weight[s]);
+    if (!in_.split)
+      for (std::uint32_t s = 0; s < first; ++s) tail += in_.backward[s] + in_.hop_between(s, s + 1);
+    return head + work + tail;
+  }
+  /// docs/pipeline.md, "Least memory": what a cap costs where all stages take equally long and backwards are whole.
+  [[nodiscard]] ticks memory_bound() const {
+    if (q_.order != stage_order::loop || in_.split) return 0;
+    for (std::uint32_t s = 1; s < in_.stages; ++s)
+      if (in_.forward[s] != in_.forward[0] || in_.backward[s] != in_.backward[0]) return 0;
+    ticks bound = 0;
+    for (std::uint32_t r = 0; r < in_.ranks; ++r) {
+      const auto b = pipeline::capped_makespan_bound(q_.shape, in_.forward[0] * unit_, in_.backward[0] * unit_, r,
+                                                     std::int64_t{in_.cap[r]});
+      if (b) bound = std::max(bound, *b);
+    }
+    return bound;
+  }
+
+  template <class Plan>
+  void seed(const result<Plan>& plan, std::string_view name) {
+    if (!plan) return;
+    const auto ran = pipeline::simulate(*plan, costs_);
+    if (!ran || (!actions_.empty() && ran->makespan >= makespan_)) return;
+    for (std::uint32_t r = 0; r < in_.ranks; ++r)
+      if (ran->ranks[r].peak_in_flight > in_.cap[r]) return;
+    actions_.clear(), ends_.clear();
+    for (std::uint32_t r = 0; r < plan->ranks(); ++r) {
+      for (std::uint32_t i = 0; i < plan->size(r); ++i) {
+        const pipeline::stage_action a = pipeline::stage_action_at(*plan, r, i);
+        actions_.push_back(a);
+        // A whole backward is the two halves in a row.
+        if (in_.split && a.kind() == pipeline::op::backward) {
+          actions_.back() = {pipeline::op::input_grad, a.stage(), a.micro_batch()};
+          actions_.push_back({pipeline::op::weight_grad, a.stage(), a.micro_batch()});
+        }
+      }
+      ends_.push_back(static_cast<std::uint32_t>(actions_.size()));
+    }
+    from_ = name, makespan_ = ran->makespan;
+    if (in_.split) {  // the halves may let the next stage start sooner than the whole
+      const auto table = pipeline::table_schedule::make(actions_, ends_);
+      if (table) makespan_ = pipeline::simulate(*table, costs_)->makespan;
+    }
+  }
+  void seeds() {
+    using namespace pipeline;
+    const shape& s = q_.shape;
+    const auto f = std::max(ticks{1}, in_.forward[0]), b = std::max(ticks{1}, in_.backward[0] + in_.weight[0]);
+    if (q_.order == stage_order::loop) {
+      if (s.chunks == 1) {
+        seed(one_f_one_b::make(s, 1), "1f1b"), seed(one_f_one_b::make(s, 2), "eager-1f1b");
+        seed(gpipe::make(s), "gpipe");
+      }
+      if (s.chunks > 1 || s.micro_batches > 0) {
+        seed(interleaved::make(s, groups::least_memory(f, b)), "interleaved, least-memory groups");
+        for (const std::uint32_t kappa : {1u, 2u})
+          seed(interleaved::make(s, groups::balanced(), {.kappa = kappa}), "interleaved");
+        seed(gpipe::looped_bfs(s), "looped-bfs");
+      }
+      if (in_.split) {
+        if (s.chunks == 1) seed(zero_bubble::h1(s), "zb-h1"), seed(zero_bubble::h2(s), "zb-h2");
+        seed(zero_bubble::interleaved_zb(s), "interleaved-zb");
+      }
+    } else if (s.chunks == 2 && in_.split) {
+      seed(zbv::make(s), "zbv");
+      seed(v_schedule(s, v_memory::half), "v-half"), seed(v_schedule(s, v_memory::third), "v-min");
+    }
+  }
+  void keep(const std::vector<placed>& list, ticks makespan, std::string_view name) {
+    if (!actions_.empty() && makespan >= makespan_) return;
+    std::vector<std::vector<pipeline::stage_action>> rows(in_.ranks);
+    for (const placed& x : list) rows[x.rank].push_back({x.kind, x.stage, x.micro_batch});
+    actions_.clear(), ends_.clear();
+    for (const auto& row : rows) {
+      actions_.insert(actions_.end(), row.begin(), row.end());
+      ends_.push_back(static_cast<std::uint32_t>(actions_.size()));
+    }
+    makespan_ = makespan, from_ = name;
+  }
+  void greedy(const tails& ends) {
+    partial_schedule plan(in_);
+    const std::uint32_t all = in_.micro_batches * static_cast<std::uint32_t>(q_.shape.chunks);
+    using order = greedy_rule::order;
+    for (const order first : {order::backward_first, order::alternate, order::longest_tail, order::forward_first})
+      for (const bool eager : {false, true})
+        for (const bool deepest : {false, true})
+          for (const std::uint32_t lead : {0u, 1u, 2u, in_.ranks / 2, in_.ranks, 2 * in_.ranks, all}) {
+            if ((eager && !in_.split) || (deepest && q_.shape.chunks == 1)) continue;
+            plan.reset();
+            if (run_greedy(plan, ends, {first, eager, deepest, lead})) keep(plan.list, plan.finish() * unit_, "greedy");
+          }
+  }
+  /// Bisects between the bound and the best schedule: a target that is met lowers the best, one that is refuted raises
+  /// the bound, one that uses up its share of the budget ends the search below it.
+  void exact(const tails& ends, ticks& bound) {
+    exact_search search(in_, ends);
+    ticks low = bound / unit_ + (bound % unit_ != 0 ? 1 : 0);  // nothing below is possible
+    ticks high = !actions_.empty() ? makespan_ / unit_ - 1 : partial_schedule::never;
+    if (actions_.empty()) {
+      high = 0;
+      for (std::uint32_t s = 0; s < in_.stages; ++s)
+        high += ticks{in_.micro_batches} * (in_.forward[s] + in_.backward[s] + in_.weight[s] + 2 * in_.hop);
+    }
+    bool first = true, whole = true;
+    while (low <= high && budget_ > 0) {
+      const ticks target = first ? low : low + (high - low) / 2;
+      first = false;
+      std::int64_t share = budget_ - budget_ / 2, used = share;
+      const auto verdict = search(target, share);
+      budget_ -= used - (share < 0 ? 0 : share);
+      if (verdict == exact_search::verdict::found) {
+        ticks finish = 0;
+        finish = finish_of(search.list());
+        keep(search.list(), finish * unit_, "exact");
+        high = std::min(high, finish - 1);
+      } else {
+        if (verdict == exact_search::verdict::unknown) whole = false;
+        else if (whole) bound = std::max(bound, (target + 1) * unit_);
+        low = target + 1;
+      }
+    }
+    impossible_ = whole && actions_.empty();
+    if (whole && low > high && !actions_.empty()) bound = std::max(bound, makespan_);
+  }
+  [[nodiscard]] ticks finish_of(const std::vector<placed>& list) const {
+    partial_schedule plan(in_);
+    for (const placed& x : list) {
+      const ticks ready = x.kind == pipeline::op::forward     ? plan.forward_ready(x.stage)
+                        : x.kind == pipeline::op::weight_grad ? plan.weight_ready(x.stage)
+                                                              : plan.backward_ready(x.stage);
+      plan.start(x.stage, x.kind, std::max(ready, plan.free_at[x.rank]));
+    }
+    return plan.finish();
+  }
+
+  const schedule_question& q_;
+  const C& costs_;
+  search_input in_;
+  ticks unit_ = 0;
+  std::int64_t budget_ = q_.budget;
+  std::vector<pipeline::stage_action> actions_;
+  std::vector<std::uint32_t> ends_;
+  ticks makespan_ = 0;
+  std::string_view from_;
+  bool impossible_ = false;
+};
+
+}  // namespace detail
+
+/// A schedule for these costs within a cap on the activations of each rank: the best of the closed forms that keep the
+/// cap, of greedy runs, and of an exact search within its budget, with a lower bound. Never worse than the best closed
+/// form under the same cap. The answer is an ordinary table: check, simulate, draw, export it.
+/// Micro-batches are taken to be alike: of each stage the times of micro-batch 0 count, and one latency for all hops.
+/// @param costs  durations of forward and, as asked, of backward or input_grad and weight_grad, by stage
+/// Errors: errc::bad_shape; out_of_range for a cap below the chunks of a rank; deadlock if no schedule keeps the caps;
+/// limit_exceeded if none was found. Complexity: O(rules · actions · ranks), and `budget` branches.
+///
+///     const std::uint32_t cap[] = {6, 6, 6, 6};
+///     const auto found = hocket::planner::find_schedule({.shape = {4, 2, 4}, .order = hocket::planner::stage_order::v,
+///                                                        .cap = cap}, hocket::pipeline::costs{});
+///     found->makespan == 29 && found->proved;
+template <pipeline::cost_policy C>
+[[nodiscard]] result<found_schedule> find_schedule(const schedule_question& q, const C& costs) {
+  if (const auto ok = pipeline::validate(q.shape); !ok) return ok.error();
+  const error bad{errc::bad_shape, q.shape.ranks, q.shape.chunks, q.shape.micro_batches};
+  if (!q.cap.empty() && static_cast<std::int64_t>(q.cap.size()) != q.shape.ranks)
+    return bad.with("one cap per rank, or none");
+  for (const std::uint32_t c : q.cap)
+    if (c < q.shape.chunks) return error{errc::out_of_range, c, q.shape.chunks, INT64_C(1) << 31}.with("a rank's cap");
+  if (q.shape.stages() * q.shape.micro_batches > (std::int64_t{1} << 22))
+    return error{errc::limit_exceeded, q.shape.stages() * q.shape.micro_batches, std::int64_t{1} << 22}.with(
+        "stages x micro-batches to search");
+  std::int64_t total = 0;
+  using pipeline::op;
+  for (std::uint32_t s = 0; s < q.shape.stages(); ++s)
+    for (const op kind : {op::forward, op::backward, op::input_grad, op::weight_grad}) {
+      if (q.split_backward ? kind == op::backward : kind == op::input_grad || kind == op::weight_grad) continue;
+      const ticks t = costs.duration({kind, s, 0});
+      if (t < 0) return error{errc::invalid_argument, t}.with("a negative time");
+      ticks all = 0;
+      if (!checked_multiply(t, 2 * q.shape.micro_batches, all) || !checked_add(total, all, total) ||
+          total > detail::partial_schedule::never / 2)
+        return error{errc::overflow, t, q.shape.micro_batches}.with("times of a schedule");
+    }
+  return detail::schedule_finder<C>(q, costs)();
+}
+
+}  // namespace hocket::inline HOCKET_ABI::planner

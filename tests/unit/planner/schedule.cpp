@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// Schedules found by search: against exhaustive search where that ends, against other systems' lists, against bounds.
+#include <hocket/planner/schedule_search.hpp>
+#include <hocket/text/schedule_csv.hpp>
+
+#include <array>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "catch.hpp"
+
+using namespace hocket::planner;
+using hocket::errc;
+using hocket::ticks;
+namespace pipeline = hocket::pipeline;
+
+namespace {
+
+/// Lock step at unit times: every set of choices of every rank, waiting included, breadth first. No rule, no bound.
+int exhaustive(int p, int v, int m, bool v_order, bool split, const std::vector<int>& cap) {
+  using state = std::vector<signed char>;  // by stage: forwards, backwards, weight gradients
+  const int stages = p * v;
+  const auto rank_of = [&](int s) { return v_order && (s / p) % 2 == 1 ? p - 1 - s % p : s % p; };
+  std::set<state> now{state(static_cast<std::size_t>(3 * stages), 0)};
+  for (int t = 0; t < 200; ++t) {
+    std::set<state> next;
+    for (const state& from : now) {
+      const auto at = [&](const state& x, int s, int kind) { return x[static_cast<std::size_t>(3 * s + kind)]; };
+      std::vector<state> partial{from};
+      for (int r = 0; r < p; ++r) {
+        std::vector<state> grown = partial;  // waiting
+        int held = 0;
+        for (int s = 0; s < stages; ++s)
+          if (rank_of(s) == r) held += at(from, s, 0) - at(from, s, split ? 2 : 1);
+        for (int s = 0; s < stages; ++s) {
+          if (rank_of(s) != r) continue;
+          const int f = at(from, s, 0), b = at(from, s, 1), w = at(from, s, 2);
+          const bool can_f = f < m && (s == 0 || at(from, s - 1, 0) > f) && held < cap[static_cast<std::size_t>(r)];
+          const bool can_b = b < f && (s + 1 == stages || at(from, s + 1, 1) > b);
+          const bool can_w = split && w < b;
+          for (const auto& [can, kind] : {std::pair{can_f, 0}, {can_b, 1}, {can_w, 2}})
+            if (can)
+              for (state x : partial) {
+                ++x[static_cast<std::size_t>(3 * s + kind)];
+                grown.push_back(x);
+              }
+        }
+        partial = grown;
+      }
+      next.insert(partial.begin(), partial.end());
+    }
+    for (const state& x : next) {
+      bool done = true;
+      for (int s = 0; s < stages; ++s) {
+        const auto i = static_cast<std::size_t>(3 * s);
+        done = done && x[i] == m && x[i + 1] == m && (!split || x[i + 2] == m);
+      }
+      if (done) return t + 1;
+    }
+    now.swap(next);
+  }
+  return -1;
+}
+
+/// Complete, free of deadlock, within the caps, as long as it says.
+template <class C>
+bool keeps_its_word(const schedule_question& q, const found_schedule& found, const C& costs) {
+  if (!pipeline::check(found.plan)) return false;
+  const auto ran = pipeline::simulate(found.plan, costs);
+  if (!ran || ran->makespan != found.makespan || found.lower_bound > found.makespan) return false;
+  for (std::size_t r = 0; r < q.cap.size(); ++r)
+    if (ran->ranks[r].peak_in_flight > q.cap[r]) return false;
+  return found.proved == (found.makespan == found.lower_bound);
+}
+
+std::string file_text(const std::string& name) {
+  std::ifstream file(std::string(HOCKET_TEST_DATA "/pipeline/") + name, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+}  // namespace
+
+TEST_CASE("found schedules equal exhaustive search, and impossible caps are told", "[planner][schedule]") {
+  struct shape {
+    int p, v, m;
+  };
+  int cases = 0;
+  for (const shape s : {shape{2, 1, 3}, {2, 1, 4}, {3, 1, 3}, {2, 2, 2}, {2, 2, 3}})
+    for (const bool v_order : {false, true})
+      for (const bool split : {false, true})
+        for (int cap = s.v; cap <= s.v * s.p + 1; ++cap) {
+          if ((v_order && s.v == 1) || (s.v == 2 && s.m == 3 && split)) continue;
+          const int best =
+              exhaustive(s.p, s.v, s.m, v_order, split, std::vector<int>(static_cast<std::size_t>(s.p), cap));
+          const std::vector<std::uint32_t> caps(static_cast<std::size_t>(s.p), static_cast<std::uint32_t>(cap));
+          const schedule_question q{.shape = {s.p, s.v, s.m},
+                                    .order = v_order ? stage_order::v : stage_order::loop,
+                                    .split_backward = split,
+                                    .cap = caps};
+          const pipeline::costs unit{.forward = 1, .backward = 1};
+          const auto found = find_schedule(q, unit);
+          INFO("p " << s.p << " v " << s.v << " m " << s.m << " V " << v_order << " split " << split << " cap " << cap);
+          REQUIRE(found.has_value() == (best > 0));
+          if (!found) continue;
+          CHECK(found->makespan == best);
+          CHECK(found->proved);
+          CHECK(keeps_its_word(q, *found, unit));
+          ++cases;
+        }
+  CHECK(cases > 30);
+}
+
+TEST_CASE("the trade-off of memory and time is proved up to 80 stages x micro-batches", "[planner][schedule]") {
+  struct row {
+    std::int64_t p, v, m;
+    stage_order order;
+    bool split;
+    std::uint32_t cap;
+    ticks makespan;
+  };
+  const auto loop = stage_order::loop, vee = stage_order::v;
+  for (const row& x :
+       {row{4, 2, 9, loop, false, 8, 42}, row{4, 2, 9, loop, false, 7, 44}, row{4, 2, 9, loop, false, 6, 46},
+        row{4, 2, 10, loop, false, 8, 46}, row{4, 2, 10, loop, false, 7, 48}, row{3, 2, 4, vee, true, 6, 26},
+        row{3, 2, 4, vee, true, 5, 27}, row{3, 2, 4, vee, true, 4, 29}, row{4, 2, 4, vee, true, 8, 27},
+        row{4, 2, 4, vee, true, 7, 28}, row{4, 2, 4, vee, true, 6, 29}, row{4, 2, 8, vee, true, 6, 53},
+        row{4, 2, 8, vee, true, 4, 59}, row{4, 2, 10, vee, true, 8, 63}, row{4, 2, 10, loop, true, 8, 63}}) {
+    INFO("p " << x.p << " v " << x.v << " m " << x.m << " cap " << x.cap);
+    const std::vector<std::uint32_t> caps(static_cast<std::size_t>(x.p), x.cap);
+    const schedule_question q{{x.p, x.v, x.m}, x.order, x.split, caps};
+    const pipeline::costs unit{.forward = 1, .backward = 1};
+    const auto found = find_schedule(q, unit);
+    REQUIRE(found);
+    CHECK(found->makespan == x.makespan);
+    CHECK(found->proved);
+    CHECK(keeps_its_word(q, *found, unit));
+  }
+}
+
+TEST_CASE("never worse than another system's list under that list's own peaks", "[planner][schedule]") {
+  int lists = 0;
+  for (const char* name :
+       {"zb__heuristic__p4_v1_m12_meminf.csv", "zb__heuristic__p4_v1_m8_mem1x1F1B.csv",
+        "zb__heuristic__p4_v1_m8_meminf.csv", "zb__heuristic__p8_v1_m16_mem1x1F1B.csv",
+        "zb__heuristic__p8_v1_m24_mem2x1F1B.csv", "zb__ZBV_heuristic__p4_v2_m8.csv", "zb__ZBV_heuristic__p4_v2_m12.csv",
+        "zb__Vhalf__p2_v2_m4.csv", "zb__Vhalf__p4_v2_m8.csv", "zb__Vhalf__p4_v2_m12.csv", "zb__Vhalf__p5_v2_m10.csv",
+        "zb__Vhalf__p8_v2_m16.csv", "zb__Vmin__p2_v2_m4.csv", "zb__Vmin__p4_v2_m8.csv", "zb__Vmin__p5_v2_m10.csv",
+        "zb__Vmin__p8_v2_m16.csv"}) {
+    INFO(name);
+    const auto theirs = hocket::text::parse_schedule_csv(file_text(name));
+    REQUIRE(theirs);
+    const pipeline::costs costs{};
+    const auto ran = pipeline::simulate(*theirs, costs);
+    REQUIRE(ran);
+    std::vector<std::uint32_t> caps;
+    for (const auto& rank : ran->ranks) caps.push_back(rank.peak_in_flight);
+    const schedule_question q{.shape = pipeline::shape_of(*theirs),
+                              .order = theirs->chunks() == 2 ? stage_order::v : stage_order::loop,
+                              .cap = caps,
+                              .budget = 100'000};
+    const auto found = find_schedule(q, costs);
+    REQUIRE(found);
+    CHECK(found->makespan <= ran->makespan);
+    CHECK(keeps_its_word(q, *found, costs));
+    ++lists;
+  }
+  CHECK(lists == 16);
+}
+
+TEST_CASE("uneven stages: never worse than a closed form under the same caps, gap told", "[planner][schedule]") {
+  std::mt19937 random(11);
+  for (int n = 0; n < 24; ++n) {
+    const std::int64_t p = n % 2 == 0 ? 4 : 6, m = 8 + n % 5, v = 1 + n % 3 / 2;
+    const auto stages = static_cast<std::size_t>(p * v);
+    std::vector<ticks> f(stages), b(stages), i(stages), w(stages);
+    for (std::size_t s = 0; s < stages; ++s) {
+      const auto time = [&] { return ticks{700} + static_cast<ticks>(random() % 601); };
+      f[s] = time(), i[s] = time(), w[s] = time(), b[s] = i[s] + w[s];
+    }
+    const pipeline::stage_costs costs{.forward = f, .backward = b, .input_grad = i, .weight_grad = w};
+    const auto closed = pipeline::interleaved::make({p, v, m}).value();
+    const auto ran = pipeline::simulate(closed, costs).value();
+    std::vector<std::uint32_t> caps;
+    for (const auto& rank : ran.ranks) caps.push_back(rank.peak_in_flight);
+    for (const bool split : {false, true}) {
+      const schedule_question q{{p, v, m}, stage_order::loop, split, caps, 20'000};
+      const auto found = find_schedule(q, costs);
+      REQUIRE(found);
+      CHECK(found->makespan <= ran.makespan);
+      CHECK(keeps_its_word(q, *found, costs));
+      CHECK(found->gap() < 0.16);  // tight caps: the bound knows little of them
+    }
+  }
+}
+
+TEST_CASE("bad questions are refused with a reason", "[planner][schedule]") {
+  const pipeline::costs costs{};
+  const auto code = [&](const schedule_question& q) {
+    const auto found = find_schedule(q, costs);
+    return found ? errc{} : found.error().code;
+  };
+  const std::uint32_t one[] = {1}, two[] = {1, 1};
+  CHECK(code({.shape = {0, 1, 1}}) == errc::bad_shape);
+  CHECK(code({.shape = {2, 1, 1}, .cap = one}) == errc::bad_shape);
+  CHECK(code({.shape = {2, 2, 1}, .cap = two}) == errc::out_of_range);
+  CHECK(code({.shape = {64, 64, 4096}}) == errc::limit_exceeded);
+  const auto zero =
+      find_schedule({.shape = {2, 1, 2}, .split_backward = false}, pipeline::costs{.forward = 0, .backward = 0});
+  REQUIRE(zero);
+  CHECK(zero->makespan == 0);
+}
