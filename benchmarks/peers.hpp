@@ -88,50 +88,75 @@ inline std::size_t before_pull_request(const edge_rows& rows) {
   return kept;
 }
 
-// XLA's HloReachabilityMap::Build: a full bit row per node, itself included; the first operand's row is copied, others
-// are OR-ed unless they are contained already. We offer operands in descending order, so that this prunes exactly.
+// Bit rows as in XLA's HloReachabilityMap::Build: a full row per node, itself included, in blocks of 1,024 rows that
+// are not zeroed; the first operand's row is copied, others are OR-ed unless the row has that operand already.
 class bit_rows {
  public:
-  explicit bit_rows(const edge_rows& rows) : words_((rows.size() + 63) / 64) {
-    const std::size_t nodes = rows.size();
-    constexpr std::size_t per_block = 1024;
-    blocks_.reserve(nodes / per_block + 1);
-    std::vector<node_id> sources;
-    std::vector<std::uint32_t> degree(nodes + 1);
-    for (std::size_t b = 0; b < nodes; ++b) {
-      if (b % per_block == 0) blocks_.emplace_back(new std::uint64_t[words_ * per_block]);
-      std::uint64_t* const row = row_of(b);
-      const auto preds = rows.predecessors(b);
-      for (std::size_t i = preds.size(); i-- > 0;) {
-        const node_id a = preds[i];
-        const std::uint64_t* const from = row_of(a);
-        if (i + 1 == preds.size()) {
-          for (std::size_t w = 0; w < words_; ++w) row[w] = from[w];
-        } else if (((row[a / 64] >> (a % 64)) & 1u) == 0) {
-          for (std::size_t w = 0; w < words_; ++w) row[w] |= from[w];
-        } else {
-          continue;
-        }
-        sources.push_back(a);
-        ++degree[b];
-      }
-      if (preds.empty())
-        for (std::size_t w = 0; w < words_; ++w) row[w] = 0;
-      row[b / 64] |= std::uint64_t{1} << (b % 64);
+  /// Operands in the order in which they are listed, here ascending. No edges are pruned: XLA does not.
+  static bit_rows as_listed(const edge_rows& rows) {
+    bit_rows g(rows.size());
+    for (std::size_t b = 0; b < rows.size(); ++b) {
+      std::uint64_t* const row = g.fresh_row(b);
+      bool copied = false;
+      for (const node_id a : rows.predecessors(b)) (void)g.unite(row, a, copied);
+      g.finish(row, b, copied);
     }
-    begin_.assign(nodes + 2, 0);
-    for (const node_id a : sources) ++begin_[a + std::size_t{2}];
-    for (std::size_t a = 2; a < begin_.size(); ++a) begin_[a] += begin_[a - 1];
-    targets_.resize(sources.size());
-    std::size_t at = 0;
-    for (std::size_t b = 0; b < nodes; ++b)
-      for (std::uint32_t i = 0; i < degree[b]; ++i)
-        targets_[begin_[sources[at++] + std::size_t{1}]++] = static_cast<node_id>(b);
+    return g;
   }
+  /// More than XLA does: operands in descending order, so that the test for the OR prunes exactly; and pruned lists.
+  static bit_rows pruning(const edge_rows& rows) {
+    bit_rows g(rows.size());
+    std::vector<node_id> sources;
+    std::vector<std::uint32_t> degree(rows.size() + 1);
+    for (std::size_t b = 0; b < rows.size(); ++b) {
+      std::uint64_t* const row = g.fresh_row(b);
+      bool copied = false;
+      const auto preds = rows.predecessors(b);
+      for (std::size_t i = preds.size(); i-- > 0;)
+        if (g.unite(row, preds[i], copied)) sources.push_back(preds[i]), ++degree[b];
+      g.finish(row, b, copied);
+    }
+    g.begin_.assign(rows.size() + 2, 0);
+    for (const node_id a : sources) ++g.begin_[a + std::size_t{2}];
+    for (std::size_t a = 2; a < g.begin_.size(); ++a) g.begin_[a] += g.begin_[a - 1];
+    g.targets_.resize(sources.size());
+    std::size_t at = 0;
+    for (std::size_t b = 0; b < rows.size(); ++b)
+      for (std::uint32_t i = 0; i < degree[b]; ++i)
+        g.targets_[g.begin_[sources[at++] + std::size_t{1}]++] = static_cast<node_id>(b);
+    return g;
+  }
+  [[nodiscard]] bool reaches(node_id a, node_id b) const { return (row_of(b)[a / 64] >> (a % 64) & 1u) != 0; }
   [[nodiscard]] std::size_t edge_count() const { return targets_.size(); }
 
  private:
-  std::uint64_t* row_of(std::size_t b) { return blocks_[b / 1024].get() + (b % 1024) * words_; }
+  static constexpr std::size_t per_block = 1024;
+  explicit bit_rows(std::size_t nodes) : words_((nodes + 63) / 64) { blocks_.reserve(nodes / per_block + 1); }
+
+  std::uint64_t* fresh_row(std::size_t b) {
+    if (b % per_block == 0) blocks_.emplace_back(new std::uint64_t[words_ * per_block]);
+    return row_of(b);
+  }
+  // False if the row has a already.
+  bool unite(std::uint64_t* row, node_id a, bool& copied) const {
+    const std::uint64_t* const from = row_of(a);
+    if (!copied) {
+      for (std::size_t w = 0; w < words_; ++w) row[w] = from[w];
+      copied = true;
+      return true;
+    }
+    if ((row[a / 64] >> (a % 64) & 1u) != 0) return false;
+    for (std::size_t w = 0; w < words_; ++w) row[w] |= from[w];
+    return true;
+  }
+  void finish(std::uint64_t* row, std::size_t b, bool copied) const {
+    for (std::size_t w = 0; !copied && w < words_; ++w) row[w] = 0;
+    row[b / 64] |= std::uint64_t{1} << (b % 64);
+  }
+  [[nodiscard]] std::uint64_t* row_of(std::size_t b) const {
+    return blocks_[b / per_block].get() + (b % per_block) * words_;
+  }
+
   std::size_t words_;
   std::vector<std::unique_ptr<std::uint64_t[]>> blocks_;
   std::vector<std::uint32_t> begin_;

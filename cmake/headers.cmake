@@ -37,6 +37,7 @@ set(HOCKET_HEADERS
   hocket/graph/detail/fused_nodes.hpp
   hocket/graph/detail/hazard_rules.hpp
   hocket/graph/detail/journal.hpp
+  hocket/graph/detail/policy_members.hpp
   hocket/graph/detail/pooled_lists.hpp
   hocket/graph/detail/topological.hpp
   hocket/graph/detail/variable_table.hpp

@@ -30,6 +30,7 @@ enum class errc : std::uint16_t {
   no_such_edge,
   stale_snapshot,
   fusion_closes_cycle,
+  kind_not_told,
   // pipeline
   bad_shape = 200,
   bad_groups,
@@ -104,6 +105,8 @@ enum class errc : std::uint16_t {
     case errc::stale_snapshot: return "the graph was rolled back behind this snapshot, cleared or built anew since";
     case errc::fusion_closes_cycle:
       return "nodes {0} and {2} cannot be fused: node {1} runs between them and is not fused with them";
+    case errc::kind_not_told:
+      return "the option {w} chains ops of one kind, but the policy has neither kind nor for_each_resource";
     case errc::bad_shape: return "a pipeline of {0} ranks, {1} chunks and {2} micro-batches is not possible: {w}";
     case errc::bad_groups: return "the micro-batch groups add up to {0}, but there are {1} micro-batches";
     case errc::incomplete_schedule: return "rank {0} never runs {w} of stage {1} for micro-batch {2}";

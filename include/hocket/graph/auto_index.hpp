@@ -56,6 +56,7 @@ class auto_index {
     if (!large_ && dense_.size() >= dense_limit) move_over();
     return large_ ? persistent_.reduce(preds) : dense_.reduce(preds);
   }
+  [[nodiscard]] bool has_room(std::size_t preds) const noexcept { return !large_ || persistent_.has_room(preds); }
   void commit(node_id b) noexcept { large_ ? persistent_.commit(b) : dense_.commit(b); }
   void resize(std::size_t n) {
     if (n > dense_limit) move_over();

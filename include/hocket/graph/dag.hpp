@@ -71,7 +71,7 @@ class dag {
 
   /// Adds the next node of the program, which runs after `preds` (any order, repetitions allowed), and returns its id.
   /// @return errc::bad_order if a predecessor is not an earlier node; errc::unknown_node if it was fused away;
-  ///         errc::limit_exceeded past 2^32 - 2 nodes
+  ///         errc::limit_exceeded past 2^32 - 2 nodes, or past what the index can number (see bounded_index)
   /// Complexity: the index's reduce, plus O(p log p) for p predecessors that do not come in descending order.
   /// Source: docs/graph.md, "Why descending order is exact" (proof).
   result<node_id> append(std::span<const node_id> preds) {
@@ -80,6 +80,8 @@ class dag {
     for (const node_id p : preds)
       if (p >= *id) return error{errc::bad_order, *id, p};
       else if (fused_.contains(p)) return error{errc::unknown_node, p, *id};
+    if constexpr (bounded_index<Index>)
+      if (!index_.has_room(preds.size())) return error{errc::limit_exceeded, *id, *id}.with("size of the index");
     append_distinct(*id, detail::descending(preds, work_.ids));
     return id;
   }
@@ -186,7 +188,7 @@ class dag {
       struct undo {
         dag* g;
         ~undo() {
-          if (g != nullptr) g->clear();
+          if (g != nullptr) g->drop_all();
         }
       } undo_unless_done{this};
       fill(nodes, forward, work_.in, work_.topological);
@@ -288,9 +290,9 @@ class dag {
   /// until forget_snapshots; appended nodes cost nothing. To try a single edge, would_cycle is cheaper.
   dag_snapshot snapshot() { return journal_.take(node_count()); }
   /// Returns to the snapshot: nodes, edges, dropped edges, fusions. Later snapshots are forgotten.
-  /// @return errc::stale_snapshot if the dag was rolled back behind it, or if clear, build or forget_snapshots came
-  /// since Complexity: O(what was added) if nodes were appended and nothing else, and the index can truncate; else as
-  /// build.
+  /// @return errc::stale_snapshot if the dag was rolled back behind it, if clear, build or forget_snapshots came since,
+  ///         or if it is a snapshot of another dag
+  /// Complexity: O(what was added) if nodes were appended and nothing else, and the index can truncate; else as build.
   result<void> rollback(const dag_snapshot& to) {
     if (!journal_.knows(to)) return error{errc::stale_snapshot};
     const std::size_t nodes = detail::journal::nodes_at(to);
@@ -423,17 +425,22 @@ class dag {
   }
   /// Empty again, without snapshots; keeps its memory, so that the same build again allocates nothing.
   void clear() noexcept {
+    drop_all();
+    forget_snapshots();
+  }
+
+ private:
+  // All but the journal.
+  void drop_all() noexcept {
     index_.clear();
     preds_.clear();
     succs_.clear();
     dropped_.clear();
     work_.marks.clear();
     fused_.clear();
-    forget_snapshots();
     edge_count_ = 0;
   }
 
- private:
   // preds: distinct, descending, each < b == node_count(). Permutes them.
   void append_distinct(node_id b, std::span<node_id> preds) {
     const std::span<const node_id> kept = preds.first(index_.reduce(preds));

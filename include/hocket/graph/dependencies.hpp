@@ -5,6 +5,7 @@
 #include <hocket/graph/dag.hpp>
 #include <hocket/graph/dependency_options.hpp>
 #include <hocket/graph/detail/hazard_rules.hpp>
+#include <hocket/graph/detail/policy_members.hpp>
 #include <hocket/graph/op_kind.hpp>
 #include <hocket/graph/rule.hpp>
 
@@ -26,6 +27,18 @@ struct explained_edge {
   reason why;
 };
 
+namespace detail {
+
+// The reason of an edge among those of sorted edges.
+[[nodiscard]] inline std::optional<reason> find_reason(std::span<const explained_edge> sorted, edge e) noexcept {
+  const auto at = std::lower_bound(sorted.begin(), sorted.end(), e,
+                                   [](const explained_edge& x, const edge& y) { return x.what < y; });
+  if (at == sorted.end() || at->what != e) return std::nullopt;
+  return at->why;
+}
+
+}  // namespace detail
+
 /// Which op of a program must run before which: a dag whose nodes are the ops in program order.
 template <reachability_index Index = auto_index>
 class dependency_graph {
@@ -46,10 +59,7 @@ class dependency_graph {
   [[nodiscard]] std::size_t edge_count() const noexcept { return graph_.edge_count(); }
   /// Why the kept edge a -> b exists; nothing if it is not kept, or without dependency_options::reasons. O(log edges).
   [[nodiscard]] std::optional<reason> why(node_id a, node_id b) const noexcept {
-    const auto at = std::lower_bound(reasons_.begin(), reasons_.end(), edge{a, b},
-                                     [](const explained_edge& x, const edge& e) { return x.what < e; });
-    if (at == reasons_.end() || at->what != edge{a, b}) return std::nullopt;
-    return at->why;
+    return detail::find_reason(reasons_, {a, b});
   }
   [[nodiscard]] const dag<Index>& graph() const noexcept { return graph_; }
   /// The dag itself, to add the host's own control edges to it.
@@ -65,28 +75,32 @@ namespace detail {
 
 template <class P, class G>
 [[nodiscard]] constexpr op_kind kind_of(const P& policy, const G& host, const typename P::node& n) {
-  if constexpr (requires {
-                  { policy.kind(host, n) } -> std::convertible_to<op_kind>;
-                }) {
-    return policy.kind(host, n);
-  } else {
-    // A kind that cannot be called would leave collectives unordered without a word.
-    static_assert(
-        !requires { &P::kind; },
-        "hocket: the policy has a kind that cannot be used. Write: "
-        "static hocket::graph::op_kind kind(const G&, node);");
-    return op_kind::compute;
+  if constexpr (tells_kind<P, G>) return policy.kind(host, n);
+  else return op_kind::compute;
+}
+
+// Options that chain ops of a kind, for a policy that does not tell kinds, would be a promise that nobody keeps.
+template <class P, class G>
+[[nodiscard]] constexpr result<void> check_options(const dependency_options& options) {
+  detail::check_optional_members<P, G>();
+  if constexpr (!tells_kind<P, G> && !tells_resources<P, G>) {
+    const char* const chained = options.collectives ? "collectives" : options.random ? "random" : "io";
+    if (options.collectives || options.random || options.io) return error{errc::kind_not_told}.with(chained);
   }
+  return {};
 }
 
 // f(part) for each piece of storage behind a variable.
 template <class P, class G, class V, class F>
 void for_each_part(const P& policy, const G& host, const V& variable, F&& f) {
-  if constexpr (requires(sink s) { policy.for_each_part(host, variable, s); }) {
+  if constexpr (tells_parts<P, G, V>) {
     bool whole = true;
     policy.for_each_part(host, variable, [&](const auto& part) { whole = false, f(part); });
     if (whole) f(variable);
   } else {
+    static_assert(!names_for_each_part<P>,
+                  "hocket: the policy has a for_each_part that cannot be called with one of its variables. Write: "
+                  "static void for_each_part(const G&, variable, auto&& f); it calls f(part)");
     f(variable);
   }
 }
@@ -105,15 +119,15 @@ void feed(const P& policy, const G& host, const typename P::node& n, node_id b, 
   const auto write = [&rules](const auto& part) { rules.write(part); };
   policy.for_each_read(host, n, [&](const auto& v) { detail::for_each_part(policy, host, v, read); });
   policy.for_each_write(host, n, [&](const auto& v) { detail::for_each_part(policy, host, v, write); });
-  if constexpr (requires(sink s) { policy.for_each_inplace(host, n, s); })
+  if constexpr (tells_inplace<P, G>)
     policy.for_each_inplace(host, n, [&](const auto& v) {
       detail::for_each_part(policy, host, v, read);
       detail::for_each_part(policy, host, v, write);
     });
-  if constexpr (requires(sink s) { policy.for_each_resource(host, n, s); })
+  if constexpr (tells_resources<P, G>)
     policy.for_each_resource(host, n, [&rules](const ordered_resource& r) { rules.use(r); });
   else rules.use({detail::kind_of(policy, host, n), 0});
-  if constexpr (requires(sink s) { policy.for_each_control(host, n, s); }) {
+  if constexpr (tells_control<P, G>) {
     static_assert(std::integral<typename P::node> || index_policy<P, G>,
                   "hocket: for_each_control reports nodes, so the policy must number them: "
                   "static std::size_t index_of(const G&, node)");
@@ -124,9 +138,9 @@ void feed(const P& policy, const G& host, const typename P::node& n, node_id b, 
         else late.control.push_back({a < no_id ? static_cast<node_id>(a) : no_id, b});
       });
   }
-  if constexpr (requires { policy.barrier(host, n); })
+  if constexpr (tells_barrier<P, G>)
     if (options.barriers) rules.separate(policy.barrier(host, n));
-  if constexpr (requires { policy.starts(host, n); })
+  if constexpr (tells_starts<P, G>)
     if (options.start_up && policy.starts(host, n)) late.starts.push_back(b);
 }
 
@@ -158,6 +172,7 @@ template <class Index, class F>
 template <class Index, bool Reasons, class G, class Policy>
 [[nodiscard]] result<dependency_graph<Index>> derive(const G& host, const dependency_options& options,
                                                      const Policy& policy, std::pmr::memory_resource* memory) {
+  if (const result<void> told = detail::check_options<Policy, G>(options); !told) return told.error();
   dag<Index> g(memory);
   g.reserve(static_cast<std::size_t>(policy.node_count(host)));
   hazard_rules<Reasons> rules(options, memory);
@@ -204,7 +219,8 @@ template <class Index, bool Reasons, class G, class Policy>
 /// `options` switches them.
 /// @param host     a program whose policy satisfies effects_policy: see graph/access.hpp
 /// @param policy   how to see it; by default graph_access<G>. A call may leave out options, policy, or both
-/// @return the graph; errc::limit_exceeded past 2^32 - 2 ops; of the control edges: errc::unknown_node,
+/// @return the graph; errc::kind_not_told if an option chains ops of a kind and the policy tells none;
+///         errc::limit_exceeded past 2^32 - 2 ops; of the control edges: errc::unknown_node,
 /// errc::self_edge,
 ///         errc::cycle for one against the program order that closes a cycle
 /// Complexity: linear in the reads and writes, plus the appends to the dag; barriers add at most one edge an op each
@@ -241,13 +257,14 @@ template <reachability_index Index = auto_index, class G, class Policy>
 }
 
 /// The edges that `dependencies` would be built from, before any pruning: by target, then source.
-/// For hosts that want to see or count them, and for transitive_reduction, which needs no index. Empty if the host's
-/// control edges are impossible: dependencies says why.
+/// For hosts that want to see or count them, and for transitive_reduction, which needs no index. Empty if the options
+/// or the host's control edges are impossible: dependencies says why.
 /// Complexity: linear in the reads, writes and edges.
 template <class G, class Policy = graph_access<G>>
 [[nodiscard]] std::vector<edge> rule_edges(const G& host, const dependency_options& options = {},
                                            const Policy& policy = {}) {
   static_assert(effects_policy<Policy, G>, "hocket: no policy tells what the ops of this host type read and write");
+  if (!detail::check_options<Policy, G>(options)) return {};
   detail::hazard_rules<false> rules(options, std::pmr::get_default_resource());
   detail::late_rules late;
   std::vector<edge> edges;

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <memory_resource>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -40,8 +42,13 @@ struct kinded_edge {
 template <reachability_index Index = auto_index>
 class kinded_dependencies {
  public:
-  kinded_dependencies(dag<Index> order, dag<Index> data, std::vector<edge> lifetime) noexcept
-      : order_(std::move(order)), data_(std::move(data)), lifetime_(std::move(lifetime)) {}
+  kinded_dependencies() = default;
+  kinded_dependencies(dag<Index> order, dag<Index> data, std::vector<edge> lifetime,
+                      std::vector<explained_edge> reasons = {}) noexcept
+      : order_(std::move(order)),
+        data_(std::move(data)),
+        lifetime_(std::move(lifetime)),
+        reasons_(std::move(reasons)) {}
 
   [[nodiscard]] std::size_t node_count() const noexcept { return order_.node_count(); }
   /// Must a run before b, for whatever reason? O(1).
@@ -54,6 +61,61 @@ class kinded_dependencies {
   [[nodiscard]] const dag<Index>& data() const noexcept { return data_; }
   /// Every lifetime edge, by source, then target.
   [[nodiscard]] std::span<const edge> lifetime() const noexcept { return lifetime_; }
+
+  /// Adds the next op: after `data` by data edges, after `control` by control edges, after `lifetime` by lifetime
+  /// edges. Each in any order, repetitions allowed.
+  /// @return its id; errc::bad_order, errc::unknown_node, errc::limit_exceeded as dag::append
+  /// Complexity: two appends; a copy of the data dag if Index cannot truncate.
+  result<node_id> append(std::span<const node_id> data, std::span<const node_id> control = {},
+                         std::span<const node_id> lifetime = {}) {
+    std::vector<node_id> all(data.begin(), data.end());
+    all.insert(all.end(), control.begin(), control.end());
+    all.insert(all.end(), lifetime.begin(), lifetime.end());
+    std::vector<edge> held(lifetime_);
+    const auto b = static_cast<node_id>(order_.node_count());
+    for (const node_id a : lifetime) held.push_back({a, b});
+    normalize(held);
+    const change_of_data change(*this);
+    if (const result<node_id> id = change.data().append(data); !id) return id;
+    const result<node_id> id = order_.append(all);
+    if (!id) return id;
+    change.keep();
+    lifetime_.swap(held);
+    return id;
+  }
+
+  /// Adds an edge between existing ops at any time. What it makes redundant is removed, kind by kind.
+  /// @return what became of it among the edges of its kind: a data edge is `redundant` only if data edges imply it, a
+  ///         control edge if any do, a lifetime edge never. When it is rejected nothing has changed, and
+  ///         order().path(b, a) is the witness of a cycle
+  /// Complexity: as dag::add_edge; a data edge that is new to the data also copies the data dag.
+  edge_status add_edge(node_id a, node_id b, edge_kind kind) {
+    if (a >= node_count() || b >= node_count()) return edge_status::unknown_node;
+    if (a == b) return edge_status::self;
+    if (order_.reaches(b, a)) return edge_status::cycle;
+    if (kind == edge_kind::control) return order_.add_edge(a, b);
+    if (kind == edge_kind::lifetime) {
+      const auto at = std::lower_bound(lifetime_.begin(), lifetime_.end(), edge{a, b});
+      if (at != lifetime_.end() && *at == edge{a, b}) return edge_status::duplicate;
+      const auto place = at - lifetime_.begin();
+      lifetime_.reserve(lifetime_.size() + 1);
+      static_cast<void>(order_.add_edge(a, b));
+      lifetime_.insert(lifetime_.begin() + place, edge{a, b});
+      return edge_status::added;
+    }
+    if (data_.reaches(a, b)) return data_.add_edge(a, b);
+    dag<Index> data(data_);
+    const edge_status s = data.add_edge(a, b);
+    static_cast<void>(order_.add_edge(a, b));  // the last step that may throw
+    data_ = std::move(data);
+    return s;
+  }
+
+  /// Why the kept edge a -> b exists, by the first rule in the order of `rule` that asked for it; nothing if it is not
+  /// kept, was added later, or without dependency_options::reasons. O(log edges).
+  [[nodiscard]] std::optional<reason> why(node_id a, node_id b) const noexcept {
+    return detail::find_reason(reasons_, {a, b});
+  }
 
   /// The kept edges, by source, target, kind. O(edges log edges).
   [[nodiscard]] std::vector<kinded_edge> edges() const {
@@ -73,9 +135,114 @@ class kinded_dependencies {
   }
 
  private:
+  static void normalize(std::vector<edge>& edges) {
+    std::sort(edges.begin(), edges.end());
+    edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
+  }
+
+  // An append to the data dag that is taken back unless it is kept. Taking back must not need memory.
+  class change_of_data {
+   public:
+    explicit change_of_data(kinded_dependencies& of) : of_(of) {
+      if constexpr (truncating_index<Index>) before_ = of.data_.snapshot();
+      else copy_ = std::make_unique<dag<Index>>(of.data_);
+    }
+    change_of_data(const change_of_data&) = delete;
+    change_of_data& operator=(const change_of_data&) = delete;
+    ~change_of_data() {
+      if constexpr (truncating_index<Index>) {
+        if (!kept_) static_cast<void>(of_.data_.rollback(before_));
+        of_.data_.forget_snapshots();
+      }
+    }
+    [[nodiscard]] dag<Index>& data() const noexcept {
+      if constexpr (truncating_index<Index>) return of_.data_;
+      else return *copy_;
+    }
+    void keep() const noexcept {
+      kept_ = true;
+      if constexpr (!truncating_index<Index>) of_.data_ = std::move(*copy_);
+    }
+
+   private:
+    kinded_dependencies& of_;
+    dag_snapshot before_;
+    std::unique_ptr<dag<Index>> copy_;
+    mutable bool kept_ = false;
+  };
+
   dag<Index> order_, data_;
   std::vector<edge> lifetime_;
+  std::vector<explained_edge> reasons_;  // of the kept edges, sorted
 };
+
+namespace detail {
+
+template <reachability_index Index, bool Reasons, class G, class Policy>
+[[nodiscard]] result<kinded_dependencies<Index>> derive_by_kind(const G& host, const dependency_options& options,
+                                                                const Policy& policy,
+                                                                std::pmr::memory_resource* memory) {
+  if (const result<void> told = detail::check_options<Policy, G>(options); !told) return told.error();
+  dag<Index> order(memory), data(memory);
+  hazard_rules<Reasons> rules(options, memory);
+  late_rules late;
+  std::vector<edge> lifetime;
+  std::vector<explained_edge> reasons;
+  std::vector<node_id> preds;
+  result<void> outcome;
+  detail::for_each_node(policy, host, [&](const typename Policy::node& n) {
+    if (!outcome) return;
+    const result<node_id> b = to_id(order.node_count(), "number of ops");
+    if (!b) return static_cast<void>(outcome = b.error());
+    detail::feed(policy, host, n, *b, options, rules, late);
+    const std::span<const node_id> ruled = rules.predecessors(*b);
+    preds.assign(ruled.begin(), ruled.end());
+    if constexpr (Reasons)
+      for (std::size_t i = 0; i < ruled.size(); ++i) reasons.push_back({{ruled[i], *b}, rules.reasons()[i]});
+    if constexpr (tells_lifetime<Policy, G>)
+      policy.for_each_lifetime(host, n, [&](const auto& other) {
+        const std::size_t i = detail::index_of(policy, host, static_cast<typename Policy::node>(other));
+        const node_id a = i < no_id ? static_cast<node_id>(i) : no_id;
+        lifetime.push_back({a, *b});
+        if constexpr (Reasons) reasons.push_back({{a, *b}, {rule::lifetime, 0}});
+        if (a < *b) preds.push_back(a);
+        else late.control.push_back({a, *b});
+      });
+    const result<node_id> in_data = data.append(ruled.first(rules.data_predecessors()));
+    if (!in_data) return static_cast<void>(outcome = in_data.error());
+    const result<node_id> in_order = order.append(preds);
+    if (!in_order) return static_cast<void>(outcome = in_order.error());
+    rules.done(*b);
+  });
+  if (outcome)
+    outcome = detail::add_late(order, late, [&](const edge& e, rule why) {
+      if constexpr (Reasons) reasons.push_back({e, {why, 0}});
+      else static_cast<void>(e), static_cast<void>(why);
+    });
+  if (!outcome) return outcome.error();
+  std::sort(lifetime.begin(), lifetime.end());
+  lifetime.erase(std::unique(lifetime.begin(), lifetime.end()), lifetime.end());
+  if constexpr (Reasons) {
+    const auto is_in = [](const dag<Index>& g, const edge& e) {
+      const std::span<const node_id> kept = g.downstream(e.source);
+      return std::binary_search(kept.begin(), kept.end(), e.target);
+    };
+    const auto pruned = [&](const explained_edge& x) {
+      return !is_in(order, x.what) && !is_in(data, x.what) &&
+             !std::binary_search(lifetime.begin(), lifetime.end(), x.what);
+    };
+    reasons.erase(std::remove_if(reasons.begin(), reasons.end(), pruned), reasons.end());
+    std::sort(reasons.begin(), reasons.end(), [](const explained_edge& x, const explained_edge& y) {
+      if (x.what != y.what) return x.what < y.what;
+      return x.why.rule != y.why.rule ? x.why.rule < y.why.rule : x.why.subject < y.why.subject;
+    });
+    const auto same = [](const explained_edge& x, const explained_edge& y) { return x.what == y.what; };
+    reasons.erase(std::unique(reasons.begin(), reasons.end(), same), reasons.end());
+  }
+  return kinded_dependencies<Index>(std::move(order), std::move(data), std::move(lifetime), std::move(reasons));
+}
+
+}  // namespace detail
 
 /// As dependencies, with the kinds told apart. RAW, WAR and WAW make data edges; resources, barriers, control edges and
 /// the start-up rule control edges; the policy's optional for_each_lifetime(host, node, f), f(node) for each op whose
@@ -90,38 +257,8 @@ template <reachability_index Index = auto_index, class G, class Policy = graph_a
     const G& host, const dependency_options& options = {}, const Policy& policy = {},
     std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
   static_assert(effects_policy<Policy, G>, "hocket: no policy tells what the ops of this host type read and write");
-  dag<Index> order(memory), data(memory);
-  detail::hazard_rules<false> rules(options, memory);
-  detail::late_rules late;
-  std::vector<edge> lifetime;
-  std::vector<node_id> preds;
-  result<void> outcome;
-  detail::for_each_node(policy, host, [&](const typename Policy::node& n) {
-    if (!outcome) return;
-    const result<node_id> b = to_id(order.node_count(), "number of ops");
-    if (!b) return static_cast<void>(outcome = b.error());
-    detail::feed(policy, host, n, *b, options, rules, late);
-    const std::span<const node_id> ruled = rules.predecessors(*b);
-    preds.assign(ruled.begin(), ruled.end());
-    if constexpr (requires(detail::sink s) { policy.for_each_lifetime(host, n, s); })
-      policy.for_each_lifetime(host, n, [&](const auto& other) {
-        const std::size_t i = detail::index_of(policy, host, static_cast<typename Policy::node>(other));
-        const node_id a = i < no_id ? static_cast<node_id>(i) : no_id;
-        lifetime.push_back({a, *b});
-        if (a < *b) preds.push_back(a);
-        else late.control.push_back({a, *b});
-      });
-    const result<node_id> in_data = data.append(ruled.first(rules.data_predecessors()));
-    if (!in_data) return static_cast<void>(outcome = in_data.error());
-    const result<node_id> in_order = order.append(preds);
-    if (!in_order) return static_cast<void>(outcome = in_order.error());
-    rules.done(*b);
-  });
-  if (outcome) outcome = detail::add_late(order, late, [](const edge&, rule) {});
-  if (!outcome) return outcome.error();
-  std::sort(lifetime.begin(), lifetime.end());
-  lifetime.erase(std::unique(lifetime.begin(), lifetime.end()), lifetime.end());
-  return kinded_dependencies<Index>(std::move(order), std::move(data), std::move(lifetime));
+  return options.reasons ? detail::derive_by_kind<Index, true>(host, options, policy, memory)
+                         : detail::derive_by_kind<Index, false>(host, options, policy, memory);
 }
 
 }  // namespace hocket::inline HOCKET_ABI::graph

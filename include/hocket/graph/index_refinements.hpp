@@ -18,4 +18,12 @@ concept truncating_index = reachability_index<X> && requires(X& x, std::size_t n
   { x.truncate(n) } noexcept;
 };
 
+/// An index whose numbering can end before the node ids do: has_room(p) is false if a reduce of p predecessors might
+/// not fit any more. Then append answers errc::limit_exceeded; where it is not asked, such a reduce or link throws
+/// std::bad_alloc.
+template <class X>
+concept bounded_index = reachability_index<X> && requires(const X& x, std::size_t preds) {
+  { x.has_room(preds) } noexcept -> std::same_as<bool>;
+};
+
 }  // namespace hocket::inline HOCKET_ABI::graph

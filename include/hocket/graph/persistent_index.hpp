@@ -119,6 +119,11 @@ class persistent_index {
     return ordered_ ? reduce_ordered(preds) : reduce_any(preds);
   }
 
+  /// See bounded_index. A set is at most a full trie, written once; each predecessor may have its window hung.
+  [[nodiscard]] bool has_room(std::size_t preds) const noexcept {
+    return tries_.has_room(sets_.size() / 256 + (preds + 4) * 16);
+  }
+
   void commit(node_id b) noexcept {
     HOCKET_ASSERT(b <= sets_.size());
     if (b < sets_.size()) {  // not the node that was expected: no window of its own

@@ -21,13 +21,14 @@ enum class rule : std::uint8_t {
   control,            ///< the host asked for it
   barrier,            ///< one of them is a barrier
   start_up,           ///< the earlier op starts the step, and the later one has nothing else to wait for
+  lifetime,           ///< the later op uses memory that the earlier one owns
 };
 
 /// One line for a picture or a log: "read after write".
 [[nodiscard]] constexpr std::string_view name(rule r) noexcept {
   constexpr std::string_view names[] = {
       "read after write", "write after write", "write after read", "sequential", "collective", "random", "io",
-      "control",          "barrier",           "start-up"};
+      "control",          "barrier",           "start-up",         "lifetime"};
   return names[static_cast<std::size_t>(r)];
 }
 

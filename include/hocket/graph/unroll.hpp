@@ -71,7 +71,17 @@ struct two_step_access {
     step.for_each_lifetime(g, n.op,
                            [&](const auto& other) { f(node{static_cast<typename P::node>(other), n.second}); });
   }
-  [[nodiscard]] op_kind kind(const G& g, const node& n) const { return detail::kind_of(step, g, n.op); }
+  [[nodiscard]] op_kind kind(const G& g, const node& n) const
+    requires detail::tells_kind<P, G>
+  {
+    return step.kind(g, n.op);
+  }
+  /// The first step alone is started; the second begins where the first one ends.
+  [[nodiscard]] bool starts(const G& g, const node& n) const
+    requires detail::tells_starts<P, G>
+  {
+    return !n.second && step.starts(g, n.op);
+  }
   [[nodiscard]] graph::barrier barrier(const G& g, const node& n) const
     requires requires(const P& p) { p.barrier(g, n.op); }
   {

@@ -6,6 +6,7 @@
 #include <hocket/graph/dependencies.hpp>
 #include <hocket/graph/op_kind.hpp>
 #include <hocket/testing/graph_laws.hpp>
+#include <hocket/text/ops_csv.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -18,47 +19,8 @@
 
 namespace hocket::inline HOCKET_ABI::testing {
 
-/// A program as flat arrays: per op its stream, its kind, the variables it reads and those it writes.
-/// The plainest host type there is; graph_access knows it.
-class flat_program {
- public:
-  [[nodiscard]] std::size_t size() const noexcept { return kinds_.size(); }
-  [[nodiscard]] graph::op_kind kind(node_id op) const noexcept { return kinds_[op]; }
-  [[nodiscard]] stream_id stream(node_id op) const noexcept { return streams_[op]; }
-  [[nodiscard]] std::span<const stream_id> streams() const noexcept { return streams_; }
-  [[nodiscard]] std::span<const std::uint32_t> reads(node_id op) const noexcept { return list(2 * std::size_t{op}); }
-  [[nodiscard]] std::span<const std::uint32_t> writes(node_id op) const noexcept {
-    return list(2 * std::size_t{op} + 1);
-  }
-  /// Adds the next op of the program.
-  void add(stream_id stream, graph::op_kind kind, std::span<const std::uint32_t> reads,
-           std::span<const std::uint32_t> writes) {
-    variables_.insert(variables_.end(), reads.begin(), reads.end());
-    begin_.push_back(variables_.size());
-    variables_.insert(variables_.end(), writes.begin(), writes.end());
-    begin_.push_back(variables_.size());
-    streams_.push_back(stream);
-    kinds_.push_back(kind);
-  }
-  void reserve(std::size_t ops) {
-    kinds_.reserve(ops), streams_.reserve(ops), variables_.reserve(4 * ops), begin_.reserve(2 * ops + 1);
-  }
-  /// Keeps the first ops only.
-  void cut(std::size_t ops) {
-    if (ops >= size()) return;
-    kinds_.resize(ops), streams_.resize(ops), begin_.resize(2 * ops + 1), variables_.resize(begin_.back());
-  }
-
- private:
-  [[nodiscard]] std::span<const std::uint32_t> list(std::size_t i) const noexcept {
-    return {variables_.data() + begin_[i], begin_[i + 1] - begin_[i]};
-  }
-
-  std::vector<graph::op_kind> kinds_;
-  std::vector<stream_id> streams_;
-  std::vector<std::uint32_t> variables_;
-  std::vector<std::size_t> begin_{0};  // reads of op i: from [2i], its writes: from [2i + 1]
-};
+/// The plainest host type there is: graph_access knows it, and text/ops_csv.hpp reads and writes it.
+using flat_program = text::ops_table;
 
 /// The edges of a graph both ways, in compressed rows: predecessors and successors of each node, ascending.
 struct edge_rows {
@@ -280,20 +242,3 @@ template <class G, class Policy = graph_access<G>>
 }
 
 }  // namespace hocket::inline HOCKET_ABI::testing
-
-/// How algorithms see a flat_program.
-template <>
-struct hocket::graph_access<hocket::testing::flat_program> {
-  using node = hocket::node_id;
-  static std::size_t node_count(const hocket::testing::flat_program& p) noexcept { return p.size(); }
-  template <class F>
-  static void for_each_read(const hocket::testing::flat_program& p, node n, F&& f) {
-    for (const std::uint32_t v : p.reads(n)) f(v);
-  }
-  template <class F>
-  static void for_each_write(const hocket::testing::flat_program& p, node n, F&& f) {
-    for (const std::uint32_t v : p.writes(n)) f(v);
-  }
-  static hocket::graph::op_kind kind(const hocket::testing::flat_program& p, node n) noexcept { return p.kind(n); }
-  static hocket::stream_id stream(const hocket::testing::flat_program& p, node n) noexcept { return p.stream(n); }
-};

@@ -23,6 +23,33 @@ struct edge_table {
 /// The highest id an edges CSV may name by default: one stray cell must not size a graph.
 inline constexpr node_id edges_csv_highest_id = (1u << 24) - 1;
 
+namespace detail {
+
+// Reads `source,target` rows after that header; check(id, column) for each id, then row(edge).
+template <class Check, class Row>
+[[nodiscard]] result<void> read_edge_rows(csv_scanner& in, const Check& check, const Row& row) {
+  if (const auto r = in.header("source,target"); !r) return r.error();
+  std::string_view cells[2];
+  while (!in.at_end()) {
+    if (const auto r = in.next_row(cells); !r) return r.error();
+    node_id ends[2] = {};
+    for (std::int64_t column = 1; column <= 2; ++column) {
+      const auto id = in.number(cells[column - 1], column, no_id - 1);
+      if (!id) return id.error();
+      if (const result<void> fits = check(*id, column); !fits) return fits.error();
+      ends[column - 1] = *id;
+    }
+    row(graph::edge{ends[0], ends[1]});
+  }
+  return {};
+}
+
+[[nodiscard]] constexpr std::string_view edge_column(std::int64_t column) noexcept {
+  return column == 1 ? "source" : "target";
+}
+
+}  // namespace detail
+
 /// Reads `source,target` rows (after that header) in any order; ids count from 0. Cycles are not looked for here.
 /// @return errc::malformed for another header; errc::missing_column, errc::bad_number with line and column;
 ///         errc::too_large for an id above `highest_id`
@@ -32,22 +59,14 @@ inline constexpr node_id edges_csv_highest_id = (1u << 24) - 1;
 [[nodiscard]] inline result<edge_table> parse_edges_csv(std::string_view csv,
                                                         node_id highest_id = edges_csv_highest_id) {
   detail::csv_scanner in(csv);
-  if (const auto r = in.header("source,target"); !r) return r.error();
   edge_table table;
-  std::string_view cells[2];
-  while (!in.at_end()) {
-    if (const auto r = in.next_row(cells); !r) return r.error();
-    node_id ends[2] = {};
-    for (std::size_t i = 0; i < 2; ++i) {
-      const auto id = in.number(cells[i], static_cast<std::int64_t>(i) + 1, no_id - 1);
-      if (!id) return id.error();
-      if (*id > highest_id)
-        return error{errc::too_large, in.line(), *id, highest_id}.with(i == 0 ? "source" : "target");
-      ends[i] = *id;
-      if (table.node_count <= *id) table.node_count = *id + std::size_t{1};
-    }
-    table.edges.push_back({ends[0], ends[1]});
-  }
+  const auto check = [&](node_id id, std::int64_t column) -> result<void> {
+    if (id > highest_id) return error{errc::too_large, in.line(), id, highest_id}.with(detail::edge_column(column));
+    if (table.node_count <= id) table.node_count = id + std::size_t{1};
+    return {};
+  };
+  const auto read = detail::read_edge_rows(in, check, [&](const graph::edge& e) { table.edges.push_back(e); });
+  if (!read) return read.error();
   return table;
 }
 
@@ -55,23 +74,14 @@ inline constexpr node_id edges_csv_highest_id = (1u << 24) - 1;
 /// @return as parse_edges_csv; errc::unknown_node_in_line for an id >= node_count
 [[nodiscard]] inline result<std::vector<graph::edge>> parse_pairs_csv(std::string_view csv, std::size_t node_count) {
   detail::csv_scanner in(csv);
-  if (const auto r = in.header("source,target"); !r) return r.error();
   std::vector<graph::edge> pairs;
-  std::string_view cells[2];
-  while (!in.at_end()) {
-    if (const auto r = in.next_row(cells); !r) return r.error();
-    node_id ends[2] = {};
-    for (std::size_t i = 0; i < 2; ++i) {
-      const auto id = in.number(cells[i], static_cast<std::int64_t>(i) + 1, no_id - 1);
-      if (!id) return id.error();
-      if (*id >= node_count)
-        return error{errc::unknown_node_in_line, in.line(), static_cast<std::int64_t>(i) + 1, *id,
-                     static_cast<std::int64_t>(node_count)}
-            .with(i == 0 ? "source" : "target");
-      ends[i] = *id;
-    }
-    pairs.push_back({ends[0], ends[1]});
-  }
+  const auto check = [&](node_id id, std::int64_t column) -> result<void> {
+    if (id < node_count) return {};
+    return error{errc::unknown_node_in_line, in.line(), column, id, static_cast<std::int64_t>(node_count)}.with(
+        detail::edge_column(column));
+  };
+  const auto read = detail::read_edge_rows(in, check, [&](const graph::edge& e) { pairs.push_back(e); });
+  if (!read) return read.error();
   return pairs;
 }
 

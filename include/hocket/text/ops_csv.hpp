@@ -15,20 +15,17 @@
 
 namespace hocket::inline HOCKET_ABI::text {
 
-/// A program as an ops CSV describes it: per op its stream, its kind, and the variables it reads and writes.
+/// A program as flat arrays, which is what an ops CSV describes: per op its stream, its kind, and the variables it
+/// reads and writes.
 class ops_table {
  public:
   [[nodiscard]] std::size_t size() const noexcept { return kinds_.size(); }
   [[nodiscard]] graph::op_kind kind(node_id op) const noexcept { return kinds_[op]; }
   [[nodiscard]] stream_id stream(node_id op) const noexcept { return streams_[op]; }
   [[nodiscard]] std::span<const stream_id> streams() const noexcept { return streams_; }
-  [[nodiscard]] std::span<const std::uint32_t> reads(node_id op) const noexcept {
-    return std::span(variables_)
-        .subspan(begin_[2 * std::size_t{op}], begin_[2 * std::size_t{op} + 1] - begin_[2 * std::size_t{op}]);
-  }
+  [[nodiscard]] std::span<const std::uint32_t> reads(node_id op) const noexcept { return list(2 * std::size_t{op}); }
   [[nodiscard]] std::span<const std::uint32_t> writes(node_id op) const noexcept {
-    const std::size_t first = begin_[2 * std::size_t{op} + 1];
-    return std::span(variables_).subspan(first, begin_[2 * std::size_t{op} + 2] - first);
+    return list(2 * std::size_t{op} + 1);
   }
   /// Adds the next op of the program.
   void add(stream_id stream, graph::op_kind kind, std::span<const std::uint32_t> reads,
@@ -40,12 +37,25 @@ class ops_table {
     streams_.push_back(stream);
     kinds_.push_back(kind);
   }
+  /// Room for so many ops.
+  void reserve(std::size_t ops) {
+    kinds_.reserve(ops), streams_.reserve(ops), variables_.reserve(4 * ops), begin_.reserve(2 * ops + 1);
+  }
+  /// Keeps the first ops only.
+  void cut(std::size_t ops) {
+    if (ops >= size()) return;
+    kinds_.resize(ops), streams_.resize(ops), begin_.resize(2 * ops + 1), variables_.resize(begin_.back());
+  }
 
  private:
+  [[nodiscard]] std::span<const std::uint32_t> list(std::size_t i) const noexcept {
+    return {variables_.data() + begin_[i], begin_[i + 1] - begin_[i]};
+  }
+
   std::vector<graph::op_kind> kinds_;
   std::vector<stream_id> streams_;
   std::vector<std::uint32_t> variables_;
-  std::vector<std::size_t> begin_{0};  // reads of op i: [2i], its writes: [2i + 1]
+  std::vector<std::size_t> begin_{0};  // reads of op i: from [2i], its writes: from [2i + 1]
 };
 
 namespace detail {

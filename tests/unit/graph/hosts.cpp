@@ -8,32 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "../../../examples/graph_host.hpp"
 #include "catch.hpp"
 
 using hocket::node_id;
 using hocket::graph::edge;
-
-// The host of the design: ten lines.
-namespace my {
-struct op {
-  std::vector<int> in, out;
-};
-struct program {
-  std::vector<op> ops;
-};
-}  // namespace my
-
-template <>
-struct hocket::graph_access<my::program> {
-  using node = std::uint32_t;
-  static std::size_t node_count(const my::program& p) { return p.ops.size(); }
-  static void for_each_read(const my::program& p, node n, auto&& f) {
-    for (auto v : p.ops[n].in) f(v);
-  }
-  static void for_each_write(const my::program& p, node n, auto&& f) {
-    for (auto v : p.ops[n].out) f(v);
-  }
-};
 
 TEST_CASE("the ten-line host", "[graph]") {
   const my::program p{{{{}, {0}}, {{0}, {1}}, {{0, 1}, {2}}}};

@@ -64,6 +64,10 @@ class bit_tries {
   }
   // The next path of blocks, down to a leaf, can be added without asking for memory.
   void make_room() { leaves_.make_room(4), inners_.make_room(16); }
+  // Will `more` further blocks of either sort surely find a number?
+  [[nodiscard]] bool has_room(std::size_t more) const noexcept {
+    return leaves_.size() + more < leaves_.most && inners_.size() + more < inners_.most;
+  }
   // Forgetful memory of which set contains which: its size follows the number of sets.
   void remember_for(std::size_t sets) {
     std::size_t bits = static_cast<std::size_t>(std::bit_width(sets));

@@ -13,9 +13,11 @@ namespace hocket::inline HOCKET_ABI::graph::detail {
 
 // Blocks of one size, numbered from 1 in order of creation, that never move: 32-bit numbers are half the size of
 // pointers, and "younger than" is a comparison. Number 0 stands for an empty block and is never looked at.
-template <class Block>
+template <class Block, std::uint32_t Most = 1u << 29>
 class block_pool {
  public:
+  static constexpr std::uint32_t most = Most;  // numbers; an index has other uses for the highest bits
+
   explicit block_pool(std::pmr::memory_resource* memory) noexcept : chunks_(memory) {}
   block_pool(block_pool&& other) noexcept
       : chunks_(std::move(other.chunks_)),
@@ -43,9 +45,8 @@ class block_pool {
     return chunks_[b / per_chunk][b % per_chunk];
   }
 
-  // A new block with any content.
+  // A new block with any content. std::bad_alloc past `most`, too.
   [[nodiscard]] std::uint32_t add() {
-    HOCKET_ASSERT(size_ < most);
     if (size_ / per_chunk >= chunks_.size()) grow();
     return size_++;
   }
@@ -59,9 +60,11 @@ class block_pool {
  private:
   static constexpr std::size_t alignment = 64;
   static constexpr std::size_t per_chunk = (std::size_t{1} << 16) / sizeof(Block);  // 64 KiB
-  static constexpr std::uint32_t most = 1u << 30;
 
   void grow() {
+    static_assert(most % per_chunk == 0);
+    // No more numbers is no more memory. Asking the resource that has none throws, whatever this unit is compiled with.
+    if (chunks_.size() == most / per_chunk) (void)std::pmr::null_memory_resource()->allocate(1);
     if (chunks_.size() == chunks_.capacity()) chunks_.reserve(chunks_.size() * 2 + 4);
     // Not zeroed: a block is written as a whole when it is added, and pages that are never used stay untouched.
     void* const raw = memory()->allocate(per_chunk * sizeof(Block), alignment);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <memory_resource>
 #include <span>
 #include <vector>
@@ -15,10 +16,10 @@ namespace detail {
 class journal;
 }
 
-/// A moment of a dag to which its rollback can return.
+/// A moment of a dag to which its rollback, and that of copies made later, can return.
 class dag_snapshot {
   friend class detail::journal;
-  std::uint64_t serial_ = 0;
+  std::shared_ptr<const char> moment_;  // who it is: its address is nobody else's while anyone holds it
   std::size_t nodes_ = 0;
   std::size_t entries_ = 0;
 };
@@ -51,11 +52,10 @@ class journal {
     if (!snapshots_.empty() && snapshots_.back().nodes_ == nodes && snapshots_.back().entries_ == entries_.size())
       return snapshots_.back();  // nothing has changed since
     dag_snapshot now;
-    now.serial_ = serial_ + 1;
+    now.moment_ = std::make_shared<const char>('\0');
     now.nodes_ = nodes;
     now.entries_ = entries_.size();
     snapshots_.push_back(now);
-    ++serial_;
     return now;
   }
   [[nodiscard]] bool knows(const dag_snapshot& s) const noexcept { return place_of(s) != 0; }
@@ -105,16 +105,15 @@ class journal {
     edge what;
     change how;
   };
-  // One past its index among the snapshots; 0 if it is stale.
+  // One past its index among the snapshots; 0 if it is stale, or of another dag.
   [[nodiscard]] std::size_t place_of(const dag_snapshot& s) const noexcept {
     std::size_t at = snapshots_.size();
-    while (at != 0 && snapshots_[at - 1].serial_ != s.serial_) --at;
+    while (at != 0 && snapshots_[at - 1].moment_ != s.moment_) --at;
     return at;
   }
 
   std::pmr::vector<entry> entries_;
   std::pmr::vector<dag_snapshot> snapshots_;
-  std::uint64_t serial_ = 0;  // of the youngest snapshot ever taken: a stale one is never mistaken for a new one
 };
 
 }  // namespace detail

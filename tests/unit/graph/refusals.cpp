@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is refused rather than guessed, and what stays as it was: options nobody can keep, snapshots of other graphs,
+// numbers that run out, memory that runs out while a graph is built.
+#include <hocket/graph.hpp>
+#include <hocket/graph/detail/block_pool.hpp>
+#include <hocket/testing/graph_cases.hpp>
+
+#include <array>
+#include <memory_resource>
+#include <new>
+#include <vector>
+
+#include "catch.hpp"
+
+using hocket::errc;
+using hocket::node_id;
+using hocket::graph::dag;
+using hocket::graph::edge;
+using hocket::graph::edge_kind;
+using hocket::graph::edge_status;
+using hocket::graph::kinded_dependencies;
+using hocket::graph::kinded_edge;
+using edges = std::vector<edge>;
+
+namespace {
+
+// Refuses when `left` requests have been served.
+class scarce_memory : public std::pmr::memory_resource {
+ public:
+  std::size_t left = ~std::size_t{0};
+
+ private:
+  void* do_allocate(std::size_t bytes, std::size_t alignment) override {
+    if (left == 0) throw std::bad_alloc();
+    if (left != ~std::size_t{0}) --left;
+    return std::pmr::new_delete_resource()->allocate(bytes, alignment);
+  }
+  void do_deallocate(void* p, std::size_t bytes, std::size_t alignment) override {
+    std::pmr::new_delete_resource()->deallocate(p, bytes, alignment);
+  }
+  bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
+};
+
+struct program {
+  std::vector<int> ops;
+};
+// Tells no kinds.
+struct silent {
+  using node = std::uint32_t;
+  static std::size_t node_count(const program& p) { return p.ops.size(); }
+  static void for_each_read(const program& p, node n, auto&& f) { f(p.ops[n]); }
+  static void for_each_write(const program&, node, auto&&) {}
+};
+struct telling : silent {
+  static hocket::graph::op_kind kind(const program&, node) { return hocket::graph::op_kind::io; }
+};
+// Starts the step, and owns the memory of the op two before.
+struct full : telling {
+  static bool starts(const program&, node n) { return n == 1; }
+  static void for_each_lifetime(const program&, node n, auto&& f) {
+    if (n >= 2) f(n - 2);
+  }
+};
+
+// An index that can number three nodes.
+class tiny_index : public hocket::graph::dense_index {
+ public:
+  using hocket::graph::dense_index::dense_index;
+  [[nodiscard]] bool has_room(std::size_t) const noexcept { return size() < 3; }
+};
+
+}  // namespace
+
+TEST_CASE("options that chain kinds need a policy that tells them", "[graph]") {
+  const program p{{1, 2, 3}};
+  for (const hocket::graph::dependency_options& o :
+       {hocket::graph::dependency_options::ordered(), hocket::graph::dependency_options{.io = true}}) {
+    CHECK(hocket::graph::dependencies(p, o, silent{}).error().code == errc::kind_not_told);
+    CHECK(hocket::graph::dependencies_by_kind(p, o, silent{}).error().code == errc::kind_not_told);
+    CHECK(hocket::graph::dependencies_of_steps(p, o, silent{}).error().code == errc::kind_not_told);
+    CHECK(hocket::graph::rule_edges(p, o, silent{}).empty());
+  }
+  CHECK(hocket::graph::dependencies(p, silent{})->edge_count() == 0);
+  CHECK(hocket::graph::dependencies(p, {.io = true}, telling{})->edge_count() == 2);
+  CHECK(hocket::graph::dependencies(p, {.sequential = true}, silent{})->edge_count() == 2);
+}
+
+TEST_CASE("two steps show whatever one step shows", "[graph]") {
+  const program p{{1, 2, 3}};
+  const hocket::graph::two_step_access<full, program> twice;
+  const auto deps = hocket::graph::dependencies_by_kind(p, {.io = true}, twice);
+  REQUIRE(deps);
+  CHECK(deps->order().edges() == edges{{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}});
+  CHECK(std::vector<edge>(deps->lifetime().begin(), deps->lifetime().end()) == edges{{0, 2}, {3, 5}});
+  const auto started = hocket::graph::dependencies(p, {.start_up = true}, twice);
+  REQUIRE(started);
+  CHECK(started->graph().edges() == edges{{1, 0}, {1, 2}, {1, 3}, {1, 4}, {1, 5}});  // by the first step's op 1 alone
+}
+
+TEST_CASE("edges by kind: appended, added late, and why", "[graph]") {
+  kinded_dependencies<> g;
+  REQUIRE(g.append({}));
+  REQUIRE(g.append(std::array<node_id, 1>{0}));
+  REQUIRE(g.append({}, std::array<node_id, 2>{0, 1}));                             // control
+  REQUIRE(g.append(std::array<node_id, 1>{0}, {}, std::array<node_id, 2>{1, 1}));  // data and lifetime
+  using list = std::vector<kinded_edge>;
+  const list first{{{0, 1}, edge_kind::data},
+                   {{0, 3}, edge_kind::data},
+                   {{1, 2}, edge_kind::control},
+                   {{1, 3}, edge_kind::lifetime}};
+  CHECK(g.edges() == first);
+  CHECK(g.append(std::array<node_id, 1>{4}).error().code == errc::bad_order);
+  CHECK(g.append({}, std::array<node_id, 1>{9}).error().code == errc::bad_order);
+  CHECK(g.append({}, {}, std::array<node_id, 1>{9}).error().code == errc::bad_order);
+  CHECK(g.add_edge(2, 0, edge_kind::data) == edge_status::cycle);
+  CHECK(g.add_edge(2, 2, edge_kind::lifetime) == edge_status::self);
+  CHECK(g.add_edge(2, 4, edge_kind::control) == edge_status::unknown_node);
+  CHECK(g.add_edge(1, 3, edge_kind::lifetime) == edge_status::duplicate);
+  CHECK(g.add_edge(0, 2, edge_kind::control) == edge_status::redundant);
+  CHECK(g.node_count() == 4);
+  CHECK(g.data().node_count() == 4);
+  CHECK(g.edges() == first);
+
+  CHECK(g.add_edge(0, 2, edge_kind::data) == edge_status::added);  // a control path makes nothing visible
+  CHECK(g.data_reaches(0, 2));
+  CHECK(g.add_edge(1, 3, edge_kind::data) == edge_status::added);  // and makes 0 -> 3 redundant among the data
+  CHECK(g.add_edge(0, 3, edge_kind::data) == edge_status::redundant);
+  CHECK(g.edges() == list{{{0, 1}, edge_kind::data},
+                          {{0, 2}, edge_kind::data},
+                          {{1, 2}, edge_kind::control},
+                          {{1, 3}, edge_kind::data},
+                          {{1, 3}, edge_kind::lifetime}});
+  CHECK(g.add_edge(2, 3, edge_kind::lifetime) == edge_status::added);
+  CHECK(g.reaches(2, 3));
+  CHECK_FALSE(g.data_reaches(2, 3));
+
+  const program p{{1, 2, 3}};
+  const auto told = hocket::graph::dependencies_by_kind(p, {.io = true, .reasons = true}, full{});
+  REQUIRE(told);
+  REQUIRE(told->why(0, 1).has_value());
+  CHECK(told->why(0, 1)->rule == hocket::graph::rule::io);
+  REQUIRE(told->why(0, 2).has_value());
+  CHECK(told->why(0, 2)->rule == hocket::graph::rule::lifetime);
+  CHECK_FALSE(told->why(1, 0).has_value());
+  CHECK(name(hocket::graph::rule::lifetime) == "lifetime");
+}
+
+TEST_CASE("edges by kind: a call that runs out of memory changes nothing", "[graph]") {
+  scarce_memory memory;
+  std::size_t failures = 0;
+  hocket::testing::random_source random(5);
+  kinded_dependencies<> g(dag<>{&memory}, dag<>{&memory}, {});
+  std::pmr::memory_resource* const usual = std::pmr::set_default_resource(&memory);  // copies take their memory here
+  for (node_id b = 0; b < 40; ++b) {
+    std::vector<node_id> preds;
+    for (node_id k = 0; b != 0 && k < 3; ++k) preds.push_back(random.below(b));
+    const node_id a = random.below(b + std::size_t{1}), c = random.below(b + std::size_t{1});
+    for (const bool append : {true, false}) {
+      for (std::size_t allowed = 0;; ++allowed, ++failures) {
+        const std::vector<kinded_edge> before = g.edges();
+        const std::size_t nodes = g.node_count();
+        memory.left = allowed;
+        bool done = true;
+        try {
+          if (append) (void)g.append(preds);
+          else (void)g.add_edge(a, c, edge_kind::data);
+        } catch (const std::bad_alloc&) {
+          done = false;
+        }
+        memory.left = ~std::size_t{0};
+        if (done) break;
+        REQUIRE(g.node_count() == nodes);
+        REQUIRE(g.data().node_count() == nodes);
+        REQUIRE(g.edges() == before);
+      }
+    }
+  }
+  std::pmr::set_default_resource(usual);
+  CHECK(failures > 20);
+}
+
+TEST_CASE("a snapshot belongs to its dag and to later copies of it", "[graph]") {
+  dag<> one, other;
+  const auto start = one.snapshot();
+  const auto foreign = other.snapshot();
+  REQUIRE(one.append({}));
+  REQUIRE(other.append({}));
+  CHECK(one.rollback(foreign).error().code == errc::stale_snapshot);
+  CHECK(one.rollback({}).error().code == errc::stale_snapshot);
+  CHECK(one.node_count() == 1);
+  dag<> copy = one;
+  const auto later = copy.snapshot();
+  (void)one.snapshot();
+  CHECK(one.rollback(later).error().code == errc::stale_snapshot);
+  REQUIRE(copy.rollback(start));
+  CHECK(copy.node_count() == 0);
+  CHECK(copy.rollback(later).error().code == errc::stale_snapshot);
+  CHECK(one.node_count() == 1);
+}
+
+TEST_CASE("a build that runs out of memory leaves an empty dag with its snapshots", "[graph]") {
+  scarce_memory memory;
+  dag<> g(&memory);
+  const auto empty = g.snapshot();
+  std::vector<edge> chain;
+  for (node_id b = 1; b < 3000; ++b) chain.push_back({b - 1, b});
+  std::size_t failures = 0;
+  for (std::size_t allowed = 0;; ++allowed) {
+    memory.left = allowed;
+    bool done = true;
+    try {
+      (void)g.build(3000, chain);
+    } catch (const std::bad_alloc&) {
+      done = false;
+    }
+    memory.left = ~std::size_t{0};
+    if (done) break;
+    ++failures;
+    REQUIRE(g.node_count() == 0);
+    REQUIRE(g.rollback(empty).has_value());
+  }
+  CHECK(failures > 3);
+  CHECK(g.edge_count() == 2999);
+  CHECK(g.rollback(empty).error().code == errc::stale_snapshot);  // build ends the journal
+}
+
+TEST_CASE("numbers that run out", "[graph]") {
+  struct block {
+    std::uint64_t words[1024];
+  };
+  hocket::graph::detail::block_pool<block, 32> pool(std::pmr::get_default_resource());
+  std::uint32_t added = 0;
+  bool threw = false;
+  try {
+    for (; added < 100; ++added) (void)pool.add();
+  } catch (const std::bad_alloc&) {
+    threw = true;
+  }
+  CHECK(threw);
+  CHECK(added == 31);  // number 0 is taken
+  CHECK(pool.size() == 32);
+
+  dag<tiny_index> g;
+  for (node_id b = 0; b < 3; ++b) REQUIRE(g.append({}));
+  CHECK(g.append(std::array<node_id, 1>{0}).error().code == errc::limit_exceeded);
+  CHECK(g.node_count() == 3);
+  CHECK(g.add_edge(0, 1) == edge_status::added);
+}
+
+// Rows of 70,000 nodes make 2.4 · 10⁹ pairs in a triangle and 4.9 · 10⁹ in a square: past 2³² bits.
+TEST_CASE("positions past 2^32 bits", "[graph]") {
+  constexpr node_id nodes = 140'000;
+  dag<hocket::graph::persistent_index> sets;
+  hocket::testing::random_source random(8);
+  dag<hocket::graph::dense_index> rows;  // as many bits, most of them in rows that are empty
+  for (node_id b = 0; b < nodes; ++b) {
+    const std::vector<node_id> all = b == 0 ? std::vector<node_id>{} : std::vector<node_id>{b - 1, random.below(b)};
+    REQUIRE(sets.append(all));
+    REQUIRE(rows.append(b % 20'000 == 19'999 ? std::vector<node_id>{b - 1, b / 2} : std::vector<node_id>{}));
+  }
+  CHECK(sets.edge_count() == nodes - 1);
+  CHECK(sets.reachable_pairs() == std::uint64_t{nodes} * (nodes - 1) / 2);  // 9.8 · 10⁹
+  CHECK(sets.reaches(0, nodes - 1));
+  CHECK(rows.reaches(nodes / 2 - 1, nodes - 1) == (rows.in_degree(nodes - 1) == 2 && (nodes - 1) / 2 == nodes / 2 - 1));
+  CHECK(rows.ancestor_count(nodes - 1) == 2);
+}
+
+TEST_CASE("the reduction without an index to keep: large programs, and graphs without structure", "[graph]") {
+  const auto shuffle = [](std::vector<edge>& list, hocket::testing::random_source& random) {
+    for (std::size_t i = list.size(); i > 1; --i) std::swap(list[i - 1], list[random.below(i)]);
+  };
+  hocket::testing::random_source random(9);
+  const auto program = hocket::testing::gpt_program({8, 2, 2}, 0);
+  std::vector<edge> list = hocket::graph::rule_edges(program);
+  shuffle(list, random);
+  REQUIRE(program.size() > 4096 / 2);
+  for (const bool structured : {true, false}) {
+    std::size_t nodes = structured ? 2 * program.size() : 6000;
+    std::vector<edge> all;
+    if (structured) {  // twice, the second half numbered backwards: no numbering is a topological order
+      const auto n = static_cast<node_id>(program.size());
+      for (const edge& e : list) all.push_back(e), all.push_back({2 * n - 1 - e.source, 2 * n - 1 - e.target});
+    } else {
+      const auto rows = hocket::testing::random_rows(nodes, 2.5, 3);
+      for (node_id b = 0; b < nodes; ++b)
+        for (const node_id a : rows.predecessors(b)) all.push_back({a, b});
+    }
+    dag<> g;
+    REQUIRE(g.build(nodes, all));
+    const auto reduced = hocket::graph::transitive_reduction(nodes, all);
+    REQUIRE(reduced);
+    CHECK(reduced->kept == g.edges());
+    CHECK(reduced->reachable_pairs == g.reachable_pairs());
+    CHECK(reduced->bytes <= 280 * nodes);
+  }
+}
