@@ -5,7 +5,6 @@
 #include <hocket/launch/host_signal.hpp>
 #include <hocket/launch/trace.hpp>
 
-#include <array>
 #include <cstddef>
 #include <exception>
 #include <memory>
@@ -58,8 +57,19 @@ struct host_worker;
 // One entry of a stream's queue. Everything a stream does (a closure, a record, a wait, a slice of a program) is one.
 struct host_task {
   static constexpr std::size_t room = 48;
-  void (*call)(host_worker&, void* closure) noexcept = nullptr;
-  alignas(8) std::array<std::byte, room> closure{};
+  void (*call)(host_worker&, void* closure) noexcept;
+  alignas(8) std::byte closure[room];
+
+  // Writes no more than the closure: queues are filled entry by entry, and the rest of an entry is never read.
+  template <class F>
+  explicit host_task(const F& f) noexcept
+      : call([](host_worker& w, void* p) noexcept { (*std::launder(static_cast<F*>(p)))(w); }) {
+    static_assert(
+        sizeof(F) <= room && alignof(F) <= 8 && std::is_trivially_copyable_v<F>,
+        "hocket: a closure given to a host stream is copied into its queue: at most 48 bytes, trivially copyable. "
+        "Capture a pointer to larger state that outlives the work");
+    ::new (closure) F(f);
+  }
 };
 
 // Compared as what it is: a 64-bit code must not lose its upper half first.
@@ -88,6 +98,7 @@ struct alignas(64) host_worker {
   bool stopping = false;
   host_shared* shared = nullptr;
   std::uint32_t number = 0;
+  bool crowded = false;  // more streams than processors
 
   // Written by the thread.
   alignas(64) std::atomic<std::uint32_t> finished{0};
@@ -134,7 +145,7 @@ struct alignas(64) host_worker {
   void loop() noexcept {
     std::uint32_t done = 0;
     for (;;) {
-      await(submitted, [done](std::uint32_t value) { return value != done; });
+      await(submitted, [done](std::uint32_t value) { return value != done; }, crowded);
       bool last = false;
       {
         const std::lock_guard lock(mutex);
@@ -142,7 +153,7 @@ struct alignas(64) host_worker {
         last = stopping;
       }
       if (batch.empty() && last) return;
-      for (host_task& task : batch) task.call(*this, task.closure.data());
+      for (host_task& task : batch) task.call(*this, task.closure);
       done += static_cast<std::uint32_t>(batch.size());
       batch.clear();
       finished.store(done, std::memory_order_seq_cst);
@@ -156,7 +167,7 @@ struct alignas(64) host_worker {
       const std::lock_guard lock(mutex);
       all = submitted.load(std::memory_order_relaxed);
     }
-    await(finished, [all](std::uint32_t value) { return reached(value, all); });
+    await(finished, [all](std::uint32_t value) { return reached(value, all); }, crowded);
   }
 
   // The two halves of an enqueue. The caller holds `mutex`; only the first can fail.
@@ -175,19 +186,8 @@ struct alignas(64) host_worker {
     return true;
   }
   template <class F>
-  [[nodiscard]] static host_task task_of(const F& closure) noexcept {
-    static_assert(
-        sizeof(F) <= host_task::room && alignof(F) <= 8 && std::is_trivially_copyable_v<F>,
-        "hocket: a closure given to a host stream is copied into its queue: at most 48 bytes, trivially copyable. "
-        "Capture a pointer to larger state that outlives the work");
-    host_task task;
-    task.call = [](host_worker& w, void* p) noexcept { (*std::launder(static_cast<F*>(p)))(w); };
-    ::new (task.closure.data()) F(closure);
-    return task;
-  }
-  template <class F>
   void push(const F& closure) noexcept {
-    inbox.push_back(task_of(closure));
+    inbox.emplace_back(closure);
     submitted.store(submitted.load(std::memory_order_relaxed) + 1, std::memory_order_seq_cst);
   }
 };
@@ -315,7 +315,7 @@ class host_backend {
     if (at.stream == stream.worker_) return host_status::ok;  // the queue itself keeps that order
     HOCKET_ASSERT(at.stream->shared == stream.worker_->shared);
     return push(stream, [at](detail::host_worker& self) noexcept {
-      if (at.stream->signal.wait(at.count, self.generation())) self.poison();
+      if (at.stream->signal.wait(at.count, self.generation(), self.crowded)) self.poison();
     });
   }
 
@@ -421,12 +421,14 @@ class host_backend {
 
   void create(std::size_t streams) {
     shared_ = std::make_shared<detail::host_shared>();
+    const unsigned processors = std::thread::hardware_concurrency();  // 0: not known
     workers_.reserve(streams);
     streams_.reserve(streams);
     for (std::size_t i = 0; i < streams; ++i) {
       auto w = std::make_unique<detail::host_worker>();
       w->shared = shared_.get();
       w->number = static_cast<std::uint32_t>(i);
+      w->crowded = processors != 0 && streams > processors;
       w->thread = std::thread([worker = w.get()] { worker->loop(); });
       workers_.push_back(std::move(w));
       streams_.push_back(host_stream(workers_.back().get()));
@@ -484,7 +486,7 @@ class host_backend {
         self.run(at, s.what, [&] { return detail::call_op(body, s.what.id, s.what.phase, stream_id{s.what.stream}); });
       } else if (s.what.kind == command_kind::record) {
         program.signals_[thread].advance(target, self.poisoned(), generation);
-      } else if (program.signals_[s.thread].wait(target, generation)) {
+      } else if (program.signals_[s.thread].wait(target, generation, self.crowded)) {
         self.poison();
       }
       trace.end(s.index, s.what);

@@ -49,7 +49,7 @@ class host_batch {
     if (at.stream == stream.worker_) return host_status::ok;
     if (!room(*stream.worker_)) return host_status::out_of_memory;
     stage(*stream.worker_, [at](detail::host_worker& self) noexcept {
-      if (at.stream->signal.wait(at.count, self.generation())) self.poison();
+      if (at.stream->signal.wait(at.count, self.generation(), self.crowded)) self.poison();
     });
     return host_status::ok;
   }
@@ -80,18 +80,19 @@ class host_batch {
  private:
   template <class F>
   void stage(detail::host_worker& w, const F& closure) noexcept {
-    staged_[w.number].push_back(detail::host_worker::task_of(closure));
+    staged_[w.number].emplace_back(closure);
   }
   [[nodiscard]] bool room(detail::host_worker& w) noexcept { return staged_[w.number].size() < limit_ || publish(w); }
   bool publish(detail::host_worker& w) noexcept {
     std::vector<detail::host_task>& lane = staged_[w.number];
     if (lane.empty()) return true;
+    const auto entries = static_cast<std::uint32_t>(lane.size());
     {
       const std::lock_guard lock(w.mutex);
-      if (!w.make_room(lane.size())) return false;
-      w.inbox.insert(w.inbox.end(), lane.begin(), lane.end());
-      w.submitted.store(w.submitted.load(std::memory_order_relaxed) + static_cast<std::uint32_t>(lane.size()),
-                        std::memory_order_seq_cst);
+      if (!w.make_room(entries)) return false;
+      if (w.inbox.empty() && w.inbox.capacity() >= limit_) w.inbox.swap(lane);
+      else w.inbox.insert(w.inbox.end(), lane.begin(), lane.end());
+      w.submitted.store(w.submitted.load(std::memory_order_relaxed) + entries, std::memory_order_seq_cst);
     }
     w.submitted.notify_one();
     lane.clear();

@@ -19,11 +19,14 @@ inline void relax() noexcept {
 
 /// Blocks until `done(value of word)`. Spins for less time than a sleep and a wake-up take, then yields (with more
 /// threads than cores, the other side needs this core: a longer spin would only delay it), then sleeps.
+/// @param crowded  there are more threads than processors: sleep at once, whoever is to be waited for may not even run
 template <class Done>
-std::uint32_t await(const std::atomic<std::uint32_t>& word, Done done) noexcept {
+std::uint32_t await(const std::atomic<std::uint32_t>& word, Done done, bool crowded = false) noexcept {
   std::uint32_t value = word.load(std::memory_order_acquire);
-  for (int i = 0; i < 64 && !done(value); ++i) relax(), value = word.load(std::memory_order_acquire);
-  for (int i = 0; i < 16 && !done(value); ++i) std::this_thread::yield(), value = word.load(std::memory_order_acquire);
+  const int spins = crowded ? 0 : 64, yields = crowded ? 0 : 16;
+  for (int i = 0; i < spins && !done(value); ++i) relax(), value = word.load(std::memory_order_acquire);
+  for (int i = 0; i < yields && !done(value); ++i)
+    std::this_thread::yield(), value = word.load(std::memory_order_acquire);
   while (!done(value)) word.wait(value, std::memory_order_acquire), value = word.load(std::memory_order_acquire);
   return value;
 }
@@ -57,9 +60,9 @@ struct alignas(64) host_signal {
   }
 
   /// Blocks until the counter reaches `target`. Returns whether what it stands for was skipped or failed.
-  [[nodiscard]] bool wait(std::uint64_t target, std::uint64_t generation) const noexcept {
+  [[nodiscard]] bool wait(std::uint64_t target, std::uint64_t generation, bool crowded = false) const noexcept {
     // The word is looked at first: if it is old, it will still change; if it is not, neither is the count.
-    await(word, [this, target](std::uint32_t) { return count.load(std::memory_order_acquire) >= target; });
+    await(word, [this, target](std::uint32_t) { return count.load(std::memory_order_acquire) >= target; }, crowded);
     return poisoned_in.load(std::memory_order_acquire) == generation &&
            target >= poisoned_from.load(std::memory_order_relaxed);
   }
