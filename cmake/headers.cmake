@@ -185,6 +185,7 @@ set(HOCKET_COST_HEADERS
   hocket/cost/layer_cost.hpp
   hocket/cost/machine.hpp
   hocket/cost/machines.hpp
+  hocket/cost/measure_step.hpp
   hocket/cost/moved_bytes.hpp
   hocket/cost/number.hpp
   hocket/cost/optimizer_parallel.hpp

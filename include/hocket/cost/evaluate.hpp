@@ -126,43 +126,35 @@ struct make_number {
   static constexpr Number undefined() noexcept { return Number(0) / Number(0); }
 };
 
-// Out of line by operation, not by operands: the trees are deep, and this keeps them cheap to compile.
-template <class Number, class Env, class U>
-constexpr Number eval(const literal<U>& e, const Env&) noexcept {
-  return make_number<Number>::from_literal(e.value);
-}
-template <class Number, class Env, class Key, class Letter, class U>
-constexpr Number eval(const symbol<Key, Letter, U>&, const Env& env) noexcept {
-  return make_number<Number>::template from_symbol<Key>(env.template get<Key>());
-}
-template <class Number, class Env, class Letter, class E>
-constexpr Number eval(const definition<Letter, E>& e, const Env& env) noexcept;
-template <class Number, class Env, class S, class... C>
-constexpr Number eval(const choice<S, C...>& e, const Env& env) noexcept;
-template <class Number, class Env, operation O, class A, class B>
-constexpr Number eval(const binary<O, A, B>& e, const Env& env) noexcept {
-  return apply<Number>(O, eval<Number>(e.left, env), eval<Number>(e.right, env));
-}
-template <class Number, class Env, class Letter, class E>
-constexpr Number eval(const definition<Letter, E>& e, const Env& env) noexcept {
-  return eval<Number>(e.body, env);
+template <class Env, class S>
+constexpr std::int64_t selected(const S& selector, const Env& env) noexcept;
+
+// One function per node and kind of number: the trees are deep, and a single candidate keeps them cheap to compile.
+template <class Number, class Env, class E>
+constexpr Number eval(const E& e, const Env& env) noexcept {
+  if constexpr (E::is == node::literal) {
+    return make_number<Number>::from_literal(e.value);
+  } else if constexpr (E::is == node::symbol) {
+    return make_number<Number>::template from_symbol<typename E::key>(env.template get<typename E::key>());
+  } else if constexpr (E::is == node::binary) {
+    return apply<Number>(E::join, eval<Number>(e.left, env), eval<Number>(e.right, env));
+  } else if constexpr (E::is == node::definition) {
+    return eval<Number>(e.body, env);
+  } else {
+    const std::int64_t at = selected(e.selector, env);
+    Number out = make_number<Number>::undefined();
+    std::int64_t index = 0;
+    for_each_in(e.cases, [&](const auto& each) {
+      if (index++ == at) out = eval<Number>(each, env);
+    });
+    return out;
+  }
 }
 template <class Env, class S>
 constexpr std::int64_t selected(const S& selector, const Env& env) noexcept {
   const rational r = eval<rational>(selector, env);
   constexpr std::int64_t none = -1;
   return r.is_whole() && r.num() >= 0 && r.num() < 64 ? static_cast<std::int64_t>(r.num()) : none;
-}
-template <class Number, class Env, class S, class... C>
-constexpr Number eval(const choice<S, C...>& e, const Env& env) noexcept {
-  const std::int64_t at = selected(e.selector, env);
-  Number out = make_number<Number>::from_literal(0);
-  bool found = false;
-  std::int64_t index = 0;
-  for_each_in(e.cases, [&](const auto& each) {
-    if (index++ == at) found = true, out = eval<Number>(each, env);
-  });
-  return found ? out : make_number<Number>::undefined();
 }
 }  // namespace detail
 

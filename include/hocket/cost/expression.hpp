@@ -13,6 +13,9 @@
 /// built).
 namespace hocket::inline HOCKET_ABI::cost {
 
+/// What a node of a formula is.
+enum class node : std::uint8_t { literal, symbol, binary, definition, choice };
+
 /// Every node says so, so that the operators below take formulas and nothing else.
 template <class T>
 concept formula = requires { typename T::is_formula; };
@@ -25,6 +28,7 @@ using unit_of = typename E::unit;
 template <class U>
 struct literal {
   using is_formula = void;
+  static constexpr node is = node::literal;
   using unit = U;
   std::int64_t value;
   constexpr explicit literal(std::int64_t v) noexcept : value(v) {}
@@ -39,6 +43,7 @@ inline constexpr literal<tokens> token{1};
 template <class Key, class Letter, class U = pure>
 struct symbol {
   using is_formula = void;
+  static constexpr node is = node::symbol;
   using key = Key;
   using letter = Letter;
   using unit = U;
@@ -97,6 +102,8 @@ constexpr void for_each_in(const detail::leaves<std::index_sequence<At...>, T...
 template <operation O, class L, class R>
 struct binary {
   using is_formula = void;
+  static constexpr node is = node::binary;
+  static constexpr operation join = O;
   using unit = typename detail::joined<O, typename L::unit, typename R::unit>::unit;
   L left;
   R right;
@@ -106,6 +113,7 @@ struct binary {
 template <class Letter, class E>
 struct definition {
   using is_formula = void;
+  static constexpr node is = node::definition;
   using letter = Letter;
   using unit = unit_of<E>;
   E body;
@@ -122,6 +130,7 @@ struct choice;
 template <class Selector, class First, class... Rest>
 struct choice<Selector, First, Rest...> {
   using is_formula = void;
+  static constexpr node is = node::choice;
   using unit = unit_of<First>;
   Selector selector;
   pack<First, Rest...> cases;
@@ -139,6 +148,11 @@ constexpr literal<pure> lift(std::int64_t n) noexcept { return literal<pure>(n);
 template <formula E>
 constexpr const E& lift(const E& e) noexcept {
   return e;
+}
+template <operation O, class L, class R>
+constexpr binary<O, L, R> join(const L& l, const R& r) noexcept {
+  if constexpr (O != operation::divide_up) static_assert(same_unit<unit_of<L>, unit_of<R>>::value);
+  return {l, r};
 }
 template <class T>
 using lifted = std::remove_cvref_t<decltype(lift(std::declval<const T&>()))>;
@@ -199,47 +213,20 @@ template <formula R>
   return {literal<pure>(l), r};
 }
 /// The smaller, the larger of two; a / b rounded up. (Not min and max: those are macros on some platforms.)
-template <formula L, formula R>
-[[nodiscard]] constexpr binary<operation::least, L, R> least(const L& l, const R& r) noexcept {
-  static_assert(detail::same_unit<unit_of<L>, unit_of<R>>::value);
-  return {l, r};
+template <class L, class R>
+  requires formula<L> || formula<R>
+[[nodiscard]] constexpr auto least(const L& l, const R& r) noexcept {
+  return detail::join<operation::least>(detail::lift(l), detail::lift(r));
 }
-template <formula L>
-[[nodiscard]] constexpr binary<operation::least, L, literal<pure>> least(const L& l, std::int64_t r) noexcept {
-  static_assert(detail::same_unit<unit_of<L>, pure>::value);
-  return {l, literal<pure>(r)};
+template <class L, class R>
+  requires formula<L> || formula<R>
+[[nodiscard]] constexpr auto greatest(const L& l, const R& r) noexcept {
+  return detail::join<operation::greatest>(detail::lift(l), detail::lift(r));
 }
-template <formula R>
-[[nodiscard]] constexpr binary<operation::least, literal<pure>, R> least(std::int64_t l, const R& r) noexcept {
-  static_assert(detail::same_unit<pure, unit_of<R>>::value);
-  return {literal<pure>(l), r};
-}
-template <formula L, formula R>
-[[nodiscard]] constexpr binary<operation::greatest, L, R> greatest(const L& l, const R& r) noexcept {
-  static_assert(detail::same_unit<unit_of<L>, unit_of<R>>::value);
-  return {l, r};
-}
-template <formula L>
-[[nodiscard]] constexpr binary<operation::greatest, L, literal<pure>> greatest(const L& l, std::int64_t r) noexcept {
-  static_assert(detail::same_unit<unit_of<L>, pure>::value);
-  return {l, literal<pure>(r)};
-}
-template <formula R>
-[[nodiscard]] constexpr binary<operation::greatest, literal<pure>, R> greatest(std::int64_t l, const R& r) noexcept {
-  static_assert(detail::same_unit<pure, unit_of<R>>::value);
-  return {literal<pure>(l), r};
-}
-template <formula L, formula R>
-[[nodiscard]] constexpr binary<operation::divide_up, L, R> divide_up(const L& l, const R& r) noexcept {
-  return {l, r};
-}
-template <formula L>
-[[nodiscard]] constexpr binary<operation::divide_up, L, literal<pure>> divide_up(const L& l, std::int64_t r) noexcept {
-  return {l, literal<pure>(r)};
-}
-template <formula R>
-[[nodiscard]] constexpr binary<operation::divide_up, literal<pure>, R> divide_up(std::int64_t l, const R& r) noexcept {
-  return {literal<pure>(l), r};
+template <class L, class R>
+  requires formula<L> || formula<R>
+[[nodiscard]] constexpr auto divide_up(const L& l, const R& r) noexcept {
+  return detail::join<operation::divide_up>(detail::lift(l), detail::lift(r));
 }
 // 2 * FLOP is one literal, so that formulas start as the papers write them.
 template <class U>

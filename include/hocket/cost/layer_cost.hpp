@@ -74,14 +74,14 @@ struct seconds_sum {
   constexpr void operator()(const Terms& list, double split_more) noexcept {
     for_each_term(list, numbers, [&](const auto& t) {
       using unit = typename std::remove_cvref_t<decltype(t)>::unit;
-      const double size =
-          detail::eval<double>(t.formula, numbers) / detail::eval<double>(t.split, numbers) / split_more;
+      const double size = detail::eval<rational>(t.formula, numbers).real() /
+                          detail::eval<rational>(t.split, numbers).real() / split_more;
       work_item item;
       item.by = t.by, (std::is_same_v<unit, flops> ? item.flops : item.bytes) = size;
       const double once = seconds_of(on, item);
       out.forward += once;
       out.backward += backward_of(t.by, flash) * once;
-      out.again += detail::eval<double>(t.also, numbers) * once;
+      out.again += detail::eval<rational>(t.also, numbers).real() * once;
     });
   }
 };
@@ -148,8 +148,8 @@ template <class Numbers = numbers_of_setting, hardware Hardware = machine>
     for_each_term(layer_transfer_terms, numbers, [&](const auto& x) {
       work_item item;
       item.by = x.by, item.kind = x.kind, item.over = x.over, item.calls = x.calls;
-      item.bytes = detail::eval<double>(x.formula, numbers);
-      item.ranks = static_cast<std::int64_t>(detail::eval<double>(x.split, numbers));
+      item.bytes = detail::eval<rational>(x.formula, numbers).real();
+      item.ranks = static_cast<std::int64_t>(detail::eval<rational>(x.split, numbers).real());
       if (item.bytes == 0) return;
       const double took_by_wire = seconds_of(on, item), overlap = overlap_of(on, x.over);
       if (x.over == axis::expert) hidden += overlap * took_by_wire, exposed += (1 - overlap) * took_by_wire;

@@ -16,8 +16,8 @@ inline constexpr machine_data b200_fitted{"B200, fitted",
                                            .pipeline_bytes = 9e11,
                                            .data_bytes = 3.832e11,
                                            .host_bytes = 6.4e10},
-                                          0.0234,
-                                          0.0738,
+                                          0.0233,
+                                          0.0737,
                                           "MooreThreads/SimuMax docs/b200 (measured step times), least squares"};
 
 /// NVIDIA A100 80 GB as its data sheet has it: what a roofline calls ideal. Attention runs at the same peak.

@@ -21,7 +21,7 @@ enum class style : std::uint8_t {
 /// The syntax tree of a formula as plain data, for code that walks formulas without templates: printers, viewers,
 /// checks. Node 0 is unused; children have smaller numbers than their parents; the root is the last node.
 struct formula_tree {
-  enum class kind : std::uint8_t { literal, symbol, binary, definition, choice };
+  using kind = node;
   struct entry {
     kind what = kind::literal;
     operation op = operation::add;
@@ -47,60 +47,64 @@ template <class Letter>
 constexpr std::string_view letters() noexcept {
   return Letter::c_str();
 }
-template <class U, class Env>
-std::uint32_t flatten(formula_tree& t, const literal<U>& e, const Env*) {
+// What does not depend on the formula's type is out of the template: formulas are many.
+inline std::uint32_t push_literal(formula_tree& t, std::int64_t value) {
   formula_tree::entry n;
-  n.value = rational(e.value), n.known = true;
+  n.value = rational(value), n.known = true;
   return t.push(std::move(n));
 }
-template <class Key, class Letter, class U, class Env>
-std::uint32_t flatten(formula_tree& t, const symbol<Key, Letter, U>&, [[maybe_unused]] const Env* env) {
+inline std::uint32_t push_symbol(formula_tree& t, std::string_view letter) {
   formula_tree::entry n;
-  n.what = formula_tree::kind::symbol;
-  n.letter = letters<Letter>();
-  if constexpr (Env::template knows<Key>()) {
-    const auto value = env->template get<Key>();
-    n.known = true;
-    if constexpr (std::is_same_v<decltype(value), const double>) n.is_real = true, n.real_value = value;
-    else n.value = rational(value);
-  }
+  n.what = node::symbol, n.letter = letter;
+  return t.push(std::move(n));
+}
+inline std::uint32_t push_symbol(formula_tree& t, std::string_view letter, std::int64_t value) {
+  formula_tree::entry n;
+  n.what = node::symbol, n.letter = letter, n.known = true, n.value = rational(value);
+  return t.push(std::move(n));
+}
+inline std::uint32_t push_symbol(formula_tree& t, std::string_view letter, double value) {
+  formula_tree::entry n;
+  n.what = node::symbol, n.letter = letter, n.known = n.is_real = true, n.real_value = value;
   return t.push(std::move(n));
 }
 inline std::uint32_t push_binary(formula_tree& t, operation op, std::uint32_t left, std::uint32_t right) {
   formula_tree::entry n;
-  n.what = formula_tree::kind::binary;
+  n.what = node::binary;
   n.op = op, n.left = left, n.right = right;
   return t.push(std::move(n));
 }
-template <class Letter, class E, class Env>
-std::uint32_t flatten(formula_tree& t, const definition<Letter, E>& e, const Env* env);
-template <class S, class... C, class Env>
-std::uint32_t flatten(formula_tree& t, const choice<S, C...>& e, const Env* env);
-template <operation O, class A, class B, class Env>
-std::uint32_t flatten(formula_tree& t, const binary<O, A, B>& e, const Env* env) {
-  const std::uint32_t left = flatten(t, e.left, env);
-  const std::uint32_t right = flatten(t, e.right, env);
-  return push_binary(t, O, left, right);
-}
-template <class Letter, class E, class Env>
-std::uint32_t flatten(formula_tree& t, const definition<Letter, E>& e, const Env* env) {
+inline std::uint32_t push_definition(formula_tree& t, std::string_view letter, std::uint32_t body) {
   formula_tree::entry n;
-  n.what = formula_tree::kind::definition;
-  n.letter = letters<Letter>();
-  n.left = flatten(t, e.body, env);
+  n.what = node::definition;
+  n.letter = letter, n.left = body;
   return t.push(std::move(n));
 }
-template <class S, class... C, class Env>
-std::uint32_t flatten(formula_tree& t, const choice<S, C...>& e, const Env* env) {
-  formula_tree::entry n;
-  n.what = formula_tree::kind::choice;
-  n.left = flatten(t, e.selector, env);
-  for_each_in(e.cases, [&](const auto& each) { n.cases.push_back(flatten(t, each, env)); });
-  if constexpr (!std::is_same_v<Env, environment<>>) {
-    const std::int64_t at = selected(e.selector, *env);
-    if (at >= 0 && at < static_cast<std::int64_t>(n.cases.size())) n.taken = n.cases[static_cast<std::size_t>(at)];
+template <class E, class Env>
+std::uint32_t flatten(formula_tree& t, const E& e, const Env* env) {
+  if constexpr (E::is == node::literal) {
+    return push_literal(t, e.value);
+  } else if constexpr (E::is == node::symbol) {
+    if constexpr (Env::template knows<typename E::key>())
+      return push_symbol(t, letters<typename E::letter>(), env->template get<typename E::key>());
+    else return push_symbol(t, letters<typename E::letter>());
+  } else if constexpr (E::is == node::binary) {
+    const std::uint32_t left = flatten(t, e.left, env);
+    const std::uint32_t right = flatten(t, e.right, env);
+    return push_binary(t, E::join, left, right);
+  } else if constexpr (E::is == node::definition) {
+    return push_definition(t, letters<typename E::letter>(), flatten(t, e.body, env));
+  } else {
+    formula_tree::entry n;
+    n.what = node::choice;
+    n.left = flatten(t, e.selector, env);
+    for_each_in(e.cases, [&](const auto& each) { n.cases.push_back(flatten(t, each, env)); });
+    if constexpr (!std::is_same_v<Env, environment<>>) {
+      const std::int64_t at = selected(e.selector, *env);
+      if (at >= 0 && at < static_cast<std::int64_t>(n.cases.size())) n.taken = n.cases[static_cast<std::size_t>(at)];
+    }
+    return t.push(std::move(n));
   }
-  return t.push(std::move(n));
 }
 std::string write(const formula_tree& t, style how, bool open_definition);
 std::string write_definitions(const formula_tree& t, style how);

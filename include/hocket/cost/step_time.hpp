@@ -33,8 +33,8 @@ template <class Transfer, class Numbers>
 [[nodiscard]] constexpr work_item item_of(const Transfer& x, const Numbers& numbers) noexcept {
   work_item item;
   item.by = x.by, item.kind = x.kind, item.over = x.over, item.calls = x.calls;
-  item.bytes = real(x.formula, numbers);
-  item.ranks = static_cast<std::int64_t>(real(x.split, numbers));
+  item.bytes = eval<rational>(x.formula, numbers).real();
+  item.ranks = static_cast<std::int64_t>(eval<rational>(x.split, numbers).real());
   return item;
 }
 }  // namespace detail
@@ -151,8 +151,9 @@ template <class Numbers = numbers_of_setting, hardware Hardware = machine>
       const work_item item = detail::item_of(x, numbers);
       sent += item.bytes > 0 ? seconds_of(on, item) : 0;
     });
-    for_each_term(optimizer_byte_terms, numbers,
-                  [&](const auto& x) { moved += real(x.formula, numbers) / real(x.split, numbers); });
+    for_each_term(optimizer_byte_terms, numbers, [&](const auto& x) {
+      moved += detail::eval<rational>(x.formula, numbers).real() / detail::eval<rational>(x.split, numbers).real();
+    });
     exchange = sent > exchange ? sent : exchange, update = moved > update ? moved : update;
   }
   const double overlap = overlap_of(on, axis::data);

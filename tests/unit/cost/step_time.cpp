@@ -2,6 +2,7 @@
 // Measured memory and step times; a step taken apart; recompute tables and their rules.
 #include <hocket/cost/collective_of_layout.hpp>
 #include <hocket/cost/machines.hpp>
+#include <hocket/cost/measure_step.hpp>
 #include <hocket/cost/optimizer_parallel.hpp>
 #include <hocket/cost/peak_memory.hpp>
 #include <hocket/cost/policy.hpp>
