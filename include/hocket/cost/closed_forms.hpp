@@ -85,6 +85,37 @@ inline constexpr auto selective_flops =
     72 * FLOP * B * L * s * squared(h) * (corr + 4 * s / (18 * h) + V / (12 * h * L));
 inline constexpr auto full_flops =
     72 * FLOP * B * L * s * squared(h) * (4 * corr / 3 + 4 * s / (18 * h) + V / (12 * h * L));
+
+// Rows of its tables: `printed` as the guide has them, `corrected` as they must be; equal where only one is there.
+/// FLOPs of one GPT layer and micro-batch, forward. The guide adds the head to each layer; it is once per model.
+inline constexpr auto gpt_layer_corrected = FLOP * ((20 + 4 * g / a) * b * s * squared(h) + 4 * b * squared(s) * h);
+inline constexpr auto head_of_micro_batch = 2 * FLOP * b * s * h * V;
+inline constexpr auto gpt_layer_printed = gpt_layer_corrected + head_of_micro_batch;
+/// The same of a Llama layer (gated FFN of width f).
+inline constexpr auto llama_layer_corrected =
+    FLOP * ((4 + 4 * g / a) * b * s * squared(h) + 4 * b * squared(s) * h + 6 * b * s * h * f);
+inline constexpr auto llama_layer_printed = llama_layer_corrected + head_of_micro_batch;
+/// The closed factor for Llama: corr is GPT's alone and is 18 % low for Llama2-70B.
+inline constexpr auto llama_corr =
+    define(BOOST_HANA_STRING("corr_L"), (12 + 12 * g / a + 18 * f / h) / literal<pure>(72));
+inline constexpr auto llama_model_flops =
+    72 * FLOP * B * L * s * squared(h) * (llama_corr + s / (6 * h) + V / (12 * h * L));
+/// What attention keeps of one micro-batch, bytes: the printed total lacks b in its second term.
+inline constexpr auto attention_kept_printed = byte * (11 * s * b * h + 5 * a * squared(s));
+inline constexpr auto attention_kept_corrected = byte * (11 * s * b * h + 5 * a * squared(s) * b);
+inline constexpr auto ffn_kept = byte * (19 * s * b * h);
+inline constexpr auto norms_kept = byte * (4 * s * b * h);
+/// Static bytes, t = dp: 10 N is weights in 16 bits and two moments in 32, without master weights and gradients;
+/// optimizer parallelism shards all of it; accumulation keeps a whole gradient. Corrected: master weights are there,
+/// and so is the gradient. N_r: parameters of the rank. Needs: rank_parameters, parallel.
+inline constexpr auto static_printed = 10 * byte / element * N_r;
+inline constexpr auto static_sharded_printed = static_printed / dp;
+inline constexpr auto static_accumulated_printed = static_sharded_printed + 2 * byte / element * N_r;
+inline constexpr auto static_corrected = (c_w + c_g + c_m + c_o) * N_r;
+/// Throughput, tokens per second and device. The guide divides by the data-parallel size alone; its own callback, and
+/// the word "per card", mean all devices. Needs: training, parallel, run.
+inline constexpr auto throughput_printed = token * (B * s) / (T * dp);
+inline constexpr auto throughput_corrected = token * (B * s) / (T * W);
 }  // namespace mindformers
 
 }  // namespace hocket::inline HOCKET_ABI::cost::letters

@@ -37,6 +37,7 @@ struct transfer {
   phase in;
   std::int64_t calls;
   op by = op::none;
+  origin how = origin::published;
 };
 
 namespace detail::wire {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/cost/activations.hpp>
+#include <hocket/cost/communication.hpp>
 #include <hocket/cost/flops.hpp>
 #include <hocket/cost/parameters.hpp>
 #include <hocket/cost/partition.hpp>
@@ -66,6 +67,16 @@ template <class Numbers, class Terms>
 void add_lines(report& out, std::string_view group, const Terms& list, const setting& all) {
   const Numbers numbers = numbers_of(all);
   for_each_term(list, numbers, [&](const auto& t) { add_line(out, group, t, numbers); });
+}
+// Transfers among one rank send nothing: they are left out.
+template <class Numbers, class Terms>
+void add_transfers(report& out, std::string_view group, const Terms& list, const setting& all) {
+  const Numbers numbers = numbers_of(all);
+  for_each_term(list, numbers, [&](const auto& t) {
+    add_line(out, group, t, numbers);
+    if (out.lines.back().value == rational(0)) out.lines.pop_back();
+    else out.lines.back().split = "1";
+  });
 }
 }  // namespace detail
 
@@ -143,6 +154,9 @@ template <class Numbers = numbers_of_setting>
   setting one_layer = all;
   one_layer.on_rank.layers = 1, one_layer.on_rank.moe_layers = m.moe_layers == m.layers ? 1 : 0;
   detail::add_lines<Numbers>(out, "kept by one layer", saved_tensor_terms, one_layer);
+  detail::add_transfers<Numbers>(out, "sent by one layer and micro-batch", layer_transfer_terms, one_layer);
+  detail::add_transfers<Numbers>(out, "sent between stages, per micro-batch", pipeline_transfer_terms, all);
+  detail::add_transfers<Numbers>(out, "sent over data-parallel ranks, per step", data_transfer_terms, all);
   if (m.moe_layers > 0 && m.moe_layers < m.layers) {
     one_layer.on_rank.moe_layers = 1;
     detail::add_lines<Numbers>(out, "kept by one layer with experts", saved_tensor_terms, one_layer);

@@ -119,3 +119,108 @@ TEST_CASE("static memory by ZeRO level: 16 bytes a parameter, divided as the pap
   CHECK(near(gb(cost::zero::gradients), 16.6, 0.05));
   CHECK(near(gb(cost::zero::weights), 1.9, 0.05));
 }
+
+TEST_CASE("the guide's 57 % and 53 % of one run: two attention counts under one peak", "[cost]") {
+  const cost::model llama_7b{
+      .layers = 32, .hidden = 4096, .heads = 32, .kv_heads = 32, .head_dim = 128, .ffn = 11008, .vocabulary = 32000};
+  const cost::training t{.sequence = 4096, .global_batch = 8};
+  const cost::parallel p{.dp = 8};
+  constexpr double tokens_per_second = 4695, peak = 379.6e12;  // the one peak that both figures imply
+  const double seconds = 4096 / tokens_per_second;
+  const cost::convention full{.attention = cost::attention_count::full}, half = cost::convention::megatron();
+  const auto as_full = cost::utilization_of<cost::work::model>(llama_7b, t, p, full, seconds, peak).value();
+  CHECK(near(100 * as_full.ratio_by_convention(), 57, 0.05));
+  const auto as_half = cost::convert(as_full, half, llama_7b, t, p).value();
+  CHECK(near(100 * as_half.ratio_by_convention(), 53, 0.05));
+  CHECK(to_string(as_full).find("attention full") != std::string::npos);
+  // Its HFU of 65 % counts attention twice again, as Korthikanti et al. do; its own table gives less.
+  const cost::parallel selective{.dp = 8, .recompute = cost::recompute::selective};
+  const auto hfu = [&](cost::recompute_count replay) {
+    const cost::convention c{.attention = cost::attention_count::full, .replay = replay};
+    return 100 * cost::utilization_of<cost::work::hardware>(llama_7b, t, selective, c, seconds, peak)
+                     .value()
+                     .ratio_by_convention();
+  };
+  CHECK(near(hfu(cost::recompute_count::korthikanti), 65, 0.3));
+  CHECK(hfu(cost::recompute_count::exact) < 60);
+}
+
+TEST_CASE("rows of the guide's tables, as printed and corrected", "[cost]") {
+  namespace guide = cost::mindformers;
+  const cost::model llama_7b{
+      .layers = 32, .hidden = 4096, .heads = 32, .kv_heads = 32, .head_dim = 128, .ffn = 11008, .vocabulary = 32000};
+  cost::model gpt_like = gpt(32, 4096, 32);
+  const cost::training t{.sequence = 4096, .micro_batch = 2, .global_batch = 2, .gradient_bytes = 2};
+  const cost::parallel p{.dp = 8};
+  const auto forward = [&](const cost::model& m) {
+    return cost::count_flops(m, t, p, {.attention = cost::attention_count::full}).value().model_step /
+           cost::rational(3);
+  };
+  const auto value = [&](const auto& f, const auto&... numbers) {
+    return cost::exact(f, cost::environment(numbers...)).value();
+  };
+  const auto layers = [&](const auto& f, const cost::model& m) { return cost::rational(32) * value(f, m, t); };
+  CHECK(layers(guide::gpt_layer_corrected, gpt_like) + value(guide::head_of_micro_batch, gpt_like, t) ==
+        forward(gpt_like));
+  CHECK(layers(guide::llama_layer_corrected, llama_7b) + value(guide::head_of_micro_batch, llama_7b, t) ==
+        forward(llama_7b));
+  // As printed, the head is in every layer: 52.9 % too much.
+  CHECK(near(layers(guide::llama_layer_printed, llama_7b).real() / forward(llama_7b).real(), 1.529, 5e-4));
+  CHECK(value(guide::llama_model_flops, llama_7b, t) == cost::rational(3) * forward(llama_7b));
+  // What a layer keeps: attention, FFN and norms are Korthikanti's 34 sbh + 5 a s^2 b; as printed b is missing.
+  const auto kept = value(guide::attention_kept_corrected, gpt_like, t) + value(guide::ffn_kept, gpt_like, t) +
+                    value(guide::norms_kept, gpt_like, t);
+  CHECK(kept == value(cost::korthikanti::no_parallelism, gpt_like, t));
+  CHECK(value(guide::attention_kept_printed, gpt_like, t) < value(guide::attention_kept_corrected, gpt_like, t));
+  // 70, 8.75, 22.75 GB for 7e9 parameters over 8 ranks; with master weights and gradients 16 bytes each.
+  const cost::rank_parameters n{7'000'000'000, 0};
+  CHECK(value(guide::static_printed, n, p) == cost::rational(70'000'000'000));
+  CHECK(value(guide::static_sharded_printed, n, p) == cost::rational(8'750'000'000));
+  CHECK(value(guide::static_accumulated_printed, n, p) == cost::rational(22'750'000'000));
+  CHECK(value(guide::static_corrected, n, t, p) == cost::rational(112'000'000'000));
+  // Two stages: per data-parallel rank is twice per device.
+  const cost::run measured{.step_seconds = 1, .devices = 16};
+  CHECK(cost::real(guide::throughput_printed, cost::environment(t, p, measured)) ==
+        2 * cost::real(guide::throughput_corrected, cost::environment(t, p, measured)));
+}
+
+TEST_CASE("what a layer of DeepSeek-V3 keeps, tensor by tensor, counted apart", "[cost]") {
+  const cost::model v3{.layers = 61,
+                       .hidden = 7168,
+                       .heads = 128,
+                       .kv_heads = 128,
+                       .head_dim = 192,
+                       .ffn = 18432,
+                       .vocabulary = 129280,
+                       .moe_layers = 58,
+                       .experts = 256,
+                       .active_experts = 8,
+                       .expert_ffn = 2048,
+                       .shared_ffn = 2048,
+                       .latent = true,
+                       .query_rank = 1536,
+                       .kv_rank = 512,
+                       .nope_dim = 128,
+                       .rope_dim = 64,
+                       .value_dim = 128};
+  const cost::training t{.sequence = 4096};
+  // The tensors that autograd saves in the published modelling code, with their shapes: rows of one token.
+  const long long width = 7168, heads = 128;
+  long long attention = 0, elements_moe = 0, elements_dense = 0;
+  attention += width;               // input of the first norm
+  attention += width;               // its output, input of both down projections
+  attention += 1536 + 1536;         // compressed query before and after its norm
+  attention += 512 + 512;           // compressed key and value before and after its norm
+  attention += heads * (128 + 64);  // query, with its rotated part
+  attention += heads * (128 + 64);  // key, with the rotated part broadcast
+  attention += heads * 128;         // value
+  attention += heads * 128;         // output of the attention, input of the output projection
+  attention += width + width;       // input and output of the second norm
+  for (int expert = 0; expert < 8; ++expert) elements_moe += width + 2048 + 2048 + 2048;  // row, gate, up, product
+  elements_moe += 2048 + 2048 + 2048;                                                     // the shared expert
+  elements_dense += 3 * 18432;
+  const long long statistics = 4 * heads, router = 4 * 256;  // 32 bits
+  const auto kept = [&](bool moe) { return cost::layer_activation_bytes(v3, t, {}, moe).value(); };
+  CHECK(kept(false) == cost::rational(4096 * (2 * (attention + elements_dense) + statistics)));
+  CHECK(kept(true) == cost::rational(4096 * (2 * (attention + elements_moe) + statistics + router)));
+}
