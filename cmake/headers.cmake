@@ -95,6 +95,7 @@ set(HOCKET_HEADERS
   hocket/pipeline/choose_groups.hpp
   hocket/pipeline/communication.hpp
   hocket/pipeline/costs.hpp
+  hocket/pipeline/critical_path.hpp
   hocket/pipeline/dual_pipe.hpp
   hocket/pipeline/facts.hpp
   hocket/pipeline/gpipe.hpp

@@ -5,6 +5,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <limits>
 #include <span>
 
 namespace hocket::inline HOCKET_ABI::pipeline {
@@ -48,7 +49,16 @@ struct costs {
   ticks input_grad = 1;   ///< its half that the previous stage waits for
   ticks weight_grad = 1;  ///< its other half
   ticks hop = 0;          ///< from one rank to another
+  ticks overlap = 100;    ///< time of a pair in percent of the sum of the two, but never less than the longer
 
+  /// The time of two actions that run at once. Precondition: the sum of the two times a hundred fits 63 bits.
+  [[nodiscard]] constexpr ticks joined(stage_action a, stage_action b) const noexcept {
+    const ticks x = duration(a), y = duration(b), longer = x > y ? x : y;
+    if (overlap == 100)
+      return x > (std::numeric_limits<ticks>::max)() - y ? (std::numeric_limits<ticks>::max)() : x + y;
+    const ticks both = (x + y) / 100 * overlap + ((x + y) % 100 * overlap + 99) / 100;
+    return both > longer ? both : longer;
+  }
   [[nodiscard]] constexpr ticks duration(stage_action a) const noexcept {
     switch (a.kind()) {
       case op::forward: return forward;
@@ -86,6 +96,107 @@ struct stage_costs {
   [[nodiscard]] static constexpr ticks of(std::span<const ticks> times, stage_action a) noexcept {
     HOCKET_ASSERT(a.stage() < times.size());
     return times[a.stage()];
+  }
+};
+
+/// Times of every piece of work by itself: a long document in one micro-batch, a rank that slows down. Each span holds
+/// one value per (stage, micro-batch, slice), slices next to each other, then micro-batches; borrowed; may be empty for
+/// ops that do not occur.
+struct unit_costs {
+  std::span<const ticks> forward;
+  std::span<const ticks> backward;
+  std::span<const ticks> input_grad{};
+  std::span<const ticks> weight_grad{};
+  std::uint32_t micro_batches = 1;
+  std::uint32_t slices = 1;
+  ticks hop = 0;
+
+  [[nodiscard]] constexpr ticks duration(stage_action a) const noexcept {
+    switch (a.kind()) {
+      case op::forward: return of(forward, a);
+      case op::backward: return of(backward, a);
+      case op::input_grad: return of(input_grad, a);
+      case op::weight_grad: return of(weight_grad, a);
+      default: return 0;
+    }
+  }
+  [[nodiscard]] constexpr ticks latency(std::uint32_t, std::uint32_t) const noexcept { return hop; }
+
+ private:
+  [[nodiscard]] constexpr ticks of(std::span<const ticks> times, stage_action a) const noexcept {
+    const std::size_t at = (std::size_t{a.stage()} * micro_batches + a.micro_batch()) * slices + a.slice();
+    HOCKET_ASSERT(at < times.size());
+    return times[at];
+  }
+};
+
+namespace detail {
+
+/// Passes the optional members of a policy on.
+template <class C>
+struct cost_layer {
+  C base;
+  static constexpr bool same_for_micro_batches = uniform_costs<C>;
+  [[nodiscard]] constexpr ticks duration(stage_action a) const { return base.duration(a); }
+  [[nodiscard]] constexpr ticks latency(std::uint32_t from, std::uint32_t to) const { return base.latency(from, to); }
+  [[nodiscard]] constexpr ticks joined(stage_action a, stage_action b) const
+    requires requires(const C& c) { c.joined(a, b); }
+  {
+    return base.joined(a, b);
+  }
+};
+
+}  // namespace detail
+
+/// Links that carry one transfer after another: a policy with bandwidth on top of one with times and latencies.
+/// What a stage hands to the next (and its gradient on the way back) has a size; borrowed, one value per stage.
+///
+///     const std::int64_t bytes[] = {4096, 4096, 4096, 4096};
+///     const with_links<costs> slow{{costs{.forward = 100, .backward = 200, .hop = 5}}, bytes, 64};
+///     slow.transfer({op::forward, 0, 0}, 0, 1) == 64;
+template <cost_policy C>
+struct with_links : detail::cost_layer<C> {
+  std::span<const std::int64_t> bytes;  ///< of the output of each stage
+  std::int64_t bytes_per_tick = 1;      ///< of every link, >= 1
+  /// Ticks for which the link is occupied: rounded up.
+  [[nodiscard]] constexpr ticks transfer(stage_action a, std::uint32_t, std::uint32_t) const {
+    const std::uint32_t boundary = a.kind() == op::forward ? a.stage() : a.stage() - 1;
+    HOCKET_ASSERT(boundary < bytes.size() && bytes_per_tick >= 1);
+    return ceil_div(bytes[boundary], bytes_per_tick);
+  }
+  [[nodiscard]] constexpr std::int64_t memory_change(stage_action a) const
+    requires detail::byte_costs<C>
+  {
+    return this->base.memory_change(a);
+  }
+};
+
+/// What activations weigh: bytes that the forward of each stage keeps for its backward, one value per stage; borrowed.
+/// Where the input gradient is apart, its weight gradient lets go. `checkpoint`, if not empty, is what a forward keeps
+/// where a `recompute` brings back the rest; offload and reload move all of it.
+template <cost_policy C>
+struct with_memory : detail::cost_layer<C> {
+  std::span<const std::int64_t> activation;
+  std::span<const std::int64_t> checkpoint{};
+
+  [[nodiscard]] constexpr std::int64_t memory_change(stage_action a) const {
+    const std::uint32_t s = a.stage();
+    const std::int64_t all = s < activation.size() ? activation[s] : 0;
+    const std::int64_t kept = s < checkpoint.size() ? checkpoint[s] : all;
+    switch (a.kind()) {
+      case op::forward: return kept;
+      case op::recompute: return all - kept;
+      case op::offload: return -kept;
+      case op::reload: return kept;
+      case op::backward:
+      case op::weight_grad: return -all;
+      default: return 0;
+    }
+  }
+  [[nodiscard]] constexpr ticks transfer(stage_action a, std::uint32_t from, std::uint32_t to) const
+    requires detail::linked_costs<C>
+  {
+    return this->base.transfer(a, from, to);
   }
 };
 

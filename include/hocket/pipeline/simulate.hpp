@@ -16,8 +16,11 @@ namespace hocket::inline HOCKET_ABI::pipeline {
 struct simulation {
   ticks makespan = 0;
   ticks lower_bound = 0;  ///< no order of the same actions on the same ranks can be shorter
+  run_bounds bounds{};    ///< the reasons: lower_bound is the largest of them
   std::pmr::vector<rank_report> ranks;
 
+  /// How far from the least possible, in ticks.
+  [[nodiscard]] ticks gap() const noexcept { return makespan - lower_bound; }
   /// The part of its time that a rank idles on average, in [0, 1).
   [[nodiscard]] double bubble() const noexcept {
     double idle = 0;
@@ -41,28 +44,36 @@ struct simulation {
   }
 }
 
-/// Writes each action with a duration as a bar, and after each the number of activations held, into a timeline that
-/// has a lane for every rank from `first_lane` on.
-template <schedule S>
+/// Writes each action with a duration as a bar, and with each the number of activations held (or bytes, where the cost
+/// policy knows them), into a timeline that has a lane for every rank from `first_lane` on. The second direction of a
+/// bidirectional schedule has the shades of further chunks.
+template <schedule S, cost_policy C>
 struct timeline_sink {
   const S& plan;
+  const C& costs;
   timeline& into;
   std::uint32_t first_lane = 0;
   std::pmr::vector<blocked>* cycle = nullptr;
 
   void on_action(std::uint32_t rank, std::uint32_t, stage_action a, ticks start, ticks finish) {
+    if constexpr (detail::byte_costs<C>) {
+      const std::int64_t change = costs.memory_change(a);
+      if (change != 0) into.add_change({.at = change > 0 ? start : finish, .lane = first_lane + rank, .by = change});
+    } else {
+      if (a.kind() == op::forward || a.kind() == op::reload)
+        into.add_change({.at = start, .lane = first_lane + rank, .by = 1});
+      if (a.kind() == op::backward || a.kind() == op::weight_grad || a.kind() == op::offload)
+        into.add_change({.at = finish, .lane = first_lane + rank, .by = -1});
+    }
     if (finish == start) return;
     into.add({.start = start,
               .finish = finish,
               .lane = first_lane + rank,
               .kind = activity_of(a.kind()),
-              .chunk = static_cast<std::uint16_t>(plan.placement().chunk_of(a.stage())),
+              .chunk = static_cast<std::uint16_t>(plan.placement().chunk_of(a.stage()) + a.direction() * plan.chunks()),
               .id = a.stage(),
               .micro_batch =
                   a.micro_batch() == stage_action::no_micro_batch ? -1 : static_cast<std::int32_t>(a.micro_batch())});
-    if (a.kind() == op::forward) into.add_change({.at = start, .lane = first_lane + rank, .by = 1});
-    if (a.kind() == op::backward || a.kind() == op::weight_grad)
-      into.add_change({.at = finish, .lane = first_lane + rank, .by = -1});
   }
   void on_blocked(const blocked& b) {
     if (cycle != nullptr) cycle->push_back(b);
@@ -77,11 +88,13 @@ struct simulation_outputs {
 
 /// How long a schedule takes, where it idles, how many activations each rank holds, and how far that is from the
 /// least possible.
-/// @param costs   durations and latencies in ticks: `costs`, `stage_costs` or the host's own policy
+/// @param costs   durations and latencies in ticks: `costs`, `stage_costs`, `unit_costs`, one of them in `with_links`
+/// or
+///                `with_memory`, or the host's own policy
 /// @param memory  where results and working memory come from
 /// Errors: errc::deadlock (with the cycle in `out.cycle`), incomplete_schedule, duplicate_action, overflow,
 /// limit_exceeded. After an error `out.into` is as before.
-/// Complexity: O(actions) time, O(stages · micro-batches) memory.
+/// Complexity: O(actions) time, memory: see basic_workspace.
 ///
 ///     const auto plan = hocket::pipeline::interleaved::make({.ranks = 4, .chunks = 2, .micro_batches = 9}).value();
 ///     const auto run = hocket::pipeline::simulate(plan, hocket::pipeline::costs{.forward = 1, .backward = 1});
@@ -92,7 +105,7 @@ template <schedule S, cost_policy C>
   workspace room{std::pmr::polymorphic_allocator<std::byte>(memory)};
   if (out.cycle != nullptr) out.cycle->clear();
   timeline drawn(memory);
-  timeline_sink<S> sink{plan, drawn, 0, out.cycle};
+  timeline_sink<S, C> sink{plan, costs, drawn, 0, out.cycle};
   if (out.into != nullptr) {
     for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
       char name[24] = "rank ";
@@ -103,7 +116,7 @@ template <schedule S, cost_policy C>
   const auto ran =
       out.into != nullptr ? run(plan, costs, room, sink) : run(plan, costs, room, detail::cycle_sink{out.cycle});
   if (!ran) return ran.error();
-  simulation answer{ran->makespan, ran->lower_bound, std::pmr::vector<rank_report>(memory)};
+  simulation answer{ran->makespan, ran->lower_bound, ran->bounds, std::pmr::vector<rank_report>(memory)};
   answer.ranks.reserve(plan.ranks());
   for (const auto& lane : room.lanes) answer.ranks.push_back(lane.report);
   if (out.into != nullptr) {

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+// What costs can say, and what a run says about them: links, bytes, idle time by cause, critical path, directions.
+#include <hocket/pipeline.hpp>
+#include <hocket/text/schedule_csv.hpp>
+#include <hocket/timeline.hpp>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "catch.hpp"
+
+using namespace hocket::pipeline;
+using hocket::ticks;
+
+namespace {
+
+table_schedule load(const std::string& name) {
+  std::ifstream file(HOCKET_TEST_DATA "/pipeline/" + name, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  return hocket::text::parse_schedule_csv(text).value();
+}
+
+struct irregular {  // durations, latencies, transfers and bytes that differ everywhere
+  ticks duration(stage_action a) const {
+    if (!computes(a.kind())) return 0;
+    return 1 + (a.stage() * 5 + a.micro_batch() * 3 + a.slice() * 7 + a.direction() + static_cast<ticks>(a.kind())) % 4;
+  }
+  ticks latency(std::uint32_t from, std::uint32_t to) const { return from < to ? 2 : 1; }
+  ticks joined(stage_action a, stage_action b) const { return (std::max)(duration(a), duration(b)) + 1; }
+  ticks transfer(stage_action a, std::uint32_t from, std::uint32_t) const {
+    return (a.micro_batch() + from) % 3 + (a.kind() == op::forward ? 1 : 0);
+  }
+  std::int64_t memory_change(stage_action a) const {
+    if (a.kind() == op::forward) return 10 + a.stage();
+    return a.kind() == op::backward || a.kind() == op::weight_grad ? -10 - std::int64_t{a.stage()} : 0;
+  }
+};
+
+using key = std::tuple<std::uint32_t, op, std::uint32_t, std::uint32_t, std::uint32_t>;
+key key_of(stage_action a, std::uint32_t stage, std::uint32_t slice, bool backward) {
+  return {a.direction(), backward ? op::backward : op::forward, stage, a.micro_batch(), slice};
+}
+
+struct reference {
+  ticks makespan = 0;
+  std::vector<ticks> busy, peak;
+  std::vector<std::vector<std::pair<ticks, ticks>>> times;  // by rank and step
+};
+
+/// The same rules as a fixpoint: walk all lists again and again with the arrivals of the walk before, until nothing
+/// changes. A link carries what its sender's list sends over it, in that order.
+reference relax(const table_schedule& plan, const irregular& c) {
+  const std::uint32_t stages = plan.ranks() * plan.chunks();
+  std::map<key, ticks> arrival;
+  reference out;
+  for (bool changed = true; changed;) {
+    changed = false;
+    out = {};
+    for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
+      ticks clock = 0, busy = 0, held = 0, peak = 0;
+      std::map<std::uint32_t, ticks> link;
+      out.times.emplace_back();
+      const auto list = plan.rank(r);
+      for (std::size_t i = 0; i < list.size(); ++i) {
+        std::vector<stage_action> now{list[i]};
+        if (list[i].joined()) now.push_back(list[++i]);
+        ticks start = clock;
+        for (const stage_action a : now) {
+          const auto after = [&](const key& k) { start = (std::max)(start, arrival[k]); };
+          const bool backward = a.kind() == op::backward || a.kind() == op::input_grad;
+          if (a.kind() == op::forward && a.stage() > 0) after(key_of(a, a.stage() - 1, a.slice(), false));
+          if (backward && a.stage() + 1 < stages) after(key_of(a, a.stage() + 1, a.slice(), true));
+        }
+        const ticks time = now.size() == 2 ? c.joined(now[0], now[1]) : c.duration(now[0]);
+        clock = start + time;
+        busy += time;
+        for (const stage_action a : now) {
+          out.times.back().push_back({start, clock});
+          held += c.memory_change(a);
+          peak = (std::max)(peak, held);
+          if (a.kind() == op::weight_grad || !computes(a.kind())) continue;
+          const bool backward = a.kind() != op::forward;
+          if (backward ? a.stage() == 0 : a.stage() + 1 == stages) continue;
+          const std::uint32_t to =
+              rank_of(plan.placement(), plan.ranks(), backward ? a.stage() - 1 : a.stage() + 1, a.direction());
+          ticks here = clock;
+          if (to != r) {
+            link[to] = (std::max)(link[to], clock) + c.transfer(a, r, to);
+            here = link[to] + c.latency(r, to);
+          }
+          ticks& known = arrival[key_of(a, a.stage(), a.slice(), backward)];
+          changed |= known != here;
+          known = here;
+        }
+      }
+      out.makespan = (std::max)(out.makespan, clock);
+      out.busy.push_back(busy), out.peak.push_back(peak);
+    }
+  }
+  return out;
+}
+
+struct collect_times {
+  std::vector<std::vector<std::pair<ticks, ticks>>> times;
+  void on_action(std::uint32_t rank, std::uint32_t step, stage_action, ticks start, ticks finish) {
+    if (times.size() <= rank) times.resize(rank + 1);
+    if (times[rank].size() <= step) times[rank].resize(step + 1);
+    times[rank][step] = {start, finish};
+  }
+  void on_blocked(const blocked&) {}
+};
+
+void agrees_with_fixpoint(const table_schedule& plan) {
+  const irregular c;
+  const reference expected = relax(plan, c);
+  workspace memory;
+  collect_times seen;
+  const auto ran = run(plan, c, memory, seen);
+  REQUIRE(ran.has_value());
+  CHECK(ran->makespan == expected.makespan);
+  CHECK(seen.times == expected.times);
+  CHECK(ran->lower_bound <= ran->makespan);
+  CHECK(ran->lower_bound == ran->bounds.largest());
+  for (std::size_t r = 0; r < memory.lanes.size(); ++r) {
+    const rank_report& x = memory.lanes[r].report;
+    CHECK(x.busy == expected.busy[r]);
+    CHECK(x.peak_bytes == expected.peak[r]);
+    CHECK(x.idle_by.warm_up + x.idle_by.steady + x.idle_by.drain == x.idle);
+    CHECK(x.idle_by.dependency + x.idle_by.communication == x.idle);
+  }
+  const auto path = critical_path(plan, c);
+  REQUIRE(path.has_value());
+  CHECK(path->front().start == 0);
+  CHECK(path->back().finish == ran->makespan);
+  for (std::size_t i = 0; i + 1 < path->size(); ++i) CHECK((*path)[i].finish <= (*path)[i + 1].start);
+}
+
+}  // namespace
+
+TEST_CASE("runs with links, bytes, slices, pairs and two directions agree with a fixpoint", "[pipeline]") {
+  for (const char* const file :
+       {"dualpipe__DualPipe__p2_m4.csv", "dualpipe__DualPipe__p4_m8.csv", "dualpipe__DualPipe__p4_m10.csv",
+        "zb__Seq1F1B__p4_v1_m4_s2.csv", "zb__Seq1F1B__p4_v1_m8_s2.csv", "torch__DualPipeV__p4_v2_m8.csv",
+        "torch__ZBVZeroBubble__p4_v2_m8.csv", "torch__ZBVZeroBubble__p4_v2_m8.comms.csv", "zb__Vhalf__p4_v2_m8.csv",
+        "zb__Vmin__p5_v2_m10.csv", "paddle__dy_interleave_best_unbalanced__p4_v3_m13.csv"}) {
+    INFO(file);
+    agrees_with_fixpoint(load(file));
+  }
+  for (std::int64_t p = 1; p <= 4; ++p)
+    for (std::int64_t m = 1; m <= 2 * p + 1; m += 2) {
+      agrees_with_fixpoint(table_schedule::copy_of(interleaved::make({p, 3, m}).value()).value());
+      agrees_with_fixpoint(table_schedule::copy_of(gpipe::looped_bfs({p, 2, m}).value()).value());
+      agrees_with_fixpoint(table_schedule::copy_of(zero_bubble::interleaved_zb({p, 2, m}).value()).value());
+    }
+}
+
+TEST_CASE("stages that disagree about the order of micro-batches", "[pipeline]") {
+  // The last rank runs its backwards in another order than the rank before it wants them, over more micro-batches than
+  // any pipe holds at first.
+  constexpr std::uint32_t m = 200;
+  std::vector<stage_action> all;
+  std::vector<std::uint32_t> ends;
+  for (std::uint32_t r = 0; r < 2; ++r) {
+    for (std::uint32_t j = 0; j < m; ++j) all.emplace_back(op::forward, r, r == 0 ? j : (j * 7) % m);
+    for (std::uint32_t j = 0; j < m; ++j) all.emplace_back(op::backward, r, r == 0 ? j : (j * 11 + 5) % m);
+    ends.push_back(static_cast<std::uint32_t>(all.size()));
+  }
+  agrees_with_fixpoint(table_schedule::make(all, ends).value());
+  all.back() = all[all.size() - 2];
+  const auto twice = table_schedule::make(all, ends).value();
+  CHECK(check(twice).error().code == hocket::errc::duplicate_action);
+}
+
+TEST_CASE("idle time by cause", "[pipeline]") {
+  // 4 ranks, one micro-batch: rank 3 waits for three forwards and three hops, then for three of each at the end.
+  const auto chain = one_f_one_b::make({.ranks = 4, .micro_batches = 1}).value();
+  const auto ran = simulate(chain, costs{.forward = 3, .backward = 5, .hop = 7});
+  const rank_report& last = ran->ranks[3];
+  CHECK(last.idle_by == idle_split{.warm_up = 30, .drain = 36, .dependency = 59, .communication = 7});
+  const rank_report& first = ran->ranks[0];
+  CHECK(first.idle_by.steady == 0);
+  CHECK(first.idle_by.communication == 7);
+  // without latency nothing is communication; the ideal schedule never waits in its steady part
+  const auto ideal = simulate(interleaved::make({4, 2, 8}).value(), costs{1, 1});
+  for (const rank_report& r : ideal->ranks) {
+    CHECK(r.idle_by.communication == 0);
+    CHECK(r.idle_by.steady == 0);
+  }
+}
+
+TEST_CASE("a slow link is the bottleneck, and the report says so", "[pipeline]") {
+  const auto plan = one_f_one_b::make({.ranks = 2, .micro_batches = 16}).value();
+  const std::int64_t bytes[] = {640, 0};
+  const with_links<costs> slow{{costs{.forward = 1, .backward = 2, .hop = 1}}, bytes, 64};
+  const auto ran = simulate(plan, slow);
+  REQUIRE(ran.has_value());
+  CHECK(ran->makespan > 16 * 10);  // 16 transfers of 10 ticks each way
+  ticks waiting = 0, idle = 0;
+  for (const rank_report& r : ran->ranks) waiting += r.idle_by.communication, idle += r.idle;
+  CHECK(waiting * 2 > idle);
+  const with_links<costs> fast{{costs{.forward = 1, .backward = 2, .hop = 1}}, bytes, 1 << 20};
+  CHECK(simulate(plan, fast)->makespan < ran->makespan);
+}
+
+TEST_CASE("bytes held: per stage, with recompute, with offload", "[pipeline]") {
+  const auto plan = one_f_one_b::make({.ranks = 3, .micro_batches = 6}).value();
+  const std::int64_t bytes[] = {100, 10, 1}, kept[] = {7, 5, 1};
+  const with_memory<costs> weigh{{costs{}}, bytes};
+  hocket::timeline drawn;
+  const auto ran = simulate(plan, weigh, {.into = &drawn});
+  REQUIRE(ran.has_value());
+  for (std::size_t r = 0; r < 3; ++r) CHECK(ran->ranks[r].peak_bytes == bytes[r] * ran->ranks[r].peak_in_flight);
+  const auto uses = hocket::lane_uses(drawn);
+  for (std::size_t r = 0; r < 3; ++r) CHECK(uses[r].peak == ran->ranks[r].peak_bytes);
+
+  const auto again = lower(plan, {.recompute = true}).value();
+  const auto less = simulate(again, with_memory<costs>{{costs{}}, bytes, kept});
+  CHECK(less->ranks[0].peak_bytes == 2 * 7 + 100);
+  const auto away = lower(plan, {.offload = 1}).value();
+  const auto least = simulate(away, weigh);
+  CHECK(least->ranks[0].peak_bytes < ran->ranks[0].peak_bytes);
+}
+
+TEST_CASE("overlapped pairs take a share of the sum", "[pipeline]") {
+  const costs c{.forward = 3, .backward = 5, .overlap = 75};
+  const stage_action f{op::forward, 0, 1}, b{op::backward, 0, 0};
+  CHECK(c.joined(f, b) == 6);
+  CHECK(costs{.forward = 3, .backward = 5, .overlap = 10}.joined(f, b) == 5);
+  CHECK(costs{.forward = 3, .backward = 5}.joined(f, b) == 8);
+  const auto pairs = dual_pipe_v::make({4, 2, 8}).value();
+  CHECK(simulate(pairs, costs{.overlap = 75})->makespan < simulate(pairs, costs{})->makespan);
+}
+
+TEST_CASE("times of every piece by itself", "[pipeline]") {
+  const auto plan = one_f_one_b::make({.ranks = 2, .micro_batches = 2}).value();
+  const ticks forward[] = {1, 10, 1, 10}, backward[] = {2, 20, 2, 20};
+  const auto ran = simulate(plan, unit_costs{.forward = forward, .backward = backward, .micro_batches = 2});
+  // rank 0: F0 F1 | rank 1: F0 B0 | F1 B1 | rank 0: B1
+  CHECK(ran->makespan == 1 + 10 + 10 + 20 + 20);
+}
+
+TEST_CASE("memory of a run is linear in ranks and stages", "[pipeline]") {
+  workspace memory;
+  const auto room = [&](const auto& plan) {
+    REQUIRE(run(plan, costs{}, memory).has_value());
+    return memory.entries.size() * sizeof(memory.entries[0]) + memory.words.size() * 8 + memory.travels.size() * 8;
+  };
+  for (const std::int64_t m : {64, 512, 2048}) {
+    CHECK(room(interleaved::make({32, 4, m}).value()) <= 2 * 128 * 16 * 16);
+    CHECK(room(interleaved::make({32, 4, m}, groups::least_memory()).value()) <= 2 * 128 * 16 * 16);
+    CHECK(room(one_f_one_b::make({64, 1, m}).value()) <= 2 * 64 * 16 * 16);
+    CHECK(room(zero_bubble::interleaved_zb({32, 2, m}).value()) <= 2 * 64 * 16 * 16);
+    CHECK(room(zbv::make({32, 2, m}).value()) <= 4 * 64 * 16 * 16);
+  }
+}
