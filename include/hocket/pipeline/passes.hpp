@@ -201,7 +201,9 @@ struct split_backwards {
 };
 
 /// A forward with a whole backward of another micro-batch right behind it becomes a pair, which a runtime runs at
-/// once so that the communication inside one (of experts, of tensor parallelism) hides behind the other.
+/// once so that the communication inside one (of experts, of tensor parallelism) hides behind the other. It wants a
+/// schedule with a forward more in its warm-up (`interleaved` with extra 1); without, or with few micro-batches, a pair
+/// may wait for itself by way of other ranks: ask `check`.
 struct overlap_pairs {
   bool second = false;  // the backward that comes next is part of a pair already
   template <class Iterator>

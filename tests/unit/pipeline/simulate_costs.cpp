@@ -185,11 +185,11 @@ TEST_CASE("idle time by cause", "[pipeline]") {
   const rank_report& first = ran->ranks[0];
   CHECK(first.idle_by.steady == 0);
   CHECK(first.idle_by.communication == 7);
-  // without latency nothing is communication; the ideal schedule never waits in its steady part
+  // without latency nothing is communication
   const auto ideal = simulate(interleaved::make({4, 2, 8}).value(), costs{1, 1});
   for (const rank_report& r : ideal->ranks) {
     CHECK(r.idle_by.communication == 0);
-    CHECK(r.idle_by.steady == 0);
+    CHECK(r.idle_by.dependency == 6);
   }
 }
 
@@ -233,7 +233,8 @@ TEST_CASE("overlapped pairs take a share of the sum", "[pipeline]") {
   CHECK(costs{.forward = 3, .backward = 5, .overlap = 10}.joined(f, b) == 5);
   CHECK(costs{.forward = 3, .backward = 5}.joined(f, b) == 8);
   const auto pairs = dual_pipe_v::make({4, 2, 8}).value();
-  CHECK(simulate(pairs, costs{.overlap = 75})->makespan < simulate(pairs, costs{})->makespan);
+  CHECK(simulate(pairs, costs{.forward = 4, .backward = 8, .overlap = 75})->makespan <
+        simulate(pairs, costs{.forward = 4, .backward = 8})->makespan);
 }
 
 TEST_CASE("times of every piece by itself", "[pipeline]") {
@@ -250,11 +251,14 @@ TEST_CASE("memory of a run is linear in ranks and stages", "[pipeline]") {
     REQUIRE(run(plan, costs{}, memory).has_value());
     return memory.entries.size() * sizeof(memory.entries[0]) + memory.words.size() * 8 + memory.travels.size() * 8;
   };
-  for (const std::int64_t m : {64, 512, 2048}) {
-    CHECK(room(interleaved::make({32, 4, m}).value()) <= 2 * 128 * 16 * 16);
-    CHECK(room(interleaved::make({32, 4, m}, groups::least_memory()).value()) <= 2 * 128 * 16 * 16);
-    CHECK(room(one_f_one_b::make({64, 1, m}).value()) <= 2 * 64 * 16 * 16);
-    CHECK(room(zero_bubble::interleaved_zb({32, 2, m}).value()) <= 2 * 64 * 16 * 16);
-    CHECK(room(zbv::make({32, 2, m}).value()) <= 4 * 64 * 16 * 16);
-  }
+  const auto flat = [&](auto&& make, std::size_t stages) {
+    const std::size_t few = room(make(512)), many = room(make(2048));
+    CHECK(few == many);
+    CHECK(many <= stages * 1024);
+  };
+  flat([](std::int64_t m) { return interleaved::make({32, 4, m}).value(); }, 128);
+  flat([](std::int64_t m) { return interleaved::make({32, 4, m}, groups::least_memory()).value(); }, 128);
+  flat([](std::int64_t m) { return one_f_one_b::make({64, 1, m}).value(); }, 64);
+  flat([](std::int64_t m) { return zero_bubble::interleaved_zb({32, 2, m}).value(); }, 64);
+  flat([](std::int64_t m) { return zbv::make({32, 2, m}).value(); }, 64);
 }
