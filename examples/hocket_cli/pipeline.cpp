@@ -29,13 +29,18 @@ struct options {
   ticks forward = 1, input_grad = 1, weight_grad = 1, hop = 0;
   std::optional<ticks> backward;
   bool reduce_grad = false;
+  // What else to put into the lists, and what to say about a run.
+  bool merge = false, overlap = false, recompute = false, optimizer = false, post_validation = false, details = false;
+  std::uint32_t unshard = 0, offload = 0;
+  std::string communication = "buffered";
+  ticks transfer = 0, pair = 100;
 };
 
 [[noreturn]] void usage(const std::string& sentence) { throw failure{2, sentence}; }
-[[noreturn]] void not_yet(const std::string& what) { usage(what + ": not yet"); }
 
 pipeline::costs costs_of(const options& o) {
-  pipeline::costs c{.forward = o.forward, .input_grad = o.input_grad, .weight_grad = o.weight_grad, .hop = o.hop};
+  pipeline::costs c{
+      .forward = o.forward, .input_grad = o.input_grad, .weight_grad = o.weight_grad, .hop = o.hop, .overlap = o.pair};
   if (!o.backward && !hocket::checked_add(o.input_grad, o.weight_grad, c.backward))
     fail("--input-grad plus --weight-grad does not fit 64 bits");
   if (o.backward) c.backward = *o.backward;
@@ -45,7 +50,6 @@ pipeline::costs costs_of(const options& o) {
 /// The schedule that the options name, or one sentence: exit 2 for a wrong option, 1 for a shape that it cannot have.
 pipeline::any_schedule named(const options& o) {
   if (!o.ranks || !o.micro_batches) usage("a schedule by name needs --ranks and --micro-batches");
-  if (o.comms != "none") not_yet("--comms " + o.comms);
   const pipeline::shape s{.ranks = *o.ranks,
                           .chunks = o.chunks.value_or(pipeline::default_chunks(o.schedule)),
                           .micro_batches = *o.micro_batches};
@@ -106,7 +110,11 @@ pipeline::simulation simulated(const options& o, const Plan& plan, hocket::timel
   std::pmr::vector<pipeline::blocked> cycle;
   if (!o.table.empty())
     if (const auto ok = pipeline::check(plan, &cycle); !ok) fail_with_cycle(o, ok.error(), cycle);
-  auto ran = pipeline::simulate(plan, costs_of(o), {.into = into, .cycle = &cycle});
+  const pipeline::simulation_outputs outputs{.into = into, .cycle = &cycle};
+  const std::vector<std::int64_t> time(o.transfer > 0 ? std::size_t{plan.ranks()} * plan.chunks() : 0, o.transfer);
+  auto ran = o.transfer > 0
+               ? pipeline::simulate(plan, pipeline::with_links<pipeline::costs>{{costs_of(o)}, time, 1}, outputs)
+               : pipeline::simulate(plan, costs_of(o), outputs);
   if (!ran) fail_with_cycle(o, ran.error(), cycle);
   return std::move(ran).value();
 }
@@ -117,37 +125,78 @@ void summarize(const pipeline::simulation& ran) {
   std::cerr << "makespan=" << ran.makespan << " lower_bound=" << ran.lower_bound << " bubble=" << bubble << '\n';
 }
 
+pipeline::transfer_policy transfers_of(const options& o) {
+  using enum pipeline::transfer_policy;
+  if (o.comms == "eager") return eager;
+  if (o.comms == "just-in-time") return just_in_time;
+  if (o.comms == "deferred") return deferred;
+  if (o.comms == "grouped") return grouped;
+  return o.comms == "barrier" ? barrier : none;
+}
+
+constexpr std::uint64_t most_listed = 1u << 26;
+
+template <class Plan>
+void write_list(const options& o, const Plan& plan, bool reduce_grad) {
+  const std::uint64_t actions = actions_of(plan, most_listed, "to list");
+  if (o.format != "json") {  // the idle cells of p ranks are some p^2
+    std::uint64_t idle = 0;
+    for (std::uint32_t r = 0; r < plan.ranks(); ++r)
+      for (std::uint32_t i = 0; i < plan.size(r); ++i)
+        if (const std::int64_t cells = hocket::text::detail::idle_cells_before(plan, r, i); cells > 0)
+          idle += static_cast<std::uint64_t>(cells);
+    if (idle > most_listed)
+      fail(std::to_string(idle) + " idle cells are too many to list (json has none): at most " +
+           std::to_string(most_listed));
+  }
+  if (o.format == "json") write_file(o.out, hocket::text::write_schedule_json(plan));
+  else write_file(o.out, hocket::text::write_schedule_csv(plan, {.reduce_grad = reduce_grad}));
+  std::cerr << "ranks=" << plan.ranks() << " chunks=" << plan.chunks() << " micro_batches=" << plan.micro_batches()
+            << " actions=" << actions << " fingerprint=" << std::hex << pipeline::fingerprint_of(plan) << std::dec
+            << '\n';
+}
+
 void list(const options& o) {
+  const pipeline::lowering with{.merge_halves = o.merge,
+                                .overlap = o.overlap,
+                                .recompute = o.recompute,
+                                .offload = o.offload,
+                                .unshard = o.unshard,
+                                .reduce_grad = o.reduce_grad,
+                                .transfers = transfers_of(o),
+                                .optimizer = o.optimizer,
+                                .post_validation = o.post_validation};
+  const bool lowered = o.merge || o.overlap || o.recompute || o.offload > 0 || o.unshard > 0 || o.optimizer ||
+                       o.post_validation || with.transfers != pipeline::transfer_policy::none;
+  const auto put = [&](const auto& plan) {
+    if (!lowered) return write_list(o, plan, o.reduce_grad);
+    actions_of(plan, 1u << 24, "to lower");
+    std::pmr::vector<pipeline::blocked> cycle;
+    if (with.transfers != pipeline::transfer_policy::none)
+      if (const auto ok = pipeline::check(plan, &cycle); !ok) fail_with_cycle(o, ok.error(), cycle);
+    const auto table = pipeline::lower(plan, with);
+    if (!table) fail(message(table.error()));
+    write_list(o, *table, false);
+  };
+  if (!o.table.empty()) return with_schedule(o, put);
   const pipeline::any_schedule chosen = named(o);
-  chosen.visit([&](const auto& plan) {
-    constexpr std::uint64_t most = 1u << 26;
-    const std::uint64_t actions = actions_of(plan, most, "to list");
-    if (o.format != "json") {  // the idle cells of p ranks are some p^2
-      std::uint64_t idle = 0;
-      for (std::uint32_t r = 0; r < plan.ranks(); ++r)
-        for (std::uint32_t i = 0; i < plan.size(r); ++i)
-          if (const std::int64_t cells = hocket::text::detail::idle_cells_before(plan, r, i); cells > 0)
-            idle += static_cast<std::uint64_t>(cells);
-      if (idle > most)
-        fail(std::to_string(idle) + " idle cells are too many to list (json has none): at most " +
-             std::to_string(most));
-    }
-    if (o.format == "json") write_file(o.out, hocket::text::write_schedule_json(plan));
-    else write_file(o.out, hocket::text::write_schedule_csv(plan, {.reduce_grad = o.reduce_grad}));
-    std::cerr << "ranks=" << plan.ranks() << " chunks=" << plan.chunks() << " micro_batches=" << plan.micro_batches()
-              << " actions=" << actions << " fingerprint=" << std::hex << pipeline::fingerprint_of(plan) << std::dec
-              << '\n';
-  });
+  chosen.visit(put);
 }
 
 void simulate(const options& o) {
   with_schedule(o, [&](const auto& plan) {
     const auto ran = simulated(o, plan, nullptr);
-    std::string rows = "rank,busy,idle,finish,peak_in_flight\n";
+    std::string rows = "rank,busy,idle,finish,peak_in_flight";
+    rows += o.details ? ",warm_up,steady,drain,dependency,communication\n" : "\n";
     for (std::size_t r = 0; r < ran.ranks.size(); ++r) {
       const auto& x = ran.ranks[r];
       rows += std::to_string(r) + ',' + std::to_string(x.busy) + ',' + std::to_string(x.idle) + ',' +
-              std::to_string(x.finish) + ',' + std::to_string(x.peak_in_flight) + '\n';
+              std::to_string(x.finish) + ',' + std::to_string(x.peak_in_flight);
+      const auto& idle = x.idle_by;
+      if (o.details)
+        for (const ticks t : {idle.warm_up, idle.steady, idle.drain, idle.dependency, idle.communication})
+          rows += ',' + std::to_string(t);
+      rows += '\n';
     }
     write_file(o.out, rows);
     summarize(ran);
@@ -171,9 +220,17 @@ void draw(const options& o) {
 }
 
 void check(const options& o) {
+  using enum pipeline::communication;
+  std::vector<pipeline::communication> models;
+  if (o.communication == "buffered" || o.communication == "all") models.push_back(buffered);
+  if (o.communication == "rendezvous" || o.communication == "all") models.push_back(rendezvous);
+  if (o.communication == "stream" || o.communication == "all") models.push_back(stream);
+  if (o.communication == "batched" || o.communication == "all") models.push_back(batched);
   const auto plan = value_or_fail(hocket::text::parse_schedule_csv(read_file(o.table)), o.table);
-  std::pmr::vector<pipeline::blocked> cycle;
-  if (const auto ok = pipeline::check(plan, &cycle); !ok) fail_with_cycle(o, ok.error(), cycle);
+  for (const pipeline::communication model : models) {
+    std::pmr::vector<pipeline::blocked> cycle;
+    if (const auto ok = pipeline::check(plan, model, &cycle); !ok) fail_with_cycle(o, ok.error(), cycle);
+  }
   write_file(o.out, "ok\n");
   std::cerr << "ranks=" << plan.ranks() << " chunks=" << plan.chunks() << " micro_batches=" << plan.micro_batches()
             << " slices=" << plan.slices() << '\n';
@@ -217,6 +274,16 @@ void add_costs(CLI::App& command, options& o) {
   time("--hop", o.hop, "Ticks from one rank to another (0)");
 }
 
+void add_run(CLI::App& command, options& o) {
+  command.add_option("--table", o.table, "A schedule in PyTorch's CSV dialect")->type_name("FILE");
+  command.add_option("--transfer", o.transfer, "Ticks for which a transfer occupies the link, before the hop (0)")
+      ->type_name("T")
+      ->check(CLI::Range(ticks{0}, ticks{1} << 40));
+  command.add_option("--pair", o.pair, "Time of two actions at once, in percent of their sum (100)")
+      ->type_name("PERCENT")
+      ->check(CLI::Range(ticks{1}, ticks{100}));
+}
+
 }  // namespace
 
 void add_pipeline(CLI::App& app) {
@@ -227,24 +294,41 @@ void add_pipeline(CLI::App& app) {
   CLI::App* c = add(*group, "list", "The list of every rank", o, list);
   add_schedule(*c, o);
   add_costs(*c, o);
-  c->add_option("--comms", o.comms, "Transfers to insert: none (not yet: eager, just-in-time, grouped, barrier)")
-      ->check(CLI::IsMember({"none", "eager", "just-in-time", "grouped", "barrier"}));
+  c->add_option("--table", o.table, "A schedule in PyTorch's CSV dialect, to lower")->type_name("FILE");
+  c->add_option("--comms", o.comms, "Sends and receives: none, eager, just-in-time, deferred, grouped, barrier")
+      ->check(CLI::IsMember({"none", "eager", "just-in-time", "deferred", "grouped", "barrier"}));
+  c->add_option("--unshard", o.unshard, "Gather sharded weights, for at most N stages at a time (PyTorch: 3)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 64));
+  c->add_option("--offload", o.offload, "Move activations off the device and back N actions before their use")
+      ->type_name("N")
+      ->check(CLI::Range(1, 64));
+  c->add_flag("--merge", o.merge, "An input gradient with its weight gradient behind it becomes one backward");
+  c->add_flag("--overlap", o.overlap, "A forward with a backward behind it becomes a pair that runs at once");
+  c->add_flag("--recompute", o.recompute, "Recompute activations before each backward");
+  c->add_flag("--optimizer", o.optimizer, "End each rank with the optimizer");
+  c->add_flag("--post-validation", o.post_validation, "and with the validation of its step");
   c->add_option("--format", o.format, "torch (PyTorch's CSV; the default) or json")
       ->check(CLI::IsMember({"torch", "json"}));
-  c->add_flag("--reduce-grad", o.reduce_grad, "End each rank with REDUCE_GRAD, as PyTorch's single-stage schedules do");
+  c->add_flag("--reduce-grad", o.reduce_grad,
+              "REDUCE_GRAD for each stage: at the end, or after its last backward if anything else is inserted");
 
   c = add(*group, "simulate", "Makespan, idle time and activations held, with the lower bound", o, simulate);
   add_schedule(*c, o);
   add_costs(*c, o);
-  c->add_option("--table", o.table, "A schedule in PyTorch's CSV dialect")->type_name("FILE");
+  add_run(*c, o);
+  c->add_flag("--details", o.details, "Also where the idle time comes from");
 
   c = add(*group, "check", "Whether a table is complete and free of deadlock", o, check);
   c->add_option("--table", o.table, "A schedule in PyTorch's CSV dialect")->type_name("FILE")->required();
+  c->add_option("--communication", o.communication,
+                "How transfers block: buffered (the default), rendezvous, stream, batched, or all of them")
+      ->check(CLI::IsMember({"buffered", "rendezvous", "stream", "batched", "all"}));
 
   c = add(*group, "draw", "A picture of a simulated run", o, draw);
   add_schedule(*c, o);
   add_costs(*c, o);
-  c->add_option("--table", o.table, "A schedule in PyTorch's CSV dialect")->type_name("FILE");
+  add_run(*c, o);
   c->add_option("--format", o.format, "svg (the default), trace (chrome://tracing, ui.perfetto.dev) or ascii")
       ->check(CLI::IsMember({"svg", "trace", "ascii"}));
 

@@ -9,8 +9,8 @@ A job: {"name", "csv", "format": "compute_only" | "compute_comms", "micro_batche
 import json
 import logging
 import os
-import socket
 import sys
+import tempfile
 
 import torch
 import torch.distributed as dist
@@ -90,11 +90,11 @@ def follow(job, rank, group):
     return problems
 
 
-def worker(rank, ranks, port, jobs, results):
+def worker(rank, ranks, meeting, jobs, results):
     logging.disable(logging.CRITICAL)
     torch.set_num_threads(1)
-    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), GLOO_SOCKET_IFNAME="lo")
-    dist.init_process_group("gloo", rank=rank, world_size=ranks)
+    os.environ["GLOO_SOCKET_IFNAME"] = "lo"
+    dist.init_process_group("gloo", init_method=f"file://{meeting}", rank=rank, world_size=ranks)
     for job in jobs:
         try:
             problems = follow(job, rank, dist.group.WORLD)
@@ -111,12 +111,9 @@ def main():
     with open(sys.argv[1], encoding="utf-8") as file:
         jobs = json.load(file)
     ranks = len(jobs[0]["stages"])
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        port = s.getsockname()[1]
-    with mp.Manager() as manager:
+    with tempfile.TemporaryDirectory() as folder, mp.Manager() as manager:
         results = manager.dict()
-        mp.spawn(worker, args=(ranks, port, jobs, results), nprocs=ranks)
+        mp.spawn(worker, args=(ranks, os.path.join(folder, "meeting"), jobs, results), nprocs=ranks)
         print(json.dumps(dict(results)))
 
 

@@ -288,6 +288,85 @@ class Check(ToolTest):
         self.refused("pipeline", "check", "--table", self.table(["0B0", "0F0"]))
 
 
+class Lowering(ToolTest):
+    MODELS = ("buffered", "rendezvous", "stream", "batched")
+
+    def test_lowered_files_are_pytorchs_byte_for_byte(self):
+        for file, words in (("torch__Interleaved1F1B__p4_v2_m8", ("interleaved", 8)), ("torch__Interleaved1F1B__p4_v2_m10", ("interleaved", 10)),
+                            ("torch__LoopedBFS__p4_v2_m8", ("looped-bfs", 8)), ("torch__ZBVZeroBubble__p4_v2_m8", ("zbv", 8)),
+                            ("torch__DualPipeV__p4_v2_m10", ("dualpipev", 10))):
+            with self.subTest(file):
+                done = self.ok("pipeline", "list", words[0], "--ranks", 4, "--chunks", 2, "--micro-batches", words[1],
+                               "--unshard", 3, "--reduce-grad", "--comms", "eager")
+                self.assertEqual(done.out, (PIPELINE / f"{file}.comms.csv").read_bytes())
+
+    def test_every_way_to_insert_transfers_is_safe(self):
+        table = self.folder / "table.csv"
+        for schedule in ("1f1b", "zb-h1", "zbv", "dualpipe"):
+            for comms in ("eager", "just-in-time", "grouped", "barrier"):
+                with self.subTest(schedule=schedule, comms=comms):
+                    self.ok("pipeline", "list", schedule, "--ranks", 4, "--micro-batches", 8, "--comms", comms, "--out", table)
+                    self.assertEqual(self.ok("pipeline", "check", "--table", table, "--communication", "all").out, b"ok\n")
+
+    def test_a_list_that_only_buffers_can_save(self):
+        table = self.folder / "table.csv"
+        self.ok("pipeline", "list", "1f1b", "--ranks", 4, "--micro-batches", 8, "--comms", "deferred", "--out", table)
+        self.ok("pipeline", "check", "--table", table, "--communication", "buffered")
+        done = self.refused("pipeline", "check", "--table", table, "--communication", "rendezvous")
+        self.assertRegex(done.err, r"rank \d stands before \d(SEND|RECV)_[FB]\d and waits for \d(SEND|RECV)_[FB]\d of rank \d")
+
+    def test_a_table_of_other_systems_is_lowered(self):
+        lowered = self.folder / "lowered.csv"
+        done = self.ok("pipeline", "list", "--table", PIPELINE / "paddle__dy_interleave__p4_v2_m9.csv", "--comms", "grouped", "--recompute",
+                       "--offload", 2, "--optimizer", "--post-validation", "--out", lowered)
+        self.assertGreater(int(done.summary["actions"]), 4 * 36)
+        self.assertEqual(self.ok("pipeline", "check", "--table", lowered, "--communication", "all").out, b"ok\n")
+        stuck = PIPELINE / "paddle__static_VPP__p4_v3_m13.csv"
+        self.refused("pipeline", "list", "--table", stuck, "--comms", "eager")
+
+    def test_where_idle_time_comes_from(self):
+        done = self.ok("pipeline", "simulate", "1f1b", "--ranks", 4, "--micro-batches", 8, "--hop", 3, "--transfer", 2, "--details")
+        header, rows = done.rows
+        self.assertEqual(header, "rank,busy,idle,finish,peak_in_flight,warm_up,steady,drain,dependency,communication")
+        for rank, busy, idle, finish, peak, warm_up, steady, drain, dependency, communication in rows:
+            self.assertEqual(warm_up + steady + drain, idle)
+            self.assertEqual(dependency + communication, idle)
+        self.assertGreater(sum(r[-1] for r in rows), 0)
+
+    def test_wrong_words(self):
+        for words in (("list", "1f1b", "--ranks", 2, "--micro-batches", 2, "--comms", "sometimes"),
+                      ("list", "1f1b", "--ranks", 2, "--micro-batches", 2, "--unshard", 0),
+                      ("check", "--table", self.file("t.csv", "0F0,0B0\n"), "--communication", "telepathy"),
+                      ("simulate", "1f1b", "--ranks", 2, "--micro-batches", 2, "--pair", 0)):
+            self.misused("pipeline", *words)
+
+
+class BadTables(ToolTest):
+    """One sentence that names the cell."""
+
+    def test_sentences(self):
+        for text, sentence in (
+                ("", "line 1, column 1: "), ("0F0,0X0\n", 'line 1, cell 2: unknown token "0X0"'),
+                ("0F0,0B0\n0F1\n", "line 2, cell 1: stage 0 also runs on line 1, but a stage lives on one rank"),
+                ("0F0,0B0\n1F0,1B0,1F\n", 'line 2, cell 3: unknown token "1F"'),
+                ("ForwardPass(0) SendActivation(0)\n", 'line 1, cell 1: unknown token "ForwardPass(0)'),
+                ("f0_vp0;b0_vp0\n", 'line 1, cell 1: unknown token "f0_vp0;b0_vp0"'),
+                ("0F0,0B0,1F0,1B0\n2F0,2B0\n", "stages do not divide evenly over ranks"),
+                ("0F0,0B0,1F0,1B0,2F0,2B0\n3F0,3B0\n", "ranks hold different numbers of stages"),
+                ("0F0,0B0\n1F0\n", "rank 1 never runs the backward of stage 1 for micro-batch 0"),
+                ("0F3000000,0B0\n", 'line 1, cell 1: unknown token "0F3000000"')):
+            with self.subTest(text):
+                done = self.refused("pipeline", "check", "--table", self.file("bad.csv", text))
+                self.assertIn(sentence, done.err)
+
+    def test_shapes(self):
+        for words, sentence in ((("--ranks", 4, "--micro-batches", 0), "each must be at least 1"),
+                                (("--ranks", 65_536, "--chunks", 2, "--micro-batches", 4), "at most 65536 stages"),
+                                (("--ranks", 4, "--chunks", 65, "--micro-batches", 4), "at most 64 chunks"),
+                                (("--ranks", 4, "--micro-batches", 2_097_153), "at most 2097152 micro-batches")):
+            self.assertIn(sentence, self.refused("pipeline", "simulate", "interleaved", *words).err)
+
+
 class Draw(ToolTest):
     def test_svg_is_xml_with_a_bar_for_each_action(self):
         for name, micro_batches in (("1f1b", 8), ("interleaved", 9), ("zb-h1", 8)):

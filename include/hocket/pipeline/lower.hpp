@@ -19,7 +19,8 @@ enum class transfer_policy : std::uint8_t {
   eager,         ///< when the sender has made it: the receive is posted long before its use (PyTorch's runtime)
   just_in_time,  ///< when the receiver needs it: nothing waits in the receiver's buffers
   deferred,      ///< eager, but the receive moves down to its use, or to a send to a rank of higher number (PyTorch's
-                 ///< defer_pp_recv); needs transfers that do not hold the rank: `buffered`
+                 ///< defer_pp_recv); needs transfers that do not hold the rank and are matched by
+                 ///< name: between two ranks, receives may stand in another order than sends
   grouped,       ///< ranks move in lockstep, and after each beat all that was made in it changes hands
   barrier,       ///< the same with an `idle` where a rank has nothing to do in a beat: a barrier may separate the beats
 };

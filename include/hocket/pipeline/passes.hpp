@@ -3,6 +3,7 @@
 #include <hocket/pipeline/schedule.hpp>
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -67,6 +68,7 @@ constexpr cell take_cell(Iterator& i, const End& end) {
 template <class Range, class Pass>
 class pass_view {
   using source = decltype(std::declval<const Range&>().begin());
+  using source_end = decltype(std::declval<const Range&>().end());
 
  public:
   class iterator {
@@ -78,8 +80,10 @@ class pass_view {
     using iterator_concept = std::forward_iterator_tag;
     using iterator_category = std::input_iterator_tag;  // C++17 algorithms must not expect an lvalue
 
-    constexpr iterator() = default;
-    constexpr iterator(source begin, source end, const Pass& pass) : at_(begin), end_(end), pass_(pass) { fill(); }
+    constexpr iterator()
+      requires std::default_initializable<Pass>
+    = default;
+    constexpr iterator(source begin, source_end end, const Pass& pass) : at_(begin), end_(end), pass_(pass) { fill(); }
     [[nodiscard]] constexpr stage_action operator*() const noexcept { return out_.actions[next_]; }
     constexpr iterator& operator++() {
       if (++next_ >= out_.size) fill();
@@ -90,6 +94,9 @@ class pass_view {
       iterator before = *this;
       ++*this;
       return before;
+    }
+    [[nodiscard]] friend constexpr bool operator==(const iterator& x, std::default_sentinel_t) noexcept {
+      return x.next_ >= x.out_.size;
     }
     [[nodiscard]] friend constexpr bool operator==(const iterator& x, const iterator& y) noexcept {
       const bool x_ended = x.next_ >= x.out_.size, y_ended = y.next_ >= y.out_.size;
@@ -105,22 +112,25 @@ class pass_view {
       }
       if (out_.size == 0 && !finished_) finished_ = true, pass_.finish(out_);
     }
-    source at_{}, end_{};
-    Pass pass_{};
+    source at_{};
+    source_end end_{};
+    Pass pass_;
     pass_output out_{};
     std::uint32_t next_ = 0;
     std::uint64_t count_ = 0;
     bool finished_ = false;
   };
 
-  constexpr pass_view() = default;
+  constexpr pass_view()
+    requires std::default_initializable<Range> && std::default_initializable<Pass>
+  = default;
   constexpr pass_view(Range list, Pass pass) : list_(std::move(list)), pass_(std::move(pass)) {}
   [[nodiscard]] constexpr iterator begin() const { return {list_.begin(), list_.end(), pass_}; }
-  [[nodiscard]] constexpr iterator end() const { return {}; }
+  [[nodiscard]] constexpr std::default_sentinel_t end() const noexcept { return {}; }
 
  private:
-  Range list_{};
-  Pass pass_{};
+  Range list_;
+  Pass pass_;
 };
 
 /// The list of a rank as stage actions, whichever form the schedule stores. Borrows the schedule.
@@ -161,7 +171,7 @@ class stage_list {
 };
 
 /// Stacks a pass on a list. A pass of your own is a copyable struct with
-/// `step(const cell& c, Iterator next, Iterator end, pass_output& out)`, called for each cell in order with what
+/// `step(const cell& c, Iterator next, End end, pass_output& out)`, called for each cell in order with what
 /// follows it, and `finish(pass_output& out)`.
 template <class Range, class Pass>
 [[nodiscard]] constexpr pass_view<Range, Pass> after(Range list, Pass pass) {
@@ -171,8 +181,8 @@ template <class Range, class Pass>
 /// An input gradient with its weight gradient right behind it becomes one whole backward, which is cheaper to run.
 struct merge_halves {
   stage_action taken{};  // a weight gradient that is part of the backward before it
-  template <class Iterator>
-  constexpr void step(const cell& c, Iterator next, const Iterator& end, pass_output& out) {
+  template <class Iterator, class End>
+  constexpr void step(const cell& c, Iterator next, const End& end, pass_output& out) {
     if (!c.pair && c.a.kind() == op::weight_grad && taken == c.a) {
       taken = {};
       return;
@@ -191,8 +201,8 @@ struct merge_halves {
 
 /// A whole backward becomes an input gradient and a weight gradient, so that a search may move the latter.
 struct split_backwards {
-  template <class Iterator>
-  constexpr void step(const cell& c, Iterator, const Iterator&, pass_output& out) const {
+  template <class Iterator, class End>
+  constexpr void step(const cell& c, Iterator, const End&, pass_output& out) const {
     if (c.pair || c.a.kind() != op::backward) return out.put(c);
     out.put(detail::with_kind(c.a, op::input_grad));
     out.put(detail::with_kind(c.a, op::weight_grad));
@@ -206,8 +216,8 @@ struct split_backwards {
 /// may wait for itself by way of other ranks: ask `check`.
 struct overlap_pairs {
   bool second = false;  // the backward that comes next is part of a pair already
-  template <class Iterator>
-  constexpr void step(const cell& c, Iterator next, const Iterator& end, pass_output& out) {
+  template <class Iterator, class End>
+  constexpr void step(const cell& c, Iterator next, const End& end, pass_output& out) {
     if (!c.pair && !second && c.a.kind() == op::forward && next != end) {
       const stage_action b = *next;
       if (b.kind() == op::backward && !b.joined() &&
@@ -227,10 +237,10 @@ struct overlap_pairs {
 /// @tparam Placement  of the schedule
 template <class Placement>
 struct recompute_before_backward {
-  Placement place{};
+  Placement place;
   std::uint64_t chunks = ~std::uint64_t{0};  ///< bit c: chunk c of each rank
-  template <class Iterator>
-  constexpr void step(const cell& c, Iterator, const Iterator&, pass_output& out) const {
+  template <class Iterator, class End>
+  constexpr void step(const cell& c, Iterator, const End&, pass_output& out) const {
     again(c.a, out);
     if (c.pair) again(c.b, out);
     out.put(c);
@@ -249,8 +259,8 @@ struct recompute_before_backward {
 struct offload_activations {
   std::uint32_t lead = 2;  ///< cells between a reload and the backward that needs it, at least 1
 
-  template <class Iterator>
-  constexpr void step(const cell& c, Iterator next, const Iterator& end, pass_output& out) const {
+  template <class Iterator, class End>
+  constexpr void step(const cell& c, Iterator next, const End& end, pass_output& out) const {
     // The cell `lead` cells ahead comes into reach; what it needs and what is not made within reach must come back.
     Iterator i = next;
     cell ahead;
@@ -271,15 +281,15 @@ struct offload_activations {
   constexpr void finish(pass_output&) const noexcept {}
 
  private:
-  template <class Iterator>
-  constexpr void reload(stage_action a, const cell& c, Iterator next, const Iterator& end, pass_output& out) const {
+  template <class Iterator, class End>
+  constexpr void reload(stage_action a, const cell& c, Iterator next, const End& end, pass_output& out) const {
     if (!detail::starts_backward(a.kind())) return;
     const stage_action made = detail::with_kind(a, op::forward);
     if (holds(c, made) || within(made, next, end)) return;
     out.put(detail::with_kind(a, op::reload));
   }
-  template <class Iterator>
-  constexpr void offload(stage_action a, Iterator next, const Iterator& end, pass_output& out) const {
+  template <class Iterator, class End>
+  constexpr void offload(stage_action a, Iterator next, const End& end, pass_output& out) const {
     if (a.kind() != op::forward) return;
     if (within(detail::with_kind(a, op::backward), next, end) ||
         within(detail::with_kind(a, op::input_grad), next, end))
@@ -290,8 +300,8 @@ struct offload_activations {
     const auto is = [&](stage_action a) { return a.kind() == wanted.kind() && detail::same_unit(a, wanted); };
     return is(c.a) || (c.pair && is(c.b));
   }
-  template <class Iterator>
-  [[nodiscard]] constexpr bool within(stage_action wanted, Iterator next, const Iterator& end) const {
+  template <class Iterator, class End>
+  [[nodiscard]] constexpr bool within(stage_action wanted, Iterator next, const End& end) const {
     for (std::uint32_t k = 0; k < lead && next != end; ++k)
       if (holds(detail::take_cell(next, end), wanted)) return true;
     return false;
@@ -302,11 +312,11 @@ struct offload_activations {
 /// `reduce_grad` after the last backward or weight gradient of each stage.
 template <class Placement>
 struct reduce_when_done {
-  Placement place{};
+  Placement place;
   std::uint32_t per_stage = 1;  ///< micro-batches times slices
   std::array<std::uint32_t, 2 * 64> done{};
-  template <class Iterator>
-  constexpr void step(const cell& c, Iterator, const Iterator&, pass_output& out) {
+  template <class Iterator, class End>
+  constexpr void step(const cell& c, Iterator, const End&, pass_output& out) {
     out.put(c);
     count(c.a, out);
     if (c.pair) count(c.b, out);
@@ -327,8 +337,8 @@ struct reduce_when_done {
 struct end_with_optimizer {
   bool post_validation = false;
   std::uint32_t stage = 0;  ///< under which it is listed: a stage of the rank
-  template <class Iterator>
-  constexpr void step(const cell& c, Iterator, const Iterator&, pass_output& out) const {
+  template <class Iterator, class End>
+  constexpr void step(const cell& c, Iterator, const End&, pass_output& out) const {
     out.put(c);
   }
   constexpr void finish(pass_output& out) const noexcept {
