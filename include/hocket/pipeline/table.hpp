@@ -101,12 +101,6 @@ inline result<table_schedule> table_schedule::make(std::span<const stage_action>
     micro_batches = a.micro_batch() >= micro_batches ? a.micro_batch() + 1 : micro_batches;
     table.slices_ = a.slice() >= table.slices_ ? a.slice() + 1 : table.slices_;
   }
-  const error bad{errc::bad_shape, p, stages / p, micro_batches};
-  if (stages % p != 0 || stages == 0) return bad.with("stages do not divide evenly over ranks");
-  table.chunks_ = static_cast<std::uint32_t>(stages / p);
-  table.micro_batches_ = micro_batches;
-  if (const auto ok = validate(shape_of(table)); !ok) return ok.error();
-
   constexpr std::uint32_t nowhere = ~std::uint32_t{0};
   table.rank_of_.assign(std::size_t{table.directions_} * stages, nowhere);
   for (std::uint32_t r = 0; r < table.ranks(); ++r) {
@@ -119,6 +113,11 @@ inline result<table_schedule> table_schedule::make(std::span<const stage_action>
       where = r;
     }
   }
+  const error bad{errc::bad_shape, p, stages / p, micro_batches};
+  if (stages % p != 0 || stages == 0) return bad.with("stages do not divide evenly over ranks");
+  table.chunks_ = static_cast<std::uint32_t>(stages / p);
+  table.micro_batches_ = micro_batches;
+  if (const auto ok = validate(shape_of(table)); !ok) return ok.error();
   table.chunk_of_.assign(stages, 0);
   table.stage_at_.assign(stages, 0);
   std::pmr::vector<std::uint32_t> held(row_ends.size(), 0, memory);
