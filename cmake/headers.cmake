@@ -96,6 +96,7 @@ set(HOCKET_HEADERS
   hocket/pipeline/communication.hpp
   hocket/pipeline/costs.hpp
   hocket/pipeline/critical_path.hpp
+  hocket/pipeline/cursor.hpp
   hocket/pipeline/dual_pipe.hpp
   hocket/pipeline/facts.hpp
   hocket/pipeline/gpipe.hpp

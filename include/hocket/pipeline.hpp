@@ -11,6 +11,7 @@
 #include <hocket/pipeline/communication.hpp>
 #include <hocket/pipeline/costs.hpp>
 #include <hocket/pipeline/critical_path.hpp>
+#include <hocket/pipeline/cursor.hpp>
 #include <hocket/pipeline/dual_pipe.hpp>
 #include <hocket/pipeline/facts.hpp>
 #include <hocket/pipeline/gpipe.hpp>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <hocket/pipeline/cursor.hpp>
 #include <hocket/pipeline/facts.hpp>
 #include <hocket/pipeline/rank_view.hpp>
 
@@ -64,6 +65,24 @@ class gpipe {
   }
   /// The list of one rank. Precondition: rank < ranks().
   [[nodiscard]] constexpr rank_view<gpipe> rank(std::uint32_t rank) const noexcept;
+
+  /// Its warm-up and alternation, and the stretches of its order: see cursor.hpp.
+  [[nodiscard]] constexpr alternation rhythm(std::uint32_t) const noexcept {
+    return {.count = micro_batches_ * chunks_, .warm_up = micro_batches_ * chunks_};
+  }
+  [[nodiscard]] constexpr order_walk walk_from(bool, std::uint32_t k) const noexcept {
+    return {.next = k, .chunk = k / micro_batches_, .base = k % micro_batches_};
+  }
+  [[nodiscard]] constexpr order_run next_run(bool forward, order_walk& walk) const noexcept {
+    const std::uint32_t j = walk.base, c = walk.chunk++;
+    walk.base = 0;
+    if (forward) return {c, j, micro_batches_ - j};
+    return {chunks_ - 1 - c, mirrored(j), micro_batches_ - j, reversed_ ? -1 : 1};
+  }
+  /// Writes steps from `first` on, as many as fit and are left; returns how many.
+  constexpr std::size_t fill(std::uint32_t rank, std::span<action> out, std::uint32_t first) const noexcept {
+    return detail::fill_alternating(*this, rank, out, first);
+  }
 
   friend constexpr bool operator==(const gpipe&, const gpipe&) = default;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/pipeline/alternation.hpp>
+#include <hocket/pipeline/cursor.hpp>
 #include <hocket/pipeline/groups.hpp>
 #include <hocket/pipeline/interleaved_order.hpp>
 #include <hocket/pipeline/rank_view.hpp>
@@ -53,12 +54,13 @@ class interleaved {
     if (o.extra > (lean ? 0u : 1u)) return error{errc::out_of_range, o.extra, 0, lean ? 0 : 1}.with("extra");
     interleaved plan;
     plan.ranks_ = static_cast<std::uint32_t>(s.ranks);
-    plan.chunks_ = static_cast<std::uint32_t>(s.chunks);
+    plan.chunks_ = static_cast<std::uint8_t>(s.chunks);
     plan.micro_batches_ = static_cast<std::uint32_t>(s.micro_batches);
     plan.rule_ = g.kind();
     plan.extra_ = static_cast<std::uint8_t>(o.extra);
     plan.kappa_ = static_cast<std::uint8_t>(o.kappa != 0 ? o.kappa : lean ? 1u : 2u);
     if (const auto ok = plan.cut(g); !ok) return ok.error();
+    plan.prepare();
     return plan;
   }
 
@@ -72,7 +74,7 @@ class interleaved {
   [[nodiscard]] constexpr bool even_groups() const noexcept {
     if (rule_ == groups::rule::list) {
       for (std::uint32_t j = 0; j < first_count_; ++j)
-        if (ends_[j] != (j + 1) * window_) return false;
+        if (shared_.ends[j] != (j + 1) * window_) return false;
       return true;
     }
     return !spread_ && micro_batches_ % window_ == 0 && (first_count_ == 0 || first_size_ == window_) &&
@@ -82,7 +84,7 @@ class interleaved {
   /// Forwards before forward and backward alternate: min(mv, (v-1)·(largest group) + kappa (p-1-rank) + extra).
   [[nodiscard]] constexpr std::uint32_t warm_up(std::uint32_t rank) const noexcept {
     const std::uint64_t w =
-        std::uint64_t{chunks_ - 1} * window_ + wider_ + std::uint64_t{kappa_} * (ranks_ - 1 - rank) + extra_;
+        std::uint64_t{chunks_ - 1u} * window_ + wider_ + std::uint64_t{kappa_} * (ranks_ - 1 - rank) + extra_;
     return w < count() ? static_cast<std::uint32_t>(w) : count();
   }
   /// Activations that the rank holds at most: min(mv, warm_up + 1).
@@ -97,6 +99,7 @@ class interleaved {
   [[nodiscard]] constexpr std::uint32_t size(std::uint32_t) const noexcept { return 2 * count(); }
   /// Preconditions: rank < ranks(), step < size(rank).
   [[nodiscard]] constexpr action at(std::uint32_t rank, std::uint32_t step) const noexcept {
+    if (whole_) return at_whole(rank, step);
     const auto turn = beat(rank).at(step);
     const chunk_batch x = turn.forward ? forward_at(turn.index) : backward_at(turn.index);
     return {turn.forward ? op::forward : op::backward, x.chunk, x.micro_batch};
@@ -121,8 +124,24 @@ class interleaved {
       return {x.chunk, micro_batches_ - 1 - x.micro_batch};
     }
     const chunk_batch x = rule_ == groups::rule::list ? listed().at(k) : grouped().at(k);
-    return {chunks_ - 1 - x.chunk, x.micro_batch};
+    return {chunks_ - 1u - x.chunk, x.micro_batch};
   }
+  /// The stretches of the order of forwards, and of backwards: see cursor.hpp.
+  [[nodiscard]] constexpr alternation rhythm(std::uint32_t rank) const noexcept { return beat(rank); }
+  [[nodiscard]] constexpr order_walk walk_from(bool forward, std::uint32_t k) const noexcept;
+  [[nodiscard]] constexpr order_run next_run(bool forward, order_walk& walk) const noexcept;
+  struct repetition {
+    std::uint32_t period = 0;  ///< in pairs of a forward and a backward
+    std::uint32_t pairs = 0;   ///< that lie in groups of one size
+    std::uint32_t later = 0;   ///< micro-batches from one period to the next
+  };
+  /// How long forwards from index k and backwards from index l both go through groups of one size. O(1).
+  [[nodiscard]] constexpr repetition repeats_from(std::uint32_t k, std::uint32_t l) const noexcept;
+  /// Writes steps from `first` on, as many as fit and are left; returns how many.
+  constexpr std::size_t fill(std::uint32_t rank, std::span<action> out, std::uint32_t first) const noexcept {
+    return detail::fill_alternating(*this, rank, out, first);
+  }
+
   /// The k with forward_at(k), or backward_at(k), == {chunk, micro_batch}.
   [[nodiscard]] constexpr std::uint32_t index_of(bool forward, std::uint32_t chunk,
                                                  std::uint32_t micro_batch) const noexcept {
@@ -130,7 +149,7 @@ class interleaved {
   }
 
  private:
-  [[nodiscard]] constexpr std::uint32_t count() const noexcept { return chunks_ * micro_batches_; }
+  [[nodiscard]] constexpr std::uint32_t count() const noexcept { return std::uint32_t{chunks_} * micro_batches_; }
   [[nodiscard]] constexpr alternation beat(std::uint32_t rank) const noexcept {
     HOCKET_ASSERT(rank < ranks_);
     return {.count = count(), .warm_up = warm_up(rank)};
@@ -138,7 +157,7 @@ class interleaved {
   [[nodiscard]] constexpr grouped_order grouped() const noexcept {
     return {chunks_, micro_batches_, first_count_, first_size_, second_size_};
   }
-  [[nodiscard]] constexpr listed_order listed() const noexcept { return {chunks_, ends_, first_count_}; }
+  [[nodiscard]] constexpr listed_order listed() const noexcept { return {chunks_, shared_.ends, first_count_}; }
   /// The order of forwards; mirrored, the one whose reversal the backwards follow.
   [[nodiscard]] constexpr spread_order spread(bool mirrored) const noexcept {
     std::uint32_t head = first_size_, count = 0, size = ranks_, last = second_size_;
@@ -163,28 +182,119 @@ class interleaved {
   }
   [[nodiscard]] constexpr std::uint32_t backward_index(std::uint32_t chunk, std::uint32_t j) const noexcept {
     if (spread_) return count() - 1 - spread(true).inverse(chunk, micro_batches_ - 1 - j);
-    return forward_index(chunks_ - 1 - chunk, j);
+    return forward_index(chunks_ - 1u - chunk, j);
   }
+  [[nodiscard]] constexpr action at_whole(std::uint32_t rank, std::uint32_t step) const noexcept;
+  constexpr void prepare() noexcept;
   [[nodiscard]] constexpr result<void> cut(const groups& g) noexcept;
   [[nodiscard]] constexpr result<void> cut_lean(const groups& g) noexcept;
   [[nodiscard]] constexpr result<void> cut_capped(const groups& g) noexcept;
 
   std::uint32_t ranks_ = 1;
-  std::uint32_t chunks_ = 1;
   std::uint32_t micro_batches_ = 1;
   std::uint32_t first_count_ = 0;  // groups of first_size_; of a list: all groups
   std::uint32_t first_size_ = 1;   // least memory: the head A
   std::uint32_t second_size_ = 1;  // least memory: the tail Z
   std::uint32_t window_ = 1;       // the largest group: the warm-up must cover it, or the lists deadlock
+  std::uint8_t chunks_ = 1;
   groups::rule rule_ = groups::rule::balanced;
   std::uint8_t kappa_ = 2;
   std::uint8_t extra_ = 0;
   std::uint8_t wider_ = 0;  // capped: windows that are one larger
   bool spread_ = false;     // least memory with m > p, where groups mix
-  const std::uint32_t* ends_ = nullptr;
+  bool whole_ = false;      // all groups have first_size_ or second_size_: at() needs no division
+  // Division by first_size_, second_size_ and chunks_; lists of groups need none, but their totals.
+  std::uint64_t first_factor_ = 0, chunks_factor_ = 0;
+  union shared {
+    std::uint64_t second_factor = 0;
+    const std::uint32_t* ends;
+  } shared_{};
 };
 
 constexpr rank_view<interleaved> interleaved::rank(std::uint32_t rank) const noexcept { return {*this, rank}; }
+
+constexpr void interleaved::prepare() noexcept {
+  whole_ = !spread_ && rule_ != groups::rule::list && (micro_batches_ - first_count_ * first_size_) % second_size_ == 0;
+  if (rule_ == groups::rule::list) return;  // the pointer stands there
+  first_factor_ = detail::division_factor(first_size_);
+  shared_.second_factor = detail::division_factor(second_size_);
+  chunks_factor_ = detail::division_factor(chunks_);
+}
+
+// The same as the general way, in one straight line: which op a step is cannot be predicted.
+constexpr action interleaved::at_whole(std::uint32_t rank, std::uint32_t step) const noexcept {
+  HOCKET_ASSERT(rank < ranks_ && step < size(rank));
+  const std::uint32_t n = count(), w = warm_up(rank), t = step - w;
+  std::uint32_t backward = t & 1u, k = t / 2 + (w & (backward - 1u));
+  if (t >= 2 * (n - w)) [[unlikely]] {  // warm-up, where t has wrapped round, or drain
+    backward = step < w ? 0 : 1;
+    k = step < w ? step : step - n;
+  }
+  const std::uint32_t head = first_count_ * first_size_;
+  std::uint32_t size_here = second_size_, base = head;
+  std::uint64_t factor = shared_.second_factor;
+  if (k < head * chunks_) size_here = first_size_, base = 0, factor = first_factor_;
+  const std::uint32_t y = k - base * chunks_;
+  const std::uint32_t x = detail::divided(y, factor);
+  const std::uint32_t group = detail::divided(x, chunks_factor_), c = x - group * chunks_;
+  const std::uint32_t j = base + y - (x - group) * size_here;                       // base + group · size + y mod size
+  const std::uint32_t chunk = (c ^ (0u - backward)) + (chunks_ & (0u - backward));  // backwards: chunks_ - 1u - c
+  constexpr std::uint32_t one = action(op::backward, 0, 0).bits();
+  return action::from_bits(action(op::forward, chunk, j).bits() + backward * one);
+}
+
+constexpr order_walk interleaved::walk_from(bool forward, std::uint32_t k) const noexcept {
+  order_walk walk{.next = k};
+  if (spread_ || k >= count()) return walk;
+  const chunk_batch x = forward_at(k);
+  walk.chunk = x.chunk;
+  if (rule_ == groups::rule::list) {
+    const std::uint32_t g = listed().group_at(k);
+    walk.base = g == 0 ? 0 : shared_.ends[g - 1], walk.width = shared_.ends[g] - walk.base;
+  } else {
+    const std::uint32_t head = first_count_ * first_size_, early = x.micro_batch < head ? 1 : 0;
+    const std::uint32_t size = early != 0 ? first_size_ : second_size_, from = early != 0 ? 0 : head;
+    walk.base = from + (x.micro_batch - from) / size * size;
+    walk.width = micro_batches_ - walk.base < size ? micro_batches_ - walk.base : size;
+  }
+  static_cast<void>(forward);
+  return walk;
+}
+
+constexpr order_run interleaved::next_run(bool forward, order_walk& walk) const noexcept {
+  const std::uint32_t k = walk.next;
+  if (spread_) {
+    const chunk_batch x = forward ? forward_at(k) : backward_at(k);
+    const std::uint32_t length =
+        forward ? spread(false).stretch(k, true) : spread(true).stretch(count() - 1 - k, false);
+    walk.next += length;
+    return {x.chunk, x.micro_batch, length};
+  }
+  const std::uint32_t skip = k - (walk.base * chunks_ + walk.chunk * walk.width);  // only after walk_from
+  const order_run run{forward ? walk.chunk : chunks_ - 1u - walk.chunk, walk.base + skip, walk.width - skip};
+  walk.next += run.length;
+  if (++walk.chunk == chunks_) {
+    walk.chunk = 0;
+    walk.base += walk.width;
+    if (walk.base < micro_batches_) {
+      if (rule_ == groups::rule::list) walk.width = listed().size_from(walk.base);
+      else if (walk.base == first_count_ * first_size_) walk.width = second_size_;
+      if (walk.width > micro_batches_ - walk.base) walk.width = micro_batches_ - walk.base;
+    }
+  }
+  return run;
+}
+
+constexpr interleaved::repetition interleaved::repeats_from(std::uint32_t k, std::uint32_t l) const noexcept {
+  if (spread_ || rule_ == groups::rule::list) return {};
+  const std::uint32_t head = first_count_ * first_size_, early = head * chunks_;
+  const std::uint32_t all = (head + (micro_batches_ - head) / second_size_ * second_size_) * chunks_;  // whole groups
+  const std::uint32_t size = k < early ? first_size_ : second_size_;
+  if (size != (l < early ? first_size_ : second_size_)) return {};
+  const std::uint32_t k_end = k < early ? early : all, l_end = l < early ? early : all;
+  if (k >= k_end || l >= l_end) return {};
+  return {size * chunks_, k_end - k < l_end - l ? k_end - k : l_end - l, size};
+}
 
 constexpr result<void> interleaved::cut(const groups& g) noexcept {
   const std::uint32_t p = ranks_, m = micro_batches_, whole = m / p, rest = m % p;
@@ -198,7 +308,7 @@ constexpr result<void> interleaved::cut(const groups& g) noexcept {
       if (ends[j] <= before) return error{errc::invalid_argument, 0}.with("group size");
       if (ends[j] - before > window_) window_ = ends[j] - before;
     }
-    ends_ = ends.data();
+    shared_.ends = ends.data();
     first_count_ = static_cast<std::uint32_t>(ends.size());
     return {};
   }
@@ -294,7 +404,8 @@ constexpr interleaved::verdict interleaved::outlook() const noexcept {
   if (rule_ == groups::rule::list) {
     const std::uint32_t least = micro_batches_ < ranks_ ? micro_batches_ : ranks_;
     for (std::uint32_t j = 0; j < first_count_; ++j)
-      if (ends_[j] - (j == 0 ? 0 : ends_[j - 1]) < least) return chunks_ == 1 ? verdict::optimal : verdict::unknown;
+      if (shared_.ends[j] - (j == 0 ? 0 : shared_.ends[j - 1]) < least)
+        return chunks_ == 1 ? verdict::optimal : verdict::unknown;
   }
   return verdict::optimal;
 }

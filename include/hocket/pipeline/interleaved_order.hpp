@@ -13,6 +13,18 @@ struct chunk_batch {
   friend constexpr bool operator==(const chunk_batch&, const chunk_batch&) = default;
 };
 
+namespace detail {
+
+/// Division by a number d that is known early: x / d == divided(x, division_factor(d)) for all 32-bit x and d.
+/// With M = floor((2^64 - 1) / d), (x + 1) M / 2^64 lies below (x + 1) / d by less than 1 / d and more than nothing.
+[[nodiscard]] constexpr std::uint64_t division_factor(std::uint32_t d) noexcept { return ~std::uint64_t{0} / d; }
+[[nodiscard]] constexpr std::uint32_t divided(std::uint32_t x, std::uint64_t factor) noexcept {
+  __extension__ using wide = unsigned __int128;
+  return static_cast<std::uint32_t>(static_cast<wide>(std::uint64_t{x} + 1) * factor >> 64);
+}
+
+}  // namespace detail
+
 /// The order of forwards when groups come in two sizes: `first_count` groups of `first_size`, then groups of
 /// `second_size`, of which the last may be smaller. Group after group, chunk after chunk, micro-batch after
 /// micro-batch. Backwards take the same order with chunks counted from the end.
@@ -31,6 +43,13 @@ struct grouped_order {
     const std::uint32_t y = k - base * chunks, group = y / (size * chunks), x = y - group * size * chunks;
     const std::uint32_t offset = base + group * size, left = micro_batches - offset, width = left < size ? left : size;
     return {x / width, offset + x % width};
+  }
+  /// Micro-batches that stand next to position k in their group: at k and after it, or at k and before it.
+  [[nodiscard]] constexpr std::uint32_t stretch(std::uint32_t k, bool after) const noexcept {
+    const std::uint32_t head = first_count * first_size, j = at(k).micro_batch;
+    const std::uint32_t size = j < head ? first_size : second_size, base = j < head ? 0 : head;
+    const std::uint32_t offset = base + (j - base) / size * size, left = micro_batches - offset;
+    return after ? offset + (left < size ? left : size) - j : j - offset + 1;
   }
   /// The k with at(k) == {chunk, j}. O(1).
   [[nodiscard]] constexpr std::uint32_t inverse(std::uint32_t chunk, std::uint32_t j) const noexcept {
@@ -53,6 +72,10 @@ struct listed_order {
     const std::uint32_t x = k - offset * chunks;
     return {x / width, offset + x % width};
   }
+  /// The size of the group that begins with micro-batch j.
+  [[nodiscard]] constexpr std::uint32_t size_from(std::uint32_t j) const noexcept { return ends[group_of(j)] - j; }
+  /// The number of the group that holds position k.
+  [[nodiscard]] constexpr std::uint32_t group_at(std::uint32_t k) const noexcept { return group_of(k / chunks); }
   [[nodiscard]] constexpr std::uint32_t inverse(std::uint32_t chunk, std::uint32_t j) const noexcept {
     const std::uint32_t g = group_of(j), offset = g == 0 ? 0 : ends[g - 1], width = ends[g] - offset;
     return chunks * offset + chunk * width + (j - offset);
@@ -94,6 +117,20 @@ struct spread_order {
     }
     const chunk_batch z = rest.at(y);
     return {z.chunk, head + z.micro_batch};
+  }
+  /// As grouped_order::stretch.
+  [[nodiscard]] constexpr std::uint32_t stretch(std::uint32_t k, bool after) const noexcept {
+    const std::uint32_t plain = start(chunks - 1) + head;  // from here on nothing is mixed
+    if (k >= plain) {
+      const std::uint32_t inside = rest.stretch(k - chunks * head, after);
+      return after || inside < k - plain + 1 ? inside : k - plain + 1;
+    }
+    const std::uint32_t wide = wider * (window + 1);
+    const std::uint32_t c = k < wide ? k / (window + 1) : wider + (k - wide) / window, x = k - start(c);
+    if (x < head) return after ? head - x : x + 1;
+    const std::uint32_t inside = rest.stretch(k - (c + 1) * head, after);
+    const std::uint32_t holes = after ? start(c + 1) - k : x - head + 1;  // of this window
+    return inside < holes ? inside : holes;
   }
   /// The k with at(k) == {chunk, j}. O(1).
   [[nodiscard]] constexpr std::uint32_t inverse(std::uint32_t chunk, std::uint32_t j) const noexcept {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/pipeline/alternation.hpp>
+#include <hocket/pipeline/cursor.hpp>
 #include <hocket/pipeline/rank_view.hpp>
 
 #include <cstdint>
@@ -63,6 +64,19 @@ class one_f_one_b {
   }
   /// The list of one rank. Precondition: rank < ranks().
   [[nodiscard]] constexpr rank_view<one_f_one_b> rank(std::uint32_t rank) const noexcept;
+
+  /// Its warm-up and alternation, and the stretches of its order: see cursor.hpp.
+  [[nodiscard]] constexpr alternation rhythm(std::uint32_t rank) const noexcept { return beat(rank); }
+  [[nodiscard]] constexpr order_walk walk_from(bool, std::uint32_t k) const noexcept { return {.next = k}; }
+  [[nodiscard]] constexpr order_run next_run(bool, order_walk& walk) const noexcept {
+    const order_run all{0, walk.next, micro_batches_ - walk.next};
+    walk.next = micro_batches_;
+    return all;
+  }
+  /// Writes steps from `first` on, as many as fit and are left; returns how many.
+  constexpr std::size_t fill(std::uint32_t rank, std::span<action> out, std::uint32_t first) const noexcept {
+    return detail::fill_alternating(*this, rank, out, first);
+  }
 
   friend constexpr bool operator==(const one_f_one_b&, const one_f_one_b&) = default;
 

@@ -32,12 +32,12 @@ class zero_bubble {
 
   /// Forwards before the first input gradient.
   [[nodiscard]] constexpr std::uint32_t lead(std::uint32_t rank) const noexcept {
-    const std::uint32_t a = reach_ == 2 ? 2 * (ranks() - rank) - 1 : order_.warm_up(rank) + 1;
+    const std::uint32_t a = order_.warm_up(rank) + 1;
     return a < count() ? a : count();
   }
   /// Input gradients that a weight gradient waits for after its own.
   [[nodiscard]] constexpr std::uint32_t lag(std::uint32_t rank) const noexcept {
-    const std::uint32_t d = reach_ * rank;
+    const std::uint32_t d = order_.kappa() * rank;
     return d < count() ? d : count();
   }
   /// Activations that the rank holds at most; one is let go with its weight gradient.
@@ -91,11 +91,10 @@ class zero_bubble {
 
  private:
   [[nodiscard]] static constexpr result<zero_bubble> make(const shape& s, std::uint32_t reach) noexcept {
-    const auto order = interleaved::make(s, groups::balanced(), {.kappa = 1});
+    const auto order = interleaved::make(s, groups::balanced(), {.kappa = reach});
     if (!order) return order.error();
     zero_bubble plan;
     plan.order_ = *order;
-    plan.reach_ = reach;
     return plan;
   }
   [[nodiscard]] static constexpr result<zero_bubble> single(const shape& s, std::uint32_t reach) noexcept {
@@ -108,8 +107,7 @@ class zero_bubble {
     const chunk_batch x = kind == op::forward ? order_.forward_at(k) : order_.backward_at(k);
     return {kind, x.chunk, x.micro_batch};
   }
-  interleaved order_;
-  std::uint32_t reach_ = 1;
+  interleaved order_;  // its kappa says how far a rank runs ahead: 1, or 2 for ZB-H2
 };
 
 constexpr rank_view<zero_bubble> zero_bubble::rank(std::uint32_t rank) const noexcept { return {*this, rank}; }

@@ -25,6 +25,16 @@ constexpr auto lean = interleaved::make({.ranks = 8, .chunks = 4, .micro_batches
 static_assert(makespan(lean, {1, 1}) == makespan_bound(shape_of(lean), 1, 1).value());
 static_assert(lean.peak_in_flight(0) == 32 && lean.peak_in_flight(7) == 25);
 
+// V schedules, DualPipe and slices, in the compiler too.
+static_assert(makespan(zbv::make({4, 2, 8}).value(), {}) == 51 && zbv::make({4, 2, 8})->peak_in_flight(3) == 8);
+static_assert(makespan(dual_pipe_v::make({3, 2, 6}).value(), {}) == 40);
+static_assert(makespan(dual_pipe::make({4, 1, 8}).value(), {}) == 26);
+static_assert(makespan(seq_1f1b::make({4, 1, 4}, 2).value(), {}) == 33);
+constexpr auto tight = interleaved::make({4, 3, 16}, groups::capped(9)).value();
+static_assert(tight.peak_in_flight(0) == 9 &&
+              makespan(tight, {1, 1}) == capped_makespan_bound(shape_of(tight), 1, 1, 0, 9).value());
+static_assert(counts_of(lean, 7) == step_counts{24, 208, 24});
+
 // The example of docs/pipeline.md: chunks of the forwards of 5 micro-batches on 4 ranks, 2 chunks.
 constexpr bool order_is(const interleaved& plan, std::initializer_list<std::uint32_t> chunks) {
   std::uint32_t k = 0;
@@ -51,6 +61,7 @@ constexpr bool good_view() {
          sizeof(typename view::iterator) <= 64;
 }
 static_assert(good_view<interleaved>() && good_view<one_f_one_b>() && good_view<gpipe>() && good_view<zero_bubble>());
+static_assert(good_view<zbv>() && good_view<dual_pipe>() && good_view<dual_pipe_v>() && good_view<seq_1f1b>());
 static_assert(std::ranges::range_value_t<rank_view<interleaved>>{}.kind() == op::idle && sizeof(action) == 4);
 static_assert(sizeof(stage_action) == 8 && std::is_trivially_copyable_v<stage_action>);
 

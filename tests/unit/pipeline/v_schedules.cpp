@@ -79,8 +79,10 @@ TEST_CASE("DualPipe and DualPipeV", "[pipeline]") {
       REQUIRE(v_peaks_are_formulas(v, memory));
       if (p % 2 != 0 || m % 2 != 0) continue;
       const auto both = dual_pipe::make({p, 1, m}).value();
-      for (std::uint32_t r = 0; r < both.ranks(); ++r)
-        for (std::uint32_t i = 0; i < both.size(r); ++i) REQUIRE(both.step_of(r, both.at(r, i)) == i);
+      REQUIRE(sound_v_schedule(both));
+      REQUIRE(run(both, costs{}, memory)->makespan == 3 * m + p - 2);
+      REQUIRE(v_peaks_are_formulas(both, memory));
+      REQUIRE(both.peak_in_flight(0) == p + 1);
       REQUIRE(v_warm_up_is_formula(both));
     }
   for (const shape s : {shape{3, 1, 6}, {4, 1, 9}, {4, 1, 6}, {4, 2, 8}, {0, 1, 8}})
@@ -95,6 +97,13 @@ TEST_CASE("a table keeps both directions", "[pipeline]") {
   CHECK(table.directions() == 2);
   CHECK(table.chunks() == 1);
   CHECK(fingerprint_of(table) == fingerprint_of(plan));
+  CHECK(check(table).has_value());
+  CHECK(simulate(table, costs{})->makespan == simulate(plan, costs{})->makespan);
+  // One direction alone would be half a schedule.
+  stage_action list[] = {{op::forward, 0, 0}, {op::backward, 0, 0}, {op::forward, 0, 0, 0, 1}};
+  const std::uint32_t ends[] = {3};
+  const auto half = table_schedule::make(list, ends).value();
+  CHECK(check(half).error().code == hocket::errc::incomplete_schedule);
 }
 
 TEST_CASE("seq-1f1b: slices as units of 1F1B", "[pipeline]") {

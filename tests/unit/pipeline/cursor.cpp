@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// The two fast ways through a list against at(rank, step): walking from any step, and filling any stretch.
+#include <hocket/pipeline.hpp>
+
+#include <vector>
+
+#include "catch.hpp"
+
+using namespace hocket::pipeline;
+
+namespace {
+
+template <class Plan>
+bool walks_like_at(const Plan& plan) {
+  std::vector<action> room;
+  for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
+    const std::uint32_t size = plan.size(r);
+    for (const std::uint32_t first : {0u, 1u, size / 3, size / 2 + 1, size - 1, size}) {
+      std::uint32_t i = first;
+      for (const action a : rank_cursor(plan, r, first))
+        if (i >= size || a != plan.at(r, i++)) return false;
+      if (i != size) return false;
+      rank_cursor(plan, r, first).for_each([&](action a) { i -= a == plan.at(r, first + (size - i)) ? 1 : 0; });
+      if (i != first) return false;
+      for (const std::uint32_t length : {size + 3, size / 2, 3u, 0u}) {
+        const action untouched(op::idle, 7, 7);
+        room.assign(length + 1, untouched);
+        const std::size_t count = fill(plan, r, std::span<action>(room.data(), length), first);
+        if (count != (length < size - first ? length : size - first) || room[count] != untouched) return false;
+        for (std::size_t k = 0; k < count; ++k)
+          if (room[k] != plan.at(r, first + static_cast<std::uint32_t>(k))) return false;
+      }
+    }
+  }
+  return true;
+}
+
+template <class Plan>
+constexpr bool walks_in_the_compiler(const Plan& plan, std::uint32_t rank) {
+  std::uint32_t i = 0;
+  for (const action a : rank_cursor(plan, rank))
+    if (a != plan.at(rank, i++)) return false;
+  action room[64];
+  const std::size_t count = fill(plan, rank, std::span<action>(room), 5);
+  for (std::size_t k = 0; k < count; ++k)
+    if (room[k] != plan.at(rank, 5 + static_cast<std::uint32_t>(k))) return false;
+  return i == plan.size(rank) && count == 64;
+}
+static_assert(walks_in_the_compiler(interleaved::make({4, 2, 33}).value(), 1));
+static_assert(walks_in_the_compiler(interleaved::make({4, 2, 33}, groups::least_memory(1, 2)).value(), 0));
+static_assert(walks_in_the_compiler(one_f_one_b::make({4, 1, 40}).value(), 2));
+static_assert(walks_in_the_compiler(gpipe::looped_bfs({2, 3, 17}).value(), 0));
+
+}  // namespace
+
+TEST_CASE("cursor and fill give what at gives", "[pipeline]") {
+  for (std::int64_t p = 1; p <= 6; ++p)
+    for (std::int64_t v = 1; v <= 4; ++v)
+      for (std::int64_t m = 1; m <= 6 * p + 3; ++m) {
+        INFO("p " << p << " v " << v << " m " << m);
+        if (m > 2 * p && (m + p + v) % 3 != 0) continue;
+        for (const auto rule : {groups::balanced(), groups::last(), groups::first(), groups::paper(),
+                                groups::least_memory(1, 2), groups::capped(v * p - p / 2)})
+          for (const std::uint32_t kappa : {1u, 2u})
+            if (const auto plan = interleaved::make({p, v, m}, rule, {.kappa = kappa})) REQUIRE(walks_like_at(*plan));
+        std::vector<std::uint32_t> ends;
+        for (std::int64_t x = m % 3 + 1; x < m; x += 2 + x % 3) ends.push_back(static_cast<std::uint32_t>(x));
+        ends.push_back(static_cast<std::uint32_t>(m));
+        REQUIRE(walks_like_at(interleaved::make({p, v, m}, groups::list(ends)).value()));
+        REQUIRE(walks_like_at(gpipe::looped_bfs({p, v, m}).value()));
+        REQUIRE(walks_like_at(gpipe::f_then_b({p, v, m}).value()));
+        if (v == 1)
+          for (const std::uint32_t kappa : {1u, 2u})
+            REQUIRE(walks_like_at(one_f_one_b::make({p, 1, m}, kappa).value()));
+      }
+  // Long enough for blocks that are made from the block before, with two sizes of groups.
+  for (const std::int64_t m : {1'000, 1'013, 1'024}) {
+    REQUIRE(walks_like_at(interleaved::make({4, 2, m}).value()));
+    REQUIRE(walks_like_at(interleaved::make({4, 2, m}, groups::last()).value()));
+    REQUIRE(walks_like_at(interleaved::make({4, 3, m}, groups::first(), {.kappa = 1}).value()));
+  }
+}
+
+TEST_CASE("at divides by multiplying: every size of group and number of chunks", "[pipeline]") {
+  for (const std::uint32_t d : {1u, 2u, 3u, 5u, 7u, 63u, 64u, 641u, 65'535u, 65'536u, 1'234'567u, 2'097'152u})
+    for (const std::uint32_t q : {0u, 1u, 2u, 1'000u, 4'294'967'295u / d})
+      for (const std::uint32_t rest : {0u, 1u, d / 2, d - 1}) {
+        if (rest >= d || std::uint64_t{q} * d + rest > 0xffffffffu) continue;
+        CHECK(detail::divided(q * d + rest, detail::division_factor(d)) == q);
+      }
+}
