@@ -296,6 +296,10 @@ class persistent_index {
     const set first = sets_[preds[0]];
     const tries::root earlier =
         first.is_window() ? tries::root{first.root, tries::height_for(preds[0])} : first.whole();
+    for (std::size_t i = 1; i < preds.size() && i < 8; ++i) {  // the blocks that their merge will read first
+      const set s = sets_[preds[i]];
+      if (s.is_window() && window(preds[i]) != window(b)) tries_.prefetch(s.root, s.leaf());
+    }
     for (std::size_t i = 1; i < preds.size(); ++i) {
       const node_id p = preds[i];
       if (window(p) == window(preds[0]) && first.is_window() ? tries::test(tries_.leaf_at(first.leaf()), p)

@@ -53,10 +53,17 @@ class stream_clock {
     if (!id) return id;
     if (stream >= tails_.size())
       return error{errc::out_of_range, stream, 0, static_cast<std::int64_t>(tails_.size()) - 1}.with("stream");
-    for (const node_id a : preds)
-      if (a >= *id) return error{errc::bad_order, *id, a};
-    // Past its end the table may hold what a failed call left there; this row is written whole.
-    if (rows_.size() < (*id + std::size_t{1}) * width_) rows_.resize((*id + std::size_t{1}) * width_);
+    bool ascends = true, descends = true;
+    for (std::size_t k = 0; k < preds.size(); ++k) {
+      if (preds[k] >= *id) return error{errc::bad_order, *id, preds[k]};
+      ascends = ascends && (k == 0 || preds[k - 1] <= preds[k]);
+      descends = descends && (k == 0 || preds[k - 1] >= preds[k]);
+    }
+    // Past its end the table holds anything; this row is written whole. It grows by some rows at a time.
+    if (const std::size_t need = (*id + std::size_t{1}) * width_; rows_.size() < need) {
+      const std::size_t more = need + 63 * width_;
+      rows_.resize(more <= rows_.capacity() ? more : need <= rows_.capacity() ? rows_.capacity() : need);
+    }
     block* const now = row(*id);
     if (tails_[stream] != no_id) std::copy_n(row(tails_[stream]), width_, now);
     else std::fill_n(now, width_, block{});
@@ -65,14 +72,13 @@ class stream_clock {
       join(now, row(a));
       wait(a);
     };
-    const auto later = [](node_id x, node_id y) { return x > y; };
-    if (std::is_sorted(preds.begin(), preds.end())) {
+    if (ascends) {
       for (std::size_t k = preds.size(); k-- > 0;) offer(preds[k]);
-    } else if (std::is_sorted(preds.begin(), preds.end(), later)) {
+    } else if (descends) {
       for (const node_id a : preds) offer(a);
     } else {
       std::pmr::vector<node_id> sorted(preds.begin(), preds.end(), rows_.get_allocator().resource());
-      std::sort(sorted.begin(), sorted.end(), later);
+      std::sort(sorted.begin(), sorted.end(), [](node_id x, node_id y) { return x > y; });
       for (const node_id a : sorted) offer(a);
     }
     ++now[stream / 8][stream % 8];

@@ -119,6 +119,12 @@ class bit_tries {
     return at;
   }
 
+  // The first blocks of a set that will be read soon.
+  void prefetch(block_id top, block_id own) const noexcept {
+    if (top != 0) prefetch(&inners_[top]);
+    prefetch(&leaves_[own]);
+  }
+
   // u ∪ v, as u itself or v itself where one contains the other.
   [[nodiscard]] root merge(root u, root v, mark fresh) {
     if (v.block == 0) return u;
