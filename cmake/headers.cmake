@@ -134,6 +134,7 @@ set(HOCKET_HEADERS
   hocket/text/ops_csv.hpp
   hocket/text/samples_csv.hpp
   hocket/text/schedule_csv.hpp
+  hocket/text/schedule_jobs.hpp
   hocket/tiling.hpp
   hocket/tiling/any_problem.hpp
   hocket/tiling/automatic.hpp

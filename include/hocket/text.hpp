@@ -8,3 +8,4 @@
 #include <hocket/text/ops_csv.hpp>
 #include <hocket/text/samples_csv.hpp>
 #include <hocket/text/schedule_csv.hpp>
+#include <hocket/text/schedule_jobs.hpp>
