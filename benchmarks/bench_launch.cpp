@@ -423,13 +423,19 @@ void counting_rows() {
   static_cast<void>(events.prepare(list));
   const auto body = [](node_id, stream_id) {};
   const auto op = [&](node_id, host_stream s) { return device.enqueue(s, [] {}); };
-  // The queues grow to what they may ever hold: twice, since each stream has two that it exchanges.
-  for (int i = 0; i < 3; ++i) {
+  // The queues grow to what they may ever hold. Each stream has two that it exchanges at every look: one look more
+  // makes it the other one's turn.
+  for (int i = 0; i < 2; ++i) {
+    for (const host_stream s : device.streams()) static_cast<void>(device.enqueue(s, [] {}));
+    static_cast<void>(device.synchronize());
     std::atomic<bool> go{false};
+    std::atomic<int> held{0};
     for (const host_stream s : device.streams())
-      static_cast<void>(device.enqueue(s, [&go] {
+      static_cast<void>(device.enqueue(s, [&go, &held] {
+        ++held;
         while (!go) std::this_thread::yield();
       }));
+    while (held != 3) std::this_thread::yield();
     static_cast<void>(drive(device, list, device.streams(), events.events(), op));
     go = true;
     static_cast<void>(device.synchronize());

@@ -72,6 +72,40 @@ struct host_task {
   }
 };
 
+// Many closures in one entry, back to back: what a `host_batch` hands over. Each stands behind its function, which
+// returns how many bytes its closure takes; so entries share cache lines instead of filling one each.
+struct host_chunk {
+  using step = std::size_t (*)(host_worker&, void* closure) noexcept;
+  std::unique_ptr<std::byte[]> bytes;
+  std::size_t used = 0, capacity = 0;
+  host_chunk* next = nullptr;
+
+  template <class F>
+  static constexpr std::size_t size_of = sizeof(step) + (sizeof(F) + 7) / 8 * 8;
+
+  // The caller has looked for room.
+  template <class F>
+  void add(const F& f) noexcept {
+    static_assert(sizeof(F) <= host_task::room && alignof(F) <= 8 && std::is_trivially_copyable_v<F>,
+                  "hocket: a closure given to a host stream is copied into its queue: at most 48 bytes, trivially "
+                  "copyable. Capture a pointer to larger state that outlives the work");
+    ::new (bytes.get() + used) step([](host_worker& w, void* p) noexcept {
+      (*std::launder(static_cast<F*>(p)))(w);
+      return size_of<F> - sizeof(step);
+    });
+    ::new (bytes.get() + used + sizeof(step)) F(f);
+    used += size_of<F>;
+  }
+  void run(host_worker& w) noexcept {
+    for (std::size_t at = 0; at != used;) {
+      const step call = *std::launder(reinterpret_cast<step*>(bytes.get() + at));
+      at += sizeof(step);
+      at += call(w, bytes.get() + at);
+    }
+    used = 0;
+  }
+};
+
 // Compared as what it is: a 64-bit code must not lose its upper half first.
 template <class Code>
 [[nodiscard]] constexpr bool is_failure(const Code& code) noexcept {
@@ -96,6 +130,7 @@ struct alignas(64) host_worker {
   std::uint32_t programs = 0;  // submitted in this generation; only that of the first stream counts
   std::atomic<std::uint32_t> submitted{0};
   bool stopping = false;
+  host_chunk* free_chunks = nullptr;
   host_shared* shared = nullptr;
   std::uint32_t number = 0;
   bool crowded = false;  // more streams than processors
@@ -105,8 +140,15 @@ struct alignas(64) host_worker {
   std::uint64_t poisoned_in = 0;  // the generation in which something on this stream failed
   std::size_t skipped = 0;        // in that generation
   std::vector<host_task> batch;
+  host_chunk* spent_chunks = nullptr;
   host_signal signal;
   std::thread thread;
+
+  host_worker() = default;
+  ~host_worker() {
+    for (host_chunk* list : {free_chunks, spent_chunks})
+      while (list != nullptr) delete std::exchange(list, list->next);
+  }
 
   [[nodiscard]] std::uint64_t generation() const noexcept { return shared->generation.load(std::memory_order_relaxed); }
   [[nodiscard]] bool poisoned() const noexcept { return poisoned_in == generation(); }
@@ -151,6 +193,7 @@ struct alignas(64) host_worker {
         const std::lock_guard lock(mutex);
         batch.swap(inbox);
         last = stopping;
+        while (spent_chunks != nullptr) give_back(*std::exchange(spent_chunks, spent_chunks->next));
       }
       if (batch.empty() && last) return;
       for (host_task& task : batch) task.call(*this, task.closure);
@@ -170,10 +213,27 @@ struct alignas(64) host_worker {
     await(finished, [all](std::uint32_t value) { return reached(value, all); }, crowded);
   }
 
+  // The caller holds `mutex`.
+  void give_back(host_chunk& chunk) noexcept {
+    chunk.next = free_chunks;
+    free_chunks = &chunk;
+  }
+  [[nodiscard]] host_chunk* take_chunk(std::size_t capacity) noexcept {
+    if (free_chunks != nullptr && free_chunks->capacity >= capacity)
+      return std::exchange(free_chunks, free_chunks->next);
+    auto* made = new (std::nothrow) host_chunk;
+    if (made == nullptr) return nullptr;
+    made->bytes.reset(new (std::nothrow) std::byte[capacity]);
+    made->capacity = capacity;
+    if (made->bytes != nullptr) return made;
+    delete made;
+    return nullptr;
+  }
+
   // The two halves of an enqueue. The caller holds `mutex`; only the first can fail.
-  [[nodiscard]] bool make_room(std::size_t entries = 1) noexcept {
-    if (inbox.capacity() - inbox.size() >= entries) return true;
-    const std::size_t wanted = inbox.size() + entries < 16 ? 32 : 2 * (inbox.size() + entries);
+  [[nodiscard]] bool make_room() noexcept {
+    if (inbox.size() < inbox.capacity()) return true;
+    const std::size_t wanted = inbox.size() < 16 ? 32 : 2 * inbox.size();
 #if HOCKET_HAS_EXCEPTIONS
     try {
       inbox.reserve(wanted);

@@ -25,43 +25,49 @@ class host_batch {
 
   /// @param publish_every  entries of one stream that go to it together, at least 1. More cost less each, and start
   ///                       later
-  explicit host_batch(host_backend& backend, std::size_t publish_every = 64)
-      : backend_(&backend), limit_(publish_every == 0 ? 1 : publish_every), staged_(backend.workers_.size()) {
-    for (auto& lane : staged_) lane.reserve(limit_);
-  }
+  explicit host_batch(host_backend& backend, std::size_t publish_every = 256)
+      : backend_(&backend),
+        limit_(publish_every == 0 ? 1 : publish_every),
+        capacity_(limit_ * 24 < 64 ? 64 : limit_ * 24),
+        lanes_(backend.workers_.size()) {}
   host_batch(const host_batch&) = delete;
   host_batch& operator=(const host_batch&) = delete;
-  ~host_batch() { static_cast<void>(publish()); }
+  ~host_batch() {
+    static_cast<void>(publish());
+    for (std::size_t s = 0; s < lanes_.size(); ++s) {
+      if (lanes_[s].open == nullptr) continue;
+      lanes_[s].open->used = 0;  // of what could not be published for lack of memory
+      const std::lock_guard lock(backend_->workers_[s]->mutex);
+      backend_->workers_[s]->give_back(*lanes_[s].open);
+    }
+  }
 
   status_type record(host_event event, host_stream stream) noexcept {
     detail::host_worker& w = *stream.worker_;
-    if (!room(w)) return host_status::out_of_memory;
-    const std::uint64_t count = ++w.records;
-    stage(w, [count](detail::host_worker& self) noexcept {
+    const std::uint64_t count = w.records + 1;
+    const auto staged = stage(w, [count](detail::host_worker& self) noexcept {
       self.signal.advance(count, self.poisoned(), self.generation());
     });
+    if (!ok(staged)) return staged;
+    w.records = count;
     *event.state_ = {&w, count};
-    return host_status::ok;
+    return staged;
   }
   status_type wait(host_stream stream, host_event event) noexcept {
     const detail::host_event_state at = *event.state_;
     if (at.stream == nullptr) return host_status::unrecorded_event;
     if (at.stream == stream.worker_) return host_status::ok;
-    if (!room(*stream.worker_)) return host_status::out_of_memory;
-    stage(*stream.worker_, [at](detail::host_worker& self) noexcept {
+    return stage(*stream.worker_, [at](detail::host_worker& self) noexcept {
       if (at.stream->signal.wait(at.count, self.generation(), self.crowded)) self.poison();
     });
-    return host_status::ok;
   }
   /// As `host_backend::enqueue`.
   template <class F>
     requires std::is_invocable_v<F&>
   status_type enqueue(host_stream stream, F f) noexcept {
-    if (!room(*stream.worker_)) return host_status::out_of_memory;
-    stage(*stream.worker_, [f](detail::host_worker& self) mutable noexcept {
+    return stage(*stream.worker_, [f](detail::host_worker& self) mutable noexcept {
       self.run(host_backend::eager, {no_id, static_cast<std::uint16_t>(self.number), command_kind::run, 0}, f);
     });
-    return host_status::ok;
   }
   status_type enqueue(host_stream stream, void (*f)(void*), void* argument) noexcept {
     return enqueue(stream, [f, argument] { f(argument); });
@@ -70,7 +76,7 @@ class host_batch {
   /// Hands everything staged to the streams. host_status::out_of_memory: what is left stays staged.
   status_type publish() noexcept {
     bool whole = true;
-    for (std::size_t s = 0; s < staged_.size(); ++s) whole = publish(*backend_->workers_[s]) && whole;
+    for (std::size_t s = 0; s < lanes_.size(); ++s) whole = publish(*backend_->workers_[s]) && whole;
     return whole ? host_status::ok : host_status::out_of_memory;
   }
 
@@ -78,30 +84,50 @@ class host_batch {
   static constexpr const char* text(status_type s) noexcept { return text_of(s); }
 
  private:
+  struct lane {
+    detail::host_chunk* open = nullptr;
+    std::size_t entries = 0;
+  };
+
   template <class F>
-  void stage(detail::host_worker& w, const F& closure) noexcept {
-    staged_[w.number].emplace_back(closure);
+  status_type stage(detail::host_worker& w, const F& closure) noexcept {
+    lane& l = lanes_[w.number];
+    constexpr std::size_t bytes = detail::host_chunk::size_of<F>;
+    if (l.open == nullptr || l.entries == limit_ || l.open->used + bytes > l.open->capacity) [[unlikely]] {
+      if (!publish(w)) return host_status::out_of_memory;
+      if (l.open == nullptr) {
+        const std::lock_guard lock(w.mutex);
+        l.open = w.take_chunk(capacity_);
+      }
+      if (l.open == nullptr) return host_status::out_of_memory;
+    }
+    l.open->add(closure);
+    ++l.entries;
+    return host_status::ok;
   }
-  [[nodiscard]] bool room(detail::host_worker& w) noexcept { return staged_[w.number].size() < limit_ || publish(w); }
+
+  // The chunk goes out as one entry; the next one comes along under the same lock.
   bool publish(detail::host_worker& w) noexcept {
-    std::vector<detail::host_task>& lane = staged_[w.number];
-    if (lane.empty()) return true;
-    const auto entries = static_cast<std::uint32_t>(lane.size());
+    lane& l = lanes_[w.number];
+    if (l.entries == 0) return true;
     {
       const std::lock_guard lock(w.mutex);
-      if (!w.make_room(entries)) return false;
-      if (w.inbox.empty() && w.inbox.capacity() >= limit_) w.inbox.swap(lane);
-      else w.inbox.insert(w.inbox.end(), lane.begin(), lane.end());
-      w.submitted.store(w.submitted.load(std::memory_order_relaxed) + entries, std::memory_order_seq_cst);
+      if (!w.make_room()) return false;
+      w.push([chunk = l.open](detail::host_worker& self) noexcept {
+        chunk->run(self);
+        chunk->next = self.spent_chunks;
+        self.spent_chunks = chunk;
+      });
+      l.open = w.take_chunk(capacity_);
+      l.entries = 0;
     }
     w.submitted.notify_one();
-    lane.clear();
     return true;
   }
 
   host_backend* backend_;
-  std::size_t limit_;
-  std::vector<std::vector<detail::host_task>> staged_;
+  std::size_t limit_, capacity_;  // entries and bytes of a chunk
+  std::vector<lane> lanes_;
 };
 
 static_assert(backend<host_batch> && host_function_backend<host_batch>);

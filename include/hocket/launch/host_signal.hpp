@@ -19,14 +19,13 @@ inline void relax() noexcept {
 
 /// Blocks until `done(value of word)`. Spins for less time than a sleep and a wake-up take, then yields (with more
 /// threads than cores, the other side needs this core: a longer spin would only delay it), then sleeps.
-/// @param crowded  there are more threads than processors: sleep at once, whoever is to be waited for may not even run
+/// @param crowded  there are more threads than processors: no spinning, whoever is to be waited for may need this core
 template <class Done>
 std::uint32_t await(const std::atomic<std::uint32_t>& word, Done done, bool crowded = false) noexcept {
   std::uint32_t value = word.load(std::memory_order_acquire);
-  const int spins = crowded ? 0 : 64, yields = crowded ? 0 : 16;
+  const int spins = crowded ? 0 : 64;
   for (int i = 0; i < spins && !done(value); ++i) relax(), value = word.load(std::memory_order_acquire);
-  for (int i = 0; i < yields && !done(value); ++i)
-    std::this_thread::yield(), value = word.load(std::memory_order_acquire);
+  for (int i = 0; i < 16 && !done(value); ++i) std::this_thread::yield(), value = word.load(std::memory_order_acquire);
   while (!done(value)) word.wait(value, std::memory_order_acquire), value = word.load(std::memory_order_acquire);
   return value;
 }
