@@ -214,11 +214,14 @@ set(HOCKET_COST_HEADERS
   hocket/planner/detail/rank_choice.hpp
   hocket/planner/detail/split_by_rank.hpp
   hocket/planner/detail/split_by_stage.hpp
+  hocket/planner/detail/strategy_parts.hpp
   hocket/planner/in_flight.hpp
   hocket/planner/memory_price.hpp
   hocket/planner/schedule_search.hpp
   hocket/planner/split.hpp
   hocket/planner/split_problem.hpp
+  hocket/planner/strategy.hpp
+  hocket/planner/strategy_search.hpp
 )
 
 # one target per interop header

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "command.hpp"
+#include "planner.hpp"
 
 namespace hocket_cli {
 namespace {
@@ -333,7 +334,7 @@ void add_pipeline(CLI::App& app) {
       ->check(CLI::IsMember({"svg", "trace", "ascii"}));
 
   add_pipeline_compare(*group);
-  add_not_yet(*group, "search", "A schedule found by search");
+  add_pipeline_search(*group);
 }
 
 }  // namespace hocket_cli

@@ -7,7 +7,7 @@ void add_planner(CLI::App& app) {
   CLI::App* planner = app.add_subcommand("planner", "Choices: stage split, recompute, strategy");
   planner->require_subcommand(1);
   add_planner_split(*planner);
-  add_not_yet(*planner, "search", "Strategies that fit, ranked");
+  add_planner_search(*planner);
 }
 
 }  // namespace hocket_cli

@@ -7,3 +7,5 @@
 #include <hocket/planner/schedule_search.hpp>
 #include <hocket/planner/split.hpp>
 #include <hocket/planner/split_problem.hpp>
+#include <hocket/planner/strategy.hpp>
+#include <hocket/planner/strategy_search.hpp>

@@ -112,5 +112,72 @@ class Split(ToolTest):
         refused(lambda p: p.update(micro_batches=10 ** 7), "micro_batches")
 
 
+class Search(ToolTest):
+    SHAPE = ("--ranks", 4, "--chunks", 2, "--micro-batches", 8)
+
+    def test_a_schedule_under_a_cap(self):
+        done = self.ok("pipeline", "search", *self.SHAPE, "--placement", "v", "--memory-cap", 6)
+        self.assertEqual((done.summary["makespan"], done.summary["proved"]), ("53", "yes"))
+        table = self.file("found.csv", done.text)
+        again = self.ok("pipeline", "simulate", "--table", table)
+        self.assertEqual(again.summary["makespan"], "53")
+        self.assertLessEqual(max(row[4] for row in again.rows[1]), 6)
+        self.ok("pipeline", "check", "--table", table)
+
+    def test_costs_and_forms(self):
+        costs = self.file("costs.json", json.dumps({"forward": [3, 2, 2, 4], "backward": 5, "hop": 1}))
+        done = self.ok("pipeline", "search", "--ranks", 4, "--micro-batches", 6, "--costs", costs, "--backward", "whole",
+                       "--format", "json", "--memory-cap", "4,3,2,1")
+        self.assertEqual(len(json.loads(done.text)["lists"]), 4)
+        self.assertLessEqual(int(done.summary["lower_bound"]), int(done.summary["makespan"]))
+
+    def test_what_is_refused(self):
+        self.refused("pipeline", "search", *self.SHAPE, "--memory-cap", 1, says="cap")
+        self.misused("pipeline", "search", *self.SHAPE, "--memory-cap", "4,4", says="2 numbers for 4 ranks")
+        self.misused("pipeline", "search", *self.SHAPE, "--memory-cap", "many")
+        self.misused("pipeline", "search", "--ranks", 4)
+        bad = self.file("costs.json", json.dumps({"forward": [1, 2], "input_grad": 1, "weight_grad": 1}))
+        self.refused("pipeline", "search", *self.SHAPE, "--costs", bad, says="2 times for 8 stages")
+        self.refused("pipeline", "search", "--ranks", 100000, "--micro-batches", 4)
+
+
+class Strategies(ToolTest):
+    FILES = ("--model", EXAMPLES / "llama-2-13b" / "config.json", "--training", EXAMPLES / "llama-2-13b" / "training.json")
+    CLUSTER = EXAMPLES / "llama-2-13b" / "cluster.json"
+
+    def test_front_and_counts(self):
+        found = json.loads(self.ok("planner", "search", *self.FILES, "--cluster", self.CLUSTER, "--format", "json").text)
+        front = found["front"]
+        for a, b in zip(front, front[1:]):
+            self.assertLess(a["step_seconds"], b["step_seconds"])
+            self.assertGreater(a["bytes"], b["bytes"])
+        for x in front:
+            self.assertEqual(x["tp"] * x["cp"] * x["pp"] * x["dp"], 16)
+            self.assertLessEqual(x["bytes"], 57.2 * 2 ** 30)
+        rejected = found["rejected"]
+        memory = rejected["a rank needs more memory than a device has"]
+        self.assertEqual(found["named"], found["evaluated"] + sum(rejected.values()) - memory)
+        self.assertEqual(found["fitting"], found["evaluated"] - memory)
+
+    def test_text_and_picture(self):
+        text = self.ok("planner", "search", *self.FILES, "--cluster", self.CLUSTER).text
+        self.assertIn("nothing better exists", text)
+        xml.etree.ElementTree.fromstring(
+            self.ok("planner", "search", *self.FILES, "--cluster", self.CLUSTER, "--format", "svg").text)
+
+    def test_what_is_refused(self):
+        cluster = json.loads(self.CLUSTER.read_text())
+
+        def refused(change, says):
+            one = json.loads(json.dumps(cluster))
+            change(one)
+            self.refused("planner", "search", *self.FILES, "--cluster", self.file("c.json", json.dumps(one)), says=says)
+        refused(lambda c: c.update(memory_gib=1), "none of")
+        refused(lambda c: c.update(devices=0), "devices")
+        refused(lambda c: c["rates"].pop("gemm_tflops"), "gemm_tflops")
+        refused(lambda c: c.update(space={"zero": [4]}), "zero")
+        refused(lambda c: c.update(space={"tensor": []}), "tensor")
+
+
 if __name__ == "__main__":
     main()

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+// hocket planner search: which parallel strategies fit a cluster, ranked, and why the others do not.
+#include <hocket/planner/strategy_search.hpp>
+#include <hocket/timeline/svg.hpp>
+
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "command.hpp"
+#include "cost_input.hpp"
+#include "json_fields.hpp"
+#include "planner.hpp"
+
+namespace hocket_cli {
+namespace {
+
+namespace planner = hocket::planner;
+namespace cost = hocket::cost;
+
+struct options {
+  std::string model, training, cluster, format = "text", out;
+  std::size_t top = 12;
+};
+
+constexpr double gib = 1073741824.0;
+
+struct question {
+  planner::cluster on;
+  planner::strategy_space space;
+};
+
+question read_cluster(const std::string& file) {
+  const nlohmann::json whole = read_json_file(file);
+  const json_object v(whole, file, "",
+                      {"version", "devices", "devices_per_node", "memory_gib", "rates", "space", "notes"});
+  question q;
+  q.on.devices = v.integer("devices", 1, std::int64_t{1} << 20);
+  q.on.devices_per_node = v.integer_or("devices_per_node", 8, 1, std::int64_t{1} << 20);
+  const double memory = v.positive("memory_gib");
+  if (memory > 1e6) v.fail_at("memory_gib", "must be at most 1000000");
+  q.on.memory = static_cast<std::int64_t>(memory * gib);
+  const json_object r =
+      v.object("rates", {"gemm_tflops", "attention_tflops", "memory_gb_per_s", "tensor_gb_per_s", "expert_gb_per_s",
+                         "pipeline_gb_per_s", "data_gb_per_s", "data_overlap", "expert_overlap"});
+  cost::machine& m = q.on.rates;
+  m.gemm_flops = r.positive("gemm_tflops") * 1e12;
+  m.attention_flops = r.number_or("attention_tflops", m.gemm_flops * 1e-12) * 1e12;
+  m.memory_bytes = r.positive("memory_gb_per_s") * 1e9;
+  m.tensor_bytes = r.positive("tensor_gb_per_s") * 1e9;
+  m.data_bytes = r.positive("data_gb_per_s") * 1e9;
+  m.pipeline_bytes = r.number_or("pipeline_gb_per_s", m.data_bytes * 1e-9) * 1e9;
+  m.expert_bytes = r.number_or("expert_gb_per_s", m.data_bytes * 1e-9) * 1e9;
+  m.data_overlap = r.number_or("data_overlap", 0), m.expert_overlap = r.number_or("expert_overlap", 0);
+  for (const double x : {m.attention_flops, m.pipeline_bytes, m.expert_bytes})
+    if (!(x > 0)) v.fail_at("rates", "must be above 0");
+  for (const double x : {m.data_overlap, m.expert_overlap})
+    if (!(x >= 0 && x <= 1)) v.fail_at("rates", "has an overlap outside [0, 1]");
+  if (!v.has("space")) return q;
+  const json_object s =
+      v.object("space", {"tensor", "context", "expert", "chunks", "micro_batches", "copies", "zero", "zero_bubble"});
+  const auto sizes = [&](const char* key, std::vector<std::int64_t>& list, std::int64_t least = 1) {
+    if (!s.has(key)) return;
+    list.clear();
+    for (const double x : s.numbers(key, 64)) {
+      if (x != std::floor(x) || x < static_cast<double>(least) || x > 1e6) s.fail_at(key, "must hold whole numbers");
+      list.push_back(static_cast<std::int64_t>(x));
+    }
+    if (list.empty()) s.fail_at(key, "is empty");
+  };
+  sizes("tensor", q.space.tensor), sizes("context", q.space.context), sizes("expert", q.space.expert);
+  sizes("chunks", q.space.chunks), sizes("micro_batches", q.space.micro_batches), sizes("copies", q.space.copies);
+  std::vector<std::int64_t> zeros;
+  sizes("zero", zeros, 0);
+  if (!zeros.empty()) q.space.zeros.clear();
+  for (const std::int64_t z : zeros) {
+    if (z > 3) s.fail_at("zero", "must hold 0, 1, 2 or 3");
+    q.space.zeros.push_back(static_cast<cost::zero>(z));
+  }
+  q.space.zero_bubble = s.boolean_or("zero_bubble", true);
+  return q;
+}
+
+std::string schedule_of(const planner::strategy& s) {
+  if (s.how.pp == 1) return "none";
+  return s.how.vp == 1 ? (s.zero_bubble ? "zb-h1" : "1f1b") : s.zero_bubble ? "interleaved-zb" : "interleaved";
+}
+std::string recompute_of(const planner::strategy& s) {
+  constexpr const char* names[] = {"none", "selective", "full"};
+  return s.replay_activation ? "silu-mul" : names[static_cast<std::size_t>(s.how.recompute)];
+}
+
+nlohmann::json as_json(const planner::scored_strategy& x, double tokens) {
+  const cost::parallel& p = x.of.how;
+  const double seconds = static_cast<double>(x.cost.step) * 1e-9;
+  return {{"tp", p.tp},
+          {"cp", p.cp},
+          {"pp", p.pp},
+          {"vp", p.vp},
+          {"dp", p.dp},
+          {"ep", p.ep},
+          {"zero", static_cast<int>(p.zero)},
+          {"micro_batch", x.of.micro_batch},
+          {"sequence_parallel", p.sequence_parallel},
+          {"copies", p.copies},
+          {"recompute", recompute_of(x.of)},
+          {"schedule", schedule_of(x.of)},
+          {"step_seconds", seconds},
+          {"tokens_per_second_per_device", tokens / seconds},
+          {"bytes", x.cost.bytes}};
+}
+
+std::string line_of(const planner::scored_strategy& x, double tokens) {
+  const cost::parallel& p = x.of.how;
+  char text[256];
+  const double seconds = static_cast<double>(x.cost.step) * 1e-9;
+  std::snprintf(text, sizeof text,
+                "%10.4f %9.0f %8.2f  %3lld %3lld %3lld %3lld %5lld %3lld  %4d %5lld  %-3s %6lld  %-9s %s\n", seconds,
+                tokens / seconds, static_cast<double>(x.cost.bytes) / gib, static_cast<long long>(p.tp),
+                static_cast<long long>(p.cp), static_cast<long long>(p.pp), static_cast<long long>(p.vp),
+                static_cast<long long>(p.dp), static_cast<long long>(p.ep), static_cast<int>(p.zero),
+                static_cast<long long>(x.of.micro_batch), p.sequence_parallel ? "yes" : "no",
+                static_cast<long long>(p.copies), recompute_of(x.of).c_str(), schedule_of(x.of).c_str());
+  return text;
+}
+
+/// Step time against memory, a dot for each strategy of the front.
+std::string as_svg(const planner::strategy_report& report, std::int64_t capacity, const std::string& title) {
+  double slowest = 0, fastest = 0;
+  for (const auto& x : report.front) {
+    const double s = static_cast<double>(x.cost.step) * 1e-9;
+    slowest = s > slowest ? s : slowest, fastest = fastest == 0 || s < fastest ? s : fastest;
+  }
+  const double span = slowest > fastest ? slowest - fastest : 1, most = static_cast<double>(capacity);
+  const auto number = [](double x) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.2f", x);
+    return std::string(text);
+  };
+  std::string svg =
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 800 440\" font-family=\"sans-serif\" font-size=\"12\">\n"
+      "<rect width=\"800\" height=\"440\" fill=\"#ffffff\"/>\n<text x=\"20\" y=\"24\" font-size=\"15\">";
+  hocket::detail::put_xml(svg, title);
+  svg +=
+      "</text>\n<text x=\"400\" y=\"430\" text-anchor=\"middle\">step time, s</text>\n"
+      "<text x=\"16\" y=\"44\">GiB of the fullest rank</text>\n";
+  const auto x_of = [&](double seconds) { return 80 + 680 * (seconds - fastest) / span; };
+  const auto y_of = [&](double bytes) { return 390 - 330 * bytes / most; };
+  for (int i = 0; i <= 4; ++i) {
+    svg += "<text x=\"70\" y=\"" + number(y_of(most * i / 4)) + "\" text-anchor=\"end\">" + number(most * i / 4 / gib) +
+           "</text>\n<text x=\"" + number(x_of(fastest + span * i / 4)) + "\" y=\"408\" text-anchor=\"middle\">" +
+           number(fastest + span * i / 4) + "</text>\n";
+  }
+  svg +=
+      "<line x1=\"80\" x2=\"760\" y1=\"60\" y2=\"60\" stroke=\"#b02a2a\"/>\n<polyline fill=\"none\" stroke=\"#5b7fb5\" "
+      "points=\"";
+  for (const auto& x : report.front)
+    svg += number(x_of(static_cast<double>(x.cost.step) * 1e-9)) + "," +
+           number(y_of(static_cast<double>(x.cost.bytes))) + " ";
+  svg += "\"/>\n";
+  for (const auto& x : report.front) {
+    const cost::parallel& p = x.of.how;
+    svg += "<circle cx=\"" + number(x_of(static_cast<double>(x.cost.step) * 1e-9)) + "\" cy=\"" +
+           number(y_of(static_cast<double>(x.cost.bytes))) + "\" r=\"4\" fill=\"#5b7fb5\"><title>tp " +
+           std::to_string(p.tp) + " pp " + std::to_string(p.pp) + " vp " + std::to_string(p.vp) + " dp " +
+           std::to_string(p.dp) + " zero " + std::to_string(static_cast<int>(p.zero)) + " recompute " +
+           recompute_of(x.of) + "</title></circle>\n";
+  }
+  return svg + "</svg>\n";
+}
+
+void search(const options& o) {
+  const auto model = read_model_config(read_json_file(o.model), o.model);
+  const training_input training = read_training(read_json_file(o.training), o.training);
+  const question q = read_cluster(o.cluster);
+  cost::model m = model.model;
+  if (training.padded_vocabulary > 0) m.vocabulary = training.padded_vocabulary;
+  const auto report = value_or_fail(planner::search_strategies(m, training.step, q.on, q.space), o.model);
+  const double tokens = static_cast<double>(training.step.global_batch) * static_cast<double>(training.step.sequence) /
+                        static_cast<double>(q.on.devices);
+  std::string why = "Rejected\n";
+  for (std::size_t i = 0; i < planner::rejections; ++i) {
+    char text[160];
+    std::snprintf(text, sizeof text, "%10lld  %s\n", static_cast<long long>(report.rejected[i]),
+                  std::string(sentence(static_cast<planner::rejection>(i))).c_str());
+    why += text;
+  }
+  if (report.front.empty())
+    fail("none of " + std::to_string(report.named) + " strategies fits: " + std::to_string(report.evaluated) +
+         " are possible, each needs more memory than " + std::to_string(q.on.memory) + " bytes");
+  const std::string title = "Strategies on " + std::to_string(q.on.devices) + " devices";
+  if (o.format == "svg") {
+    write_file(o.out, as_svg(report, q.on.memory, title));
+  } else if (o.format == "json") {
+    nlohmann::json out = {{"version", 1},
+                          {"named", report.named},
+                          {"evaluated", report.evaluated},
+                          {"fitting", report.fitting},
+                          {"certificate", "exhaustive: every named strategy is evaluated or rejected with a reason"}};
+    for (const auto& x : report.front) out["front"].push_back(as_json(x, tokens));
+    for (const auto& x : report.best_beyond_memory) out["fastest_that_does_not_fit"] = as_json(x, tokens);
+    for (std::size_t i = 0; i < planner::rejections; ++i)
+      out["rejected"][std::string(sentence(static_cast<planner::rejection>(i)))] = report.rejected[i];
+    write_file(o.out, out.dump(2) + "\n");
+  } else {
+    const std::string head =
+        "    step_s  tok/s/dev      GiB   tp  cp  pp  vp    dp  ep  zero batch  sp  copies  recompute schedule\n";
+    std::string text = title + ": no other that fits is as fast with as little memory\n\n" + head;
+    for (std::size_t i = 0; i < report.front.size() && i < o.top; ++i) text += line_of(report.front[i], tokens);
+    for (const auto& x : report.best_beyond_memory)
+      text += "\nFastest of those that do not fit\n" + head + line_of(x, tokens);
+    text += "\n" + why + "\n" + std::to_string(report.named) + " named, " + std::to_string(report.evaluated) +
+            " evaluated, " + std::to_string(report.fitting) +
+            " fit. Each is evaluated or rejected, so in this space nothing better exists.\n";
+    write_file(o.out, text);
+  }
+  const auto& best = report.front.front();
+  std::fprintf(stderr, "named=%lld evaluated=%lld fitting=%lld front=%zu best_step_s=%.6f best_bytes=%lld\n",
+               static_cast<long long>(report.named), static_cast<long long>(report.evaluated),
+               static_cast<long long>(report.fitting), report.front.size(), static_cast<double>(best.cost.step) * 1e-9,
+               static_cast<long long>(best.cost.bytes));
+}
+
+}  // namespace
+
+void add_planner_search(CLI::App& planner_command) {
+  auto o = std::make_shared<options>();
+  CLI::App* c =
+      planner_command.add_subcommand("search", "Strategies that fit, ranked, with the reason for each rejection");
+  c->add_option("--model", o->model, "The model's config.json as published")->required()->type_name("CONFIG");
+  c->add_option("--training", o->training, "Training JSON; micro_batch is chosen")->required()->type_name("FILE");
+  c->add_option("--cluster", o->cluster, "Cluster JSON: devices, memory, rates (docs/planner.md)")
+      ->required()
+      ->type_name("FILE");
+  c->add_option("--top", o->top, "Lines of the front in the text (12)")->type_name("N")->check(CLI::Range(1, 1000));
+  c->add_option("--format", o->format, "text (the default), json or svg (the Pareto front)")
+      ->check(CLI::IsMember({"text", "json", "svg"}));
+  add_out(*c, o->out);
+  c->callback([o] { search(*o); });
+}
+
+}  // namespace hocket_cli

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/cost/activations.hpp>
+#include <hocket/cost/partition.hpp>
+#include <hocket/cost/step_time.hpp>
+#include <hocket/planner/strategy.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace hocket::inline HOCKET_ABI::planner::detail {
+
+/// What one layer costs under one way to cut and recompute it, from the formulas of `cost`, evaluated once.
+struct layer_prices {
+  bool known = false;
+  double dense = 0, experts = 0, head = 0;  // seconds of a micro-batch on its rank, visible
+  double dense_compute = 0, experts_compute = 0, head_compute = 0;
+  double dense_bytes = 0, experts_bytes = 0;  // kept per micro-batch
+  double dense_whole = 0, experts_whole = 0;  // transient, if layers are recomputed whole
+  double first_bytes = 0, first_bytes_each = 0, last_bytes = 0;
+  double hop = 0;
+  double forward_share = 0;  // of a layer's time, its forward
+};
+
+/// Parameters of a rank, by what it holds: linear in its layers.
+struct parameter_prices {
+  bool known = false;
+  double dense = 0, dense_layer_experts = 0, experts_dense = 0, experts_expert = 0;  // of a dense, of an experts layer
+  double first = 0, last = 0, both = 0;
+};
+
+/// Bytes and transfers of one parameter under one sharding.
+struct state_prices {
+  double bytes_dense = 0, bytes_expert = 0, sent_dense = 0, sent_expert = 0, moved_dense = 0, moved_expert = 0;
+};
+
+/// A rank that may be the fullest or the slowest: ranks with equal layers differ only in what they hold in flight, and
+/// the first of them holds most.
+struct rank_shape {
+  double layers = 0, moe = 0;
+  std::int64_t rank = 0;
+  bool first = false, last = false;
+};
+
+using numbers = cost::numbers_of_setting;
+
+[[nodiscard]] inline cost::setting setting_of(const cost::model& m, const cost::training& t, const cost::parallel& p) {
+  return {.on_rank = {}, .in_flight = {}, .parameters = {}, .model = m, .training = t, .parallel = p, .counted = {}};
+}
+
+[[nodiscard]] inline result<layer_prices> prices_of_layers(const cost::model& m, const cost::training& t,
+                                                           const cost::parallel& p, const cost::machine& on,
+                                                           const cost::replay_set& replay) {
+  using cost::layer_kind;
+  layer_prices out;
+  const cost::recompute_choice how{p.recompute, replay};
+  const auto time = [&](layer_kind kind, double& total, double& compute) -> result<void> {
+    const auto took =
+        cost::seconds_of_layer(m, t, p, on, kind, kind == layer_kind::head ? cost::recompute_choice{} : how);
+    if (!took) return took.error();
+    total = took->total(), compute = took->compute();
+    if (kind != layer_kind::head) out.forward_share = took->forward / took->total();
+    return {};
+  };
+  if (m.moe_layers > 0)
+    if (const auto ok = time(layer_kind::experts, out.experts, out.experts_compute); !ok) return ok.error();
+  if (m.layers > m.moe_layers)
+    if (const auto ok = time(layer_kind::dense, out.dense, out.dense_compute); !ok) return ok.error();
+  if (const auto ok = time(layer_kind::head, out.head, out.head_compute); !ok) return ok.error();
+  cost::parallel whole = p;
+  whole.recompute = cost::recompute::none;
+  for (const bool moe : {false, true}) {
+    const auto kept = cost::layer_activation_bytes(m, t, p, moe, replay);
+    if (!kept) return kept.error();
+    (moe ? out.experts_bytes : out.dense_bytes) = kept->real();
+    if (p.recompute != cost::recompute::full) continue;
+    const auto all = cost::layer_activation_bytes(m, t, whole, moe, replay);
+    if (!all) return all.error();
+    (moe ? out.experts_whole : out.dense_whole) = all->real();
+  }
+  cost::setting all = setting_of(m, t, p);
+  const auto ends = [&](bool first, bool last, std::int64_t passes) {
+    all.on_rank = {.layers = 1, .first = first, .last = last};
+    all.in_flight.embedding_passes = passes;
+    const auto bytes = cost::rank_total(cost::end_tensor_terms, numbers(numbers_of(all)));
+    return bytes ? bytes->real() : 0.0;
+  };
+  out.first_bytes = ends(true, false, 0), out.first_bytes_each = ends(true, false, 1) - out.first_bytes;
+  out.last_bytes = ends(false, true, 0);
+  const numbers here(numbers_of(all));
+  cost::for_each_term(cost::pipeline_transfer_terms, here,
+                      [&](const auto& x) { out.hop += cost::real(x.formula, here) / on.pipeline_bytes; });
+  out.known = true;
+  return out;
+}
+
+[[nodiscard]] inline result<parameter_prices> prices_of_parameters(const cost::model& m, const cost::parallel& p) {
+  parameter_prices out;
+  const auto count = [&](std::int64_t layers, std::int64_t moe, bool first,
+                         bool last) -> result<cost::rank_parameters> {
+    return cost::count_rank_parameters(m, p, cost::part{layers, moe, 0, first, last, 0});
+  };
+  const auto none = count(0, 0, false, false), dense = count(1, 0, false, false), moe = count(1, 1, false, false),
+             first = count(0, 0, true, false), last = count(0, 0, false, true), both = count(0, 0, true, true);
+  for (const auto* x : {&none, &dense, &moe, &first, &last, &both})
+    if (!*x) return x->error();
+  const auto less = [&](const cost::rank_parameters& x) { return static_cast<double>(x.dense - none->dense); };
+  out.dense = less(*dense), out.experts_dense = less(*moe), out.experts_expert = static_cast<double>(moe->expert);
+  out.first = less(*first), out.last = less(*last), out.both = less(*both);
+  out.known = true;
+  return out;
+}
+
+[[nodiscard]] inline result<state_prices> prices_of_states(const cost::model& m, const cost::training& t,
+                                                           const cost::parallel& p) {
+  state_prices out;
+  constexpr std::int64_t many = std::int64_t{1} << 40;  // one parameter, without the rounding of small numbers
+  for (const bool expert : {false, true}) {
+    cost::setting all = setting_of(m, t, p);
+    all.parameters = expert ? cost::rank_parameters{0, many} : cost::rank_parameters{many, 0};
+    const auto bytes = cost::static_bytes(all.parameters, t, p);
+    if (!bytes) return bytes.error();
+    const numbers here(numbers_of(all));
+    double sent = 0, moved = 0;
+    cost::for_each_term(cost::data_transfer_terms, here, [&](const auto& x) { sent += cost::real(x.formula, here); });
+    cost::for_each_term(cost::optimizer_byte_terms, here,
+                        [&](const auto& x) { moved += cost::real(x.formula, here) / cost::real(x.split, here); });
+    const auto n = static_cast<double>(many);
+    (expert ? out.bytes_expert : out.bytes_dense) = bytes->real() / n;
+    (expert ? out.sent_expert : out.sent_dense) = sent / n;
+    (expert ? out.moved_expert : out.moved_dense) = moved / n;
+  }
+  return out;
+}
+
+/// The ranks of an even split that can be the fullest or the slowest.
+[[nodiscard]] inline std::vector<rank_shape> shapes_of(const cost::model& m, const cost::parallel& p) {
+  std::vector<rank_shape> shapes;
+  for (const cost::part& x : cost::even_parts(m, p)) {
+    bool seen = false;
+    for (const rank_shape& s : shapes)
+      seen = seen || (s.layers == static_cast<double>(x.layers) && s.moe == static_cast<double>(x.moe_layers) &&
+                      s.first == x.first && s.last == x.last);
+    if (!seen)
+      shapes.push_back({static_cast<double>(x.layers), static_cast<double>(x.moe_layers), x.rank, x.first, x.last});
+  }
+  return shapes;
+}
+
+/// Chunks of activations that a rank holds at its peak.
+[[nodiscard]] inline double chunks_held(const strategy& s, double batches, std::int64_t rank) noexcept {
+  const auto pp = static_cast<double>(s.how.pp), vp = static_cast<double>(s.how.vp), i = static_cast<double>(rank);
+  double held =
+      s.how.vp == 1 ? (s.zero_bubble ? pp : pp - i) : (s.zero_bubble ? vp * pp : 2 * (pp - i - 1) + (vp - 1) * pp + 1);
+  const double all = batches * vp;
+  return held < all ? held : all;
+}
+
+/// Time and memory of a strategy from its parts: the sums of cost::predict_step and of the memory report, over the few
+/// ranks that can be the slowest or the fullest. Zero-bubble schedules idle while the pipeline fills, not while it
+/// drains: of the bubble, the forwards' share remains.
+[[nodiscard]] inline strategy_cost price_of(const strategy& s, const cost::model& m, const cost::training& t,
+                                            const cost::machine& on, const layer_prices& layer,
+                                            const parameter_prices& n, const state_prices& state,
+                                            const std::vector<rank_shape>& shapes) noexcept {
+  const cost::parallel& p = s.how;
+  const double batches = static_cast<double>(t.global_batch) / static_cast<double>(s.micro_batch * p.dp);
+  const auto vp = static_cast<double>(p.vp), pp = static_cast<double>(p.pp);
+  const double hop = p.pp > 1 ? layer.hop * vp : 0;
+  const auto moe_layers = static_cast<double>(m.moe_layers), dense_layers = static_cast<double>(m.layers) - moe_layers;
+  const double sum = dense_layers * layer.dense + moe_layers * layer.experts + layer.head + pp * hop;
+  double busiest = 0, most_layers = 0, bytes = 0, exchange = 0, update = 0;
+  for (const rank_shape& x : shapes) {
+    const double dense = x.layers - x.moe;
+    const double time = dense * layer.dense + x.moe * layer.experts + (x.last ? layer.head : 0) + hop;
+    busiest = time > busiest ? time : busiest;
+    const double launched = x.layers + (x.last ? 1 : 0);
+    most_layers = launched > most_layers ? launched : most_layers;
+    const double own = dense * n.dense + x.moe * n.experts_dense +
+                       (x.first  ? (x.last ? n.both : n.first)
+                        : x.last ? n.last
+                                 : 0);
+    const double expert = x.moe * n.experts_expert;
+    const double sent = own * state.sent_dense + expert * state.sent_expert,
+                 moved = own * state.moved_dense + expert * state.moved_expert;
+    exchange = sent > exchange ? sent : exchange, update = moved > update ? moved : update;
+    const double held = chunks_held(s, batches, x.rank), share = held / vp;
+    const double passes = std::ceil(share * x.layers), moe_passes = std::ceil(share * x.moe);
+    const double embedded = batches < held ? batches : held;
+    double here = own * state.bytes_dense + expert * state.bytes_expert + (passes - moe_passes) * layer.dense_bytes +
+                  moe_passes * layer.experts_bytes + (x.moe > 0 ? layer.experts_whole : layer.dense_whole);
+    if (x.first) here += layer.first_bytes + layer.first_bytes_each * embedded;
+    if (x.last) here += layer.last_bytes;
+    bytes = here > bytes ? here : bytes;
+  }
+  const double bubble = (sum - busiest) / vp * (s.zero_bubble ? layer.forward_share : 1);
+  const double device =
+      batches * busiest + bubble + (1 - on.data_overlap) * (exchange > 0 ? exchange / on.data_bytes : 0);
+  const double launched = 2 * batches * most_layers * on.launches * on.launch_seconds;
+  const double seconds =
+      (launched > device ? launched : device) + update / on.memory_bytes + on.load_seconds + on.post_seconds;
+  return {static_cast<ticks>(std::llround(seconds * 1e9)), static_cast<std::int64_t>(std::ceil(bytes - 1e-3))};
+}
+
+}  // namespace hocket::inline HOCKET_ABI::planner::detail

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/core/ticks.hpp>
+#include <hocket/cost/config.hpp>
+#include <hocket/cost/layer_cost.hpp>
+#include <hocket/cost/machine.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace hocket::inline HOCKET_ABI::planner {
+
+/// The devices that a strategy may use.
+struct cluster {
+  std::int64_t devices = 1;
+  std::int64_t devices_per_node = 8;  ///< tensor parallelism stays within a node
+  std::int64_t memory = 0;            ///< bytes of one device that training may use
+  cost::machine rates;
+};
+
+/// One way to train on all devices.
+struct strategy {
+  cost::parallel how;
+  std::int64_t micro_batch = 1;
+  bool zero_bubble = false;        ///< backwards in two halves (zb-h1, interleaved-zb), else 1F1B or interleaved
+  bool replay_activation = false;  ///< SiLU and Mul computed again in every layer
+  friend constexpr bool operator==(const strategy&, const strategy&) = default;
+};
+
+/// Which strategies are looked at. Every combination of these lists and of the divisors of the devices is named, and
+/// each is either evaluated or rejected with its reason.
+struct strategy_space {
+  std::vector<std::int64_t> tensor{1, 2, 4, 8, 16}, context{1}, expert{1, 2, 4, 8, 16, 32, 64, 128, 256};
+  std::vector<std::int64_t> chunks{1, 2, 4, 8}, micro_batches{1, 2, 4, 8}, copies{1, 2};
+  std::vector<cost::zero> zeros{cost::zero::none, cost::zero::optimizer, cost::zero::gradients, cost::zero::weights};
+  bool zero_bubble = true;  ///< also schedules with split backwards
+};
+
+/// Why a strategy is not possible, in the order in which it is asked.
+enum class rejection : std::uint8_t {
+  node,         ///< tensor parallel size beyond a node
+  heads,        ///< heads, KV heads, FFN, vocabulary, expert width or sequence do not divide over their ranks
+  stages,       ///< more stages than layers, or chunks without a pipeline
+  experts,      ///< experts do not divide over ep, or ep does not divide the ranks of one stage
+  batch,        ///< the global batch does not divide over micro_batch x dp
+  few_batches,  ///< fewer micro-batches than interleaved chunks need: m < pp with vp > 1
+  no_effect,    ///< the same as another strategy: sharding, sequence parallel or copies over one rank
+  memory,       ///< some rank needs more than a device has
+  count_
+};
+inline constexpr std::size_t rejections = static_cast<std::size_t>(rejection::count_);
+
+[[nodiscard]] constexpr std::string_view sentence(rejection why) noexcept {
+  constexpr std::string_view text[] = {"tensor parallel size beyond a node",
+                                       "heads, KV heads, FFN, vocabulary, expert width or sequence do not divide",
+                                       "more stages than layers, or chunks without a pipeline",
+                                       "experts do not divide over ep, or ep does not divide a stage's ranks",
+                                       "the global batch does not divide over micro_batch x dp",
+                                       "interleaved chunks with fewer micro-batches than stages",
+                                       "no effect: sharding, sequence parallel or copies over a single rank",
+                                       "a rank needs more memory than a device has"};
+  return text[static_cast<std::size_t>(why)];
+}
+
+/// What a strategy costs: step time in nanoseconds, and bytes of its fullest rank.
+struct strategy_cost {
+  ticks step = 0;
+  std::int64_t bytes = 0;
+};
+struct scored_strategy {
+  strategy of;
+  strategy_cost cost;
+};
+
+/// The answer of search_strategies().
+struct strategy_report {
+  /// Of strategies that fit: no other is as fast with as little memory. Fastest first; the first is the best.
+  std::vector<scored_strategy> front;
+  /// The fastest that does not fit, and so what memory costs. Empty if all fit.
+  std::vector<scored_strategy> best_beyond_memory;
+  std::array<std::int64_t, rejections> rejected{};
+  std::int64_t named = 0;      ///< = evaluated + rejected before evaluation
+  std::int64_t evaluated = 0;  ///< time and memory computed: all that are legal
+  std::int64_t fitting = 0;
+};
+
+}  // namespace hocket::inline HOCKET_ABI::planner

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+// Strategies: the shared evaluation against the formulas one by one, the front against brute force, the guide's advice.
+#include <hocket/planner/strategy_search.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <vector>
+
+#include "catch.hpp"
+
+using namespace hocket::planner;
+namespace cost = hocket::cost;
+using hocket::errc;
+
+namespace {
+
+constexpr cost::model llama_7b{
+    .layers = 32, .hidden = 4096, .heads = 32, .kv_heads = 32, .head_dim = 128, .ffn = 11008, .vocabulary = 32000};
+constexpr cost::model llama_13b{
+    .layers = 40, .hidden = 5120, .heads = 40, .kv_heads = 40, .head_dim = 128, .ffn = 13824, .vocabulary = 32000};
+constexpr cost::model llama_70b{
+    .layers = 80, .hidden = 8192, .heads = 64, .kv_heads = 8, .head_dim = 128, .ffn = 28672, .vocabulary = 32000};
+constexpr cost::model deepseek_v3{.layers = 61,
+                                  .hidden = 7168,
+                                  .heads = 128,
+                                  .kv_heads = 128,
+                                  .head_dim = 192,
+                                  .ffn = 18432,
+                                  .vocabulary = 129280,
+                                  .moe_layers = 58,
+                                  .experts = 256,
+                                  .active_experts = 8,
+                                  .expert_ffn = 2048,
+                                  .shared_ffn = 2048,
+                                  .router_bias = true,
+                                  .latent = true,
+                                  .query_rank = 1536,
+                                  .kv_rank = 512,
+                                  .nope_dim = 128,
+                                  .rope_dim = 64,
+                                  .value_dim = 128};
+
+/// The guide's hardware as far as it states it, rates assumed (docs/planner.md).
+cost::machine rates() {
+  cost::machine on;
+  on.gemm_flops = 240e12, on.attention_flops = 150e12, on.memory_bytes = 1.2e12, on.tensor_bytes = 150e9;
+  on.expert_bytes = 40e9, on.pipeline_bytes = 25e9, on.data_bytes = 25e9, on.data_overlap = 0.7;
+  return on;
+}
+cluster cluster_of(std::int64_t devices) {
+  return {devices, 8, static_cast<std::int64_t>(57.2 * 1073741824.0), rates()};
+}
+/// The guide's bytes: 16-bit weights and gradients, 32-bit moments, no master copy.
+cost::training step(std::int64_t global_batch) {
+  return {.sequence = 4096,
+          .global_batch = global_batch,
+          .weight_bytes = 2,
+          .gradient_bytes = 2,
+          .master_bytes = 0,
+          .moment_bytes = 8};
+}
+
+/// Bytes of the fullest rank, rank by rank, from the exact formulas.
+double bytes_by_formula(const cost::model& m, cost::training t, const strategy& s) {
+  t.micro_batch = s.micro_batch;
+  double most = 0;
+  for (const cost::part& x : cost::even_parts(m, s.how)) {
+    const auto held = cost::held_by_1f1b(m, t, s.how, x).value();
+    const auto n = cost::count_rank_parameters(m, s.how, x).value();
+    const double bytes =
+        cost::static_bytes(n, t, s.how).value().real() +
+        cost::activation_bytes(m, t, s.how, x, held, cost::replay_set{.activation = s.replay_activation})
+            .value()
+            .real();
+    most = std::max(most, bytes);
+  }
+  return most;
+}
+
+/// Every strategy of a small space on its own.
+std::vector<scored_strategy> one_by_one(const cost::model& m, const cost::training& t, const cluster& on,
+                                        const strategy_space& space) {
+  std::vector<scored_strategy> all;
+  for (const auto tp : space.tensor)
+    for (std::int64_t pp = 1; pp <= on.devices; ++pp)
+      for (const auto ep : space.expert)
+        for (const auto vp : space.chunks)
+          for (const auto b : space.micro_batches)
+            for (const bool sp : {false, true})
+              for (const auto copies : space.copies)
+                for (const auto level : {cost::recompute::none, cost::recompute::full})
+                  for (const bool replay : {false, true})
+                    for (const auto zero : space.zeros)
+                      for (const bool zb : {false, true}) {
+                        if (on.devices % (tp * pp) != 0 || tp > on.devices_per_node) continue;
+                        strategy s;
+                        s.how = {.tp = tp,
+                                 .pp = pp,
+                                 .vp = vp,
+                                 .dp = on.devices / (tp * pp),
+                                 .ep = ep,
+                                 .copies = copies,
+                                 .sequence_parallel = sp,
+                                 .zero = zero,
+                                 .recompute = level};
+                        s.micro_batch = b, s.replay_activation = replay, s.zero_bubble = zb;
+                        if ((tp == 1 && (sp || copies > 1)) || (pp == 1 && (zb || vp > 1)) ||
+                            (level == cost::recompute::full && replay))
+                          continue;
+                        if (zero != cost::zero::none && s.how.dp == 1) continue;
+                        if (ep > 1 && (m.moe_layers == 0 || s.how.dp * tp % ep != 0)) continue;
+                        if (vp > 1 && t.global_batch / (b * s.how.dp) < pp) continue;
+                        const auto price = price_of_strategy(m, t, s, on);
+                        if (price) all.push_back({s, *price});
+                      }
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("a strategy's price is that of the formulas, one by one", "[planner][strategy]") {
+  int checked = 0;
+  for (const auto& [m, devices, batch] :
+       {std::tuple{llama_13b, 16, 256}, {llama_70b, 64, 512}, {deepseek_v3, 256, 1024}}) {
+    const cluster on = cluster_of(devices);
+    cluster roomy = on;
+    roomy.memory = std::int64_t{1} << 45;
+    const auto found = search_strategies(m, step(batch), roomy);
+    REQUIRE(found);
+    for (const scored_strategy& x : found->front) {
+      const auto alone = price_of_strategy(m, step(batch), x.of, on);
+      REQUIRE(alone);
+      CHECK(std::llabs(alone->step - x.cost.step) <= 1);
+      CHECK(std::llabs(alone->bytes - x.cost.bytes) <= 1);
+      if (x.of.zero_bubble) continue;
+      cost::training t = step(batch);
+      t.micro_batch = x.of.micro_batch;
+      const auto predicted =
+          cost::predict_step(m, t, x.of.how, on.rates,
+                             cost::even_stages(m, x.of.how, cost::replay_set{.activation = x.of.replay_activation}));
+      REQUIRE(predicted);
+      CHECK(std::fabs(predicted->seconds() * 1e9 - static_cast<double>(x.cost.step)) <
+            2 + 1e-9 * static_cast<double>(x.cost.step));
+      const double bytes = bytes_by_formula(m, step(batch), x.of);
+      CHECK(std::fabs(bytes - static_cast<double>(x.cost.bytes)) < 2 + 1e-7 * bytes);
+      ++checked;
+    }
+  }
+  CHECK(checked > 15);
+}
+
+TEST_CASE("the front is that of brute force over the same space", "[planner][strategy]") {
+  const strategy_space space{.tensor = {1, 2, 4},
+                             .expert = {1},
+                             .chunks = {1, 2},
+                             .micro_batches = {1, 2},
+                             .copies = {1, 2},
+                             .zeros = {cost::zero::none, cost::zero::weights}};
+  for (const std::int64_t gib : {20, 40, 57}) {
+    cluster on = cluster_of(8);
+    on.memory = gib << 30;
+    const auto t = step(32);
+    const auto found = search_strategies(llama_13b, t, on, space);
+    REQUIRE(found);
+    const auto all = one_by_one(llama_13b, t, on, space);
+    CHECK(static_cast<std::int64_t>(all.size()) == found->evaluated);
+    std::int64_t fitting = 0;
+    for (const auto& x : all) {
+      if (x.cost.bytes > on.memory) continue;
+      ++fitting;
+      bool covered = false;
+      for (const auto& y : found->front)
+        covered = covered || (y.cost.step <= x.cost.step + 1 && y.cost.bytes <= x.cost.bytes + 1);
+      CHECK(covered);
+    }
+    CHECK(fitting == found->fitting);
+    for (std::size_t i = 1; i < found->front.size(); ++i) {
+      CHECK(found->front[i - 1].cost.step < found->front[i].cost.step);
+      CHECK(found->front[i - 1].cost.bytes > found->front[i].cost.bytes);
+    }
+    std::int64_t rejected = 0;
+    for (const std::int64_t n : found->rejected) rejected += n;
+    const auto memory = found->rejected[static_cast<std::size_t>(rejection::memory)];
+    CHECK(found->named == found->evaluated + rejected - memory);
+    CHECK(found->fitting == found->evaluated - memory);
+  }
+}
+
+TEST_CASE("the guide's advice: 7B data parallel, 13B pipeline or sharding, 70B tensor + sequence + pipeline + copies",
+          "[planner][strategy]") {
+  const auto small_model = search_strategies(llama_7b, step(64), cluster_of(8));
+  REQUIRE(small_model);
+  const strategy& a = small_model->front.front().of;
+  CHECK((a.how.tp == 1 && a.how.pp == 1 && a.how.dp == 8 && a.how.zero != cost::zero::none));  // agrees
+
+  // 13B on 8: the guide finds that without tensor parallelism everything must be recomputed, and so do the formulas
+  // (optimizer parallel shards weights and moments, micro-batch 2).
+  strategy alone;
+  alone.how = {.dp = 8, .zero = cost::zero::weights};
+  alone.micro_batch = 2;
+  CHECK(price_of_strategy(llama_13b, step(2048), alone, cluster_of(8))->bytes > cluster_of(8).memory);
+  alone.how.recompute = cost::recompute::full;
+  CHECK(price_of_strategy(llama_13b, step(2048), alone, cluster_of(8))->bytes < cluster_of(8).memory);
+  // On 16, with what the guide had (micro-batch 2, weights and optimizer sharded, no zero bubble), two stages win over
+  // data parallel alone with full recompute, as in its story.
+  strategy wide, staged;
+  wide.how = {.dp = 16, .zero = cost::zero::weights, .recompute = cost::recompute::full};
+  staged.how = {.pp = 2, .dp = 8, .zero = cost::zero::optimizer};
+  wide.micro_batch = 2, staged.micro_batch = 1, staged.replay_activation = true;
+  const auto w = price_of_strategy(llama_13b, step(2048), wide, cluster_of(16)),
+             s = price_of_strategy(llama_13b, step(2048), staged, cluster_of(16));
+  REQUIRE((w && s));
+  CHECK(s->bytes < cluster_of(16).memory);
+  CHECK(s->step < w->step);
+
+  const auto large = search_strategies(llama_70b, step(512), cluster_of(64));
+  REQUIRE(large);
+  const strategy& c = large->front.front().of;
+  CHECK((c.how.tp > 1 && c.how.sequence_parallel && c.how.pp > 1 && c.how.copies > 1));  // agrees
+}
+
+TEST_CASE("strategy searches are repeatable and refuse what is no question", "[planner][strategy]") {
+  const auto a = search_strategies(llama_70b, step(2048), cluster_of(1024)),
+             b = search_strategies(llama_70b, step(2048), cluster_of(1024));
+  REQUIRE((a && b));
+  REQUIRE(a->front.size() == b->front.size());
+  for (std::size_t i = 0; i < a->front.size(); ++i) CHECK(a->front[i].of == b->front[i].of);
+  CHECK(search_strategies(llama_7b, step(64), cluster_of(0)).error().code == errc::out_of_range);
+  cluster none = cluster_of(8);
+  none.memory = 0;
+  CHECK(search_strategies(llama_7b, step(64), none).error().code == errc::out_of_range);
+  none.memory = 1;
+  const auto nothing = search_strategies(llama_7b, step(64), none);
+  REQUIRE(nothing);
+  CHECK((nothing->front.empty() && nothing->fitting == 0 && !nothing->best_beyond_memory.empty()));
+  cluster still = cluster_of(8);
+  still.rates = {};
+  CHECK(!search_strategies(llama_7b, step(64), still));
+}
