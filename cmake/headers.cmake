@@ -217,6 +217,7 @@ set(HOCKET_COST_HEADERS
   hocket/planner/detail/strategy_parts.hpp
   hocket/planner/in_flight.hpp
   hocket/planner/memory_price.hpp
+  hocket/planner/replay_graph.hpp
   hocket/planner/schedule_search.hpp
   hocket/planner/split.hpp
   hocket/planner/split_problem.hpp

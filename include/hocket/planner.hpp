@@ -4,6 +4,7 @@
 #include <hocket/core/message.hpp>
 #include <hocket/planner/in_flight.hpp>
 #include <hocket/planner/memory_price.hpp>
+#include <hocket/planner/replay_graph.hpp>
 #include <hocket/planner/schedule_search.hpp>
 #include <hocket/planner/split.hpp>
 #include <hocket/planner/split_problem.hpp>

@@ -32,6 +32,7 @@ class in_flight_profile {
     for (std::uint32_t r = 0; r < profile.ranks_; ++r) {
       now.assign(v, 0), maximal.clear();
       bool rising = false;
+      std::size_t hint = 0;
       for (std::uint32_t i = 0; i < plan.size(r); ++i) {
         const pipeline::stage_action a = pipeline::stage_action_at(plan, r, i);
         const bool takes = a.kind() == pipeline::op::forward;
@@ -39,13 +40,13 @@ class in_flight_profile {
         std::uint32_t& held = now[place.chunk_of(a.stage())];
         if (takes) ++held, rising = true;
         if (takes) continue;
-        if (rising && !add_maximal(maximal, now))
+        if (rising && !add_maximal(maximal, now, hint))
           return error{errc::limit_exceeded, std::int64_t{max_counts}, std::int64_t{max_counts}}.with(
               "maximal in-flight counts");
         rising = false;
         if (held > 0) --held;
       }
-      if (rising) add_maximal(maximal, now);
+      if (rising) add_maximal(maximal, now, hint);
       profile.values_.insert(profile.values_.end(), maximal.begin(), maximal.end());
       profile.ends_.push_back(static_cast<std::uint32_t>(profile.values_.size() / v));
     }
@@ -83,20 +84,30 @@ class in_flight_profile {
  private:
   static constexpr std::uint32_t max_counts = 4096;
   [[nodiscard]] std::uint32_t start(std::uint32_t rank) const noexcept { return rank == 0 ? 0 : ends_[rank - 1]; }
-  /// Keeps `maximal` an antichain; what was found last is looked at first, because steady states repeat.
-  static bool add_maximal(std::vector<std::uint32_t>& maximal, const std::vector<std::uint32_t>& now) {
-    const std::size_t v = now.size();
+  /// Keeps `maximal` an antichain. The search for a count that is above begins after the last one found: steady states
+  /// repeat.
+  static bool add_maximal(std::vector<std::uint32_t>& maximal, const std::vector<std::uint32_t>& now,
+                          std::size_t& hint) {
+    const std::size_t v = now.size(), n = maximal.size() / v;
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::size_t at = (hint + i) % n;
+      bool above = true;
+      for (std::size_t c = 0; above && c < v; ++c) above = maximal[at * v + c] >= now[c];
+      if (!above) continue;
+      hint = at + 1;
+      return true;
+    }
     std::size_t kept = 0;
     for (std::size_t i = 0; i < maximal.size(); i += v) {
-      bool above = true, below = true;
-      for (std::size_t c = 0; c < v; ++c) above &= maximal[i + c] >= now[c], below &= maximal[i + c] <= now[c];
-      if (above) return true;  // then nothing of it was below `now`, and nothing has moved
+      bool below = true;
+      for (std::size_t c = 0; below && c < v; ++c) below = maximal[i + c] <= now[c];
       if (below) continue;
       for (std::size_t c = 0; c < v; ++c) maximal[kept + c] = maximal[i + c];
       kept += v;
     }
     maximal.resize(kept);
     maximal.insert(maximal.end(), now.begin(), now.end());
+    hint = 0;
     return maximal.size() / v <= max_counts;
   }
 

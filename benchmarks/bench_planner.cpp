@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+// The targets of the planner, each beside what was measured, in processor time of this thread.
+//   bench_planner [--benchmark_filter=REGEX]
+#include <hocket/planner.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <random>
+#include <regex>
+#include <string>
+#include <vector>
+
+#if defined(__unix__)
+#include <sys/resource.h>
+#include <time.h>
+#endif
+
+namespace {
+
+using namespace hocket;
+using namespace hocket::planner;
+
+double now() {
+#if defined(__unix__) && defined(CLOCK_THREAD_CPUTIME_ID)
+  timespec t{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) * 1e3 + static_cast<double>(t.tv_nsec) * 1e-6;
+#else
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
+#endif
+}
+/// The median of several runs, in milliseconds.
+template <class F>
+double median(int runs, F&& f) {
+  std::vector<double> times;
+  for (int i = 0; i < runs; ++i) {
+    const double start = now();
+    f();
+    times.push_back(now() - start);
+  }
+  std::sort(times.begin(), times.end());
+  return times[times.size() / 2];
+}
+
+std::string filter;
+bool wanted(const char* name) { return filter.empty() || std::regex_search(name, std::regex(filter)); }
+void print(const char* name, const char* what, double value, const char* unit, const char* must, const char* aim) {
+  std::printf("%-28s %-48s %10.4g %-8s must %-10s aim %s\n", name, what, value, unit, must, aim);
+}
+
+void splits() {
+  if (!wanted("planner/split")) return;
+  const layer_run layers[] = {{{57'000, 2'000, {{4'400, 0}, {2'400, 2'000}, {300, 19'000}}}, 128}};
+  const auto held = in_flight_profile::one_f_one_b(16, 64);
+  double worst = 0;
+  for (const std::int64_t capacity : {100'000, 200'000, 300'000, 500'000})
+    for (const objective goal : {objective::slowest_rank, objective::step_time})
+      for (const std::int64_t m : {4, 64}) {
+        std::vector<rank_room> ranks(16, rank_room{capacity, 0, 0});
+        ranks.front() = {capacity, 20'000, 6'000}, ranks.back() = {capacity, 20'000, 50'000};
+        const split_problem q{.layers = layers, .ranks = ranks, .in_flight = held, .micro_batches = m, .goal = goal};
+        worst = std::max(worst, median(31, [&] {
+                           if (!split(q)) std::abort();
+                         }));
+      }
+  print("planner/split", "128 layers, 16 stages, 3 levels: worst of 16", worst, "ms", "<= 1", "-");
+}
+
+void schedules() {
+  if (!wanted("planner/schedule")) return;
+  const pipeline::costs unit{.forward = 1, .backward = 1};
+  const auto time = [&](const char* what, const schedule_question& q, const char* must) {
+    bool proved = false;
+    std::int64_t expansions = 0;
+    const double ms = median(3, [&] {
+      const auto found = find_schedule(q, unit);
+      if (!found) std::abort();
+      proved = found->proved, expansions = found->expansions;
+    });
+    print("planner/schedule", (std::string(what) + (proved ? ": proved" : ": not proved")).c_str(), ms * 1e-3, "s",
+          must, "-");
+  };
+  const std::vector<std::uint32_t> seven(4, 7), four(4, 4), eight(4, 8);
+  time("p4 v2 m10 loop, whole, cap 7", {{4, 2, 10}, stage_order::loop, false, seven}, "<= 10");
+  time("p4 v2 m8 V, split, cap 4", {{4, 2, 8}, stage_order::v, true, four}, "<= 10");
+  time("p4 v2 m10 V, split, cap 8", {{4, 2, 10}, stage_order::v, true, eight}, "<= 10");
+  for (const int percent : {0, 30})
+    for (const bool capped : {false, true}) {
+      std::mt19937 random(3);
+      double worst = 0, sum = 0;
+      int n = 0;
+      for (const std::int64_t p : {4, 8})
+        for (const std::int64_t v : {1, 2})
+          for (const std::int64_t m : {16, 32})
+            for (const bool split_backward : {false, true}) {
+              const auto stages = static_cast<std::size_t>(p * v);
+              std::vector<ticks> f(stages), b(stages), i(stages), w(stages);
+              for (std::size_t s = 0; s < stages; ++s) {
+                const auto draw = [&] {
+                  return ticks{1000 - 10 * percent} +
+                         static_cast<ticks>(random() % static_cast<unsigned>(20 * percent + 1));
+                };
+                f[s] = draw(), i[s] = draw(), w[s] = draw(), b[s] = i[s] + w[s];
+              }
+              std::vector<std::uint32_t> caps;
+              if (capped) caps.assign(static_cast<std::size_t>(p), static_cast<std::uint32_t>(p * v));
+              const auto found = find_schedule({{p, v, m}, stage_order::loop, split_backward, caps, 100'000},
+                                               pipeline::stage_costs{f, b, i, w});
+              if (!found) std::abort();
+              worst = std::max(worst, found->gap()), sum += found->gap(), ++n;
+            }
+      const std::string what = "gap at +-" + std::to_string(percent) + " %, " + (capped ? "cap p v" : "no cap");
+      print("planner/schedule", (what + ", mean").c_str(), 100 * sum / n, "%", "-", "-");
+      print("planner/schedule", (what + ", worst").c_str(), 100 * worst, "%", percent == 0 ? "<= 2" : "<= 5", "-");
+    }
+}
+
+cost::machine rates() {
+  cost::machine on;
+  on.gemm_flops = 240e12, on.attention_flops = 150e12, on.memory_bytes = 1.2e12, on.tensor_bytes = 150e9;
+  on.expert_bytes = 40e9, on.pipeline_bytes = 25e9, on.data_bytes = 25e9, on.data_overlap = 0.7;
+  return on;
+}
+
+void strategies() {
+  if (!wanted("planner/strategy")) return;
+  const cost::model small_model{
+      .layers = 32, .hidden = 4096, .heads = 32, .kv_heads = 32, .head_dim = 128, .ffn = 11008, .vocabulary = 32000};
+  const cost::model middle{
+      .layers = 40, .hidden = 5120, .heads = 40, .kv_heads = 40, .head_dim = 128, .ffn = 13824, .vocabulary = 32000};
+  const cost::model large{
+      .layers = 80, .hidden = 8192, .heads = 64, .kv_heads = 8, .head_dim = 128, .ffn = 28672, .vocabulary = 32000};
+  const cost::model moe{.layers = 61,
+                        .hidden = 7168,
+                        .heads = 128,
+                        .kv_heads = 128,
+                        .head_dim = 192,
+                        .ffn = 18432,
+                        .vocabulary = 129280,
+                        .moe_layers = 58,
+                        .experts = 256,
+                        .active_experts = 8,
+                        .expert_ffn = 2048,
+                        .shared_ffn = 2048,
+                        .router_bias = true,
+                        .latent = true,
+                        .query_rank = 1536,
+                        .kv_rank = 512,
+                        .nope_dim = 128,
+                        .rope_dim = 64,
+                        .value_dim = 128};
+  struct row {
+    const char* name;
+    const cost::model& m;
+    std::int64_t devices, batch;
+    const char* must;
+    const char* aim;
+  };
+  for (const row& x :
+       {row{"7B on 8", small_model, 8, 64, "-", "-"}, row{"13B on 16", middle, 16, 2048, "-", "-"},
+        row{"70B on 64", large, 64, 512, "-", "-"}, row{"70B on 1,024", large, 1024, 2048, "<= 20", "<= 5"},
+        row{"DeepSeek-V3 on 2,048", moe, 2048, 8192, "-", "-"}, row{"70B on 16,384", large, 16384, 16384, "-", "-"}}) {
+    const cost::training t{.sequence = 4096, .global_batch = x.batch};
+    const cluster on{x.devices, 8, 61'418'000'000, rates()};
+    std::int64_t evaluated = 0;
+    strategy best;
+    const double ms = median(9, [&] {
+      const auto found = search_strategies(x.m, t, on);
+      if (!found || found->front.empty()) std::abort();
+      evaluated = found->evaluated, best = found->front.front().of;
+    });
+    // The same formulas without sharing: one strategy at a time.
+    const double one = median(9,
+                              [&] {
+                                for (int i = 0; i < 20; ++i)
+                                  if (!price_of_strategy(x.m, t, best, on)) std::abort();
+                              }) /
+                       20;
+    print("planner/strategy", (std::string(x.name) + ": time to the certified best").c_str(), ms, "ms", x.must, x.aim);
+    print("planner/strategy", (std::string(x.name) + ": strategies a second").c_str(),
+          static_cast<double>(evaluated) / ms * 1e3, "/s", ">= 1e6", ">= 1e7");
+    print("planner/strategy", (std::string(x.name) + ": / one at a time").c_str(),
+          static_cast<double>(evaluated) / ms * one, "x", "-", "-");
+  }
+}
+
+void scale() {
+  if (!wanted("planner/scale")) return;
+  const auto report = [](const char* what, double ms) { print("planner/scale", what, ms * 1e-3, "s", "<= 2", "-"); };
+  // 16,384 ranks: pipelines of 64 ranks with 8 chunks, 256 of them; and of 256 ranks, 64 of them.
+  const auto plan = pipeline::interleaved::make({64, 8, 512}).value();
+  in_flight_profile held;
+  report("p64 v8 m512: what every rank holds", median(1, [&] { held = in_flight_profile::of(plan).value(); }));
+  const layer_run layers[] = {{{57'000, 2'000, {{4, 0}, {2, 2'000}, {1, 19'000}}}, 2048}};
+  const layer_run chunked[] = {{layers[0].of, 512}};
+  const std::vector<rank_room> ranks(64, rank_room{25'000, 0, 0});
+  const split_problem q{.layers = chunked, .ranks = ranks, .in_flight = held, .micro_batches = 512};
+  report("512 layers on them, 3 levels: the split", median(1, [&] {
+           if (!split(q)) std::abort();
+         }));
+  const auto one = in_flight_profile::one_f_one_b(256, 4096);
+  const std::vector<rank_room> tight(256, rank_room{25'000, 0, 0});
+  const split_problem plain{.layers = layers, .ranks = tight, .in_flight = one, .micro_batches = 4096};
+  report("2,048 layers on p256 v1 m4096: the split", median(1, [&] {
+           if (!split(plain)) std::abort();
+         }));
+#if defined(__unix__)
+  rusage use{};
+  getrusage(RUSAGE_SELF, &use);
+  print("planner/scale", "largest memory of this process", static_cast<double>(use.ru_maxrss) / 1048576.0, "GiB",
+        "<= 2", "-");
+#endif
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  constexpr char option[] = "--benchmark_filter=";
+  for (int i = 1; i < argc; ++i)
+    if (std::strncmp(argv[i], option, sizeof option - 1) == 0) filter = argv[i] + sizeof option - 1;
+  splits();
+  schedules();
+  strategies();
+  scale();
+}

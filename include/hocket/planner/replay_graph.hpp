@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/core/ids.hpp>
+#include <hocket/core/result.hpp>
+#include <hocket/core/ticks.hpp>
+#include <hocket/graph/access.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace hocket::inline HOCKET_ABI::planner {
+
+/// What computing some ops again in the backward pass does to memory.
+struct replay_effect {
+  std::int64_t bytes_before = 0, bytes_after = 0;  ///< kept from the forward pass for the backward pass
+  ticks extra = 0;                                 ///< time of what is computed again
+  std::vector<std::uint32_t> again;                ///< the marked ops that really run again, ascending
+  std::vector<std::uint32_t> kept;                 ///< the values kept, ascending
+  /// Negative if the inputs that must be kept instead are larger, as for a cast to a narrower type.
+  [[nodiscard]] std::int64_t freed() const noexcept { return bytes_before - bytes_after; }
+};
+
+/// The forward pass as far as memory goes: ops, the values they read and write, how large these are, and which of them
+/// the backward pass reads. Values that share storage (a reshape's input and output) name the same storage.
+class replay_graph {
+ public:
+  /// A value. `resident`: it stays in memory anyhow (weights, the batch).
+  /// @return its number, ascending from 0
+  std::uint32_t add_value(std::int64_t bytes, bool read_by_backward, bool resident = false) {
+    const auto v = static_cast<std::uint32_t>(values_.size());
+    values_.push_back({bytes, v, no_id, read_by_backward, resident, false});
+    return v;
+  }
+  /// A value in the storage of another one. Precondition: `of` exists.
+  std::uint32_t add_view(std::uint32_t of, bool read_by_backward) {
+    HOCKET_ASSERT(of < values_.size());
+    const std::uint32_t v = add_value(values_[of].bytes, read_by_backward, values_[of].resident);
+    values_[v].storage = values_[of].storage;
+    return v;
+  }
+  /// An op of the forward pass, in program order. A value that several ops write (in place) cannot be computed again.
+  /// Precondition: the values exist.
+  std::uint32_t add_op(std::span<const std::uint32_t> reads, std::span<const std::uint32_t> writes, ticks time) {
+    const auto o = static_cast<std::uint32_t>(ops_.size());
+    ops_.push_back({static_cast<std::uint32_t>(edges_.size()), static_cast<std::uint32_t>(reads.size()),
+                    static_cast<std::uint32_t>(writes.size()), time});
+    for (const std::uint32_t v : reads) edges_.push_back(v);
+    for (const std::uint32_t v : writes) {
+      HOCKET_ASSERT(v < values_.size());
+      edges_.push_back(v);
+      values_[v].in_place = values_[v].in_place || values_[v].producer != no_id;
+      values_[v].producer = o;
+    }
+    return o;
+  }
+
+  /// A host graph through its effects policy: its variables must be numbers below `values`.
+  /// @param forward   whether a node belongs to the forward pass; the others are the backward pass
+  /// @param bytes_of  bytes of a variable; 0 for what stays in memory anyhow
+  /// @param time_of   ticks of a node
+  /// Errors: errc::out_of_range for a variable beyond `values`.
+  template <class G, class Policy, class Forward, class Bytes, class Time>
+  [[nodiscard]] static result<replay_graph> of(const G& host, const Policy& policy, std::size_t values,
+                                               Forward&& forward, Bytes&& bytes_of, Time&& time_of) {
+    replay_graph out;
+    for (std::size_t v = 0; v < values; ++v) {
+      const std::int64_t bytes = bytes_of(v);
+      out.add_value(bytes, false, bytes == 0);
+    }
+    std::vector<std::uint32_t> reads, writes;
+    error bad;
+    bool good = true;
+    const auto n = static_cast<std::uint32_t>(policy.node_count(host));
+    for (std::uint32_t i = 0; i < n && good; ++i) {
+      reads.clear(), writes.clear();
+      const auto take = [&](std::vector<std::uint32_t>& list, auto v) {
+        if (static_cast<std::uint64_t>(v) < values) return list.push_back(static_cast<std::uint32_t>(v));
+        good = false;
+        bad = error{errc::out_of_range, static_cast<std::int64_t>(v), 0, static_cast<std::int64_t>(values) - 1}.with(
+            "variable");
+      };
+      policy.for_each_read(host, i, [&](auto v) { take(reads, v); });
+      policy.for_each_write(host, i, [&](auto v) { take(writes, v); });
+      if (forward(i)) {
+        out.add_op(reads, writes, time_of(i));
+      } else {  // an op of its number that takes part in nothing, so that numbers agree with the host's
+        for (const std::uint32_t v : reads) out.values_[v].needed = true;
+        out.add_op({}, {}, 0);
+      }
+    }
+    if (!good) return bad;
+    return out;
+  }
+
+  [[nodiscard]] std::size_t op_count() const noexcept { return ops_.size(); }
+  [[nodiscard]] std::span<const std::uint32_t> reads(std::uint32_t o) const noexcept {
+    return std::span(edges_).subspan(ops_[o].first, ops_[o].reads);
+  }
+  [[nodiscard]] std::span<const std::uint32_t> writes(std::uint32_t o) const noexcept {
+    return std::span(edges_).subspan(ops_[o].first + ops_[o].reads, ops_[o].writes);
+  }
+  [[nodiscard]] std::int64_t bytes(std::uint32_t v) const noexcept { return values_[v].bytes; }
+  /// The op that makes a value, if it can be made again; no_id if not.
+  [[nodiscard]] std::uint32_t producer(std::uint32_t v) const noexcept {
+    return values_[v].in_place || values_[v].resident ? no_id : values_[v].producer;
+  }
+
+  /// What marking these ops for recomputation really does. A value that the backward pass reads is made again if its
+  /// op is marked, from inputs that are kept or made again in turn; else it is kept. So marking SiLU and Mul frees
+  /// nothing while an unmarked reshape between them keeps the same storage. O(ops + edges).
+  [[nodiscard]] replay_effect effect_of(std::span<const std::uint32_t> marked) const {
+    replay_effect out;
+    std::vector<char> again(ops_.size(), 0);
+    for (const std::uint32_t o : marked)
+      if (o < ops_.size()) again[o] = 1;
+    std::vector<char> wanted(values_.size(), 0), stored(values_.size(), 0), ran(ops_.size(), 0);
+    std::vector<std::uint32_t> open;
+    for (std::uint32_t v = 0; v < values_.size(); ++v) {
+      if (!values_[v].needed) continue;
+      wanted[v] = 1, open.push_back(v);
+      if (!values_[v].resident && stored[values_[v].storage] == 0) {
+        stored[values_[v].storage] = 1;
+        out.bytes_before += values_[v].bytes;
+      }
+    }
+    std::fill(stored.begin(), stored.end(), char{0});
+    while (!open.empty()) {
+      const std::uint32_t v = open.back();
+      open.pop_back();
+      const std::uint32_t from = producer(v);
+      if (from == no_id || again[from] == 0) {
+        if (values_[v].resident) continue;
+        out.kept.push_back(v);
+        if (stored[values_[v].storage] == 0) out.bytes_after += values_[v].bytes;
+        stored[values_[v].storage] = 1;
+        continue;
+      }
+      if (ran[from] != 0) continue;
+      ran[from] = 1;
+      out.extra += ops_[from].time;
+      out.again.push_back(from);
+      for (const std::uint32_t x : reads(from))
+        if (wanted[x] == 0) wanted[x] = 1, open.push_back(x);
+    }
+    std::sort(out.again.begin(), out.again.end());
+    std::sort(out.kept.begin(), out.kept.end());
+    return out;
+  }
+
+  /// Bytes that recomputing this op could free at the most: what it writes and the backward pass reads, each storage
+  /// once. Freed by a set is at most the sum over its ops, whatever must be kept instead.
+  [[nodiscard]] std::int64_t most_freed(std::uint32_t o) const {
+    std::int64_t most = 0;
+    const auto list = writes(o);
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      bool counted = !values_[list[i]].needed || producer(list[i]) == no_id;
+      for (std::size_t k = 0; k < i; ++k)
+        counted = counted || (values_[list[k]].storage == values_[list[i]].storage && values_[list[k]].needed);
+      if (!counted) most += values_[list[i]].bytes;
+    }
+    return most;
+  }
+
+ private:
+  struct value {
+    std::int64_t bytes;
+    std::uint32_t storage, producer;
+    bool needed, resident, in_place;
+  };
+  struct op {
+    std::uint32_t first, reads, writes;
+    ticks time;
+  };
+  std::vector<value> values_;
+  std::vector<op> ops_;
+  std::vector<std::uint32_t> edges_;
+};
+
+/// A set of ops to compute again, and how good it is.
+struct replay_choice {
+  std::vector<std::uint32_t> ops;  ///< ascending
+  replay_effect effect;
+  std::int64_t most_possible = 0;  ///< no set of that size frees more
+  bool proved = false;             ///< freed == the most possible, or the search was exhaustive
+};
+
+/// The set of at most k ops that frees most. Chosen greedily, then, within the budget of sets looked at, searched
+/// exhaustively under the bound of most_freed(). Ties go to less extra time, then to lower op numbers.
+/// Complexity: greedy O(k · candidates · ops); exact: `budget` times O(ops).
+///
+///     const auto best = hocket::planner::best_replay(graph, 3);
+///     best.effect.freed();  best.proved;
+[[nodiscard]] inline replay_choice best_replay(const replay_graph& graph, std::size_t k,
+                                               std::int64_t budget = 200'000) {
+  // Candidates: ops that write something the backward pass reads, and ops whose results those would need instead.
+  std::vector<std::uint32_t> candidates;
+  for (std::uint32_t o = 0; o < graph.op_count(); ++o) {
+    bool movable = false;
+    for (const std::uint32_t v : graph.writes(o)) movable = movable || graph.producer(v) == o;
+    if (movable) candidates.push_back(o);
+  }
+  std::vector<std::int64_t> most(graph.op_count(), 0);
+  for (const std::uint32_t o : candidates) most[o] = graph.most_freed(o);
+  std::sort(candidates.begin(), candidates.end(),
+            [&](std::uint32_t a, std::uint32_t b) { return most[a] != most[b] ? most[a] > most[b] : a < b; });
+  replay_choice best;
+  best.effect = graph.effect_of({});
+  std::int64_t bound = 0;
+  for (std::size_t i = 0; i < k && i < candidates.size(); ++i) bound += most[candidates[i]];
+  best.most_possible = bound;
+  const auto better = [](const replay_effect& a, const replay_effect& b) {
+    return a.freed() != b.freed() ? a.freed() > b.freed() : a.extra < b.extra;
+  };
+  // Greedy: the op that frees most, alone or with the op that makes its largest input.
+  std::vector<std::uint32_t> now;
+  while (now.size() < k) {
+    std::vector<std::uint32_t> pick;
+    replay_effect found = graph.effect_of(now);
+    for (const std::uint32_t o : candidates) {
+      if (std::find(now.begin(), now.end(), o) != now.end()) continue;
+      std::vector<std::uint32_t> add{o};
+      for (int chain = 0; chain < 3 && now.size() + add.size() <= k; ++chain) {
+        std::vector<std::uint32_t> trial = now;
+        trial.insert(trial.end(), add.begin(), add.end());
+        replay_effect effect = graph.effect_of(trial);
+        if (better(effect, found)) found = effect, pick = add;
+        if (--budget < 0) break;
+        std::uint32_t next = no_id;
+        std::int64_t largest = -1;
+        for (const std::uint32_t v : graph.reads(add.back())) {
+          const std::uint32_t from = graph.producer(v);
+          if (from != no_id && graph.bytes(v) > largest && std::find(trial.begin(), trial.end(), from) == trial.end())
+            next = from, largest = graph.bytes(v);
+        }
+        if (next == no_id) break;
+        add.push_back(next);
+      }
+      if (budget < 0) break;
+    }
+    if (pick.empty()) break;
+    now.insert(now.end(), pick.begin(), pick.end());
+    best.effect = found, best.ops = now;
+    if (budget < 0) break;
+  }
+  // Exact: depth first over the candidates, largest first.
+  struct searcher {
+    const replay_graph& graph;
+    const std::vector<std::uint32_t>& candidates;
+    const std::vector<std::int64_t>& most;
+    std::size_t k;
+    std::int64_t& budget;
+    replay_choice& best;
+    std::vector<std::uint32_t> set{};
+    void run(std::size_t from, std::int64_t sum) {
+      for (std::size_t i = from; i < candidates.size(); ++i) {
+        std::int64_t reachable = sum;
+        for (std::size_t j = i; j < candidates.size() && j - i < k - set.size(); ++j) reachable += most[candidates[j]];
+        if (reachable <= best.effect.freed()) return;  // later ones have no more
+        if (--budget < 0) return;
+        set.push_back(candidates[i]);
+        replay_effect effect = graph.effect_of(set);
+        const bool wins = effect.freed() != best.effect.freed() ? effect.freed() > best.effect.freed()
+                                                                : effect.extra < best.effect.extra;
+        if (wins) best.effect = effect, best.ops = set;
+        if (set.size() < k) run(i + 1, sum + most[candidates[i]]);
+        set.pop_back();
+      }
+    }
+  };
+  if (k > 0) searcher{graph, candidates, most, k, budget, best}.run(0, 0);
+  best.proved = budget >= 0;
+  if (best.proved) best.most_possible = best.effect.freed();
+  std::sort(best.ops.begin(), best.ops.end());
+  return best;
+}
+
+}  // namespace hocket::inline HOCKET_ABI::planner

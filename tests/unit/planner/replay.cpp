@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// What recomputing an op frees: the guide's cases by hand, sets against brute force, captured PyTorch steps.
+#include <hocket/planner/replay_graph.hpp>
+#include <hocket/text/ops_csv.hpp>
+
+#include <array>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "catch.hpp"
+
+using namespace hocket::planner;
+
+namespace {
+
+using list = std::vector<std::uint32_t>;
+
+/// x -> w1 -> (reshape) -> SiLU -> (reshape) -> Mul -> (reshape) -> w2; w3 beside w1. As with frameworks whose
+/// reshapes are ops: a reshape's output is a value that the backward pass of its reader reads.
+struct feed_forward {
+  replay_graph graph;
+  std::uint32_t w1, w1_reshape, silu, silu_reshape, w3, mul, mul_reshape, w2;
+  explicit feed_forward(std::int64_t s) {
+    const auto x = graph.add_value(s, true);
+    const auto a = graph.add_value(4 * s, false);
+    w1 = graph.add_op(list{x}, list{a}, 100);
+    const auto a2 = graph.add_view(a, true);  // SiLU's backward reads its input
+    w1_reshape = graph.add_op(list{a}, list{a2}, 0);
+    const auto b = graph.add_value(4 * s, false);
+    silu = graph.add_op(list{a2}, list{b}, 1);
+    const auto b2 = graph.add_view(b, true);  // Mul's backward reads both inputs
+    silu_reshape = graph.add_op(list{b}, list{b2}, 0);
+    const auto c = graph.add_value(4 * s, true);
+    w3 = graph.add_op(list{x}, list{c}, 100);
+    const auto d = graph.add_value(4 * s, false);
+    mul = graph.add_op(list{b2, c}, list{d}, 1);
+    const auto d2 = graph.add_view(d, true);  // the product's backward reads its input
+    mul_reshape = graph.add_op(list{d}, list{d2}, 0);
+    const auto y = graph.add_value(s, false);
+    w2 = graph.add_op(list{d2}, list{y}, 100);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("SiLU and Mul free nothing while reshapes between them keep the tensors", "[planner][replay]") {
+  const std::int64_t s = 1000;
+  const feed_forward f(s);
+  CHECK(f.graph.effect_of({}).bytes_before == s + 4 * 4 * s);
+  const auto marked = f.graph.effect_of(list{f.silu, f.mul});
+  CHECK(marked.freed() == 0);
+  CHECK(marked.again.empty());  // "optimised away"
+  CHECK(marked.extra == 0);
+  const auto all = f.graph.effect_of(list{f.silu, f.mul, f.silu_reshape, f.mul_reshape});
+  CHECK(all.freed() == 8 * s);  // SiLU's output and the product
+  CHECK(all.extra == 2);
+  CHECK(all.again.size() == 4);
+  const auto best = best_replay(f.graph, 4);
+  CHECK(best.proved);
+  CHECK(best.effect.freed() == 8 * s);  // nothing else of four ops frees more, and nothing as cheaply
+  CHECK(best.ops == list{f.silu, f.silu_reshape, f.mul, f.mul_reshape});
+}
+
+TEST_CASE("recompute pays iff inputs are smaller than outputs: casts both ways, the all-gather", "[planner][replay]") {
+  for (const auto& [in, out] : {std::pair<std::int64_t, std::int64_t>{2, 4}, {4, 2}, {1, 8}, {3, 3}}) {
+    replay_graph g;
+    const auto before = g.add_value(in, false), after = g.add_value(out, true);
+    g.add_op({}, list{before}, 5);
+    const auto cast = g.add_op(list{before}, list{after}, 1);
+    const auto effect = g.effect_of(list{cast});
+    CHECK(effect.freed() == out - in);  // to 32 bits: saves half; to 16 bits: costs; all-gather over 8: saves 7/8
+    CHECK(effect.extra == 1);
+    CHECK(best_replay(g, 1).effect.freed() == (best_replay(g, 1).ops == list{0} ? 0 : out - in > 0 ? out - in : 0));
+  }
+}
+
+TEST_CASE("the best set equals brute force on random graphs", "[planner][replay]") {
+  std::mt19937 random(5);
+  const auto draw = [&](std::uint32_t n) { return static_cast<std::uint32_t>(random() % n); };
+  for (int n = 0; n < 300; ++n) {
+    replay_graph g;
+    std::vector<std::uint32_t> values{g.add_value(1 + draw(9), draw(2) == 0, draw(3) == 0)};
+    const std::uint32_t ops = 2 + draw(7);
+    for (std::uint32_t o = 0; o < ops; ++o) {
+      list reads{values[draw(static_cast<std::uint32_t>(values.size()))]};
+      if (draw(2) == 0) reads.push_back(values[draw(static_cast<std::uint32_t>(values.size()))]);
+      const auto v = draw(5) == 0 ? g.add_view(reads[0], draw(2) == 0) : g.add_value(1 + draw(9), draw(2) == 0);
+      g.add_op(reads, list{v}, 1 + draw(5));
+      values.push_back(v);
+    }
+    for (const std::size_t k : {1u, 2u, 3u}) {
+      std::int64_t most = 0;
+      for (std::uint32_t set = 0; set < (1u << ops); ++set) {
+        list marked;
+        for (std::uint32_t o = 0; o < ops; ++o)
+          if ((set >> o & 1u) != 0) marked.push_back(o);
+        if (marked.size() <= k) most = std::max(most, g.effect_of(marked).freed());
+      }
+      const auto best = best_replay(g, k);
+      CHECK(best.proved);
+      CHECK(best.effect.freed() == most);
+      CHECK(best.ops.size() <= k);
+      const auto quick = best_replay(g, k, 1);
+      CHECK(quick.effect.freed() <= most);
+      CHECK(quick.most_possible >= most);
+    }
+  }
+}
+
+TEST_CASE("captured PyTorch steps: the best ops, with a bound", "[planner][replay]") {
+  const std::string folder = HOCKET_TEST_DATA "/../../examples/data/ops/";
+  for (const std::string name : {"gpt2_small", "llama2_13b_stage"}) {
+    std::ifstream file(folder + name + ".ops.csv", std::ios::binary), names(folder + name + ".names.csv");
+    const auto table = hocket::text::parse_ops_csv(std::string{std::istreambuf_iterator<char>(file), {}});
+    REQUIRE(table);
+    std::vector<char> forward(table->size(), 0);
+    std::vector<std::int64_t> bytes, flops(table->size(), 0);
+    std::string line;
+    while (std::getline(names, line)) {
+      std::array<std::string, 6> cells;
+      std::istringstream in(line);
+      for (std::string& cell : cells) std::getline(in, cell, ',');
+      if (cells[0] == "op") {
+        forward.at(std::stoul(cells[1])) = cells[3] == "forward" ? 1 : 0;
+        flops.at(std::stoul(cells[1])) = std::stoll(cells[5]);
+      } else if (cells[0] == "variable") {
+        const std::size_t v = std::stoul(cells[1]);
+        if (bytes.size() <= v) bytes.resize(v + 1, 0);
+        bytes[v] = cells[3] == "value" ? std::stoll(cells[4]) : 0;  // parameters and the batch stay anyhow
+      }
+    }
+    const auto graph = replay_graph::of(
+        *table, hocket::graph_access<hocket::text::ops_table>{}, bytes.size(),
+        [&](std::uint32_t n) { return forward[n] != 0; }, [&](std::size_t v) { return bytes[v]; },
+        [&](std::uint32_t n) { return flops[n]; });
+    REQUIRE(graph);
+    const auto one = best_replay(*graph, 1), eight = best_replay(*graph, 8, 3'000);
+    INFO(name << ": one frees " << one.effect.freed() << ", eight free " << eight.effect.freed() << " of "
+              << eight.effect.bytes_before << ", bound " << eight.most_possible);
+    CHECK(one.proved);
+    CHECK(one.effect.freed() > 0);
+    CHECK(eight.effect.freed() >= one.effect.freed());
+    CHECK(eight.effect.freed() <= eight.most_possible);
+    CHECK(graph->effect_of(eight.ops).freed() == eight.effect.freed());
+  }
+}
