@@ -158,27 +158,27 @@ class schedule_finder {
     }
   }
   void seeds() {
-    using namespace pipeline;
-    const shape& s = q_.shape;
+    const pipeline::shape& s = q_.shape;
     const auto f = std::max(ticks{1}, in_.forward[0]), b = std::max(ticks{1}, in_.backward[0] + in_.weight[0]);
     if (q_.order == stage_order::loop) {
       if (s.chunks == 1) {
-        seed(one_f_one_b::make(s, 1), "1f1b"), seed(one_f_one_b::make(s, 2), "eager-1f1b");
-        seed(gpipe::make(s), "gpipe");
+        seed(pipeline::one_f_one_b::make(s, 1), "1f1b"), seed(pipeline::one_f_one_b::make(s, 2), "eager-1f1b");
+        seed(pipeline::gpipe::make(s), "gpipe");
       }
       if (s.chunks > 1 || s.micro_batches > 0) {
-        seed(interleaved::make(s, groups::least_memory(f, b)), "interleaved, least-memory groups");
+        seed(pipeline::interleaved::make(s, pipeline::groups::least_memory(f, b)), "interleaved, least-memory groups");
         for (const std::uint32_t kappa : {1u, 2u})
-          seed(interleaved::make(s, groups::balanced(), {.kappa = kappa}), "interleaved");
-        seed(gpipe::looped_bfs(s), "looped-bfs");
+          seed(pipeline::interleaved::make(s, pipeline::groups::balanced(), {.kappa = kappa}), "interleaved");
+        seed(pipeline::gpipe::looped_bfs(s), "looped-bfs");
       }
       if (in_.split) {
-        if (s.chunks == 1) seed(zero_bubble::h1(s), "zb-h1"), seed(zero_bubble::h2(s), "zb-h2");
-        seed(zero_bubble::interleaved_zb(s), "interleaved-zb");
+        if (s.chunks == 1) seed(pipeline::zero_bubble::h1(s), "zb-h1"), seed(pipeline::zero_bubble::h2(s), "zb-h2");
+        seed(pipeline::zero_bubble::interleaved_zb(s), "interleaved-zb");
       }
     } else if (s.chunks == 2 && in_.split) {
-      seed(zbv::make(s), "zbv");
-      seed(v_schedule(s, v_memory::half), "v-half"), seed(v_schedule(s, v_memory::third), "v-min");
+      seed(pipeline::zbv::make(s), "zbv");
+      seed(pipeline::v_schedule(s, pipeline::v_memory::half), "v-half"),
+          seed(pipeline::v_schedule(s, pipeline::v_memory::third), "v-min");
     }
   }
   void keep(const std::vector<placed>& list, ticks makespan, std::string_view name) {
