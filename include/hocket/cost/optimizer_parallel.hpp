@@ -3,6 +3,8 @@
 #include <hocket/core/result.hpp>
 #include <hocket/cost/config.hpp>
 
+#include <cstdint>
+#include <limits>
 #include <span>
 #include <string_view>
 #include <vector>
