@@ -52,13 +52,15 @@ inline constexpr std::int64_t max_choice_actions = 1 << 21;
                            {groups::balanced(), 1},         {groups::last(), 1},           {groups::first(), 1},
                            {groups::least_memory(f, b), 1}, {groups::capped(cap, f, b), 1}};
   workspace room{std::pmr::polymorphic_allocator<std::byte>(memory)};
-  result<groups_choice> best = error{errc::out_of_range, cap, 1, s.stages()}.with("the cap on activations");
+  groups_choice best;
   std::uint32_t best_peak = 0;
+  bool found = false;
+  error none = error{errc::out_of_range, cap, 1, s.stages()}.with("the cap on activations");
   for (const candidate& x : all) {
     if (x.cut.kind() == groups::rule::capped && (cap <= 0 || cap >= s.stages())) continue;
     const auto plan = interleaved::make(s, x.cut, {.kappa = x.kappa});
     if (!plan) {
-      if (x.cut.kind() == groups::rule::capped && !best) return plan.error();
+      if (x.cut.kind() == groups::rule::capped) none = plan.error();
       continue;
     }
     const std::uint32_t peak = plan->peak_in_flight(0);
@@ -67,10 +69,12 @@ inline constexpr std::int64_t max_choice_actions = 1 << 21;
     if (!short_plan) continue;
     const auto ran = run(*short_plan, c, room);
     if (!ran) return ran.error();
-    if (best && (ran->makespan > best->makespan || (ran->makespan == best->makespan && peak >= best_peak))) continue;
+    if (found && (ran->makespan > best.makespan || (ran->makespan == best.makespan && peak >= best_peak))) continue;
     best = groups_choice{*plan, x.cut, ran->makespan, tried.micro_batches};
     best_peak = peak;
+    found = true;
   }
+  if (!found) return none;
   return best;
 }
 

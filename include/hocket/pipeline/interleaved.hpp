@@ -218,7 +218,7 @@ constexpr void interleaved::prepare() noexcept {
   if (rule_ == groups::rule::list) return;  // the pointer stands there
   first_factor_ = detail::division_factor(first_size_);
   shared_.second_factor = detail::division_factor(second_size_);
-  chunks_factor_ = detail::division_factor(chunks_);
+  chunks_factor_ = detail::chunks_factor(chunks_);
 }
 
 // The same as the general way, in one straight line: which op a step is cannot be predicted.
@@ -236,7 +236,7 @@ constexpr action interleaved::at_whole(std::uint32_t rank, std::uint32_t step) c
   if (k < head * chunks_) size_here = first_size_, base = 0, factor = first_factor_;
   const std::uint32_t y = k - base * chunks_;
   const std::uint32_t x = detail::divided(y, factor);
-  const std::uint32_t group = detail::divided(x, chunks_factor_), c = x - group * chunks_;
+  const std::uint32_t group = detail::divided_by_chunks(x, chunks_factor_), c = x - group * chunks_;
   const std::uint32_t j = base + y - (x - group) * size_here;                       // base + group · size + y mod size
   const std::uint32_t chunk = (c ^ (0u - backward)) + (chunks_ & (0u - backward));  // backwards: chunks_ - 1u - c
   constexpr std::uint32_t one = action(op::backward, 0, 0).bits();

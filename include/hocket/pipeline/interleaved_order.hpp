@@ -23,6 +23,14 @@ namespace detail {
   return static_cast<std::uint32_t>(static_cast<wide>(std::uint64_t{x} + 1) * factor >> 64);
 }
 
+/// The same for x < 2^27 and d <= 64, by a shorter multiplication: x (2^34 / d + 1) errs by less than 2^34 / d.
+[[nodiscard]] constexpr std::uint64_t chunks_factor(std::uint32_t d) noexcept {
+  return (std::uint64_t{1} << 34) / d + 1;
+}
+[[nodiscard]] constexpr std::uint32_t divided_by_chunks(std::uint32_t x, std::uint64_t factor) noexcept {
+  return static_cast<std::uint32_t>(x * factor >> 34);
+}
+
 }  // namespace detail
 
 /// The order of forwards when groups come in two sizes: `first_count` groups of `first_size`, then groups of

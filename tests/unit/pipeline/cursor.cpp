@@ -88,4 +88,10 @@ TEST_CASE("at divides by multiplying: every size of group and number of chunks",
         if (rest >= d || std::uint64_t{q} * d + rest > 0xffffffffu) continue;
         CHECK(detail::divided(q * d + rest, detail::division_factor(d)) == q);
       }
+  for (std::uint32_t d = 1; d <= 64; ++d)
+    for (const std::uint32_t q : {0u, 1u, 2u, 1'000u, ((1u << 27) - 1) / d})
+      for (const std::uint32_t rest : {0u, d / 2, d - 1}) {
+        const std::uint32_t x = q * d + rest;
+        if (x < 1u << 27) CHECK(detail::divided_by_chunks(x, detail::chunks_factor(d)) == q);
+      }
 }
