@@ -212,6 +212,7 @@ void draw(const options& o) {
     std::string title = (o.table.empty() ? o.schedule : o.table) + " · " + std::to_string(plan.ranks()) + " ranks · " +
                         std::to_string(plan.chunks()) + (plan.chunks() == 1 ? " chunk · " : " chunks · ") +
                         std::to_string(plan.micro_batches()) + " micro-batches";
+    if (pipeline::directions_of(plan) > 1) title += " each way";
     if (o.schedule == "interleaved") title += " · groups " + o.groups;
     if (o.format == "trace") write_file(o.out, hocket::to_chrome_trace(drawn, {.process = title}));
     else if (o.format == "ascii") write_file(o.out, hocket::to_ascii(drawn));

@@ -65,4 +65,20 @@ static_assert(good_view<zbv>() && good_view<dual_pipe>() && good_view<dual_pipe_
 static_assert(std::ranges::range_value_t<rank_view<interleaved>>{}.kind() == op::idle && sizeof(action) == 4);
 static_assert(sizeof(stage_action) == 8 && std::is_trivially_copyable_v<stage_action>);
 
+// Pairs, links, bytes and bounds, in the compiler.
+constexpr auto pairs = dual_pipe_v::make({4, 2, 8}).value();
+constexpr run_summary pairs_ran = [] {
+  constexpr_workspace memory;
+  return run(pairs, costs{.forward = 4, .backward = 8, .overlap = 75}, memory).value();
+}();
+static_assert(pairs_ran.gap() >= 0 && pairs_ran.lower_bound == pairs_ran.bounds.largest());
+constexpr std::int64_t sizes[] = {4, 4, 4, 4};
+constexpr rank_report weighed = [] {
+  constexpr_workspace memory;
+  const with_memory<with_links<costs>> times{{with_links<costs>{{costs{.hop = 1}}, sizes, 2}}, sizes};
+  (void)run(one_f_one_b::make({.ranks = 4, .micro_batches = 6}).value(), times, memory).value();
+  return memory.lanes[0].report;
+}();
+static_assert(weighed.peak_bytes == 16 && weighed.idle_by.communication > 0);
+
 }  // namespace
