@@ -65,6 +65,19 @@ class Report(ToolTest):
         whole = self.json_of("--model", model, "--training", training)["memory"][0]
         self.assertEqual(whole["static_bytes"], (2 + 4 + 4 + 8) * 13015864320)  # weights, gradients, master copy, moments
 
+    def test_communication_worked_out_here(self):
+        training = self.file("training.json", json.dumps({"sequence": 4096, "global_batch": 16}))
+        parallel = self.file("parallel.json", json.dumps({"tp": 4, "pp": 2, "dp": 2, "sequence_parallel": True, "zero": 1}))
+        value = self.json_of("--model", EXAMPLES / "llama-2-13b" / "config.json", "--training", training, "--parallel", parallel)
+        sent = [t for t in value["terms"] if t["group"] == "sent by one layer and micro-batch"]
+        stream = 2 * 4096 * 5120  # bytes of one micro-batch between layers
+        # Gathered twice and cut again twice in each pass, and what is saved in parts gathered twice: 10 times 3/4.
+        self.assertEqual(sum(t["value"] for t in sent), 10 * stream * 3 // 4)
+        between = [t["value"] for t in value["terms"] if t["group"] == "sent between stages, per micro-batch"]
+        self.assertEqual(between, [stream // 4, stream // 4])
+        step = {t["name"]: t["value"] for t in value["terms"] if t["group"] == "sent over data-parallel ranks, per step"}
+        self.assertEqual(step["gradients to their shards"], 2 * step["weights from their shards"])  # 4 bytes, and 2
+
     def test_latex_is_balanced(self):
         for path in CONFIGS.glob("*.json"):
             done = self.ok("cost", "report", "--model", path, "--format", "latex").text
