@@ -16,10 +16,12 @@ set(HOCKET_HEADERS
   hocket/curve/any_curve.hpp
   hocket/curve/combinators.hpp
   hocket/curve/cost_curve.hpp
+  hocket/curve/grouped.hpp
   hocket/curve/isotonic.hpp
   hocket/curve/matmul_roofline.hpp
   hocket/curve/piecewise_polynomial.hpp
   hocket/curve/polynomial.hpp
+  hocket/curve/segments.hpp
   hocket/curve/table.hpp
   hocket/graph.hpp
   hocket/graph/access.hpp

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hocket/text/samples_csv.hpp>
+#include <hocket/timeline/svg.hpp>
 
 #include <cstdio>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,18 +18,22 @@ namespace {
 namespace tiling = hocket::tiling;
 
 struct solve_options {
-  std::string problem, policy = "auto", out;
+  std::string problem, policy = "auto", out, svg;
 };
 
 void solve(const solve_options& o) {
   tiling::policy by = tiling::policy::automatic;
   for (int i = 0; i <= static_cast<int>(tiling::policy::pinned); ++i)
     if (name(static_cast<tiling::policy>(i)) == o.policy) by = static_cast<tiling::policy>(i);
-  if (by == tiling::policy::pinned) throw failure{2, "tiling solve --policy " + o.policy + ": not yet"};
 
   const std::string where = o.problem == "-" ? "standard input" : o.problem;
   const tiling::any_problem p = read_tiling_problem(parse_json(read_file(o.problem), where), where);
   const tiling::plan plan = value_or_fail(tiling::solve(p, by), where);
+  if (!o.svg.empty()) {
+    const hocket::timeline drawn = value_or_fail(tiling::before_and_after(p, plan.tiles()), where);
+    write_file(o.svg, hocket::to_svg(drawn, {.title = std::to_string(p.axis.rows) + " rows, " + o.policy + ": " +
+                                                      std::to_string(plan.tiles().size()) + " tiles"}));
+  }
   write_file(o.out, tiling_answer(plan).dump() + "\n");
   std::fprintf(stderr, "tiles=%zu predicted_us=%.3f serial_us=%.3f lower_bound_us=%.3f gap=%.4f policy=%s\n",
                plan.tiles().size(), static_cast<double>(plan.predicted) / static_cast<double>(tiling::ticks_per_us),
@@ -38,27 +44,71 @@ void solve(const solve_options& o) {
 
 struct fit_options {
   std::string samples, out;
+  std::int64_t pieces = 0, advise = 0;
+  std::vector<std::int64_t> range;
 };
 
-void fit(const fit_options& o) {
-  const std::string where = o.samples == "-" ? "standard input" : o.samples;
-  const auto samples = value_or_fail(hocket::text::parse_samples_csv(read_file(o.samples)), where);
-  const hocket::curve::isotonic_fit fitted = value_or_fail(hocket::curve::fit_isotonic(samples), where);
-  const hocket::curve::table_view points = fitted.curve.view();
-  nlohmann::ordered_json out;
-  out["version"] = 1;
-  out["cost"] = {{"type", "table"},
-                 {"rows", std::vector<double>(points.sizes().begin(), points.sizes().end())},
-                 {"us", std::vector<double>(points.us().begin(), points.us().end())}};
+nlohmann::ordered_json repairs_of(std::span<const hocket::curve::repair> repairs) {
+  nlohmann::ordered_json out = nlohmann::ordered_json::array();
+  for (const hocket::curve::repair& r : repairs)
+    out.push_back({{"kind", name(r.kind)}, {"size", r.size}, {"from_us", r.before_us}, {"to_us", r.after_us}});
+  return out;
+}
+
+template <class Fit>
+void add_errors(nlohmann::ordered_json& out, const Fit& fitted) {
   out["mean_error"] = fitted.mean_error;
   out["worst_error"] = fitted.worst_error;
   out["leave_one_out_error"] = fitted.leave_one_out_error;
-  out["merged_samples"] = fitted.merged;
-  out["pooled_sizes"] = fitted.pooled;
+}
+
+void fit(const fit_options& o) {
+  namespace curve = hocket::curve;
+  const std::string where = o.samples == "-" ? "standard input" : o.samples;
+  const auto samples = value_or_fail(hocket::text::parse_samples_csv(read_file(o.samples)), where);
+  nlohmann::ordered_json out;
+  out["version"] = 1;
+  if (o.pieces > 0) {
+    const curve::segment_fit fitted = value_or_fail(curve::fit_segments(samples, o.pieces), where);
+    nlohmann::ordered_json pieces = nlohmann::ordered_json::array();
+    const auto all = fitted.curve.all_pieces();
+    for (const curve::segmented::piece& p : std::span(all).first(fitted.curve.size())) {
+      nlohmann::ordered_json piece;
+      if (p.below != curve::segmented::unbounded) piece["below"] = p.below;
+      piece["coefficients"] = p.coefficients;
+      pieces.push_back(piece);
+    }
+    // Over rows: a piece of a file counts MiB, and here a row is one.
+    out["cost"] = {{"type", "piecewise"}, {"bytes_per_row", 1048576}, {"pieces", pieces}};
+    add_errors(out, fitted);
+    out["domain"] = {fitted.domain.least, fitted.domain.most};
+    out["repairs"] = repairs_of(fitted.repairs);
+  } else {
+    const curve::isotonic_fit fitted = value_or_fail(curve::fit_isotonic(samples), where);
+    const curve::table_view points = fitted.curve.view();
+    out["cost"] = {{"type", "table"},
+                   {"rows", std::vector<double>(points.sizes().begin(), points.sizes().end())},
+                   {"us", std::vector<double>(points.us().begin(), points.us().end())}};
+    add_errors(out, fitted);
+    out["merged_samples"] = fitted.merged;
+    out["pooled_sizes"] = fitted.pooled;
+    out["repairs"] = repairs_of(fitted.repairs);
+  }
+  if (o.advise > 0) {
+    curve::interval wanted{1e300, 0};
+    for (const curve::sample& s : samples) {
+      wanted.least = s.size < wanted.least ? s.size : wanted.least;
+      wanted.most = s.size > wanted.most ? s.size : wanted.most;
+    }
+    if (!o.range.empty()) wanted = {static_cast<double>(o.range[0]), static_cast<double>(o.range[1])};
+    std::vector<double> next(static_cast<std::size_t>(o.advise));
+    next.resize(value_or_fail(curve::sizes_to_measure(samples, wanted, next), where));
+    out["measure_next"] = next;
+  }
   write_file(o.out, out.dump() + "\n");
-  std::fprintf(stderr, "samples=%zu sizes=%zu mean_error=%.4f worst_error=%.4f leave_one_out_error=%.4f\n",
-               samples.size(), points.sizes().size(), fitted.mean_error, fitted.worst_error,
-               fitted.leave_one_out_error);
+  std::fprintf(stderr, "samples=%zu mean_error=%.4f worst_error=%.4f leave_one_out_error=%.4f repairs=%zu\n",
+               samples.size(), out["mean_error"].get<double>(), out["worst_error"].get<double>(),
+               out["leave_one_out_error"].get<double>(), out["repairs"].size());
 }
 
 }  // namespace
@@ -76,6 +126,7 @@ void add_tiling(CLI::App& app) {
       ->check(CLI::IsMember(
           {"auto", "documented", "documented-min", "one-plus-n", "lot", "exact", "uniform", "none", "pinned"}))
       ->capture_default_str();
+  command->add_option("--svg", options->svg, "Draw the operator before and after cutting into FILE")->type_name("FILE");
   add_out(*command, options->out);
   command->callback([options] { solve(*options); });
 
@@ -85,6 +136,16 @@ void add_tiling(CLI::App& app) {
       ->add_option("--samples", fit_from->samples, "CSV size,time_us[,repeats] (size: rows), - for standard input")
       ->required()
       ->type_name("FILE");
+  fit_command->add_option("--pieces", fit_from->pieces, "Straight pieces, at most so many, instead of every point")
+      ->check(CLI::Range(1, 8))
+      ->type_name("N");
+  auto* advise = fit_command->add_option("--advise", fit_from->advise, "Also say which N sizes to measure next")
+                     ->check(CLI::Range(1, 1000))
+                     ->type_name("N");
+  fit_command->add_option("--range", fit_from->range, "Least and largest size of interest (default: as measured)")
+      ->expected(2)
+      ->needs(advise)
+      ->type_name("FROM TO");
   add_out(*fit_command, fit_from->out);
   fit_command->callback([fit_from] { fit(*fit_from); });
 }

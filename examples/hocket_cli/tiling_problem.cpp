@@ -67,9 +67,9 @@ curve::any_curve read_cost_curve(const json& value, std::string_view file, const
 }  // namespace
 
 tiling::any_problem read_tiling_problem(const json& value, std::string_view file, const std::string& path) {
-  const json_object v(
-      value, file, path,
-      {"version", "rows", "shape", "align", "least_tile", "max_tiles", "remainder", "phases", "overlap"});
+  const json_object v(value, file, path,
+                      {"version", "rows", "shape", "align", "least_tile", "max_tiles", "remainder", "phases", "overlap",
+                       "contention", "format", "shorter"});
   if (v.integer_or("version", 1) != 1) v.fail_at("version", "must be 1");
   tiling::any_problem p;
   p.axis.rows = v.integer("rows");
@@ -78,6 +78,12 @@ tiling::any_problem read_tiling_problem(const json& value, std::string_view file
   p.axis.max_tiles = v.integer_or("max_tiles", p.axis.max_tiles);
   if (v.has("remainder"))
     p.axis.rest = static_cast<tiling::remainder>(v.choice("remainder", {"either", "first", "last"}));
+  if (v.has("format"))
+    p.axis.format = static_cast<tiling::tile_format>(v.choice("format", {"any", "two-runs", "one-plus-n", "uniform"}));
+  if (v.has("shorter"))
+    p.axis.shorter = static_cast<tiling::short_end>(v.choice("shorter", {"either", "first", "last"}));
+  if (v.has("contention"))
+    p.slowdown = static_cast<tiling::contention>(v.choice("contention", {"fixed", "while-both"}));
   if (v.has("shape")) {
     const json_object shape = v.object("shape", {"k", "n", "element_bytes"});
     p.shape.k = shape.integer_or("k", 0);
@@ -94,10 +100,14 @@ tiling::any_problem read_tiling_problem(const json& value, std::string_view file
   if (!phases.is_array() || phases.empty() || phases.size() > tiling::max_phases)
     v.fail_at("phases", "must be an array of 1 to " + std::to_string(tiling::max_phases) + " phases");
   for (std::size_t i = 0; i < phases.size(); ++i) {
-    const json_object phase(phases[i], file, v.name("phases") + "[" + std::to_string(i) + "]", {"kind", "cost"});
+    const json_object phase(phases[i], file, v.name("phases") + "[" + std::to_string(i) + "]",
+                            {"kind", "cost", "ready_us", "groups"});
     const std::size_t kind = phase.choice("kind", {"compute", "comm"});
+    const std::int64_t groups = phase.integer_or("groups", 1);
+    if (groups < 1 || groups > 1'000'000) phase.fail_at("groups", "must lie in [1, 1000000]");
     p.phases.push_back({static_cast<tiling::phase_kind>(kind),
-                        read_cost_curve(phase.at("cost"), file, phase.name("cost")), overlap[kind]});
+                        read_cost_curve(phase.at("cost"), file, phase.name("cost")).in_groups(groups), overlap[kind],
+                        phase.number_or("ready_us", 0)});
   }
   if (auto sound = check(p); !sound) fail(file, sound.error());
   return p;

@@ -7,7 +7,7 @@ import unittest
 
 from harness import DATA, TILING, ToolTest, main
 
-POLICIES = ("auto", "documented", "documented-min", "one-plus-n", "lot", "exact", "uniform", "none")
+POLICIES = ("auto", "documented", "documented-min", "one-plus-n", "lot", "exact", "uniform", "none", "pinned")
 
 
 def cost(c, rows):
@@ -114,6 +114,69 @@ class Solve(ToolTest):
         self.assertGreater(compared, 1)
 
 
+class Forms(ToolTest):
+    """The fields of a problem that restrict or re-time its tilings."""
+
+    def setUp(self):
+        super().setUp()
+        self.problem = json.loads(TILING.read_text())
+
+    def solve(self, policy="auto", **fields):
+        path = self.file("problem.json", json.dumps(dict(self.problem, **fields)))
+        return json.loads(self.ok("tiling", "solve", "--problem", path, "--policy", policy).text)
+
+    def test_formats_and_orders(self):
+        exact = {f: self.solve("exact", format=f) for f in ("any", "two-runs", "one-plus-n", "uniform")}
+        times = [exact[f]["predicted_us"] for f in ("any", "two-runs", "one-plus-n", "uniform")]
+        self.assertEqual(times, sorted(times))
+        self.assertLess(times[0], times[-1])
+        for form, answer in exact.items():
+            runs = [k for k, _ in itertools.groupby(answer["tiles"])]
+            self.assertTrue(form == "any" or len(runs) <= 2, form)
+            self.assertLessEqual(answer["predicted_us"], self.solve(format=form)["predicted_us"] + 1e-3)
+            self.assertAlmostEqual(answer["predicted_us"], makespan(self.problem, answer["tiles"]), delta=0.01)
+        first, last = (self.solve(shorter=end)["tiles"] for end in ("first", "last"))
+        self.assertEqual(first, sorted(first))
+        self.assertEqual(last, sorted(last, reverse=True))
+
+    def test_contention_by_rate_is_never_slower_than_fixed_factors(self):
+        fixed, rate = self.solve(), self.solve(contention="while-both")
+        self.assertLessEqual(rate["predicted_us"], fixed["predicted_us"])
+        path = self.file("rate.json", json.dumps(dict(self.problem, contention="while-both")))
+        self.refused("tiling", "solve", "--problem", path, "--policy", "exact", says="contention")
+
+    def test_ready_times_and_groups(self):
+        late = [dict(self.problem["phases"][0]), dict(self.problem["phases"][1], ready_us=5000)]
+        self.assertGreaterEqual(self.solve(phases=late)["predicted_us"], 5000)
+        grouped = [dict(self.problem["phases"][0], groups=8), self.problem["phases"][1]]
+        alone = self.solve("none")["predicted_us"]
+        self.assertAlmostEqual(self.solve("none", phases=grouped)["predicted_us"], alone, delta=0.01)  # a pure rate
+        fixed = dict(self.problem["phases"][0]["cost"], fixed_us=5)
+        grouped = [dict(self.problem["phases"][0], groups=8, cost=fixed), self.problem["phases"][1]]
+        self.assertAlmostEqual(self.solve("none", phases=grouped)["predicted_us"], alone + 40, delta=0.01)
+
+    def test_pinned_lengths_stay_when_rows_change(self):
+        tiles = [self.solve("pinned", rows=rows)["tiles"] for rows in (1000, 3000, 5000)]
+        for shorter, longer in itertools.pairwise(tiles):
+            self.assertEqual(longer[:len(shorter) - 1], shorter[:-1])
+
+    def test_a_picture_of_before_and_after(self):
+        path = self.file("picture.svg", "")
+        self.ok("tiling", "solve", "--problem", TILING, "--svg", path)
+        picture = open(path, encoding="utf-8").read()
+        for words in ("<svg", "uncut: compute", "cut: communication", "4096 rows"):
+            self.assertIn(words, picture)
+
+    def test_fields_that_are_none(self):
+        for field, value in (("format", "three-runs"), ("shorter", "middle"), ("contention", "sometimes")):
+            path = self.file("bad.json", json.dumps(dict(self.problem, **{field: value})))
+            self.refused("tiling", "solve", "--problem", path, says=field)
+        for field, value in (("groups", 0), ("ready_us", -1), ("groups", "8")):
+            phases = [dict(self.problem["phases"][0], **{field: value}), self.problem["phases"][1]]
+            path = self.file("bad.json", json.dumps(dict(self.problem, phases=phases)))
+            self.refused("tiling", "solve", "--problem", path)
+
+
 class Fit(ToolTest):
     def test_a_fit_is_a_cost_that_solve_reads(self):
         samples = self.file("samples.csv", "size,time_us,repeats\n128,20,3\n256,30,3\n512,29,1\n1024,80,3\n4096,300,3\n")
@@ -124,6 +187,23 @@ class Fit(ToolTest):
         problem = {"version": 1, "rows": 4096, "phases": [{"kind": "compute", "cost": done["cost"]}, {"kind": "comm", "cost": done["cost"]}]}
         answer = json.loads(self.ok("tiling", "solve", "--problem", self.file("p.json", json.dumps(problem))).text)
         self.assertEqual(sum(answer["tiles"]), 4096)
+
+    def test_pieces_repairs_and_advice(self):
+        rows = [(128 * i, (20 + 0.1 * 128 * i) if i < 8 else 300 + 0.02 * 128 * i) for i in range(1, 17)] + [(256, 900), (256, 45)]
+        samples = self.file("samples.csv", "size,time_us\n" + "".join(f"{r},{t}\n" for r, t in rows))
+        done = json.loads(self.ok("tiling", "fit", "--samples", samples, "--pieces", "4", "--advise", "3").text)
+        self.assertEqual(done["cost"]["type"], "piecewise")
+        self.assertEqual(len(done["cost"]["pieces"]), 2)
+        self.assertLess(done["mean_error"], 0.01)
+        self.assertIn("merged", [r["kind"] for r in done["repairs"]])
+        self.assertTrue(896 < done["measure_next"][0] < 1024)
+        problem = {"version": 1, "rows": 2048, "phases": [{"kind": "compute", "cost": done["cost"]}, {"kind": "comm", "cost": done["cost"]}]}
+        answer = json.loads(self.ok("tiling", "solve", "--problem", self.file("p.json", json.dumps(problem))).text)
+        self.assertAlmostEqual(answer["serial_us"], 2 * (300 + 0.02 * 2048), delta=3)
+
+    def test_samples_that_are_none(self):
+        for text, says in (("1,2\n", "number of samples"), ("1,2\n2,0\n", "sample 2"), ("1,2\n1,90\n2,90\n", "contradict")):
+            self.refused("tiling", "fit", "--samples", self.file("bad.csv", "size,time_us\n" + text), says=says)
 
     def test_line_ends(self):
         plain = "size,time_us\n128,20.5\n256,31\n"

@@ -48,6 +48,8 @@ enum class errc : std::uint16_t {
   no_feasible_tiling,
   too_many_tiles,
   decreasing_cost,
+  bad_sample,
+  contradictory_samples,
   // cost
   bad_model = 400,
   missing_field,
@@ -127,6 +129,11 @@ enum class errc : std::uint16_t {
     case errc::bad_cost: return "{w}: a cost must be finite and not negative (at {0} rows)";
     case errc::no_feasible_tiling: return "no tiling of {0} rows has tiles of at least {1} rows and at most {2} tiles";
     case errc::too_many_tiles: return "{0} tiles are needed, but at most {1} can be held";
+    case errc::bad_sample: return "sample {0}: its {w} must be finite and positive";
+    case errc::contradictory_samples:
+      return "the samples of size {0} contradict each other: half of their times or more lie beyond a factor of 2 "
+             "around "
+             "the median";
     case errc::decreasing_cost:
       return "{w}: the time falls between size {0} and size {1}, but a larger size cannot cost less";
     case errc::bad_model: return "the model is not possible: {w} is {0}";

@@ -4,6 +4,7 @@
 #include <hocket/curve/piecewise_polynomial.hpp>
 #include <hocket/curve/table.hpp>
 
+#include <cstdint>
 #include <utility>
 #include <variant>
 
@@ -21,16 +22,27 @@ class any_curve {
   any_curve(const stored_polynomial& f, double units_per_row = 1) noexcept : held_(f), units_(units_per_row) {}
   any_curve(table f) noexcept : held_(std::move(f)) {}
 
+  /// The same work on so many equal groups of the rows, one after the other: the experts of a mixture, each with its
+  /// own weights. Precondition: groups >= 1.
+  [[nodiscard]] any_curve in_groups(std::int64_t groups) const {
+    HOCKET_ASSERT(groups >= 1);
+    any_curve out = *this;
+    out.units_ /= static_cast<double>(groups);
+    out.times_ *= static_cast<double>(groups);
+    return out;
+  }
+
   /// Microseconds for so many rows.
   [[nodiscard]] double time(double rows) const noexcept {
     const double size = rows * units_;
-    if (const auto* f = std::get_if<affine>(&held_)) return f->time(size);
-    if (const auto* f = std::get_if<stored_polynomial>(&held_)) return f->time(size);
-    return std::get_if<table>(&held_)->time(size);
+    if (const auto* f = std::get_if<affine>(&held_)) return times_ * f->time(size);
+    if (const auto* f = std::get_if<stored_polynomial>(&held_)) return times_ * f->time(size);
+    return times_ * std::get_if<table>(&held_)->time(size);
   }
   /// The largest number of rows that takes at most t us, infinity if every one does, no_size if none does.
   [[nodiscard]] double inverse(double t) const noexcept {
     double size = 0;
+    t /= times_;
     if (const auto* f = std::get_if<affine>(&held_)) size = f->inverse(t);
     else if (const auto* g = std::get_if<stored_polynomial>(&held_)) size = g->inverse(t);
     else size = std::get_if<table>(&held_)->inverse(t);
@@ -43,11 +55,13 @@ class any_curve {
     if (const auto* f = std::get_if<affine>(&held_)) out = f->affine_form(over);
     else if (const auto* g = std::get_if<stored_polynomial>(&held_)) out = g->affine_form(over);
     else out = std::get_if<table>(&held_)->affine_form(over);
-    return {out.fixed, out.per_size * units_};
+    return {out.fixed * times_, out.per_size * units_ * times_};
   }
   [[nodiscard]] interval domain() const noexcept {
     const auto* t = std::get_if<table>(&held_);
-    return t == nullptr ? interval{} : t->domain();
+    if (t == nullptr) return {};
+    const interval d = t->domain();
+    return {d.least / units_, d.most / units_};
   }
   /// The curve inside, for writers of files and for drawing.
   [[nodiscard]] const std::variant<affine, stored_polynomial, table>& held() const noexcept { return held_; }
@@ -55,7 +69,7 @@ class any_curve {
 
  private:
   std::variant<affine, stored_polynomial, table> held_;
-  double units_ = 1;
+  double units_ = 1, times_ = 1;
 };
 
 }  // namespace hocket::inline HOCKET_ABI::curve

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory_resource>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,14 +24,32 @@ struct sample {
 /// Samples a fit accepts; keeps sums of squares finite and sorting bounded.
 inline constexpr std::size_t max_samples = 1'000'000;
 
+/// What a fit changed about its samples.
+enum class repair_kind : std::uint8_t {
+  merged,  ///< several samples of one size: the weighted median was taken; `before` is the time furthest from it
+  pooled,  ///< a larger size took less time: both were averaged
+  slope,   ///< a piece would have fallen: it was made level
+  joint,   ///< a piece would have begun below the end of the one before: it was raised
+};
+[[nodiscard]] constexpr std::string_view name(repair_kind k) noexcept {
+  constexpr std::string_view names[] = {"merged", "pooled", "slope", "joint"};
+  return names[static_cast<std::size_t>(k)];
+}
+struct repair {
+  repair_kind kind;
+  double size;
+  double before_us, after_us;
+};
+
 /// A fitted table and how well it meets its samples. Errors are relative, as fractions.
 struct isotonic_fit {
   table curve;
   double mean_error = 0;  ///< over sizes, of the fit against the median of each size
   double worst_error = 0;
-  double leave_one_out_error = 0;  ///< mean over inner sizes, each predicted by a fit without it; 0 below 3 sizes
-  std::int64_t merged = 0;         ///< samples that shared a size: the weighted median was taken
-  std::int64_t pooled = 0;         ///< sizes whose time fell below a smaller size's and was averaged with it
+  double leave_one_out_error = 0;      ///< mean over inner sizes, each predicted by a fit without it; 0 below 3 sizes
+  std::int64_t merged = 0;             ///< samples that shared a size: the weighted median was taken
+  std::int64_t pooled = 0;             ///< sizes whose time fell below a smaller size's and was averaged with it
+  std::pmr::vector<repair> repairs{};  ///< one for each size that was merged or pooled, in ascending order of size
 };
 
 namespace detail {
@@ -71,33 +90,26 @@ inline result<table> table_of(std::span<const pooled_point> points, std::pmr::me
   return table::make(sizes, us, memory);
 }
 
-}  // namespace detail
-
-/// The never-falling curve through measurements: the median of each size, then isotonic regression (pool adjacent
-/// violators), then straight lines. It follows protocol switches that no single polynomial follows, and repairs noise
-/// such as 29, 24, 25 us at growing sizes, which a solver could not use as it is.
-/// @param samples  in any order; sizes and times in the caller's units and us
-/// Errors: errc::out_of_range for fewer than two sizes or more than max_samples samples; errc::bad_cost for a size or
-/// time that is not finite and positive; errc::invalid_argument for repeats below 1. O(n log n), plus O(n^2) for the
-/// leave-one-out error up to 1,000 sizes; above, it is taken at 1,000 evenly spread ones.
-[[nodiscard]] inline result<isotonic_fit> fit_isotonic(
-    std::span<const sample> samples, std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
+/// One point per size, ascending: the weighted median of its samples. Appends what it merged to `repairs`.
+inline result<std::pmr::vector<pooled_point>> medians(std::span<const sample> samples,
+                                                      std::pmr::vector<repair>& repairs,
+                                                      std::pmr::memory_resource* memory) {
   if (samples.size() < 2 || samples.size() > max_samples)
     return error{errc::out_of_range, static_cast<std::int64_t>(samples.size()), 2,
                  static_cast<std::int64_t>(max_samples)}
         .with("number of samples");
   for (std::size_t i = 0; i < samples.size(); ++i) {
     const sample& s = samples[i];
-    const auto at = static_cast<std::int64_t>(s.size >= 0 && s.size < 9e18 ? s.size : -1);
-    if (!is_cost(s.size) || s.size == 0) return error{errc::bad_cost, at}.with("size of a sample");
-    if (!is_cost(s.us) || s.us == 0) return error{errc::bad_cost, at}.with("time of a sample");
+    const auto number = static_cast<std::int64_t>(i + 1);
+    if (!is_cost(s.size) || s.size == 0) return error{errc::bad_sample, number}.with("size");
+    if (!is_cost(s.us) || s.us == 0) return error{errc::bad_sample, number}.with("time");
     if (s.repeats < 1) return error{errc::invalid_argument, s.repeats}.with("repeats of a sample");
   }
   std::pmr::vector<sample> sorted(samples.begin(), samples.end(), memory);
   std::sort(sorted.begin(), sorted.end(), [](const sample& a, const sample& b) {
     return a.size != b.size ? a.size < b.size : a.us != b.us ? a.us < b.us : a.repeats < b.repeats;
   });
-  std::pmr::vector<detail::pooled_point> points(memory);
+  std::pmr::vector<pooled_point> points(memory);
   for (std::size_t i = 0; i < sorted.size();) {
     std::size_t end = i;
     double weight = 0;
@@ -106,27 +118,65 @@ inline result<table> table_of(std::span<const pooled_point> points, std::pmr::me
     double below = 0;  // the weighted median: the first time that has half of the weight at or below it
     std::size_t middle = i;
     while ((below += static_cast<double>(sorted[middle].repeats)) < weight / 2) ++middle;
-    points.push_back({sorted[i].size, sorted[middle].us, weight});
+    const double median = sorted[middle].us;
+    double far = 0;
+    for (std::size_t j = i; j < end; ++j)
+      if (sorted[j].us > 2 * median || 2 * sorted[j].us < median) far += static_cast<double>(sorted[j].repeats);
+    if (far * 2 >= weight) {
+      const double at = sorted[i].size < 9e18 ? sorted[i].size : 9e18;
+      return error{errc::contradictory_samples, static_cast<std::int64_t>(at)};
+    }
+    if (end - i > 1) {
+      const double low = sorted[i].us, high = sorted[end - 1].us;
+      repairs.push_back({repair_kind::merged, sorted[i].size, median / low > high / median ? low : high, median});
+    }
+    points.push_back({sorted[i].size, median, weight});
     i = end;
   }
   if (points.size() < 2)
     return error{errc::out_of_range, static_cast<std::int64_t>(points.size()), 2,
                  static_cast<std::int64_t>(max_samples)}
         .with("number of different sizes");
+  return points;
+}
+
+/// |found / measured - 1|.
+[[nodiscard]] constexpr double relative(double found, double measured) noexcept {
+  const double d = (found - measured) / measured;
+  return d < 0 ? -d : d;
+}
+
+}  // namespace detail
+
+/// The never-falling curve through measurements: the median of each size, then isotonic regression (pool adjacent
+/// violators), then straight lines. It follows protocol switches that no single polynomial follows, and repairs noise
+/// such as 29, 24, 25 us at growing sizes, which a solver could not use as it is.
+/// @param samples  in any order; sizes and times in the caller's units and us
+/// Errors: errc::out_of_range for fewer than two sizes or more than max_samples samples; errc::bad_sample with the
+/// number of a sample (from 1) whose size or time is not finite and positive; errc::contradictory_samples with a size
+/// at which half of the times or more are beyond a factor of 2 around their median; errc::invalid_argument for repeats
+/// below 1. O(n log n), plus O(n^2) for the leave-one-out error up to 1,000 sizes; above, it is taken at 1,000 evenly
+/// spread ones.
+[[nodiscard]] inline result<isotonic_fit> fit_isotonic(
+    std::span<const sample> samples, std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
+  std::pmr::vector<repair> repairs(memory);
+  auto merged = detail::medians(samples, repairs, memory);
+  if (!merged) return merged.error();
+  const std::pmr::vector<detail::pooled_point>& points = *merged;
   auto fitted = detail::table_of(points, memory);
   if (!fitted) return fitted.error();
   isotonic_fit out{std::move(fitted).value()};
   out.merged = static_cast<std::int64_t>(samples.size() - points.size());
-  const auto relative = [](double found, double measured) {
-    const double d = (found - measured) / measured;
-    return d < 0 ? -d : d;
-  };
   for (const detail::pooled_point& p : points) {
-    const double e = relative(out.curve.time(p.size), p.us);
+    const double e = detail::relative(out.curve.time(p.size), p.us);
     out.mean_error += e / static_cast<double>(points.size());
     if (e > out.worst_error) out.worst_error = e;
-    if (out.curve.time(p.size) != p.us) ++out.pooled;
+    if (out.curve.time(p.size) == p.us) continue;
+    ++out.pooled;
+    repairs.push_back({repair_kind::pooled, p.size, p.us, out.curve.time(p.size)});
   }
+  std::stable_sort(repairs.begin(), repairs.end(), [](const repair& a, const repair& b) { return a.size < b.size; });
+  out.repairs = std::move(repairs);
   const std::size_t step = points.size() / 1000 + 1;
   std::int64_t tried = 0;
   for (std::size_t i = 1; i + 1 < points.size(); i += step) {
@@ -134,7 +184,7 @@ inline result<table> table_of(std::span<const pooled_point> points, std::pmr::me
     others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
     const auto without = detail::table_of(others, memory);
     if (!without) return without.error();
-    out.leave_one_out_error += relative(without->time(points[i].size), points[i].us);
+    out.leave_one_out_error += detail::relative(without->time(points[i].size), points[i].us);
     ++tried;
   }
   if (tried > 0) out.leave_one_out_error /= static_cast<double>(tried);

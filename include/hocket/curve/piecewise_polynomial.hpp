@@ -137,6 +137,12 @@ class piecewise_polynomial {
   }
 
   [[nodiscard]] constexpr std::size_t size() const noexcept { return count_; }
+  /// The pieces, as `make` took them.
+  [[nodiscard]] constexpr std::array<piece, Pieces> all_pieces() const noexcept {
+    std::array<piece, Pieces> out{};
+    for (std::size_t i = 0; i < count_; ++i) out[i] = {pieces_[i].below, pieces_[i].value.c};
+    return out;
+  }
 
  private:
   [[nodiscard]] constexpr double start_of(std::size_t i) const noexcept { return i == 0 ? 0 : pieces_[i - 1].below; }

@@ -21,6 +21,10 @@ namespace detail {
 
 using tick_row = std::array<ticks, max_phases>;
 
+struct no_sink {
+  constexpr void operator()(std::size_t, std::size_t, ticks, ticks) const noexcept {}
+};
+
 /// Times tiles of one problem, forwards or in reverse (phases in opposite order: makespan(C, T, v) equals
 /// makespan(T, C, reversed v), so a solver needs one direction only). Remembers the first bad cost instead of returning
 /// it from every call; the caller asks once at the end.
@@ -110,6 +114,18 @@ class clock {
     for (const std::int64_t rows : tiles) pass(done, times(rows, true));
     return done[count_ - 1];
   }
+  /// The makespan, and sink(tile, phase, start, finish) for every tile in every phase.
+  template <class Sink>
+  constexpr ticks trace(std::span<const std::int64_t> tiles, Sink&& sink) noexcept {
+    if (tiles.size() > 1 && slowdown_ == contention::while_both) return contended(tiles, sink);
+    tick_row done = start();
+    for (std::size_t i = 0; i < tiles.size(); ++i) {
+      const tick_row t = times(tiles[i], tiles.size() > 1);
+      pass(done, t);
+      for (std::size_t q = 0; q < count_; ++q) sink(i, q, done[q] - t[q], done[q]);
+    }
+    return done[count_ - 1];
+  }
   /// The same for runs of equal tiles; empty runs are skipped. Precondition: two tiles or more, at most tile_capacity.
   constexpr ticks makespan_of_runs(std::span<const tile_run> runs) noexcept {
     if (slowdown_ == contention::while_both) {
@@ -128,8 +144,9 @@ class clock {
  private:
   /// Contention by rate: from event to event, a phase that works beside another works at 1 / overlap of its speed.
   /// O(tiles * phases^2).
-  constexpr ticks contended(std::span<const std::int64_t> tiles) noexcept {
-    std::array<double, max_phases> slow{}, left{};
+  template <class Sink = no_sink>
+  constexpr ticks contended(std::span<const std::int64_t> tiles, Sink&& sink = {}) noexcept {
+    std::array<double, max_phases> slow{}, left{}, began{};
     for_each_phase(*phases_, [&](std::size_t i, const auto& each) { slow[i] = each.overlap; });
     const tick_row ready = start();
     std::array<std::size_t, max_phases> passed{};  // tiles that have left the phase
@@ -146,7 +163,7 @@ class clock {
           if (next < 0 || wait < next) next = wait;
           continue;
         }
-        if (left[q] <= 0) left[q] = static_cast<double>(times(tiles[passed[q]], true)[q]);
+        if (left[q] <= 0) left[q] = static_cast<double>(times(tiles[passed[q]], true)[q]), began[q] = now;
         works[q] = true, ++working;
       }
       for (std::size_t q = 0; q < count_; ++q) {
@@ -157,8 +174,12 @@ class clock {
       for (std::size_t q = 0; q < count_; ++q) {
         if (!works[q]) continue;
         const double whole = left[q] * (working > 1 ? slow[q] : 1);
-        if (whole <= next) left[q] = 0, ++passed[q];
-        else left[q] -= next / (working > 1 ? slow[q] : 1);
+        if (whole <= next) {
+          sink(passed[q], q, static_cast<ticks>(began[q] + 0.5), static_cast<ticks>(now + next + 0.5));
+          left[q] = 0, ++passed[q];
+        } else {
+          left[q] -= next / (working > 1 ? slow[q] : 1);
+        }
       }
       now += next;
     }

@@ -82,6 +82,11 @@ enum class bound_kind : std::uint8_t {
   proved,    ///< a search that saw every tiling: the bound is the makespan
 };
 
+[[nodiscard]] constexpr std::string_view name(bound_kind b) noexcept {
+  constexpr std::string_view names[] = {"none", "envelope", "proved"};
+  return names[static_cast<std::size_t>(b)];
+}
+
 /// The form that fused operators take: `tile_count` tiles of `tile_rows`, then `tail_count` tiles of `tail_rows`.
 /// In the operators' own words tileM, tileNum, tailM, tailNum.
 struct two_runs {

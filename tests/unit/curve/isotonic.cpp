@@ -81,6 +81,12 @@ TEST_CASE("isotonic regression by hand", "[curve]") {
   CHECK(median->curve.time(1) == 11);
   CHECK(median->curve.time(2) == 20);
   CHECK(median->merged == 3);
+  REQUIRE(median->repairs.size() == 2);
+  CHECK(median->repairs[0].kind == curve::repair_kind::merged);
+  CHECK(median->repairs[0].before_us == 99);
+  CHECK(median->repairs[0].after_us == 11);
+  CHECK(fit->repairs.size() == 2);
+  CHECK(fit->repairs[0].kind == curve::repair_kind::pooled);
   CHECK(median->worst_error == 0);
 }
 
@@ -94,8 +100,13 @@ TEST_CASE("samples that are none are errors", "[curve]") {
   CHECK(code({{1, 2}}) == errc::out_of_range);
   CHECK(code({{1, 2}, {1, 3}}) == errc::out_of_range);
   for (const double bad : {0.0, -1.0, endless, std::nan("")}) {
-    CHECK(code({{1, 2}, {bad, 3}}) == errc::bad_cost);
-    CHECK(code({{1, 2}, {2, bad}}) == errc::bad_cost);
+    CHECK(code({{1, 2}, {bad, 3}}) == errc::bad_sample);
+    CHECK(code({{1, 2}, {2, bad}}) == errc::bad_sample);
   }
   CHECK(code({{1, 2}, {2, 3, 0}}) == errc::invalid_argument);
+  CHECK(message(curve::fit_isotonic(std::vector<sample>{{1, 2}, {2, std::nan("")}}).error()) ==
+        "sample 2: its time must be finite and positive");
+  CHECK(code({{1, 2}, {1, 9}, {2, 9}}) == errc::contradictory_samples);
+  CHECK(code({{1, 2}, {1, 3}, {2, 9}}) == errc{});
+  CHECK(code({{1, 2}, {1, 2}, {1, 900}, {2, 9}}) == errc{});  // one in three may be an outlier
 }
