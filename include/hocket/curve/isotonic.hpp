@@ -140,6 +140,11 @@ inline result<std::pmr::vector<pooled_point>> medians(std::span<const sample> sa
   return points;
 }
 
+/// By size; of one size, what was done first comes first.
+[[nodiscard]] constexpr bool in_order(const repair& a, const repair& b) noexcept {
+  return a.size != b.size ? a.size < b.size : a.kind < b.kind;
+}
+
 /// |found / measured - 1|.
 [[nodiscard]] constexpr double relative(double found, double measured) noexcept {
   const double d = (found - measured) / measured;
@@ -175,7 +180,7 @@ inline result<std::pmr::vector<pooled_point>> medians(std::span<const sample> sa
     ++out.pooled;
     repairs.push_back({repair_kind::pooled, p.size, p.us, out.curve.time(p.size)});
   }
-  std::stable_sort(repairs.begin(), repairs.end(), [](const repair& a, const repair& b) { return a.size < b.size; });
+  std::sort(repairs.begin(), repairs.end(), detail::in_order);
   out.repairs = std::move(repairs);
   const std::size_t step = points.size() / 1000 + 1;
   std::int64_t tried = 0;

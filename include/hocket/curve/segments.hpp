@@ -174,7 +174,7 @@ inline result<segmented> fit_pieces(std::span<const pooled_point> measured, std:
   }
   auto fitted = detail::fit_pieces(points, pieces, &repairs, memory);
   if (!fitted) return fitted.error();
-  std::stable_sort(repairs.begin(), repairs.end(), [](const repair& a, const repair& b) { return a.size < b.size; });
+  std::sort(repairs.begin(), repairs.end(), detail::in_order);
   segment_fit out{std::move(fitted).value(), {points.front().size, points.back().size}};
   out.repairs = std::move(repairs);
   out.residuals = std::pmr::vector<double>(memory);

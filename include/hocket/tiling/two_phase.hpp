@@ -128,6 +128,7 @@ class two_phase {
 
   /// One tile and n equal ones, either order, around the crossing of the longest paths; downhill from there.
   constexpr void one_and_equal() noexcept {
+    const bool comm_bound = line_[0].per_size <= line_[1].per_size;  // then the single tile is best first
     axis_->for_each_end([&](bool first, bool last) {
       for (const std::int64_t side : {-1, 1}) {  // outwards from the least bound
         int idle = 0;
@@ -135,8 +136,8 @@ class two_phase {
              k += side) {
           if (bounds_[static_cast<std::size_t>(k)] > time_) break;
           const ticks before = time_;
-          one_and(k - 1, true, first, last);
-          one_and(k - 1, false, first, last);
+          one_and(k - 1, comm_bound, first, last);
+          one_and(k - 1, !comm_bound, first, last);
           idle = time_ < before ? 0 : idle + 1;
         }
       }
