@@ -143,3 +143,46 @@ TEST_CASE("a table is not trusted outside of what was measured", "[tiling]") {
   p.axis.rows = 1024;
   CHECK(!tiling::none(p)->flags.has(flag::extrapolated));
 }
+
+TEST_CASE("units: MiB of rows, rows, multiply-accumulates", "[tiling]") {
+  // 64 rows of 8192 two-byte numbers are one MiB; the document's "x in bytes" would be 2^20 times as much.
+  CHECK(curve::mib_of_rows(curve::affine{.per_size = 1}, 8192 * 2).time(64) == 1);
+  CHECK(std::fabs(comm_curve(8192).time(384) - 142.2) < 0.1);
+  // a = 4 * 1024^3 multiply-accumulates, not bytes: the least a with a K N of at least that.
+  const auto s = tiling::documented_short_tiles({.k = 3072, .n = 8192});
+  CHECK(s.a * 3072 * 8192 >= std::int64_t{4} << 30);
+  CHECK((s.a - 1) * 3072 * 8192 < std::int64_t{4} << 30);
+}
+
+TEST_CASE("the short tile absorbs less than one unit for each long tile", "[tiling]") {
+  for (std::int64_t m = 700; m < 20000; m += 333) {
+    const auto plan = tiling::documented(problem(0, m, 3072, 8192));
+    if (!plan || plan->tiles().size() < 2 || plan->flags.bits() != 0) continue;
+    const auto runs = plan->as_two_runs().value();
+    const std::int64_t count = runs.tile_count == 1 ? runs.tail_count : runs.tile_count;
+    const std::int64_t absorbed = (runs.tile_count == 1 ? runs.tile_rows : runs.tail_rows) - 384;
+    CHECK(absorbed >= 0);
+    CHECK(absorbed <= 127 * count + 127);
+  }
+}
+
+TEST_CASE("no makespan falls when a cost grows, and ranks that round alike decide alike", "[tiling]") {
+  const std::vector<std::int64_t> tiles{256, 640, 1280, 1920};
+  hocket::ticks before = 0;
+  for (double factor = 0.5; factor < 2; factor += 0.01) {
+    auto p = problem(1, 4096, 3072, 8192);
+    std::get<1>(p.phases).overlap = factor;
+    const auto t = tiling::makespan(p, tiles).value();
+    CHECK(t >= before);
+    before = t;
+    CHECK(tiling::automatic(p)->fingerprint() == tiling::automatic(p)->fingerprint());
+  }
+  // A difference far below a picosecond is rounded away before anything is decided.
+  const auto exact_cost = [](double rows) { return 3 + rows * 0.125; };
+  const auto noisy_cost = [](double rows) { return (3 + rows * 0.125) * (1 + 1e-15); };
+  const auto solve_with = [](auto cost) {
+    return tiling::automatic(
+        tiling::make_problem({.rows = 3000, .align = 8}, tiling::compute(cost), tiling::comm(cost, 1.25)));
+  };
+  CHECK(solve_with(exact_cost)->fingerprint() == solve_with(noisy_cost)->fingerprint());
+}
