@@ -315,3 +315,22 @@ TEST_CASE("bad problems are refused with a reason", "[planner][split]") {
   CHECK(code(good, 2, three) == errc::bad_shape);
   CHECK(code(good, 2, right) == errc{});
 }
+
+TEST_CASE("the step time of equal stages is the simulated makespan, times v", "[planner][split]") {
+  for (const std::int64_t p : {1, 2, 4, 16})
+    for (const std::int64_t v : {1, 2, 4})
+      for (const std::int64_t m : {p, p + 3, 4 * p}) {
+        const pipeline::shape s{p, v, m};
+        const auto schedule = pipeline::interleaved::make(s).value();
+        const auto held = in_flight_profile::of(schedule).value();
+        const layer_run layers[] = {{{30, 1, {{1, 0}}}, 2 * p * v}};
+        const std::vector<rank_room> ranks(static_cast<std::size_t>(p), rank_room{1'000'000, 0, 0});
+        const auto plan = split({.layers = layers, .ranks = ranks, .in_flight = held, .micro_batches = m});
+        REQUIRE(plan);
+        pipeline::workspace memory;
+        const auto ran = pipeline::run(schedule, pipeline::costs{.forward = 20, .backward = 40}, memory);
+        REQUIRE(ran);
+        INFO("p " << p << " v " << v << " m " << m);
+        CHECK(plan->step_time == v * ran->makespan);
+      }
+}

@@ -15,14 +15,15 @@ struct raw_split {
   bool proved = true;
 };
 
-/// Calls f(sizes) for the ways to write n as an ordered sum of v positive numbers, in lexicographic order.
+/// Calls f(sizes) for the ways to write n as an ordered sum of v positive numbers, in lexicographic order, until it
+/// returns false.
 template <class F>
 void for_each_composition(std::int64_t n, std::size_t v, F&& f) {
   std::vector<std::int64_t> sizes(v, 1);
   if (n < static_cast<std::int64_t>(v)) return;
   sizes[v - 1] = n - static_cast<std::int64_t>(v) + 1;
   while (true) {
-    f(sizes);
+    if (!f(sizes)) return;
     // Take one from the last entry above 1 that has a left neighbour, give it to that one, gather the rest at the end.
     std::size_t i = v - 1;
     while (i > 0 && sizes[i] == 1) --i;
@@ -101,12 +102,13 @@ class split_by_rank {
     rank_answer best;
     std::vector<segment> pieces(v_);
     for_each_composition(b - a, v_, [&](const std::vector<std::int64_t>& sizes) {
-      if (best.extra == 0) return;
+      if (best.extra == 0) return false;
       for (std::size_t c = 0; c < v_; ++c) pieces[c] = {0, sizes[c]};  // equal layers: only lengths matter
       rank_answer x = choose_(r, pieces, best.extra);
-      if (x.extra >= best.extra) return;
+      if (x.extra >= best.extra) return true;
       best = x;
       if (parts != nullptr) *parts = pieces;
+      return true;
     });
     return best;
   }
@@ -247,7 +249,9 @@ class split_by_rank {
   }
 
   // Memory alone: every layer as lean as can be.
-  [[nodiscard]] std::int64_t lean_bytes(std::uint32_t r, std::int64_t a, std::int64_t b) const {
+  /// @param enough  a way to deal out the layers that needs no more than this ends the search
+  [[nodiscard]] std::int64_t lean_bytes(std::uint32_t r, std::int64_t a, std::int64_t b,
+                                        std::int64_t enough = -1) const {
     if (v_ == 1) {
       const segment own{a, b};
       return choose_.leanest_bytes(r, {&own, 1});
@@ -258,15 +262,21 @@ class split_by_rank {
       for (std::size_t c = 0; c < v_; ++c) pieces[c] = {0, sizes[c]};
       const std::int64_t bytes = choose_.leanest_bytes(r, pieces);
       least = bytes < least ? bytes : least;
+      return least > enough;
     });
     return least;
   }
   /// The last end of rank r from a with which it fits into its capacity and `more`; a if there is none.
   [[nodiscard]] std::int64_t lean_end(std::uint32_t r, std::int64_t a, std::int64_t more) const {
-    std::int64_t low = a + v_ - 1, high = layers_ - std::int64_t{v_} * (p_ - 1 - r);
+    const std::int64_t limit = layers_ - std::int64_t{v_} * (p_ - 1 - r), room = q_.ranks[r].capacity + more;
+    const auto fits_lean = [&](std::int64_t b) { return lean_bytes(r, a, b, room) <= room; };
+    // Steps that double, then bisection: with several chunks a long segment that does not fit takes long to refute.
+    std::int64_t low = a + v_ - 1, step = 1;
+    while (low + step <= limit && fits_lean(low + step)) low += step, step *= 2;
+    std::int64_t high = low + step - 1 < limit ? low + step - 1 : limit;
     while (low < high) {
       const std::int64_t mid = high - (high - low) / 2;
-      if (lean_bytes(r, a, mid) <= q_.ranks[r].capacity + more) low = mid;
+      if (fits_lean(mid)) low = mid;
       else high = mid - 1;
     }
     return low == a + v_ - 1 ? a : low;
