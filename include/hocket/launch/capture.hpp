@@ -39,6 +39,27 @@ namespace hocket::inline HOCKET_ABI::launch {
   return {};
 }
 
+namespace detail {
+
+// Ends the capture, also when the launcher throws: a stream that is left capturing refuses all further work.
+template <capture_backend B>
+struct open_capture {
+  B& b;
+  typename B::stream_type stream;
+  bool open = true;
+
+  typename B::status_type end(typename B::captured_type& graph) noexcept {
+    open = false;
+    return b.end_capture(stream, graph);
+  }
+  ~open_capture() {
+    typename B::captured_type graph{};
+    if (open && B::ok(end(graph))) static_cast<void>(b.destroy_captured(graph));
+  }
+};
+
+}  // namespace detail
+
 /// What `capture` gives.
 template <capture_backend B>
 struct capture_outcome {
@@ -50,7 +71,7 @@ struct capture_outcome {
 
 /// Captures a plan into one object that the device launches as a whole: a CUDA graph, an AscendCL model-RI.
 /// Begins on streams[0], drives the list, ends. If anything fails the capture is ended and thrown away, and the first
-/// failure is what is reported: those after it are its consequences.
+/// failure is what is reported: those after it are its consequences. What the launcher throws passes through.
 /// While it goes on, nothing may synchronise with, or query, a stream that takes part; the launcher enqueues no host
 /// function unless `capture_allows_host_function<B>`. The events must not be used by work outside the capture.
 /// @param list  must pass `check_capture`
@@ -73,9 +94,10 @@ capture_outcome<B> capture(B& b, const List& list, std::span<const typename B::s
     if constexpr (requires { B::asynchronous(status); }) done.issue.asynchronous = B::asynchronous(status);
   };
   if (const auto begun = b.begin_capture(streams[0]); !B::ok(begun)) return fail_with(begun), done;
+  detail::open_capture<B> begun_capture{b, streams[0]};
   done.issue = drive(b, list, streams, events, launch);
   typename B::captured_type graph{};
-  const auto ended = b.end_capture(streams[0], graph);
+  const auto ended = begun_capture.end(graph);
   if (!done.issue) {
     if (B::ok(ended)) static_cast<void>(b.destroy_captured(graph));
     return done;

@@ -6,8 +6,9 @@
 namespace hocket::inline HOCKET_ABI::launch {
 
 struct pipeline_options {
-  std::uint32_t lookahead = 1;        ///< receives are posted this many actions before the one that needs them
-  std::uint32_t sends_in_flight = 0;  ///< a rank waits for its oldest send beyond this many; 0: waits at the end only
+  std::uint32_t lookahead = 1;  ///< receives are posted this many actions before the one that needs them
+  /// A rank waits for its oldest send beyond this many, behind a group if it is in one; 0: waits at the end only.
+  std::uint32_t sends_in_flight = 0;
   bool pairs_at_once = false;     ///< a joined pair starts when both have their inputs, and sends when both have ended
   bool group_neighbours = false;  ///< listed transfers that follow each other make a group (as joined ones always do)
   bool complete_step = true;      ///< pipeline::check must accept the schedule; false for parts, such as inference
@@ -76,6 +77,7 @@ struct pipeline_lowering {
   std::uint32_t stages = plan.ranks() * plan.chunks();
   std::uint32_t rank = 0, requests = 0;
   std::pmr::vector<std::uint32_t> sends;     // of this rank: their steps
+  std::size_t awaited = 0;                   // of those, from the first
   std::pmr::vector<std::uint32_t> next_tag;  // of this rank: by the other, for sends
   static constexpr std::uint32_t none = ~std::uint32_t{0};
 
@@ -195,9 +197,12 @@ struct pipeline_lowering {
     const incoming& x = all[index];
     put({x.label, x.from, x.request, x.tag, transfer_kind::wait}, action::from_bits(x.label));
   }
-  void put_send(action received, std::uint32_t to) {
-    if (options.sends_in_flight != 0 && sends.size() >= options.sends_in_flight)
-      put_send_wait(sends[sends.size() - options.sends_in_flight]);
+  /// Waits until no more than this many sends are in flight.
+  void await_sends(std::size_t most) {
+    while (sends.size() - awaited > most) put_send_wait(sends[awaited++]);
+  }
+  void put_send(action received, std::uint32_t to, bool in_group = false) {
+    if (options.sends_in_flight != 0 && !in_group) await_sends(options.sends_in_flight - std::size_t{1});
     const action a{received.kind() == op::recv_forward ? op::send_forward : op::send_backward,
                    received.kind() == op::recv_forward ? received.stage() - 1 : received.stage() + 1,
                    received.micro_batch(), received.slice(), received.direction()};
@@ -256,14 +261,17 @@ struct pipeline_lowering {
         if (goes_on && !in_group) put({.kind = transfer_kind::group_begin}, {}), in_group = true;
         (void)ends_of(a, received, from, to);
         if (is_send(a.kind())) {
-          put_send(received, to);
+          put_send(received, to, in_group);
         } else {
           const std::uint32_t index = find(received);
           if (index == none || all[index].request != none)
             return error{errc::unmatched_transfer, rank, i, from}.with("the receive from");
           put_recv(index);
         }
-        if (in_group && !goes_on) put({.kind = transfer_kind::group_end}, {}), in_group = false;
+        if (in_group && !goes_on) {
+          put({.kind = transfer_kind::group_end}, {}), in_group = false;
+          if (options.sends_in_flight != 0) await_sends(options.sends_in_flight);
+        }
         continue;
       }
       // Both inputs of a pair come before it in such a list; waiting for each in its turn is enough.
@@ -286,13 +294,10 @@ struct pipeline_lowering {
     for (rank = 0; rank < plan.ranks(); ++rank) {
       requests = 0;
       sends.clear();
+      awaited = 0;
       next_tag.assign(plan.ranks(), 0);
       if (const auto ok = lowered ? follow() : insert(); !ok) return ok.error();
-      // Memory of sends is free when the step ends.
-      const std::size_t left = options.sends_in_flight != 0 && sends.size() > options.sends_in_flight
-                                 ? sends.size() - options.sends_in_flight
-                                 : 0;
-      for (std::size_t k = left; k < sends.size(); ++k) put_send_wait(sends[k]);
+      await_sends(0);  // memory of sends is free when the step ends
       program.ends_.push_back(program.steps_.size());
       program.requests_.push_back(requests);
     }

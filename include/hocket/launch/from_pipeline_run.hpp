@@ -58,7 +58,7 @@ class pipeline_runner {
 ///
 ///     hocket::launch::pipeline_trace trace(program, rank);
 ///     runner.run(memory, compute, trace);
-///     trace.add_to(timeline, timeline.add_lane("rank 0"));
+///     trace.add_to(timeline, timeline.add_lane("rank 0"), plan);
 class pipeline_trace {
  public:
   using clock = std::chrono::steady_clock;
@@ -73,9 +73,23 @@ class pipeline_trace {
   void end(std::size_t index, const transfer_command& c) noexcept {
     if (c.kind == transfer_kind::run) times_[index].finish = now();
   }
-  /// Adds a span per computing action that ran, and the number of activations held. `lane` must exist; the chunk of a
-  /// stage is stage / ranks. The timeline's tick should be a nanosecond.
+  /// Adds a span per computing action that ran, and the number of activations held. `lane` must exist. The timeline's
+  /// tick should be a nanosecond. Chunks are those of the plan; of the second direction, further ones.
+  template <pipeline::schedule S>
+  void add_to(timeline& into, std::uint32_t lane, const S& plan) const {
+    const auto place = plan.placement();
+    add(into, lane,
+        [&](pipeline::stage_action a) { return place.chunk_of(a.stage()) + a.direction() * plan.chunks(); });
+  }
+  /// The same where the chunk of a stage is stage / ranks: placement in a loop or a V. Precondition: ranks > 0.
   void add_to(timeline& into, std::uint32_t lane, std::uint32_t ranks) const {
+    HOCKET_ASSERT(ranks > 0);
+    add(into, lane, [ranks](pipeline::stage_action a) { return a.stage() / ranks; });
+  }
+
+ private:
+  template <class ChunkOf>
+  void add(timeline& into, std::uint32_t lane, const ChunkOf& chunk_of) const {
     using pipeline::op;
     for (std::size_t i = 0; i < actions_.size(); ++i) {
       const auto [start, finish] = times_[i];
@@ -86,7 +100,7 @@ class pipeline_trace {
                 .finish = finish,
                 .lane = lane,
                 .kind = kinds[static_cast<int>(a.kind())],
-                .chunk = static_cast<std::uint16_t>(a.stage() / ranks),
+                .chunk = static_cast<std::uint16_t>(chunk_of(a)),
                 .id = a.stage(),
                 .micro_batch = static_cast<std::int32_t>(a.micro_batch())});
       if (a.kind() == op::forward) into.add_change({.at = start, .lane = lane, .by = 1});
@@ -95,7 +109,6 @@ class pipeline_trace {
     }
   }
 
- private:
   struct times {
     ticks start = -1;
     ticks finish = -1;

@@ -203,7 +203,7 @@ class in_process_transport {
     const auto over = [&] { return complete(request) || c->status.load(std::memory_order_relaxed) != status_type::ok; };
     std::unique_lock lock(c->mutex);
     if (state_->options.time_limit.count() == 0) c->changed.wait(lock, over);
-    else if (!c->changed.wait_for(lock, state_->options.time_limit, over)) return status_type::timed_out;
+    else if (!c->changed.wait_for(lock, limit(), over)) return status_type::timed_out;
     return complete(request) ? status_type::ok : c->status.load(std::memory_order_relaxed);
   }
 
@@ -230,6 +230,11 @@ class in_process_transport {
   [[nodiscard]] static bool complete(const request_type& r) noexcept {
     if (r.channel == nullptr) return true;
     return detail::reached((r.sends ? r.channel->sent : r.channel->received).load(std::memory_order_acquire), r.number);
+  }
+  // A limit beyond what the clock can count would be over at once.
+  [[nodiscard]] std::chrono::milliseconds limit() const noexcept {
+    constexpr std::chrono::milliseconds year = std::chrono::hours(24 * 365);
+    return state_->options.time_limit < year ? state_->options.time_limit : year;
   }
   status_type matched(detail::in_process_channel& c) noexcept {
     c.match(state_->options.sends);

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <thread>
+#include <utility>
 
 namespace hocket::inline HOCKET_ABI::launch {
 
@@ -129,11 +130,12 @@ struct mpi_transport {
   [[nodiscard]] static MPI_Status* wanted(const request_type& request, MPI_Status& status) noexcept {
     return request.expected < 0 ? MPI_STATUS_IGNORE : &status;
   }
-  [[nodiscard]] static status_type judge(const request_type& request, const MPI_Status& status) noexcept {
+  // Once: MPI has forgotten a transfer that is complete, and its length; whoever asks again hears that it is complete.
+  [[nodiscard]] static status_type judge(request_type& request, const MPI_Status& status) noexcept {
     if (request.expected < 0) return status_type::ok;
     int bytes = 0;
     MPI_Get_count(&status, MPI_BYTE, &bytes);
-    return bytes == request.expected ? status_type::ok : status_type::mismatched_length;
+    return bytes == std::exchange(request.expected, -1) ? status_type::ok : status_type::mismatched_length;
   }
 };
 

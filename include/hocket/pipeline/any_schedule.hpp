@@ -173,23 +173,18 @@ class any_schedule {
       const bool here = a.stage() < plan.ranks() * plan.chunks() && a.direction() < directions_of(plan) &&
                         pipeline::rank_of(plan.placement(), plan.ranks(), a.stage(), a.direction()) == rank &&
                         computes(a.kind()) && a.micro_batch() < plan.micro_batches() && a.slice() < slices_of(plan);
-      if (!here) return plan.size(rank);
-      std::uint32_t step;
-      if constexpr (std::is_same_v<decltype(plan.at(0, 0)), stage_action>) {
-        step = pipeline::step_of(plan, rank, a);
-      } else {
-        step = splits_differently(plan, a)
-                 ? plan.size(rank)
-                 : pipeline::step_of(plan, rank,
-                                     action(a.kind(), plan.placement().chunk_of(a.stage()), a.micro_batch()));
-      }
-      return step;
+      if (!here || splits_differently(plan, a)) return plan.size(rank);
+      if constexpr (std::is_same_v<decltype(plan.at(0, 0)), stage_action>) return pipeline::step_of(plan, rank, a);
+      else
+        return pipeline::step_of(plan, rank, action(a.kind(), plan.placement().chunk_of(a.stage()), a.micro_batch()));
     }
     /// Whether the schedule has no such op at all, which its own step_of excludes by precondition.
     template <class S>
     static bool splits_differently(const S&, stage_action a) noexcept {
       if constexpr (std::is_same_v<S, zbv> || std::is_same_v<S, zero_bubble>) return a.kind() == op::backward;
-      else if constexpr (std::is_same_v<S, dual_pipe_v>) return false;
+      else if constexpr (std::is_same_v<S, dual_pipe_v> || std::is_same_v<S, dual_pipe> ||
+                         std::is_same_v<S, table_schedule>)
+        return false;
       else return a.kind() > op::backward;
     }
   };
@@ -251,6 +246,7 @@ inline result<any_schedule> any_schedule::make_interleaved(std::string_view name
   groups cut = groups::balanced();
   if (o.groups == "auto") {
     if (o.kappa != 0) return error{errc::invalid_argument, o.kappa}.with("kappa (groups auto chooses it)");
+    if (o.extra != 0) return error{errc::invalid_argument, o.extra}.with("extra (groups auto has none)");
     const auto chosen = choose_groups(s, o.times, o.memory_cap, memory);
     return chosen ? holding(name, result<interleaved>(chosen->plan)) : chosen.error();
   }

@@ -17,7 +17,7 @@ struct groups_choice {
   std::int64_t micro_batches = 0;  ///< of the shape that was tried: m, or fewer for very large schedules
 };
 
-/// Most actions that one candidate of `choose_groups` is simulated with.
+/// Most actions that one candidate of `choose_groups` is simulated with, unless 4 p micro-batches are more.
 inline constexpr std::int64_t max_choice_actions = 1 << 21;
 
 /// The way to cut micro-batches into groups that is fastest for these times within a cap on memory: larger groups and a
@@ -27,7 +27,7 @@ inline constexpr std::int64_t max_choice_actions = 1 << 21;
 /// @param c    times of a chunk; `hop` is what decides
 /// @param cap  activations that no rank may exceed; 0 for any
 /// For more than max_choice_actions a run with fewer micro-batches and the same remainder stands for the whole.
-/// Errors: those of interleaved::make; errc::out_of_range if nothing fits the cap.
+/// Errors: those of interleaved::make and `run`; errc::out_of_range if nothing fits the cap, or it is negative.
 /// Complexity: O(actions) for each of 8 candidates.
 ///
 ///     const auto chosen = hocket::pipeline::choose_groups({8, 2, 19}, {.forward = 10, .backward = 20, .hop = 1});
@@ -36,6 +36,7 @@ inline constexpr std::int64_t max_choice_actions = 1 << 21;
     const shape& s, const costs& c, std::int64_t cap = 0,
     std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
   if (const auto ok = validate(s); !ok) return ok.error();
+  if (cap < 0) return error{errc::out_of_range, cap, 1, s.stages()}.with("the cap on activations");
   const ticks f = c.forward < 1 ? 1 : c.forward, b = c.backward < 1 ? 1 : c.backward;
   shape tried = s;
   const std::int64_t most = max_choice_actions / (2 * s.stages());

@@ -157,6 +157,7 @@ template <alternating_schedule S>
 constexpr std::size_t fill_alternating(const S& plan, std::uint32_t rank, std::span<action> out,
                                        std::uint32_t first) noexcept {
   const std::uint32_t size = plan.size(rank);
+  if (first >= size) return 0;
   const std::size_t left = size - first, total = out.size() < left ? out.size() : left;
   const alternation beat = plan.rhythm(rank);
   action* const to = out.data();

@@ -349,8 +349,9 @@ constexpr result<void> interleaved::cut(const groups& g) noexcept {
 // smallest window and are long enough to hide the forwards and the backwards of the chunk before.
 constexpr result<void> interleaved::cut_capped(const groups& g) noexcept {
   const ticks p = ranks_, m = micro_batches_, v = chunks_;
+  const ticks cap = g.cap() < 0 ? 0 : g.cap();   // no order has either; and p can be subtracted
   const ticks full = (v - 1) * (m < p ? m : p);  // with this warm-up the makespan is the least
-  if (g.cap() - p >= full || g.cap() >= m * v) {
+  if (cap - p >= full || cap >= m * v) {
     rule_ = groups::rule::least_memory;
     return cut(groups::least_memory(g.forward(), g.backward()));
   }
@@ -361,7 +362,7 @@ constexpr result<void> interleaved::cut_capped(const groups& g) noexcept {
   const ticks hide = ceil_div(scaled, beat);
   // Fewer, larger groups need larger windows: the smallest window that m can be cut for.
   const ticks most_groups = m / hide, least_window = most_groups == 0 ? p + 1 : ceil_div(m, most_groups);
-  const ticks least = (v - 1) * (least_window > hide ? least_window : hide), w = g.cap() - p;
+  const ticks least = (v - 1) * (least_window > hide ? least_window : hide), w = cap - p;
   if (v == 1 || most_groups == 0 || w < least) {
     const ticks possible = v == 1 || most_groups == 0 || least > full ? full : least;
     return error{errc::out_of_range, g.cap(), possible + p < m * v ? possible + p : m * v, m * v}.with(

@@ -61,41 +61,56 @@ void apply_pass(action_list& list, const Pass& pass) {
 /// As PyTorch's _add_unshard_reshard; stages that leave together do so in ascending order.
 inline void add_unshard(action_list& list, std::uint32_t most) {
   action_list longer(list.get_allocator());
-  std::vector<std::uint64_t> active, next;  // stages with their direction above them
+  struct upcoming {
+    std::uint64_t stage;  // with its direction above it
+    std::uint32_t uses;   // in the cells from i up to `ahead`
+  };
+  std::vector<std::uint64_t> active;
+  std::vector<upcoming> next;  // in the order of their first use when they came into sight
   const auto name = [](stage_action a) { return std::uint64_t{a.direction()} << 32 | a.stage(); };
   const auto alone = [](op kind, std::uint64_t stage) {
     return stage_action(kind, static_cast<std::uint32_t>(stage), stage_action::no_micro_batch, 0,
                         static_cast<std::uint32_t>(stage >> 32));
   };
-  const auto has = [](const std::vector<std::uint64_t>& all, std::uint64_t x) {
-    for (const auto y : all)
-      if (x == y) return true;
-    return false;
+  const auto find = [&](std::uint64_t x) {
+    std::size_t k = 0;
+    while (k < next.size() && next[k].stage != x) ++k;
+    return k;
   };
+  const auto enter = [&](stage_action a) {
+    const std::size_t k = find(name(a));
+    if (k == next.size()) next.push_back({name(a), 0});
+    ++next[k].uses;
+  };
+  const auto leave = [&](stage_action a) { --next[find(name(a))].uses; };
   const stage_action* const end = list.data() + list.size();
+  const stage_action* ahead = list.data();  // only ever moves on: a list of few stages is not read again for each cell
   for (const stage_action* i = list.data(); i != end;) {
-    const stage_action* ahead = i;
-    next.clear();
+    std::size_t kept = 0;
+    for (const upcoming u : next)
+      if (u.uses != 0) next[kept++] = u;
+    next.resize(kept);
     while (ahead != end && next.size() < most) {
       const cell c = take_cell(ahead, end);
-      if (!has(next, name(c.a))) next.push_back(name(c.a));
-      if (c.pair && !has(next, name(c.b))) next.push_back(name(c.b));
+      enter(c.a);
+      if (c.pair) enter(c.b);
     }
-    std::size_t kept = 0;
+    kept = 0;
     for (const auto s : active) {
-      if (has(next, s)) active[kept++] = s;
+      if (find(s) != next.size()) active[kept++] = s;
       else longer.push_back(alone(op::reshard, s));
     }
     active.resize(kept);
-    for (const auto s : next)
-      if (!has(active, s)) {
-        std::size_t at = active.size();
-        active.push_back(s);
-        for (; at > 0 && active[at - 1] > s; --at) active[at] = active[at - 1];
-        active[at] = s;
-        longer.push_back(alone(op::unshard, s));
-      }
+    for (const auto [s, uses] : next) {
+      std::size_t at = 0;
+      while (at < active.size() && active[at] < s) ++at;
+      if (at < active.size() && active[at] == s) continue;
+      active.insert(active.begin() + static_cast<std::ptrdiff_t>(at), s);
+      longer.push_back(alone(op::unshard, s));
+    }
     const cell c = take_cell(i, end);
+    leave(c.a);
+    if (c.pair) leave(c.b);
     longer.push_back(c.a);
     if (c.pair) longer.push_back(c.b);
   }
@@ -251,8 +266,9 @@ void defer_receives(const S& plan, action_lists& lists) {
 /// The lists of a schedule with all that a runtime does besides computing. What concerns one rank alone is also there
 /// as a lazy view, see passes.hpp; this is the whole, written down.
 /// Errors: errc::deadlock if transfers are wanted and the lists cannot be followed (ask `check` for the reason);
-/// those of table_schedule::make. Complexity: O(actions) time and memory; O(actions · offload), O(actions · unshard)
-/// with those; transfers take O(ranks · beats).
+/// errc::out_of_range for a stage, micro-batch or slice that the shape does not have; those of table_schedule::make.
+/// Complexity: O(actions) time and memory; O(actions · offload), O(actions · unshard) with those; transfers take
+/// O(ranks · beats).
 ///
 ///     const auto plan = interleaved::make({.ranks = 4, .chunks = 2, .micro_batches = 8}).value();
 ///     const auto lists = lower(plan, {.unshard = 3, .reduce_grad = true, .transfers = transfer_policy::eager});
@@ -263,12 +279,20 @@ template <schedule S>
   if (const auto total = detail::units_of(plan, "stages x micro-batches to lower"); !total) return total.error();
   const auto place = plan.placement();
   using placed = decltype(plan.placement());
+  const std::int64_t stages = std::int64_t{plan.ranks()} * plan.chunks();
   detail::action_lists lists(plan.ranks(), detail::action_list(memory), memory);
   for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
     auto& list = lists[r];
     list.reserve(plan.size(r));
-    for (std::uint32_t i = 0; i < plan.size(r); ++i)
-      if (const stage_action a = stage_action_at(plan, r, i); !transfers(a.kind())) list.push_back(a);
+    for (std::uint32_t i = 0; i < plan.size(r); ++i) {
+      const stage_action a = stage_action_at(plan, r, i);
+      if (transfers(a.kind())) continue;
+      if (a.stage() >= stages) return error{errc::out_of_range, a.stage(), 0, stages - 1}.with("stage");
+      if (!detail::in_shape(plan, a))
+        return error{errc::out_of_range, a.micro_batch(), 0, std::int64_t{plan.micro_batches()} - 1}.with(
+            "micro-batch (or slice, direction)");
+      list.push_back(a);
+    }
     if (with.merge_halves) apply_pass(list, pipeline::merge_halves{});
     if (with.overlap) apply_pass(list, overlap_pairs{});
     if (with.recompute) apply_pass(list, recompute_before_backward<placed>{place});

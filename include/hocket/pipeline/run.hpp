@@ -234,8 +234,11 @@ struct runner {
                                ticks finish, ticks time) {
     sink_.on_action(rank, step, a, start, finish);
     if constexpr (has_bytes) {
-      const std::int64_t change = costs_.memory_change(a);
-      l.bytes += change;
+      const std::int64_t change = costs_.memory_change(a), before = l.bytes;
+      if (!checked_add(before, change, l.bytes)) {
+        error_ = error{errc::overflow, before, change}.with("bytes held");
+        return false;
+      }
       l.report.peak_bytes = l.bytes > l.report.peak_bytes ? l.bytes : l.report.peak_bytes;
     }
     if (!computes(a.kind())) return true;

@@ -70,7 +70,7 @@ template <schedule S, class Allocator, class Sink>
                                : sets.contains(memory.stages[number].backwards, mirrored(u));
   };
   const auto wants = [&](std::uint32_t rank, std::uint32_t step, stage_action a) {
-    if (!computes(a.kind())) return;
+    if (!computes(a.kind()) || !in_shape(plan, a)) return;  // nobody judged the second of a pair whose first waits
     const std::uint32_t s = a.stage(), j = a.micro_batch(), t = a.slice(), d = a.direction();
     const auto need = [&](op kind, std::uint32_t stage, std::uint32_t slice) {
       if (done(kind, d * stages + stage, j * slices + slice)) return;

@@ -31,6 +31,13 @@ template <schedule S>
   return units;
 }
 
+/// Whether the shape of a plan has the stage of an action and, if it computes, its micro-batch, slice and direction.
+template <schedule S>
+[[nodiscard]] constexpr bool in_shape(const S& plan, stage_action a) noexcept {
+  if (a.stage() >= plan.ranks() * plan.chunks() || a.direction() >= directions_of(plan)) return false;
+  return !computes(a.kind()) || (a.micro_batch() < plan.micro_batches() && a.slice() < slices_of(plan));
+}
+
 /// The pipes and sets of a workspace. A pipe starts small; its writer stops when it is full, so that memory stays
 /// small whatever the order in which ranks are advanced. Only when nobody else can go on is it widened.
 template <class Allocator>
@@ -115,7 +122,8 @@ struct pipes {
   [[nodiscard]] constexpr bool has_room(pipe& p, std::uint32_t name) {
     if (p.dense || p.tail - p.head + 2 <= p.capacity) return true;
     p.writer_waits = true;
-    memory.starved.push_back(name);
+    if (!p.starved) memory.starved.push_back(name);
+    p.starved = true;
     return false;
   }
   constexpr void put(pipe& p, std::uint32_t unit, ticks ready, ticks travel, std::uint32_t reader) {
@@ -130,6 +138,7 @@ struct pipes {
     for (const std::uint32_t name : memory.starved) {
       auto& s = memory.stages[name / 2];
       pipe& p = name % 2 == 0 ? s.forward_in : s.backward_in;
+      p.starved = false;
       if (!p.writer_waits) continue;
       p.writer_waits = false;
       any = true;

@@ -26,6 +26,9 @@ struct table_placement {
   }
 };
 
+/// Most actions of one table, of all ranks together.
+inline constexpr std::int64_t max_table_actions = 0xffff'ffff;
+
 /// A schedule that is a list per rank: read from a file, found by a search, or copied from another to be changed.
 /// Shape and placement follow from the lists. What a list must not be to be simulated, `check` tells.
 class table_schedule {
@@ -34,8 +37,8 @@ class table_schedule {
   /// @param row_ends  where the list of each rank ends in `actions`; the last is actions.size()
   /// Errors: errc::bad_shape if there are no ranks or actions, or ranks hold different numbers of stages;
   /// errc::misplaced_action (lines and cells counted from 1) if a stage appears on two ranks; errc::invalid_argument
-  /// for bits that are no op. In a bidirectional table, chunks and micro-batches are those of one direction.
-  /// Complexity: O(actions + stages).
+  /// for bits that are no op; errc::limit_exceeded beyond max_table_actions. In a bidirectional table, chunks and
+  /// micro-batches are those of one direction. Complexity: O(actions + stages).
   [[nodiscard]] static result<table_schedule> make(
       std::span<const stage_action> actions, std::span<const std::uint32_t> row_ends,
       std::pmr::memory_resource* memory = std::pmr::get_default_resource());
@@ -44,6 +47,9 @@ class table_schedule {
   template <schedule S>
   [[nodiscard]] static result<table_schedule> copy_of(
       const S& plan, std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
+    std::int64_t total = 0;
+    for (std::uint32_t r = 0; r < plan.ranks(); ++r) total += plan.size(r);
+    if (total > max_table_actions) return error{errc::limit_exceeded, total, max_table_actions}.with("actions");
     std::pmr::vector<stage_action> actions(memory);
     std::pmr::vector<std::uint32_t> ends(memory);
     for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
@@ -88,6 +94,8 @@ inline result<table_schedule> table_schedule::make(std::span<const stage_action>
                                                    std::pmr::memory_resource* memory) {
   const auto p = static_cast<std::int64_t>(row_ends.size());
   if (p == 0 || actions.empty()) return error{errc::bad_shape, p, 0, 0}.with("the table has no actions");
+  if (actions.size() > max_table_actions)
+    return error{errc::limit_exceeded, static_cast<std::int64_t>(actions.size()), max_table_actions}.with("actions");
   HOCKET_ASSERT(row_ends.back() == actions.size());
   table_schedule table(memory);
   table.actions_.assign(actions.begin(), actions.end());

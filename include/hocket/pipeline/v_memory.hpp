@@ -14,6 +14,8 @@ enum class v_memory : std::uint8_t { half, third };
 
 /// Most micro-batches times ranks for which `v_schedule` builds lists; its time grows with their square.
 inline constexpr std::int64_t max_v_schedule_units = 1 << 17;
+/// Most ranks: warm-up and drain grow with them, whatever the number of micro-batches.
+inline constexpr std::int64_t max_v_schedule_ranks = 2048;
 
 namespace detail {
 
@@ -204,8 +206,8 @@ class v_builder {
 /// memory that the schedule owns.
 /// @param s  ranks p, chunks 2, micro-batches m
 /// Errors: errc::bad_shape if chunks != 2 or the shape is out of range; errc::limit_exceeded beyond
-/// max_v_schedule_units. Complexity: O(p · m · (p + m)) time in practice, O(p · m) memory.
-/// Source: Qi et al. 2024, arXiv:2405.15362; the lists are those of its authors' scheduler. docs/pipeline.md.
+/// max_v_schedule_units or max_v_schedule_ranks. Complexity: O(p · m · (p + m)) time in practice, O(p · (p + m))
+/// memory. Source: Qi et al. 2024, arXiv:2405.15362; the lists are those of its authors' scheduler. docs/pipeline.md.
 ///
 ///     const auto plan = hocket::pipeline::v_schedule({4, 2, 8}, hocket::pipeline::v_memory::half).value();
 ///     hocket::pipeline::simulate(plan, hocket::pipeline::costs{})->ranks[0].peak_in_flight == 6;   // of 8
@@ -214,6 +216,8 @@ class v_builder {
   if (const auto ok = validate(s); !ok) return ok.error();
   if (s.chunks != 2)
     return error{errc::bad_shape, s.ranks, s.chunks, s.micro_batches}.with("v-half and v-min have two chunks");
+  if (s.ranks > max_v_schedule_ranks)
+    return error{errc::limit_exceeded, s.ranks, max_v_schedule_ranks}.with("ranks of a v schedule");
   if (s.micro_batches > max_v_schedule_units / s.ranks)
     return error{errc::limit_exceeded, s.micro_batches * s.ranks, max_v_schedule_units}.with("micro-batches x ranks");
   const auto p = static_cast<std::uint32_t>(s.ranks), m = static_cast<std::uint32_t>(s.micro_batches);

@@ -61,6 +61,7 @@ struct pipe {
   std::uint32_t capacity = 0;
   std::uint32_t head = 0, tail = 0;
   bool dense = false, reader_waits = false, writer_waits = false;
+  bool starved = false;  // stands in the workspace's list of pipes that were full
 };
 struct pipe_entry {
   ticks ready = 0;  // when it can be used

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Launch where something goes wrong: launchers that throw, limits beyond the clock, groups with few sends in flight.
+#include <hocket/launch/capture.hpp>
+#include <hocket/launch/from_pipeline_run.hpp>
+#include <hocket/launch/in_process_transport.hpp>
+#include <hocket/launch/passes.hpp>
+#include <hocket/pipeline/dual_pipe.hpp>
+#include <hocket/pipeline/lower.hpp>
+#include <hocket/pipeline/one_f_one_b.hpp>
+
+#include <array>
+#include <chrono>
+#include <thread>
+
+#include "catch.hpp"
+
+using namespace hocket::launch;
+namespace lists_of = hocket::pipeline;
+
+namespace {
+
+struct counting_device {
+  using stream_type = hocket::stream_id;
+  using event_type = hocket::event_id;
+  using status_type = int;
+  using captured_type = int;
+  int open = 0, graphs = 0;
+  int record(event_type, stream_type) noexcept { return 0; }
+  int wait(stream_type, event_type) noexcept { return 0; }
+  static bool ok(int s) noexcept { return s == 0; }
+  static const char* text(int) noexcept { return ""; }
+  int begin_capture(stream_type) noexcept { return ++open, 0; }
+  int end_capture(stream_type, int& out) noexcept { return --open, ++graphs, out = 1, 0; }
+  int launch_captured(int, stream_type) noexcept { return 0; }
+  int destroy_captured(int) noexcept { return --graphs, 0; }
+};
+
+}  // namespace
+
+TEST_CASE("a capture ends also when the launcher throws", "[launch]") {
+  const std::array commands{run_op(0, 0), run_op(1, 0)};
+  const auto list = command_list::make(commands, 1).value();
+  counting_device device;
+  const std::array<hocket::stream_id, 1> streams{0};
+  const auto throws = [](hocket::node_id op, hocket::stream_id) {
+    if (op == 1) throw op;
+  };
+  CHECK_THROWS_AS(capture(device, list, streams, {}, throws), hocket::node_id);
+  CHECK(device.open == 0);
+  CHECK(device.graphs == 0);
+  const auto captured = capture(device, list, streams, {}, [](hocket::node_id, hocket::stream_id) {});
+  REQUIRE(captured);
+  CHECK(device.open == 0);
+  CHECK(device.graphs == 1);
+}
+
+TEST_CASE("sends in flight are bounded in lists with groups, too", "[launch][transport]") {
+  const auto plan = lists_of::one_f_one_b::make({.ranks = 4, .micro_batches = 8}).value();
+  const auto lists = lists_of::lower(plan, {.transfers = lists_of::transfer_policy::grouped}).value();
+  for (const std::uint32_t most : {1u, 2u, 3u}) {
+    const auto program = from_pipeline(lists, {.sends_in_flight = most, .group_neighbours = true});
+    REQUIRE(program);
+    for (std::uint32_t r = 0; r < 4; ++r) {
+      std::uint32_t flying = 0, groups = 0;
+      std::vector<bool> sent(program->request_count(r));
+      bool in_group = false;
+      for (const transfer_command& c : program->steps(r)) {
+        if (c.kind == transfer_kind::group_begin) in_group = true, ++groups;
+        if (c.kind == transfer_kind::group_end) in_group = false;
+        if (c.kind == transfer_kind::send) sent[c.request] = true, ++flying;
+        if (c.kind == transfer_kind::wait && sent[c.request]) sent[c.request] = false, --flying;
+        if (c.kind == transfer_kind::run) REQUIRE(flying <= most);
+      }
+      CHECK(!in_group);
+      CHECK(flying == 0);
+      CHECK(groups > 0);
+    }
+  }
+}
+
+TEST_CASE("a time limit beyond the clock is no time limit", "[launch][transport]") {
+  auto group = in_process_group::make(2, {.time_limit = (std::chrono::milliseconds::max)()}).value();
+  auto t = group.rank(0);
+  int got = 0;
+  in_process_transport::request_type request;
+  REQUIRE(t.recv(&got, sizeof got, 1, 0, {}, request) == in_process_status::ok);
+  std::thread peer([u = group.rank(1)]() mutable {
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    const int value = 7;
+    in_process_transport::request_type mine;
+    static_cast<void>(u.send(&value, sizeof value, 0, 0, {}, mine));
+    static_cast<void>(u.wait(mine));
+  });
+  CHECK(t.wait(request) == in_process_status::ok);
+  peer.join();
+  CHECK(got == 7);
+}
+
+TEST_CASE("a trace shows the chunks of the plan, also of the second direction", "[launch][transport]") {
+  const auto plan = lists_of::dual_pipe::make({.ranks = 2, .micro_batches = 4}).value();
+  const auto program = from_pipeline(plan).value();
+  pipeline_trace trace(program, 0);
+  for (std::size_t i = 0; i < program.steps(0).size(); ++i)
+    trace.begin(i, program.steps(0)[i]), trace.end(i, program.steps(0)[i]);
+  hocket::timeline t;
+  trace.add_to(t, t.add_lane("rank 0"), plan);
+  std::array<int, 2> of_chunk{};
+  for (const auto& span : t.spans()) {
+    REQUIRE(span.chunk < 2);
+    ++of_chunk[span.chunk];
+  }
+  CHECK(of_chunk[0] > 0);
+  CHECK(of_chunk[1] > 0);
+}
