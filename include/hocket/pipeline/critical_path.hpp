@@ -93,6 +93,7 @@ template <schedule S, cost_policy C>
     for (std::uint64_t i = before; i < seen.first[here.rank] + plan.size(here.rank); ++i) {
       const stage_action a = seen.steps[i].action;
       if (seen.steps[i].start != here.start) break;
+      if (i > at && (i > at + 1 || before != at || !here.action.joined())) break;  // only started at the same time
       if (!computes(a.kind())) continue;
       if (a.kind() == op::forward && a.stage() > 0) wants(a, a.stage() - 1, a.slice(), false);
       if ((a.kind() == op::backward || a.kind() == op::input_grad) && a.stage() + 1 < stages)

@@ -2,6 +2,7 @@
 // What a caller gets wrong: schedules that contradict themselves, numbers out of range, lists that grow.
 #include <hocket/core/message.hpp>
 #include <hocket/pipeline/any_schedule.hpp>
+#include <hocket/pipeline/critical_path.hpp>
 #include <hocket/pipeline/lower.hpp>
 #include <hocket/pipeline/run.hpp>
 
@@ -116,4 +117,26 @@ TEST_CASE("gathering weights reads a list of few stages once", "[pipeline]") {
   REQUIRE(lists.size(0) == plan.size(0) + 2);
   CHECK(lists.at(0, 0).kind() == op::unshard);
   CHECK(lists.at(0, lists.size(0) - 1).kind() == op::reshard);
+}
+
+namespace {
+
+/// No time for forwards but the first; only the link from rank 0 to rank 1 takes any.
+struct one_slow_link {
+  hocket::ticks duration(stage_action a) const { return a.kind() != op::forward || a.stage() == 0 ? 1 : 0; }
+  hocket::ticks latency(std::uint32_t from, std::uint32_t to) const { return from == 0 && to == 1 ? 5 : 0; }
+};
+
+}  // namespace
+
+TEST_CASE("a critical path through actions without duration ends", "[pipeline]") {
+  const auto f = [](std::uint32_t s) { return stage_action(op::forward, s, 0); };
+  const auto b = [](std::uint32_t s) { return stage_action(op::backward, s, 0); };
+  const stage_action lists[] = {f(0), f(5), b(5), b(0), f(1), f(3), b(3), b(1), f(2), f(4), b(4), b(2)};
+  const std::uint32_t ends[] = {4, 8, 12};
+  const auto plan = table_schedule::make(lists, ends).value();
+  const auto path = critical_path(plan, one_slow_link{}).value();
+  REQUIRE(path.size() <= 12);
+  CHECK(path.front().action == f(0));
+  CHECK(path.back().action == b(0));
 }
