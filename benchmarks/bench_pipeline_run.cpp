@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -82,7 +83,7 @@ template <class Plan>
 void judge(const char* name, const Plan& plan, int rounds, bool text = true) {
   const costs c;
   workspace room;
-  std::vector<double> bare_ms, run_ms, check_ms, csv_ms, copy_ms;
+  std::vector<double> bare_ms, run_ms, check_ms, csv_ms, copy_ms, file_ms;
   std::uint64_t actions = 0;
   for (std::uint32_t r = 0; r < plan.ranks(); ++r) actions += plan.size(r);
   const auto timed = [](std::vector<double>& into, auto&& what) {
@@ -90,7 +91,9 @@ void judge(const char* name, const Plan& plan, int rounds, bool text = true) {
     kept += static_cast<std::uint64_t>(what());
     into.push_back(now() - start);
   };
-  std::string csv, copy;
+  std::string csv;
+  std::FILE* const file = text ? std::tmpfile() : nullptr;
+  if (text && file == nullptr) return;
   if (text) csv = hocket::text::write_schedule_csv(plan);
   for (int i = 0; i < rounds; ++i) {
     timed(bare_ms, [&] { return bare(plan, c); });
@@ -98,20 +101,27 @@ void judge(const char* name, const Plan& plan, int rounds, bool text = true) {
     timed(check_ms, [&] { return check(plan).has_value(); });
     if (!text) continue;
     timed(csv_ms, [&] { return hocket::text::write_schedule_csv(plan).size(); });
-    timed(copy_ms, [&] {
-      copy = std::string();
-      copy.resize(csv.size());
-      std::memcpy(copy.data(), csv.data(), csv.size());
-      return copy.size();
+    timed(copy_ms, [&] {  // the finished text copied once into fresh memory: what the writer returns is fresh, too
+      const std::unique_ptr<char[]> copy(new char[csv.size()]);
+      std::memcpy(copy.get(), csv.data(), csv.size());
+      return static_cast<unsigned char>(copy[csv.size() / 2]);
+    });
+    timed(file_ms, [&] {
+      std::rewind(file);
+      const std::size_t written = std::fwrite(csv.data(), 1, csv.size(), file);
+      std::fflush(file);
+      return written;
     });
   }
+  if (file != nullptr) std::fclose(file);
   const double n = static_cast<double>(actions), simulated = median(run_ms);
   std::printf("# %s: %llu actions\n", name, static_cast<unsigned long long>(actions));
   line(name, "rate of simulation / bare loop", median(bare_ms) / simulated, "x", ">= 0.15", ">= 0.4");
   line(name, "simulation", simulated * 1e6 / n, "ns/act", "-", "-");
   line(name, "full check / simulation", median(check_ms) / simulated, "x", "<= 2", "<= 1.5");
   if (text) {
-    line(name, "rate of CSV export / the bytes alone", median(copy_ms) / median(csv_ms), "x", ">= 0.3", ">= 0.6");
+    line(name, "rate of CSV export / memcpy of it", median(copy_ms) / median(csv_ms), "x", ">= 0.3", ">= 0.6");
+    line(name, "rate of CSV export / a file's fwrite", median(file_ms) / median(csv_ms), "x", "-", "-");
     line(name, "CSV export", static_cast<double>(csv.size()) / median(csv_ms) / 1e3, "MB/s", "-", "-");
   }
   const std::size_t bytes = room.entries.capacity() * sizeof(room.entries[0]) +

@@ -111,6 +111,7 @@ set(HOCKET_HEADERS
   hocket/pipeline/phases.hpp
   hocket/pipeline/placement.hpp
   hocket/pipeline/rank_view.hpp
+  hocket/pipeline/read_list.hpp
   hocket/pipeline/run.hpp
   hocket/pipeline/run_bound.hpp
   hocket/pipeline/run_deadlock.hpp

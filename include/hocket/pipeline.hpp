@@ -24,6 +24,7 @@
 #include <hocket/pipeline/phases.hpp>
 #include <hocket/pipeline/placement.hpp>
 #include <hocket/pipeline/rank_view.hpp>
+#include <hocket/pipeline/read_list.hpp>
 #include <hocket/pipeline/run.hpp>
 #include <hocket/pipeline/schedule.hpp>
 #include <hocket/pipeline/seq_1f1b.hpp>

@@ -247,6 +247,12 @@ class rank_cursor {
       for (std::uint32_t i = 0; i < end_; ++i) use(block_[i]);
   }
 
+  /// The same by blocks: use(span of the next 1 to 512 actions).
+  template <class Use>
+  constexpr void for_each_block(Use&& use) {
+    for (; end_ != 0; refill()) use(std::span<const action>(block_, end_));
+  }
+
   /// Of the first call: where the cursor began.
   [[nodiscard]] constexpr iterator begin() noexcept { return iterator(*this); }
   [[nodiscard]] constexpr std::default_sentinel_t end() const noexcept { return {}; }

@@ -2,14 +2,17 @@
 #pragma once
 #include <hocket/pipeline/gpipe.hpp>
 #include <hocket/pipeline/interleaved.hpp>
+#include <hocket/pipeline/read_list.hpp>
 #include <hocket/pipeline/table.hpp>
 
-#include <charconv>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory_resource>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace hocket::inline HOCKET_ABI::text {
@@ -146,59 +149,248 @@ struct schedule_csv_options {
 
 namespace detail {
 
-/// Empty cells that PyTorch's generator writes before a step, so that the columns of its file line up in time.
-template <class S>
-std::int64_t idle_cells_before([[maybe_unused]] const S& plan, [[maybe_unused]] std::uint32_t rank,
-                               [[maybe_unused]] std::uint32_t step) {
-  const std::int64_t r = rank, behind = 2 * (std::int64_t{plan.ranks()} - 1 - r);
-  if constexpr (std::is_same_v<S, pipeline::interleaved>) {
-    if (plan.kappa() != 2 || plan.extra() != 0 || !plan.even_groups()) return 0;  // not a schedule of PyTorch's
-    const std::int64_t w = plan.warm_up(rank), n = std::int64_t{plan.chunks()} * plan.micro_batches();
-    const std::int64_t until_backward = std::int64_t{plan.chunks()} * plan.ranks() + behind - (w + r);
-    std::int64_t cells = step == 0 ? r : 0;
-    if (step == w && w > 0 && until_backward > 0) cells += until_backward;
-    if (step >= 2 * n - w) ++cells;
-    return cells;
-  } else if constexpr (std::is_same_v<S, pipeline::gpipe>) {
-    if (!plan.reversed()) return 0;
-    return step == 0 ? r : step == plan.size(rank) / 2 ? behind : 0;
-  } else {
-    return 0;
+/// Empty cells that PyTorch's generator writes on a rank, so that the columns of its file line up in time.
+struct idle_cells {
+  std::uint32_t first = 0;                   // before the first step
+  std::uint32_t step = 0, gap = 0;           // before that step, if not 0
+  std::uint32_t single = ~std::uint32_t{0};  // one before this and every later step
+  [[nodiscard]] constexpr std::uint32_t before(std::uint32_t i) const noexcept {
+    return (i == 0 ? first : 0) + (i == step ? gap : 0) + (i >= single ? 1 : 0);
   }
+  /// Whether there are any before the steps from `from` to `end`.
+  [[nodiscard]] constexpr bool within(std::uint32_t from, std::uint32_t end) const noexcept {
+    return (from == 0 && first != 0) || (gap != 0 && step >= from && step < end) || end > single;
+  }
+};
+template <class S>
+constexpr idle_cells idle_cells_of([[maybe_unused]] const S& plan, [[maybe_unused]] std::uint32_t rank) {
+  idle_cells cells;
+  if constexpr (std::is_same_v<S, pipeline::interleaved>) {
+    if (plan.kappa() != 2 || plan.extra() != 0 || !plan.even_groups()) return cells;  // not a schedule of PyTorch's
+    const std::uint32_t p = plan.ranks(), v = plan.chunks(), w = plan.warm_up(rank), n = v * plan.micro_batches();
+    const std::int64_t until_backward =
+        std::int64_t{v} * p + 2 * (std::int64_t{p} - 1 - rank) - (std::int64_t{w} + rank);
+    cells.first = rank, cells.single = 2 * n - w;
+    if (w > 0 && until_backward > 0) cells.step = w, cells.gap = static_cast<std::uint32_t>(until_backward);
+  } else if constexpr (std::is_same_v<S, pipeline::gpipe>) {
+    if (!plan.reversed()) return cells;
+    cells.first = rank, cells.step = plan.size(rank) / 2, cells.gap = 2 * (plan.ranks() - 1 - rank);
+  }
+  return cells;
 }
+template <class S>
+std::int64_t idle_cells_before(const S& plan, std::uint32_t rank, std::uint32_t step) {
+  return idle_cells_of(plan, rank).before(step);
+}
+
+/// A short text in a place of eight bytes, so that copying it is one move.
+struct short_text {
+  char text[7];
+  std::uint8_t size;
+};
+
+/// The numbers below a thousand: as people write them, and with leading zeros. A comma follows, in case it is wanted.
+struct thousand_numbers {
+  short_text plain[1000];
+  char full[1000][4];
+};
+inline constexpr thousand_numbers numbers = [] {
+  thousand_numbers t{};
+  for (unsigned x = 0; x < 1000; ++x) {
+    const char digits[] = {static_cast<char>('0' + x / 100), static_cast<char>('0' + x / 10 % 10),
+                           static_cast<char>('0' + x % 10), ','};
+    const unsigned skip = x < 10 ? 2 : x < 100 ? 1 : 0;
+    for (unsigned i = 0; i < 4; ++i) t.full[x][i] = digits[i];
+    for (unsigned i = skip; i < 4; ++i) t.plain[x].text[i - skip] = digits[i];
+    t.plain[x].size = static_cast<std::uint8_t>(3 - skip);
+  }
+  return t;
+}();
+
+/// The tokens of all ops in places of one size, so that copying one is two moves.
+struct op_tokens {
+  static constexpr std::size_t room = 16;
+  static constexpr std::size_t count = static_cast<std::size_t>(pipeline::last_op) + 1;
+  char text[count][room];
+  std::uint8_t size[count];
+};
+inline constexpr op_tokens tokens = [] {
+  op_tokens t{};
+  for (std::size_t k = 0; k < op_tokens::count; ++k) {
+    const std::string_view word = token_of(static_cast<pipeline::op>(k));
+    for (std::size_t i = 0; i < word.size(); ++i) t.text[k][i] = word[i];
+    t.size[k] = static_cast<std::uint8_t>(word.size());
+  }
+  return t;
+}();
+
+// These write from `at` on and return where they ended; up to 16 bytes behind that may hold anything then.
+inline char* write_short(char* at, const short_text& text) noexcept {
+  std::memcpy(at, &text, sizeof text);
+  return at + text.size;
+}
+inline char* write_number(char* at, std::uint32_t value) noexcept {
+  if (value < 1000) return write_short(at, numbers.plain[value]);
+  at = write_number(at, value / 1000);
+  std::memcpy(at, numbers.full[value % 1000], 4);
+  return at + 3;
+}
+inline char* write_word(char* at, std::string_view word) noexcept {
+  std::memcpy(at, word.data(), word.size());
+  return at + word.size();
+}
+inline char* write_token(char* at, pipeline::stage_action a, bool sliced) noexcept {
+  if (a.direction() != 0) at = write_word(at, "d1:");
+  at = write_number(at, a.stage());
+  const auto kind = static_cast<std::size_t>(a.kind());
+  std::memcpy(at, tokens.text[kind], op_tokens::room);
+  at += tokens.size[kind];
+  if (stands_alone(a.kind())) return at;
+  at = write_number(at, a.micro_batch());
+  if (sliced) *at++ = '.', at = write_number(at, a.slice());
+  return at;
+}
+
+/// A string that grows in blocks: characters are written where they will stay. Filling a block with zeros first costs
+/// little, as it brings the memory into the cache that the writing needs.
+class growing_text {
+ public:
+  static constexpr std::size_t cell = 128;  // has at most 87 characters, and what is written behind it
+  explicit growing_text(std::size_t expected) { out_.reserve(expected + 2 * block); }
+  [[nodiscard]] char* begin() { return grow(nullptr, block); }
+  /// A place with room for so many characters: `at`, or where that has moved to.
+  [[nodiscard]] char* room(char* at, std::size_t characters = cell) {
+    if (static_cast<std::size_t>(end_ - at) >= characters) [[likely]]
+      return at;
+    return grow(at, characters > block ? characters : block);
+  }
+  /// The text up to `at`.
+  [[nodiscard]] std::string take(const char* at) && {
+    out_.resize(static_cast<std::size_t>(at - out_.data()));
+    return std::move(out_);
+  }
+
+ private:
+  static constexpr std::size_t block = 16'384;
+  char* grow(const char* at, std::size_t characters) {
+    const std::size_t used = at == nullptr ? 0 : static_cast<std::size_t>(at - out_.data());
+    out_.resize(used + characters);
+    end_ = out_.data() + out_.size();
+    return out_.data() + used;
+  }
+  std::string out_;
+  const char* end_ = nullptr;
+};
 
 inline void put_number(std::string& out, std::uint32_t value) {
-  char digits[12];
-  const auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
-  out.append(digits, static_cast<std::size_t>(end - digits));
+  char digits[32];
+  out.append(digits, static_cast<std::size_t>(write_number(digits, value) - digits));
 }
-
 inline void put_token(std::string& out, pipeline::stage_action a, bool sliced) {
-  if (a.direction() != 0) out += "d1:";
-  put_number(out, a.stage());
-  out += token_of(a.kind());
-  if (stands_alone(a.kind())) return;
-  put_number(out, a.micro_batch());
-  if (sliced) out += '.', put_number(out, a.slice());
+  char token[growing_text::cell];
+  out.append(token, static_cast<std::size_t>(write_token(token, a, sliced) - token));
 }
 
-/// Calls put(text) for each cell of a rank's list: "3F1", or "(3F1;3B0)OVERLAP_F_B".
-template <class S, class Put>
-void for_each_cell(const S& plan, std::uint32_t rank, Put&& put) {
-  std::string cell;
-  const bool sliced = pipeline::slices_of(plan) > 1;
-  for (std::uint32_t i = 0, size = plan.size(rank); i < size; ++i) {
-    const auto a = pipeline::stage_action_at(plan, rank, i);
-    cell.clear();
-    const std::uint32_t step = i;
-    if (a.joined() && i + 1 < size) {
-      cell += '(', put_token(cell, a, sliced), cell += ';';
-      put_token(cell, pipeline::stage_action_at(plan, rank, ++i), sliced), cell += ")OVERLAP_F_B";
-    } else {
-      put_token(cell, a, sliced);
-    }
-    put(step, std::string_view(cell));
+/// Writes the cells of ranks' lists: "3F1", or "(3F1;3B0)OVERLAP_F_B", each between `open` and `close`, and before each
+/// as many empty cells as PyTorch has there.
+template <class S>
+class cell_writer {
+ public:
+  cell_writer(const S& plan, std::string_view open, std::string_view close)
+      : plan_(plan), open_(open), close_(close), place_(plan.placement()), sliced_(pipeline::slices_of(plan) > 1) {
+    if constexpr (in_place) beginnings_.resize(1u << 11);
   }
+
+  /// The list of a rank, from `at` on; returns where it ends.
+  char* write(growing_text& out, char* at, std::uint32_t rank, const idle_cells& idle) {
+    const bool plain = open_.empty() && close_ == "," && !sliced_;
+    if constexpr (in_place)
+      if (plain) prepare(rank);
+    const std::uint32_t size = plan_.size(rank);
+    std::uint32_t step = 0;
+    bool pair = false;
+    pipeline::for_each_block(plan_, rank, [&](auto block) {
+      const auto count = static_cast<std::uint32_t>(block.size());
+      char* to = out.room(at, count * growing_text::cell);
+      std::uint32_t i = 0;
+      while (i < count) {
+        if constexpr (in_place)
+          if (plain && !pair && !idle.within(step + i, step + count)) to = write_plain(to, block.data(), i, count);
+        if (i == count) break;
+        if (!pair) {
+          if (const std::uint32_t cells = idle.before(step + i); cells > 0) {
+            to = out.room(to, cells + (count - i) * growing_text::cell);
+            std::memset(to, ',', cells);
+            to += cells;
+          }
+          to = write_word(to, open_);
+        }
+        const pipeline::stage_action a = in_full(rank, block[i]);
+        const bool opens = !pair && a.joined() && step + i + 1 < size;
+        if (opens) *to++ = '(';
+        to = write_token(to, a, sliced_);
+        if (opens) *to++ = ';';
+        if (pair) to = write_word(to, ")OVERLAP_F_B");
+        pair = opens;
+        if (!pair) to = write_word(to, close_);
+        ++i;
+      }
+      step += count;
+      at = to;
+    });
+    return at;
+  }
+
+ private:
+  static constexpr bool in_place = std::is_same_v<decltype(std::declval<const S&>().at(0, 0)), pipeline::action>;
+
+  template <class A>
+  pipeline::stage_action in_full(std::uint32_t rank, A a) const {
+    if constexpr (std::is_same_v<A, pipeline::stage_action>) return a;
+    else return {a.kind(), place_.stage(rank, a.chunk()), a.micro_batch(), 0, 0, a.joined()};
+  }
+  /// The text before the micro-batch, by the bits before it; empty for what is not a plain computing action.
+  void prepare(std::uint32_t rank) {
+    for (unsigned kind = 0; kind <= static_cast<unsigned>(pipeline::op::weight_grad); ++kind)
+      for (std::uint32_t c = 0; c < plan_.chunks(); ++c) {
+        short_text& text = beginnings_[kind << 7 | c];
+        char word[32];
+        const char* const end = write_word(write_number(word, place_.stage(rank, c)), token_of(pipeline::op(kind)));
+        text.size = static_cast<std::uint8_t>(end - word);
+        std::memcpy(text.text, word, sizeof text.text);
+      }
+  }
+  /// Writes cells from `i` on until one is not that simple.
+  char* write_plain(char* to, const pipeline::action* block, std::uint32_t& i, std::uint32_t count) const noexcept {
+    const short_text* const beginnings = beginnings_.data();
+    std::uint32_t k = i;
+    for (; k < count; ++k) {
+      const short_text& beginning = beginnings[block[k].bits() >> 21];
+      const std::uint32_t j = block[k].micro_batch();
+      if (beginning.size == 0) break;
+      to = write_short(to, beginning);
+      to = write_number(to, j) + 1;  // and its comma
+    }
+    i = k;
+    return to;
+  }
+
+  const S& plan_;
+  std::string_view open_, close_;
+  decltype(std::declval<const S&>().placement()) place_;
+  bool sliced_;
+  std::vector<short_text> beginnings_;
+};
+
+/// A guess at the length of the text: that of its longest plain cell, for all.
+template <class S>
+std::size_t expected_text(const S& plan, std::size_t around) {
+  char cell[64];
+  const std::uint32_t stage = plan.ranks() * plan.chunks() - 1, last = plan.micro_batches() - 1;
+  const auto longest = static_cast<std::size_t>(write_number(write_number(cell, stage), last) - cell) + 1 + around;
+  std::size_t cells = 0;
+  for (std::uint32_t r = 0; r < plan.ranks(); ++r) cells += plan.size(r);
+  return cells * longest;
 }
 
 }  // namespace detail
@@ -207,55 +399,53 @@ void for_each_cell(const S& plan, std::uint32_t rank, Put&& put) {
 /// Complexity: linear in the output.
 template <pipeline::schedule S>
 [[nodiscard]] std::string write_schedule_csv(const S& plan, const schedule_csv_options& options = {}) {
-  std::string out;
+  detail::growing_text out(detail::expected_text(plan, 1));
+  detail::cell_writer cells(plan, {}, ",");
+  char* at = out.begin();
   for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
-    bool first = true;
-    detail::for_each_cell(plan, r, [&](std::uint32_t step, std::string_view cell) {
-      std::int64_t idle = options.idle_cells ? detail::idle_cells_before(plan, r, step) : 0;
-      for (; idle > 0; --idle) out += first ? "" : ",", first = false;
-      if (!first) out += ',';
-      first = false;
-      out += cell;
-    });
+    const auto idle = options.idle_cells ? detail::idle_cells_of(plan, r) : detail::idle_cells{};
+    at = cells.write(out, at, r, idle);
     if (options.reduce_grad)
       for (std::uint32_t c = 0; c < plan.chunks(); ++c) {
-        if (!first) out += ',';
-        first = false;
-        detail::put_token(out, {pipeline::op::reduce_grad, plan.placement().stage(r, c), 0}, false);
+        at = detail::write_token(out.room(at), {pipeline::op::reduce_grad, plan.placement().stage(r, c), 0}, false);
+        *at++ = ',';
       }
-    out += options.carriage_returns ? "\r\n" : "\n";
+    at = out.room(at);
+    if (plan.size(r) > 0 || options.reduce_grad) --at;  // the last comma
+    at = detail::write_word(at, options.carriage_returns ? "\r\n" : "\n");
   }
-  return out;
+  return std::move(out).take(at);
 }
 
 /// Writes any schedule as JSON: {"version":1,"ranks":…,"chunks":…,"micro_batches":…,"slices":…,"stage_ranks":[…],
 /// "lists":[["0F0",…],…]} with the tokens of the CSV. Complexity: linear in the output.
 template <pipeline::schedule S>
 [[nodiscard]] std::string write_schedule_json(const S& plan) {
-  std::string out = "{\"version\":1,\"ranks\":";
-  detail::put_number(out, plan.ranks());
-  out += ",\"chunks\":", detail::put_number(out, plan.chunks());
-  out += ",\"micro_batches\":", detail::put_number(out, plan.micro_batches());
-  out += ",\"slices\":", detail::put_number(out, pipeline::slices_of(plan));
-  out += ",\"stage_ranks\":[";
-  for (std::uint32_t s = 0; s < plan.ranks() * plan.chunks(); ++s) {
-    if (s > 0) out += ',';
-    detail::put_number(out, plan.placement().rank_of(s));
+  const std::uint32_t stages = plan.ranks() * plan.chunks();
+  detail::growing_text out(detail::expected_text(plan, 3) + std::size_t{12} * stages);
+  detail::cell_writer cells(plan, "\"", "\",");
+  char* at = out.begin();
+  at = detail::write_number(detail::write_word(at, "{\"version\":1,\"ranks\":"), plan.ranks());
+  at = detail::write_number(detail::write_word(at, ",\"chunks\":"), plan.chunks());
+  at = detail::write_number(detail::write_word(at, ",\"micro_batches\":"), plan.micro_batches());
+  at = out.room(at);
+  at = detail::write_number(detail::write_word(at, ",\"slices\":"), pipeline::slices_of(plan));
+  at = detail::write_word(at, ",\"stage_ranks\":[");
+  for (std::uint32_t s = 0; s < stages; ++s) {
+    at = out.room(at);
+    if (s > 0) *at++ = ',';
+    at = detail::write_number(at, plan.placement().rank_of(s));
   }
-  out += "],\"lists\":[";
+  at = detail::write_word(out.room(at), "],\"lists\":[");
   for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
-    out += r == 0 ? "\n[" : ",\n[";
-    bool first = true;
-    detail::for_each_cell(plan, r, [&](std::uint32_t, std::string_view cell) {
-      out += first ? "\"" : ",\"";
-      first = false;
-      out += cell;
-      out += '"';
-    });
-    out += ']';
+    at = detail::write_word(out.room(at), r == 0 ? "\n[" : ",\n[");
+    at = cells.write(out, at, r, {});
+    at = out.room(at);
+    if (plan.size(r) > 0) --at;  // the last comma
+    *at++ = ']';
   }
-  out += "\n]}\n";
-  return out;
+  at = detail::write_word(out.room(at), "\n]}\n");
+  return std::move(out).take(at);
 }
 
 }  // namespace hocket::inline HOCKET_ABI::text

@@ -132,3 +132,40 @@ TEST_CASE("bits that are no op are refused before they are written", "[text]") {
   REQUIRE_FALSE(table);
   CHECK(table.error().code == hocket::errc::invalid_argument);
 }
+
+TEST_CASE("the CSV of every schedule is its actions, one cell after another, with numbers of any length", "[text]") {
+  using namespace hocket::pipeline;
+  const auto token = [](stage_action a, bool sliced) {
+    std::string text = a.direction() != 0 ? "d1:" : "";
+    text += std::to_string(a.stage());
+    text += hocket::text::token_of(a.kind());
+    text += std::to_string(a.micro_batch());
+    return sliced ? text + "." + std::to_string(a.slice()) : text;
+  };
+  for (const std::string_view name : schedule_names) {
+    for (const int ranks : {2, 4}) {
+      for (const int chunks : {1, 2}) {
+        for (const int micro_batches : {4, 12, 1234}) {
+          const auto plan =
+              any_schedule::make(name, {ranks, chunks, micro_batches}, {.slices = name == "seq-1f1b" ? 3 : 1});
+          if (!plan) continue;
+          std::string expected;
+          for (std::uint32_t r = 0; r < plan->ranks(); ++r) {
+            for (std::uint32_t i = 0; i < plan->size(r); ++i) {
+              const stage_action a = plan->at(r, i);
+              if (i > 0) expected += ',';
+              if (a.joined() && i + 1 < plan->size(r))
+                expected += "(" + token(a, false) + ";" + token(plan->at(r, ++i), false) + ")OVERLAP_F_B";
+              else expected += token(a, plan->slices() > 1);
+            }
+            expected += '\n';
+          }
+          const hocket::text::schedule_csv_options bare{.carriage_returns = false, .idle_cells = false};
+          INFO(name << ' ' << ranks << ' ' << chunks << ' ' << micro_batches);
+          CHECK(write_schedule_csv(*plan, bare) == expected);                                          // by step
+          CHECK(plan->visit([&](const auto& x) { return write_schedule_csv(x, bare); }) == expected);  // in blocks
+        }
+      }
+    }
+  }
+}
