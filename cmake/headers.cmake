@@ -123,6 +123,7 @@ set(HOCKET_HEADERS
   hocket/pipeline/table.hpp
   hocket/pipeline/transfers.hpp
   hocket/pipeline/v_memory.hpp
+  hocket/pipeline/weave.hpp
   hocket/pipeline/workspace.hpp
   hocket/pipeline/zbv.hpp
   hocket/pipeline/zero_bubble.hpp

@@ -11,8 +11,10 @@
 #include <hocket/pipeline/zbv.hpp>
 #include <hocket/pipeline/zero_bubble.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -81,6 +83,11 @@ class any_schedule {
   }
   [[nodiscard]] std::uint32_t peak_in_flight(std::uint32_t rank) const noexcept { return visit(ask_peak{rank}); }
   [[nodiscard]] step_counts counts(std::uint32_t rank) const noexcept { return visit(ask_counts{rank}); }
+
+  /// Writes steps from `first` on, as many as fit and are left; returns how many.
+  std::size_t fill(std::uint32_t rank, std::span<stage_action> out, std::uint32_t first) const noexcept {
+    return visit(ask_fill{rank, out, first});
+  }
 
   /// Where its stages live: one of the three forms.
   class any_placement {
@@ -156,6 +163,32 @@ class any_schedule {
   struct ask_at {
     std::uint32_t rank, step;
     stage_action operator()(const auto& plan) const noexcept { return stage_action_at(plan, rank, step); }
+  };
+  struct ask_fill {
+    std::uint32_t rank;
+    std::span<stage_action> out;
+    std::uint32_t first;
+    template <class S>
+    std::size_t operator()(const S& plan) const noexcept {
+      if constexpr (std::is_same_v<decltype(plan.at(0, 0)), stage_action>) {
+        return pipeline::fill(plan, rank, out, first);
+      } else {
+        const auto place = plan.placement();
+        action block[128];
+        std::size_t done = 0;
+        while (done < out.size()) {
+          const std::size_t most = out.size() - done < 128 ? out.size() - done : 128;
+          const std::size_t count =
+              pipeline::fill(plan, rank, std::span<action>(block, most), first + static_cast<std::uint32_t>(done));
+          for (std::size_t i = 0; i < count; ++i) {
+            const action a = block[i];
+            out[done++] = {a.kind(), place.stage(rank, a.chunk()), a.micro_batch(), 0, 0, a.joined()};
+          }
+          if (count == 0) break;
+        }
+        return done;
+      }
+    }
   };
   struct ask_peak {
     std::uint32_t rank;

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/pipeline/alternation.hpp>
+#include <hocket/pipeline/facts.hpp>
 #include <hocket/pipeline/schedule.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <span>
+#include <type_traits>
+#include <utility>
 
 namespace hocket::inline HOCKET_ABI::pipeline {
 
@@ -195,14 +198,36 @@ constexpr std::size_t fill_alternating(const S& plan, std::uint32_t rank, std::s
 
 }  // namespace detail
 
-/// A forward walk over the list of one rank, without a division, that costs little more than reading a written list: it
-/// keeps the next actions in a small block, and while all groups have one size it makes the next block from the last
-/// one. The list's iterator, in contrast, is small and goes anywhere. No allocation; about 2 KiB on the stack.
+namespace detail {
+
+/// What a cursor knows besides the schedule: where it stands in the stretches, if the schedule has them.
+template <class S>
+struct cursor_runs {
+  constexpr cursor_runs(const S&, std::uint32_t, std::uint32_t) noexcept {}
+};
+template <alternating_schedule S>
+struct cursor_runs<S> : run_cursor<S> {
+  using run_cursor<S>::run_cursor;
+};
+
+}  // namespace detail
+
+/// A forward walk over the list of one rank that costs little more than reading a written list, for any schedule. It
+/// keeps the next actions in a small block. For one-forward-one-backward lists no division happens after the first
+/// block, and while all groups have one size the block is not even written again: the next is the same block some
+/// micro-batches later. For others `fill` makes each block, which divides a few times per block at most for all
+/// closed forms here. The list's iterator, in contrast, is small and goes anywhere. No allocation; at most 4 KiB on
+/// the stack. A schedule that is not a plain small value, such as a table, is borrowed and must outlive the cursor.
 ///
 ///     for (const hocket::pipeline::action a : hocket::pipeline::rank_cursor(plan, rank)) run(a);
-template <alternating_schedule S>
+template <schedule S>
 class rank_cursor {
+  static constexpr bool in_runs = alternating_schedule<S>;
+  using kept = std::conditional_t<std::is_trivially_copyable_v<S>, S, const S&>;
+
  public:
+  using value_type = std::remove_cvref_t<decltype(std::declval<const S&>().at(0, 0))>;
+
   /// @param step  where the walk begins. Precondition: step <= plan.size(rank). O(1).
   constexpr rank_cursor(const S& of_plan, std::uint32_t of_rank, std::uint32_t step = 0) noexcept
       : runs_(of_plan, of_rank, step), plan_(of_plan), rank_(of_rank), next_(step), size_(of_plan.size(of_rank)) {
@@ -212,39 +237,49 @@ class rank_cursor {
   rank_cursor(const rank_cursor&) = delete;  // iterators point into it
   rank_cursor& operator=(const rank_cursor&) = delete;
 
-  /// Goes through the list once. Its two pointers stay in registers, which the cursor could not.
+  /// Goes through the list once. Its members stay in registers, which the cursor could not.
   class iterator {
    public:
-    using value_type = action;
+    using value_type = rank_cursor::value_type;
     using difference_type = std::ptrdiff_t;
     using iterator_concept = std::input_iterator_tag;
 
     constexpr iterator() noexcept = default;
-    [[nodiscard]] constexpr action operator*() const noexcept { return *at_; }
+    [[nodiscard]] constexpr value_type operator*() const noexcept {
+      if constexpr (in_runs) return action::from_bits(end_[left_].bits() + more_);
+      else return end_[left_];
+    }
     constexpr iterator& operator++() noexcept {
-      if (++at_ == end_) [[unlikely]] {
+      if (++left_ == 0) [[unlikely]] {
         of_->refill();
-        at_ = of_->block_, end_ = at_ + of_->end_;
+        *this = iterator(*of_);
       }
       return *this;
     }
     constexpr void operator++(int) noexcept { ++*this; }
     [[nodiscard]] friend constexpr bool operator==(const iterator& i, std::default_sentinel_t) noexcept {
-      return i.at_ == i.end_;
+      return i.left_ == 0;  // which a compiler knows not to be so after most steps
     }
 
    private:
     friend class rank_cursor;
-    constexpr explicit iterator(rank_cursor& of) noexcept : at_(of.block_), end_(of.block_ + of.end_), of_(&of) {}
-    const action* at_ = nullptr;
-    const action* end_ = nullptr;
+    constexpr explicit iterator(rank_cursor& of) noexcept
+        : end_(of.block_ + of.end_), left_(-static_cast<std::ptrdiff_t>(of.end_)), of_(&of), more_(of.more_) {}
+    const value_type* end_ = nullptr;
+    std::ptrdiff_t left_ = 0;  // counts up to 0: one instruction steps and asks
     rank_cursor* of_ = nullptr;
+    std::uint32_t more_ = 0;
   };
   /// Calls use(action) for the rest of the list: faster still, as each block is a plain loop.
   template <class Use>
   constexpr void for_each(Use&& use) {
-    for (; end_ != 0; refill())
-      for (std::uint32_t i = 0; i < end_; ++i) use(block_[i]);
+    for (; end_ != 0; refill()) {
+      const std::uint32_t count = end_, more = more_;
+      for (std::uint32_t i = 0; i < count; ++i) {
+        if constexpr (in_runs) use(action::from_bits(block_[i].bits() + more));
+        else use(block_[i]);
+      }
+    }
   }
 
   /// The same by blocks: use(span of the next 1 to 512 actions).
@@ -260,44 +295,53 @@ class rank_cursor {
  private:
   static constexpr std::uint32_t room = 512;
 
-  constexpr void refill() noexcept {
-    if (periods_ != 0) {  // the block is one period: the next is the same, later
-      --periods_;
+  // Not inlined, so that an iterator stays in registers.
+  [[gnu::noinline]] constexpr void refill() noexcept {
+    if constexpr (!in_runs) {
+      end_ = static_cast<std::uint32_t>(fill(plan_, rank_, std::span<value_type>(block_), next_));
       next_ += end_;
-      for (std::uint32_t i = 0; i < end_; ++i) block_[i] = action::from_bits(block_[i].bits() + later_);
-      if (periods_ == 0) behind_ = true;
       return;
-    }
-    if (behind_) runs_ = detail::run_cursor<S>(plan_, rank_, next_), behind_ = false;
-    std::uint32_t count = size_ - next_ < room ? size_ - next_ : room;
-    if constexpr (requires { plan_.repeats_from(next_, next_); }) {
-      const alternation beat = plan_.rhythm(rank_);
-      const std::uint32_t w = beat.warm_up;
-      if (next_ < w) {
-        if (count > w - next_) count = w - next_;  // so that the next block begins with a pair
-      } else if (next_ < 2 * beat.count - w && (next_ - w) % 2 == 0) {
-        const auto zone = plan_.repeats_from(w + (next_ - w) / 2, (next_ - w) / 2);
-        if (zone.period != 0 && 2 * zone.period <= room && zone.pairs >= 2 * zone.period) {
-          count = 2 * zone.period;
-          while (count + 2 * zone.period <= room && count + 2 * zone.period <= zone.pairs) count += 2 * zone.period;
-          const std::uint32_t in_block = count / (2 * zone.period);
-          periods_ = zone.pairs / zone.period / in_block - 1;
-          later_ = zone.later * in_block;
+    } else {
+      if (periods_ != 0) {  // the block is some periods: the next is the same, later
+        --periods_;
+        next_ += end_;
+        more_ += later_;
+        behind_ = periods_ == 0;
+        return;
+      }
+      more_ = 0;
+      if (behind_) runs_ = detail::cursor_runs<S>(plan_, rank_, next_), behind_ = false;
+      std::uint32_t count = size_ - next_ < room ? size_ - next_ : room;
+      if constexpr (requires { plan_.repeats_from(next_, next_); }) {
+        const alternation beat = plan_.rhythm(rank_);
+        const std::uint32_t w = beat.warm_up;
+        if (next_ < w) {
+          if (count > w - next_) count = w - next_;  // so that the next block begins with a pair
+        } else if (next_ < 2 * beat.count - w && (next_ - w) % 2 == 0) {
+          const auto zone = plan_.repeats_from(w + (next_ - w) / 2, (next_ - w) / 2);
+          if (zone.period != 0 && 2 * zone.period <= room && zone.pairs >= 2 * zone.period) {
+            count = 2 * zone.period;
+            while (count + 2 * zone.period <= room && count + 2 * zone.period <= zone.pairs) count += 2 * zone.period;
+            const std::uint32_t in_block = count / (2 * zone.period);
+            periods_ = zone.pairs / zone.period / in_block - 1;
+            later_ = zone.later * in_block;
+          }
         }
       }
+      std::uint32_t filled = 0;
+      while (filled < count) filled += static_cast<std::uint32_t>(runs_.take(block_ + filled, count - filled));
+      end_ = count;
+      next_ += count;
     }
-    std::uint32_t filled = 0;
-    while (filled < count) filled += static_cast<std::uint32_t>(runs_.take(block_ + filled, count - filled));
-    end_ = count;
-    next_ += count;
   }
 
-  action block_[room]{};
+  value_type block_[room];
   std::uint32_t end_ = 0;
-  std::uint32_t periods_ = 0, later_ = 0;  // blocks that the present one stands for
+  std::uint32_t more_ = 0;                 // what the present use of the block adds to each action's bits
+  std::uint32_t periods_ = 0, later_ = 0;  // uses of the block that are still to come
   bool behind_ = false;                    // runs_ stands before those
-  detail::run_cursor<S> runs_;
-  S plan_;
+  detail::cursor_runs<S> runs_;
+  kept plan_;
   std::uint32_t rank_ = 0, next_ = 0, size_ = 0;
 };
 

@@ -3,7 +3,9 @@
 #include <hocket/pipeline/phases.hpp>
 #include <hocket/pipeline/rank_view.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace hocket::inline HOCKET_ABI::pipeline {
 
@@ -123,6 +125,11 @@ class dual_pipe_v {
     return detail::dual_pipe_phases(ranks_, rank, micro_batches_, 0);
   }
 
+  /// Writes steps from `first` on, as many as fit and are left; returns how many.
+  constexpr std::size_t fill(std::uint32_t rank, std::span<action> out, std::uint32_t first) const noexcept {
+    return phases(rank).fill(out, first);
+  }
+
   friend constexpr bool operator==(const dual_pipe_v&, const dual_pipe_v&) = default;
 
  private:
@@ -197,6 +204,19 @@ class dual_pipe {
   /// An action of phases(rank) in its form for interchange.
   [[nodiscard]] constexpr stage_action widened(std::uint32_t rank, action a) const noexcept {
     return {a.kind(), a.chunk() == 0 ? rank : ranks_ - 1 - rank, a.micro_batch(), 0, a.chunk(), a.joined()};
+  }
+
+  /// Writes steps from `first` on, as many as fit and are left; returns how many.
+  constexpr std::size_t fill(std::uint32_t rank, std::span<stage_action> out, std::uint32_t first) const noexcept {
+    const phase_list list = phases(rank);
+    const std::size_t left = list.size() - first, total = out.size() < left ? out.size() : left;
+    action block[128];
+    for (std::size_t done = 0; done < total;) {
+      const std::size_t count = total - done < 128 ? total - done : 128;
+      list.fill(std::span<action>(block, count), first + static_cast<std::uint32_t>(done));
+      for (std::size_t i = 0; i < count; ++i) out[done++] = widened(rank, block[i]);
+    }
+    return total;
   }
 
   friend constexpr bool operator==(const dual_pipe&, const dual_pipe&) = default;

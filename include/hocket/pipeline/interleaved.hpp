@@ -110,6 +110,39 @@ class interleaved {
     return a.kind() == op::forward ? beat(rank).step_of_forward(forward_index(a.chunk(), a.micro_batch()))
                                    : beat(rank).step_of_backward(backward_index(a.chunk(), a.micro_batch()));
   }
+  /// The alternating part of one rank's list, worked out so that a step costs two multiplications and no condition that
+  /// a processor could guess wrong: what `rank(r)[step]` uses. Of groups of one or two sizes; else it knows no step.
+  class reader {
+   public:
+    constexpr reader() noexcept = default;
+    /// Precondition: rank < plan.ranks().
+    constexpr reader(const interleaved& plan, std::uint32_t rank) noexcept;
+    [[nodiscard]] constexpr bool knows(std::uint32_t step) const noexcept { return step - begin_ < length_; }
+    /// Precondition: knows(step).
+    [[nodiscard]] constexpr action at(std::uint32_t step) const noexcept {
+      const std::uint32_t t = step - begin_, backward = t & 1u;
+      const std::uint32_t k = (t >> 1) + shift_[backward];
+      const form& x = forms_[2 * (k < early_ ? 1u : 0u) + backward];
+      const std::uint32_t y = k - x.from;  // its place, and one
+      __extension__ using wide = unsigned __int128;
+      const auto turn = static_cast<std::uint32_t>(static_cast<wide>(y) * x.factor >> 64);
+      const std::uint32_t group = detail::divided_by_chunks(turn, chunks_factor_);
+      return action::from_bits(y + turn * x.per_turn + group * x.per_group + x.more);
+    }
+
+   private:
+    /// Linear in a step's place, and in the turns (of a group through a chunk) and the groups before it.
+    struct form {
+      std::uint64_t factor = 0;
+      std::uint32_t from = 0, per_turn = 0, per_group = 0, more = 0;
+    };
+    std::uint64_t chunks_factor_ = 0;
+    std::uint32_t begin_ = 0, length_ = 0;
+    std::uint32_t shift_[2] = {};
+    std::uint32_t early_ = 0;
+    form forms_[4] = {};
+  };
+
   /// The list of one rank. Precondition: rank < ranks().
   [[nodiscard]] constexpr rank_view<interleaved> rank(std::uint32_t rank) const noexcept;
 
@@ -221,7 +254,7 @@ constexpr void interleaved::prepare() noexcept {
   chunks_factor_ = detail::chunks_factor(chunks_);
 }
 
-// The same as the general way, in one straight line: which op a step is cannot be predicted.
+// In one straight line: which op a step is cannot be predicted.
 constexpr action interleaved::at_whole(std::uint32_t rank, std::uint32_t step) const noexcept {
   HOCKET_ASSERT(rank < ranks_ && step < size(rank));
   const std::uint32_t n = count(), w = warm_up(rank), t = step - w;
@@ -241,6 +274,23 @@ constexpr action interleaved::at_whole(std::uint32_t rank, std::uint32_t step) c
   const std::uint32_t chunk = (c ^ (0u - backward)) + (chunks_ & (0u - backward));  // backwards: chunks_ - 1u - c
   constexpr std::uint32_t one = action(op::backward, 0, 0).bits();
   return action::from_bits(action(op::forward, chunk, j).bits() + backward * one);
+}
+
+constexpr interleaved::reader::reader(const interleaved& plan, std::uint32_t rank) noexcept {
+  if (!plan.whole_) return;
+  const std::uint32_t w = plan.warm_up(rank), head = plan.first_count_ * plan.first_size_, v = plan.chunks_;
+  constexpr std::uint32_t chunk = action(op::forward, 1, 0).bits(), last_kind = action(op::backward, 0, 0).bits();
+  chunks_factor_ = plan.chunks_factor_;
+  begin_ = w, length_ = 2 * (plan.count() - w);
+  shift_[0] = w;
+  early_ = head * v;
+  for (const std::uint32_t early : {0u, 1u}) {
+    const std::uint32_t size = early != 0 ? plan.first_size_ : plan.second_size_, base = early != 0 ? 0 : head;
+    const std::uint64_t factor = early != 0 ? plan.first_factor_ : plan.shared_.second_factor;
+    forms_[2 * early] = {factor, base * v - 1, chunk - size, size - v * chunk, base - 1};
+    forms_[2 * early + 1] = {factor, base * v - 1, 0u - chunk - size, size + v * chunk,
+                             base - 1 + last_kind + (v - 1) * chunk};
+  }
 }
 
 constexpr order_walk interleaved::walk_from(bool forward, std::uint32_t k) const noexcept {

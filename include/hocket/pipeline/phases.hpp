@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/pipeline/facts.hpp>
+#include <hocket/pipeline/weave.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace hocket::inline HOCKET_ABI::pipeline {
 
@@ -88,6 +91,52 @@ class phase_list {
         return {y.kind, y.chunk, y.first + turn * y.stride, y.joined};
       }
     }
+  }
+
+  /// Writes the steps from `first` on, as many as fit and are left, and returns how many. Divides once per call.
+  constexpr std::size_t fill(std::span<action> out, std::uint32_t first) const noexcept {
+    HOCKET_ASSERT(first <= size_);
+    const std::size_t rest = size_ - first, total = out.size() < rest ? out.size() : rest;
+    std::size_t done = 0;
+    std::uint32_t skip = first;  // steps still to be passed over
+    for (std::uint32_t i = 0; i < count_ && done < total; ++i) {
+      const phase& x = phases_[i];
+      if (skip >= x.steps) {
+        skip -= x.steps;
+        continue;
+      }
+      for (std::uint32_t round = 0; done < total;) {  // stretches in each of which the same lanes are left
+        std::uint32_t next = ~std::uint32_t{0}, left = 0;
+        for (std::uint32_t l = 0; l < x.width; ++l) {
+          const std::uint32_t end = x.lanes[l].rounds;
+          if (end <= round) continue;
+          ++left;
+          if (end < next) next = end;
+        }
+        if (left == 0) break;
+        const std::uint32_t steps = (next - round) * left;
+        if (skip >= steps) {
+          skip -= steps;
+          round = next;
+          continue;
+        }
+        const std::uint32_t turn = skip == 0 ? 0 : skip / left, at = skip - turn * left;
+        detail::strand strands[max_lanes];
+        std::uint32_t k = 0;
+        for (std::uint32_t l = 0; l < x.width; ++l) {
+          const lane& y = x.lanes[l];
+          if (y.rounds <= round) continue;
+          const std::uint32_t j = y.first + (round + turn + (k < at ? 1 : 0)) * y.stride;
+          strands[k++] = {action(y.kind, y.chunk, 0, y.joined).bits() + j, y.stride};
+        }
+        const std::size_t count = steps - skip < total - done ? steps - skip : total - done;
+        detail::weave(out.data() + done, count, strands, left, at);
+        done += count;
+        skip = 0;
+        round = next;
+      }
+    }
+    return total;
   }
 
   /// The step that runs `a` (its joining flag does not matter), or size() if none does.

@@ -11,6 +11,30 @@
 
 namespace hocket::inline HOCKET_ABI::pipeline {
 
+namespace detail {
+
+/// What a view works out once per rank, if the schedule has a `reader` for it: see interleaved::reader.
+template <class S>
+struct view_reader {
+  constexpr view_reader() noexcept = default;
+  constexpr view_reader(const S&, std::uint32_t) noexcept {}
+};
+template <class S>
+  requires requires { typename S::reader; }
+struct view_reader<S> : S::reader {
+  constexpr view_reader() noexcept = default;
+  constexpr view_reader(const S& plan, std::uint32_t rank) noexcept : S::reader(plan, rank) {}
+};
+
+/// Apart, so that a loop over the fast way keeps its registers.
+template <class S>
+[[gnu::noinline, gnu::cold]] constexpr auto at_the_general_way(const S& plan, std::uint32_t rank,
+                                                               std::uint32_t step) noexcept {
+  return plan.at(rank, step);
+}
+
+}  // namespace detail
+
 /// The list of one rank as a lazy view: sized, random access, actions by value, nothing stored but the schedule's own
 /// few integers. Iterators carry those with them and outlive the view. Works with range-for, `std::ranges` and, with
 /// hocket/interop/range_v3.hpp, range-v3.
@@ -83,7 +107,8 @@ class rank_view {
 
   constexpr rank_view() noexcept = default;
   /// Precondition: of_rank < of_plan.ranks().
-  constexpr rank_view(const S& of_plan, std::uint32_t of_rank) noexcept : plan_(of_plan), rank_(of_rank) {
+  constexpr rank_view(const S& of_plan, std::uint32_t of_rank) noexcept
+      : plan_(of_plan), rank_(of_rank), reader_(of_plan, of_rank) {
     HOCKET_ASSERT(of_rank < of_plan.ranks());
   }
 
@@ -94,7 +119,14 @@ class rank_view {
   /// Precondition: step < size(). O(1).
   [[nodiscard]] constexpr value_type operator[](std::size_t step) const noexcept {
     HOCKET_ASSERT(step < size());
-    return plan_.at(rank_, static_cast<std::uint32_t>(step));
+    const auto here = static_cast<std::uint32_t>(step);
+    if constexpr (requires { typename S::reader; }) {
+      if (reader_.knows(here)) [[likely]]
+        return reader_.at(here);
+      return detail::at_the_general_way(plan_, rank_, here);
+    } else {
+      return plan_.at(rank_, here);
+    }
   }
   [[nodiscard]] constexpr value_type front() const noexcept { return (*this)[0]; }
   [[nodiscard]] constexpr value_type back() const noexcept { return (*this)[size() - 1]; }
@@ -109,6 +141,7 @@ class rank_view {
  private:
   S plan_{};
   std::uint32_t rank_ = 0;
+  [[no_unique_address]] detail::view_reader<S> reader_{};
 };
 
 }  // namespace hocket::inline HOCKET_ABI::pipeline

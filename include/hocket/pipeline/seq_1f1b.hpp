@@ -3,7 +3,9 @@
 #include <hocket/pipeline/alternation.hpp>
 #include <hocket/pipeline/rank_view.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace hocket::inline HOCKET_ABI::pipeline {
 
@@ -73,6 +75,24 @@ class seq_1f1b {
   }
   /// The list of one rank. Precondition: rank < ranks().
   [[nodiscard]] constexpr rank_view<seq_1f1b> rank(std::uint32_t rank) const noexcept;
+
+  /// Writes steps from `first` on, as many as fit and are left; returns how many.
+  constexpr std::size_t fill(std::uint32_t rank, std::span<stage_action> out, std::uint32_t first) const noexcept {
+    const std::size_t left = size(rank) - first, total = out.size() < left ? out.size() : left;
+    const alternation rhythm = beat(rank);
+    std::uint32_t next_batch[2] = {}, next_slice[2] = {};  // backwards, forwards
+    bool known[2] = {};
+    for (std::size_t i = 0; i < total; ++i) {
+      const auto turn = rhythm.at(first + static_cast<std::uint32_t>(i));
+      const std::size_t x = turn.forward ? 1 : 0;
+      if (!known[x]) known[x] = true, next_batch[x] = turn.index / slices_, next_slice[x] = turn.index % slices_;
+      const std::uint32_t t = next_slice[x];
+      out[i] = turn.forward ? stage_action(op::forward, rank, next_batch[x], t)
+                            : stage_action(op::backward, rank, next_batch[x], slices_ - 1 - t);
+      if (++next_slice[x] == slices_) next_slice[x] = 0, ++next_batch[x];
+    }
+    return total;
+  }
 
   friend constexpr bool operator==(const seq_1f1b&, const seq_1f1b&) = default;
 

@@ -70,6 +70,13 @@ class table_schedule {
     HOCKET_ASSERT(rank < ranks() && step < size(rank));
     return actions_[start(rank) + step];
   }
+  /// Copies steps from `first` on, as many as fit and are left; returns how many.
+  std::size_t fill(std::uint32_t of_rank, std::span<stage_action> out, std::uint32_t first) const noexcept {
+    const std::span<const stage_action> from = rank(of_rank).subspan(first);
+    const std::size_t count = out.size() < from.size() ? out.size() : from.size();
+    for (std::size_t i = 0; i < count; ++i) out[i] = from[i];
+    return count;
+  }
   /// The list of one rank.
   [[nodiscard]] std::span<const stage_action> rank(std::uint32_t rank) const noexcept {
     return std::span(actions_).subspan(start(rank), size(rank));

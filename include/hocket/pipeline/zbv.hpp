@@ -3,7 +3,9 @@
 #include <hocket/pipeline/phases.hpp>
 #include <hocket/pipeline/rank_view.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace hocket::inline HOCKET_ABI::pipeline {
 
@@ -80,6 +82,11 @@ class zbv {
     list.add(r, {{w, 1, one + tail}});
     list.add(r, {{w, 0, steady + tail + turn}});
     return list;
+  }
+
+  /// Writes steps from `first` on, as many as fit and are left; returns how many.
+  constexpr std::size_t fill(std::uint32_t rank, std::span<action> out, std::uint32_t first) const noexcept {
+    return phases(rank).fill(out, first);
   }
 
   friend constexpr bool operator==(const zbv&, const zbv&) = default;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/pipeline/interleaved.hpp>
+#include <hocket/pipeline/weave.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace hocket::inline HOCKET_ABI::pipeline {
 
@@ -86,6 +89,8 @@ class zero_bubble {
     if (x.kind() == op::input_grad) return round(k);
     return k + d < n ? round(k + d) + 1 : 2 * n + k;
   }
+  /// Writes steps from `first` on, as many as fit and are left; returns how many.
+  constexpr std::size_t fill(std::uint32_t rank, std::span<action> out, std::uint32_t first) const noexcept;
   /// The list of one rank. Precondition: rank < ranks().
   [[nodiscard]] constexpr rank_view<zero_bubble> rank(std::uint32_t rank) const noexcept;
 
@@ -109,6 +114,65 @@ class zero_bubble {
   }
   interleaved order_;  // its kappa says how far a rank runs ahead: 1, or 2 for ZB-H2
 };
+
+// The five regions of at(), each of up to three lanes in turn, from stretch to stretch of the order.
+constexpr std::size_t zero_bubble::fill(std::uint32_t rank, std::span<action> out, std::uint32_t first) const noexcept {
+  constexpr op f = op::forward, i = op::input_grad, w = op::weight_grad;
+  struct region {
+    std::uint32_t steps, width;
+    op kinds[3];
+    std::uint32_t index[3];  // of each lane, in its order
+  };
+  const std::uint32_t n = count(), a = lead(rank), d = lag(rank), forwards = n - a;
+  const std::uint32_t low = d < forwards ? d : forwards, high = d < forwards ? forwards : d;
+  const region regions[] = {
+      {a, 1, {f, f, f}, {0, 0, 0}},
+      {2 * low, 2, {i, f, f}, {0, a, 0}},
+      d < forwards ? region{3 * (high - low), 3, {i, w, f}, {low, 0, a + low}}
+                   : region{high - low, 1, {i, i, i}, {low, 0, 0}},
+      {2 * (n - high), 2, {i, w, w}, {high, high - d, 0}},
+      {d, 1, {w, w, w}, {n - d, 0, 0}},
+  };
+  const std::size_t left = size(rank) - first, total = out.size() < left ? out.size() : left;
+  std::size_t done = 0;
+  std::uint32_t skip = first;
+  for (const region& x : regions) {
+    if (skip >= x.steps) {
+      skip -= x.steps;
+      continue;
+    }
+    order_walk walks[3];
+    detail::strand strands[3];
+    std::uint32_t runs[3] = {};
+    const std::uint32_t turn = skip / x.width;
+    std::uint32_t at = skip - turn * x.width;
+    for (std::uint32_t l = 0; l < x.width; ++l)
+      walks[l] = order_.walk_from(x.kinds[l] == f, x.index[l] + turn + (l < at ? 1 : 0));
+    std::size_t rest = x.steps - skip < total - done ? x.steps - skip : total - done;
+    skip = 0;
+    const auto load = [&](std::uint32_t l) {
+      if (runs[l] != 0) return;
+      const order_run r = order_.next_run(x.kinds[l] == f, walks[l]);
+      strands[l] = {action(x.kinds[l], r.chunk, r.micro_batch).bits(), static_cast<std::uint32_t>(r.stride)};
+      runs[l] = r.length;
+    };
+    while (rest > 0) {
+      std::size_t count = 1;
+      if (at == 0 && rest >= x.width) {  // whole rounds, until a lane comes to the end of its stretch
+        std::size_t rounds = rest / x.width;
+        for (std::uint32_t l = 0; l < x.width; ++l) load(l), rounds = runs[l] < rounds ? runs[l] : rounds;
+        for (std::uint32_t l = 0; l < x.width; ++l) runs[l] -= static_cast<std::uint32_t>(rounds);
+        count = rounds * x.width;
+      } else {
+        load(at), --runs[at];
+      }
+      at = detail::weave(out.data() + done, count, strands, x.width, at);
+      done += count, rest -= count;
+    }
+    if (done == total) break;
+  }
+  return total;
+}
 
 constexpr rank_view<zero_bubble> zero_bubble::rank(std::uint32_t rank) const noexcept { return {*this, rank}; }
 

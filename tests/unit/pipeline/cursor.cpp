@@ -2,6 +2,7 @@
 // The two fast ways through a list against at(rank, step): walking from any step, and filling any stretch.
 #include <hocket/pipeline.hpp>
 
+#include <type_traits>
 #include <vector>
 
 #include "catch.hpp"
@@ -12,20 +13,24 @@ namespace {
 
 template <class Plan>
 bool walks_like_at(const Plan& plan) {
-  std::vector<action> room;
+  using value = decltype(plan.at(0, 0));
+  std::vector<value> room;
   for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
     const std::uint32_t size = plan.size(r);
+    if constexpr (std::is_same_v<Plan, interleaved>)
+      for (std::uint32_t i = 0; i < size; ++i)
+        if (plan.rank(r)[i] != plan.at(r, i)) return false;
     for (const std::uint32_t first : {0u, 1u, size / 3, size / 2 + 1, size - 1, size}) {
       std::uint32_t i = first;
-      for (const action a : rank_cursor(plan, r, first))
+      for (const value a : rank_cursor(plan, r, first))
         if (i >= size || a != plan.at(r, i++)) return false;
       if (i != size) return false;
-      rank_cursor(plan, r, first).for_each([&](action a) { i -= a == plan.at(r, first + (size - i)) ? 1 : 0; });
+      rank_cursor(plan, r, first).for_each([&](value a) { i -= a == plan.at(r, first + (size - i)) ? 1 : 0; });
       if (i != first) return false;
       for (const std::uint32_t length : {size + 3, size / 2, 3u, 0u}) {
-        const action untouched(op::idle, 7, 7);
+        const value untouched(op::idle, 7, 7);
         room.assign(length + 1, untouched);
-        const std::size_t count = fill(plan, r, std::span<action>(room.data(), length), first);
+        const std::size_t count = fill(plan, r, std::span<value>(room.data(), length), first);
         if (count != (length < size - first ? length : size - first) || room[count] != untouched) return false;
         for (std::size_t k = 0; k < count; ++k)
           if (room[k] != plan.at(r, first + static_cast<std::uint32_t>(k))) return false;
@@ -50,6 +55,9 @@ static_assert(walks_in_the_compiler(interleaved::make({4, 2, 33}).value(), 1));
 static_assert(walks_in_the_compiler(interleaved::make({4, 2, 33}, groups::least_memory(1, 2)).value(), 0));
 static_assert(walks_in_the_compiler(one_f_one_b::make({4, 1, 40}).value(), 2));
 static_assert(walks_in_the_compiler(gpipe::looped_bfs({2, 3, 17}).value(), 0));
+static_assert(walks_in_the_compiler(zero_bubble::interleaved_zb({4, 2, 17}).value(), 1));
+static_assert(walks_in_the_compiler(zbv::make({4, 2, 17}).value(), 1));
+static_assert(interleaved::make({4, 2, 33}).value().rank(1)[40] == interleaved::make({4, 2, 33}).value().at(1, 40));
 
 }  // namespace
 
@@ -79,6 +87,28 @@ TEST_CASE("cursor and fill give what at gives", "[pipeline]") {
     REQUIRE(walks_like_at(interleaved::make({4, 2, m}, groups::last()).value()));
     REQUIRE(walks_like_at(interleaved::make({4, 3, m}, groups::first(), {.kappa = 1}).value()));
   }
+}
+
+TEST_CASE("cursor and fill of zero bubble, V, DualPipe, slices, tables and schedules by name", "[pipeline]") {
+  for (std::int64_t p = 1; p <= 7; ++p)
+    for (std::int64_t m = 1; m <= 5 * p + 2; ++m) {
+      INFO("p " << p << " m " << m);
+      REQUIRE(walks_like_at(zero_bubble::h1({p, 1, m}).value()));
+      REQUIRE(walks_like_at(zero_bubble::h2({p, 1, m}).value()));
+      for (const std::int64_t v : {2, 3}) REQUIRE(walks_like_at(zero_bubble::interleaved_zb({p, v, m}).value()));
+      REQUIRE(walks_like_at(zbv::make({p, 2, m}).value()));
+      for (const std::int64_t slices : {1, 3}) REQUIRE(walks_like_at(seq_1f1b::make({p, 1, m}, slices).value()));
+      if (m >= 2 * p) REQUIRE(walks_like_at(dual_pipe_v::make({p, 2, m}).value()));
+      if (m >= 2 * p && p % 2 == 0 && m % 2 == 0) REQUIRE(walks_like_at(dual_pipe::make({p, 1, m}).value()));
+    }
+  REQUIRE(walks_like_at(v_schedule({5, 2, 11}, v_memory::half).value()));
+  for (const char* name : {"interleaved", "zbv", "zb-h1", "dualpipe", "v-min", "seq-1f1b"})
+    REQUIRE(walks_like_at(
+        any_schedule::make(name, {4, default_chunks(name), 150}, {.slices = name[0] == 's' ? 3 : 1}).value()));
+  // Several blocks of the cursor.
+  REQUIRE(walks_like_at(zbv::make({4, 2, 500}).value()));
+  REQUIRE(walks_like_at(zero_bubble::interleaved_zb({4, 3, 500}).value()));
+  REQUIRE(walks_like_at(dual_pipe::make({4, 1, 500}).value()));
 }
 
 TEST_CASE("at divides by multiplying: every size of group and number of chunks", "[pipeline]") {
