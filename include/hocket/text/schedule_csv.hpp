@@ -194,7 +194,7 @@ struct thousand_numbers {
   short_text plain[1000];
   char full[1000][4];
 };
-inline constexpr thousand_numbers numbers = [] {
+inline constexpr thousand_numbers below_1000 = [] {
   thousand_numbers t{};
   for (unsigned x = 0; x < 1000; ++x) {
     const char digits[] = {static_cast<char>('0' + x / 100), static_cast<char>('0' + x / 10 % 10),
@@ -230,9 +230,9 @@ inline char* write_short(char* at, const short_text& text) noexcept {
   return at + text.size;
 }
 inline char* write_number(char* at, std::uint32_t value) noexcept {
-  if (value < 1000) return write_short(at, numbers.plain[value]);
+  if (value < 1000) return write_short(at, below_1000.plain[value]);
   at = write_number(at, value / 1000);
-  std::memcpy(at, numbers.full[value % 1000], 4);
+  std::memcpy(at, below_1000.full[value % 1000], 4);
   return at + 3;
 }
 inline char* write_word(char* at, std::string_view word) noexcept {
