@@ -167,7 +167,7 @@ void questions(const std::string& name, const edge_rows& rows) {
         });
       }}};
   race(all, 7);
-  const std::size_t loads = rows.size() <= 8192 ? 3 : rows.size() <= 131'072 ? 4 : rows.size() <= 2'097'152 ? 5 : 6;
+  const std::size_t loads = rows.size() <= 8192 ? 3 : rows.size() <= 2'097'152 ? 4 : rows.size() <= 33'554'432 ? 5 : 6;
   line(name, "reaches: dependent loads at most", static_cast<double>(loads), "loads", "<= 4", "3");
   line(name, "reaches, random pairs", all[0].median() * 1e6 / count, "ns", "-", "-");
   line(name, "one random load, same footprint", all[1].median() * 1e6 / count, "ns", "-", "-");

@@ -41,6 +41,7 @@ set(HOCKET_HEADERS
   hocket/graph/detail/journal.hpp
   hocket/graph/detail/policy_members.hpp
   hocket/graph/detail/pooled_lists.hpp
+  hocket/graph/detail/top_rows.hpp
   hocket/graph/detail/topological.hpp
   hocket/graph/detail/variable_table.hpp
   hocket/graph/detail/word_arena.hpp

@@ -15,6 +15,7 @@
 using hocket::node_id;
 using hocket::graph::auto_index;
 using hocket::graph::dag;
+using hocket::graph::dag_snapshot;
 using hocket::graph::dense_index;
 using hocket::graph::persistent_index;
 using hocket::testing::random_source;
@@ -170,4 +171,65 @@ TEST_CASE("windows: the set of an earlier node is replaced", "[graph]") {
   CHECK(append({1200, 1199}) == 1);
   CHECK(index.reaches(1199, 1201));
   CHECK_FALSE(index.reaches(1201, 1200));
+}
+
+// From node 131,072 on a question goes through a copy of the root's children, while ancestors are listed from the root
+// itself: both must say the same, and what a search through the edges finds.
+TEST_CASE("windows: nodes beyond two levels have their own copy of the root", "[graph]") {
+  random_source random(14);
+  constexpr node_id high = node_id{1} << 17, nodes = high + 11'000;  // more than one chunk of copies
+  dag<persistent_index> g;
+  for (node_id b = 0; b < nodes; ++b) {
+    std::vector<node_id> preds = preds_of(b, random);
+    if (b > 2'000 && b % 5 != 0) {  // lanes: not everything comes before everything
+      preds = {b - 4};
+      if (b % 97 == 1) preds.push_back(random.below(b));
+    }
+    REQUIRE(g.append(preds));
+  }
+  std::vector<node_id> asked = {high - 1,   high,         high + 1,     high + 511,
+                                high + 512, high + 8'191, high + 8'192, nodes - 1};
+  for (int i = 0; i < 12; ++i) asked.push_back(high + random.below(nodes - high));
+  const auto wrong_answers = [&](const dag<persistent_index>& of) {
+    std::size_t wrong = 0;
+    for (const node_id b : asked) {
+      if (b >= of.node_count()) continue;
+      std::vector<char> before(of.node_count()), listed(of.node_count());
+      std::vector<node_id> queue{b};
+      for (std::size_t i = 0; i < queue.size(); ++i)
+        for (const node_id a : of.upstream(queue[i]))
+          if (before[a] == 0) before[a] = 1, queue.push_back(a);
+      of.for_each_ancestor(b, [&](node_id a) { listed[a] = 1; });
+      for (std::size_t a = 0; a < of.node_count(); ++a)
+        wrong += (of.reaches(static_cast<node_id>(a), b) ? 1 : 0) != before[a] ? 1u : 0u;
+      wrong += listed != before ? 1u : 0u;
+    }
+    return wrong;
+  };
+  CHECK(wrong_answers(g) == 0);
+  const dag<persistent_index> copy = g;
+  const dag_snapshot start = g.snapshot();
+  for (int i = 0; i < 40; ++i) {  // late edges along the numbering
+    const node_id x = high + random.below(nodes - high), y = random.below(x);
+    (void)g.add_edge(y, x);
+  }
+  CHECK(wrong_answers(g) == 0);
+  for (int i = 0; i < 20; ++i) {  // and against it
+    const node_id x = random.below(nodes), y = high + random.below(nodes - high);
+    (void)g.add_edge(y, x);
+  }
+  CHECK(wrong_answers(g) == 0);
+  for (int i = 0; i < 300; ++i) REQUIRE(g.append(std::vector<node_id>{random.below(nodes)}));
+  asked.push_back(nodes + 100);
+  asked.push_back(nodes + 299);
+  CHECK(wrong_answers(g) == 0);
+  CHECK(wrong_answers(copy) == 0);
+  REQUIRE(g.rollback(start));
+  CHECK(wrong_answers(g) == 0);
+  dag<persistent_index> again = copy;
+  const dag_snapshot now = again.snapshot();
+  for (int i = 0; i < 300; ++i) REQUIRE(again.append(std::vector<node_id>{random.below(nodes), nodes - 1}));
+  REQUIRE(again.rollback(now));
+  for (int i = 0; i < 300; ++i) REQUIRE(again.append(std::vector<node_id>{random.below(nodes)}));
+  CHECK(wrong_answers(again) == 0);
 }

@@ -103,6 +103,9 @@ class bit_tries {
     return bits <= leaf_bits ? 0 : (bits - leaf_bits + inner_bits - 1) / inner_bits;
   }
 
+  // Precondition: b is an inner block.
+  [[nodiscard]] block_id child_of(block_id b, std::size_t i) const noexcept { return inners_[b].child[i]; }
+
   // Precondition: a fits the height.
   [[nodiscard]] bool has(block_id at, std::uint32_t height, node_id a) const noexcept {
     for (std::uint32_t h = height; h != 0 && at != 0; --h) at = inners_[at].child[digit(a, h)];
