@@ -189,17 +189,37 @@ void strategies() {
 void scale() {
   if (!wanted("planner/scale")) return;
   const auto report = [](const char* what, double ms) { print("planner/scale", what, ms * 1e-3, "s", "<= 2", "-"); };
-  // 16,384 ranks: pipelines of 64 ranks with 8 chunks, 256 of them; and of 256 ranks, 64 of them.
-  const auto plan = pipeline::interleaved::make({64, 8, 512}).value();
-  in_flight_profile held;
-  report("p64 v8 m512: what every rank holds", median(1, [&] { held = in_flight_profile::of(plan).value(); }));
+  // 16,384 ranks: 256 pipelines of 64 ranks with 8 chunks, or 64 of 256 ranks.
+  struct row {
+    std::int64_t p, m;
+  };
+  for (const auto& [p, m] : {row{64, 512}, row{256, 1024}, row{256, 4096}}) {
+    const std::string name = "p" + std::to_string(p) + " v8 m" + std::to_string(m) + ": ";
+    const pipeline::shape s{p, 8, m};
+    const auto plan = pipeline::interleaved::make(s).value();
+    in_flight_profile held;
+    report((name + "what every rank holds").c_str(), median(1, [&] { held = in_flight_profile::of(plan).value(); }));
+    report((name + "makespan and peaks, closed form").c_str(), median(1, [&] {
+             std::int64_t most = 0;
+             for (std::uint32_t r = 0; r < plan.ranks(); ++r)
+               most = std::max<std::int64_t>(most, plan.peak_in_flight(r));
+             if (pipeline::makespan_bound(s, 3, 6).value() != 9 * (8 * m + p - 1) || most != 8 * p) std::abort();
+           }));
+    for (const std::int64_t percent : {100, 40}) {
+      const layer_run layers[] = {{{57'000, 2, {{400, 0}, {200, 2'000}, {100, 19'000}}}, 16 * p}};
+      const std::vector<rank_room> ranks(static_cast<std::size_t>(p), rank_room{8 * p * 10 * percent, 0, 0});
+      const split_problem q{.layers = layers, .ranks = ranks, .in_flight = held, .micro_batches = m};
+      bool proved = false;
+      const double ms = median(1, [&] {
+        const auto found = split(q);
+        if (!found) std::abort();
+        proved = found->proved;
+      });
+      report((name + "split, " + (percent == 100 ? "ample" : "tight") + " memory" + (proved ? ", proved" : "")).c_str(),
+             ms);
+    }
+  }
   const layer_run layers[] = {{{57'000, 2'000, {{4, 0}, {2, 2'000}, {1, 19'000}}}, 2048}};
-  const layer_run chunked[] = {{layers[0].of, 512}};
-  const std::vector<rank_room> ranks(64, rank_room{25'000, 0, 0});
-  const split_problem q{.layers = chunked, .ranks = ranks, .in_flight = held, .micro_batches = 512};
-  report("512 layers on them, 3 levels: the split", median(1, [&] {
-           if (!split(q)) std::abort();
-         }));
   const auto one = in_flight_profile::one_f_one_b(256, 4096);
   const std::vector<rank_room> tight(256, rank_room{25'000, 0, 0});
   const split_problem plain{.layers = layers, .ranks = tight, .in_flight = one, .micro_batches = 4096};

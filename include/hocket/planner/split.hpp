@@ -111,13 +111,14 @@ namespace detail {
 }  // namespace detail
 
 /// The layer-to-stage split and the level of every layer that fit the memory of each rank with the least time: exact
-/// for one chunk per rank, and for equal layers with any number of chunks; otherwise a search that says how far it is
-/// from its bound. Time is in ticks, memory in bytes, all decisions in integers; of equally good plans the one whose
-/// first stages are shorter is taken.
-/// Errors: errc::does_not_fit (values: the rank that binds, the bytes it lacks in the split that lacks least),
-/// bad_shape, out_of_range, overflow; limit_exceeded if the budget ran out before any plan was found.
-/// Complexity: one chunk, equal layers: O(p n² log n) for n layers on a stage, and a few times O(p·slack²), where slack
-/// is by how many layers the stages could grow within the best time. Source: docs/planner.md, "Stage split".
+/// for one chunk per rank, and for equal layers with several chunks while a rank's layers can be dealt out to its
+/// chunks in some thousand ways (beyond, its chunks get equally many, but for one); otherwise a search. What is not
+/// exact says how far it is from its bound. Time is in ticks, memory in bytes, all decisions in integers; of equally
+/// good plans the one whose first stages are shorter is taken. Errors: errc::does_not_fit (values: the rank that binds,
+/// the bytes it lacks in the split that lacks least), bad_shape, out_of_range, overflow; limit_exceeded if the budget
+/// ran out before any plan was found. Complexity: one chunk, equal layers: O(p n² log n) for n layers on a stage, and a
+/// few times O(p·slack²), where slack is by how many layers the stages could grow within the best time. Source:
+/// docs/planner.md, "Stage split".
 [[nodiscard]] inline result<split_plan> split(const split_problem& q) {
   if (const auto ok = detail::validate(q); !ok) return ok.error();
   detail::segment_fronts fronts(q.layers);

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The stage split against brute force: the published instances, random small ones of every kind, chunks included.
 #include <hocket/core/message.hpp>
+#include <hocket/pipeline/gpipe.hpp>
 #include <hocket/pipeline/interleaved.hpp>
 #include <hocket/pipeline/one_f_one_b.hpp>
 #include <hocket/pipeline/simulate.hpp>
+#include <hocket/pipeline/v_memory.hpp>
+#include <hocket/pipeline/zbv.hpp>
 #include <hocket/pipeline/zero_bubble.hpp>
 #include <hocket/planner/memory_price.hpp>
 #include <hocket/planner/split.hpp>
@@ -274,6 +277,61 @@ TEST_CASE("a profile is what a simulation counts", "[planner][split]") {
   const auto quick = in_flight_profile::one_f_one_b(5, 3);
   const auto read = in_flight_profile::of(pipeline::one_f_one_b::make({5, 1, 3}).value()).value();
   for (std::uint32_t r = 0; r < 5; ++r) CHECK(quick.at(r, 0)[0] == read.at(r, 0)[0]);
+}
+
+namespace {
+
+/// The most bytes that a rank holds at any time, chunk by chunk: from the profile, and step by step from the list.
+template <class Plan>
+void check_bytes(const Plan& plan, std::mt19937& random) {
+  const auto profile = in_flight_profile::of(plan).value();
+  const std::uint32_t v = plan.chunks();
+  const auto place = plan.placement();
+  std::vector<std::int64_t> size(v), count(v);
+  for (int draw = 0; draw < 4; ++draw) {
+    for (auto& x : size) x = static_cast<std::int64_t>(random() % 20);
+    for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
+      std::int64_t now = 0, most = 0, told = 0;
+      count.assign(v, 0);
+      for (std::uint32_t i = 0; i < plan.size(r); ++i) {
+        const auto a = pipeline::stage_action_at(plan, r, i);
+        const std::uint32_t c = place.chunk_of(a.stage());
+        if (a.kind() == pipeline::op::forward) now += size[c], ++count[c];
+        else if (a.kind() == pipeline::op::backward || a.kind() == pipeline::op::weight_grad)
+          now -= size[c], --count[c];
+        most = std::max(most, now);
+      }
+      for (std::uint32_t k = 0; k < profile.times(r); ++k) {
+        std::int64_t sum = 0;
+        for (std::uint32_t c = 0; c < v; ++c) sum += size[c] * profile.at(r, k)[c];
+        told = std::max(told, sum);
+      }
+      CHECK(told == most);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("the kept counts give the most bytes of any chunk sizes", "[planner][split]") {
+  std::mt19937 random(5);
+  for (const std::int64_t p : {1, 2, 3, 4, 6})
+    for (const std::int64_t v : {1, 2, 3, 4})
+      for (const std::int64_t m : {1, 2, 5, 8, 12, 17}) {
+        const pipeline::shape s{p, v, m};
+        INFO("p " << p << " v " << v << " m " << m);
+        for (const std::uint32_t kappa : {1u, 2u})
+          check_bytes(pipeline::interleaved::make(s, pipeline::groups::balanced(), {.kappa = kappa}).value(), random);
+        check_bytes(pipeline::interleaved::make(s, pipeline::groups::least_memory(1, 2)).value(), random);
+        check_bytes(pipeline::gpipe::looped_bfs(s).value(), random);
+        if (const auto plan = pipeline::zero_bubble::interleaved_zb(s)) check_bytes(*plan, random);
+        if (v != 2) continue;
+        if (const auto plan = pipeline::zbv::make(s)) check_bytes(*plan, random);
+        if (const auto plan = pipeline::v_schedule(s, pipeline::v_memory::half)) check_bytes(*plan, random);
+      }
+  // A rank of an interleaved schedule has some 2 v of them, however long it runs.
+  const auto held = in_flight_profile::of(pipeline::interleaved::make({16, 8, 256}).value()).value();
+  for (std::uint32_t r = 0; r < 16; ++r) CHECK(held.times(r) <= 40);
 }
 
 TEST_CASE("more memory never costs, and buys something where a rank binds", "[planner][split]") {

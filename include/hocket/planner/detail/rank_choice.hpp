@@ -52,6 +52,9 @@ class rank_choice {
     return time;
   }
 
+  /// Whether the budget is used up: answers are then possible ones, not the best.
+  [[nodiscard]] bool exhausted() const noexcept { return expansions_ > q_.budget; }
+
   /// @param below  only answers with less extra time are wanted
   [[nodiscard]] rank_answer operator()(std::uint32_t rank, std::span<const segment> parts, ticks below = never) {
     rank_answer best;
@@ -87,7 +90,8 @@ class rank_choice {
       best_.extra = extra, best_.points.assign(chosen_.begin(), chosen_.end());
       return;
     }
-    if (++expansions_ > q_.budget) return;
+    // Beyond the budget the first way down, which never fails for want of memory, is the answer.
+    if (++expansions_ > q_.budget && !best_.points.empty()) return;
     const std::uint32_t times = q_.in_flight.times(rank_);
     const level_front& front = fronts_.of(parts_[c].begin, parts_[c].end);
     std::int64_t allowed = never;

@@ -2,8 +2,10 @@
 #pragma once
 #include <hocket/planner/detail/rank_choice.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace hocket::inline HOCKET_ABI::planner::detail {
@@ -35,12 +37,32 @@ void for_each_composition(std::int64_t n, std::size_t v, F&& f) {
   }
 }
 
+/// Calls f(sizes) for the ways to deal n out to v chunks such that no chunk has two more than another.
+template <class F>
+void for_each_even_composition(std::int64_t n, std::size_t v, F&& f) {
+  const std::int64_t least = n / static_cast<std::int64_t>(v), more = n % static_cast<std::int64_t>(v);
+  if (least == 0) return;
+  std::vector<std::int64_t> sizes(v, least);
+  for (std::size_t c = v - static_cast<std::size_t>(more); c < v; ++c) ++sizes[c];
+  while (f(sizes)) {  // the next permutation
+    std::size_t i = v - 1;
+    while (i > 0 && sizes[i - 1] >= sizes[i]) --i;
+    if (i == 0) return;
+    std::size_t j = v - 1;
+    while (sizes[j] <= sizes[i - 1]) --j;
+    std::swap(sizes[i - 1], sizes[j]);
+    for (std::size_t a = i, b = v - 1; a < b; ++a, --b) std::swap(sizes[a], sizes[b]);
+  }
+}
+
 /// The exact split where ranks take consecutive pieces of the model: one chunk per rank, or equal layers (then only
 /// numbers of layers matter). What a rank can do in a given time it can also do with fewer layers, so for a bound M on
 /// the slowest rank the cuts lie in windows (of equal layers: those of two greedy passes; else of all cuts that can be
 /// reached, for a greedy pass may leave a rank nothing but a layer that it cannot hold), and the least extra time
 /// within is a shortest path. M is found by bisection; for the sum objective E(M), the least extra time under M, is a
 /// falling staircase, of which bisection visits only the steps that can still win.
+/// Many layers on many chunks can be dealt out in too many ways; then a rank's chunks get equally many, but for one,
+/// and nothing is proved. (What fits so with n layers fits so with n - 1, so the windows hold.)
 class split_by_rank {
  public:
   split_by_rank(const split_problem& q, segment_fronts& fronts, rank_choice& choose)
@@ -49,7 +71,8 @@ class split_by_rank {
         choose_(choose),
         p_(static_cast<std::uint32_t>(q.ranks.size())),
         v_(q.in_flight.chunks()),
-        layers_(fronts.layers()) {
+        layers_(fronts.layers()),
+        most_ways_((std::max)(std::int64_t{1000}, std::int64_t{62'500} / p_)) {
     if (fronts.uniform()) memo_.assign(std::size_t{p_} * static_cast<std::size_t>(layers_ + 1), unknown);
   }
 
@@ -80,17 +103,31 @@ class split_by_rank {
         descend(least, extra, limit, at_limit, weight);
       }
     }
+    if (cuts_.empty()) return error{errc::limit_exceeded, q_.budget, q_.budget}.with("partial plans");
     return written_out();
   }
 
  private:
   static constexpr ticks unknown = -1;
 
+  template <class F>
+  void for_each_way(std::int64_t n, std::size_t v, F&& f) const {
+    std::int64_t ways = 1;  // n - 1 over v - 1
+    for (std::int64_t k = 1; k < static_cast<std::int64_t>(v) && ways <= most_ways_; ++k) ways = ways * (n - k) / k;
+    if (ways <= most_ways_ && !choose_.exhausted()) return for_each_composition(n, v, f);
+    some_ways_ = true;
+    for_each_even_composition(n, v, f);
+  }
   /// Least extra time of rank r with the layers [a, b); `never` if they do not fit.
   [[nodiscard]] ticks extra(std::uint32_t r, std::int64_t a, std::int64_t b) {
     if (memo_.empty()) return answer(r, a, b, nullptr).extra;
     ticks& known = memo_[std::size_t{r} * static_cast<std::size_t>(layers_ + 1) + static_cast<std::size_t>(b - a)];
-    if (known == unknown) known = answer(r, a, b, nullptr).extra;
+    if (known != unknown) return known;
+    if (v_ == 1) return known = answer(r, a, b, nullptr).extra;
+    found_answer made{r, b - a, {}, {}};
+    made.answer = answer(r, a, b, &made.parts);
+    known = made.answer.extra;
+    if (known < never) kept_.push_back(std::move(made));
     return known;
   }
   [[nodiscard]] rank_answer answer(std::uint32_t r, std::int64_t a, std::int64_t b, std::vector<segment>* parts) {
@@ -101,8 +138,9 @@ class split_by_rank {
     }
     rank_answer best;
     std::vector<segment> pieces(v_);
-    for_each_composition(b - a, v_, [&](const std::vector<std::int64_t>& sizes) {
-      if (best.extra == 0) return false;
+    int tries = 0;
+    for_each_way(b - a, v_, [&](const std::vector<std::int64_t>& sizes) {
+      if (best.extra == 0 || (choose_.exhausted() && ++tries > 8 && best.extra < never)) return false;
       for (std::size_t c = 0; c < v_; ++c) pieces[c] = {0, sizes[c]};  // equal layers: only lengths matter
       rank_answer x = choose_(r, pieces, best.extra);
       if (x.extra >= best.extra) return true;
@@ -216,6 +254,7 @@ class split_by_rank {
       }
     }
     const ticks found = cost[p_].back();
+    if (found >= never) return never;  // only beyond the budget, where what is known of a rank may be too little
     std::vector<std::int64_t> cuts(p_ + 1, layers_);
     for (std::uint32_t r = p_; r > 0; --r) cuts[r - 1] = from[r][static_cast<std::size_t>(cuts[r] - first[r])];
     ticks slowest = 0;
@@ -258,7 +297,7 @@ class split_by_rank {
     }
     std::int64_t least = never;
     std::vector<segment> pieces(v_);
-    for_each_composition(b - a, v_, [&](const std::vector<std::int64_t>& sizes) {
+    for_each_way(b - a, v_, [&](const std::vector<std::int64_t>& sizes) {
       for (std::size_t c = 0; c < v_; ++c) pieces[c] = {0, sizes[c]};
       const std::int64_t bytes = choose_.leanest_bytes(r, pieces);
       least = bytes < least ? bytes : least;
@@ -321,18 +360,33 @@ class split_by_rank {
 
   [[nodiscard]] raw_split written_out() {
     raw_split raw;
+    raw.proved = !some_ways_;
     raw.parts.resize(p_), raw.answers.resize(p_);
-    for (std::uint32_t r = 0; r < p_; ++r) raw.answers[r] = answer(r, cuts_[r], cuts_[r + 1], &raw.parts[r]);
+    for (std::uint32_t r = 0; r < p_; ++r) {
+      if (v_ == 1) raw.answers[r] = answer(r, cuts_[r], cuts_[r + 1], &raw.parts[r]);
+      for (const found_answer& x : kept_)
+        if (x.rank == r && x.layers == cuts_[r + 1] - cuts_[r]) raw.answers[r] = x.answer, raw.parts[r] = x.parts;
+    }
     return raw;
   }
+
+  /// What was found for a rank with so many layers; several chunks only.
+  struct found_answer {
+    std::uint32_t rank;
+    std::int64_t layers;
+    rank_answer answer;
+    std::vector<segment> parts;
+  };
 
   const split_problem& q_;
   segment_fronts& fronts_;
   rank_choice& choose_;
   std::uint32_t p_, v_;
-  std::int64_t layers_;
+  std::int64_t layers_, most_ways_;
+  mutable bool some_ways_ = false;  // not all ways to deal out layers were looked at
   ticks base_ = 0;
   std::vector<ticks> memo_;  // equal layers: by rank and number of layers
+  std::vector<found_answer> kept_;
   std::vector<segment> windows_;
   ticks best_cost_ = never;
   std::vector<std::int64_t> cuts_;

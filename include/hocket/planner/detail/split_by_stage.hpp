@@ -10,8 +10,8 @@
 namespace hocket::inline HOCKET_ABI::planner::detail {
 
 /// The levels for a split that is given.
-[[nodiscard]] inline result<raw_split> given_split(const split_problem& q, const segment_fronts& fronts,
-                                                   rank_choice& choose) {
+[[nodiscard]] inline result<raw_split> given_split(const split_problem& q,
+                                                   [[maybe_unused]] const segment_fronts& fronts, rank_choice& choose) {
   const auto p = static_cast<std::uint32_t>(q.ranks.size());
   const std::uint32_t v = q.in_flight.chunks();
   raw_split raw;
