@@ -126,7 +126,8 @@ void judge(const char* name, const Plan& plan, int rounds, bool text = true) {
   }
   const std::size_t bytes = room.entries.capacity() * sizeof(room.entries[0]) +
                             room.stages.capacity() * sizeof(room.stages[0]) +
-                            room.lanes.capacity() * sizeof(room.lanes[0]) + room.words.capacity() * 8;
+                            room.lanes.capacity() * sizeof(room.lanes[0]) + room.words.capacity() * 8 +
+                            room.plain.capacity() * sizeof(room.plain[0]) + room.times.capacity() * 8;
   line(name, "memory of the simulation", static_cast<double>(bytes) / (plan.ranks() * plan.chunks()), "B/stage", "-",
        "-");
 }

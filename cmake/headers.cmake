@@ -117,6 +117,7 @@ set(HOCKET_HEADERS
   hocket/pipeline/run_bound.hpp
   hocket/pipeline/run_deadlock.hpp
   hocket/pipeline/run_pipes.hpp
+  hocket/pipeline/run_plain.hpp
   hocket/pipeline/schedule.hpp
   hocket/pipeline/seq_1f1b.hpp
   hocket/pipeline/shape.hpp

@@ -4,6 +4,7 @@
 #include <hocket/pipeline/run_bound.hpp>
 #include <hocket/pipeline/run_deadlock.hpp>
 #include <hocket/pipeline/run_pipes.hpp>
+#include <hocket/pipeline/run_plain.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -25,6 +26,7 @@ struct run_summary {
 
 /// A sink that keeps nothing: the run is wanted for its figures.
 struct no_sink {
+  static constexpr bool ignores_actions = true;  // allows a faster way to the same figures
   constexpr void on_action(std::uint32_t, std::uint32_t, stage_action, ticks, ticks) const noexcept {}
   constexpr void on_blocked(const blocked&) const noexcept {}
 };
@@ -65,18 +67,21 @@ struct runner {
       return total.error();
     units_ = micro_batches_ * slices_;
     prepare();
-    // In-order lists have one earliest execution, so the order in which ranks are advanced does not matter.
-    for (std::uint32_t r = ranks_; r-- > 0;) memory_.runnable.push_back(r);
-    do {
-      while (!memory_.runnable.empty()) {
-        const std::uint32_t r = memory_.runnable.back();
-        memory_.runnable.pop_back();
-        if (!advance(r)) return error_;
-      }
-    } while (pipes_.widen(units_));
-    for (const lane& l : memory_.lanes)
-      if (l.step < l.size) return explain_deadlock(plan_, memory_, sink_);
-    if (!complete()) return error_;
+    if (!run_plain()) {
+      make_pipes();
+      // In-order lists have one earliest execution, so the order in which ranks are advanced does not matter.
+      for (std::uint32_t r = ranks_; r-- > 0;) memory_.runnable.push_back(r);
+      do {
+        while (!memory_.runnable.empty()) {
+          const std::uint32_t r = memory_.runnable.back();
+          memory_.runnable.pop_back();
+          if (!advance(r)) return error_;
+        }
+      } while (pipes_.widen(units_));
+      for (const lane& l : memory_.lanes)
+        if (l.step < l.size) return explain_deadlock(plan_, memory_, sink_);
+      if (!complete()) return error_;
+    }
     run_summary summary;
     for (const lane& l : memory_.lanes)
       summary.makespan = l.report.finish > summary.makespan ? l.report.finish : summary.makespan;
@@ -106,16 +111,29 @@ struct runner {
         if (s > 0) {
           stages[s].forward_sender = stages[s - 1].rank;
           stages[s].forward_hop = hop(stages[s - 1].rank, stages[s].rank);
-          pipes_.make(stages[s].forward_in, units_);
         }
         if (s + 1 < stages_) {
           stages[s].backward_sender = stages[s + 1].rank;
           stages[s].backward_hop = hop(stages[s + 1].rank, stages[s].rank);
-          pipes_.make(stages[s].backward_in, units_);
         }
       }
     }
+  }
+  constexpr void make_pipes() {
+    for (std::uint32_t n = 0; n < stages_ * directions_; ++n) {
+      if (n % stages_ > 0) pipes_.make(memory_.stages[n].forward_in, units_);
+      if (n % stages_ + 1 < stages_) pipes_.make(memory_.stages[n].backward_in, units_);
+    }
     if constexpr (has_links) pipes_.make_links(stages_ * directions_);
+  }
+  /// True if the fast way could be taken. Else everything is as after prepare().
+  constexpr bool run_plain() {
+    if constexpr (uniform_costs<C> && !has_links && !has_bytes && silent_sink<Sink>) {
+      if (slices_ != 1 || directions_ != 1) return false;
+      if (plain_runner<S, C, Allocator>{plan_, costs_, memory_}()) return true;
+      prepare();
+    }
+    return false;
   }
 
   /// Whether `a` can start now, and if so when at the earliest.
@@ -315,7 +333,8 @@ struct runner {
 ///                link, of pairs, and the bytes held
 /// @param memory  working memory, reusable; afterwards `memory.lanes[r].report` describes rank r
 /// @param sink    on_action(rank, step, action, start, finish) for each action, in an order that respects data flow;
-///                on_blocked(link) for each link of the shortest cycle, if the schedule deadlocks
+///                on_blocked(link) for each link of the shortest cycle, if the schedule deadlocks. A sink with `static
+///                constexpr bool ignores_actions = true` gets no actions, and the run may take a faster way
 /// Errors: errc::deadlock, incomplete_schedule, duplicate_action, misplaced_action, out_of_range, overflow,
 /// limit_exceeded.
 /// Complexity: O(actions) time; memory: see basic_workspace.

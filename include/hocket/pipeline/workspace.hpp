@@ -68,6 +68,22 @@ struct pipe_entry {
   std::uint32_t unit = 0;
 };
 
+/// The same where every stage takes its micro-batches in order: the ring holds times alone, ticks at
+/// times[at + micro-batch % (mask + 1)].
+struct plain_pipe {
+  ticks hop = 0;
+  std::uint64_t at = 0;
+  std::uint32_t mask = 0;
+  std::uint32_t head = 0, tail = 0;  // micro-batches taken, and put in
+  std::uint32_t limit = 0;           // how many can have been put in before another is taken
+};
+struct plain_stage {
+  plain_pipe forward, backward;      // from the stage before, from the stage after
+  ticks time[4] = {-1, -1, -1, -1};  // of the ops that compute, -1 before they occur
+  std::uint32_t rank = 0;
+  std::uint32_t weights = 0, fused = 0;  // weight gradients done, those in whole backwards
+};
+
 }  // namespace detail
 
 /// The memory of a simulation, reusable from run to run: O(ranks + stages) for schedules whose stages pass
@@ -112,7 +128,9 @@ class basic_workspace {
         words(from),
         links(from),
         runnable(from),
-        starved(from) {}
+        starved(from),
+        plain(from),
+        times(from) {}
 
   vector<lane> lanes;                  // by rank
   vector<stage> stages;                // by direction, then stage
@@ -122,6 +140,8 @@ class basic_workspace {
   vector<ticks> links;                 // when each link is free again
   vector<std::uint32_t> runnable;      // ranks
   vector<std::uint32_t> starved;       // pipes that were full: 2 * stage, + 1 for backward
+  vector<detail::plain_stage> plain;   // stages of plain lists, one before the first and one behind the last
+  vector<ticks> times;                 // in their pipes
 
   constexpr void reset(std::size_t stage_count, std::size_t rank_count) {
     lanes.assign(rank_count, lane{});
