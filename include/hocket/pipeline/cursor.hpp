@@ -285,7 +285,15 @@ class rank_cursor {
   /// The same by blocks: use(span of the next 1 to 512 actions).
   template <class Use>
   constexpr void for_each_block(Use&& use) {
-    for (; end_ != 0; refill()) use(std::span<const action>(block_, end_));
+    value_type later[room];
+    for (; end_ != 0; refill()) {
+      if (more_ == 0) {
+        use(std::span<const value_type>(block_, end_));
+        continue;
+      }
+      for (std::uint32_t i = 0; i < end_; ++i) later[i] = value_type::from_bits(block_[i].bits() + more_);
+      use(std::span<const value_type>(later, end_));
+    }
   }
 
   /// Of the first call: where the cursor began.

@@ -27,6 +27,12 @@ bool walks_like_at(const Plan& plan) {
       if (i != size) return false;
       rank_cursor(plan, r, first).for_each([&](value a) { i -= a == plan.at(r, first + (size - i)) ? 1 : 0; });
       if (i != first) return false;
+      std::uint32_t at = 0;
+      if (first == 0)
+        for_each_block(plan, r, [&](auto block) {
+          for (const value a : block) i += a == plan.at(r, at++) ? 1 : 0;
+        });
+      if (first == 0 && (at != size || i != size)) return false;
       for (const std::uint32_t length : {size + 3, size / 2, 3u, 0u}) {
         const value untouched(op::idle, 7, 7);
         room.assign(length + 1, untouched);
