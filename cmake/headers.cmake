@@ -203,10 +203,13 @@ set(HOCKET_COST_HEADERS
   hocket/cost/peak_memory.hpp
   hocket/cost/policy.hpp
   hocket/cost/print.hpp
+  hocket/cost/reflect.hpp
   hocket/cost/report.hpp
   hocket/cost/setting.hpp
   hocket/cost/static_memory.hpp
+  hocket/cost/step_formulas.hpp
   hocket/cost/step_parts.hpp
+  hocket/cost/step_report.hpp
   hocket/cost/step_time.hpp
   hocket/cost/symbols.hpp
   hocket/cost/term.hpp

@@ -29,7 +29,7 @@ void run_report(const report_options& o) {
   write_file(o.out, o.format == "json"    ? report_as_json(report, context)
                     : o.format == "latex" ? report_as_latex(report, context)
                                           : report_as_text(report, context));
-  std::cerr << report_summary(report) << '\n';
+  std::cerr << report_summary(report, context) << '\n';
 }
 
 }  // namespace
@@ -37,12 +37,17 @@ void run_report(const report_options& o) {
 void add_cost(CLI::App& app) {
   CLI::App* cost = app.add_subcommand("cost", "FLOPs, bytes and parameters, every term with its formula and source");
   cost->require_subcommand(1);
-  CLI::App* report = cost->add_subcommand("report", "Parameters, FLOPs of a step, and memory of every pipeline rank");
+  CLI::App* report =
+      cost->add_subcommand("report", "Parameters, FLOPs of a step, memory of every pipeline rank, and seconds");
   const auto o = std::make_shared<report_options>();
   report->add_option("--model", o->model, "Hugging Face config.json, as published")->required()->type_name("FILE");
-  report->add_option("--training", o->training, "JSON: sequence, micro_batch, global_batch, types, attention_count, …")
+  report
+      ->add_option("--training", o->training,
+                   "JSON: sequence, micro_batch, global_batch, types, attention_count, machine (for seconds), …")
       ->type_name("FILE");
-  report->add_option("--parallel", o->parallel, "JSON: tp, pp, vp, dp, cp, ep, sequence_parallel, zero, recompute")
+  report
+      ->add_option("--parallel", o->parallel,
+                   "JSON: tp, pp, vp, dp, cp, ep, sequence_parallel, zero, recompute, copies, offload_…")
       ->type_name("FILE");
   report->add_option("--format", o->format, "text, json or latex")->check(CLI::IsMember({"text", "json", "latex"}));
   add_out(*report, o->out);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cost_input.hpp"
 
+#include <hocket/cost/machines.hpp>
+
+#include <cstdio>
 #include <limits>
 
 #include "command.hpp"
@@ -23,18 +26,130 @@ std::int64_t size_or(const json_object& in, const char* key, std::int64_t otherw
   return in.integer_or(key, otherwise, 1, std::numeric_limits<std::int32_t>::max());
 }
 
+// Lengths of the documents packed into one sequence: the sum of their squares.
+std::int64_t read_squared_lengths(const json_object& in, std::int64_t sequence) {
+  constexpr std::size_t most_documents = 65'536;
+  std::int64_t sum = 0, squares = 0;
+  for (const double length : in.numbers("document_lengths", most_documents)) {
+    if (!(length >= 1 && length <= static_cast<double>(sequence)) ||
+        length != static_cast<double>(static_cast<std::int64_t>(length)))
+      in.fail_at("document_lengths", "must be whole numbers from 1 to the sequence's length");
+    const auto whole = static_cast<std::int64_t>(length);
+    sum += whole;
+    if (!hocket::checked_add(squares, whole * whole, squares))
+      in.fail_at("document_lengths", "are too long: their squares do not fit 64 bits");
+  }
+  if (sum != sequence) in.fail_at("document_lengths", "add up to " + std::to_string(sum) + ", not to the sequence");
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();  // as every size of a training
+  if (squares > most) in.fail_at("document_lengths", "are too long: the sum of their squares passes 2^31 - 1");
+  return squares;
+}
+
+// A step needs the rates of what it does; a rate that is missing is named.
+void need_rates(const machine_input& on, const cost::model& m, const cost::parallel& p, std::string_view file) {
+  struct need {
+    bool needed;
+    double rate;
+    const char* key;
+  };
+  for (const need x : {need{p.tp > 1 || p.cp > 1, on.rates.tensor_bytes, "tensor_bytes"},
+                       {m.experts > 0 && p.ep > 1, on.rates.expert_bytes, "expert_bytes"},
+                       {p.pp > 1, on.rates.pipeline_bytes, "pipeline_bytes"},
+                       {p.dp > 1 || p.cp > 1, on.rates.data_bytes, "data_bytes"},
+                       {p.offload_optimizer || p.offload_activations, on.rates.host_bytes, "host_bytes"}})
+    if (x.needed && x.rate <= 0)
+      fail(std::string(file) + ": machine \"" + on.name + "\" has no \"" + x.key + "\", which this step needs");
+}
+
 }  // namespace
 
 hocket::hugging_face::reading read_model_config(const json& config, std::string_view file) {
   return value_or_fail(hocket::hugging_face::read_config(config), file);
 }
 
+machine_input read_machine(const json& machine, std::string_view file, const std::string& path) {
+  static constexpr const cost::machine_data* shipped[] = {&cost::machines::b200_fitted, &cost::machines::a100_peak,
+                                                          &cost::machines::guide_device};
+  if (machine.is_string()) {
+    // The name alone, looked up as a choice so that a wrong one is answered with those there are.
+    const json wrapped{{"machine", machine}};
+    const cost::machine_data& found = *shipped[json_object(wrapped, file, path, {"machine"})
+                                                   .choice("machine", {"b200_fitted", "a100_peak", "guide_device"})];
+    return {std::string(found.name), std::string(found.source), found.rates, found.worst_error};
+  }
+  const json_object in(machine, file, path.empty() ? "machine" : path + ".machine",
+                       {"name", "source", "gemm_flops", "attention_flops", "memory_bytes", "tensor_bytes",
+                        "expert_bytes", "pipeline_bytes", "data_bytes", "host_bytes", "data_overlap", "expert_overlap",
+                        "host_overlap", "load_seconds", "post_seconds", "launch_seconds", "launches"});
+  machine_input out;
+  out.name = in.text("name"), out.source = in.text("source");
+  if (out.source.empty()) in.fail_at("source", "is empty: say where the numbers come from");
+  for (const char* key : {"name", "source"})
+    for (const char c : in.text(key))
+      if (static_cast<unsigned char>(c) < 0x20) in.fail_at(key, "has a control character");
+  // Rates of no machine would print figures without digits that mean something.
+  constexpr double least_rate = 1, most_rate = 1e30, most_other = 1e9;
+  const auto rate = [&](const char* key) {
+    const double value = in.positive(key);
+    if (value < least_rate || value > most_rate) in.fail_at(key, "must be from 1 to 1e30 a second");
+    return value;
+  };
+  cost::machine& rates = out.rates;
+  rates.gemm_flops = rate("gemm_flops");
+  rates.attention_flops = in.has("attention_flops") ? rate("attention_flops") : rates.gemm_flops;
+  rates.memory_bytes = rate("memory_bytes");
+  struct optional_rate {
+    const char* key;
+    double& value;
+  };
+  for (const optional_rate x : {optional_rate{"tensor_bytes", rates.tensor_bytes},
+                                {"expert_bytes", rates.expert_bytes},
+                                {"pipeline_bytes", rates.pipeline_bytes},
+                                {"data_bytes", rates.data_bytes},
+                                {"host_bytes", rates.host_bytes}})
+    if (in.has(x.key)) x.value = rate(x.key);
+  for (const optional_rate x : {optional_rate{"data_overlap", rates.data_overlap},
+                                {"expert_overlap", rates.expert_overlap},
+                                {"host_overlap", rates.host_overlap},
+                                {"load_seconds", rates.load_seconds},
+                                {"post_seconds", rates.post_seconds},
+                                {"launch_seconds", rates.launch_seconds},
+                                {"launches", rates.launches}}) {
+    if (!in.has(x.key)) continue;
+    x.value = in.number(x.key);
+    if (x.value < 0 || x.value > most_other) in.fail_at(x.key, "must be from 0 to 1e9");
+    if (std::string_view(x.key).ends_with("_overlap") && x.value > 1) in.fail_at(x.key, "must be at most 1");
+  }
+  return out;
+}
+
 training_input read_training(const json& training, std::string_view file, const std::string& path) {
-  const json_object in(
-      training, file, path,
-      {"version", "sequence", "micro_batch", "global_batch", "weights", "gradients", "activations", "master", "moments",
-       "optimizer", "flash_attention", "dropout", "padded_vocabulary", "attention_count", "recompute_count",
-       "count_router", "count_latent_norms", "step_seconds", "peak_tflops"});
+  const json_object in(training, file, path,
+                       {"version",
+                        "sequence",
+                        "micro_batch",
+                        "global_batch",
+                        "weights",
+                        "gradients",
+                        "activations",
+                        "master",
+                        "moments",
+                        "optimizer",
+                        "flash_attention",
+                        "dropout",
+                        "padded_vocabulary",
+                        "attention_count",
+                        "recompute_count",
+                        "count_router",
+                        "count_latent_norms",
+                        "step_seconds",
+                        "peak_tflops",
+                        "wide_norm",
+                        "fused_loss",
+                        "fused_activation",
+                        "workspace",
+                        "document_lengths",
+                        "machine"});
   training_input out;
   cost::training& t = out.step;
   t.sequence = in.integer("sequence", 1, std::numeric_limits<std::int32_t>::max());
@@ -49,6 +164,12 @@ training_input read_training(const json& training, std::string_view file, const 
   t.moment_bytes = type_bytes(in, "moments", 4) * moments[in.choice_or("optimizer", {"adam", "momentum", "sgd"}, 0)];
   t.flash_attention = in.boolean_or("flash_attention", true);
   t.dropout = in.boolean_or("dropout", false);
+  t.wide_norm = in.boolean_or("wide_norm", t.wide_norm);
+  t.fused_loss = in.boolean_or("fused_loss", t.fused_loss);
+  t.fused_activation = in.boolean_or("fused_activation", t.fused_activation);
+  t.workspace = static_cast<cost::workspace>(in.choice_or("workspace", {"none", "megatron_te"}, 0));
+  if (in.has("document_lengths")) t.squared_lengths = read_squared_lengths(in, t.sequence);
+  if (in.has("machine")) out.on = read_machine(in.at("machine"), file, path);
   out.padded_vocabulary = size_or(in, "padded_vocabulary", 0);
   out.counted.attention = static_cast<cost::attention_count>(
       in.choice_or("attention_count", {"full", "causal_half", "causal_exact", "window"},
@@ -66,9 +187,9 @@ training_input read_training(const json& training, std::string_view file, const 
 }
 
 cost::parallel read_parallel(const json& parallel, std::string_view file, const std::string& path) {
-  const json_object in(
-      parallel, file, path,
-      {"version", "tp", "pp", "vp", "dp", "cp", "ep", "etp", "sequence_parallel", "zero", "recompute", "copies"});
+  const json_object in(parallel, file, path,
+                       {"version", "tp", "pp", "vp", "dp", "cp", "ep", "etp", "sequence_parallel", "zero", "recompute",
+                        "copies", "offload_optimizer", "offload_activations"});
   cost::parallel p;
   p.tp = size_or(in, "tp", 1), p.pp = size_or(in, "pp", 1), p.vp = size_or(in, "vp", 1), p.dp = size_or(in, "dp", 1);
   p.cp = size_or(in, "cp", 1), p.ep = size_or(in, "ep", 1), p.etp = size_or(in, "etp", 1);
@@ -82,11 +203,13 @@ cost::parallel read_parallel(const json& parallel, std::string_view file, const 
   p.sequence_parallel = in.boolean_or("sequence_parallel", false);
   p.zero = static_cast<cost::zero>(in.integer_or("zero", 0, 0, 3));
   p.recompute = static_cast<cost::recompute>(in.choice_or("recompute", {"none", "selective", "full"}, 0));
-  if (size_or(in, "copies", 1) != 1) in.fail_at("copies", "must be 1: multi-copy parallelism is not yet modelled");
+  p.copies = size_or(in, "copies", 1);
+  p.offload_optimizer = in.boolean_or("offload_optimizer", false);
+  p.offload_activations = in.boolean_or("offload_activations", false);
   return p;
 }
 
-cost::report make_report(const cost::model& model, const report_context& context, std::string_view file,
+cost::report make_report(const cost::model& model, report_context& context, std::string_view file,
                          const std::vector<cost::held>& in_flight) {
   cost::model m = model;
   if (!context.training) return value_or_fail(cost::make_report(m), file);
@@ -106,18 +229,31 @@ cost::report make_report(const cost::model& model, const report_context& context
     if (!(ratio < most && t.peak_tflops < most))
       fail(std::string(file) + ": \"step_seconds\" and \"peak_tflops\" are not those of a machine");
   }
+  for (const cost::rank_memory& rank : r.memory)
+    context.peaks.push_back(value_or_fail(
+        cost::peak_memory(m, context.training->step, context.parallel, rank.on_rank, rank.in_flight), file));
+  if (const auto& on = context.training->on) {
+    need_rates(*on, m, context.parallel, file);
+    context.step = value_or_fail(cost::add_step_lines(r, m, context.training->step, context.parallel, on->rates), file);
+  }
   std::erase_if(r.lines, [](const cost::report_line& line) { return line.group == "parameters"; });
   r.lines.insert(r.lines.begin(), published.lines.begin(), published.lines.end());
   r.parameters = published.parameters;
   return r;
 }
 
-std::string report_summary(const cost::report& r) {
+std::string report_summary(const cost::report& r, const report_context& context) {
   std::string s = "parameters=" + std::to_string(r.parameters.total);
   if (r.flops) s += " flops_per_step=" + to_string(r.flops->model_step);
   cost::rational most = 0;
   for (const auto& rank : r.memory) most = most < rank.total_bytes() ? rank.total_bytes() : most;
   if (!r.memory.empty()) s += " max_bytes_per_rank=" + to_string(most.ceiling());
+  if (context.step) {
+    char text[96];
+    std::snprintf(text, sizeof text, " step_seconds=%.6g tokens_per_second_per_device=%.6g", context.step->seconds(),
+                  context.step->tokens_per_second_per_device);
+    s += text;
+  }
   return s;
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Model, training and parallel files as values, and cost reports as text: shared by `hocket cost` and `hocket plan`.
 #pragma once
-#include <hocket/cost/report.hpp>
+#include <hocket/cost/peak_memory.hpp>
+#include <hocket/cost/step_report.hpp>
 #include <hocket/cost/utilization.hpp>
 #include <hocket/interop/hugging_face.hpp>
 
@@ -12,12 +13,22 @@
 
 namespace hocket_cli {
 
+/// A machine as data: one of hocket::cost::machines by name, or rates from a file.
+struct machine_input {
+  std::string name, source;
+  hocket::cost::machine rates;
+  double worst_error = 0;  ///< relative, of its fit; 0: none
+};
+/// "b200_fitted", "a100_peak", "guide_device", or an object with name, source and rates.
+machine_input read_machine(const nlohmann::json& machine, std::string_view file, const std::string& path);
+
 /// A training file. Absent fields keep the defaults below; an unknown field is an error.
 struct training_input {
   hocket::cost::training step;
   hocket::cost::convention counted{};
   std::int64_t padded_vocabulary = 0;        ///< 0: as in the model
   double step_seconds = 0, peak_tflops = 0;  ///< both or neither: a measured or assumed step
+  std::optional<machine_input> on;           ///< predicts seconds, if given
 };
 
 /// Each ends the command with one sentence that names the file and the field.
@@ -33,16 +44,18 @@ struct report_context {
   std::vector<std::string> assumed;  ///< defaults the model's config left unsaid
   std::optional<training_input> training;
   hocket::cost::parallel parallel{};
+  std::optional<hocket::cost::step_prediction> step{};  ///< set by make_report, if a machine is given
+  std::vector<hocket::cost::memory_peak> peaks{};       ///< set by make_report, by pipeline rank
 };
 /// Pads the vocabulary and makes the report; ends the command if the sizes do not fit together. `in_flight` as in
 /// hocket::cost::make_report.
-hocket::cost::report make_report(const hocket::cost::model& model, const report_context& context, std::string_view file,
+hocket::cost::report make_report(const hocket::cost::model& model, report_context& context, std::string_view file,
                                  const std::vector<hocket::cost::held>& in_flight = {});
 
 std::string report_as_text(const hocket::cost::report& report, const report_context& context);
 std::string report_as_json(const hocket::cost::report& report, const report_context& context);
 std::string report_as_latex(const hocket::cost::report& report, const report_context& context);
 /// "parameters=… flops_per_step=… max_bytes=…": the summary line.
-std::string report_summary(const hocket::cost::report& report);
+std::string report_summary(const hocket::cost::report& report, const report_context& context = {});
 
 }  // namespace hocket_cli

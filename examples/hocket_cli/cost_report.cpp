@@ -28,6 +28,26 @@ std::string left(std::string s, std::size_t width) { return s.append(s.size() < 
 std::string right(const std::string& s, std::size_t width) {
   return std::string(s.size() < width ? width - s.size() : 0, ' ') + s;
 }
+std::string value_of(const cost::report_line& line) {
+  if (!line.is_real) return grouped(line.value);
+  char text[32];
+  std::snprintf(text, sizeof text, "%.6g", line.real_value);
+  return text;
+}
+struct named_part {
+  const char *name, *key;
+  double seconds;
+};
+std::vector<named_part> parts_of(const cost::step_parts& p) {
+  return {{"data loading", "data_loading", p.data_loading},
+          {"forward and backward", "forward_backward", p.forward_backward},
+          {"optimizer", "optimizer", p.optimizer},
+          {"post-processing", "post_processing", p.post_processing},
+          {"exposed communication", "communication_exposed", p.communication_exposed},
+          {"scheduling", "scheduling", p.scheduling},
+          {"bubble", "bubble", p.bubble},
+          {"hidden communication", "communication_hidden", p.communication_hidden}};
+}
 std::string gib(const cost::rational& bytes) { return fixed(bytes.real() / (1024.0 * 1024 * 1024), 2); }
 
 std::string convention_of(const cost::convention& c) {
@@ -69,11 +89,14 @@ std::string json_string(std::string_view s) {
   }
   return out + "\"";
 }
-std::string number(const cost::rational& v) {
-  if (v.is_whole()) return to_string(v.num());
+std::string number(double v) {
   char text[32];
-  std::snprintf(text, sizeof text, "%.17g", v.real());
+  std::snprintf(text, sizeof text, "%.17g", v);
   return text;
+}
+std::string number(const cost::rational& v) { return v.is_whole() ? to_string(v.num()) : number(v.real()); }
+std::string number(const cost::report_line& line) {
+  return line.is_real ? number(line.real_value) : number(line.value);
 }
 
 }  // namespace
@@ -106,6 +129,27 @@ std::string report_as_text(const cost::report& r, const report_context& context)
              right(gib(m.activation_bytes), 13) + right(gib(m.total_bytes()), 12) +
              right(grouped(m.total_bytes().ceiling()), 20) + "\n";
     out += "  held: layer passes whose activations are alive at the peak\n";
+    out += "  at the peak of the step, with what lives for a moment:";
+    for (std::size_t i = 0; i < context.peaks.size(); ++i)
+      out += (i == 0 ? " " : ", ") + gib(context.peaks[i].total_bytes());
+    out += " GiB\n";
+  }
+
+  if (context.step && context.training->on) {
+    const machine_input& on = *context.training->on;
+    const double whole = context.step->seconds();
+    out += "\nseconds of a step, predicted for " + on.name + "\n";
+    for (const named_part& part : parts_of(context.step->parts)) {
+      const bool hidden = std::string_view(part.key) == "communication_hidden";
+      out += "  " + left(part.name, 24) + right(fixed(part.seconds, 4), 14) +
+             (hidden ? "  (costs nothing)" : right(fixed(100 * part.seconds / whole, 1), 8) + " %") + "\n";
+    }
+    out += "  " + left("step", 24) + right(fixed(whole, 4), 14) + "\n";
+    out +=
+        "  " + left("tokens/s per device", 24) + right(fixed(context.step->tokens_per_second_per_device, 1), 14) + "\n";
+    out += "  busiest pipeline rank: " + std::to_string(context.step->busiest) + "; rates: " + on.source + "\n";
+    if (on.worst_error > 0)
+      out += "  the steps that the rates were fitted to lie within " + fixed(100 * on.worst_error, 1) + " %\n";
   }
 
   std::string_view group;
@@ -115,7 +159,7 @@ std::string report_as_text(const cost::report& r, const report_context& context)
       group = line.group;
       out += "\n" + std::string(group) + ", " + line.unit + (line.group == "parameters" ? "s" : "") + "\n";
     }
-    out += "  " + left(std::string(line.name), 34) + right(grouped(line.value), 30) + "  = " + line.formula + "\n";
+    out += "  " + left(std::string(line.name), 34) + right(value_of(line), 30) + "  = " + line.formula + "\n";
     out += "  " + left("", 34) + right("", 30) + "  = " + line.numbers;
     if (line.split != "1") out += "   over " + line.split;
     out += "   [" + std::string(line.source) + "; " + std::string(name_of(line.how)) + "]\n";
@@ -162,16 +206,28 @@ std::string report_as_json(const cost::report& r, const report_context& context)
            ", \"parameters\": " + std::to_string(m.parameters.dense + m.parameters.expert) +
            ", \"static_bytes\": " + to_string(m.static_bytes.ceiling().num()) +
            ", \"activation_bytes\": " + to_string(m.activation_bytes.ceiling().num()) +
-           ", \"total_bytes\": " + to_string(m.total_bytes().ceiling().num()) + "}";
+           ", \"total_bytes\": " + to_string(m.total_bytes().ceiling().num()) +
+           ", \"peak_bytes\": " + to_string(context.peaks[i].total_bytes().ceiling().num()) + "}";
   }
   out += r.memory.empty() ? "]" : "\n  ]";
+  if (context.step && context.training->on) {
+    const machine_input& on = *context.training->on;
+    out += ",\n  \"step\": {\"machine\": {\"name\": " + json_string(on.name) +
+           ", \"source\": " + json_string(on.source) + ", \"worst_error\": " + number(on.worst_error) +
+           "},\n    \"seconds\": " + number(context.step->seconds()) + ", \"parts\": {";
+    const auto parts = parts_of(context.step->parts);
+    for (std::size_t i = 0; i < parts.size(); ++i)
+      out += (i ? ", " : "") + json_string(parts[i].key) + ": " + number(parts[i].seconds);
+    out += "},\n    \"tokens_per_second_per_device\": " + number(context.step->tokens_per_second_per_device) +
+           ", \"busiest_rank\": " + std::to_string(context.step->busiest) + "}";
+  }
   out += ",\n  \"terms\": [";
   bool first = true;
   for (const auto& line : r.lines) {
     out += (first ? "" : ",") + std::string("\n    {\"group\": ") + json_string(line.group) +
            ", \"name\": " + json_string(line.name) + ", \"formula\": " + json_string(line.formula) +
            ", \"numbers\": " + json_string(line.numbers) + ", \"where\": " + json_string(line.where) +
-           ", \"value\": " + number(line.value) + ", \"divided_by\": " + json_string(line.split) +
+           ", \"value\": " + number(line) + ", \"divided_by\": " + json_string(line.split) +
            ", \"unit\": " + json_string(line.unit) + ", \"source\": " + json_string(line.source) +
            ", \"origin\": " + json_string(name_of(line.how)) + "}";
     first = false;
@@ -189,8 +245,19 @@ std::string report_as_latex(const cost::report& r, const report_context& context
     }
     return out;
   };
+  const auto latex_real = [](double value) {
+    char text[48];
+    std::snprintf(text, sizeof text, "%.6g", value);
+    std::string s = text;
+    if (const std::size_t e = s.find('e'); e != std::string::npos)
+      s = s.substr(0, e) + " \\cdot 10^{" + std::to_string(std::stoi(s.substr(e + 1))) + "}";
+    return s;
+  };
   std::string out = "% needs amsmath, longtable\n\\section*{" + escaped(context.title) + "}\n";
   if (r.flops) out += "FLOPs counted with " + escaped(convention_of(r.flops->counted)) + ".\n";
+  if (context.step && context.training->on)
+    out += "Seconds predicted for " + escaped(context.training->on->name) +
+           "; rates: " + escaped(context.training->on->source) + ".\n";
   std::string_view group;
   for (const auto& line : r.lines) {
     if (line.group != group) {
@@ -200,8 +267,7 @@ std::string report_as_latex(const cost::report& r, const report_context& context
              "}\\\\\n";
     }
     out += escaped(line.name) + " & $\\displaystyle " + line.latex + " = " + line.latex_numbers + "$ & $" +
-           (line.value.is_whole() ? to_string(line.value) : number(line.value)) + "$ & " + escaped(line.source) +
-           "\\\\\n";
+           (line.is_real ? latex_real(line.real_value) : number(line.value)) + "$ & " + escaped(line.source) + "\\\\\n";
   }
   if (!group.empty()) out += "\\end{longtable}\n";
   return out;

@@ -27,9 +27,11 @@
 #include <hocket/cost/partition.hpp>
 #include <hocket/cost/peak_memory.hpp>
 #include <hocket/cost/print.hpp>
+#include <hocket/cost/reflect.hpp>
 #include <hocket/cost/report.hpp>
 #include <hocket/cost/setting.hpp>
 #include <hocket/cost/static_memory.hpp>
+#include <hocket/cost/step_formulas.hpp>
 #include <hocket/cost/step_parts.hpp>
 #include <hocket/cost/step_time.hpp>
 #include <hocket/cost/symbols.hpp>

@@ -260,13 +260,35 @@ class Json(ToolTest):
                         self.refused("tiling", "solve", "--problem", file, "--policy", policy, says="changed.json")
         self.assertLess(accepted, len(cases))
 
+    MACHINE = {"name": "mine", "source": "measured", "gemm_flops": 3e14, "memory_bytes": 2e12}
+
+    def bad_machines(self):
+        for key, values in {
+                "name": (..., 3, "\x1b[31m"), "source": (..., "", None), "gemm_flops": (..., 0, -1, math.nan, 1e300, 1e-300, "3e14"),
+                "memory_bytes": (..., 0, math.inf), "data_overlap": (-0.1, 1.1, "0"), "load_seconds": (-1, 1e300), "launches": (-1,),
+                "peak": (1,)}.items():
+            for value in values:
+                machine = {**self.MACHINE, key: value}
+                yield {k: v for k, v in machine.items() if v is not ...}
+
+    def test_machine(self):
+        ways = self.file("parallel.json", json.dumps({"dp": 2}))
+        training = self.file("training.json", json.dumps({**TRAINING, "machine": self.MACHINE}))
+        self.refused("cost", "report", "--model", CONFIGS / "gpt2.json", "--training", training, "--parallel", ways, says="data_bytes")
+        slow = {**self.MACHINE, "gemm_flops": 1, "memory_bytes": 1}
+        self.ok("cost", "report", "--model", CONFIGS / "gpt2.json",
+                "--training", self.file("slow.json", json.dumps({**TRAINING, "machine": slow})))
+
     def test_training(self):
         for path, values in {
                 "sequence": (..., 0, -1, 2**31, 1.5, "1024", None, math.nan, 10**400), "micro_batch": (0, -1, 2**31, None),
                 "global_batch": (0, -8, 2**31, 2**64, "8"), "weights": ("none", "bf17", 2, None), "gradients": ("", []),
                 "activations": ("none", {}), "optimizer": ("adamw", 1), "flash_attention": (1, "yes", None),
                 "attention_count": ("half", None), "recompute_count": ("maybe",), "padded_vocabulary": (0, 1, -1, 2**40),
-                "step_seconds": (0, -1, math.inf, 1.0, "1"), "peak_tflops": (1.0, 0), "Sequence": (1,), "seq": (1,)}.items():
+                "step_seconds": (0, -1, math.inf, 1.0, "1"), "peak_tflops": (1.0, 0), "Sequence": (1,), "seq": (1,),
+                "wide_norm": (1, None), "fused_loss": ("true",), "fused_activation": (0,), "workspace": ("te", 1, None),
+                "document_lengths": (None, [], [1023], [0, 1024], [1024.5], [-1, 1025], ["1024"], [math.nan], [1] * 70_000, {}),
+                "machine": ("h9000", "", None, 7, [], {}, *self.bad_machines())}.items():
             for value in values:
                 with self.subTest(field=path, value=str(value)[:60]):
                     file = self.with_change(TRAINING, (path,), value)
@@ -276,7 +298,8 @@ class Json(ToolTest):
         training = self.file("training.json", json.dumps(TRAINING))
         for path, values in {
                 "tp": (0, -1, 2**31, 1.5, "2", 5, 7, 2**31 - 1), "pp": (0, 13, 2**31 - 1, None), "vp": (0, 13, 2**31 - 1),
-                "dp": (0, -1, 3, 2**31 - 1), "cp": (0, 7, 2**31 - 1), "ep": (0, -1), "zero": (-1, 4, 1.5, "1"), "copies": (0, 2),
+                "dp": (0, -1, 3, 2**31 - 1), "cp": (0, 7, 2**31 - 1), "ep": (0, -1), "zero": (-1, 4, 1.5, "1"), "copies": (0, 3, -1, 2**31, 1.5, 1025),
+                "offload_optimizer": (1, "yes", None), "offload_activations": (0, "no"),
                 "sequence_parallel": (1, "true"), "recompute": ("all", 1, None), "TP": (2,)}.items():
             for value in values:
                 with self.subTest(field=path, value=str(value)[:60]):

@@ -2,6 +2,8 @@
 """hocket cost report: published totals to the last digit, and the three formats against each other."""
 import csv
 import json
+import math
+import re
 import unittest
 
 from harness import CONFIGS, DATA, EXAMPLES, ToolTest, main
@@ -78,9 +80,90 @@ class Report(ToolTest):
         step = {t["name"]: t["value"] for t in value["terms"] if t["group"] == "sent over data-parallel ranks, per step"}
         self.assertEqual(step["gradients to their shards"], 2 * step["weights from their shards"])  # 4 bytes, and 2
 
+    def evaluated(self, term):
+        """The printed numbers as arithmetic; names of parts (kappa) are already put in."""
+        text = re.sub(r"\^", "**", term["numbers"])
+        return eval(text, {"__builtins__": {}}, {"min": min, "max": max, "ceil": math.ceil, "A": math.nan})  # pylint: disable=eval-used
+
+    def test_seconds_taken_apart(self):
+        model = EXAMPLES / "llama-2-13b" / "config.json"
+        machine = {"name": "mine", "source": "a test", "gemm_flops": 2e14, "attention_flops": 1e14, "memory_bytes": 1e12,
+                   "tensor_bytes": 2e11, "pipeline_bytes": 2e10, "data_bytes": 4e10, "data_overlap": 0.5,
+                   "load_seconds": 0.25, "post_seconds": 0.125}
+        training = {"sequence": 4096, "global_batch": 64, "machine": machine}
+        parallel = {"tp": 4, "pp": 2, "dp": 2, "sequence_parallel": True, "zero": 1}
+        words = lambda t, p: ("--model", model, "--training", self.file("t.json", json.dumps(t)), "--parallel", self.file("p.json", json.dumps(p)))
+        value = self.json_of(*words(training, parallel))
+        step, terms = value["step"], value["terms"]
+        parts = step["parts"]
+        self.assertEqual(step["machine"], {"name": "mine", "source": "a test", "worst_error": 0})
+        self.assertAlmostEqual(sum(v for k, v in parts.items() if k != "communication_hidden"), step["seconds"], places=9)
+        self.assertEqual((parts["data_loading"], parts["post_processing"]), (0.25, 0.125))
+        self.assertAlmostEqual(step["tokens_per_second_per_device"] * step["seconds"] * 16 / (64 * 4096), 1, places=9)
+        # Every printed line comes to its printed value (six digits of each number are printed).
+        timed = [t for t in terms if t["unit"] in ("second", "token/second")]
+        self.assertGreater(len(timed), 30)
+        for term in timed:
+            self.assertTrue(term["source"] and term["formula"], term)
+            self.assertAlmostEqual(self.evaluated(term), term["value"], delta=1e-4 * abs(term["value"]) + 1e-9, msg=str(term))
+        # One product by hand: 2 b s h 3h FLOPs over 4 ranks at 2e14.
+        of = lambda group, name: next(t["value"] for t in terms if t["group"] == group and t["name"] == name)
+        layer = "seconds of a layer, per micro-batch"
+        self.assertAlmostEqual(of(layer, "queries, keys and values"), 2 * 4096 * 5120 * 3 * 5120 / 4 / 2e14, places=12)
+        forward = sum(t["value"] for t in terms if t["group"] == layer and "B*" in t["formula"] or t["group"] == layer and t["formula"].endswith("/M"))
+        self.assertAlmostEqual(of(layer, "backward, T_b"), 2 * forward + of(layer, "attention core") / 2, places=9)
+        # The lines of the last group are the parts.
+        last = {t["name"]: t["value"] for t in terms if t["group"] == "seconds of a step"}
+        self.assertAlmostEqual(last["forward and backward"], parts["forward_backward"], places=12)
+        self.assertAlmostEqual(last["bubble"], parts["bubble"], places=12)
+        optimizer = sum(t["value"] for t in terms if t["group"] == "seconds of the optimizer")
+        self.assertAlmostEqual(optimizer, parts["optimizer"], places=12)
+        done = self.ok("cost", "report", *words(training, parallel))
+        self.assertAlmostEqual(float(done.summary["step_seconds"]), step["seconds"], delta=1e-5 * step["seconds"])
+        for word in ("data loading", "forward and backward", "scheduling", "bubble", "tokens/s per device", "a test"):
+            self.assertIn(word, done.text)
+        tex = self.ok("cost", "report", *words(training, parallel), "--format", "latex").text
+        self.assertIn("\\cdot 10^{14}", tex)
+        self.assertNotRegex(tex, r"\de[+-]\d")
+        # Two copies hide tensor-parallel collectives; the host's link is slower than the device's memory.
+        copies = self.json_of(*words(training, {**parallel, "copies": 2}))["step"]
+        self.assertLess(copies["seconds"], step["seconds"])
+        self.assertGreater(copies["parts"]["communication_hidden"], parts["communication_hidden"])
+        offloaded = self.json_of(*words({**training, "machine": {**machine, "host_bytes": 2e10}},
+                                        {**parallel, "offload_optimizer": True, "offload_activations": True}))
+        self.assertGreater(offloaded["step"]["parts"]["optimizer"], 10 * parts["optimizer"])
+        self.assertLess(offloaded["memory"][0]["total_bytes"], value["memory"][0]["total_bytes"] // 2)
+
+    def test_shipped_machines_and_measured_rows(self):
+        with open(DATA / "cost" / "simumax_b200_measured.csv", encoding="utf-8") as file:
+            row = next(r for r in csv.DictReader(file) if r["case"].startswith("llama3_70b_tp2_pp1_dp4_l12_mbc8"))
+        model = self.file("config.json", json.dumps({
+            "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 8192, "num_attention_heads": 64,
+            "num_key_value_heads": 8, "intermediate_size": 28672, "num_hidden_layers": 12, "vocab_size": 128256,
+            "tie_word_embeddings": False, "hidden_act": "silu", "attention_bias": False, "mlp_bias": False,
+            "max_position_embeddings": 8192, "rms_norm_eps": 1e-5}))
+        training = self.file("t.json", json.dumps({"sequence": 4096, "global_batch": 32, "fused_loss": True,
+                                                   "workspace": "megatron_te", "machine": "b200_fitted"}))
+        parallel = self.file("p.json", json.dumps({"tp": 2, "dp": 4, "sequence_parallel": True, "zero": 1}))
+        value = self.json_of("--model", model, "--training", training, "--parallel", parallel)
+        self.assertLess(abs(value["step"]["seconds"] * 1e3 / float(row["real_ms"]) - 1), 0.08)
+        self.assertLess(abs(value["memory"][0]["peak_bytes"] / 2**30 / float(row["real_alloc_gib"]) - 1), 0.015)
+        self.assertIn("7.4 %", self.ok("cost", "report", "--model", model, "--training", training, "--parallel", parallel).text)
+        for name in ("a100_peak", "guide_device"):
+            other = self.file("t.json", json.dumps({"sequence": 4096, "machine": name}))
+            self.assertGreater(self.json_of("--model", model, "--training", other)["step"]["seconds"], 0)
+
+    def test_packed_documents(self):
+        model = EXAMPLES / "llama-2-13b" / "config.json"
+        flops = lambda extra: self.json_of("--model", model, "--training", self.file("t.json", json.dumps(
+            {"sequence": 4096, "attention_count": "full", **extra})))["flops"]["per_step"]
+        self.assertEqual(flops({}) - flops({"document_lengths": [1024, 3072]}),
+                         3 * 2 * 2 * 40 * 5120 * (4096**2 - 1024**2 - 3072**2))
+
     def test_latex_is_balanced(self):
         for path in CONFIGS.glob("*.json"):
-            done = self.ok("cost", "report", "--model", path, "--format", "latex").text
+            done = self.ok("cost", "report", "--model", path, "--training",
+                           self.file("t.json", json.dumps({"sequence": 1024, "machine": "a100_peak"})), "--format", "latex").text
             self.assertEqual(done.count("\\begin{"), done.count("\\end{"))
             self.assertEqual(done.replace("\\{", "").count("{"), done.replace("\\}", "").count("}"))
             self.assertEqual(done.replace("\\$", "").count("$") % 2, 0)

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <boost/hana/accessors.hpp>
 #include <boost/hana/core/to.hpp>
-#include <boost/hana/first.hpp>
-#include <boost/hana/for_each.hpp>
-#include <boost/hana/second.hpp>
-#include <boost/hana/string.hpp>
 #include <hocket/core/result.hpp>
 #include <hocket/cost/config.hpp>
+#include <hocket/cost/evaluate.hpp>
 
 #include <limits>
 #include <type_traits>
@@ -22,14 +18,13 @@ namespace hocket::inline HOCKET_ABI::cost {
 ///     static_assert(!check_sizes(model{.layers = -4}) && check_sizes(model{.layers = 4}));
 template <class Config>
 [[nodiscard]] constexpr result<void> check_sizes(const Config& config) noexcept {
-  namespace hana = boost::hana;
   constexpr std::int64_t limit = (std::numeric_limits<std::int32_t>::max)();
   result<void> outcome;
-  hana::for_each(hana::accessors<Config>(), [&](auto member) {
-    const auto value = hana::second(member)(config);
+  detail::slots_of<Config>::for_each([&](auto name, auto read) {
+    const auto value = read(config);
     if constexpr (std::is_same_v<std::remove_cv_t<decltype(value)>, std::int64_t>) {
       if (outcome && (value < 0 || value > limit))
-        outcome = error{errc::out_of_range, value, 0, limit}.with(hana::to<const char*>(hana::first(member)));
+        outcome = error{errc::out_of_range, value, 0, limit}.with(decltype(name)::c_str());
     }
   });
   return outcome;

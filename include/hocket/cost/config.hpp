@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <boost/hana/adapt_struct.hpp>
 #include <hocket/config.hpp>
+#include <hocket/cost/reflect.hpp>
 
 #include <cstdint>
 
@@ -167,21 +167,21 @@ struct run {
 
 }  // namespace hocket::inline HOCKET_ABI::cost
 
-BOOST_HANA_ADAPT_STRUCT(hocket::cost::model, layers, hidden, heads, kv_heads, head_dim, ffn, vocabulary, positions,
-                        ffn_matrices, norm_weights, layer_norms, final_norm, embedding_norm, tied, qkv_bias,
-                        output_bias, ffn_bias, head_bias, qk_norm, moe_layers, experts, active_experts, expert_ffn,
-                        shared_ffn, shared_gate, router_bias, latent, query_rank, kv_rank, nope_dim, rope_dim,
-                        value_dim, window, window_layers, mtp_layers);
-BOOST_HANA_ADAPT_STRUCT(hocket::cost::convention, attention, replay, router, latent_norms);
-BOOST_HANA_ADAPT_STRUCT(hocket::cost::training, sequence, micro_batch, global_batch, weight_bytes, gradient_bytes,
-                        master_bytes, moment_bytes, activation_bytes, flash_attention, dropout, fused_loss, workspace,
-                        wide_norm, fused_activation, squared_lengths);
-BOOST_HANA_ADAPT_STRUCT(hocket::cost::parallel, tp, pp, vp, dp, cp, ep, etp, copies, sequence_parallel, zero, recompute,
-                        offload_optimizer, offload_activations);
-BOOST_HANA_ADAPT_STRUCT(hocket::cost::replay_set, cast, cast_back, norm, gather, qkv, core, attention_output,
-                        projection, ffn_in, activation, ffn_out);
-BOOST_HANA_ADAPT_STRUCT(hocket::cost::part, layers, moe_layers, window_layers, first, last, rank);
-BOOST_HANA_ADAPT_STRUCT(hocket::cost::held, layer_passes, moe_layer_passes, embedding_passes);
-BOOST_HANA_ADAPT_STRUCT(hocket::cost::rank_parameters, dense, expert);
-BOOST_HANA_ADAPT_STRUCT(hocket::cost::layer_parameters, layer_dense, layer_expert);
-BOOST_HANA_ADAPT_STRUCT(hocket::cost::run, step_flops, step_seconds, peak_flops, devices);
+HOCKET_COST_STRUCT(hocket::cost::model, layers, hidden, heads, kv_heads, head_dim, ffn, vocabulary, positions,
+                   ffn_matrices, norm_weights, layer_norms, final_norm, embedding_norm, tied, qkv_bias, output_bias,
+                   ffn_bias, head_bias, qk_norm, moe_layers, experts, active_experts, expert_ffn, shared_ffn,
+                   shared_gate, router_bias, latent, query_rank, kv_rank, nope_dim, rope_dim, value_dim, window,
+                   window_layers, mtp_layers);
+HOCKET_COST_STRUCT(hocket::cost::convention, attention, replay, router, latent_norms);
+HOCKET_COST_STRUCT(hocket::cost::training, sequence, micro_batch, global_batch, weight_bytes, gradient_bytes,
+                   master_bytes, moment_bytes, activation_bytes, flash_attention, dropout, fused_loss, workspace,
+                   wide_norm, fused_activation, squared_lengths);
+HOCKET_COST_STRUCT(hocket::cost::parallel, tp, pp, vp, dp, cp, ep, etp, copies, sequence_parallel, zero, recompute,
+                   offload_optimizer, offload_activations);
+HOCKET_COST_STRUCT(hocket::cost::replay_set, cast, cast_back, norm, gather, qkv, core, attention_output, projection,
+                   ffn_in, activation, ffn_out);
+HOCKET_COST_STRUCT(hocket::cost::part, layers, moe_layers, window_layers, first, last, rank);
+HOCKET_COST_STRUCT(hocket::cost::held, layer_passes, moe_layer_passes, embedding_passes);
+HOCKET_COST_STRUCT(hocket::cost::rank_parameters, dense, expert);
+HOCKET_COST_STRUCT(hocket::cost::layer_parameters, layer_dense, layer_expert);
+HOCKET_COST_STRUCT(hocket::cost::run, step_flops, step_seconds, peak_flops, devices);

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <boost/hana/accessors.hpp>
-#include <boost/hana/pair.hpp>
-#include <boost/hana/tuple.hpp>
+#include <boost/hana/fwd/pair.hpp>
+#include <boost/hana/fwd/tuple.hpp>
 #include <hocket/cost/expression.hpp>
 #include <hocket/cost/number.hpp>
 
 #include <cstdint>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -15,19 +14,26 @@ namespace hocket::inline HOCKET_ABI::cost {
 
 namespace detail {
 // The members of a config struct, as bases: overload resolution then finds a member by its name without a search.
+template <class Key>
+struct slot_name {};
 template <class Key, class Read>
-struct slot {};
+struct slot : slot_name<Key> {};
 template <class Accessors>
 struct slots;
 template <class... Key, class... Read>
-struct slots<boost::hana::tuple<boost::hana::pair<Key, Read>...>> : slot<Key, Read>... {};
+struct slots<boost::hana::tuple<boost::hana::pair<Key, Read>...>> : slot<Key, Read>... {
+  template <class F>
+  static constexpr void for_each(F&& f) {
+    (f(Key{}, Read{}), ...);
+  }
+};
 
 template <class Config>
-using slots_of = slots<std::remove_cvref_t<decltype(boost::hana::accessors<Config>())>>;
+using slots_of = slots<std::remove_cvref_t<decltype(boost::hana::accessors_impl<Config>::apply())>>;
 template <class Key, class Read>
 Read find_slot(const slot<Key, Read>*);
 template <class Key, class Config>
-concept has_member = requires(const slots_of<Config>* s) { find_slot<Key>(s); };
+concept has_member = std::is_base_of_v<slot_name<Key>, slots_of<Config>>;  // no search by overload: there are many
 
 template <class T>
 inline constexpr bool always_false = false;
@@ -43,14 +49,19 @@ inline constexpr bool always_false = false;
 template <class... Configs>
 class environment {
  public:
-  constexpr explicit environment(const Configs&... configs) noexcept : configs_(configs...) {}
+  constexpr explicit environment(const Configs&... configs) noexcept : configs_{{configs}...} {}
 
   /// The number of the member called `Key`: std::int64_t (from integers, flags and enumerations) or double.
   template <class Key>
   [[nodiscard]] constexpr auto get() const noexcept {
     static_assert((detail::has_member<Key, Configs> || ...),
                   "hocket::cost: none of the configs has a member with the name of this symbol; pass one more config");
-    return get_from<Key, 0>();
+    const auto& config = detail::leaf_at<first_with<Key>()>(configs_);
+    using slots = detail::slots_of<std::remove_cvref_t<decltype(config)>>;
+    using read = decltype(detail::find_slot<Key>(static_cast<const slots*>(nullptr)));
+    const auto& value = read{}(config);
+    if constexpr (std::is_floating_point_v<std::remove_cvref_t<decltype(value)>>) return static_cast<double>(value);
+    else return static_cast<std::int64_t>(value);
   }
   template <class Key>
   [[nodiscard]] static constexpr bool knows() noexcept {
@@ -60,23 +71,21 @@ class environment {
   /// The same environment with `more` searched first.
   template <class Config>
   [[nodiscard]] constexpr environment<Config, Configs...> with(const Config& more) const noexcept {
-    return std::apply([&](const auto&... c) { return environment<Config, Configs...>(more, c...); }, configs_);
+    return before(more, std::index_sequence_for<Configs...>{});
   }
 
  private:
-  template <class Key, std::size_t At>
-  constexpr auto get_from() const noexcept {
-    using config = std::tuple_element_t<At, std::tuple<Configs...>>;
-    if constexpr (detail::has_member<Key, config>) {
-      using read = decltype(detail::find_slot<Key>(static_cast<const detail::slots_of<config>*>(nullptr)));
-      const auto& value = read{}(std::get<At>(configs_));
-      if constexpr (std::is_floating_point_v<std::remove_cvref_t<decltype(value)>>) return static_cast<double>(value);
-      else return static_cast<std::int64_t>(value);
-    } else {
-      return get_from<Key, At + 1>();
-    }
+  template <class Key>
+  static constexpr std::size_t first_with() noexcept {
+    std::size_t at = 0;
+    static_cast<void>(((detail::has_member<Key, Configs> ? true : (++at, false)) || ...));
+    return at;
   }
-  std::tuple<const Configs&...> configs_;
+  template <class Config, std::size_t... At>
+  constexpr environment<Config, Configs...> before(const Config& more, std::index_sequence<At...>) const noexcept {
+    return environment<Config, Configs...>(more, detail::leaf_at<At>(configs_)...);
+  }
+  pack<const Configs&...> configs_;
 };
 
 namespace detail {

@@ -86,6 +86,10 @@ template <class Indices, class... T>
 struct leaves;
 template <std::size_t... At, class... T>
 struct leaves<std::index_sequence<At...>, T...> : leaf<At, T>... {};
+template <std::size_t At, class T>
+constexpr const T& leaf_at(const leaf<At, T>& l) noexcept {
+  return l.value;
+}
 }  // namespace detail
 
 /// Values of different types, in order.

@@ -5,14 +5,10 @@
 #include <hocket/cost/flops.hpp>
 #include <hocket/cost/hardware.hpp>
 #include <hocket/cost/moved_bytes.hpp>
+#include <hocket/cost/step_formulas.hpp>
 
 #include <array>
 #include <vector>
-
-namespace hocket::inline HOCKET_ABI::cost::letters {
-inline constexpr auto T_k = named<seconds>(BOOST_HANA_STRING("compute_seconds"), BOOST_HANA_STRING("T_k"));
-inline constexpr auto T_c = named<seconds>(BOOST_HANA_STRING("wire_seconds"), BOOST_HANA_STRING("T_c"));
-}  // namespace hocket::inline HOCKET_ABI::cost::letters
 
 namespace hocket::inline HOCKET_ABI::cost {
 
@@ -45,30 +41,31 @@ struct layer_run {
 struct layer_seconds {
   double forward = 0, backward = 0, again = 0;  ///< compute: forward, backward, computed again
   double exposed = 0, hidden = 0;               ///< communication
+  double attention = 0;                         ///< the part of `forward` that is inside attention
   [[nodiscard]] constexpr double compute() const noexcept { return forward + backward + again; }
   [[nodiscard]] constexpr double total() const noexcept { return compute() + exposed; }
   constexpr layer_seconds& operator+=(const layer_seconds& x) noexcept {
     forward += x.forward, backward += x.backward, again += x.again, exposed += x.exposed, hidden += x.hidden;
+    attention += x.attention;
     return *this;
   }
   friend constexpr layer_seconds operator*(double n, const layer_seconds& x) noexcept {
-    return {n * x.forward, n * x.backward, n * x.again, n * x.exposed, n * x.hidden};
+    return {n * x.forward, n * x.backward, n * x.again, n * x.exposed, n * x.hidden, n * x.attention};
   }
 };
 
-namespace detail {
-struct work_and_wire {
-  double compute_seconds = 0, wire_seconds = 0;
+/// How one layer is recomputed: the level, and operations by name.
+struct recompute_choice {
+  recompute level = recompute::none;
+  replay_set operations{};
+  friend constexpr bool operator==(const recompute_choice&, const recompute_choice&) = default;
 };
-// Backward passes multiply twice per product of the forward pass; flash attention forms its scores a third time
-// (arXiv:2205.14135): five products for two. The FLOP conventions do not count that, the clock does.
-constexpr double backward_of(op by, bool flash) noexcept { return by == op::attention && flash ? 2.5 : 2; }
 
+namespace detail {
 template <class Numbers, class Hardware>
 struct seconds_sum {
   const Numbers& numbers;
   const Hardware& on;
-  bool flash;
   layer_seconds out{};
   template <class Terms>
   constexpr void operator()(const Terms& list, double split_more) noexcept {
@@ -80,23 +77,39 @@ struct seconds_sum {
       item.by = t.by, (std::is_same_v<unit, flops> ? item.flops : item.bytes) = size;
       const double once = seconds_of(on, item);
       out.forward += once;
-      out.backward += backward_of(t.by, flash) * once;
+      out.attention += t.by == op::attention ? once : 0;
       out.again += detail::eval<rational>(t.also, numbers).real() * once;
     });
   }
 };
+template <class Transfer, class Numbers>
+[[nodiscard]] constexpr work_item item_of(const Transfer& x, const Numbers& numbers) noexcept {
+  work_item item;
+  item.by = x.by, item.kind = x.kind, item.over = x.over, item.calls = x.calls;
+  item.bytes = eval<rational>(x.formula, numbers).real();
+  item.ranks = static_cast<std::int64_t>(eval<rational>(x.split, numbers).real());
+  return item;
+}
+// One layer of a kind by itself, as the formulas see it: a model of one layer and a step of one micro-batch.
+constexpr setting setting_of_layer(const model& m, const training& t, const parallel& p, layer_kind kind,
+                                   const recompute_choice& how) noexcept {
+  const bool head = kind == layer_kind::head, predicts = kind == layer_kind::prediction;
+  const bool experts = kind == layer_kind::experts || (predicts && m.moe_layers > 0);
+  setting all{
+      .on_rank = {.layers = head ? 0 : 1, .moe_layers = experts ? 1 : 0, .first = false, .last = head || predicts},
+      .in_flight = {},
+      .parameters = {},
+      .model = m,
+      .training = t,
+      .parallel = p,
+      .counted = {.attention = attention_count::window},
+      .replayed = how.operations};
+  all.model.mtp_layers = predicts ? 1 : 0;
+  all.training.global_batch = t.micro_batch;
+  all.parallel.recompute = how.level;
+  return all;
+}
 }  // namespace detail
-
-}  // namespace hocket::inline HOCKET_ABI::cost
-BOOST_HANA_ADAPT_STRUCT(hocket::cost::detail::work_and_wire, compute_seconds, wire_seconds);
-namespace hocket::inline HOCKET_ABI::cost {
-
-/// How one layer is recomputed: the level, and operations by name.
-struct recompute_choice {
-  recompute level = recompute::none;
-  replay_set operations{};
-  friend constexpr bool operator==(const recompute_choice&, const recompute_choice&) = default;
-};
 
 /// Time of one layer and one micro-batch under a recompute choice. A `prediction` module counts as one layer with its
 /// joint input; `embedding` takes no time worth counting; `head` is head, final norm and loss.
@@ -107,25 +120,18 @@ template <class Numbers = numbers_of_setting, hardware Hardware = machine>
                                                                const recompute_choice& how = {}) noexcept {
   if (kind == layer_kind::embedding) return layer_seconds{};
   const bool head = kind == layer_kind::head, predicts = kind == layer_kind::prediction;
-  setting all{.on_rank = part::whole(m),
-              .in_flight = {},
-              .parameters = {},
-              .model = m,
-              .training = t,
-              .parallel = p,
-              .counted = {.attention = attention_count::window},
-              .replayed = how.operations};
-  const bool experts = kind == layer_kind::experts || (predicts && m.moe_layers > 0);
-  all.on_rank = {.layers = head ? 0 : 1, .moe_layers = experts ? 1 : 0, .first = false, .last = head || predicts};
-  all.model.mtp_layers = predicts ? 1 : 0;
-  all.training.global_batch = t.micro_batch;
-  all.parallel.recompute = how.level;
+  const setting all = detail::setting_of_layer(m, t, p, kind, how);
+  const bool experts = all.on_rank.moe_layers > 0;
   const auto one = [&](const setting& at, bool layer, bool loss) {
     const Numbers numbers(numbers_of(at));
-    detail::seconds_sum<Numbers, Hardware> sum{numbers, on, t.flash_attention};
+    detail::seconds_sum<Numbers, Hardware> sum{numbers, on};
     sum(forward_flop_terms, static_cast<double>(p.cp));
     if (layer) sum(moved_byte_terms, 1);
     if (loss) sum(moved_loss_terms, 1);
+    sum.out.backward =
+        real(backward_of_layer,
+             environment(
+                 detail::layer_numbers{.forward_seconds = sum.out.forward, .attention_seconds = sum.out.attention}, t));
     return sum.out;
   };
   layer_seconds took = one(all, !head, head || predicts);
@@ -144,28 +150,26 @@ template <class Numbers = numbers_of_setting, hardware Hardware = machine>
   }
   if (!head) {
     const Numbers numbers(numbers_of(all));
-    double tensor = 0, hidden = 0, exposed = 0;
-    for_each_term(layer_transfer_terms, numbers, [&](const auto& x) {
-      work_item item;
-      item.by = x.by, item.kind = x.kind, item.over = x.over, item.calls = x.calls;
-      item.bytes = detail::eval<rational>(x.formula, numbers).real();
-      item.ranks = static_cast<std::int64_t>(detail::eval<rational>(x.split, numbers).real());
+    detail::layer_numbers x{.compute_seconds = took.compute(),
+                            .expert_overlap = overlap_of(on, axis::expert),
+                            .host_overlap = host_of(on).host_overlap};
+    double hidden = 0;
+    for_each_term(layer_transfer_terms, numbers, [&](const auto& term) {
+      const work_item item = detail::item_of(term, numbers);
       if (item.bytes == 0) return;
-      const double took_by_wire = seconds_of(on, item), overlap = overlap_of(on, x.over);
-      if (x.over == axis::expert) hidden += overlap * took_by_wire, exposed += (1 - overlap) * took_by_wire;
-      else hidden += overlap * took_by_wire, tensor += (1 - overlap) * took_by_wire;
+      const double by_wire = seconds_of(on, item), behind = overlap_of(on, item.over) * by_wire;
+      if (item.over == axis::expert) x.expert_seconds += by_wire;
+      else x.wire_seconds += by_wire - behind, hidden += behind;
     });
     if (p.offload_activations) {  // what is kept goes to the host and comes back, as far as nothing hides it
       const auto kept = layer_activation_bytes<Numbers>(m, t, all.parallel, experts, how.operations);
       if (!kept) return kept.error();
       work_item item;
       item.to_host = true, item.bytes = 2 * kept->real();
-      const double moved = seconds_of(on, item), most_hidden = host_of(on).host_overlap * took.compute();
-      hidden += moved < most_hidden ? moved : most_hidden, exposed += moved < most_hidden ? 0 : moved - most_hidden;
+      x.offload_seconds = seconds_of(on, item);
     }
-    const double visible = real(exposed_of_copies(letters::T_k, letters::T_c),
-                                numbers.with(detail::work_and_wire{took.compute(), tensor}));
-    took.exposed = exposed + visible, took.hidden = hidden + tensor - visible;
+    took.exposed = real(exposed_of_layer, environment(x, p));
+    took.hidden = hidden + x.wire_seconds + x.expert_seconds + x.offload_seconds - took.exposed;
   }
   const double sum = took.total();
   if (!(sum - sum == 0)) return error{errc::undefined_value}.with("seconds of a layer: a rate of the machine is 0");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <boost/hana/adapt_struct.hpp>
 #include <hocket/config.hpp>
+#include <hocket/cost/reflect.hpp>
 
 #include <string_view>
 
@@ -39,6 +39,6 @@ struct machine_data {
 
 }  // namespace hocket::inline HOCKET_ABI::cost
 
-BOOST_HANA_ADAPT_STRUCT(hocket::cost::machine, gemm_flops, attention_flops, memory_bytes, tensor_bytes, expert_bytes,
-                        pipeline_bytes, data_bytes, host_bytes, data_overlap, expert_overlap, host_overlap,
-                        load_seconds, post_seconds, launch_seconds, launches);
+HOCKET_COST_STRUCT(hocket::cost::machine, gemm_flops, attention_flops, memory_bytes, tensor_bytes, expert_bytes,
+                   pipeline_bytes, data_bytes, host_bytes, data_overlap, expert_overlap, host_overlap, load_seconds,
+                   post_seconds, launch_seconds, launches);

@@ -22,6 +22,7 @@ namespace hocket::inline HOCKET_ABI::cost {
                        {p.cp, "cp"},
                        {p.ep, "ep"},
                        {p.etp, "etp"},
+                       {p.copies, "copies"},
                        {t.sequence, "sequence"},
                        {t.micro_batch, "micro_batch"},
                        {t.global_batch, "global_batch"}}) {
@@ -38,6 +39,7 @@ namespace hocket::inline HOCKET_ABI::cost {
                            {m.experts, p.ep, "experts over ep"},
                            {m.expert_ffn, p.etp, "expert ffn over etp"},
                            {t.sequence, p.cp, "sequence over cp"},
+                           {t.micro_batch * (t.sequence / p.cp), p.copies, "tokens of a micro-batch over copies"},
                            {t.global_batch, t.micro_batch * p.dp, "global batch over micro_batch x dp"}}) {
     if (x.value % x.by != 0) return error{errc::indivisible, x.value, x.by}.with(x.name);
   }

@@ -18,12 +18,14 @@ namespace hocket::inline HOCKET_ABI::cost {
 /// One term, written out: everything a reader needs to recompute the value by hand.
 struct report_line {
   std::string_view group;  ///< "parameters", "flops", "static memory", "saved per layer", …
-  std::string_view name;
+  std::string name;
   std::string formula, numbers;  ///< plain text, symbols and numbers
   std::string latex, latex_numbers;
-  std::string where;  ///< "kappa = s^2/2": named parts of the formula; often empty
-  rational value;     ///< of the printed formula, before `split`
-  std::string split;  ///< "tp": over how many ranks it is divided; "1": not
+  std::string where;      ///< "kappa = s^2/2": named parts of the formula; often empty
+  rational value;         ///< of the printed formula, before `split`; unless `is_real`
+  bool is_real = false;   ///< has a measured symbol, such as a rate: the value is real_value
+  double real_value = 0;  ///< always set
+  std::string split;      ///< "tp": over how many ranks it is divided; "1": not
   std::string unit;
   std::string_view source;
   origin how = origin::definition;
@@ -49,19 +51,25 @@ struct report {
 };
 
 namespace detail {
-template <class Term>
-void add_line(report& out, std::string_view group, const Term& t, const numbers_of_setting& numbers) {
-  const formula_tree tree = tree_of(t.formula, numbers), split = tree_of(t.split, numbers);
+// What does not depend on a term's type is out of the template: terms are many.
+inline void add_line(report& out, std::string_view group, std::string_view name, const formula_tree& tree,
+                     const formula_tree& split, const rational& value, std::string unit, std::string_view source,
+                     origin how) {
   report_line line;
-  line.group = group, line.name = t.name;
+  line.group = group, line.name = std::string(name);
   line.formula = write(tree, style::text, true), line.numbers = write(tree, style::numbers, true);
   line.latex = write(tree, style::latex, true), line.latex_numbers = write(tree, style::latex_numbers, true);
   line.where = write_definitions(tree, style::text);
-  line.value = detail::eval<rational>(t.formula, numbers);
+  line.value = value, line.real_value = value.real();
   line.split = write(split, style::text, true);
-  line.unit = unit_name<typename Term::unit>();
-  line.source = t.source, line.how = t.how;
+  line.unit = std::move(unit);
+  line.source = source, line.how = how;
   out.lines.push_back(std::move(line));
+}
+template <class Term, class Numbers>
+void add_line(report& out, std::string_view group, const Term& t, const Numbers& numbers) {
+  add_line(out, group, t.name, tree_of(t.formula, numbers), tree_of(t.split, numbers),
+           detail::eval<rational>(t.formula, numbers), unit_name<typename Term::unit>(), t.source, t.how);
 }
 template <class Numbers, class Terms>
 void add_lines(report& out, std::string_view group, const Terms& list, const setting& all) {

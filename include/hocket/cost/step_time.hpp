@@ -28,17 +28,6 @@ inline constexpr auto optimizer_byte_terms = [] {
 namespace hocket::inline HOCKET_ABI::cost {
 using letters::optimizer_byte_terms;
 
-namespace detail {
-template <class Transfer, class Numbers>
-[[nodiscard]] constexpr work_item item_of(const Transfer& x, const Numbers& numbers) noexcept {
-  work_item item;
-  item.by = x.by, item.kind = x.kind, item.over = x.over, item.calls = x.calls;
-  item.bytes = eval<rational>(x.formula, numbers).real();
-  item.ranks = static_cast<std::int64_t>(eval<rational>(x.split, numbers).real());
-  return item;
-}
-}  // namespace detail
-
 /// So many layers of a kind on one pipeline rank, all recomputed alike.
 struct layer_group {
   layer_kind kind = layer_kind::dense;
@@ -74,6 +63,8 @@ struct step_prediction {
   step_parts parts;
   std::vector<layer_seconds> rank_seconds;  ///< per micro-batch, by pipeline rank
   std::size_t busiest = 0;
+  step_numbers numbers;                                    ///< what the parts were computed from
+  rank_parameters exchange_parameters, update_parameters;  ///< of the ranks that send and update most
   double tokens_per_second_per_device = 0;
   [[nodiscard]] double seconds() const noexcept { return parts.total(); }
 };
@@ -122,13 +113,6 @@ template <class Numbers = numbers_of_setting, hardware Hardware = machine>
     most_layers = layers > most_layers ? layers : most_layers;
   }
   const layer_seconds& busiest = out.rank_seconds[out.busiest];
-  const double batches = static_cast<double>(t.global_batch) / static_cast<double>(t.micro_batch * p.dp);
-  step_parts& parts = out.parts;
-  parts.forward_backward = batches * busiest.compute();
-  parts.communication_exposed = batches * busiest.exposed;
-  parts.communication_hidden = batches * busiest.hidden;
-  parts.bubble = (sum - busiest.total()) / static_cast<double>(p.vp);
-
   // Once per step: gradients and weights over the data-parallel group, and the optimizer, for the rank with most
   // weights.
   const std::vector<part> held_parts = even_parts(m, p);
@@ -154,23 +138,39 @@ template <class Numbers = numbers_of_setting, hardware Hardware = machine>
     for_each_term(optimizer_byte_terms, numbers, [&](const auto& x) {
       moved += detail::eval<rational>(x.formula, numbers).real() / detail::eval<rational>(x.split, numbers).real();
     });
-    exchange = sent > exchange ? sent : exchange, update = moved > update ? moved : update;
+    if (i == 0 || sent > exchange) exchange = sent, out.exchange_parameters = *n;
+    if (i == 0 || moved > update) update = moved, out.update_parameters = *n;
   }
-  const double overlap = overlap_of(on, axis::data);
-  parts.communication_exposed += (1 - overlap) * exchange, parts.communication_hidden += overlap * exchange;
   work_item states;
   states.bytes = update, states.to_host = p.offload_optimizer;
-  parts.optimizer = seconds_of(on, states);
   const machine host = host_of(on);
-  parts.data_loading = host.load_seconds, parts.post_processing = host.post_seconds;
-  // The host launches every kernel of every layer and pass; only what the device does not cover shows.
-  const double launched = 2 * batches * static_cast<double>(most_layers) * host.launches * host.launch_seconds;
-  const double device = parts.forward_backward + parts.communication_exposed + parts.bubble;
-  parts.scheduling = launched > device ? launched - device : 0;
+  step_numbers& x = out.numbers;
+  x = {.compute_seconds = busiest.compute(),
+       .exposed_seconds = busiest.exposed,
+       .hidden_seconds = busiest.hidden,
+       .rank_seconds = busiest.total(),
+       .all_ranks_seconds = sum,
+       .exchange_seconds = exchange,
+       .update_seconds = seconds_of(on, states),
+       .load_seconds = host.load_seconds,
+       .post_seconds = host.post_seconds,
+       .launch_seconds = host.launch_seconds,
+       .launches = host.launches,
+       .data_overlap = overlap_of(on, axis::data),
+       .most_layers = most_layers,
+       .devices = p.devices()};
+  const environment numbers(x, p, t);
+  step_parts& parts = out.parts;
+  parts.data_loading = x.load_seconds, parts.optimizer = x.update_seconds, parts.post_processing = x.post_seconds;
+  parts.forward_backward = real(forward_backward_seconds, numbers);
+  parts.communication_exposed = real(exposed_seconds_of_step, numbers);
+  parts.communication_hidden = real(hidden_seconds_of_step, numbers);
+  parts.bubble = real(bubble_seconds, numbers);
+  parts.scheduling = real(scheduling_seconds, numbers);
   if (const double whole = parts.total(); !(whole - whole == 0))
     return error{errc::undefined_value}.with("seconds of a step: a rate of the machine is 0");
-  out.tokens_per_second_per_device = static_cast<double>(t.global_batch) * static_cast<double>(t.sequence) /
-                                     (out.seconds() * static_cast<double>(p.devices()));
+  x.step_seconds = parts.total();
+  out.tokens_per_second_per_device = real(tokens_per_second_and_device, numbers);
   return out;
 }
 

@@ -67,6 +67,15 @@ class writer {
     const auto end = std::to_chars(text, text + sizeof text, v, std::chars_format::general, 6).ptr;
     return std::string(text, end);
   }
+  // 3.12e+14; in LaTeX 3.12 \cdot 10^{14}.
+  std::string real_number(double v, binding& has) const {
+    std::string s = digits(v);
+    const std::size_t e = s.find('e');
+    if (!latex() || e == std::string::npos) return s;
+    has = binding::product;
+    const std::size_t from = e + (s[e + 1] == '+' ? 2 : 1);
+    return s.substr(0, e) + " \\cdot 10^{" + s.substr(from) + "}";
+  }
 
   std::string number(const rational& v, binding& has) const {
     has = !v.is_whole() ? binding::product : v.num() < 0 ? binding::sum : binding::atom;
@@ -80,7 +89,7 @@ class writer {
       case kind::literal: return number(n.value, has);
       case kind::symbol:
         if (!numeric() || !n.known) return name(n.letter);
-        if (n.is_real) return digits(n.real_value);
+        if (n.is_real) return real_number(n.real_value, has);
         return number(n.value, has);
       case kind::definition: return numeric() ? number(value_of(tree_, n.left), has) : name(n.letter);
       case kind::choice: return choice_of(n, has);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Formulas, their units and their values in constant expressions.
+#include <boost/hana/equal.hpp>
+#include <boost/hana/first.hpp>
+#include <boost/hana/length.hpp>
 #include <hocket/cost/derivative.hpp>
 #include <hocket/cost/flops.hpp>
 #include <hocket/cost/parameters.hpp>
@@ -41,3 +44,10 @@ static_assert(cost::count_parameters({.layers = -4}).error().word() == "layers")
 static_assert(cost::count_parameters({.heads = 2, .kv_heads = 3}).error().code == hocket::errc::indivisible);
 static_assert(cost::count_flops({}, {.sequence = -1}, {}, {}).error().word() == "sequence");
 static_assert(cost::count_flops({}, {}, {.tp = std::int64_t{1} << 40}, {}).error().word() == "tp");
+
+// The library's own configs are Hana Structs, and their names those of BOOST_HANA_STRING.
+namespace hana = boost::hana;
+static_assert(decltype(hana::length(hana::accessors<cost::held>()))::value == 3);
+inline constexpr auto hidden = BOOST_HANA_STRING("hidden");
+static_assert(std::is_same_v<std::remove_cvref_t<decltype(hana::first(hana::at_c<1>(hana::accessors<cost::model>())))>,
+                             std::remove_cvref_t<decltype(hidden)>>);

@@ -31,3 +31,35 @@ inline std::vector<hocket::cost::measured_step> b200_dense_rows(std::vector<csv:
   }
   return steps;
 }
+
+// The rows with experts, whose launcher makes the first layer dense (--moe-layer-freq "[0]*1+[1]*…") for both models.
+inline std::vector<hocket::cost::measured_step> b200_expert_rows(std::vector<csv::row>* rows = nullptr) {
+  namespace cost = hocket::cost;
+  std::vector<cost::measured_step> steps;
+  for (const auto& r : csv::read("simumax_b200_measured.csv")) {
+    const bool v2 = r.at("model") == "deepseekv2";
+    if (!v2 && r.at("model") != "deepseekv3") continue;
+    cost::measured_step s;
+    s.model = v2 ? cost::model{.hidden = 5120, .ffn = 12288, .vocabulary = 102400}
+                 : cost::model{.hidden = 7168, .ffn = 18432, .vocabulary = 129280};
+    s.model.experts = v2 ? 160 : 256, s.model.active_experts = v2 ? 6 : 8;
+    s.model.expert_ffn = v2 ? 1536 : 2048, s.model.shared_ffn = v2 ? 3072 : 2048;
+    s.model.heads = s.model.kv_heads = s.model.head_dim = 128;
+    s.model.latent = true, s.model.query_rank = 1536, s.model.kv_rank = 512;
+    s.model.nope_dim = 128, s.model.rope_dim = 64, s.model.value_dim = 128;
+    s.model.layers = csv::number(r, "layers"), s.model.moe_layers = s.model.layers - 1;
+    s.parallel = {.tp = csv::number(r, "tp"),
+                  .pp = csv::number(r, "pp"),
+                  .dp = csv::number(r, "dp"),
+                  .cp = csv::number(r, "cp"),
+                  .ep = csv::number(r, "ep"),
+                  .sequence_parallel = true,
+                  .zero = cost::zero::optimizer};
+    s.training = {.sequence = csv::number(r, "seq"),
+                  .global_batch = csv::number(r, "micro_batch_count") * s.parallel.dp};
+    s.seconds = std::stod(r.at("real_ms")) / 1e3;
+    steps.push_back(s);
+    if (rows) rows->push_back(r);
+  }
+  return steps;
+}

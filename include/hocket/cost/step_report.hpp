@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/cost/report.hpp>
+#include <hocket/cost/step_time.hpp>
+
+namespace hocket::inline HOCKET_ABI::cost {
+
+namespace detail {
+// Joins trees, so that a price is put on a term that is already there without a formula type of its own.
+inline std::uint32_t append(formula_tree& to, const formula_tree& more) {
+  const auto by = static_cast<std::uint32_t>(to.entries.size() - 1);
+  for (std::size_t at = 1; at < more.entries.size(); ++at) {
+    formula_tree::entry e = more.entries[at];
+    if (e.left != 0) e.left += by;
+    if (e.right != 0) e.right += by;
+    if (e.taken != 0) e.taken += by;
+    for (std::uint32_t& each : e.cases) each += by;
+    to.push(std::move(e));
+  }
+  return to.root();
+}
+inline formula_tree over(formula_tree amount, const formula_tree& by) {
+  const std::uint32_t left = amount.root(), right = append(amount, by);
+  push_binary(amount, operation::divide, left, right);
+  return amount;
+}
+inline formula_tree over_rate(formula_tree amount, std::string_view letter, double rate) {
+  const std::uint32_t left = amount.root(), right = push_symbol(amount, letter, rate);
+  push_binary(amount, operation::divide, left, right);
+  return amount;
+}
+
+inline void add_seconds(report& out, std::string_view group, std::string name, const formula_tree& tree, double value,
+                        std::string_view source, origin how) {
+  report_line line;
+  line.group = group, line.name = std::move(name);
+  line.formula = write(tree, style::text, true), line.numbers = write(tree, style::numbers, true);
+  line.latex = write(tree, style::latex, true), line.latex_numbers = write(tree, style::latex_numbers, true);
+  line.where = write_definitions(tree, style::text);
+  line.is_real = true, line.real_value = value;
+  line.split = "1", line.unit = "second", line.source = source, line.how = how;
+  out.lines.push_back(std::move(line));
+}
+template <formula E, class... Configs>
+void add_seconds(report& out, std::string_view group, std::string name, const E& e,
+                 const environment<Configs...>& numbers, std::string_view source, origin how = origin::derived) {
+  add_seconds(out, group, std::move(name), tree_of(e, numbers), real(e, numbers), source, how);
+  out.lines.back().unit = unit_name<unit_of<E>>();
+}
+
+struct rate {
+  std::string_view letter;
+  double per_second;
+};
+inline rate rate_of(const machine& on, const work_item& w) noexcept {
+  if (w.to_host) return {"D_h", on.host_bytes};
+  if (w.kind == collective::none)
+    return w.flops > 0 ? inside_attention(w.by) ? rate{"P_a", on.attention_flops} : rate{"P_g", on.gemm_flops}
+                       : rate{"M", on.memory_bytes};
+  switch (w.over) {
+    case axis::tensor:
+    case axis::context: return {"D_t", on.tensor_bytes};
+    case axis::expert: return {"D_e", on.expert_bytes};
+    case axis::pipeline: return {"D_p", on.pipeline_bytes};
+    case axis::data: break;
+  }
+  return {"D_d", on.data_bytes};
+}
+inline constexpr std::string_view schedule_source = "arXiv:2104.04473 section 2.2",
+                                  flow_shop = "flow shop of two machines";
+
+template <class Numbers, class Terms>
+void add_work(report& out, std::string_view group, const Terms& list, const setting& all, const machine& on,
+              const formula_tree* split_more, double ways) {
+  const Numbers numbers = numbers_of(all);
+  for_each_term(list, numbers, [&](const auto& t) {
+    using unit = typename std::remove_cvref_t<decltype(t)>::unit;
+    work_item item;
+    item.by = t.by;
+    (std::is_same_v<unit, flops> ? item.flops : item.bytes) =
+        eval<rational>(t.formula, numbers).real() / eval<rational>(t.split, numbers).real() / ways;
+    if (item.flops + item.bytes == 0) return;
+    const rate r = rate_of(on, item);
+    formula_tree tree = over(tree_of(t.formula, numbers), tree_of(t.split, numbers));
+    if (split_more != nullptr) tree = over(std::move(tree), *split_more);
+    const double once = seconds_of(on, item), again = eval<rational>(t.also, numbers).real();
+    add_seconds(out, group, std::string(t.name), over_rate(tree, r.letter, r.per_second), once, t.source, t.how);
+    if (again > 0) {
+      formula_tree more = tree_of(t.also, numbers);
+      const std::uint32_t left = more.root(), right = append(more, tree);
+      push_binary(more, operation::multiply, left, right);
+      add_seconds(out, group, std::string(t.name) + ", again", over_rate(more, r.letter, r.per_second), again * once,
+                  t.source, t.how);
+    }
+  });
+}
+template <class Numbers>
+void add_traffic(report& out, std::string_view group, const setting& all, const machine& on) {
+  const Numbers numbers = numbers_of(all);
+  for_each_term(optimizer_byte_terms, numbers, [&](const auto& t) {
+    work_item item;
+    item.to_host = all.parallel.offload_optimizer;
+    item.bytes = eval<rational>(t.formula, numbers).real() / eval<rational>(t.split, numbers).real();
+    const rate r = rate_of(on, item);
+    add_seconds(out, group, std::string(t.name),
+                over_rate(over(tree_of(t.formula, numbers), tree_of(t.split, numbers)), r.letter, r.per_second),
+                seconds_of(on, item), t.source, t.how);
+  });
+}
+template <class Numbers, class Terms>
+void add_wire(report& out, std::string_view group, const Terms& list, const setting& all, const machine& on,
+              layer_numbers* sums = nullptr) {
+  const Numbers numbers = numbers_of(all);
+  for_each_term(list, numbers, [&](const auto& t) {
+    const work_item item = item_of(t, numbers);
+    if (item.bytes == 0) return;
+    const rate r = rate_of(on, item);
+    const double took = seconds_of(on, item);
+    add_seconds(out, group, std::string(t.name), over_rate(tree_of(t.formula, numbers), r.letter, r.per_second), took,
+                t.source, t.how);
+    if (sums != nullptr) (item.over == axis::expert ? sums->expert_seconds : sums->wire_seconds) += took;
+  });
+}
+}  // namespace detail
+
+/// Adds to a report where a predicted step's seconds come from: the terms of every kind of layer on the busiest
+/// pipeline rank, each as amount / ranks / rate, and the parts of the step made of them.
+/// Layers are dealt out evenly (even_stages); with sliding windows the terms are those of a layer without one.
+/// @return the prediction itself
+/// Errors: those of predict_step; the report is then unchanged.
+///
+///     auto report = make_report(m, t, p, {});
+///     const auto step = add_step_lines(*report, m, t, p, machines::b200_fitted.rates);
+template <class Numbers = numbers_of_setting>
+[[nodiscard]] result<step_prediction> add_step_lines(report& out, const model& m, const training& t, const parallel& p,
+                                                     const machine& on) {
+  using detail::add_seconds, detail::layer_numbers;
+  using letters::cp, letters::n_l, letters::vp;
+  using letters::T_b, letters::T_f, letters::T_g, letters::T_l, letters::T_p, letters::T_s, letters::T_u, letters::T_x;
+  auto step = predict_step<Numbers>(m, t, p, on);
+  if (!step) return step.error();
+  static constexpr std::string_view of_kind[] = {
+      "", "seconds of a layer, per micro-batch", "seconds of a layer with experts, per micro-batch",
+      "seconds of a prediction module, per micro-batch", "seconds of head and loss, per micro-batch"};
+  const std::string_view on_rank = "seconds of a micro-batch on the busiest rank", whole = "seconds of a step";
+  const auto stages = even_stages(m, p);
+  const formula_tree context_ways = tree_of(cp, environment(p));
+  std::vector<report_line> sums;
+  for (const layer_group& group : stages[step->busiest]) {
+    if (group.kind == layer_kind::embedding) continue;
+    const std::string_view name = of_kind[static_cast<std::size_t>(group.kind)];
+    const bool head = group.kind == layer_kind::head, predicts = group.kind == layer_kind::prediction;
+    const setting all = detail::setting_of_layer(m, t, p, group.kind, group.how);
+    const auto took = seconds_of_layer<Numbers>(m, t, p, on, group.kind, group.how);
+    if (!took) return took.error();
+    layer_numbers x{.compute_seconds = took->compute(),
+                    .expert_overlap = on.expert_overlap,
+                    .host_overlap = on.host_overlap,
+                    .forward_seconds = took->forward,
+                    .attention_seconds = took->attention,
+                    .again_seconds = took->again,
+                    .exposed_seconds = took->exposed,
+                    .layer_count = group.count};
+    if (!predicts) {  // a module's terms are counted together with the head's
+      const formula_tree* ways = p.cp > 1 ? &context_ways : nullptr;
+      detail::add_work<Numbers>(out, name, forward_flop_terms, all, on, ways, static_cast<double>(p.cp));
+      if (!head) detail::add_work<Numbers>(out, name, moved_byte_terms, all, on, nullptr, 1);
+      if (head) detail::add_work<Numbers>(out, name, moved_loss_terms, all, on, nullptr, 1);
+    }
+    if (!head) detail::add_wire<Numbers>(out, name, layer_transfer_terms, all, on, &x);
+    if (!head && p.offload_activations) {
+      const auto kept = layer_activation_bytes<Numbers>(m, t, all.parallel, all.on_rank.moe_layers > 0, all.replayed);
+      if (!kept) return kept.error();
+      x.offload_seconds = 2 * kept->real() / on.host_bytes;
+      formula_tree moved;
+      const std::uint32_t two = detail::push_literal(moved, 2),
+                          kept_bytes = detail::push_symbol(moved, "A", kept->real());
+      detail::push_binary(moved, operation::multiply, two, kept_bytes);
+      add_seconds(out, name, "to the host and back, A bytes kept",
+                  detail::over_rate(std::move(moved), "D_h", on.host_bytes), x.offload_seconds,
+                  "saved tensors of the layer", origin::derived);
+    }
+    const environment numbers(x, p, t);
+    add_seconds(out, name, "backward, T_b", backward_of_layer, numbers, "arXiv:2205.14135");
+    x.backward_seconds = took->backward;
+    if (!head) add_seconds(out, name, "exposed communication, T_x", exposed_of_layer, numbers, detail::flow_shop);
+    report before;
+    const std::string kind(name_of(group.kind));
+    add_seconds(before, on_rank, kind + ", compute", n_l * (T_f + T_b + T_g), numbers, "sum");
+    if (!head) add_seconds(before, on_rank, kind + ", exposed communication", n_l * T_x, numbers, "sum");
+    for (report_line& line : before.lines) sums.push_back(std::move(line));
+  }
+  setting all{
+      .on_rank = {}, .in_flight = {}, .parameters = {}, .model = m, .training = t, .parallel = p, .counted = {}};
+  for (report_line& line : sums) out.lines.push_back(std::move(line));
+  if (p.pp > 1) {
+    layer_numbers hop;
+    const std::string_view between = "seconds between stages, per micro-batch";
+    const std::size_t from = out.lines.size();
+    detail::add_wire<Numbers>(out, between, pipeline_transfer_terms, all, on);
+    for (std::size_t at = from; at < out.lines.size(); ++at) hop.hop_seconds += out.lines[at].real_value;
+    add_seconds(out, between, "exposed, every chunk", vp * T_s, environment(hop, p), "sum");
+  }
+  all.parameters = step->update_parameters;
+  detail::add_traffic<Numbers>(out, "seconds of the optimizer", all, on);
+  all.parameters = step->exchange_parameters;
+  detail::add_wire<Numbers>(out, "seconds over data-parallel ranks, per step", data_transfer_terms, all, on);
+  const environment numbers(step->numbers, p, t);
+  add_seconds(out, whole, "data loading", 1 * T_l, numbers, "the machine");
+  add_seconds(out, whole, "forward and backward", forward_backward_seconds, numbers, detail::schedule_source);
+  add_seconds(out, whole, "optimizer", 1 * T_u, numbers, "sum of the optimizer's terms");
+  add_seconds(out, whole, "post-processing", 1 * T_p, numbers, "the machine");
+  add_seconds(out, whole, "exposed communication", exposed_seconds_of_step, numbers, detail::schedule_source);
+  add_seconds(out, whole, "hidden communication, costs nothing", hidden_seconds_of_step, numbers,
+              detail::schedule_source);
+  add_seconds(out, whole, "scheduling", scheduling_seconds, numbers, "kernels launched one by one");
+  add_seconds(out, whole, "bubble", bubble_seconds, numbers, detail::schedule_source);
+  add_seconds(out, "throughput of a device", "tokens per second", tokens_per_second_and_device, numbers, "definition",
+              origin::definition);
+  return step;
+}
+
+}  // namespace hocket::inline HOCKET_ABI::cost
