@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,6 +46,7 @@ struct flat {
   [[nodiscard]] std::uint32_t micro_batches() const { return static_cast<std::uint32_t>(size_of.micro_batches); }
   [[nodiscard]] std::uint32_t size(std::uint32_t r) const { return first[r + 1] - first[r]; }
   [[nodiscard]] action at(std::uint32_t r, std::uint32_t i) const { return actions[first[r] + i]; }
+  [[nodiscard]] std::span<const action> rank(std::uint32_t r) const { return {actions.data() + first[r], size(r)}; }
   [[nodiscard]] loop_placement placement() const { return {ranks()}; }
 };
 
@@ -101,16 +103,16 @@ void judge(const char* name, const Plan& plan, int rounds, bool text = true) {
     timed(check_ms, [&] { return check(plan).has_value(); });
     if (!text) continue;
     timed(csv_ms, [&] { return hocket::text::write_schedule_csv(plan).size(); });
-    timed(copy_ms, [&] {  // the finished text copied once into fresh memory: what the writer returns is fresh, too
+    timed(copy_ms, [&] {  // into a new block, as what the writer returns is a new one
       const std::unique_ptr<char[]> copy(new char[csv.size()]);
       std::memcpy(copy.get(), csv.data(), csv.size());
       return static_cast<unsigned char>(copy[csv.size() / 2]);
     });
     timed(file_ms, [&] {
       std::rewind(file);
-      const std::size_t written = std::fwrite(csv.data(), 1, csv.size(), file);
+      const std::size_t bytes = std::fwrite(csv.data(), 1, csv.size(), file);
       std::fflush(file);
-      return written;
+      return bytes;
     });
   }
   if (file != nullptr) std::fclose(file);

@@ -40,8 +40,9 @@ constexpr void walk_phases(const phase_list& list, Put&& put) {
 
 }  // namespace detail
 
-/// Reads the list of one rank in blocks, by the fastest way that the schedule offers: its stretches, its phases, or one
-/// step after another. For those who go through all of it, such as writers of files.
+/// Reads the list of one rank in blocks, by the fastest way that the schedule offers: its stretches, its
+/// phases, its memory (`rank(r)` that is a span), or one step after another. For those who go through all of it, such
+/// as writers of files.
 /// @param use  use(span of the schedule's own actions), in the order of the list; a span has 1 to 128 of them
 /// Precondition: rank < plan.ranks(). Complexity: O(size), without allocation; up to 3 KiB on the stack.
 ///
@@ -64,6 +65,10 @@ constexpr void for_each_block(const S& plan, std::uint32_t rank, Use&& use) {
       if (count == most) use(std::span<const entry>(block, most)), count = 0;
     });
     if (count > 0) use(std::span<const entry>(block, count));
+  } else if constexpr (requires { std::span<const entry>(plan.rank(rank)); }) {
+    const std::span<const entry> all(plan.rank(rank));
+    for (std::size_t from = 0; from < all.size(); from += most)
+      use(all.subspan(from, all.size() - from < most ? all.size() - from : most));
   } else {
     entry block[most];
     const std::uint32_t size = plan.size(rank);

@@ -28,7 +28,8 @@ struct plain_runner {
   std::uint32_t stages_ = plan_.ranks() * plan_.chunks();
   std::uint32_t micro_batches_ = plan_.micro_batches();
   decltype(plan_.placement()) place_ = plan_.placement();
-  ticks total_ = 0;  // no path through the run is longer, so that nothing overflows
+  std::uint64_t to_do_ = 0;  // actions
+  ticks total_ = 0;          // no path through the run is longer, so that nothing overflows
 
   using lane = typename basic_workspace<Allocator>::lane;
   static constexpr std::uint32_t first_capacity = 16;  // a power of two
@@ -39,18 +40,19 @@ struct plain_runner {
   /// True if the lists were plain and have run: then lanes and stages say what the general runner would.
   constexpr bool operator()() {
     if (!prepare()) return false;
+    for (const lane& l : memory_.lanes) to_do_ += l.size;
     // In-order lists have one earliest execution, so ranks may be advanced in any order. Forwards travel to higher
     // ranks and backwards to lower ones: the walk turns round when it gets little done.
     bool downwards = false, stood = false;
     while (true) {
-      std::uint64_t moved = 0, left = 0;
+      std::uint64_t moved = 0;
       for (std::uint32_t i = 0; i < ranks_; ++i) {
         const std::uint32_t r = downwards ? ranks_ - 1 - i : i, steps = advance(r);
         if (steps == odd) return false;
         moved += steps;
-        left += memory_.lanes[r].size - memory_.lanes[r].step;
       }
-      if (left == 0) return finish();
+      if (to_do_ == moved) return finish();
+      to_do_ -= moved;
       if (moved == 0 && stood && !widen()) return false;
       if (moved < ranks_) downwards = !downwards;
       stood = moved == 0;
@@ -102,12 +104,14 @@ struct plain_runner {
     const std::uint32_t size = l.size, from = l.step;
     std::uint32_t step = from;
     if (step == size) return nothing;
-    idle_split idle = l.report.idle_by;
+    idle_split& idle = l.report.idle_by;
     ticks now = l.report.finish, undecided = l.undecided;
     std::int64_t in_flight = l.in_flight, peak = l.report.peak_in_flight;
     bool began = l.backwards_began;
     plain_stage* const stages = memory_.plain.data() + 1;
     ticks* const times = memory_.times.data();
+    const std::uint32_t stage_count = stages_;  // these two as copies that stay in registers
+    const auto place = place_;
     const auto wait = [&](ticks gap, ticks hop) {
       const ticks coming = hop < gap ? hop : gap;
       idle.communication += coming;
@@ -124,9 +128,9 @@ struct plain_runner {
         continue;
       }
       std::uint32_t s = 0;
-      if constexpr (std::is_same_v<decltype(a), const action>) s = place_.stage(rank, a.chunk());
+      if constexpr (std::is_same_v<decltype(a), const action>) s = place.stage(rank, a.chunk());
       else s = a.slice() == 0 && a.direction() == 0 ? a.stage() : odd;
-      if (s >= stages_) [[unlikely]]
+      if (s >= stage_count) [[unlikely]]
         return odd;
       const std::uint32_t j = a.micro_batch();
       plain_stage& here = stages[s];
@@ -143,8 +147,7 @@ struct plain_runner {
         const ticks ready = times[in.at + (j & in.mask)];
         if (ready > now) wait(ready - now, in.hop), now = ready;
         now += here.time[0];
-        idle.steady += undecided;
-        undecided = 0;
+        if (undecided != 0) idle.steady += undecided, undecided = 0;
         if (++in_flight > peak) peak = in_flight;
         ++in.head, ++in.limit;
         times[out.at + (j & out.mask)] = now + out.hop;
@@ -178,7 +181,6 @@ struct plain_runner {
       }
     }
     l.step = step;
-    l.report.idle_by = idle;
     l.report.finish = now;
     l.undecided = undecided;
     l.in_flight = in_flight;
