@@ -20,7 +20,7 @@ namespace planner = hocket::planner;
 namespace cost = hocket::cost;
 
 struct options {
-  std::string model, training, cluster, format = "text", out;
+  std::string model, training, cluster, format = "text", out, devices;
   std::size_t top = 12;
 };
 
@@ -170,12 +170,83 @@ std::string as_svg(const planner::strategy_report& report, std::int64_t capacity
   return svg + "</svg>\n";
 }
 
+/// The counts of --devices: a list, or "up-to": powers of two up to the cluster, and the cluster.
+std::vector<std::int64_t> device_counts(const options& o, std::int64_t most) {
+  std::vector<std::int64_t> counts;
+  if (o.devices == "up-to") {
+    for (std::int64_t n = 1; n < most; n *= 2) counts.push_back(n);
+    counts.push_back(most);
+    return counts;
+  }
+  std::int64_t now = 0;
+  bool digits = false;
+  for (const char c : o.devices + ",") {
+    if (c >= '0' && c <= '9' && now <= most) {
+      now = now * 10 + (c - '0'), digits = true;
+    } else if (c == ',' && digits && now >= 1 && now <= most) {
+      counts.push_back(now);
+      now = 0, digits = false;
+    } else {
+      throw CLI::ValidationError(
+          "--devices", "must be up-to, or numbers from 1 to the cluster's " + std::to_string(most) + " such as 4,8,16");
+    }
+  }
+  if (counts.size() > 64) throw CLI::ValidationError("--devices", "has more than 64 numbers");
+  return counts;
+}
+
+void search_counts(const options& o, const cost::model& m, const cost::training& t, const question& q) {
+  const auto counts = device_counts(o, q.on.devices);
+  const auto report = value_or_fail(planner::search_device_counts(m, t, q.on, counts, q.space), o.model);
+  if (report.front.empty()) fail("no strategy fits on any of these numbers of devices");
+  const double tokens = static_cast<double>(t.global_batch) * static_cast<double>(t.sequence);
+  if (o.format == "json") {
+    nlohmann::json out = {{"version", 1}};
+    for (const auto& x : report.front) {
+      out["front"].push_back(as_json(x.best, tokens / static_cast<double>(x.devices)));
+      out["front"].back()["devices"] = x.devices;
+    }
+    for (std::size_t i = 0; i < counts.size(); ++i)
+      out["counts"].push_back({{"devices", counts[i]},
+                               {"named", report.counts[i].named},
+                               {"evaluated", report.counts[i].evaluated},
+                               {"fitting", report.counts[i].fitting}});
+    write_file(o.out, out.dump(2) + "\n");
+  } else {
+    std::string text =
+        "No other that fits is as fast with as little memory on as few devices\n\ndevices    step_s  tok/s/dev      "
+        "GiB   "
+        "tp  cp  pp  vp    dp  ep  zero batch  sp  copies  recompute schedule\n";
+    std::size_t lines = 0;
+    std::int64_t before = 0;
+    for (const auto& x : report.front) {
+      lines = x.devices == before ? lines + 1 : 1, before = x.devices;
+      if (lines > o.top) continue;
+      char head[32];
+      std::snprintf(head, sizeof head, "%7lld", static_cast<long long>(x.devices));
+      text += head + line_of(x.best, tokens / static_cast<double>(x.devices));
+    }
+    text += "\n";
+    for (std::size_t i = 0; i < counts.size(); ++i)
+      text += std::to_string(counts[i]) + " devices: " + std::to_string(report.counts[i].named) + " named, " +
+              std::to_string(report.counts[i].evaluated) + " evaluated, " + std::to_string(report.counts[i].fitting) +
+              " fit\n";
+    write_file(o.out, text);
+  }
+  std::fprintf(stderr, "counts=%zu front=%zu fewest_devices=%lld\n", counts.size(), report.front.size(),
+               static_cast<long long>(report.front.front().devices));
+}
+
 void search(const options& o) {
   const auto model = read_model_config(read_json_file(o.model), o.model);
   const training_input training = read_training(read_json_file(o.training), o.training);
   const question q = read_cluster(o.cluster);
   cost::model m = model.model;
   if (training.padded_vocabulary > 0) m.vocabulary = training.padded_vocabulary;
+  if (!o.devices.empty()) {
+    if (o.format == "svg") throw CLI::ValidationError("--format", "svg draws the front of one number of devices");
+    return search_counts(o, m, training.step, q);
+  }
   const auto report = value_or_fail(planner::search_strategies(m, training.step, q.on, q.space), o.model);
   const double tokens = static_cast<double>(training.step.global_batch) * static_cast<double>(training.step.sequence) /
                         static_cast<double>(q.on.devices);
@@ -233,6 +304,9 @@ void add_planner_search(CLI::App& planner_command) {
   c->add_option("--cluster", o->cluster, "Cluster JSON: devices, memory, rates (docs/planner.md)")
       ->required()
       ->type_name("FILE");
+  c->add_option("--devices", o->devices,
+                "Compare numbers of devices: a list such as 4,8,16, or up-to for powers of two up to the cluster")
+      ->type_name("LIST");
   c->add_option("--top", o->top, "Lines of the front in the text (12)")->type_name("N")->check(CLI::Range(1, 1000));
   c->add_option("--format", o->format, "text (the default), json or svg (the Pareto front)")
       ->check(CLI::IsMember({"text", "json", "svg"}));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // hocket planner split: a problem file, the best split, what other choices cost, and what to paste into MindFormers.
 #include <hocket/pipeline.hpp>
+#include <hocket/pipeline/any_schedule.hpp>
 #include <hocket/planner.hpp>
 #include <hocket/timeline/svg.hpp>
 
@@ -68,24 +69,22 @@ ticks nanoseconds(const json_object& in, const char* key, bool needed = true) {
   return static_cast<ticks>(std::llround(us * 1e3));
 }
 
-template <class Plan>
-planner::in_flight_profile profile_of(const hocket::result<Plan>& plan, const json_object& v) {
+planner::in_flight_profile read_schedule(const json_object& v, const std::string& name, const pipeline::shape& s) {
+  std::string names;
+  bool known = false;
+  for (const std::string_view x : pipeline::schedule_names) {
+    if (x == "seq-1f1b" || x.starts_with("dualpipe")) continue;  // slices, and ranks that hold two copies of the model
+    known = known || x == name;
+    names += (names.empty() ? "" : ", ") + std::string(x);
+  }
+  if (!known) v.fail_at("schedule", "must be one of: " + names);
+  const bool loop = name == "gpipe" && s.chunks > 1;
+  const auto plan = pipeline::any_schedule::make(loop ? "looped-bfs" : name, s);
   if (!plan) v.fail_at("schedule", "is not possible: " + message(plan.error()));
   std::uint64_t actions = 0;
   for (std::uint32_t r = 0; r < plan->ranks(); ++r) actions += plan->size(r);
   if (actions > (1u << 26)) v.fail_at("schedule", "has " + std::to_string(actions) + " actions: too many");
-  return value_or_fail(planner::in_flight_profile::of(*plan), v.file());
-}
-
-planner::in_flight_profile read_schedule(const json_object& v, const std::string& name, const pipeline::shape& s) {
-  if (name == "gpipe") return profile_of(pipeline::gpipe::looped_bfs(s), v);
-  if (name == "1f1b") return profile_of(pipeline::one_f_one_b::make(s, 1), v);
-  if (name == "eager-1f1b") return profile_of(pipeline::one_f_one_b::make(s, 2), v);
-  if (name == "interleaved") return profile_of(pipeline::interleaved::make(s), v);
-  if (name == "zb-h1") return profile_of(pipeline::zero_bubble::h1(s), v);
-  if (name == "zb-h2") return profile_of(pipeline::zero_bubble::h2(s), v);
-  if (name == "interleaved-zb") return profile_of(pipeline::zero_bubble::interleaved_zb(s), v);
-  v.fail_at("schedule", "must be one of: gpipe, 1f1b, eager-1f1b, interleaved, zb-h1, zb-h2, interleaved-zb");
+  return value_or_fail(plan->visit([](const auto& x) { return planner::in_flight_profile::of(x); }), v.file());
 }
 
 problem read_problem(const std::string& file) {
@@ -97,7 +96,9 @@ problem read_problem(const std::string& file) {
   problem p;
   p.file = file;
   p.title = v.text_or("title", "stage split");
-  const std::int64_t ranks = v.integer("ranks", 1, 4096), chunks = v.integer_or("chunks", 1, 1, pipeline::max_chunks);
+  const std::int64_t ranks = v.integer("ranks", 1, 4096),
+                     chunks = v.integer_or("chunks", pipeline::default_chunks(v.text_or("schedule", "")), 1,
+                                           pipeline::max_chunks);
   p.micro_batches = v.integer("micro_batches", 1, pipeline::max_micro_batches);
   p.schedule = v.text_or("schedule", chunks > 1 ? "interleaved" : "1f1b");
   p.held = read_schedule(v, p.schedule, {ranks, chunks, p.micro_batches});

@@ -88,6 +88,18 @@ class Split(ToolTest):
         _, plan = self.plan(chunks)
         self.assertEqual(len(plan["stages"]), 4)
 
+    def test_v_schedules_give_the_counts(self):
+        seconds = {}
+        for schedule in ("zbv", "v-half", "v-min", "interleaved-zb"):
+            def change(problem, schedule=schedule):
+                problem.update(schedule=schedule, chunks=2, ranks=4, micro_batches=16, capacity_gib=64)
+            _, plan = self.plan(change)
+            self.assertEqual(len(plan["stages"]), 8)
+            self.assertEqual([s["rank"] for s in plan["stages"]],
+                             [0, 1, 2, 3] * 2 if schedule == "interleaved-zb" else [0, 1, 2, 3, 3, 2, 1, 0])
+            seconds[schedule] = plan["step_seconds"]
+        self.assertLessEqual(seconds["v-min"], seconds["zbv"])  # holds less, so recomputes less
+
     def test_infeasible_names_the_stage_and_the_bytes(self):
         problem = json.loads(SPLIT.read_text())
         problem["capacity_gib"] = 20
@@ -164,6 +176,23 @@ class Strategies(ToolTest):
         self.assertIn("nothing better exists", text)
         xml.etree.ElementTree.fromstring(
             self.ok("planner", "search", *self.FILES, "--cluster", self.CLUSTER, "--format", "svg").text)
+
+    def test_numbers_of_devices(self):
+        args = ("planner", "search", *self.FILES, "--cluster", self.CLUSTER)
+        found = json.loads(self.ok(*args, "--devices", "8,16", "--format", "json").text)
+        front = found["front"]
+        for i, a in enumerate(front):
+            self.assertEqual(a["tp"] * a["cp"] * a["pp"] * a["dp"], a["devices"])
+            for b in front[:i] + front[i + 1:]:
+                self.assertFalse(b["devices"] <= a["devices"] and b["step_seconds"] <= a["step_seconds"] and
+                                 b["bytes"] <= a["bytes"], (a, b))
+        alone = json.loads(self.ok(*args, "--format", "json").text)
+        self.assertEqual(min(x["step_seconds"] for x in front), min(x["step_seconds"] for x in alone["front"]))
+        self.assertEqual([x["devices"] for x in found["counts"]], [8, 16])
+        self.assertIn("16 devices: ", self.ok(*args, "--devices", "up-to").text)
+        for bad in ("32", "0", "8,", "many"):
+            self.misused(*args, "--devices", bad, says="--devices")
+        self.misused(*args, "--devices", "8", "--format", "svg")
 
     def test_what_is_refused(self):
         cluster = json.loads(self.CLUSTER.read_text())

@@ -87,4 +87,18 @@ struct strategy_report {
   std::int64_t fitting = 0;
 };
 
+/// A strategy on so many devices.
+struct scored_on_devices {
+  std::int64_t devices = 0;
+  scored_strategy best;
+};
+
+/// The answer of search_device_counts().
+struct device_report {
+  /// Of all counts together: no other that fits is as fast with as little memory on as few devices. Fewest devices
+  /// first, then fastest.
+  std::vector<scored_on_devices> front;
+  std::vector<strategy_report> counts;  ///< each count by itself, in the order asked for
+};
+
 }  // namespace hocket::inline HOCKET_ABI::planner

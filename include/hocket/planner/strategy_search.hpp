@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <utility>
 #include <vector>
 
 namespace hocket::inline HOCKET_ABI::planner {
@@ -270,6 +272,43 @@ class strategy_finder {
       if (x < 1 || x > most) return error{errc::out_of_range, x, 1, most}.with("a size of the space");
   m.mtp_layers = 0;
   return detail::strategy_finder(m, t, on, space)();
+}
+
+/// search_strategies() for several device counts of one cluster, and the Pareto front of step time, memory and devices.
+/// The step is the same for all: fewer devices each do more of it.
+/// @param counts  device counts, in any order; on.devices does not matter
+/// Errors: those of search_strategies(); a count on which nothing fits is none: its report says why.
+/// Complexity: that of the searches, and O(front of one count · front).
+///
+///     const std::int64_t counts[] = {4, 8, 16};
+///     const auto found = hocket::planner::search_device_counts(model, training, cluster, counts);
+///     found->front.front().devices;   // the fewest on which it fits
+[[nodiscard]] inline result<device_report> search_device_counts(const cost::model& m, const cost::training& t,
+                                                                cluster on, std::span<const std::int64_t> counts,
+                                                                const strategy_space& space = {}) {
+  device_report all;
+  for (const std::int64_t n : counts) {
+    on.devices = n;
+    auto one = search_strategies(m, t, on, space);
+    if (!one) return one.error();
+    for (const scored_strategy& x : one->front) all.front.push_back({n, x});
+    all.counts.push_back(std::move(*one));
+  }
+  std::stable_sort(all.front.begin(), all.front.end(), [](const scored_on_devices& a, const scored_on_devices& b) {
+    if (a.devices != b.devices) return a.devices < b.devices;
+    if (a.best.cost.step != b.best.cost.step) return a.best.cost.step < b.best.cost.step;
+    return a.best.cost.bytes < b.best.cost.bytes;
+  });
+  // What comes before has no more devices, so it alone can rule out what comes after.
+  std::vector<scored_on_devices> front;
+  for (const scored_on_devices& x : all.front) {
+    bool ruled_out = false;
+    for (const scored_on_devices& y : front)
+      ruled_out = ruled_out || (y.best.cost.step <= x.best.cost.step && y.best.cost.bytes <= x.best.cost.bytes);
+    if (!ruled_out) front.push_back(x);
+  }
+  all.front = std::move(front);
+  return all;
 }
 
 }  // namespace hocket::inline HOCKET_ABI::planner
