@@ -11,7 +11,7 @@
 #include <utility>
 
 /// Names of members as types, and reflection of structs of many members: what Boost.Hana gives, spelt so that it
-/// compiles in a tenth of the time.
+/// compiles in a fraction of the time.
 namespace hocket::inline HOCKET_ABI::cost::detail {
 
 template <std::size_t Size>
