@@ -35,6 +35,8 @@ struct options {
   std::uint32_t unshard = 0, offload = 0;
   std::string communication = "buffered";
   ticks transfer = 0, pair = 100;
+  std::vector<std::int64_t> activation_bytes;
+  std::string critical_path;
 };
 
 [[noreturn]] void usage(const std::string& sentence) { throw failure{2, sentence}; }
@@ -105,6 +107,39 @@ std::string token(pipeline::stage_action a) {
   fail(sentence);
 }
 
+/// Calls use(policy) with the times, links and bytes that the options name, and returns what it returns.
+template <class Plan, class Use>
+auto with_times(const options& o, const Plan& plan, Use&& use) {
+  const std::size_t stages = std::size_t{plan.ranks()} * plan.chunks();
+  const bool weighed = !o.activation_bytes.empty();
+  if (!weighed && o.transfer == 0) return use(costs_of(o));
+  const std::vector<std::int64_t> time(stages, o.transfer);
+  const pipeline::with_links<pipeline::costs> links{{costs_of(o)}, time, 1};
+  if (!weighed) return use(links);
+  std::vector<std::int64_t> bytes = o.activation_bytes;
+  if (bytes.size() == 1) bytes.resize(stages, bytes[0]);
+  if (bytes.size() != stages)
+    usage("--activation-bytes has " + std::to_string(bytes.size()) + " values; give one, or one for each of the " +
+          std::to_string(stages) + " stages");
+  return use(pipeline::with_memory<pipeline::with_links<pipeline::costs>>{{links}, bytes});
+}
+
+/// The chain of actions that makes the run as long as it is, as CSV.
+template <class Plan>
+void write_critical_path(const options& o, const Plan& plan) {
+  actions_of(plan, 1u << 24, "for a critical path");
+  // What is held takes no time.
+  options timed = o;
+  timed.activation_bytes.clear();
+  const auto path = with_times(timed, plan, [&](const auto& times) { return pipeline::critical_path(plan, times); });
+  if (!path) fail(message(path.error()));
+  std::string rows = "rank,step,action,start,finish\n";
+  for (const auto& x : *path)
+    rows += std::to_string(x.rank) + ',' + std::to_string(x.step) + ',' + token(x.action) + ',' +
+            std::to_string(x.start) + ',' + std::to_string(x.finish) + '\n';
+  write_file(o.critical_path, rows);
+}
+
 /// The simulation of a schedule that has passed its check, or one sentence and exit 1.
 template <class Plan>
 pipeline::simulation simulated(const options& o, const Plan& plan, hocket::timeline* into) {
@@ -112,10 +147,7 @@ pipeline::simulation simulated(const options& o, const Plan& plan, hocket::timel
   if (!o.table.empty())
     if (const auto ok = pipeline::check(plan, &cycle); !ok) fail_with_cycle(o, ok.error(), cycle);
   const pipeline::simulation_outputs outputs{.into = into, .cycle = &cycle};
-  const std::vector<std::int64_t> time(o.transfer > 0 ? std::size_t{plan.ranks()} * plan.chunks() : 0, o.transfer);
-  auto ran = o.transfer > 0
-               ? pipeline::simulate(plan, pipeline::with_links<pipeline::costs>{{costs_of(o)}, time, 1}, outputs)
-               : pipeline::simulate(plan, costs_of(o), outputs);
+  auto ran = with_times(o, plan, [&](const auto& times) { return pipeline::simulate(plan, times, outputs); });
   if (!ran) fail_with_cycle(o, ran.error(), cycle);
   return std::move(ran).value();
 }
@@ -188,7 +220,8 @@ void simulate(const options& o) {
   with_schedule(o, [&](const auto& plan) {
     const auto ran = simulated(o, plan, nullptr);
     std::string rows = "rank,busy,idle,finish,peak_in_flight";
-    rows += o.details ? ",warm_up,steady,drain,dependency,communication\n" : "\n";
+    if (o.details) rows += ",warm_up,steady,drain,dependency,communication";
+    rows += o.activation_bytes.empty() ? "\n" : ",peak_bytes\n";
     for (std::size_t r = 0; r < ran.ranks.size(); ++r) {
       const auto& x = ran.ranks[r];
       rows += std::to_string(r) + ',' + std::to_string(x.busy) + ',' + std::to_string(x.idle) + ',' +
@@ -197,8 +230,10 @@ void simulate(const options& o) {
       if (o.details)
         for (const ticks t : {idle.warm_up, idle.steady, idle.drain, idle.dependency, idle.communication})
           rows += ',' + std::to_string(t);
+      if (!o.activation_bytes.empty()) rows += ',' + std::to_string(x.peak_bytes);
       rows += '\n';
     }
+    if (!o.critical_path.empty()) write_critical_path(o, plan);
     write_file(o.out, rows);
     summarize(ran);
   });
@@ -320,6 +355,14 @@ void add_pipeline(CLI::App& app) {
   add_costs(*c, o);
   add_run(*c, o);
   c->add_flag("--details", o.details, "Also where the idle time comes from");
+  c->add_option("--activation-bytes", o.activation_bytes,
+                "Bytes that a forward keeps for its backward: one number, or one per stage (1,2,...); adds peak_bytes")
+      ->type_name("N,...")
+      ->delimiter(',')
+      ->expected(1, 65'536)
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40));
+  c->add_option("--critical-path", o.critical_path, "Also the chain of actions that makes the run so long, as CSV")
+      ->type_name("FILE");
 
   c = add(*group, "check", "Whether a table is complete and free of deadlock", o, check);
   c->add_option("--table", o.table, "A schedule in PyTorch's CSV dialect")->type_name("FILE")->required();

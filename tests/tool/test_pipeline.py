@@ -333,6 +333,44 @@ class Lowering(ToolTest):
             self.assertEqual(dependency + communication, idle)
         self.assertGreater(sum(r[-1] for r in rows), 0)
 
+    def test_bytes_that_are_held(self):
+        for name, chunks in (("interleaved", 2), ("1f1b", 1), ("zb-h1", 1)):
+            shape = ("pipeline", "simulate", name, "--ranks", 4, "--chunks", chunks, "--micro-batches", 9)
+            plain = self.ok(*shape)
+            done = self.ok(*shape, "--activation-bytes", 1000)
+            self.assertEqual(done.rows[0], "rank,busy,idle,finish,peak_in_flight,peak_bytes")
+            self.assertEqual([r[:5] for r in done.rows[1]], [r[:5] for r in plain.rows[1]])
+            self.assertEqual([r[5] for r in done.rows[1]], [1000 * r[4] for r in done.rows[1]])
+            self.assertEqual(done.summary, plain.summary)
+        done = self.ok("pipeline", "simulate", "1f1b", "--ranks", 3, "--micro-batches", 5, "--activation-bytes", "7,5,3", "--details")
+        self.assertEqual(done.rows[0], "rank,busy,idle,finish,peak_in_flight,warm_up,steady,drain,dependency,communication,peak_bytes")
+        self.assertEqual([r[-1] for r in done.rows[1]], [3 * 7, 2 * 5, 1 * 3])
+        self.misused("pipeline", "simulate", "1f1b", "--ranks", 3, "--micro-batches", 5, "--activation-bytes", "7,5", says="one for each of the 3 stages")
+        for wrong in ("-1", "x", "1,,2"):
+            self.misused("pipeline", "simulate", "1f1b", "--ranks", 3, "--micro-batches", 5, "--activation-bytes", wrong)
+
+    def test_the_critical_path_is_a_chain_to_the_end(self):
+        file = self.folder / "path.csv"
+        for name, more in (("1f1b", ()), ("interleaved", ("--chunks", 2)), ("zbv", ()), ("dualpipev", ()), ("zb-h1", ("--transfer", 2))):
+            with self.subTest(name):
+                done = self.ok("pipeline", "simulate", name, "--ranks", 4, "--micro-batches", 9, "--hop", 1, *more, "--critical-path", file)
+                with open(file, encoding="utf-8", newline="") as text:
+                    rows = list(csv.DictReader(text))
+                self.assertEqual(rows[0]["start"], "0")
+                self.assertEqual(rows[-1]["finish"], done.summary["makespan"])
+                listed = self.ok("pipeline", "list", name, "--ranks", 4, "--micro-batches", 9, *[w for w in more if w not in ("--transfer",) and more[0] == "--chunks"])
+                for row in rows:
+                    self.assertRegex(row["action"], r"^\d+[FBIW]\d+$")
+                    self.assertIn(row["action"], listed.text.splitlines()[int(row["rank"])])
+                link = 1 + (2 if "--transfer" in more else 0)
+                for before, after in zip(rows, rows[1:]):
+                    gap = int(after["start"]) - int(before["finish"])
+                    if before["rank"] == after["rank"]:
+                        self.assertEqual(gap, 0)
+                    else:
+                        self.assertGreaterEqual(gap, link)
+        self.refused("pipeline", "simulate", "1f1b", "--ranks", 4, "--micro-batches", 9, "--critical-path", self.folder / "no" / "path.csv")
+
     def test_wrong_words(self):
         for words in (("list", "1f1b", "--ranks", 2, "--micro-batches", 2, "--comms", "sometimes"),
                       ("list", "1f1b", "--ranks", 2, "--micro-batches", 2, "--unshard", 0),
