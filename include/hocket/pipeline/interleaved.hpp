@@ -110,8 +110,7 @@ class interleaved {
     return a.kind() == op::forward ? beat(rank).step_of_forward(forward_index(a.chunk(), a.micro_batch()))
                                    : beat(rank).step_of_backward(backward_index(a.chunk(), a.micro_batch()));
   }
-  /// The alternating part of one rank's list, worked out so that a step costs two multiplications and no condition that
-  /// a processor could guess wrong: what `rank(r)[step]` uses. Of groups of one or two sizes; else it knows no step.
+  /// The alternating part of one rank's list, without a condition to guess wrong: `rank(r)[step]` uses it.
   class reader {
    public:
     constexpr reader() noexcept = default;
