@@ -12,12 +12,16 @@
 #include <hocket/pipeline/zero_bubble.hpp>
 #include <hocket/planner/detail/exact_search.hpp>
 #include <hocket/planner/detail/list_scheduler.hpp>
+#include <hocket/planner/detail/order_search.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <numeric>
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace hocket::inline HOCKET_ABI::planner {
@@ -87,10 +91,12 @@ class schedule_finder {
   [[nodiscard]] result<found_schedule> operator()() {
     const tails ends(in_);
     ticks bound = ends.forward[0] * unit_;
-    for (std::uint32_t r = 0; r < in_.ranks; ++r) bound = std::max(bound, window(r) * unit_);
+    for (std::uint32_t r = 0; r < in_.ranks; ++r)
+      bound = std::max(bound, std::max(window(r), capped_window(r)) * unit_);
     bound = std::max(bound, memory_bound());
     seeds();
     greedy(ends);
+    if (!actions_.empty() && makespan_ > bound) moves(bound);
     if (exact_search::applies(in_) && (actions_.empty() || makespan_ > bound)) exact(ends, bound);
     if (actions_.empty()) {
       if (impossible_) return error{errc::deadlock, 0, 0, 0, 0};
@@ -116,6 +122,36 @@ class schedule_finder {
     if (!in_.split)
       for (std::uint32_t s = 0; s < first; ++s) tail += in_.backward[s] + in_.hop_between(s, s + 1);
     return head + work + tail;
+  }
+  /// The same under the cap: at most that many forwards run before the rank's first backward, and at most that many
+  /// activations are left when its last forward starts; the first waits for the way there and back, and from the second
+  /// that way is still to go. What the rank cannot fill of the two, it idles.
+  [[nodiscard]] ticks capped_window(std::uint32_t r) const {
+    const ticks m = in_.micro_batches;
+    const std::uint32_t first = in_.owned[r].front(), last = in_.owned[r].back();
+    if (ticks{in_.cap[r]} >= m * static_cast<ticks>(in_.owned[r].size())) return 0;
+    ticks there = 0, rest = 0, back = 0, whole_back = 0, head = 0, tail = 0, work = 0;
+    for (std::uint32_t s = 0; s < in_.stages; ++s) {
+      const ticks hop = s + 1 < in_.stages ? in_.hop_between(s, s + 1) : 0;
+      there += in_.forward[s] + hop, whole_back += in_.backward[s] + hop;
+      if (s > last) rest += in_.forward[s], back += in_.backward[s];
+      if (s >= last) rest += hop, back += hop;
+      if (s < first) head += in_.forward[s] + hop, tail += in_.backward[s] + hop;
+    }
+    if (in_.split) tail = 0;
+    for (const std::uint32_t s : in_.owned[r]) work += m * (in_.forward[s] + in_.backward[s] + in_.weight[s]);
+    const auto most = [&](auto&& time) {  // of as many activations as the cap allows
+      std::vector<ticks> each;
+      for (const std::uint32_t s : in_.owned[r]) each.push_back(time(s));
+      std::sort(each.begin(), each.end());
+      ticks sum = 0, left = in_.cap[r];
+      for (std::size_t i = each.size(); i-- > 0 && left > 0; left -= m) sum += each[i] * (left < m ? left : m);
+      return sum;
+    };
+    const ticks before = there + back - most([&](std::uint32_t s) { return in_.forward[s]; });
+    const ticks after =
+        rest + whole_back + in_.weight[0] - most([&](std::uint32_t s) { return in_.backward[s] + in_.weight[s]; });
+    return work + (std::max)(head, before) + (std::max)(tail, after);
   }
   /// docs/pipeline.md, "Least memory": what a cap costs where all stages take equally long and backwards are whole.
   [[nodiscard]] ticks memory_bound() const {
@@ -192,6 +228,14 @@ class schedule_finder {
     }
     makespan_ = makespan, from_ = name;
   }
+  /// The three best greedy schedules of different lengths: moves start from them too.
+  void remember(const std::vector<placed>& list, ticks makespan) {
+    std::size_t at = 0;
+    while (at < starts_.size() && starts_[at].first < makespan) ++at;
+    if (at == 3 || (at < starts_.size() && starts_[at].first == makespan)) return;
+    starts_.insert(starts_.begin() + static_cast<std::ptrdiff_t>(at), {makespan, list});
+    if (starts_.size() > 3) starts_.pop_back();
+  }
   void greedy(const tails& ends) {
     partial_schedule plan(in_);
     const std::uint32_t all = in_.micro_batches * static_cast<std::uint32_t>(q_.shape.chunks);
@@ -202,8 +246,28 @@ class schedule_finder {
           for (const std::uint32_t lead : {0u, 1u, 2u, in_.ranks / 2, in_.ranks, 2 * in_.ranks, all}) {
             if ((eager && !in_.split) || (deepest && q_.shape.chunks == 1)) continue;
             plan.reset();
-            if (run_greedy(plan, ends, {first, eager, deepest, lead})) keep(plan.list, plan.finish() * unit_, "greedy");
+            if (!run_greedy(plan, ends, {first, eager, deepest, lead})) continue;
+            keep(plan.list, plan.finish() * unit_, "greedy");
+            remember(plan.list, plan.finish());
           }
+  }
+  /// Moves actions of the best schedule, and of the best greedy one of each other kind, along the critical path.
+  void moves(ticks bound) {
+    std::vector<placed> start;
+    std::uint32_t r = 0;
+    for (std::uint32_t i = 0; i < actions_.size(); ++i) {
+      while (i >= ends_[r]) ++r;
+      start.push_back({r, actions_[i].stage(), actions_[i].micro_batch(), actions_[i].kind()});
+    }
+    constexpr std::int64_t most = 60'000'000, per_branch = 400;
+    const std::int64_t all = std::min(most, q_.budget < most / per_branch ? q_.budget * per_branch : most);
+    const ticks enough = bound / unit_ + (bound % unit_ != 0 ? 1 : 0);
+    starts_.insert(starts_.begin(), {makespan_ / unit_, std::move(start)});
+    order_search search(in_);
+    for (const auto& from : starts_) {
+      const ticks found = search(from.second, all / static_cast<std::int64_t>(starts_.size()), enough);
+      if (found * unit_ < makespan_) keep(search.list(), found * unit_, "moves");
+    }
   }
   /// Bisects between the bound and the best schedule: a target that is met lowers the best, one that is refuted raises
   /// the bound, one that uses up its share of the budget ends the search below it.
@@ -257,6 +321,7 @@ class schedule_finder {
   std::vector<std::uint32_t> ends_;
   ticks makespan_ = 0;
   std::string_view from_;
+  std::vector<std::pair<ticks, std::vector<placed>>> starts_;
   bool impossible_ = false;
 };
 
