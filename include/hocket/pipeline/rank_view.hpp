@@ -23,7 +23,7 @@ template <class S>
   requires requires { typename S::reader; }
 struct view_reader<S> : S::reader {
   constexpr view_reader() noexcept = default;
-  constexpr view_reader(const S& plan, std::uint32_t rank) noexcept : S::reader(plan, rank) {}
+  constexpr view_reader(const S& of_plan, std::uint32_t of_rank) noexcept : S::reader(of_plan, of_rank) {}
 };
 
 /// Apart, so that a loop over the fast way keeps its registers.
