@@ -5,6 +5,7 @@
 #include <hocket/tiling/lots.hpp>
 #include <hocket/tiling/two_phase.hpp>
 
+#include <cstddef>
 #include <cstdint>
 
 namespace hocket::inline HOCKET_ABI::tiling::detail {
@@ -74,7 +75,8 @@ constexpr result<plan> decide(const problem<Phases>& p, policy decided_by) noexc
       two_phase<Phases> search(p, axis, timer);
       search_quickly<Kind>(search, axis.format);
       result<plan> out{plan{}};
-      for (const tile_run& r : search.best().span()) out->append(r.rows, r.count);
+      const run_list& best = search.best();
+      for (std::size_t i = 0; i < best.size(); ++i) out->append(best[i].rows, best[i].count);
       out->predicted = search.time();
       out->serial = search.serial();
       out->lower_bound = search.lower_bound();

@@ -25,45 +25,50 @@ template <class Range>
 struct phases_with_lines<Range>
     : std::bool_constant<curve::bounded_curve<decltype(std::declval<typename Range::value_type>().cost)>> {};
 
-/// Tiles as runs of equal ones: short to copy, written out once at the end.
-struct run_list {
+/// Tiles as runs of equal ones: short to copy, written out once at the end. Nothing is set before it is used: clearing
+/// buffers would take as long as a search.
+class run_list {
+ public:
   static constexpr std::size_t capacity = 40;
-  std::array<tile_run, capacity> runs;
-  std::size_t count = 0;
-  std::int64_t tiles = 0;
 
-  constexpr void clear() noexcept { count = 0, tiles = 0; }
+  [[nodiscard]] constexpr std::size_t size() const noexcept { return count_; }
+  [[nodiscard]] constexpr tile_run operator[](std::size_t i) const noexcept { return {rows_[i], counts_[i]}; }
+  constexpr void clear() noexcept { count_ = 0, tiles_ = 0; }
   constexpr void add(std::int64_t rows, std::int64_t n) noexcept {
     if (n == 0) return;
-    tiles += n;
-    if (count > 0 && runs[count - 1].rows == rows) runs[count - 1].count += n;
-    else runs[count++] = {rows, n};
+    tiles_ += n;
+    if (count_ > 0 && rows_[count_ - 1] == rows) counts_[count_ - 1] += n;
+    else rows_[count_] = rows, counts_[count_] = n, ++count_;
   }
-  [[nodiscard]] constexpr std::span<const tile_run> span() const noexcept { return {runs.data(), count}; }
   constexpr void copy(const run_list& other) noexcept {
-    count = other.count, tiles = other.tiles;
-    for (std::size_t i = 0; i < count; ++i) runs[i] = other.runs[i];
+    count_ = other.count_, tiles_ = other.tiles_;
+    for (std::size_t i = 0; i < count_; ++i) rows_[i] = other.rows_[i], counts_[i] = other.counts_[i];
   }
   /// Fewer tiles, then lexicographically smaller lengths.
   [[nodiscard]] constexpr bool comes_before(const run_list& other) const noexcept {
-    if (tiles != other.tiles) return tiles < other.tiles;
+    if (tiles_ != other.tiles_) return tiles_ < other.tiles_;
     std::size_t i = 0, j = 0;
     std::int64_t used_i = 0, used_j = 0;
-    while (i < count && j < other.count) {
-      if (runs[i].rows != other.runs[j].rows) return runs[i].rows < other.runs[j].rows;
-      const std::int64_t left_i = runs[i].count - used_i, left_j = other.runs[j].count - used_j;
+    while (i < count_ && j < other.count_) {
+      if (rows_[i] != other.rows_[j]) return rows_[i] < other.rows_[j];
+      const std::int64_t left_i = counts_[i] - used_i, left_j = other.counts_[j] - used_j;
       const std::int64_t step = left_i < left_j ? left_i : left_j;
       used_i += step, used_j += step;
-      if (used_i == runs[i].count) ++i, used_i = 0;
-      if (used_j == other.runs[j].count) ++j, used_j = 0;
+      if (used_i == counts_[i]) ++i, used_i = 0;
+      if (used_j == other.counts_[j]) ++j, used_j = 0;
     }
     return false;
   }
+
+ private:
+  std::array<std::int64_t, capacity> rows_, counts_;
+  std::size_t count_ = 0;
+  std::int64_t tiles_ = 0;
 };
 
-/// Times of one tile in the two phases.
+/// Times of one tile in the two phases; not set by itself.
 struct duo {
-  ticks c = 0, t = 0;
+  ticks c, t;
 };
 
 template <class Phases>
@@ -284,32 +289,31 @@ class two_phase {
     // The longest path by the lines is the largest of three functions of b, the length of the equal tiles: p + q b.
     const auto rows = static_cast<double>(axis_->rows), count = static_cast<double>(n);
     const double unit = static_cast<double>(axis_->align);
-    const auto& one = single_first ? line_[0] : line_[1];    // the phase that the single tile passes alone
-    const auto& other = single_first ? line_[1] : line_[0];  // by reversal the other order has the same form
-    const double base = one.fixed + one.per_size * rows;
-    const double slope = -count * one.per_size;
-    const curve::line path[3] = {
-        {base + other.fixed * (count + 1) + other.per_size * rows, slope},
-        {base + one.fixed + count * other.fixed, slope + one.per_size + count * other.per_size},
-        {base + count * one.fixed + other.fixed, slope + count * one.per_size + other.per_size}};
+    const curve::line one = line_[single_first ? 0 : 1];    // the phase that the single tile passes alone
+    const curve::line other = line_[single_first ? 1 : 0];  // by reversal the other order has the same form
+    const double base = one.fixed + one.per_size * rows, slope = -count * one.per_size;
+    const curve::line falling{base + other.fixed * (count + 1) + other.per_size * rows, slope};
+    const curve::line middle{base + one.fixed + count * other.fixed, slope + one.per_size + count * other.per_size};
+    const curve::line rising{base + count * one.fixed + other.fixed, other.per_size};
     const auto longest = [&](double b) {
-      double us = path[0](b);
-      for (const int i : {1, 2})
-        if (path[i](b) > us) us = path[i](b);
-      return us;
+      const double x = falling(b), y = middle(b), z = rising(b);
+      return x > y ? (x > z ? x : z) : (y > z ? y : z);
     };
-    double at_b = least_, low = longest(at_b);
-    const auto consider = [&](double b) {
-      if (!(b >= least_ && b <= rows / count)) return;
-      const double us = longest(b);
-      if (us < low) low = us, at_b = b;
+    // The least of it: where `falling`, which has the least slope, is caught up; on along `middle` if that falls too.
+    const auto crossing = [&](const curve::line& f, const curve::line& g) {
+      const double steeper = g.per_size - f.per_size;
+      return steeper > 0 ? (f.fixed - g.fixed) / steeper : rows;
     };
-    consider(rows / count);
-    consider((path[0].fixed - path[1].fixed) / (path[1].per_size - path[0].per_size));
-    consider((path[0].fixed - path[2].fixed) / (path[2].per_size - path[0].per_size));
-    if (axis_->shortage == 0 && floor_ticks(ready_us_[0] + low, n + 1) > time_) return;  // a ragged tile is not equal
+    double at_b = crossing(falling, rising);
+    if (const double x = crossing(falling, middle); x < at_b) at_b = middle.per_size < 0 ? crossing(middle, rising) : x;
+    if (at_b > rows / count) at_b = rows / count;
+    if (!(at_b > least_)) at_b = least_;
+    const bool is_whole = axis_->shortage == 0;  // a ragged tile is not equal
+    if (is_whole && floor_ticks(ready_us_[0] + longest(at_b), n + 1) > time_) return;
+    // The longest path is convex in b: where it is too long for one b, it is for every b beyond.
     const auto attempt = [&](std::int64_t b) {
       if (b < 1 || b > most) return never;
+      if (is_whole && floor_ticks(ready_us_[0] + longest(static_cast<double>(b) * unit), n + 1) > time_) return never;
       const std::int64_t a = axis_->units - n * b;
       return single_first ? two_runs(a, 1, b, n, first, last) : two_runs(b, n, a, 1, first, last);
     };
@@ -317,12 +321,10 @@ class two_phase {
     std::int64_t b = units < static_cast<double>(most) ? static_cast<std::int64_t>(units + 0.5) : most;
     if (b < 1) b = 1;
     ticks now = attempt(b);
-    for (;;) {
-      const ticks up = attempt(b + 1), down = attempt(b - 1);
-      if (up < now && up <= down) now = up, ++b;
-      else if (down < now) now = down, --b;
-      else break;
-    }
+    if (now - now / 12 > time_) return;  // so far behind, neighbours do not catch up
+    const ticks up = attempt(b + 1), down = attempt(b - 1);
+    const std::int64_t side = up <= down ? 1 : -1;
+    for (ticks next = up <= down ? up : down; next < now; next = attempt(b + side)) now = next, b += side;
   }
 
   // ---- lots ------------------------------------------------------------------------------------------------------
