@@ -79,7 +79,10 @@ void fit(const fit_options& o) {
       pieces.push_back(piece);
     }
     // Over rows: a piece of a file counts MiB, and here a row is one.
-    out["cost"] = {{"type", "piecewise"}, {"bytes_per_row", 1048576}, {"pieces", pieces}};
+    out["cost"] = {{"type", "piecewise"},
+                   {"bytes_per_row", 1048576},
+                   {"pieces", pieces},
+                   {"domain", {fitted.domain.least, fitted.domain.most}}};
     add_errors(out, fitted);
     out["domain"] = {fitted.domain.least, fitted.domain.most};
     out["repairs"] = repairs_of(fitted.repairs);

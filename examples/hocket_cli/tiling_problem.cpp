@@ -45,23 +45,64 @@ curve::any_curve read_piecewise(const json_object& v) {
   return {*made, bytes / 1048576.0};
 }
 
+curve::any_curve read_roofline(const json_object& v) {
+  curve::matmul_device on{.tflops = v.positive("tflops"), .launch_us = v.number_or("launch_us", 0)};
+  if (on.launch_us < 0) v.fail_at("launch_us", "must not be negative");
+  on.gb_per_s = v.has("gb_per_s") ? v.positive("gb_per_s") : 0;
+  on.cores = v.integer_or("cores", on.cores, 1, tiling::max_rows);
+  on.block_rows = v.integer_or("block_rows", on.block_rows, 1, tiling::max_rows);
+  on.block_columns = v.integer_or("block_columns", on.block_columns, 1, tiling::max_rows);
+  const auto f = curve::matmul_roofline::of(v.integer("k", 1, tiling::max_rows), v.integer("n", 1, tiling::max_rows),
+                                            v.integer_or("element_bytes", 2, 1, 64), on);
+  if (auto good = f.check(); !good) fail_in(v, message(good.error()));
+  return f;
+}
+
+curve::any_curve read_alpha_beta(const json_object& v) {
+  const curve::alpha_beta f{.alpha_us = v.number_or("alpha_us", 0), .gb_per_s = v.positive("gb_per_s")};
+  if (f.alpha_us < 0) v.fail_at("alpha_us", "must not be negative");
+  return {f, v.positive("bytes_per_row")};
+}
+
+/// "domain": [least, most], in rows.
+curve::any_curve with_domain(const json_object& v, const curve::any_curve& f) {
+  if (!v.has("domain")) return f;
+  const std::vector<double> d = v.numbers("domain", 2);
+  if (d.size() != 2 || !(d[0] >= 0 && d[0] <= d[1])) v.fail_at("domain", "must be the least and the most rows");
+  return f.within({d[0], d[1]});
+}
+
 curve::any_curve read_cost_curve(const json& value, std::string_view file, const std::string& path) {
   const std::string type = value.is_object() && value.contains("type") ? value["type"].dump() : "";
   if (type == "\"affine\"") {
-    const json_object v(value, file, path, {"type", "fixed_us", "us_per_row", "min_rows"});
+    const json_object v(value, file, path, {"type", "fixed_us", "us_per_row", "min_rows", "domain"});
     const curve::affine f{
         .fixed = v.number_or("fixed_us", 0), .per_size = v.number("us_per_row"), .least = v.number_or("min_rows", 0)};
     if (auto good = f.check(); !good) fail_in(v, message(good.error()));
-    return f;
+    return with_domain(v, f);
   }
-  if (type == "\"piecewise\"") return read_piecewise({value, file, path, {"type", "bytes_per_row", "pieces"}});
+  if (type == "\"piecewise\"") {
+    const json_object v(value, file, path, {"type", "bytes_per_row", "pieces", "domain"});
+    return with_domain(v, read_piecewise(v));
+  }
+  if (type == "\"roofline\"") {
+    const json_object v(value, file, path,
+                        {"type", "k", "n", "element_bytes", "tflops", "gb_per_s", "launch_us", "cores", "block_rows",
+                         "block_columns", "domain"});
+    return with_domain(v, read_roofline(v));
+  }
+  if (type == "\"alpha_beta\"") {
+    const json_object v(value, file, path, {"type", "alpha_us", "gb_per_s", "bytes_per_row", "domain"});
+    return with_domain(v, read_alpha_beta(v));
+  }
   if (type == "\"table\"") {
     const json_object v(value, file, path, {"type", "rows", "us"});
     auto made = curve::table::make(v.numbers("rows", most_points), v.numbers("us", most_points));
     if (!made) fail_in(v, message(made.error()));
     return std::move(made).value();
   }
-  fail(std::string(file) + ": \"" + path + "\" must be an object with a \"type\" of affine, piecewise or table");
+  fail(std::string(file) + ": \"" + path +
+       "\" must be an object with a \"type\" of affine, piecewise, table, roofline or alpha_beta");
 }
 
 }  // namespace

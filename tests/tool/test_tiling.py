@@ -3,6 +3,7 @@
 import csv
 import itertools
 import json
+import math
 import unittest
 
 from harness import DATA, TILING, ToolTest, main
@@ -18,6 +19,14 @@ def cost(c, rows):
         for piece in c["pieces"]:
             if "below" not in piece or x < piece["below"]:
                 return sum(k * x ** i for i, k in enumerate(piece["coefficients"]))
+    if c["type"] == "alpha_beta":
+        return c.get("alpha_us", 0) + rows * c["bytes_per_row"] / (c["gb_per_s"] * 1000)
+    if c["type"] == "roofline":
+        block_rows, block_columns, cores = c.get("block_rows", 128), c.get("block_columns", 256), c.get("cores", 1)
+        blocks = math.ceil(rows / block_rows) * math.ceil(c["n"] / block_columns)
+        work = math.ceil(blocks / cores) * cores * 2 * block_rows * block_columns * c["k"] / (c["tflops"] * 1e6)
+        moved = c.get("element_bytes", 2) * (c["k"] * c["n"] + rows * (c["k"] + c["n"]))
+        return c.get("launch_us", 0) + max(work, moved / (c["gb_per_s"] * 1e3) if "gb_per_s" in c else 0)
     points = list(zip(c["rows"], c["us"]))
     if rows <= points[0][0]:
         return None  # below a table the rule is the library's own
@@ -114,6 +123,51 @@ class Solve(ToolTest):
         self.assertGreater(compared, 1)
 
 
+class Costs(ToolTest):
+    """Cost types beyond those of the document's example, against the formulas above."""
+
+    ROOFLINE = {"type": "roofline", "k": 3072, "n": 8192, "tflops": 313, "launch_us": 6, "cores": 20, "gb_per_s": 1200}
+    ALPHA_BETA = {"type": "alpha_beta", "alpha_us": 12, "gb_per_s": 75, "bytes_per_row": 16384}
+
+    def problem(self, compute=None, comm=None, **fields):
+        problem = {"version": 1, "rows": 4096, "overlap": {"comm": 1.15}, **fields, "phases": [
+            {"kind": "compute", "cost": compute or self.ROOFLINE}, {"kind": "comm", "cost": comm or self.ALPHA_BETA}]}
+        return problem, self.file("problem.json", json.dumps(problem))
+
+    def test_roofline_and_alpha_beta(self):
+        memory_bound = dict(self.ROOFLINE, gb_per_s=100)
+        coarse = dict(self.ROOFLINE, block_rows=256, block_columns=128, cores=48, element_bytes=4)
+        for compute in (self.ROOFLINE, memory_bound, coarse, {k: v for k, v in self.ROOFLINE.items() if k != "gb_per_s"}):
+            for policy in ("auto", "exact", "one-plus-n", "uniform"):
+                problem, path = self.problem(compute)
+                answer = json.loads(self.ok("tiling", "solve", "--problem", path, "--policy", policy).text)
+                self.assertAlmostEqual(answer["predicted_us"], makespan(problem, answer["tiles"]), delta=0.01)
+                self.assertAlmostEqual(answer["serial_us"], makespan(problem, [4096]), delta=0.01)
+                self.assertLess(answer["predicted_us"], answer["serial_us"])
+
+    def test_a_domain_flags_what_lies_outside(self):
+        for cost in (self.ALPHA_BETA, self.ROOFLINE, {"type": "affine", "us_per_row": 0.2},
+                     {"type": "piecewise", "bytes_per_row": 10000, "pieces": [{"coefficients": [5, 20]}]}):
+            for domain, outside in (([128, 4096], False), ([1, 100], True), ([4097, 5000], True)):
+                _, path = self.problem(comm=dict(cost, domain=domain))
+                answer = json.loads(self.ok("tiling", "solve", "--problem", path).text)
+                self.assertEqual("extrapolated" in answer["flags"], outside, (cost, domain))
+
+    def test_costs_that_are_none(self):
+        for field, value in (("tflops", 0), ("tflops", "fast"), ("k", 0), ("n", 1.5), ("cores", 0), ("gb_per_s", -1),
+                             ("launch_us", -1), ("block_rows", 0), ("waves", 3), ("domain", [2, 1])):
+            _, path = self.problem(dict(self.ROOFLINE, **{field: value}))
+            self.refused("tiling", "solve", "--problem", path, says=field)
+        for field, value in (("gb_per_s", 0), ("alpha_us", -1), ("bytes_per_row", 0), ("beta", 1), ("domain", [1])):
+            _, path = self.problem(comm=dict(self.ALPHA_BETA, **{field: value}))
+            self.refused("tiling", "solve", "--problem", path, says=field)
+        for cost, field in ((self.ROOFLINE, "tflops"), (self.ALPHA_BETA, "bytes_per_row")):
+            _, path = self.problem({k: v for k, v in cost.items() if k != field})
+            self.refused("tiling", "solve", "--problem", path, says=field)
+        _, path = self.problem({"type": "linear"})
+        self.refused("tiling", "solve", "--problem", path, says="roofline or alpha_beta")
+
+
 class Forms(ToolTest):
     """The fields of a problem that restrict or re-time its tilings."""
 
@@ -201,6 +255,11 @@ class Fit(ToolTest):
         problem = {"version": 1, "rows": 2048, "phases": [{"kind": "compute", "cost": done["cost"]}, {"kind": "comm", "cost": done["cost"]}]}
         answer = json.loads(self.ok("tiling", "solve", "--problem", self.file("p.json", json.dumps(problem))).text)
         self.assertAlmostEqual(answer["serial_us"], 2 * (300 + 0.02 * 2048), delta=3)
+        self.assertEqual(done["cost"]["domain"], [128, 2048])
+        self.assertNotIn("extrapolated", answer["flags"])
+        problem["rows"] = 128 * 400
+        answer = json.loads(self.ok("tiling", "solve", "--problem", self.file("p.json", json.dumps(problem))).text)
+        self.assertIn("extrapolated", answer["flags"])
 
     def test_samples_that_are_none(self):
         for text, says in (("1,2\n", "number of samples"), ("1,2\n2,0\n", "sample 2"), ("1,2\n1,90\n2,90\n", "contradict")):

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/curve/affine.hpp>
+#include <hocket/curve/alpha_beta.hpp>
+#include <hocket/curve/combinators.hpp>
+#include <hocket/curve/cost_curve.hpp>
+#include <hocket/curve/matmul_roofline.hpp>
 #include <hocket/curve/piecewise_polynomial.hpp>
 #include <hocket/curve/table.hpp>
 
@@ -13,14 +17,34 @@ namespace hocket::inline HOCKET_ABI::curve {
 /// The piecewise polynomial that files may hold: up to 16 pieces of degree up to 5.
 using stored_polynomial = piecewise_polynomial<16, 6>;
 
-/// One of the curves that a file can describe, chosen at run time: affine, piecewise polynomial or table, over rows.
-/// An owning value without virtual functions. Implicit from each of the three, so that it takes their place.
+/// One of the curves that a file can describe, chosen at run time: affine, piecewise polynomial, table, matrix product
+/// by the roofline, or latency and bandwidth; over rows. An owning value without virtual functions. Implicit from each
+/// of them, so that it takes their place.
+///
+///     hocket::curve::any_curve link{hocket::curve::alpha_beta{.alpha_us = 4, .gb_per_s = 50}, 16384};
+///     assert(link.time(1000) == 4 + 16384e3 / 50e3);
 class any_curve {
+ public:
+  using variant = std::variant<affine, stored_polynomial, table, matmul_roofline, alpha_beta>;
+
+ private:
+  // Not std::visit, which wants exceptions.
+  template <class F>
+  [[nodiscard]] auto visit(F&& f) const noexcept {
+    if (const auto* p = std::get_if<affine>(&held_)) return f(*p);
+    if (const auto* p = std::get_if<stored_polynomial>(&held_)) return f(*p);
+    if (const auto* p = std::get_if<table>(&held_)) return f(*p);
+    if (const auto* p = std::get_if<matmul_roofline>(&held_)) return f(*p);
+    return f(*std::get_if<alpha_beta>(&held_));
+  }
+
  public:
   any_curve(const affine& f) noexcept : held_(f) {}
   /// @param units_per_row  what one row is in the unit of the polynomial: bytes_per_row / 2^20 for one over MiB
   any_curve(const stored_polynomial& f, double units_per_row = 1) noexcept : held_(f), units_(units_per_row) {}
   any_curve(table f) noexcept : held_(std::move(f)) {}
+  any_curve(const matmul_roofline& f) noexcept : held_(f) {}
+  any_curve(const alpha_beta& f, double bytes_per_row = 1) noexcept : held_(f), units_(bytes_per_row) {}
 
   /// The same work on so many equal groups of the rows, one after the other: the experts of a mixture, each with its
   /// own weights. Precondition: groups >= 1.
@@ -29,47 +53,48 @@ class any_curve {
     any_curve out = *this;
     out.units_ /= static_cast<double>(groups);
     out.times_ *= static_cast<double>(groups);
+    out.good_ = {good_.least * static_cast<double>(groups), good_.most * static_cast<double>(groups)};
+    return out;
+  }
+  /// The same curve, good for these numbers of rows only: outside of the sizes that a fit has seen it extrapolates, and
+  /// plans say so (tiling::flag::extrapolated). What a table knows by itself is narrowed, never widened.
+  ///
+  ///     any_curve(fitted.curve).within(fitted.domain)
+  [[nodiscard]] any_curve within(interval rows) const {
+    any_curve out = *this;
+    out.good_ = detail::both(good_, rows);
     return out;
   }
 
   /// Microseconds for so many rows.
   [[nodiscard]] double time(double rows) const noexcept {
     const double size = rows * units_;
-    if (const auto* f = std::get_if<affine>(&held_)) return times_ * f->time(size);
-    if (const auto* f = std::get_if<stored_polynomial>(&held_)) return times_ * f->time(size);
-    return times_ * std::get_if<table>(&held_)->time(size);
+    return times_ * visit([&](const auto& f) { return f.time(size); });
   }
   /// The largest number of rows that takes at most t us, infinity if every one does, no_size if none does.
   [[nodiscard]] double inverse(double t) const noexcept {
-    double size = 0;
-    t /= times_;
-    if (const auto* f = std::get_if<affine>(&held_)) size = f->inverse(t);
-    else if (const auto* g = std::get_if<stored_polynomial>(&held_)) size = g->inverse(t);
-    else size = std::get_if<table>(&held_)->inverse(t);
+    const double size = visit([&](const auto& f) { return f.inverse(t / times_); });
     return size < 0 ? no_size : size / units_;
   }
   /// A line that the curve is nowhere below between two numbers of rows.
   [[nodiscard]] line affine_form(interval over) const noexcept {
-    over = {over.least * units_, over.most * units_};
-    line out;
-    if (const auto* f = std::get_if<affine>(&held_)) out = f->affine_form(over);
-    else if (const auto* g = std::get_if<stored_polynomial>(&held_)) out = g->affine_form(over);
-    else out = std::get_if<table>(&held_)->affine_form(over);
+    const interval sizes{over.least * units_, over.most * units_};
+    const line out = visit([&](const auto& f) { return f.affine_form(sizes); });
     return {out.fixed * times_, out.per_size * units_ * times_};
   }
+  /// The numbers of rows it is good for: what the curve knows by itself, and `within`.
   [[nodiscard]] interval domain() const noexcept {
-    const auto* t = std::get_if<table>(&held_);
-    if (t == nullptr) return {};
-    const interval d = t->domain();
-    return {d.least / units_, d.most / units_};
+    const interval d = visit([](const auto& f) { return hocket::curve::domain(f); });
+    return detail::both(good_, {d.least / units_, d.most / units_});
   }
   /// The curve inside, for writers of files and for drawing.
-  [[nodiscard]] const std::variant<affine, stored_polynomial, table>& held() const noexcept { return held_; }
+  [[nodiscard]] const variant& held() const noexcept { return held_; }
   [[nodiscard]] double units_per_row() const noexcept { return units_; }
 
  private:
-  std::variant<affine, stored_polynomial, table> held_;
+  variant held_;
   double units_ = 1, times_ = 1;
+  interval good_;  // of rows
 };
 
 }  // namespace hocket::inline HOCKET_ABI::curve

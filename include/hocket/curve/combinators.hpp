@@ -90,6 +90,35 @@ struct delayed {
 template <class F>
 delayed(F, double) -> delayed<F>;
 
+/// f, good for the sizes in `sizes` only: beyond what was measured it extrapolates, and whoever asks is told. Times
+/// stay.
+///
+///     constexpr hocket::curve::bounded_to f{hocket::curve::affine{.per_size = 2}, {128, 4096}};
+///     static_assert(f.time(8192) == 16384 && !hocket::curve::domain(f).contains(8192));
+template <cost_curve F>
+struct bounded_to {
+  F curve;
+  interval sizes;
+  [[nodiscard]] constexpr double time(double size) const noexcept { return curve.time(size); }
+  [[nodiscard]] constexpr double inverse(double t) const noexcept
+    requires invertible_curve<F>
+  {
+    return curve.inverse(t);
+  }
+  [[nodiscard]] constexpr line affine_form(interval over) const noexcept
+    requires bounded_curve<F>
+  {
+    return curve.affine_form(over);
+  }
+  [[nodiscard]] constexpr interval domain() const noexcept {
+    const interval d = hocket::curve::domain(curve);
+    return {d.least > sizes.least ? d.least : sizes.least, d.most < sizes.most ? d.most : sizes.most};
+  }
+  [[nodiscard]] constexpr double error_bound() const noexcept { return hocket::curve::error_bound(curve); }
+};
+template <class F>
+bounded_to(F, interval) -> bounded_to<F>;
+
 /// The least whole number that is not below x. For x >= 0; beyond 2^53 every double is one.
 [[nodiscard]] constexpr double round_up(double x) noexcept {
   if (!(x < 9007199254740992.0)) return x;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/core/result.hpp>
+#include <hocket/curve/combinators.hpp>
 #include <hocket/curve/isotonic.hpp>
 #include <hocket/curve/piecewise_polynomial.hpp>
 
@@ -23,11 +24,15 @@ using segmented = piecewise_polynomial<8, 2>;
 /// A fitted piecewise line and how well it meets its samples. Errors are relative, as fractions.
 struct segment_fit {
   segmented curve;
-  interval domain;  ///< from the least measured size to the largest
+  interval domain;  ///< from the least measured size to the largest; `bounded()` carries it along
   double mean_error = 0, worst_error = 0;
   double leave_one_out_error = 0;  ///< mean over inner sizes, each predicted by a fit without it; 0 below 4 sizes
   std::pmr::vector<repair> repairs{};
   std::pmr::vector<double> residuals{};  ///< fitted / measured - 1 for each size, ascending
+
+  /// The curve as the cost of a phase: with its domain, so that plans with tiles outside of what was measured say so
+  /// (tiling::flag::extrapolated).
+  [[nodiscard]] bounded_to<segmented> bounded() const noexcept { return {curve, domain}; }
 };
 
 /// Sizes that fit_segments accepts: it looks at every pair of them.

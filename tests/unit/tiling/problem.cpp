@@ -161,3 +161,16 @@ TEST_CASE("a search without memory throws, it does not end the program", "[tilin
   std::pmr::set_default_resource(before);
   CHECK(thrown);
 }
+
+TEST_CASE("tiles outside of what a fit has seen are flagged", "[tiling]") {
+  const curve::sample samples[] = {{128, 20, 1}, {256, 30, 1}, {512, 52, 1}, {1024, 99, 1}, {2048, 190, 1}};
+  const auto fitted = curve::fit_segments(samples).value();
+  const auto plan_of = [&](std::int64_t rows) {
+    return tiling::automatic(tiling::make_problem({.rows = rows}, tiling::compute(fitted.bounded()),
+                                                  tiling::comm(curve::affine{.fixed = 5, .per_size = 0.05})))
+        .value();
+  };
+  CHECK(!plan_of(2048).flags.has(tiling::flag::extrapolated));
+  CHECK(plan_of(100'000).flags.has(tiling::flag::extrapolated));
+  CHECK(plan_of(64).flags.has(tiling::flag::extrapolated));
+}
