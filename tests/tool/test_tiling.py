@@ -143,7 +143,9 @@ class Costs(ToolTest):
                 answer = json.loads(self.ok("tiling", "solve", "--problem", path, "--policy", policy).text)
                 self.assertAlmostEqual(answer["predicted_us"], makespan(problem, answer["tiles"]), delta=0.01)
                 self.assertAlmostEqual(answer["serial_us"], makespan(problem, [4096]), delta=0.01)
-                self.assertLess(answer["predicted_us"], answer["serial_us"])
+                self.assertLessEqual(answer["predicted_us"], answer["serial_us"])
+                if compute is not memory_bound:  # where every further tile reads the weights again, not all pay
+                    self.assertLess(answer["predicted_us"], answer["serial_us"])
 
     def test_a_domain_flags_what_lies_outside(self):
         for cost in (self.ALPHA_BETA, self.ROOFLINE, {"type": "affine", "us_per_row": 0.2},
