@@ -53,7 +53,10 @@ plan_input read_plan(const std::string& file) {
 
   const json_object pipeline =
       v.object("pipeline", {"schedule", "groups", "kappa", "micro_batches", "forward_us", "backward_us"});
-  in.schedule = pipeline.text("schedule");
+  in.schedule = pipeline.text_or("schedule", "search");
+  for (const char* key : {"groups", "kappa"})
+    if (in.schedule == "search" && pipeline.has(key))
+      pipeline.fail_at(key, "needs a \"schedule\": none is searched for");
   in.groups = pipeline.text_or("groups", in.groups);
   in.kappa = static_cast<std::uint32_t>(pipeline.integer_or("kappa", 0, 1, 2));
   if (pipeline.has("forward_us") != pipeline.has("backward_us"))

@@ -48,6 +48,8 @@ void pipeline_section(std::string& out, const plan_input& in, const step_plan& p
        in.schedule == "interleaved" ? ", groups " : "", in.schedule == "interleaved" ? in.groups.c_str() : "",
        static_cast<long long>(in.parallel.pp), static_cast<long long>(in.parallel.vp),
        static_cast<long long>(in.micro_batches()));
+  if (!p.found_by.empty())
+    line(out, "  schedule               searched for (none is named), found by: %s", p.found_by.c_str());
   const auto& s = p.stages;
   line(out, "  stage times            forward %.3f ms, backward %.3f ms; last stage %.3f and %.3f (%s)",
        s.front().forward_us / 1e3, s.front().backward_us / 1e3, s.back().forward_us / 1e3, s.back().backward_us / 1e3,
@@ -141,6 +143,7 @@ std::string plan_as_json(const plan_input& in, const step_plan& p) {
                      {"lower_bound_us", static_cast<double>(p.run.lower_bound) / 1e3},
                      {"bubble", p.run.bubble()},
                      {"per_rank", std::move(ranks)}};
+  if (!p.found_by.empty()) out["pipeline"]["found_by"] = p.found_by;
   ordered_json memory = ordered_json::array();
   for (const auto& m : p.cost.memory) memory.push_back({{"rank", m.on_rank.rank}, {"fits", in.fits(m)}});
   out["memory_limit_bytes"] = in.memory_bytes;

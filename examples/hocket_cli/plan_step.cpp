@@ -3,6 +3,7 @@
 
 #include <hocket/cost/flops.hpp>
 #include <hocket/cost/partition.hpp>
+#include <hocket/planner/schedule_search.hpp>
 #include <hocket/text/schedule_csv.hpp>
 
 #include <algorithm>
@@ -88,7 +89,7 @@ void with_schedule(const plan_input& in, const pipeline::shape& shape, std::span
                                                      pipeline::groups::balanced());
     return f(value_or_fail(pipeline::interleaved::make(shape, rule, {.kappa = kappa}), in.file));
   }
-  fail(in.file + ": \"pipeline.schedule\" must be one of: 1f1b, gpipe, interleaved");
+  fail(in.file + ": \"pipeline.schedule\" must be one of: 1f1b, gpipe, interleaved, search");
 }
 
 void plan_pipeline(const plan_input& in, step_plan& out) {
@@ -109,12 +110,26 @@ void plan_pipeline(const plan_input& in, step_plan& out) {
   }
   const pipeline::shape shape{.ranks = in.parallel.pp, .chunks = in.parallel.vp, .micro_batches = in.micro_batches()};
   const hocket::ticks ratio[] = {forward.front(), backward.front()};
-  with_schedule(in, shape, ratio, [&](const auto& schedule) {
+  const pipeline::stage_costs costs{.forward = forward, .backward = backward, .hop = ns(out.hop_us)};
+  const auto use = [&](const auto& schedule) {
     out.timeline.ticks_per_second = 1'000'000'000;
-    const pipeline::stage_costs costs{.forward = forward, .backward = backward, .hop = ns(out.hop_us)};
     out.run = value_or_fail(pipeline::simulate(schedule, costs, {.into = &out.timeline}), in.file);
     out.schedule_csv = hocket::text::write_schedule_csv(schedule);
-  });
+  };
+  if (in.schedule != "search") return with_schedule(in, shape, ratio, use);
+  // No schedule is named: the best that holds no more activations on any rank than 1F1B, or interleaved, would.
+  const auto usual = value_or_fail(pipeline::interleaved::make(shape), in.file);
+  if (2 * shape.stages() * shape.micro_batches > 1 << 14) {
+    out.found_by = "interleaved, too long to search";
+    return use(usual);
+  }
+  std::vector<std::uint32_t> caps;
+  for (std::uint32_t r = 0; r < usual.ranks(); ++r) caps.push_back(usual.peak_in_flight(r));
+  const auto found = value_or_fail(
+      hocket::planner::find_schedule({.shape = shape, .split_backward = false, .cap = caps, .budget = 50'000}, costs),
+      in.file);
+  out.found_by = found.from;
+  use(found.plan);
 }
 
 void plan_tiles(const plan_input& in, step_plan& out) {

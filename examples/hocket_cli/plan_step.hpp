@@ -66,6 +66,7 @@ struct step_plan {
   };
   std::vector<stage> stages;  ///< in model order
   double hop_us = 0;
+  std::string found_by;              ///< what found the schedule, if the file names none
   hocket::pipeline::simulation run;  ///< ticks are nanoseconds
   hocket::timeline timeline;
   std::string schedule_csv;  ///< in PyTorch's dialect

@@ -18,6 +18,30 @@ class Plan(ToolTest):
         change(value)
         return self.file("plan.json", json.dumps(value))
 
+    def test_a_schedule_that_is_left_open(self):
+        def open_choice(value):
+            for key in ("schedule", "groups", "kappa"):
+                value["pipeline"].pop(key, None)
+        def interleaved(value):
+            open_choice(value)
+            value["pipeline"]["schedule"] = "interleaved"
+        reports = []
+        for change in (open_choice, interleaved):
+            out = self.folder / change.__name__
+            self.ok("plan", self.changed(change), "--out", out)
+            reports.append(json.loads((out / "report.json").read_text())["pipeline"])
+            self.ok("pipeline", "check", "--table", out / "schedule.csv")
+        found, usual = reports
+        self.assertIn("found_by", found)
+        self.assertNotIn("found_by", usual)
+        self.assertLessEqual(found["makespan_us"], usual["makespan_us"])
+        for a, b in zip(found["per_rank"], usual["per_rank"]):
+            self.assertLessEqual(a["peak_in_flight"], b["peak_in_flight"])
+        def groups_alone(value):
+            open_choice(value)
+            value["pipeline"]["groups"] = "last"
+        self.refused("plan", self.changed(groups_alone), "--out", self.folder / "no", says="groups")
+
     def test_the_example(self):
         out = self.folder / "made" / "here"
         done = self.ok("plan", PLAN, "--out", out)
