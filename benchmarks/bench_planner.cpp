@@ -203,7 +203,7 @@ void scale() {
              std::int64_t most = 0;
              for (std::uint32_t r = 0; r < plan.ranks(); ++r)
                most = std::max<std::int64_t>(most, plan.peak_in_flight(r));
-             if (pipeline::makespan_bound(s, 3, 6).value() != 9 * (8 * m + p - 1) || most != 8 * p) std::abort();
+             if (pipeline::makespan_bound(s, 3, 6).value() != 9 * (8 * m + p - 1) || most != 9 * p - 1) std::abort();
            }));
     for (const std::int64_t percent : {100, 40}) {
       const layer_run layers[] = {{{57'000, 2, {{400, 0}, {200, 2'000}, {100, 19'000}}}, 16 * p}};
