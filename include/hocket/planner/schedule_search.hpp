@@ -92,8 +92,8 @@ class schedule_finder {
     const tails ends(in_);
     ticks bound = ends.forward[0] * unit_;
     for (std::uint32_t r = 0; r < in_.ranks; ++r)
-      bound = std::max(bound, std::max(window(r), capped_window(r)) * unit_);
-    bound = std::max(bound, memory_bound());
+      bound = (std::max)(bound, (std::max)(window(r), capped_window(r)) * unit_);
+    bound = (std::max)(bound, memory_bound());
     seeds();
     greedy(ends);
     if (!actions_.empty() && makespan_ > bound) moves(bound);
@@ -106,7 +106,7 @@ class schedule_finder {
     if (!table) return table.error();
     const auto ran = pipeline::simulate(*table, costs_);
     if (!ran) return ran.error();
-    bound = std::min(std::max(bound, ran->lower_bound), ran->makespan);
+    bound = (std::min)((std::max)(bound, ran->lower_bound), ran->makespan);
     return found_schedule{std::move(*table),      ran->makespan, bound,
                           ran->makespan == bound, from_,         q_.budget - (budget_ < 0 ? 0 : budget_)};
   }
@@ -162,7 +162,7 @@ class schedule_finder {
     for (std::uint32_t r = 0; r < in_.ranks; ++r) {
       const auto b = pipeline::capped_makespan_bound(q_.shape, in_.forward[0] * unit_, in_.backward[0] * unit_, r,
                                                      std::int64_t{in_.cap[r]});
-      if (b) bound = std::max(bound, *b);
+      if (b) bound = (std::max)(bound, *b);
     }
     return bound;
   }
@@ -195,7 +195,7 @@ class schedule_finder {
   }
   void seeds() {
     const pipeline::shape& s = q_.shape;
-    const auto f = std::max(ticks{1}, in_.forward[0]), b = std::max(ticks{1}, in_.backward[0] + in_.weight[0]);
+    const auto f = (std::max)(ticks{1}, in_.forward[0]), b = (std::max)(ticks{1}, in_.backward[0] + in_.weight[0]);
     if (q_.order == stage_order::loop) {
       if (s.chunks == 1) {
         seed(pipeline::one_f_one_b::make(s, 1), "1f1b"), seed(pipeline::one_f_one_b::make(s, 2), "eager-1f1b");
@@ -260,7 +260,7 @@ class schedule_finder {
       start.push_back({r, actions_[i].stage(), actions_[i].micro_batch(), actions_[i].kind()});
     }
     constexpr std::int64_t most = 60'000'000, per_branch = 400;
-    const std::int64_t all = std::min(most, q_.budget < most / per_branch ? q_.budget * per_branch : most);
+    const std::int64_t all = (std::min)(most, q_.budget < most / per_branch ? q_.budget * per_branch : most);
     const ticks enough = bound / unit_ + (bound % unit_ != 0 ? 1 : 0);
     starts_.insert(starts_.begin(), {makespan_ / unit_, std::move(start)});
     order_search search(in_);
@@ -291,15 +291,15 @@ class schedule_finder {
         ticks finish = 0;
         finish = finish_of(search.list());
         keep(search.list(), finish * unit_, "exact");
-        high = std::min(high, finish - 1);
+        high = (std::min)(high, finish - 1);
       } else {
         if (verdict == exact_search::verdict::unknown) whole = false;
-        else if (whole) bound = std::max(bound, (target + 1) * unit_);
+        else if (whole) bound = (std::max)(bound, (target + 1) * unit_);
         low = target + 1;
       }
     }
     impossible_ = whole && actions_.empty();
-    if (whole && low > high && !actions_.empty()) bound = std::max(bound, makespan_);
+    if (whole && low > high && !actions_.empty()) bound = (std::max)(bound, makespan_);
   }
   [[nodiscard]] ticks finish_of(const std::vector<placed>& list) const {
     partial_schedule plan(in_);
@@ -307,7 +307,7 @@ class schedule_finder {
       const ticks ready = x.kind == pipeline::op::forward     ? plan.forward_ready(x.stage)
                         : x.kind == pipeline::op::weight_grad ? plan.weight_ready(x.stage)
                                                               : plan.backward_ready(x.stage);
-      plan.start(x.stage, x.kind, std::max(ready, plan.free_at[x.rank]));
+      plan.start(x.stage, x.kind, (std::max)(ready, plan.free_at[x.rank]));
     }
     return plan.finish();
   }

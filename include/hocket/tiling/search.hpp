@@ -37,7 +37,7 @@ constexpr void search_by_rate(const problem<Phases>& p, const grid& axis, clock<
   if constexpr (Kind == search_kind::equal) return offer_uniform(axis, timer, best);
   clock<Phases> fixed(p.phases);
   incumbent found(axis, fixed);
-  found.time = std::numeric_limits<ticks>::max();  // also what is slower than no cut with the factors fixed
+  found.time = (std::numeric_limits<ticks>::max)();  // also what is slower than no cut with the factors fixed
   search_slowly<Kind>(p, axis, fixed, found);
   offer_uniform(axis, timer, best);
   best.offer(timer.makespan(found.tiles.span()), found.tiles);

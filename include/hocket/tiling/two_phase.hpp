@@ -175,7 +175,7 @@ class two_phase {
 
  private:
   static constexpr std::size_t most_tiles = 32;  // of unequal lengths
-  static constexpr ticks never = std::numeric_limits<ticks>::max();
+  static constexpr ticks never = (std::numeric_limits<ticks>::max)();
 
   // ---- times -----------------------------------------------------------------------------------------------------
 

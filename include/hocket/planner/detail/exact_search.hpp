@@ -23,7 +23,7 @@ class failed_states {
   void add(const std::vector<std::uint8_t>& key, ticks t) {
     std::uint32_t& slot = slots_[find(key)];
     if (slot != 0) {
-      times_[slot - 1] = std::min(times_[slot - 1], t);
+      times_[slot - 1] = (std::min)(times_[slot - 1], t);
       return;
     }
     if (times_.size() >= max_states) return;

@@ -207,11 +207,11 @@ inline bool run_greedy(partial_schedule& plan, const tails& ends, const greedy_r
     for (std::uint32_t r = 0; r < in.ranks; ++r) {
       if (plan.free_at[r] > t) continue;
       std::uint32_t oldest = m, needs = 0;
-      for (const std::uint32_t s : in.owned[r]) oldest = std::min(oldest, plan.backwards[s]);
+      for (const std::uint32_t s : in.owned[r]) oldest = (std::min)(oldest, plan.backwards[s]);
       for (const std::uint32_t s : in.owned[r]) needs += plan.forwards[s] <= oldest ? 1 : 0;
       const auto chunks = static_cast<std::uint32_t>(in.owned[r].size());
       std::uint32_t limit = in.cap[r];
-      if (rule.lead < m * chunks) limit = std::min(limit, (chunks - 1) * in.ranks + in.ranks - r + rule.lead);
+      if (rule.lead < m * chunks) limit = (std::min)(limit, (chunks - 1) * in.ranks + in.ranks - r + rule.lead);
       std::uint32_t best = in.stages, back = in.stages, weight = in.stages;
       ticks best_tail = -1, back_tail = -1;
       for (const std::uint32_t s : in.owned[r]) {
