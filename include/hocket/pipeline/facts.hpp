@@ -97,10 +97,11 @@ template <schedule S>
 template <schedule S, class Action, std::size_t Extent>
 constexpr std::size_t fill(const S& plan, std::uint32_t rank, std::span<Action, Extent> out,
                            std::uint32_t first) noexcept {
+  if (first >= plan.size(rank)) return 0;
   if constexpr (requires { plan.fill(rank, out, first); }) {
     return plan.fill(rank, out, first);
   } else {
-    const std::size_t left = first < plan.size(rank) ? plan.size(rank) - first : 0;
+    const std::size_t left = plan.size(rank) - first;
     const std::size_t count = out.size() < left ? out.size() : left;
     for (std::size_t i = 0; i < count; ++i) out[i] = plan.at(rank, first + static_cast<std::uint32_t>(i));
     return count;

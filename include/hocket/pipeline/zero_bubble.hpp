@@ -125,14 +125,14 @@ constexpr std::size_t zero_bubble::fill(std::uint32_t rank, std::span<action> ou
   };
   const std::uint32_t n = count(), a = lead(rank), d = lag(rank), forwards = n - a;
   const std::uint32_t low = d < forwards ? d : forwards, high = d < forwards ? forwards : d;
-  const region regions[] = {
+  region regions[] = {
       {a, 1, {f, f, f}, {0, 0, 0}},
       {2 * low, 2, {i, f, f}, {0, a, 0}},
-      d < forwards ? region{3 * (high - low), 3, {i, w, f}, {low, 0, a + low}}
-                   : region{high - low, 1, {i, i, i}, {low, 0, 0}},
+      {high - low, 1, {i, i, i}, {low, 0, 0}},
       {2 * (n - high), 2, {i, w, w}, {high, high - d, 0}},
       {d, 1, {w, w, w}, {n - d, 0, 0}},
   };
+  if (d < forwards) regions[2] = {3 * (high - low), 3, {i, w, f}, {low, 0, a + low}};
   const std::size_t left = size(rank) - first, total = out.size() < left ? out.size() : left;
   std::size_t done = 0;
   std::uint32_t skip = first;
