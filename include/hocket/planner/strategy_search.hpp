@@ -287,18 +287,21 @@ class strategy_finder {
                                                                 cluster on, std::span<const std::int64_t> counts,
                                                                 const strategy_space& space = {}) {
   device_report all;
+  const auto before = [](const scored_on_devices& a, const scored_on_devices& b) {
+    if (a.devices != b.devices) return a.devices < b.devices;
+    if (a.best.cost.step != b.best.cost.step) return a.best.cost.step < b.best.cost.step;
+    return a.best.cost.bytes < b.best.cost.bytes;
+  };
   for (const std::int64_t n : counts) {
     on.devices = n;
     auto one = search_strategies(m, t, on, space);
     if (!one) return one.error();
-    for (const scored_strategy& x : one->front) all.front.push_back({n, x});
+    for (const scored_strategy& x : one->front) {
+      const scored_on_devices next{n, x};
+      all.front.insert(std::upper_bound(all.front.begin(), all.front.end(), next, before), next);
+    }
     all.counts.push_back(std::move(*one));
   }
-  std::stable_sort(all.front.begin(), all.front.end(), [](const scored_on_devices& a, const scored_on_devices& b) {
-    if (a.devices != b.devices) return a.devices < b.devices;
-    if (a.best.cost.step != b.best.cost.step) return a.best.cost.step < b.best.cost.step;
-    return a.best.cost.bytes < b.best.cost.bytes;
-  });
   // What comes before has no more devices, so it alone can rule out what comes after.
   std::vector<scored_on_devices> front;
   for (const scored_on_devices& x : all.front) {
