@@ -42,11 +42,13 @@ HOCKET_COST_STRUCT(hocket::cost::step_numbers, compute_seconds, exposed_seconds,
 
 namespace hocket::inline HOCKET_ABI::cost::letters {
 
+// NOLINTBEGIN(bugprone-macro-parentheses): names
 #define HOCKET_DETAIL_LETTER(name, unit, member)                    \
   struct printed_##name {                                           \
     static constexpr const char* c_str() noexcept { return #name; } \
   };                                                                \
   inline constexpr auto name = named<unit>(BOOST_HANA_STRING(member), printed_##name{})
+// NOLINTEND(bugprone-macro-parentheses)
 HOCKET_DETAIL_LETTER(T_k, seconds, "compute_seconds");
 HOCKET_DETAIL_LETTER(T_c, seconds, "wire_seconds");
 HOCKET_DETAIL_LETTER(T_e, seconds, "expert_seconds");

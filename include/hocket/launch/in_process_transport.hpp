@@ -95,7 +95,7 @@ struct alignas(64) in_process_channel {
   // Under the mutex: completes what has met.
   void match(completion sends_complete) noexcept {
     while (first_send < sends.size() && first_recv < recvs.size()) {
-      posted& from = sends[first_send];
+      const posted& from = sends[first_send];
       const posted& to = recvs[first_recv];
       if (from.tag != to.tag || from.bytes != to.bytes) {
         fail(from.tag != to.tag ? in_process_status::mismatched_tags : in_process_status::mismatched_lengths);

@@ -104,7 +104,7 @@ transfer_outcome<typename T::status_type> run_transfers(T& t, std::span<const tr
 /// One English sentence about a rank that did not get through. `text` is the transport's text for the status.
 [[nodiscard]] inline std::string message_of(std::uint32_t rank, std::size_t step, const transfer_command& at, int code,
                                             bool threw, const char* text) {
-  std::string s = "rank " + std::to_string(rank) + ", step " + std::to_string(step) + ": ";
+  const std::string s = "rank " + std::to_string(rank) + ", step " + std::to_string(step) + ": ";
   if (threw) return s + "its own work threw an exception";
   if (code != 0) return s + "its own work returned " + std::to_string(code);
   if (at.kind == transfer_kind::run) return s + text;

@@ -258,7 +258,9 @@ namespace detail {
       if (size > max_micro_batches) return {};
       continue;
     }
-    if (c != ',' || !digits || size == 0 || (total += size) > max_micro_batches) return {};
+    if (c != ',' || !digits || size == 0) return {};
+    total += size;
+    if (total > max_micro_batches) return {};
     totals.push_back(static_cast<std::uint32_t>(total));
     size = 0;
     digits = false;

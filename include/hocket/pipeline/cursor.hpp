@@ -80,8 +80,8 @@ class run_cursor {
     std::size_t i = 0;
     for (; i + 8 <= count; i += 8) {
       for (std::uint32_t x = 0; x < 4; ++x) {
-        out[i + 2 * x] = action::from_bits(a + x * step_);
-        out[i + 2 * x + 1] = action::from_bits(b + x * step_);
+        out[i + std::size_t{2} * x] = action::from_bits(a + x * step_);
+        out[i + std::size_t{2} * x + 1] = action::from_bits(b + x * step_);
       }
       a += 4 * step_, b += 4 * step_;
     }
@@ -166,7 +166,7 @@ constexpr std::size_t fill_alternating(const S& plan, std::uint32_t rank, std::s
   action* const to = out.data();
   std::size_t done = 0;
   run_cursor<S> at(plan, rank, first);
-  bool tried = false;
+  bool tried = false;  // NOLINT(misc-const-correctness): some schedules have no periods
   while (done < total) {
     const std::uint32_t step = first + static_cast<std::uint32_t>(done);
     if constexpr (requires { plan.repeats_from(step, step); }) {

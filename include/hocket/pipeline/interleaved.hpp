@@ -286,9 +286,9 @@ constexpr interleaved::reader::reader(const interleaved& plan, std::uint32_t ran
   for (const std::uint32_t early : {0u, 1u}) {
     const std::uint32_t size = early != 0 ? plan.first_size_ : plan.second_size_, base = early != 0 ? 0 : head;
     const std::uint64_t factor = early != 0 ? plan.first_factor_ : plan.shared_.second_factor;
-    forms_[2 * early] = {factor, base * v - 1, chunk - size, size - v * chunk, base - 1};
-    forms_[2 * early + 1] = {factor, base * v - 1, 0u - chunk - size, size + v * chunk,
-                             base - 1 + last_kind + (v - 1) * chunk};
+    forms_[std::size_t{2} * early] = {factor, base * v - 1, chunk - size, size - v * chunk, base - 1};
+    forms_[std::size_t{2} * early + 1] = {factor, base * v - 1, 0u - chunk - size, size + v * chunk,
+                                          base - 1 + last_kind + (v - 1) * chunk};
   }
 }
 

@@ -314,7 +314,7 @@ template <class Placement>
 struct reduce_when_done {
   Placement place;
   std::uint32_t per_stage = 1;  ///< micro-batches times slices
-  std::array<std::uint32_t, 2 * 64> done{};
+  std::array<std::uint32_t, 128> done{};
   template <class Iterator, class End>
   constexpr void step(const cell& c, Iterator, const End&, pass_output& out) {
     out.put(c);

@@ -195,7 +195,7 @@ struct runner {
   constexpr bool receive(pipe& from, ticks hop, std::uint32_t u, input& in) {
     const std::uint64_t at = pipes_.find(from, u, units_);
     if (at == pipes<Allocator>::nowhere) return false;
-    ticks travel = hop;
+    ticks travel = hop;  // NOLINT(misc-const-correctness)
     if constexpr (has_links) travel = memory_.travels[at];
     const ticks here = memory_.entries[at].ready + (has_links ? 0 : hop);
     if (here > in.ready) in = {here, travel};

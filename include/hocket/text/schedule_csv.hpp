@@ -236,7 +236,7 @@ inline char* write_number(char* at, std::uint32_t value) noexcept {
   return at + 3;
 }
 inline char* write_word(char* at, std::string_view word) noexcept {
-  std::memcpy(at, word.data(), word.size());
+  if (!word.empty()) std::memcpy(at, word.data(), word.size());
   return at + word.size();
 }
 inline char* write_token(char* at, pipeline::stage_action a, bool sliced) noexcept {

@@ -14,7 +14,7 @@ namespace hocket::inline HOCKET_ABI::text {
 namespace detail {
 
 constexpr std::string_view take_line(std::string_view& text) noexcept {
-  std::string_view line = text.substr(0, text.find('\n'));
+  const std::string_view line = text.substr(0, text.find('\n'));
   text.remove_prefix(line.size() < text.size() ? line.size() + 1 : line.size());
   return trimmed(!line.empty() && line.back() == '\r' ? line.substr(0, line.size() - 1) : line);
 }

@@ -166,10 +166,12 @@ template <class Phases>
   const auto count = static_cast<std::int64_t>(phase_count(p.phases));
   if (!within(count, 1, static_cast<std::int64_t>(max_phases)))
     return error{errc::out_of_range, count, 1, static_cast<std::int64_t>(max_phases)}.with("number of phases");
+  constexpr ticks most = max_tile_ticks / ticks_per_us;  // whole microseconds
+  constexpr auto latest = static_cast<double>(most);
   bool good = true, in_time = true;
   for_each_phase(p.phases, [&](std::size_t, const auto& each) {
     good = good && curve::is_cost(each.overlap) && each.overlap > 0;
-    in_time = in_time && each.ready >= 0 && each.ready <= static_cast<double>(max_tile_ticks / ticks_per_us);
+    in_time = in_time && each.ready >= 0 && each.ready <= latest;
   });
   if (!good) return error{errc::bad_cost, a.rows}.with("overlap factor");
   if (!in_time) return error{errc::bad_cost, a.rows}.with("ready time");

@@ -111,7 +111,8 @@ class two_phase {
       for (std::int64_t k = 2; k <= worth_; ++k) {
         if (bounds_[static_cast<std::size_t>(k)] > time_) continue;
         const auto n = static_cast<double>(k);
-        double shortest = static_cast<double>(axis_->units / k) * unit - static_cast<double>(axis_->shortage);
+        const std::int64_t least_units = axis_->units / k;
+        double shortest = static_cast<double>(least_units) * unit - static_cast<double>(axis_->shortage);
         if (shortest < least_) shortest = least_;
         const double a = line_[0](shortest) + n * line_[1].fixed + line_[1].per_size * rows;
         const double b = line_[1](shortest) + n * line_[0].fixed + line_[0].per_size * rows;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <vector>
 
 namespace hocket::inline HOCKET_ABI::planner::detail {
@@ -135,7 +136,7 @@ class segment_fronts {
   std::vector<level_front> levels_;  // of one layer, by kind
   std::vector<std::uint32_t> kind_of_;
   std::vector<std::int64_t> time_{0}, weights_{0}, leanest_{0};
-  std::vector<std::vector<level_front>> fronts_;  // by begin (one row if all layers are equal), by length
+  std::vector<std::deque<level_front>> fronts_;  // by begin (one row if all layers are equal), by length
   bool overflowed_ = false;
 };
 
