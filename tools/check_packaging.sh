@@ -189,6 +189,9 @@ END
 single_header() {
   python3 "$root/tools/amalgamate.py" --out "$folder/single/hocket.hpp"
   local source name count=0
+  for source in "$root"/examples/*.hpp; do
+    sed 's/^#include <hocket\/.*>/#include "hocket.hpp"/' "$source" >"$folder/single/$(basename "$source")"
+  done
   for source in "$root"/tests/consumer/consumer.cpp "$root"/examples/*.cpp; do
     # Only what needs hocket::hocket alone; the rest includes something that is not in the single header.
     if sed -n 's/^#include <hocket\/\(.*\)>.*/\1/p' "$source" | grep -qE '^(cost|planner|interop)|^hocket_cli'; then continue; fi
