@@ -71,6 +71,20 @@ struct costs {
   [[nodiscard]] constexpr ticks latency(std::uint32_t, std::uint32_t) const noexcept { return hop; }
 };
 
+namespace detail {
+/// The member with the times of one op, or null for what is no work.
+template <class Costs>
+constexpr auto times_of(const Costs& costs, op kind) noexcept -> decltype(&costs.forward) {
+  switch (kind) {
+    case op::forward: return &costs.forward;
+    case op::backward: return &costs.backward;
+    case op::input_grad: return &costs.input_grad;
+    case op::weight_grad: return &costs.weight_grad;
+    default: return nullptr;
+  }
+}
+}  // namespace detail
+
 /// Times that differ from stage to stage: an embedding in front, a vocabulary at the end, uneven cuts.
 /// Each span holds one value per stage and is borrowed; input_grad and weight_grad may be empty if no schedule splits.
 struct stage_costs {
@@ -82,13 +96,8 @@ struct stage_costs {
   ticks hop = 0;
 
   [[nodiscard]] constexpr ticks duration(stage_action a) const noexcept {
-    switch (a.kind()) {
-      case op::forward: return of(forward, a);
-      case op::backward: return of(backward, a);
-      case op::input_grad: return of(input_grad, a);
-      case op::weight_grad: return of(weight_grad, a);
-      default: return 0;
-    }
+    const std::span<const ticks>* const times = detail::times_of(*this, a.kind());
+    return times == nullptr ? 0 : of(*times, a);
   }
   [[nodiscard]] constexpr ticks latency(std::uint32_t, std::uint32_t) const noexcept { return hop; }
 
@@ -112,13 +121,8 @@ struct unit_costs {
   ticks hop = 0;
 
   [[nodiscard]] constexpr ticks duration(stage_action a) const noexcept {
-    switch (a.kind()) {
-      case op::forward: return of(forward, a);
-      case op::backward: return of(backward, a);
-      case op::input_grad: return of(input_grad, a);
-      case op::weight_grad: return of(weight_grad, a);
-      default: return 0;
-    }
+    const std::span<const ticks>* const times = detail::times_of(*this, a.kind());
+    return times == nullptr ? 0 : of(*times, a);
   }
   [[nodiscard]] constexpr ticks latency(std::uint32_t, std::uint32_t) const noexcept { return hop; }
 
