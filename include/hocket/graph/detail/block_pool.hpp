@@ -13,7 +13,7 @@ namespace hocket::inline HOCKET_ABI::graph::detail {
 
 // Blocks of one size, numbered from 1 in order of creation, that never move: 32-bit numbers are half the size of
 // pointers, and "younger than" is a comparison. Number 0 stands for an empty block and is never looked at.
-template <class Block, std::uint32_t Most = 1u << 29>
+template <class Block, std::uint32_t Most = 0x20000000>
 class block_pool {
  public:
   static constexpr std::uint32_t most = Most;  // numbers; an index has other uses for the highest bits
