@@ -17,6 +17,8 @@
 #include <time.h>
 #endif
 
+#include "../tests/published_shapes.hpp"
+
 namespace {
 
 using namespace hocket;
@@ -126,31 +128,7 @@ cost::machine rates() {
 
 void strategies() {
   if (!wanted("planner/strategy")) return;
-  const cost::model small_model{
-      .layers = 32, .hidden = 4096, .heads = 32, .kv_heads = 32, .head_dim = 128, .ffn = 11008, .vocabulary = 32000};
-  const cost::model middle{
-      .layers = 40, .hidden = 5120, .heads = 40, .kv_heads = 40, .head_dim = 128, .ffn = 13824, .vocabulary = 32000};
-  const cost::model large{
-      .layers = 80, .hidden = 8192, .heads = 64, .kv_heads = 8, .head_dim = 128, .ffn = 28672, .vocabulary = 32000};
-  const cost::model moe{.layers = 61,
-                        .hidden = 7168,
-                        .heads = 128,
-                        .kv_heads = 128,
-                        .head_dim = 192,
-                        .ffn = 18432,
-                        .vocabulary = 129280,
-                        .moe_layers = 58,
-                        .experts = 256,
-                        .active_experts = 8,
-                        .expert_ffn = 2048,
-                        .shared_ffn = 2048,
-                        .router_bias = true,
-                        .latent = true,
-                        .query_rank = 1536,
-                        .kv_rank = 512,
-                        .nope_dim = 128,
-                        .rope_dim = 64,
-                        .value_dim = 128};
+  using namespace published;
   struct row {
     const char* name;
     const cost::model& m;
@@ -159,9 +137,10 @@ void strategies() {
     const char* aim;
   };
   for (const row& x :
-       {row{"7B on 8", small_model, 8, 64, "-", "-"}, row{"13B on 16", middle, 16, 2048, "-", "-"},
-        row{"70B on 64", large, 64, 512, "-", "-"}, row{"70B on 1,024", large, 1024, 2048, "<= 20", "<= 5"},
-        row{"DeepSeek-V3 on 2,048", moe, 2048, 8192, "-", "-"}, row{"70B on 16,384", large, 16384, 16384, "-", "-"}}) {
+       {row{"7B on 8", llama_7b, 8, 64, "-", "-"}, row{"13B on 16", llama_13b, 16, 2048, "-", "-"},
+        row{"70B on 64", llama_70b, 64, 512, "-", "-"}, row{"70B on 1,024", llama_70b, 1024, 2048, "<= 20", "<= 5"},
+        row{"DeepSeek-V3 on 2,048", deepseek_v3, 2048, 8192, "-", "-"},
+        row{"70B on 16,384", llama_70b, 16384, 16384, "-", "-"}}) {
     const cost::training t{.sequence = 4096, .global_batch = x.batch};
     const cluster on{x.devices, 8, 61'418'000'000, rates()};
     std::int64_t evaluated = 0;

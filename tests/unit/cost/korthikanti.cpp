@@ -9,6 +9,7 @@
 
 #include "catch.hpp"
 #include "csv.hpp"
+#include "published_shapes.hpp"
 
 namespace cost = hocket::cost;
 
@@ -185,24 +186,7 @@ TEST_CASE("rows of the guide's tables, as printed and corrected", "[cost]") {
 }
 
 TEST_CASE("what a layer of DeepSeek-V3 keeps, tensor by tensor, counted apart", "[cost]") {
-  const cost::model v3{.layers = 61,
-                       .hidden = 7168,
-                       .heads = 128,
-                       .kv_heads = 128,
-                       .head_dim = 192,
-                       .ffn = 18432,
-                       .vocabulary = 129280,
-                       .moe_layers = 58,
-                       .experts = 256,
-                       .active_experts = 8,
-                       .expert_ffn = 2048,
-                       .shared_ffn = 2048,
-                       .latent = true,
-                       .query_rank = 1536,
-                       .kv_rank = 512,
-                       .nope_dim = 128,
-                       .rope_dim = 64,
-                       .value_dim = 128};
+  const cost::model& v3 = published::deepseek_v3;
   const cost::training t{.sequence = 4096};
   // The tensors that autograd saves in the published modelling code, with their shapes: rows of one token.
   const long long width = 7168, heads = 128;
