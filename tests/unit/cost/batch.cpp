@@ -24,19 +24,19 @@ TEST_CASE("a batch gives what each configuration gives alone", "[cost]") {
                       .active_experts = 2,
                       .expert_ffn = 3000};
   const cost::part one{.layers = 1, .moe_layers = 1}, whole = cost::part::whole(m);
-  for (const std::size_t count : {1, 31, 32, 33, 100}) {  // around the width of a block
+  for (const std::size_t count : {1u, 31u, 32u, 33u, 100u}) {  // around the width of a block
     std::vector<cost::training> t;
     std::vector<cost::parallel> p;
     std::vector<double> s_column, tp_column, sp_column, recompute_column, kept(count), weights(count), layers(count);
-    for (std::size_t i = 0; i < count; ++i) {
-      t.push_back({.sequence = static_cast<std::int64_t>(512 * (i % 7 + 1)), .flash_attention = false});
-      p.push_back({.tp = std::int64_t{1} << (i % 4),
-                   .sequence_parallel = i % 3 == 0,
-                   .recompute = static_cast<cost::recompute>(i % 3)});
-      s_column.push_back(static_cast<double>(t[i].sequence));
-      tp_column.push_back(static_cast<double>(p[i].tp));
-      sp_column.push_back(p[i].sequence_parallel);
-      recompute_column.push_back(static_cast<double>(p[i].recompute));
+    for (std::size_t at = 0; at < count; ++at) {
+      t.push_back({.sequence = static_cast<std::int64_t>(512 * (at % 7 + 1)), .flash_attention = false});
+      p.push_back({.tp = std::int64_t{1} << (at % 4),
+                   .sequence_parallel = at % 3 == 0,
+                   .recompute = static_cast<cost::recompute>(at % 3)});
+      s_column.push_back(static_cast<double>(t[at].sequence));
+      tp_column.push_back(static_cast<double>(p[at].tp));
+      sp_column.push_back(p[at].sequence_parallel);
+      recompute_column.push_back(static_cast<double>(p[at].recompute));
     }
     const cost::replay_set by_level;
     const cost::environment common(one, m, t[0], p[0], by_level);
@@ -47,12 +47,12 @@ TEST_CASE("a batch gives what each configuration gives alone", "[cost]") {
     cost::total(cost::parameter_terms, cost::batch(cost::environment(whole, m), cost::column_of(tp, tp_column)),
                 weights);
     cost::evaluate(divide_up(L * s, 3 * tp) + least(s, greatest(tp, 2)), all, layers);
-    for (std::size_t i = 0; i < count; ++i) {
-      INFO(count << " configurations, number " << i);
-      CHECK(kept[i] == cost::layer_activation_bytes(m, t[i], p[i], true).value().real());
-      const cost::environment numbers(one, m, t[i], p[i]);
-      CHECK(layers[i] == cost::real(divide_up(L * s, 3 * tp) + least(s, greatest(tp, 2)), numbers));
-      CHECK(weights[i] == cost::total(cost::parameter_terms, cost::environment(whole, m)).value().real());
+    for (std::size_t at = 0; at < count; ++at) {
+      INFO(count << " configurations, number " << at);
+      CHECK(kept[at] == cost::layer_activation_bytes(m, t[at], p[at], true).value().real());
+      const cost::environment numbers(one, m, t[at], p[at]);
+      CHECK(layers[at] == cost::real(divide_up(L * s, 3 * tp) + least(s, greatest(tp, 2)), numbers));
+      CHECK(weights[at] == cost::total(cost::parameter_terms, cost::environment(whole, m)).value().real());
     }
   }
 }
