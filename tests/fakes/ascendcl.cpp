@@ -9,6 +9,9 @@ namespace {
 using fake::engine;
 using fake::verdict;
 
+// Numbers of acl/error_codes/rt_error_codes.h; which mistake gives which one: CANN 9.0's reference ("aclError") and the
+// published source of the runtime (the map from its internal codes, and where those come from). What the documents
+// leave open is marked "ours".
 aclError code_of(verdict v) {
   switch (v) {
     case verdict::ok: return ACL_SUCCESS;
@@ -16,11 +19,13 @@ aclError code_of(verdict v) {
     case verdict::no_events: return 207007;
     case verdict::no_streams: return 207008;
     case verdict::timed_out: return 507047;
-    case verdict::not_allowed_in_capture: return 107030;
+    case verdict::not_allowed_in_capture: return 107030;  // ours for host functions: "not supported", without a number
+    case verdict::already_capturing: return 107027;
+    case verdict::default_stream: return 107031;
     case verdict::capture_invalidated: return 507903;
-    case verdict::capture_merge:
-    case verdict::capture_isolation:
-    case verdict::capture_unjoined: return 107032;
+    case verdict::capture_merge: return 107032;      // event and stream of two captures
+    case verdict::capture_isolation: return 107024;  // a wait whose record is outside of the capture
+    case verdict::capture_unjoined: return 107025;
     case verdict::capture_unmatched: return 107036;
     case verdict::not_capturing: return 107029;
   }

@@ -16,7 +16,9 @@ cudaError_t code_of(verdict v) {
     case verdict::no_events:
     case verdict::no_streams: return cudaErrorMemoryAllocation;
     case verdict::timed_out: return cudaErrorNotReady;
-    case verdict::not_allowed_in_capture: return cudaErrorStreamCaptureUnsupported;
+    case verdict::not_allowed_in_capture:
+    case verdict::already_capturing:
+    case verdict::default_stream: return cudaErrorStreamCaptureUnsupported;
     case verdict::capture_invalidated: return cudaErrorStreamCaptureInvalidated;
     case verdict::capture_merge: return cudaErrorStreamCaptureMerge;
     case verdict::capture_unmatched: return cudaErrorStreamCaptureUnmatched;

@@ -140,7 +140,7 @@ verdict engine::synchronize(stream* s) {
   {
     const std::lock_guard lock(mutex_);
     if (!known(s)) return verdict::bad_handle;
-    if (s->capture) return in_capture(s, verdict::not_allowed_in_capture);
+    if (s->capture) return in_capture(s, verdict::already_capturing);
   }
   drain(*s);
   return verdict::ok;
@@ -149,7 +149,7 @@ verdict engine::synchronize(stream* s) {
 verdict engine::query(stream* s, bool& idle) {
   const std::lock_guard lock(mutex_);
   if (!known(s)) return verdict::bad_handle;
-  if (s->capture) return in_capture(s, verdict::not_allowed_in_capture);
+  if (s->capture) return in_capture(s, verdict::already_capturing);
   const std::lock_guard inner(s->mutex);
   idle = s->queue.empty() && !s->busy;
   return verdict::ok;
@@ -315,8 +315,8 @@ verdict engine::launch(stream* s, task work, bool host_function) {
 
 verdict engine::begin_capture(stream* s) {
   const std::lock_guard lock(mutex_);
-  if (!known(s)) return verdict::not_allowed_in_capture;  // the default stream
-  if (s->capture) return in_capture(s, verdict::not_allowed_in_capture);
+  if (!known(s)) return verdict::default_stream;
+  if (s->capture) return in_capture(s, verdict::already_capturing);
   s->capture = std::make_shared<capture_state>();
   s->capture->origin = s;
   s->capture->streams.insert(s);

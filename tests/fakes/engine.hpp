@@ -25,6 +25,8 @@ enum class verdict {
   no_streams,
   timed_out,
   not_allowed_in_capture,  // CUDA 900
+  already_capturing,       // a stream that takes part is synchronised, or captured once more: 900, too
+  default_stream,          // and that one is not captured at all
   capture_invalidated,     // 901
   capture_merge,           // 902
   capture_unmatched,       // 903

@@ -74,6 +74,8 @@ class basic_ascend_backend {
   static constexpr std::uint64_t max_events = 65536;  ///< no device has more; see `available_events` for this one
 
   /// Whether there is a device.
+  /// 507899 is the driver's own failure. It is taken for "no driver": what else makes asking for a number of devices
+  /// fail there, such as a container that may not open the device, has no code of its own; `code` tells.
   [[nodiscard]] static device_probe probe() noexcept {
     std::uint32_t count = 0;
     const aclError status = aclrtGetDeviceCount(&count);
@@ -99,7 +101,8 @@ class basic_ascend_backend {
   }
 
   static bool ok(status_type s) noexcept { return s == 0; }
-  /// The codes that a launch meets. aclGetRecentErrMsg knows more.
+  /// The codes that a launch meets; of CANN 9.0's reference ("aclError") and acl/error_codes/rt_error_codes.h.
+  /// aclGetRecentErrMsg knows more.
   static const char* text(status_type s) noexcept {
     switch (s) {
       case 0: return "success";
@@ -109,15 +112,21 @@ class basic_ascend_backend {
       case 107001: return "invalid device";
       case 107002: return "the thread has no context";
       case 107003: return "the stream is not in the current context";
-      case 107005: return "the event is not in the current context";
+      case 107019: return "waiting took too long";
+      case 107020: return "a task took too long";
       case 107022: return "the device's tasks were aborted";
+      case 107023: return "the stream's tasks were aborted";
+      case 107024: return "a captured wait whose record is not captured";
+      case 107025: return "the capture has a stream that does not join its origin";
       case 107027: return "the stream is being captured";
       case 107028: return "the event belongs to a capture";
       case 107029: return "the stream is not being captured";
       case 107030: return "not allowed during capture";
       case 107031: return "the default stream cannot be captured";
-      case 107032: return "the capture depends on a stream outside of it";
+      case 107032: return "the event and the stream belong to different captures";
       case 107036: return "the capture did not begin on this stream";
+      case 107037: return "the captured model is running";
+      case 107038: return "the capture ends on another thread than it began";
       case 207000: return "not supported by this device";
       case 207001: return "out of device memory";
       case 207004: return "no device";

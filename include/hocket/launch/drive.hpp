@@ -53,14 +53,16 @@ constexpr outcome<typename B::status_type> drive(B& b, std::span<const command> 
                                                  const Events& events, L& launch, Trace& trace) {
   outcome<typename B::status_type> done;
   HOCKET_ASSERT(B::ok(done.status));
-  for (const command& c : commands) {
-    trace.begin(done.issued, c);
+  std::size_t i = 0;
+  for (; i != commands.size(); ++i) {
+    const command& c = commands[i];
+    trace.begin(i, c);
     const auto stream = streams[c.stream];
     // An if-chain, not a switch: a jump table mispredicts on this mix of three.
     if (c.kind == command_kind::run) done.status = detail::launch_one<B>(launch, c, stream);
     else if (c.kind == command_kind::record) done.status = b.record(events[c.id], stream);
     else done.status = b.wait(stream, events[c.id]);
-    trace.end(done.issued, c);
+    trace.end(i, c);
 
     if (!B::ok(done.status)) [[unlikely]] {
       done.complete = false;
@@ -69,10 +71,10 @@ constexpr outcome<typename B::status_type> drive(B& b, std::span<const command> 
       done.stream = c.stream;
       done.phase = c.phase;
       if constexpr (requires { B::asynchronous(done.status); }) done.asynchronous = B::asynchronous(done.status);
-      return done;
+      break;
     }
-    ++done.issued;
   }
+  done.issued = i;
   return done;
 }
 

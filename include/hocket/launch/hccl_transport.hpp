@@ -27,7 +27,7 @@ struct hccl_transport {
   HcclComm comm = nullptr;
   std::span<HcclSendRecvItem> room{};  ///< for the transfers of one group, twice: 2 items for each
   bool in_group = false;
-  std::size_t collected = 0;
+  std::size_t collected = 0;  ///< transfers of the group so far
 
   status_type send(const void* from, std::size_t bytes, std::uint32_t peer, std::uint32_t, aclrtStream stream,
                    no_request&) noexcept {
@@ -45,16 +45,23 @@ struct hccl_transport {
     collected = 0;
     return HCCL_SUCCESS;
   }
-  /// Issues the group. Stops at the first call that fails.
+  /// Issues the group, and nothing of one that did not fit into `room`: half a group would leave peers waiting for the
+  /// rest. Stops at the first call that fails.
   status_type group_end(aclrtStream stream) noexcept {
     in_group = false;
+    if (2 * collected > room.size()) return HCCL_E_MEMORY;
     const std::span<HcclSendRecvItem> items = room.first(collected), call = room.subspan(collected);
-    for (std::size_t left = items.size(), turn = 0; left != 0; ++turn) {
+    for (std::size_t left = items.size(); left != 0;) {
+      // The oldest of each peer and direction go, the others move up. A call of n transfers costs n comparisons for
+      // each of those left, so all calls together cost no more than the square of the group.
       std::uint32_t size = 0;
-      for (std::size_t i = 0; i < items.size(); ++i)
-        if (place_of(items, i) == turn) call[size++] = items[i];
+      std::size_t kept = 0;
+      for (std::size_t i = 0; i < left; ++i) {
+        if (is_in(call.first(size), items[i])) items[kept++] = items[i];
+        else call[size++] = items[i];
+      }
       if (const HcclResult s = HcclBatchSendRecv(call.data(), size, comm, stream); s != HCCL_SUCCESS) return s;
-      left -= size;
+      left = kept;
     }
     return HCCL_SUCCESS;
   }
@@ -72,16 +79,15 @@ struct hccl_transport {
 
  private:
   status_type collect(HcclSendRecvType kind, void* data, std::size_t bytes, std::uint32_t peer) noexcept {
-    if (2 * (collected + 1) > room.size()) return HCCL_E_MEMORY;
-    room[collected++] = {kind, data, bytes, HCCL_DATA_TYPE_INT8, peer};
+    ++collected;  // also of what does not fit, so that the end of the group knows
+    if (2 * collected > room.size()) return HCCL_E_MEMORY;
+    room[collected - 1] = {kind, data, bytes, HCCL_DATA_TYPE_INT8, peer};
     return HCCL_SUCCESS;
   }
-  // How many transfers of the same peer and direction come before it. Groups are small: quadratic is fine.
-  [[nodiscard]] static std::size_t place_of(std::span<const HcclSendRecvItem> items, std::size_t i) noexcept {
-    std::size_t n = 0;
-    for (std::size_t j = 0; j < i; ++j)
-      n += items[j].remoteRank == items[i].remoteRank && items[j].sendRecvType == items[i].sendRecvType;
-    return n;
+  [[nodiscard]] static bool is_in(std::span<const HcclSendRecvItem> call, const HcclSendRecvItem& item) noexcept {
+    for (const HcclSendRecvItem& x : call)
+      if (x.remoteRank == item.remoteRank && x.sendRecvType == item.sendRecvType) return true;
+    return false;
   }
 };
 

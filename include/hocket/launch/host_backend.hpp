@@ -76,12 +76,13 @@ struct host_task {
 // returns how many bytes its closure takes; so entries share cache lines instead of filling one each.
 struct host_chunk {
   using step = std::size_t (*)(host_worker&, void* closure) noexcept;
-  std::unique_ptr<std::byte[]> bytes;
+  std::unique_ptr<std::byte[]> bytes;  // aligned by operator new, for 8 at least
   std::size_t used = 0, capacity = 0;
   host_chunk* next = nullptr;
 
+  static constexpr std::size_t head = (sizeof(step) + 7) / 8 * 8;  // closures stay aligned where a pointer has 4 bytes
   template <class F>
-  static constexpr std::size_t size_of = sizeof(step) + (sizeof(F) + 7) / 8 * 8;
+  static constexpr std::size_t size_of = head + (sizeof(F) + 7) / 8 * 8;
 
   // The caller has looked for room.
   template <class F>
@@ -91,15 +92,15 @@ struct host_chunk {
                   "copyable. Capture a pointer to larger state that outlives the work");
     ::new (bytes.get() + used) step([](host_worker& w, void* p) noexcept {
       (*std::launder(static_cast<F*>(p)))(w);
-      return size_of<F> - sizeof(step);
+      return size_of<F> - head;
     });
-    ::new (bytes.get() + used + sizeof(step)) F(f);
+    ::new (bytes.get() + used + head) F(f);
     used += size_of<F>;
   }
   void run(host_worker& w) noexcept {
     for (std::size_t at = 0; at != used;) {
       const step call = *std::launder(reinterpret_cast<step*>(bytes.get() + at));
-      at += sizeof(step);
+      at += head;
       at += call(w, bytes.get() + at);
     }
     used = 0;
@@ -489,6 +490,7 @@ class host_backend {
       w->shared = shared_.get();
       w->number = static_cast<std::uint32_t>(i);
       w->crowded = processors != 0 && streams > processors;
+      w->inbox.reserve(16), w->batch.reserve(16);  // never none: see ~host_batch
       w->thread = std::thread([worker = w.get()] { worker->loop(); });
       workers_.push_back(std::move(w));
       streams_.push_back(host_stream(workers_.back().get()));

@@ -32,11 +32,15 @@ class host_batch {
         lanes_(backend.workers_.size()) {}
   host_batch(const host_batch&) = delete;
   host_batch& operator=(const host_batch&) = delete;
+  /// Publishes what is staged. If there is no memory for longer queues, waits until the streams have worked theirs off:
+  /// a record that was staged is promised to whoever waits for it.
   ~host_batch() {
-    static_cast<void>(publish());
+    // This ends. A queue that its thread has taken has room for one entry without new memory. And of all streams with
+    // something staged, the one of the oldest staged command gets there: what it works on is older, and so depends only
+    // on what is older still, which is published.
+    while (!ok(publish())) std::this_thread::yield();
     for (std::size_t s = 0; s < lanes_.size(); ++s) {
       if (lanes_[s].open == nullptr) continue;
-      lanes_[s].open->used = 0;  // of what could not be published for lack of memory
       const std::lock_guard lock(backend_->workers_[s]->mutex);
       backend_->workers_[s]->give_back(*lanes_[s].open);
     }

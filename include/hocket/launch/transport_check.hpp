@@ -58,7 +58,7 @@ struct transfer_checker {
   };
   struct lane {
     std::uint32_t step = 0;
-    std::uint32_t group = 0;  // first request of the open group
+    std::uint32_t group = 0;  // first request of the open group that has perhaps not met its other end
     std::uint32_t posts = 0;
     bool in_group = false;
     std::uint32_t mark = 0;
@@ -151,14 +151,14 @@ struct transfer_checker {
   /// The request that keeps a rank from leaving its step, or `nothing`.
   static constexpr std::uint32_t nothing = ~std::uint32_t{0};
   [[nodiscard]] std::uint32_t obstacle(std::uint32_t rank) {
-    const lane& at = lanes[rank];
+    lane& at = lanes[rank];
     const transfer_command& c = programs[rank][at.step];
     if (c.kind == transfer_kind::wait) return met(rank, c.request) ? nothing : c.request;
     if (model == transfer_model::posted) return nothing;
     if (transfers(c) && !at.in_group) return met(rank, c.request) ? nothing : c.request;
     if (c.kind == transfer_kind::group_end)
-      for (std::uint32_t q = at.group; q < at.posts; ++q)
-        if (!met(rank, q)) return q;
+      for (; at.group < at.posts; ++at.group)  // what has met stays so: a rank that is woken goes on where it was
+        if (!met(rank, at.group)) return at.group;
     return nothing;
   }
   void advance(std::uint32_t rank) {

@@ -231,3 +231,56 @@ TEST_CASE("capture: host functions can be captured on CUDA and not on Ascend", "
   });
   fake::reset();
 }
+
+TEST_CASE("capture on Ascend: each mistake has the code that the reference gives it", "[launch][device]") {
+  const auto after = [](auto mistake) {
+    fake::reset();
+    rig<ascend_backend> device(3);
+    event_pool events(device.backend);
+    REQUIRE(events.reserve(2) == 0);
+    REQUIRE(device.backend.begin_capture(device.streams[0]) == 0);
+    return mistake(device.backend, device.streams, events.events());
+  };
+  const auto work = [](void*) {};
+  const auto twice = after([](auto& b, const auto& s, auto) { return b.begin_capture(s[0]); });
+  const auto synchronised = after([](auto& b, const auto& s, auto) { return b.synchronize(s[0]); });
+  const auto outside = after([](auto& b, const auto& s, auto e) {
+    REQUIRE(b.record(e[0], s[1]) == 0);
+    return b.wait(s[0], e[0]);
+  });
+  const auto two_captures = after([](auto& b, const auto& s, auto e) {
+    REQUIRE(b.begin_capture(s[1]) == 0);
+    REQUIRE(b.record(e[0], s[0]) == 0);
+    return b.wait(s[1], e[0]);
+  });
+  const auto unjoined = after([&](auto& b, const auto& s, auto e) {
+    REQUIRE(b.record(e[0], s[0]) == 0);
+    REQUIRE(b.wait(s[1], e[0]) == 0);
+    REQUIRE(fake::launch(s[1], work, nullptr) == 0);
+    void* graph = nullptr;
+    return b.end_capture(s[0], graph);
+  });
+  const auto elsewhere = after([](auto& b, const auto& s, auto e) {
+    REQUIRE(b.record(e[0], s[0]) == 0);
+    REQUIRE(b.wait(s[1], e[0]) == 0);
+    void* graph = nullptr;
+    return b.end_capture(s[1], graph);
+  });
+  const auto idle = after([](auto& b, const auto& s, auto) {
+    void* graph = nullptr;
+    return b.end_capture(s[2], graph);
+  });
+  const auto by_default = after([](auto& b, const auto&, auto) { return b.begin_capture(nullptr); });
+  CHECK(twice == 107027);
+  CHECK(synchronised == 107027);
+  CHECK(outside == 107024);
+  CHECK(two_captures == 107032);
+  CHECK(unjoined == 107025);
+  CHECK(elsewhere == 107036);
+  CHECK(idle == 107029);
+  CHECK(by_default == 107031);
+  const std::string unknown = ascend_backend::text(1);
+  for (const int code : {twice, outside, two_captures, unjoined, elsewhere, idle, by_default})
+    CHECK(ascend_backend::text(code) != unknown);
+  fake::reset();
+}

@@ -197,21 +197,30 @@ TEST_CASE("a batch starts when full, when published, and when it ends; records c
   CHECK(ran == 7);
 }
 
-TEST_CASE("stamps tell when each command was issued", "[launch]") {
+namespace {
+
+template <class Trace>
+void check_stamps() {
   const auto p = make_program(1, 20, 3);
   const auto list = naive_list(p);
   inline_backend b(list.event_count());
-  stamp_trace trace(list);
+  Trace trace(list);
   const auto slow_op = [](node_id op, stream_id) {
     if (op != 7) return;
     const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(3);
     while (std::chrono::steady_clock::now() < until) {
     }
   };
+  const auto nothing = [&] { return trace.size() == 0 && trace.at(0) == 0 && trace.timeline().spans().empty(); };
+  CHECK(nothing());
+  trace.stop();  // without a start
+  CHECK(nothing());
+  CHECK(drive(b, list, slow_op, trace));  // unobserved
+  CHECK(nothing());
   trace.start();
-  const auto done = drive(b, list, slow_op, trace);
+  CHECK(drive(b, list, slow_op, trace));
+  CHECK(nothing());  // not stopped yet
   trace.stop();
-  CHECK(done);
   REQUIRE(trace.size() == list.size());
   bool ascending = true;
   for (std::size_t i = 0; i < list.size(); ++i) ascending = ascending && trace.at(i) <= trace.at(i + 1);
@@ -219,12 +228,23 @@ TEST_CASE("stamps tell when each command was issued", "[launch]") {
   const auto t = trace.timeline();
   REQUIRE(t.spans().size() == 20);
   for (const auto& s : t.spans()) CHECK((s.finish - s.start >= 2'500'000) == (s.id == 7));
+  const auto before = trace.at(trace.size());
+  trace.stop();  // once is enough
+  CHECK(trace.at(trace.size()) == before);
 
   // A failure: stamps up to the command that failed.
   recording_backend failing;
   failing.fail_at(5);
   trace.start();
+  CHECK(nothing());
   CHECK(drive(failing, list, failing.launcher(), trace).issued == 5);
   trace.stop();
   CHECK(trace.size() == 6);
+}
+
+}  // namespace
+
+TEST_CASE("stamps tell when each command was issued, once they are stopped", "[launch]") {
+  check_stamps<stamp_trace>();
+  check_stamps<op_stamp_trace>();
 }

@@ -4,6 +4,9 @@
 #include <hocket/launch/nccl_transport.hpp>
 #include <hocket/launch/transport_run.hpp>
 
+#include <algorithm>
+#include <map>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -115,6 +118,11 @@ TEST_CASE("hccl: a group is split so that a call has one send and one receive pe
   CHECK(t.ok(t.group_begin()));
   for (int i = 0; i < 6; ++i) CHECK(t.ok(t.send(at(1), 1, 1, 0, at(4), q)));
   CHECK(t.send(at(1), 1, 1, 0, at(4), q) == HCCL_E_MEMORY);
+  CHECK(t.recv(at(1), 1, 2, 0, at(4), q) == HCCL_E_MEMORY);
+  CHECK(t.group_end(at(4)) == HCCL_E_MEMORY);  // half a group is not issued: its peers would wait for the rest
+  CHECK(calls.empty());
+  CHECK(t.ok(t.group_begin()));  // and the next one is as any other
+  for (int i = 0; i < 6; ++i) CHECK(t.ok(t.send(at(1), 1, 1, 0, at(4), q)));
   fail_at = 1;  // the second call
   CHECK(t.group_end(at(4)) == HCCL_E_INTERNAL);
   CHECK(calls.size() == 2);
@@ -122,4 +130,37 @@ TEST_CASE("hccl: a group is split so that a call has one send and one receive pe
   CHECK(t.progress() == HCCL_E_REMOTE);
   t.abort();
   CHECK(calls.back() == "destroy");
+}
+
+TEST_CASE("hccl: the calls of a group on both sides of each transfer fit, on random groups", "[launch][transport]") {
+  std::minstd_rand random(5);
+  for (int round = 0; round < 50; ++round) {
+    calls.clear(), fail_at = -1;
+    std::vector<HcclSendRecvItem> room(2 * 40);
+    hccl_transport t{.room = room};
+    no_request q;
+    CHECK(t.ok(t.group_begin()));
+    std::map<std::string, std::vector<std::size_t>> expected;  // by peer and direction, in the order of posting
+    const std::size_t transfers = random() % 41;
+    for (std::size_t i = 0; i < transfers; ++i) {
+      const auto peer = static_cast<std::uint32_t>(random() % 5);
+      const bool sends = random() % 2 == 0;
+      CHECK(t.ok(sends ? t.send(at(1), i, peer, 0, at(4), q) : t.recv(at(1), i, peer, 0, at(4), q)));
+      expected[(sends ? "s" : "r") + std::to_string(peer)].push_back(i);
+    }
+    CHECK(t.ok(t.group_end(at(4))));
+    std::size_t longest = 0;
+    for (const auto& [whom, sizes] : expected) longest = std::max(longest, sizes.size());
+    REQUIRE(calls.size() == longest);
+    for (std::size_t k = 0; k < calls.size(); ++k) {  // call k: the k-th of each, and nothing else
+      std::size_t found = 0;
+      for (const auto& [whom, sizes] : expected)
+        if (k < sizes.size())
+          found += (calls[k] + " ").find(" " + whom + ":" + std::to_string(sizes[k]) + " ") != std::string::npos;
+      CHECK(found == static_cast<std::size_t>(std::count(calls[k].begin(), calls[k].end(), ':')));
+      std::size_t due = 0;
+      for (const auto& [whom, sizes] : expected) due += k < sizes.size();
+      CHECK(found == due);
+    }
+  }
 }
