@@ -12,7 +12,9 @@
 #include <hocket/text/schedule_csv.hpp>
 
 #include <fstream>
+#include <set>
 #include <sstream>
+#include <tuple>
 
 #include "catch.hpp"
 #include "transport_test.hpp"
@@ -293,4 +295,105 @@ TEST_CASE("a rank's commands for streams order what its transfers need", "[launc
         if (order.op(i - 1).stream == order.op(i).stream) CHECK(order.op(i - 1).id < order.op(i).id);
     }
   }
+}
+
+namespace {
+
+// What check_device_commands decides, by definition: sweeps over all streams until nothing moves any more.
+bool streams_finish(const pipeline_program& program, const pipeline_stream_numbers& streams) {
+  struct place {
+    std::uint32_t rank;
+    std::vector<command> queue;
+    std::size_t at = 0;
+  };
+  std::vector<place> all;
+  for (std::uint32_t r = 0; r < program.ranks(); ++r) {
+    const auto list = device_commands(program, r, streams).value();
+    for (std::uint16_t s = 0; s < list.stream_count(); ++s) {
+      all.push_back({r, {}});
+      for (const command& c : list)
+        if (c.stream == s) all.back().queue.push_back(c);
+    }
+  }
+  std::set<std::pair<std::uint32_t, event_id>> recorded;
+  // A transfer by its two ranks and its number between them; who has come to it.
+  std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, bool>> came;
+  const auto meet = [&](const place& p, const command& c, bool own) {
+    const transfer_command& t = program.steps(p.rank)[c.id];
+    const bool sends = t.kind == transfer_kind::send;
+    return std::tuple(sends ? p.rank : t.peer, sends ? t.peer : p.rank, t.tag, sends == own);
+  };
+  const auto kind = [](const command& c) {
+    return c.kind == command_kind::run ? static_cast<transfer_kind>(c.phase) : transfer_kind::run;
+  };
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (place& p : all)
+      while (p.at < p.queue.size()) {
+        const command& c = p.queue[p.at];
+        std::vector<command> call;
+        if (kind(c) == transfer_kind::send || kind(c) == transfer_kind::recv) {
+          bool inside = false;
+          for (std::size_t i = 0; i < p.at; ++i)
+            if (kind(p.queue[i]) == transfer_kind::group_begin || kind(p.queue[i]) == transfer_kind::group_end)
+              inside = !inside;
+          if (!inside) call = {c};
+        } else if (kind(c) == transfer_kind::group_end) {
+          for (std::size_t i = p.at; kind(p.queue[i]) != transfer_kind::group_begin; --i)
+            if (kind(p.queue[i]) == transfer_kind::send || kind(p.queue[i]) == transfer_kind::recv)
+              call.push_back(p.queue[i]);
+        } else if (c.kind == command_kind::wait && recorded.count({p.rank, c.id}) == 0) {
+          break;
+        } else if (c.kind == command_kind::record) {
+          recorded.insert({p.rank, c.id});
+        }
+        bool all_there = true;
+        for (const command& x : call) moved = came.insert(meet(p, x, true)).second || moved;
+        for (const command& x : call) all_there = all_there && came.count(meet(p, x, false)) != 0;
+        if (!all_there) break;
+        ++p.at, moved = true;
+      }
+  }
+  return std::all_of(all.begin(), all.end(), [](const place& p) { return p.at == p.queue.size(); });
+}
+
+}  // namespace
+
+TEST_CASE("whether the streams of all ranks can finish, for one, two and three streams", "[launch][transport]") {
+  std::size_t refused[3] = {}, accepted[3] = {}, more_is_better = 0;
+  const auto judge = [&](const pipeline_program& program) {
+    const pipeline_stream_numbers numbers[] = {{0, 0, 0}, {0, 1, 1}, {0, 1, 2}};
+    const bool in_order = static_cast<bool>(program.check(transfer_model::in_order));
+    for (int k = 0; k < 3; ++k) {
+      const auto fits = check_device_commands(program, numbers[k]);
+      if (!fits && fits.error().code == errc::bad_transfer) continue;  // groups and two streams
+      CHECK(fits.has_value() == streams_finish(program, numbers[k]));
+      if (k == 0) CHECK(fits.has_value() == in_order);
+      if (in_order) CHECK(fits);
+      if (fits && !in_order) ++more_is_better;
+      ++(fits ? accepted : refused)[k];
+      if (fits) continue;
+      REQUIRE(fits.error().code == errc::transfer_deadlock);
+      const auto [rank, step, peer, needs] = fits.error().values;
+      const auto at = [&](std::int64_t r, std::int64_t i) {
+        return program.steps(static_cast<std::uint32_t>(r))[static_cast<std::size_t>(i)];
+      };
+      CHECK(at(rank, step).peer == peer);
+      CHECK(at(rank, step).label == at(peer, needs).label);
+    }
+  };
+  for (const auto& [name, plan] : schedules()) {
+    if ((plan.ranks() != 3 || plan.micro_batches() != 5) && name.find("p=") != std::string::npos) continue;
+    INFO(name);
+    for (const std::uint32_t lookahead : {0u, 1u, 3u}) judge(from_pipeline(plan, {.lookahead = lookahead}).value());
+    for (const auto policy :
+         {pipeline::transfer_policy::eager, pipeline::transfer_policy::deferred, pipeline::transfer_policy::grouped}) {
+      const auto lists = pipeline::lower(plan, {.transfers = policy}).value();
+      if (const auto program = from_pipeline(lists, {.group_neighbours = policy == pipeline::transfer_policy::grouped}))
+        judge(*program);
+    }
+  }
+  for (int k = 0; k < 3; ++k) CHECK(accepted[k] > 5);
+  for (int k = 0; k < 3; ++k) CHECK(refused[k] > 0);
+  CHECK(more_is_better > 5);
 }
