@@ -142,6 +142,8 @@ int main(int count, char** words) {
   judge("interleaved 8,4,512", plan, 11);
   judge("the same as a 4-byte table", table_of(plan), 11);
   judge("1f1b 64,1,1024", one_f_one_b::make({64, 1, 1024}).value(), 5);
+  judge("1f1b 64,1,16384", one_f_one_b::make({64, 1, 16384}).value(), 5);
+  judge("interleaved 16,4,16384", interleaved::make({16, 4, 16384}).value(), 5);
   judge("zb-h2 64,1,1024", zero_bubble::h2({64, 1, 1024}).value(), 5);
   judge("zbv 16,2,512", zbv::make({16, 2, 512}).value(), 5);
   if (full) judge("interleaved 1024,4,4096", interleaved::make({1024, 4, 4096}).value(), 1, false);

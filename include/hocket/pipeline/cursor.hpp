@@ -73,6 +73,24 @@ class run_cursor {
 
   /// The actions until the next turn of a stretch: now(), next(), now() + step(), next() + step(), … in bits.
   [[nodiscard]] constexpr std::uint32_t left() const noexcept { return left_; }
+  /// Actions that repeat: the first `length` of `period`, `times` times, each time `later` micro-batches later.
+  struct repeat {
+    action period[2];
+    std::uint32_t length = 1, times = 1, later = 0;
+  };
+  /// What is left until the next turn of a stretch, or all of it but one; moves on behind it. Precondition: not done().
+  constexpr repeat take_repeat() noexcept {
+    repeat all{{action::from_bits(now_), action::from_bits(next_)}};
+    if (const std::uint32_t stride = next_ - now_; step_ == 2 * stride) {
+      all.times = left_, all.later = stride;
+    } else if (left_ >= 2) {
+      all.length = 2, all.times = left_ / 2, all.later = step_;
+      now_ += all.times * step_, next_ += all.times * step_;
+    }
+    left_ -= all.length * all.times;
+    if (left_ == 0) refill();
+    return all;
+  }
   /// Writes min(left(), room) actions and moves on behind them; returns how many. For bulk users.
   constexpr std::size_t take(action* out, std::size_t room) noexcept {
     const std::size_t count = left_ < room ? left_ : room;

@@ -4,6 +4,7 @@
 #include <hocket/pipeline/interleaved.hpp>
 #include <hocket/pipeline/read_list.hpp>
 #include <hocket/pipeline/table.hpp>
+#include <hocket/text/detail/repeated_cells.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -157,9 +158,11 @@ struct idle_cells {
   [[nodiscard]] constexpr std::uint32_t before(std::uint32_t i) const noexcept {
     return (i == 0 ? first : 0) + (i == step ? gap : 0) + (i >= single ? 1 : 0);
   }
-  /// Whether there are any before the steps from `from` to `end`.
-  [[nodiscard]] constexpr bool within(std::uint32_t from, std::uint32_t end) const noexcept {
-    return (from == 0 && first != 0) || (gap != 0 && step >= from && step < end) || end > single;
+  /// The first step behind `from` that has any before it, at most `end`.
+  [[nodiscard]] constexpr std::uint32_t next(std::uint32_t from, std::uint32_t end) const noexcept {
+    if (gap != 0 && step > from && step < end) end = step;
+    const std::uint32_t one = single > from ? single : from + 1;
+    return one < end ? one : end;
   }
 };
 template <class S>
@@ -183,30 +186,6 @@ std::int64_t idle_cells_before(const S& plan, std::uint32_t rank, std::uint32_t 
   return idle_cells_of(plan, rank).before(step);
 }
 
-/// A short text in a place of eight bytes, so that copying it is one move.
-struct short_text {
-  char text[7];
-  std::uint8_t size;
-};
-
-/// The numbers below a thousand: as people write them, and with leading zeros. A comma follows, in case it is wanted.
-struct thousand_numbers {
-  short_text plain[1000];
-  char full[1000][4];
-};
-inline constexpr thousand_numbers below_1000 = [] {
-  thousand_numbers t{};
-  for (unsigned x = 0; x < 1000; ++x) {
-    const char digits[] = {static_cast<char>('0' + x / 100), static_cast<char>('0' + x / 10 % 10),
-                           static_cast<char>('0' + x % 10), ','};
-    const unsigned skip = x < 10 ? 2 : x < 100 ? 1 : 0;
-    for (unsigned i = 0; i < 4; ++i) t.full[x][i] = digits[i];
-    for (unsigned i = skip; i < 4; ++i) t.plain[x].text[i - skip] = digits[i];
-    t.plain[x].size = static_cast<std::uint8_t>(3 - skip);
-  }
-  return t;
-}();
-
 /// The tokens of all ops in places of one size, so that copying one is two moves.
 struct op_tokens {
   static constexpr std::size_t room = 16;
@@ -224,21 +203,7 @@ inline constexpr op_tokens tokens = [] {
   return t;
 }();
 
-// These write from `at` on and return where they ended; up to 16 bytes behind that may hold anything then.
-inline char* write_short(char* at, const short_text& text) noexcept {
-  std::memcpy(at, &text, sizeof text);
-  return at + text.size;
-}
-inline char* write_number(char* at, std::uint32_t value) noexcept {
-  if (value < 1000) return write_short(at, below_1000.plain[value]);
-  at = write_number(at, value / 1000);
-  std::memcpy(at, below_1000.full[value % 1000], 4);
-  return at + 3;
-}
-inline char* write_word(char* at, std::string_view word) noexcept {
-  if (!word.empty()) std::memcpy(at, word.data(), word.size());
-  return at + word.size();
-}
+// Writes from `at` on and returns where it ended; up to 16 bytes behind that may hold anything then.
 inline char* write_token(char* at, pipeline::stage_action a, bool sliced) noexcept {
   if (a.direction() != 0) at = write_word(at, "d1:");
   at = write_number(at, a.stage());
@@ -297,46 +262,64 @@ template <class S>
 class cell_writer {
  public:
   cell_writer(const S& plan, std::string_view open, std::string_view close)
-      : plan_(plan), open_(open), close_(close), place_(plan.placement()), sliced_(pipeline::slices_of(plan) > 1) {
-    if constexpr (in_place) beginnings_.resize(1u << 11);
-  }
+      : plan_(plan), open_(open), close_(close), place_(plan.placement()), sliced_(pipeline::slices_of(plan) > 1) {}
 
   /// The list of a rank, from `at` on; returns where it ends.
   char* write(growing_text& out, char* at, std::uint32_t rank, const idle_cells& idle) {
-    const bool plain = open_.empty() && close_ == "," && !sliced_;
-    if constexpr (in_place)
-      if (plain) prepare(rank);
     const std::uint32_t size = plan_.size(rank);
-    std::uint32_t step = 0;
-    bool pair = false;
-    pipeline::for_each_block(plan_, rank, [&](auto block) {
-      const auto count = static_cast<std::uint32_t>(block.size());
-      char* to = out.room(at, count * growing_text::cell);
-      std::uint32_t i = 0;
-      while (i < count) {
-        if constexpr (in_place)
-          if (plain && !pair && !idle.within(step + i, step + count)) to = write_plain(to, block.data(), i, count);
-        if (i == count) break;
-        if (!pair) {
-          if (const std::uint32_t cells = idle.before(step + i); cells > 0) {
-            to = out.room(to, cells + (count - i) * growing_text::cell);
-            std::memset(to, ',', cells);
-            to += cells;
+    if constexpr (in_place) {
+      if (open_.empty() && close_ == "," && !sliced_) {
+        prepare(rank);
+        repeated_cells cells(beginnings_.data());
+        const auto write_list = [&](std::span<const pipeline::action> list, std::uint32_t from) {
+          at = write_plain(out, at, rank, idle, cells, list, from);
+        };
+        if constexpr (pipeline::repeating_schedule<S>) {
+          std::uint32_t step = 0;  // of the first action in the block
+          const auto flush = [&] {
+            write_list(block_, step);
+            step += static_cast<std::uint32_t>(block_.size());
+            block_.clear();
+          };
+          pipeline::for_each_repeat(plan_, rank, [&](auto period, std::uint32_t times, std::uint32_t later) {
+            const auto all = static_cast<std::uint32_t>(period.size()) * times;
+            if (all >= repeated_cells::worth && cells.plain(period, times, later)) {
+              flush();
+              if (!pair_ && idle.next(step, step + all) == step + all) {
+                at = write_idle(out, at, idle.before(step));
+                const std::uint32_t most = used_bits(period) | used_bits(period, (times - 1) * later);
+                at = out.room(at, all * longest_cell(most) + growing_text::cell);
+                at = cells.write_periods(at, period, times, later);
+                step += all;
+                return;
+              }
+            }
+            for (std::uint32_t done = 0; done < times; ++done) {
+              for (const pipeline::action a : period)
+                block_.push_back(pipeline::action::from_bits(a.bits() + done * later));
+              if (block_.size() >= block_size) flush();
+            }
+          });
+          flush();
+        } else if constexpr (requires { std::span<const pipeline::action>(plan_.rank(rank)); }) {
+          write_list(std::span<const pipeline::action>(plan_.rank(rank)), 0);
+        } else {
+          for (std::uint32_t step = 0; step < size;) {
+            const std::size_t count = pipeline::fill(plan_, rank, std::span<pipeline::action>(block_), step);
+            write_list(std::span<const pipeline::action>(block_).first(count), step);
+            step += static_cast<std::uint32_t>(count);
           }
-          to = write_word(to, open_);
         }
-        const pipeline::stage_action a = in_full(rank, block[i]);
-        const bool opens = !pair && a.joined() && step + i + 1 < size;
-        if (opens) *to++ = '(';
-        to = write_token(to, a, sliced_);
-        if (opens) *to++ = ';';
-        if (pair) to = write_word(to, ")OVERLAP_F_B");
-        pair = opens;
-        if (!pair) to = write_word(to, close_);
-        ++i;
+        return at;
       }
-      step += count;
-      at = to;
+    }
+    std::uint32_t step = 0;
+    pipeline::for_each_block(plan_, rank, [&](auto block) {
+      at = out.room(at, block.size() * growing_text::cell);
+      for (const auto a : block) {
+        at = write_cell(out, at, in_full(rank, a), idle.before(step), step + 1 == size);
+        ++step;
+      }
     });
     return at;
   }
@@ -349,37 +332,87 @@ class cell_writer {
     if constexpr (std::is_same_v<A, pipeline::stage_action>) return a;
     else return {a.kind(), place_.stage(rank, a.chunk()), a.micro_batch(), 0, 0, a.joined()};
   }
-  /// The text before the micro-batch, by the bits before it; empty for what is not a plain computing action.
-  void prepare(std::uint32_t rank) {
-    for (unsigned kind = 0; kind <= static_cast<unsigned>(pipeline::op::weight_grad); ++kind)
-      for (std::uint32_t c = 0; c < plan_.chunks(); ++c) {
-        short_text& text = beginnings_[kind << 7 | c];
-        char word[32];
-        const char* const end = write_word(write_number(word, place_.stage(rank, c)), token_of(pipeline::op(kind)));
-        text.size = static_cast<std::uint8_t>(end - word);
-        std::memcpy(text.text, word, sizeof text.text);
-      }
+  /// Any action after `idle` empty cells; one of a pair is part of a cell.
+  char* write_cell(growing_text& out, char* to, pipeline::stage_action a, std::uint32_t idle, bool last) {
+    if (!pair_) to = write_word(write_idle(out, to, idle), open_);
+    const bool opens = !pair_ && a.joined() && !last;
+    if (opens) *to++ = '(';
+    to = write_token(to, a, sliced_);
+    if (opens) *to++ = ';';
+    if (pair_) to = write_word(to, ")OVERLAP_F_B");
+    pair_ = opens;
+    return pair_ ? to : write_word(to, close_);
   }
-  /// Writes cells from `i` on until one is not that simple.
-  char* write_plain(char* to, const pipeline::action* block, std::uint32_t& i, std::uint32_t count) const noexcept {
-    const short_text* const beginnings = beginnings_.data();
-    std::uint32_t k = i;
-    for (; k < count; ++k) {
-      const short_text& beginning = beginnings[block[k].bits() >> 21];
-      const std::uint32_t j = block[k].micro_batch();
-      if (beginning.size == 0) break;
-      to = write_short(to, beginning);
-      to = write_number(to, j) + 1;  // and its comma
-    }
-    i = k;
-    return to;
+  static char* write_idle(growing_text& out, char* to, std::uint32_t cells) {
+    if (cells == 0) return to;
+    to = out.room(to, cells + 130 * growing_text::cell);
+    std::memset(to, ',', cells);
+    return to + cells;
   }
 
+  /// The text before the micro-batch, by the bits before it; empty for what is not a plain computing action.
+  void prepare(std::uint32_t rank) {
+    if (beginnings_.empty()) beginnings_.resize(repeated_cells::beginnings);
+    if constexpr (pipeline::repeating_schedule<S>) block_.reserve(block_size + 1024);
+    else block_.resize(block_size);
+    longest_ = 0;
+    for (std::uint32_t c = 0; c < plan_.chunks(); ++c) {
+      char word[32];
+      char* const end = write_number(word, place_.stage(rank, c));
+      for (unsigned kind = 0; kind <= static_cast<unsigned>(pipeline::op::weight_grad); ++kind) {
+        *end = token_of(static_cast<pipeline::op>(kind))[0];  // tokens of a letter each
+        short_text& text = beginnings_[kind << 7 | c];
+        std::memcpy(text.text, word, sizeof text.text);
+        text.size = static_cast<std::uint8_t>(end - word + 1);
+        longest_ = text.size > longest_ ? text.size : longest_;
+      }
+    }
+  }
+  /// All bits of some actions together: no number among them has more digits than what they hold.
+  static std::uint32_t used_bits(std::span<const pipeline::action> list, std::uint32_t more = 0) noexcept {
+    std::uint32_t bits = 7;
+    const pipeline::action* const data = list.data();
+    for (std::size_t k = 0, count = list.size(); k < count; ++k) bits |= data[k].bits() + more;
+    return bits;
+  }
+  [[nodiscard]] std::size_t longest_cell(std::uint32_t bits) const noexcept {
+    char number[32];
+    const char* const end = write_number(number, pipeline::action::from_bits(bits).micro_batch());
+    return longest_ + static_cast<std::size_t>(end - number) + 1;
+  }
+  /// The actions of a list from `step` on.
+  char* write_plain(growing_text& out, char* at, std::uint32_t rank, const idle_cells& idle, repeated_cells& cells,
+                    std::span<const pipeline::action> list, std::uint32_t step) {
+    const std::size_t longest = longest_cell(used_bits(list));
+    const auto count = static_cast<std::uint32_t>(list.size());
+    for (std::uint32_t i = 0; i < count;) {
+      if (!pair_) {
+        if (step + i > idle.single && step + i != idle.step) {  // an empty cell before each
+          at = out.room(at, (count - i) * (longest + 1) + growing_text::cell);
+          for (; i < count && cells.plain(list[i]); ++i) *at++ = ',', at = cells.write_cell(at, list[i]);
+          if (i == count) break;
+        }
+        at = write_idle(out, at, idle.before(step + i));
+        const std::uint32_t end = idle.next(step + i, step + count) - step, from = i;
+        at = out.room(at, (end - i) * longest + growing_text::cell);
+        at = cells.write(at, list.data(), i, end);
+        if (i != from) continue;
+      }
+      at = write_cell(out, out.room(at), in_full(rank, list[i]), 0, step + i + 1 == plan_.size(rank));
+      ++i;
+    }
+    return at;
+  }
+
+  static constexpr std::size_t block_size = 8192;
   const S& plan_;
   std::string_view open_, close_;
   decltype(std::declval<const S&>().placement()) place_;
   bool sliced_;
+  bool pair_ = false;  // the next action is the second of a pair
+  std::size_t longest_ = 0;
   std::vector<short_text> beginnings_;
+  std::vector<pipeline::action> block_;
 };
 
 /// A guess at the length of the text: that of its longest plain cell, for all.

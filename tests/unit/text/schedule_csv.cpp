@@ -3,7 +3,9 @@
 #include <hocket/pipeline.hpp>
 #include <hocket/text/schedule_csv.hpp>
 
+#include <span>
 #include <string>
+#include <vector>
 
 #include "catch.hpp"
 
@@ -123,6 +125,60 @@ TEST_CASE("a short list with huge numbers is refused before memory is taken for 
   CHECK(hocket::pipeline::check(*gap).error().code == hocket::errc::incomplete_schedule);
 }
 
+namespace {
+
+/// One rank's list of plain actions, kept as they are.
+struct written_list {
+  std::vector<action> actions;
+  [[nodiscard]] std::uint32_t ranks() const { return 1; }
+  [[nodiscard]] std::uint32_t chunks() const { return 3; }
+  [[nodiscard]] std::uint32_t micro_batches() const { return 1; }
+  [[nodiscard]] std::uint32_t size(std::uint32_t) const { return static_cast<std::uint32_t>(actions.size()); }
+  [[nodiscard]] action at(std::uint32_t, std::uint32_t i) const { return actions[i]; }
+  [[nodiscard]] std::span<const action> rank(std::uint32_t) const { return actions; }
+  [[nodiscard]] loop_placement placement() const { return {1}; }
+};
+
+}  // namespace
+
+TEST_CASE("what repeats in a list is written as what does not", "[text]") {
+  std::uint32_t seed = 7;
+  const auto below = [&](std::uint32_t n) { return (seed = seed * 1664525 + 1013904223) / 65536 % n; };
+  for (int turn = 0; turn < 200; ++turn) {
+    written_list plan;
+    for (std::uint32_t zone = below(4) + 1; zone > 0; --zone) {  // periods, each some micro-batches later
+      const std::uint32_t length = below(20) + 1, times = below(200) + 1, most = turn % 2 == 0 ? 2'000 : 65'000;
+      const auto later = static_cast<std::int64_t>(below(400)) - (turn % 3 == 0 ? 200 : 0);
+      for (std::uint32_t k = 0; k < length; ++k) {
+        const auto kind = static_cast<op>(below(5));
+        plan.actions.emplace_back(kind, below(3), below(most) * (turn % 5 == 0 ? 32 : 1), below(60) == 0);
+      }
+      const std::size_t first = plan.actions.size() - length;
+      for (std::size_t i = 0; i < std::size_t{length} * times; ++i) {
+        const action a = plan.actions[first + i];
+        const std::int64_t j = a.micro_batch() + later;
+        if (j < 0 || j >= max_micro_batches) break;
+        plan.actions.emplace_back(a.kind(), a.chunk(), static_cast<std::uint32_t>(j), a.joined());
+      }
+    }
+    std::string expected;
+    for (std::uint32_t i = 0; i < plan.size(0); ++i) {
+      const auto token = [&](std::uint32_t step) {
+        const action a = plan.at(0, step);
+        return std::to_string(a.chunk()) + std::string(hocket::text::token_of(a.kind())) +
+               std::to_string(a.micro_batch());
+      };
+      if (i > 0) expected += ',';
+      const std::uint32_t here = i;
+      if (plan.at(0, i).joined() && i + 1 < plan.size(0))
+        expected += "(" + token(here) + ";" + token(++i) + ")OVERLAP_F_B";
+      else expected += token(here);
+    }
+    INFO(turn);
+    CHECK(write_schedule_csv(plan) == expected + "\r\n");
+  }
+}
+
 TEST_CASE("bits that are no op are refused before they are written", "[text]") {
   using hocket::pipeline::op, hocket::pipeline::stage_action;
   const stage_action foreign = stage_action::from_bits(std::uint64_t{63} << 58);
@@ -145,7 +201,7 @@ TEST_CASE("the CSV of every schedule is its actions, one cell after another, wit
   for (const std::string_view name : schedule_names) {
     for (const int ranks : {2, 4}) {
       for (const int chunks : {1, 2}) {
-        for (const int micro_batches : {4, 12, 1234}) {
+        for (const int micro_batches : {4, 12, 2500}) {
           const auto plan =
               any_schedule::make(name, {ranks, chunks, micro_batches}, {.slices = name == "seq-1f1b" ? 3 : 1});
           if (!plan) continue;
