@@ -80,7 +80,7 @@ class range_fitter {
 };
 
 /// Pieces by dynamic programming: least[k][n] = the least error of the first n points in k pieces of two points or
-/// more; the number of pieces by the Bayesian information criterion.
+/// more. As many pieces as asked for, if there are points enough; fit_segments asks by the leave-one-out error.
 inline result<segmented> fit_pieces(std::span<const pooled_point> measured, std::size_t most_pieces,
                                     std::pmr::vector<repair>* repairs, std::pmr::memory_resource* memory) {
   const std::pmr::vector<double> level = pool(measured, memory);

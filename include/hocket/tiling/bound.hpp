@@ -74,7 +74,7 @@ constexpr ticks lower_bound(const grid& axis, clock<Phases>& timer) noexcept {
       for (const bool ragged : {true, false}) {
         const std::int64_t rows = axis.length(u, ragged);
         if ((ragged && axis.shortage == 0) || rows < axis.least || rows > axis.rows) continue;
-        const tick_row t = timer.times(rows, true);
+        const tick_row t = timer.least_times(rows);
         if (shortest == 0) shortest = rows;
         longest = rows;
         ticks head = 0, tail = 0;

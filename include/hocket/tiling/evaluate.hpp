@@ -70,6 +70,19 @@ class clock {
     return t;
   }
 
+  /// The least time that a tile of several can take in each phase: under contention by rate, a factor below 1 speeds a
+  /// phase up while another works, and one above 1 may never come to bear.
+  constexpr tick_row least_times(std::int64_t rows) noexcept {
+    tick_row t = times(rows, true);
+    if (slowdown_ == contention::fixed) return t;
+    for_each_phase(*phases_, [&](std::size_t i, const auto& each) {
+      if (each.overlap >= 1) return;
+      ticks& least = t[reversed_ ? count_ - 1 - i : i];
+      least = static_cast<ticks>(static_cast<double>(least) * each.overlap);
+    });
+    return t;
+  }
+
   /// done[p]: when phase p becomes free. One more tile passes through. O(phases).
   constexpr void pass(tick_row& done, const tick_row& t) const noexcept {
     ticks ready = 0;

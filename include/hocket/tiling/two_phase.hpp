@@ -118,6 +118,7 @@ class two_phase {
         const double b = line_[1](shortest) + n * line_[0].fixed + line_[0].per_size * rows;
         if (floor_ticks(ready_us_[0] + (a < b ? b : a), k) > time_) continue;
         const std::int64_t each = axis_->units / k, longer = axis_->units % k;
+        if (axis_->format == tile_format::one_plus_n && longer > 1 && k - longer > 1) continue;
         if (axis_->shortage == 0) {  // curves with lines do not fall: no tile takes less than one of `each` units
           const duo x = at(each);
           if (x.c + k * x.t > time_ || k * x.c + x.t > time_) continue;

@@ -44,6 +44,7 @@ struct generator {
         f.us.push_back(falls ? static_cast<double>(below(60)) / 4 : sum += static_cast<double>(below(12)) / 4);
       p.phases.push_back({i % 2 == 0 ? tiling::phase_kind::compute : tiling::phase_kind::comm, f,
                           below(2) == 0 ? 1.0 : 1.25, below(3) == 0 ? static_cast<double>(below(20)) : 0.0});
+      if (below(8) == 0) p.phases.back().overlap = 0.5;  // one that the other speeds up, as by warming a cache
     }
     return p;
   }
@@ -94,13 +95,14 @@ bool is_allowed(const tiling::row_axis& a, std::vector<std::int64_t> t) {
 // Contention by rate with a small fixed step, in units that all times of the generator are multiples of.
 ticks simulate_by_rate(const problem& p, const std::vector<std::int64_t>& tiles) {
   const std::size_t phases = p.phases.size();
-  // 1/20 of a quarter microsecond: an uncontended phase does 5 parts a step, one slowed by 1.25 does 4.
+  // 1/20 of a quarter microsecond: a phase alone does 5 parts a step, one slowed by 1.25 does 4, one sped up by 0.5 10.
   std::vector<std::size_t> passed(phases, 0);
   std::vector<std::int64_t> left(phases, -1);
   std::int64_t steps = 0;
   const auto parts = [&](std::size_t q) {
     return static_cast<std::int64_t>(p.phases[q].cost.time(static_cast<double>(tiles[passed[q]])) * 4 * 20);
   };
+  const auto parts_per_step = [&](std::size_t q) { return std::llround(5 / p.phases[q].overlap); };
   for (;;) {
     for (bool again = true; again;) {  // tiles without work pass at once
       again = false;
@@ -115,7 +117,7 @@ ticks simulate_by_rate(const problem& p, const std::vector<std::int64_t>& tiles)
     int working = 0;
     for (const auto x : left) working += x > 0;
     for (std::size_t q = 0; q < phases; ++q)
-      if (left[q] > 0) left[q] = std::max<std::int64_t>(0, left[q] - (working > 1 && p.phases[q].overlap > 1 ? 4 : 5));
+      if (left[q] > 0) left[q] = std::max<std::int64_t>(0, left[q] - (working > 1 ? parts_per_step(q) : 5));
     ++steps;
   }
 }
@@ -174,7 +176,7 @@ TEST_CASE("exact is the best of every tiling that the format and the order allow
 TEST_CASE("contention by rate is what small steps of time give", "[tiling]") {
   generator g{std::mt19937_64(32)};
   std::int64_t tilings = 0;
-  for (int round = 0; round < 300; ++round) {
+  for (int round = 0; round < 400; ++round) {
     problem p = g.any(6, 2 + static_cast<std::size_t>(g.below(2)));
     p.slowdown = tiling::contention::while_both;
     problem fixed = p;
@@ -187,7 +189,9 @@ TEST_CASE("contention by rate is what small steps of time give", "[tiling]") {
       const ticks stepped = tiles.size() == 1 ? t : simulate_by_rate(p, tiles);
       const ticks slack = static_cast<ticks>(tiles.size() * p.phases.size() * 2 + 2) * (tiling::ticks_per_us / 16);
       if (t > stepped + 1 || t < stepped - slack) CHECK(t == stepped);
-      if (tiles.size() > 1 && t > tiling::makespan(fixed, tiles).value() + 1) FAIL("slower than with fixed factors");
+      const bool slows = std::all_of(p.phases.begin(), p.phases.end(), [](const auto& f) { return f.overlap >= 1; });
+      if (slows && tiles.size() > 1 && t > tiling::makespan(fixed, tiles).value() + 1)
+        FAIL("slower than with fixed factors");
       ++tilings;
     });
     const auto plan = tiling::automatic(p);
@@ -196,6 +200,7 @@ TEST_CASE("contention by rate is what small steps of time give", "[tiling]") {
     CHECK(plan->predicted <= plan->serial);
     CHECK(plan->predicted <= tiling::uniform(p)->predicted);
     CHECK(plan->lower_bound <= best);
+    CHECK(tiling::none(p)->lower_bound <= best);
     CHECK(tiling::exact(p).error().code == errc::invalid_argument);
   }
   CHECK(tilings > 1000);

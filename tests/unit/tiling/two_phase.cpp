@@ -6,7 +6,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <random>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "catch.hpp"
@@ -54,6 +57,9 @@ struct generator {
     a.max_tiles = 1 + below(8);
     a.least_tile = below(3) == 0 ? std::min<std::int64_t>(a.rows, 1 + below(2 * a.align)) : 1;
     a.rest = static_cast<tiling::remainder>(below(3));
+    const auto format = below(4);  // the fast search takes all of these
+    if (format == 1) a.format = tiling::tile_format::one_plus_n;
+    if (format == 2) a.format = tiling::tile_format::uniform;
     return a;
   }
 };
@@ -85,23 +91,28 @@ struct tally {
   double auto_over_best = 0, worst = 1;
 };
 
-bool is_even(const tiling::row_axis& a, const std::vector<std::int64_t>& t) {
-  std::int64_t changes = 0, low = 1 << 30, high = 0;
-  for (std::size_t i = 0; i < t.size(); ++i) {
-    const std::int64_t u = (t[i] + a.align - 1) / a.align;
-    low = std::min(low, u), high = std::max(high, u);
-    changes += i > 0 && u != (t[i - 1] + a.align - 1) / a.align ? 1 : 0;
+// The words of the formats, on lengths in units.
+bool is_of(tiling::tile_format format, const tiling::row_axis& a, std::span<const std::int64_t> t) {
+  std::vector<std::pair<std::int64_t, int>> runs;
+  for (const std::int64_t rows : t) {
+    const std::int64_t u = (rows + a.align - 1) / a.align;
+    if (runs.empty() || runs.back().first != u) runs.push_back({u, 0});
+    ++runs.back().second;
   }
-  return high - low <= 1 && changes <= 1;
+  if (format == tiling::tile_format::any || runs.size() == 1) return true;
+  if (runs.size() > 2) return false;
+  if (format == tiling::tile_format::one_plus_n) return runs[0].second == 1 || runs[1].second == 1;
+  return std::abs(runs[0].first - runs[1].first) == 1;
 }
 
 template <class Problem>
 void judge(const Problem& p, tally& sum) {
   ticks best = tiling::serial_time(p).value(), even = best;
   for_each_tiling(p.axis, [&](const std::vector<std::int64_t>& tiles) {
+    if (!is_of(p.axis.format, p.axis, tiles)) return;
     const ticks t = tiling::makespan(p, tiles).value();
     best = std::min(best, t);
-    if (is_even(p.axis, tiles)) even = std::min(even, t);
+    if (is_of(tiling::tile_format::uniform, p.axis, tiles)) even = std::min(even, t);
     ++sum.tilings;
   });
   for (const auto by : {tiling::policy::automatic, tiling::policy::lot_streaming, tiling::policy::one_plus_n,
@@ -115,6 +126,7 @@ void judge(const Problem& p, tally& sum) {
     if (by != tiling::policy::none) CHECK(plan->predicted <= even);
     if (by == tiling::policy::uniform) CHECK(plan->predicted == even);
     CHECK(static_cast<std::int64_t>(plan->tiles().size()) <= p.axis.max_tiles);
+    CHECK(is_of(p.axis.format, p.axis, plan->tiles()));
     for (const std::int64_t rows : plan->tiles()) CHECK(rows >= p.axis.least_tile);
     if (plan->flags.has(tiling::flag::optimal)) CHECK(plan->predicted == best);
     if (by != tiling::policy::automatic || best == 0) continue;
