@@ -226,6 +226,7 @@ set(HOCKET_COST_HEADERS
   hocket/planner/detail/split_by_rank.hpp
   hocket/planner/detail/split_by_stage.hpp
   hocket/planner/detail/strategy_parts.hpp
+  hocket/planner/detail/window_bound.hpp
   hocket/planner/in_flight.hpp
   hocket/planner/memory_price.hpp
   hocket/planner/replay_graph.hpp

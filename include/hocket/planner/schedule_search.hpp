@@ -13,6 +13,7 @@
 #include <hocket/planner/detail/exact_search.hpp>
 #include <hocket/planner/detail/list_scheduler.hpp>
 #include <hocket/planner/detail/order_search.hpp>
+#include <hocket/planner/detail/window_bound.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -97,6 +98,7 @@ class schedule_finder {
     seeds();
     greedy(ends);
     if (!actions_.empty() && makespan_ > bound) moves(bound);
+    if (!actions_.empty() && makespan_ > bound) windows(bound);
     if (exact_search::applies(in_) && (actions_.empty() || makespan_ > bound)) exact(ends, bound);
     if (actions_.empty()) {
       if (impossible_) return error{errc::deadlock, 0, 0, 0, 0};
@@ -268,6 +270,20 @@ class schedule_finder {
       const ticks found = search(from.second, all / static_cast<std::int64_t>(starts_.size()), enough);
       if (found * unit_ < makespan_) keep(search.list(), found * unit_, "moves");
     }
+  }
+  /// The largest target that the windows of actions refute, by bisection.
+  void windows(ticks& bound) {
+    constexpr std::size_t most_actions = 20'000;
+    constexpr int passes = 100;
+    if (actions_.size() > most_actions) return;
+    window_bound search(in_);
+    ticks low = bound / unit_ + (bound % unit_ != 0 ? 1 : 0), high = makespan_ / unit_;
+    while (low < high) {
+      const ticks target = low + (high - low) / 2;
+      if (search.refutes(target, passes)) low = target + 1;
+      else high = target;
+    }
+    bound = (std::max)(bound, low * unit_);
   }
   /// Bisects between the bound and the best schedule: a target that is met lowers the best, one that is refuted raises
   /// the bound, one that uses up its share of the budget ends the search below it.
