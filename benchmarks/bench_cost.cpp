@@ -6,24 +6,20 @@
 #include <hocket/cost/peak_memory.hpp>
 #include <hocket/cost/step_time.hpp>
 
-#include <time.h>
-
 #include <cstdio>
 #include <cstring>
 #include <regex>
 #include <string>
 #include <vector>
 
+#include "measure.hpp"
+
 namespace cost = hocket::cost;
 using namespace hocket::cost::letters;
 
 namespace {
 
-double cpu_seconds() {
-  timespec t{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
+double cpu_seconds() { return bench::now() * 1e-3; }
 // The best of a few rounds, in seconds per call.
 template <class F>
 double best_of(int rounds, F&& f) {

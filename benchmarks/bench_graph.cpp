@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "measure.hpp"
 #include "peers.hpp"
 #include "peers_boost.hpp"
 
@@ -27,7 +28,6 @@
 #endif
 #if defined(__unix__)
 #include <sys/resource.h>
-#include <time.h>
 #endif
 
 namespace {
@@ -71,17 +71,7 @@ using namespace hocket::testing;
 using graph::auto_index;
 using graph::dag;
 
-// Milliseconds of processor time of this thread, the kernel's part (page faults) included: other programs on the
-// machine count less than on a wall clock.
-double now() {
-#if defined(__unix__) && defined(CLOCK_THREAD_CPUTIME_ID)
-  timespec t{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) * 1e3 + static_cast<double>(t.tv_nsec) * 1e-6;
-#else
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
-#endif
-}
+using bench::now;
 
 std::size_t sink = 0;
 

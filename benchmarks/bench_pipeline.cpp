@@ -4,31 +4,19 @@
 #include <hocket/pipeline.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <functional>
 #include <vector>
 
-#if defined(__unix__)
-#include <time.h>
-#endif
+#include "measure.hpp"
 
 using namespace hocket::pipeline;
 
 namespace {
 
-/// Seconds that this thread has computed: what others do on the machine counts less.
-double now() {
-#if defined(__unix__)
-  timespec t{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-#else
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-#endif
-}
+double now() { return bench::now() * 1e-3; }  // seconds
 
 template <class T>
 void keep(const T& value) {

@@ -5,7 +5,6 @@
 #include <hocket/text/schedule_csv.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -15,24 +14,14 @@
 #include <string_view>
 #include <vector>
 
-#if defined(__unix__)
-#include <time.h>
-#endif
+#include "measure.hpp"
 
 namespace {
 
 using namespace hocket::pipeline;
 using hocket::ticks;
 
-double now() {  // milliseconds of processor time of this thread
-#if defined(__unix__) && defined(CLOCK_THREAD_CPUTIME_ID)
-  timespec t{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) * 1e3 + static_cast<double>(t.tv_nsec) * 1e-6;
-#else
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
-#endif
-}
+using bench::now;
 
 std::uint64_t kept = 0;  // so that nothing is optimised away
 

@@ -4,7 +4,6 @@
 #include <hocket/planner.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <random>
@@ -14,25 +13,18 @@
 
 #if defined(__unix__)
 #include <sys/resource.h>
-#include <time.h>
 #endif
 
 #include "../tests/published_shapes.hpp"
+#include "measure.hpp"
 
 namespace {
 
 using namespace hocket;
 using namespace hocket::planner;
 
-double now() {
-#if defined(__unix__) && defined(CLOCK_THREAD_CPUTIME_ID)
-  timespec t{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) * 1e3 + static_cast<double>(t.tv_nsec) * 1e-6;
-#else
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
-#endif
-}
+using bench::now;
+
 /// The median of several runs, in milliseconds.
 template <class F>
 double median(int runs, F&& f) {

@@ -20,10 +20,7 @@
 #include <tuple>
 #include <vector>
 
-#if defined(__unix__)
-#include <time.h>
-#endif
-#include <chrono>
+#include "measure.hpp"
 
 namespace {
 std::size_t allocations = 0;
@@ -42,16 +39,7 @@ namespace curve = hocket::curve;
 namespace tiling = hocket::tiling;
 using hocket::ticks;
 
-// Microseconds of processor time.
-double now() {
-#if defined(__unix__) && defined(CLOCK_THREAD_CPUTIME_ID)
-  timespec t{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) * 1e6 + static_cast<double>(t.tv_nsec) * 1e-3;
-#else
-  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now().time_since_epoch()).count();
-#endif
-}
+double now() { return bench::now() * 1e3; }  // microseconds
 
 std::int64_t sink = 0;
 std::regex wanted(".*");
