@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hocket/core/message.hpp>
-#include <hocket/launch.hpp>
 
 #include "catch.hpp"
 #include "random_plan.hpp"

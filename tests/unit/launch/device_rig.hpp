@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The vendors' backends on the fake device: what the tests of all three have in common.
 #pragma once
-#include <hocket/launch.hpp>
 #include <hocket/launch/ascend_backend.hpp>
 #include <hocket/launch/cuda_backend.hpp>
 

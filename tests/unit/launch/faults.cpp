@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // What must not hang, does not: every prefix of a list, failures in it, a hundred thousand replays; and the batch.
-#include <hocket/launch.hpp>
-
 #include <atomic>
 #include <chrono>
 #include <condition_variable>

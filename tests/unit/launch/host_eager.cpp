@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <hocket/launch.hpp>
-
 #include <atomic>
 #include <cstdint>
 #include <thread>

@@ -6,6 +6,7 @@
 #include <hocket/launch/host_batch.hpp>
 #include <hocket/launch/in_process_transport.hpp>
 #include <hocket/pipeline/interleaved.hpp>
+#include <hocket/pipeline/table.hpp>
 
 #include <array>
 #include <atomic>
@@ -39,7 +40,9 @@ thread_local bool no_memory_here = false;
 
 TEST_CASE("a run allocates nothing once the queues have grown", "[launch][transport]") {
   using namespace hocket;
-  const auto plan = pipeline::interleaved::make({.ranks = 2, .chunks = 2, .micro_batches = 5}).value();
+  const auto plan = pipeline::table_schedule::copy_of(
+                        pipeline::interleaved::make({.ranks = 2, .chunks = 2, .micro_batches = 5}).value())
+                        .value();
   const auto program = launch::from_pipeline(plan).value();
   auto group = launch::in_process_group::make(2).value();
   std::size_t counted[2] = {99, 99}, work[2] = {};

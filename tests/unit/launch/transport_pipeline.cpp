@@ -183,7 +183,7 @@ TEST_CASE("receives next to their consumer: fine where posts do not block, a dea
 
 TEST_CASE("a schedule that deadlocks or is incomplete is refused before anything runs", "[launch][transport]") {
   using namespace pipeline;
-  CHECK(from_pipeline(interleaved::make({5, 2, 7}, groups::paper()).value()).error().code == errc::deadlock);
+  CHECK(from_pipeline(copy(interleaved::make({5, 2, 7}, groups::paper()).value())).error().code == errc::deadlock);
   CHECK(from_pipeline(golden("torch__1F1B__p4_v1_m4")).error().code == errc::incomplete_schedule);
   const auto parse = [](const char* csv) { return from_pipeline(text::parse_schedule_csv(csv).value()); };
   // No receive; a receive that comes after its use; twice the same receive; a send to the rank itself.
@@ -200,7 +200,7 @@ TEST_CASE("a schedule that deadlocks or is incomplete is refused before anything
 }
 
 TEST_CASE("a rank that fails at any action ends the others, in bounded time", "[launch][transport][fault]") {
-  const auto plan = pipeline::interleaved::make({.ranks = 3, .chunks = 2, .micro_batches = 4}).value();
+  const auto plan = copy(pipeline::interleaved::make({.ranks = 3, .chunks = 2, .micro_batches = 4}).value());
   const auto program = from_pipeline(plan).value();
   for (std::uint32_t victim = 0; victim < plan.ranks(); ++victim)
     for (std::uint32_t step = 0; step < plan.size(victim); ++step) {
