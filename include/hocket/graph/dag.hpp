@@ -75,14 +75,14 @@ class dag {
   /// Complexity: the index's reduce, plus O(p log p) for p predecessors that do not come in descending order.
   /// Source: docs/graph.md, "Why descending order is exact" (proof).
   result<node_id> append(std::span<const node_id> preds) {
-    const result<node_id> id = to_id(node_count(), "number of nodes");
-    if (!id) return id;
+    if (node_count() >= no_id) return to_id(node_count(), "number of nodes");
+    const auto id = static_cast<node_id>(node_count());
     for (const node_id p : preds)
-      if (p >= *id) return error{errc::bad_order, *id, p};
-      else if (fused_.contains(p)) return error{errc::unknown_node, p, *id};
+      if (p >= id) return error{errc::bad_order, id, p};
+      else if (fused_.contains(p)) return error{errc::unknown_node, p, id};
     if constexpr (bounded_index<Index>)
-      if (!index_.has_room(preds.size())) return error{errc::limit_exceeded, *id, *id}.with("size of the index");
-    append_distinct(*id, detail::descending(preds, work_.ids));
+      if (!index_.has_room(preds.size())) return error{errc::limit_exceeded, id, id}.with("size of the index");
+    append_distinct(id, detail::descending(preds, work_.ids));
     return id;
   }
 

@@ -39,6 +39,8 @@ class persistent_index {
         sets_(std::move(other.sets_)),
         linked_(std::move(other.linked_)),
         staged_(std::exchange(other.staged_, staged{})),
+        easy_until_(std::exchange(other.easy_until_, 0)),
+        stale_below_(std::exchange(other.stale_below_, 0)),
         ordered_(std::exchange(other.ordered_, true)) {
     other.sets_.clear();
   }
@@ -47,6 +49,7 @@ class persistent_index {
         tops_(other.tops_, other.sets_.size()),
         sets_(other.sets_, std::pmr::get_default_resource()),
         linked_(std::pmr::get_default_resource()),
+        stale_below_(other.stale_below_),
         ordered_(other.ordered_) {}
   persistent_index& operator=(persistent_index other) noexcept {
     std::destroy_at(this);
@@ -62,9 +65,12 @@ class persistent_index {
     sets_.clear();
     tries_.clear();
     staged_ = {};
+    easy_until_ = 0;
+    stale_below_ = 0;
     ordered_ = true;
   }
   void reserve(std::size_t nodes) {
+    easy_until_ = 0;
     sets_.reserve(nodes);
     tries_.remember_for(nodes);
   }
@@ -120,9 +126,7 @@ class persistent_index {
   [[nodiscard]] std::size_t reduce(std::span<node_id> preds) {
     tries_.forget_unsettled();  // whatever an uncommitted reduce left behind
     staged_ = {};
-    if (sets_.size() == sets_.capacity()) sets_.reserve(sets_.size() * 2 + 16);
-    if ((sets_.size() & (sets_.size() - 1)) == 0) tries_.remember_for(sets_.size());
-    if (ordered_) tops_.make_room(static_cast<node_id>(sets_.size()));
+    if (sets_.size() >= easy_until_) prepare();
     return ordered_ ? reduce_ordered(preds) : reduce_any(preds);
   }
 
@@ -133,33 +137,37 @@ class persistent_index {
 
   void commit(node_id b) noexcept {
     HOCKET_ASSERT(b <= sets_.size());
-    if (b < sets_.size()) {  // not the node that was expected: no window of its own
-      if (staged_.kind != staged::whole) staged_.set = explicit_set(staged_);
-      ordered_ = ordered_ && staged_.below <= b;
-      sets_[b] = set::of(staged_.set);
+    if (b < sets_.size()) {
+      commit_in_place(b);
     } else if (staged_.kind == staged::run) {
       const set before = sets_[staged_.tail];
       tries::set(tries_.leaf_at(before.leaf()), b);
       sets_.push_back(before);
-      if (b >= tops::first) tops_.repeat(b, staged_.tail);
+      if (b >= tops::first) [[unlikely]]
+        repeat_top(b);
     } else if (staged_.kind == staged::window) {
       tries::set(tries_.leaf_at(staged_.leaf), b);
       sets_.push_back({staged_.set.block, staged_.leaf});
-      if (b >= tops::first) tops_.write(b, tries_, staged_.set.block);
+      if (b >= tops::first) [[unlikely]]
+        write_top(b, staged_.set.block);
     } else {
       sets_.push_back(set::of(staged_.set));
-      if (ordered_ && b >= tops::first) tops_.write(b, tries_, 0);  // it may get a window: make_ready
+      if (ordered_ && b >= tops::first) [[unlikely]]
+        write_top(b, 0);  // it may get a window: make_ready
     }
     tries_.settle();
   }
 
   void resize(std::size_t n) {
+    easy_until_ = 0;
     sets_.resize(n);
     ordered_ = false;  // they may be committed in any order
   }
 
   /// Forgets the last nodes; see truncating_index. Their bits remain in leaves of earlier nodes, which ignore them.
   void truncate(std::size_t n) noexcept {
+    easy_until_ = 0;
+    if (stale_below_ < sets_.size()) stale_below_ = static_cast<node_id>(sets_.size());
     while (sets_.size() > n) sets_.pop_back();
   }
 
@@ -244,6 +252,27 @@ class persistent_index {
     node_id tail = no_id;  // run: it becomes the next in this node's leaf
   };
 
+  // Apart, so that small graphs do not pay for registers.
+  [[gnu::noinline]] void repeat_top(node_id b) noexcept { tops_.repeat(b, staged_.tail); }
+  [[gnu::noinline]] void write_top(node_id b, block_id root) noexcept { tops_.write(b, tries_, root); }
+  // Of a node that is there, which is not the one that was expected: it gets no window of its own.
+  [[gnu::cold, gnu::noinline]] void commit_in_place(node_id b) noexcept {
+    if (staged_.kind != staged::whole) staged_.set = explicit_set(staged_);
+    ordered_ = ordered_ && staged_.below <= b;
+    sets_[b] = set::of(staged_.set);
+  }
+
+  // Room for the next node, and for as many as follow at no further cost.
+  [[gnu::cold, gnu::noinline]] void prepare() {
+    const std::size_t size = sets_.size();
+    easy_until_ = 0;
+    if (size == sets_.capacity()) sets_.reserve(size * 2 + 16);
+    tries_.remember_for(size);
+    if (ordered_) tops_.make_room(static_cast<node_id>(size));  // whole windows
+    const std::size_t next = (size | (tries::leaf_words * 64 - 1)) + 1;
+    easy_until_ = next < sets_.capacity() ? next : sets_.capacity();
+  }
+
   static constexpr node_id window(node_id a) noexcept { return a >> tries::leaf_bits; }
 
   // From ramp + 8 - w on: w full words, then empty ones.
@@ -267,6 +296,7 @@ class persistent_index {
   }
   // Is a the last in its leaf?
   [[nodiscard]] bool is_tail(node_id a) const noexcept {
+    if (a + std::size_t{1} == sets_.size() && a + std::size_t{1} >= stale_below_) return true;  // there is none later
     const tries::leaf& l = tries_.leaf_at(sets_[a].leaf());
     const std::uint32_t last = word_of(a);
     const std::uint64_t* const mask = ramp + (tries::leaf_words - 1 - last);
@@ -300,53 +330,81 @@ class persistent_index {
     return r;
   }
 
+  // Those that the latest does not imply come forward; most others are implied.
+  [[nodiscard]] std::size_t bring_forward(std::span<node_id> preds, set first, node_id b) {
+    for (std::size_t i = 1; i < preds.size() && i < 8; ++i) {  // the blocks that their merge will read first
+      const set s = sets_[preds[i]];
+      if (s.is_window() && window(preds[i]) != window(b)) tries_.prefetch(s.root, s.leaf());
+    }
+    const node_id latest = preds[0];
+    std::size_t apart = 1, i = 1;
+    if (first.is_window()) {
+      const tries::leaf& near = tries_.leaf_at(first.leaf());
+      for (; i < preds.size() && window(preds[i]) == window(latest); ++i) {
+        if (tries::test(near, preds[i])) continue;
+        const node_id p = preds[i];
+        preds[i] = preds[apart];
+        preds[apart++] = p;
+      }
+    }
+    const tries::root earlier = first.is_window() ? tries::root{first.root, tries::height_for(latest)} : first.whole();
+    for (; i < preds.size(); ++i) {
+      if (tries_.has(earlier, preds[i])) continue;
+      const node_id p = preds[i];
+      preds[i] = preds[apart];
+      preds[apart++] = p;
+    }
+    return apart;
+  }
+
   // Program order: descending ids are a topological order, and every ancestor is smaller.
   [[nodiscard]] std::size_t reduce_ordered(std::span<node_id> preds) {
     const auto b = static_cast<node_id>(sets_.size());
     if (preds.empty()) return 0;
     staged_.below = preds[0] + 1;
-    // Most others are implied by the latest. Those that are not come forward, and their tries are made ready first, so
-    // that all blocks from then on are ours to write to.
-    std::size_t apart = 1;
     const set first = sets_[preds[0]];
-    const tries::root earlier =
-        first.is_window() ? tries::root{first.root, tries::height_for(preds[0])} : first.whole();
-    for (std::size_t i = 1; i < preds.size() && i < 8; ++i) {  // the blocks that their merge will read first
-      const set s = sets_[preds[i]];
-      if (s.is_window() && window(preds[i]) != window(b)) tries_.prefetch(s.root, s.leaf());
-    }
-    for (std::size_t i = 1; i < preds.size(); ++i) {
-      const node_id p = preds[i];
-      if (window(p) == window(preds[0]) && first.is_window() ? tries::test(tries_.leaf_at(first.leaf()), p)
-                                                             : tries_.has(earlier, p))
-        continue;
-      preds[i] = preds[apart];
-      preds[apart++] = p;
-    }
-    if (apart == 1 && window(preds[0]) == window(b) && first.is_window() && !first.is_hung() && is_tail(preds[0])) {
+    const std::size_t apart = preds.size() == 1 ? 1 : bring_forward(preds, first, b);
+    const bool starts_near = first.is_window() && window(preds[0]) == window(b);
+    if (apart == 1 && starts_near && !first.is_hung() && is_tail(preds[0])) {
       staged_.kind = staged::run;
       staged_.tail = preds[0];
       tries_.make_room();  // for a commit that is not to b
       return 1;
     }
-    for (std::size_t i = 0; i < apart; ++i) make_ready(preds[i], b, i == 0);
+    return unite(preds, apart, starts_near);
+  }
 
-    const tries::mark fresh = tries_.size();
-    const bool starts_near = window(preds[0]) == window(b) && sets_[preds[0]].is_window();
-    const block_id own =
-        tries_.add(starts_near ? through(tries_.leaf_at(sets_[preds[0]].leaf()), preds[0]) : tries::leaf{});
-    tries::leaf& near = tries_.leaf_at(own);
+  // Stages the union of the first `apart` predecessors. Their tries are made ready first, so that all blocks from then
+  // on are ours to write to.
+  [[nodiscard]] std::size_t unite(std::span<node_id> preds, std::size_t apart, bool starts_near) {
+    const auto b = static_cast<node_id>(sets_.size());
+    for (std::size_t i = 0; i < apart; ++i)
+      if (window(preds[i]) != window(b) || !sets_[preds[i]].is_window()) make_ready(preds[i], b, i == 0);
+    if (!starts_near) starts_near = window(preds[0]) == window(b) && sets_[preds[0]].is_window();
+
+    tries::mark fresh = tries_.size();
+    fresh.owner = b;
+    block_id own = 0;
     tries::root far{};
-    if (starts_near && sets_[preds[0]].root != 0) far = {sets_[preds[0]].root, tries::height_for(preds[0])};
-    std::size_t kept = starts_near ? 1 : 0;
+    std::size_t kept = 0;
+    if (starts_near) {
+      const set s = sets_[preds[0]];
+      own = is_tail(preds[0]) ? tries_.copy_of_leaf(s.leaf()) : tries_.add(through(tries_.leaf_at(s.leaf()), preds[0]));
+      if (s.root != 0) far = {s.root, tries::height_for(preds[0])};
+      kept = 1;
+    } else {
+      own = tries_.add(tries::leaf{});
+    }
+    tries::leaf& near = tries_.leaf_at(own);
     for (std::size_t i = kept; i < apart; ++i) {
       const node_id p = preds[i];
       const bool is_near = window(p) == window(b);
+      fresh.lasting = i + 1 == apart;
       if (i > 1 && (is_near ? tries::test(near, p) : tries_.has(far, p))) continue;  // not in the first's: see above
       const set s = sets_[p];
       if (is_near && s.is_window()) {
         tries::join(near, through(tries_.leaf_at(s.leaf()), p));
-        far = tries_.merge(far, {s.root, s.root == 0 ? 0 : tries::height_for(p)}, fresh);
+        if (s.root != 0) far = tries_.merge(far, {s.root, tries::height_for(p)}, fresh);
       } else if (s.is_window() && !s.is_hung()) {
         far = tries_.merge_with(far, {s.root, tries::height_for(p)}, p, leaf_through(p), fresh);
       } else {
@@ -359,7 +417,7 @@ class persistent_index {
       preds[i] = preds[kept];
       preds[kept++] = p;
     }
-    staged_.set = tries_.lifted(far, far.block == 0 ? 0 : tries::height_for(b));
+    staged_.set = tries_.lifted_for_good(far, far.block == 0 ? 0 : tries::height_for(b));
     staged_.leaf = own;
     staged_.kind = staged::window;
     tries_.make_room();
@@ -383,7 +441,7 @@ class persistent_index {
 
   // Any order: a later predecessor may imply an earlier one, so only strict ancestors are put in at first, and every
   // kept predecessor is asked again when the set is complete.
-  [[nodiscard]] std::size_t reduce_any(std::span<node_id> preds) {
+  [[nodiscard, gnu::noinline]] std::size_t reduce_any(std::span<node_id> preds) {
     const tries::mark fresh = tries_.size();
     tries::root all{};
     std::size_t kept = 0;
@@ -469,7 +527,9 @@ class persistent_index {
   std::pmr::vector<set> sets_;
   std::pmr::vector<set> linked_;
   staged staged_;
-  bool ordered_ = true;  // ids are a topological order
+  std::size_t easy_until_ = 0;  // below this size, prepare has been called
+  node_id stale_below_ = 0;     // leaves may have bits of nodes that were truncated, all of them smaller
+  bool ordered_ = true;         // ids are a topological order
 };
 
 static_assert(counting_index<persistent_index>);

@@ -52,8 +52,10 @@ class pruned_map {
       for (std::size_t i = 0; i < sources.size(); ++i) preds_[i] = sources[sources.size() - 1 - i];
       const std::size_t kept = index_.reduce(std::span<node_id>(preds_.data(), sources.size()));
       index_.commit(static_cast<node_id>(b));
-      kept_.insert(kept_.end(), preds_.begin(), preds_.begin() + static_cast<std::ptrdiff_t>(kept));
-      for (std::size_t i = 0; i < kept; ++i) ++begin_[preds_[i] + std::size_t{2}];
+      for (std::size_t i = 0; i < kept; ++i) {
+        kept_.push_back(preds_[i]);
+        ++begin_[preds_[i] + std::size_t{2}];
+      }
       degree_[b] = static_cast<node_id>(kept);
     }
     for (std::size_t a = 2; a < begin_.size(); ++a) begin_[a] += begin_[a - 1];

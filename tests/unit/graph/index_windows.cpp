@@ -4,6 +4,7 @@
 #include <hocket/graph/dag.hpp>
 #include <hocket/graph/dense_index.hpp>
 #include <hocket/graph/persistent_index.hpp>
+#include <hocket/testing/graph_cases.hpp>
 #include <hocket/testing/graph_laws.hpp>
 
 #include <algorithm>
@@ -232,4 +233,47 @@ TEST_CASE("windows: nodes beyond two levels have their own copy of the root", "[
   REQUIRE(again.rollback(now));
   for (int i = 0; i < 300; ++i) REQUIRE(again.append(std::vector<node_id>{random.below(nodes)}));
   CHECK(wrong_answers(again) == 0);
+}
+
+// A program that repeats itself over the same weights: unions are remembered and their blocks shared, across windows,
+// blocks of windows, abandoned reduces and truncation. Every answer about each 41st node against bit rows.
+TEST_CASE("windows: what is repeated is shared", "[graph]") {
+  const hocket::testing::edge_rows rows = hocket::testing::rule_rows(hocket::testing::gpt_program({24, 12, 1}));
+  const auto nodes = static_cast<node_id>(rows.size());
+  REQUIRE(nodes > 25'000);
+  for (const bool abandons : {false, true}) {
+    random_source random(5);
+    dense_index dense;
+    persistent_index persistent;
+    std::vector<node_id> x, y;
+    std::size_t differ = 0;
+    for (node_id b = 0; b < nodes; ++b) {
+      const auto preds = rows.predecessors(b);
+      if (abandons && b > 0 && random.below(4) == 0) {  // nobody commits it; its blocks' numbers are used again
+        const node_id other = random.below(b);
+        x.assign(rows.predecessors(other).rbegin(), rows.predecessors(other).rend());
+        x.insert(x.begin(), b - 1);
+        if (x.size() == 1 || x[1] != b - 1) differ += persistent.reduce(x) == 0 ? 1u : 0u;
+      }
+      if (abandons && b > 600 && random.below(500) == 0) {
+        const node_id left = b - random.below(600);
+        persistent.truncate(left);
+        dense.truncate(left);
+        b = left - 1;
+        continue;
+      }
+      x.assign(preds.rbegin(), preds.rend());
+      y = x;
+      const std::size_t kept = persistent.reduce(x);
+      differ += kept != dense.reduce(y) ? 1u : 0u;
+      x.resize(kept), y.resize(kept);
+      differ += x != y ? 1u : 0u;
+      persistent.commit(b);
+      dense.commit(b);
+    }
+    for (node_id b = 0; b < nodes; b += 41)
+      for (node_id a = 0; a < nodes; ++a) differ += persistent.reaches(a, b) != dense.reaches(a, b) ? 1u : 0u;
+    CHECK(differ == 0);
+    if (!abandons) CHECK(persistent.bytes() < std::size_t{nodes} * 92);  // 96 if nothing were remembered
+  }
 }

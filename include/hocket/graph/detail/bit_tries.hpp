@@ -35,6 +35,8 @@ class bit_tries {
   };
   struct mark {
     block_id leaves = 1, inners = 1;
+    bool lasting = false;   // what is added from here on will not be written to again, either
+    node_id owner = no_id;  // whose set it is; blocks that lead to its own window are like no others
   };
 
   explicit bit_tries(std::pmr::memory_resource* memory) noexcept : leaves_(memory), inners_(memory), memo_(memory) {}
@@ -42,7 +44,8 @@ class bit_tries {
       : leaves_(std::move(other.leaves_)),
         inners_(std::move(other.inners_)),
         memo_(std::move(other.memo_)),
-        settled_(std::exchange(other.settled_, mark{})) {
+        settled_(std::exchange(other.settled_, mark{})),
+        remembers_unsettled_(std::exchange(other.remembers_unsettled_, false)) {
     other.memo_.clear();
   }
   bit_tries(const bit_tries& other, mark upto)
@@ -54,13 +57,14 @@ class bit_tries {
   ~bit_tries() = default;
 
   [[nodiscard]] std::size_t bytes() const noexcept {
-    return leaves_.bytes() + inners_.bytes() + memo_.capacity() * sizeof(superset);
+    return leaves_.bytes() + inners_.bytes() + memo_.capacity() * sizeof(unions);
   }
   [[nodiscard]] mark size() const noexcept { return {leaves_.size(), inners_.size()}; }
   void shrink(mark to) noexcept { leaves_.shrink(to.leaves), inners_.shrink(to.inners); }
   void clear() noexcept {
     shrink(settled_ = {});
-    for (superset& s : memo_) s = {};
+    for (unions& u : memo_) u = {};
+    remembers_unsettled_ = false;
   }
   // The next path of blocks, down to a leaf, can be added without asking for memory.
   void make_room() { leaves_.make_room(4), inners_.make_room(16); }
@@ -68,12 +72,12 @@ class bit_tries {
   [[nodiscard]] bool has_room(std::size_t more) const noexcept {
     return leaves_.size() + more < leaves_.most && inners_.size() + more < inners_.most;
   }
-  // Forgetful memory of which set contains which: its size follows the number of sets.
+  // Forgetful memory of unions: its size follows the number of sets.
   void remember_for(std::size_t sets) {
     std::size_t bits = static_cast<std::size_t>(std::bit_width(sets));
-    bits = bits < 12 ? 10 : bits > 20 ? 18 : bits - 2;
+    bits = bits < 12 ? 7 : bits > 20 ? 15 : bits - 5;
     if (memo_.size() < std::size_t{1} << bits)
-      memo_ = std::pmr::vector<superset>(std::size_t{1} << bits, memo_.get_allocator());
+      memo_ = std::pmr::vector<unions>(std::size_t{1} << bits, memo_.get_allocator());
   }
 
   [[nodiscard]] leaf& leaf_at(block_id b) noexcept { return leaves_[b]; }
@@ -81,6 +85,11 @@ class bit_tries {
   [[nodiscard]] block_id add(const leaf& content) {
     const block_id b = leaves_.add();
     leaves_[b] = content;
+    return b;
+  }
+  [[nodiscard]] block_id copy_of_leaf(block_id from) {
+    const block_id b = leaves_.add();
+    leaves_[b] = leaves_[from];
     return b;
   }
   static constexpr bool test(const leaf& l, node_id a) noexcept {
@@ -108,7 +117,11 @@ class bit_tries {
 
   // Precondition: a fits the height.
   [[nodiscard]] bool has(block_id at, std::uint32_t height, node_id a) const noexcept {
-    for (std::uint32_t h = height; h != 0 && at != 0; --h) at = inners_[at].child[digit(a, h)];
+    for (std::uint32_t shift = leaf_bits + inner_bits * height; shift != leaf_bits;) {
+      if (at == 0) return false;
+      shift -= inner_bits;
+      at = inners_[at].child[(a >> shift) & (fan - 1)];
+    }
     return at != 0 && test(leaves_[at], a);
   }
   [[nodiscard]] bool has(const root& r, node_id a) const noexcept {
@@ -132,18 +145,32 @@ class bit_tries {
   [[nodiscard]] root merge(root u, root v, mark fresh) {
     if (v.block == 0) return u;
     if (u.block == 0) return v;
-    if (u.height == v.height) return {merge(u.block, v.block, u.height, fresh), u.height};
+    if (u.height == v.height)
+      return u.block == v.block
+               ? u
+               : root{merge(u.block, v.block, u.height, fresh, height_for(fresh.owner) == u.height), u.height};
     // The lower set lies wholly under the first child of the higher one.
     const root& high = u.height > v.height ? u : v;
     const root& low = u.height > v.height ? v : u;
+    unions* known = nullptr;
+    const block_id key = low.block | ((high.height - low.height) << tag_shift);
+    if (is_settled(high) && is_settled(low)) {
+      known = unions_of(high.block, key);
+      if (const block_id joint = known == nullptr ? 0 : known->find(high.block, key); joint != 0)
+        return {joint, high.height};
+    }
     const block_id first = inners_[high.block].child[0];
     root below{first, high.height - 1};
     below = u.height > v.height ? merge(below, low, fresh) : merge(low, below, fresh);
     below = lifted(below, high.height - 1);
-    if (below.block == first) return high;
+    if (below.block == first) {
+      remember(known, high.block, key, high.block);
+      return high;
+    }
     // Only the first operand is ours to write to.
     const block_id out = u.height > v.height ? writable(high.block, fresh) : copy(high.block);
     inners_[out].child[0] = below.block;
+    if (fresh.lasting && height_for(fresh.owner) != high.height) remember(known, high.block, key, out);
     return {out, high.height};
   }
 
@@ -172,6 +199,17 @@ class bit_tries {
       r.block = above;
     }
     return r;
+  }
+
+  // The same, if what is added will not be written to again.
+  [[nodiscard]] root lifted_for_good(root r, std::uint32_t height) {
+    if (r.height >= height || r.block == 0) return lifted(r, height);
+    const block_id how = (no_block << tag_shift) | (r.height << 4) | height;  // no operand has this number
+    unions* const known = is_settled(r) ? unions_of(r.block, how) : nullptr;
+    if (const block_id joint = known == nullptr ? 0 : known->find(r.block, how); joint != 0) return {joint, height};
+    const root out = lifted(r, height);
+    remember(known, r.block, how, out.block);
+    return out;
   }
 
   // r with a put in.
@@ -223,10 +261,53 @@ class bit_tries {
   }
 
  private:
-  // `outer` contains `other`. Both are inner blocks that will never change.
-  struct superset {
-    block_id outer = 0, other = 0;
+  // The latest unions among those whose operands share a hash. No block that it names will ever be written to again.
+  // The same pairs come back as long as results do: a program that repeats itself, such as the next micro-batch over
+  // the same weights, gets the blocks that it got the first time. So few entries of a program may be lost.
+  struct alignas(64) unions {
+    struct entry {
+      block_id u = 0, v = 0, joint = 0;
+    };
+    entry latest[5];
+
+    [[nodiscard]] block_id find(block_id u, block_id v) noexcept {
+      for (std::size_t i = 0; i < 5; ++i) {
+        if (latest[i].u != u || latest[i].v != v) continue;
+        const entry found = latest[i];
+        for (; i != 0; --i) latest[i] = latest[i - 1];
+        latest[0] = found;
+        return found.joint;
+      }
+      return 0;
+    }
+    void put(entry e) noexcept {
+      for (std::size_t i = 4; i != 0; --i) latest[i] = latest[i - 1];
+      latest[0] = e;
+    }
   };
+  // The second operand's number has room for how much lower it is than the first.
+  static constexpr std::uint32_t tag_shift = 29, no_block = 7;
+  [[nodiscard]] bool is_settled(root r) const noexcept {
+    return r.block < (r.height == 0 ? settled_.leaves : settled_.inners);
+  }
+
+  // Of blocks whose numbers will be used again.
+  [[gnu::cold, gnu::noinline]] void forget_unions() noexcept {
+    for (unions& all : memo_)
+      for (unions::entry& e : all.latest)
+        if (e.joint >= settled_.inners) e = {};
+    remembers_unsettled_ = false;
+  }
+  [[nodiscard]] unions* unions_of(block_id u, block_id v) noexcept {
+    if (memo_.empty()) return nullptr;
+    const std::uint64_t key = (std::uint64_t{u} << 32) | v;
+    return &memo_[static_cast<std::size_t>((key * 0x9e3779b97f4a7c15u) >> 40) & (memo_.size() - 1)];
+  }
+  void remember(unions* known, block_id u, block_id v, block_id joint) noexcept {
+    if (known == nullptr) return;
+    known->put({u, v, joint});
+    remembers_unsettled_ = remembers_unsettled_ || joint >= settled_.inners;
+  }
 
   static constexpr std::size_t digit(node_id a, std::uint32_t height) noexcept {
     return (a >> (leaf_bits + inner_bits * (height - 1))) & (fan - 1);
@@ -261,51 +342,63 @@ class bit_tries {
     return out;
   }
 
-  [[nodiscard]] block_id merge(block_id u, block_id v, std::uint32_t height, mark fresh) {
+  [[nodiscard]] block_id merge(block_id u, block_id v, std::uint32_t height, mark fresh, bool own = false) {
     if (u == v || v == 0) return u;
     if (u == 0) return v;
-    return height == 0 ? merge_leaves(u, v, fresh) : merge_inners(u, v, height, fresh);
+    return height == 0 ? merge_leaves(u, v, fresh) : merge_inners(u, v, height, fresh, own);
   }
 
-  // Which children differ, as bits. Comparing to bytes first is what compilers turn into vector code.
-  template <class F>
-  static std::uint32_t children(const F& which) noexcept {
-    if constexpr (std::endian::native == std::endian::little) {
-      unsigned char byte[fan];
-      for (std::size_t i = 0; i < fan; ++i) byte[i] = which(i) ? 1 : 0;
-      std::uint64_t half[fan / 8];
-      std::memcpy(half, byte, fan);
-      std::uint32_t bits = 0;
-      for (std::size_t h = 0; h < fan / 8; ++h)
-        bits |= static_cast<std::uint32_t>((half[h] * 0x0102040810204080u) >> 56) << (8 * h);
-      return bits;
-    } else {
-      std::uint32_t bits = 0;
-      for (std::size_t i = 0; i < fan; ++i) bits |= std::uint32_t{which(i)} << i;
-      return bits;
-    }
-  }
   struct comparison {
     std::uint32_t both, only_x, only_y;  // children that differ: there in both, in one
   };
-  static comparison compare(const inner& x, const inner& y) noexcept {
-    const std::uint32_t differ = children([&](std::size_t i) { return x.child[i] != y.child[i]; });
-    const std::uint32_t no_x = children([&](std::size_t i) { return x.child[i] == 0; });
-    const std::uint32_t no_y = children([&](std::size_t i) { return y.child[i] == 0; });
-    return {differ & ~(no_x | no_y), differ & no_y, differ & no_x};
+  // The children of x, and those of y where x has none, and how the two compare.
+#if defined(__SSE2__) && defined(__GNUC__) && !defined(__CUDACC__)
+  using quad = std::int32_t __attribute__((vector_size(16)));
+  using eight = std::int16_t __attribute__((vector_size(16)));
+  using sixteen = char __attribute__((vector_size(16)));
+  // One bit for each of four times four numbers that are all ones or zero.
+  static std::uint32_t bits_of(quad a, quad b, quad c, quad d) noexcept {
+    const auto low = __builtin_ia32_packssdw128(a, b);
+    const auto high = __builtin_ia32_packssdw128(c, d);
+    return static_cast<std::uint32_t>(__builtin_ia32_pmovmskb128((sixteen)__builtin_ia32_packsswb128(low, high)));
   }
-  static inner either(const inner& x, const inner& y) noexcept {
-    inner joint;
-    for (std::size_t i = 0; i < fan; ++i)  // without a branch
-      joint.child[i] = x.child[i] | (y.child[i] & (block_id{0} - static_cast<block_id>(x.child[i] == 0)));
-    return joint;
+  static comparison unite(inner& joint, const inner& x, const inner& y) noexcept {
+    static_assert(fan == 16);
+    quad of_x[4], of_y[4];
+    std::memcpy(of_x, &x, sizeof(x));
+    std::memcpy(of_y, &y, sizeof(y));
+    quad no_x[4], no_y[4], same[4], either[4];
+    for (int i = 0; i < 4; ++i) {
+      no_x[i] = (quad)(of_x[i] == 0), no_y[i] = (quad)(of_y[i] == 0), same[i] = (quad)(of_x[i] == of_y[i]);
+      either[i] = of_x[i] | (of_y[i] & no_x[i]);
+    }
+    std::memcpy(&joint, either, sizeof(joint));
+    const std::uint32_t differ = ~bits_of(same[0], same[1], same[2], same[3]) & 0xffffu;
+    const std::uint32_t without_x = bits_of(no_x[0], no_x[1], no_x[2], no_x[3]);
+    const std::uint32_t without_y = bits_of(no_y[0], no_y[1], no_y[2], no_y[3]);
+    return {differ & ~(without_x | without_y), differ & without_y, differ & without_x};
   }
+#else
+  static comparison unite(inner& joint, const inner& x, const inner& y) noexcept {
+    comparison c{};
+    for (std::size_t i = 0; i < fan; ++i) {
+      const block_id u = x.child[i], v = y.child[i];
+      joint.child[i] = u != 0 ? u : v;
+      const std::uint32_t differ = u != v ? 1u : 0u;
+      c.both |= (differ & (u != 0 ? 1u : 0u) & (v != 0 ? 1u : 0u)) << i;
+      c.only_x |= (differ & (v == 0 ? 1u : 0u)) << i;
+      c.only_y |= (differ & (u == 0 ? 1u : 0u)) << i;
+    }
+    return c;
+  }
+#endif
   // Merges the children that are there in both; says whether the result is x, and whether it is y.
   struct outcome {
     bool is_x, is_y;
   };
   outcome merge_children(inner& joint, const inner& x, const inner& y, const comparison& c, std::uint32_t height,
-                         mark fresh) {
+                         mark fresh, bool own) {
+    const std::size_t own_child = own ? digit(fresh.owner, height) : fan;
     outcome out{c.only_y == 0, c.only_x == 0};
     for (std::uint32_t d = c.both; d != 0; d &= d - 1) {
       const auto i = static_cast<std::size_t>(std::countr_zero(d));
@@ -315,7 +408,8 @@ class bit_tries {
     for (std::uint32_t d = c.both; d != 0; d &= d - 1) {
       const auto i = static_cast<std::size_t>(std::countr_zero(d));
       const block_id u = x.child[i], v = y.child[i];
-      const block_id w = height == 1 ? merge_leaves(u, v, fresh) : merge_inners(u, v, height - 1, fresh);
+      const block_id w =
+          height == 1 ? merge_leaves(u, v, fresh) : merge_inners(u, v, height - 1, fresh, i == own_child);
       joint.child[i] = w;
       out.is_x = out.is_x && w == u;
       out.is_y = out.is_y && w == v;
@@ -324,25 +418,25 @@ class bit_tries {
   }
 
   // Precondition: u and v are different inner blocks.
-  [[nodiscard]] block_id merge_inners(block_id u, block_id v, std::uint32_t height, mark fresh) {
-    // Blocks that will be forgotten if the call at hand fails must not be remembered: their numbers are used again.
-    superset* known = nullptr;
-    if (u < settled_.inners && v < settled_.inners && !memo_.empty()) {
-      const std::uint64_t key = (std::uint64_t{u < v ? u : v} << 32) | (u < v ? v : u);
-      known = &memo_[static_cast<std::size_t>((key * 0x9e3779b97f4a7c15u) >> 40) & (memo_.size() - 1)];
-      if (known->outer == u && known->other == v) return u;
-      if (known->outer == v && known->other == u) return v;
+  [[nodiscard]] block_id merge_inners(block_id u, block_id v, std::uint32_t height, mark fresh, bool own) {
+    unions* known = nullptr;
+    const block_id least = u < v ? u : v, most = u < v ? v : u;
+    if (most < settled_.inners) {
+      known = unions_of(least, most);
+      if (const block_id joint = known == nullptr ? 0 : known->find(least, most); joint != 0) return joint;
     }
     const inner& x = inners_[u];
     const inner& y = inners_[v];
-    inner joint = either(x, y);
-    const outcome is = merge_children(joint, x, y, compare(x, y), height, fresh);
+    inner joint;
+    const comparison c = unite(joint, x, y);
+    const outcome is = merge_children(joint, x, y, c, height, fresh, own);
     if (is.is_x || is.is_y) {
-      if (known != nullptr) *known = is.is_x ? superset{u, v} : superset{v, u};
+      remember(known, least, most, is.is_x ? u : v);
       return is.is_x ? u : v;
     }
     const block_id out = u >= fresh.inners ? u : inners_.add();
     inners_[out] = joint;
+    if (fresh.lasting && !own) remember(known, least, most, out);
     return out;
   }
 
@@ -355,11 +449,11 @@ class bit_tries {
     const inner& x = inners_[u];
     const inner& y = v == 0 ? none : inners_[v];
     const std::size_t path = digit(a, height);
-    inner joint = either(x, y);
-    comparison c = compare(x, y);
+    inner joint;
+    comparison c = unite(joint, x, y);
     const std::uint32_t elsewhere = ~(std::uint32_t{1} << path);
     c = {c.both & elsewhere, c.only_x & elsewhere, c.only_y & elsewhere};
-    const bool others = merge_children(joint, x, y, c, height, fresh).is_x;
+    const bool others = merge_children(joint, x, y, c, height, fresh, false).is_x;
     joint.child[path] = merge_with(x.child[path], y.child[path], a, with, height - 1, fresh);
     if (others && joint.child[path] == x.child[path]) return u;
     const block_id out = u >= fresh.inners ? u : inners_.add();
@@ -395,15 +489,22 @@ class bit_tries {
 
  public:
   // Blocks below belong to committed sets.
-  void settle() noexcept { settled_ = size(); }
+  void settle() noexcept {
+    settled_ = size();
+    remembers_unsettled_ = false;
+  }
   [[nodiscard]] mark settled() const noexcept { return settled_; }
-  void forget_unsettled() noexcept { shrink(settled_); }
+  void forget_unsettled() noexcept {
+    if (remembers_unsettled_) forget_unions();
+    shrink(settled_);
+  }
 
  private:
   block_pool<leaf> leaves_;
   block_pool<inner> inners_;
-  std::pmr::vector<superset> memo_;
+  std::pmr::vector<unions> memo_;
   mark settled_;
+  bool remembers_unsettled_ = false;
 };
 
 }  // namespace hocket::inline HOCKET_ABI::graph::detail

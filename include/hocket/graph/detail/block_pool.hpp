@@ -22,6 +22,7 @@ class block_pool {
   block_pool(block_pool&& other) noexcept
       : chunks_(std::move(other.chunks_)),
         size_(std::exchange(other.size_, 1)),
+        room_(std::exchange(other.room_, 0)),
         bytes_(std::exchange(other.bytes_, 0)) {
     other.chunks_.clear();
   }
@@ -47,12 +48,12 @@ class block_pool {
 
   // A new block with any content. std::bad_alloc past `most`, too.
   [[nodiscard]] std::uint32_t add() {
-    if (size_ / per_chunk >= chunks_.size()) grow();
+    if (size_ >= room_) grow();
     return size_++;
   }
   // The next `blocks` calls of add do not throw.
   void make_room(std::size_t blocks) {
-    while ((size_ + blocks) / per_chunk >= chunks_.size()) grow();
+    while (size_ + blocks >= room_) grow();
   }
   // Forgets the youngest blocks; keeps their memory.
   void shrink(std::uint32_t size) noexcept { size_ = size; }
@@ -61,7 +62,7 @@ class block_pool {
   static constexpr std::size_t alignment = 64;
   static constexpr std::size_t per_chunk = (std::size_t{1} << 16) / sizeof(Block);  // 64 KiB
 
-  void grow() {
+  [[gnu::cold, gnu::noinline]] void grow() {
     static_assert(most % per_chunk == 0);
     // No more numbers is no more memory. Asking the resource that has none throws, whatever this unit is compiled with.
     if (chunks_.size() == most / per_chunk) (void)std::pmr::null_memory_resource()->allocate(1);
@@ -70,11 +71,13 @@ class block_pool {
     void* const raw = memory()->allocate(per_chunk * sizeof(Block), alignment);
     chunks_.push_back(static_cast<Block*>(raw));
     for (std::size_t i = 0; i < per_chunk; ++i) ::new (static_cast<void*>(chunks_.back() + i)) Block;
+    room_ += static_cast<std::uint32_t>(per_chunk);
     bytes_ += per_chunk * sizeof(Block);
   }
 
   std::pmr::vector<Block*> chunks_;
   std::uint32_t size_ = 1;
+  std::uint32_t room_ = 0;  // numbers that have memory
   std::size_t bytes_ = 0;
 };
 

@@ -48,35 +48,27 @@ class pooled_lists {
   // Makes room for `more` further ids in list i. Strong guarantee; what the lists hold does not change.
   void make_room(std::size_t i, std::size_t more) {
     const std::size_t need = std::size_t{lists_[i].size} + more;
-    if (need <= lists_[i].capacity) return;
-    if (holes_ > 1024 && holes_ > pool_.size() / 2) squeeze();
-    const std::size_t twice = (std::min)(std::size_t{lists_[i].size} * 2, std::size_t{no_id});  // what a list can hold
-    const std::size_t capacity = need > twice ? need : twice;
-    const std::size_t offset = pool_.size();
-    list& l = lists_[i];
-    if (l.capacity != inside && l.offset + l.capacity == offset) {  // last: grow where it is
-      pool_.resize(l.offset + capacity);
-    } else {
-      pool_.resize(offset + capacity);
-      std::copy_n(first(i), l.size, pool_.data() + offset);
-      if (l.capacity != inside) holes_ += l.capacity;
-      l.offset = offset;
-    }
-    l.capacity = static_cast<node_id>(capacity);
+    if (need > lists_[i].capacity) grow(i, need);
   }
 
   // Inserts in ascending order. Precondition: make_room(i, 1) succeeded.
   void insert(std::size_t i, node_id id) noexcept {
-    node_id* const begin = first(i);
-    node_id* last = begin + lists_[i].size++;
+    list& l = lists_[i];
+    node_id* const begin = l.capacity == inside ? l.ids : pool_.data() + l.offset;
+    node_id* last = begin + l.size++;
     while (last != begin && last[-1] > id) *last = last[-1], --last;
     *last = id;
   }
 
   // Replaces list i by the given ids. Precondition: they fit the room that make_room made.
   void assign(std::size_t i, std::span<const node_id> ids) noexcept {
+    list& l = lists_[i];
+    l.size = static_cast<node_id>(ids.size());
+    if (ids.size() <= 1) {
+      if (!ids.empty()) (l.capacity == inside ? l.ids : pool_.data() + l.offset)[0] = ids[0];
+      return;
+    }
     node_id* const begin = first(i);
-    lists_[i].size = static_cast<node_id>(ids.size());
     bool descends = true;  // as an index likes them
     for (std::size_t k = 0; k < ids.size(); ++k) {
       begin[ids.size() - 1 - k] = ids[k];
@@ -107,6 +99,23 @@ class pooled_lists {
   [[nodiscard]] node_id* first(std::size_t i) noexcept {
     list& l = lists_[i];
     return l.capacity == inside ? l.ids : pool_.data() + l.offset;
+  }
+
+  [[gnu::noinline]] void grow(std::size_t i, std::size_t need) {
+    if (holes_ > 1024 && holes_ > pool_.size() / 2) squeeze();
+    const std::size_t twice = (std::min)(std::size_t{lists_[i].size} * 2, std::size_t{no_id});  // what a list can hold
+    const std::size_t capacity = need > twice ? need : twice;
+    const std::size_t offset = pool_.size();
+    list& l = lists_[i];
+    if (l.capacity != inside && l.offset + l.capacity == offset) {  // last: grow where it is
+      pool_.resize(l.offset + capacity);
+    } else {
+      pool_.resize(offset + capacity);
+      std::copy_n(first(i), l.size, pool_.data() + offset);
+      if (l.capacity != inside) holes_ += l.capacity;
+      l.offset = offset;
+    }
+    l.capacity = static_cast<node_id>(capacity);
   }
 
   void squeeze() {
