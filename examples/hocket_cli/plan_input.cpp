@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <hocket/planner/strategy_search.hpp>
+
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 
 #include "command.hpp"
 #include "json_fields.hpp"
@@ -7,6 +11,80 @@
 #include "tiling_problem.hpp"
 
 namespace hocket_cli {
+namespace {
+
+/// What "search" may stand for; left out as a whole, "parallel" leaves all of them open.
+constexpr const char* open_keys[] = {"tp", "pp", "vp", "zero", "recompute", "sequence_parallel", "copies"};
+
+/// Takes each "search" out of an object and notes its key.
+void take_open(nlohmann::json& object, const char* key, std::vector<std::string>& open) {
+  if (!object.is_object() || !object.contains(key) || object[key] != "search") return;
+  object.erase(key);
+  open.emplace_back(key);
+}
+
+/// Decides what is open: the fastest strategy that fits, of all that agree with what the file says.
+void choose(plan_input& in) {
+  const auto is_open = [&](const char* key) { return std::find(in.open.begin(), in.open.end(), key) != in.open.end(); };
+  if (!in.training.on)
+    fail(in.file + ": \"parallel\" leaves " + in.open.front() +
+         " open, so \"training.machine\" must say how fast the devices are");
+  const hocket::cost::parallel& p = in.parallel;
+  hocket::planner::strategy_space space{.context = {p.cp}, .expert = {p.ep}, .zero_bubble = false};
+  if (!is_open("tp")) space.tensor = {p.tp};
+  if (!is_open("pp")) space.pipeline = {p.pp};
+  if (!is_open("vp")) space.chunks = {p.vp};
+  else if (in.schedule == "1f1b" || in.schedule == "gpipe") space.chunks = {1};
+  if (!is_open("zero")) space.zeros = {p.zero};
+  if (!is_open("copies")) space.copies = {p.copies};
+  if (!is_open("sequence_parallel")) space.sequence = {p.sequence_parallel};
+  if (!is_open("micro_batch")) space.micro_batches = {in.training.step.micro_batch};
+  using hocket::cost::recompute;
+  space.recomputes = {p.recompute};
+  if (is_open("recompute")) space.recomputes = {recompute::none, recompute::selective, recompute::full};
+  struct need {
+    bool needed;
+    double rate;
+    const char* key;
+  };
+  const hocket::cost::machine& rates = in.training.on->rates;
+  for (const need x :
+       {need{p.cp > 1 || p.tp > 1 || (is_open("tp") && in.devices > 1), rates.tensor_bytes, "tensor_bytes"},
+        {p.ep > 1, rates.expert_bytes, "expert_bytes"},
+        {p.pp > 1 || (is_open("pp") && in.devices > 1), rates.pipeline_bytes, "pipeline_bytes"},
+        {in.devices > 1, rates.data_bytes, "data_bytes"}})
+    if (x.needed && x.rate <= 0)
+      fail(in.file + ": machine \"" + in.training.on->name + "\" has no \"" + x.key +
+           "\", which the open choices need");
+  hocket::cost::model m = in.model.model;
+  if (in.training.padded_vocabulary > 0) m.vocabulary = in.training.padded_vocabulary;
+  auto report = value_or_fail(
+      hocket::planner::search_strategies(
+          m, in.training.step, {in.devices, in.devices_per_node, in.memory_bytes, in.training.on->rates}, space),
+      in.file);
+  std::string names;
+  for (const std::string& key : in.open) names += (names.empty() ? "" : ", ") + key;
+  if (report.named == 0)
+    fail(in.file + ": the sizes that \"parallel\" gives do not divide the " + std::to_string(in.devices) + " devices");
+  if (report.front.empty()) {
+    std::string why;
+    for (std::size_t i = 0; i < hocket::planner::rejections; ++i)
+      if (report.rejected[i] > 0)
+        why += (why.empty() ? ": " : "; ") + std::to_string(report.rejected[i]) + " x " +
+               std::string(sentence(static_cast<hocket::planner::rejection>(i)));
+    fail(in.file + ": \"parallel\" leaves " + names + " open, but none of " + std::to_string(report.named) +
+         " choices is possible and fits" + why);
+  }
+  const hocket::planner::strategy& best = report.front.front().of;
+  in.parallel.tp = best.how.tp, in.parallel.pp = best.how.pp, in.parallel.vp = best.how.vp,
+  in.parallel.dp = best.how.dp;
+  in.parallel.zero = best.how.zero, in.parallel.recompute = best.how.recompute, in.parallel.copies = best.how.copies;
+  in.parallel.sequence_parallel = best.how.sequence_parallel;
+  in.training.step.micro_batch = best.micro_batch;
+  in.choice = std::move(report);
+}
+
+}  // namespace
 
 plan_input read_plan(const std::string& file) {
   const nlohmann::json whole = read_json_file(file);
@@ -22,12 +100,26 @@ plan_input read_plan(const std::string& file) {
 
   const std::string config = beside(v.text("model"));
   in.model = read_model_config(read_json_file(config), config);
-  in.training = read_training(v.at("training"), file, "training");
-  in.parallel = read_parallel(v.at("parallel"), file, "parallel");
+  nlohmann::json training = v.at("training"), parallel = nlohmann::json::object();
+  if (v.has("parallel")) {
+    parallel = v.at("parallel");
+    for (const char* key : open_keys) take_open(parallel, key, in.open);
+  } else {
+    in.open.assign(std::begin(open_keys), std::end(open_keys));
+    if (training.is_object() && !training.contains("micro_batch")) in.open.emplace_back("micro_batch");
+  }
+  take_open(training, "micro_batch", in.open);
+  const bool searched = !in.open.empty();
+  if (searched && parallel.is_object() && parallel.contains("dp"))
+    fail(file + ": \"parallel.dp\" follows from the devices where other sizes are open: leave it out");
+  in.training = read_training(training, file, "training");
+  in.parallel = read_parallel(parallel, file, "parallel");
 
-  const json_object cluster = v.object("cluster", {"devices", "memory_gib", "peak_tflops", "efficiency", "links"});
-  in.devices = cluster.integer("devices", 1);
-  if (in.devices != in.parallel.devices())
+  const json_object cluster =
+      v.object("cluster", {"devices", "devices_per_node", "memory_gib", "peak_tflops", "efficiency", "links"});
+  in.devices = cluster.integer("devices", 1, std::int64_t{1} << 20);
+  in.devices_per_node = cluster.integer_or("devices_per_node", 8, 1, std::int64_t{1} << 20);
+  if (!searched && in.devices != in.parallel.devices())
     cluster.fail_at("devices", "is " + std::to_string(in.devices) + ", but tp x pp x dp x cp is " +
                                    std::to_string(in.parallel.devices()));
   const double memory_gib = cluster.positive("memory_gib");
@@ -66,6 +158,7 @@ plan_input read_plan(const std::string& file) {
     in.forward_us = pipeline.positive("forward_us");
     in.backward_us = pipeline.positive("backward_us");
   }
+  if (searched) choose(in);
   const hocket::cost::training& t = in.training.step;
   if (t.global_batch % (t.micro_batch * in.parallel.dp) != 0)
     fail(file + ": training: \"global_batch\" of " + std::to_string(t.global_batch) +

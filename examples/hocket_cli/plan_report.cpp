@@ -32,6 +32,20 @@ double us(hocket::ticks picoseconds) {
 double gib(const cost::rational& bytes) { return bytes.real() / 1073741824.0; }
 double above(double x, double bound) { return bound > 0 ? (x / bound - 1) * 100 : 0; }
 
+/// The value of an open field, as the file would say it.
+std::string chosen(const plan_input& in, const std::string& key) {
+  const cost::parallel& p = in.parallel;
+  constexpr const char* levels[] = {"none", "selective", "full"};
+  if (key == "recompute") return levels[static_cast<std::size_t>(p.recompute)];
+  if (key == "sequence_parallel") return p.sequence_parallel ? "true" : "false";
+  return std::to_string(key == "tp"       ? p.tp
+                        : key == "pp"     ? p.pp
+                        : key == "vp"     ? p.vp
+                        : key == "zero"   ? static_cast<std::int64_t>(p.zero)
+                        : key == "copies" ? p.copies
+                                          : in.training.step.micro_batch);
+}
+
 void graph_section(std::string& out, const plan_input& in, const step_plan& p) {
   const auto& g = p.graph;
   line(out, "Dependencies of %s (%s rules)", in.ops_file.c_str(), in.ordered ? "ordered" : "data");
@@ -91,6 +105,30 @@ void memory_section(std::string& out, const plan_input& in, const step_plan& p) 
   out += '\n';
 }
 
+// What the file left open, what was chosen for it, and what it was chosen from.
+void choice_section(std::string& out, const plan_input& in) {
+  if (!in.choice) return;
+  const auto& c = *in.choice;
+  line(out, "Chosen, because the file leaves it open: the fastest that fits");
+  for (const std::string& key : in.open) line(out, "  %-22s %s", key.c_str(), chosen(in, key).c_str());
+  const auto seconds = [](const auto& x) { return static_cast<double>(x.cost.step) * 1e-9; };
+  const auto gibibytes = [](const auto& x) { return static_cast<double>(x.cost.bytes) / 1073741824.0; };
+  line(out, "  predicted step         %9.3f s with %.2f GiB on the fullest rank, %lld data-parallel ranks",
+       seconds(c.front.front()), gibibytes(c.front.front()), static_cast<long long>(in.parallel.dp));
+  line(out,
+       "  compared               %9lld named, %lld possible, %lld fit: each evaluated or rejected, so none is faster",
+       static_cast<long long>(c.named), static_cast<long long>(c.evaluated), static_cast<long long>(c.fitting));
+  if (c.front.size() > 1)
+    line(out, "  the leanest            %9.3f s with %.2f GiB", seconds(c.front.back()), gibibytes(c.front.back()));
+  for (const auto& x : c.best_beyond_memory)
+    line(out, "  with more memory       %9.3f s with %.2f GiB", seconds(x), gibibytes(x));
+  for (std::size_t i = 0; i < hocket::planner::rejections; ++i)
+    if (c.rejected[i] > 0)
+      line(out, "  rejected               %9lld %s", static_cast<long long>(c.rejected[i]),
+           std::string(sentence(static_cast<hocket::planner::rejection>(i))).c_str());
+  out += '\n';
+}
+
 }  // namespace
 
 std::string plan_as_text(const plan_input& in, const step_plan& p) {
@@ -102,6 +140,7 @@ std::string plan_as_text(const plan_input& in, const step_plan& p) {
        static_cast<long long>(in.parallel.vp), static_cast<long long>(in.training.step.global_batch),
        static_cast<long long>(in.training.step.sequence));
   out += '\n';
+  choice_section(out, in);
   graph_section(out, in, p);
   pipeline_section(out, in, p);
   memory_section(out, in, p);
@@ -114,6 +153,20 @@ std::string plan_as_json(const plan_input& in, const step_plan& p) {
   ordered_json out;
   out["version"] = 1;
   out["title"] = in.title;
+  if (in.choice) {
+    const auto& c = *in.choice;
+    auto& to = out["chosen"];
+    for (const std::string& key : in.open) {
+      const std::string value = chosen(in, key);
+      to["open"][key] = key == "recompute" ? ordered_json(value) : ordered_json::parse(value);
+    }
+    to["dp"] = in.parallel.dp;
+    to["step_seconds"] = static_cast<double>(c.front.front().cost.step) * 1e-9;
+    to["bytes"] = c.front.front().cost.bytes;
+    to["named"] = c.named, to["evaluated"] = c.evaluated, to["fitting"] = c.fitting;
+    for (std::size_t i = 0; i < hocket::planner::rejections; ++i)
+      to["rejected"][std::string(sentence(static_cast<hocket::planner::rejection>(i)))] = c.rejected[i];
+  }
   const auto& g = p.graph;
   out["dependencies"] = {{"ops", g.ops},
                          {"streams", g.streams},

@@ -3,6 +3,7 @@
 #pragma once
 #include <hocket/graph.hpp>
 #include <hocket/pipeline.hpp>
+#include <hocket/planner/strategy.hpp>
 #include <hocket/text/ops_csv.hpp>
 #include <hocket/tiling.hpp>
 #include <hocket/timeline/timeline.hpp>
@@ -28,7 +29,7 @@ struct plan_input {
   training_input training;
   hocket::cost::parallel parallel;
 
-  std::int64_t devices = 1, memory_bytes = 0;
+  std::int64_t devices = 1, devices_per_node = 8, memory_bytes = 0;
   double peak_tflops = 0;
   double efficiency = 1;  ///< of the peak that matrix products reach; only to predict stage times
   link pipeline_link;
@@ -42,6 +43,10 @@ struct plan_input {
   std::optional<double> forward_us, backward_us;  ///< measured time of a stage; absent: predicted
 
   std::optional<hocket::tiling::any_problem> fused;
+
+  /// What the file leaves open, and the answer: the fastest strategy that fits, with what was compared.
+  std::vector<std::string> open;
+  std::optional<hocket::planner::strategy_report> choice;
 
   /// Whether a rank's bytes fit a device's memory.
   [[nodiscard]] bool fits(const hocket::cost::rank_memory& m) const noexcept {

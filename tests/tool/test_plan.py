@@ -42,6 +42,71 @@ class Plan(ToolTest):
             value["pipeline"]["groups"] = "last"
         self.refused("plan", self.changed(groups_alone), "--out", self.folder / "no", says="groups")
 
+    def test_sizes_and_recompute_that_are_left_open(self):
+        def ask(name, change, **parallel):
+            def open_all(value):
+                value["training"]["machine"] = "guide_device"
+                value["training"]["global_batch"] = 32
+                value["pipeline"] = {"schedule": "interleaved"}
+                value.pop("step_seconds")
+                value["parallel"] = parallel
+                change(value)
+            done = self.ok("plan", self.changed(open_all), "--out", self.folder / name)
+            report = json.loads((self.folder / name / "report.json").read_text())
+            return done, report, report.get("chosen")
+
+        def none_given(value):
+            del value["parallel"], value["training"]["micro_batch"]
+        done, report, free = ask("free", none_given)
+        keys = {"tp", "pp", "vp", "zero", "recompute", "sequence_parallel", "copies", "micro_batch"}
+        self.assertEqual(set(free["open"]), keys)
+        self.assertEqual(free["open"]["tp"] * free["open"]["pp"] * free["dp"], 16)
+        self.assertEqual(free["named"], free["fitting"] + sum(free["rejected"].values()))
+        self.assertEqual((report["pipeline"]["ranks"], report["pipeline"]["chunks"]), (free["open"]["pp"], free["open"]["vp"]))
+        self.assertEqual(done.summary["fits"], "yes")
+        self.assertIn("Chosen, because the file leaves it open", done.text)
+        self.assertRegex(done.text, rf"  recompute +{free['open']['recompute']}\n")
+
+        # What is given is kept; the choice is no slower than any one that it could have been.
+        fixed = {k: v for k, v in free["open"].items() if k != "micro_batch"}
+        for tp in (1, 2, 4, 8):
+            for pp in (1, 2, 4) if tp < 8 else (1, 2):
+                with self.subTest(tp=tp, pp=pp):
+                    rest = dict(tp=tp, pp=pp, vp="search", zero="search", recompute="search", sequence_parallel="search", copies="search")
+                    _, one, some = ask(f"tp{tp}pp{pp}", lambda v: v["training"].update(micro_batch="search"), **rest)
+                    self.assertEqual((one["pipeline"]["ranks"], some["dp"], set(some["open"])), (pp, 16 // (tp * pp), keys - {"tp", "pp"}))
+                    self.assertLessEqual(free["step_seconds"], some["step_seconds"])
+                    if (tp, pp) == (fixed["tp"], fixed["pp"]):
+                        self.assertEqual(some["step_seconds"], free["step_seconds"])
+        # Little memory: layers are computed again, and the report says so.
+        tight = dict(fixed, tp=2, pp=4, vp=1, zero=1, copies=1, sequence_parallel=True, recompute="search")
+        small = lambda v: v["cluster"].update(memory_gib=22)
+        _, report, chosen = ask("tight", small, **tight)
+        self.assertEqual(chosen["open"], {"recompute": "full"})
+        self.assertGreater(chosen["rejected"]["a rank needs more memory than a device has"], 0)
+        self.assertTrue(all(rank["fits"] for rank in report["memory"]))
+
+    def test_open_choices_that_cannot_be(self):
+        def change(value, **more):
+            value["training"]["machine"] = "guide_device"
+            value["parallel"]["tp"] = "search"
+            value["parallel"].pop("dp")
+        def refuse(number, says, also):
+            def both(value):
+                change(value)
+                also(value)
+            out = self.folder / f"no{number}"
+            self.refused("plan", self.changed(both), "--out", out, says=says)
+            self.assertFalse(out.exists())
+        refuse(1, "training.machine", lambda v: v["training"].pop("machine"))
+        refuse(2, "parallel.dp", lambda v: v["parallel"].update(dp=2))
+        refuse(3, "more memory", lambda v: v["cluster"].update(memory_gib=1))
+        refuse(4, "parallel.cp", lambda v: v["parallel"].update(cp="search"))
+        refuse(7, "do not divide", lambda v: v["parallel"].update(pp=3))
+        refuse(5, "devices_per_node", lambda v: v["cluster"].update(devices_per_node=0))
+        refuse(6, "tensor_bytes", lambda v: v["training"].update(machine={
+            "name": "slow", "source": "none", "gemm_flops": 1e14, "memory_bytes": 1e12, "data_bytes": 1e10, "pipeline_bytes": 1e10}))
+
     def test_the_example(self):
         out = self.folder / "made" / "here"
         done = self.ok("plan", PLAN, "--out", out)

@@ -36,7 +36,10 @@ struct strategy_space {
   std::vector<std::int64_t> tensor{1, 2, 4, 8, 16}, context{1}, expert{1, 2, 4, 8, 16, 32, 64, 128, 256};
   std::vector<std::int64_t> chunks{1, 2, 4, 8}, micro_batches{1, 2, 4, 8}, copies{1, 2};
   std::vector<cost::zero> zeros{cost::zero::none, cost::zero::optimizer, cost::zero::gradients, cost::zero::weights};
-  bool zero_bubble = true;  ///< also schedules with split backwards
+  bool zero_bubble = true;                    ///< also schedules with split backwards
+  std::vector<std::int64_t> pipeline{};       ///< pipeline sizes; empty: every divisor of the devices
+  std::vector<cost::recompute> recomputes{};  ///< empty: every level, and SiLU and Mul alone
+  std::vector<bool> sequence{false, true};    ///< sequence parallelism
 };
 
 /// Why a strategy is not possible, in the order in which it is asked.

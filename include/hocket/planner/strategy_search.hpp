@@ -43,6 +43,9 @@ class strategy_finder {
         if (all % (tp * cp) != 0) continue;  // does not spread over all devices: not a strategy
         for (std::int64_t pp = 1; pp <= all / (tp * cp); ++pp) {
           if (all / (tp * cp) % pp != 0) continue;
+          if (const auto& some = space_.pipeline;
+              !some.empty() && std::find(some.begin(), some.end(), pp) == some.end())
+            continue;
           s_ = {};
           s_.how.tp = tp, s_.how.cp = cp, s_.how.pp = pp, s_.how.dp = all / (tp * cp * pp);
           if (const auto ok = cuts(); !ok) return ok.error();
@@ -62,8 +65,8 @@ class strategy_finder {
 
   // Strategies below one node of the enumeration, for counting what is rejected as a whole.
   [[nodiscard]] std::int64_t inner() const {
-    return static_cast<std::int64_t>(space_.micro_batches.size() * 2 * space_.copies.size() * levels().size() *
-                                     space_.zeros.size()) *
+    return static_cast<std::int64_t>(space_.micro_batches.size() * space_.sequence.size() * space_.copies.size() *
+                                     levels().size() * space_.zeros.size()) *
            (space_.zero_bubble ? 2 : 1);
   }
   [[nodiscard]] std::vector<variant> levels() const {
@@ -72,6 +75,10 @@ class strategy_finder {
     list.push_back({false, 1, recompute::none, false}), list.push_back({false, 1, recompute::none, true});
     if (!t_.flash_attention) list.push_back({false, 1, recompute::selective, false});
     list.push_back({false, 1, recompute::full, false});
+    if (const auto& some = space_.recomputes; !some.empty())
+      std::erase_if(list, [&](const variant& x) {
+        return x.replay || std::find(some.begin(), some.end(), x.level) == some.end();
+      });
     return list;
   }
   void reject(rejection why, std::int64_t count) {
@@ -133,10 +140,11 @@ class strategy_finder {
         reject(rejection::few_batches, per_batch);
         continue;
       }
-      for (const bool sp : {false, true})
+      for (const bool sp : space_.sequence)
         for (std::size_t c = 0; c < space_.copies.size(); ++c) {
           s_.how.sequence_parallel = sp, s_.how.copies = space_.copies[c];
-          const std::int64_t per_cut = per_batch / (2 * static_cast<std::int64_t>(space_.copies.size()));
+          const std::int64_t per_cut =
+              per_batch / static_cast<std::int64_t>(space_.sequence.size() * space_.copies.size());
           if (p.tp == 1 && (sp || s_.how.copies > 1)) {
             reject(rejection::no_effect, per_cut);
             continue;
@@ -266,8 +274,8 @@ class strategy_finder {
   if (t.sequence < 1 || t.global_batch < 1)
     return error{errc::out_of_range, t.sequence < 1 ? t.sequence : t.global_batch, 1, most}.with(
         t.sequence < 1 ? "sequence" : "global_batch");
-  for (const auto* list :
-       {&space.tensor, &space.context, &space.expert, &space.chunks, &space.micro_batches, &space.copies})
+  for (const auto* list : {&space.pipeline, &space.tensor, &space.context, &space.expert, &space.chunks,
+                           &space.micro_batches, &space.copies})
     for (const std::int64_t x : *list)
       if (x < 1 || x > most) return error{errc::out_of_range, x, 1, most}.with("a size of the space");
   m.mtp_layers = 0;
