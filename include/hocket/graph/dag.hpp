@@ -444,7 +444,7 @@ class dag {
   // preds: distinct, descending, each < b == node_count(). Permutes them.
   void append_distinct(node_id b, std::span<node_id> preds) {
     const std::span<const node_id> kept = preds.first(index_.reduce(preds));
-    preds_.add();
+    preds_.add(kept);
     struct undo {
       dag* g;
       node_id b;
@@ -455,16 +455,10 @@ class dag {
         if (g->logging_) g->dropped_.shrink(b);
       }
     } undo_unless_done{this, b};
-    preds_.make_room(b, kept.size());
-    if (logging_) {
-      dropped_.add();
-      dropped_.make_room(b, preds.size() - kept.size());
-    }
-    succs_.add();
+    if (logging_) dropped_.add(preds.subspan(kept.size()));
+    succs_.add({});
     for (const node_id a : kept) succs_.make_room(a, 1);
     index_.commit(b);
-    preds_.assign(b, kept);
-    if (logging_) dropped_.assign(b, preds.subspan(kept.size()));
     for (const node_id a : kept) succs_.insert(a, b);
     edge_count_ += kept.size();
     undo_unless_done.g = nullptr;

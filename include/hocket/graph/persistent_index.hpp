@@ -331,7 +331,7 @@ class persistent_index {
   }
 
   // Those that the latest does not imply come forward; most others are implied.
-  [[nodiscard]] std::size_t bring_forward(std::span<node_id> preds, set first, node_id b) {
+  [[nodiscard, gnu::noinline]] std::size_t bring_forward(std::span<node_id> preds, set first, node_id b) {
     for (std::size_t i = 1; i < preds.size() && i < 8; ++i) {  // the blocks that their merge will read first
       const set s = sets_[preds[i]];
       if (s.is_window() && window(preds[i]) != window(b)) tries_.prefetch(s.root, s.leaf());

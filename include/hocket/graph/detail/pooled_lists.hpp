@@ -29,8 +29,22 @@ class pooled_lists {
   void clear() noexcept { lists_.clear(), pool_.clear(), holes_ = 0; }
   void reserve(std::size_t lists) { lists_.reserve(lists); }
 
-  // Adds an empty list.
-  void add() { lists_.emplace_back(); }
+  // Adds a list of these ids, in ascending order. Strong guarantee.
+  void add(std::span<const node_id> ids) {
+    list l;
+    l.size = static_cast<node_id>(ids.size());
+    if (ids.size() > inside) {
+      lists_.emplace_back();
+      add_to_pool(ids);
+      return;
+    }
+    if (ids.size() == 1) l.ids[0] = ids[0];
+    if (ids.size() == 2) {
+      l.ids[0] = ids[0] < ids[1] ? ids[0] : ids[1];
+      l.ids[1] = ids[0] < ids[1] ? ids[1] : ids[0];
+    }
+    lists_.push_back(l);
+  }
   // Adds empty lists up to n.
   void resize(std::size_t n) { lists_.resize(n); }
   // Drops the last lists down to n; they must be empty.
@@ -99,6 +113,19 @@ class pooled_lists {
   [[nodiscard]] node_id* first(std::size_t i) noexcept {
     list& l = lists_[i];
     return l.capacity == inside ? l.ids : pool_.data() + l.offset;
+  }
+
+  // As the last list, which is empty; takes it away again if it fails.
+  [[gnu::noinline]] void add_to_pool(std::span<const node_id> ids) {
+    struct undo {
+      pooled_lists* lists;
+      ~undo() {
+        if (lists != nullptr) lists->lists_.pop_back();
+      }
+    } undo_unless_done{this};
+    grow(lists_.size() - 1, ids.size());
+    undo_unless_done.lists = nullptr;
+    assign(lists_.size() - 1, ids);
   }
 
   [[gnu::noinline]] void grow(std::size_t i, std::size_t need) {
