@@ -187,6 +187,35 @@ TEST_CASE("the check: head to head, grouped, rings, with the cycle as a witness"
   CHECK(cycle.size() == 2);
 }
 
+// Rank 0 collects from 30,000 others in one group, and is woken by each, the last of the group's list first. Looking at
+// the whole group each time took ten seconds here; the time is not asserted, but would be noticed.
+TEST_CASE("the check: a large group that is woken by each of its transfers", "[launch][transport]") {
+  const std::uint32_t others = 30000;
+  std::vector<commands> ranks(others + 1);
+  std::vector<std::uint32_t> requests(others + 1);
+  const auto put = [&](std::uint32_t rank, transfer_kind kind, std::uint32_t peer, std::uint64_t label) {
+    ranks[rank].push_back({label, peer, requests[rank]++, 0, kind});
+  };
+  ranks[0].push_back({.kind = transfer_kind::group_begin});
+  for (std::uint32_t k = others; k > 0; --k) put(0, transfer_kind::recv, k, k);
+  ranks[0].push_back({.kind = transfer_kind::group_end});
+  for (std::uint32_t k = 1; k <= others; ++k) {  // each passes a word on before it sends
+    if (k > 1) put(k, transfer_kind::recv, k - 1, others + k);
+    if (k < others) put(k, transfer_kind::send, k + 1, others + k + 1);
+    put(k, transfer_kind::send, 0, k);
+  }
+  CHECK(check(ranks, transfer_model::in_order));
+  // The word comes round to the first, which waits for it: nobody sends any more.
+  ranks[1].insert(ranks[1].begin(), {.label = 1, .peer = others, .request = 0, .kind = transfer_kind::recv});
+  for (std::size_t i = 1; i < ranks[1].size(); ++i) ++ranks[1][i].request;
+  put(others, transfer_kind::send, 1, 1);
+  std::pmr::vector<blocked_transfer> cycle;
+  const auto stuck = check(ranks, transfer_model::in_order, &cycle);
+  REQUIRE(!stuck);
+  CHECK(stuck.error().code == errc::transfer_deadlock);
+  CHECK(cycle.size() == others);
+}
+
 TEST_CASE("the check: what does not fit together", "[launch][transport]") {
   const auto code = [](const writer& w) {
     const auto r = check(w.ranks, transfer_model::posted);
