@@ -113,10 +113,10 @@ struct c_backend {
   static const char* text(int) noexcept { return ""; }
 };
 
-// What somebody would write for this plan by hand: the same calls, the failures looked at, nothing else. Both loops begin
-// a cache line: where a loop lies is worth up to 15 % here, and has nothing to do with what it is.
+// What somebody would write for this plan by hand: the same calls, the failures looked at, nothing else. Both loops
+// begin a cache line: where a loop lies is worth up to 15 % here, and has nothing to do with what it is.
 [[gnu::noinline, gnu::aligned(64)]] std::size_t by_hand(std::span<const command> commands, std::span<const int> streams,
-                                      std::span<const int> events) {
+                                                        std::span<const int> events) {
   for (std::size_t i = 0; i < commands.size(); ++i) {
     const command& c = commands[i];
     int status = 0;
@@ -128,7 +128,7 @@ struct c_backend {
   return commands.size();
 }
 [[gnu::noinline, gnu::aligned(64)]] std::size_t by_drive(const command_list& list, std::span<const int> streams,
-                                       std::span<const int> events) {
+                                                         std::span<const int> events) {
   c_backend b;
   return drive(b, list, streams, events, [](node_id op, int s) { return c_launch(static_cast<int>(op), s); }).issued;
 }

@@ -136,9 +136,9 @@ struct device_stream_checker {
       const command& c = l.queue[l.at];
       if (!l.in_group) l.first = l.at;
       if (c.kind == command_kind::record) recorded[rank][c.id] = true, wake(rank);
-      else if (c.kind == command_kind::wait && !recorded[rank][c.id]) return;
-      else if (kind_of(c) == transfer_kind::group_begin) l.in_group = true;
-      else if (((transfers(c) && !l.in_group) || kind_of(c) == transfer_kind::group_end) && !called(rank, l)) return;
+      if (kind_of(c) == transfer_kind::group_begin) l.in_group = true;
+      const bool calls = kind_of(c) == transfer_kind::group_end || (transfers(c) && !l.in_group);
+      if (c.kind == command_kind::wait ? !recorded[rank][c.id] : calls && !called(rank, l)) return;
       if (kind_of(c) == transfer_kind::group_end) l.in_group = false;
     }
   }
