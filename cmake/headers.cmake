@@ -182,6 +182,7 @@ set(HOCKET_COST_HEADERS
   hocket/cost/bubble.hpp
   hocket/cost/check_sizes.hpp
   hocket/cost/closed_forms.hpp
+  hocket/cost/code.hpp
   hocket/cost/collective_of_layout.hpp
   hocket/cost/communication.hpp
   hocket/cost/config.hpp

@@ -22,7 +22,7 @@ void run_report(const report_options& o) {
   if (!o.training.empty()) context.training = read_training(read_json_file(o.training), o.training);
   if (!o.parallel.empty()) {
     if (o.training.empty()) throw failure{2, "cost report: --parallel needs --training"};
-    context.parallel = read_parallel(read_json_file(o.parallel), o.parallel);
+    context.parallel = read_parallel(read_json_file(o.parallel), o.parallel, "", &context.replay);
   }
   const std::string& blamed = !o.parallel.empty() ? o.parallel : !o.training.empty() ? o.training : o.model;
   const auto report = make_report(config.model, context, blamed);
@@ -47,7 +47,7 @@ void add_cost(CLI::App& app) {
       ->type_name("FILE");
   report
       ->add_option("--parallel", o->parallel,
-                   "JSON: tp, pp, vp, dp, cp, ep, sequence_parallel, zero, recompute, copies, offload_…")
+                   "JSON: tp, pp, vp, dp, cp, ep, sequence_parallel, zero, recompute, replay, copies, offload_…")
       ->type_name("FILE");
   report->add_option("--format", o->format, "text, json or latex")->check(CLI::IsMember({"text", "json", "latex"}));
   add_out(*report, o->out);

@@ -186,10 +186,37 @@ training_input read_training(const json& training, std::string_view file, const 
   return out;
 }
 
-cost::parallel read_parallel(const json& parallel, std::string_view file, const std::string& path) {
-  const json_object in(parallel, file, path,
-                       {"version", "tp", "pp", "vp", "dp", "cp", "ep", "etp", "sequence_parallel", "zero", "recompute",
-                        "copies", "offload_optimizer", "offload_activations"});
+namespace {
+
+// "replay": names of operations; each is computed again, and no other.
+cost::replay_set read_replay(const json_object& in) {
+  const json& names = in.at("replay");
+  if (!names.is_array()) in.fail_at("replay", "must be an array of operations");
+  cost::replay_set out{.gather = false};
+  for (const json& each : names) {
+    bool found = false;
+    for (const cost::op which : cost::replayable) {
+      if (!each.is_string() || each.get_ref<const std::string&>() != cost::name_of(which)) continue;
+      out.*cost::flag_of(which) = found = true;
+    }
+    if (found) continue;
+    std::string known;
+    for (const cost::op which : cost::replayable) known += (known.empty() ? "" : ", ") + std::string(name_of(which));
+    in.fail_at("replay", "must hold names of operations: " + known);
+  }
+  return out;
+}
+
+}  // namespace
+
+cost::parallel read_parallel(const json& parallel, std::string_view file, const std::string& path,
+                             cost::replay_set* replay) {
+  // "replay" is a field where somebody takes it; elsewhere it is unknown, like any other.
+  const json_object in(
+      parallel, file, path,
+      {"version", "tp", "pp", "vp", "dp", "cp", "ep", "etp", "sequence_parallel", "zero", "recompute", "copies",
+       "offload_optimizer", "offload_activations", replay != nullptr ? "replay" : "version"});
+  if (replay != nullptr && in.has("replay")) *replay = read_replay(in);
   cost::parallel p;
   p.tp = size_or(in, "tp", 1), p.pp = size_or(in, "pp", 1), p.vp = size_or(in, "vp", 1), p.dp = size_or(in, "dp", 1);
   p.cp = size_or(in, "cp", 1), p.ep = size_or(in, "ep", 1), p.etp = size_or(in, "etp", 1);
@@ -220,8 +247,9 @@ cost::report make_report(const cost::model& model, report_context& context, std:
   // The parameter count stays that of the published model: padding is memory and work, not model.
   cost::report published = value_or_fail(cost::make_report(m), file);
   if (padded != 0) m.vocabulary = padded;
-  cost::report r = value_or_fail(
-      cost::make_report(m, context.training->step, context.parallel, context.training->counted, in_flight), file);
+  cost::report r = value_or_fail(cost::make_report(m, context.training->step, context.parallel,
+                                                   context.training->counted, in_flight, context.replay),
+                                 file);
   if (const training_input& t = *context.training; t.step_seconds > 0 && r.flops) {
     constexpr double most = 1e9;  // times the peak; also keeps the printed figures within 64 bits
     const double ratio = r.flops->hardware_step.real() / t.step_seconds / (t.peak_tflops * 1e12) /
@@ -231,10 +259,12 @@ cost::report make_report(const cost::model& model, report_context& context, std:
   }
   for (const cost::rank_memory& rank : r.memory)
     context.peaks.push_back(value_or_fail(
-        cost::peak_memory(m, context.training->step, context.parallel, rank.on_rank, rank.in_flight), file));
+        cost::peak_memory(m, context.training->step, context.parallel, rank.on_rank, rank.in_flight, context.replay),
+        file));
   if (const auto& on = context.training->on) {
     need_rates(*on, m, context.parallel, file);
-    context.step = value_or_fail(cost::add_step_lines(r, m, context.training->step, context.parallel, on->rates), file);
+    context.step = value_or_fail(
+        cost::add_step_lines(r, m, context.training->step, context.parallel, on->rates, context.replay), file);
   }
   std::erase_if(r.lines, [](const cost::report_line& line) { return line.group == "parameters"; });
   r.lines.insert(r.lines.begin(), published.lines.begin(), published.lines.end());
@@ -248,6 +278,9 @@ std::string report_summary(const cost::report& r, const report_context& context)
   cost::rational most = 0;
   for (const auto& rank : r.memory) most = most < rank.total_bytes() ? rank.total_bytes() : most;
   if (!r.memory.empty()) s += " max_bytes_per_rank=" + to_string(most.ceiling());
+  cost::rational peak = 0;
+  for (const cost::memory_peak& rank : context.peaks) peak = peak < rank.total_bytes() ? rank.total_bytes() : peak;
+  if (!context.peaks.empty()) s += " peak_bytes_per_rank=" + to_string(peak.ceiling());
   if (context.step) {
     char text[96];
     std::snprintf(text, sizeof text, " step_seconds=%.6g tokens_per_second_per_device=%.6g", context.step->seconds(),

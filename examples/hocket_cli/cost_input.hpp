@@ -35,8 +35,9 @@ struct training_input {
 /// @param path  of the object within the file, "" if it is the whole file
 hocket::hugging_face::reading read_model_config(const nlohmann::json& config, std::string_view file);
 training_input read_training(const nlohmann::json& training, std::string_view file, const std::string& path = "");
+/// @param replay  takes the operations of the field "replay"; without it there is no such field
 hocket::cost::parallel read_parallel(const nlohmann::json& parallel, std::string_view file,
-                                     const std::string& path = "");
+                                     const std::string& path = "", hocket::cost::replay_set* replay = nullptr);
 
 /// What is printed around a report.
 struct report_context {
@@ -44,6 +45,7 @@ struct report_context {
   std::vector<std::string> assumed;  ///< defaults the model's config left unsaid
   std::optional<training_input> training;
   hocket::cost::parallel parallel{};
+  hocket::cost::replay_set replay{};
   std::optional<hocket::cost::step_prediction> step{};  ///< set by make_report, if a machine is given
   std::vector<hocket::cost::memory_peak> peaks{};       ///< set by make_report, by pipeline rank
 };
@@ -55,7 +57,8 @@ hocket::cost::report make_report(const hocket::cost::model& model, report_contex
 std::string report_as_text(const hocket::cost::report& report, const report_context& context);
 std::string report_as_json(const hocket::cost::report& report, const report_context& context);
 std::string report_as_latex(const hocket::cost::report& report, const report_context& context);
-/// "parameters=… flops_per_step=… max_bytes=…": the summary line.
+/// "parameters=… flops_per_step=… max_bytes_per_rank=… peak_bytes_per_rank=…": the summary line. The first counts
+/// states and saved tensors, the second also what lives for a moment.
 std::string report_summary(const hocket::cost::report& report, const report_context& context = {});
 
 }  // namespace hocket_cli

@@ -153,6 +153,45 @@ class Report(ToolTest):
             other = self.file("t.json", json.dumps({"sequence": 4096, "machine": name}))
             self.assertGreater(self.json_of("--model", model, "--training", other)["step"]["seconds"], 0)
 
+    def test_operations_computed_again(self):
+        model = EXAMPLES / "llama-2-13b" / "config.json"
+        training = self.file("t.json", json.dumps({"sequence": 4096, "global_batch": 8, "machine": "a100_peak"}))
+        report = lambda parallel: self.json_of("--model", model, "--training", training, "--parallel",
+                                               self.file("p.json", json.dumps({"tp": 4, "pp": 2, **parallel})))
+        plain, again = report({}), report({"replay": ["norm", "activation"]})
+        # A layer no longer keeps the inputs of both projections after norms (2sh each) and the activation's output.
+        kept = lambda value: sum(t["value"] for t in value["terms"] if t["group"] == "kept by one layer" and t["divided_by"] == "1*cp")
+        self.assertEqual(kept(plain) - kept(again), 2 * 2 * 4096 * 5120)
+        self.assertNotIn("FFN activation, output", [t["name"] for t in again["terms"] if t["group"] == "kept by one layer"])
+        for rank in (0, 1):
+            self.assertLess(again["memory"][rank]["activation_bytes"], plain["memory"][rank]["activation_bytes"])
+            self.assertLess(again["memory"][rank]["peak_bytes"], plain["memory"][rank]["peak_bytes"])
+        self.assertGreater(again["step"]["seconds"], plain["step"]["seconds"])
+        self.assertEqual(again["flops"]["per_step"], plain["flops"]["per_step"])
+        products = report({"replay": ["qkv"]})["flops"]
+        self.assertEqual(products["hardware_per_step"] - products["per_step"], 2 * 8 * 4096 * 40 * 5120 * 3 * 5120)
+        for bad in ("norm", ["norms"], [1], {"norm": True}):
+            self.refused("cost", "report", "--model", model, "--training", training, "--parallel",
+                         self.file("p.json", json.dumps({"replay": bad})), says="replay")
+
+    def test_a_window_is_listed_beside_the_layer_without(self):
+        training = self.file("t.json", json.dumps({"sequence": 8192, "machine": "a100_peak"}))
+        terms = self.json_of("--model", CONFIGS / "mistral-7b-v0.1.json", "--training", training)["terms"]
+        of = {t["name"]: t["value"] for t in terms if t["group"] == "seconds of a layer with a window, FLOPs alone"}
+        whole = {t["name"]: t["value"] for t in terms if t["group"] == "seconds of a layer, per micro-batch"}
+        pairs = 4096 * 8192 - 4096 * 4095 // 2
+        self.assertAlmostEqual(of["attention core, windowed"] / whole["attention core"], pairs / (8192 * 8193 // 2), places=9)
+        self.assertNotIn("attention core", of)
+        self.assertEqual(of["attention output"], whole["attention output"])
+
+    def test_the_summary_names_what_it_counts(self):
+        model = EXAMPLES / "llama-2-13b" / "config.json"
+        words = ("--model", model, "--training", self.file("t.json", json.dumps({"sequence": 4096})), "--parallel",
+                 self.file("p.json", json.dumps({"pp": 4, "recompute": "full"})))
+        summary, memory = self.ok("cost", "report", *words).summary, self.json_of(*words)["memory"]
+        self.assertEqual(int(summary["max_bytes_per_rank"]), max(r["total_bytes"] for r in memory))
+        self.assertEqual(int(summary["peak_bytes_per_rank"]), max(r["peak_bytes"] for r in memory))
+
     def test_packed_documents(self):
         model = EXAMPLES / "llama-2-13b" / "config.json"
         flops = lambda extra: self.json_of("--model", model, "--training", self.file("t.json", json.dumps(

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <hocket/cost/code.hpp>
 #include <hocket/cost/setting.hpp>
 #include <hocket/cost/symbols.hpp>
 #include <hocket/cost/term.hpp>
@@ -132,7 +133,7 @@ template <class Numbers = numbers_of_setting>
                     .parallel = p,
                     .counted = {},
                     .replayed = replayed};
-  return rank_total(saved_tensor_terms, Numbers(numbers_of(one)));
+  return rank_total<saved_tensor_terms>(Numbers(numbers_of(one)));
 }
 
 /// Peak bytes of activations on one rank: per layer, times the layers passed by micro-batches in flight, plus the ends,
@@ -153,7 +154,7 @@ template <class Numbers = numbers_of_setting>
                     .training = t,
                     .parallel = p,
                     .counted = {}};
-  const auto ends = rank_total(end_tensor_terms, Numbers(numbers_of(all)));
+  const auto ends = rank_total<end_tensor_terms>(Numbers(numbers_of(all)));
   if (!ends) return ends.error();
   rational transient = 0;
   if (p.recompute == recompute::full) {

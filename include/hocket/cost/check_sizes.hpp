@@ -5,10 +5,22 @@
 #include <hocket/cost/config.hpp>
 #include <hocket/cost/evaluate.hpp>
 
+#include <cstddef>
+#include <cstdint>
 #include <limits>
-#include <type_traits>
 
 namespace hocket::inline HOCKET_ABI::cost {
+
+namespace detail {
+constexpr result<void> check_sizes(const std::int64_t* values, const char* const* names, const bool* is_size,
+                                   std::size_t count) noexcept {
+  constexpr std::int64_t limit = (std::numeric_limits<std::int32_t>::max)();
+  for (std::size_t i = 0; i < count; ++i)
+    if (is_size[i] && (values[i] < 0 || values[i] > limit))
+      return error{errc::out_of_range, values[i], 0, limit}.with(names[i]);
+  return {};
+}
+}  // namespace detail
 
 /// Whether every size of a config is one: not negative, below 2^31. The formulas are polynomials; they would turn a
 /// negative size into a plausible number without a word.
@@ -18,16 +30,10 @@ namespace hocket::inline HOCKET_ABI::cost {
 ///     static_assert(!check_sizes(model{.layers = -4}) && check_sizes(model{.layers = 4}));
 template <class Config>
 [[nodiscard]] constexpr result<void> check_sizes(const Config& config) noexcept {
-  constexpr std::int64_t limit = (std::numeric_limits<std::int32_t>::max)();
-  result<void> outcome;
-  detail::slots_of<Config>::for_each([&](auto name, auto read) {
-    const auto value = read(config);
-    if constexpr (std::is_same_v<std::remove_cv_t<decltype(value)>, std::int64_t>) {
-      if (outcome && (value < 0 || value > limit))
-        outcome = error{errc::out_of_range, value, 0, limit}.with(decltype(name)::c_str());
-    }
-  });
-  return outcome;
+  using slots = detail::slots_of<Config>;
+  std::int64_t values[slots::count] = {};
+  slots::read_all(config, values);
+  return detail::check_sizes(values, slots::names, slots::template is_size<Config>, slots::count);
 }
 
 /// The same for a model, and that its heads fit together. Errors: also errc::indivisible.

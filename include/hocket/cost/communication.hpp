@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <hocket/cost/code.hpp>
 #include <hocket/cost/setting.hpp>
 #include <hocket/cost/static_memory.hpp>
 #include <hocket/cost/symbols.hpp>
@@ -7,13 +8,10 @@
 
 namespace hocket::inline HOCKET_ABI::cost {
 
-enum class collective : std::uint8_t { none, all_reduce, reduce_scatter, all_gather, all_to_all, send };
 [[nodiscard]] constexpr std::string_view name_of(collective kind) noexcept {
   constexpr std::string_view names[] = {"none", "all_reduce", "reduce_scatter", "all_gather", "all_to_all", "send"};
   return names[static_cast<std::size_t>(kind)];
 }
-/// The group of ranks that a transfer goes through.
-enum class axis : std::uint8_t { tensor, context, expert, pipeline, data };
 [[nodiscard]] constexpr std::string_view name_of(axis over) noexcept {
   constexpr std::string_view names[] = {"tensor", "context", "expert", "pipeline", "data"};
   return names[static_cast<std::size_t>(over)];

@@ -5,7 +5,10 @@
 #include <boost/hana/fwd/tuple.hpp>
 #include <hocket/cost/expression.hpp>
 #include <hocket/cost/number.hpp>
+#include <hocket/cost/reflect.hpp>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 #include <utility>
@@ -16,22 +19,57 @@ namespace detail {
 // The members of a config struct, as bases: overload resolution then finds a member by its name without a search.
 template <class Key>
 struct slot_name {};
-template <class Key, class Read>
-struct slot : slot_name<Key> {};
-template <class Accessors>
-struct slots;
-template <class... Key, class... Read>
-struct slots<boost::hana::tuple<boost::hana::pair<Key, Read>...>> : slot<Key, Read>... {
-  template <class F>
-  static constexpr void for_each(F&& f) {
-    (f(Key{}, Read{}), ...);
-  }
+template <class Key, class Read, std::size_t At>
+struct slot : slot_name<Key> {
+  using read = Read;
+  static constexpr std::size_t place = At;
 };
+template <class Key, class Read, std::size_t At>
+slot<Key, Read, At> find_slot(const slot<Key, Read, At>*);
 
+// Most members are read by a pointer; a member behind an accessor function by calling it.
+template <class Read>
+struct pointer_to_member {
+  static constexpr std::nullptr_t value = nullptr;
+};
+template <class Pointer, Pointer Member>
+struct pointer_to_member<boost::hana::struct_detail::member_ptr<Pointer, Member>> {
+  static constexpr Pointer value = Member;
+};
+template <class T>
+constexpr std::int64_t as_whole(const T& value) noexcept {
+  if constexpr (std::is_floating_point_v<T>) return 0;  // formulas that read it are asked for with real()
+  else return static_cast<std::int64_t>(value);
+}
+
+template <class Accessors, class Indices>
+struct slots;
+template <class... Key, class... Read, std::size_t... At>
+struct slots<boost::hana::tuple<boost::hana::pair<Key, Read>...>, std::index_sequence<At...>> : slot<Key, Read, At>... {
+  static constexpr std::size_t count = sizeof...(Key);
+  // All members as whole numbers, in order.
+  template <class Config>
+  static constexpr void read_all(const Config& config, std::int64_t* out) noexcept {
+    if constexpr ((!std::is_same_v<decltype(pointer_to_member<Read>::value), const std::nullptr_t> && ...))
+      ((*out++ = as_whole(config.*pointer_to_member<Read>::value)), ...);
+    else ((*out++ = as_whole(Read{}(config))), ...);
+  }
+  static constexpr const char* names[] = {Key::c_str()...};
+  template <class Config>
+  static constexpr bool is_size[] = {
+      std::is_same_v<std::remove_cvref_t<decltype(Read{}(std::declval<const Config&>()))>, std::int64_t>...};
+};
+template <class Accessors>
+struct slots_of_accessors;
+template <class... Pair>
+struct slots_of_accessors<boost::hana::tuple<Pair...>> {
+  using type = slots<boost::hana::tuple<Pair...>, std::index_sequence_for<Pair...>>;
+};
 template <class Config>
-using slots_of = slots<std::remove_cvref_t<decltype(boost::hana::accessors_impl<Config>::apply())>>;
-template <class Key, class Read>
-Read find_slot(const slot<Key, Read>*);
+using slots_of =
+    typename slots_of_accessors<std::remove_cvref_t<decltype(boost::hana::accessors_impl<Config>::apply())>>::type;
+template <class Key, class Config>
+using slot_in = decltype(find_slot<Key>(static_cast<const slots_of<Config>*>(nullptr)));
 template <class Key, class Config>
 concept has_member = std::is_base_of_v<slot_name<Key>, slots_of<Config>>;  // no search by overload: there are many
 
@@ -57,11 +95,32 @@ class environment {
     static_assert((detail::has_member<Key, Configs> || ...),
                   "hocket::cost: none of the configs has a member with the name of this symbol; pass one more config");
     const auto& config = detail::leaf_at<first_with<Key>()>(configs_);
-    using slots = detail::slots_of<std::remove_cvref_t<decltype(config)>>;
-    using read = decltype(detail::find_slot<Key>(static_cast<const slots*>(nullptr)));
+    using read = typename detail::slot_in<Key, std::remove_cvref_t<decltype(config)>>::read;
     const auto& value = read{}(config);
     if constexpr (std::is_floating_point_v<std::remove_cvref_t<decltype(value)>>) return static_cast<double>(value);
     else return static_cast<std::int64_t>(value);
+  }
+  /// All numbers, in the order of the configs and their members; 0 in place of those that are not whole.
+  [[nodiscard]] constexpr auto all() const noexcept {
+    std::array<std::int64_t, (detail::slots_of<Configs>::count + ... + 0)> out{};
+    std::int64_t* at = out.data();
+    cost::for_each_in(configs_, [&](const auto& config) {
+      using slots = detail::slots_of<std::remove_cvref_t<decltype(config)>>;
+      slots::read_all(config, at);
+      at += slots::count;
+    });
+    return out;
+  }
+  /// Where the number of a symbol is among `all`.
+  template <class Key>
+  [[nodiscard]] static constexpr std::size_t place_of() noexcept {
+    static_assert((detail::has_member<Key, Configs> || ...),
+                  "hocket::cost: none of the configs has a member with the name of this symbol; pass one more config");
+    constexpr std::size_t counts[] = {detail::slots_of<Configs>::count...};
+    std::size_t place = 0;
+    for (std::size_t config = 0; config < first_with<Key>(); ++config) place += counts[config];
+    using slots = std::remove_cvref_t<decltype(detail::leaf_at<first_with<Key>()>(configs_))>;
+    return place + detail::slot_in<Key, slots>::place;
   }
   template <class Key>
   [[nodiscard]] static constexpr bool knows() noexcept {
@@ -146,22 +205,22 @@ constexpr Number eval(const E& e, const Env& env) noexcept {
   } else if constexpr (E::is == node::symbol) {
     return make_number<Number>::template from_symbol<typename E::key>(env.template get<typename E::key>());
   } else if constexpr (E::is == node::binary) {
-    return apply<Number>(E::join, eval<Number>(e.left, env), eval<Number>(e.right, env));
+    return apply<Number>(E::join, detail::eval<Number>(e.left, env), detail::eval<Number>(e.right, env));
   } else if constexpr (E::is == node::definition) {
-    return eval<Number>(e.body, env);
+    return detail::eval<Number>(e.body, env);
   } else {
-    const std::int64_t at = selected(e.selector, env);
+    const std::int64_t at = detail::selected(e.selector, env);
     Number out = make_number<Number>::undefined();
     std::int64_t index = 0;
-    for_each_in(e.cases, [&](const auto& each) {
-      if (index++ == at) out = eval<Number>(each, env);
+    cost::for_each_in(e.cases, [&](const auto& each) {
+      if (index++ == at) out = detail::eval<Number>(each, env);
     });
     return out;
   }
 }
 template <class Env, class S>
 constexpr std::int64_t selected(const S& selector, const Env& env) noexcept {
-  const rational r = eval<rational>(selector, env);
+  const rational r = detail::eval<rational>(selector, env);
   constexpr std::int64_t none = -1;
   return r.is_whole() && r.num() >= 0 && r.num() < 64 ? static_cast<std::int64_t>(r.num()) : none;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/cost/check_sizes.hpp>
+#include <hocket/cost/code.hpp>
 #include <hocket/cost/setting.hpp>
 #include <hocket/cost/symbols.hpp>
 #include <hocket/cost/term.hpp>
@@ -124,13 +125,12 @@ template <class Numbers = numbers_of_setting>
                     .counted = c,
                     .replayed = replayed};
   const Numbers numbers = numbers_of(all);
-  rational again = 0;
-  const auto forward = sum(forward_flop_terms, numbers, [&](const auto& x) {
-    const rational once = detail::eval<rational>(x.formula, numbers);
-    again = again + once * detail::eval<rational>(x.also, numbers);
-    return once;
-  });
+  const auto forward = total<forward_flop_terms>(numbers);
   if (!forward) return forward.error();
+  rational again = 0;
+  for_each_term<forward_flop_terms>(numbers, [&](const auto& x) {
+    if (const rational times = x.again().value(); !(times == rational(0))) again = again + times * x.amount().value();
+  });
   const rational model_step = *forward * rational(3), hardware_step = model_step + again;
   if (!hardware_step.ok()) return error{errc::undefined_value}.with("FLOPs of a step");
   return flop_count{model_step, hardware_step, c};

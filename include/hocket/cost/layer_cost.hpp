@@ -67,27 +67,24 @@ struct seconds_sum {
   const Numbers& numbers;
   const Hardware& on;
   layer_seconds out{};
-  template <class Terms>
-  constexpr void operator()(const Terms& list, double split_more) noexcept {
-    for_each_term(list, numbers, [&](const auto& t) {
-      using unit = typename std::remove_cvref_t<decltype(t)>::unit;
-      const double size = detail::eval<rational>(t.formula, numbers).real() /
-                          detail::eval<rational>(t.split, numbers).real() / split_more;
+  template <const auto& List>
+  constexpr void add(double split_more) noexcept {
+    for_each_term<List>(numbers, [&](const counted_term& t) {
+      const double size = t.amount().value().real() / t.ranks().value().real() / split_more;
       work_item item;
-      item.by = t.by, (std::is_same_v<unit, flops> ? item.flops : item.bytes) = size;
+      item.by = t.by, (t.is_flops ? item.flops : item.bytes) = size;
       const double once = seconds_of(on, item);
       out.forward += once;
       out.attention += t.by == op::attention ? once : 0;
-      out.again += detail::eval<rational>(t.also, numbers).real() * once;
+      out.again += t.again().value().real() * once;
     });
   }
 };
-template <class Transfer, class Numbers>
-[[nodiscard]] constexpr work_item item_of(const Transfer& x, const Numbers& numbers) noexcept {
+[[nodiscard]] constexpr work_item item_of(const counted_term& x) noexcept {
   work_item item;
   item.by = x.by, item.kind = x.kind, item.over = x.over, item.calls = x.calls;
-  item.bytes = eval<rational>(x.formula, numbers).real();
-  item.ranks = static_cast<std::int64_t>(eval<rational>(x.split, numbers).real());
+  item.bytes = x.amount().value().real();
+  item.ranks = static_cast<std::int64_t>(x.ranks().value().real());
   return item;
 }
 // One layer of a kind by itself, as the formulas see it: a model of one layer and a step of one micro-batch.
@@ -125,9 +122,9 @@ template <class Numbers = numbers_of_setting, hardware Hardware = machine>
   const auto one = [&](const setting& at, bool layer, bool loss) {
     const Numbers numbers(numbers_of(at));
     detail::seconds_sum<Numbers, Hardware> sum{numbers, on};
-    sum(forward_flop_terms, static_cast<double>(p.cp));
-    if (layer) sum(moved_byte_terms, 1);
-    if (loss) sum(moved_loss_terms, 1);
+    sum.template add<forward_flop_terms>(static_cast<double>(p.cp));
+    if (layer) sum.template add<moved_byte_terms>(1);
+    if (loss) sum.template add<moved_loss_terms>(1);
     sum.out.backward =
         real(backward_of_layer,
              environment(
@@ -154,8 +151,8 @@ template <class Numbers = numbers_of_setting, hardware Hardware = machine>
                             .expert_overlap = overlap_of(on, axis::expert),
                             .host_overlap = host_of(on).host_overlap};
     double hidden = 0;
-    for_each_term(layer_transfer_terms, numbers, [&](const auto& term) {
-      const work_item item = detail::item_of(term, numbers);
+    for_each_term<layer_transfer_terms>(numbers, [&](const detail::counted_term& term) {
+      const work_item item = detail::item_of(term);
       if (item.bytes == 0) return;
       const double by_wire = seconds_of(on, item), behind = overlap_of(on, item.over) * by_wire;
       if (item.over == axis::expert) x.expert_seconds += by_wire;

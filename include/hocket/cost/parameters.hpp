@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/cost/check_sizes.hpp>
+#include <hocket/cost/code.hpp>
 #include <hocket/cost/setting.hpp>
 #include <hocket/cost/symbols.hpp>
 #include <hocket/cost/term.hpp>
@@ -103,8 +104,8 @@ template <class Numbers = numbers_of_setting>
                     .parallel = {},
                     .counted = {}};
   const Numbers numbers = numbers_of(all);
-  const result<rational> dense = total(parameter_terms, numbers), expert = total(expert_parameter_terms, numbers),
-                         idle = total(idle_parameter_terms, numbers);
+  const result<rational> dense = total<parameter_terms>(numbers), expert = total<expert_parameter_terms>(numbers),
+                         idle = total<idle_parameter_terms>(numbers);
   for (const auto* r : {&dense, &expert, &idle}) {
     if (!*r) return r->error();
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <hocket/cost/code.hpp>
 #include <hocket/cost/in_flight.hpp>
 #include <hocket/cost/setting.hpp>
 
@@ -87,7 +88,7 @@ template <class Numbers = numbers_of_setting>
                                                   const part& on_rank) noexcept {
   const setting all{
       .on_rank = on_rank, .in_flight = {}, .parameters = {}, .model = m, .training = t, .parallel = p, .counted = {}};
-  const auto chunks = exact(chunks_in_flight, Numbers(numbers_of(all)));
+  const auto chunks = exact<chunks_in_flight>(Numbers(numbers_of(all)));
   if (!chunks) return chunks.error();
   const rational share = *chunks / rational(p.vp), batches = rational(t.global_batch) / rational(t.micro_batch * p.dp);
   const auto passes = [&](std::int64_t layers) {

@@ -104,8 +104,8 @@ template <class Numbers = numbers_of_setting>
     again = *one;
   }
   const Numbers numbers(numbers_of(all));
-  const auto buffers = rank_total(workspace_terms, numbers), loss = rank_total(end_tensor_terms, numbers),
-             inside = rank_total(transient_terms, numbers);
+  const auto buffers = rank_total<workspace_terms>(numbers), loss = rank_total<end_tensor_terms>(numbers),
+             inside = rank_total<transient_terms>(numbers);
   for (const auto* r : {&buffers, &loss, &inside})
     if (!*r) return r->error();
   return memory_peak{*fixed, *kept - again, *buffers, *loss, *inside + again};

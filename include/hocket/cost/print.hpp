@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <hocket/cost/code.hpp>
 #include <hocket/cost/evaluate.hpp>
 
 #include <cstddef>
@@ -89,22 +90,48 @@ std::uint32_t flatten(formula_tree& t, const E& e, const Env* env) {
       return push_symbol(t, letters<typename E::letter>(), env->template get<typename E::key>());
     else return push_symbol(t, letters<typename E::letter>());
   } else if constexpr (E::is == node::binary) {
-    const std::uint32_t left = flatten(t, e.left, env);
-    const std::uint32_t right = flatten(t, e.right, env);
+    const std::uint32_t left = detail::flatten(t, e.left, env);
+    const std::uint32_t right = detail::flatten(t, e.right, env);
     return push_binary(t, E::join, left, right);
   } else if constexpr (E::is == node::definition) {
-    return push_definition(t, letters<typename E::letter>(), flatten(t, e.body, env));
+    return push_definition(t, letters<typename E::letter>(), detail::flatten(t, e.body, env));
   } else {
     formula_tree::entry n;
     n.what = node::choice;
-    n.left = flatten(t, e.selector, env);
-    for_each_in(e.cases, [&](const auto& each) { n.cases.push_back(flatten(t, each, env)); });
+    n.left = detail::flatten(t, e.selector, env);
+    cost::for_each_in(e.cases, [&](const auto& each) { n.cases.push_back(detail::flatten(t, each, env)); });
     if constexpr (!std::is_same_v<Env, environment<>>) {
-      const std::int64_t at = selected(e.selector, *env);
+      const std::int64_t at = detail::selected(e.selector, *env);
       if (at >= 0 && at < static_cast<std::int64_t>(n.cases.size())) n.taken = n.cases[static_cast<std::size_t>(at)];
     }
     return t.push(std::move(n));
   }
+}
+// The same from a table of terms.
+inline std::uint32_t flatten(formula_tree& t, const code_view& from, std::uint16_t at) {
+  const code_op& o = from.ops[at];
+  switch (o.what) {
+    case node::literal: return push_literal(t, o.value);
+    case node::symbol: return push_symbol(t, o.letter, from.numbers[o.value]);
+    case node::binary: {
+      const std::uint32_t left = flatten(t, from, o.left);
+      const std::uint32_t right = flatten(t, from, o.right);
+      return push_binary(t, o.join, left, right);
+    }
+    case node::definition: return push_definition(t, o.letter, flatten(t, from, o.left));
+    case node::choice: break;
+  }
+  formula_tree::entry n;
+  n.what = node::choice;
+  n.left = flatten(t, from, o.left);
+  for (std::int64_t i = 0; i < o.value; ++i) n.cases.push_back(flatten(t, from, from.cases[o.right + i]));
+  if (const std::int64_t which = from.taken(o); which >= 0) n.taken = n.cases[static_cast<std::size_t>(which)];
+  return t.push(std::move(n));
+}
+[[nodiscard]] inline formula_tree tree_of(const coded& e) {
+  formula_tree t;
+  flatten(t, e.in, e.at);
+  return t;
 }
 std::string write(const formula_tree& t, style how, bool open_definition);
 std::string write_definitions(const formula_tree& t, style how);

@@ -66,22 +66,20 @@ inline void add_line(report& out, std::string_view group, std::string_view name,
   line.source = source, line.how = how;
   out.lines.push_back(std::move(line));
 }
-template <class Term, class Numbers>
-void add_line(report& out, std::string_view group, const Term& t, const Numbers& numbers) {
-  add_line(out, group, t.name, tree_of(t.formula, numbers), tree_of(t.split, numbers),
-           detail::eval<rational>(t.formula, numbers), unit_name<typename Term::unit>(), t.source, t.how);
+inline void add_line(report& out, std::string_view group, const counted_term& t) {
+  add_line(out, group, t.name, tree_of(t.amount()), tree_of(t.ranks()), t.amount().value(), t.unit(), t.source, t.how);
 }
-template <class Numbers, class Terms>
-void add_lines(report& out, std::string_view group, const Terms& list, const setting& all) {
+template <class Numbers, const auto& List>
+void add_lines(report& out, std::string_view group, const setting& all) {
   const Numbers numbers = numbers_of(all);
-  for_each_term(list, numbers, [&](const auto& t) { add_line(out, group, t, numbers); });
+  for_each_term<List>(numbers, [&](const counted_term& t) { add_line(out, group, t); });
 }
 // Transfers among one rank send nothing: they are left out.
-template <class Numbers, class Terms>
-void add_transfers(report& out, std::string_view group, const Terms& list, const setting& all) {
+template <class Numbers, const auto& List>
+void add_transfers(report& out, std::string_view group, const setting& all) {
   const Numbers numbers = numbers_of(all);
-  for_each_term(list, numbers, [&](const auto& t) {
-    add_line(out, group, t, numbers);
+  for_each_term<List>(numbers, [&](const counted_term& t) {
+    add_line(out, group, t);
     if (out.lines.back().value == rational(0)) out.lines.pop_back();
     else out.lines.back().split = "1";
   });
@@ -102,25 +100,27 @@ template <class Numbers = numbers_of_setting>
                     .training = {},
                     .parallel = {},
                     .counted = {}};
-  detail::add_lines<Numbers>(out, "parameters", parameter_terms, all);
-  detail::add_lines<Numbers>(out, "parameters", expert_parameter_terms, all);
+  detail::add_lines<Numbers, parameter_terms>(out, "parameters", all);
+  detail::add_lines<Numbers, expert_parameter_terms>(out, "parameters", all);
   return out;
 }
 
 /// Parameters, FLOPs of a step, and memory of every pipeline rank, with all terms.
 /// @param in_flight  per pipeline rank what a schedule holds at its peak; empty: 1F1B (interleaved if vp > 1)
+/// @param replayed   operations that every layer computes again, beside the recompute level of p
 /// Errors: those of check and of the counts; errc::bad_shape if in_flight is neither empty nor of pp entries.
 /// Complexity: one pass over the formulas per pipeline rank; text is written once.
 template <class Numbers = numbers_of_setting>
 [[nodiscard]] result<report> make_report(const model& m, const training& t, const parallel& p,
-                                         const convention& counted, const std::vector<held>& in_flight = {}) {
+                                         const convention& counted, const std::vector<held>& in_flight = {},
+                                         const replay_set& replayed = {}) {
   if (const auto fits = check(m, t, p); !fits) return fits.error();
   if (!in_flight.empty() && static_cast<std::int64_t>(in_flight.size()) != p.pp)
     return error{errc::bad_shape, p.pp, p.vp, static_cast<std::int64_t>(in_flight.size())}.with("in-flight counts");
   auto made = make_report<Numbers>(m);
   if (!made) return made.error();
   report out = *std::move(made);
-  const auto step = count_flops<Numbers>(m, t, p, counted);
+  const auto step = count_flops<Numbers>(m, t, p, counted, replayed);
   if (!step) return step.error();
   out.flops = *step;
   out.tokens_per_step = rational(t.global_batch) * rational(t.sequence);
@@ -131,8 +131,9 @@ template <class Numbers = numbers_of_setting>
               .model = m,
               .training = t,
               .parallel = p,
-              .counted = counted};
-  detail::add_lines<Numbers>(out, "forward FLOPs of a step", forward_flop_terms, all);
+              .counted = counted,
+              .replayed = replayed};
+  detail::add_lines<Numbers, forward_flop_terms>(out, "forward FLOPs of a step", all);
 
   const std::vector<part> parts = even_parts(m, p);
   for (std::size_t rank = 0; rank < parts.size(); ++rank) {
@@ -150,7 +151,7 @@ template <class Numbers = numbers_of_setting>
     memory.parameters = *held_parameters;
     const auto fixed = static_bytes<Numbers>(*held_parameters, t, p);
     if (!fixed) return fixed.error();
-    const auto moving = activation_bytes<Numbers>(m, t, p, parts[rank], memory.in_flight);
+    const auto moving = activation_bytes<Numbers>(m, t, p, parts[rank], memory.in_flight, replayed);
     if (!moving) return moving.error();
     memory.static_bytes = *fixed, memory.activation_bytes = *moving;
     out.memory.push_back(memory);
@@ -158,19 +159,19 @@ template <class Numbers = numbers_of_setting>
 
   all.on_rank = parts.front(), all.in_flight = out.memory.front().in_flight,
   all.parameters = out.memory.front().parameters;
-  detail::add_lines<Numbers>(out, "static bytes, rank 0", static_memory_terms, all);
+  detail::add_lines<Numbers, static_memory_terms>(out, "static bytes, rank 0", all);
   setting one_layer = all;
   one_layer.on_rank.layers = 1, one_layer.on_rank.moe_layers = m.moe_layers == m.layers ? 1 : 0;
-  detail::add_lines<Numbers>(out, "kept by one layer", saved_tensor_terms, one_layer);
-  detail::add_transfers<Numbers>(out, "sent by one layer and micro-batch", layer_transfer_terms, one_layer);
-  detail::add_transfers<Numbers>(out, "sent between stages, per micro-batch", pipeline_transfer_terms, all);
-  detail::add_transfers<Numbers>(out, "sent over data-parallel ranks, per step", data_transfer_terms, all);
+  detail::add_lines<Numbers, saved_tensor_terms>(out, "kept by one layer", one_layer);
+  detail::add_transfers<Numbers, layer_transfer_terms>(out, "sent by one layer and micro-batch", one_layer);
+  detail::add_transfers<Numbers, pipeline_transfer_terms>(out, "sent between stages, per micro-batch", all);
+  detail::add_transfers<Numbers, data_transfer_terms>(out, "sent over data-parallel ranks, per step", all);
   if (m.moe_layers > 0 && m.moe_layers < m.layers) {
     one_layer.on_rank.moe_layers = 1;
-    detail::add_lines<Numbers>(out, "kept by one layer with experts", saved_tensor_terms, one_layer);
+    detail::add_lines<Numbers, saved_tensor_terms>(out, "kept by one layer with experts", one_layer);
   }
   all.on_rank = parts.back(), all.in_flight = out.memory.back().in_flight;
-  detail::add_lines<Numbers>(out, "kept outside of the layers, last rank", end_tensor_terms, all);
+  detail::add_lines<Numbers, end_tensor_terms>(out, "kept outside of the layers, last rank", all);
   return out;
 }
 

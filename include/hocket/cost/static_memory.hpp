@@ -68,8 +68,8 @@ template <class Numbers = numbers_of_setting>
                     .parallel = p,
                     .counted = {}};
   const Numbers numbers = numbers_of(all);
-  const result<rational> dense = rank_total(parameter_terms, numbers),
-                         expert = rank_total(expert_parameter_terms, numbers);
+  const result<rational> dense = rank_total<parameter_terms>(numbers),
+                         expert = rank_total<expert_parameter_terms>(numbers);
   if (!dense) return dense.error();
   if (!expert) return expert.error();
   const integer d = dense->ceiling().num(), e = expert->ceiling().num();
@@ -84,7 +84,7 @@ template <class Numbers = numbers_of_setting>
                                                       const parallel& p) noexcept {
   const setting all{
       .on_rank = {}, .in_flight = {}, .parameters = n, .model = {}, .training = t, .parallel = p, .counted = {}};
-  return rank_total(static_memory_terms, Numbers(numbers_of(all)));
+  return rank_total<static_memory_terms>(Numbers(numbers_of(all)));
 }
 
 }  // namespace hocket::inline HOCKET_ABI::cost

@@ -69,24 +69,22 @@ inline rate rate_of(const machine& on, const work_item& w) noexcept {
 inline constexpr std::string_view schedule_source = "arXiv:2104.04473 section 2.2",
                                   flow_shop = "flow shop of two machines";
 
-template <class Numbers, class Terms>
-void add_work(report& out, std::string_view group, const Terms& list, const setting& all, const machine& on,
+template <class Numbers, const auto& List>
+void add_work(report& out, std::string_view group, const setting& all, const machine& on,
               const formula_tree* split_more, double ways) {
   const Numbers numbers = numbers_of(all);
-  for_each_term(list, numbers, [&](const auto& t) {
-    using unit = typename std::remove_cvref_t<decltype(t)>::unit;
+  for_each_term<List>(numbers, [&](const counted_term& t) {
     work_item item;
     item.by = t.by;
-    (std::is_same_v<unit, flops> ? item.flops : item.bytes) =
-        eval<rational>(t.formula, numbers).real() / eval<rational>(t.split, numbers).real() / ways;
+    (t.is_flops ? item.flops : item.bytes) = t.amount().value().real() / t.ranks().value().real() / ways;
     if (item.flops + item.bytes == 0) return;
     const rate r = rate_of(on, item);
-    formula_tree tree = over(tree_of(t.formula, numbers), tree_of(t.split, numbers));
+    formula_tree tree = over(tree_of(t.amount()), tree_of(t.ranks()));
     if (split_more != nullptr) tree = over(std::move(tree), *split_more);
-    const double once = seconds_of(on, item), again = eval<rational>(t.also, numbers).real();
+    const double once = seconds_of(on, item), again = t.again().value().real();
     add_seconds(out, group, std::string(t.name), over_rate(tree, r.letter, r.per_second), once, t.source, t.how);
     if (again > 0) {
-      formula_tree more = tree_of(t.also, numbers);
+      formula_tree more = tree_of(t.again());
       const std::uint32_t left = more.root(), right = append(more, tree);
       push_binary(more, operation::multiply, left, right);
       add_seconds(out, group, std::string(t.name) + ", again", over_rate(more, r.letter, r.per_second), again * once,
@@ -97,27 +95,27 @@ void add_work(report& out, std::string_view group, const Terms& list, const sett
 template <class Numbers>
 void add_traffic(report& out, std::string_view group, const setting& all, const machine& on) {
   const Numbers numbers = numbers_of(all);
-  for_each_term(optimizer_byte_terms, numbers, [&](const auto& t) {
+  for_each_term<optimizer_byte_terms>(numbers, [&](const counted_term& t) {
     work_item item;
     item.to_host = all.parallel.offload_optimizer;
-    item.bytes = eval<rational>(t.formula, numbers).real() / eval<rational>(t.split, numbers).real();
+    item.bytes = t.amount().value().real() / t.ranks().value().real();
     const rate r = rate_of(on, item);
     add_seconds(out, group, std::string(t.name),
-                over_rate(over(tree_of(t.formula, numbers), tree_of(t.split, numbers)), r.letter, r.per_second),
-                seconds_of(on, item), t.source, t.how);
+                over_rate(over(tree_of(t.amount()), tree_of(t.ranks())), r.letter, r.per_second), seconds_of(on, item),
+                t.source, t.how);
   });
 }
-template <class Numbers, class Terms>
-void add_wire(report& out, std::string_view group, const Terms& list, const setting& all, const machine& on,
+template <class Numbers, const auto& List>
+void add_wire(report& out, std::string_view group, const setting& all, const machine& on,
               layer_numbers* sums = nullptr) {
   const Numbers numbers = numbers_of(all);
-  for_each_term(list, numbers, [&](const auto& t) {
-    const work_item item = item_of(t, numbers);
+  for_each_term<List>(numbers, [&](const counted_term& t) {
+    const work_item item = item_of(t);
     if (item.bytes == 0) return;
     const rate r = rate_of(on, item);
     const double took = seconds_of(on, item);
-    add_seconds(out, group, std::string(t.name), over_rate(tree_of(t.formula, numbers), r.letter, r.per_second), took,
-                t.source, t.how);
+    add_seconds(out, group, std::string(t.name), over_rate(tree_of(t.amount()), r.letter, r.per_second), took, t.source,
+                t.how);
     if (sums != nullptr) (item.over == axis::expert ? sums->expert_seconds : sums->wire_seconds) += took;
   });
 }
@@ -125,7 +123,8 @@ void add_wire(report& out, std::string_view group, const Terms& list, const sett
 
 /// Adds to a report where a predicted step's seconds come from: the terms of every kind of layer on the busiest
 /// pipeline rank, each as amount / ranks / rate, and the parts of the step made of them.
-/// Layers are dealt out evenly (even_stages); with sliding windows the terms are those of a layer without one.
+/// Layers are dealt out evenly (even_stages) and all compute `replayed` again. With sliding windows, the FLOPs of a
+/// layer with one are listed beside those of a layer without; the sums are those of the mixture.
 /// @return the prediction itself
 /// Errors: those of predict_step; the report is then unchanged.
 ///
@@ -133,17 +132,17 @@ void add_wire(report& out, std::string_view group, const Terms& list, const sett
 ///     const auto step = add_step_lines(*report, m, t, p, machines::b200_fitted.rates);
 template <class Numbers = numbers_of_setting>
 [[nodiscard]] result<step_prediction> add_step_lines(report& out, const model& m, const training& t, const parallel& p,
-                                                     const machine& on) {
+                                                     const machine& on, const replay_set& replayed = {}) {
   using detail::add_seconds, detail::layer_numbers;
   using letters::cp, letters::n_l, letters::vp;
   using letters::T_b, letters::T_f, letters::T_g, letters::T_l, letters::T_p, letters::T_s, letters::T_u, letters::T_x;
-  auto step = predict_step<Numbers>(m, t, p, on);
+  const auto stages = even_stages(m, p, replayed);
+  auto step = predict_step<Numbers>(m, t, p, on, stages);
   if (!step) return step.error();
   static constexpr std::string_view of_kind[] = {
       "", "seconds of a layer, per micro-batch", "seconds of a layer with experts, per micro-batch",
       "seconds of a prediction module, per micro-batch", "seconds of head and loss, per micro-batch"};
   const std::string_view on_rank = "seconds of a micro-batch on the busiest rank", whole = "seconds of a step";
-  const auto stages = even_stages(m, p);
   const formula_tree context_ways = tree_of(cp, environment(p));
   std::vector<report_line> sums;
   for (const layer_group& group : stages[step->busiest]) {
@@ -163,11 +162,20 @@ template <class Numbers = numbers_of_setting>
                     .layer_count = group.count};
     if (!predicts) {  // a module's terms are counted together with the head's
       const formula_tree* ways = p.cp > 1 ? &context_ways : nullptr;
-      detail::add_work<Numbers>(out, name, forward_flop_terms, all, on, ways, static_cast<double>(p.cp));
-      if (!head) detail::add_work<Numbers>(out, name, moved_byte_terms, all, on, nullptr, 1);
-      if (head) detail::add_work<Numbers>(out, name, moved_loss_terms, all, on, nullptr, 1);
+      detail::add_work<Numbers, forward_flop_terms>(out, name, all, on, ways, static_cast<double>(p.cp));
+      if (!head) detail::add_work<Numbers, moved_byte_terms>(out, name, all, on, nullptr, 1);
+      if (head) detail::add_work<Numbers, moved_loss_terms>(out, name, all, on, nullptr, 1);
+      if (!head && m.window_layers > 0) {
+        setting windowed = all;
+        windowed.on_rank.window_layers = 1;
+        detail::add_work<Numbers, forward_flop_terms>(out,
+                                                      group.kind == layer_kind::experts
+                                                          ? "seconds of a layer with experts and a window, FLOPs alone"
+                                                          : "seconds of a layer with a window, FLOPs alone",
+                                                      windowed, on, ways, static_cast<double>(p.cp));
+      }
     }
-    if (!head) detail::add_wire<Numbers>(out, name, layer_transfer_terms, all, on, &x);
+    if (!head) detail::add_wire<Numbers, layer_transfer_terms>(out, name, all, on, &x);
     if (!head && p.offload_activations) {
       const auto kept = layer_activation_bytes<Numbers>(m, t, all.parallel, all.on_rank.moe_layers > 0, all.replayed);
       if (!kept) return kept.error();
@@ -197,14 +205,14 @@ template <class Numbers = numbers_of_setting>
     layer_numbers hop;
     const std::string_view between = "seconds between stages, per micro-batch";
     const std::size_t from = out.lines.size();
-    detail::add_wire<Numbers>(out, between, pipeline_transfer_terms, all, on);
+    detail::add_wire<Numbers, pipeline_transfer_terms>(out, between, all, on);
     for (std::size_t at = from; at < out.lines.size(); ++at) hop.hop_seconds += out.lines[at].real_value;
     add_seconds(out, between, "exposed, every chunk", vp * T_s, environment(hop, p), "sum");
   }
   all.parameters = step->update_parameters;
   detail::add_traffic<Numbers>(out, "seconds of the optimizer", all, on);
   all.parameters = step->exchange_parameters;
-  detail::add_wire<Numbers>(out, "seconds over data-parallel ranks, per step", data_transfer_terms, all, on);
+  detail::add_wire<Numbers, data_transfer_terms>(out, "seconds over data-parallel ranks, per step", all, on);
   const environment numbers(step->numbers, p, t);
   add_seconds(out, whole, "data loading", 1 * T_l, numbers, "the machine");
   add_seconds(out, whole, "forward and backward", forward_backward_seconds, numbers, detail::schedule_source);

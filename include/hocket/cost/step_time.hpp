@@ -91,8 +91,8 @@ template <class Numbers = numbers_of_setting, hardware Hardware = machine>
   double hop = 0;
   if (p.pp > 1) {
     const Numbers numbers(numbers_of(all));
-    for_each_term(pipeline_transfer_terms, numbers,
-                  [&](const auto& x) { hop += seconds_of(on, detail::item_of(x, numbers)); });
+    for_each_term<pipeline_transfer_terms>(
+        numbers, [&](const detail::counted_term& x) { hop += seconds_of(on, detail::item_of(x)); });
   }
   double sum = 0;
   std::int64_t most_layers = 0;
@@ -131,13 +131,12 @@ template <class Numbers = numbers_of_setting, hardware Hardware = machine>
     all.parameters = *n;
     const Numbers numbers(numbers_of(all));
     double sent = 0, moved = 0;
-    for_each_term(data_transfer_terms, numbers, [&](const auto& x) {
-      const work_item item = detail::item_of(x, numbers);
+    for_each_term<data_transfer_terms>(numbers, [&](const detail::counted_term& x) {
+      const work_item item = detail::item_of(x);
       sent += item.bytes > 0 ? seconds_of(on, item) : 0;
     });
-    for_each_term(optimizer_byte_terms, numbers, [&](const auto& x) {
-      moved += detail::eval<rational>(x.formula, numbers).real() / detail::eval<rational>(x.split, numbers).real();
-    });
+    for_each_term<optimizer_byte_terms>(
+        numbers, [&](const detail::counted_term& x) { moved += x.amount().value().real() / x.ranks().value().real(); });
     if (i == 0 || sent > exchange) exchange = sent, out.exchange_parameters = *n;
     if (i == 0 || moved > update) update = moved, out.update_parameters = *n;
   }

@@ -82,8 +82,8 @@ template <class Term, class... Configs>
 /// Calls f(term) for each term that counts, in order.
 template <class Terms, class... Configs, class F>
 constexpr void for_each_term(const Terms& list, const environment<Configs...>& numbers, F&& f) {
-  for_each_in(list, [&](const auto& t) {
-    if (counts(t, numbers)) f(t);
+  cost::for_each_in(list, [&](const auto& t) {
+    if (cost::counts(t, numbers)) f(t);
   });
 }
 
@@ -93,7 +93,7 @@ template <class Terms, class... Configs, class Value>
                                              Value&& value) noexcept {
   rational total = 0;
   std::string_view failed;
-  for_each_term(list, numbers, [&](const auto& t) {
+  cost::for_each_term(list, numbers, [&](const auto& t) {
     total = total + value(t);
     if (!total.ok() && failed.empty()) failed = t.name;
   });
@@ -103,13 +103,13 @@ template <class Terms, class... Configs, class Value>
 /// The sum of the formulas: the whole, not split over ranks.
 template <class Terms, class... Configs>
 [[nodiscard]] constexpr result<rational> total(const Terms& list, const environment<Configs...>& numbers) noexcept {
-  return sum(list, numbers, [&](const auto& t) { return detail::eval<rational>(t.formula, numbers); });
+  return cost::sum(list, numbers, [&](const auto& t) { return detail::eval<rational>(t.formula, numbers); });
 }
 /// The sum of formula / split: what one rank has.
 template <class Terms, class... Configs>
 [[nodiscard]] constexpr result<rational> rank_total(const Terms& list,
                                                     const environment<Configs...>& numbers) noexcept {
-  return sum(list, numbers, [&](const auto& t) {
+  return cost::sum(list, numbers, [&](const auto& t) {
     return detail::eval<rational>(t.formula, numbers) / detail::eval<rational>(t.split, numbers);
   });
 }

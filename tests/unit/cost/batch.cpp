@@ -2,8 +2,11 @@
 // The batch evaluator against the exact one, configuration by configuration.
 #include <hocket/cost/activations.hpp>
 #include <hocket/cost/batch.hpp>
+#include <hocket/cost/code.hpp>
+#include <hocket/cost/print.hpp>
 #include <hocket/cost/static_memory.hpp>
 
+#include <string>
 #include <vector>
 
 #include "catch.hpp"
@@ -52,9 +55,39 @@ TEST_CASE("a batch gives what each configuration gives alone", "[cost]") {
       CHECK(kept[at] == cost::layer_activation_bytes(m, t[at], p[at], true).value().real());
       const cost::environment numbers(one, m, t[at], p[at]);
       CHECK(layers[at] == cost::real(divide_up(L * s, 3 * tp) + least(s, greatest(tp, 2)), numbers));
-      CHECK(weights[at] == cost::total(cost::parameter_terms, cost::environment(whole, m)).value().real());
+      const cost::environment spread(whole, m, p[at]);
+      CHECK(weights[at] == cost::total(cost::parameter_terms, spread).value().real());
+      CHECK(cost::total(cost::parameter_terms, spread).value() == cost::total<cost::parameter_terms>(spread).value());
     }
   }
+}
+
+TEST_CASE("a list's table holds what its terms hold: values, text, order", "[cost]") {
+  const cost::rank_parameters n{.dense = 1'000'003, .expert = 501};
+  const cost::training t{.sequence = 4096};
+  for (const auto level : {cost::zero::none, cost::zero::optimizer, cost::zero::gradients, cost::zero::weights}) {
+    const cost::parallel p{.tp = 2, .dp = 3, .ep = 1, .zero = level};
+    const cost::environment numbers(n, t, p);
+    std::vector<std::string> by_terms, by_table;
+    cost::for_each_term(cost::static_memory_terms, numbers, [&](const auto& x) {
+      by_terms.push_back(std::string(x.name) + print(x.formula, cost::style::numbers, numbers) + " over " +
+                         print(x.split, cost::style::latex, numbers) + to_string(exact(x.formula, numbers).value()));
+    });
+    cost::for_each_term<cost::static_memory_terms>(numbers, [&](const auto& x) {
+      by_table.push_back(std::string(x.name) + cost::detail::write(tree_of(x.amount()), cost::style::numbers, true) +
+                         " over " + cost::detail::write(tree_of(x.ranks()), cost::style::latex, true) +
+                         to_string(x.amount().value()));
+    });
+    CHECK(by_terms.size() == 8);
+    CHECK(by_terms == by_table);
+    CHECK(cost::rank_total(cost::static_memory_terms, numbers).value() ==
+          cost::rank_total<cost::static_memory_terms>(numbers).value());
+  }
+  // A number that cannot be had names the term, as ever.
+  const cost::parallel none{.dp = 0, .zero = cost::zero::weights};
+  const auto failed = cost::rank_total<cost::static_memory_terms>(cost::environment(n, t, none));
+  REQUIRE(!failed);
+  CHECK(failed.error().code == hocket::errc::undefined_value);
 }
 
 TEST_CASE("a selector that names no case gives no number", "[cost]") {

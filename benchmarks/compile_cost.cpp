@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// What compiling hocket/cost.hpp takes with every formula of it evaluated: compile_cost.py compiles this file and
+// reports the time. -DHOCKET_HEADER_ALONE: the header and nothing else; -DHOCKET_EVERYTHING: also reports, text, LaTeX
+// and predictions.
+#include <hocket/cost.hpp>
+
+#if !defined(HOCKET_HEADER_ALONE)
+namespace cost = hocket::cost;
+
+double every_list(const cost::setting& all) {
+  const cost::numbers_of_setting numbers = cost::numbers_of(all);
+  double sum = 0;
+  const auto add = [&](const hocket::result<cost::rational>& x) { sum += x ? x->real() : 0; };
+  add(cost::rank_total<cost::parameter_terms>(numbers));
+  add(cost::rank_total<cost::expert_parameter_terms>(numbers));
+  add(cost::rank_total<cost::idle_parameter_terms>(numbers));
+  add(cost::rank_total<cost::forward_flop_terms>(numbers));
+  add(cost::rank_total<cost::moved_byte_terms>(numbers));
+  add(cost::rank_total<cost::moved_loss_terms>(numbers));
+  add(cost::rank_total<cost::static_memory_terms>(numbers));
+  add(cost::rank_total<cost::optimizer_byte_terms>(numbers));
+  add(cost::rank_total<cost::saved_tensor_terms>(numbers));
+  add(cost::rank_total<cost::end_tensor_terms>(numbers));
+  add(cost::rank_total<cost::workspace_terms>(numbers));
+  add(cost::rank_total<cost::transient_terms>(numbers));
+  add(cost::total<cost::layer_transfer_terms>(numbers));
+  add(cost::total<cost::pipeline_transfer_terms>(numbers));
+  add(cost::total<cost::data_transfer_terms>(numbers));
+  add(cost::exact<cost::chunks_in_flight>(numbers));
+  add(cost::exact<cost::bubble_over_work>(numbers));
+  add(cost::exact<cost::bubble_over_total>(numbers));
+  return sum;
+}
+
+double every_closed_form(const cost::setting& all) {
+  const cost::numbers_of_setting numbers = cost::numbers_of(all);
+  double sum = 0;
+  const auto add = [&](const hocket::result<cost::rational>& x) { sum += x ? x->real() : 0; };
+  namespace korthikanti = cost::korthikanti;
+  add(cost::exact<korthikanti::model_flops>(numbers)), add(cost::exact<korthikanti::selective_flops>(numbers));
+  add(cost::exact<korthikanti::no_parallelism>(numbers)), add(cost::exact<korthikanti::tensor>(numbers));
+  add(cost::exact<korthikanti::tensor_sequence>(numbers)), add(cost::exact<korthikanti::tensor_selective>(numbers));
+  add(cost::exact<korthikanti::tensor_sequence_selective>(numbers)), add(cost::exact<korthikanti::full>(numbers));
+  add(cost::exact<cost::megatron::static_bytes>(numbers)), add(cost::exact<cost::megatron::activation_bytes>(numbers));
+  add(cost::exact<cost::megatron::activation_bytes_without_sp>(numbers));
+  add(cost::exact<cost::sc21::flops_of_step>(numbers)), add(cost::exact<cost::sc21::parameters>(numbers));
+  add(cost::exact<cost::palm::flops_per_token>(numbers)), add(cost::exact<cost::torchtitan::flops_per_token>(numbers));
+  namespace guide = cost::mindformers;
+  add(cost::exact<guide::model_flops>(numbers)), add(cost::exact<guide::selective_flops>(numbers));
+  add(cost::exact<guide::full_flops>(numbers)), add(cost::exact<guide::gpt_layer_printed>(numbers));
+  add(cost::exact<guide::llama_layer_printed>(numbers)), add(cost::exact<guide::llama_model_flops>(numbers));
+  add(cost::exact<guide::attention_kept_printed>(numbers)), add(cost::exact<guide::attention_kept_corrected>(numbers));
+  add(cost::exact<guide::ffn_kept>(numbers)), add(cost::exact<guide::norms_kept>(numbers));
+  add(cost::exact<guide::static_accumulated_printed>(numbers)), add(cost::exact<guide::static_corrected>(numbers));
+  return sum;
+}
+
+double every_second(const cost::step_numbers& x, const cost::detail::layer_numbers& layer, const cost::parallel& p,
+                    const cost::training& t, const cost::run& measured) {
+  const cost::environment step(x, p, t);
+  const cost::environment one(layer, p, t);
+  return real(cost::backward_of_layer, one) + real(cost::exposed_of_layer, one) +
+         real(cost::forward_backward_seconds, step) + real(cost::exposed_seconds_of_step, step) +
+         real(cost::hidden_seconds_of_step, step) + real(cost::bubble_seconds, step) +
+         real(cost::scheduling_seconds, step) + real(cost::tokens_per_second_and_device, step) +
+         real(cost::utilization_formula, cost::environment(measured));
+}
+
+#if defined(HOCKET_EVERYTHING)
+hocket::result<cost::report> everything(const cost::model& m, const cost::training& t, const cost::parallel& p) {
+  auto report = cost::make_report(m, t, p, {});
+  if (!report) return report;
+  const auto step = cost::predict_step(m, t, p, cost::machines::a100_peak.rates);
+  const auto peak = cost::peak_memory(m, t, p, cost::part::whole(m), {1, 0, 1});
+  if (step && peak) report->tokens_per_step = peak->total_bytes();
+  return report;
+}
+#endif
+#endif
