@@ -334,7 +334,8 @@ class persistent_index {
   [[nodiscard, gnu::noinline]] std::size_t bring_forward(std::span<node_id> preds, set first, node_id b) {
     for (std::size_t i = 1; i < preds.size() && i < 8; ++i) {  // the blocks that their merge will read first
       const set s = sets_[preds[i]];
-      if (s.is_window() && window(preds[i]) != window(b)) tries_.prefetch(s.root, s.leaf());
+      if (s.is_window() && window(preds[i]) != window(b))
+        tries_.prefetch({s.root, tries::height_for(preds[i])}, s.leaf());
     }
     const node_id latest = preds[0];
     std::size_t apart = 1, i = 1;

@@ -136,8 +136,8 @@ class bit_tries {
   }
 
   // The first blocks of a set that will be read soon.
-  void prefetch(block_id top, block_id own) const noexcept {
-    if (top != 0) prefetch(&inners_[top]);
+  void prefetch(root top, block_id own) const noexcept {
+    if (top.block != 0 && top.height != 0) prefetch(&inners_[top.block]);
     prefetch(&leaves_[own]);
   }
 
