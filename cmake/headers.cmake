@@ -116,6 +116,7 @@ set(HOCKET_HEADERS
   hocket/pipeline/run.hpp
   hocket/pipeline/run_bound.hpp
   hocket/pipeline/run_deadlock.hpp
+  hocket/pipeline/run_memory.hpp
   hocket/pipeline/run_pipes.hpp
   hocket/pipeline/run_plain.hpp
   hocket/pipeline/schedule.hpp

@@ -26,6 +26,7 @@
 #include <hocket/pipeline/rank_view.hpp>
 #include <hocket/pipeline/read_list.hpp>
 #include <hocket/pipeline/run.hpp>
+#include <hocket/pipeline/run_memory.hpp>
 #include <hocket/pipeline/schedule.hpp>
 #include <hocket/pipeline/seq_1f1b.hpp>
 #include <hocket/pipeline/shape.hpp>

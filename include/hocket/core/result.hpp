@@ -3,7 +3,7 @@
 #include <hocket/core/error.hpp>
 
 #include <cstdlib>
-#include <memory>
+#include <optional>  // the lightest header in which both standard libraries declare construct_at: <memory> takes longer
 #include <type_traits>
 #include <utility>
 

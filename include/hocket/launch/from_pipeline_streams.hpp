@@ -2,6 +2,7 @@
 #pragma once
 #include <hocket/launch/command.hpp>
 #include <hocket/launch/from_pipeline.hpp>
+#include <hocket/pipeline/workspace.hpp>
 
 #include <utility>
 

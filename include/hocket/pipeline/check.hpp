@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/pipeline/run.hpp>
+#include <hocket/pipeline/workspace.hpp>
 
 #include <cstdint>
 #include <memory_resource>

@@ -3,6 +3,7 @@
 #include <hocket/pipeline/costs.hpp>
 #include <hocket/pipeline/interleaved.hpp>
 #include <hocket/pipeline/run.hpp>
+#include <hocket/pipeline/workspace.hpp>
 
 #include <cstdint>
 #include <memory_resource>

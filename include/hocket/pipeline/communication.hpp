@@ -2,6 +2,7 @@
 #pragma once
 #include <hocket/pipeline/check.hpp>
 #include <hocket/pipeline/transfers.hpp>
+#include <hocket/pipeline/workspace.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -2,6 +2,7 @@
 #pragma once
 #include <hocket/pipeline/run.hpp>
 #include <hocket/pipeline/transfers.hpp>
+#include <hocket/pipeline/workspace.hpp>
 
 #include <cstdint>
 #include <memory_resource>

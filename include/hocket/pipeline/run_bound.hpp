@@ -2,7 +2,7 @@
 #pragma once
 #include <hocket/pipeline/costs.hpp>
 #include <hocket/pipeline/schedule.hpp>
-#include <hocket/pipeline/workspace.hpp>
+#include <hocket/pipeline/run_memory.hpp>
 
 #include <cstdint>
 #include <limits>

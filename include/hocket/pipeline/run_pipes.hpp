@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/pipeline/schedule.hpp>
-#include <hocket/pipeline/workspace.hpp>
+#include <hocket/pipeline/run_memory.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -2,6 +2,7 @@
 #pragma once
 #include <hocket/pipeline/check.hpp>
 #include <hocket/pipeline/run.hpp>
+#include <hocket/pipeline/workspace.hpp>
 #include <hocket/timeline/timeline.hpp>
 
 #include <charconv>

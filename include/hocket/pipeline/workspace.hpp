@@ -1,163 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/core/ticks.hpp>
-#include <hocket/pipeline/action.hpp>
+#include <hocket/pipeline/run_memory.hpp>
 
 #include <cstddef>
-#include <cstdint>
-#include <memory>
 #include <memory_resource>
-#include <vector>
 
 namespace hocket::inline HOCKET_ABI::pipeline {
 
-/// Where the idle time of a rank comes from, in ticks, told in two ways that both add up to all of it.
-struct idle_split {
-  ticks warm_up = 0;        ///< before its first backward
-  ticks steady = 0;         ///< between that and its last forward
-  ticks drain = 0;          ///< after its last forward, to the end of the run
-  ticks dependency = 0;     ///< while another rank still computes what it needs, or nothing is left to do
-  ticks communication = 0;  ///< while what it needs is on its way
-  friend constexpr bool operator==(const idle_split&, const idle_split&) = default;
-};
-
-/// What one rank did in a simulated run.
-struct rank_report {
-  ticks busy = 0;                    ///< time spent in actions
-  ticks idle = 0;                    ///< makespan - busy
-  ticks finish = 0;                  ///< end of its last action
-  std::uint32_t peak_in_flight = 0;  ///< most activations held: forwards whose backward, or weight_grad, is not done
-  std::int64_t peak_bytes = 0;       ///< the same in bytes, where the cost policy knows them (memory_change)
-  idle_split idle_by{};              ///< where `idle` comes from
-  friend constexpr bool operator==(const rank_report&, const rank_report&) = default;
-};
-
-/// One link of a deadlock: `rank` cannot start `action` at `step`, because it needs `needs`, which stands further down
-/// in the list of rank `holder`, itself blocked.
-struct blocked {
-  std::uint32_t rank = 0;
-  std::uint32_t step = 0;
-  stage_action action;
-  stage_action needs;
-  std::uint32_t holder = 0;
-  friend constexpr bool operator==(const blocked&, const blocked&) = default;
-};
-
-namespace detail {
-
-/// A set of numbers below a limit. Schedules add them in one direction, one by one, so that two bounds say it all;
-/// what is added in another order turns the set into a bit per number.
-struct unit_set {
-  static constexpr std::uint64_t no_bits = ~std::uint64_t{0};
-  std::uint32_t low = 0, high = 0;  // the numbers in [low, high), unless there are bits
-  std::uint64_t bits = no_bits;     // index of the first word
-  std::uint32_t size = 0;
-};
-
-/// What waits between two stages: results of one that the other has not used yet, as a ring, oldest first. Where the
-/// two ends do not agree about the order, an array with a place for every unit takes the place of the ring.
-struct pipe {
-  std::uint64_t at = 0;  // of its entries in the pool
-  std::uint32_t capacity = 0;
-  std::uint32_t head = 0, tail = 0;
-  bool dense = false, reader_waits = false, writer_waits = false;
-  bool starved = false;  // stands in the workspace's list of pipes that were full
-};
-struct pipe_entry {
-  ticks ready = 0;  // when it can be used
-  std::uint32_t unit = 0;
-};
-
-/// The same where every stage takes its micro-batches in order: the ring holds times alone, ticks at
-/// times[at + micro-batch % (mask + 1)].
-struct plain_pipe {
-  ticks hop = 0;
-  std::uint64_t at = 0;
-  std::uint32_t mask = 0;
-  std::uint32_t head = 0, tail = 0;  // micro-batches taken, and put in
-  std::uint32_t limit = 0;           // how many can have been put in before another is taken
-};
-struct plain_stage {
-  plain_pipe forward, backward;      // from the stage before, from the stage after
-  ticks time[4] = {-1, -1, -1, -1};  // of the ops that compute, -1 before they occur
-  std::uint32_t rank = 0;
-  std::uint32_t weights = 0, fused = 0;  // weight gradients done, those in whole backwards
-};
-
-}  // namespace detail
-
-/// The memory of a simulation, reusable from run to run: O(ranks + stages) for schedules whose stages pass
-/// micro-batches on in the order in which they get them; up to 32 bytes per (stage, micro-batch, slice) for others.
-/// With std::allocator it works in constant expressions.
-template <class Allocator>
-class basic_workspace {
- public:
-  template <class T>
-  using vector = std::vector<T, typename std::allocator_traits<Allocator>::template rebind_alloc<T>>;
-
-  struct lane {
-    std::uint32_t step = 0;
-    std::uint32_t size = 0;
-    std::uint32_t mark = 0;
-    bool backwards_began = false;
-    std::int64_t in_flight = 0;
-    std::int64_t bytes = 0;
-    ticks computing = 0;  // of busy: in ops that compute, none of which can precede the rank's first forward
-    ticks undecided = 0;  // idle time since the last forward: steady if another follows, else drain
-    ticks head = 0, tail = 0;
-    rank_report report;
-  };
-  struct stage {
-    std::uint32_t rank = 0;
-    ticks forward_hop = 0, backward_hop = 0;                // from the stage before, from the stage after
-    std::uint32_t forward_link = 0, backward_link = 0;      // over which they come
-    std::uint32_t forward_sender = 0, backward_sender = 0;  // ranks of those stages
-    detail::pipe forward_in, backward_in;                   // from those stages
-    detail::unit_set forwards, backwards, weights;          // done
-    ticks work = 0;                                         // of its rank in its forwards and backwards
-    ticks head = 0;                                         // least time before its first forward can start
-    ticks tail = 0;                                         // least time after its last backward
-    bool fused = false, split = false;
-  };
-
-  constexpr explicit basic_workspace(const Allocator& from = {})
-      : lanes(from),
-        stages(from),
-        entries(from),
-        travels(from),
-        words(from),
-        links(from),
-        runnable(from),
-        starved(from),
-        plain(from),
-        times(from) {}
-
-  vector<lane> lanes;                  // by rank
-  vector<stage> stages;                // by direction, then stage
-  vector<detail::pipe_entry> entries;  // of all pipes
-  vector<ticks> travels;               // beside the entries, if transfers have a time of their own
-  vector<std::uint64_t> words;         // of all sets with bits
-  vector<ticks> links;                 // when each link is free again
-  vector<std::uint32_t> runnable;      // ranks
-  vector<std::uint32_t> starved;       // pipes that were full: 2 * stage, + 1 for backward
-  vector<detail::plain_stage> plain;   // stages of plain lists, one before the first and one behind the last
-  vector<ticks> times;                 // in their pipes
-
-  constexpr void reset(std::size_t stage_count, std::size_t rank_count) {
-    lanes.assign(rank_count, lane{});
-    stages.assign(stage_count, stage{});
-    entries.clear();
-    travels.clear();
-    words.clear();
-    links.clear();
-    runnable.clear();
-    starved.clear();
-    runnable.reserve(rank_count);
-  }
-};
-
+/// The memory of simulations, from a memory resource. Apart from the rest of a run, which needs no <memory_resource>:
+/// a proof in the compiler is that much quicker.
+///
+///     hocket::pipeline::workspace memory;   // or memory(&my_resource); reusable from run to run
+///     const auto ran = run(plan, hocket::pipeline::costs{}, memory);
 using workspace = basic_workspace<std::pmr::polymorphic_allocator<std::byte>>;
-/// For static_assert: `constexpr_workspace memory; run(plan, costs{}, memory);`
-using constexpr_workspace = basic_workspace<std::allocator<std::byte>>;
 
 }  // namespace hocket::inline HOCKET_ABI::pipeline
