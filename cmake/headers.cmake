@@ -136,6 +136,7 @@ set(HOCKET_HEADERS
   hocket/text.hpp
   hocket/text/comparison_csv.hpp
   hocket/text/detail/csv_scanner.hpp
+  hocket/text/detail/idle_cells.hpp
   hocket/text/detail/repeated_cells.hpp
   hocket/text/edges_csv.hpp
   hocket/text/graph_dot.hpp

@@ -70,7 +70,7 @@ class interleaved {
   [[nodiscard]] constexpr loop_placement placement() const noexcept { return {ranks_}; }
   [[nodiscard]] constexpr std::uint32_t kappa() const noexcept { return kappa_; }
   [[nodiscard]] constexpr std::uint32_t extra() const noexcept { return extra_; }
-  /// Whether all groups have one size and none is spread, as in the schedules of other systems.
+  /// Whether all groups have one size and none is spread.
   [[nodiscard]] constexpr bool even_groups() const noexcept {
     if (rule_ == groups::rule::list) {
       for (std::uint32_t j = 0; j < first_count_; ++j)
@@ -80,6 +80,9 @@ class interleaved {
     return !spread_ && micro_batches_ % window_ == 0 && (first_count_ == 0 || first_size_ == window_) &&
            (first_count_ * first_size_ == micro_batches_ || second_size_ == window_);
   }
+
+  /// Micro-batches of the largest group.
+  [[nodiscard]] constexpr std::uint32_t largest_group() const noexcept { return window_ + (wider_ != 0 ? 1 : 0); }
 
   /// Forwards before forward and backward alternate: min(mv, (v-1)·(largest group) + kappa (p-1-rank) + extra).
   [[nodiscard]] constexpr std::uint32_t warm_up(std::uint32_t rank) const noexcept {
@@ -97,7 +100,7 @@ class interleaved {
   [[nodiscard]] constexpr step_counts counts(std::uint32_t rank) const noexcept { return beat(rank).counts(); }
 
   [[nodiscard]] constexpr std::uint32_t size(std::uint32_t) const noexcept { return 2 * count(); }
-  /// Preconditions: rank < ranks(), step < size(rank).
+  /// Preconditions: rank < ranks(), step < size().
   [[nodiscard]] constexpr action at(std::uint32_t rank, std::uint32_t step) const noexcept {
     if (whole_) return at_whole(rank, step);
     const auto turn = beat(rank).at(step);
@@ -142,7 +145,7 @@ class interleaved {
     form forms_[4] = {};
   };
 
-  /// The list of one rank. Precondition: rank < ranks().
+  /// A rank's list. Precondition: rank < ranks().
   [[nodiscard]] constexpr rank_view<interleaved> rank(std::uint32_t rank) const noexcept;
 
   /// The k-th forward of every rank, and the k-th backward. Precondition: k < m·v.
@@ -174,7 +177,7 @@ class interleaved {
     return detail::fill_alternating(*this, rank, out, first);
   }
 
-  /// The k with forward_at(k), or backward_at(k), == {chunk, micro_batch}.
+  /// The k of a forward, or backward.
   [[nodiscard]] constexpr std::uint32_t index_of(bool forward, std::uint32_t chunk,
                                                  std::uint32_t micro_batch) const noexcept {
     return forward ? forward_index(chunk, micro_batch) : backward_index(chunk, micro_batch);
@@ -446,8 +449,8 @@ constexpr interleaved::verdict interleaved::outlook() const noexcept {
   if (rule_ == groups::rule::capped) return verdict::runs;
   const std::uint32_t rest = micro_batches_ % ranks_;
   if (rule_ == groups::rule::paper && micro_batches_ > ranks_ && rest != 0 && chunks_ > 1) {
-    // With a warm-up of one forward per rank below, the order always runs. With two, exactly these remainders deadlock
-    // (docs/pipeline.md, "The paper's order"; tests compare with a simulation of every shape in their range).
+    // With kappa 1 the order always runs; with 2, exactly these remainders deadlock (docs/pipeline.md, "The paper's
+    // order"; tests simulate every shape in their range).
     const bool stuck = kappa_ == 2 && rest + 3 <= ranks_ && std::uint64_t{rest} * (chunks_ - 1) >= 2u + extra_;
     return stuck ? verdict::deadlocks : verdict::runs;
   }

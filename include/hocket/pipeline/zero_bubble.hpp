@@ -33,6 +33,12 @@ class zero_bubble {
   [[nodiscard]] constexpr std::uint32_t micro_batches() const noexcept { return order_.micro_batches(); }
   [[nodiscard]] constexpr loop_placement placement() const noexcept { return order_.placement(); }
 
+  /// How far a rank runs ahead per rank below it: 1, or 2 for ZB-H2.
+  [[nodiscard]] constexpr std::uint32_t reach() const noexcept { return order_.kappa(); }
+  /// Whether all groups of micro-batches have one size, as in the schedules of other systems; and the largest size.
+  [[nodiscard]] constexpr bool even_groups() const noexcept { return order_.even_groups(); }
+  [[nodiscard]] constexpr std::uint32_t largest_group() const noexcept { return order_.largest_group(); }
+
   /// Forwards before the first input gradient.
   [[nodiscard]] constexpr std::uint32_t lead(std::uint32_t rank) const noexcept {
     const std::uint32_t a = order_.warm_up(rank) + 1;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/pipeline/gpipe.hpp>
-#include <hocket/pipeline/interleaved.hpp>
 #include <hocket/pipeline/read_list.hpp>
 #include <hocket/pipeline/table.hpp>
+#include <hocket/text/detail/idle_cells.hpp>
 #include <hocket/text/detail/repeated_cells.hpp>
 
 #include <cstddef>
@@ -144,47 +143,12 @@ inline bool parse_cell(std::string_view cell, std::pmr::vector<pipeline::stage_a
 
 struct schedule_csv_options {
   bool carriage_returns = true;  ///< lines end in CR LF, as Python's csv module writes them
-  bool idle_cells = true;        ///< the empty cells that PyTorch writes for its interleaved and looped schedules
-  bool reduce_grad = false;      ///< a REDUCE_GRAD per rank at the end, as PyTorch's single-stage schedules have
+  bool idle_cells =
+      true;  ///< the empty cells that PyTorch writes for its interleaved, looped and zero-bubble schedules
+  bool reduce_grad = false;  ///< a REDUCE_GRAD per rank at the end, as PyTorch's single-stage schedules have
 };
 
 namespace detail {
-
-/// Empty cells that PyTorch's generator writes on a rank, so that the columns of its file line up in time.
-struct idle_cells {
-  std::uint32_t first = 0;                   // before the first step
-  std::uint32_t step = 0, gap = 0;           // before that step, if not 0
-  std::uint32_t single = ~std::uint32_t{0};  // one before this and every later step
-  [[nodiscard]] constexpr std::uint32_t before(std::uint32_t i) const noexcept {
-    return (i == 0 ? first : 0) + (i == step ? gap : 0) + (i >= single ? 1 : 0);
-  }
-  /// The first step behind `from` that has any before it, at most `end`.
-  [[nodiscard]] constexpr std::uint32_t next(std::uint32_t from, std::uint32_t end) const noexcept {
-    if (gap != 0 && step > from && step < end) end = step;
-    const std::uint32_t one = single > from ? single : from + 1;
-    return one < end ? one : end;
-  }
-};
-template <class S>
-constexpr idle_cells idle_cells_of([[maybe_unused]] const S& plan, [[maybe_unused]] std::uint32_t rank) {
-  idle_cells cells;
-  if constexpr (std::is_same_v<S, pipeline::interleaved>) {
-    if (plan.kappa() != 2 || plan.extra() != 0 || !plan.even_groups()) return cells;  // not a schedule of PyTorch's
-    const std::uint32_t p = plan.ranks(), v = plan.chunks(), w = plan.warm_up(rank), n = v * plan.micro_batches();
-    const std::int64_t until_backward =
-        std::int64_t{v} * p + 2 * (std::int64_t{p} - 1 - rank) - (std::int64_t{w} + rank);
-    cells.first = rank, cells.single = 2 * n - w;
-    if (w > 0 && until_backward > 0) cells.step = w, cells.gap = static_cast<std::uint32_t>(until_backward);
-  } else if constexpr (std::is_same_v<S, pipeline::gpipe>) {
-    if (!plan.reversed()) return cells;
-    cells.first = rank, cells.step = plan.size(rank) / 2, cells.gap = 2 * (plan.ranks() - 1 - rank);
-  }
-  return cells;
-}
-template <class S>
-std::int64_t idle_cells_before(const S& plan, std::uint32_t rank, std::uint32_t step) {
-  return idle_cells_of(plan, rank).before(step);
-}
 
 /// The tokens of all ops in places of one size, so that copying one is two moves.
 struct op_tokens {
@@ -254,6 +218,14 @@ inline void put_number(std::string& out, std::uint32_t value) {
 inline void put_token(std::string& out, pipeline::stage_action a, bool sliced) {
   char token[growing_text::cell];
   out.append(token, static_cast<std::size_t>(write_token(token, a, sliced) - token));
+}
+
+/// Writes so many empty cells; there is room for a block of actions after them.
+inline char* write_idle(growing_text& out, char* to, std::uint32_t cells) {
+  if (cells == 0) return to;
+  to = out.room(to, cells + 130 * growing_text::cell);
+  std::memset(to, ',', cells);
+  return to + cells;
 }
 
 /// Writes the cells of ranks' lists: "3F1", or "(3F1;3B0)OVERLAP_F_B", each between `open` and `close`, and before each
@@ -343,13 +315,6 @@ class cell_writer {
     pair_ = opens;
     return pair_ ? to : write_word(to, close_);
   }
-  static char* write_idle(growing_text& out, char* to, std::uint32_t cells) {
-    if (cells == 0) return to;
-    to = out.room(to, cells + 130 * growing_text::cell);
-    std::memset(to, ',', cells);
-    return to + cells;
-  }
-
   /// The text before the micro-batch, by the bits before it; empty for what is not a plain computing action.
   void prepare(std::uint32_t rank) {
     if (beginnings_.empty()) beginnings_.resize(repeated_cells::beginnings);
@@ -435,9 +400,14 @@ template <pipeline::schedule S>
   detail::growing_text out(detail::expected_text(plan, 1));
   detail::cell_writer cells(plan, {}, ",");
   char* at = out.begin();
+  std::vector<std::vector<std::uint32_t>> counts;
+  if constexpr (std::is_same_v<S, pipeline::zero_bubble> || std::is_same_v<S, pipeline::zbv>)
+    if (options.idle_cells && detail::waits_in_between(plan)) counts = detail::counted_idle_cells(plan);
   for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
-    const auto idle = options.idle_cells ? detail::idle_cells_of(plan, r) : detail::idle_cells{};
+    auto idle = options.idle_cells ? detail::idle_cells_of(plan, r) : detail::idle_cells{};
+    if (!counts.empty()) idle.counts = &counts[r];
     at = cells.write(out, at, r, idle);
+    if (!counts.empty()) at = detail::write_idle(out, at, counts[r].back());
     if (options.reduce_grad)
       for (std::uint32_t c = 0; c < plan.chunks(); ++c) {
         at = detail::write_token(out.room(at), {pipeline::op::reduce_grad, plan.placement().stage(r, c), 0}, false);

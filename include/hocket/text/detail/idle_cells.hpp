@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/pipeline/gpipe.hpp>
+#include <hocket/pipeline/interleaved.hpp>
+#include <hocket/pipeline/zbv.hpp>
+#include <hocket/pipeline/zero_bubble.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+namespace hocket::inline HOCKET_ABI::text::detail {
+
+/// Empty cells that PyTorch's generator writes on a rank, so that the columns of its file line up in time.
+struct idle_cells {
+  std::uint32_t first = 0;                             // before the first step
+  std::uint32_t step = 0, gap = 0;                     // before that step, if not 0
+  std::uint32_t single = ~std::uint32_t{0};            // one before this and every later step
+  const std::vector<std::uint32_t>* counts = nullptr;  // instead of these: before every step, and behind the last
+  [[nodiscard]] std::uint32_t before(std::uint32_t i) const noexcept {
+    if (counts != nullptr) return (*counts)[i];
+    return (i == 0 ? first : 0) + (i == step ? gap : 0) + (i >= single ? 1 : 0);
+  }
+  /// The first step behind `from` that has any before it, at most `end`.
+  [[nodiscard]] std::uint32_t next(std::uint32_t from, std::uint32_t end) const noexcept {
+    if (counts != nullptr) {
+      while (++from < end && (*counts)[from] == 0) {
+      }
+      return from < end ? from : end;
+    }
+    if (gap != 0 && step > from && step < end) end = step;
+    const std::uint32_t one = single > from ? single : from + 1;
+    return one < end ? one : end;
+  }
+};
+
+/// The empty cells of a rank where they have a formula: PyTorch's interleaved, looped and zero-bubble schedules.
+template <class S>
+idle_cells idle_cells_of([[maybe_unused]] const S& plan, [[maybe_unused]] std::uint32_t rank) {
+  idle_cells cells;
+  if constexpr (std::is_same_v<S, pipeline::interleaved>) {
+    if (plan.kappa() != 2 || plan.extra() != 0 || !plan.even_groups()) return cells;  // not a schedule of PyTorch's
+    const std::uint32_t p = plan.ranks(), v = plan.chunks(), w = plan.warm_up(rank), n = v * plan.micro_batches();
+    const std::int64_t until_backward =
+        std::int64_t{v} * p + 2 * (std::int64_t{p} - 1 - rank) - (std::int64_t{w} + rank);
+    cells.first = rank, cells.single = 2 * n - w;
+    if (w > 0 && until_backward > 0) cells.step = w, cells.gap = static_cast<std::uint32_t>(until_backward);
+  } else if constexpr (std::is_same_v<S, pipeline::gpipe>) {
+    if (!plan.reversed()) return cells;
+    cells.first = rank, cells.step = plan.size(rank) / 2, cells.gap = 2 * (plan.ranks() - 1 - rank);
+  } else if constexpr (std::is_same_v<S, pipeline::zero_bubble>) {
+    if (!plan.even_groups() || plan.reach() != 1) return cells;
+    const std::uint32_t n = plan.chunks() * plan.micro_batches(), w = plan.lead(rank) < n ? plan.lead(rank) - 1 : n;
+    const std::uint32_t below = plan.ranks() - 1 - rank, all = (plan.chunks() - 1) * plan.largest_group() + below;
+    cells.first = rank, cells.step = all < n ? all : w, cells.gap = below;
+  } else if constexpr (std::is_same_v<S, pipeline::zbv>) {
+    cells.first = rank;
+  }
+  return cells;
+}
+
+/// Whether the formula is not enough: with few micro-batches PyTorch's ranks wait for each other in more places.
+template <class S>
+bool waits_in_between([[maybe_unused]] const S& plan) {
+  if constexpr (std::is_same_v<S, pipeline::zero_bubble>)
+    return plan.even_groups() && plan.reach() == 1 && plan.micro_batches() < plan.ranks();
+  else if constexpr (std::is_same_v<S, pipeline::zbv>) return plan.micro_batches() + 1 < 2 * plan.ranks();
+  else return false;
+}
+
+/// The empty cells before each step of each rank, and behind the last one: as `_add_bubbles_to_actions` of PyTorch
+/// finds them, which lets all ranks take a cell at a time, and a forward wait for that of the stage before. A zbv
+/// with few micro-batches is one with 2p - 1 of them, of which the cells too many are empty. O(actions).
+template <class S>
+std::vector<std::vector<std::uint32_t>> counted_idle_cells(const S& plan) {
+  using pipeline::action, pipeline::op;
+  const std::uint32_t p = plan.ranks(), m = plan.micro_batches(), stages = p * plan.chunks();
+  std::vector<std::vector<action>> lists(p);
+  S longer = plan;
+  if constexpr (std::is_same_v<S, pipeline::zbv>) longer = *S::make({p, 2, 2 * std::int64_t{p} - 1});
+  for (std::uint32_t r = 0; r < p; ++r) {
+    const idle_cells idle = std::is_same_v<S, pipeline::zbv> ? idle_cells{} : idle_cells_of(plan, r);
+    for (std::uint32_t i = 0; i < longer.size(r); ++i) {
+      lists[r].insert(lists[r].end(), idle.before(i), action());
+      const action a = longer.at(r, i);
+      lists[r].push_back(a.micro_batch() < m ? a : action());
+    }
+  }
+  std::vector<std::vector<std::uint32_t>> counts(p);
+  for (auto& c : counts) c.assign(1, 0);
+  std::vector<bool> seen(std::size_t{stages} * m);
+  std::vector<std::size_t> next(p), now;
+  for (bool moved = true; moved;) {
+    moved = false;
+    now.clear();
+    for (std::uint32_t r = 0; r < p; ++r) {
+      if (next[r] == lists[r].size()) continue;
+      const action a = lists[r][next[r]];
+      const std::size_t stage = a.kind() == op::idle ? 0 : plan.placement().stage(r, a.chunk());
+      const std::size_t unit = stage * m + a.micro_batch();
+      if (a.kind() == op::forward && stage > 0 && !seen[unit - m]) {
+        ++counts[r].back();
+        continue;
+      }
+      moved = true;
+      ++next[r];
+      if (a.kind() == op::idle) {
+        ++counts[r].back();
+      } else {
+        counts[r].push_back(0);
+        if (a.kind() == op::forward) now.push_back(unit);
+      }
+    }
+    for (const std::size_t unit : now) seen[unit] = true;
+  }
+  return counts;
+}
+
+}  // namespace hocket::inline HOCKET_ABI::text::detail
