@@ -250,7 +250,7 @@ void draw(const options& o) {
     if (pipeline::directions_of(plan) > 1) title += " each way";
     if (o.schedule == "interleaved") title += " · groups " + o.groups;
     if (o.format == "trace") write_file(o.out, hocket::to_chrome_trace(drawn, {.process = title}));
-    else if (o.format == "ascii") write_file(o.out, hocket::to_ascii(drawn));
+    else if (o.format == "ascii") write_file(o.out, hocket::to_ascii(drawn, {.curve_rows = 2}));
     else write_file(o.out, hocket::to_svg(drawn, {.title = title}));
     summarize(ran);
   });

@@ -10,7 +10,44 @@ namespace hocket::inline HOCKET_ABI {
 
 struct ascii_options {
   std::uint32_t columns = 160;  ///< width of the bars, at least 20
+  std::uint32_t curve_rows =
+      0;  ///< lines under a lane for what it holds over time, where changes were added; at most 20
 };
+
+namespace detail {
+
+/// The lines under a lane that show its quantity. @param end_of  column -> the time at its end
+template <class EndOf>
+void put_ascii_curve(std::string& out, const std::pmr::vector<level>& levels, std::int64_t highest, std::uint32_t rows,
+                     std::size_t gutter, std::size_t width, const EndOf& end_of) {
+  std::int64_t peak = 0;
+  for (const level& l : levels) peak = l.value > peak ? l.value : peak;
+  if (peak <= 0 || rows == 0) return;
+  std::string heights(width, '\0');  // in half lines
+  std::size_t next = 0;
+  std::int64_t held = 0;
+  for (std::size_t x = 0; x < width; ++x) {
+    std::int64_t most = held;  // the highest in the column
+    for (bool first = true; next < levels.size() && levels[next].at < end_of(x); ++next, first = false) {
+      held = levels[next].value;
+      most = first && levels[next].at <= (x == 0 ? levels[next].at : end_of(x - 1)) ? held : held > most ? held : most;
+    }
+    if (most > 0)
+      heights[x] = static_cast<char>(static_cast<double>(most) / static_cast<double>(highest) * 2 * rows + 0.999);
+  }
+  for (std::uint32_t row = rows; row-- > 0;) {
+    std::string line(gutter, ' ');
+    for (const char height : heights) {
+      const auto h = static_cast<std::uint32_t>(height);
+      line += h >= 2 * row + 2 ? '#' : h == 2 * row + 1 ? ':' : ' ';
+    }
+    if (row == 0) put_all(line, "  holds at most ", peak);
+    while (!line.empty() && line.back() == ' ') line.pop_back();
+    out += line += '\n';
+  }
+}
+
+}  // namespace detail
 
 /// The timeline as text, a line per lane. Where there is room every bar shows its kind and micro-batch (F3, B3;
 /// odd chunks in lower case) to scale; else every column shows the kind that fills most of it. '.' is idle.
@@ -18,6 +55,11 @@ struct ascii_options {
 ///
 ///     rank 0  F0 F1 F2 .  .  .  B0 B1 B2
 ///     rank 1  .  F0 B0 F1 B1 F2 B2 .  .
+///
+/// With curve_rows, '#' is what a lane holds, on one scale for all lanes; ':' half a line of it:
+///
+///     rank 0  F0 F1 B0---F2 B1---
+///             :::##########::::::  holds at most 2
 [[nodiscard]] inline std::string to_ascii(const timeline& t, const ascii_options& options = {}) {
   const std::uint32_t columns = options.columns < 20 ? 20 : options.columns;
   const span_rows rows = rows_of(t);
@@ -45,6 +87,15 @@ struct ascii_options {
   }
   const bool to_scale = length > 0 && length <= columns / per_tick;
   const auto width = static_cast<std::size_t>(to_scale ? length * per_tick : columns);
+  const std::uint32_t curve_rows = options.curve_rows < 20 ? options.curve_rows : 20;
+  const auto levels = curve_rows > 0 ? levels_of(t) : std::pmr::vector<std::pmr::vector<level>>();
+  std::int64_t highest = 1;
+  for (const auto& lane : levels)
+    for (const level& l : lane) highest = l.value > highest ? l.value : highest;
+  const auto end_of = [&](std::size_t x) {
+    if (to_scale) return begin + static_cast<ticks>(x + 1) / per_tick + (static_cast<ticks>(x + 1) % per_tick != 0);
+    return begin + static_cast<ticks>(static_cast<double>(x + 1) * static_cast<double>(length) / columns);
+  };
 
   std::string out;
   for (std::uint32_t lane = 0; lane < t.lane_count(); ++lane) {
@@ -81,6 +132,7 @@ struct ascii_options {
       out += line += cells;
       out += '\n';
     }
+    if (curve_rows > 0) detail::put_ascii_curve(out, levels[lane], highest, curve_rows, gutter + 2, width, end_of);
   }
   detail::put_all(out, std::string(gutter + 2, ' '), "makespan ", length, " ticks, ");
   if (to_scale) detail::put_all(out, per_tick, per_tick == 1 ? " column per tick" : " columns per tick");

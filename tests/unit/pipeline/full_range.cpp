@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The whole range that the other tests sample: p <= 16, v <= 8, m <= 5p, every schedule and rule. Hidden, as it takes
-// minutes:   test_pipeline "[full]"
+// ten seconds with optimisation and minutes without:   test_pipeline "[full]"
 #include <hocket/pipeline.hpp>
 
 #include <cstdint>

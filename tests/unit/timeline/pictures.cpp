@@ -103,6 +103,38 @@ TEST_CASE("text: bars to scale, and by column where there is no room", "[timelin
   CHECK(hocket::to_ascii(timeline{}) == "  makespan 0 ticks, each column about 0 ticks\n");
 }
 
+TEST_CASE("text: what a lane holds under its bars", "[timeline]") {
+  timeline t;
+  for (const char* name : {"rank 0", "rank 1", "idle"}) t.add_lane(name);
+  const auto forward = [&](std::uint32_t lane, hocket::ticks at, std::int32_t j) {
+    t.add({.start = at, .finish = at + 1, .lane = lane, .kind = activity::forward, .micro_batch = j});
+    t.add_change({.at = at, .lane = lane, .by = 1});
+  };
+  const auto backward = [&](std::uint32_t lane, hocket::ticks at, std::int32_t j) {
+    t.add({.start = at, .finish = at + 2, .lane = lane, .kind = activity::backward, .micro_batch = j});
+    t.add_change({.at = at + 2, .lane = lane, .by = -1});
+  };
+  forward(0, 0, 0), forward(0, 1, 1), forward(1, 1, 0), backward(1, 2, 0), backward(0, 4, 0), backward(0, 6, 1);
+  CHECK(hocket::to_ascii(t, {.curve_rows = 1}) ==
+        "rank 0  F0 F1 .  .  B0--- B1---\n"
+        "        :::###############::::::  holds at most 2\n"
+        "rank 1  .  F0 B0--- .  .  .  .\n"
+        "           :::::::::              holds at most 1\n"
+        "idle    .  .  .  .  .  .  .  .\n"
+        "        makespan 8 ticks, 3 columns per tick\n");
+  // Two lines, and columns that are longer than a tick.
+  t.add({.start = 8, .finish = 80, .lane = 2, .kind = activity::communication});
+  CHECK(hocket::to_ascii(t, {.columns = 40, .curve_rows = 2}) ==
+        "rank 0  F.BB....................................\n"
+        "        ###\n"
+        "        ####                                      holds at most 2\n"
+        "rank 1  FB......................................\n"
+        "\n"
+        "        ##                                        holds at most 1\n"
+        "idle    ....CCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCC\n"
+        "        makespan 80 ticks, each column about 2 ticks\n");
+}
+
 TEST_CASE("SVG: bars, numbers, marks and curves are there, and hostile names stay text", "[timeline]") {
   const std::string svg = hocket::to_svg(two_ranks(), {.title = "two ranks"});
   CHECK(well_formed(svg));
