@@ -174,10 +174,10 @@ void write_list(const options& o, const Plan& plan, bool reduce_grad) {
   const std::uint64_t actions = actions_of(plan, most_listed, "to list");
   if (o.format != "json") {  // the idle cells of p ranks are some p^2
     std::uint64_t idle = 0;
-    for (std::uint32_t r = 0; r < plan.ranks(); ++r)
-      for (std::uint32_t i = 0; i < plan.size(r); ++i)
-        if (const std::int64_t cells = hocket::text::detail::idle_cells_before(plan, r, i); cells > 0)
-          idle += static_cast<std::uint64_t>(cells);
+    for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
+      const auto cells = hocket::text::detail::idle_cells_of(plan, r);
+      for (std::uint32_t i = 0; i < plan.size(r); ++i) idle += cells.before(i);
+    }
     if (idle > most_listed)
       fail(std::to_string(idle) + " idle cells are too many to list (json has none): at most " +
            std::to_string(most_listed));

@@ -60,9 +60,11 @@ idle_cells idle_cells_of([[maybe_unused]] const S& plan, [[maybe_unused]] std::u
   return cells;
 }
 
-/// Whether the formula is not enough: with few micro-batches PyTorch's ranks wait for each other in more places.
+/// Whether the formula is not enough: with few micro-batches PyTorch's ranks wait for each other in more places. Up to
+/// 1,024 ranks: counting these cells takes time and memory with the square of the ranks.
 template <class S>
-bool waits_in_between([[maybe_unused]] const S& plan) {
+bool waits_in_between(const S& plan) {
+  if (plan.ranks() > 1024) return false;
   if constexpr (std::is_same_v<S, pipeline::zero_bubble>)
     return plan.even_groups() && plan.reach() == 1 && plan.micro_batches() < plan.ranks();
   else if constexpr (std::is_same_v<S, pipeline::zbv>) return plan.micro_batches() + 1 < 2 * plan.ranks();
