@@ -20,7 +20,7 @@ struct short_text {
 /// The numbers below a thousand: as people write them, and with leading zeros. A comma follows, in case it is wanted.
 struct thousand_numbers {
   short_text plain[1000];
-  char full[1000][4];
+  char full[4000];  // "000,", "001,", …
 };
 inline constexpr thousand_numbers below_1000 = [] {
   thousand_numbers t{};
@@ -28,7 +28,7 @@ inline constexpr thousand_numbers below_1000 = [] {
     const char digits[] = {static_cast<char>('0' + x / 100), static_cast<char>('0' + x / 10 % 10),
                            static_cast<char>('0' + x % 10), ','};
     const unsigned skip = x < 10 ? 2 : x < 100 ? 1 : 0;
-    for (unsigned i = 0; i < 4; ++i) t.full[x][i] = digits[i];
+    for (unsigned i = 0; i < 4; ++i) t.full[4 * x + i] = digits[i];
     for (unsigned i = skip; i < 4; ++i) t.plain[x].text[i - skip] = digits[i];
     t.plain[x].size = static_cast<std::uint8_t>(3 - skip);
   }
@@ -43,7 +43,7 @@ inline char* write_short(char* at, const short_text& text) noexcept {
 inline char* write_number(char* at, std::uint32_t value) noexcept {
   if (value < 1000) return write_short(at, below_1000.plain[value]);
   at = write_number(at, value / 1000);
-  std::memcpy(at, below_1000.full[value % 1000], 4);
+  std::memcpy(at, below_1000.full + 4 * (value % 1000), 4);
   return at + 3;
 }
 inline char* write_word(char* at, std::string_view word) noexcept {
@@ -239,9 +239,9 @@ class repeated_cells {
     if (x.digits == 1)
       for (; count != 0; --count, to += size, value += step) *to = static_cast<char>('0' + value);
     else if (x.digits == 2)
-      for (; count != 0; --count, to += size, value += step) std::memcpy(to, below_1000.full[value] + 1, 2);
+      for (; count != 0; --count, to += size, value += step) std::memcpy(to, below_1000.full + 4 * value + 1, 2);
     else
-      for (; count != 0; --count, to += size, value += step) std::memcpy(to, below_1000.full[value], 4);
+      for (; count != 0; --count, to += size, value += step) std::memcpy(to, below_1000.full + 4 * value, 4);
   }
   /// The same for four numbers of so many characters.
   template <std::size_t Characters>
@@ -249,14 +249,15 @@ class repeated_cells {
                             std::uint32_t step) noexcept {
     const std::size_t at_0 = x[0].at, at_1 = x[1].at, at_2 = x[2].at, at_3 = x[3].at;
     const std::ptrdiff_t by = 4 * std::ptrdiff_t{static_cast<std::int32_t>(step)}, first = x[0].value;
-    const char* text = below_1000.full[0] + 4 * (first + static_cast<std::int32_t>(more)) + (4 - Characters) / 2;
+    const char* const text = below_1000.full;
+    std::ptrdiff_t from = 4 * (first + static_cast<std::int32_t>(more)) + (Characters == 2 ? 1 : 0);
     const std::ptrdiff_t to_1 = 4 * (x[1].value - first), to_2 = 4 * (x[2].value - first),
                          to_3 = 4 * (x[3].value - first);
-    for (; count != 0; --count, to += size, text += by) {
-      std::memcpy(to + at_0, text, Characters);
-      std::memcpy(to + at_1, text + to_1, Characters);
-      std::memcpy(to + at_2, text + to_2, Characters);
-      std::memcpy(to + at_3, text + to_3, Characters);
+    for (; count != 0; --count, to += size, from += by) {
+      std::memcpy(to + at_0, text + from, Characters);
+      std::memcpy(to + at_1, text + from + to_1, Characters);
+      std::memcpy(to + at_2, text + from + to_2, Characters);
+      std::memcpy(to + at_3, text + from + to_3, Characters);
     }
   }
   /// Writes the first `hundreds` periods again and again until there are `all` characters, each time with all numbers
