@@ -37,6 +37,7 @@ class HocketConan(ConanFile):
     # component: (option, component that it builds on, package and target that it needs)
     _components = {
         "cost": ("with_cost", "hocket", "boost", "boost::headers"),
+        "planner": ("with_cost", "cost", "boost", "boost::headers"),
         "hugging_face": ("with_hugging_face", "cost", "nlohmann_json", "nlohmann_json::nlohmann_json"),
         "range_v3": ("with_range_v3", "hocket", "range-v3", "range-v3::range-v3"),
         "boost_graph": ("with_boost_graph", "hocket", "boost", "boost::headers"),

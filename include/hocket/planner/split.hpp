@@ -108,6 +108,20 @@ namespace detail {
   return {};
 }
 
+/// Equal layers: no split has a faster slowest rank, whatever memory there is: the least time, of at least `low` and at
+/// most `high`, in which all ranks together run all layers whole.
+inline ticks least_slowest(const split_problem& q, segment_fronts& fronts, ticks low, ticks high) {
+  const ticks one = fronts.time(0, 1);
+  while (one > 0 && low < high) {
+    const ticks mid = low + (high - low) / 2;
+    std::int64_t layers = 0;
+    for (const rank_room& room : q.ranks) layers += mid > room.time ? (mid - room.time) / one : 0;
+    if (layers >= fronts.layers()) high = mid;
+    else low = mid + 1;
+  }
+  return low;
+}
+
 }  // namespace detail
 
 /// The layer-to-stage split and the level of every layer that fit the memory of each rank with the least time: exact
@@ -169,7 +183,9 @@ namespace detail {
   for (const rank_room& room : q.ranks) all += room.time, beside = room.time > beside ? room.time : beside;
   ticks even = ceil_div(all, ticks{p});
   even = beside > even ? beside : even;
+  if (!plan.proved && fronts.uniform()) even = detail::least_slowest(q, fronts, even, plan.slowest);
   plan.lower_bound = plan.proved ? reached : q.goal == objective::step_time ? all + weight * even : even;
+  plan.proved = reached == plan.lower_bound;
   return plan;
 }
 

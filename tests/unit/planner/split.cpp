@@ -353,6 +353,25 @@ TEST_CASE("more memory never costs, and buys something where a rank binds", "[pl
   for (const ticks one : price->on_one_rank) CHECK((one >= 0 && one <= price->everywhere));
 }
 
+TEST_CASE("many layers on many chunks: proved where memory is ample, else told how far from the bound",
+          "[planner][split]") {
+  const auto held = in_flight_profile::of(pipeline::interleaved::make({4, 8, 16}).value()).value();
+  const layer_run layers[] = {{{57, 2, {{400, 0}, {200, 2}, {100, 19}}}, 97}};
+  for (const std::int64_t capacity : {1'000'000, 30'000}) {
+    std::vector<rank_room> ranks(4, rank_room{capacity, 0, 0});
+    ranks.back().time = 60;
+    const split_problem q{.layers = layers, .ranks = ranks, .in_flight = held, .micro_batches = 16};
+    const auto plan = split(q);
+    REQUIRE(plan);
+    CHECK(holds_together(q, *plan));
+    CHECK(plan->proved == (plan->lower_bound == plan->step_time));
+    CHECK(plan->lower_bound <= plan->step_time);
+    // 97 layers and the head on 4 ranks: no rank below 25 layers, whatever memory there is.
+    CHECK(plan->lower_bound >= 97 * 57 + 60 + 127 * 25 * 57);
+    CHECK(plan->proved == (capacity == 1'000'000));
+  }
+}
+
 TEST_CASE("bad problems are refused with a reason", "[planner][split]") {
   const auto held = in_flight_profile::one_f_one_b(2, 2);
   const rank_room ranks[] = {{100}, {100}};
