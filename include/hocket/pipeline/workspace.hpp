@@ -7,7 +7,7 @@
 
 namespace hocket::inline HOCKET_ABI::pipeline {
 
-/// The memory of simulations, from a memory resource. Apart from the rest of a run, which needs no <memory_resource>:
+/// The memory of simulations, from a memory resource. Apart from the rest of a run, which needs no pmr header:
 /// a proof in the compiler is that much quicker.
 ///
 ///     hocket::pipeline::workspace memory;   // or memory(&my_resource); reusable from run to run
