@@ -56,6 +56,7 @@ class any_schedule {
   /// Errors: errc::unknown_schedule (its sentence lists the names); errc::not_an_option for an option that this
   /// schedule does not have; errc::unknown_groups; those of the schedule's own make. Complexity: O(1), but O(p m (p +
   /// m)) for v-half and v-min, O(actions) for groups auto and O(groups) for sizes.
+  template <class Later = void>  // which is compiled where it is used, as choose_groups is
   [[nodiscard]] static result<any_schedule> make(std::string_view name, const shape& s, const schedule_options& o = {},
                                                  std::pmr::memory_resource* memory = std::pmr::get_default_resource());
   /// The same for lists, for example of a file.
@@ -233,6 +234,7 @@ class any_schedule {
     else plan.inside_ = *made;
     return plan;
   }
+  template <class Later>
   [[nodiscard]] static result<any_schedule> make_interleaved(std::string_view name, const shape& s,
                                                              const schedule_options& o,
                                                              std::pmr::memory_resource* memory);
@@ -270,9 +272,9 @@ namespace detail {
 
 }  // namespace detail
 
-inline result<any_schedule> any_schedule::make_interleaved(std::string_view name, const shape& s,
-                                                           const schedule_options& o,
-                                                           std::pmr::memory_resource* memory) {
+template <class Later>
+result<any_schedule> any_schedule::make_interleaved(std::string_view name, const shape& s, const schedule_options& o,
+                                                    std::pmr::memory_resource* memory) {
   const ticks f = o.times.forward, b = o.times.backward;
   const interleaved::options with{.kappa = o.kappa, .extra = o.extra};
   const bool capable = o.groups == "least-memory" || o.groups == "auto";
@@ -282,7 +284,7 @@ inline result<any_schedule> any_schedule::make_interleaved(std::string_view name
   if (o.groups == "auto") {
     if (o.kappa != 0) return error{errc::invalid_argument, o.kappa}.with("kappa (groups auto chooses it)");
     if (o.extra != 0) return error{errc::invalid_argument, o.extra}.with("extra (groups auto has none)");
-    const auto chosen = choose_groups(s, o.times, o.memory_cap, memory);
+    const auto chosen = choose_groups<Later>(s, o.times, o.memory_cap, memory);
     return chosen ? holding(name, result<interleaved>(chosen->plan)) : chosen.error();
   }
   if (o.groups == "balanced") cut = groups::balanced();
@@ -301,8 +303,9 @@ inline result<any_schedule> any_schedule::make_interleaved(std::string_view name
   return holding(name, interleaved::make(s, cut, with));
 }
 
-inline result<any_schedule> any_schedule::make(std::string_view name, const shape& s, const schedule_options& o,
-                                               std::pmr::memory_resource* memory) {
+template <class Later>
+result<any_schedule> any_schedule::make(std::string_view name, const shape& s, const schedule_options& o,
+                                        std::pmr::memory_resource* memory) {
   const std::string_view* known = nullptr;
   for (const std::string_view& x : schedule_names)
     if (x == name) known = &x;
@@ -310,7 +313,7 @@ inline result<any_schedule> any_schedule::make(std::string_view name, const shap
   name = *known;  // outlives the caller's
   if (name == "interleaved") {
     if (o.slices != 1) return error{errc::not_an_option}.with("slices");
-    return make_interleaved(name, s, o, memory);
+    return make_interleaved<Later>(name, s, o, memory);
   }
   if (o.groups != "balanced") return error{errc::not_an_option}.with("groups");
   if (o.kappa != 0) return error{errc::not_an_option}.with("kappa");

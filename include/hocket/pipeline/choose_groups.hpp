@@ -33,7 +33,8 @@ inline constexpr std::int64_t max_choice_actions = 1 << 21;
 ///
 ///     const auto chosen = hocket::pipeline::choose_groups({8, 2, 19}, {.forward = 10, .backward = 20, .hop = 1});
 ///     chosen->plan.kappa() == 2;        // a tenth of a forward per hop: hide it
-[[nodiscard]] inline result<groups_choice> choose_groups(
+template <class Later = void>
+[[nodiscard]] result<groups_choice> choose_groups(
     const shape& s, const costs& c, std::int64_t cap = 0,
     std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
   if (const auto ok = validate(s); !ok) return ok.error();
