@@ -354,7 +354,6 @@ class bit_tries {
   // The children of x, and those of y where x has none, and how the two compare.
 #if defined(__SSE2__) && defined(__GNUC__) && !defined(__CUDACC__)
   using quad = std::int32_t __attribute__((vector_size(16)));
-  using eight = std::int16_t __attribute__((vector_size(16)));
   using sixteen = char __attribute__((vector_size(16)));
   // One bit for each of four times four numbers that are all ones or zero.
   static std::uint32_t bits_of(quad a, quad b, quad c, quad d) noexcept {
