@@ -46,6 +46,13 @@ struct code_table {
   std::array<code_op, Ops> ops{};
   std::array<std::uint16_t, Cases> cases{};
   std::array<code_term, Terms> terms{};
+  std::size_t op_count = 0, case_count = 0, term_count = 0;  // of those that are used
+};
+/// Writes into a table of any size.
+struct code_draft {
+  code_op* ops;
+  std::uint16_t* cases;
+  code_term* terms;
   std::size_t op_count = 0, case_count = 0, term_count = 0;
 
   constexpr std::uint16_t literal(std::int64_t value) noexcept {
@@ -75,7 +82,6 @@ struct code_table {
   }
 };
 
-using code_draft = code_table<2048, 256, 64>;
 template <class Env, class E>
 constexpr std::uint16_t encode(const E& e, code_draft& to) noexcept {
   if constexpr (E::is == node::literal) {
@@ -107,9 +113,18 @@ constexpr void encode_term(const Term& t, code_draft& to) noexcept {
   out.unit = &unit_name<typename Term::unit>;
   to.terms[to.term_count++] = out;
 }
-// The used part of a draft.
-template <std::size_t Ops, std::size_t Cases, std::size_t Terms>
-consteval auto shortened(const code_draft& made) noexcept {
+// A roomy table, filled by f(draft).
+template <std::size_t Ops, std::size_t Cases, std::size_t Terms, class F>
+consteval auto filled(F&& f) noexcept {
+  code_table<Ops, Cases, Terms> made;
+  code_draft to{made.ops.data(), made.cases.data(), made.terms.data()};
+  f(to);
+  made.op_count = to.op_count, made.case_count = to.case_count, made.term_count = to.term_count;
+  return made;
+}
+// The used part of it.
+template <std::size_t Ops, std::size_t Cases, std::size_t Terms, class Made>
+consteval auto shortened(const Made& made) noexcept {
   code_table<Ops, Cases == 0 ? 1 : Cases, Terms == 0 ? 1 : Terms> out;
   for (std::size_t i = 0; i < Ops; ++i) out.ops[i] = made.ops[i];
   for (std::size_t i = 0; i < Cases; ++i) out.cases[i] = made.cases[i];
@@ -118,20 +133,13 @@ consteval auto shortened(const code_draft& made) noexcept {
 }
 template <class Env, const auto& List>
 consteval auto encode_list() noexcept {
-  constexpr auto made = [] {
-    code_draft to;
-    cost::for_each_in(List, [&](const auto& t) { detail::encode_term<Env>(t, to); });
-    return to;
-  }();
+  constexpr auto made = filled<1280, 256, 48>(
+      [](code_draft& to) { cost::for_each_in(List, [&](const auto& t) { detail::encode_term<Env>(t, to); }); });
   return shortened<made.op_count, made.case_count, made.term_count>(made);
 }
 template <class Env, const auto& Formula>
 consteval auto encode_formula() noexcept {
-  constexpr auto made = [] {
-    code_draft to;
-    detail::encode<Env>(Formula, to);
-    return to;
-  }();
+  constexpr auto made = filled<384, 48, 1>([](code_draft& to) { detail::encode<Env>(Formula, to); });
   return shortened<made.op_count, made.case_count, 0>(made);
 }
 /// The table of a list, for the places that numbers have in an environment of that type.
