@@ -5,8 +5,10 @@
 
 #include <cmath>
 #include <cstdio>
+#include <iterator>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "command.hpp"
 #include "cost_input.hpp"
@@ -125,13 +127,20 @@ std::string line_of(const planner::scored_strategy& x, double tokens) {
   return text;
 }
 
-/// Step time against memory, a dot for each strategy of the front.
-std::string as_svg(const planner::strategy_report& report, std::int64_t capacity, const std::string& title) {
+/// A front, or the part of one that is on so many devices.
+struct series {
+  std::int64_t devices = 0;
+  std::vector<planner::scored_strategy> points;
+};
+
+/// Step time against memory, a dot for each strategy of a front, a line and a colour for each number of devices.
+std::string as_svg(const std::vector<series>& fronts, std::int64_t capacity, const std::string& title) {
   double slowest = 0, fastest = 0;
-  for (const auto& x : report.front) {
-    const double s = static_cast<double>(x.cost.step) * 1e-9;
-    slowest = s > slowest ? s : slowest, fastest = fastest == 0 || s < fastest ? s : fastest;
-  }
+  for (const series& front : fronts)
+    for (const auto& x : front.points) {
+      const double s = static_cast<double>(x.cost.step) * 1e-9;
+      slowest = s > slowest ? s : slowest, fastest = fastest == 0 || s < fastest ? s : fastest;
+    }
   const double span = slowest > fastest ? slowest - fastest : 1, most = static_cast<double>(capacity);
   const auto number = [](double x) {
     char text[32];
@@ -145,27 +154,36 @@ std::string as_svg(const planner::strategy_report& report, std::int64_t capacity
   svg +=
       "</text>\n<text x=\"400\" y=\"430\" text-anchor=\"middle\">step time, s</text>\n"
       "<text x=\"16\" y=\"44\">GiB of the fullest rank</text>\n";
-  const auto x_of = [&](double seconds) { return 80 + 680 * (seconds - fastest) / span; };
-  const auto y_of = [&](double bytes) { return 390 - 330 * bytes / most; };
+  const auto x_of = [&](const planner::scored_strategy& x) {
+    return number(80 + 680 * (static_cast<double>(x.cost.step) * 1e-9 - fastest) / span);
+  };
+  const auto y_of = [&](double bytes) { return number(390 - 330 * bytes / most); };
   for (int i = 0; i <= 4; ++i) {
-    svg += "<text x=\"70\" y=\"" + number(y_of(most * i / 4)) + "\" text-anchor=\"end\">" + number(most * i / 4 / gib) +
-           "</text>\n<text x=\"" + number(x_of(fastest + span * i / 4)) + "\" y=\"408\" text-anchor=\"middle\">" +
+    svg += "<text x=\"70\" y=\"" + y_of(most * i / 4) + "\" text-anchor=\"end\">" + number(most * i / 4 / gib) +
+           "</text>\n<text x=\"" + number(80 + 170.0 * i) + "\" y=\"408\" text-anchor=\"middle\">" +
            number(fastest + span * i / 4) + "</text>\n";
   }
-  svg +=
-      "<line x1=\"80\" x2=\"760\" y1=\"60\" y2=\"60\" stroke=\"#b02a2a\"/>\n<polyline fill=\"none\" stroke=\"#5b7fb5\" "
-      "points=\"";
-  for (const auto& x : report.front)
-    svg += number(x_of(static_cast<double>(x.cost.step) * 1e-9)) + "," +
-           number(y_of(static_cast<double>(x.cost.bytes))) + " ";
-  svg += "\"/>\n";
-  for (const auto& x : report.front) {
-    const cost::parallel& p = x.of.how;
-    svg += "<circle cx=\"" + number(x_of(static_cast<double>(x.cost.step) * 1e-9)) + "\" cy=\"" +
-           number(y_of(static_cast<double>(x.cost.bytes))) + "\" r=\"4\" fill=\"#5b7fb5\"><title>tp " +
-           std::to_string(p.tp) + " pp " + std::to_string(p.pp) + " vp " + std::to_string(p.vp) + " dp " +
-           std::to_string(p.dp) + " zero " + std::to_string(static_cast<int>(p.zero)) + " recompute " +
-           recompute_of(x.of) + "</title></circle>\n";
+  svg += "<line x1=\"80\" x2=\"760\" y1=\"60\" y2=\"60\" stroke=\"#b02a2a\"/>\n";
+  constexpr const char* colours[] = {"#5b7fb5", "#c27c2c", "#4f9a5c", "#a0548f",
+                                     "#7a6a4f", "#3f9aa0", "#b5534f", "#606060"};
+  std::size_t shown = 0;
+  for (const series& front : fronts) {
+    if (front.points.empty()) continue;
+    const std::string colour = colours[shown % std::size(colours)];
+    if (fronts.size() > 1)
+      svg += "<text x=\"790\" y=\"" + number(76 + 14.0 * static_cast<double>(shown)) +
+             "\" text-anchor=\"end\" fill=\"" + colour + "\">" + std::to_string(front.devices) + " devices</text>\n";
+    ++shown;
+    svg += "<polyline fill=\"none\" stroke=\"" + colour + "\" points=\"";
+    for (const auto& x : front.points) svg += x_of(x) + "," + y_of(static_cast<double>(x.cost.bytes)) + " ";
+    svg += "\"/>\n";
+    for (const auto& x : front.points) {
+      const cost::parallel& p = x.of.how;
+      svg += "<circle cx=\"" + x_of(x) + "\" cy=\"" + y_of(static_cast<double>(x.cost.bytes)) + "\" r=\"4\" fill=\"" +
+             colour + "\"><title>" + std::to_string(front.devices) + " devices: tp " + std::to_string(p.tp) + " pp " +
+             std::to_string(p.pp) + " vp " + std::to_string(p.vp) + " dp " + std::to_string(p.dp) + " zero " +
+             std::to_string(static_cast<int>(p.zero)) + " recompute " + recompute_of(x.of) + "</title></circle>\n";
+    }
   }
   return svg + "</svg>\n";
 }
@@ -200,7 +218,14 @@ void search_counts(const options& o, const cost::model& m, const cost::training&
   const auto report = value_or_fail(planner::search_device_counts(m, t, q.on, counts, q.space), o.model);
   if (report.front.empty()) fail("no strategy fits on any of these numbers of devices");
   const double tokens = static_cast<double>(t.global_batch) * static_cast<double>(t.sequence);
-  if (o.format == "json") {
+  if (o.format == "svg") {
+    std::vector<series> fronts;  // the front comes by numbers of devices
+    for (const auto& x : report.front) {
+      if (fronts.empty() || fronts.back().devices != x.devices) fronts.push_back({x.devices, {}});
+      fronts.back().points.push_back(x.best);
+    }
+    write_file(o.out, as_svg(fronts, q.on.memory, "Strategies by number of devices"));
+  } else if (o.format == "json") {
     nlohmann::json out = {{"version", 1}};
     for (const auto& x : report.front) {
       out["front"].push_back(as_json(x.best, tokens / static_cast<double>(x.devices)));
@@ -244,7 +269,6 @@ void search(const options& o) {
   cost::model m = model.model;
   if (training.padded_vocabulary > 0) m.vocabulary = training.padded_vocabulary;
   if (!o.devices.empty()) {
-    if (o.format == "svg") throw CLI::ValidationError("--format", "svg draws the front of one number of devices");
     return search_counts(o, m, training.step, q);
   }
   const auto report = value_or_fail(planner::search_strategies(m, training.step, q.on, q.space), o.model);
@@ -262,7 +286,7 @@ void search(const options& o) {
          " are possible, each needs more memory than " + std::to_string(q.on.memory) + " bytes");
   const std::string title = "Strategies on " + std::to_string(q.on.devices) + " devices";
   if (o.format == "svg") {
-    write_file(o.out, as_svg(report, q.on.memory, title));
+    write_file(o.out, as_svg({{q.on.devices, report.front}}, q.on.memory, title));
   } else if (o.format == "json") {
     nlohmann::json out = {{"version", 1},
                           {"named", report.named},

@@ -192,7 +192,10 @@ class Strategies(ToolTest):
         self.assertIn("16 devices: ", self.ok(*args, "--devices", "up-to").text)
         for bad in ("32", "0", "8,", "many"):
             self.misused(*args, "--devices", bad, says="--devices")
-        self.misused(*args, "--devices", "8", "--format", "svg")
+        picture = xml.etree.ElementTree.fromstring(self.ok(*args, "--devices", "8,16", "--format", "svg").text)
+        dots = [x for x in picture.iter() if x.tag.endswith("circle")]
+        self.assertEqual(len(dots), len(found["front"]))
+        self.assertEqual({int(x[0].text.split()[0]) for x in dots}, {x["devices"] for x in found["front"]})
 
     def test_what_is_refused(self):
         cluster = json.loads(self.CLUSTER.read_text())
