@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/pipeline/schedule.hpp>
 #include <hocket/pipeline/run_memory.hpp>
+#include <hocket/pipeline/schedule.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/pipeline/costs.hpp>
-#include <hocket/pipeline/schedule.hpp>
 #include <hocket/pipeline/run_memory.hpp>
+#include <hocket/pipeline/schedule.hpp>
 
 #include <cstddef>
 #include <cstdint>

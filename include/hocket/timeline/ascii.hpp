@@ -38,7 +38,7 @@ void put_ascii_curve(std::string& out, const std::pmr::vector<level>& levels, st
   for (std::uint32_t row = rows; row-- > 0;) {
     std::string line(gutter, ' ');
     for (const char height : heights) {
-      const auto h = static_cast<std::uint32_t>(height);
+      const auto h = static_cast<std::uint32_t>(static_cast<unsigned char>(height));
       line += h >= 2 * row + 2 ? '#' : h == 2 * row + 1 ? ':' : ' ';
     }
     if (row == 0) put_all(line, "  holds at most ", peak);

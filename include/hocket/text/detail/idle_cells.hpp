@@ -25,9 +25,9 @@ struct idle_cells {
   /// The first step behind `from` that has any before it, at most `end`.
   [[nodiscard]] std::uint32_t next(std::uint32_t from, std::uint32_t end) const noexcept {
     if (counts != nullptr) {
-      while (++from < end && (*counts)[from] == 0) {
-      }
-      return from < end ? from : end;
+      for (std::uint32_t i = from + 1; i < end; ++i)
+        if ((*counts)[i] != 0) return i;
+      return end;
     }
     if (gap != 0 && step > from && step < end) end = step;
     const std::uint32_t one = single > from ? single : from + 1;

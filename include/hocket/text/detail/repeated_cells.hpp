@@ -43,7 +43,7 @@ inline char* write_short(char* at, const short_text& text) noexcept {
 inline char* write_number(char* at, std::uint32_t value) noexcept {
   if (value < 1000) return write_short(at, below_1000.plain[value]);
   at = write_number(at, value / 1000);
-  std::memcpy(at, below_1000.full + 4 * (value % 1000), 4);
+  std::memcpy(at, below_1000.full + std::size_t{4} * (value % 1000), 4);
   return at + 3;
 }
 inline char* write_word(char* at, std::string_view word) noexcept {
@@ -239,9 +239,11 @@ class repeated_cells {
     if (x.digits == 1)
       for (; count != 0; --count, to += size, value += step) *to = static_cast<char>('0' + value);
     else if (x.digits == 2)
-      for (; count != 0; --count, to += size, value += step) std::memcpy(to, below_1000.full + 4 * value + 1, 2);
+      for (; count != 0; --count, to += size, value += step)
+        std::memcpy(to, below_1000.full + std::size_t{4} * value + 1, 2);
     else
-      for (; count != 0; --count, to += size, value += step) std::memcpy(to, below_1000.full + 4 * value, 4);
+      for (; count != 0; --count, to += size, value += step)
+        std::memcpy(to, below_1000.full + std::size_t{4} * value, 4);
   }
   /// The same for four numbers of so many characters.
   template <std::size_t Characters>
