@@ -58,7 +58,7 @@ struct tails {
       ticks each = 0;
       for (const std::uint32_t x : in.owned[r]) each += in.backward[x] + in.weight[x] + (x >= s ? in.forward[x] : 0);
       for (std::uint32_t k = 0; k < m; ++k) {
-        ticks t = ticks{m - k} * each + last_tail[r];
+        const ticks t = ticks{m - k} * each + last_tail[r];
         const ticks next =
             in.forward[s] + (s + 1 < n ? in.hop_between(s, s + 1) + at(forward, s + 1, k) : at(backward, s, k));
         at(forward, s, k) = next > t ? next : t;

@@ -142,7 +142,7 @@ class split_by_rank {
     for_each_way(b - a, v_, [&](const std::vector<std::int64_t>& sizes) {
       if (best.extra == 0 || (choose_.exhausted() && ++tries > 8 && best.extra < never)) return false;
       for (std::size_t c = 0; c < v_; ++c) pieces[c] = {0, sizes[c]};  // equal layers: only lengths matter
-      rank_answer x = choose_(r, pieces, best.extra);
+      const rank_answer x = choose_(r, pieces, best.extra);
       if (x.extra >= best.extra) return true;
       best = x;
       if (parts != nullptr) *parts = pieces;

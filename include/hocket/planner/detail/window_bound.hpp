@@ -144,8 +144,10 @@ class window_bound {
   }
   void sort() {
     std::vector<std::size_t> open(time_.size());
-    for (std::uint32_t a = 0; a < time_.size(); ++a)
-      if ((open[a] = before_[a].size()) == 0) order_.push_back(a);
+    for (std::uint32_t a = 0; a < time_.size(); ++a) {
+      open[a] = before_[a].size();
+      if (open[a] == 0) order_.push_back(a);
+    }
     for (std::size_t i = 0; i < order_.size(); ++i)
       for (const edge& x : after_[order_[i]])
         if (--open[x.to] == 0) order_.push_back(x.to);
