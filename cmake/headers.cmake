@@ -9,6 +9,7 @@ set(HOCKET_HEADERS
   hocket/core/ids.hpp
   hocket/core/message.hpp
   hocket/core/result.hpp
+  hocket/core/speculation.hpp
   hocket/core/ticks.hpp
   hocket/curve.hpp
   hocket/curve/affine.hpp

@@ -6,4 +6,5 @@
 #include <hocket/core/ids.hpp>
 #include <hocket/core/message.hpp>
 #include <hocket/core/result.hpp>
+#include <hocket/core/speculation.hpp>
 #include <hocket/core/ticks.hpp>

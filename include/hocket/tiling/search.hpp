@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a problem to a plan: which search, then times, bound and flags.
 #pragma once
+#include <hocket/core/speculation.hpp>
 #include <hocket/tiling/finish.hpp>
 #include <hocket/tiling/lots.hpp>
 #include <hocket/tiling/two_phase.hpp>
@@ -67,6 +68,7 @@ constexpr void search_quickly(two_phase<Phases>& search, tile_format format) noe
 /// Decides by the search of a kind and makes the plan. Errors: as `check`; errc::bad_cost, errc::limit_exceeded.
 template <search_kind Kind, class Phases>
 constexpr result<plan> decide(const problem<Phases>& p, policy decided_by) noexcept {
+  not_on_speculation();
   if (auto sound = check(p); !sound) return sound.error();
   const grid axis(p.axis);
   clock<Phases> timer(p);
