@@ -184,7 +184,7 @@ class batch<environment<Configs...>, column<Keys>...> : private column<Keys>... 
       : column<Keys>(columns)..., common_(common) {
     static_assert(sizeof...(Keys) > 0, "hocket::cost: a batch has at least one column");
     const std::size_t sizes[] = {columns.values.size()...};
-    for (const std::size_t n : sizes) HOCKET_ASSERT(n == sizes[0]);
+    for ([[maybe_unused]] const std::size_t n : sizes) HOCKET_ASSERT(n == sizes[0]);
     size_ = sizes[0];
   }
   [[nodiscard]] constexpr std::size_t size() const noexcept { return size_; }
