@@ -28,7 +28,7 @@ class phase_list {
     std::uint32_t stride = 1;
     std::uint32_t rounds = 0;  ///< set by add
   };
-  static constexpr std::uint32_t max_lanes = 6;
+  static constexpr std::uint32_t max_lanes = detail::most_strands;
   static constexpr std::uint32_t max_phases = 12;
   struct phase {
     lane lanes[max_lanes];
@@ -121,7 +121,7 @@ class phase_list {
           continue;
         }
         const std::uint32_t turn = skip == 0 ? 0 : skip / left, at = skip - turn * left;
-        detail::strand strands[max_lanes];
+        detail::strand strands[detail::most_strands];
         std::uint32_t k = 0;
         for (std::uint32_t l = 0; l < x.width; ++l) {
           const lane& y = x.lanes[l];

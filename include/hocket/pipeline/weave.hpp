@@ -13,6 +13,8 @@ struct strand {
   std::uint32_t stride = 1;
 };
 
+inline constexpr std::uint32_t most_strands = 6;
+
 template <std::uint32_t Width>
 constexpr void weave_rounds(action* out, const strand* strands, std::size_t rounds) noexcept {
   std::uint32_t bits[Width], stride[Width];
@@ -23,10 +25,8 @@ constexpr void weave_rounds(action* out, const strand* strands, std::size_t roun
 
 /// Writes `count` actions of the first `width` strands in turn, from strand `at` on, and moves on behind them.
 /// Returns the strand that is next.
-template <std::size_t Most>
-constexpr std::uint32_t weave(action* out, std::size_t count, strand (&strands)[Most], std::uint32_t width,
+constexpr std::uint32_t weave(action* out, std::size_t count, strand (&strands)[most_strands], std::uint32_t width,
                               std::uint32_t at) noexcept {
-  static_assert(Most == 3 || Most == 6);  // the widths there are
   const auto one = [&] {
     *out++ = action::from_bits(strands[at].bits);
     strands[at].bits += strands[at].stride;
@@ -39,12 +39,9 @@ constexpr std::uint32_t weave(action* out, std::size_t count, strand (&strands)[
     case 1: weave_rounds<1>(out, strands, rounds); break;
     case 2: weave_rounds<2>(out, strands, rounds); break;
     case 3: weave_rounds<3>(out, strands, rounds); break;
-    default:
-      if constexpr (Most == 6) {
-        if (width == 4) weave_rounds<4>(out, strands, rounds);
-        else if (width == 5) weave_rounds<5>(out, strands, rounds);
-        else weave_rounds<6>(out, strands, rounds);
-      }
+    case 4: weave_rounds<4>(out, strands, rounds); break;
+    case 5: weave_rounds<5>(out, strands, rounds); break;
+    default: weave_rounds<6>(out, strands, rounds); break;
   }
   for (std::uint32_t l = 0; l < width; ++l) strands[l].bits += static_cast<std::uint32_t>(rounds) * strands[l].stride;
   out += rounds * width, count -= rounds * width;

@@ -148,7 +148,7 @@ constexpr std::size_t zero_bubble::fill(std::uint32_t rank, std::span<action> ou
       continue;
     }
     order_walk walks[3];
-    detail::strand strands[3];
+    detail::strand strands[detail::most_strands];
     std::uint32_t runs[3] = {};
     const std::uint32_t turn = skip / x.width;
     std::uint32_t at = skip - turn * x.width;
