@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 namespace hocket::inline HOCKET_ABI::tiling::detail {
@@ -161,18 +162,14 @@ constexpr void offer_every_two_runs(const grid& axis, clock<Phases>& timer, incu
     for (std::int64_t a = 1; a < axis.max_tiles; ++a) {
       for (std::int64_t b = 1; a + b <= axis.max_tiles; ++b) {
         const std::int64_t longest = (axis.units - b) / a;
-        std::int64_t left = axis.units,
-                     period = b;  // lengths for which b divides the rest come in a period of at most b
-        const std::int64_t jump = ceil_div(longest, lengths);
-        period = jump > 1 ? b * jump : 1;
-        for (std::int64_t start = 1; start <= b && start <= longest; ++start) {
-          left = axis.units - a * start;
-          if (left % b != 0) continue;
-          for (std::int64_t u = start; u <= longest; u += period == 1 ? b : period)
-            if ((axis.units - a * u) % b == 0)
-              offer_two_runs(axis, timer, best, u, a, (axis.units - a * u) / b, b, first, last);
-          break;
-        }
+        // Lengths for which b divides the rest come in this period.
+        const std::int64_t period = b / std::gcd(a, b);
+        std::int64_t start = 1;
+        while (start <= period && (axis.units - a * start) % b != 0) ++start;
+        if (start > period) continue;
+        const std::int64_t step = period * ceil_div(ceil_div(longest, period), lengths);
+        for (std::int64_t u = start; u <= longest; u += step)
+          offer_two_runs(axis, timer, best, u, a, (axis.units - a * u) / b, b, first, last);
       }
     }
   });

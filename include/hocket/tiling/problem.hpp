@@ -23,6 +23,8 @@ inline constexpr std::size_t tile_capacity = 256;                ///< tiles a pl
 inline constexpr std::int64_t max_rows = std::int64_t{1} << 53;  ///< above, a row count is no longer exact as a double
 /// The longest time of one tile in one phase, some 37 minutes: sums over every tile and phase then fit 64 bits.
 inline constexpr ticks max_tile_ticks = ticks{1} << 51;
+/// The largest overlap factor: far beyond any contention, and no product of it overflows.
+inline constexpr double most_overlap = 1e6;
 
 /// What a phase occupies. Phases of one tile follow each other; one phase works on one tile at a time.
 enum class phase_kind : std::uint8_t { compute, comm };
@@ -149,8 +151,8 @@ template <class Range>
 
 /// Whether the problem makes sense; every policy asks first. Costs are checked as they are evaluated.
 /// Errors: errc::out_of_range for a field of the axis or the number of phases, errc::bad_cost for an overlap factor
-/// that is not finite and positive, errc::no_feasible_tiling if even the uncut axis is shorter than the least tile.
-/// O(phases).
+/// that is not positive or above `most_overlap`, errc::no_feasible_tiling if even the uncut axis is shorter than the
+/// least tile. O(phases).
 template <class Phases>
 [[nodiscard]] constexpr result<void> check(const problem<Phases>& p) noexcept {
   constexpr auto within = [](std::int64_t x, std::int64_t low, std::int64_t high) { return x >= low && x <= high; };
@@ -170,7 +172,7 @@ template <class Phases>
   constexpr auto latest = static_cast<double>(most);
   bool good = true, in_time = true;
   for_each_phase(p.phases, [&](std::size_t, const auto& each) {
-    good = good && curve::is_cost(each.overlap) && each.overlap > 0;
+    good = good && curve::is_cost(each.overlap) && each.overlap > 0 && each.overlap <= most_overlap;
     in_time = in_time && each.ready >= 0 && each.ready <= latest;
   });
   if (!good) return error{errc::bad_cost, a.rows}.with("overlap factor");

@@ -2,10 +2,12 @@
 // From a problem to a plan: which search, then times, bound and flags.
 #pragma once
 #include <hocket/core/speculation.hpp>
+#include <hocket/tiling/bound.hpp>
 #include <hocket/tiling/finish.hpp>
 #include <hocket/tiling/lots.hpp>
 #include <hocket/tiling/two_phase.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -82,6 +84,9 @@ constexpr result<plan> decide(const problem<Phases>& p, policy decided_by) noexc
       out->predicted = search.time();
       out->serial = search.serial();
       out->lower_bound = search.lower_bound();
+      // Lines lie far below curves that are not: there, what every tile takes says more.
+      if (out->lower_bound < out->predicted / 2)
+        out->lower_bound = (std::max)(out->lower_bound, lower_bound(axis, timer));
       out->decided_by = decided_by;
       if (timer.failed()) return timer.error();
       judge(p, *out);

@@ -223,6 +223,50 @@ TEST_CASE("a shard that is at hand lets the second phase start later, not never"
   CHECK(tiling::automatic(early).error().code == errc::bad_cost);
 }
 
+TEST_CASE("exact tries every two runs", "[tiling]") {
+  struct row_times {
+    std::array<double, 16> us{};
+    [[nodiscard]] double time(double rows) const noexcept { return us[static_cast<std::size_t>(rows)]; }
+  };
+  std::mt19937_64 random(7);
+  for (int i = 0; i < 300; ++i) {
+    const auto units = static_cast<std::int64_t>(6 + random() % 9);
+    row_times first, second;
+    for (double& us : first.us) us = static_cast<double>(random() % 64);
+    for (double& us : second.us) us = static_cast<double>(random() % 64);
+    const auto p =
+        tiling::make_problem({.rows = units, .align = 1, .max_tiles = 8, .format = tiling::tile_format::two_runs},
+                             tiling::compute(first), tiling::comm(second, 1.25));
+    ticks best = tiling::makespan(p, std::vector<std::int64_t>{units}).value();
+    for (std::int64_t a = 1; a <= 8; ++a)
+      for (std::int64_t b = 0; a + b <= 8; ++b)
+        for (std::int64_t u = 1; a * u <= units; ++u) {
+          const std::int64_t rest = units - a * u;
+          if (b == 0 ? rest != 0 : rest == 0 || rest % b != 0) continue;
+          std::vector<std::int64_t> tiles(static_cast<std::size_t>(a), u);
+          if (b > 0) tiles.insert(tiles.end(), static_cast<std::size_t>(b), rest / b);
+          best = std::min(best, tiling::makespan(p, tiles).value());
+        }
+    INFO(units << " units, case " << i);
+    const auto found = tiling::exact(p);
+    CHECK(found->predicted == best);
+    CHECK(found->lower_bound <= best);
+    CHECK(tiling::automatic(p)->lower_bound <= best);
+  }
+}
+
+TEST_CASE("a bound of lines far below a curve gives way to one of times", "[tiling]") {
+  const auto bent =
+      *curve::piecewise_polynomial<1, 3>::make({{curve::piecewise_polynomial<1, 3>::unbounded, {0, 0, 3}}});
+  const auto p = tiling::make_problem({.rows = 4096, .align = 128, .max_tiles = 16},
+                                      tiling::compute(curve::affine{.per_size = 0.2}),
+                                      tiling::comm(curve::mib_of_rows(bent, 16384.0)));
+  CHECK(tiling::automatic(p)->lower_bound > 819 * tiling::ticks_per_us);  // computing alone
+  const auto too_much = tiling::make_problem({.rows = 4096}, tiling::compute(curve::affine{.per_size = 0.2}, 1e12),
+                                             tiling::comm(curve::affine{.per_size = 0.2}));
+  CHECK(tiling::automatic(too_much).error().code == errc::bad_cost);
+}
+
 TEST_CASE("pinned lengths do not depend on the rows", "[tiling]") {
   const curve::affine f{.fixed = 5, .per_size = 0.1};
   for (const std::int64_t k : {512, 3072, 14336})
