@@ -10,8 +10,8 @@ namespace hocket::inline HOCKET_ABI {
 
 struct ascii_options {
   std::uint32_t columns = 160;  ///< width of the bars, at least 20
-  std::uint32_t curve_rows =
-      0;  ///< lines under a lane for what it holds over time, where changes were added; at most 20
+  /// Lines under a lane for what it holds over time, where changes were added; at most 20.
+  std::uint32_t curve_rows = 0;
 };
 
 namespace detail {
