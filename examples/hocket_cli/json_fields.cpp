@@ -10,16 +10,11 @@ namespace hocket_cli {
 
 using nlohmann::json;
 
-namespace {
-
-// A string of the file as messages show it: quoted, escaped, cut.
-std::string shown(const json& v) {
-  std::string s = v.dump(-1, ' ', true, json::error_handler_t::replace);
+std::string shown(const json& value) {
+  std::string s = value.dump(-1, ' ', true, json::error_handler_t::replace);
   if (s.size() > 60) s = s.substr(0, 57) + "...";
   return s;
 }
-
-}  // namespace
 
 json_object::json_object(const json& value, std::string_view file, std::string path,
                          std::initializer_list<std::string_view> keys)
@@ -36,7 +31,8 @@ json_object::json_object(const json& value, std::string_view file, std::string p
 std::string json_object::name(const char* key) const { return path_.empty() ? key : path_ + "." + key; }
 
 void json_object::fail_at(const char* key, const std::string& sentence) const {
-  fail(std::string(file_) + ": \"" + name(key) + "\" " + sentence);
+  const bool wish = has(key) && sentence.starts_with("must ");
+  fail(std::string(file_) + ": \"" + name(key) + "\" " + (wish ? "is " + shown(at(key)) + ", but " : "") + sentence);
 }
 
 const json& json_object::at(const char* key) const {
@@ -53,10 +49,10 @@ std::int64_t json_object::integer(const char* key, std::int64_t least, std::int6
   const json& v = at(key);
   const bool whole =
       v.is_number_unsigned() ? v.get<std::uint64_t>() <= std::uint64_t{INT64_MAX} : v.is_number_integer();
-  if (!whole) fail_at(key, "must be a whole number, but is " + shown(v));
+  if (!whole) fail_at(key, "must be a whole number");
   const auto x = v.get<std::int64_t>();
-  if (x < least) fail_at(key, "is " + shown(v) + ", but must be at least " + std::to_string(least));
-  if (x > most) fail_at(key, "is " + shown(v) + ", but must be at most " + std::to_string(most));
+  if (x < least) fail_at(key, "must be at least " + std::to_string(least));
+  if (x > most) fail_at(key, "must be at most " + std::to_string(most));
   return x;
 }
 std::int64_t json_object::integer_or(const char* key, std::int64_t otherwise, std::int64_t least,
@@ -66,14 +62,22 @@ std::int64_t json_object::integer_or(const char* key, std::int64_t otherwise, st
 
 double json_object::number(const char* key) const {
   const json& v = at(key);
-  if (!v.is_number() || !std::isfinite(v.get<double>())) fail_at(key, "must be a number, but is " + shown(v));
+  if (!v.is_number() || !std::isfinite(v.get<double>())) fail_at(key, "must be a number");
   return v.get<double>();
 }
 double json_object::number_or(const char* key, double otherwise) const { return has(key) ? number(key) : otherwise; }
 double json_object::positive(const char* key) const {
   const double x = number(key);
-  if (!(x > 0)) fail_at(key, "is " + shown(at(key)) + ", but must be above 0");
+  if (!(x > 0)) fail_at(key, "must be above 0");
   return x;
+}
+double json_object::not_negative(const char* key) const {
+  const double x = number(key);
+  if (!(x >= 0)) fail_at(key, "must not be negative");
+  return x;
+}
+double json_object::not_negative_or(const char* key, double otherwise) const {
+  return has(key) ? not_negative(key) : otherwise;
 }
 
 std::vector<double> json_object::numbers(const char* key, std::size_t most) const {
@@ -83,7 +87,8 @@ std::vector<double> json_object::numbers(const char* key, std::size_t most) cons
   std::vector<double> out;
   out.reserve(v.size());
   for (const json& x : v) {
-    if (!x.is_number() || !std::isfinite(x.get<double>())) fail_at(key, "must hold numbers, but holds " + shown(x));
+    if (!x.is_number() || !std::isfinite(x.get<double>()))
+      fail_at(key, "holds " + shown(x) + ", but must hold numbers");
     out.push_back(x.get<double>());
   }
   return out;
@@ -92,13 +97,13 @@ std::vector<double> json_object::numbers(const char* key, std::size_t most) cons
 bool json_object::boolean_or(const char* key, bool otherwise) const {
   if (!has(key)) return otherwise;
   const json& v = at(key);
-  if (!v.is_boolean()) fail_at(key, "must be true or false, but is " + shown(v));
+  if (!v.is_boolean()) fail_at(key, "must be true or false");
   return v.get<bool>();
 }
 
 std::string json_object::text(const char* key) const {
   const json& v = at(key);
-  if (!v.is_string()) fail_at(key, "must be a string, but is " + shown(v));
+  if (!v.is_string()) fail_at(key, "must be a string");
   return v.get<std::string>();
 }
 std::string json_object::text_or(const char* key, const std::string& otherwise) const {
@@ -113,7 +118,7 @@ std::size_t json_object::choice(const char* key, std::initializer_list<std::stri
     if (n == found) return i;
     all += (i++ == 0 ? "" : ", ") + std::string(n);
   }
-  fail_at(key, "is " + shown(at(key)) + ", but must be one of: " + all);
+  fail_at(key, "must be one of: " + all);
 }
 
 std::size_t json_object::choice_or(const char* key, std::initializer_list<std::string_view> names,

@@ -34,6 +34,9 @@ class json_object {
   [[nodiscard]] double number_or(const char* key, double otherwise) const;
   /// A finite number above 0.
   [[nodiscard]] double positive(const char* key) const;
+  /// A finite number, 0 or above.
+  [[nodiscard]] double not_negative(const char* key) const;
+  [[nodiscard]] double not_negative_or(const char* key, double otherwise) const;
   [[nodiscard]] std::vector<double> numbers(const char* key, std::size_t most) const;
   [[nodiscard]] bool boolean_or(const char* key, bool otherwise) const;
   [[nodiscard]] std::string text(const char* key) const;
@@ -47,7 +50,7 @@ class json_object {
   [[nodiscard]] std::string name(const char* key) const;
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] std::string_view file() const { return file_; }
-  /// Ends the command: FILE: "path.key" sentence.
+  /// Ends the command: FILE: "path.key" sentence. One that says what a member "must be" gets its value in front.
   [[noreturn]] void fail_at(const char* key, const std::string& sentence) const;
 
  private:
@@ -56,6 +59,8 @@ class json_object {
   std::string path_;
 };
 
+/// A value of a file as messages show it: escaped, and cut after 60 characters.
+std::string shown(const nlohmann::json& value);
 /// Parses JSON text; fails with one sentence that says where if it is not JSON.
 nlohmann::json parse_json(std::string_view text, std::string_view file);
 /// Reads and parses a file whose "version", if given, must be 1.

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "command.hpp"
@@ -42,6 +43,9 @@ void solve(const solve_options& o) {
                o.policy.c_str());
 }
 
+/// Measured times scatter by a few percent, rarely by ten; a curve this far off its own samples is worth a word.
+constexpr double doubtful_error = 0.25;
+
 struct fit_options {
   std::string samples, out;
   std::int64_t pieces = 0, advise = 0;
@@ -65,7 +69,10 @@ void add_errors(nlohmann::ordered_json& out, const Fit& fitted) {
 void fit(const fit_options& o) {
   namespace curve = hocket::curve;
   const std::string where = o.samples == "-" ? "standard input" : o.samples;
-  const auto samples = value_or_fail(hocket::text::parse_samples_csv(read_file(o.samples)), where);
+  auto read = hocket::text::parse_samples_csv(read_file(o.samples));
+  if (!read && read.error().code == hocket::errc::malformed && read.error().values[0] == 1)
+    fail(where + ": " + message(read.error()) + ": the first line must be size,time_us or size,time_us,repeats");
+  const auto samples = value_or_fail(std::move(read), where);
   nlohmann::ordered_json out;
   out["version"] = 1;
   if (o.pieces > 0) {
@@ -109,9 +116,10 @@ void fit(const fit_options& o) {
     out["measure_next"] = next;
   }
   write_file(o.out, out.dump() + "\n");
-  std::fprintf(stderr, "samples=%zu mean_error=%.4f worst_error=%.4f leave_one_out_error=%.4f repairs=%zu\n",
-               samples.size(), out["mean_error"].get<double>(), out["worst_error"].get<double>(),
-               out["leave_one_out_error"].get<double>(), out["repairs"].size());
+  const double off = out["mean_error"].get<double>();
+  std::fprintf(stderr, "samples=%zu mean_error=%.4f worst_error=%.4f leave_one_out_error=%.4f repairs=%zu%s\n",
+               samples.size(), off, out["worst_error"].get<double>(), out["leave_one_out_error"].get<double>(),
+               out["repairs"].size(), off > doubtful_error ? " (doubtful: the curve is far off its own samples)" : "");
 }
 
 }  // namespace
@@ -136,7 +144,8 @@ void add_tiling(CLI::App& app) {
   auto fit_from = std::make_shared<fit_options>();
   CLI::App* fit_command = parent->add_subcommand("fit", "A never-falling cost curve from measured samples, as JSON");
   fit_command
-      ->add_option("--samples", fit_from->samples, "CSV size,time_us[,repeats] (size: rows), - for standard input")
+      ->add_option("--samples", fit_from->samples,
+                   "CSV whose first line is size,time_us[,repeats] (size: rows), - for standard input")
       ->required()
       ->type_name("FILE");
   fit_command->add_option("--pieces", fit_from->pieces, "Straight pieces, at most so many, instead of every point")

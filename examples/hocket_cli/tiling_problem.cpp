@@ -46,8 +46,7 @@ curve::any_curve read_piecewise(const json_object& v) {
 }
 
 curve::any_curve read_roofline(const json_object& v) {
-  curve::matmul_device on{.tflops = v.positive("tflops"), .launch_us = v.number_or("launch_us", 0)};
-  if (on.launch_us < 0) v.fail_at("launch_us", "must not be negative");
+  curve::matmul_device on{.tflops = v.positive("tflops"), .launch_us = v.not_negative_or("launch_us", 0)};
   on.gb_per_s = v.has("gb_per_s") ? v.positive("gb_per_s") : 0;
   on.cores = v.integer_or("cores", on.cores, 1, tiling::max_rows);
   on.block_rows = v.integer_or("block_rows", on.block_rows, 1, tiling::max_rows);
@@ -59,8 +58,7 @@ curve::any_curve read_roofline(const json_object& v) {
 }
 
 curve::any_curve read_alpha_beta(const json_object& v) {
-  const curve::alpha_beta f{.alpha_us = v.number_or("alpha_us", 0), .gb_per_s = v.positive("gb_per_s")};
-  if (f.alpha_us < 0) v.fail_at("alpha_us", "must not be negative");
+  const curve::alpha_beta f{.alpha_us = v.not_negative_or("alpha_us", 0), .gb_per_s = v.positive("gb_per_s")};
   return {f, v.positive("bytes_per_row")};
 }
 
@@ -76,9 +74,9 @@ curve::any_curve read_cost_curve(const json& value, std::string_view file, const
   const std::string type = value.is_object() && value.contains("type") ? value["type"].dump() : "";
   if (type == "\"affine\"") {
     const json_object v(value, file, path, {"type", "fixed_us", "us_per_row", "min_rows", "domain"});
-    const curve::affine f{
-        .fixed = v.number_or("fixed_us", 0), .per_size = v.number("us_per_row"), .least = v.number_or("min_rows", 0)};
-    if (auto good = f.check(); !good) fail_in(v, message(good.error()));
+    const curve::affine f{.fixed = v.not_negative_or("fixed_us", 0),
+                          .per_size = v.not_negative("us_per_row"),
+                          .least = v.not_negative_or("min_rows", 0)};
     return with_domain(v, f);
   }
   if (type == "\"piecewise\"") {
@@ -102,7 +100,8 @@ curve::any_curve read_cost_curve(const json& value, std::string_view file, const
     return std::move(made).value();
   }
   fail(std::string(file) + ": \"" + path +
-       "\" must be an object with a \"type\" of affine, piecewise, table, roofline or alpha_beta");
+       "\" must be an object with a \"type\" of affine, piecewise, table, roofline or alpha_beta, but " +
+       (type.empty() ? "has none" : "its type is " + shown(value["type"])));
 }
 
 }  // namespace
@@ -111,7 +110,7 @@ tiling::any_problem read_tiling_problem(const json& value, std::string_view file
   const json_object v(value, file, path,
                       {"version", "rows", "shape", "align", "least_tile", "max_tiles", "remainder", "phases", "overlap",
                        "contention", "format", "shorter"});
-  if (v.integer_or("version", 1) != 1) v.fail_at("version", "must be 1");
+  (void)v.integer_or("version", 1, 1, 1);
   tiling::any_problem p;
   p.axis.rows = v.integer("rows");
   p.axis.align = v.integer_or("align", p.axis.align);
@@ -134,8 +133,8 @@ tiling::any_problem read_tiling_problem(const json& value, std::string_view file
   double overlap[2] = {1, 1};  // by phase_kind
   if (v.has("overlap")) {
     const json_object factors = v.object("overlap", {"compute", "comm"});
-    overlap[0] = factors.number_or("compute", 1);
-    overlap[1] = factors.number_or("comm", 1);
+    if (factors.has("compute")) overlap[0] = factors.positive("compute");
+    if (factors.has("comm")) overlap[1] = factors.positive("comm");
   }
   const json& phases = v.at("phases");
   if (!phases.is_array() || phases.empty() || phases.size() > tiling::max_phases)
@@ -144,11 +143,10 @@ tiling::any_problem read_tiling_problem(const json& value, std::string_view file
     const json_object phase(phases[i], file, v.name("phases") + "[" + std::to_string(i) + "]",
                             {"kind", "cost", "ready_us", "groups"});
     const std::size_t kind = phase.choice("kind", {"compute", "comm"});
-    const std::int64_t groups = phase.integer_or("groups", 1);
-    if (groups < 1 || groups > 1'000'000) phase.fail_at("groups", "must lie in [1, 1000000]");
+    const std::int64_t groups = phase.integer_or("groups", 1, 1, 1'000'000);
     p.phases.push_back({static_cast<tiling::phase_kind>(kind),
                         read_cost_curve(phase.at("cost"), file, phase.name("cost")).in_groups(groups), overlap[kind],
-                        phase.number_or("ready_us", 0)});
+                        phase.not_negative_or("ready_us", 0)});
   }
   if (auto sound = check(p); !sound) fail(file, sound.error());
   return p;

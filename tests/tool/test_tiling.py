@@ -167,7 +167,14 @@ class Costs(ToolTest):
             _, path = self.problem({k: v for k, v in cost.items() if k != field})
             self.refused("tiling", "solve", "--problem", path, says=field)
         _, path = self.problem({"type": "linear"})
-        self.refused("tiling", "solve", "--problem", path, says="roofline or alpha_beta")
+        self.refused("tiling", "solve", "--problem", path, says='roofline or alpha_beta, but its type is "linear"')
+        for value in (0, -0.5):
+            document = json.loads(TILING.read_text())
+            document["overlap"] = {"comm": value}
+            path = self.file("factor.json", json.dumps(document))
+            self.refused("tiling", "solve", "--problem", path, says=f'"overlap.comm" is {value}, but must be above 0')
+        _, path = self.problem({"type": "affine", "us_per_row": -0.25})
+        self.refused("tiling", "solve", "--problem", path, says="is -0.25, but must not be negative")
 
 
 class Forms(ToolTest):
@@ -244,6 +251,13 @@ class Fit(ToolTest):
         problem = {"version": 1, "rows": 4096, "phases": [{"kind": "compute", "cost": done["cost"]}, {"kind": "comm", "cost": done["cost"]}]}
         answer = json.loads(self.ok("tiling", "solve", "--problem", self.file("p.json", json.dumps(problem))).text)
         self.assertEqual(sum(answer["tiles"]), 4096)
+
+    def test_samples_that_hardly_measure_one_thing(self):
+        absurd = self.file("absurd.csv", "size,time_us\n1,5\n2,1e9\n3,0.001\n4,7\n")
+        self.assertIn("mean_error=0.5000", self.ok("tiling", "fit", "--samples", absurd).err)
+        self.assertIn("(doubtful", self.ok("tiling", "fit", "--samples", absurd).err)
+        headless = self.file("headless.csv", "128,20\n256,30\n")
+        self.refused("tiling", "fit", "--samples", headless, says="the first line must be size,time_us")
 
     def test_pieces_repairs_and_advice(self):
         rows = [(128 * i, (20 + 0.1 * 128 * i) if i < 8 else 300 + 0.02 * 128 * i) for i in range(1, 17)] + [(256, 900), (256, 45)]
