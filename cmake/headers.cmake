@@ -222,6 +222,7 @@ set(HOCKET_COST_HEADERS
   hocket/cost/utilization.hpp
   hocket/cost/write.hpp
   hocket/planner.hpp
+  hocket/planner/detail/chunk_deal.hpp
   hocket/planner/detail/exact_search.hpp
   hocket/planner/detail/level_front.hpp
   hocket/planner/detail/list_scheduler.hpp

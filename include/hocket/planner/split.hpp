@@ -5,6 +5,8 @@
 #include <hocket/planner/detail/split_by_stage.hpp>
 #include <hocket/planner/split_problem.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -108,14 +110,18 @@ namespace detail {
   return {};
 }
 
-/// Equal layers: no split has a faster slowest rank, whatever memory there is: the least time, of at least `low` and at
-/// most `high`, in which all ranks together run all layers whole.
-inline ticks least_slowest(const split_problem& q, segment_fronts& fronts, ticks low, ticks high) {
-  const ticks one = fronts.time(0, 1);
-  while (one > 0 && low < high) {
+/// No split has a faster slowest rank, whatever memory there is: the least time, of at least `low` and at most `high`,
+/// in which all ranks together can run so many whole layers, did each get the quickest ones.
+inline ticks least_slowest(const split_problem& q, const segment_fronts& fronts, ticks low, ticks high) {
+  std::vector<ticks> quickest;
+  for (std::int64_t i = 0; i < fronts.layers(); ++i) quickest.push_back(fronts.time(i, i + 1));
+  std::sort(quickest.begin(), quickest.end());
+  for (std::size_t i = 1; i < quickest.size(); ++i) quickest[i] += quickest[i - 1];
+  while (low < high) {
     const ticks mid = low + (high - low) / 2;
     std::int64_t layers = 0;
-    for (const rank_room& room : q.ranks) layers += mid > room.time ? (mid - room.time) / one : 0;
+    for (const rank_room& room : q.ranks)
+      layers += std::upper_bound(quickest.begin(), quickest.end(), mid - room.time) - quickest.begin();
     if (layers >= fronts.layers()) high = mid;
     else low = mid + 1;
   }
@@ -125,14 +131,12 @@ inline ticks least_slowest(const split_problem& q, segment_fronts& fronts, ticks
 }  // namespace detail
 
 /// The layer-to-stage split and the level of every layer that fit the memory of each rank with the least time: exact
-/// for one chunk per rank, and for equal layers with several chunks while a rank's layers can be dealt out to its
-/// chunks in some thousand ways (beyond, its chunks get equally many, but for one); otherwise a search. What is not
-/// exact says how far it is from its bound. Time is in ticks, memory in bytes, all decisions in integers; of equally
-/// good plans the one whose first stages are shorter is taken. Errors: errc::does_not_fit (values: the rank that binds,
-/// the bytes it lacks in the split that lacks least), bad_shape, out_of_range, overflow; limit_exceeded if the budget
-/// ran out before any plan was found. Complexity: one chunk, equal layers: O(p n² log n) for n layers on a stage, and a
-/// few times O(p·slack²), where slack is by how many layers the stages could grow within the best time. Source:
-/// docs/planner.md, "Stage split".
+/// for one chunk per rank, and within a budget for several; what is not proved says how far it is from its bound. Time
+/// is in ticks, memory in bytes, all decisions in integers; of equally good plans the one whose first stages are
+/// shorter is taken. Errors: errc::does_not_fit (values: the rank that binds, the bytes it lacks in the split that
+/// lacks least), bad_shape, out_of_range, overflow; limit_exceeded if the budget ran out before any plan was found.
+/// Complexity: one chunk, equal layers: O(p n² log n) for n layers on a stage, and a few times O(p·slack²), where slack
+/// is by how many layers the stages could grow within the best time. Source: docs/planner.md, "Stage split".
 [[nodiscard]] inline result<split_plan> split(const split_problem& q) {
   if (const auto ok = detail::validate(q); !ok) return ok.error();
   detail::segment_fronts fronts(q.layers);
@@ -143,7 +147,7 @@ inline ticks least_slowest(const split_problem& q, segment_fronts& fronts, ticks
 
   result<detail::raw_split> raw = [&]() -> result<detail::raw_split> {
     if (!q.split.empty()) return detail::given_split(q, fronts, choose);
-    if (v == 1 || fronts.uniform()) return detail::split_by_rank(q, fronts, choose)();
+    if (v == 1 || fronts.uniform()) return detail::split_by_rank(q, fronts, choose, expansions)();
     return detail::split_by_stage(q, fronts, choose, expansions)();
   }();
   if (!raw) return raw.error();
@@ -177,14 +181,15 @@ inline ticks least_slowest(const split_problem& q, segment_fronts& fronts, ticks
     plan.slowest = rank.time > plan.slowest ? rank.time : plan.slowest;
   }
   plan.step_time = plan.total + weight * plan.slowest;
-  plan.proved = raw->proved && expansions <= q.budget && !fronts.overflowed();
+  plan.proved = raw->proved && !choose.exhausted() && !fronts.overflowed();
   const ticks reached = q.goal == objective::step_time ? plan.step_time : plan.slowest;
   ticks all = fronts.time(0, fronts.layers()), beside = 0;
   for (const rank_room& room : q.ranks) all += room.time, beside = room.time > beside ? room.time : beside;
   ticks even = ceil_div(all, ticks{p});
   even = beside > even ? beside : even;
-  if (!plan.proved && fronts.uniform()) even = detail::least_slowest(q, fronts, even, plan.slowest);
+  if (!plan.proved) even = detail::least_slowest(q, fronts, even, plan.slowest);
   plan.lower_bound = plan.proved ? reached : q.goal == objective::step_time ? all + weight * even : even;
+  if (!fronts.overflowed()) plan.lower_bound = raw->bound > plan.lower_bound ? raw->bound : plan.lower_bound;
   plan.proved = reached == plan.lower_bound;
   return plan;
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <hocket/planner/detail/chunk_deal.hpp>
 #include <hocket/planner/detail/rank_choice.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -15,45 +17,8 @@ struct raw_split {
   std::vector<std::vector<segment>> parts;  // by rank, by chunk
   std::vector<rank_answer> answers;         // by rank
   bool proved = true;
+  ticks bound = 0;  // on what is minimised, if not proved
 };
-
-/// Calls f(sizes) for the ways to write n as an ordered sum of v positive numbers, in lexicographic order, until it
-/// returns false.
-template <class F>
-void for_each_composition(std::int64_t n, std::size_t v, F&& f) {
-  std::vector<std::int64_t> sizes(v, 1);
-  if (n < static_cast<std::int64_t>(v)) return;
-  sizes[v - 1] = n - static_cast<std::int64_t>(v) + 1;
-  while (true) {
-    if (!f(sizes)) return;
-    // Take one from the last entry above 1 that has a left neighbour, give it to that one, gather the rest at the end.
-    std::size_t i = v - 1;
-    while (i > 0 && sizes[i] == 1) --i;
-    if (i == 0) return;
-    const std::int64_t rest = sizes[i] - 1;
-    sizes[i] = 1;
-    ++sizes[i - 1];
-    sizes[v - 1] = rest;
-  }
-}
-
-/// Calls f(sizes) for the ways to deal n out to v chunks such that no chunk has two more than another.
-template <class F>
-void for_each_even_composition(std::int64_t n, std::size_t v, F&& f) {
-  const std::int64_t least = n / static_cast<std::int64_t>(v), more = n % static_cast<std::int64_t>(v);
-  if (least == 0) return;
-  std::vector<std::int64_t> sizes(v, least);
-  for (std::size_t c = v - static_cast<std::size_t>(more); c < v; ++c) ++sizes[c];
-  while (f(sizes)) {  // the next permutation
-    std::size_t i = v - 1;
-    while (i > 0 && sizes[i - 1] >= sizes[i]) --i;
-    if (i == 0) return;
-    std::size_t j = v - 1;
-    while (sizes[j] <= sizes[i - 1]) --j;
-    std::swap(sizes[i - 1], sizes[j]);
-    for (std::size_t a = i, b = v - 1; a < b; ++a, --b) std::swap(sizes[a], sizes[b]);
-  }
-}
 
 /// The exact split where ranks take consecutive pieces of the model: one chunk per rank, or equal layers (then only
 /// numbers of layers matter). What a rank can do in a given time it can also do with fewer layers, so for a bound M on
@@ -61,30 +26,51 @@ void for_each_even_composition(std::int64_t n, std::size_t v, F&& f) {
 /// reached, for a greedy pass may leave a rank nothing but a layer that it cannot hold), and the least extra time
 /// within is a shortest path. M is found by bisection; for the sum objective E(M), the least extra time under M, is a
 /// falling staircase, of which bisection visits only the steps that can still win.
-/// Many layers on many chunks can be dealt out in too many ways; then a rank's chunks get equally many, but for one,
-/// and nothing is proved. (What fits so with n layers fits so with n - 1, so the windows hold.)
+/// How a rank deals its layers out to several chunks is chunk_deal's matter. Where its budget ends before a proof, the
+/// same search over its bounds bounds the whole.
 class split_by_rank {
  public:
-  split_by_rank(const split_problem& q, segment_fronts& fronts, rank_choice& choose)
+  split_by_rank(const split_problem& q, segment_fronts& fronts, rank_choice& choose, std::int64_t& expansions)
       : q_(q),
         fronts_(fronts),
         choose_(choose),
+        expansions_(expansions),
         p_(static_cast<std::uint32_t>(q.ranks.size())),
         v_(q.in_flight.chunks()),
-        layers_(fronts.layers()),
-        most_ways_((std::max)(std::int64_t{1000}, std::int64_t{62'500} / p_)) {
-    if (fronts.uniform()) memo_.assign(std::size_t{p_} * static_cast<std::size_t>(layers_ + 1), unknown);
+        layers_(fronts.layers()) {
+    if (!fronts.uniform()) return;
+    memo_.assign(std::size_t{p_} * static_cast<std::size_t>(layers_ + 1), unknown);
+    if (v_ == 1) return;
+    lower_memo_ = loads_ = memo_;
+    deals_.resize(p_);
   }
 
   [[nodiscard]] result<raw_split> operator()() {
-    if (const std::int64_t lack = least_lack(); lack > 0) return shortage(lack);
+    if (const std::int64_t lack = least_lack(); lack > 0) {
+      if (unsure_) return error{errc::limit_exceeded, q_.budget, q_.budget}.with("ways to deal out layers");
+      return shortage(lack);
+    }
     for (std::uint32_t r = 0; r < p_; ++r) base_ += q_.ranks[r].time;
     base_ += fronts_.time(0, layers_);
-    const std::int64_t weight = q_.micro_batches * v_ - 1;
+    if (!solve()) return error{errc::limit_exceeded, q_.budget, q_.budget}.with("partial plans");
+    raw_split raw = written_out();
+    raw.proved = !unsure_;
+    if (unsure_) {
+      lower_ = true, best_cost_ = never, cuts_.clear();
+      if (solve()) raw.bound = best_cost_;
+    }
+    return raw;
+  }
 
+ private:
+  static constexpr ticks unknown = -1;
+
+  /// The best plan, or with `lower_` a bound on it.
+  [[nodiscard]] bool solve() {
+    const std::int64_t weight = q_.micro_batches * v_ - 1;
     ticks low = ceil_div(base_, ticks{p_}) - 1, step = low / 16 + 1, high = low + step;
     while (!feasible(high)) {
-      if (high > all_time()) return error{errc::limit_exceeded, q_.budget, q_.budget}.with("partial plans");
+      if (high > all_time()) return false;
       low = high, step *= 2, high = low + step;
     }
     while (high - low > 1) {
@@ -103,52 +89,45 @@ class split_by_rank {
         descend(least, extra, limit, at_limit, weight);
       }
     }
-    if (cuts_.empty()) return error{errc::limit_exceeded, q_.budget, q_.budget}.with("partial plans");
-    return written_out();
+    return !cuts_.empty();
   }
 
- private:
-  static constexpr ticks unknown = -1;
-
-  template <class F>
-  void for_each_way(std::int64_t n, std::size_t v, F&& f) const {
-    std::int64_t ways = 1;  // n - 1 over v - 1
-    for (std::int64_t k = 1; k < static_cast<std::int64_t>(v) && ways <= most_ways_; ++k) ways = ways * (n - k) / k;
-    if (ways <= most_ways_ && !choose_.exhausted()) return for_each_composition(n, v, f);
-    some_ways_ = true;
-    for_each_even_composition(n, v, f);
+  [[nodiscard]] std::size_t index(std::uint32_t r, std::int64_t n) const noexcept {
+    return std::size_t{r} * static_cast<std::size_t>(layers_ + 1) + static_cast<std::size_t>(n);
   }
-  /// Least extra time of rank r with the layers [a, b); `never` if they do not fit.
+  /// Least extra time of rank r with the layers [a, b), or with `lower_` a bound on it that grows with the layers;
+  /// `never` if they do not fit.
   [[nodiscard]] ticks extra(std::uint32_t r, std::int64_t a, std::int64_t b) {
-    if (memo_.empty()) return answer(r, a, b, nullptr).extra;
-    ticks& known = memo_[std::size_t{r} * static_cast<std::size_t>(layers_ + 1) + static_cast<std::size_t>(b - a)];
-    if (known != unknown) return known;
-    if (v_ == 1) return known = answer(r, a, b, nullptr).extra;
-    found_answer made{r, b - a, {}, {}};
-    made.answer = answer(r, a, b, &made.parts);
-    known = made.answer.extra;
-    if (known < never) kept_.push_back(std::move(made));
+    if (v_ > 1) return lower_ ? lower_extra(r, b - a) : dealt(r, b - a);
+    if (memo_.empty()) return answer(r, a, b).extra;
+    ticks& known = memo_[index(r, b - a)];
+    if (known == unknown) known = answer(r, a, b).extra;
     return known;
   }
-  [[nodiscard]] rank_answer answer(std::uint32_t r, std::int64_t a, std::int64_t b, std::vector<segment>* parts) {
-    if (v_ == 1) {
-      const segment own{a, b};
-      if (parts != nullptr) parts->assign(1, own);
-      return choose_(r, {&own, 1});
-    }
-    rank_answer best;
-    std::vector<segment> pieces(v_);
-    int tries = 0;
-    for_each_way(b - a, v_, [&](const std::vector<std::int64_t>& sizes) {
-      if (best.extra == 0 || (choose_.exhausted() && ++tries > 8 && best.extra < never)) return false;
-      for (std::size_t c = 0; c < v_; ++c) pieces[c] = {0, sizes[c]};  // equal layers: only lengths matter
-      const rank_answer x = choose_(r, pieces, best.extra);
-      if (x.extra >= best.extra) return true;
-      best = x;
-      if (parts != nullptr) *parts = pieces;
-      return true;
-    });
-    return best;
+  [[nodiscard]] rank_answer answer(std::uint32_t r, std::int64_t a, std::int64_t b) {
+    const segment own{a, b};
+    return choose_(r, {&own, 1});
+  }
+  [[nodiscard]] chunk_deal& deal_of(std::uint32_t r) const {
+    if (!deals_[r]) deals_[r] = std::make_unique<chunk_deal>(q_.in_flight, r);
+    return *deals_[r];
+  }
+  /// Of what is left of the budget each question may take an eighth.
+  [[nodiscard]] std::int64_t share() const { return (std::max)(std::int64_t{1000}, (q_.budget - expansions_) / 8); }
+  [[nodiscard]] ticks dealt(std::uint32_t r, std::int64_t n) {
+    ticks& known = memo_[index(r, n)];
+    if (known != unknown) return known;
+    const std::int64_t left = q_.ranks[r].capacity - q_.ranks[r].fixed - fronts_.weights(0, n);
+    const chunk_deal::answer found = deal_of(r)(fronts_, n, left, share(), expansions_);
+    lower_memo_[index(r, n)] = found.bound;
+    unsure_ = unsure_ || found.extra != found.bound;
+    if (found.extra < never) kept_.push_back({r, n, found});
+    return known = found.extra;
+  }
+  [[nodiscard]] ticks lower_extra(std::uint32_t r, std::int64_t n) {
+    ticks most = 0;  // one layer less never takes more
+    for (std::int64_t k = v_; k <= n; ++k) (void)dealt(r, k), most = (std::max)(most, lower_memo_[index(r, k)]);
+    return most;
   }
   [[nodiscard]] bool fits(std::uint32_t r, std::int64_t a, std::int64_t b, ticks most) {
     const ticks base = fronts_.time(a, b) + q_.ranks[r].time;
@@ -288,28 +267,23 @@ class split_by_rank {
   }
 
   // Memory alone: every layer as lean as can be.
-  /// @param enough  a way to deal out the layers that needs no more than this ends the search
-  [[nodiscard]] std::int64_t lean_bytes(std::uint32_t r, std::int64_t a, std::int64_t b,
-                                        std::int64_t enough = -1) const {
+  [[nodiscard]] std::int64_t lean_bytes(std::uint32_t r, std::int64_t a, std::int64_t b) const {
     if (v_ == 1) {
       const segment own{a, b};
       return choose_.leanest_bytes(r, {&own, 1});
     }
-    std::int64_t least = never;
-    std::vector<segment> pieces(v_);
-    for_each_way(b - a, v_, [&](const std::vector<std::int64_t>& sizes) {
-      for (std::size_t c = 0; c < v_; ++c) pieces[c] = {0, sizes[c]};
-      const std::int64_t bytes = choose_.leanest_bytes(r, pieces);
-      least = bytes < least ? bytes : least;
-      return least > enough;
-    });
-    return least;
+    std::int64_t& load = loads_[index(r, b - a)];
+    if (load == unknown) {
+      const auto found = deal_of(r).least_load(b - a, share(), expansions_);
+      load = found.load, unsure_ = unsure_ || !found.proved;
+    }
+    return q_.ranks[r].fixed + fronts_.weights(0, b - a) + load * fronts_.leanest(0, 1);
   }
   /// The last end of rank r from a with which it fits into its capacity and `more`; a if there is none.
   [[nodiscard]] std::int64_t lean_end(std::uint32_t r, std::int64_t a, std::int64_t more) const {
     const std::int64_t limit = layers_ - std::int64_t{v_} * (p_ - 1 - r), room = q_.ranks[r].capacity + more;
-    const auto fits_lean = [&](std::int64_t b) { return lean_bytes(r, a, b, room) <= room; };
-    // Steps that double, then bisection: with several chunks a long segment that does not fit takes long to refute.
+    const auto fits_lean = [&](std::int64_t b) { return lean_bytes(r, a, b) <= room; };
+    // Steps that double, then bisection: with several chunks a long segment takes long.
     std::int64_t low = a + v_ - 1, step = 1;
     while (low + step <= limit && fits_lean(low + step)) low += step, step *= 2;
     std::int64_t high = low + step - 1 < limit ? low + step - 1 : limit;
@@ -360,33 +334,40 @@ class split_by_rank {
 
   [[nodiscard]] raw_split written_out() {
     raw_split raw;
-    raw.proved = !some_ways_;
     raw.parts.resize(p_), raw.answers.resize(p_);
     for (std::uint32_t r = 0; r < p_; ++r) {
-      if (v_ == 1) raw.answers[r] = answer(r, cuts_[r], cuts_[r + 1], &raw.parts[r]);
-      for (const found_answer& x : kept_)
-        if (x.rank == r && x.layers == cuts_[r + 1] - cuts_[r]) raw.answers[r] = x.answer, raw.parts[r] = x.parts;
+      if (v_ == 1) raw.parts[r].assign(1, {cuts_[r], cuts_[r + 1]}), raw.answers[r] = answer(r, cuts_[r], cuts_[r + 1]);
+      for (const found_deal& x : kept_) {
+        if (x.rank != r || x.layers != cuts_[r + 1] - cuts_[r]) continue;
+        raw.answers[r] = {x.deal.extra, x.deal.points};
+        raw.parts[r].clear();
+        for (const std::int64_t n : x.deal.sizes) raw.parts[r].push_back({0, n});  // equal layers: only lengths matter
+      }
     }
     return raw;
   }
 
   /// What was found for a rank with so many layers; several chunks only.
-  struct found_answer {
+  struct found_deal {
     std::uint32_t rank;
     std::int64_t layers;
-    rank_answer answer;
-    std::vector<segment> parts;
+    chunk_deal::answer deal;
   };
 
   const split_problem& q_;
   segment_fronts& fronts_;
   rank_choice& choose_;
+  std::int64_t& expansions_;
   std::uint32_t p_, v_;
-  std::int64_t layers_, most_ways_;
-  mutable bool some_ways_ = false;  // not all ways to deal out layers were looked at
+  std::int64_t layers_;
+  mutable bool unsure_ = false;  // some way to deal out layers was not proved best
+  bool lower_ = false;           // bounds take the place of answers
   ticks base_ = 0;
-  std::vector<ticks> memo_;  // equal layers: by rank and number of layers
-  std::vector<found_answer> kept_;
+  // Equal layers, by rank and number of layers: extra time; its bound; the least activations at once, in layers.
+  std::vector<ticks> memo_, lower_memo_;
+  mutable std::vector<std::int64_t> loads_;
+  mutable std::vector<std::unique_ptr<chunk_deal>> deals_;  // by rank
+  std::vector<found_deal> kept_;
   std::vector<segment> windows_;
   ticks best_cost_ = never;
   std::vector<std::int64_t> cuts_;
