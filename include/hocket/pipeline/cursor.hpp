@@ -172,6 +172,14 @@ constexpr void copy_later(action* __restrict dst, const action* __restrict src, 
   for (std::size_t i = 0; i < count; ++i) dst[i] = action::from_bits(src[i].bits() + more);
 }
 
+/// Adds `more` to the micro-batches of some actions: in a loop of whole vectors, which compilers make of the inner one.
+constexpr void move_on(action* list, std::size_t count, std::uint32_t more) noexcept {
+  std::size_t i = 0;
+  for (; i + 16 <= count; i += 16)
+    for (std::size_t x = 0; x < 16; ++x) list[i + x] = action::from_bits(list[i + x].bits() + more);
+  for (; i < count; ++i) list[i] = action::from_bits(list[i].bits() + more);
+}
+
 /// The actions of a rank from `first` on. While all groups have one size g, the list repeats after g·v forwards and
 /// backwards, g micro-batches later: those steps are copied from the period before.
 template <alternating_schedule S>
@@ -232,10 +240,10 @@ struct cursor_runs<S> : run_cursor<S> {
 
 /// A forward walk over the list of one rank that costs little more than reading a written list, for any schedule. It
 /// keeps the next actions in a small block. For one-forward-one-backward lists no division happens after the first
-/// block, and while all groups have one size the block is not even written again: the next is the same block some
-/// micro-batches later. For others `fill` makes each block, which divides a few times per block at most for all
-/// closed forms here. The list's iterator, in contrast, is small and goes anywhere. No allocation; at most 4 KiB on
-/// the stack. A schedule that is not a plain small value, such as a table, is borrowed and must outlive the cursor.
+/// block, and while all groups have one size the next block is the same some micro-batches later. For others `fill`
+/// makes each block, which divides a few times per block at most for all closed forms here. The list's iterator, in
+/// contrast, is small and goes anywhere. No allocation; at most 4 KiB on the stack. A schedule that is not a plain
+/// small value, such as a table, is borrowed and must outlive the cursor.
 ///
 ///     for (const hocket::pipeline::action a : hocket::pipeline::rank_cursor(plan, rank)) run(a);
 template <schedule S>
@@ -256,116 +264,133 @@ class rank_cursor {
   rank_cursor& operator=(const rank_cursor&) = delete;
 
   /// Goes through the list once. Its members stay in registers, which the cursor could not.
-  class iterator {
+  /// @tparam Turn  actions for which the end of the block is asked once
+  template <std::size_t Turn>
+  class basic_iterator {
    public:
     using value_type = rank_cursor::value_type;
     using difference_type = std::ptrdiff_t;
     using iterator_concept = std::input_iterator_tag;
 
-    constexpr iterator() noexcept = default;
-    [[nodiscard]] constexpr value_type operator*() const noexcept {
-      if constexpr (in_runs) return action::from_bits(end_[left_].bits() + more_);
-      else return end_[left_];
-    }
-    constexpr iterator& operator++() noexcept {
-      if (++left_ == 0) [[unlikely]] {
+    constexpr basic_iterator() noexcept = default;
+    [[nodiscard]] constexpr value_type operator*() const noexcept { return at_[second_]; }
+    constexpr basic_iterator& operator++() noexcept {
+      if (Turn == 2 && second_ == 0) {
+        second_ = 1;
+        return *this;
+      }
+      second_ = 0;
+      at_ += Turn;
+      if (at_ == end_) [[unlikely]] {
         of_->refill();
-        *this = iterator(*of_);
+        *this = basic_iterator(*of_);
       }
       return *this;
     }
     constexpr void operator++(int) noexcept { ++*this; }
-    [[nodiscard]] friend constexpr bool operator==(const iterator& i, std::default_sentinel_t) noexcept {
-      return i.left_ == 0;  // which a compiler knows not to be so after most steps
+    [[nodiscard]] friend constexpr bool operator==(const basic_iterator& i, std::default_sentinel_t) noexcept {
+      return i.second_ == 0 && i.at_ == i.end_;  // which a compiler knows not to be so after most steps
     }
 
    private:
     friend class rank_cursor;
-    constexpr explicit iterator(rank_cursor& of) noexcept
-        : end_(of.block_ + of.end_), left_(-static_cast<std::ptrdiff_t>(of.end_)), of_(&of), more_(of.more_) {}
+    constexpr explicit basic_iterator(rank_cursor& of) noexcept
+        : at_(of.list() - of.end_ % Turn), end_(of.list() + of.end_), of_(&of), second_(of.end_ % Turn) {}
+    const value_type* at_ = nullptr;
     const value_type* end_ = nullptr;
-    std::ptrdiff_t left_ = 0;  // counts up to 0: one instruction steps and asks
     rank_cursor* of_ = nullptr;
-    std::uint32_t more_ = 0;
+    std::size_t second_ = 0;  // of the two actions at at_
   };
+  // An iterator that knows whether it stands on the first or the second of two actions lets GCC write the body of a
+  // loop twice and ask for the end of the block once. Clang does not see it. The choice is part of each name, so that
+  // code of both compilers can be linked.
+#if defined(__GNUC__) && !defined(__clang__)
+  static constexpr std::size_t actions_in_turn = 2;
+#else
+  static constexpr std::size_t actions_in_turn = 1;
+#endif
+  using iterator = basic_iterator<actions_in_turn>;
+
   /// Calls use(action) for the rest of the list: faster still, as each block is a plain loop.
   template <class Use>
   constexpr void for_each(Use&& use) {
-    for (; end_ != 0; refill()) {
-      const std::uint32_t count = end_, more = more_;
-      for (std::uint32_t i = 0; i < count; ++i) {
-        if constexpr (in_runs) use(action::from_bits(block_[i].bits() + more));
-        else use(block_[i]);
-      }
-    }
+    for (; end_ != 0; refill())
+      for (std::uint32_t i = 0, count = end_; i < count; ++i) use(list()[i]);
   }
 
-  /// The same by blocks: use(span of the next 1 to 512 actions).
+  /// The same by blocks: use(span of the next 1 to 384 actions).
   template <class Use>
   constexpr void for_each_block(Use&& use) {
-    value_type later[room];
-    for (; end_ != 0; refill()) {
-      if (more_ == 0) {
-        use(std::span<const value_type>(block_, end_));
-        continue;
-      }
-      for (std::uint32_t i = 0; i < end_; ++i) later[i] = value_type::from_bits(block_[i].bits() + more_);
-      use(std::span<const value_type>(later, end_));
-    }
+    for (; end_ != 0; refill()) use(std::span<const value_type>(list(), end_));
   }
 
   /// Of the first call: where the cursor began.
-  [[nodiscard]] constexpr iterator begin() noexcept { return iterator(*this); }
+  template <std::size_t Turn = actions_in_turn>
+  [[nodiscard]] constexpr basic_iterator<Turn> begin() noexcept {
+    return basic_iterator<Turn>(*this);
+  }
   [[nodiscard]] constexpr std::default_sentinel_t end() const noexcept { return {}; }
 
  private:
-  static constexpr std::uint32_t room = 512;
+  static constexpr std::uint32_t room = 384;
+  static constexpr std::uint32_t before = 64 / sizeof(value_type);  // unused: the first of a pair may lie there
 
   // Not inlined, so that an iterator stays in registers.
   [[gnu::noinline]] constexpr void refill() noexcept {
     if constexpr (!in_runs) {
-      end_ = static_cast<std::uint32_t>(fill(plan_, rank_, std::span<value_type>(block_), next_));
+      end_ = static_cast<std::uint32_t>(fill(plan_, rank_, std::span<value_type>(list(), room), next_));
       next_ += end_;
       return;
     } else {
-      if (periods_ != 0) {  // the block is some periods: the next is the same, later
-        --periods_;
+      if (same_ != 0) {  // the block is some periods: the next is the same, later
+        end_ = same_ < length_ ? same_ : length_;
+        same_ -= end_;
         next_ += end_;
-        more_ += later_;
-        behind_ = periods_ == 0;
+        detail::move_on(list(), end_, later_);
+        behind_ = same_ == 0;
         return;
       }
-      more_ = 0;
       if (behind_) runs_ = detail::cursor_runs<S>(plan_, rank_, next_), behind_ = false;
-      std::uint32_t count = size_ - next_ < room ? size_ - next_ : room;
+      std::uint32_t count = size_ - next_ < room ? size_ - next_ : room, written = count, later = 0;
       if constexpr (requires { plan_.repeats_from(next_, next_); }) {
         const alternation beat = plan_.rhythm(rank_);
         const std::uint32_t w = beat.warm_up;
         if (next_ < w) {
-          if (count > w - next_) count = w - next_;  // so that the next block begins with a pair
+          if (count > w - next_) count = written = w - next_;  // so that the next block begins with a pair
         } else if (next_ < 2 * beat.count - w && (next_ - w) % 2 == 0) {
           const auto zone = plan_.repeats_from(w + (next_ - w) / 2, (next_ - w) / 2);
-          if (zone.period != 0 && 2 * zone.period <= room && zone.pairs >= 2 * zone.period) {
-            count = 2 * zone.period;
-            while (count + 2 * zone.period <= room && count + 2 * zone.period <= zone.pairs) count += 2 * zone.period;
-            const std::uint32_t in_block = count / (2 * zone.period);
-            periods_ = zone.pairs / zone.period / in_block - 1;
-            later_ = zone.later * in_block;
+          const std::uint32_t period = 2 * zone.period, all = 2 * zone.pairs;
+          if (period != 0 && period <= room && all > period) {
+            std::uint32_t periods = 1;
+            while ((periods + 1) * period <= room) ++periods;
+            written = period, later = zone.later, length_ = periods * period, later_ = periods * zone.later;
+            count = all < length_ ? all : length_;
+            same_ = all - count;
+            behind_ = same_ == 0;
+          } else if (all != 0 && all < count) {
+            count = written = all;  // what follows may repeat
           }
         }
       }
       std::uint32_t filled = 0;
-      while (filled < count) filled += static_cast<std::uint32_t>(runs_.take(block_ + filled, count - filled));
+      while (filled < written) filled += static_cast<std::uint32_t>(runs_.take(list() + filled, written - filled));
+      if constexpr (requires { plan_.repeats_from(next_, next_); })
+        for (; filled < count; filled += written) {
+          const std::uint32_t left = count - filled;
+          detail::copy_later(list() + filled, list() + (filled - written), left < written ? left : written, later);
+        }
       end_ = count;
       next_ += count;
     }
   }
 
-  value_type block_[room];
+  [[nodiscard]] constexpr value_type* list() noexcept { return block_ + before; }
+
+  alignas(64) value_type block_[before + room];
   std::uint32_t end_ = 0;
-  std::uint32_t more_ = 0;                 // what the present use of the block adds to each action's bits
-  std::uint32_t periods_ = 0, later_ = 0;  // uses of the block that are still to come
-  bool behind_ = false;                    // runs_ stands before those
+  // Where the list repeats: actions that repeat still, of the block that does, and how much later it comes next.
+  std::uint32_t same_ = 0, length_ = 0, later_ = 0;
+  bool behind_ = false;  // runs_ stands before those
   detail::cursor_runs<S> runs_;
   kept plan_;
   std::uint32_t rank_ = 0, next_ = 0, size_ = 0;

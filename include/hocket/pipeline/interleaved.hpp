@@ -145,7 +145,7 @@ class interleaved {
     form forms_[4] = {};
   };
 
-  /// A rank's list. Precondition: rank < ranks().
+  /// Precondition: rank < ranks().
   [[nodiscard]] constexpr rank_view<interleaved> rank(std::uint32_t rank) const noexcept;
 
   /// The k-th forward of every rank, and the k-th backward. Precondition: k < m·v.
@@ -166,11 +166,11 @@ class interleaved {
   [[nodiscard]] constexpr order_walk walk_from(bool forward, std::uint32_t k) const noexcept;
   [[nodiscard]] constexpr order_run next_run(bool forward, order_walk& walk) const noexcept;
   struct repetition {
-    std::uint32_t period = 0;  ///< in pairs of a forward and a backward
-    std::uint32_t pairs = 0;   ///< that lie in groups of one size
+    std::uint32_t period = 0;  ///< in pairs of forward and backward; 0: their groups differ in size
+    std::uint32_t pairs = 0;   ///< that this holds for
     std::uint32_t later = 0;   ///< micro-batches from one period to the next
   };
-  /// How long forwards from index k and backwards from index l both go through groups of one size. O(1).
+  /// How long forwards from index k and backwards from index l go through groups of one size. O(1).
   [[nodiscard]] constexpr repetition repeats_from(std::uint32_t k, std::uint32_t l) const noexcept;
   /// Writes steps from `first` on, as many as fit and are left; returns how many.
   constexpr std::size_t fill(std::uint32_t rank, std::span<action> out, std::uint32_t first) const noexcept {
@@ -342,10 +342,10 @@ constexpr interleaved::repetition interleaved::repeats_from(std::uint32_t k, std
   const std::uint32_t head = first_count_ * first_size_, early = head * chunks_;
   const std::uint32_t all = (head + (micro_batches_ - head) / second_size_ * second_size_) * chunks_;  // whole groups
   const std::uint32_t size = k < early ? first_size_ : second_size_;
-  if (size != (l < early ? first_size_ : second_size_)) return {};
+  const bool same = size == (l < early ? first_size_ : second_size_);
   const std::uint32_t k_end = k < early ? early : all, l_end = l < early ? early : all;
   if (k >= k_end || l >= l_end) return {};
-  return {size * chunks_, k_end - k < l_end - l ? k_end - k : l_end - l, size};
+  return {same ? size * chunks_ : 0, k_end - k < l_end - l ? k_end - k : l_end - l, same ? size : 0};
 }
 
 constexpr result<void> interleaved::cut(const groups& g) noexcept {
