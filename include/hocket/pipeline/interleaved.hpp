@@ -172,7 +172,7 @@ class interleaved {
   };
   /// How long forwards from index k and backwards from index l go through groups of one size. O(1).
   [[nodiscard]] constexpr repetition repeats_from(std::uint32_t k, std::uint32_t l) const noexcept;
-  /// Writes steps from `first` on, as many as fit and are left; returns how many.
+  /// Writes steps from `first` on; returns how many.
   constexpr std::size_t fill(std::uint32_t rank, std::span<action> out, std::uint32_t first) const noexcept {
     return detail::fill_alternating(*this, rank, out, first);
   }
