@@ -143,8 +143,12 @@ template <class Numbers = numbers_of_setting>
 [[nodiscard]] constexpr result<rational> activation_bytes(const model& m, const training& t, const parallel& p,
                                                           const part& on_rank, const held& in_flight,
                                                           const replay_set& replayed = {}) noexcept {
-  const auto dense = layer_activation_bytes<Numbers>(m, t, p, false, replayed),
-             moe = layer_activation_bytes<Numbers>(m, t, p, true, replayed);
+  const std::int64_t dense_passes = in_flight.layer_passes - in_flight.moe_layer_passes;
+  const auto of_layers = [&](std::int64_t passes, bool with_experts) -> result<rational> {
+    if (passes == 0) return rational(0);
+    return layer_activation_bytes<Numbers>(m, t, p, with_experts, replayed);
+  };
+  const auto dense = of_layers(dense_passes, false), moe = of_layers(in_flight.moe_layer_passes, true);
   if (!dense) return dense.error();
   if (!moe) return moe.error();
   const setting all{.on_rank = on_rank,
@@ -168,8 +172,8 @@ template <class Numbers = numbers_of_setting>
   const auto on_device = [&](std::int64_t passes) {
     return rational(p.offload_activations && passes > 2 ? 2 : passes);
   };
-  const rational sum = *dense * on_device(in_flight.layer_passes - in_flight.moe_layer_passes) +
-                     *moe * on_device(in_flight.moe_layer_passes) + *ends + transient;
+  const rational sum =
+      *dense * on_device(dense_passes) + *moe * on_device(in_flight.moe_layer_passes) + *ends + transient;
   if (!sum.ok()) return error{errc::undefined_value}.with("activations");
   return sum;
 }

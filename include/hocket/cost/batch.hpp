@@ -17,8 +17,9 @@ struct column {
 /// The column of a symbol:
 ///
 ///     column_of(letters::tp, tensor_parallel_sizes)
-template <class Key, class Letter, class U>
-[[nodiscard]] constexpr column<Key> column_of(symbol<Key, Letter, U>, std::span<const double> values) noexcept {
+template <class Letter, class U>
+[[nodiscard]] constexpr column<typename Letter::key> column_of(symbol<Letter, U>,
+                                                               std::span<const double> values) noexcept {
   return {values};
 }
 
@@ -99,73 +100,61 @@ struct block {
 
 // block_value<E, Block>: the kind of a formula's value, by the symbols in it.
 template <class E, class Block>
-struct value_kind;
+constexpr auto value_kind() noexcept;
 template <class E, class Block>
-using block_value = typename value_kind<E, Block>::type;
-template <class U, class Block>
-struct value_kind<literal<U>, Block> {
-  using type = double;
-};
-template <class Key, class Letter, class U, class Block>
-struct value_kind<symbol<Key, Letter, U>, Block> {
-  using type = typename Block::template kind<Key>;
-};
-template <operation O, class L, class R, class Block>
-struct value_kind<binary<O, L, R>, Block> {
-  using type = wider<block_value<L, Block>, block_value<R, Block>>;
-};
-template <class Letter, class E, class Block>
-struct value_kind<definition<Letter, E>, Block> {
-  using type = block_value<E, Block>;
-};
-template <class S, class... C, class Block>
-struct value_kind<choice<S, C...>, Block> {
-  using type =
-      std::conditional_t<(is_lanes<block_value<S, Block>> || ... || is_lanes<block_value<C, Block>>), lanes, double>;
-};
+using block_value = typename decltype(detail::value_kind<E, Block>())::type;
+template <class Block, class S, class... C>
+constexpr auto widest(std::type_identity<S>, const pack<C...>*) noexcept {
+  using any = std::bool_constant<(is_lanes<block_value<S, Block>> || ... || is_lanes<block_value<C, Block>>)>;
+  return std::type_identity<std::conditional_t<any::value, lanes, double>>{};
+}
+template <class E, class Block>
+constexpr auto value_kind() noexcept {
+  if constexpr (E::is == node::literal) {
+    return std::type_identity<double>{};
+  } else if constexpr (E::is == node::symbol) {
+    return std::type_identity<typename Block::template kind<typename E::key>>{};
+  } else if constexpr (E::is == node::binary) {
+    return std::type_identity<wider<block_value<decltype(E::left), Block>, block_value<decltype(E::right), Block>>>{};
+  } else if constexpr (E::is == node::definition) {
+    return detail::value_kind<decltype(E::body), Block>();
+  } else {
+    return detail::widest<Block>(std::type_identity<decltype(E::selector)>{},
+                                 static_cast<const decltype(E::cases)*>(nullptr));
+  }
+}
 
-template <class Block, class U>
-constexpr void eval_block(const literal<U>& e, const Block&, double& out) noexcept {
-  out = static_cast<double>(e.value);
-}
-template <class Block, class Key, class Letter, class U>
-constexpr void eval_block(const symbol<Key, Letter, U>&, const Block& b,
-                          block_value<symbol<Key, Letter, U>, Block>& out) {
-  b.template load<Key>(out);
-}
-template <class Block, class Letter, class E>
-constexpr void eval_block(const definition<Letter, E>& e, const Block& b, block_value<E, Block>& out) noexcept;
-template <class Block, class S, class... C>
-constexpr void eval_block(const choice<S, C...>& e, const Block& b, block_value<choice<S, C...>, Block>& out) noexcept;
-template <class Block, operation O, class L, class R>
-constexpr void eval_block(const binary<O, L, R>& e, const Block& b, block_value<binary<O, L, R>, Block>& out) noexcept {
-  block_value<L, Block> left;
-  block_value<R, Block> right;
-  eval_block(e.left, b, left);
-  eval_block(e.right, b, right);
-  join_blocks<O>(left, right, out);
-}
-template <class Block, class Letter, class E>
-constexpr void eval_block(const definition<Letter, E>& e, const Block& b, block_value<E, Block>& out) noexcept {
-  eval_block(e.body, b, out);
-}
-template <class Block, class S, class... C>
-constexpr void eval_block(const choice<S, C...>& e, const Block& b, block_value<choice<S, C...>, Block>& out) noexcept {
-  block_value<S, Block> selector;
-  eval_block(e.selector, b, selector);
-  copy_block(std::numeric_limits<double>::quiet_NaN(), out);  // a selector that names no case
-  double index = 0;
-  for_each_in(e.cases, [&](const auto& each) {
-    block_value<std::remove_cvref_t<decltype(each)>, Block> value;
-    if constexpr (is_lanes<decltype(selector)>) {
-      eval_block(each, b, value);
-      for (std::size_t i = 0; i < block_width; ++i) out.v[i] = selector.v[i] == index ? lane(value, i) : out.v[i];
-    } else if (selector == index) {
-      eval_block(each, b, value);
-      copy_block(value, out);
-    }
-    ++index;
-  });
+template <class Block, class E>
+constexpr void eval_block(const E& e, const Block& b, block_value<E, Block>& out) noexcept {
+  if constexpr (E::is == node::literal) {
+    out = static_cast<double>(e.value);
+  } else if constexpr (E::is == node::symbol) {
+    b.template load<typename E::key>(out);
+  } else if constexpr (E::is == node::binary) {
+    block_value<decltype(E::left), Block> left;
+    block_value<decltype(E::right), Block> right;
+    detail::eval_block(e.left, b, left);
+    detail::eval_block(e.right, b, right);
+    join_blocks<E::join>(left, right, out);
+  } else if constexpr (E::is == node::definition) {
+    detail::eval_block(e.body, b, out);
+  } else {
+    block_value<decltype(E::selector), Block> selector;
+    detail::eval_block(e.selector, b, selector);
+    copy_block(std::numeric_limits<double>::quiet_NaN(), out);  // a selector that names no case
+    double index = 0;
+    cost::for_each_in(e.cases, [&](const auto& each) {
+      block_value<std::remove_cvref_t<decltype(each)>, Block> value;
+      if constexpr (is_lanes<decltype(selector)>) {
+        detail::eval_block(each, b, value);
+        for (std::size_t i = 0; i < block_width; ++i) out.v[i] = selector.v[i] == index ? lane(value, i) : out.v[i];
+      } else if (selector == index) {
+        detail::eval_block(each, b, value);
+        copy_block(value, out);
+      }
+      ++index;
+    });
+  }
 }
 }  // namespace detail
 
@@ -222,16 +211,16 @@ constexpr void sum_block(const Terms& list, const Block& b, lanes& out) noexcept
   copy_block(0.0, out);
   for_each_in(list, [&](const auto& t) {
     block_value<std::remove_cvref_t<decltype(t.when)>, Block> when;
-    eval_block(t.when, b, when);
+    detail::eval_block(t.when, b, when);
     if constexpr (!is_lanes<decltype(when)>) {
       if (when == 0) return;
     }
     using whole_type = block_value<std::remove_cvref_t<decltype(t.formula)>, Block>;
     using split_type = block_value<std::remove_cvref_t<decltype(t.split)>, Block>;
     whole_type whole;
-    eval_block(t.formula, b, whole);
+    detail::eval_block(t.formula, b, whole);
     split_type ranks;
-    if constexpr (Split) eval_block(t.split, b, ranks);
+    if constexpr (Split) detail::eval_block(t.split, b, ranks);
     else copy_block(1.0, ranks);
     wider<whole_type, split_type> share;
     join_blocks<operation::divide>(whole, ranks, share);

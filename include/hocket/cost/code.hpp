@@ -159,7 +159,50 @@ struct code_view {
     const rational r = value(o.left);
     return r.is_whole() && r.num() >= 0 && r.num() < o.value ? static_cast<std::int64_t>(r.num()) : -1;
   }
+  /// The exact value: by whole numbers where all are whole, which is several times as fast as by fractions.
   [[nodiscard]] constexpr rational value(std::uint16_t at) const noexcept {
+    integer n = 0;
+    return whole(at, n) ? rational::whole(n) : fraction(at);
+  }
+
+ private:
+  // False: not whole on the way, not defined, or near the limit of 128 bits.
+  [[nodiscard]] constexpr bool whole(std::uint16_t at, integer& out) const noexcept {
+    const code_op& o = ops[at];
+    switch (o.what) {
+      case node::literal: return out = o.value, true;
+      case node::symbol: return out = numbers[o.value], true;
+      case node::definition: return whole(o.left, out);
+      case node::choice: {
+        integer which = 0;
+        return whole(o.left, which) && which >= 0 && which < o.value &&
+               whole(cases[o.right + static_cast<std::int64_t>(which)], out);
+      }
+      case node::binary: break;
+    }
+    integer a = 0, b = 0;
+    if (!whole(o.left, a) || !whole(o.right, b)) return false;
+    constexpr integer limit = integer{1} << 62;
+    const bool small_enough = a < limit && a > -limit && b < limit && b > -limit;
+    switch (o.join) {
+      case operation::add: return small_enough ? (out = a + b, true) : add(a, b, out);
+      case operation::subtract: return small_enough ? (out = a - b, true) : add(a, -b, out);
+      case operation::multiply: return small_enough ? (out = a * b, true) : multiply(a, b, out);
+      case operation::divide:
+        if (b == 1) return out = a, true;
+        if (b == 0) return false;
+        if (small_enough) {  // in 64 bits: a division of 128 is a call
+          const auto n = static_cast<std::int64_t>(a), d = static_cast<std::int64_t>(b);
+          return out = n / d, n % d == 0;
+        }
+        return out = a / b, a % b == 0;
+      case operation::least: return out = b < a ? b : a, true;
+      case operation::greatest: return out = a < b ? b : a, true;
+      case operation::divide_up: break;
+    }
+    return false;
+  }
+  [[nodiscard]] constexpr rational fraction(std::uint16_t at) const noexcept {
     const code_op& o = ops[at];
     switch (o.what) {
       case node::literal: return rational(o.value);

@@ -64,10 +64,9 @@ constexpr dual<Key> pick(const dual<Key>& chosen, const dual<Key>& other) noexce
 /// Answers "what does one more micro-batch cost" without a second formula. Complexity: that of the value, twice.
 ///
 ///     partial(2 * FLOP * b * s * h * V, s, numbers).derivative      // 2 b h V
-template <formula E, class Key, class Letter, class U, class... Configs>
-[[nodiscard]] constexpr slope partial(const E& e, symbol<Key, Letter, U>,
-                                      const environment<Configs...>& numbers) noexcept {
-  const auto d = detail::eval<detail::dual<Key>>(e, numbers);
+template <formula E, class Letter, class U, class... Configs>
+[[nodiscard]] constexpr slope partial(const E& e, symbol<Letter, U>, const environment<Configs...>& numbers) noexcept {
+  const auto d = detail::eval<detail::dual<typename Letter::key>>(e, numbers);
   return {d.value, d.change, d.kink};
 }
 

@@ -8,6 +8,7 @@
 #include <hocket/cost/reflect.hpp>
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -69,9 +70,48 @@ template <class Config>
 using slots_of =
     typename slots_of_accessors<std::remove_cvref_t<decltype(boost::hana::accessors_impl<Config>::apply())>>::type;
 template <class Key, class Config>
-using slot_in = decltype(find_slot<Key>(static_cast<const slots_of<Config>*>(nullptr)));
+using slot_in = decltype(detail::find_slot<Key>(static_cast<const slots_of<Config>*>(nullptr)));
 template <class Key, class Config>
-concept has_member = std::is_base_of_v<slot_name<Key>, slots_of<Config>>;  // no search by overload: there are many
+inline constexpr bool has_member = __is_base_of(slot_name<Key>, slots_of<Config>);  // overloads would be many
+
+// Where each name is among the numbers of all configs: a hash table filled while compiling, since asking every config
+// for every symbol by its type takes several times as long.
+template <std::size_t Count>
+struct place_table {
+  static constexpr std::size_t size = std::bit_ceil(2 * Count + 1), none = static_cast<std::size_t>(-1);
+  const char* names[size] = {};
+  std::size_t places[size] = {};
+
+  // The place in the table of a name, or of the gap where it would be.
+  [[nodiscard]] constexpr std::size_t find(const char* name) const noexcept {
+    std::size_t at = 5381;
+    for (const char* c = name; *c != 0; ++c) at = at * 33 + static_cast<unsigned char>(*c);
+    for (at %= size; names[at] != nullptr; at = (at + 1) % size) {
+      const char *a = names[at], *b = name;
+      while (*a != 0 && *a == *b) ++a, ++b;
+      if (*a == *b) break;
+    }
+    return at;
+  }
+  // A name that is there already stays where it is: earlier configs come first.
+  constexpr void add(const char* name, std::size_t place) noexcept {
+    if (const std::size_t at = find(name); names[at] == nullptr) names[at] = name, places[at] = place;
+  }
+  [[nodiscard]] constexpr std::size_t operator[](const char* name) const noexcept {
+    const std::size_t at = find(name);
+    return names[at] == nullptr ? none : places[at];
+  }
+};
+template <class... Slots>
+consteval auto places_of() noexcept {
+  place_table<(Slots::count + ... + 0)> table;
+  std::size_t place = 0;
+  [[maybe_unused]] const auto add_all = [&](const char* const* names, std::size_t count) {
+    for (std::size_t at = 0; at < count; ++at) table.add(names[at], place++);
+  };
+  (add_all(Slots::names, Slots::count), ...);
+  return table;
+}
 
 template <class T>
 inline constexpr bool always_false = false;
@@ -114,13 +154,10 @@ class environment {
   /// Where the number of a symbol is among `all`.
   template <class Key>
   [[nodiscard]] static constexpr std::size_t place_of() noexcept {
-    static_assert((detail::has_member<Key, Configs> || ...),
+    constexpr std::size_t place = places[Key::c_str()];
+    static_assert(place != places.none,
                   "hocket::cost: none of the configs has a member with the name of this symbol; pass one more config");
-    constexpr std::size_t counts[] = {detail::slots_of<Configs>::count...};
-    std::size_t place = 0;
-    for (std::size_t config = 0; config < first_with<Key>(); ++config) place += counts[config];
-    using slots = std::remove_cvref_t<decltype(detail::leaf_at<first_with<Key>()>(configs_))>;
-    return place + detail::slot_in<Key, slots>::place;
+    return place;
   }
   template <class Key>
   [[nodiscard]] static constexpr bool knows() noexcept {
@@ -144,6 +181,7 @@ class environment {
   constexpr environment<Config, Configs...> before(const Config& more, std::index_sequence<At...>) const noexcept {
     return environment<Config, Configs...>(more, detail::leaf_at<At>(configs_)...);
   }
+  static constexpr auto places = detail::places_of<detail::slots_of<Configs>...>();
   pack<const Configs&...> configs_;
 };
 

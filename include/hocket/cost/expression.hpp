@@ -39,21 +39,30 @@ inline constexpr literal<elements> element{1};
 inline constexpr literal<seconds> second{1};
 inline constexpr literal<tokens> token{1};
 
-/// A named quantity. `Key` is the name of the member it is read from (a Hana string), `Letter` what it prints as.
-template <class Key, class Letter, class U = pure>
+/// A named quantity. `Letter` says both names: `Letter::key`, a Hana string, is that of the member it is read from,
+/// `Letter::c_str()` what it prints as.
+template <class Letter, class U = pure>
 struct symbol {
   using is_formula = void;
   static constexpr node is = node::symbol;
-  using key = Key;
+  using key = typename Letter::key;
   using letter = Letter;
   using unit = U;
 };
+namespace detail {
+template <class Key, class Printed>
+struct letter_of {
+  struct type : Printed {
+    using key = Key;
+  };
+};
+}  // namespace detail
 
 /// symbol of a member and its letter, the one way to write one:
 ///
 ///     inline constexpr auto h = hocket::cost::named(BOOST_HANA_STRING("hidden"), BOOST_HANA_STRING("h"));
-template <class U = pure, class Key, class Letter>
-[[nodiscard]] constexpr symbol<Key, Letter, U> named(Key, Letter) noexcept {
+template <class U = pure, class Key, class Printed>
+[[nodiscard]] constexpr symbol<typename detail::letter_of<Key, Printed>::type, U> named(Key, Printed) noexcept {
   return {};
 }
 
@@ -102,43 +111,55 @@ constexpr void for_each_in(const detail::leaves<std::index_sequence<At...>, T...
   (f(static_cast<const detail::leaf<At, T>&>(list).value), ...);
 }
 
+// Nodes are members of templates, not templates themselves: for an operator between two of those the compiler would
+// look through all of their arguments, the whole of both formulas, for namespaces that may have such an operator.
+template <operation O, class L, class R>
+struct binary_of {
+  struct type {
+    using is_formula = void;
+    static constexpr node is = node::binary;
+    static constexpr operation join = O;
+    using unit = typename detail::joined<O, typename L::unit, typename R::unit>::unit;
+    L left;
+    R right;
+  };
+};
+template <class Letter, class E>
+struct definition_of {
+  struct type {
+    using is_formula = void;
+    static constexpr node is = node::definition;
+    using letter = Letter;
+    using unit = unit_of<E>;
+    E body;
+  };
+};
+template <class Selector, class First, class... Rest>
+struct choice_of {
+  struct type {
+    using is_formula = void;
+    static constexpr node is = node::choice;
+    using unit = unit_of<First>;
+    Selector selector;
+    pack<First, Rest...> cases;
+  };
+};
+
 /// Two formulas joined by an operation.
 template <operation O, class L, class R>
-struct binary {
-  using is_formula = void;
-  static constexpr node is = node::binary;
-  static constexpr operation join = O;
-  using unit = typename detail::joined<O, typename L::unit, typename R::unit>::unit;
-  L left;
-  R right;
-};
+using binary = typename binary_of<O, L, R>::type;
 
 /// A formula with a name of its own: it prints as the letter, and once in full ("where kappa = …").
 template <class Letter, class E>
-struct definition {
-  using is_formula = void;
-  static constexpr node is = node::definition;
-  using letter = Letter;
-  using unit = unit_of<E>;
-  E body;
-  constexpr explicit definition(const E& e) noexcept : body(e) {}
-};
+using definition = typename definition_of<Letter, E>::type;
 template <class Letter, formula E>
 [[nodiscard]] constexpr definition<Letter, E> define(Letter, const E& e) noexcept {
-  return definition<Letter, E>(e);
+  return {e};
 }
 
 /// The case whose number (from 0) the selector has; prints as that case alone once numbers are known.
 template <class Selector, class... Cases>
-struct choice;
-template <class Selector, class First, class... Rest>
-struct choice<Selector, First, Rest...> {
-  using is_formula = void;
-  static constexpr node is = node::choice;
-  using unit = unit_of<First>;
-  Selector selector;
-  pack<First, Rest...> cases;
-};
+using choice = typename choice_of<Selector, Cases...>::type;
 
 namespace detail {
 template <class L, class R>

@@ -45,9 +45,10 @@ namespace hocket::inline HOCKET_ABI::cost::letters {
 // NOLINTBEGIN(bugprone-macro-parentheses): names
 #define HOCKET_DETAIL_LETTER(name, unit, member)                    \
   struct printed_##name {                                           \
+    using key = detail::hana_string<member>;                        \
     static constexpr const char* c_str() noexcept { return #name; } \
   };                                                                \
-  inline constexpr auto name = named<unit>(BOOST_HANA_STRING(member), printed_##name{})
+  inline constexpr symbol<printed_##name, unit> name {}
 // NOLINTEND(bugprone-macro-parentheses)
 HOCKET_DETAIL_LETTER(T_k, seconds, "compute_seconds");
 HOCKET_DETAIL_LETTER(T_c, seconds, "wire_seconds");

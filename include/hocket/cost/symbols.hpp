@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/cost/expression.hpp>
+#include <hocket/cost/reflect.hpp>
 
 /// The letters of the formulas: one meaning per letter, each tied to the member of a config (config.hpp) it is read
 /// from. A namespace of its own, because single letters should not leak: `using namespace hocket::cost::letters;`.
 namespace hocket::inline HOCKET_ABI::cost::letters {
 
-// What it prints as is a plain type: a Hana string per letter would be a third of the time to compile this header.
+// The names sit inside a plain type: Hana strings among the template arguments of formulas would have every operator of
+// Hana looked at for every operator of a formula.
 // NOLINTBEGIN(bugprone-macro-parentheses): names
 #define HOCKET_DETAIL_LETTER(name, unit, member, letter)             \
   struct printed_##name {                                            \
+    using key = detail::hana_string<member>;                         \
     static constexpr const char* c_str() noexcept { return letter; } \
   };                                                                 \
-  inline constexpr auto name = named<unit>(BOOST_HANA_STRING(member), printed_##name{})
+  inline constexpr symbol<printed_##name, unit> name {}
 // NOLINTEND(bugprone-macro-parentheses)
 
 // model

@@ -3,7 +3,7 @@
 #include <hocket/cost/flops.hpp>
 #include <hocket/cost/print.hpp>
 
-#include <cmath>
+#include <cstdint>
 #include <string>
 
 namespace hocket::inline HOCKET_ABI::cost {
@@ -53,7 +53,7 @@ using hfu = utilization<work::hardware>;
 template <work Work>
 [[nodiscard]] std::string to_string(const utilization<Work>& u) {
   const auto fixed = [](double x) {  // one decimal, rounded half up; no locale, no stream
-    const auto tenths = std::llround(x * 10);
+    const auto tenths = static_cast<std::int64_t>(x * 10 + 0.5);
     return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10);
   };
   std::string s = Work == work::model ? "MFU " : "HFU ";
