@@ -2,6 +2,7 @@
 #include <hocket/planner/strategy_search.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <iterator>
 
@@ -84,6 +85,33 @@ void choose(plan_input& in) {
   in.choice = std::move(report);
 }
 
+/// "even", "search", or layers of each stage. Not given: open if other choices are.
+void read_split(plan_input& in, const json_object& pipeline) {
+  in.search_split = !in.open.empty() && in.parallel.pp > 1;
+  if (!pipeline.has("split")) return;
+  if (pipeline.at("split").is_array()) {
+    in.search_split = false;
+    std::int64_t sum = 0;
+    for (const double x : pipeline.numbers("split", 65536)) {
+      if (x != std::floor(x) || x < 1 || x > 4096) pipeline.fail_at("split", "must hold whole numbers of layers");
+      in.split.push_back(static_cast<std::int64_t>(x)), sum += in.split.back();
+    }
+    const std::int64_t stages = in.parallel.pp * in.parallel.vp;
+    if (static_cast<std::int64_t>(in.split.size()) != stages)
+      pipeline.fail_at("split",
+                       "has " + std::to_string(in.split.size()) + " numbers for " + std::to_string(stages) + " stages");
+    if (sum != in.model.model.layers)
+      pipeline.fail_at("split",
+                       "has " + std::to_string(sum) + " layers, the model " + std::to_string(in.model.model.layers));
+    return;
+  }
+  in.search_split = pipeline.choice("split", {"even", "search"}) == 1;
+  if (!in.search_split) return;
+  if (!in.training.on)
+    pipeline.fail_at("split", "is \"search\", so \"training.machine\" must say how fast the devices are");
+  if (in.forward_us) pipeline.fail_at("split", "is \"search\": give no measured stage times with it");
+}
+
 }  // namespace
 
 plan_input read_plan(const std::string& file) {
@@ -144,7 +172,7 @@ plan_input read_plan(const std::string& file) {
   if (graph.has("rules")) in.ordered = graph.choice("rules", {"data", "ordered"}) == 1;
 
   const json_object pipeline =
-      v.object("pipeline", {"schedule", "groups", "kappa", "micro_batches", "forward_us", "backward_us"});
+      v.object("pipeline", {"schedule", "groups", "kappa", "micro_batches", "forward_us", "backward_us", "split"});
   in.schedule = pipeline.text_or("schedule", "search");
   for (const char* key : {"groups", "kappa"})
     if (in.schedule == "search" && pipeline.has(key))
@@ -159,6 +187,7 @@ plan_input read_plan(const std::string& file) {
     in.backward_us = pipeline.positive("backward_us");
   }
   if (searched) choose(in);
+  read_split(in, pipeline);
   const hocket::cost::training& t = in.training.step;
   if (t.global_batch % (t.micro_batch * in.parallel.dp) != 0)
     fail(file + ": training: \"global_batch\" of " + std::to_string(t.global_batch) +

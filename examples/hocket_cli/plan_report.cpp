@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstdarg>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -33,8 +34,9 @@ double gib(const cost::rational& bytes) { return bytes.real() / 1073741824.0; }
 double above(double x, double bound) { return bound > 0 ? (x / bound - 1) * 100 : 0; }
 
 /// The value of an open field, as the file would say it.
-std::string chosen(const plan_input& in, const std::string& key) {
+std::string chosen(const plan_input& in, const std::string& key, bool by_stage) {
   const cost::parallel& p = in.parallel;
+  if (key == "recompute" && by_stage) return chosen(in, key, false) + " where all layers are alike; by stage as below";
   constexpr const char* levels[] = {"none", "selective", "full"};
   if (key == "recompute") return levels[static_cast<std::size_t>(p.recompute)];
   if (key == "sequence_parallel") return p.sequence_parallel ? "true" : "false";
@@ -67,7 +69,9 @@ void pipeline_section(std::string& out, const plan_input& in, const step_plan& p
   const auto& s = p.stages;
   line(out, "  stage times            forward %.3f ms, backward %.3f ms; last stage %.3f and %.3f (%s)",
        s.front().forward_us / 1e3, s.front().backward_us / 1e3, s.back().forward_us / 1e3, s.back().backward_us / 1e3,
-       in.forward_us ? "measured" : "predicted from FLOPs, peak and efficiency");
+       in.forward_us               ? "measured"
+       : p.split && in.training.on ? "predicted from the rates of the machine"
+                                   : "predicted from FLOPs, peak and efficiency");
   line(out, "  hop between ranks      %.3f ms", p.hop_us / 1e3);
   line(out, "  makespan               %9.3f ms", ms(p.run.makespan));
   line(out, "  lower bound            %9.3f ms  (makespan is %.2f %% above)", ms(p.run.lower_bound),
@@ -77,6 +81,53 @@ void pipeline_section(std::string& out, const plan_input& in, const step_plan& p
   for (std::size_t r = 0; r < p.run.ranks.size(); ++r)
     line(out, "  %4zu %12.3f %12.3f %12u", r, ms(p.run.ranks[r].busy), ms(p.run.ranks[r].idle),
          p.run.ranks[r].peak_in_flight);
+  out += '\n';
+}
+
+std::vector<pasted_level> pasted(const layer_split& split) {
+  std::vector<pasted_level> levels;
+  for (const auto& x : split.ways) levels.push_back({x.select, x.how.level == cost::recompute::full});
+  return levels;
+}
+std::int64_t layers_at(const hocket::planner::stage_plan& stage, std::size_t way) {
+  return std::count(stage.levels.begin(), stage.levels.end(), static_cast<std::uint32_t>(way));
+}
+
+// Which layers each stage runs, what they compute again, and the lists to paste.
+void split_section(std::string& out, const plan_input& in, const step_plan& p) {
+  if (!p.why_even.empty()) line(out, "Split: even, because %s\n", p.why_even.c_str());
+  if (!p.split) return;
+  const layer_split& s = *p.split;
+  line(out, "Split of the layers: %s", s.searched ? "searched for, because the file leaves it open" : "as given");
+  std::string head = "  stage   rank   layers";
+  for (const auto& way : s.ways) head += std::string(way.name.size() < 11 ? 12 - way.name.size() : 1, ' ') + way.name;
+  line(out, "%s", head.c_str());
+  for (std::size_t i = 0; i < s.plan.stages.size(); ++i) {
+    const auto& stage = s.plan.stages[i];
+    char text[64];
+    std::snprintf(text, sizeof text, "  %5zu %6u %8lld", i, stage.rank, static_cast<long long>(stage.layers));
+    std::string row = text;
+    for (std::size_t w = 0; w < s.ways.size(); ++w) {
+      std::snprintf(text, sizeof text, "%*lld", static_cast<int>(std::max<std::size_t>(12, s.ways[w].name.size() + 1)),
+                    static_cast<long long>(layers_at(stage, w)));
+      row += text;
+    }
+    line(out, "%s", row.c_str());
+  }
+  if (s.step_seconds > 0) {
+    const bool simulated = in.parallel.vp > 1;
+    line(out, "  all micro-batches      %9.3f s%s", s.step_seconds,
+         simulated       ? ", simulated: the shortest of several ways to keep stages alike"
+         : s.plan.proved ? ", proved: no split and no levels are better in this model"
+                         : "");
+    if (!s.plan.proved && !simulated)
+      line(out, "  no better than         %9.3f s", static_cast<double>(s.plan.lower_bound) * 1e-9);
+    if (s.even_seconds > 0) line(out, "  the even split         %9.3f s with its best levels", s.even_seconds);
+    else line(out, "  the even split         does not fit, whatever is computed again");
+  }
+  line(out, "  for MindFormers");
+  out += mind_formers(pasted(s), s.plan, static_cast<std::uint32_t>(in.parallel.pp),
+                      static_cast<std::uint32_t>(in.parallel.vp));
   out += '\n';
 }
 
@@ -106,11 +157,12 @@ void memory_section(std::string& out, const plan_input& in, const step_plan& p) 
 }
 
 // What the file left open, what was chosen for it, and what it was chosen from.
-void choice_section(std::string& out, const plan_input& in) {
+void choice_section(std::string& out, const plan_input& in, const step_plan& p) {
   if (!in.choice) return;
   const auto& c = *in.choice;
   line(out, "Chosen, because the file leaves it open: the fastest that fits");
-  for (const std::string& key : in.open) line(out, "  %-22s %s", key.c_str(), chosen(in, key).c_str());
+  for (const std::string& key : in.open)
+    line(out, "  %-22s %s", key.c_str(), chosen(in, key, p.split.has_value()).c_str());
   const auto seconds = [](const auto& x) { return static_cast<double>(x.cost.step) * 1e-9; };
   const auto gibibytes = [](const auto& x) { return static_cast<double>(x.cost.bytes) / 1073741824.0; };
   line(out, "  predicted step         %9.3f s with %.2f GiB on the fullest rank, %lld data-parallel ranks",
@@ -140,8 +192,9 @@ std::string plan_as_text(const plan_input& in, const step_plan& p) {
        static_cast<long long>(in.parallel.vp), static_cast<long long>(in.training.step.global_batch),
        static_cast<long long>(in.training.step.sequence));
   out += '\n';
-  choice_section(out, in);
+  choice_section(out, in, p);
   graph_section(out, in, p);
+  split_section(out, in, p);
   pipeline_section(out, in, p);
   memory_section(out, in, p);
   tiling_section(out, in, p);
@@ -157,7 +210,7 @@ std::string plan_as_json(const plan_input& in, const step_plan& p) {
     const auto& c = *in.choice;
     auto& to = out["chosen"];
     for (const std::string& key : in.open) {
-      const std::string value = chosen(in, key);
+      const std::string value = chosen(in, key, false);
       to["open"][key] = key == "recompute" ? ordered_json(value) : ordered_json::parse(value);
     }
     to["dp"] = in.parallel.dp;
@@ -197,6 +250,33 @@ std::string plan_as_json(const plan_input& in, const step_plan& p) {
                      {"bubble", p.run.bubble()},
                      {"per_rank", std::move(ranks)}};
   if (!p.found_by.empty()) out["pipeline"]["found_by"] = p.found_by;
+  if (!p.why_even.empty()) out["pipeline"]["split_even_because"] = p.why_even;
+  if (p.split) {
+    const layer_split& s = *p.split;
+    ordered_json to;
+    to["searched"] = s.searched;
+    for (const auto& stage : s.plan.stages) {
+      ordered_json at = ordered_json::object();
+      for (std::size_t w = 0; w < s.ways.size(); ++w) at[s.ways[w].name] = layers_at(stage, w);
+      to["stages"].push_back({{"rank", stage.rank},
+                              {"chunk", stage.chunk},
+                              {"first_layer", stage.first_layer},
+                              {"layers", stage.layers},
+                              {"layers_at", std::move(at)}});
+    }
+    if (s.step_seconds > 0) {
+      to["step_seconds"] = s.step_seconds;
+      to["simulated"] = in.parallel.vp > 1;
+    }
+    if (s.step_seconds > 0 && in.parallel.vp == 1) {
+      to["lower_bound_seconds"] = static_cast<double>(s.plan.lower_bound) * 1e-9;
+      to["proved"] = s.plan.proved;
+    }
+    if (s.even_seconds > 0) to["even_split_seconds"] = s.even_seconds;
+    to["mind_formers"] = mind_formers(pasted(s), s.plan, static_cast<std::uint32_t>(in.parallel.pp),
+                                      static_cast<std::uint32_t>(in.parallel.vp));
+    out["split"] = std::move(to);
+  }
   ordered_json memory = ordered_json::array();
   for (const auto& m : p.cost.memory) memory.push_back({{"rank", m.on_rank.rank}, {"fits", in.fits(m)}});
   out["memory_limit_bytes"] = in.memory_bytes;

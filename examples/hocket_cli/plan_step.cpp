@@ -3,6 +3,7 @@
 
 #include <hocket/cost/flops.hpp>
 #include <hocket/cost/partition.hpp>
+#include <hocket/planner/in_flight.hpp>
 #include <hocket/planner/schedule_search.hpp>
 #include <hocket/text/schedule_csv.hpp>
 
@@ -19,6 +20,7 @@ namespace {
 namespace cost = hocket::cost;
 namespace graph = hocket::graph;
 namespace pipeline = hocket::pipeline;
+namespace planner = hocket::planner;
 namespace tiling = hocket::tiling;
 
 constexpr double ns_per_us = 1000;
@@ -33,14 +35,15 @@ step_plan::dependencies plan_graph(const plan_input& in) {
 
 // The stages in model order. Layers are dealt out as cost::even_parts does; the first stage has the embedding, whose
 // look-up costs no matrix product, the last one the head.
-std::vector<step_plan::stage> stage_times(const plan_input& in) {
+std::vector<step_plan::stage> stage_times(const plan_input& in, const layer_split* split) {
   const cost::model& m = in.model.model;
+  if (split != nullptr && in.training.on) return times_of_split(in, *split);
   cost::parallel flat = in.parallel;  // every stage a rank of its own
   flat.pp = in.parallel.pp * in.parallel.vp, flat.vp = 1;
   cost::training one = in.training.step;  // one micro-batch on one pipeline
   one.global_batch = one.micro_batch;
   std::vector<step_plan::stage> stages;
-  for (const cost::part& stage : cost::even_parts(m, flat)) {
+  for (const cost::part& stage : split != nullptr ? split->by_stage : cost::even_parts(m, flat)) {
     if (in.forward_us) {
       stages.push_back({stage.layers, *in.forward_us, *in.backward_us});
       continue;
@@ -97,28 +100,53 @@ void plan_pipeline(const plan_input& in, step_plan& out) {
   constexpr std::int64_t most = 1 << 20;
   if (const std::int64_t actions = 2 * in.parallel.pp * in.parallel.vp * in.micro_batches(); actions > most)
     fail(in.file + ": " + std::to_string(actions) + " actions are too many to draw: at most " + std::to_string(most));
-  out.stages = stage_times(in);
+  const pipeline::shape shape{.ranks = in.parallel.pp, .chunks = in.parallel.vp, .micro_batches = in.micro_batches()};
+  // The split needs what ranks hold, and only measures of time decide between searched schedules: without a name, what
+  // 1F1B, or interleaved, holds.
+  const bool search = in.schedule == "search";
+  const auto usual = value_or_fail(pipeline::interleaved::make(shape), in.file);
+  const hocket::ticks alike[] = {1, 2};
+  if (search) out.held = value_or_fail(planner::in_flight_profile::of(usual), in.file);
+  else
+    with_schedule(in, shape, alike, [&](const auto& schedule) {
+      out.held = value_or_fail(planner::in_flight_profile::of(schedule), in.file);
+    });
   out.hop_us = hop_us(in);
-  std::vector<hocket::ticks> forward, backward;
   const auto ns = [&](double us) {
     if (!(us * ns_per_us < 9e15)) fail(in.file + ": a stage takes longer than 100 days");
     return std::max<hocket::ticks>(1, std::llround(us * ns_per_us));
   };
-  for (const auto& s : out.stages) {
-    forward.push_back(ns(s.forward_us));
-    backward.push_back(ns(s.backward_us));
-  }
-  const pipeline::shape shape{.ranks = in.parallel.pp, .chunks = in.parallel.vp, .micro_batches = in.micro_batches()};
+  std::vector<hocket::ticks> forward, backward;
+  const auto take_times = [&](const std::vector<step_plan::stage>& stages) {
+    forward.clear(), backward.clear();
+    for (const auto& s : stages) {
+      forward.push_back(ns(s.forward_us));
+      backward.push_back(ns(s.backward_us));
+    }
+  };
+  out.split = plan_split(in, out.held, out.why_even, [&](const layer_split& some) {
+    take_times(times_of_split(in, some));
+    const pipeline::stage_costs costs{.forward = forward, .backward = backward, .hop = ns(out.hop_us)};
+    hocket::ticks makespan = 0;
+    const auto ask = [&](const auto& schedule) {
+      makespan = value_or_fail(pipeline::simulate(schedule, costs), in.file).makespan;
+    };
+    if (search) ask(usual);
+    else with_schedule(in, shape, alike, ask);
+    return static_cast<double>(makespan) * 1e-9;
+  });
+  out.stages = stage_times(in, out.split ? &*out.split : nullptr);
+  take_times(out.stages);
   const hocket::ticks ratio[] = {forward.front(), backward.front()};
   const pipeline::stage_costs costs{.forward = forward, .backward = backward, .hop = ns(out.hop_us)};
   const auto use = [&](const auto& schedule) {
     out.timeline.ticks_per_second = 1'000'000'000;
     out.run = value_or_fail(pipeline::simulate(schedule, costs, {.into = &out.timeline}), in.file);
     out.schedule_csv = hocket::text::write_schedule_csv(schedule);
+    if (out.split) out.held = value_or_fail(planner::in_flight_profile::of(schedule), in.file);
   };
-  if (in.schedule != "search") return with_schedule(in, shape, ratio, use);
+  if (!search) return with_schedule(in, shape, ratio, use);
   // No schedule is named: the best that holds no more activations on any rank than 1F1B, or interleaved, would.
-  const auto usual = value_or_fail(pipeline::interleaved::make(shape), in.file);
   if (2 * shape.stages() * shape.micro_batches > 1 << 14) {
     out.found_by = "interleaved, too long to search";
     return use(usual);
@@ -126,8 +154,13 @@ void plan_pipeline(const plan_input& in, step_plan& out) {
   std::vector<std::uint32_t> caps;
   for (std::uint32_t r = 0; r < usual.ranks(); ++r) caps.push_back(usual.peak_in_flight(r));
   const auto found = value_or_fail(
-      hocket::planner::find_schedule({.shape = shape, .split_backward = false, .cap = caps, .budget = 50'000}, costs),
-      in.file);
+      planner::find_schedule({.shape = shape, .split_backward = false, .cap = caps, .budget = 50'000}, costs), in.file);
+  // As many activations may be of larger chunks: then the split decides.
+  if (out.split && split_fits(in, *out.split, out.held) &&
+      !split_fits(in, *out.split, value_or_fail(planner::in_flight_profile::of(found.plan), in.file))) {
+    out.found_by = "interleaved, because the shorter ones found do not fit this split";
+    return use(usual);
+  }
   out.found_by = found.from;
   use(found.plan);
 }
@@ -161,6 +194,7 @@ step_plan plan_step(const plan_input& in) {
   plan_tiles(in, out);
   out.cost_context = {.title = in.title, .assumed = in.model.assumed, .training = in.training, .parallel = in.parallel};
   out.cost = make_report(in.model.model, out.cost_context, in.file, held_by(in, out.run));
+  if (out.split) put_split_into_report(in, *out.split, out.held, out);
   return out;
 }
 

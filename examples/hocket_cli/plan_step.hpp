@@ -3,12 +3,14 @@
 #pragma once
 #include <hocket/graph.hpp>
 #include <hocket/pipeline.hpp>
+#include <hocket/planner/split.hpp>
 #include <hocket/planner/strategy.hpp>
 #include <hocket/text/ops_csv.hpp>
 #include <hocket/tiling.hpp>
 #include <hocket/timeline/timeline.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,6 +43,8 @@ struct plan_input {
   std::string schedule = "1f1b", groups = "balanced";
   std::uint32_t kappa = 0;                        ///< 0: the schedule's default
   std::optional<double> forward_us, backward_us;  ///< measured time of a stage; absent: predicted
+  bool search_split = false;                      ///< which layers a stage runs, and what each computes again, is open
+  std::vector<std::int64_t> split;                ///< layers of each stage in model order, if the file gives them
 
   std::optional<hocket::tiling::any_problem> fused;
 
@@ -60,6 +64,23 @@ struct plan_input {
 /// Reads a plan file and what it names (relative to its folder). Ends the command with one sentence on any mistake.
 plan_input read_plan(const std::string& file);
 
+/// Which layers each stage runs and what they compute again, where that is not the even split.
+struct layer_split {
+  struct way {
+    std::string name;
+    std::vector<std::string> select;  ///< MindFormers patterns
+    hocket::cost::recompute_choice how;
+  };
+  std::vector<way> ways;
+  hocket::planner::split_plan plan;  ///< its levels are numbers of ways
+  bool searched = false;
+  double step_seconds = 0, even_seconds = 0;  ///< in the planner's model; 0: not known, or nothing even fits
+  /// What each pipeline rank and each stage holds.
+  std::vector<hocket::cost::part> by_rank, by_stage;
+  /// Layers of one way on a stage, in two kinds.
+  [[nodiscard]] std::int64_t layers_of(std::size_t stage, std::size_t number, bool experts, std::int64_t dense) const;
+};
+
 /// The answers.
 struct step_plan {
   struct dependencies {
@@ -69,7 +90,10 @@ struct step_plan {
     std::int64_t layers = 0;
     double forward_us = 0, backward_us = 0;
   };
-  std::vector<stage> stages;  ///< in model order
+  std::vector<stage> stages;         ///< in model order
+  std::optional<layer_split> split;  ///< absent: even, all recomputed alike
+  std::string why_even;              ///< why an open split was not searched for
+  hocket::planner::in_flight_profile held;
   double hop_us = 0;
   std::string found_by;              ///< what found the schedule, if the file names none
   hocket::pipeline::simulation run;  ///< ticks are nanoseconds
@@ -82,6 +106,27 @@ struct step_plan {
 };
 
 step_plan plan_step(const plan_input& in);
+
+/// Chooses the split where the file leaves it open, or writes out the one it gives. Nothing if it is even.
+/// @param held  what ranks hold in flight
+/// @param seconds  of a step with such a split, simulated: what decides where ranks have several chunks
+std::optional<layer_split> plan_split(const plan_input& in, const hocket::planner::in_flight_profile& held,
+                                      std::string& why_even, const std::function<double(const layer_split&)>& seconds);
+/// Forward and backward seconds of each stage of a split, by the rates of the machine.
+std::vector<step_plan::stage> times_of_split(const plan_input& in, const layer_split& split);
+/// Memory of every rank under a split, term by term as the report of an even one has it.
+void put_split_into_report(const plan_input& in, const layer_split& split,
+                           const hocket::planner::in_flight_profile& held, step_plan& out);
+/// Whether every rank fits.
+bool split_fits(const plan_input& in, const layer_split& split, const hocket::planner::in_flight_profile& held);
+
+/// What a MindFormers user pastes: recompute, select_recompute and offset, as lists by stage.
+struct pasted_level {
+  std::vector<std::string> select;
+  bool whole = false;
+};
+std::string mind_formers(const std::vector<pasted_level>& levels, const hocket::planner::split_plan& plan,
+                         std::uint32_t ranks, std::uint32_t chunks);
 
 std::string plan_as_text(const plan_input& in, const step_plan& plan);
 std::string plan_as_json(const plan_input& in, const step_plan& plan);

@@ -12,6 +12,7 @@
 
 #include "command.hpp"
 #include "json_fields.hpp"
+#include "plan_step.hpp"
 
 namespace hocket_cli {
 namespace {
@@ -36,6 +37,7 @@ struct problem {
   std::vector<planner::layer_run> runs;
   std::vector<planner::rank_room> rooms;
   std::vector<std::int64_t> split;
+  std::int64_t most_on_stage = 0;
   std::vector<level_name> levels;
   planner::in_flight_profile held{};
   std::int64_t micro_batches = 1, more_bytes = std::int64_t{1} << 30;
@@ -48,7 +50,8 @@ struct problem {
             .in_flight = held,
             .micro_batches = micro_batches,
             .goal = goal,
-            .split = split};
+            .split = split,
+            .most_on_stage = most_on_stage};
   }
   [[nodiscard]] std::int64_t layers() const {
     std::int64_t n = 0;
@@ -90,9 +93,10 @@ planner::in_flight_profile read_schedule(const json_object& v, const std::string
 problem read_problem(const std::string& file) {
   constexpr std::int64_t most_bytes = std::int64_t{1} << 50;
   const nlohmann::json whole = read_json_file(file);
-  const json_object v(whole, file, "",
-                      {"version", "title", "schedule", "ranks", "chunks", "micro_batches", "objective", "capacity_gib",
-                       "capacity_bytes", "layers", "every", "first", "last", "split", "more_gib", "tokens", "notes"});
+  const json_object v(
+      whole, file, "",
+      {"version", "title", "schedule", "ranks", "chunks", "micro_batches", "objective", "capacity_gib",
+       "capacity_bytes", "layers", "every", "first", "last", "split", "most_on_stage", "more_gib", "tokens", "notes"});
   problem p;
   p.file = file;
   p.title = v.text_or("title", "stage split");
@@ -175,6 +179,7 @@ problem read_problem(const std::string& file) {
       if (x != std::floor(x) || x < 1 || x > 4096) v.fail_at("split", "must hold whole numbers of layers");
       p.split.push_back(static_cast<std::int64_t>(x));
     }
+  if (v.has("most_on_stage")) p.most_on_stage = v.integer("most_on_stage", 1, 4096);
   const double more = v.number_or("more_gib", 1);
   if (!(more >= 0) || more > 1e6) v.fail_at("more_gib", "must lie in [0, 1000000]");
   p.more_bytes = static_cast<std::int64_t>(more * gib);
@@ -257,46 +262,10 @@ std::string by_rank(const problem& p, const planner::split_plan& plan, std::size
   return text + "]";
 }
 
-/// The fields of recompute_config: lists by stage; a pattern of all layers that are not recomputed whole stands alone.
 std::string mind_formers(const problem& p, const planner::split_plan& plan) {
-  std::string text = "recompute_config:\n";
-  std::string whole = "False";
-  std::vector<std::int64_t> rest(p.held.ranks());
-  for (std::uint32_t r = 0; r < p.held.ranks(); ++r)
-    for (const auto& s : plan.stages) rest[r] += s.rank == r ? s.layers : 0;
-  for (std::size_t k = 0; k < p.levels.size(); ++k)
-    if (p.levels[k].whole) {
-      whole = by_rank(p, plan, k);
-      for (std::uint32_t r = 0; r < p.held.ranks(); ++r) rest[r] -= plan.layers_at(r, static_cast<std::uint32_t>(k));
-    }
-  text += "  recompute: " + whole + "\n";
-  std::vector<std::pair<std::string, std::vector<std::int64_t>>> patterns;  // layers by rank that run it again
-  for (std::size_t k = 0; k < p.levels.size(); ++k)
-    for (const std::string& x : p.levels[k].select) {
-      std::size_t i = 0;
-      while (i < patterns.size() && patterns[i].first != x) ++i;
-      if (i == patterns.size()) patterns.push_back({x, std::vector<std::int64_t>(p.held.ranks())});
-      for (std::uint32_t r = 0; r < p.held.ranks(); ++r)
-        patterns[i].second[r] += plan.layers_at(r, static_cast<std::uint32_t>(k));
-    }
-  bool all = true, none = true;
-  for (const auto& [pattern, counts] : patterns) {
-    all = all && counts == rest;
-    for (const std::int64_t n : counts) none = none && n == 0;
-  }
-  if (patterns.empty() || none) return text + "  select_recompute: False\n";
-  if (all) {
-    text += "  select_recompute: [";
-    for (std::size_t i = 0; i < patterns.size(); ++i) text += (i == 0 ? "'" : ", '") + patterns[i].first + "'";
-    return text + "]\n";
-  }
-  text += "  select_recompute:\n";
-  for (const auto& [pattern, counts] : patterns) {
-    text += "    '" + pattern + "': [";
-    for (std::size_t r = 0; r < counts.size(); ++r) text += (r == 0 ? "" : ", ") + std::to_string(counts[r]);
-    text += "]\n";
-  }
-  return text;
+  std::vector<pasted_level> levels;
+  for (const level_name& x : p.levels) levels.push_back({x.select, x.whole});
+  return mind_formers(levels, plan, p.held.ranks(), p.held.chunks());
 }
 
 std::string as_text(const problem& p, const planner::split_plan& plan, const planner::memory_price& price,

@@ -107,6 +107,76 @@ class Plan(ToolTest):
         refuse(6, "tensor_bytes", lambda v: v["training"].update(machine={
             "name": "slow", "source": "none", "gemm_flops": 1e14, "memory_bytes": 1e12, "data_bytes": 1e10, "pipeline_bytes": 1e10}))
 
+    def test_a_split_that_is_open(self):
+        def two_stages(value, vp=1, **pipeline):
+            value["training"] = {"sequence": 4096, "micro_batch": 2, "global_batch": 256, "weights": "bf16", "gradients": "bf16",
+                                 "optimizer": "adam", "machine": "guide_device"}
+            value["parallel"] = {"tp": 1, "pp": 2, "vp": vp, "zero": 1, "recompute": "search"}
+            value["cluster"]["memory_gib"] = 57.2
+            value["pipeline"] = pipeline
+            value.pop("step_seconds")
+        def report(name, change):
+            text = self.ok("plan", self.changed(change), "--out", self.folder / name).text
+            return text, json.loads((self.folder / name / "report.json").read_text())
+        for vp in (1, 2):
+            with self.subTest(vp=vp):
+                text, whole = report(f"open{vp}", lambda v: two_stages(v, vp))
+                split = whole["split"]
+                self.assertTrue(split["searched"])
+                self.assertEqual(sum(s["layers"] for s in split["stages"]), 40)
+                for stage, time in zip(split["stages"], whole["pipeline"]["stages"]):
+                    self.assertEqual(sum(stage["layers_at"].values()), stage["layers"])
+                    self.assertEqual(time["layers"], stage["layers"])
+                self.assertTrue(all(m["fits"] for m in whole["memory"]))
+                self.assertLessEqual(split["step_seconds"], split["even_split_seconds"])
+                self.assertEqual(split.get("proved", False), vp == 1)
+                self.assertIn("Split of the layers: searched for", text)
+                for line in split["mind_formers"].splitlines():
+                    self.assertIn(line, text)
+                # The lists to paste are the numbers.
+                full = [[0, 0] for _ in range(vp)]
+                for s in split["stages"]:
+                    full[s["chunk"]][s["rank"]] = s["layers_at"]["full"]
+                self.assertIn(f"recompute: {full if vp > 1 else full[0]}\n", split["mind_formers"])
+                # Given back, the same split takes the same levels: nothing else was assumed.
+                layers = [s["layers"] for s in split["stages"]]
+                _, again = report(f"given{vp}", lambda v: two_stages(v, vp, split=layers))
+                self.assertFalse(again["split"]["searched"])
+                if vp == 1:
+                    self.assertEqual(again["split"]["stages"], split["stages"])
+        _, even = report("even", lambda v: two_stages(v, split="even"))
+        self.assertNotIn("split", even)
+        # All layers whole fits, too, but is slower than what the planner found.
+        self.assertGreater(even["pipeline"]["makespan_us"], report("open", two_stages)[1]["pipeline"]["makespan_us"])
+
+    def test_an_even_split_by_hand_is_the_even_split(self):
+        for level in ("none", "full"):
+            reports = []
+            for number, split in enumerate(("even", [5] * 8)):
+                def change(value, split=split, level=level):
+                    value["pipeline"]["split"] = split
+                    value["parallel"]["recompute"] = level
+                out = self.folder / f"{level}{number}"
+                self.ok("plan", self.changed(change), "--out", out)
+                reports.append(json.loads((out / "report.json").read_text()))
+            by_rule, by_hand = reports
+            self.assertEqual(by_rule["pipeline"], by_hand["pipeline"])
+            self.assertEqual(by_rule["cost"]["memory"], by_hand["cost"]["memory"])
+            self.assertEqual(by_rule["cost"]["flops"], by_hand["cost"]["flops"])
+        def refuse(number, split, says, also=lambda v: None):
+            def change(value):
+                value["pipeline"]["split"] = split
+                also(value)
+            self.refused("plan", self.changed(change), "--out", self.folder / f"bad{number}", says=says)
+        refuse(1, [5] * 7, "7 numbers for 8 stages")
+        refuse(2, [5] * 7 + [4], "39 layers, the model 40")
+        refuse(3, [0] + [5] * 7, "pipeline.split")
+        refuse(4, "odd", "pipeline.split")
+        refuse(5, "search", "training.machine")
+        refuse(6, "search", "measured", lambda v: (v["training"].update(machine="guide_device"),
+                                                   v["pipeline"].update(forward_us=1, backward_us=2)))
+        refuse(7, [5.5] * 8, "whole numbers")
+
     def test_the_example(self):
         out = self.folder / "made" / "here"
         done = self.ok("plan", PLAN, "--out", out)

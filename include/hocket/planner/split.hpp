@@ -97,6 +97,8 @@ namespace detail {
       !checked_multiply(time, product, product) || product > never)
     return error{errc::overflow, time, q.micro_batches}.with("step time");
   if (layers < p * v) return error{errc::bad_shape, p, v, layers}.with("it has fewer layers than stages");
+  if (q.most_on_stage < 0 || (q.most_on_stage > 0 && q.most_on_stage < ceil_div(layers, p * v)))
+    return error{errc::out_of_range, q.most_on_stage, ceil_div(layers, p * v), most_layers}.with("layers of a stage");
   if (!q.split.empty()) {
     if (static_cast<std::int64_t>(q.split.size()) != p * v)
       return error{errc::bad_shape, p, v, q.micro_batches}.with("the split has another number of stages");

@@ -89,6 +89,9 @@ struct split_problem {
   objective goal = objective::step_time;
   /// Layers of each stage in model order, if the split is given and only the levels are to be chosen.
   std::span<const std::int64_t> split{};
+  /// Most layers that a stage may have; 0: any. The step time is exact for equal stages: with several chunks, stages of
+  /// very different length can make it mean little, and a limit near layers / stages keeps them alike.
+  std::int64_t most_on_stage = 0;
   /// Most partial plans looked at where no closed form exists (several chunks per rank). A plan says if it ran out.
   std::int64_t budget = 2'000'000;
 };

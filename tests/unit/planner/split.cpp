@@ -433,6 +433,8 @@ optima brute_force_of_chunks(const split_problem& q) {
     if (cuts.size() != stages + 1) continue;
     ticks slowest = 0, total = 0;
     bool fits = true;
+    for (std::uint32_t s = 0; s < stages && q.most_on_stage > 0; ++s)
+      fits = fits && cuts[s + 1] - cuts[s] <= q.most_on_stage;
     for (std::uint32_t r = 0; r < p && fits; ++r) {
       ticks t = extra_of(r, cuts);
       fits = t >= 0;
@@ -462,8 +464,8 @@ TEST_CASE("the split of several chunks equals brute force on random instances", 
     struct form {
       std::uint32_t p, v;
     };
-    constexpr form forms[] = {{1, 2}, {1, 3}, {1, 4}, {2, 2}, {2, 3}, {3, 2}};
-    const auto [p, v] = forms[draw(0, 5)];
+    constexpr form forms[] = {{1, 2}, {1, 3}, {1, 4}, {2, 2}, {2, 3}, {3, 2}, {3, 1}};
+    const auto [p, v] = forms[draw(0, 6)];
     const auto m = static_cast<std::uint32_t>(draw(1, 7));
     const int layers = static_cast<int>(p * v) + draw(0, 3), levels = draw(1, 3), unit = draw(0, 2) == 0 ? 1 : 37;
     const auto some = [&] {
@@ -491,6 +493,8 @@ TEST_CASE("the split of several chunks equals brute force on random instances", 
     const int capacity = draw(5, 220) * unit;
     for (std::uint32_t r = 0; r < p; ++r) rooms.push_back({capacity + draw(0, 5), draw(0, 3), draw(0, 3)});
     split_problem q{.layers = runs, .ranks = rooms, .in_flight = held, .micro_batches = m};
+    if (draw(0, 3) == 0)
+      q.most_on_stage = draw(0, 1) + (layers + static_cast<int>(p * v) - 1) / static_cast<int>(p * v);
     const optima best = brute_force_of_chunks(q);
     for (const objective goal : {objective::slowest_rank, objective::step_time}) {
       q.goal = goal;

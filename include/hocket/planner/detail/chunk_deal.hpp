@@ -77,7 +77,8 @@ class chunk_deal {
     std::vector<level> points;
   };
 
-  chunk_deal(const in_flight_profile& profile, std::uint32_t rank) {
+  /// @param most  layers that a chunk may have
+  chunk_deal(const in_flight_profile& profile, std::uint32_t rank, std::int64_t most) : most_(most) {
     const std::uint32_t times = profile.times(rank);
     for (std::uint32_t k = 0; k < times; ++k) {
       const auto at = profile.at(rank, k);
@@ -102,7 +103,7 @@ class chunk_deal {
     fronts_ = &fronts;
     answer best;
     const auto v = static_cast<std::int64_t>(chunks_);
-    if (left < 0 || n < v) return best.bound = never, best;
+    if (left < 0 || n < v || n > v * most_) return best.bound = never, best;
     left_.assign(held_.size(), left);
     best.bound = bound(0, n);
     if (best.bound >= never) return best;
@@ -137,6 +138,7 @@ class chunk_deal {
   [[nodiscard]] load_answer least_load(std::int64_t n, std::int64_t budget, std::int64_t& used) {
     const layer_run one[] = {{{0, 0, {{1, 0}}}, n}};
     segment_fronts unit(one);
+    if (n > static_cast<std::int64_t>(chunks_) * most_) return {never, true};
     std::int64_t low = -1, high = 0;  // the first does not fit, the second does
     for (const auto& at : held_) {
       std::int64_t most = 0;
@@ -239,7 +241,7 @@ class chunk_deal {
           for (std::size_t l = 0; l < levels; ++l) {
             if (at[a][l] == 0) continue;
             for (std::size_t x = l + 1; x <= levels; ++x) {  // for a leaner one of b, or for none
-              if (x == levels ? size[a] == 1 : at[b][x] == 0) continue;
+              if (x == levels ? size[a] == 1 || size[b] == most_ : at[b][x] == 0) continue;
               const wide then = excess_after(a, b, one[l].bytes - (x == levels ? 0 : one[x].bytes));
               if (then < least) least = then, from = a, to = b, out = l, back = x;
             }
@@ -273,7 +275,8 @@ class chunk_deal {
     }
     const auto after = static_cast<std::int64_t>(chunks_ - d - 1);
     std::vector<child> list;
-    for (std::int64_t size = after == 0 ? n : 1; size <= n - after; ++size) {
+    const std::int64_t longest = (std::min)(n - after, most_);
+    for (std::int64_t size = (std::max)(std::int64_t{1}, n - after * most_); size <= longest; ++size) {
       const level_front& front = fronts_->of(0, size);
       std::int64_t allowed = never;
       for (std::size_t k = 0; k < held_.size(); ++k)
@@ -309,6 +312,7 @@ class chunk_deal {
   segment_fronts* fronts_ = nullptr;
   std::vector<std::vector<std::int64_t>> held_;  // by count, by chunk
   std::size_t chunks_ = 1;
+  std::int64_t most_;
   std::vector<std::vector<cut>> cuts_;  // by first chunk
   std::vector<std::int64_t> left_;      // by count
   answer* best_ = nullptr;

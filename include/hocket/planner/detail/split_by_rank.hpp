@@ -37,7 +37,8 @@ class split_by_rank {
         expansions_(expansions),
         p_(static_cast<std::uint32_t>(q.ranks.size())),
         v_(q.in_flight.chunks()),
-        layers_(fronts.layers()) {
+        layers_(fronts.layers()),
+        most_(q.most_on_stage > 0 ? q.most_on_stage : fronts.layers()) {
     if (!fronts.uniform()) return;
     memo_.assign(std::size_t{p_} * static_cast<std::size_t>(layers_ + 1), unknown);
     if (v_ == 1) return;
@@ -106,10 +107,10 @@ class split_by_rank {
   }
   [[nodiscard]] rank_answer answer(std::uint32_t r, std::int64_t a, std::int64_t b) {
     const segment own{a, b};
-    return choose_(r, {&own, 1});
+    return b - a > most_ ? rank_answer{} : choose_(r, {&own, 1});
   }
   [[nodiscard]] chunk_deal& deal_of(std::uint32_t r) const {
-    if (!deals_[r]) deals_[r] = std::make_unique<chunk_deal>(q_.in_flight, r);
+    if (!deals_[r]) deals_[r] = std::make_unique<chunk_deal>(q_.in_flight, r, most_);
     return *deals_[r];
   }
   /// Of what is left of the budget each question may take an eighth.
@@ -270,14 +271,14 @@ class split_by_rank {
   [[nodiscard]] std::int64_t lean_bytes(std::uint32_t r, std::int64_t a, std::int64_t b) const {
     if (v_ == 1) {
       const segment own{a, b};
-      return choose_.leanest_bytes(r, {&own, 1});
+      return b - a > most_ ? never : choose_.leanest_bytes(r, {&own, 1});
     }
     std::int64_t& load = loads_[index(r, b - a)];
     if (load == unknown) {
       const auto found = deal_of(r).least_load(b - a, share(), expansions_);
       load = found.load, unsure_ = unsure_ || !found.proved;
     }
-    return q_.ranks[r].fixed + fronts_.weights(0, b - a) + load * fronts_.leanest(0, 1);
+    return load >= never ? never : q_.ranks[r].fixed + fronts_.weights(0, b - a) + load * fronts_.leanest(0, 1);
   }
   /// The last end of rank r from a with which it fits into its capacity and `more`; a if there is none.
   [[nodiscard]] std::int64_t lean_end(std::uint32_t r, std::int64_t a, std::int64_t more) const {
@@ -359,7 +360,7 @@ class split_by_rank {
   rank_choice& choose_;
   std::int64_t& expansions_;
   std::uint32_t p_, v_;
-  std::int64_t layers_;
+  std::int64_t layers_, most_;
   mutable bool unsure_ = false;  // some way to deal out layers was not proved best
   bool lower_ = false;           // bounds take the place of answers
   ticks base_ = 0;

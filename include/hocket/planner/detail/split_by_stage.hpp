@@ -87,7 +87,13 @@ class split_by_stage {
       best_ = now_, best_slowest_ = slowest, best_sum_ = sum_;
       return;
     }
-    const std::int64_t least = at + 1, most = layers_ - (stages_ - 1 - s);
+    std::int64_t least = at + 1, most = layers_ - (stages_ - 1 - s);
+    if (const std::int64_t longest = q_.most_on_stage; longest > 0) {
+      most = most < at + longest ? most : at + longest;
+      const std::int64_t needed = layers_ - (stages_ - 1 - s) * longest;  // the others cannot take more
+      least = least > needed ? least : needed;
+    }
+    if (least > most) return;
     std::int64_t middle = at + (layers_ - at) / (stages_ - s);
     middle = middle < least ? least : middle > most ? most : middle;
     const std::int64_t first = s + 1 == stages_ ? layers_ : least;
