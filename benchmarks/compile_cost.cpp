@@ -23,6 +23,8 @@ double every_list(const cost::setting& all) {
   add(cost::rank_total<cost::end_tensor_terms>(numbers));
   add(cost::rank_total<cost::workspace_terms>(numbers));
   add(cost::rank_total<cost::transient_terms>(numbers));
+  add(cost::rank_total<cost::ffn_transient_terms>(numbers));
+  add(cost::rank_total<cost::attention_transient_terms>(numbers));
   add(cost::total<cost::layer_transfer_terms>(numbers));
   add(cost::total<cost::pipeline_transfer_terms>(numbers));
   add(cost::total<cost::data_transfer_terms>(numbers));

@@ -189,6 +189,7 @@ set(HOCKET_COST_HEADERS
   hocket/cost/collective_of_layout.hpp
   hocket/cost/communication.hpp
   hocket/cost/config.hpp
+  hocket/cost/context_parallel.hpp
   hocket/cost/derivative.hpp
   hocket/cost/evaluate.hpp
   hocket/cost/expression.hpp
@@ -211,6 +212,7 @@ set(HOCKET_COST_HEADERS
   hocket/cost/reflect.hpp
   hocket/cost/report.hpp
   hocket/cost/setting.hpp
+  hocket/cost/stage_plan.hpp
   hocket/cost/static_memory.hpp
   hocket/cost/step_formulas.hpp
   hocket/cost/step_parts.hpp

@@ -47,7 +47,7 @@ void add_cost(CLI::App& app) {
       ->type_name("FILE");
   report
       ->add_option("--parallel", o->parallel,
-                   "JSON: tp, pp, vp, dp, cp, ep, sequence_parallel, zero, recompute, replay, copies, offload_…")
+                   "JSON: tp, pp, vp, dp, cp, cp_comm_type, ep, sequence_parallel, zero, recompute, replay, copies, …")
       ->type_name("FILE");
   report->add_option("--format", o->format, "text, json or latex")->check(CLI::IsMember({"text", "json", "latex"}));
   add_out(*report, o->out);

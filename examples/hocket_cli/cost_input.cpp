@@ -215,7 +215,7 @@ cost::parallel read_parallel(const json& parallel, std::string_view file, const 
   const json_object in(
       parallel, file, path,
       {"version", "tp", "pp", "vp", "dp", "cp", "ep", "etp", "sequence_parallel", "zero", "recompute", "copies",
-       "offload_optimizer", "offload_activations", replay != nullptr ? "replay" : "version"});
+       "offload_optimizer", "offload_activations", "cp_comm_type", replay != nullptr ? "replay" : "version"});
   if (replay != nullptr && in.has("replay")) *replay = read_replay(in);
   cost::parallel p;
   p.tp = size_or(in, "tp", 1), p.pp = size_or(in, "pp", 1), p.vp = size_or(in, "vp", 1), p.dp = size_or(in, "dp", 1);
@@ -233,6 +233,7 @@ cost::parallel read_parallel(const json& parallel, std::string_view file, const 
   p.copies = size_or(in, "copies", 1);
   p.offload_optimizer = in.boolean_or("offload_optimizer", false);
   p.offload_activations = in.boolean_or("offload_activations", false);
+  p.cp_exchange = static_cast<cost::context_exchange>(in.choice_or("cp_comm_type", {"p2p", "all_gather", "a2a"}, 0));
   return p;
 }
 

@@ -12,6 +12,7 @@
 #include <hocket/cost/collective_of_layout.hpp>
 #include <hocket/cost/communication.hpp>
 #include <hocket/cost/config.hpp>
+#include <hocket/cost/context_parallel.hpp>
 #include <hocket/cost/derivative.hpp>
 #include <hocket/cost/evaluate.hpp>
 #include <hocket/cost/expression.hpp>
@@ -30,6 +31,7 @@
 #include <hocket/cost/reflect.hpp>
 #include <hocket/cost/report.hpp>
 #include <hocket/cost/setting.hpp>
+#include <hocket/cost/stage_plan.hpp>
 #include <hocket/cost/static_memory.hpp>
 #include <hocket/cost/step_formulas.hpp>
 #include <hocket/cost/step_parts.hpp>

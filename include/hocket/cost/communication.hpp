@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/cost/code.hpp>
+#include <hocket/cost/context_parallel.hpp>
 #include <hocket/cost/setting.hpp>
 #include <hocket/cost/static_memory.hpp>
 #include <hocket/cost/symbols.hpp>
@@ -68,20 +69,23 @@ namespace hocket::inline HOCKET_ABI::cost::letters {
 
 /// What one layer sends for one micro-batch, per rank: the collectives of tensor parallelism (an all-reduce after
 /// attention and after the FFN, or, with sequence parallelism, a gather before and a reduction to parts after each),
-/// the ring of context parallelism, the exchange of expert parallelism. Needs: part (layers = 1, moe_layers = 0 or 1),
-/// model, training, parallel, replay_set.
+/// what context parallelism exchanges (config.hpp, context_exchange), the exchange of expert parallelism. Needs: part
+/// (layers = 1, moe_layers = 0 or 1), model, training, parallel, replay_set.
 inline constexpr auto layer_transfer_terms = [] {
   using detail::wire::line, detail::wire::stream, detail::wire::ring;
   using enum collective;
   constexpr auto plain = 1 - sp;
   constexpr auto all_again = choose(recomputed, 0, 0, 1);
   constexpr auto projection_again = choose(recomputed, r_output, r_output, 0);
-  // Keys and values of the other parts of the sequence pass by, one block after another.
-  constexpr auto block = c * (element * (2 * s * b * choose(latent, g * d, a * (d_n + d_r + d_v) / 2))) /
-                         (cp * choose(latent, least(tp, g), tp));
-  constexpr auto blocks = (cp - 1) * block;
+  // A ring passes the blocks of the other ranks by, and in the backward pass their gradients, too. A gather sends as
+  // much at once; its keys and values are gathered anew for the backward pass. Ulysses sends queries, keys, values and
+  // the output one way, and their gradients the other; what it keeps is by heads already.
+  namespace context = detail::context;
+  constexpr auto blocks = (cp - 1) * context::keys_values;
+  constexpr auto whole = cp * context::keys_values;
+  constexpr auto projections = context::queries + context::keys_values;
   constexpr auto dispatched = c * (element * (k * s * b * h)) / (cp * choose(sp, 1, tp));
-  constexpr std::string_view cp_source = "arXiv:2310.01889", ep_source = "arXiv:2006.16668";
+  constexpr std::string_view ep_source = "arXiv:2006.16668";
   return terms(
       line<all_reduce>("all-reduce, forward", axis::tensor, phase::forward, 2, stream, plain, tp, ring),
       line<all_reduce>("all-reduce, backward", axis::tensor, phase::backward, 2, stream, plain, tp, ring),
@@ -98,10 +102,32 @@ inline constexpr auto layer_transfer_terms = [] {
                        tp, ring),
       line<reduce_scatter>("reduce-scatter of the projection, again", axis::tensor, phase::again, 1, stream,
                            sp * projection_again, tp, ring, op::output),
-      line<send>("keys and values, forward", axis::context, phase::forward, 1, blocks, cp - 1, cp, cp_source),
-      line<send>("keys, values and gradients, backward", axis::context, phase::backward, 2, blocks, cp - 1, cp,
-                 cp_source),
-      line<send>("keys and values, again", axis::context, phase::again, 1, blocks, (cp - 1) * all_again, cp, cp_source),
+      line<send>("keys and values, forward", axis::context, phase::forward, 1, blocks, context::by_ring, cp,
+                 context::ring_attention),
+      line<send>("keys, values and gradients, backward", axis::context, phase::backward, 2, blocks, context::by_ring,
+                 cp, context::ring_attention),
+      line<send>("keys and values, again", axis::context, phase::again, 1, blocks, context::by_ring * context::again,
+                 cp, context::ring_attention),
+      line<all_gather>("all keys and values, forward", axis::context, phase::forward, 1, whole, context::by_gather, cp,
+                       context::llama3),
+      line<all_gather>("all keys and values, backward", axis::context, phase::backward, 1, whole, context::by_gather,
+                       cp, context::llama3),
+      line<reduce_scatter>("gradients of keys and values to their ranks", axis::context, phase::backward, 1, whole,
+                           context::by_gather, cp, context::llama3),
+      line<all_gather>("all keys and values, again", axis::context, phase::again, 1, whole,
+                       context::by_gather * context::again, cp, context::llama3),
+      line<all_to_all>("queries, keys, values for heads, forward", axis::context, phase::forward, 1, projections,
+                       context::by_heads, cp, context::ulysses),
+      line<all_to_all>("output for its sequence, forward", axis::context, phase::forward, 1, context::outputs,
+                       context::by_heads, cp, context::ulysses),
+      line<all_to_all>("their gradients, backward", axis::context, phase::backward, 1, projections, context::by_heads,
+                       cp, context::ulysses),
+      line<all_to_all>("gradient of the output, backward", axis::context, phase::backward, 1, context::outputs,
+                       context::by_heads, cp, context::ulysses),
+      line<all_to_all>("queries, keys, values for heads, again", axis::context, phase::again, 1, projections,
+                       context::by_heads * context::again, cp, context::ulysses),
+      line<all_to_all>("output for its sequence, again", axis::context, phase::again, 1, context::outputs,
+                       context::by_heads * context::again, cp, context::ulysses),
       line<all_to_all>("dispatch and combine, forward", axis::expert, phase::forward, 2, dispatched, L_m, ep, ep_source,
                        op::dispatch),
       line<all_to_all>("dispatch and combine, backward", axis::expert, phase::backward, 2, dispatched, L_m, ep,

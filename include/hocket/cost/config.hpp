@@ -55,6 +55,14 @@ enum class recompute : std::uint8_t { none, selective, full };
 /// What optimizer sharding over data-parallel ranks divides: nothing; optimizer states; also gradients; also weights.
 enum class zero : std::uint8_t { none, optimizer, gradients, weights };
 
+/// How context-parallel ranks, each with a part of the sequence, see each other's keys and values. Megatron-LM's
+/// cp_comm_type: p2p, all_gather, a2a.
+enum class context_exchange : std::uint8_t {
+  ring,        ///< blocks of keys and values pass from rank to rank while attention works on the one before
+  all_gather,  ///< every rank gathers all keys and values of its layer
+  all_to_all   ///< Ulysses: parts of the sequence are exchanged for heads, and back; heads must divide over cp
+};
+
 /// The framework whose buffers memory counts beside states and saved tensors. A choice, by name, in place of a margin.
 enum class workspace : std::uint8_t {
   none,
@@ -104,6 +112,7 @@ struct parallel {
   cost::recompute recompute = cost::recompute::none;
   bool offload_optimizer = false;    ///< master weights and moments live on the host
   bool offload_activations = false;  ///< what layers keep moves to the host until it is needed
+  context_exchange cp_exchange = context_exchange::ring;
 
   [[nodiscard]] constexpr std::int64_t devices() const noexcept { return tp * pp * dp * cp; }
   friend constexpr bool operator==(const parallel&, const parallel&) = default;
@@ -177,7 +186,7 @@ HOCKET_COST_STRUCT(hocket::cost::training, sequence, micro_batch, global_batch, 
                    master_bytes, moment_bytes, activation_bytes, flash_attention, dropout, fused_loss, workspace,
                    wide_norm, fused_activation, squared_lengths);
 HOCKET_COST_STRUCT(hocket::cost::parallel, tp, pp, vp, dp, cp, ep, etp, copies, sequence_parallel, zero, recompute,
-                   offload_optimizer, offload_activations);
+                   offload_optimizer, offload_activations, cp_exchange);
 HOCKET_COST_STRUCT(hocket::cost::replay_set, cast, cast_back, norm, gather, qkv, core, attention_output, projection,
                    ffn_in, activation, ffn_out);
 HOCKET_COST_STRUCT(hocket::cost::part, layers, moe_layers, window_layers, first, last, rank);

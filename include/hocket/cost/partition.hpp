@@ -49,6 +49,12 @@ namespace hocket::inline HOCKET_ABI::cost {
     if (p.tp % m.kv_heads != 0 && m.kv_heads % p.tp != 0)
       return error{errc::indivisible, m.kv_heads, p.tp}.with("kv heads over tp");
   }
+  if (p.cp_exchange == context_exchange::all_to_all) {  // heads of a rank are exchanged for parts of the sequence
+    if (m.heads / p.tp % p.cp != 0)
+      return error{errc::indivisible, m.heads / p.tp, p.cp}.with("heads of a rank over cp");
+    const std::int64_t of_rank = m.latent ? m.heads / p.tp : m.kv_heads > p.tp ? m.kv_heads / p.tp : 1;
+    if (of_rank % p.cp != 0) return error{errc::indivisible, of_rank, p.cp}.with("kv heads of a rank over cp");
+  }
   if (p.pp * p.vp > m.layers)
     return error{errc::bad_shape, p.pp, p.vp, m.layers}.with("it has fewer layers than stages");
   return {};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/cost/activations.hpp>
+#include <hocket/cost/context_parallel.hpp>
 #include <hocket/cost/partition.hpp>
 #include <hocket/cost/static_memory.hpp>
 
@@ -22,32 +23,52 @@ inline constexpr auto workspace_terms = [] {
              origin::derived));
 }();
 
-/// What lives for a moment of the backward pass of one layer: under sharded weights or gradients one whole layer of
-/// them; under a framework's buffers also the gradients inside the FFN, of the activation's output and inputs, and,
-/// with sequence parallelism, a gathered input and its gradient before they are cut again. Needs: part,
-/// layer_parameters, model, training, parallel.
+/// What lives through the backward pass of one layer: under sharded weights or gradients one whole layer of them.
+/// Needs: layer_parameters, training, parallel.
 inline constexpr auto transient_terms = [] {
   using detail::saved::tensor;
-  constexpr std::string_view shards = "arXiv:1910.02054 section 5", backward = "arXiv:2205.05198 section 4.2";
-  constexpr auto has = least(buffers, 1);
-  constexpr auto width = choose(least(f, 1), k * f_e + f_s, f);
+  constexpr std::string_view shards = "arXiv:1910.02054 section 5";
   return terms(
       tensor("gathered weights of a layer", c_w * N_l, choose(zero_level, 0, 0, 0, 1), literal<pure>(1), shards),
       tensor("gathered expert weights of a layer", c_w * N_le, choose(zero_level, 0, 0, 0, 1) * N_le / element,
              literal<pure>(1), shards),
       tensor("whole gradients of a layer", c_g * N_l, choose(zero_level, 0, 0, 1, 1), literal<pure>(1), shards),
       tensor("whole expert gradients of a layer", c_g * N_le, choose(zero_level, 0, 0, 1, 1) * N_le / element,
-             literal<pure>(1), shards),
-      tensor("gradients inside the FFN", c * (element * (n_f * s * b * width)), has, tp * cp, backward, op::ffn_in,
-             origin::derived),
-      tensor("gathered input and its gradient", 2 * c * (element * (s * b * h)), has * sp * least(tp - 1, 1), cp,
-             backward, op::gather, origin::derived));
+             literal<pure>(1), shards));
+}();
+/// What lives for a moment of it, inside the FFN, under a framework's buffers: the gradients of the activation's output
+/// and inputs, and, with sequence parallelism, a gathered input and its gradient before they are cut again.
+/// Needs: model, training, parallel.
+inline constexpr auto ffn_transient_terms = [] {
+  using detail::saved::tensor;
+  constexpr std::string_view backward = "arXiv:2205.05198 section 4.2";
+  constexpr auto has = least(buffers, 1);
+  constexpr auto width = choose(least(f, 1), k * f_e + f_s, f);
+  return terms(tensor("gradients inside the FFN", c * (element * (n_f * s * b * width)), has, tp * cp, backward,
+                      op::ffn_in, origin::derived),
+               tensor("gathered input and its gradient", 2 * c * (element * (s * b * h)), has * sp * least(tp - 1, 1),
+                      cp, backward, op::gather, origin::derived));
+}();
+/// What lives for a moment of it, inside the attention, under context parallelism, beside the rank's own part: the
+/// block of keys and values that arrives in a ring, and that of their gradients; or all keys and values, and their
+/// gradients; or queries, keys and values on their way between sequence and heads. Needs: model, training, parallel.
+inline constexpr auto attention_transient_terms = [] {
+  namespace context = detail::context;
+  using detail::saved::tensor;
+  constexpr literal<pure> own{1};
+  return terms(tensor("block that arrives, and its gradient", 2 * context::keys_values, context::by_ring, own,
+                      context::ring_attention, op::attention, origin::derived),
+               tensor("all keys and values, and their gradients", 2 * cp * context::keys_values, context::by_gather,
+                      own, context::llama3, op::attention, origin::derived),
+               tensor("queries, keys and values on their way", context::queries + context::keys_values,
+                      context::by_heads, own, context::ulysses, op::attention, origin::derived));
 }();
 
 }  // namespace hocket::inline HOCKET_ABI::cost::letters
 
 namespace hocket::inline HOCKET_ABI::cost {
-using letters::transient_terms, letters::workspace_terms;
+using letters::attention_transient_terms, letters::ffn_transient_terms, letters::transient_terms,
+    letters::workspace_terms;
 
 /// Bytes of one rank at its peak, taken apart.
 struct memory_peak {
@@ -105,10 +126,12 @@ template <class Numbers = numbers_of_setting>
   }
   const Numbers numbers(numbers_of(all));
   const auto buffers = rank_total<workspace_terms>(numbers), loss = rank_total<end_tensor_terms>(numbers),
-             inside = rank_total<transient_terms>(numbers);
-  for (const auto* r : {&buffers, &loss, &inside})
+             shards = rank_total<transient_terms>(numbers), in_ffn = rank_total<ffn_transient_terms>(numbers),
+             in_attention = rank_total<attention_transient_terms>(numbers);
+  for (const auto* r : {&buffers, &loss, &shards, &in_ffn, &in_attention})
     if (!*r) return r->error();
-  return memory_peak{*fixed, *kept - again, *buffers, *loss, *inside + again};
+  const rational inside = *shards + (*in_ffn < *in_attention ? *in_attention : *in_ffn);
+  return memory_peak{*fixed, *kept - again, *buffers, *loss, inside + again};
 }
 
 }  // namespace hocket::inline HOCKET_ABI::cost

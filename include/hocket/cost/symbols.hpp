@@ -95,6 +95,7 @@ HOCKET_DETAIL_LETTER(recomputed, pure, "recompute", "recompute");
 HOCKET_DETAIL_LETTER(n_c, pure, "copies", "n_c");
 HOCKET_DETAIL_LETTER(offload_optimizer, pure, "offload_optimizer", "offload_optimizer");
 HOCKET_DETAIL_LETTER(offload_activations, pure, "offload_activations", "offload_activations");
+HOCKET_DETAIL_LETTER(cp_exchange, pure, "cp_exchange", "cp_exchange");
 // what is computed again, by operation
 HOCKET_DETAIL_LETTER(r_cast, pure, "cast", "r_cast");
 HOCKET_DETAIL_LETTER(r_cast_back, pure, "cast_back", "r_cast_back");
