@@ -4,6 +4,7 @@
 #include <hocket/graph/detail/top_rows.hpp>
 #include <hocket/graph/index.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -16,10 +17,10 @@ namespace hocket::inline HOCKET_ABI::graph {
 
 /// Exact reachability for graphs of thousands to tens of millions of nodes: bit sets that share what they have in
 /// common. The ancestors of a node are a trie over the windows of 512 ids before its own, and one 64-byte leaf for its
-/// own window. While a program runs on inside a window only leaves are written: an op with several predecessors gets
-/// one, and an op with a single predecessor that is the latest in its leaf just adds its bit there (who looks for
-/// ancestors of b ignores bits from b on, so the ops of such a run share one leaf). When the program enters the next
-/// window, a node's leaf is hung into its trie once, for all that will refer to it.
+/// own window. Who looks for ancestors of b ignores bits from b on, so an op whose latest predecessor is the last in its
+/// leaf shares that leaf, whatever else it waits for in earlier windows; its own bit is put there when the first op of
+/// the window builds on it, unless another op shares the leaf since then and would see it. When the program enters the
+/// next window, a node's leaf is hung into its trie once, for all that will refer to it.
 /// Uniting two tries visits only the blocks in which they differ, and a set that contains the other is the union.
 ///
 /// reaches: one load for the node, one per level of 16, one for the leaf: 3 up to 8,192 nodes, 4 up to 131,072; 2 when
@@ -32,13 +33,15 @@ namespace hocket::inline HOCKET_ABI::graph {
 class persistent_index {
  public:
   explicit persistent_index(std::pmr::memory_resource* memory = std::pmr::get_default_resource())
-      : tries_(memory), tops_(memory), sets_(memory), linked_(memory) {}
+      : tries_(memory), tops_(memory), sets_(memory), linked_(memory), sharers_(memory) {}
   persistent_index(persistent_index&& other) noexcept
       : tries_(std::move(other.tries_)),
         tops_(std::move(other.tops_)),
         sets_(std::move(other.sets_)),
         linked_(std::move(other.linked_)),
+        sharers_(std::move(other.sharers_)),
         staged_(std::exchange(other.staged_, staged{})),
+        size_(std::exchange(other.size_, 0)),
         easy_until_(std::exchange(other.easy_until_, 0)),
         stale_below_(std::exchange(other.stale_below_, 0)),
         ordered_(std::exchange(other.ordered_, true)) {
@@ -46,9 +49,11 @@ class persistent_index {
   }
   persistent_index(const persistent_index& other)
       : tries_(other.tries_, other.tries_.settled()),
-        tops_(other.tops_, other.sets_.size()),
+        tops_(other.tops_, other.size_),
         sets_(other.sets_, std::pmr::get_default_resource()),
         linked_(std::pmr::get_default_resource()),
+        sharers_(std::pmr::get_default_resource()),
+        size_(other.size_),
         stale_below_(other.stale_below_),
         ordered_(other.ordered_) {}
   persistent_index& operator=(persistent_index other) noexcept {
@@ -57,14 +62,16 @@ class persistent_index {
   }
   ~persistent_index() = default;
 
-  [[nodiscard]] std::size_t size() const noexcept { return sets_.size(); }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] std::size_t bytes() const noexcept {
-    return tries_.bytes() + tops_.bytes() + (sets_.capacity() + linked_.capacity()) * sizeof(set);
+    return tries_.bytes() + tops_.bytes() + (sets_.capacity() + linked_.capacity()) * sizeof(set) +
+           sharers_.capacity() * sizeof(sharer);
   }
   void clear() noexcept {
-    sets_.clear();
     tries_.clear();
+    std::fill(sharers_.begin(), sharers_.end(), sharer{});
     staged_ = {};
+    size_ = 0;
     easy_until_ = 0;
     stale_below_ = 0;
     ordered_ = true;
@@ -79,7 +86,7 @@ class persistent_index {
   [[nodiscard]] bool reaches(node_id a, node_id b) const noexcept {
     const set s = sets_[b];
     if (s.is_window()) {
-      if (window(a) == window(b)) return a < b && tries::test(tries_.leaf_at(s.leaf()), a);
+      if (window(a) == window(b)) return a < b && tries_.leaf_at(s.leaf()).test(a);
       if (a > b) return false;
       return b < tops::first ? tries_.has(s.root, tries::height_for(b), a)
                              : tries_.has(tops_.child(b, a), tops::height(b), a);
@@ -105,14 +112,14 @@ class persistent_index {
       if (a < first) f(a);
     };
     tries_.for_each(s.root, tries::height_for(b), 0, earlier);
-    tries::for_each(before(tries_.leaf_at(s.leaf()), b), first, f);
+    tries_.leaf_at(s.leaf()).before(b).for_each(first, f);
   }
 
   /// Number of pairs (a, b) with a before b. Shared blocks are counted once. O(all blocks).
   [[nodiscard]] std::uint64_t reachable_pairs() const {
     std::vector<std::size_t> counts(tries_.size().inners, ~std::size_t{0});
     std::uint64_t pairs = 0;
-    for (std::size_t i = 0; i < sets_.size(); ++i) {
+    for (std::size_t i = 0; i < size_; ++i) {
       const set s = sets_[i];
       const auto b = static_cast<node_id>(i);
       const tries::root r = s.is_window() ? tries::root{s.root, tries::height_for(b)} : s.whole();
@@ -126,54 +133,50 @@ class persistent_index {
   [[nodiscard]] std::size_t reduce(std::span<node_id> preds) {
     tries_.forget_unsettled();  // whatever an uncommitted reduce left behind
     staged_ = {};
-    if (sets_.size() >= easy_until_) prepare();
+    if (size_ >= easy_until_) prepare();
     return ordered_ ? reduce_ordered(preds) : reduce_any(preds);
   }
 
   /// See bounded_index. A set is at most a full trie, written once; each predecessor may have its window hung.
   [[nodiscard]] bool has_room(std::size_t preds) const noexcept {
-    return tries_.has_room(sets_.size() / 256 + (preds + 4) * 16);
+    return tries_.has_room(size_ / 256 + (preds + 4) * 16);
   }
 
   void commit(node_id b) noexcept {
-    HOCKET_ASSERT(b <= sets_.size());
-    if (b < sets_.size()) {
-      commit_in_place(b);
-    } else if (staged_.kind == staged::run) {
-      const set before = sets_[staged_.tail];
-      tries::set(tries_.leaf_at(before.leaf()), b);
-      sets_.push_back(before);
-      if (b >= tops::first) [[unlikely]]
-        repeat_top(b);
-    } else if (staged_.kind == staged::window) {
-      tries::set(tries_.leaf_at(staged_.leaf), b);
-      sets_.push_back({staged_.set.block, staged_.leaf});
-      if (b >= tops::first) [[unlikely]]
-        write_top(b, staged_.set.block);
+    HOCKET_ASSERT(b <= size_);
+    if (b < size_) [[unlikely]]
+      return commit_in_place(b);
+    size_ = b + std::size_t{1};
+    if (staged_.window) {
+      sets_[b] = {staged_.set.block, staged_.leaf};
+      sharer_of(staged_.leaf) = {staged_.leaf, b};
     } else {
-      sets_.push_back(set::of(staged_.set));
-      if (ordered_ && b >= tops::first) [[unlikely]]
-        write_top(b, 0);  // it may get a window: make_ready
+      sets_[b] = set::of(staged_.set);
     }
+    if (ordered_ && b >= tops::first) [[unlikely]]
+      write_top(b, staged_.set.block);
     tries_.settle();
   }
 
   void resize(std::size_t n) {
     easy_until_ = 0;
-    sets_.resize(n);
+    std::fill(sets_.begin() + static_cast<std::ptrdiff_t>(size_), sets_.end(), set{});
+    if (sets_.size() < n) sets_.resize(n);
+    size_ = n;
     ordered_ = false;  // they may be committed in any order
   }
 
   /// Forgets the last nodes; see truncating_index. Their bits remain in leaves of earlier nodes, which ignore them.
   void truncate(std::size_t n) noexcept {
     easy_until_ = 0;
-    if (stale_below_ < sets_.size()) stale_below_ = static_cast<node_id>(sets_.size());
-    while (sets_.size() > n) sets_.pop_back();
+    if (stale_below_ < size_) stale_below_ = static_cast<node_id>(size_);
+    size_ = n < size_ ? n : size_;
   }
 
   /// See reachability_index.
   void link(node_id a, std::span<const node_id> affected) {
     tries_.forget_unsettled();
+    if (sharers_.empty()) sharers_.resize(sharer_count);
     linked_.clear();
     linked_.reserve(affected.size());
     bool forward = ordered_;
@@ -201,7 +204,8 @@ class persistent_index {
   /// that was added in this way; no_id: with none. For auto_index, which moves here when its rows get large.
   void append_row(std::span<const std::uint64_t> row, node_id like) {
     tries_.forget_unsettled();
-    sets_.reserve(sets_.size() + 1);
+    easy_until_ = 0;
+    if (size_ == sets_.size()) sets_.resize(size_ + size_ / 2 + 16);
     tries::root made{};
     const tries::root model = like == no_id ? tries::root{} : sets_[like].whole();
     for (std::size_t first = 0; first < row.size(); first += tries::leaf_words) {
@@ -212,10 +216,10 @@ class persistent_index {
       if (any == 0) continue;
       const auto id = static_cast<node_id>(first * 64);
       block_id leaf = tries_.find_leaf(model, id);
-      if (leaf == 0 || !tries::same(tries_.leaf_at(leaf), content)) leaf = tries_.add(content);
+      if (leaf == 0 || !(tries_.leaf_at(leaf) == content)) leaf = tries_.add(content);
       made = tries_.replace(made, id, leaf, tries_.settled());
     }
-    sets_.push_back(set::of(made));
+    sets_[size_++] = set::of(made);
     ordered_ = false;
     tries_.settle();
   }
@@ -244,78 +248,72 @@ class persistent_index {
   };
 
   struct staged {
-    enum kinds : std::uint8_t { whole, window, run };
-    kinds kind = whole;
-    node_id below = 0;     // no predecessor is as large
-    tries::root set;       // whole, window
-    block_id leaf = 0;     // window
-    node_id tail = no_id;  // run: it becomes the next in this node's leaf
+    bool window = false;  // or one trie of all
+    node_id below = 0;    // no predecessor is as large
+    tries::root set;
+    block_id leaf = 0;  // of a window; others may share it
+  };
+  // The node that came to share a leaf last, and has no bit there.
+  struct sharer {
+    block_id leaf = 0;
+    node_id last = 0;
   };
 
   // Apart, so that small graphs do not pay for registers.
-  [[gnu::noinline]] void repeat_top(node_id b) noexcept { tops_.repeat(b, staged_.tail); }
   [[gnu::noinline]] void write_top(node_id b, block_id root) noexcept { tops_.write(b, tries_, root); }
   // Of a node that is there, which is not the one that was expected: it gets no window of its own.
   [[gnu::cold, gnu::noinline]] void commit_in_place(node_id b) noexcept {
-    if (staged_.kind != staged::whole) staged_.set = explicit_set(staged_);
+    if (staged_.window) staged_.set = explicit_set(staged_);
     ordered_ = ordered_ && staged_.below <= b;
     sets_[b] = set::of(staged_.set);
+    tries_.settle();
   }
 
   // Room for the next node, and for as many as follow at no further cost.
   [[gnu::cold, gnu::noinline]] void prepare() {
-    const std::size_t size = sets_.size();
     easy_until_ = 0;
-    if (size == sets_.capacity()) sets_.reserve(size * 2 + 16);
-    tries_.remember_for(size);
-    if (ordered_) tops_.make_room(static_cast<node_id>(size));  // whole windows
-    const std::size_t next = (size | (tries::leaf_words * 64 - 1)) + 1;
-    easy_until_ = next < sets_.capacity() ? next : sets_.capacity();
+    if (size_ == sets_.capacity()) sets_.reserve(size_ * 2 + 16);
+    tries_.remember_for(size_);
+    if (sharers_.empty()) sharers_.resize(sharer_count);
+    if (ordered_) tops_.make_room(static_cast<node_id>(size_));  // whole windows
+    const std::size_t next = (size_ | (tries::leaf_words * 64 - 1)) + 1;
+    const std::size_t until = next < sets_.capacity() ? next : sets_.capacity();
+    if (sets_.size() < until) sets_.resize(until);
+    easy_until_ = until;
   }
 
   static constexpr node_id window(node_id a) noexcept { return a >> tries::leaf_bits; }
 
-  // From ramp + 8 - w on: w full words, then empty ones.
-  static constexpr std::uint64_t full = ~std::uint64_t{0};
-  static constexpr std::uint64_t ramp[2 * tries::leaf_words] = {full, full, full, full, full, full, full, full};
+  static constexpr std::size_t sharer_count = 512;
+  [[nodiscard]] sharer& sharer_of(block_id leaf) noexcept { return sharers_[leaf & (sharer_count - 1)]; }
 
-  static constexpr std::uint32_t word_of(node_id a) noexcept { return (a >> 6) & (tries::leaf_words - 1); }
-  // The bits of a leaf that come before `end`, an id of its window.
-  static tries::leaf before(const tries::leaf& from, node_id end) noexcept {
-    tries::leaf out;
-    const std::uint32_t last = word_of(end);
-    const std::uint64_t* const mask = ramp + (tries::leaf_words - last);
-    for (std::uint32_t w = 0; w < tries::leaf_words; ++w) out.word[w] = from.word[w] & mask[w];
-    out.word[last] = from.word[last] & ((std::uint64_t{1} << (end & 63u)) - 1);
-    return out;
-  }
-  static tries::leaf through(const tries::leaf& from, node_id last) noexcept {
-    tries::leaf out = before(from, last);
-    tries::set(out, last);
-    return out;
-  }
-  // Is a the last in its leaf?
-  [[nodiscard]] bool is_tail(node_id a) const noexcept {
-    if (a + std::size_t{1} == sets_.size() && a + std::size_t{1} >= stale_below_) return true;  // there is none later
-    const tries::leaf& l = tries_.leaf_at(sets_[a].leaf());
-    const std::uint32_t last = word_of(a);
-    const std::uint64_t* const mask = ramp + (tries::leaf_words - 1 - last);
-    std::uint64_t later = (l.word[last] >> (a & 63u)) >> 1;
-    for (std::uint32_t w = 0; w < tries::leaf_words; ++w) later |= l.word[w] & ~mask[w];
-    return later == 0;
+  // Is a itself in its leaf, as the last? Puts it there if no node that shares the leaf would see it.
+  [[nodiscard]] bool make_tail(node_id a) noexcept {
+    const block_id leaf = sets_[a].leaf();
+    tries::leaf& l = tries_.leaf_at(leaf);
+    const std::uint64_t from_a = l.word[tries::leaf::word_of(a)] >> (a & 63u);
+    if (from_a > 1) return false;
+    const bool is_youngest = a + std::size_t{1} == size_ && a + std::size_t{1} >= stale_below_;
+    if (!is_youngest && l.has_after_word_of(a)) return false;
+    if (from_a == 1) return true;
+    const sharer s = sharer_of(leaf);
+    if (leaf == 0 || s.leaf != leaf || s.last != a) return false;
+    l.set(a);
+    return true;
   }
   // Ancestors of b in its own window, less those that its trie has there.
   [[nodiscard]] std::size_t in_window(node_id b, const tries::root& r) const noexcept {
     const block_id twin = tries_.find_leaf(r, b);
-    return tries::count(before(tries_.leaf_at(sets_[b].leaf()), b)) -
-           (twin == 0 ? 0 : tries::count(tries_.leaf_at(twin)));
+    return tries_.leaf_at(sets_[b].leaf()).before(b).count() - (twin == 0 ? 0 : tries_.leaf_at(twin).count());
   }
 
-  // The leaf of p as far as p itself. One that no later op can extend any more is taken as it is.
-  [[nodiscard]] block_id leaf_through(node_id p) {
-    const block_id leaf = sets_[p].leaf();
-    const bool final = (!ordered_ || window(static_cast<node_id>(sets_.size())) != window(p)) && is_tail(p);
-    return final ? leaf : tries_.add(through(tries_.leaf_at(leaf), p));
+  // Is the leaf of p just that of its ancestors and p, for good? Then a trie may refer to it, and it is not written to
+  // again.
+  [[nodiscard]] bool make_final(node_id p) noexcept {
+    if ((ordered_ && window(static_cast<node_id>(size_)) == window(p)) || !make_tail(p)) return false;
+    sharer& s = sharer_of(sets_[p].leaf());
+    if (s.leaf == sets_[p].leaf()) s = {};
+    return true;
   }
   // The set of p with p itself, as one trie. It is worked out once: a window is hung into its trie.
   [[nodiscard]] tries::root inclusive(node_id p) {
@@ -323,7 +321,7 @@ class persistent_index {
     if (!s.is_window()) return tries_.insert(s.whole(), p, tries_.size());
     if (s.is_hung()) return {s.root, tries::height_for(p)};
     const tries::mark fresh = tries_.size();
-    const block_id leaf = leaf_through(p);
+    const block_id leaf = make_final(p) ? s.leaf() : tries_.add(tries_.leaf_at(s.leaf()).through(p));
     const tries::root r = tries_.replace({s.root, tries::height_for(p)}, p, leaf, fresh);
     sets_[p] = {r.block, s.tag | set::hung};
     tries_.settle();
@@ -331,110 +329,126 @@ class persistent_index {
   }
 
   // Those that the latest does not imply come forward; most others are implied.
-  [[nodiscard, gnu::noinline]] std::size_t bring_forward(std::span<node_id> preds, set first, node_id b) {
-    for (std::size_t i = 1; i < preds.size() && i < 8; ++i) {  // the blocks that their merge will read first
-      const set s = sets_[preds[i]];
-      if (s.is_window() && window(preds[i]) != window(b))
-        tries_.prefetch({s.root, tries::height_for(preds[i])}, s.leaf());
-    }
-    const node_id latest = preds[0];
+  [[nodiscard]] std::size_t bring_forward(std::span<node_id> preds, set first, node_id b) {
+    node_id* const p = preds.data();
+    const std::size_t size = preds.size();
+    const node_id latest = p[0];
     std::size_t apart = 1, i = 1;
+    const auto forward = [&] {
+      const node_id n = p[i];
+      p[i] = p[apart];
+      p[apart++] = n;
+      if (window(n) == window(b)) return;  // else it will be united, block by block
+      const set s = sets_[n];
+      if (s.is_window()) tries_.prefetch({s.root, tries::height_for(n)}, s.leaf());
+    };
     if (first.is_window()) {
       const tries::leaf& near = tries_.leaf_at(first.leaf());
-      for (; i < preds.size() && window(preds[i]) == window(latest); ++i) {
-        if (tries::test(near, preds[i])) continue;
-        const node_id p = preds[i];
-        preds[i] = preds[apart];
-        preds[apart++] = p;
-      }
-    }
-    const tries::root earlier = first.is_window() ? tries::root{first.root, tries::height_for(latest)} : first.whole();
-    for (; i < preds.size(); ++i) {
-      if (tries_.has(earlier, preds[i])) continue;
-      const node_id p = preds[i];
-      preds[i] = preds[apart];
-      preds[apart++] = p;
+      for (; i < size && window(p[i]) == window(latest); ++i)
+        if (!near.test(p[i])) forward();
+      const std::uint32_t height = tries::height_for(latest);
+      for (; i < size; ++i)
+        if (!tries_.has(first.root, height, p[i])) forward();
+    } else {
+      for (; i < size; ++i)
+        if (!tries_.has(first.whole(), p[i])) forward();
     }
     return apart;
   }
 
   // Program order: descending ids are a topological order, and every ancestor is smaller.
   [[nodiscard]] std::size_t reduce_ordered(std::span<node_id> preds) {
-    const auto b = static_cast<node_id>(sets_.size());
+    const auto b = static_cast<node_id>(size_);
     if (preds.empty()) return 0;
-    staged_.below = preds[0] + 1;
-    const set first = sets_[preds[0]];
+    const node_id latest = preds[0];
+    staged_.below = latest + 1;
+    if (sets_[latest].root == 0 && !sets_[latest].is_window()) [[unlikely]]
+      make_window(latest);
+    const set first = sets_[latest];
     const std::size_t apart = preds.size() == 1 ? 1 : bring_forward(preds, first, b);
-    const bool starts_near = first.is_window() && window(preds[0]) == window(b);
-    if (apart == 1 && starts_near && !first.is_hung() && is_tail(preds[0])) {
-      staged_.kind = staged::run;
-      staged_.tail = preds[0];
+    const bool starts_near = first.is_window() && window(latest) == window(b);
+    const bool tail = starts_near && !first.is_hung() && make_tail(latest);  // a trie may refer to a hung one's leaf
+    staged_.window = true;
+    if (apart == 1 && tail) {
+      staged_.set = {first.root, first.root == 0 ? 0 : tries::height_for(b)};
+      staged_.leaf = first.leaf();
       tries_.make_room();  // for a commit that is not to b
       return 1;
     }
-    return unite(preds, apart, starts_near);
+    return unite(preds, apart, starts_near, tail);
   }
 
   // Stages the union of the first `apart` predecessors. Their tries are made ready first, so that all blocks from then
-  // on are ours to write to.
-  [[nodiscard]] std::size_t unite(std::span<node_id> preds, std::size_t apart, bool starts_near) {
-    const auto b = static_cast<node_id>(sets_.size());
+  // on are ours to write to. As long as the own window holds just what the latest predecessor has there, or nothing,
+  // the leaf is shared.
+  [[nodiscard, gnu::noinline]] std::size_t unite(std::span<node_id> preds, std::size_t apart, bool starts_near,
+                                                 bool tail) {
+    const auto b = static_cast<node_id>(size_);
     for (std::size_t i = 0; i < apart; ++i)
       if (window(preds[i]) != window(b) || !sets_[preds[i]].is_window()) make_ready(preds[i], b, i == 0);
-    if (!starts_near) starts_near = window(preds[0]) == window(b) && sets_[preds[0]].is_window();
 
     tries::mark fresh = tries_.size();
     fresh.owner = b;
-    block_id own = 0;
+    staged_.leaf = 0;
+    bool own = false;  // is the leaf ours?
+    const auto join_near = [&](const tries::leaf& more) {
+      if (!own) staged_.leaf = tries_.copy_of_leaf(staged_.leaf);
+      own = true;
+      tries_.leaf_at(staged_.leaf).join(more);
+    };
     tries::root far{};
     std::size_t kept = 0;
     if (starts_near) {
       const set s = sets_[preds[0]];
-      own = is_tail(preds[0]) ? tries_.copy_of_leaf(s.leaf()) : tries_.add(through(tries_.leaf_at(s.leaf()), preds[0]));
+      own = !tail;
+      staged_.leaf = tail ? s.leaf() : tries_.add(tries_.leaf_at(s.leaf()).through(preds[0]));
       if (s.root != 0) far = {s.root, tries::height_for(preds[0])};
       kept = 1;
-    } else {
-      own = tries_.add(tries::leaf{});
     }
-    tries::leaf& near = tries_.leaf_at(own);
     for (std::size_t i = kept; i < apart; ++i) {
       const node_id p = preds[i];
       const bool is_near = window(p) == window(b);
       fresh.lasting = i + 1 == apart;
-      if (i > 1 && (is_near ? tries::test(near, p) : tries_.has(far, p))) continue;  // not in the first's: see above
+      if (i > 1 && (is_near ? tries_.leaf_at(staged_.leaf).test(p) : tries_.has(far, p)))
+        continue;  // not in the first's: see above
       const set s = sets_[p];
       if (is_near && s.is_window()) {
-        tries::join(near, through(tries_.leaf_at(s.leaf()), p));
+        join_near(tries_.leaf_at(s.leaf()).through(p));
         if (s.root != 0) far = tries_.merge(far, {s.root, tries::height_for(p)}, fresh);
       } else if (s.is_window() && !s.is_hung()) {
-        far = tries_.merge_with(far, {s.root, tries::height_for(p)}, p, leaf_through(p), fresh);
+        const tries::root earlier{s.root, tries::height_for(p)};
+        if (make_final(p)) far = tries_.merge_with(far, earlier, p, {s.leaf(), nullptr}, fresh);
+        else {
+          const tries::leaf with_p = tries_.leaf_at(s.leaf()).through(p);
+          far = tries_.merge_with(far, earlier, p, {0, &with_p}, fresh);
+        }
       } else {
         const tries::root r =
             s.is_window() ? tries::root{s.root, tries::height_for(p)} : tries_.insert(s.whole(), p, tries_.size());
         if (!s.is_window())
-          if (const block_id twin = tries_.find_leaf(r, b); twin != 0) tries::join(near, tries_.leaf_at(twin));
+          if (const block_id twin = tries_.find_leaf(r, b); twin != 0) join_near(tries_.leaf_at(twin));
         far = tries_.merge(far, r, fresh);
       }
       preds[i] = preds[kept];
       preds[kept++] = p;
     }
     staged_.set = tries_.lifted_for_good(far, far.block == 0 ? 0 : tries::height_for(b));
-    staged_.leaf = own;
-    staged_.kind = staged::window;
     tries_.make_room();
     return kept;
   }
+  // A node without ancestors gets a window.
+  [[gnu::cold, gnu::noinline]] void make_window(node_id p) {
+    tries::leaf own{};
+    own.set(p);
+    sets_[p] = {0, tries_.add(own)};
+    tries_.settle();
+  }
 
-  // Hangs the window of p into its trie unless b is in the same window. A node without ancestors gets a window.
+  // Hangs the window of p into its trie unless b is in the same window.
   // Most nodes that are not the latest predecessor are needed in later windows just once: worth it from the second
   // time.
   void make_ready(node_id p, node_id b, bool latest) {
-    if (!sets_[p].is_window() && sets_[p].root == 0) {
-      tries::leaf own{};
-      tries::set(own, p);
-      sets_[p] = {0, tries_.add(own)};
-      tries_.settle();
-    }
+    if (!sets_[p].is_window() && sets_[p].root == 0) make_window(p);
     if (window(p) == window(b) || !sets_[p].is_window()) return;
     if (latest || sets_[p].is_met()) (void)inclusive(p);
     else sets_[p].tag |= set::met;
@@ -474,17 +488,14 @@ class persistent_index {
   [[nodiscard]] tries::root strict(node_id p, tries::mark fresh) {
     const set s = sets_[p];
     if (!s.is_window()) return s.whole();
-    const block_id leaf = tries_.add(before(tries_.leaf_at(s.leaf()), p));
+    const block_id leaf = tries_.add(tries_.leaf_at(s.leaf()).before(p));
     return tries_.replace({s.root, tries::height_for(p)}, p, leaf, fresh);
   }
   // What was staged for the next node, as one trie. Room has been made.
   [[nodiscard]] tries::root explicit_set(const staged& s) noexcept {
-    const auto b = static_cast<node_id>(sets_.size());
+    const auto b = static_cast<node_id>(size_);
     const tries::mark fresh = tries_.size();
-    if (s.kind == staged::window) return tries_.replace(s.set, b, s.leaf, fresh);
-    const set tail = sets_[s.tail];
-    const block_id leaf = tries_.add(through(tries_.leaf_at(tail.leaf()), s.tail));
-    return tries_.replace({tail.root, tries::height_for(s.tail)}, s.tail, leaf, fresh);
+    return tries_.replace(s.set, b, tries_.copy_of_leaf(s.leaf), fresh);
   }
 
   // Every affected node comes after a in the numbering: windows stay windows. Nodes that shared a trie or a leaf and
@@ -524,10 +535,12 @@ class persistent_index {
   }
 
   tries tries_;
-  tops tops_;  // of windows
-  std::pmr::vector<set> sets_;
+  tops tops_;                   // of windows
+  std::pmr::vector<set> sets_;  // from size_ on: room
   std::pmr::vector<set> linked_;
+  std::pmr::vector<sharer> sharers_;  // by leaf, the latest of those with equal low bits
   staged staged_;
+  std::size_t size_ = 0;
   std::size_t easy_until_ = 0;  // below this size, prepare has been called
   node_id stale_below_ = 0;     // leaves may have bits of nodes that were truncated, all of them smaller
   bool ordered_ = true;         // ids are a topological order

@@ -6,6 +6,8 @@
 #include <hocket/graph/dependencies.hpp>
 #include <hocket/testing/graph_cases.hpp>
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory_resource>
@@ -36,45 +38,65 @@ template <graph::reachability_index Index>
 class pruned_map {
  public:
   explicit pruned_map(std::pmr::memory_resource* memory = std::pmr::get_default_resource())
-      : index_(memory), begin_(memory), targets_(memory), kept_(memory), degree_(memory), preds_(memory) {}
+      : index_(memory), begin_(memory), targets_(memory), preds_(memory), kept_(memory) {}
 
-  /// Becomes that of these edges; memory of an earlier build is used again. Precondition: edges ascend.
+  /// Becomes that of these edges; memory of an earlier build is used again. Precondition: edges ascend, and are fewer
+  /// than 2^32.
   void build(const edge_rows& rows) {
     const std::size_t nodes = rows.size();
-    index_.clear(), kept_.clear();
+    index_.clear();
     if constexpr (graph::reserving_index<Index>) index_.reserve(nodes);
-    kept_.reserve(rows.sources.size());
-    degree_.resize(nodes);
-    begin_.assign(nodes + 2, 0);
+    kept_.assign(rows.targets.size() / 64 + 1, 0);
+    // Edges out of a come up in the order of its row: begin_[a] is where the next one stands.
+    begin_.assign(rows.out_begin.begin(), rows.out_begin.end());
+    std::size_t total = 0;
     for (std::size_t b = 0; b < nodes; ++b) {
       const std::span<const node_id> sources = rows.predecessors(b);
       if (preds_.size() < sources.size()) preds_.resize(sources.size());
-      for (std::size_t i = 0; i < sources.size(); ++i) preds_[i] = sources[sources.size() - 1 - i];
-      const std::size_t kept = index_.reduce(std::span<node_id>(preds_.data(), sources.size()));
+      const std::span<node_id> preds(preds_.data(), sources.size());
+      std::reverse_copy(sources.begin(), sources.end(), preds.begin());
+      const std::size_t kept = index_.reduce(preds);
       index_.commit(static_cast<node_id>(b));
-      for (std::size_t i = 0; i < kept; ++i) {
-        kept_.push_back(preds_[i]);
-        ++begin_[preds_[i] + std::size_t{2}];
+      std::uint32_t* const next = begin_.data();
+      for (std::size_t i = 0; i < preds.size(); ++i) {
+        const std::uint32_t e = next[preds[i]]++;
+        kept_[e / 64] |= std::uint64_t{i < kept ? 1u : 0u} << (e % 64);
       }
-      degree_[b] = static_cast<node_id>(kept);
+      total += kept;
     }
-    for (std::size_t a = 2; a < begin_.size(); ++a) begin_[a] += begin_[a - 1];
-    targets_.resize(kept_.size());
-    std::size_t at = 0;
-    for (std::size_t b = 0; b < nodes; ++b)
-      for (node_id i = 0; i < degree_[b]; ++i)
-        targets_[begin_[kept_[at++] + std::size_t{1}]++] = static_cast<node_id>(b);
+    targets_.resize(total + 64);  // what is written behind the last means nothing
+    compact(rows);
   }
   [[nodiscard]] std::span<const node_id> downstream(node_id a) const noexcept {
     return {targets_.data() + begin_[a], begin_[a + std::size_t{1}] - begin_[a]};
   }
-  [[nodiscard]] std::size_t edge_count() const noexcept { return targets_.size(); }
+  [[nodiscard]] std::size_t edge_count() const noexcept { return begin_.empty() ? 0 : begin_.back(); }
   [[nodiscard]] const Index& index() const noexcept { return index_; }
 
  private:
+  // The kept edges of all rows, 64 edges at a time: loops without a branch that depends on a single edge or node.
+  void compact(const edge_rows& rows) {
+    const std::size_t nodes = rows.size(), edges = rows.targets.size();
+    const node_id* const from = rows.targets.data();
+    node_id* const to = targets_.data();
+    std::uint32_t at = 0;
+    for (std::size_t w = 0, a = 0; w < kept_.size(); ++w) {
+      const std::uint64_t bits = kept_[w];
+      for (; a <= nodes && rows.out_begin[a] < (w + 1) * 64; ++a)
+        begin_[a] =
+            at + static_cast<std::uint32_t>(std::popcount(bits & ((std::uint64_t{1} << (rows.out_begin[a] % 64)) - 1)));
+      const std::size_t end = edges < (w + 1) * 64 ? edges - w * 64 : 64;
+      for (std::size_t i = 0; i < end; ++i) {
+        to[at] = from[w * 64 + i];
+        at += static_cast<std::uint32_t>((bits >> i) & 1u);
+      }
+    }
+  }
+
   Index index_;
   std::pmr::vector<std::uint32_t> begin_;
-  std::pmr::vector<node_id> targets_, kept_, degree_, preds_;
+  std::pmr::vector<node_id> targets_, preds_;
+  std::pmr::vector<std::uint64_t> kept_;  // one bit an edge, in the order of the rows of successors
 };
 
 /// From a host's program to a dag, by its policy: what an executor waits for at start.

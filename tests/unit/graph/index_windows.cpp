@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "catch.hpp"
@@ -138,6 +140,64 @@ TEST_CASE("windows: the youngest nodes are forgotten and others appended", "[gra
   }
   CHECK(wrong == 0);
   CHECK(index.size() > 1000);
+}
+
+// Ops share leaves until one is built upon: chains side by side, dead ends, forks, joins and late edges, with the state
+// at a snapshot restored and continued in another way, copied and moved.
+TEST_CASE("windows: leaves are shared and parted", "[graph]") {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    random_source random(seed);
+    dag<dense_index> dense;
+    dag<persistent_index> persistent;
+    std::vector<std::pair<dag_snapshot, dag_snapshot>> moments;
+    const std::uint32_t style = random.below(4), lanes = 2 + random.below(9);
+    for (int step = 0; step < 1300; ++step) {
+      const auto b = static_cast<node_id>(dense.node_count());
+      const std::uint32_t what = random.below(500);
+      if (what == 0) moments.emplace_back(dense.snapshot(), persistent.snapshot());
+      if (what == 1 && !moments.empty()) {
+        const std::size_t at = random.below(moments.size());
+        REQUIRE(dense.rollback(moments[at].first));
+        REQUIRE(persistent.rollback(moments[at].second));
+        moments.resize(at + 1);
+        continue;
+      }
+      if (what == 2 && style % 2 == 0 && b > 1) {
+        const node_id y = 1 + random.below(b - 1), x = random.below(y);
+        REQUIRE(dense.add_edge(x, y) == persistent.add_edge(x, y));
+      }
+      if (what == 3) {
+        dag<persistent_index> copy = persistent;
+        persistent = std::move(copy);
+        dense.forget_snapshots();
+        moments.clear();
+      }
+      std::vector<node_id> preds;
+      if (style == 0 && b >= lanes) {
+        preds.push_back(b - lanes);
+        if (random.below(5) == 0) preds.push_back(random.below(b));
+      } else if (b != 0) {
+        for (std::uint32_t k = 1 + random.below(style == 1 ? 2 : 3); k != 0; --k)
+          preds.push_back(b - 1 -
+                          random.below(std::min(b, random.below(3) == 0   ? 600u
+                                                   : random.below(2) == 0 ? 8u
+                                                                          : 1u)));
+      }
+      REQUIRE(dense.append(preds));
+      REQUIRE(persistent.append(preds));
+    }
+    REQUIRE(dense.edges() == persistent.edges());
+    std::size_t wrong = 0;
+    const auto nodes = static_cast<node_id>(dense.node_count());
+    for (node_id b = 0; b < nodes; ++b) {
+      std::vector<node_id> x, y;
+      dense.for_each_ancestor(b, [&](node_id a) { x.push_back(a); });
+      persistent.for_each_ancestor(b, [&](node_id a) { y.push_back(a); });
+      wrong += x != y || persistent.ancestor_count(b) != y.size() ? 1u : 0u;
+    }
+    CHECK(wrong == 0);
+    CHECK(differences(dense, persistent, random) == 0);
+  }
 }
 
 TEST_CASE("windows: the set of an earlier node is replaced", "[graph]") {

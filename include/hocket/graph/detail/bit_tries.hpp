@@ -2,11 +2,12 @@
 #pragma once
 #include <hocket/core/ids.hpp>
 #include <hocket/graph/detail/block_pool.hpp>
+#include <hocket/graph/detail/trie_blocks.hpp>
+#include <hocket/graph/detail/union_memo.hpp>
 
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <memory_resource>
 #include <utility>
 #include <vector>
@@ -18,17 +19,13 @@ namespace hocket::inline HOCKET_ABI::graph::detail {
 // place. Number 0 is the empty set at every height.
 class bit_tries {
  public:
-  using block_id = std::uint32_t;
-  static constexpr std::uint32_t leaf_bits = 9, inner_bits = 4;
-  static constexpr std::size_t fan = std::size_t{1} << inner_bits;
-  static constexpr std::size_t leaf_words = (std::size_t{1} << leaf_bits) / 64;
+  using block_id = trie_inner::block_id;
+  using leaf = trie_leaf;
+  using inner = trie_inner;
+  static constexpr std::uint32_t leaf_bits = leaf::bits, inner_bits = inner::bits;
+  static constexpr std::size_t fan = inner::fan;
+  static constexpr std::size_t leaf_words = leaf::words;
 
-  struct leaf {
-    std::uint64_t word[leaf_words];
-  };
-  struct inner {
-    block_id child[fan];
-  };
   struct root {
     block_id block = 0;        // 0: the empty set
     std::uint32_t height = 0;  // levels of inner blocks above the leaves
@@ -57,13 +54,13 @@ class bit_tries {
   ~bit_tries() = default;
 
   [[nodiscard]] std::size_t bytes() const noexcept {
-    return leaves_.bytes() + inners_.bytes() + memo_.capacity() * sizeof(unions);
+    return leaves_.bytes() + inners_.bytes() + memo_.capacity() * sizeof(union_memo);
   }
   [[nodiscard]] mark size() const noexcept { return {leaves_.size(), inners_.size()}; }
   void shrink(mark to) noexcept { leaves_.shrink(to.leaves), inners_.shrink(to.inners); }
   void clear() noexcept {
     shrink(settled_ = {});
-    for (unions& u : memo_) u = {};
+    for (union_memo& u : memo_) u = {};
     remembers_unsettled_ = false;
   }
   // The next path of blocks, down to a leaf, can be added without asking for memory.
@@ -77,7 +74,7 @@ class bit_tries {
     std::size_t bits = static_cast<std::size_t>(std::bit_width(sets));
     bits = bits < 12 ? 7 : bits > 20 ? 15 : bits - 5;
     if (memo_.size() < std::size_t{1} << bits)
-      memo_ = std::pmr::vector<unions>(std::size_t{1} << bits, memo_.get_allocator());
+      memo_ = std::pmr::vector<union_memo>(std::size_t{1} << bits, memo_.get_allocator());
   }
 
   [[nodiscard]] leaf& leaf_at(block_id b) noexcept { return leaves_[b]; }
@@ -92,24 +89,10 @@ class bit_tries {
     leaves_[b] = leaves_[from];
     return b;
   }
-  static constexpr bool test(const leaf& l, node_id a) noexcept {
-    return ((l.word[(a >> 6) & (leaf_words - 1)] >> (a & 63u)) & 1u) != 0;
-  }
-  static constexpr void set(leaf& l, node_id a) noexcept {
-    l.word[(a >> 6) & (leaf_words - 1)] |= std::uint64_t{1} << (a & 63u);
-  }
-  static void join(leaf& to, const leaf& more) noexcept {
-    for (std::size_t w = 0; w < leaf_words; ++w) to.word[w] |= more.word[w];
-  }
-  static bool same(const leaf& x, const leaf& y) noexcept {
-    std::uint64_t differ = 0;
-    for (std::size_t w = 0; w < leaf_words; ++w) differ |= x.word[w] ^ y.word[w];
-    return differ == 0;
-  }
   // The least height at which a fits.
   static constexpr std::uint32_t height_for(node_id a) noexcept {
-    const auto bits = static_cast<std::uint32_t>(std::bit_width(a));
-    return bits <= leaf_bits ? 0 : (bits - leaf_bits + inner_bits - 1) / inner_bits;
+    const auto bits = static_cast<std::uint32_t>(std::bit_width(a | ((node_id{1} << leaf_bits) - 1)));
+    return (bits - leaf_bits + inner_bits - 1) / inner_bits;
   }
 
   // Precondition: b is an inner block.
@@ -122,7 +105,7 @@ class bit_tries {
       shift -= inner_bits;
       at = inners_[at].child[(a >> shift) & (fan - 1)];
     }
-    return at != 0 && test(leaves_[at], a);
+    return at != 0 && leaves_[at].test(a);
   }
   [[nodiscard]] bool has(const root& r, node_id a) const noexcept {
     return std::uint64_t{a} >> (leaf_bits + inner_bits * r.height) == 0 && has(r.block, r.height, a);
@@ -152,7 +135,7 @@ class bit_tries {
     // The lower set lies wholly under the first child of the higher one.
     const root& high = u.height > v.height ? u : v;
     const root& low = u.height > v.height ? v : u;
-    unions* known = nullptr;
+    union_memo* known = nullptr;
     const block_id key = low.block | ((high.height - low.height) << tag_shift);
     if (is_settled(high) && is_settled(low)) {
       known = unions_of(high.block, key);
@@ -174,9 +157,14 @@ class bit_tries {
     return {out, high.height};
   }
 
+  // A leaf that is there, or what will be in one if it is needed.
+  struct leaf_or_content {
+    block_id block;
+    const leaf* content;  // if block is 0
+  };
   // The same for v with `with` as its leaf around a, without making that set. Precondition: a fits the height of v.
-  [[nodiscard]] root merge_with(root u, root v, node_id a, block_id with, mark fresh) {
-    if (u.block == 0) return replace(v, a, with, fresh);
+  [[nodiscard]] root merge_with(root u, root v, node_id a, leaf_or_content with, mark fresh) {
+    if (u.block == 0) return replace(v, a, with.block != 0 ? with.block : add(*with.content), fresh);
     if (u.height <= v.height) {
       u = lifted(u, v.height);
       return {merge_with(u.block, v.block, a, with, v.height, fresh), v.height};
@@ -190,7 +178,8 @@ class bit_tries {
   }
 
   // The same set as a trie of at least this height.
-  [[nodiscard]] root lifted(root r, std::uint32_t height) {
+  [[nodiscard]] root lifted(root r, std::uint32_t height) { return r.height >= height ? r : lift(r, height); }
+  [[nodiscard, gnu::noinline]] root lift(root r, std::uint32_t height) {
     for (; r.height < height; ++r.height) {
       if (r.block == 0) continue;
       const block_id above = inners_.add();
@@ -203,9 +192,12 @@ class bit_tries {
 
   // The same, if what is added will not be written to again.
   [[nodiscard]] root lifted_for_good(root r, std::uint32_t height) {
-    if (r.height >= height || r.block == 0) return lifted(r, height);
+    return r.height >= height ? r : lift_for_good(r, height);
+  }
+  [[nodiscard, gnu::noinline]] root lift_for_good(root r, std::uint32_t height) {
+    if (r.block == 0) return lift(r, height);
     const block_id how = (no_block << tag_shift) | (r.height << 4) | height;  // no operand has this number
-    unions* const known = is_settled(r) ? unions_of(r.block, how) : nullptr;
+    union_memo* const known = is_settled(r) ? unions_of(r.block, how) : nullptr;
     if (const block_id joint = known == nullptr ? 0 : known->find(r.block, how); joint != 0) return {joint, height};
     const root out = lifted(r, height);
     remember(known, r.block, how, out.block);
@@ -226,22 +218,16 @@ class bit_tries {
   }
 
   template <class F>
-  static void for_each(const leaf& l, node_id first, F&& f) {
-    for (std::uint32_t i = 0; i < leaf_words; ++i)
-      for (std::uint64_t word = l.word[i]; word != 0; word &= word - 1)
-        f(first + i * 64u + static_cast<std::uint32_t>(std::countr_zero(word)));
-  }
-  template <class F>
   void for_each(block_id at, std::uint32_t height, node_id first, F&& f) const {
     if (at == 0) return;
-    if (height == 0) return for_each(leaves_[at], first, f);
+    if (height == 0) return leaves_[at].for_each(first, f);
     for (std::uint32_t i = 0; i < fan; ++i)
       for_each(inners_[at].child[i], height - 1, first + (i << (leaf_bits + inner_bits * (height - 1))), f);
   }
 
   [[nodiscard]] std::size_t count(block_id at, std::uint32_t height) const noexcept {
     if (at == 0) return 0;
-    if (height == 0) return count(leaves_[at]);
+    if (height == 0) return leaves_[at].count();
     std::size_t total = 0;
     for (const block_id child : inners_[at].child) total += count(child, height - 1);
     return total;
@@ -254,37 +240,8 @@ class bit_tries {
     for (const block_id child : inners_[at].child) total += count(child, height - 1, counts);
     return counts[at] = total;
   }
-  [[nodiscard]] static std::size_t count(const leaf& l) noexcept {
-    std::size_t total = 0;
-    for (const std::uint64_t w : l.word) total += static_cast<std::size_t>(std::popcount(w));
-    return total;
-  }
 
  private:
-  // The latest unions among those whose operands share a hash. No block that it names will ever be written to again.
-  // The same pairs come back as long as results do: a program that repeats itself, such as the next micro-batch over
-  // the same weights, gets the blocks that it got the first time. So few entries of a program may be lost.
-  struct alignas(64) unions {
-    struct entry {
-      block_id u = 0, v = 0, joint = 0;
-    };
-    entry latest[5];
-
-    [[nodiscard]] block_id find(block_id u, block_id v) noexcept {
-      for (std::size_t i = 0; i < 5; ++i) {
-        if (latest[i].u != u || latest[i].v != v) continue;
-        const entry found = latest[i];
-        for (; i != 0; --i) latest[i] = latest[i - 1];
-        latest[0] = found;
-        return found.joint;
-      }
-      return 0;
-    }
-    void put(entry e) noexcept {
-      for (std::size_t i = 4; i != 0; --i) latest[i] = latest[i - 1];
-      latest[0] = e;
-    }
-  };
   // The second operand's number has room for how much lower it is than the first.
   static constexpr std::uint32_t tag_shift = 29, no_block = 7;
   [[nodiscard]] bool is_settled(root r) const noexcept {
@@ -293,17 +250,17 @@ class bit_tries {
 
   // Of blocks whose numbers will be used again.
   [[gnu::cold, gnu::noinline]] void forget_unions() noexcept {
-    for (unions& all : memo_)
-      for (unions::entry& e : all.latest)
+    for (union_memo& all : memo_)
+      for (union_memo::entry& e : all.latest)
         if (e.joint >= settled_.inners) e = {};
     remembers_unsettled_ = false;
   }
-  [[nodiscard]] unions* unions_of(block_id u, block_id v) noexcept {
+  [[nodiscard]] union_memo* unions_of(block_id u, block_id v) noexcept {
     if (memo_.empty()) return nullptr;
     const std::uint64_t key = (std::uint64_t{u} << 32) | v;
     return &memo_[static_cast<std::size_t>((key * 0x9e3779b97f4a7c15u) >> 40) & (memo_.size() - 1)];
   }
-  void remember(unions* known, block_id u, block_id v, block_id joint) noexcept {
+  void remember(union_memo* known, block_id u, block_id v, block_id joint) noexcept {
     if (known == nullptr) return;
     known->put({u, v, joint});
     remembers_unsettled_ = remembers_unsettled_ || joint >= settled_.inners;
@@ -326,19 +283,18 @@ class bit_tries {
   [[nodiscard]] block_id writable(block_id b, mark fresh) { return b >= fresh.inners ? b : copy(b); }
 
   [[nodiscard]] block_id merge_leaves(block_id u, block_id v, mark fresh) {
-    const leaf& x = leaves_[u];
-    const leaf& y = leaves_[v];
-    leaf joint;
-    std::uint64_t beyond_x = 0, beyond_y = 0;
-    for (std::size_t w = 0; w < leaf_words; ++w) {
-      joint.word[w] = x.word[w] | y.word[w];
-      beyond_x |= joint.word[w] ^ x.word[w];
-      beyond_y |= joint.word[w] ^ y.word[w];
-    }
-    if (beyond_x == 0) return u;
-    if (beyond_y == 0) return v;
-    const block_id out = u >= fresh.leaves ? u : leaves_.add();
-    leaves_[out] = joint;
+    leaves_.make_room(1);
+    return merge_leaves(u, leaves_[u], v, leaves_[v], fresh);
+  }
+  // Room has been made. v may be 0: then y is in no block. The union is written where it goes if it is new, before it
+  // is known whether it is: in graphs without structure nothing could predict that.
+  [[nodiscard]] block_id merge_leaves(block_id u, leaf& x, block_id v, const leaf& y, mark fresh) noexcept {
+    const block_id next = leaves_.size();
+    const bool own = u >= fresh.leaves;
+    const trie_outcome is = unite(own ? x : leaves_[next], x, y);
+    const block_id joint = own ? u : next;
+    const block_id out = is.is_x ? u : is.is_y && v != 0 ? v : joint;
+    leaves_.add_if(out == next);
     return out;
   }
 
@@ -348,108 +304,125 @@ class bit_tries {
     return height == 0 ? merge_leaves(u, v, fresh) : merge_inners(u, v, height, fresh, own);
   }
 
-  struct comparison {
-    std::uint32_t both, only_x, only_y;  // children that differ: there in both, in one
+  // Two inner blocks that are being united: their children are still to be merged where both have one.
+  struct pair {
+    const inner* x;
+    const inner* y;
+    block_id u, v;
+    union_memo* known;
+    trie_comparison c;
+    inner joint;
   };
-  // The children of x, and those of y where x has none, and how the two compare.
-#if defined(__SSE2__) && defined(__GNUC__) && !defined(__CUDACC__)
-  using quad = std::int32_t __attribute__((vector_size(16)));
-  using sixteen = char __attribute__((vector_size(16)));
-  // One bit for each of four times four numbers that are all ones or zero.
-  static std::uint32_t bits_of(quad a, quad b, quad c, quad d) noexcept {
-    const auto low = __builtin_ia32_packssdw128(a, b);
-    const auto high = __builtin_ia32_packssdw128(c, d);
-    return static_cast<std::uint32_t>(__builtin_ia32_pmovmskb128((sixteen)__builtin_ia32_packsswb128(low, high)));
-  }
-  static comparison unite(inner& joint, const inner& x, const inner& y) noexcept {
-    static_assert(fan == 16);
-    quad of_x[4], of_y[4];
-    std::memcpy(of_x, &x, sizeof(x));
-    std::memcpy(of_y, &y, sizeof(y));
-    quad no_x[4], no_y[4], same[4], either[4];
-    for (int i = 0; i < 4; ++i) {
-      no_x[i] = (quad)(of_x[i] == 0), no_y[i] = (quad)(of_y[i] == 0), same[i] = (quad)(of_x[i] == of_y[i]);
-      either[i] = of_x[i] | (of_y[i] & no_x[i]);
+
+  // The union if it is remembered, else 0. Precondition: u and v are different inner blocks.
+  [[nodiscard]] block_id begin(pair& p, block_id u, block_id v) noexcept {
+    p.u = u, p.v = v, p.known = nullptr;
+    const block_id least = u < v ? u : v, most = u < v ? v : u;
+    if (most < settled_.inners) {
+      p.known = unions_of(least, most);
+      if (const block_id joint = p.known == nullptr ? 0 : p.known->find(least, most); joint != 0) return joint;
     }
-    std::memcpy(&joint, either, sizeof(joint));
-    const std::uint32_t differ = ~bits_of(same[0], same[1], same[2], same[3]) & 0xffffu;
-    const std::uint32_t without_x = bits_of(no_x[0], no_x[1], no_x[2], no_x[3]);
-    const std::uint32_t without_y = bits_of(no_y[0], no_y[1], no_y[2], no_y[3]);
-    return {differ & ~(without_x | without_y), differ & without_y, differ & without_x};
+    p.x = &inners_[u], p.y = &inners_[v];
+    p.c = unite(p.joint, *p.x, *p.y);
+    return 0;
   }
-#else
-  static comparison unite(inner& joint, const inner& x, const inner& y) noexcept {
-    comparison c{};
-    for (std::size_t i = 0; i < fan; ++i) {
-      const block_id u = x.child[i], v = y.child[i];
-      joint.child[i] = u != 0 ? u : v;
-      const std::uint32_t differ = u != v ? 1u : 0u;
-      c.both |= (differ & (u != 0 ? 1u : 0u) & (v != 0 ? 1u : 0u)) << i;
-      c.only_x |= (differ & (v == 0 ? 1u : 0u)) << i;
-      c.only_y |= (differ & (u == 0 ? 1u : 0u)) << i;
+  // The union, now that its children are there.
+  [[nodiscard]] block_id finish(const pair& p, trie_outcome is, mark fresh, bool own) {
+    const block_id least = p.u < p.v ? p.u : p.v, most = p.u < p.v ? p.v : p.u;
+    if (is.is_x || is.is_y) {
+      remember(p.known, least, most, is.is_x ? p.u : p.v);
+      return is.is_x ? p.u : p.v;
     }
-    return c;
+    const block_id out = p.u >= fresh.inners ? p.u : inners_.add();
+    inners_[out] = p.joint;
+    if (fresh.lasting && !own) remember(p.known, least, most, out);
+    return out;
   }
-#endif
-  // Merges the children that are there in both; says whether the result is x, and whether it is y.
-  struct outcome {
-    bool is_x, is_y;
-  };
-  outcome merge_children(inner& joint, const inner& x, const inner& y, const comparison& c, std::uint32_t height,
-                         mark fresh, bool own) {
+
+  // Merges the children that are there in both.
+  trie_outcome merge_children(inner& joint, const inner& x, const inner& y, const trie_comparison& c,
+                              std::uint32_t height, mark fresh, bool own) {
+    if (c.both == 0) return {c.only_y == 0, c.only_x == 0};
+    if (height == 1) return merge_leaves_of(joint, x, y, c, fresh);
     const std::size_t own_child = own ? digit(fresh.owner, height) : fan;
-    outcome out{c.only_y == 0, c.only_x == 0};
-    for (std::uint32_t d = c.both; d != 0; d &= d - 1) {
-      const auto i = static_cast<std::size_t>(std::countr_zero(d));
-      prefetch(height == 1 ? static_cast<const void*>(&leaves_[x.child[i]]) : &inners_[x.child[i]]);
-      prefetch(height == 1 ? static_cast<const void*>(&leaves_[y.child[i]]) : &inners_[y.child[i]]);
-    }
-    for (std::uint32_t d = c.both; d != 0; d &= d - 1) {
-      const auto i = static_cast<std::size_t>(std::countr_zero(d));
-      const block_id u = x.child[i], v = y.child[i];
-      const block_id w =
-          height == 1 ? merge_leaves(u, v, fresh) : merge_inners(u, v, height - 1, fresh, i == own_child);
+    trie_outcome out{c.only_y == 0, c.only_x == 0};
+    const auto put = [&](std::size_t i, block_id w) {
       joint.child[i] = w;
-      out.is_x = out.is_x && w == u;
-      out.is_y = out.is_y && w == v;
+      out.is_x = out.is_x && w == x.child[i];
+      out.is_y = out.is_y && w == y.child[i];
+    };
+    for (std::uint32_t d = c.both; d != 0; d &= d - 1) {
+      const auto i = static_cast<std::size_t>(std::countr_zero(d));
+      prefetch(&inners_[x.child[i]]);
+      prefetch(&inners_[y.child[i]]);
+    }
+    if (height > 2) {
+      for (std::uint32_t d = c.both; d != 0; d &= d - 1) {
+        const auto i = static_cast<std::size_t>(std::countr_zero(d));
+        put(i, merge_inners(x.child[i], y.child[i], height - 1, fresh, i == own_child));
+      }
+      return out;
+    }
+    // All leaves are asked for before the first is looked at: then they come at the same time.
+    pair below[fan];
+    std::uint32_t left = 0;
+    for (std::uint32_t d = c.both; d != 0; d &= d - 1) {
+      const auto i = static_cast<std::size_t>(std::countr_zero(d));
+      pair& p = below[i];
+      if (const block_id known = begin(p, x.child[i], y.child[i]); known != 0) {
+        put(i, known);
+        continue;
+      }
+      left |= std::uint32_t{1} << i;
+      for (std::uint32_t e = p.c.both; e != 0; e &= e - 1) {
+        const auto k = static_cast<std::size_t>(std::countr_zero(e));
+        prefetch(&leaves_[p.x->child[k]]);
+        prefetch(&leaves_[p.y->child[k]]);
+      }
+    }
+    for (std::uint32_t d = left; d != 0; d &= d - 1) {
+      const auto i = static_cast<std::size_t>(std::countr_zero(d));
+      pair& p = below[i];
+      put(i, finish(p, merge_leaves_of(p.joint, *p.x, *p.y, p.c, fresh), fresh, i == own_child));
+    }
+    return out;
+  }
+
+  trie_outcome merge_leaves_of(inner& joint, const inner& x, const inner& y, const trie_comparison& c, mark fresh) {
+    leaves_.make_room(fan);
+    trie_outcome out{c.only_y == 0, c.only_x == 0};
+    for (std::uint32_t d = c.both; d != 0; d &= d - 1) {
+      const auto i = static_cast<std::size_t>(std::countr_zero(d));
+      const block_id u = x.child[i], v = y.child[i], w = merge_leaves(u, leaves_[u], v, leaves_[v], fresh);
+      joint.child[i] = w;
+      out.is_x = out.is_x & (w == u);
+      out.is_y = out.is_y & (w == v);
     }
     return out;
   }
 
   // Precondition: u and v are different inner blocks.
   [[nodiscard]] block_id merge_inners(block_id u, block_id v, std::uint32_t height, mark fresh, bool own) {
-    unions* known = nullptr;
-    const block_id least = u < v ? u : v, most = u < v ? v : u;
-    if (most < settled_.inners) {
-      known = unions_of(least, most);
-      if (const block_id joint = known == nullptr ? 0 : known->find(least, most); joint != 0) return joint;
-    }
-    const inner& x = inners_[u];
-    const inner& y = inners_[v];
-    inner joint;
-    const comparison c = unite(joint, x, y);
-    const outcome is = merge_children(joint, x, y, c, height, fresh, own);
-    if (is.is_x || is.is_y) {
-      remember(known, least, most, is.is_x ? u : v);
-      return is.is_x ? u : v;
-    }
-    const block_id out = u >= fresh.inners ? u : inners_.add();
-    inners_[out] = joint;
-    if (fresh.lasting && !own) remember(known, least, most, out);
-    return out;
+    pair p;
+    if (const block_id known = begin(p, u, v); known != 0) return known;
+    return finish(p, merge_children(p.joint, *p.x, *p.y, p.c, height, fresh, own), fresh, own);
   }
 
   // u ∪ v, where v has `with` as its leaf around a.
-  [[nodiscard]] block_id merge_with(block_id u, block_id v, node_id a, block_id with, std::uint32_t height,
+  [[nodiscard]] block_id merge_with(block_id u, block_id v, node_id a, leaf_or_content with, std::uint32_t height,
                                     mark fresh) {
-    if (height == 0) return merge(u, with, 0, fresh);
-    if (u == 0) return replace(v, a, with, height, fresh);
+    if (u == 0) return replace(v, a, with.block != 0 ? with.block : add(*with.content), height, fresh);
+    if (height == 0) {
+      if (u == with.block) return u;
+      leaves_.make_room(1);
+      return merge_leaves(u, leaves_[u], with.block, with.block != 0 ? leaves_[with.block] : *with.content, fresh);
+    }
     const inner none{};
     const inner& x = inners_[u];
     const inner& y = v == 0 ? none : inners_[v];
     const std::size_t path = digit(a, height);
     inner joint;
-    comparison c = unite(joint, x, y);
+    trie_comparison c = unite(joint, x, y);
     const std::uint32_t elsewhere = ~(std::uint32_t{1} << path);
     c = {c.both & elsewhere, c.only_x & elsewhere, c.only_y & elsewhere};
     const bool others = merge_children(joint, x, y, c, height, fresh, false).is_x;
@@ -464,7 +437,7 @@ class bit_tries {
     if (height == 0) {
       if (at == 0) at = add(leaf{});
       else if (at < fresh.leaves) at = add(leaf(leaves_[at]));
-      set(leaves_[at], a);
+      leaves_[at].set(a);
       return at;
     }
     const block_id out = path_block(at, fresh);
@@ -501,7 +474,7 @@ class bit_tries {
  private:
   block_pool<leaf> leaves_;
   block_pool<inner> inners_;
-  std::pmr::vector<unions> memo_;
+  std::pmr::vector<union_memo> memo_;
   mark settled_;
   bool remembers_unsettled_ = false;
 };

@@ -56,13 +56,6 @@ class top_rows {
     const std::size_t size = width(b);
     for (std::size_t i = 0; i < size; ++i) to[i] = root == 0 ? 0 : tries.child_of(root, i);
   }
-  // b has the same root as `like`, a node of the same window.
-  void repeat(node_id b, node_id like) noexcept {
-    block_id* const to = row(b);
-    const block_id* const from = row(like);
-    const std::size_t size = width(b);
-    for (std::size_t i = 0; i < size; ++i) to[i] = from[i];
-  }
 
  private:
   void add_chunk() {
