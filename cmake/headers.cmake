@@ -258,8 +258,9 @@ set(HOCKET_BOOST_GRAPH_HEADERS
 )
 
 # Part of hocket::hocket, but nothing there includes them: each needs a header of a vendor, which the consumer provides
-# and links. Compiled in tests against the stand-ins in tests/fakes/include.
+# and links, or of the operating system. Compiled in tests against the stand-ins in tests/fakes/include.
 set(HOCKET_VENDOR_HEADERS
+  hocket/interop/populated_memory.hpp
   hocket/launch/ascend_backend.hpp
   hocket/launch/cuda_backend.hpp
   hocket/launch/hccl_transport.hpp
