@@ -29,6 +29,14 @@ struct order_walk {
   std::uint32_t width = 0;  ///< micro-batches of its group
 };
 
+/// The next `steps` of a list are `period` actions again and again, each time `later` micro-batches later; the last time
+/// perhaps not all of them. Period 0: they are not.
+struct repeating_steps {
+  std::uint32_t period = 0;
+  std::uint32_t steps = 0;
+  std::uint32_t later = 0;
+};
+
 /// A schedule whose ranks run forwards, then forward and backward in turn, then backwards, and that knows the stretches
 /// in which micro-batches follow each other: what `rank_cursor` and `fill` walk fast.
 template <class S>

@@ -75,14 +75,37 @@ constexpr void repeats_of_stretches(const S& plan, std::uint32_t rank, Use&& use
   }
 }
 
+/// The same for a list that says where it repeats.
+template <class S, class Use>
+constexpr void repeats_of_steps(const S& plan, std::uint32_t rank, Use&& use) {
+  constexpr std::uint32_t longest = 1024;
+  action block[longest];
+  for (std::uint32_t step = 0, size = plan.size(rank); step < size;) {
+    const repeating_steps next = plan.repeats_at(rank, step);
+    const bool again = next.period != 0 && next.period <= longest && next.steps >= 2 * next.period;
+    const std::uint32_t times = again ? next.steps / next.period : 1;
+    const std::uint32_t wanted = again ? next.period : next.steps < longest ? next.steps : longest;
+    const auto length = static_cast<std::uint32_t>(fill(plan, rank, std::span<action>(block, wanted), step));
+    use(std::span<const action>(block, length), times, next.later);
+    step += times * length;
+  }
+}
+
 }  // namespace detail
+
+/// A schedule whose lists say where they repeat: `repeats_at(rank, step)`, for any step of the list.
+template <class S>
+concept says_where_it_repeats = schedule<S> && requires(const S& s, std::uint32_t x) {
+  { s.repeats_at(x, x) } -> std::same_as<repeating_steps>;
+};
 
 /// Whether `for_each_repeat` knows what repeats in the schedule's lists without reading them.
 template <class S>
-concept repeating_schedule = alternating_schedule<S> || (schedule<S> && requires(const S& s, std::uint32_t r) {
-                               { s.phases(r).phase_count() } -> std::convertible_to<std::uint32_t>;
-                               requires std::is_same_v<decltype(s.at(r, r)), action>;
-                             });
+concept repeating_schedule =
+    alternating_schedule<S> || says_where_it_repeats<S> || (schedule<S> && requires(const S& s, std::uint32_t r) {
+      { s.phases(r).phase_count() } -> std::convertible_to<std::uint32_t>;
+      requires std::is_same_v<decltype(s.at(r, r)), action>;
+    });
 
 /// The list of one rank as what repeats in it. For those who can do with a repetition better than with its actions
 /// one by one, such as writers of files.
@@ -96,6 +119,7 @@ concept repeating_schedule = alternating_schedule<S> || (schedule<S> && requires
 template <repeating_schedule S, class Use>
 constexpr void for_each_repeat(const S& plan, std::uint32_t rank, Use&& use) {
   if constexpr (alternating_schedule<S>) detail::repeats_of_stretches(plan, rank, use);
+  else if constexpr (says_where_it_repeats<S>) detail::repeats_of_steps(plan, rank, use);
   else detail::repeats_of_phases(plan.phases(rank), use);
 }
 

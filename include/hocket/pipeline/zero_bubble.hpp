@@ -95,6 +95,23 @@ class zero_bubble {
     if (x.kind() == op::input_grad) return round(k);
     return k + d < n ? round(k + d) + 1 : 2 * n + k;
   }
+  /// Whether the steps from one on repeat, some micro-batches later: see read_list.hpp. O(1).
+  [[nodiscard]] constexpr repeating_steps repeats_at(std::uint32_t rank, std::uint32_t step) const noexcept {
+    const std::uint32_t n = count(), a = lead(rank), d = lag(rank), forwards = n - a;
+    const std::uint32_t low = d < forwards ? d : forwards, high = d < forwards ? forwards : d;
+    const std::uint32_t steady = a + 2 * low, end = steady + (d < forwards ? 3 : 1) * (high - low);
+    if (step < a) return {chunks() == 1 ? 1u : 0u, a - step, 1};
+    if (step < steady) return {chunks() == 1 ? 2u : 0u, steady - step, 1};
+    if (step >= end) return {0, size(rank) - step, 0};
+    if (d >= forwards) return {chunks() == 1 ? 1u : 0u, end - step, 1};
+    const std::uint32_t j = low + (step - steady) / 3, rounds = high - j;
+    if ((step - steady) % 3 != 0) return {0, 3 - (step - steady) % 3, 0};
+    if (chunks() == 1) return {3, 3 * rounds, 1};
+    const auto x = order_.repeats_from(a + j, j), y = order_.repeats_from(a + j, j - d);
+    std::uint32_t same = x.pairs < y.pairs ? x.pairs : y.pairs;
+    if (same == 0 || same > rounds) same = rounds;
+    return {x.period == y.period ? 3 * x.period : 0, 3 * same, x.later};
+  }
   /// Writes steps from `first` on, as many as fit and are left; returns how many.
   constexpr std::size_t fill(std::uint32_t rank, std::span<action> out, std::uint32_t first) const noexcept;
   /// The list of one rank. Precondition: rank < ranks().

@@ -242,7 +242,7 @@ class cell_writer {
     if constexpr (in_place) {
       if (open_.empty() && close_ == "," && !sliced_) {
         prepare(rank);
-        repeated_cells cells(beginnings_.data());
+        repeated_cells cells(beginnings_.data(), numbers_);
         const auto write_list = [&](std::span<const pipeline::action> list, std::uint32_t from) {
           at = write_plain(out, at, rank, idle, cells, list, from);
         };
@@ -255,13 +255,19 @@ class cell_writer {
           };
           pipeline::for_each_repeat(plan_, rank, [&](auto period, std::uint32_t times, std::uint32_t later) {
             const auto all = static_cast<std::uint32_t>(period.size()) * times;
-            if (all >= repeated_cells::worth && cells.plain(period, times, later)) {
+            if (all >= repeated_cells::worth) {
               flush();
-              if (!pair_ && idle.next(step, step + all) == step + all) {
+              const bool none_idle = !pair_ && idle.next(step, step + all) == step + all;
+              if (times > 1 && none_idle && cells.plain(period, times, later)) {
                 at = write_idle(out, at, idle.before(step));
                 const std::uint32_t most = used_bits(period) | used_bits(period, (times - 1) * later);
                 at = out.room(at, all * longest_cell(most) + growing_text::cell);
                 at = cells.write_periods(at, period, times, later);
+                step += all;
+                return;
+              }
+              if (times == 1) {
+                write_list(period, step);
                 step += all;
                 return;
               }
@@ -317,7 +323,15 @@ class cell_writer {
   }
   /// The text before the micro-batch, by the bits before it; empty for what is not a plain computing action.
   void prepare(std::uint32_t rank) {
-    if (beginnings_.empty()) beginnings_.resize(repeated_cells::beginnings);
+    if (beginnings_.empty()) {
+      beginnings_.resize(repeated_cells::beginnings);
+      const std::uint32_t most = plan_.micro_batches() < most_written ? plan_.micro_batches() : most_written;
+      if (most > numbers_.size()) {
+        written_.resize(most);
+        for (std::uint32_t x = 0; x < most; ++x) written_[x] = number_with_comma(x);
+        numbers_ = written_;
+      }
+    }
     if constexpr (pipeline::repeating_schedule<S>) block_.reserve(block_size + 1024);
     else block_.resize(block_size);
     longest_ = 0;
@@ -348,7 +362,8 @@ class cell_writer {
   /// The actions of a list from `step` on.
   char* write_plain(growing_text& out, char* at, std::uint32_t rank, const idle_cells& idle, repeated_cells& cells,
                     std::span<const pipeline::action> list, std::uint32_t step) {
-    const std::size_t longest = longest_cell(used_bits(list));
+    const std::uint32_t used = used_bits(list);
+    const std::size_t longest = longest_cell(used);
     const auto count = static_cast<std::uint32_t>(list.size());
     for (std::uint32_t i = 0; i < count;) {
       if (!pair_) {
@@ -360,8 +375,20 @@ class cell_writer {
         at = write_idle(out, at, idle.before(step + i));
         const std::uint32_t end = idle.next(step + i, step + count) - step, from = i;
         at = out.room(at, (end - i) * longest + growing_text::cell);
-        at = cells.write(at, list.data(), i, end);
+        at = cells.write(at, list.data(), i, end, pipeline::action::from_bits(used).micro_batch());
         if (i != from) continue;
+        if (const pipeline::action a = list[i]; a.joined() && i + 1 < count) {
+          const pipeline::action first(a.kind(), a.chunk(), a.micro_batch()), second = list[i + 1];
+          if (cells.plain(first) && cells.plain(second)) {
+            at = out.room(at);
+            *at++ = '(';
+            at = cells.write_cell(at, first);
+            at[-1] = ';';
+            at = write_word(cells.write_cell(at, second) - 1, ")OVERLAP_F_B,");
+            i += 2;
+            continue;
+          }
+        }
       }
       at = write_cell(out, out.room(at), in_full(rank, list[i]), 0, step + i + 1 == plan_.size(rank));
       ++i;
@@ -369,14 +396,16 @@ class cell_writer {
     return at;
   }
 
-  static constexpr std::size_t block_size = 8192;
+  static constexpr std::size_t block_size = 2048;
+  static constexpr std::uint32_t most_written = 65'536;
   const S& plan_;
   std::string_view open_, close_;
   decltype(std::declval<const S&>().placement()) place_;
   bool sliced_;
   bool pair_ = false;  // the next action is the second of a pair
   std::size_t longest_ = 0;
-  std::vector<short_text> beginnings_;
+  std::vector<short_text> beginnings_, written_;
+  std::span<const short_text> numbers_{below_1000.plain};  // or written_, where there are more micro-batches
   std::vector<pipeline::action> block_;
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <hocket/pipeline/action.hpp>
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -35,6 +36,16 @@ inline constexpr thousand_numbers below_1000 = [] {
   return t;
 }();
 
+/// A short text in a register, and its size there.
+inline std::uint64_t word_of(const short_text& text) noexcept {
+  std::uint64_t word;
+  std::memcpy(&word, &text, sizeof word);
+  return word;
+}
+constexpr std::size_t size_in(std::uint64_t word) noexcept {
+  return std::endian::native == std::endian::little ? word >> 56 : word & 0xff;
+}
+
 // These write from `at` on and return where they ended; up to 16 bytes behind that may hold anything then.
 inline char* write_short(char* at, const short_text& text) noexcept {
   std::memcpy(at, &text, sizeof text);
@@ -45,6 +56,15 @@ inline char* write_number(char* at, std::uint32_t value) noexcept {
   at = write_number(at, value / 1000);
   std::memcpy(at, below_1000.full + std::size_t{4} * (value % 1000), 4);
   return at + 3;
+}
+inline short_text number_with_comma(std::uint32_t value) noexcept {  // below 10^6
+  char text[32];
+  const char* const end = write_number(text, value);
+  short_text all{};
+  std::memcpy(all.text, text, sizeof all.text);
+  all.size = static_cast<std::uint8_t>(end - text);
+  all.text[all.size] = ',';
+  return all;
 }
 inline char* write_word(char* at, std::string_view word) noexcept {
   if (!word.empty()) std::memcpy(at, word.data(), word.size());
@@ -61,8 +81,11 @@ class repeated_cells {
   static constexpr std::uint32_t worth = 32;  ///< cells that must repeat for a period to pay
 
   /// The text before the micro-batch of an action, by the bits of the action before its micro-batch. Where it is empty
-  /// an action is no plain cell. @param text  `beginnings` of them
-  explicit repeated_cells(const short_text* text) noexcept : text_(text) {}
+  /// an action is no plain cell.
+  /// @param text     `beginnings` of them
+  /// @param numbers  how the numbers from 0 on are written, with a comma behind each
+  repeated_cells(const short_text* text, std::span<const short_text> numbers) noexcept
+      : text_(text), numbers_(numbers) {}
 
   /// All of a period are plain cells, and of the same kind `times` - 1 periods later, which the numbers do not run
   /// into; it is short enough to be repeated, and the numbers change by so little that their last three digits tell.
@@ -84,21 +107,35 @@ class repeated_cells {
     const bool back = later > 999;
     const std::uint32_t step = back ? 0 - later : later;
     const auto length = static_cast<std::uint32_t>(period.size());
+    constexpr std::uint32_t least[] = {0, 0, 10, 100}, most[] = {0, 9, 99, 999};  // of so many digits
+    // Copies of what the characters that are written might be, as far as a compiler knows.
+    const pipeline::action* const actions = period.data();
+    const short_text *const beginnings_of = text_, *const numbers = numbers_.data();
+    const std::size_t known = numbers_.size();
+    place* const places = places_;
     for (std::uint32_t done = 0; done < times;) {
       const std::uint32_t more = done * later;
       char* const start = to;
       std::uint32_t room = ~std::uint32_t{0};  // until a number gets longer or shorter, or its thousands change
       for (std::uint32_t k = 0; k < length; ++k) {
-        const std::uint32_t value = period[k].micro_batch() + more;
-        to = write_short(to, text_[period[k].bits() >> 21]);
-        char* const at = to;
-        to = write_number(to, value);
-        const auto digits = static_cast<std::uint32_t>(to - at), last = value < 1000 ? value : value % 1000;
-        numbers_[k] = {static_cast<std::uint16_t>(last), static_cast<std::uint16_t>(digits < 3 ? digits : 3),
-                       static_cast<std::uint32_t>((digits < 3 ? at : to - 3) - start)};
-        ++to;  // its comma
-        const std::uint32_t least = digits == 2 ? 10 : digits == 3 ? 100 : 0;
-        const std::uint32_t left = back ? last - least : (digits == 1 ? 9 : digits == 2 ? 99 : 999) - last;
+        const std::uint32_t value = actions[k].micro_batch() + more;
+        const std::uint64_t beginning = word_of(beginnings_of[actions[k].bits() >> 21]);
+        std::memcpy(to, &beginning, sizeof beginning);
+        to += size_in(beginning);
+        std::uint32_t digits = 0, last = value;
+        if (value < known) {
+          const std::uint64_t number = word_of(numbers[value]);
+          std::memcpy(to, &number, sizeof number);
+          digits = static_cast<std::uint32_t>(size_in(number));
+        } else {
+          digits = static_cast<std::uint32_t>(write_number(to, value) - to);
+        }
+        if (digits > 3) last = value % 1000;
+        const std::uint32_t written = digits < 3 ? digits : 3;
+        places[k] = {static_cast<std::uint16_t>(last), static_cast<std::uint16_t>(written),
+                     static_cast<std::uint32_t>(to - start) + (digits - written)};
+        to += digits + 1;  // and its comma
+        const std::uint32_t left = back ? last - least[digits < 4 ? digits : 0] : most[written] - last;
         room = left < room ? left : room;
       }
       const auto size = static_cast<std::size_t>(to - start);
@@ -130,78 +167,41 @@ class repeated_cells {
   [[nodiscard]] bool plain(pipeline::action a) const noexcept { return text_[a.bits() >> 21].size != 0; }
   /// Writes one. Precondition: plain(a).
   char* write_cell(char* to, pipeline::action a) const noexcept {
-    to = write_short(to, text_[a.bits() >> 21]);
-    return write_number(to, a.micro_batch()) + 1;  // and its comma
+    return number_text(write_short(to, text_[a.bits() >> 21]), a.micro_batch()) + 1;  // and its comma
   }
-
-  /// Writes cells for the actions from `i` on, until one is no plain cell; `i` is then its index.
-  /// There must be room for count - i cells, and 16 characters more.
-  char* write(char* to, const pipeline::action* list, std::uint32_t& i, std::uint32_t count) {
-    std::uint32_t patience = 64;  // cells that are written before the next search, if there is no period
-    while (i < count && text_[list[i].bits() >> 21].size != 0) {
-      std::uint32_t later = 0, same = length_ == 0 ? 0 : matches(list, i, count, length_, later);
-      if (same < 2 * length_ || length_ == 0) same = search(list, i, count, later);
-      const std::uint32_t times = same == 0 ? 0 : 1 + same / length_;
-      if (times != 0 && plain({list + i, length_}, times, later)) {
-        to = write_periods(to, {list + i, length_}, times, later);
-        i += times * length_;
-        patience = 64;
-        continue;
-      }
-      const std::uint32_t end = count - i < patience ? count : i + patience;
-      for (; i < end; ++i) {
-        if (text_[list[i].bits() >> 21].size == 0) return to;
-        to = write_cell(to, list[i]);
-      }
-      patience *= 2;
+  /// Writes cells for the actions from `i` on, until one is no plain cell; `i` is then its index. No micro-batch is
+  /// larger than `largest`. There must be room for count - i cells, and 16 characters more.
+  char* write(char* to, const pipeline::action* list, std::uint32_t& i, std::uint32_t count,
+              std::uint32_t largest) const noexcept {
+    if (largest >= numbers_.size()) {
+      for (; i < count && plain(list[i]); ++i) to = write_cell(to, list[i]);
+      return to;
     }
-    for (; i < count && text_[list[i].bits() >> 21].size != 0; ++i) to = write_cell(to, list[i]);
+    // Copies of what the characters that are written might be, as far as a compiler knows.
+    const short_text *const beginnings_of = text_, *const numbers = numbers_.data();
+    const pipeline::action *at = list + i, *const end = list + count;
+    for (; at != end; ++at) {
+      const std::uint64_t beginning = word_of(beginnings_of[at->bits() >> 21]);
+      const std::uint64_t number = word_of(numbers[at->micro_batch()]);
+      const std::size_t size = size_in(beginning);
+      if (size == 0) break;
+      std::memcpy(to, &beginning, sizeof beginning);
+      std::memcpy(to + size, &number, sizeof number);
+      to += size + (size_in(number) + 1);
+    }
+    i = static_cast<std::uint32_t>(at - list);
     return to;
   }
 
  private:
   static constexpr std::uint32_t longest_period = 1024;
 
-  /// 0 if each of 64 actions is `by` after its counterpart. A loop of its own, so that compilers vectorise it.
-  [[nodiscard]] static std::uint32_t differences(const pipeline::action* a, const pipeline::action* b,
-                                                 std::uint32_t by) noexcept {
-    std::uint32_t differ = 0;
-    for (std::size_t k = 0; k < 64; ++k) differ |= b[k].bits() - a[k].bits() - by;
-    return differ;
-  }
-  /// How many actions from i on are followed by the same, `later` micro-batches later, `length` steps after.
-  [[nodiscard]] static std::uint32_t matches(const pipeline::action* list, std::uint32_t i, std::uint32_t count,
-                                             std::uint32_t length, std::uint32_t& later) noexcept {
-    if (length >= count - i) return 0;
-    const pipeline::action *const a = list + i, *const b = a + length;
-    const std::uint32_t most = count - i - length, by = b[0].bits() - a[0].bits();
-    later = by;
-    // By how many micro-batches: fewer than a thousand, so that a number's upper digits change by one at most.
-    if (by + 999 > 2 * 999) return 0;
-    std::uint32_t n = 0;
-    for (const std::uint32_t few = most < 16 ? most : 16; n < few; ++n)
-      if (b[n].bits() - a[n].bits() != by) return n;
-    for (; n + 64 <= most; n += 64)
-      if (differences(a + n, b + n, by) != 0) break;
-    while (n < most && b[n].bits() - a[n].bits() == by) ++n;
-    return n;
-  }
-  /// Looks for a period that begins at i and sets length_ to it; returns how many actions match, 0 if there is none.
-  std::uint32_t search(const pipeline::action* list, std::uint32_t i, std::uint32_t count,
-                       std::uint32_t& later) noexcept {
-    const std::uint32_t kind = list[i].bits() >> 21, most = count - i < longest_period ? count - i : longest_period;
-    for (std::uint32_t length = 1; length < most; ++length) {
-      if (list[i + length].bits() >> 21 != kind) continue;
-      const std::uint32_t same = matches(list, i, count, length, later);
-      if (same < 2 * length || same + length < worth) continue;
-      length_ = length;
-      return same;
-    }
-    return 0;
+  char* number_text(char* to, std::uint32_t value) const noexcept {
+    return value < numbers_.size() ? write_short(to, numbers_[value]) : write_number(to, value);
   }
 
   /// The last three digits of a number, or as many as it has, and where they stand.
-  struct number {
+  struct place {
     std::uint16_t value, digits;
     std::uint32_t at;
   };
@@ -220,7 +220,7 @@ class repeated_cells {
       if (later == 0) continue;
       std::uint32_t k = 0;
       for (; k + 4 <= length; k += 4) {
-        const number* const x = numbers_ + k;
+        const place* const x = places_ + k;
         const std::uint32_t digits = x[0].digits;
         const bool same = x[1].digits == digits && x[2].digits == digits && x[3].digits == digits;
         if (same && digits == 3) renumber_four<4>(to, size, now, x, more, later);  // a comma follows
@@ -228,11 +228,11 @@ class repeated_cells {
         else
           for (std::uint32_t l = 0; l < 4; ++l) renumber(to, size, now, x[l], more, later);
       }
-      for (; k < length; ++k) renumber(to, size, now, numbers_[k], more, later);
+      for (; k < length; ++k) renumber(to, size, now, places_[k], more, later);
     }
   }
   /// Writes a number into `count` periods: raised by `more` in the first, and by `step` more in each that follows.
-  static void renumber(char* to, std::size_t size, std::uint32_t count, const number& x, std::uint32_t more,
+  static void renumber(char* to, std::size_t size, std::uint32_t count, const place& x, std::uint32_t more,
                        std::uint32_t step) noexcept {
     std::uint32_t value = x.value + more;
     to += x.at;
@@ -247,7 +247,7 @@ class repeated_cells {
   }
   /// The same for four numbers of so many characters.
   template <std::size_t Characters>
-  static void renumber_four(char* to, std::size_t size, std::uint32_t count, const number* x, std::uint32_t more,
+  static void renumber_four(char* to, std::size_t size, std::uint32_t count, const place* x, std::uint32_t more,
                             std::uint32_t step) noexcept {
     const std::size_t at_0 = x[0].at, at_1 = x[1].at, at_2 = x[2].at, at_3 = x[3].at;
     const std::ptrdiff_t by = 4 * std::ptrdiff_t{static_cast<std::int32_t>(step)}, first = x[0].value;
@@ -269,7 +269,7 @@ class repeated_cells {
     const std::size_t block = size * hundreds;
     change_.assign(block + 8, '\0');
     for (std::uint32_t t = 0; t < hundreds; ++t)
-      for (std::uint32_t k = 0; k < length; ++k) change_[t * size + numbers_[k].at] = static_cast<char>(by);
+      for (std::uint32_t k = 0; k < length; ++k) change_[t * size + places_[k].at] = static_cast<char>(by);
     const char* const change = change_.data();
     for (std::size_t have = block; have < all; have += block) {
       const char* const from = start + have - block;
@@ -287,8 +287,8 @@ class repeated_cells {
 
   static constexpr std::size_t most_hundreds = 65'536;  // characters
   const short_text* text_;
-  std::uint32_t length_ = 0;  // of the period that was found last
-  number numbers_[longest_period];
+  std::span<const short_text> numbers_;
+  place places_[longest_period];
   std::string change_;  // what to add to the characters of some periods
 };
 
