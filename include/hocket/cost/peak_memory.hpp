@@ -111,10 +111,11 @@ template <class Numbers = numbers_of_setting>
     if (layer->dense + layer->expert > all.largest_layer.layer_dense + all.largest_layer.layer_expert)
       all.largest_layer = {layer->dense, layer->expert};
   }
-  part no_ends = on_rank;
-  no_ends.first = no_ends.last = false;
+  part not_last = on_rank;
+  not_last.last = false;  // the loss has a moment of its own; the first rank's end is kept like the layers' tensors
+  all.on_rank.first = false;
   parallel not_again = p;
-  const auto kept = activation_bytes<Numbers>(m, t, p, no_ends, in_flight, replayed);
+  const auto kept = activation_bytes<Numbers>(m, t, p, not_last, in_flight, replayed);
   if (!kept) return kept.error();
   rational again = 0;
   if (p.recompute ==

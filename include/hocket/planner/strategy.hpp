@@ -68,7 +68,7 @@ inline constexpr std::size_t rejections = static_cast<std::size_t>(rejection::co
   return text[static_cast<std::size_t>(why)];
 }
 
-/// What a strategy costs: step time in nanoseconds, and bytes of its fullest rank.
+/// What a strategy costs: step time in nanoseconds, and bytes of its fullest rank at its peak (cost::peak_memory).
 struct strategy_cost {
   ticks step = 0;
   std::int64_t bytes = 0;

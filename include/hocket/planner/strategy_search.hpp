@@ -24,7 +24,7 @@ namespace hocket::inline HOCKET_ABI::planner {
   if (!layer) return layer.error();
   const auto n = detail::prices_of_parameters(m, s.how);
   if (!n) return n.error();
-  const auto state = detail::prices_of_states(m, t, s.how);
+  const auto state = detail::prices_of_states(m, t, s.how, *n);
   if (!state) return state.error();
   return detail::price_of(s, m, t, on.rates, *layer, *n, *state, detail::shapes_of(m, s.how));
 }
@@ -108,7 +108,7 @@ class strategy_finder {
       for (const cost::zero zero : space_.zeros) {
         cost::parallel at = s_.how;
         at.zero = zero;
-        const auto state = prices_of_states(m_, t_, at);
+        const auto state = prices_of_states(m_, t_, at, *n);
         if (!state) return state.error();
         states_.push_back(*state);
       }

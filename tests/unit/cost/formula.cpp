@@ -229,4 +229,7 @@ TEST_CASE("in flight: the closed forms of 1F1B", "[cost]") {
   CHECK(chunks(4, 2, 8, 0) == 11);
   CHECK(chunks(4, 2, 8, 3) == 5);
   CHECK(chunks(4, 2, 4, 0) == 8);
+  CHECK(chunks(4, 2, 9, 0) == 12);   // groups of 5 and 4
+  CHECK(chunks(7, 2, 18, 0) == 22);  // 9 and 9
+  CHECK(chunks(4, 3, 3, 2) == 9);
 }

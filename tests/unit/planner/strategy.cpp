@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Strategies: the shared evaluation against the formulas one by one, the front against brute force, the guide's advice.
+#include <hocket/pipeline/interleaved.hpp>
+#include <hocket/pipeline/one_f_one_b.hpp>
+#include <hocket/pipeline/zero_bubble.hpp>
 #include <hocket/planner/strategy_search.hpp>
 
 #include <algorithm>
@@ -12,6 +15,7 @@
 
 using namespace hocket::planner;
 namespace cost = hocket::cost;
+namespace pipeline = hocket::pipeline;
 using hocket::errc;
 using namespace published;
 
@@ -37,19 +41,24 @@ cost::training step(std::int64_t global_batch) {
           .moment_bytes = 8};
 }
 
-/// Bytes of the fullest rank, rank by rank, from the exact formulas.
+/// Bytes of the fullest rank at its peak: rank by rank, from the exact formulas and the schedule's own counts.
 double bytes_by_formula(const cost::model& m, cost::training t, const strategy& s) {
   t.micro_batch = s.micro_batch;
   double most = 0;
+  const std::int64_t batches = t.global_batch / (s.micro_batch * s.how.dp);
+  const pipeline::shape shape{.ranks = static_cast<std::uint32_t>(s.how.pp),
+                              .chunks = static_cast<std::uint32_t>(s.how.vp),
+                              .micro_batches = static_cast<std::uint32_t>(batches)};
   for (const cost::part& x : cost::even_parts(m, s.how)) {
-    const auto held = cost::held_by_1f1b(m, t, s.how, x).value();
-    const auto n = cost::count_rank_parameters(m, s.how, x).value();
-    const double bytes =
-        cost::static_bytes(n, t, s.how).value().real() +
-        cost::activation_bytes(m, t, s.how, x, held, cost::replay_set{.activation = s.replay_activation})
-            .value()
-            .real();
-    most = std::max(most, bytes);
+    const auto rank = static_cast<std::uint32_t>(x.rank);
+    const std::int64_t chunks = s.zero_bubble ? pipeline::zero_bubble::interleaved_zb(shape)->peak_in_flight(rank)
+                              : s.how.vp == 1 ? pipeline::one_f_one_b::make(shape)->peak_in_flight(rank)
+                                              : pipeline::interleaved::make(shape)->peak_in_flight(rank);
+    const auto passes = [&](std::int64_t layers) { return (chunks * layers + s.how.vp - 1) / s.how.vp; };
+    const cost::held held{passes(x.layers), passes(x.moe_layers), std::min(chunks, batches)};
+    const auto peak =
+        cost::peak_memory(m, t, s.how, x, held, cost::replay_set{.activation = s.replay_activation}).value();
+    most = std::max(most, peak.total_bytes().real());
   }
   return most;
 }
@@ -109,6 +118,9 @@ TEST_CASE("a strategy's price is that of the formulas, one by one", "[planner][s
       REQUIRE(alone);
       CHECK(std::llabs(alone->step - x.cost.step) <= 1);
       CHECK(std::llabs(alone->bytes - x.cost.bytes) <= 1);
+      const double bytes = bytes_by_formula(m, step(batch), x.of);
+      CHECK(std::fabs(bytes - static_cast<double>(x.cost.bytes)) < 2 + 1e-7 * bytes);
+      ++checked;
       if (x.of.zero_bubble) continue;
       cost::training t = step(batch);
       t.micro_batch = x.of.micro_batch;
@@ -118,12 +130,41 @@ TEST_CASE("a strategy's price is that of the formulas, one by one", "[planner][s
       REQUIRE(predicted);
       CHECK(std::fabs(predicted->seconds() * 1e9 - static_cast<double>(x.cost.step)) <
             2 + 1e-9 * static_cast<double>(x.cost.step));
-      const double bytes = bytes_by_formula(m, step(batch), x.of);
-      CHECK(std::fabs(bytes - static_cast<double>(x.cost.bytes)) < 2 + 1e-7 * bytes);
-      ++checked;
     }
   }
   CHECK(checked > 15);
+}
+
+TEST_CASE("a strategy fits if its peak does, whatever shape, schedule, sharding and recompute", "[planner][strategy]") {
+  int checked = 0;
+  for (const auto& m : {llama_13b, deepseek_v3})
+    for (const std::int64_t batch : {18, 36, 144})
+      for (const std::int64_t pp : {1, 3, 4, 7})
+        for (const std::int64_t vp : {1, 2, 3})
+          for (const auto zero : {cost::zero::none, cost::zero::gradients, cost::zero::weights})
+            for (const auto level : {cost::recompute::none, cost::recompute::full})
+              for (const bool zero_bubble : {false, true})
+                for (const bool buffers : {false, true}) {
+                  cost::training t = step(batch);
+                  if (buffers) t.workspace = cost::workspace::megatron_te, t.dropout = true;
+                  strategy s;
+                  s.how = {.tp = 2,
+                           .pp = pp,
+                           .vp = vp,
+                           .dp = 2,
+                           .sequence_parallel = true,
+                           .zero = zero,
+                           .recompute = level};
+                  s.zero_bubble = zero_bubble;
+                  if (pp * vp > m.layers || (pp == 1 && (vp > 1 || zero_bubble))) continue;
+                  const auto price = price_of_strategy(m, t, s, cluster_of(pp * 4));
+                  REQUIRE(price);
+                  const double bytes = bytes_by_formula(m, t, s);
+                  INFO("pp " << pp << " vp " << vp << " batch " << batch);
+                  CHECK(std::fabs(bytes - static_cast<double>(price->bytes)) < 2 + 1e-7 * bytes);
+                  ++checked;
+                }
+  CHECK(checked > 900);
 }
 
 TEST_CASE("the front is that of brute force over the same space", "[planner][strategy]") {

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/cost/activations.hpp>
+#include <hocket/cost/in_flight.hpp>
 #include <hocket/cost/partition.hpp>
+#include <hocket/cost/peak_memory.hpp>
 #include <hocket/cost/step_time.hpp>
 #include <hocket/planner/strategy.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +22,8 @@ struct layer_prices {
   double dense_compute = 0, experts_compute = 0, head_compute = 0;
   double dense_bytes = 0, experts_bytes = 0;  // kept per micro-batch
   double dense_whole = 0, experts_whole = 0;  // transient, if layers are recomputed whole
-  double first_bytes = 0, first_bytes_each = 0, last_bytes = 0;
+  double first_bytes_each = 0, last_bytes = 0;
+  double inside = 0;  // for a moment of a layer's backward, whatever is sharded
   double hop = 0;
   double forward_share = 0;  // of a layer's time, its forward
 };
@@ -33,6 +37,8 @@ struct parameter_prices {
 
 /// Bytes and transfers of one parameter under one sharding.
 struct state_prices {
+  double whole_dense = 0, whole_experts = 0;                        // of a layer's shards, for a moment of its backward
+  double buffers_dense = 0, buffers_experts = 0, buffers_last = 0;  // of the framework
   double bytes_dense = 0, bytes_expert = 0, sent_dense = 0, sent_expert = 0, moved_dense = 0, moved_expert = 0;
 };
 
@@ -87,9 +93,13 @@ using numbers = cost::numbers_of_setting;
     const auto bytes = cost::rank_total(cost::end_tensor_terms, numbers(numbers_of(all)));
     return bytes ? bytes->real() : 0.0;
   };
-  out.first_bytes = ends(true, false, 0), out.first_bytes_each = ends(true, false, 1) - out.first_bytes;
-  out.last_bytes = ends(false, true, 0);
+  out.first_bytes_each = ends(true, false, 1), out.last_bytes = ends(false, true, 0);
   const numbers here(numbers_of(all));
+  const auto in_ffn = cost::rank_total(cost::ffn_transient_terms, here),
+             in_attention = cost::rank_total(cost::attention_transient_terms, here);
+  for (const auto* x : {&in_ffn, &in_attention})
+    if (!*x) return x->error();
+  out.inside = (std::max)(in_ffn->real(), in_attention->real());
   cost::for_each_term(cost::pipeline_transfer_terms, here,
                       [&](const auto& x) { out.hop += cost::real(x.formula, here) / on.pipeline_bytes; });
   out.known = true;
@@ -114,8 +124,24 @@ using numbers = cost::numbers_of_setting;
 }
 
 [[nodiscard]] inline result<state_prices> prices_of_states(const cost::model& m, const cost::training& t,
-                                                           const cost::parallel& p) {
+                                                           const cost::parallel& p, const parameter_prices& n) {
   state_prices out;
+  for (const bool experts : {false, true}) {
+    cost::setting all = setting_of(m, t, p);
+    all.largest_layer = {static_cast<std::int64_t>(experts ? n.experts_dense : n.dense),
+                         static_cast<std::int64_t>(experts ? n.experts_expert : 0)};
+    all.on_rank.last = false;
+    const numbers here(numbers_of(all));
+    const auto whole = cost::rank_total(cost::transient_terms, here),
+               buffers = cost::rank_total(cost::workspace_terms, here);
+    all.on_rank.last = true;
+    const auto with_last = cost::rank_total(cost::workspace_terms, numbers(numbers_of(all)));
+    for (const auto* x : {&whole, &buffers, &with_last})
+      if (!*x) return x->error();
+    (experts ? out.whole_experts : out.whole_dense) = whole->real();
+    (experts ? out.buffers_experts : out.buffers_dense) = buffers->real();
+    out.buffers_last = with_last->real() - buffers->real();
+  }
   constexpr std::int64_t many = std::int64_t{1} << 40;  // one parameter, without the rounding of small numbers
   for (const bool expert : {false, true}) {
     cost::setting all = setting_of(m, t, p);
@@ -127,10 +153,10 @@ using numbers = cost::numbers_of_setting;
     cost::for_each_term(cost::data_transfer_terms, here, [&](const auto& x) { sent += cost::real(x.formula, here); });
     cost::for_each_term(cost::optimizer_byte_terms, here,
                         [&](const auto& x) { moved += cost::real(x.formula, here) / cost::real(x.split, here); });
-    const auto n = static_cast<double>(many);
-    (expert ? out.bytes_expert : out.bytes_dense) = bytes->real() / n;
-    (expert ? out.sent_expert : out.sent_dense) = sent / n;
-    (expert ? out.moved_expert : out.moved_dense) = moved / n;
+    const auto one = static_cast<double>(many);
+    (expert ? out.bytes_expert : out.bytes_dense) = bytes->real() / one;
+    (expert ? out.sent_expert : out.sent_dense) = sent / one;
+    (expert ? out.moved_expert : out.moved_dense) = moved / one;
   }
   return out;
 }
@@ -149,13 +175,12 @@ using numbers = cost::numbers_of_setting;
   return shapes;
 }
 
-/// Chunks of activations that a rank holds at its peak.
-[[nodiscard]] inline double chunks_held(const strategy& s, double batches, std::int64_t rank) noexcept {
-  const auto pp = static_cast<double>(s.how.pp), vp = static_cast<double>(s.how.vp), i = static_cast<double>(rank);
-  double held =
-      s.how.vp == 1 ? (s.zero_bubble ? pp : pp - i) : (s.zero_bubble ? vp * pp : 2 * (pp - i - 1) + (vp - 1) * pp + 1);
-  const double all = batches * vp;
-  return held < all ? held : all;
+/// Chunks of activations that a rank holds at its peak: cost::chunks_in_flight, and what pipeline::zero_bubble holds.
+[[nodiscard]] inline std::int64_t chunks_held(const strategy& s, std::int64_t batches, std::int64_t rank) noexcept {
+  const std::int64_t pp = s.how.pp, vp = s.how.vp;
+  const std::int64_t groups = (std::max)(std::int64_t{1}, batches / pp), largest = (batches + groups - 1) / groups;
+  const std::int64_t ahead = s.zero_bubble ? pp : vp == 1 ? pp - rank : 2 * (pp - rank - 1) + 1;
+  return (std::min)(batches * vp, ahead + (vp - 1) * largest);
 }
 
 /// Time and memory of a strategy from its parts: the sums of cost::predict_step and of the memory report, over the few
@@ -166,7 +191,8 @@ using numbers = cost::numbers_of_setting;
                                             const parameter_prices& n, const state_prices& state,
                                             const std::vector<rank_shape>& shapes) noexcept {
   const cost::parallel& p = s.how;
-  const double batches = static_cast<double>(t.global_batch) / static_cast<double>(s.micro_batch * p.dp);
+  const std::int64_t micro_batches = t.global_batch / (s.micro_batch * p.dp);
+  const auto batches = static_cast<double>(micro_batches);
   const auto vp = static_cast<double>(p.vp), pp = static_cast<double>(p.pp);
   const double hop = p.pp > 1 ? layer.hop * vp : 0;
   const auto moe_layers = static_cast<double>(m.moe_layers), dense_layers = static_cast<double>(m.layers) - moe_layers;
@@ -186,13 +212,17 @@ using numbers = cost::numbers_of_setting;
     const double sent = own * state.sent_dense + expert * state.sent_expert,
                  moved = own * state.moved_dense + expert * state.moved_expert;
     exchange = sent > exchange ? sent : exchange, update = moved > update ? moved : update;
-    const double held = chunks_held(s, batches, x.rank), share = held / vp;
-    const double passes = std::ceil(share * x.layers), moe_passes = std::ceil(share * x.moe);
-    const double embedded = batches < held ? batches : held;
+    // As cost::peak_memory: what lives through the step, and the larger of two moments.
+    const auto held = static_cast<double>(chunks_held(s, micro_batches, x.rank));
+    const double passes = std::ceil(held * x.layers / vp), moe_passes = std::ceil(held * x.moe / vp);
+    const bool experts = x.moe > 0 && (x.moe == x.layers || n.experts_dense + n.experts_expert > n.dense);
     double here = own * state.bytes_dense + expert * state.bytes_expert + (passes - moe_passes) * layer.dense_bytes +
-                  moe_passes * layer.experts_bytes + (x.moe > 0 ? layer.experts_whole : layer.dense_whole);
-    if (x.first) here += layer.first_bytes + layer.first_bytes_each * embedded;
-    if (x.last) here += layer.last_bytes;
+                  moe_passes * layer.experts_bytes + (experts ? state.buffers_experts : state.buffers_dense);
+    if (x.first) here += layer.first_bytes_each * (batches < held ? batches : held);
+    if (x.last) here += state.buffers_last;
+    const double backward = (experts ? state.whole_experts : state.whole_dense) + layer.inside +
+                            (x.moe > 0 ? layer.experts_whole : layer.dense_whole);
+    here += x.last && layer.last_bytes > backward ? layer.last_bytes : backward;
     bytes = here > bytes ? here : bytes;
   }
   const double bubble = (sum - busiest) / vp * (s.zero_bubble ? layer.forward_share : 1);
