@@ -86,6 +86,9 @@ struct greedy_rule {
   bool eager_weights = false;  ///< weight gradients before forwards, not only where nothing else can run
   bool deepest = false;        ///< of several forwards the last stage's, not the one with most to come
   std::uint32_t lead = 0;      ///< at most so many activations more than 1F1B's; large: as many as the cap allows
+  ticks patience = 0;          ///< a forward gives way to a backward that can start so soon
+  std::vector<ticks> bonus{};  ///< by stage: added to what is still to come after its forward; empty: 0
+  std::vector<std::uint32_t> most{};  ///< by stage: activations held of it; empty: any
 };
 
 /// The state of a partly built schedule, with everything that greedy runs and the exact search need of it.
@@ -213,15 +216,17 @@ inline bool run_greedy(partial_schedule& plan, const tails& ends, const greedy_r
       std::uint32_t limit = in.cap[r];
       if (rule.lead < m * chunks) limit = (std::min)(limit, (chunks - 1) * in.ranks + in.ranks - r + rule.lead);
       std::uint32_t best = in.stages, back = in.stages, weight = in.stages;
-      ticks best_tail = -1, back_tail = -1;
+      ticks best_tail = -partial_schedule::never, back_tail = -1, soon = partial_schedule::never;
       for (const std::uint32_t s : in.owned[r]) {
         if (plan.forward_ready(s) <= t && plan.held[r] < limit) {
           const bool of_oldest = plan.forwards[s] == oldest;
-          const bool room = of_oldest || plan.held[r] + needs < limit;
-          const ticks tail = ends.forward[plan.index(s, plan.forwards[s])];
+          const bool few = rule.most.empty() || plan.forwards[s] - plan.backwards[s] < rule.most[s];
+          const bool room = of_oldest || (few && plan.held[r] + needs < limit);
+          const ticks tail = ends.forward[plan.index(s, plan.forwards[s])] + (rule.bonus.empty() ? 0 : rule.bonus[s]);
           const bool better = rule.deepest ? true : tail >= best_tail;  // stages come in model order
           if (room && better) best = s, best_tail = tail;
         }
+        soon = (std::min)(soon, plan.backward_ready(s));
         if (plan.backward_ready(s) <= t) {
           const ticks tail = ends.backward[plan.index(s, plan.backwards[s])];
           if (tail > back_tail) back = s, back_tail = tail;
@@ -238,6 +243,7 @@ inline bool run_greedy(partial_schedule& plan, const tails& ends, const greedy_r
           case greedy_rule::order::longest_tail: forward = best_tail > back_tail; break;
         }
       }
+      if (forward && back == in.stages && soon < t + rule.patience) continue;
       const bool any = best < in.stages || back < in.stages;
       const bool use_weight = weight < in.stages && (!any || (forward && rule.eager_weights));
       if (use_weight) plan.start(weight, pipeline::op::weight_grad, t);
