@@ -77,6 +77,8 @@ enum class errc : std::uint16_t {
   unknown_token,
   uneven_rows,
   too_large,
+  other_separator,
+  other_dialect,
   // planner
   does_not_fit = 700,
 };
@@ -164,6 +166,10 @@ enum class errc : std::uint16_t {
     case errc::missing_column: return "line {0}: expected {1} columns, found {2}";
     case errc::bad_number: return "line {0}, column {1}: \"{w}\" is not a whole number in range";
     case errc::unknown_token: return "line {0}, cell {1}: unknown token \"{w}\"";
+    case errc::other_separator:
+      return "line {0}, cell {1}: \"{w}\" is several actions: cells are separated by commas here";
+    case errc::other_dialect:
+      return "line {0}, cell {1}: \"{w}\" is no action such as 3F12, and the file no list in PyTorch's dialect";
     case errc::uneven_rows: return "line {0} has {1} cells, but {2} were expected";
     case errc::does_not_fit:
       return "nothing fits: in {w} rank {0} lacks {1} bytes, though every layer keeps as little as it can";

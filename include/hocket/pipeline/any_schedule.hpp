@@ -56,7 +56,7 @@ class any_schedule {
   /// Errors: errc::unknown_schedule (its sentence lists the names); errc::not_an_option for an option that this
   /// schedule does not have; errc::unknown_groups; those of the schedule's own make. Complexity: O(1), but O(p m (p +
   /// m)) for v-half and v-min, O(actions) for groups auto and O(groups) for sizes.
-  template <class Later = void>  // which is compiled where it is used, as choose_groups is
+  template <class Later = void>  // leave it: a template is compiled only where it is called
   [[nodiscard]] static result<any_schedule> make(std::string_view name, const shape& s, const schedule_options& o = {},
                                                  std::pmr::memory_resource* memory = std::pmr::get_default_resource());
   /// The same for lists, for example of a file.

@@ -154,7 +154,7 @@ struct plain_runner {
         out.tail = j + 1;
       } else if (kind != op::weight_grad) {
         plain_pipe& in = here.backward;
-        plain_pipe& out = stages[std::ptrdiff_t{s} - 1].backward;
+        plain_pipe& out = (&here - 1)->backward;  // of stage 0 too: one that nobody reads
         if (j != in.head) [[unlikely]]
           return odd;
         if (j >= in.tail || j >= here.forward.head || j >= out.limit) break;

@@ -81,6 +81,22 @@ constexpr bool parse_token(std::string_view text, bool joined, pipeline::stage_a
   return false;
 }
 
+/// What is wrong with a cell that is not understood, as far as it shows: several tokens with another separator between
+/// them; nothing like a token at all, as in a title row, DeepSpeed's instructions, Paddle's jobs or JSON; or a token of
+/// another make, as 0BW1 of older PyTorch.
+constexpr errc reason_against(std::string_view cell) noexcept {
+  const auto is_token = [](std::string_view text) {
+    pipeline::stage_action a;
+    return parse_token(trimmed(text), false, a);
+  };
+  const std::size_t end = cell.find_first_of(";\t|\r :");
+  if (end != std::string_view::npos && is_token(cell.substr(0, end))) return errc::other_separator;
+  if (cell.front() >= '0' && cell.front() <= '9') return errc::unknown_token;
+  for (const char c : cell)
+    if ((c >= 'a' && c <= 'z') || c == '{' || c == '[') return errc::other_dialect;
+  return errc::unknown_token;
+}
+
 /// A cell: a token, or (token;token)OVERLAP_F_B, which is two joined actions.
 inline bool parse_cell(std::string_view cell, std::pmr::vector<pipeline::stage_action>& into) {
   constexpr std::string_view pair_word = ")OVERLAP_F_B";
@@ -104,10 +120,11 @@ inline bool parse_cell(std::string_view cell, std::pmr::vector<pipeline::stage_a
 }  // namespace detail
 
 /// Reads PyTorch's pipeline CSV: a line per rank, a cell per action, empty cells are idle. Both the compute-only and
-/// the lowered form are read. Every token must be understood to its last letter. Beyond PyTorch, a sequence slice may
-/// follow the micro-batch (0F0.1). What the lists mean is not judged here: see pipeline::check. Errors:
-/// errc::unknown_token and misplaced_action name line and cell, counted from 1; errc::bad_shape; errc::malformed for an
-/// empty text. Complexity: linear in the text; memory is bounded by it.
+/// the lowered form are read; cells may stand in quotes, the text may begin with a byte order mark. Every token must be
+/// understood to its last letter. Beyond PyTorch, a sequence slice may follow the micro-batch (0F0.1). What the lists
+/// mean is not judged here: see pipeline::check. Errors: errc::unknown_token, other_separator, other_dialect (lists of
+/// DeepSpeed and Paddle: schedule_jobs.hpp) and misplaced_action name line and cell, counted from 1; errc::bad_shape;
+/// errc::malformed for an empty text. Complexity: linear in the text; memory is bounded by it.
 ///
 ///     const auto table = hocket::text::parse_schedule_csv("0F0,0F1,0B0,0B1\r\n1F0,1B0,1F1,1B1\r\n");
 ///     table->ranks() == 2 && table->micro_batches() == 2;
@@ -115,6 +132,7 @@ inline bool parse_cell(std::string_view cell, std::pmr::vector<pipeline::stage_a
     std::string_view csv, std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
   std::pmr::vector<pipeline::stage_action> actions(memory);
   std::pmr::vector<std::uint32_t> ends(memory), cells(memory);
+  if (csv.starts_with("\xEF\xBB\xBF")) csv.remove_prefix(3);
   if (csv.empty()) return error{errc::malformed, 1, 1}.with("an empty schedule");
   while (!csv.empty()) {
     std::string_view line = csv.substr(0, csv.find('\n'));
@@ -122,9 +140,11 @@ inline bool parse_cell(std::string_view cell, std::pmr::vector<pipeline::stage_a
     if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
     for (std::uint32_t cell = 1;; ++cell) {
       const std::size_t comma = line.find(',');
-      const std::string_view text = detail::trimmed(line.substr(0, comma));
+      std::string_view text = detail::trimmed(line.substr(0, comma));
+      if (text.size() >= 2 && text.front() == '"' && text.back() == '"')
+        text = detail::trimmed(text.substr(1, text.size() - 2));
       if (!text.empty() && !detail::parse_cell(text, actions))
-        return error{errc::unknown_token, static_cast<std::int64_t>(ends.size()) + 1, cell}.with(text);
+        return error{detail::reason_against(text), static_cast<std::int64_t>(ends.size()) + 1, cell}.with(text);
       cells.resize(actions.size(), cell);
       if (comma == std::string_view::npos) break;
       line.remove_prefix(comma + 1);

@@ -4,6 +4,7 @@
 #include <hocket/pipeline/bound.hpp>
 #include <hocket/pipeline/check.hpp>
 
+#include <algorithm>
 #include <string>
 
 #include "catch.hpp"
@@ -116,6 +117,15 @@ TEST_CASE("groups auto: the fastest within the cap", "[pipeline]") {
   CHECK(tight.plan.peak_in_flight(0) == 12);
   CHECK(tight.cut.kind() == groups::rule::capped);
   CHECK(choose_groups({4, 4, 16}, {}, 3).error().code == errc::out_of_range);
+  // Without time for transfers the bound stands for the simulation.
+  for (const shape& s : {shape{4, 2, 9}, shape{8, 2, 19}, shape{3, 3, 2}, shape{1, 4, 5}, shape{5, 3, 20}}) {
+    const costs c{.forward = 2, .backward = 3};
+    const auto chosen = choose_groups(s, c).value();
+    CHECK(run(chosen.plan, c, room).value().makespan == chosen.makespan);
+    CHECK(chosen.makespan == makespan_bound(s, 2, 3).value());
+    CHECK(std::int64_t{chosen.plan.peak_in_flight(0)} == (std::min)(s.stages(), s.chunks * s.micro_batches));
+  }
+  CHECK(choose_groups({1'024, 8, 4'096}, {}).value().micro_batches == 4'096);  // at once
   const auto large = choose_groups({16, 4, 1'000'000}, {.forward = 10, .backward = 20, .hop = 1}).value();
   CHECK(large.micro_batches < 20'000);
   CHECK(large.plan.micro_batches() == 1'000'000);

@@ -2,7 +2,10 @@
 #include <hocket/core/message.hpp>
 #include <hocket/pipeline.hpp>
 #include <hocket/text/schedule_csv.hpp>
+#include <hocket/text/schedule_jobs.hpp>
 
+#include <fstream>
+#include <iterator>
 #include <span>
 #include <string>
 #include <vector>
@@ -66,7 +69,7 @@ TEST_CASE("bad schedule CSVs get a sentence that names the cell", "[text]") {
   CHECK(complaint("0F99999999999999999999\n") == "line 1, cell 1: unknown token \"0F99999999999999999999\"");
   CHECK(complaint("65536F0\n") == "line 1, cell 1: unknown token \"65536F0\"");
   CHECK(complaint("0F0.,0B0\n") == "line 1, cell 1: unknown token \"0F0.\"");
-  CHECK(complaint("\"0F0\"\n") == "line 1, cell 1: unknown token \"\"0F0\"\"");
+  CHECK(complaint("\"0F0\"X\n") == "line 1, cell 1: unknown token \"\"0F0\"X\"");
   CHECK(complaint("(0F0;0B0)OVERLAP\n") == "line 1, cell 1: unknown token \"(0F0;0B0)OVERLAP\"");
   CHECK(complaint("(0F0)OVERLAP_F_B\n") == "line 1, cell 1: unknown token \"(0F0)OVERLAP_F_B\"");
   CHECK(complaint("(;)OVERLAP_F_B\n") == "line 1, cell 1: unknown token \"(;)OVERLAP_F_B\"");
@@ -87,6 +90,43 @@ TEST_CASE("bad schedule CSVs get a sentence that names the cell", "[text]") {
         "rank 0 runs the weight gradient of stage 0 for micro-batch 0 twice, again at step 2");
   CHECK(complaint("0B0,0F0\n") == "the schedule deadlocks: rank 0 waits at step 0 for stage 0, micro-batch 0");
   CHECK(complaint("d1:0F0,d1:0B0\n") == "rank 0 never runs any action of stage 0 for micro-batch 0");
+}
+
+TEST_CASE("a list in another dialect gets a sentence that says so and names the cell", "[text]") {
+  const auto contents = [](const char* name) {
+    std::ifstream file(std::string(HOCKET_TEST_DATA "/pipeline/") + name, std::ios::binary);
+    return std::string{std::istreambuf_iterator<char>(file), {}};
+  };
+  const auto foreign = [](const std::string& place, const std::string& word) {
+    return place + ": \"" + word + "\" is no action such as 3F12, and the file no list in PyTorch's dialect";
+  };
+  const auto several = [](const std::string& place, const std::string& word) {
+    return place + ": \"" + word + "\" is several actions: cells are separated by commas here";
+  };
+  CHECK(complaint(contents("deepspeed__TrainSchedule__p3_m5.txt")) ==
+        foreign("line 1, cell 1", "stage 0 num_pipe_buffers 3"));
+  const std::string jobs = complaint(hocket::text::write_paddle_jobs(interleaved::make({2, 2, 4}).value()));
+  CHECK(jobs.find("line 1, cell 1: \"f0_vp0;") == 0);
+  CHECK(jobs.find("no list in PyTorch's dialect") != std::string::npos);
+  CHECK(complaint(write_schedule_json(one_f_one_b::make({2, 1, 2}).value())) ==
+        foreign("line 1, cell 1", "{\"version\":1"));
+  CHECK(complaint("rank,step 0,step 1\n0,0F0,0B0\n") == foreign("line 1, cell 1", "rank"));
+  CHECK(complaint("0F0,Forward0\n") == foreign("line 1, cell 2", "Forward0"));
+  CHECK(complaint("0,0F0,0B0\n") == "line 1, cell 1: unknown token \"0\"");  // ranks in the first column
+  CHECK(complaint("0F0;0F1;0B0;0B1\n") == several("line 1, cell 1", "0F0;0F1;0B0;0B1"));
+  CHECK(complaint("0F0,0B0\n1F0\t1B0\n") == several("line 2, cell 1", "1F0?1B0"));
+  CHECK(complaint("0F0 0B0\n") == several("line 1, cell 1", "0F0 0B0"));
+  CHECK(complaint("0F0,0B0\r1F0,1B0\r") == several("line 1, cell 2", "0B0?1F0"));
+  CHECK(complaint("0f0,0b0\n") == "line 1, cell 1: unknown token \"0f0\"");
+  // What spreadsheets and Python's csv module add to the same dialect.
+  for (const std::string same :
+       {"\xEF\xBB\xBF"
+        "0F0,0B0\r\n1F0,1B0\r\n",
+        "\"0F0\",\"0B0\"\n\"1F0\",\" 1B0 \"\n", "0F0 ,\t0B0\n 1F0,1B0", "0F0,\"\",0B0\n1F0,1B0,\"\"\n"}) {
+    INFO(same);
+    REQUIRE(complaint(same).empty());
+    CHECK(write_schedule_csv(parse_schedule_csv(same).value()) == "0F0,0B0\r\n1F0,1B0\r\n");
+  }
 }
 
 TEST_CASE("no text makes the reader fall over", "[text]") {
