@@ -206,6 +206,7 @@ set(HOCKET_COST_HEADERS
   hocket/cost/moved_bytes.hpp
   hocket/cost/number.hpp
   hocket/cost/optimizer_parallel.hpp
+  hocket/cost/packing.hpp
   hocket/cost/parameters.hpp
   hocket/cost/partition.hpp
   hocket/cost/peak_memory.hpp

@@ -98,6 +98,8 @@ struct training {
   bool fused_activation = true;  ///< SiLU and Mul in one kernel: SiLU's output is not kept
   /// Packed sequences: the sum of the squares of their lengths in one `sequence`; 0: it is one document.
   std::int64_t squared_lengths = 0;
+  /// And the pairs of positions within the model's window, over all documents (cost::packed); 0: it is one document.
+  std::int64_t windowed_pairs = 0;
 
   friend constexpr bool operator==(const training&, const training&) = default;
 };
@@ -184,7 +186,7 @@ HOCKET_COST_STRUCT(hocket::cost::model, layers, hidden, heads, kv_heads, head_di
 HOCKET_COST_STRUCT(hocket::cost::convention, attention, replay, router, latent_norms);
 HOCKET_COST_STRUCT(hocket::cost::training, sequence, micro_batch, global_batch, weight_bytes, gradient_bytes,
                    master_bytes, moment_bytes, activation_bytes, flash_attention, dropout, fused_loss, workspace,
-                   wide_norm, fused_activation, squared_lengths);
+                   wide_norm, fused_activation, squared_lengths, windowed_pairs);
 HOCKET_COST_STRUCT(hocket::cost::parallel, tp, pp, vp, dp, cp, ep, etp, copies, sequence_parallel, zero, recompute,
                    offload_optimizer, offload_activations, cp_exchange);
 HOCKET_COST_STRUCT(hocket::cost::replay_set, cast, cast_back, norm, gather, qkv, core, attention_output, projection,

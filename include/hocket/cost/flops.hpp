@@ -2,6 +2,7 @@
 #pragma once
 #include <hocket/cost/check_sizes.hpp>
 #include <hocket/cost/code.hpp>
+#include <hocket/cost/packing.hpp>
 #include <hocket/cost/setting.hpp>
 #include <hocket/cost/symbols.hpp>
 #include <hocket/cost/term.hpp>
@@ -17,9 +18,10 @@ inline constexpr auto causal_pairs = (squares + letters::s) / 2;
 inline constexpr auto attended =
     define(BOOST_HANA_STRING("kappa"), choose(attention_counted, squares, squares / 2, causal_pairs, causal_pairs));
 inline constexpr auto seen = define(BOOST_HANA_STRING("u"), least(letters::w, letters::s));
+inline constexpr auto windowed_pairs =
+    choose(least(letters::s_w, 1), seen* letters::s - seen * (seen - 1) / 2, 1 * letters::s_w);
 inline constexpr auto attended_in_window =
-    define(BOOST_HANA_STRING("kappa_w"),
-           choose(attention_counted, squares, squares / 2, causal_pairs, seen* letters::s - seen * (seen - 1) / 2));
+    define(BOOST_HANA_STRING("kappa_w"), choose(attention_counted, squares, squares / 2, causal_pairs, windowed_pairs));
 // How often a term is computed once more in the backward pass: if its operation is on the list, or full recompute is.
 template <class Flag>
 constexpr auto replays(const Flag& flag) noexcept {
@@ -108,7 +110,7 @@ struct flop_count {
   convention counted;
 };
 
-/// Counts a step of `m` under a convention. Errors: errc::undefined_value.
+/// Counts a step of `m` under a convention. Errors: those of check; errc::undefined_value.
 /// Padding of the vocabulary is the caller's: set m.vocabulary to the padded size first.
 template <class Numbers = numbers_of_setting>
 [[nodiscard]] constexpr result<flop_count> count_flops(const model& m, const training& t, const parallel& p,
@@ -116,6 +118,8 @@ template <class Numbers = numbers_of_setting>
   if (const auto sound = check(m); !sound) return sound.error();
   if (const auto sound = check_sizes(t); !sound) return sound.error();
   if (const auto sound = check_sizes(p); !sound) return sound.error();
+  if (c.attention == attention_count::window)
+    if (const auto sound = check_packing(m, t); !sound) return sound.error();
   const setting all{.on_rank = part::whole(m),
                     .in_flight = {},
                     .parameters = {},

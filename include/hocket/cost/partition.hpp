@@ -2,15 +2,18 @@
 #pragma once
 #include <hocket/cost/code.hpp>
 #include <hocket/cost/in_flight.hpp>
+#include <hocket/cost/number.hpp>
+#include <hocket/cost/packing.hpp>
 #include <hocket/cost/setting.hpp>
 
 #include <vector>
 
 namespace hocket::inline HOCKET_ABI::cost {
 
-/// What the formulas need of sizes and splits to mean anything: heads, FFN, vocabulary and experts divide over their
-/// ranks, the batch over data-parallel ranks, and every pipeline stage has a layer.
-/// Errors: errc::indivisible, errc::out_of_range, errc::bad_shape, each naming the sizes.
+/// What the formulas need of sizes and splits to mean anything: heads, FFN, vocabulary, sequence and experts divide
+/// over their ranks, the ranks of a stage over those that share its experts, the batch over data-parallel ranks, every
+/// pipeline stage has a layer, and learned positions reach for the sequence.
+/// Errors: errc::indivisible, errc::out_of_range, errc::bad_shape, each naming the sizes; those of check_packing.
 [[nodiscard]] constexpr result<void> check(const model& m, const training& t, const parallel& p) noexcept {
   struct size {
     std::int64_t value;
@@ -40,10 +43,18 @@ namespace hocket::inline HOCKET_ABI::cost {
                            {m.experts, p.ep, "experts over ep"},
                            {m.expert_ffn, p.etp, "expert ffn over etp"},
                            {t.sequence, p.cp, "sequence over cp"},
+                           {t.sequence / p.cp, p.sequence_parallel ? p.tp : 1, "sequence of a cp rank over tp"},
                            {t.micro_batch * (t.sequence / p.cp), p.copies, "tokens of a micro-batch over copies"},
                            {t.global_batch, t.micro_batch * p.dp, "global batch over micro_batch x dp"}}) {
     if (x.value % x.by != 0) return error{errc::indivisible, x.value, x.by}.with(x.name);
   }
+  if (const integer stage = integer{p.tp} * p.cp * p.dp; stage % (integer{p.ep} * p.etp) != 0) {
+    constexpr integer most = (std::numeric_limits<std::int64_t>::max)();
+    return error{errc::indivisible, static_cast<std::int64_t>(stage < most ? stage : most), p.ep * p.etp}.with(
+        "ranks of a stage over ep x etp");
+  }
+  if (m.positions > 0 && t.sequence > m.positions)
+    return error{errc::out_of_range, t.sequence, 1, m.positions}.with("sequence (positions are learned)");
   if (!m.latent) {
     if (m.kv_heads < 1) return error{errc::out_of_range, m.kv_heads, 1, m.heads}.with("kv_heads");
     if (p.tp % m.kv_heads != 0 && m.kv_heads % p.tp != 0)
@@ -57,7 +68,7 @@ namespace hocket::inline HOCKET_ABI::cost {
   }
   if (p.pp * p.vp > m.layers)
     return error{errc::bad_shape, p.pp, p.vp, m.layers}.with("it has fewer layers than stages");
-  return {};
+  return check_packing(m, t);
 }
 
 /// The layers of each pipeline rank when they are dealt out evenly: stage S of pp vp has layers/(pp vp), the first

@@ -79,6 +79,7 @@ HOCKET_DETAIL_LETTER(dropout, pure, "dropout", "dropout");
 HOCKET_DETAIL_LETTER(wide_norm, pure, "wide_norm", "wide_norm");
 HOCKET_DETAIL_LETTER(fused, pure, "fused_activation", "fused");
 HOCKET_DETAIL_LETTER(s_2, pure, "squared_lengths", "s_2");
+HOCKET_DETAIL_LETTER(s_w, pure, "windowed_pairs", "s_w");
 HOCKET_DETAIL_LETTER(fused_loss, pure, "fused_loss", "fused_loss");
 HOCKET_DETAIL_LETTER(buffers, pure, "workspace", "workspace");
 // parallel

@@ -69,8 +69,19 @@ class fields {
     assume(name, std::to_string(otherwise));
     return otherwise;
   }
-  /// A size that may be null or absent in a valid config, where that means none.
-  std::int64_t size_or_none(const char* name) { return has(name) ? number(name, 0) : 0; }
+  /// A size for which null means none; if the field is absent, the architecture's default is `otherwise`, 0 for none,
+  /// and the assumption is recorded.
+  std::int64_t size_or_none(const char* name, std::int64_t otherwise) {
+    if (has(name)) return number(name, 0);
+    if (config_.contains(name)) return 0;
+    assume(name, otherwise == 0 ? "null" : std::to_string(otherwise));
+    return otherwise;
+  }
+  /// The same where no default may be filled in: it would decide how large the model is.
+  std::int64_t size_or_null(const char* name) {
+    if (has(name)) return number(name, 0);
+    return config_.contains(name) ? 0 : fail(error{errc::missing_field}.with(name));
+  }
   bool flag_or(const char* name, bool otherwise) {
     if (!has(name)) {
       assume(name, otherwise ? "true" : "false");
@@ -136,10 +147,13 @@ inline std::int64_t head_dim_of(fields& in, const cost::model& m) {
 }
 
 // Llama and what descends from it: RMSNorm, gated FFN, rotary positions, grouped queries.
-inline void read_llama_like(fields& in, cost::model& m, bool tied) {
+// Their classes take one key-value head per head where num_key_value_heads is null; where it is absent, llama and phi3
+// do, and the others have numbers of their own that fit one size of model only.
+inline void read_llama_like(fields& in, cost::model& m, bool tied, bool may_lack_kv_heads = false) {
   read_common(in, m);
-  m.kv_heads =
-      in.has("num_key_value_heads") ? in.size("num_key_value_heads") : in.size_or("num_key_value_heads", m.heads);
+  m.kv_heads = may_lack_kv_heads || in.json().contains("num_key_value_heads")
+                 ? in.size_or("num_key_value_heads", m.heads)
+                 : in.size("num_key_value_heads");
   m.head_dim = in.has("head_dim") ? in.size("head_dim") : head_dim_of(in, m);
   m.tied = in.flag_or("tie_word_embeddings", tied);
 }
@@ -213,7 +227,7 @@ inline void read_starcoder2(fields& in, cost::model& m) {
   m.tied = in.flag_or("tie_word_embeddings", true);
   layer_norm_everywhere(m);
   m.qkv_bias = m.output_bias = m.ffn_bias = in.flag_or("use_bias", true);
-  m.window = in.size_or_none("sliding_window");
+  m.window = in.size_or_none("sliding_window", 0);
   m.window_layers = m.window > 0 ? m.layers : 0;
 }
 
@@ -243,7 +257,7 @@ inline void read_deepseek(fields& in, cost::model& m, const std::string& type) {
   read_common(in, m);
   in.expect_flag("attention_bias", false);
   m.latent = true;
-  m.query_rank = in.size_or_none("q_lora_rank"), m.kv_rank = in.size("kv_lora_rank");
+  m.query_rank = in.size_or_null("q_lora_rank"), m.kv_rank = in.size("kv_lora_rank");
   m.nope_dim = in.size("qk_nope_head_dim"), m.rope_dim = in.size("qk_rope_head_dim");
   m.value_dim = in.size("v_head_dim");
   in.expect("num_key_value_heads", m.heads);  // latent attention has no groups
@@ -253,9 +267,9 @@ inline void read_deepseek(fields& in, cost::model& m, const std::string& type) {
   m.tied = in.flag_or("tie_word_embeddings", false);
   m.experts = in.size("n_routed_experts"), m.active_experts = in.size("num_experts_per_tok");
   m.expert_ffn = in.size("moe_intermediate_size");
-  m.shared_ffn = in.size_or_none("n_shared_experts") * m.expert_ffn;
+  m.shared_ffn = in.size_or_null("n_shared_experts") * m.expert_ffn;
   in.expect("moe_layer_freq", 1);
-  const std::int64_t dense = in.size_or_none("first_k_dense_replace");
+  const std::int64_t dense = in.size_or_null("first_k_dense_replace");
   if (dense > m.layers) in.fail(error{errc::contradictory_field, dense, m.layers}.with("first_k_dense_replace"));
   m.moe_layers = m.layers - dense;
   m.router_bias = in.word_or("topk_method", type == "deepseek_v2" ? "greedy" : "noaux_tc") == "noaux_tc";
@@ -272,21 +286,21 @@ inline void check(fields& in, const cost::model& m) {
 
 inline bool read_architecture(const std::string& type, fields& in, cost::model& m) {
   if (type == "llama") {
-    read_llama_like(in, m, false);
+    read_llama_like(in, m, false, true);
     m.ffn = in.size("intermediate_size");
-    m.qkv_bias = m.output_bias = in.has("attention_bias") && in.flag_or("attention_bias", false);
-    m.ffn_bias = in.has("mlp_bias") && in.flag_or("mlp_bias", false);
+    m.qkv_bias = m.output_bias = in.flag_or("attention_bias", false);
+    m.ffn_bias = in.flag_or("mlp_bias", false);
   } else if (type == "mistral" || type == "phi3") {
-    read_llama_like(in, m, false);
+    read_llama_like(in, m, false, type == "phi3");
     m.ffn = in.size("intermediate_size");
-    m.window = in.size_or_none("sliding_window");
+    m.window = in.size_or_none("sliding_window", type == "mistral" ? 4096 : 0);
     m.window_layers = m.window > 0 ? m.layers : 0;
   } else if (type == "mixtral") {
     read_llama_like(in, m, false);
     m.experts = in.size("num_local_experts"), m.active_experts = in.size("num_experts_per_tok");
     m.expert_ffn = in.size("intermediate_size");
     m.moe_layers = m.layers;
-    m.window = in.size_or_none("sliding_window");
+    m.window = in.size_or_none("sliding_window", 0);
     m.window_layers = m.window > 0 ? m.layers : 0;
   } else if (type == "qwen2" || type == "qwen2_moe") {
     read_llama_like(in, m, false);
@@ -308,7 +322,7 @@ inline bool read_architecture(const std::string& type, fields& in, cost::model& 
     read_llama_like(in, m, true);
     if (!in.has("head_dim")) in.fail(error{errc::missing_field}.with("head_dim"));
     m.ffn = in.size("intermediate_size");
-    m.qkv_bias = m.output_bias = in.has("attention_bias") && in.flag_or("attention_bias", false);
+    m.qkv_bias = m.output_bias = in.flag_or("attention_bias", false);
     if (type == "gemma2") {
       m.layer_norms = 4;
       m.window = in.size("sliding_window");

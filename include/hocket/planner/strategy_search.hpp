@@ -149,6 +149,10 @@ class strategy_finder {
             reject(rejection::no_effect, per_cut);
             continue;
           }
+          if (sp && t_.sequence / p.cp % p.tp != 0) {
+            reject(rejection::heads, per_cut);
+            continue;
+          }
           for (std::size_t k = 0; k < list.size(); ++k) {
             s_.how.recompute = list[k].level, s_.replay_activation = list[k].replay;
             const result<const layer_prices*> layer = prices(b, sp, c, k);

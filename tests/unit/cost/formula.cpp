@@ -10,6 +10,7 @@
 #include <cmath>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "catch.hpp"
 
@@ -17,6 +18,7 @@ namespace cost = hocket::cost;
 using namespace hocket::cost::letters;
 using cost::FLOP;
 using cost::style;
+using hocket::errc, hocket::message;
 
 namespace {
 
@@ -232,4 +234,81 @@ TEST_CASE("in flight: the closed forms of 1F1B", "[cost]") {
   CHECK(chunks(4, 2, 9, 0) == 12);   // groups of 5 and 4
   CHECK(chunks(7, 2, 18, 0) == 22);  // 9 and 9
   CHECK(chunks(4, 3, 3, 2) == 9);
+}
+
+TEST_CASE("packed documents: pairs within the window are those counted one by one", "[cost]") {
+  using lengths = std::vector<std::int64_t>;
+  for (const std::int64_t window : {1, 3, 8, 100})
+    for (const lengths& documents : {lengths{12}, {1, 11}, {4, 4, 4}, {2, 7, 3}, lengths(12, 1)}) {
+      const cost::model m{.layers = 1,
+                          .hidden = 4,
+                          .heads = 1,
+                          .kv_heads = 1,
+                          .head_dim = 4,
+                          .ffn = 4,
+                          .vocabulary = 4,
+                          .window = window,
+                          .window_layers = 1};
+      const auto t = cost::packed({.sequence = 12}, m, documents);
+      REQUIRE(t);
+      std::int64_t pairs = 0, exact = 0;
+      for (const std::int64_t n : documents)
+        for (std::int64_t x = 0; x < n; ++x)
+          for (std::int64_t y = 0; y <= x; ++y) ++exact, pairs += x - y < window ? 1 : 0;
+      CHECK(t->windowed_pairs == pairs);
+      const auto core = [&](cost::attention_count how) {
+        return cost::count_flops(m, *t, {}, {.attention = how})->model_step;
+      };
+      // A pair is 4 d FLOPs forward and three times that with backward.
+      CHECK(core(cost::attention_count::causal_exact) - core(cost::attention_count::window) ==
+            cost::rational(3 * 4 * 4 * (exact - pairs)));
+    }
+  const cost::model wide{.layers = 1,
+                         .hidden = 4,
+                         .heads = 1,
+                         .kv_heads = 1,
+                         .head_dim = 4,
+                         .ffn = 4,
+                         .vocabulary = 4,
+                         .window = 4,
+                         .window_layers = 1};
+  const lengths short_by_one{5, 6}, empty{0, 12};
+  CHECK(cost::packed({.sequence = 12}, wide, short_by_one).error().code == errc::contradictory_field);
+  CHECK(cost::packed({.sequence = 12}, wide, empty).error().code == errc::out_of_range);
+  const lengths huge{1 << 20};
+  CHECK(cost::packed({.sequence = 1 << 20}, wide, huge).error().code == errc::limit_exceeded);
+  const cost::training half{.sequence = 12, .squared_lengths = 72};
+  CHECK(!cost::count_flops(wide, half, {}, {.attention = cost::attention_count::window}));
+  CHECK(cost::count_flops(wide, half, {}, {.attention = cost::attention_count::causal_exact}));
+  CHECK(!cost::check(wide, half, {}));
+}
+
+TEST_CASE("splits that no device could run are refused by name", "[cost]") {
+  const cost::model m{.layers = 4,
+                      .hidden = 64,
+                      .heads = 8,
+                      .kv_heads = 8,
+                      .head_dim = 8,
+                      .ffn = 64,
+                      .vocabulary = 64,
+                      .moe_layers = 4,
+                      .experts = 8,
+                      .active_experts = 2,
+                      .expert_ffn = 64};
+  const cost::training t{.sequence = 32, .global_batch = 8};
+  const auto why = [&](const cost::parallel& p) { return cost::check(m, t, p).error(); };
+  CHECK(why({.ep = 8}).code == errc::indivisible);
+  CHECK(message(why({.ep = 8})) == "ranks of a stage over ep x etp: 1 is not divisible by 8");
+  CHECK(why({.etp = 4}).code == errc::indivisible);
+  CHECK(why({.tp = 2, .pp = 2, .dp = 2, .ep = 8}).code == errc::indivisible);
+  CHECK(cost::check(m, t, {.tp = 2, .dp = 4, .ep = 8}));
+  CHECK(cost::check(m, t, {.tp = 2, .dp = 4, .ep = 4, .etp = 2}));
+  cost::training odd = t;
+  odd.sequence = 33;
+  CHECK(cost::check(m, odd, {.tp = 2}));
+  CHECK(message(cost::check(m, odd, {.tp = 2, .sequence_parallel = true}).error()) ==
+        "sequence of a cp rank over tp: 33 is not divisible by 2");
+  cost::model learned = m;
+  learned.positions = 16;
+  CHECK(cost::check(learned, t, {}).error().code == errc::out_of_range);
 }

@@ -36,8 +36,8 @@ TEST_CASE("configs as published give the published parameter counts", "[hugging_
     long long total;
     std::size_t assumed;  // fields that the file leaves to the architecture's documented default
   } const published[] = {
-      {"llama-2-7b", 6738415616, 0},         {"llama-2-13b", 13015864320, 0},    {"llama-2-70b", 68976648192, 0},
-      {"llama-3-8b", 8030261248, 0},         {"mistral-7b-v0.1", 7241732096, 0}, {"gpt2", 124439808, 1},
+      {"llama-2-7b", 6738415616, 2},         {"llama-2-13b", 13015864320, 2},    {"llama-2-70b", 68976648192, 2},
+      {"llama-3-8b", 8030261248, 1},         {"mistral-7b-v0.1", 7241732096, 0}, {"gpt2", 124439808, 1},
       {"mixtral-8x7b-v0.1", 46702792704, 0}, {"qwen2-7b", 7615616512, 0},
   };
   for (const auto& p : published) {
@@ -94,7 +94,42 @@ TEST_CASE("documented defaults are reported, not hidden", "[hugging_face]") {
   c.erase("num_key_value_heads"), c.erase("tie_word_embeddings");
   const auto r = read_config(c);
   REQUIRE(r);
-  CHECK(r->assumed == std::vector<std::string>{"num_key_value_heads = 32", "tie_word_embeddings = false"});
+  CHECK(r->assumed == std::vector<std::string>{"num_key_value_heads = 32", "tie_word_embeddings = false",
+                                               "attention_bias = false", "mlp_bias = false"});
+  json mistral = json::parse(text_of("mistral-7b-v0.1"));
+  mistral.erase("sliding_window");
+  REQUIRE(read_config(mistral));
+  CHECK(read_config(mistral)->model.window == 4096);
+  CHECK(read_config(mistral)->assumed == std::vector<std::string>{"sliding_window = 4096"});
+  mistral["sliding_window"] = nullptr;
+  CHECK(read_config(mistral)->model.window == 0);
+  CHECK(read_config(mistral)->assumed.empty());
+}
+
+TEST_CASE("what decides the size of a model is never filled in", "[hugging_face]") {
+  for (const char* name : {"mistral-7b-v0.1", "mixtral-8x7b-v0.1", "qwen2-7b"}) {
+    json c = json::parse(text_of(name));
+    c.erase("num_key_value_heads");
+    CHECK(refusal(c) == "the config has no field \"num_key_value_heads\"");
+    c["num_key_value_heads"] = nullptr;  // which its class reads as one per head
+    CHECK(read_config(c)->model.kv_heads == read_config(c)->model.heads);
+  }
+  json deepseek{{"model_type", "deepseek_v3"}, {"hidden_size", 64},
+                {"num_hidden_layers", 4},      {"num_attention_heads", 4},
+                {"vocab_size", 128},           {"q_lora_rank", 32},
+                {"kv_lora_rank", 16},          {"qk_nope_head_dim", 8},
+                {"qk_rope_head_dim", 4},       {"v_head_dim", 8},
+                {"intermediate_size", 96},     {"n_routed_experts", 8},
+                {"num_experts_per_tok", 2},    {"n_shared_experts", 1},
+                {"moe_intermediate_size", 32}, {"first_k_dense_replace", 1}};
+  REQUIRE(read_config(deepseek));
+  for (const char* field : {"q_lora_rank", "n_shared_experts", "first_k_dense_replace"}) {
+    json c = deepseek;
+    c.erase(field);
+    CHECK(refusal(c) == "the config has no field \"" + std::string(field) + "\"");
+    c[field] = nullptr;
+    CHECK(read_config(c));
+  }
 }
 
 TEST_CASE("layers named twice as dense are dense once", "[hugging_face]") {
