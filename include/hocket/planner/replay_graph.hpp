@@ -188,7 +188,8 @@ struct replay_choice {
 };
 
 /// The set of at most k ops that frees most. Chosen greedily, then, within the budget of sets looked at, searched
-/// exhaustively under the bound of most_freed(). Ties go to less extra time, then to lower op numbers.
+/// exhaustively under the bound of most_freed(). Ties go to less extra time, then to what is looked at first, which is
+/// the same everywhere.
 /// Complexity: greedy O(k · candidates · ops); exact: `budget` times O(ops).
 ///
 ///     const auto best = hocket::planner::best_replay(graph, 3);
@@ -254,23 +255,24 @@ struct replay_choice {
     std::int64_t& budget;
     replay_choice& best;
     std::vector<std::uint32_t> set{};
-    void run(std::size_t from, std::int64_t sum) {
+    void run(std::size_t from, std::int64_t sum, ticks extra) {
       for (std::size_t i = from; i < candidates.size(); ++i) {
         std::int64_t reachable = sum;
         for (std::size_t j = i; j < candidates.size() && j - i < k - set.size(); ++j) reachable += most[candidates[j]];
-        if (reachable <= best.effect.freed()) return;  // later ones have no more
+        if (reachable < best.effect.freed()) return;  // later ones have no more
+        if (reachable == best.effect.freed() && extra >= best.effect.extra) return;
         if (--budget < 0) return;
         set.push_back(candidates[i]);
         replay_effect effect = graph.effect_of(set);
         const bool wins = effect.freed() != best.effect.freed() ? effect.freed() > best.effect.freed()
                                                                 : effect.extra < best.effect.extra;
         if (wins) best.effect = effect, best.ops = set;
-        if (set.size() < k) run(i + 1, sum + most[candidates[i]]);
+        if (set.size() < k) run(i + 1, sum + most[candidates[i]], effect.extra);
         set.pop_back();
       }
     }
   };
-  if (k > 0) searcher{graph, candidates, most, k, budget, best}.run(0, 0);
+  if (k > 0) searcher{graph, candidates, most, k, budget, best}.run(0, 0, 0);
   best.proved = budget >= 0;
   if (best.proved) best.most_possible = best.effect.freed();
   std::sort(best.ops.begin(), best.ops.end());
