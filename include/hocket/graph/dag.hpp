@@ -77,12 +77,16 @@ class dag {
   result<node_id> append(std::span<const node_id> preds) {
     if (node_count() >= no_id) return to_id(node_count(), "number of nodes");
     const auto id = static_cast<node_id>(node_count());
-    for (const node_id p : preds)
-      if (p >= id) return error{errc::bad_order, id, p};
-      else if (fused_.contains(p)) return error{errc::unknown_node, p, id};
+    // Ascending, as programs have them, the last says enough.
+    const std::span<node_id> descending = detail::descending(preds, work_.ids);
+    if (!descending.empty() && (descending[0] >= id || !fused_.empty())) {
+      for (const node_id p : preds)
+        if (p >= id) return error{errc::bad_order, id, p};
+        else if (fused_.contains(p)) return error{errc::unknown_node, p, id};
+    }
     if constexpr (bounded_index<Index>)
       if (!index_.has_room(preds.size())) return error{errc::limit_exceeded, id, id}.with("size of the index");
-    append_distinct(id, detail::descending(preds, work_.ids));
+    append_distinct(id, descending);
     return id;
   }
 
@@ -456,10 +460,10 @@ class dag {
       }
     } undo_unless_done{this, b};
     if (logging_) dropped_.add(preds.subspan(kept.size()));
-    succs_.add({});
+    succs_.add_empty();
     for (const node_id a : kept) succs_.make_room(a, 1);
     index_.commit(b);
-    for (const node_id a : kept) succs_.insert(a, b);
+    for (const node_id a : kept) succs_.push_back(a, b);
     edge_count_ += kept.size();
     undo_unless_done.g = nullptr;
   }

@@ -17,11 +17,11 @@ namespace hocket::inline HOCKET_ABI::graph {
 
 /// Exact reachability for graphs of thousands to tens of millions of nodes: bit sets that share what they have in
 /// common. The ancestors of a node are a trie over the windows of 512 ids before its own, and one 64-byte leaf for its
-/// own window. Who looks for ancestors of b ignores bits from b on, so an op whose latest predecessor is the last in its
-/// leaf shares that leaf, whatever else it waits for in earlier windows; its own bit is put there when the first op of
-/// the window builds on it, unless another op shares the leaf since then and would see it. When the program enters the
-/// next window, a node's leaf is hung into its trie once, for all that will refer to it.
-/// Uniting two tries visits only the blocks in which they differ, and a set that contains the other is the union.
+/// own window. Who looks for ancestors of b ignores bits from b on, so an op whose latest predecessor is the last in
+/// its leaf shares that leaf, whatever else it waits for in earlier windows; its own bit is put there when the first op
+/// of the window builds on it, unless another op shares the leaf since then and would see it. When the program enters
+/// the next window, a node's leaf is hung into its trie once, for all that will refer to it. Uniting two tries visits
+/// only the blocks in which they differ, and a set that contains the other is the union.
 ///
 /// reaches: one load for the node, one per level of 16, one for the leaf: 3 up to 8,192 nodes, 4 up to 131,072; 2 when
 /// both are in one window. From there on each node has a copy of what the highest level holds, in place of the load for
@@ -44,6 +44,7 @@ class persistent_index {
         size_(std::exchange(other.size_, 0)),
         easy_until_(std::exchange(other.easy_until_, 0)),
         stale_below_(std::exchange(other.stale_below_, 0)),
+        scattered_(other.scattered_),
         ordered_(std::exchange(other.ordered_, true)) {
     other.sets_.clear();
   }
@@ -334,13 +335,17 @@ class persistent_index {
     const std::size_t size = preds.size();
     const node_id latest = p[0];
     std::size_t apart = 1, i = 1;
+    const auto ask_for = [&](node_id n) {  // the blocks that a union will read first
+      const set s = sets_[n];
+      if (s.is_window() && window(n) != window(b)) tries_.prefetch({s.root, tries::height_for(n)}, s.leaf());
+    };
+    const bool early = scattered_;
+    for (std::size_t k = 1; early && k < size && k < 8; ++k) ask_for(p[k]);
     const auto forward = [&] {
       const node_id n = p[i];
       p[i] = p[apart];
       p[apart++] = n;
-      if (window(n) == window(b)) return;  // else it will be united, block by block
-      const set s = sets_[n];
-      if (s.is_window()) tries_.prefetch({s.root, tries::height_for(n)}, s.leaf());
+      if (!early) ask_for(n);
     };
     if (first.is_window()) {
       const tries::leaf& near = tries_.leaf_at(first.leaf());
@@ -353,6 +358,7 @@ class persistent_index {
       for (; i < size; ++i)
         if (!tries_.has(first.whole(), p[i])) forward();
     }
+    scattered_ = apart == size;
     return apart;
   }
 
@@ -404,6 +410,10 @@ class persistent_index {
       staged_.leaf = tail ? s.leaf() : tries_.add(tries_.leaf_at(s.leaf()).through(preds[0]));
       if (s.root != 0) far = {s.root, tries::height_for(preds[0])};
       kept = 1;
+    }
+    for (std::size_t i = 2; i < apart && i < 8; ++i) {
+      const set s = sets_[preds[i]];
+      if (s.is_window()) tries_.prefetch_children({s.root, tries::height_for(preds[i])});
     }
     for (std::size_t i = kept; i < apart; ++i) {
       const node_id p = preds[i];
@@ -543,6 +553,7 @@ class persistent_index {
   std::size_t size_ = 0;
   std::size_t easy_until_ = 0;  // below this size, prepare has been called
   node_id stale_below_ = 0;     // leaves may have bits of nodes that were truncated, all of them smaller
+  bool scattered_ = false;      // the latest predecessors did not imply each other: a graph without structure?
   bool ordered_ = true;         // ids are a topological order
 };
 

@@ -7,7 +7,6 @@
 #include <hocket/testing/graph_cases.hpp>
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory_resource>
@@ -80,16 +79,17 @@ class pruned_map {
     const node_id* const from = rows.targets.data();
     node_id* const to = targets_.data();
     std::uint32_t at = 0;
+    std::uint32_t before[65];  // how many are kept before each of them
     for (std::size_t w = 0, a = 0; w < kept_.size(); ++w) {
-      const std::uint64_t bits = kept_[w];
-      for (; a <= nodes && rows.out_begin[a] < (w + 1) * 64; ++a)
-        begin_[a] =
-            at + static_cast<std::uint32_t>(std::popcount(bits & ((std::uint64_t{1} << (rows.out_begin[a] % 64)) - 1)));
+      std::uint64_t bits = kept_[w];
       const std::size_t end = edges < (w + 1) * 64 ? edges - w * 64 : 64;
-      for (std::size_t i = 0; i < end; ++i) {
+      for (std::size_t i = 0; i < end; ++i, bits >>= 1) {
+        before[i] = at;
         to[at] = from[w * 64 + i];
-        at += static_cast<std::uint32_t>((bits >> i) & 1u);
+        at += static_cast<std::uint32_t>(bits & 1u);
       }
+      before[end] = at;
+      for (; a <= nodes && rows.out_begin[a] < (w + 1) * 64; ++a) begin_[a] = before[rows.out_begin[a] % 64];
     }
   }
 

@@ -124,8 +124,14 @@ class bit_tries {
     prefetch(&leaves_[own]);
   }
 
+  void prefetch_children(root top) const noexcept {
+    if (top.block == 0 || top.height < 2) return;
+    for (const block_id child : inners_[top.block].child)
+      if (child != 0) prefetch(&inners_[child]);
+  }
+
   // u ∪ v, as u itself or v itself where one contains the other.
-  [[nodiscard]] root merge(root u, root v, mark fresh) {
+  [[nodiscard]] root merge(root u, root v, const mark& fresh) {
     if (v.block == 0) return u;
     if (u.block == 0) return v;
     if (u.height == v.height)
@@ -163,7 +169,7 @@ class bit_tries {
     const leaf* content;  // if block is 0
   };
   // The same for v with `with` as its leaf around a, without making that set. Precondition: a fits the height of v.
-  [[nodiscard]] root merge_with(root u, root v, node_id a, leaf_or_content with, mark fresh) {
+  [[nodiscard]] root merge_with(root u, root v, node_id a, leaf_or_content with, const mark& fresh) {
     if (u.block == 0) return replace(v, a, with.block != 0 ? with.block : add(*with.content), fresh);
     if (u.height <= v.height) {
       u = lifted(u, v.height);
@@ -205,13 +211,13 @@ class bit_tries {
   }
 
   // r with a put in.
-  [[nodiscard]] root insert(root r, node_id a, mark fresh) {
+  [[nodiscard]] root insert(root r, node_id a, const mark& fresh) {
     r = lifted(r, height_for(a));
     r.block = insert(r.block, a, r.height, fresh);
     return r;
   }
   // r with `with` as the leaf around a, whatever was there.
-  [[nodiscard]] root replace(root r, node_id a, block_id with, mark fresh) {
+  [[nodiscard]] root replace(root r, node_id a, block_id with, const mark& fresh) {
     r = lifted(r, height_for(a));
     r.block = replace(r.block, a, with, r.height, fresh);
     return r;
@@ -280,15 +286,15 @@ class bit_tries {
     inners_[out] = inners_[b];
     return out;
   }
-  [[nodiscard]] block_id writable(block_id b, mark fresh) { return b >= fresh.inners ? b : copy(b); }
+  [[nodiscard]] block_id writable(block_id b, const mark& fresh) { return b >= fresh.inners ? b : copy(b); }
 
-  [[nodiscard]] block_id merge_leaves(block_id u, block_id v, mark fresh) {
+  [[nodiscard]] block_id merge_leaves(block_id u, block_id v, const mark& fresh) {
     leaves_.make_room(1);
     return merge_leaves(u, leaves_[u], v, leaves_[v], fresh);
   }
   // Room has been made. v may be 0: then y is in no block. The union is written where it goes if it is new, before it
   // is known whether it is: in graphs without structure nothing could predict that.
-  [[nodiscard]] block_id merge_leaves(block_id u, leaf& x, block_id v, const leaf& y, mark fresh) noexcept {
+  [[nodiscard]] block_id merge_leaves(block_id u, leaf& x, block_id v, const leaf& y, const mark& fresh) noexcept {
     const block_id next = leaves_.size();
     const bool own = u >= fresh.leaves;
     const trie_outcome is = unite(own ? x : leaves_[next], x, y);
@@ -298,7 +304,7 @@ class bit_tries {
     return out;
   }
 
-  [[nodiscard]] block_id merge(block_id u, block_id v, std::uint32_t height, mark fresh, bool own = false) {
+  [[nodiscard]] block_id merge(block_id u, block_id v, std::uint32_t height, const mark& fresh, bool own = false) {
     if (u == v || v == 0) return u;
     if (u == 0) return v;
     return height == 0 ? merge_leaves(u, v, fresh) : merge_inners(u, v, height, fresh, own);
@@ -327,7 +333,7 @@ class bit_tries {
     return 0;
   }
   // The union, now that its children are there.
-  [[nodiscard]] block_id finish(const pair& p, trie_outcome is, mark fresh, bool own) {
+  [[nodiscard]] block_id finish(const pair& p, trie_outcome is, const mark& fresh, bool own) {
     const block_id least = p.u < p.v ? p.u : p.v, most = p.u < p.v ? p.v : p.u;
     if (is.is_x || is.is_y) {
       remember(p.known, least, most, is.is_x ? p.u : p.v);
@@ -341,7 +347,7 @@ class bit_tries {
 
   // Merges the children that are there in both.
   trie_outcome merge_children(inner& joint, const inner& x, const inner& y, const trie_comparison& c,
-                              std::uint32_t height, mark fresh, bool own) {
+                              std::uint32_t height, const mark& fresh, bool own) {
     if (c.both == 0) return {c.only_y == 0, c.only_x == 0};
     if (height == 1) return merge_leaves_of(joint, x, y, c, fresh);
     const std::size_t own_child = own ? digit(fresh.owner, height) : fan;
@@ -355,6 +361,9 @@ class bit_tries {
       const auto i = static_cast<std::size_t>(std::countr_zero(d));
       prefetch(&inners_[x.child[i]]);
       prefetch(&inners_[y.child[i]]);
+      if (height == 2)
+        prefetch(unions_of(x.child[i] < y.child[i] ? x.child[i] : y.child[i],
+                           x.child[i] < y.child[i] ? y.child[i] : x.child[i]));
     }
     if (height > 2) {
       for (std::uint32_t d = c.both; d != 0; d &= d - 1) {
@@ -388,7 +397,8 @@ class bit_tries {
     return out;
   }
 
-  trie_outcome merge_leaves_of(inner& joint, const inner& x, const inner& y, const trie_comparison& c, mark fresh) {
+  trie_outcome merge_leaves_of(inner& joint, const inner& x, const inner& y, const trie_comparison& c,
+                               const mark& fresh) {
     leaves_.make_room(fan);
     trie_outcome out{c.only_y == 0, c.only_x == 0};
     for (std::uint32_t d = c.both; d != 0; d &= d - 1) {
@@ -402,7 +412,7 @@ class bit_tries {
   }
 
   // Precondition: u and v are different inner blocks.
-  [[nodiscard]] block_id merge_inners(block_id u, block_id v, std::uint32_t height, mark fresh, bool own) {
+  [[nodiscard]] block_id merge_inners(block_id u, block_id v, std::uint32_t height, const mark& fresh, bool own) {
     pair p;
     if (const block_id known = begin(p, u, v); known != 0) return known;
     return finish(p, merge_children(p.joint, *p.x, *p.y, p.c, height, fresh, own), fresh, own);
@@ -410,7 +420,7 @@ class bit_tries {
 
   // u ∪ v, where v has `with` as its leaf around a.
   [[nodiscard]] block_id merge_with(block_id u, block_id v, node_id a, leaf_or_content with, std::uint32_t height,
-                                    mark fresh) {
+                                    const mark& fresh) {
     if (u == 0) return replace(v, a, with.block != 0 ? with.block : add(*with.content), height, fresh);
     if (height == 0) {
       if (u == with.block) return u;
@@ -433,7 +443,7 @@ class bit_tries {
     return out;
   }
 
-  [[nodiscard]] block_id insert(block_id at, node_id a, std::uint32_t height, mark fresh) {
+  [[nodiscard]] block_id insert(block_id at, node_id a, std::uint32_t height, const mark& fresh) {
     if (height == 0) {
       if (at == 0) at = add(leaf{});
       else if (at < fresh.leaves) at = add(leaf(leaves_[at]));
@@ -445,14 +455,14 @@ class bit_tries {
     inners_[out].child[digit(a, height)] = child;
     return out;
   }
-  [[nodiscard]] block_id replace(block_id at, node_id a, block_id with, std::uint32_t height, mark fresh) {
+  [[nodiscard]] block_id replace(block_id at, node_id a, block_id with, std::uint32_t height, const mark& fresh) {
     if (height == 0) return with;
     const block_id out = path_block(at, fresh);
     const block_id child = replace(inners_[out].child[digit(a, height)], a, with, height - 1, fresh);
     inners_[out].child[digit(a, height)] = child;
     return out;
   }
-  [[nodiscard]] block_id path_block(block_id at, mark fresh) {
+  [[nodiscard]] block_id path_block(block_id at, const mark& fresh) {
     if (at != 0) return writable(at, fresh);
     const block_id out = inners_.add();
     inners_[out] = inner{};

@@ -16,6 +16,7 @@ class fused_nodes {
   explicit fused_nodes(std::pmr::memory_resource* memory) noexcept : into_(memory) {}
 
   [[nodiscard]] std::size_t bytes() const noexcept { return into_.capacity() * sizeof(node_id); }
+  [[nodiscard]] bool empty() const noexcept { return into_.empty(); }
   [[nodiscard]] bool contains(node_id n) const noexcept { return n < into_.size() && into_[n] != no_id; }
   [[nodiscard]] node_id find(node_id n) const noexcept {
     while (contains(n)) n = into_[n];

@@ -45,6 +45,7 @@ class pooled_lists {
     }
     lists_.push_back(l);
   }
+  void add_empty() { lists_.emplace_back(); }
   // Adds empty lists up to n.
   void resize(std::size_t n) { lists_.resize(n); }
   // Drops the last lists down to n; they must be empty.
@@ -65,6 +66,11 @@ class pooled_lists {
     if (need > lists_[i].capacity) grow(i, need);
   }
 
+  // Precondition: make_room(i, 1) succeeded; id is larger than what is there.
+  void push_back(std::size_t i, node_id id) noexcept {
+    list& l = lists_[i];
+    (l.capacity == inside ? l.ids : pool_.data() + l.offset)[l.size++] = id;
+  }
   // Inserts in ascending order. Precondition: make_room(i, 1) succeeded.
   void insert(std::size_t i, node_id id) noexcept {
     list& l = lists_[i];

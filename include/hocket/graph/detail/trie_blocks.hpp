@@ -92,7 +92,8 @@ inline std::uint32_t trie_mask(trie_quad a, trie_quad b, trie_quad c, trie_quad 
   const auto high = __builtin_ia32_packssdw128(c, d);
   return static_cast<std::uint32_t>(__builtin_ia32_pmovmskb128((trie_bytes)__builtin_ia32_packsswb128(low, high)));
 }
-inline trie_comparison unite(trie_inner& joint, const trie_inner& x, const trie_inner& y) noexcept {
+[[gnu::always_inline]] inline trie_comparison unite(trie_inner& joint, const trie_inner& x,
+                                                    const trie_inner& y) noexcept {
   static_assert(trie_inner::fan == 16);
   trie_quad of_x[4], of_y[4];
   std::memcpy(of_x, &x, sizeof(x));
@@ -124,7 +125,8 @@ inline trie_outcome unite(trie_leaf& joint, const trie_leaf& x, const trie_leaf&
           __builtin_ia32_pmovmskb128((trie_bytes)same_y) == 0xffff};
 }
 #else
-inline trie_comparison unite(trie_inner& joint, const trie_inner& x, const trie_inner& y) noexcept {
+[[gnu::always_inline]] inline trie_comparison unite(trie_inner& joint, const trie_inner& x,
+                                                    const trie_inner& y) noexcept {
   trie_comparison c{};
   for (std::size_t i = 0; i < trie_inner::fan; ++i) {
     const trie_inner::block_id u = x.child[i], v = y.child[i];

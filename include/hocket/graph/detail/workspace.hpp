@@ -34,24 +34,28 @@ struct workspace {
   }
 };
 
+[[nodiscard, gnu::noinline]] inline std::span<node_id> sorted_descending(std::span<node_id> ids) {
+  std::reverse(ids.begin(), ids.end());  // they may descend already
+  const auto later = [](node_id x, node_id y) { return x > y; };
+  if (!std::is_sorted(ids.begin(), ids.end(), later)) std::sort(ids.begin(), ids.end(), later);
+  return ids.first(static_cast<std::size_t>(std::unique(ids.begin(), ids.end()) - ids.begin()));
+}
 // The ids without repetitions, the largest first, written to `room`.
 inline std::span<node_id> descending(std::span<const node_id> ids, std::pmr::vector<node_id>& room) {
-  if (room.size() < ids.size()) room.resize(ids.size());
+  const std::size_t size = ids.size();
+  if (size == 0) return {};
+  if (room.size() < size) room.resize(size);
+  const node_id* const in = ids.data();
   node_id* const out = room.data();
-  bool ascends = true, descends = true;
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    out[ids.size() - 1 - i] = ids[i];
-    if (i == 0) continue;
-    ascends = ascends && ids[i - 1] < ids[i];
-    descends = descends && ids[i - 1] > ids[i];
+  out[size - 1] = in[0];
+  bool ascends = true;
+  for (std::size_t i = 1; i < size; ++i) {
+    out[size - 1 - i] = in[i];
+    ascends = ascends & (in[i - 1] < in[i]);
   }
-  if (ascends) return {out, ids.size()};
-  if (descends) {
-    std::copy(ids.begin(), ids.end(), out);
-    return {out, ids.size()};
-  }
-  std::sort(out, out + ids.size(), [](node_id x, node_id y) { return x > y; });
-  return {out, static_cast<std::size_t>(std::unique(out, out + ids.size()) - out)};
+  if (!ascends) [[unlikely]]
+    return sorted_descending({out, size});
+  return {out, size};
 }
 
 // The way of kept edges from a to b that comes first in lexicographic order. Precondition: a reaches b.
