@@ -40,6 +40,8 @@ struct problem {
   std::int64_t most_on_stage = 0;
   std::vector<level_name> levels;
   planner::in_flight_profile held{};
+  std::int64_t slices = 1;  ///< of a micro-batch; what layers take and keep is that of one
+  bool paired = false;
   std::int64_t micro_batches = 1, more_bytes = std::int64_t{1} << 30;
   planner::objective goal = planner::objective::step_time;
   double tokens = 0;  ///< per device and step; 0: unknown
@@ -72,31 +74,32 @@ ticks nanoseconds(const json_object& in, const char* key, bool needed = true) {
   return static_cast<ticks>(std::llround(us * 1e3));
 }
 
-planner::in_flight_profile read_schedule(const json_object& v, const std::string& name, const pipeline::shape& s) {
+planner::in_flight_profile read_schedule(const json_object& v, const std::string& name, const pipeline::shape& s,
+                                         std::int64_t slices) {
   std::string names;
   bool known = false;
   for (const std::string_view x : pipeline::schedule_names) {
-    if (x == "seq-1f1b" || x.starts_with("dualpipe")) continue;  // slices, and ranks that hold two copies of the model
     known = known || x == name;
     names += (names.empty() ? "" : ", ") + std::string(x);
   }
   if (!known) v.fail_at("schedule", "must be one of: " + names);
   const bool loop = name == "gpipe" && s.chunks > 1;
-  const auto plan = pipeline::any_schedule::make(loop ? "looped-bfs" : name, s);
+  const auto plan = pipeline::any_schedule::make(loop ? "looped-bfs" : name, s, {.slices = slices});
   if (!plan) v.fail_at("schedule", "is not possible: " + message(plan.error()));
   std::uint64_t actions = 0;
   for (std::uint32_t r = 0; r < plan->ranks(); ++r) actions += plan->size(r);
   if (actions > (1u << 26)) v.fail_at("schedule", "has " + std::to_string(actions) + " actions: too many");
+  if (plan->directions() == 2) return value_or_fail(planner::in_flight_profile::of_pairs(*plan), v.file());
   return value_or_fail(plan->visit([](const auto& x) { return planner::in_flight_profile::of(x); }), v.file());
 }
 
 problem read_problem(const std::string& file) {
   constexpr std::int64_t most_bytes = std::int64_t{1} << 50;
   const nlohmann::json whole = read_json_file(file);
-  const json_object v(
-      whole, file, "",
-      {"version", "title", "schedule", "ranks", "chunks", "micro_batches", "objective", "capacity_gib",
-       "capacity_bytes", "layers", "every", "first", "last", "split", "most_on_stage", "more_gib", "tokens", "notes"});
+  const json_object v(whole, file, "",
+                      {"version", "title", "schedule", "ranks", "chunks", "micro_batches", "objective", "capacity_gib",
+                       "capacity_bytes", "slices", "layers", "every", "first", "last", "split", "most_on_stage",
+                       "more_gib", "tokens", "notes"});
   problem p;
   p.file = file;
   p.title = v.text_or("title", "stage split");
@@ -105,7 +108,11 @@ problem read_problem(const std::string& file) {
                                            pipeline::max_chunks);
   p.micro_batches = v.integer("micro_batches", 1, pipeline::max_micro_batches);
   p.schedule = v.text_or("schedule", chunks > 1 ? "interleaved" : "1f1b");
-  p.held = read_schedule(v, p.schedule, {ranks, chunks, p.micro_batches});
+  if (v.has("slices") && p.schedule != "seq-1f1b") v.fail_at("slices", "is only for seq-1f1b");
+  p.slices = v.integer_or("slices", 1, 1, pipeline::max_slices);
+  p.held = read_schedule(v, p.schedule, {ranks, chunks, p.micro_batches}, p.slices);
+  p.paired = p.schedule == "dualpipe";  // ranks r and p - 1 - r hold the same two stages
+  p.micro_batches = p.paired ? p.micro_batches / 2 : p.micro_batches * p.slices;
   p.goal = v.choice_or("objective", {"step_time", "slowest_rank"}, 0) == 0 ? planner::objective::step_time
                                                                            : planner::objective::slowest_rank;
   if (v.has("capacity_gib") == v.has("capacity_bytes"))
@@ -124,11 +131,14 @@ problem read_problem(const std::string& file) {
     if (!(x >= 0) || x * unit > static_cast<double>(most_bytes)) v.fail_at(key, "must lie in [0, 2^50 bytes]");
     p.rooms.push_back({static_cast<std::int64_t>(x * unit), 0, 0});
   }
+  for (std::size_t r = 0; p.paired && r < p.rooms.size() / 2; ++r)
+    p.rooms[r].capacity = std::min(p.rooms[r].capacity, p.rooms[p.rooms.size() - 1 - r].capacity);
+  p.rooms.resize(p.held.ranks());
   const auto beside = [&](const char* name, auto&& use) {
     if (!v.has(name)) return;
     const json_object in = v.object(name, {"bytes", "time_us"});
     const std::int64_t bytes = in.integer_or("bytes", 0, 0, most_bytes);
-    const ticks time = nanoseconds(in, "time_us", false);
+    const ticks time = nanoseconds(in, "time_us", false) / p.slices;
     use(bytes, time);
   };
   const auto add = [&](std::size_t r, std::int64_t bytes, ticks time) {
@@ -148,7 +158,7 @@ problem read_problem(const std::string& file) {
     const json_object in(layers[i], file, path, {"count", "time_us", "weights_bytes", "levels"});
     planner::layer_run run;
     run.count = in.integer_or("count", 1, 1, 4096);
-    run.of.time = nanoseconds(in, "time_us");
+    run.of.time = nanoseconds(in, "time_us") / p.slices;
     run.of.weights = in.integer("weights_bytes", 0, most_bytes);
     const nlohmann::json& levels = in.at("levels");
     if (!levels.is_array() || levels.empty() || levels.size() > planner::max_levels)
@@ -157,7 +167,8 @@ problem read_problem(const std::string& file) {
     for (std::size_t k = 0; k < levels.size(); ++k) {
       const json_object one(levels[k], file, path + ".levels[" + std::to_string(k) + "]",
                             {"name", "bytes", "extra_us", "select", "whole"});
-      run.of.levels.push_back({one.integer("bytes", 0, most_bytes), nanoseconds(one, "extra_us", false)});
+      run.of.levels.push_back({hocket::ceil_div(one.integer("bytes", 0, most_bytes), p.slices),
+                               nanoseconds(one, "extra_us", false) / p.slices});
       level_name name;
       name.name = one.text_or("name", "level " + std::to_string(k));
       name.whole = one.boolean_or("whole", false);
@@ -265,12 +276,25 @@ std::string by_rank(const problem& p, const planner::split_plan& plan, std::size
 std::string mind_formers(const problem& p, const planner::split_plan& plan) {
   std::vector<pasted_level> levels;
   for (const level_name& x : p.levels) levels.push_back({x.select, x.whole});
+  if (p.paired) {  // by stage of one direction
+    planner::split_plan flat = plan;
+    for (std::uint32_t s = 0; s < flat.stages.size(); ++s) flat.stages[s].rank = s, flat.stages[s].chunk = 0;
+    return mind_formers(levels, flat, static_cast<std::uint32_t>(flat.stages.size()), 1);
+  }
   return mind_formers(levels, plan, p.held.ranks(), p.held.chunks());
 }
 
 std::string as_text(const problem& p, const planner::split_plan& plan, const planner::memory_price& price,
                     const std::vector<variant>& variants) {
-  std::string text = p.title + "\n\nStage  rank  layers          ";
+  std::string text = p.title + "\n\n";
+  if (p.paired)
+    text +=
+        "dualpipe: each rank here is the pair of ranks r and p-1-r, which hold the same two stages: all parameters "
+        "lie on two ranks\n\n";
+  if (p.slices > 1)
+    text += "seq-1f1b: times and bytes of a slice are taken as " + std::to_string(p.slices) +
+            " equal parts of those of a micro-batch\n\n";
+  text += "Stage  rank  layers          ";
   for (const auto& level : p.levels) text += padded(level.name, 12);
   text += "\n";
   for (std::size_t s = 0; s < plan.stages.size(); ++s) {
@@ -353,6 +377,7 @@ std::string as_json(const problem& p, const planner::split_plan& plan, const pla
                     const std::vector<variant>& variants) {
   nlohmann::json out = plan_as_json(p, plan);
   out["version"] = 1, out["title"] = p.title;
+  if (p.paired) out["ranks_are_pairs"] = true;
   nlohmann::json one = nlohmann::json::array();
   for (const ticks t : price.on_one_rank) one.push_back(p.seconds(t));
   out["price_of_memory"] = {

@@ -100,6 +100,39 @@ class Split(ToolTest):
             seconds[schedule] = plan["step_seconds"]
         self.assertLessEqual(seconds["v-min"], seconds["zbv"])  # holds less, so recomputes less
 
+    def test_two_directions_and_slices(self):
+        def change(problem, **more):
+            problem.update(ranks=4, micro_batches=16, **more)
+        problem, plan = self.plan(lambda p: change(p, schedule="dualpipe", capacity_gib=[60, 64, 64, 57.2]))
+        self.assertTrue(plan["ranks_are_pairs"] and plan["proved"])
+        self.assertEqual([s["rank"] for s in plan["stages"]], [0, 1, 1, 0])
+        self.assertEqual(len(plan["ranks"]), 2)
+        self.assertEqual(plan["ranks"][0]["capacity_bytes"], int(57.2 * 2 ** 30))  # the smaller of ranks 0 and 3
+        # Both ranks of a pair hold both stages; embedding and head are on the first pair.
+        run = problem["layers"][0]
+        layers = [sum(s["layers"] for s in plan["stages"] if s["rank"] == r) for r in (0, 1)]
+        self.assertEqual(sum(layers), run["count"])
+        listed = json.loads(self.ok("pipeline", "list", "dualpipe", "--ranks", 4, "--micro-batches", 16, "--format", "json").text)
+        self.assertEqual(len(listed["lists"]), 4)
+        _, v = self.plan(lambda p: change(p, schedule="dualpipev", chunks=2))
+        self.assertEqual([s["rank"] for s in v["stages"]], [0, 1, 2, 3, 3, 2, 1, 0])
+        # A slice is held in place of a micro-batch: with four of them ranks hold less, and recompute less.
+        _, whole = self.plan(lambda p: change(p, schedule="1f1b", capacity_gib=50))
+        _, four = self.plan(lambda p: change(p, schedule="seq-1f1b", slices=4, capacity_gib=50))
+        _, one = self.plan(lambda p: change(p, schedule="seq-1f1b", capacity_gib=50))
+        again = lambda x: sum(r["again_us"] for r in x["ranks"])
+        self.assertEqual(one["step_seconds"], whole["step_seconds"])
+        self.assertLess(4 * again(four), again(whole))
+        self.assertLess(four["step_seconds"], whole["step_seconds"])
+
+    def test_stages_kept_alike(self):
+        def change(problem, **more):
+            problem.update(chunks=2, schedule="interleaved", micro_batches=16, **more)
+        _, free = self.plan(change)
+        _, alike = self.plan(lambda p: change(p, most_on_stage=10))
+        self.assertEqual([s["layers"] for s in alike["stages"]], [10] * 4)
+        self.assertLessEqual(free["step_seconds"], alike["step_seconds"])
+
     def test_infeasible_names_the_stage_and_the_bytes(self):
         problem = json.loads(SPLIT.read_text())
         problem["capacity_gib"] = 20
@@ -122,6 +155,12 @@ class Split(ToolTest):
         refused(lambda p: p.update(split=[40]), "split")
         refused(lambda p: p.update(split=[20, 21]), "layers of the split")
         refused(lambda p: p.update(micro_batches=10 ** 7), "micro_batches")
+        refused(lambda p: p.update(slices=2), "only for seq-1f1b")
+        refused(lambda p: p.update(schedule="seq-1f1b", slices=0), "slices")
+        refused(lambda p: p.update(schedule="dualpipe", ranks=3), "even p")
+        refused(lambda p: p.update(schedule="dualpipev", chunks=2, micro_batches=3), "at least 2p")
+        refused(lambda p: p.update(most_on_stage=19), "layers of a stage")
+        refused(lambda p: p.update(most_on_stage=0), "most_on_stage")
 
 
 class Search(ToolTest):

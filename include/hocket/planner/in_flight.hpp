@@ -47,6 +47,39 @@ class in_flight_profile {
     return profile;
   }
 
+  /// The same for a schedule whose two directions cross on every rank (dual_pipe), seen as pairs of ranks: rank r runs
+  /// stage r of one direction and stage p - 1 - r of the other, and so does rank p - 1 - r. So each of the p / 2 pairs
+  /// is a rank with two chunks, stages r and p - 1 - r, as in a V, and holds of them what its fuller rank does. All
+  /// parameters lie on two ranks. Precondition: plan.directions() == 2, an even number of ranks. Errors: as above.
+  template <pipeline::schedule S>
+  [[nodiscard]] static result<in_flight_profile> of_pairs(const S& plan) {
+    in_flight_profile profile;
+    const std::uint32_t p = plan.ranks();
+    profile.ranks_ = p / 2, profile.chunks_ = 2;
+    for (std::uint32_t s = 0; s < p; ++s) {
+      profile.rank_of_stage_.push_back(s < p / 2 ? s : p - 1 - s);
+      profile.chunk_of_stage_.push_back(s < p / 2 ? 0 : 1);
+    }
+    walk path(2);
+    for (std::uint32_t r = 0; r < p / 2; ++r) {
+      path.begin();
+      bool ok = true;
+      for (const std::uint32_t of : {r, p - 1 - r}) {
+        for (std::uint32_t i = 0; i < plan.size(of) && ok; ++i) {
+          const pipeline::stage_action a = pipeline::stage_action_at(plan, of, i);
+          if (pipeline::computes(a.kind())) ok = path.step(a.kind(), (of == r) == (a.direction() == 0) ? 0 : 1);
+        }
+        ok = ok && path.end();  // all that was taken has been given back
+      }
+      if (!ok)
+        return error{errc::limit_exceeded, std::int64_t{max_counts}, std::int64_t{max_counts}}.with(
+            "maximal in-flight counts");
+      profile.values_.insert(profile.values_.end(), path.maximal.begin(), path.maximal.end());
+      profile.ends_.push_back(static_cast<std::uint32_t>(profile.values_.size() / 2));
+    }
+    return profile;
+  }
+
   /// The same for any numbers, one chunk per rank: `held[i]` micro-batches on rank i.
   [[nodiscard]] static in_flight_profile of_counts(std::span<const std::uint32_t> held) {
     in_flight_profile profile;

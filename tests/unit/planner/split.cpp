@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The stage split against brute force: the published instances, random small ones of every kind, chunks included.
 #include <hocket/core/message.hpp>
+#include <hocket/pipeline/dual_pipe.hpp>
 #include <hocket/pipeline/gpipe.hpp>
 #include <hocket/pipeline/interleaved.hpp>
 #include <hocket/pipeline/one_f_one_b.hpp>
@@ -313,6 +314,37 @@ void check_bytes(const Plan& plan, std::mt19937& random) {
 
 }  // namespace
 
+namespace {
+
+/// The same for two directions: rank r has stage r of the first and stage p - 1 - r of the second.
+void check_pairs(const pipeline::dual_pipe& plan, std::mt19937& random) {
+  const auto profile = in_flight_profile::of_pairs(plan).value();
+  const std::uint32_t p = plan.ranks();
+  REQUIRE((profile.ranks() == p / 2 && profile.chunks() == 2));
+  std::vector<std::int64_t> size(p), most(p / 2), told(p / 2);
+  for (auto& x : size) x = static_cast<std::int64_t>(random() % 20);
+  for (std::uint32_t r = 0; r < p; ++r) {
+    std::int64_t now = 0;
+    for (std::uint32_t i = 0; i < plan.size(r); ++i) {
+      const auto a = pipeline::stage_action_at(plan, r, i);
+      const std::int64_t bytes = size[a.direction() == 0 ? r : p - 1 - r];
+      if (a.kind() == pipeline::op::forward) now += bytes;
+      else if (a.kind() == pipeline::op::backward || a.kind() == pipeline::op::weight_grad) now -= bytes;
+      std::int64_t& here = most[std::min(r, p - 1 - r)];
+      here = std::max(here, now);
+    }
+    CHECK(now == 0);
+  }
+  for (std::uint32_t s = 0; s < p; ++s) CHECK(profile.rank_of(s) == std::min(s, p - 1 - s));
+  for (std::uint32_t j = 0; j < p / 2; ++j) {
+    for (std::uint32_t k = 0; k < profile.times(j); ++k)
+      told[j] = std::max(told[j], size[j] * profile.at(j, k)[0] + size[p - 1 - j] * profile.at(j, k)[1]);
+    CHECK(told[j] == most[j]);
+  }
+}
+
+}  // namespace
+
 TEST_CASE("the kept counts give the most bytes of any chunk sizes", "[planner][split]") {
   std::mt19937 random(5);
   for (const std::int64_t p : {1, 2, 3, 4, 6})
@@ -329,6 +361,11 @@ TEST_CASE("the kept counts give the most bytes of any chunk sizes", "[planner][s
         if (const auto plan = pipeline::zbv::make(s)) check_bytes(*plan, random);
         if (const auto plan = pipeline::v_schedule(s, pipeline::v_memory::half)) check_bytes(*plan, random);
       }
+  for (const std::int64_t p : {2, 4, 6, 8})
+    for (const std::int64_t m : {2 * p, 2 * p + 2, 4 * p}) {
+      check_bytes(pipeline::dual_pipe_v::make({p, 2, m}).value(), random);
+      check_pairs(pipeline::dual_pipe::make({p, 1, m}).value(), random);
+    }
   // A rank of an interleaved schedule has some 2 v of them, however long it runs.
   const auto held = in_flight_profile::of(pipeline::interleaved::make({16, 8, 256}).value()).value();
   for (std::uint32_t r = 0; r < 16; ++r) CHECK(held.times(r) <= 40);
