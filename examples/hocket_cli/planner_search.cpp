@@ -274,16 +274,21 @@ void search(const options& o) {
   const auto report = value_or_fail(planner::search_strategies(m, training.step, q.on, q.space), o.model);
   const double tokens = static_cast<double>(training.step.global_batch) * static_cast<double>(training.step.sequence) /
                         static_cast<double>(q.on.devices);
-  std::string why = "Rejected\n";
+  std::string why = "Rejected\n", reasons;
   for (std::size_t i = 0; i < planner::rejections; ++i) {
     char text[160];
     std::snprintf(text, sizeof text, "%10lld  %s\n", static_cast<long long>(report.rejected[i]),
                   std::string(sentence(static_cast<planner::rejection>(i))).c_str());
     why += text;
+    if (report.rejected[i] > 0)
+      reasons +=
+          "; " + std::to_string(report.rejected[i]) + " x " + std::string(sentence(static_cast<planner::rejection>(i)));
   }
   if (report.front.empty())
     fail("none of " + std::to_string(report.named) + " strategies fits: " + std::to_string(report.evaluated) +
-         " are possible, each needs more memory than " + std::to_string(q.on.memory) + " bytes");
+         " are possible, " +
+         (report.evaluated > 0 ? "each needs more memory than " + std::to_string(q.on.memory) + " bytes"
+                               : "so the devices do not suit this step" + reasons));
   const std::string title = "Strategies on " + std::to_string(q.on.devices) + " devices";
   if (o.format == "svg") {
     write_file(o.out, as_svg({{q.on.devices, report.front}}, q.on.memory, title));

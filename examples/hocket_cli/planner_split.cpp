@@ -324,7 +324,7 @@ std::string as_text(const problem& p, const planner::split_plan& plan, const pla
   text += plan.proved ? "; no split and no levels are better in this model (proved)\n"
                       : "; the bound is " + fixed(p.seconds(plan.lower_bound), 3) + " s (budget used up)\n";
   text += "\nPrice of memory: " + fixed(static_cast<double>(price.bytes) / gib, 3) + " GiB more saves " +
-          fixed(p.seconds(price.everywhere), 3) + " s a step on every rank;";
+          fixed(p.seconds(price.everywhere), 3) + " s a step on every rank" + (price.on_one_rank.empty() ? "" : ";");
   for (std::size_t r = 0; r < price.on_one_rank.size(); ++r)
     text += " rank " + std::to_string(r) + ": " + fixed(p.seconds(price.on_one_rank[r]), 3) + " s";
   text += "\n\nOther choices                                   step_s  tokens/s/device  layers by level and rank\n";
@@ -444,7 +444,7 @@ void split(const options& o) {
   const planner::split_problem q = p.question();
   const auto plan = planner::split(q);
   if (!plan) fail(o.problem, plan.error());
-  const auto price = value_or_fail(planner::price_of_memory(q, *plan, p.more_bytes), o.problem);
+  const auto price = value_or_fail(planner::price_of_memory(q, *plan, p.more_bytes, p.rooms.size() <= 64), o.problem);
   if (o.format == "svg") write_file(o.out, as_svg(p, *plan));
   else if (o.format == "json") write_file(o.out, as_json(p, *plan, price, variants_of(p)));
   else write_file(o.out, as_text(p, *plan, price, variants_of(p)));

@@ -245,6 +245,7 @@ class Strategies(ToolTest):
             self.refused("planner", "search", *self.FILES, "--cluster", self.file("c.json", json.dumps(one)), says=says)
         refused(lambda c: c.update(memory_gib=1), "none of")
         refused(lambda c: c.update(devices=0), "devices")
+        refused(lambda c: c.update(devices=997), "the global batch does not divide")
         refused(lambda c: c["rates"].pop("gemm_tflops"), "gemm_tflops")
         refused(lambda c: c.update(space={"zero": [4]}), "zero")
         refused(lambda c: c.update(space={"tensor": []}), "tensor")
