@@ -20,6 +20,18 @@ bool walks_like_at(const Plan& plan) {
     if constexpr (std::is_same_v<Plan, interleaved>)
       for (std::uint32_t i = 0; i < size; ++i)
         if (plan.rank(r)[i] != plan.at(r, i)) return false;
+    if constexpr (repeating_schedule<Plan>) {
+      std::uint32_t step = 0;
+      bool same = true;
+      for_each_repeat(plan, r, [&](auto period, std::uint32_t times, std::uint32_t later) {
+        for (std::uint32_t k = 0; k < times; ++k)
+          for (const action a : period) {
+            same = same && step < size && action::from_bits(a.bits() + k * later) == plan.at(r, step);
+            ++step;
+          }
+      });
+      if (!same || step != size) return false;
+    }
     for (const std::uint32_t first : {0u, 1u, size / 3, size / 2 + 1, size - 1, size}) {
       std::uint32_t i = first;
       for (const value a : rank_cursor(plan, r, first))
@@ -93,6 +105,9 @@ TEST_CASE("cursor and fill give what at gives", "[pipeline]") {
     REQUIRE(walks_like_at(interleaved::make({4, 2, m}, groups::last()).value()));
     REQUIRE(walks_like_at(interleaved::make({4, 3, m}, groups::first(), {.kappa = 1}).value()));
   }
+  // Periods that fill the cursor's block twice, once, to the last action, and not at all; with two sizes of groups.
+  for (const shape& s : {shape{32, 3, 291}, shape{32, 6, 256}, shape{33, 6, 230}, shape{48, 4, 500}})
+    REQUIRE(walks_like_at(interleaved::make(s).value()));
 }
 
 TEST_CASE("cursor and fill of zero bubble, V, DualPipe, slices, tables and schedules by name", "[pipeline]") {
@@ -113,7 +128,8 @@ TEST_CASE("cursor and fill of zero bubble, V, DualPipe, slices, tables and sched
         any_schedule::make(name, {4, default_chunks(name), 150}, {.slices = name[0] == 's' ? 3 : 1}).value()));
   // Several blocks of the cursor.
   REQUIRE(walks_like_at(zbv::make({4, 2, 500}).value()));
-  REQUIRE(walks_like_at(zero_bubble::interleaved_zb({4, 3, 500}).value()));
+  for (const std::int64_t m : {500, 501, 503}) REQUIRE(walks_like_at(zero_bubble::interleaved_zb({4, 3, m}).value()));
+  for (const std::int64_t p : {4, 13}) REQUIRE(walks_like_at(zero_bubble::h2({p, 1, 300}).value()));
   REQUIRE(walks_like_at(dual_pipe::make({4, 1, 500}).value()));
 }
 
