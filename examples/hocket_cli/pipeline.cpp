@@ -22,13 +22,14 @@ namespace pipeline = hocket::pipeline;
 using hocket::ticks;
 
 struct options {
-  std::string schedule, table, groups = "balanced", comms = "none", format, out;
+  std::string schedule, table, comms = "none", format, out;
   std::optional<std::int64_t> ranks, micro_batches;
   std::optional<std::int64_t> chunks, memory_cap;
-  std::int64_t slices = 1;
+  std::optional<std::int64_t> slices;
+  std::optional<std::string> groups;
   std::optional<std::uint32_t> kappa;
-  ticks forward = 1, input_grad = 1, weight_grad = 1, hop = 0;
-  std::optional<ticks> backward;
+  ticks forward = 1, hop = 0;
+  std::optional<ticks> backward, input_grad, weight_grad;
   bool reduce_grad = false;
   // What else to put into the lists, and what to say about a run.
   bool merge = false, overlap = false, recompute = false, optimizer = false, post_validation = false, details = false;
@@ -42,9 +43,12 @@ struct options {
 [[noreturn]] void usage(const std::string& sentence) { throw failure{2, sentence}; }
 
 pipeline::costs costs_of(const options& o) {
-  pipeline::costs c{
-      .forward = o.forward, .input_grad = o.input_grad, .weight_grad = o.weight_grad, .hop = o.hop, .overlap = o.pair};
-  if (!o.backward && !hocket::checked_add(o.input_grad, o.weight_grad, c.backward))
+  pipeline::costs c{.forward = o.forward,
+                    .input_grad = o.input_grad.value_or(1),
+                    .weight_grad = o.weight_grad.value_or(1),
+                    .hop = o.hop,
+                    .overlap = o.pair};
+  if (!o.backward && !hocket::checked_add(c.input_grad, c.weight_grad, c.backward))
     fail("--input-grad plus --weight-grad does not fit 64 bits");
   if (o.backward) c.backward = *o.backward;
   return c;
@@ -57,9 +61,9 @@ pipeline::any_schedule named(const options& o) {
                           .chunks = o.chunks.value_or(pipeline::default_chunks(o.schedule)),
                           .micro_batches = *o.micro_batches};
   auto plan = pipeline::any_schedule::make(o.schedule, s,
-                                           {.groups = o.groups,
+                                           {.groups = o.groups.value_or("balanced"),
                                             .kappa = o.kappa.value_or(0),
-                                            .slices = o.slices,
+                                            .slices = o.slices.value_or(1),
                                             .memory_cap = o.memory_cap.value_or(0),
                                             .times = costs_of(o)});
   using hocket::errc;
@@ -74,6 +78,10 @@ pipeline::any_schedule named(const options& o) {
 template <class Use>
 void with_schedule(const options& o, Use&& use) {
   if (o.table.empty() == o.schedule.empty()) usage("give either a SCHEDULE or --table FILE");
+  if (!o.table.empty() && (o.ranks || o.chunks || o.micro_batches || o.kappa || o.memory_cap || o.slices || o.groups))
+    usage(
+        "a table has its own shape: --ranks, --chunks, --micro-batches, --groups, --kappa, --slices and --memory-cap "
+        "go with a SCHEDULE");
   if (!o.table.empty()) return use(value_or_fail(hocket::text::parse_schedule_csv(read_file(o.table)), o.table));
   use(named(o));
 }
@@ -152,10 +160,30 @@ pipeline::simulation simulated(const options& o, const Plan& plan, hocket::timel
   return std::move(ran).value();
 }
 
-void summarize(const pipeline::simulation& ran) {
+/// Whether any rank runs an action of this kind.
+template <class Plan>
+bool runs(const Plan& plan, pipeline::op kind) {
+  for (std::uint32_t r = 0; r < plan.ranks(); ++r)
+    for (std::uint32_t i = 0; i < plan.size(r); ++i)
+      if (plan.at(r, i).kind() == kind) return true;
+  return false;
+}
+
+/// The summary line. It names the times that were given for actions that the schedule does not have.
+template <class Plan>
+void summarize(const options& o, const Plan& plan, const pipeline::simulation& ran) {
   char bubble[32];
   std::snprintf(bubble, sizeof bubble, "%.6f", ran.bubble());
-  std::cerr << "makespan=" << ran.makespan << " lower_bound=" << ran.lower_bound << " bubble=" << bubble << '\n';
+  std::cerr << "makespan=" << ran.makespan << " lower_bound=" << ran.lower_bound << " bubble=" << bubble;
+  std::string unused;
+  const auto name = [&](const char* option) { unused += (unused.empty() ? " unused=" : ",") + std::string(option); };
+  if (o.backward && !runs(plan, pipeline::op::backward)) name("--backward");
+  if ((o.input_grad || o.weight_grad) && (o.backward || !runs(plan, pipeline::op::backward))) {
+    // Without --backward the two make up the whole one.
+    if (o.input_grad && !runs(plan, pipeline::op::input_grad)) name("--input-grad");
+    if (o.weight_grad && !runs(plan, pipeline::op::weight_grad)) name("--weight-grad");
+  }
+  std::cerr << unused << '\n';
 }
 
 pipeline::transfer_policy transfers_of(const options& o) {
@@ -235,7 +263,7 @@ void simulate(const options& o) {
     }
     if (!o.critical_path.empty()) write_critical_path(o, plan);
     write_file(o.out, rows);
-    summarize(ran);
+    summarize(o, plan, ran);
   });
 }
 
@@ -248,11 +276,11 @@ void draw(const options& o) {
                         std::to_string(plan.chunks()) + (plan.chunks() == 1 ? " chunk · " : " chunks · ") +
                         std::to_string(plan.micro_batches()) + " micro-batches";
     if (pipeline::directions_of(plan) > 1) title += " each way";
-    if (o.schedule == "interleaved") title += " · groups " + o.groups;
+    if (o.schedule == "interleaved") title += " · groups " + o.groups.value_or("balanced");
     if (o.format == "trace") write_file(o.out, hocket::to_chrome_trace(drawn, {.process = title}));
     else if (o.format == "ascii") write_file(o.out, hocket::to_ascii(drawn, {.curve_rows = 2}));
     else write_file(o.out, hocket::to_svg(drawn, {.title = title}));
-    summarize(ran);
+    summarize(o, plan, ran);
   });
 }
 

@@ -359,6 +359,18 @@ class Sizes(ToolTest):
                 self.refused("pipeline", "simulate", "zb-h1", "--ranks", 4, "--micro-batches", 8, option, big)
             self.ok("pipeline", "simulate", "1f1b", "--ranks", 4, "--micro-batches", 8, option, 0)
 
+    def test_options_that_do_nothing_are_named(self):
+        shape = ("--ranks", 4, "--micro-batches", 8)
+        for words, unused in ((("zb-h1", *shape, "--backward", 20), "--backward"), (("zb-h1", *shape), None),
+                              (("1f1b", *shape, "--backward", 3), None), (("1f1b", *shape, "--input-grad", 2), None),
+                              (("1f1b", *shape, "--backward", 12, "--input-grad", 1, "--weight-grad", 1), "--input-grad,--weight-grad")):
+            for command in ("simulate", "draw"):
+                self.assertEqual(self.ok("pipeline", command, *words).summary.get("unused"), unused, words)
+        table = self.file("table.csv", self.ok("pipeline", "list", "1f1b", "--ranks", 2, "--micro-batches", 2, "--format", "torch").out)
+        self.ok("pipeline", "simulate", "--table", table, "--backward", 3)
+        for option in (("--ranks", 3), ("--chunks", 5), ("--micro-batches", 77), ("--groups", "balanced"), ("--slices", 1)):
+            self.assertEqual(hocket("pipeline", "simulate", "--table", table, *option).code, 2, option)
+
     def test_all_costs_zero(self):
         for command in ("simulate", "draw"):
             self.ok("pipeline", command, "1f1b", "--ranks", 2, "--micro-batches", 2, "--forward", 0, "--backward", 0)
