@@ -20,15 +20,14 @@ namespace hocket::inline HOCKET_ABI::interop {
 /// @return false if the kernel does not do it; then pages come as they are touched, as always
 ///
 ///     hocket::interop::populate(buffer.data(), buffer.size());
-[[maybe_unused]] inline bool populate([[maybe_unused]] void* first, [[maybe_unused]] std::size_t bytes) noexcept {
+inline bool populate([[maybe_unused]] void* first, [[maybe_unused]] std::size_t bytes) noexcept {
 #if defined(__linux__)
   constexpr int populate_write = 23;  // MADV_POPULATE_WRITE, which older headers do not name
   const long size = ::sysconf(_SC_PAGESIZE);
   if (bytes == 0 || size <= 0) return false;
   const auto page = static_cast<std::uintptr_t>(size);
-  const auto at = reinterpret_cast<std::uintptr_t>(first);
-  const std::uintptr_t begin = at / page * page, end = (at + bytes + page - 1) / page * page;
-  return ::madvise(reinterpret_cast<void*>(begin), end - begin, populate_write) == 0;
+  const std::uintptr_t into = reinterpret_cast<std::uintptr_t>(first) % page;  // the page where it starts
+  return ::madvise(static_cast<char*>(first) - into, (into + bytes + page - 1) / page * page, populate_write) == 0;
 #else
   return false;
 #endif

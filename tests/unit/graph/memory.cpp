@@ -101,6 +101,9 @@ TEST_CASE("out of memory at every allocation: bit rows", "[graph]") { run_out_of
 TEST_CASE("out of memory at every allocation: tries", "[graph]") {
   run_out_of_memory<hocket::graph::persistent_index>();
 }
+TEST_CASE("out of memory at every allocation: the default", "[graph]") {
+  run_out_of_memory<hocket::graph::auto_index>();
+}
 TEST_CASE("out of memory while a dag is copied: nothing is left behind", "[graph]") {
   dag<hocket::graph::persistent_index> g;
   for (node_id b = 0; b < 4000; ++b)
