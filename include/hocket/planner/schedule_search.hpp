@@ -101,7 +101,7 @@ class schedule_finder {
     if (!actions_.empty() && makespan_ > bound) moves(bound);
     if (!actions_.empty() && makespan_ > bound) windows(bound);
     if (exact_search::applies(in_) && (actions_.empty() || makespan_ > bound)) exact(ends, bound);
-    if (!actions_.empty() && makespan_ > bound && !in_.split) rounds(bound);
+    if (!actions_.empty() && makespan_ > bound) rounds(bound);
     if (actions_.empty()) {
       if (impossible_) return error{errc::deadlock, 0, 0, 0, 0};
       return error{errc::limit_exceeded, q_.budget, q_.budget}.with("branches of the schedule search");

@@ -54,12 +54,12 @@ inline bool run_by_wish(partial_schedule& plan, const std::vector<ticks>& wish, 
   return true;
 }
 
-/// Schedules with whole backwards, for uneven times under caps, where moves along one critical path get stuck. Turned
-/// round in time, with forwards for backwards, the question is one of the same kind, so schedules are built from both
-/// ends. Each round begins anew: hill climbing over greedy rules (how much of each stage a rank may hold, what a
-/// stage's forwards are worth, how long to wait for a backward); the best two are then built again and again from the
-/// other end, each action wished for when it was at its last, with some noise (justification, as in project
-/// scheduling); and then moved along their critical paths. Numbers are drawn by a generator of its own.
+/// For uneven times under caps, where moves along one critical path get stuck. With whole backwards, turned round in
+/// time, with forwards for backwards, the question is one of the same kind, so schedules are built from both ends; with
+/// split ones from their begin alone. Each round begins anew: hill climbing over greedy rules (how much of each stage a
+/// rank may hold, what a stage's forwards are worth, how long to wait for a backward); the best two are then built
+/// again and again from the other end, each action wished for when it was at its last, with some noise (justification,
+/// as in project scheduling); and then moved along their critical paths. Numbers are drawn by a generator of its own.
 class round_search {
  public:
   explicit round_search(const search_input& in) : in_(in), turned_(in), ends_(in), turned_ends_(turn(turned_)) {
@@ -73,13 +73,13 @@ class round_search {
   /// @return the makespan of list(); `never` if there is none
   [[nodiscard]] ticks operator()(std::int64_t actions, ticks enough) {
     constexpr std::int64_t tries = 300;
-    const std::int64_t all = 2 * std::int64_t{in_.stages} * in_.micro_batches;
+    const std::int64_t all = (in_.split ? 3 : 2) * std::int64_t{in_.stages} * in_.micro_batches;
     order_search moves(in_);
     for (actions -= 3 * tries * all; actions > 0 && best_ > enough; actions -= 3 * tries * all) {
       starts_.clear();
       climb(tries);
       for (auto& [makespan, list] : starts_) {
-        justify(tries, makespan, list);
+        if (!in_.split) justify(tries, makespan, list);
         const ticks found = moves(list, 4000 * all, enough);
         if (found < best_) best_ = found, list_ = moves.list();
       }
@@ -123,6 +123,7 @@ class round_search {
   [[nodiscard]] greedy_rule any_rule() {
     greedy_rule rule;
     rule.first = static_cast<greedy_rule::order>(draw(4)), rule.lead = 1u << 30, rule.patience = draw_patience();
+    if (in_.split) rule.eager_weights = draw(2) == 0;
     const std::uint32_t p = in_.ranks, slack = draw(p), chunks = in_.stages / p;
     for (std::uint32_t s = 0; s < in_.stages; ++s) {
       const std::uint32_t chunk = s / p, r = in_.rank_of[s];
@@ -151,7 +152,7 @@ class round_search {
     climber both[2];
     partial_schedule plans[2] = {partial_schedule(in_), partial_schedule(turned_)};
     for (std::int64_t i = 0; i < tries; ++i) {
-      const bool back = i % 2 == 1;
+      const bool back = !in_.split && i % 2 == 1;
       climber& x = both[back ? 1 : 0];
       greedy_rule rule = x.rule;
       if (++x.vain > 100) {
