@@ -48,12 +48,8 @@ double every_closed_form(const cost::setting& all) {
   add(cost::exact<cost::sc21::flops_of_step>(numbers)), add(cost::exact<cost::sc21::parameters>(numbers));
   add(cost::exact<cost::palm::flops_per_token>(numbers)), add(cost::exact<cost::torchtitan::flops_per_token>(numbers));
   namespace guide = cost::mindformers;
-  add(cost::exact<guide::model_flops>(numbers)), add(cost::exact<guide::selective_flops>(numbers));
-  add(cost::exact<guide::full_flops>(numbers)), add(cost::exact<guide::gpt_layer_printed>(numbers));
-  add(cost::exact<guide::llama_layer_printed>(numbers)), add(cost::exact<guide::llama_model_flops>(numbers));
-  add(cost::exact<guide::attention_kept_printed>(numbers)), add(cost::exact<guide::attention_kept_corrected>(numbers));
-  add(cost::exact<guide::ffn_kept>(numbers)), add(cost::exact<guide::norms_kept>(numbers));
-  add(cost::exact<guide::static_accumulated_printed>(numbers)), add(cost::exact<guide::static_corrected>(numbers));
+  add(cost::total<guide::guide_printed>(numbers)), add(cost::total<guide::guide_corrected>(numbers));
+  add(cost::exact<guide::llama_model_flops>(numbers));
   return sum;
 }
 

@@ -197,6 +197,7 @@ set(HOCKET_COST_HEADERS
   hocket/cost/expression.hpp
   hocket/cost/fit_machine.hpp
   hocket/cost/flops.hpp
+  hocket/cost/guide_tables.hpp
   hocket/cost/hardware.hpp
   hocket/cost/in_flight.hpp
   hocket/cost/layer_cost.hpp
@@ -210,6 +211,7 @@ set(HOCKET_COST_HEADERS
   hocket/cost/parameters.hpp
   hocket/cost/partition.hpp
   hocket/cost/peak_memory.hpp
+  hocket/cost/plan_report.hpp
   hocket/cost/policy.hpp
   hocket/cost/print.hpp
   hocket/cost/reflect.hpp

@@ -3,7 +3,9 @@
 
 #include <hocket/cost/machines.hpp>
 
+#include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <limits>
 
 #include "command.hpp"
@@ -64,7 +66,21 @@ void need_rates(const machine_input& on, const cost::model& m, const cost::paral
 }  // namespace
 
 hocket::hugging_face::reading read_model_config(const json& config, std::string_view file) {
-  return value_or_fail(hocket::hugging_face::read_config(config), file);
+  if (!config.is_object()) fail(std::string(file) + ": the config must be an object");
+  auto read = hocket::hugging_face::read_config(config);
+  if (!read && read.error().code == hocket::errc::invalid_argument) {
+    static constexpr std::string_view must[] = {"must be a whole number", "must be true or false",
+                                                "must be a list of layer numbers"};
+    const std::string field(read.error().word());
+    const auto kind = static_cast<std::size_t>(read.error().values[0]);
+    if (config.contains(field) && kind < std::size(must)) {
+      constexpr std::size_t most = 60;
+      std::string shown = config.at(field).dump(-1, ' ', true, json::error_handler_t::replace);
+      if (shown.size() > most) shown = shown.substr(0, most - 3) + "...";
+      fail(std::string(file) + ": \"" + field + "\" is " + shown + ", but " + std::string(must[kind]));
+    }
+  }
+  return value_or_fail(std::move(read), file);
 }
 
 machine_input read_machine(const json& machine, std::string_view file, const std::string& path) {
@@ -123,7 +139,23 @@ machine_input read_machine(const json& machine, std::string_view file, const std
   return out;
 }
 
-training_input read_training(const json& training, std::string_view file, const std::string& path) {
+namespace {
+
+// Fields of recompute_lists; `taken` says whether "recompute" is a level here, for the caller to read.
+void take_lists(const json_object& in, recompute_lists& lists, bool level_is_here) {
+  const auto take = [&](const char* key, json& to) {
+    if (!in.has(key)) return;
+    if (!to.is_null()) in.fail_at(key, "is given in " + lists.file + ", too: say it once");
+    to = in.at(key), lists.file = std::string(in.file());
+  };
+  if (!level_is_here || (in.has("recompute") && !in.at("recompute").is_string())) take("recompute", lists.whole);
+  take("select_recompute", lists.select);
+}
+
+}  // namespace
+
+training_input read_training(const json& training, std::string_view file, const std::string& path,
+                             recompute_lists* lists) {
   const json_object in(training, file, path,
                        {"version",
                         "sequence",
@@ -149,8 +181,11 @@ training_input read_training(const json& training, std::string_view file, const 
                         "fused_activation",
                         "workspace",
                         "document_lengths",
-                        "machine"});
+                        "machine",
+                        lists != nullptr ? "recompute" : "version",
+                        lists != nullptr ? "select_recompute" : "version"});
   training_input out;
+  if (lists != nullptr) take_lists(in, *lists, false);
   cost::training& t = out.step;
   t.sequence = in.integer("sequence", 1, std::numeric_limits<std::int32_t>::max());
   t.micro_batch = size_or(in, "micro_batch", t.micro_batch);
@@ -210,12 +245,13 @@ cost::replay_set read_replay(const json_object& in) {
 }  // namespace
 
 cost::parallel read_parallel(const json& parallel, std::string_view file, const std::string& path,
-                             cost::replay_set* replay) {
+                             cost::replay_set* replay, recompute_lists* lists) {
   // "replay" is a field where somebody takes it; elsewhere it is unknown, like any other.
-  const json_object in(
-      parallel, file, path,
-      {"version", "tp", "pp", "vp", "dp", "cp", "ep", "etp", "sequence_parallel", "zero", "recompute", "copies",
-       "offload_optimizer", "offload_activations", "cp_comm_type", replay != nullptr ? "replay" : "version"});
+  const json_object in(parallel, file, path,
+                       {"version", "tp", "pp", "vp", "dp", "cp", "ep", "etp", "sequence_parallel", "zero", "recompute",
+                        "copies", "offload_optimizer", "offload_activations", "cp_comm_type",
+                        replay != nullptr ? "replay" : "version", lists != nullptr ? "select_recompute" : "version"});
+  if (lists != nullptr) take_lists(in, *lists, true);
   if (replay != nullptr && in.has("replay")) *replay = read_replay(in);
   cost::parallel p;
   p.tp = size_or(in, "tp", 1), p.pp = size_or(in, "pp", 1), p.vp = size_or(in, "vp", 1), p.dp = size_or(in, "dp", 1);
@@ -229,12 +265,170 @@ cost::parallel read_parallel(const json& parallel, std::string_view file, const 
     fail(std::string(file) + ": pp x vp is more than " + std::to_string(most_stages) + " stages");
   p.sequence_parallel = in.boolean_or("sequence_parallel", false);
   p.zero = static_cast<cost::zero>(in.integer_or("zero", 0, 0, 3));
-  p.recompute = static_cast<cost::recompute>(in.choice_or("recompute", {"none", "selective", "full"}, 0));
+  if (lists == nullptr || lists->whole.is_null() || (in.has("recompute") && in.at("recompute").is_string()))
+    p.recompute = static_cast<cost::recompute>(in.choice_or("recompute", {"none", "selective", "full"}, 0));
+  if (lists != nullptr && !lists->whole.is_null() && in.has("recompute") && in.at("recompute").is_string())
+    in.fail_at("recompute", "is given in " + lists->file + ", too: say it once");
   p.copies = size_or(in, "copies", 1);
   p.offload_optimizer = in.boolean_or("offload_optimizer", false);
   p.offload_activations = in.boolean_or("offload_activations", false);
   p.cp_exchange = static_cast<cost::context_exchange>(in.choice_or("cp_comm_type", {"p2p", "all_gather", "a2a"}, 0));
   return p;
+}
+
+namespace {
+
+// Operations by the names that configs of MindFormers give to their parts. Where several parts make one operation of
+// the table of saved tensors, it is computed again only with all of them. Reshapes and transposes move nothing.
+struct operation_part {
+  std::string_view pattern;
+  cost::op which;
+};
+constexpr operation_part parts_of_operations[] = {{"feed_forward.mul", cost::op::activation},
+                                                  {"feed_forward.w1.activation", cost::op::activation},
+                                                  {"feed_forward.w1.matmul", cost::op::ffn_in},
+                                                  {"feed_forward.w3.matmul", cost::op::ffn_in},
+                                                  {"feed_forward.w2.matmul", cost::op::ffn_out},
+                                                  {"attention_norm.norm", cost::op::norm},
+                                                  {"ffn_norm.norm", cost::op::norm},
+                                                  {"attention_norm.rcast", cost::op::cast_back},
+                                                  {"ffn_norm.rcast", cost::op::cast_back},
+                                                  {"attention.wq.matmul", cost::op::qkv},
+                                                  {"attention.wk.matmul", cost::op::qkv},
+                                                  {"attention.wv.matmul", cost::op::qkv},
+                                                  {"attention.wo.matmul", cost::op::output},
+                                                  {"add", cost::op::output},
+                                                  {"attention.flash_attention", cost::op::attention}};
+constexpr std::string_view parts_without_work[] = {
+    "feed_forward.w1.reshape", "feed_forward.w2.reshape", "feed_forward.w3.reshape", "attention.wq.reshape",
+    "attention.wk.reshape",    "attention.wv.reshape",    "attention.wo.reshape",    "attention.merger_head_transpose"};
+
+class plan_reader {
+ public:
+  plan_reader(const recompute_lists& lists, std::vector<std::int64_t> layers)
+      : lists_(lists), layers_(std::move(layers)) {}
+
+  // Which layers of which stage a value names; `name` is how messages call it.
+  cost::layer_flags flags(const json& value, const std::string& name) const {
+    if (value.is_boolean()) {
+      const std::vector<std::int64_t> none(layers_.size(), 0);
+      return cost::first_layers(value.get<bool>() ? layers_ : none, layers_);
+    }
+    if (!value.is_array()) bad(name, "must be true, false, or an array with one entry for each pipeline stage");
+    if (value.size() != layers_.size())
+      bad(name, "has " + std::to_string(value.size()) + " entries, but there are " + std::to_string(layers_.size()) +
+                    " pipeline stages");
+    cost::layer_flags out;
+    for (std::size_t stage = 0; stage < layers_.size(); ++stage) {
+      const std::string at = name + "[" + std::to_string(stage) + "]";
+      const std::int64_t has = layers_[stage];
+      const std::string has_layers = ", but stage " + std::to_string(stage) + " has " + std::to_string(has) + " layers";
+      std::vector<bool> here(static_cast<std::size_t>(has), false);
+      if (value[stage].is_array()) {
+        for (const json& layer : value[stage]) {
+          const std::int64_t n = number(layer, at);
+          if (n >= has) bad(at, "names layer " + std::to_string(n) + has_layers + ", counted from 0");
+          here[static_cast<std::size_t>(n)] = true;
+        }
+      } else {
+        const std::int64_t n = number(value[stage], at);
+        if (n > has) bad(at, "is " + std::to_string(n) + has_layers);
+        for (std::int64_t layer = 0; layer < n; ++layer) here[static_cast<std::size_t>(layer)] = true;
+      }
+      out.push_back(std::move(here));
+    }
+    return out;
+  }
+
+  // Operations with their layers.
+  void select(cost::recompute_plan& plan) const {
+    std::vector<operation_flags> found;
+    const auto add = [&](const std::string& written, const json& where) {
+      std::string name;
+      for (const char c : written) name += c == '\\' ? "" : std::string(1, c);
+      found.push_back({name, written, flags(where, "select_recompute." + written)});
+    };
+    if (lists_.select.is_array()) {
+      for (const json& each : lists_.select) {
+        if (!each.is_string()) bad("select_recompute", "must hold names of operations");
+        add(each.get<std::string>(), json(true));
+      }
+    } else if (lists_.select.is_object()) {
+      for (const auto& [name, where] : lists_.select.items()) add(name, where);
+    } else {
+      bad("select_recompute", "must be an array of operations, or an object of operations with their layers");
+    }
+    for (const operation_flags& each : found) check_known(each);
+    for (const cost::op which : cost::replayable) {
+      cost::layer_flags where;
+      const auto both = [&](const cost::layer_flags& more) {
+        if (where.empty()) where = more;
+        for (std::size_t s = 0; s < where.size(); ++s)
+          for (std::size_t l = 0; l < where[s].size(); ++l) where[s][l] = where[s][l] && more[s][l];
+      };
+      const operation_flags* of_parts = nullptr;
+      for (const operation_flags& each : found) {
+        if (each.name == cost::name_of(which)) both(each.where);
+        for (const operation_part& part : parts_of_operations)
+          if (part.which == which && part.pattern == each.name) of_parts = &each, both(each.where);
+      }
+      for (const operation_part& part : parts_of_operations) {
+        const bool named =
+            std::any_of(found.begin(), found.end(), [&](const auto& x) { return x.name == part.pattern; });
+        if (of_parts != nullptr && part.which == which && !named)
+          bad("select_recompute", "names \"" + of_parts->name + "\" but not \"" + std::string(part.pattern) +
+                                      "\": only together are they the operation " + std::string(name_of(which)));
+      }
+      if (!where.empty()) plan.operations.push_back({which, std::move(where)});
+    }
+  }
+
+ private:
+  struct operation_flags {
+    std::string name, written;
+    cost::layer_flags where;
+  };
+  [[noreturn]] void bad(const std::string& name, const std::string& sentence) const {
+    std::string shown;
+    for (const char c : name) shown += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
+    fail(lists_.file + ": \"" + shown + "\" " + sentence);
+  }
+  std::int64_t number(const json& value, const std::string& name) const {
+    const bool whole =
+        value.is_number_integer() && (!value.is_number_unsigned() || value.get<std::uint64_t>() < 1u << 31);
+    if (!whole || value.get<std::int64_t>() < 0) bad(name, "must hold whole numbers from 0 on");
+    return value.get<std::int64_t>();
+  }
+  void check_known(const operation_flags& each) const {
+    for (const cost::op which : cost::replayable)
+      if (each.name == name_of(which)) return;
+    for (const operation_part& part : parts_of_operations)
+      if (each.name == part.pattern) return;
+    for (const std::string_view part : parts_without_work)
+      if (each.name == part) return;
+    std::string known;
+    for (const cost::op which : cost::replayable) known += (known.empty() ? "" : ", ") + std::string(name_of(which));
+    bad("select_recompute." + each.written,
+        "is no operation known here: " + known + ", or a part as MindFormers names it");
+  }
+
+  const recompute_lists& lists_;
+  std::vector<std::int64_t> layers_;
+};
+
+}  // namespace
+
+cost::recompute_plan read_lists(const recompute_lists& lists, const cost::model& model, const cost::parallel& parallel,
+                                const cost::replay_set& replay) {
+  if (constexpr std::int64_t most_layers = 65'536; model.layers > most_layers)
+    fail(lists.file + ": lists by layer are for models of at most " + std::to_string(most_layers) +
+         " layers, but this has " + std::to_string(model.layers));
+  const plan_reader reader(lists, cost::layers_of_stages(model, parallel));
+  cost::recompute_plan plan;
+  plan.everywhere = replay;
+  if (!lists.whole.is_null()) plan.full = reader.flags(lists.whole, "recompute");
+  if (!lists.select.is_null()) reader.select(plan);
+  return plan;
 }
 
 cost::report make_report(const cost::model& model, report_context& context, std::string_view file,
@@ -251,6 +445,13 @@ cost::report make_report(const cost::model& model, report_context& context, std:
   cost::report r = value_or_fail(cost::make_report(m, context.training->step, context.parallel,
                                                    context.training->counted, in_flight, context.replay),
                                  file);
+  std::vector<cost::stage_layers> stages;
+  if (!context.lists.whole.is_null() || !context.lists.select.is_null()) {
+    const cost::recompute_plan plan = read_lists(context.lists, m, context.parallel, context.replay);
+    stages = value_or_fail(cost::planned_stages(m, context.parallel, plan), context.lists.file);
+    context.plan = value_or_fail(
+        cost::restate(r, m, context.training->step, context.parallel, context.training->counted, stages), file);
+  }
   if (const training_input& t = *context.training; t.step_seconds > 0 && r.flops) {
     constexpr double most = 1e9;  // times the peak; also keeps the printed figures within 64 bits
     const double ratio = r.flops->hardware_step.real() / t.step_seconds / (t.peak_tflops * 1e12) /
@@ -258,14 +459,18 @@ cost::report make_report(const cost::model& model, report_context& context, std:
     if (!(ratio < most && t.peak_tflops < most))
       fail(std::string(file) + ": \"step_seconds\" and \"peak_tflops\" are not those of a machine");
   }
-  for (const cost::rank_memory& rank : r.memory)
+  for (std::size_t i = 0; i < r.memory.size(); ++i) {
+    const cost::rank_memory& rank = r.memory[i];
+    const cost::training& step = context.training->step;
     context.peaks.push_back(value_or_fail(
-        cost::peak_memory(m, context.training->step, context.parallel, rank.on_rank, rank.in_flight, context.replay),
+        stages.empty() ? cost::peak_memory(m, step, context.parallel, rank.on_rank, rank.in_flight, context.replay)
+                       : cost::peak_memory(m, step, context.parallel, rank.on_rank, rank.in_flight, stages[i]),
         file));
+  }
   if (const auto& on = context.training->on) {
     need_rates(*on, m, context.parallel, file);
     context.step = value_or_fail(
-        cost::add_step_lines(r, m, context.training->step, context.parallel, on->rates, context.replay), file);
+        cost::add_step_lines(r, m, context.training->step, context.parallel, on->rates, context.replay, stages), file);
   }
   std::erase_if(r.lines, [](const cost::report_line& line) { return line.group == "parameters"; });
   r.lines.insert(r.lines.begin(), published.lines.begin(), published.lines.end());

@@ -2,6 +2,7 @@
 // Model, training and parallel files as values, and cost reports as text: shared by `hocket cost` and `hocket plan`.
 #pragma once
 #include <hocket/cost/peak_memory.hpp>
+#include <hocket/cost/plan_report.hpp>
 #include <hocket/cost/step_report.hpp>
 #include <hocket/cost/utilization.hpp>
 #include <hocket/interop/hugging_face.hpp>
@@ -31,13 +32,29 @@ struct training_input {
   std::optional<machine_input> on;           ///< predicts seconds, if given
 };
 
+/// What is computed again by stage and layer, as a file has it: it means something once the model is known.
+///
+///     "recompute": [4, 0]                                 whole layers: the first 4 of stage 0, none of stage 1
+///     "select_recompute": ["activation"]                  an operation, in every layer
+///     "select_recompute": {"feed_forward\\.mul": [20, 8], "norm": [[0, 2], []]}   by stage: so many, or these layers
+struct recompute_lists {
+  nlohmann::json whole, select;  ///< null: not given
+  std::string file;              ///< that has them
+};
+/// The plan that the lists make; ends the command with a sentence that names the field and the numbers.
+hocket::cost::recompute_plan read_lists(const recompute_lists& lists, const hocket::cost::model& model,
+                                        const hocket::cost::parallel& parallel, const hocket::cost::replay_set& replay);
+
 /// Each ends the command with one sentence that names the file and the field.
 /// @param path  of the object within the file, "" if it is the whole file
 hocket::hugging_face::reading read_model_config(const nlohmann::json& config, std::string_view file);
-training_input read_training(const nlohmann::json& training, std::string_view file, const std::string& path = "");
+/// @param lists  takes "recompute" and "select_recompute" as they stand, see recompute_lists; null: unknown fields
+training_input read_training(const nlohmann::json& training, std::string_view file, const std::string& path = "",
+                             recompute_lists* lists = nullptr);
 /// @param replay  takes the operations of the field "replay"; without it there is no such field
 hocket::cost::parallel read_parallel(const nlohmann::json& parallel, std::string_view file,
-                                     const std::string& path = "", hocket::cost::replay_set* replay = nullptr);
+                                     const std::string& path = "", hocket::cost::replay_set* replay = nullptr,
+                                     recompute_lists* lists = nullptr);
 
 /// What is printed around a report.
 struct report_context {
@@ -46,6 +63,8 @@ struct report_context {
   std::optional<training_input> training;
   hocket::cost::parallel parallel{};
   hocket::cost::replay_set replay{};
+  recompute_lists lists{};
+  std::vector<hocket::cost::plan_row> plan{};           ///< set by make_report, if there are lists
   std::optional<hocket::cost::step_prediction> step{};  ///< set by make_report, if a machine is given
   std::vector<hocket::cost::memory_peak> peaks{};       ///< set by make_report, by pipeline rank
 };

@@ -69,13 +69,12 @@ struct utilizations {
 std::optional<utilizations> utilizations_of(const cost::report& r, const report_context& c) {
   if (!c.training || c.training->step_seconds <= 0) return std::nullopt;
   const training_input& t = *c.training;
-  const auto model = cost::utilization_of<cost::work::model>(r.model, t.step, c.parallel, t.counted, t.step_seconds,
-                                                             t.peak_tflops * 1e12);
-  const auto hardware = cost::utilization_of<cost::work::hardware>(r.model, t.step, c.parallel, t.counted,
-                                                                   t.step_seconds, t.peak_tflops * 1e12);
-  if (!model || !hardware) return std::nullopt;
-  return utilizations{to_string(*model), to_string(*hardware), model->ratio_by_convention(),
-                      hardware->ratio_by_convention()};
+  const std::int64_t devices = c.parallel.devices();
+  const auto model = cost::utilization_of<cost::work::model>(*r.flops, devices, t.step_seconds, t.peak_tflops * 1e12);
+  const auto hardware =
+      cost::utilization_of<cost::work::hardware>(*r.flops, devices, t.step_seconds, t.peak_tflops * 1e12);
+  return utilizations{to_string(model), to_string(hardware), model.ratio_by_convention(),
+                      hardware.ratio_by_convention()};
 }
 
 // JSON by hand: FLOPs of a step can need more digits than the usual JSON libraries keep.
@@ -133,6 +132,17 @@ std::string report_as_text(const cost::report& r, const report_context& context)
     for (std::size_t i = 0; i < context.peaks.size(); ++i)
       out += (i == 0 ? " " : ", ") + gib(context.peaks[i].total_bytes());
     out += " GiB\n";
+  }
+
+  if (!context.plan.empty()) {
+    out += "\nwhat is computed again, by pipeline stage\n  " + left("stage", 7) + right("layers", 7) +
+           right("kept by each, bytes", 24) + right("again by each, FLOP", 26) + "  choice\n";
+    for (const cost::plan_row& row : context.plan)
+      out += "  " + left(std::to_string(row.stage), 7) + right(std::to_string(row.layers.count), 7) +
+             right(grouped(row.kept_bytes), 24) + right(grouped(row.again_flops), 26) + "  " +
+             to_string(row.layers.how) + (row.layers.kind == cost::layer_kind::dense ? "" : ", ") +
+             (row.layers.kind == cost::layer_kind::dense ? "" : std::string(name_of(row.layers.kind))) + "\n";
+    out += "  kept: of one micro-batch on one rank; again: over all ranks of the stage and the whole step\n";
   }
 
   if (context.step && context.training->on) {
@@ -210,6 +220,18 @@ std::string report_as_json(const cost::report& r, const report_context& context)
            ", \"peak_bytes\": " + to_string(context.peaks[i].total_bytes().ceiling().num()) + "}";
   }
   out += r.memory.empty() ? "]" : "\n  ]";
+  if (!context.plan.empty()) {
+    out += ",\n  \"stages\": [";
+    for (std::size_t i = 0; i < context.plan.size(); ++i) {
+      const cost::plan_row& row = context.plan[i];
+      out += (i ? "," : "") + std::string("\n    {\"stage\": ") + std::to_string(row.stage) +
+             ", \"kind\": " + json_string(name_of(row.layers.kind)) +
+             ", \"layers\": " + std::to_string(row.layers.count) +
+             ", \"recompute\": " + json_string(to_string(row.layers.how)) +
+             ", \"kept_bytes\": " + number(row.kept_bytes) + ", \"again_flops\": " + number(row.again_flops) + "}";
+    }
+    out += "\n  ]";
+  }
   if (context.step && context.training->on) {
     const machine_input& on = *context.training->on;
     out += ",\n  \"step\": {\"machine\": {\"name\": " + json_string(on.name) +
@@ -258,6 +280,13 @@ std::string report_as_latex(const cost::report& r, const report_context& context
   if (context.step && context.training->on)
     out += "Seconds predicted for " + escaped(context.training->on->name) +
            "; rates: " + escaped(context.training->on->source) + ".\n";
+  if (!context.plan.empty()) {
+    out += "\\begin{longtable}{rrrrl}\nstage & layers & kept by each, bytes & again by each, FLOP & choice\\\\\n";
+    for (const cost::plan_row& row : context.plan)
+      out += std::to_string(row.stage) + " & " + std::to_string(row.layers.count) + " & $" + number(row.kept_bytes) +
+             "$ & $" + number(row.again_flops) + "$ & " + escaped(to_string(row.layers.how)) + "\\\\\n";
+    out += "\\end{longtable}\n";
+  }
   std::string_view group;
   for (const auto& line : r.lines) {
     if (line.group != group) {

@@ -17,6 +17,7 @@
 #include <hocket/cost/evaluate.hpp>
 #include <hocket/cost/expression.hpp>
 #include <hocket/cost/flops.hpp>
+#include <hocket/cost/guide_tables.hpp>
 #include <hocket/cost/hardware.hpp>
 #include <hocket/cost/in_flight.hpp>
 #include <hocket/cost/layer_cost.hpp>
@@ -27,6 +28,7 @@
 #include <hocket/cost/parameters.hpp>
 #include <hocket/cost/partition.hpp>
 #include <hocket/cost/peak_memory.hpp>
+#include <hocket/cost/plan_report.hpp>
 #include <hocket/cost/print.hpp>
 #include <hocket/cost/reflect.hpp>
 #include <hocket/cost/report.hpp>

@@ -174,10 +174,105 @@ class Report(ToolTest):
             self.refused("cost", "report", "--model", model, "--training", training, "--parallel",
                          self.file("p.json", json.dumps({"replay": bad})), says="replay")
 
+    def test_recompute_by_stage_and_layer(self):
+        model = EXAMPLES / "llama-2-13b" / "config.json"
+        s, h, f = 4096, 5120, 13824
+        base = {"sequence": s, "global_batch": 128, "attention_count": "causal_half", "machine": "guide_device",
+                "step_seconds": 12.8, "peak_tflops": 380}
+        spread = {"pp": 2, "dp": 8}
+        def words(training, parallel):
+            return ("--model", model, "--training", self.file("t.json", json.dumps({**base, **training})),
+                    "--parallel", self.file("p.json", json.dumps({**spread, **parallel})))
+        plain = self.json_of(*words({}, {}))
+        # The guide's last plan: 4 whole layers of the first stage; SiLU and Mul of all others.
+        silu_mul = ["feed_forward\\.mul", "feed_forward\\.w1\\.activation", "feed_forward\\.w1\\.reshape",
+                    "feed_forward\\.w2\\.reshape"]
+        lists = {"recompute": [4, 0], "select_recompute": silu_mul}
+        value = self.json_of(*words(lists, {}))
+        forward = 2 * s * h * (4 * h + 3 * f) + 4 * h * s * s // 2
+        self.assertEqual(value["flops"]["hardware_per_step"] - value["flops"]["per_step"], 128 * 4 * forward)
+        self.assertEqual([(row["stage"], row["layers"], row["recompute"]) for row in value["stages"]],
+                         [(0, 4, "full"), (0, 16, "activation"), (1, 20, "activation")])
+        kept = [row["kept_bytes"] for row in value["stages"]]
+        self.assertEqual(kept[0], 2 * s * h)
+        everything = sum(t["value"] for t in plain["terms"] if t["group"] == "kept by one layer")
+        self.assertEqual(kept[1:], [everything - 2 * s * f] * 2)
+        # Two micro-batches in flight on the first rank, one on the last.
+        saved = [a["activation_bytes"] - b["activation_bytes"] for a, b in zip(plain["memory"], value["memory"])]
+        self.assertEqual(saved[0], 2 * (4 * (everything - kept[0]) + 16 * 2 * s * f) - everything)
+        self.assertEqual(saved[1], 20 * 2 * s * f)
+        ratio = value["flops"]["hfu"]["ratio"] / value["flops"]["mfu"]["ratio"]
+        self.assertAlmostEqual(ratio, value["flops"]["hardware_per_step"] / value["flops"]["per_step"], places=12)
+        self.assertGreater(value["step"]["seconds"], plain["step"]["seconds"])
+        # The same in the parallel file, with our own names, and by layer.
+        for same in ({"recompute": [4, 0], "select_recompute": ["activation"]},
+                     {"recompute": [[3, 0, 1, 2], []], "select_recompute": {"activation": [20, 20]}},
+                     {"recompute": [4, 0], "select_recompute": {name: [20, [*range(20)]] for name in silu_mul}}):
+            self.assertEqual(self.json_of(*words({}, same)), value)
+        self.assertEqual(self.json_of(*words({"recompute": True}, {}))["memory"],
+                         self.json_of(*words({}, {"recompute": "full"}))["memory"])
+        done = self.ok("cost", "report", *words(lists, {}))
+        self.assertRegex(done.text, r"\n  0 +16 .* activation\n  1 +20 .* activation\n")
+        self.assertIn("recompute full", done.text)
+        self.assertIn("1 & 20 & ", self.ok("cost", "report", *words(lists, {}), "--format", "latex").text)
+        # Every line of seconds still adds up to the step.
+        last = {t["name"]: t["value"] for t in value["terms"] if t["group"] == "seconds of a step"}
+        on_rank = sum(t["value"] for t in value["terms"] if t["group"] == "seconds of a micro-batch on the busiest rank"
+                      and t["name"].endswith("compute"))
+        self.assertAlmostEqual(last["forward and backward"], 16 * on_rank, places=9)
+        for bad, says in (({"recompute": [4, 0, 0]}, "\"recompute\" has 3 entries, but there are 2 pipeline stages"),
+                          ({"recompute": [21, 0]}, "\"recompute[0]\" is 21, but stage 0 has 20 layers"),
+                          ({"recompute": [0, [20]]}, "\"recompute[1]\" names layer 20, but stage 1 has 20 layers"),
+                          ({"recompute": [-1, 0]}, "whole numbers"), ({"recompute": [0.5, 0]}, "whole numbers"),
+                          ({"recompute": 4}, "recompute"), ({"select_recompute": "norm"}, "select_recompute"),
+                          ({"select_recompute": ["gelu"]}, "select_recompute.gelu"), ({"select_recompute": [1]}, "names"),
+                          ({"select_recompute": {"norm": [20]}}, "\"select_recompute.norm\" has 1 entries"),
+                          ({"select_recompute": {"norm": [20, 1 << 40]}}, "whole numbers"),
+                          ({"select_recompute": ["feed_forward.mul"]}, "feed_forward.w1.activation")):
+            self.refused("cost", "report", *words(bad, {}), says=says)
+            self.refused("cost", "report", *words({}, bad), says=says)
+        self.refused("cost", "report", *words({"recompute": [4, 0]}, {"recompute": [4, 0]}), says="say it once")
+        self.refused("cost", "report", *words({"recompute": [4, 0]}, {"recompute": "full"}), says="say it once")
+        # Operations by name count towards the hardware's FLOPs.
+        named = self.json_of(*words({}, {"replay": ["qkv"]}))["flops"]
+        self.assertAlmostEqual(named["hfu"]["ratio"] / named["mfu"]["ratio"], named["hardware_per_step"] / named["per_step"])
+
+    def test_experts_need_ranks_to_share_them(self):
+        words = ("--model", CONFIGS / "mixtral-8x7b-v0.1.json", "--training", self.file("t.json", json.dumps({"sequence": 4096, "global_batch": 8})))
+        refused = lambda parallel, says: self.refused("cost", "report", *words, "--parallel", self.file("p.json", json.dumps(parallel)), says=says)
+        refused({"ep": 8}, "ranks of a stage over ep x etp: 1 is not divisible by 8")
+        refused({"ep": 4, "etp": 4, "dp": 8}, "8 is not divisible by 16")
+        refused({"pp": 16, "vp": 4}, "layers for pp x vp stages is 32")
+        self.ok("cost", "report", *words, "--parallel", self.file("p.json", json.dumps({"ep": 8, "dp": 4, "tp": 2})))
+
+    def test_a_config_of_the_wrong_type_is_named_with_its_value(self):
+        config = json.loads((CONFIGS / "llama-2-7b.json").read_text())
+        for key, value, says in (("hidden_size", "4096", '"hidden_size" is "4096", but must be a whole number'),
+                                 ("vocab_size", 1.5, '"vocab_size" is 1.5, but must be a whole number'),
+                                 ("tie_word_embeddings", "x", '"tie_word_embeddings" is "x", but must be true or false')):
+            self.refused("cost", "report", "--model", self.file("c.json", json.dumps({**config, key: value})), says=says)
+        self.refused("cost", "report", "--model", self.file("c.json", "[]"), says="the config must be an object")
+
+    def test_context_parallelism(self):
+        model = CONFIGS / "llama-3-8b.json"
+        training = self.file("t.json", json.dumps({"sequence": 8192, "machine": "a100_peak"}))
+        def sent(parallel):
+            value = self.json_of("--model", model, "--training", training, "--parallel",
+                                 self.file("p.json", json.dumps({"cp": 4, **parallel})))
+            return sum(t["value"] for t in value["terms"] if t["group"] == "sent by one layer and micro-batch")
+        keys_values, queries = 2 * 2 * 2048 * 8 * 128, 2 * 2048 * 32 * 128
+        self.assertEqual(sent({}), 9 * keys_values)
+        self.assertEqual(sent({"cp_comm_type": "all_gather"}), 9 * keys_values)
+        self.assertEqual(sent({"cp_comm_type": "a2a"}), 2 * (2 * queries + keys_values) * 3 // 4)
+        for bad, says in (({"cp": 16, "cp_comm_type": "a2a"}, "kv heads of a rank over cp"), ({"cp_comm_type": "ulysses"}, "a2a")):
+            self.refused("cost", "report", "--model", model, "--training", training, "--parallel",
+                         self.file("p.json", json.dumps(bad)), says=says)
+
     def test_a_window_is_listed_beside_the_layer_without(self):
         training = self.file("t.json", json.dumps({"sequence": 8192, "machine": "a100_peak"}))
         terms = self.json_of("--model", CONFIGS / "mistral-7b-v0.1.json", "--training", training)["terms"]
-        of = {t["name"]: t["value"] for t in terms if t["group"] == "seconds of a layer with a window, FLOPs alone"}
+        windowed = "seconds of a layer, per micro-batch (with a window, FLOPs alone)"
+        of = {t["name"]: t["value"] for t in terms if t["group"] == windowed}
         whole = {t["name"]: t["value"] for t in terms if t["group"] == "seconds of a layer, per micro-batch"}
         pairs = 4096 * 8192 - 4096 * 4095 // 2
         self.assertAlmostEqual(of["attention core, windowed"] / whole["attention core"], pairs / (8192 * 8193 // 2), places=9)

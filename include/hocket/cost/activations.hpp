@@ -51,7 +51,10 @@ inline constexpr auto saved_tensor_terms = [] {
   constexpr auto norm_input = choose(wide_norm * (1 - r_cast), stream, wide);
   constexpr auto norm_output = choose(wide_norm * r_cast_back, stream, wide);
   constexpr auto gathered = choose(r_gather, cp, region);
-  constexpr std::string_view table = "arXiv:2205.05198 section 4.1", mla = "arXiv:2405.04434", moe = "arXiv:2101.03961";
+  constexpr std::string_view table = "arXiv:2205.05198 section 4.1",
+                             moe = "arXiv:2101.03961; assumes tokens spread evenly over experts and ranks",
+                             mla_shared = "arXiv:2405.04434; assumes one dense FFN of all shared experts",
+                             mla_assumed = "arXiv:2405.04434; assumes that compressed and expanded vectors are kept";
   return terms(
       tensor("layer input", stream, kept_if_full, region, table),
       tensor("attention norm, input", norm_input, kept, region, table, op::cast),
@@ -68,10 +71,10 @@ inline constexpr auto saved_tensor_terms = [] {
              op::attention),
       // Latent attention keeps the compressed vectors and their norms, and the expanded heads.
       tensor("compressed query, key and value", c * (element * (2 * s * b * (r_q + r_k))), unless(r_qkv) * latent,
-             region, mla, op::qkv, origin::estimated),
+             region, mla_assumed, op::qkv, origin::estimated),
       tensor("expanded query, key and value", c * (element * (s * b * a * (2 * (d_n + d_r) + d_v))),
-             unless(r_qkv) * latent, inner, mla, op::qkv, origin::estimated),
-      tensor("latent attention output", c * (element * (s * b * a * d_v)), attention_kept * latent, inner, mla,
+             unless(r_qkv) * latent, inner, mla_assumed, op::qkv, origin::estimated),
+      tensor("latent attention output", c * (element * (s * b * a * d_v)), attention_kept * latent, inner, mla_assumed,
              op::attention, origin::estimated),
       tensor("attention dropout mask", byte * (s * b * h), unless(r_output) * dropout, region, table, op::output),
       tensor("FFN norm, input", norm_input, unless(r_output), region, table, op::output),
@@ -91,9 +94,9 @@ inline constexpr auto saved_tensor_terms = [] {
       tensor("expert activations, outputs", c * (element * (k * s * b * f_e)), unless(r_activation) * L_m, inner, moe,
              op::activation, origin::estimated),
       tensor("shared expert activations, inputs", c * (element * ((n_f - 1) * s * b * f_s)),
-             unless(r_ffn_in) * L_m * f_s, inner, mla, op::ffn_in, origin::estimated),
+             unless(r_ffn_in) * L_m * f_s, inner, mla_shared, op::ffn_in, origin::estimated),
       tensor("shared expert activations, outputs", c * (element * (s * b * f_s)), unless(r_activation) * L_m * f_s,
-             inner, mla, op::activation, origin::estimated),
+             inner, mla_shared, op::activation, origin::estimated),
       tensor("FFN dropout mask", byte * (s * b * h), kept * dropout, region, table));
 }();
 

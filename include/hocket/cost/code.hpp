@@ -198,7 +198,9 @@ struct code_view {
         return out = a / b, a % b == 0;
       case operation::least: return out = b < a ? b : a, true;
       case operation::greatest: return out = a < b ? b : a, true;
-      case operation::divide_up: break;
+      case operation::divide_up:
+        if (b <= 0 || !small_enough) return false;
+        return out = a / b + (a % b > 0 ? 1 : 0), true;
     }
     return false;
   }

@@ -13,7 +13,8 @@ inline constexpr auto moved_byte_terms = [] {
   constexpr auto region = choose(sp, 1, tp) * cp;
   constexpr auto inner = tp * cp;
   constexpr auto stream = c * (element * (s * b * h));
-  constexpr std::string_view kernels = "Megatron-LM and Transformer Engine kernels";
+  constexpr std::string_view kernels =
+      "Megatron-LM and Transformer Engine kernels; assumes each element read and written once";
   constexpr literal<pure> always{1};
   return terms(
       work("norms", 2 * n_n * stream, always, region, replays(r_norm), kernels, op::norm, origin::estimated),
@@ -33,7 +34,8 @@ inline constexpr auto moved_byte_terms = [] {
 inline constexpr auto moved_loss_terms = [] {
   using detail::flop::never, detail::flop::work;
   return terms(work("loss", (c + 4 * byte / element) * (element * (s * b * V * (1 + n_mtp))), last, tp * cp, never,
-                    "Megatron-LM vocab_parallel_cross_entropy", op::head, origin::estimated));
+                    "Megatron-LM vocab_parallel_cross_entropy; assumes each logit read once in both types", op::head,
+                    origin::estimated));
 }();
 
 }  // namespace hocket::inline HOCKET_ABI::cost::letters

@@ -13,12 +13,13 @@ namespace hocket::inline HOCKET_ABI::cost {
 /// What the formulas need of sizes and splits to mean anything: heads, FFN, vocabulary, sequence and experts divide
 /// over their ranks, the ranks of a stage over those that share its experts, the batch over data-parallel ranks, every
 /// pipeline stage has a layer, and learned positions reach for the sequence.
-/// Errors: errc::indivisible, errc::out_of_range, errc::bad_shape, each naming the sizes; those of check_packing.
+/// Errors: errc::indivisible, errc::out_of_range, each naming the sizes; those of check_packing.
 [[nodiscard]] constexpr result<void> check(const model& m, const training& t, const parallel& p) noexcept {
   struct size {
     std::int64_t value;
     std::string_view name;
   };
+  constexpr std::int64_t limit = (std::numeric_limits<std::int32_t>::max)();
   for (const size s : {size{p.tp, "tp"},
                        {p.pp, "pp"},
                        {p.vp, "vp"},
@@ -30,8 +31,13 @@ namespace hocket::inline HOCKET_ABI::cost {
                        {t.sequence, "sequence"},
                        {t.micro_batch, "micro_batch"},
                        {t.global_batch, "global_batch"}}) {
-    constexpr std::int64_t limit = (std::numeric_limits<std::int32_t>::max)();
     if (s.value < 1 || s.value > limit) return error{errc::out_of_range, s.value, 1, limit}.with(s.name);
+  }
+  const integer ranks = integer{p.tp} * p.dp * p.cp, devices = ranks * p.pp;  // below 2^124
+  if (devices > limit) {
+    constexpr std::int64_t most = (std::numeric_limits<std::int64_t>::max)();
+    const std::int64_t shown = devices > most ? most : static_cast<std::int64_t>(devices);
+    return error{errc::out_of_range, shown, 1, limit}.with("devices, tp x pp x dp x cp");
   }
   struct division {
     std::int64_t value, by;
@@ -48,11 +54,9 @@ namespace hocket::inline HOCKET_ABI::cost {
                            {t.global_batch, t.micro_batch * p.dp, "global batch over micro_batch x dp"}}) {
     if (x.value % x.by != 0) return error{errc::indivisible, x.value, x.by}.with(x.name);
   }
-  if (const integer stage = integer{p.tp} * p.cp * p.dp; stage % (integer{p.ep} * p.etp) != 0) {
-    constexpr integer most = (std::numeric_limits<std::int64_t>::max)();
-    return error{errc::indivisible, static_cast<std::int64_t>(stage < most ? stage : most), p.ep * p.etp}.with(
+  if (ranks % (integer{p.ep} * p.etp) != 0)
+    return error{errc::indivisible, static_cast<std::int64_t>(ranks), p.ep * p.etp}.with(
         "ranks of a stage over ep x etp");
-  }
   if (m.positions > 0 && t.sequence > m.positions)
     return error{errc::out_of_range, t.sequence, 1, m.positions}.with("sequence (positions are learned)");
   if (!m.latent) {
@@ -67,7 +71,7 @@ namespace hocket::inline HOCKET_ABI::cost {
     if (of_rank % p.cp != 0) return error{errc::indivisible, of_rank, p.cp}.with("kv heads of a rank over cp");
   }
   if (p.pp * p.vp > m.layers)
-    return error{errc::bad_shape, p.pp, p.vp, m.layers}.with("it has fewer layers than stages");
+    return error{errc::out_of_range, m.layers, p.pp * p.vp, limit}.with("layers for pp x vp stages");
   return check_packing(m, t);
 }
 

@@ -17,7 +17,7 @@ namespace hocket::inline HOCKET_ABI::cost {
 
 /// One term, written out: everything a reader needs to recompute the value by hand.
 struct report_line {
-  std::string_view group;  ///< "parameters", "flops", "static memory", "saved per layer", …
+  std::string group;  ///< "parameters", "static bytes, rank 0", "kept by one layer", …
   std::string name;
   std::string formula, numbers;  ///< plain text, symbols and numbers
   std::string latex, latex_numbers;

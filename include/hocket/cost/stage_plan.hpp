@@ -164,6 +164,42 @@ template <class Numbers = numbers_of_setting>
   return out;
 }
 
+namespace detail {
+struct planned_bytes {
+  rational kept, again;  // of all passes in flight; of the layer that is being recomputed
+};
+template <class Numbers>
+result<planned_bytes> bytes_of_plan(const model& m, const training& t, const parallel& p, const part& on_rank,
+                                    const held& in_flight, const stage_layers& layers) {
+  planned_bytes out;
+  rational most[2] = {0, 0};  // of the layers without, with experts
+  const std::int64_t passes[2] = {in_flight.layer_passes - in_flight.moe_layer_passes, in_flight.moe_layer_passes},
+                     all[2] = {on_rank.layers - on_rank.moe_layers, on_rank.moe_layers};
+  for (const layer_group& group : layers) {
+    if (!is_layer(group.kind) || group.count == 0) continue;
+    const bool experts = has_experts(m, group.kind);
+    parallel at = p;
+    at.recompute = group.how.level;
+    const auto kept = layer_activation_bytes<Numbers>(m, t, at, experts, group.how.operations);
+    if (!kept) return kept.error();
+    if (!p.offload_activations)
+      out.kept = out.kept + *kept * rational(passes[experts] * group.count) / rational(all[experts]);
+    else if (most[experts] < *kept) most[experts] = *kept;
+    if (group.how.level != recompute::full) continue;
+    at.recompute = recompute::none;
+    const auto whole = layer_activation_bytes<Numbers>(m, t, at, experts, group.how.operations);
+    if (!whole) return whole.error();
+    out.again = out.again < *whole ? *whole : out.again;
+  }
+  // What is offloaded is on the device twice: while one layer works, the next one's tensors arrive.
+  for (const int experts : {0, 1})
+    if (p.offload_activations)
+      out.kept = out.kept + most[experts] * rational(passes[experts] > 2 ? 2 : passes[experts]);
+  if (!out.kept.ok() || !out.again.ok()) return error{errc::undefined_value}.with("activations");
+  return out;
+}
+}  // namespace detail
+
 /// As peak_memory, for a rank whose layers are recomputed as `layers` says: the passes in flight are shared out over
 /// its layers evenly. Errors: those of peak_memory.
 template <class Numbers = numbers_of_setting>
@@ -173,34 +209,25 @@ template <class Numbers = numbers_of_setting>
   once.recompute = recompute::none;
   auto out = peak_memory<Numbers>(m, t, once, on_rank, {.embedding_passes = in_flight.embedding_passes});
   if (!out) return out.error();
-  rational again = 0, most[2] = {0, 0};  // of the layers without, with experts
-  for (const layer_group& group : layers) {
-    if (!detail::is_layer(group.kind) || group.count == 0) continue;
-    const bool experts = detail::has_experts(m, group.kind);
-    parallel at = p;
-    at.recompute = group.how.level;
-    const auto kept = layer_activation_bytes<Numbers>(m, t, at, experts, group.how.operations);
-    if (!kept) return kept.error();
-    const std::int64_t passes =
-                           experts ? in_flight.moe_layer_passes : in_flight.layer_passes - in_flight.moe_layer_passes,
-                       all = experts ? on_rank.moe_layers : on_rank.layers - on_rank.moe_layers;
-    if (!p.offload_activations)
-      out->kept_bytes = out->kept_bytes + *kept * rational(passes * group.count) / rational(all);
-    else if (most[experts] < *kept) most[experts] = *kept;
-    if (group.how.level != recompute::full) continue;
-    const auto whole = layer_activation_bytes<Numbers>(m, t, once, experts, group.how.operations);
-    if (!whole) return whole.error();
-    again = again < *whole ? *whole : again;
-  }
-  // What is offloaded is on the device twice: while one layer works, the next one's tensors arrive.
-  if (p.offload_activations) {
-    const std::int64_t passes[] = {in_flight.layer_passes - in_flight.moe_layer_passes, in_flight.moe_layer_passes};
-    for (const int experts : {0, 1})
-      out->kept_bytes = out->kept_bytes + most[experts] * rational(passes[experts] > 2 ? 2 : passes[experts]);
-  }
-  out->at_backward_bytes = out->at_backward_bytes + again;
+  const auto plan = detail::bytes_of_plan<Numbers>(m, t, p, on_rank, in_flight, layers);
+  if (!plan) return plan.error();
+  out->kept_bytes = out->kept_bytes + plan->kept, out->at_backward_bytes = out->at_backward_bytes + plan->again;
   if (!out->total_bytes().ok()) return error{errc::undefined_value}.with("activations");
   return out;
+}
+
+/// As activation_bytes, for such a rank.
+template <class Numbers = numbers_of_setting>
+[[nodiscard]] result<rational> activation_bytes(const model& m, const training& t, const parallel& p,
+                                                const part& on_rank, const held& in_flight,
+                                                const stage_layers& layers) {
+  parallel once = p;
+  once.recompute = recompute::none;
+  const auto ends = activation_bytes<Numbers>(m, t, once, on_rank, {.embedding_passes = in_flight.embedding_passes});
+  if (!ends) return ends.error();
+  const auto plan = detail::bytes_of_plan<Numbers>(m, t, p, on_rank, in_flight, layers);
+  if (!plan) return plan.error();
+  return *ends + plan->kept + plan->again;
 }
 
 }  // namespace hocket::inline HOCKET_ABI::cost

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/cost/report.hpp>
+#include <hocket/cost/stage_plan.hpp>
 #include <hocket/cost/step_time.hpp>
+
+#include <algorithm>
 
 namespace hocket::inline HOCKET_ABI::cost {
 
@@ -123,8 +126,9 @@ void add_wire(report& out, std::string_view group, const setting& all, const mac
 
 /// Adds to a report where a predicted step's seconds come from: the terms of every kind of layer on the busiest
 /// pipeline rank, each as amount / ranks / rate, and the parts of the step made of them.
-/// Layers are dealt out evenly (even_stages) and all compute `replayed` again. With sliding windows, the FLOPs of a
-/// layer with one are listed beside those of a layer without; the sums are those of the mixture.
+/// @param stages  as in predict_step; empty: layers are dealt out evenly (even_stages) and all compute `replayed`
+/// again. With sliding windows, the FLOPs of a layer with one are listed beside those of a layer without; the sums are
+/// those of the mixture.
 /// @return the prediction itself
 /// Errors: those of predict_step; the report is then unchanged.
 ///
@@ -132,11 +136,12 @@ void add_wire(report& out, std::string_view group, const setting& all, const mac
 ///     const auto step = add_step_lines(*report, m, t, p, machines::b200_fitted.rates);
 template <class Numbers = numbers_of_setting>
 [[nodiscard]] result<step_prediction> add_step_lines(report& out, const model& m, const training& t, const parallel& p,
-                                                     const machine& on, const replay_set& replayed = {}) {
+                                                     const machine& on, const replay_set& replayed = {},
+                                                     std::vector<stage_layers> stages = {}) {
   using detail::add_seconds, detail::layer_numbers;
   using letters::cp, letters::n_l, letters::vp;
   using letters::T_b, letters::T_f, letters::T_g, letters::T_l, letters::T_p, letters::T_s, letters::T_u, letters::T_x;
-  const auto stages = even_stages(m, p, replayed);
+  if (stages.empty()) stages = even_stages(m, p, replayed);
   auto step = predict_step<Numbers>(m, t, p, on, stages);
   if (!step) return step.error();
   static constexpr std::string_view of_kind[] = {
@@ -147,7 +152,11 @@ template <class Numbers = numbers_of_setting>
   std::vector<report_line> sums;
   for (const layer_group& group : stages[step->busiest]) {
     if (group.kind == layer_kind::embedding) continue;
-    const std::string_view name = of_kind[static_cast<std::size_t>(group.kind)];
+    std::string name(of_kind[static_cast<std::size_t>(group.kind)]);
+    const auto same_kind = [&](const layer_group& g) { return g.kind == group.kind; };
+    const auto& busiest = stages[step->busiest];
+    const bool several = std::count_if(busiest.begin(), busiest.end(), same_kind) > 1;
+    if (several) name += ", recompute " + to_string(group.how);
     const bool head = group.kind == layer_kind::head, predicts = group.kind == layer_kind::prediction;
     const setting all = detail::setting_of_layer(m, t, p, group.kind, group.how);
     const auto took = seconds_of_layer<Numbers>(m, t, p, on, group.kind, group.how);
@@ -168,11 +177,8 @@ template <class Numbers = numbers_of_setting>
       if (!head && m.window_layers > 0) {
         setting windowed = all;
         windowed.on_rank.window_layers = 1;
-        detail::add_work<Numbers, forward_flop_terms>(out,
-                                                      group.kind == layer_kind::experts
-                                                          ? "seconds of a layer with experts and a window, FLOPs alone"
-                                                          : "seconds of a layer with a window, FLOPs alone",
-                                                      windowed, on, ways, static_cast<double>(p.cp));
+        detail::add_work<Numbers, forward_flop_terms>(out, name + " (with a window, FLOPs alone)", windowed, on, ways,
+                                                      static_cast<double>(p.cp));
       }
     }
     if (!head) detail::add_wire<Numbers, layer_transfer_terms>(out, name, all, on, &x);
@@ -193,7 +199,7 @@ template <class Numbers = numbers_of_setting>
     x.backward_seconds = took->backward;
     if (!head) add_seconds(out, name, "exposed communication, T_x", exposed_of_layer, numbers, detail::flow_shop);
     report before;
-    const std::string kind(name_of(group.kind));
+    const std::string kind = std::string(name_of(group.kind)) + (several ? ", recompute " + to_string(group.how) : "");
     add_seconds(before, on_rank, kind + ", compute", n_l * (T_f + T_b + T_g), numbers, "sum");
     if (!head) add_seconds(before, on_rank, kind + ", exposed communication", n_l * T_x, numbers, "sum");
     for (report_line& line : before.lines) sums.push_back(std::move(line));

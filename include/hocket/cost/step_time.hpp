@@ -33,6 +33,7 @@ struct layer_group {
   layer_kind kind = layer_kind::dense;
   std::int64_t count = 0;
   recompute_choice how{};
+  friend constexpr bool operator==(const layer_group&, const layer_group&) = default;
 };
 /// What one pipeline rank works on, in order: a plan per stage and layer.
 using stage_layers = std::vector<layer_group>;

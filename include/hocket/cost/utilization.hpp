@@ -62,6 +62,16 @@ template <work Work>
   return s + ", peak " + fixed(u.peak_flops() / 1e12) + " TFLOP/s)";
 }
 
+/// The utilization of counted FLOPs: those of a plan (stage_plan.hpp), or with operations computed again by name.
+/// Preconditions: devices > 0, step_seconds > 0, peak_flops > 0.
+template <work Work>
+[[nodiscard]] constexpr utilization<Work> utilization_of(const flop_count& f, std::int64_t devices, double step_seconds,
+                                                         double peak_flops) noexcept {
+  HOCKET_ASSERT(devices > 0 && step_seconds > 0 && peak_flops > 0);
+  const run measured{(Work == work::model ? f.model_step : f.hardware_step).real(), step_seconds, peak_flops, devices};
+  return utilization<Work>(real(utilization_formula, environment(measured)), f.counted, peak_flops);
+}
+
 /// The utilization of a step that took `step_seconds` on p.devices() devices of the given peak (FLOP/s of the type
 /// used). The peak is an input: vendors' figures differ by type and sparsity. Preconditions: step_seconds > 0,
 /// peak_flops > 0.
@@ -72,9 +82,7 @@ template <work Work>
   HOCKET_ASSERT(step_seconds > 0 && peak_flops > 0);
   const auto f = count_flops(m, t, p, counted);
   if (!f) return f.error();
-  const run measured{(Work == work::model ? f->model_step : f->hardware_step).real(), step_seconds, peak_flops,
-                     p.devices()};
-  return utilization<Work>(real(utilization_formula, environment(measured)), counted, peak_flops);
+  return utilization_of<Work>(*f, p.devices(), step_seconds, peak_flops);
 }
 
 /// The same run under another convention: what a figure of one paper means in the words of another.

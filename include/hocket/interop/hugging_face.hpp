@@ -25,7 +25,8 @@ struct reading {
 /// Reads a config. Architectures: llama, mistral, mixtral, qwen2, qwen2_moe, qwen3, qwen3_moe, gemma, gemma2, phi3,
 /// starcoder2, gpt2, gptj, gpt_neox, opt, bloom, deepseek_v2, deepseek_v3, kimi_k2.
 /// Errors, each naming the field: errc::missing_field, errc::contradictory_field, errc::out_of_range (a size that is no
-/// whole number from 1 to 2^31 - 1), errc::indivisible, errc::unknown_architecture, errc::malformed (not JSON).
+/// whole number from 1 to 2^31 - 1), errc::invalid_argument (0: no whole number, 1: not true or false, 2: no list of
+/// layer numbers), errc::indivisible, errc::unknown_architecture, errc::malformed (not JSON).
 /// Multi-token-prediction layers (num_nextn_predict_layers) are not part of the model's published size and not counted.
 ///
 ///     auto r = hocket::hugging_face::parse_config(text);
@@ -89,7 +90,7 @@ class fields {
     }
     const auto& v = config_.at(name);
     if (!v.is_boolean()) {
-      fail(error{errc::invalid_argument, 0}.with(name));
+      fail(error{errc::invalid_argument, 1}.with(name));
       return otherwise;
     }
     return v.get<bool>();
@@ -240,11 +241,11 @@ inline void read_qwen_experts(fields& in, cost::model& m) {
   if (in.has("mlp_only_layers")) {
     const auto& only = in.json().at("mlp_only_layers");
     std::vector<std::int64_t> dense;
-    if (!only.is_array()) in.fail(error{errc::invalid_argument, 0}.with("mlp_only_layers"));
+    if (!only.is_array()) in.fail(error{errc::invalid_argument, 2}.with("mlp_only_layers"));
     else
       for (const auto& at : only) {
         const std::int64_t layer = at.is_number_integer() ? at.get<std::int64_t>() : -1;  // beyond 2^63: negative
-        if (layer < 0 || layer >= m.layers) in.fail(error{errc::invalid_argument, 0}.with("mlp_only_layers"));
+        if (layer < 0 || layer >= m.layers) in.fail(error{errc::invalid_argument, 2}.with("mlp_only_layers"));
         else if ((layer + 1) % step == 0) dense.push_back(layer);
       }
     std::sort(dense.begin(), dense.end());  // a layer named twice is still one layer

@@ -6,6 +6,10 @@
 #include <hocket/cost/derivative.hpp>
 #include <hocket/cost/flops.hpp>
 #include <hocket/cost/parameters.hpp>
+#include <hocket/cost/utilization.hpp>
+
+#include <string>
+#include <type_traits>
 
 namespace cost = hocket::cost;
 using cost::unit_of;
@@ -38,6 +42,11 @@ static_assert((cost::rational(7) / cost::rational(2)).ceiling() == cost::rationa
 // A slope, at compile time.
 inline constexpr cost::environment numbers(llama_13b, one_sequence);
 static_assert(cost::partial(h * h * V, h, numbers).derivative == 2.0 * 5120 * 32000);
+
+// A bare MFU is no number and no text, and one is not the other.
+static_assert(!std::is_convertible_v<cost::mfu, double> && !std::is_constructible_v<double, cost::mfu>);
+static_assert(!std::is_constructible_v<std::string, cost::mfu> && !std::is_constructible_v<cost::mfu, double>);
+static_assert(!std::is_constructible_v<cost::mfu, cost::hfu> && !std::is_assignable_v<cost::mfu&, cost::hfu>);
 
 // Sizes that are none are refused, each by name.
 static_assert(cost::count_parameters({.layers = -4}).error().word() == "layers");

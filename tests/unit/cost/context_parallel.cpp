@@ -138,6 +138,19 @@ TEST_CASE("cost: context parallelism in the figures of its papers") {
   CHECK(cost::check(llama_405b, long_step, heads));
 }
 
+TEST_CASE("cost: sizes that do not fit together are refused, by name") {
+  const cost::training t{.sequence = 32, .global_batch = 8};
+  cost::model mixture = small_model;
+  mixture.moe_layers = 2, mixture.experts = 8, mixture.active_experts = 2, mixture.expert_ffn = 64;
+  CHECK(cost::check(mixture, t, {.dp = 8, .ep = 8}));
+  CHECK(cost::check(mixture, t, {.dp = 4, .ep = 8}).error().word() == "ranks of a stage over ep x etp");
+  CHECK(cost::check(mixture, t, {.dp = 8, .ep = 4, .etp = 4}).error().word() == "ranks of a stage over ep x etp");
+  CHECK(cost::check(small_model, t, {.pp = 3}).error().word() == "layers for pp x vp stages");
+  constexpr std::int64_t large = (std::int64_t{1} << 31) - 1;
+  CHECK(cost::check(small_model, t, {.tp = large, .pp = large, .dp = large, .cp = large}).error().word() ==
+        "devices, tp x pp x dp x cp");
+}
+
 TEST_CASE("cost: what context parallelism needs in memory and time") {
   const cost::model m{
       .layers = 32, .hidden = 4096, .heads = 32, .kv_heads = 8, .head_dim = 128, .ffn = 14336, .vocabulary = 128256};

@@ -2,10 +2,14 @@
 // arXiv:2205.05198: table 2 (bytes kept by a layer), tables 3 and 5 (MFU, HFU).
 #include <hocket/cost/activations.hpp>
 #include <hocket/cost/closed_forms.hpp>
+#include <hocket/cost/guide_tables.hpp>
 #include <hocket/cost/static_memory.hpp>
 #include <hocket/cost/utilization.hpp>
 
 #include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "catch.hpp"
 #include "csv.hpp"
@@ -179,6 +183,67 @@ TEST_CASE("rows of the guide's tables, as printed and corrected", "[cost]") {
   CHECK(value(guide::static_sharded_printed, n, p) == cost::rational(8'750'000'000));
   CHECK(value(guide::static_accumulated_printed, n, p) == cost::rational(22'750'000'000));
   CHECK(value(guide::static_corrected, n, t, p) == cost::rational(112'000'000'000));
+  // Every row of every table, in both lists; rows add up to their totals, and to the terms of the library.
+  const cost::setting all{.on_rank = {.layers = 32},
+                          .in_flight = {.layer_passes = 64},
+                          .parameters = n,
+                          .model = gpt_like,
+                          .training = t,
+                          .parallel = p,
+                          .counted = {.attention = cost::attention_count::full},
+                          .largest_layer = {1000, 0}};
+  std::vector<std::pair<std::string, cost::rational>> printed, corrected;
+  cost::for_each_term<guide::guide_printed>(
+      cost::numbers_of(all), [&](const auto& row) { printed.emplace_back(row.name, row.amount().value()); });
+  cost::for_each_term<guide::guide_corrected>(cost::numbers_of(all), [&](const auto& row) {
+    CHECK(!row.source.empty());
+    corrected.emplace_back(row.name, row.amount().value());
+  });
+  REQUIRE(printed.size() == 38);
+  REQUIRE(corrected.size() == 38);
+  const auto sum = [&](std::size_t from, std::size_t to) {
+    cost::rational of = 0;
+    for (std::size_t at = from; at < to; ++at) of = of + corrected[at].second;
+    return of;
+  };
+  const auto at = [&](const auto& rows, const std::string& name) {
+    for (const auto& row : rows)
+      if (row.first == name) return row.second;
+    FAIL("no row called " + name);
+    return cost::rational(0);
+  };
+  CHECK(sum(0, 6) == at(corrected, "GPTlayer-Total"));
+  CHECK(at(printed, "GPTlayer-Total") == sum(0, 6) + at(printed, "LmHead"));
+  CHECK(sum(8, 11) == at(corrected, "gated MLP, total"));
+  CHECK(sum(0, 4) + sum(8, 11) == at(corrected, "Llamalayer-Total"));
+  CHECK(at(corrected, "no recompute") == cost::rational(3) * forward(gpt_like));
+  CHECK(at(printed, "no recompute") == at(corrected, "no recompute"));  // the batch is one micro-batch here
+  std::size_t first_kept = 0;
+  while (printed[first_kept].first != "kept by query, key, value: x") ++first_kept;
+  CHECK(sum(first_kept, first_kept + 6) == at(corrected, "kept by attention, total"));
+  CHECK(sum(first_kept + 7, first_kept + 11) == at(corrected, "kept by FFN, total"));
+  CHECK(at(corrected, "kept by attention, total") + at(corrected, "kept by FFN, total") +
+            at(corrected, "kept by two norms: inputs") ==
+        at(printed, "kept, no parallelism"));
+  CHECK(at(corrected, "kept, no parallelism") == cost::rational(64) * at(printed, "kept, no parallelism"));
+  // 14 bytes of states over 8 ranks and a whole gradient of 2; 1000 weights of a layer gathered.
+  CHECK(at(printed, "static, optimizer parallelism and accumulation") == cost::rational(22'750'000'000));
+  CHECK(at(corrected, "static, optimizer parallelism and accumulation") == cost::rational(26'250'002'000));
+  CHECK(at(corrected, "static, optimizer parallelism") == cost::rational(14'000'002'000));
+  cost::rational products = 0;
+  cost::for_each_term<cost::forward_flop_terms>(cost::numbers_of(all), [&](const auto& x) {
+    const std::string name(x.name);
+    const char* row = name == "queries, keys and values"   ? "query, key, value"
+                    : name == "attention output"           ? "attention projection"
+                    : name == "FFN, before the activation" ? "MLP mapping"
+                    : name == "FFN, after the activation"  ? "MLP projection"
+                    : name == "output head"                ? "LmHead"
+                                                           : "";
+    if (*row == 0) return;
+    CHECK(x.amount().value() == at(corrected, row) * cost::rational(name == "output head" ? 1 : 32));
+    products = products + cost::rational(1);
+  });
+  CHECK(products == cost::rational(5));
   // Two stages: per data-parallel rank is twice per device.
   const cost::run measured{.step_seconds = 1, .devices = 16};
   CHECK(cost::real(guide::throughput_printed, cost::environment(t, p, measured)) ==
