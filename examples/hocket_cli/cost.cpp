@@ -19,7 +19,8 @@ void run_report(const report_options& o) {
   report_context context;
   context.title = o.model + " (" + config.architecture + ")";
   context.assumed = config.assumed;
-  if (!o.training.empty()) context.training = read_training(read_json_file(o.training), o.training, "", &context.lists);
+  if (!o.training.empty())
+    context.training = read_training(read_json_file(o.training), config.model, o.training, "", &context.lists);
   if (!o.parallel.empty()) {
     if (o.training.empty()) throw failure{2, "cost report: --parallel needs --training"};
     context.parallel = read_parallel(read_json_file(o.parallel), o.parallel, "", &context.replay, &context.lists);

@@ -2,11 +2,14 @@
 #include "cost_input.hpp"
 
 #include <hocket/cost/machines.hpp>
+#include <hocket/cost/packing.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <iterator>
 #include <limits>
+#include <vector>
 
 #include "command.hpp"
 #include "json_fields.hpp"
@@ -28,23 +31,20 @@ std::int64_t size_or(const json_object& in, const char* key, std::int64_t otherw
   return in.integer_or(key, otherwise, 1, std::numeric_limits<std::int32_t>::max());
 }
 
-// Lengths of the documents packed into one sequence: the sum of their squares.
-std::int64_t read_squared_lengths(const json_object& in, std::int64_t sequence) {
+// The step with the documents that the file packs into each sequence.
+cost::training with_documents(const json_object& in, const cost::training& t, const cost::model& m) {
   constexpr std::size_t most_documents = 65'536;
-  std::int64_t sum = 0, squares = 0;
+  std::vector<std::int64_t> lengths;
   for (const double length : in.numbers("document_lengths", most_documents)) {
-    if (!(length >= 1 && length <= static_cast<double>(sequence)) ||
-        length != static_cast<double>(static_cast<std::int64_t>(length)))
+    if (!(length >= 1 && length <= static_cast<double>(t.sequence)) || length != std::floor(length))
       in.fail_at("document_lengths", "must be whole numbers from 1 to the sequence's length");
-    const auto whole = static_cast<std::int64_t>(length);
-    sum += whole;
-    if (!hocket::checked_add(squares, whole * whole, squares))
-      in.fail_at("document_lengths", "are too long: their squares do not fit 64 bits");
+    lengths.push_back(static_cast<std::int64_t>(length));
   }
-  if (sum != sequence) in.fail_at("document_lengths", "add up to " + std::to_string(sum) + ", not to the sequence");
-  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();  // as every size of a training
-  if (squares > most) in.fail_at("document_lengths", "are too long: the sum of their squares passes 2^31 - 1");
-  return squares;
+  const auto packed = cost::packed(t, m, lengths);
+  if (packed) return *packed;
+  if (packed.error().code == hocket::errc::contradictory_field)
+    in.fail_at("document_lengths", "do not add up to the sequence of " + std::to_string(t.sequence));
+  in.fail_at("document_lengths", "are not possible: " + message(packed.error()));
 }
 
 // A step needs the rates of what it does; a rate that is missing is named.
@@ -154,8 +154,8 @@ void take_lists(const json_object& in, recompute_lists& lists, bool level_is_her
 
 }  // namespace
 
-training_input read_training(const json& training, std::string_view file, const std::string& path,
-                             recompute_lists* lists) {
+training_input read_training(const json& training, const cost::model& model, std::string_view file,
+                             const std::string& path, recompute_lists* lists) {
   const json_object in(training, file, path,
                        {"version",
                         "sequence",
@@ -203,7 +203,7 @@ training_input read_training(const json& training, std::string_view file, const 
   t.fused_loss = in.boolean_or("fused_loss", t.fused_loss);
   t.fused_activation = in.boolean_or("fused_activation", t.fused_activation);
   t.workspace = static_cast<cost::workspace>(in.choice_or("workspace", {"none", "megatron_te"}, 0));
-  if (in.has("document_lengths")) t.squared_lengths = read_squared_lengths(in, t.sequence);
+  if (in.has("document_lengths")) t = with_documents(in, t, model);
   if (in.has("machine")) out.on = read_machine(in.at("machine"), file, path);
   out.padded_vocabulary = size_or(in, "padded_vocabulary", 0);
   out.counted.attention = static_cast<cost::attention_count>(

@@ -49,8 +49,8 @@ hocket::cost::recompute_plan read_lists(const recompute_lists& lists, const hock
 /// @param path  of the object within the file, "" if it is the whole file
 hocket::hugging_face::reading read_model_config(const nlohmann::json& config, std::string_view file);
 /// @param lists  takes "recompute" and "select_recompute" as they stand, see recompute_lists; null: unknown fields
-training_input read_training(const nlohmann::json& training, std::string_view file, const std::string& path = "",
-                             recompute_lists* lists = nullptr);
+training_input read_training(const nlohmann::json& training, const hocket::cost::model& model, std::string_view file,
+                             const std::string& path = "", recompute_lists* lists = nullptr);
 /// @param replay  takes the operations of the field "replay"; without it there is no such field
 hocket::cost::parallel read_parallel(const nlohmann::json& parallel, std::string_view file,
                                      const std::string& path = "", hocket::cost::replay_set* replay = nullptr,

@@ -140,7 +140,7 @@ plan_input read_plan(const std::string& file) {
   const bool searched = !in.open.empty();
   if (searched && parallel.is_object() && parallel.contains("dp"))
     fail(file + ": \"parallel.dp\" follows from the devices where other sizes are open: leave it out");
-  in.training = read_training(training, file, "training");
+  in.training = read_training(training, in.model.model, file, "training");
   in.parallel = read_parallel(parallel, file, "parallel");
 
   const json_object cluster =

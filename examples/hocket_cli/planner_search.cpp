@@ -264,7 +264,7 @@ void search_counts(const options& o, const cost::model& m, const cost::training&
 
 void search(const options& o) {
   const auto model = read_model_config(read_json_file(o.model), o.model);
-  const training_input training = read_training(read_json_file(o.training), o.training);
+  const training_input training = read_training(read_json_file(o.training), model.model, o.training);
   const question q = read_cluster(o.cluster);
   cost::model m = model.model;
   if (training.padded_vocabulary > 0) m.vocabulary = training.padded_vocabulary;

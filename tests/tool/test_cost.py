@@ -293,6 +293,13 @@ class Report(ToolTest):
             {"sequence": 4096, "attention_count": "full", **extra})))["flops"]["per_step"]
         self.assertEqual(flops({}) - flops({"document_lengths": [1024, 3072]}),
                          3 * 2 * 2 * 40 * 5120 * (4096**2 - 1024**2 - 3072**2))
+        # Within a window as long as every document, only the documents' borders count.
+        mistral = CONFIGS / "mistral-7b-v0.1.json"
+        windowed = lambda count, lengths: self.json_of("--model", mistral, "--training", self.file("t.json", json.dumps(
+            {"sequence": 8192, "attention_count": count, "document_lengths": lengths})))["flops"]["per_step"]
+        self.assertEqual(windowed("window", [1024] * 8), windowed("causal_exact", [1024] * 8))
+        beyond = sum(1 for x in range(8000) for y in (x - 4096,) if y >= 0 for _ in range(y + 1))
+        self.assertEqual(windowed("causal_exact", [8000, 192]) - windowed("window", [8000, 192]), 3 * 2 * 2 * 32 * 4096 * beyond)
 
     def test_latex_is_balanced(self):
         for path in CONFIGS.glob("*.json"):
