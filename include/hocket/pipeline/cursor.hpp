@@ -29,8 +29,8 @@ struct order_walk {
   std::uint32_t width = 0;  ///< micro-batches of its group
 };
 
-/// The next `steps` of a list are `period` actions again and again, each time `later` micro-batches later; the last time
-/// perhaps not all of them. Period 0: they are not.
+/// The next `steps` of a list are `period` actions again and again, each time `later` micro-batches later; the last
+/// time perhaps not all of them. Period 0: they are not.
 struct repeating_steps {
   std::uint32_t period = 0;
   std::uint32_t steps = 0;
