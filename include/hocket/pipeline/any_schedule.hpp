@@ -51,17 +51,18 @@ struct schedule_options {
 ///
 ///     const auto plan = hocket::pipeline::any_schedule::make("zbv", {4, 2, 8}).value();
 ///     plan.size(0) == 48 && plan.name() == "zbv";
-class any_schedule {
+template <class Later = void>  // leave it: members of a template are compiled only where they are called
+class schedule_by_name {
  public:
   /// Errors: errc::unknown_schedule (its sentence lists the names); errc::not_an_option for an option that this
   /// schedule does not have; errc::unknown_groups; those of the schedule's own make. Complexity: O(1), but O(p m (p +
   /// m)) for v-half and v-min, O(actions) for groups auto and O(groups) for sizes.
-  template <class Later = void>  // leave it: a template is compiled only where it is called
-  [[nodiscard]] static result<any_schedule> make(std::string_view name, const shape& s, const schedule_options& o = {},
-                                                 std::pmr::memory_resource* memory = std::pmr::get_default_resource());
+  [[nodiscard]] static result<schedule_by_name> make(
+      std::string_view name, const shape& s, const schedule_options& o = {},
+      std::pmr::memory_resource* memory = std::pmr::get_default_resource());
   /// The same for lists, for example of a file.
-  [[nodiscard]] static any_schedule of(table_schedule table) {
-    any_schedule plan;
+  [[nodiscard]] static schedule_by_name of(table_schedule table) {
+    schedule_by_name plan;
     plan.inside_ = std::make_shared<const table_schedule>(std::move(table));
     return plan;
   }
@@ -107,7 +108,7 @@ class any_schedule {
     }
 
    private:
-    friend class any_schedule;
+    friend class schedule_by_name;
     template <class P>
     any_placement(const P& place, std::uint32_t ranks) noexcept : inside_(place), ranks_(ranks) {}
     std::variant<loop_placement, v_placement, table_placement> inside_;
@@ -223,27 +224,27 @@ class any_schedule {
     }
   };
 
-  any_schedule() noexcept : inside_(gpipe{}) {}
+  schedule_by_name() noexcept : inside_(gpipe{}) {}
   template <class S>
-  [[nodiscard]] static result<any_schedule> holding(std::string_view name, result<S>&& made) {
+  [[nodiscard]] static result<schedule_by_name> holding(std::string_view name, result<S>&& made) {
     if (!made) return made.error();
-    any_schedule plan;
+    schedule_by_name plan;
     plan.name_ = name;
     if constexpr (std::is_same_v<S, table_schedule>)
       plan.inside_ = std::make_shared<const table_schedule>(std::move(*made));
     else plan.inside_ = *made;
     return plan;
   }
-  template <class Later>
-  [[nodiscard]] static result<any_schedule> make_interleaved(std::string_view name, const shape& s,
-                                                             const schedule_options& o,
-                                                             std::pmr::memory_resource* memory);
+  [[nodiscard]] static result<schedule_by_name> make_interleaved(std::string_view name, const shape& s,
+                                                                 const schedule_options& o,
+                                                                 std::pmr::memory_resource* memory);
 
   std::variant<gpipe, one_f_one_b, interleaved, seq_1f1b, zero_bubble, zbv, dual_pipe_v, dual_pipe, table_pointer>
       inside_;
   std::shared_ptr<const std::vector<std::uint32_t>> totals_;  // of explicit groups
   std::string_view name_ = "table";
 };
+using any_schedule = schedule_by_name<>;  ///< the one to write
 
 namespace detail {
 
@@ -273,8 +274,8 @@ namespace detail {
 }  // namespace detail
 
 template <class Later>
-result<any_schedule> any_schedule::make_interleaved(std::string_view name, const shape& s, const schedule_options& o,
-                                                    std::pmr::memory_resource* memory) {
+auto schedule_by_name<Later>::make_interleaved(std::string_view name, const shape& s, const schedule_options& o,
+                                               std::pmr::memory_resource* memory) -> result<schedule_by_name> {
   const ticks f = o.times.forward, b = o.times.backward;
   const interleaved::options with{.kappa = o.kappa, .extra = o.extra};
   const bool capable = o.groups == "least-memory" || o.groups == "auto";
@@ -304,8 +305,8 @@ result<any_schedule> any_schedule::make_interleaved(std::string_view name, const
 }
 
 template <class Later>
-result<any_schedule> any_schedule::make(std::string_view name, const shape& s, const schedule_options& o,
-                                        std::pmr::memory_resource* memory) {
+auto schedule_by_name<Later>::make(std::string_view name, const shape& s, const schedule_options& o,
+                                   std::pmr::memory_resource* memory) -> result<schedule_by_name> {
   const std::string_view* known = nullptr;
   for (const std::string_view& x : schedule_names)
     if (x == name) known = &x;
@@ -313,7 +314,7 @@ result<any_schedule> any_schedule::make(std::string_view name, const shape& s, c
   name = *known;  // outlives the caller's
   if (name == "interleaved") {
     if (o.slices != 1) return error{errc::not_an_option}.with("slices");
-    return make_interleaved<Later>(name, s, o, memory);
+    return make_interleaved(name, s, o, memory);
   }
   if (o.groups != "balanced") return error{errc::not_an_option}.with("groups");
   if (o.kappa != 0) return error{errc::not_an_option}.with("kappa");
