@@ -108,6 +108,7 @@ void for_each_part(const P& policy, const G& host, const V& variable, F&& f) {
 // What the pass cannot offer to an append: edges against the program order, and the ops that start the step.
 struct late_rules {
   std::vector<edge> control;
+  std::vector<edge> lifetime;
   std::vector<node_id> starts;
 };
 
@@ -147,16 +148,21 @@ void feed(const P& policy, const G& host, const typename P::node& n, node_id b, 
 // offer(a, b, rule) for each late edge, which says whether it closed no cycle. g holds all others and takes them.
 template <class Index, class F>
 [[nodiscard]] result<void> add_late(dag<Index>& g, late_rules& late, F&& offer) {
-  std::sort(late.control.begin(), late.control.end());
-  late.control.erase(std::unique(late.control.begin(), late.control.end()), late.control.end());
-  for (const edge& e : late.control) {
-    const edge_status s = g.add_edge(e.source, e.target);
-    if (s == edge_status::unknown_node)
-      return error{errc::unknown_node, e.source, static_cast<std::int64_t>(g.node_count())};
-    if (s == edge_status::self) return error{errc::self_edge, e.source};
-    if (s == edge_status::cycle) return error{errc::cycle, e.source, e.target};
-    offer(e, rule::control);
-  }
+  const auto add = [&](std::vector<edge>& edges, rule why) -> result<void> {
+    std::sort(edges.begin(), edges.end());
+    edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
+    for (const edge& e : edges) {
+      const edge_status s = g.add_edge(e.source, e.target);
+      if (s == edge_status::unknown_node)
+        return error{errc::unknown_node, e.source, static_cast<std::int64_t>(g.node_count())};
+      if (s == edge_status::self) return error{errc::self_edge, e.source};
+      if (s == edge_status::cycle) return error{errc::cycle, e.source, e.target};
+      offer(e, why);
+    }
+    return {};
+  };
+  if (const result<void> added = add(late.control, rule::control); !added) return added;
+  if (const result<void> added = add(late.lifetime, rule::lifetime); !added) return added;
   if (late.starts.empty()) return {};
   const std::vector<node_id> idle = g.sources();
   for (const node_id r : late.starts) {

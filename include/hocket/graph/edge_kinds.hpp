@@ -206,7 +206,7 @@ template <reachability_index Index, bool Reasons, class G, class Policy>
         lifetime.push_back({a, *b});
         if constexpr (Reasons) reasons.push_back({{a, *b}, {rule::lifetime, 0}});
         if (a < *b) preds.push_back(a);
-        else late.control.push_back({a, *b});
+        else late.lifetime.push_back({a, *b});
       });
     const result<node_id> in_data = data.append(ruled.first(rules.data_predecessors()));
     if (!in_data) return static_cast<void>(outcome = in_data.error());

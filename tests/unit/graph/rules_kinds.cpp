@@ -74,6 +74,26 @@ TEST_CASE("edges of three kinds: kept is exactly what the definition says", "[gr
   CHECK(controls > 100);
 }
 
+TEST_CASE("an edge against the program order says why it is there", "[graph]") {
+  program p{std::vector<op>(3), {}};
+  p.ops[0].outlives = {2};
+  p.ops[1].after = {2};
+  const auto deps = dependencies_by_kind(p, {.reasons = true});
+  REQUIRE(deps);
+  REQUIRE(deps->edges() == std::vector<kinded_edge>{{{2, 0}, edge_kind::lifetime}, {{2, 1}, edge_kind::control}});
+  CHECK(deps->why(2, 0)->rule == rule::lifetime);
+  CHECK(deps->why(2, 1)->rule == rule::control);
+
+  p.ops[0].after = {2};  // both asked for it
+  CHECK(dependencies_by_kind(p, {.reasons = true})->why(2, 0)->rule == rule::control);
+  p.ops[2].outlives = {0};
+  CHECK(dependencies_by_kind(p).error().code == errc::cycle);
+  p.ops[2].outlives = {2};
+  CHECK(dependencies_by_kind(p).error().code == errc::self_edge);
+  p.ops[2].outlives = {3};
+  CHECK(dependencies_by_kind(p).error().code == errc::unknown_node);
+}
+
 TEST_CASE("a program that runs again and again: two steps say it all", "[graph]") {
   random_source random(79);
   std::size_t backwards = 0;
