@@ -56,7 +56,10 @@ graph::dependency_options rules_of(const options& o) {
   return o.rules == "ordered" ? graph::dependency_options::ordered() : graph::dependency_options::data();
 }
 
-text::ops_table read_ops(const options& o) { return value_or_fail(text::parse_ops_csv(read_file(o.ops)), o.ops); }
+text::ops_table read_ops(const options& o) {
+  return table_or_fail(text::parse_ops_csv(read_file(o.ops)), o.ops, "op,stream,kind,reads,writes");
+}
+constexpr const char* edges_header = "source,target";
 
 // The graph that --ops or --edges names, and how many distinct edges it had before pruning.
 template <class Index>
@@ -69,7 +72,7 @@ graph::dag<Index> load(const options& o, std::size_t& edges_before, long long& m
     edges_before = deps.rule_edges();
     return std::move(deps.graph());
   }
-  const text::edge_table table = value_or_fail(text::parse_edges_csv(read_file(o.edges)), o.edges);
+  const text::edge_table table = table_or_fail(text::parse_edges_csv(read_file(o.edges)), o.edges, edges_header);
   std::vector<graph::edge> distinct = table.edges;
   std::sort(distinct.begin(), distinct.end());
   distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
@@ -112,7 +115,7 @@ void prune_without_index(const options& o) {
     s.nodes = program.size();
     edges = graph::rule_edges(program, rules_of(o));
   } else {
-    text::edge_table table = value_or_fail(text::parse_edges_csv(read_file(o.edges)), o.edges);
+    text::edge_table table = table_or_fail(text::parse_edges_csv(read_file(o.edges)), o.edges, edges_header);
     s.nodes = table.node_count;
     edges = std::move(table.edges);
   }
@@ -140,7 +143,7 @@ void reaches(const options& o) {
   std::size_t edges = 0;
   long long microseconds = 0;
   const auto g = load<graph::auto_index>(o, edges, microseconds);
-  const auto pairs = value_or_fail(text::parse_pairs_csv(read_file(o.pairs), g.node_count()), o.pairs);
+  const auto pairs = table_or_fail(text::parse_pairs_csv(read_file(o.pairs), g.node_count()), o.pairs, edges_header);
   std::string out = "source,target,reaches\n";
   std::size_t reached = 0;
   for (const graph::edge& e : pairs) {
@@ -173,7 +176,8 @@ void compare(const options& o) {
   std::size_t edges = 0;
   long long microseconds = 0;
   const auto ours = load<graph::auto_index>(o, edges, microseconds);
-  const auto theirs = value_or_fail(text::parse_pairs_csv(read_file(o.theirs), ours.node_count()), o.theirs);
+  const auto theirs =
+      table_or_fail(text::parse_pairs_csv(read_file(o.theirs), ours.node_count()), o.theirs, edges_header);
   std::vector<node_id> cycle;
   const auto result = graph::compare(ours, theirs, o.limit, &cycle);
   if (!result && !cycle.empty()) fail_with_cycle(o.theirs, cycle);
@@ -194,18 +198,19 @@ void compare(const options& o) {
   fail(sentence);
 }
 
-// --ops F | --edges F, exactly one of them.
+CLI::Option* add_rules(CLI::App& command, options& o) {
+  return command.add_option("--rules", o.rules, "Which orders of an ops CSV hold: reads and writes, or also chains")
+      ->check(CLI::IsMember({"data", "ordered"}))
+      ->capture_default_str();
+}
+
+// --ops F [--rules R] | --edges F, exactly one of them.
 void add_input(CLI::App& command, options& o) {
   CLI::Option_group* input = command.add_option_group("input", "The graph, as one of");
   input->add_option("--ops", o.ops, "Ops CSV: op,stream,kind,reads,writes in program order")->type_name("FILE");
-  input->add_option("--edges", o.edges, "Edges CSV: source,target in any order")->type_name("FILE");
+  CLI::Option* edges = input->add_option("--edges", o.edges, "Edges CSV: source,target in any order");
+  edges->type_name("FILE")->excludes(add_rules(command, o));  // rules are about reads and writes
   input->require_option(1);
-}
-
-void add_rules(CLI::App& command, options& o) {
-  command.add_option("--rules", o.rules, "Which orders of an ops CSV hold: reads and writes, or also chains")
-      ->check(CLI::IsMember({"data", "ordered"}))
-      ->capture_default_str();
 }
 
 }  // namespace
@@ -218,7 +223,6 @@ void add_graph(CLI::App& app) {
 
   CLI::App* command = commands->add_subcommand("prune", "Keep the edges that no others imply: CSV source,target");
   add_input(*command, *o);
-  add_rules(*command, *o);
   command->add_option("--index", o->index, "How reachability is held; none: reduction only")
       ->check(CLI::IsMember({"auto", "dense", "persistent", "none"}))
       ->capture_default_str();
@@ -237,7 +241,6 @@ void add_graph(CLI::App& app) {
 
   command = commands->add_subcommand("reaches", "Which pairs are ordered: CSV source,target,reaches");
   add_input(*command, *o);
-  add_rules(*command, *o);
   command->add_option("--pairs", o->pairs, "Pairs CSV: source,target")->type_name("FILE")->required();
   add_out(*command, o->out);
   command->callback([o] { reaches(*o); });
@@ -252,11 +255,12 @@ void add_graph(CLI::App& app) {
       "path proves it, in our graph or in theirs. It leads from source to target, or, where the other graph has the "
       "opposite order, back.");
   add_input(*command, *o);
-  add_rules(*command, *o);
   command->add_option("--theirs", o->theirs, "The host's own edges, CSV: source,target in any order")
       ->type_name("FILE")
       ->required();
-  command->add_option("--limit", o->limit, "Show at most this many differences of each kind")->capture_default_str();
+  command->add_option("--limit", o->limit, "Show at most this many differences of each kind")
+      ->check(CLI::Range(0u, 4294967295u))
+      ->capture_default_str();
   add_out(*command, o->out);
   command->callback([o] { compare(*o); });
 }

@@ -168,7 +168,8 @@ plan_input read_plan(const std::string& file) {
 
   const json_object graph = v.object("graph", {"ops", "rules"});
   in.ops_file = beside(graph.text("ops"));
-  in.ops = value_or_fail(hocket::text::parse_ops_csv(read_file(in.ops_file)), in.ops_file);
+  in.ops =
+      table_or_fail(hocket::text::parse_ops_csv(read_file(in.ops_file)), in.ops_file, "op,stream,kind,reads,writes");
   if (graph.has("rules")) in.ordered = graph.choice("rules", {"data", "ordered"}) == 1;
 
   const json_object pipeline =

@@ -69,10 +69,8 @@ void add_errors(nlohmann::ordered_json& out, const Fit& fitted) {
 void fit(const fit_options& o) {
   namespace curve = hocket::curve;
   const std::string where = o.samples == "-" ? "standard input" : o.samples;
-  auto read = hocket::text::parse_samples_csv(read_file(o.samples));
-  if (!read && read.error().code == hocket::errc::malformed && read.error().values[0] == 1)
-    fail(where + ": " + message(read.error()) + ": the first line must be size,time_us or size,time_us,repeats");
-  const auto samples = value_or_fail(std::move(read), where);
+  const auto samples = table_or_fail(hocket::text::parse_samples_csv(read_file(o.samples)), where,
+                                     "size,time_us or size,time_us,repeats");
   nlohmann::ordered_json out;
   out["version"] = 1;
   if (o.pieces > 0) {

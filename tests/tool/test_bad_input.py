@@ -177,6 +177,17 @@ class Csv(ToolTest):
             with self.subTest(content[:60]):
                 self.refused("graph", "reaches", "--ops", SMALL, "--pairs", self.file("pairs.csv", content), says="pairs.csv")
 
+    def test_what_the_first_line_must_be(self):
+        edges = self.file("edges.csv", EDGES + "0,1\n")
+        for noise in ("", "\n", "\ufeff", "0,1\n", "Source,Target\n0,1\n", "source, target\n0,1\n", "x\ry\n"):
+            with self.subTest(noise):
+                path = self.file("noise.csv", noise)
+                for before in (("prune", "--edges"), ("prune", "--index", "none", "--edges"), ("compare", "--edges", edges, "--theirs"),
+                               ("reaches", "--edges", edges, "--pairs")):
+                    self.refused("graph", *before, path, says=" is not understood: the first line must be source,target")
+                for command in ("prune", "sync"):
+                    self.refused("graph", command, "--ops", path, says="the first line must be op,stream,kind,reads,writes")
+
     def test_samples(self):
         header = "size,time_us,repeats\n"
         for content in (
@@ -370,6 +381,11 @@ class Sizes(ToolTest):
         self.ok("pipeline", "simulate", "--table", table, "--backward", 3)
         for option in (("--ranks", 3), ("--chunks", 5), ("--micro-batches", 77), ("--groups", "balanced"), ("--slices", 1)):
             self.assertEqual(hocket("pipeline", "simulate", "--table", table, *option).code, 2, option)
+        edges = self.file("edges.csv", EDGES + "0,1\n")  # whose rules nobody knows
+        for command in (("prune",), ("reaches", "--pairs", edges), ("compare", "--theirs", edges)):
+            for rules in ("data", "ordered"):
+                self.misused("graph", *command, "--edges", edges, "--rules", rules, says="--rules")
+        self.misused("graph", "compare", "--edges", edges, "--theirs", edges, "--limit", -1, says="--limit")
 
     def test_all_costs_zero(self):
         for command in ("simulate", "draw"):
