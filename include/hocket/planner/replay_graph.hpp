@@ -41,7 +41,8 @@ class replay_graph {
     values_[v].storage = values_[of].storage;
     return v;
   }
-  /// An op of the forward pass, in program order. A value that several ops write (in place) cannot be computed again.
+  /// An op of the forward pass, in program order. A value that several ops write (in place) cannot be computed again,
+  /// nor can an op run again whose input it or a later op overwrites.
   /// Precondition: the values exist.
   std::uint32_t add_op(std::span<const std::uint32_t> reads, std::span<const std::uint32_t> writes, ticks time) {
     const auto o = static_cast<std::uint32_t>(ops_.size());
@@ -71,6 +72,7 @@ class replay_graph {
       out.add_value(bytes, false, bytes == 0);
     }
     std::vector<std::uint32_t> reads, writes;
+    std::vector<char> made(values, 0);  // by the backward pass: its own gradients are not kept for it
     error bad;
     bool good = true;
     const auto n = static_cast<std::uint32_t>(policy.node_count(host));
@@ -85,9 +87,11 @@ class replay_graph {
       policy.for_each_read(host, i, [&](auto v) { take(reads, v); });
       policy.for_each_write(host, i, [&](auto v) { take(writes, v); });
       if (forward(i)) {
+        for (const std::uint32_t v : reads) made[v] = 0;
         out.add_op(reads, writes, time_of(i));
       } else {  // an op of its number that takes part in nothing, so that numbers agree with the host's
-        for (const std::uint32_t v : reads) out.values_[v].needed = true;
+        for (const std::uint32_t v : reads) out.values_[v].needed = out.values_[v].needed || made[v] == 0;
+        for (const std::uint32_t v : writes) made[v] = 1;
         out.add_op({}, {}, 0);
       }
     }
@@ -105,7 +109,13 @@ class replay_graph {
   [[nodiscard]] std::int64_t bytes(std::uint32_t v) const noexcept { return values_[v].bytes; }
   /// The op that makes a value, if it can be made again; no_id if not.
   [[nodiscard]] std::uint32_t producer(std::uint32_t v) const noexcept {
-    return values_[v].in_place || values_[v].resident ? no_id : values_[v].producer;
+    const std::uint32_t o = values_[v].producer;
+    if (values_[v].in_place || values_[v].resident || o == no_id) return no_id;
+    for (const std::uint32_t x : reads(o)) {  // producer: the last op that wrote it
+      const value& input = values_[x];
+      if (!input.resident && input.producer != no_id && input.producer >= o) return no_id;
+    }
+    return o;
   }
 
   /// What marking these ops for recomputation really does. A value that the backward pass reads is made again if its
