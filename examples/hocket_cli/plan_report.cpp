@@ -84,10 +84,13 @@ void pipeline_section(std::string& out, const plan_input& in, const step_plan& p
   out += '\n';
 }
 
-std::vector<pasted_level> pasted(const layer_split& split) {
+std::string pasted_lists(const plan_input& in, const layer_split& split) {
+  const cost::model& m = in.model.model;
   std::vector<pasted_level> levels;
   for (const auto& x : split.ways) levels.push_back({x.select, x.how.level == cost::recompute::full});
-  return levels;
+  const std::int64_t runs[] = {m.layers - m.moe_layers, m.moe_layers};  // layers with experts come last
+  return mind_formers(levels, split.plan, static_cast<std::uint32_t>(in.parallel.pp),
+                      static_cast<std::uint32_t>(in.parallel.vp), runs);
 }
 std::int64_t layers_at(const hocket::planner::stage_plan& stage, std::size_t way) {
   return std::count(stage.levels.begin(), stage.levels.end(), static_cast<std::uint32_t>(way));
@@ -126,8 +129,7 @@ void split_section(std::string& out, const plan_input& in, const step_plan& p) {
     else line(out, "  the even split         does not fit, whatever is computed again");
   }
   line(out, "  for MindFormers");
-  out += mind_formers(pasted(s), s.plan, static_cast<std::uint32_t>(in.parallel.pp),
-                      static_cast<std::uint32_t>(in.parallel.vp));
+  out += pasted_lists(in, s);
   out += '\n';
 }
 
@@ -273,8 +275,7 @@ std::string plan_as_json(const plan_input& in, const step_plan& p) {
       to["proved"] = s.plan.proved;
     }
     if (s.even_seconds > 0) to["even_split_seconds"] = s.even_seconds;
-    to["mind_formers"] = mind_formers(pasted(s), s.plan, static_cast<std::uint32_t>(in.parallel.pp),
-                                      static_cast<std::uint32_t>(in.parallel.vp));
+    to["mind_formers"] = pasted_lists(in, s);
     out["split"] = std::move(to);
   }
   ordered_json memory = ordered_json::array();

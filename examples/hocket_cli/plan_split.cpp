@@ -411,11 +411,38 @@ void put_split_into_report(const plan_input& in, const layer_split& split, const
       value_or_fail(cost::predict_step(m, in.training.step, in.parallel, in.training.on->rates, stages), in.file);
 }
 
-// recompute: layers recomputed whole, by stage. select_recompute: for each pattern the layers that run it again; a
-// pattern of all layers that are not recomputed whole stands alone. offset: layers more or fewer than an even share.
-// Several chunks: a list of such lists, one per chunk.
+namespace {
+
+// Whether lists by stage say what a stage does. They take its first layers: so many whole, and of each pattern so many
+// from the same start on. Of equal layers it does not matter which.
+bool said_by_lists(const planner::stage_plan& stage, const std::vector<pasted_level>& levels,
+                   std::span<const std::int64_t> runs,
+                   const std::vector<std::pair<std::string, std::int64_t>>& patterns, std::int64_t whole) {
+  std::vector<std::pair<std::size_t, std::vector<bool>>> planned, listed;  // kind of layer; whole, patterns
+  std::size_t kind = 0;
+  std::int64_t end = runs.empty() ? 0 : runs[0];
+  for (std::int64_t i = 0; i < stage.layers; ++i) {
+    while (stage.first_layer + i >= end && kind + 1 < runs.size()) end += runs[++kind];
+    const pasted_level& level = levels[stage.levels[static_cast<std::size_t>(i)]];
+    std::vector<bool> does{level.whole}, says{i < whole};
+    for (const auto& [pattern, count] : patterns) {
+      const auto& select = level.select;
+      does.push_back(!level.whole && std::find(select.begin(), select.end(), pattern) != select.end());
+      says.push_back(i >= whole && i < count);
+    }
+    planned.emplace_back(kind, std::move(does)), listed.emplace_back(kind, std::move(says));
+  }
+  std::sort(planned.begin(), planned.end()), std::sort(listed.begin(), listed.end());
+  return planned == listed;
+}
+
+}  // namespace
+
+// recompute: layers recomputed whole, by stage: the first so many. select_recompute: for each pattern the layers that
+// run it again, also the first so many of the stage, so those recomputed whole count too; a pattern of all others
+// stands alone. offset: layers more or fewer than an even share. Several chunks: a list of such lists, one per chunk.
 std::string mind_formers(const std::vector<pasted_level>& levels, const planner::split_plan& plan, std::uint32_t ranks,
-                         std::uint32_t chunks) {
+                         std::uint32_t chunks, std::span<const std::int64_t> runs) {
   using counts = std::vector<std::int64_t>;  // by stage, chunk after chunk
   const std::size_t stages = std::size_t{ranks} * chunks;
   const auto index = [&](const planner::stage_plan& s) { return std::size_t{s.chunk} * ranks + s.rank; };
@@ -442,18 +469,20 @@ std::string mind_formers(const std::vector<pasted_level>& levels, const planner:
     offset[i] = size[i] - layers / static_cast<std::int64_t>(stages);
     even = even && offset[i] == 0;
   }
-  std::string text = "recompute_config:\n", whole = "False";
-  counts rest = size;
+  std::string text = "recompute_config:\n";
+  counts whole(stages), rest = size;
+  bool any_whole = false;
   for (std::size_t k = 0; k < levels.size(); ++k) {
     if (!levels[k].whole) continue;
+    any_whole = true;
     const counts n = at_level(k);
-    whole = printed(n);
-    for (std::size_t i = 0; i < stages; ++i) rest[i] -= n[i];
+    for (std::size_t i = 0; i < stages; ++i) whole[i] += n[i], rest[i] -= n[i];
   }
-  text += "  recompute: " + whole + "\n";
-  std::vector<std::pair<std::string, counts>> patterns;  // layers by stage that run it again
+  text += "  recompute: " + (any_whole ? printed(whole) : "False") + "\n";
+  std::vector<std::pair<std::string, counts>> patterns;  // layers by stage that run it again, and not the whole layer
   for (std::size_t k = 0; k < levels.size(); ++k)
     for (const std::string& x : levels[k].select) {
+      if (levels[k].whole) continue;
       std::size_t i = 0;
       while (i < patterns.size() && patterns[i].first != x) ++i;
       if (i == patterns.size()) patterns.push_back({x, counts(stages)});
@@ -465,6 +494,8 @@ std::string mind_formers(const std::vector<pasted_level>& levels, const planner:
     all = all && n == rest;
     for (const std::int64_t x : n) none = none && x == 0;
   }
+  for (auto& [pattern, n] : patterns)
+    for (std::size_t i = 0; i < stages; ++i) n[i] += n[i] > 0 ? whole[i] : 0;
   if (patterns.empty() || none) {
     text += "  select_recompute: False\n";
   } else if (all) {
@@ -475,7 +506,19 @@ std::string mind_formers(const std::vector<pasted_level>& levels, const planner:
     text += "  select_recompute:\n";
     for (const auto& [pattern, n] : patterns) text += "    '" + pattern + "': " + printed(n) + "\n";
   }
-  if (!even) text += "model:\n  model_config:\n    offset: " + printed(offset) + "\n";
+  std::string unsaid;
+  for (std::size_t s = 0; s < plan.stages.size(); ++s) {
+    const std::size_t i = index(plan.stages[s]);
+    std::vector<std::pair<std::string, std::int64_t>> here;
+    for (const auto& [pattern, n] : patterns) here.emplace_back(pattern, n[i]);
+    if (!said_by_lists(plan.stages[s], levels, runs, here, whole[i]))
+      unsaid += (unsaid.empty() ? "" : ", ") + std::to_string(s);
+  }
+  if (!unsaid.empty())
+    text += "# lists take the first layers of a stage; the plan computes others again on stages: " + unsaid + "\n";
+  if (!even || chunks > 1) text += "model:\n  model_config:\n";
+  if (chunks > 1) text += "    pp_interleave_num: " + std::to_string(chunks) + "\n";
+  if (!even) text += "    offset: " + printed(offset) + "\n";
   return text;
 }
 

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -125,8 +126,9 @@ struct pasted_level {
   std::vector<std::string> select;
   bool whole = false;
 };
+/// @param runs  how many layers in a row are equal
 std::string mind_formers(const std::vector<pasted_level>& levels, const hocket::planner::split_plan& plan,
-                         std::uint32_t ranks, std::uint32_t chunks);
+                         std::uint32_t ranks, std::uint32_t chunks, std::span<const std::int64_t> runs);
 
 std::string plan_as_text(const plan_input& in, const step_plan& plan);
 std::string plan_as_json(const plan_input& in, const step_plan& plan);

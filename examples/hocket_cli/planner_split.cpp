@@ -276,12 +276,14 @@ std::string by_rank(const problem& p, const planner::split_plan& plan, std::size
 std::string mind_formers(const problem& p, const planner::split_plan& plan) {
   std::vector<pasted_level> levels;
   for (const level_name& x : p.levels) levels.push_back({x.select, x.whole});
+  std::vector<std::int64_t> runs;
+  for (const auto& run : p.runs) runs.push_back(run.count);
   if (p.paired) {  // by stage of one direction
     planner::split_plan flat = plan;
     for (std::uint32_t s = 0; s < flat.stages.size(); ++s) flat.stages[s].rank = s, flat.stages[s].chunk = 0;
-    return mind_formers(levels, flat, static_cast<std::uint32_t>(flat.stages.size()), 1);
+    return mind_formers(levels, flat, static_cast<std::uint32_t>(flat.stages.size()), 1, runs);
   }
-  return mind_formers(levels, plan, p.held.ranks(), p.held.chunks());
+  return mind_formers(levels, plan, p.held.ranks(), p.held.chunks(), runs);
 }
 
 std::string as_text(const problem& p, const planner::split_plan& plan, const planner::memory_price& price,

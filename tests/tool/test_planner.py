@@ -65,7 +65,32 @@ class Split(ToolTest):
                          "recompute_config:\n  recompute: [4, 0]\n  select_recompute: ['feed_forward\\.mul', "
                          "'feed_forward\\.w1\\.activation', 'feed_forward\\.w1\\.reshape', 'feed_forward\\.w2\\.reshape']\n")
         _, plan = self.plan()
-        self.assertIn("  select_recompute:\n    'feed_forward\\.mul': [", plan["mind_formers"])
+        # A count is of the first layers of a stage, those recomputed whole included, as `cost report` reads it.
+        at = plan["stages"][0]["layers_at"]
+        self.assertTrue(at["full"] > 0 and at["selective"] > 0 and at["none"] > 0)
+        self.assertIn(f"  recompute: [{at['full']}, 0]\n", plan["mind_formers"])
+        self.assertIn(f"    'feed_forward\\.mul': [{at['full'] + at['selective']}, 0]\n", plan["mind_formers"])
+        # Two levels that are whole; chunks.
+        def chunks(problem):
+            problem.update(schedule="interleaved", chunks=2, micro_batches=16)
+            problem["layers"][0]["levels"].append({"name": "and more", "bytes": 1 << 20, "extra_us": 30000, "whole": True})
+        _, plan = self.plan(chunks)
+        whole = [[0, 0], [0, 0]]
+        for stage in plan["stages"]:
+            whole[stage["chunk"]][stage["rank"]] = stage["layers_at"]["full"] + stage["layers_at"]["and more"]
+        self.assertGreater(sum(sum(x) for x in whole), 0)
+        self.assertIn(f"  recompute: {whole}\n", plan["mind_formers"])
+        self.assertIn("    pp_interleave_num: 2\n", plan["mind_formers"])
+        # Layers that differ: what the lists cannot say is said.
+        def uneven(problem):
+            first, last = problem["layers"][0], json.loads(json.dumps(problem["layers"][0]))
+            first["count"], last["count"] = 2, 38
+            for level in first["levels"]:
+                level["bytes"] //= 100
+            problem["layers"].append(last)
+        _, plan = self.plan(uneven)
+        self.assertEqual(plan["stages"][0]["levels"][:2], [0, 0])
+        self.assertIn("# lists take the first layers of a stage", plan["mind_formers"])
 
     def test_text_and_picture(self):
         text = self.ok("planner", "split", "--problem", SPLIT).text
