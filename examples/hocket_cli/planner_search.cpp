@@ -3,6 +3,7 @@
 #include <hocket/planner/strategy_search.hpp>
 #include <hocket/timeline/svg.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <iterator>
@@ -41,24 +42,31 @@ question read_cluster(const std::string& file) {
   q.on.devices = v.integer("devices", 1, std::int64_t{1} << 20);
   q.on.devices_per_node = v.integer_or("devices_per_node", 8, 1, std::int64_t{1} << 20);
   const double memory = v.positive("memory_gib");
-  if (memory > 1e6) v.fail_at("memory_gib", "must be at most 1000000");
+  if (memory * gib < 1 || memory > 1e6) v.fail_at("memory_gib", "must be at least one byte and at most 1000000");
   q.on.memory = static_cast<std::int64_t>(memory * gib);
   const json_object r =
       v.object("rates", {"gemm_tflops", "attention_tflops", "memory_gb_per_s", "tensor_gb_per_s", "expert_gb_per_s",
                          "pipeline_gb_per_s", "data_gb_per_s", "data_overlap", "expert_overlap"});
   cost::machine& m = q.on.rates;
-  m.gemm_flops = r.positive("gemm_tflops") * 1e12;
-  m.attention_flops = r.number_or("attention_tflops", m.gemm_flops * 1e-12) * 1e12;
-  m.memory_bytes = r.positive("memory_gb_per_s") * 1e9;
-  m.tensor_bytes = r.positive("tensor_gb_per_s") * 1e9;
-  m.data_bytes = r.positive("data_gb_per_s") * 1e9;
-  m.pipeline_bytes = r.number_or("pipeline_gb_per_s", m.data_bytes * 1e-9) * 1e9;
-  m.expert_bytes = r.number_or("expert_gb_per_s", m.data_bytes * 1e-9) * 1e9;
-  m.data_overlap = r.number_or("data_overlap", 0), m.expert_overlap = r.number_or("expert_overlap", 0);
-  for (const double x : {m.attention_flops, m.pipeline_bytes, m.expert_bytes})
-    if (!(x > 0)) v.fail_at("rates", "must be above 0");
-  for (const double x : {m.data_overlap, m.expert_overlap})
-    if (!(x >= 0 && x <= 1)) v.fail_at("rates", "has an overlap outside [0, 1]");
+  // Rates of no machine would print figures without digits that mean something.
+  const auto rate = [&](const char* key) {
+    const double value = r.positive(key);
+    if (value < 1e-6 || value > 1e12) r.fail_at(key, "must be from 1e-6 to 1e12");
+    return value;
+  };
+  const auto overlap = [&](const char* key) {
+    const double value = r.number_or(key, 0);
+    if (value < 0 || value > 1) r.fail_at(key, "must lie in [0, 1]");
+    return value;
+  };
+  m.gemm_flops = rate("gemm_tflops") * 1e12;
+  m.attention_flops = r.has("attention_tflops") ? rate("attention_tflops") * 1e12 : m.gemm_flops;
+  m.memory_bytes = rate("memory_gb_per_s") * 1e9;
+  m.tensor_bytes = rate("tensor_gb_per_s") * 1e9;
+  m.data_bytes = rate("data_gb_per_s") * 1e9;
+  m.pipeline_bytes = r.has("pipeline_gb_per_s") ? rate("pipeline_gb_per_s") * 1e9 : m.data_bytes;
+  m.expert_bytes = r.has("expert_gb_per_s") ? rate("expert_gb_per_s") * 1e9 : m.data_bytes;
+  m.data_overlap = overlap("data_overlap"), m.expert_overlap = overlap("expert_overlap");
   if (!v.has("space")) return q;
   const json_object s =
       v.object("space", {"tensor", "context", "expert", "chunks", "micro_batches", "copies", "zero", "zero_bubble"});
@@ -67,7 +75,10 @@ question read_cluster(const std::string& file) {
     list.clear();
     for (const double x : s.numbers(key, 64)) {
       if (x != std::floor(x) || x < static_cast<double>(least) || x > 1e6) s.fail_at(key, "must hold whole numbers");
-      list.push_back(static_cast<std::int64_t>(x));
+      const auto size = static_cast<std::int64_t>(x);
+      if (std::find(list.begin(), list.end(), size) != list.end())
+        s.fail_at(key, "holds " + std::to_string(size) + " twice");
+      list.push_back(size);
     }
     if (list.empty()) s.fail_at(key, "is empty");
   };
@@ -93,9 +104,14 @@ std::string recompute_of(const planner::strategy& s) {
   return s.replay_activation ? "silu-mul" : names[static_cast<std::size_t>(s.how.recompute)];
 }
 
+/// At least a nanosecond: a division by it is finite.
+double seconds_of(const planner::scored_strategy& x) {
+  return static_cast<double>(std::max(x.cost.step, hocket::ticks{1})) * 1e-9;
+}
+
 nlohmann::json as_json(const planner::scored_strategy& x, double tokens) {
   const cost::parallel& p = x.of.how;
-  const double seconds = static_cast<double>(x.cost.step) * 1e-9;
+  const double seconds = seconds_of(x);
   return {{"tp", p.tp},
           {"cp", p.cp},
           {"pp", p.pp},
@@ -116,7 +132,7 @@ nlohmann::json as_json(const planner::scored_strategy& x, double tokens) {
 std::string line_of(const planner::scored_strategy& x, double tokens) {
   const cost::parallel& p = x.of.how;
   char text[256];
-  const double seconds = static_cast<double>(x.cost.step) * 1e-9;
+  const double seconds = seconds_of(x);
   std::snprintf(text, sizeof text,
                 "%10.4f %9.0f %8.2f  %3lld %3lld %3lld %3lld %5lld %3lld  %4d %5lld  %-3s %6lld  %-9s %s\n", seconds,
                 tokens / seconds, static_cast<double>(x.cost.bytes) / gib, static_cast<long long>(p.tp),

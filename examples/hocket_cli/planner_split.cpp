@@ -60,6 +60,8 @@ struct problem {
     for (const auto& run : runs) n += run.count;
     return n;
   }
+  /// Whether tokens a second can be said.
+  [[nodiscard]] bool has_rate(ticks step_time) const { return tokens > 0 && step_time > 0; }
   /// Seconds of one step whose value is `step_time` (v times the step).
   [[nodiscard]] double seconds(ticks step_time) const {
     return static_cast<double>(step_time) / static_cast<double>(held.chunks()) * 1e-9;
@@ -195,6 +197,7 @@ problem read_problem(const std::string& file) {
   if (!(more >= 0) || more > 1e6) v.fail_at("more_gib", "must lie in [0, 1000000]");
   p.more_bytes = static_cast<std::int64_t>(more * gib);
   if (v.has("tokens")) p.tokens = v.positive("tokens");
+  if (p.tokens > 1e15) v.fail_at("tokens", "must be at most 1e15");
   return p;
 }
 
@@ -322,7 +325,7 @@ std::string as_text(const problem& p, const planner::split_plan& plan, const pla
             padded(fixed(static_cast<double>(rank.unused) / gib, 3), 13) + "\n";
   }
   text += "\nStep " + fixed(p.seconds(plan.step_time), 3) + " s";
-  if (p.tokens > 0) text += ", " + fixed(p.tokens / p.seconds(plan.step_time), 0) + " tokens/s/device";
+  if (p.has_rate(plan.step_time)) text += ", " + fixed(p.tokens / p.seconds(plan.step_time), 0) + " tokens/s/device";
   text += plan.proved ? "; no split and no levels are better in this model (proved)\n"
                       : "; the bound is " + fixed(p.seconds(plan.lower_bound), 3) + " s (budget used up)\n";
   text += "\nPrice of memory: " + fixed(static_cast<double>(price.bytes) / gib, 3) + " GiB more saves " +
@@ -337,7 +340,7 @@ std::string as_text(const problem& p, const planner::split_plan& plan, const pla
       continue;
     }
     const double s = p.seconds(x.plan->step_time);
-    text += padded(fixed(s, 3), 11) + padded(p.tokens > 0 ? fixed(p.tokens / s, 0) : "-", 17) + " ";
+    text += padded(fixed(s, 3), 11) + padded(p.has_rate(x.plan->step_time) ? fixed(p.tokens / s, 0) : "-", 17) + " ";
     for (std::size_t k = p.levels.size(); k-- > 0;) text += " " + p.levels[k].name + " " + by_rank(p, *x.plan, k);
     text += "\n";
   }
@@ -347,7 +350,7 @@ std::string as_text(const problem& p, const planner::split_plan& plan, const pla
 nlohmann::json plan_as_json(const problem& p, const planner::split_plan& plan) {
   nlohmann::json out;
   out["step_seconds"] = p.seconds(plan.step_time);
-  if (p.tokens > 0) out["tokens_per_second_per_device"] = p.tokens / p.seconds(plan.step_time);
+  if (p.has_rate(plan.step_time)) out["tokens_per_second_per_device"] = p.tokens / p.seconds(plan.step_time);
   out["slowest_rank_us"] = static_cast<double>(plan.slowest) * 1e-3;
   out["proved"] = plan.proved;
   for (const auto& s : plan.stages) {

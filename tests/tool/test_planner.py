@@ -164,6 +164,15 @@ class Split(ToolTest):
         path = self.file("split.json", json.dumps(problem))
         self.refused("planner", "split", "--problem", path, says="lacks")
 
+    def test_no_time_is_no_rate(self):
+        def change(problem):
+            problem["last"]["time_us"] = problem["layers"][0]["time_us"] = 0
+            for level in problem["layers"][0]["levels"]:
+                level["extra_us"] = 0
+        _, plan = self.plan(change)
+        self.assertEqual(plan["step_seconds"], 0)
+        self.assertNotIn("tokens_per_second_per_device", plan)
+
     def test_bad_problems(self):
         def refused(change, says):
             problem = json.loads(SPLIT.read_text())
@@ -171,7 +180,8 @@ class Split(ToolTest):
             self.refused("planner", "split", "--problem", self.file("bad.json", json.dumps(problem)), says=says)
         refused(lambda p: p.pop("layers"), "layers")
         refused(lambda p: p.update(ranks=0), "ranks")
-        refused(lambda p: p.update(ranks=41), "fewer layers than stages")
+        refused(lambda p: p.update(ranks=41), "41 ranks, 1 chunks and 128 micro-batches is not possible: it has fewer")
+        refused(lambda p: p.update(tokens=1e300), "\"tokens\" is 1e+300")
         refused(lambda p: p.update(schedule="zigzag"), "schedule")
         refused(lambda p: p.update(capacity_bytes=5), "not both")
         refused(lambda p: p.update(capacity_gib=[1]), "1 numbers for 2 ranks")
@@ -274,6 +284,11 @@ class Strategies(ToolTest):
         refused(lambda c: c["rates"].pop("gemm_tflops"), "gemm_tflops")
         refused(lambda c: c.update(space={"zero": [4]}), "zero")
         refused(lambda c: c.update(space={"tensor": []}), "tensor")
+        refused(lambda c: c.update(space={"copies": [1, 1]}), "\"space.copies\" holds 1 twice")
+        refused(lambda c: c.update(memory_gib=1e-300), "\"memory_gib\" is 1e-300")
+        refused(lambda c: c["rates"].update(gemm_tflops=1e-300), "\"rates.gemm_tflops\" is 1e-300")
+        refused(lambda c: c["rates"].update(pipeline_gb_per_s=0), "\"rates.pipeline_gb_per_s\" is 0")
+        refused(lambda c: c["rates"].update(data_overlap=3), "\"rates.data_overlap\" is 3")
 
 
 if __name__ == "__main__":

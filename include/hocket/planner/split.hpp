@@ -96,7 +96,7 @@ namespace detail {
   if (!checked_multiply(q.micro_batches, v, product) || !checked_add(product, p, product) ||
       !checked_multiply(time, product, product) || product > never)
     return error{errc::overflow, time, q.micro_batches}.with("step time");
-  if (layers < p * v) return error{errc::bad_shape, p, v, layers}.with("it has fewer layers than stages");
+  if (layers < p * v) return error{errc::bad_shape, p, v, q.micro_batches}.with("it has fewer layers than stages");
   if (q.most_on_stage < 0 || (q.most_on_stage > 0 && q.most_on_stage < ceil_div(layers, p * v)))
     return error{errc::out_of_range, q.most_on_stage, ceil_div(layers, p * v), most_layers}.with("layers of a stage");
   if (!q.split.empty()) {

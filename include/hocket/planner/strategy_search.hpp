@@ -13,7 +13,8 @@
 
 namespace hocket::inline HOCKET_ABI::planner {
 
-/// The time and memory of one strategy, by the formulas of `cost`. Errors: those of cost::check; errc::undefined_value.
+/// The time and memory of one strategy, by the formulas of `cost`. Errors: those of cost::check; errc::undefined_value;
+/// errc::limit_exceeded for a step of more nanoseconds than 64 bits hold.
 /// Complexity: some dozens of formulas; search_strategies() shares them among all strategies.
 [[nodiscard]] inline result<strategy_cost> price_of_strategy(const cost::model& m, cost::training t, const strategy& s,
                                                              const cluster& on) {
@@ -26,7 +27,9 @@ namespace hocket::inline HOCKET_ABI::planner {
   if (!n) return n.error();
   const auto state = detail::prices_of_states(m, t, s.how, *n);
   if (!state) return state.error();
-  return detail::price_of(s, m, t, on.rates, *layer, *n, *state, detail::shapes_of(m, s.how));
+  const strategy_cost price = detail::price_of(s, m, t, on.rates, *layer, *n, *state, detail::shapes_of(m, s.how));
+  if (price.step == detail::too_long) return detail::step_too_long();
+  return price;
 }
 
 namespace detail {
@@ -51,6 +54,7 @@ class strategy_finder {
           if (const auto ok = cuts(); !ok) return ok.error();
         }
       }
+    if (too_long_) return step_too_long();
     finish();
     return std::move(report_);
   }
@@ -175,7 +179,9 @@ class strategy_finder {
           continue;
         }
         ++report_.named, ++report_.evaluated;
-        consider({s_, price_of(s_, m_, t_, on_.rates, layer, n, states_[z], shapes)});
+        const strategy_cost price = price_of(s_, m_, t_, on_.rates, layer, n, states_[z], shapes);
+        too_long_ = too_long_ || price.step == too_long;
+        consider({s_, price});
       }
     }
   }
@@ -253,6 +259,7 @@ class strategy_finder {
   std::size_t table_ = 0, levels_ = levels().size();
   cost::parallel cached_{.tp = 0};
   std::vector<scored_strategy> beyond_;
+  bool too_long_ = false;
 };
 
 }  // namespace detail
@@ -264,7 +271,8 @@ class strategy_finder {
 /// strategy that is named first, so every machine finds the same.
 /// @param m   the model; multi-token-prediction modules are left out
 /// @param t   the step; micro_batch is chosen, the rest given
-/// Errors: errc::out_of_range for devices or memory below 1; errc::undefined_value if a rate that is needed is 0.
+/// Errors: errc::out_of_range for devices or memory below 1; errc::undefined_value if a rate that is needed is 0;
+/// errc::limit_exceeded if a step takes more nanoseconds than 64 bits hold.
 /// Complexity: one pass over the formulas per way to cut a layer, some ten multiplications per strategy and rank kind.
 ///
 ///     const auto found = hocket::planner::search_strategies(m, t, {.devices = 64, .memory = 64'000'000'000, .rates =

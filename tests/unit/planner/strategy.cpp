@@ -254,4 +254,10 @@ TEST_CASE("strategy searches are repeatable and refuse what is no question", "[p
   cluster still = cluster_of(8);
   still.rates = {};
   CHECK(!search_strategies(llama_7b, step(64), still));
+  cluster slow = cluster_of(8);  // a step of more nanoseconds than 64 bits hold
+  slow.rates.gemm_flops = 1;
+  CHECK(search_strategies(llama_7b, step(64), slow).error().code == errc::limit_exceeded);
+  strategy alone;
+  alone.how.dp = 8;
+  CHECK(price_of_strategy(llama_7b, step(64), alone, slow).error().code == errc::limit_exceeded);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <hocket/core/result.hpp>
 #include <hocket/cost/activations.hpp>
 #include <hocket/cost/in_flight.hpp>
 #include <hocket/cost/partition.hpp>
@@ -11,6 +12,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace hocket::inline HOCKET_ABI::planner::detail {
@@ -51,6 +53,13 @@ struct rank_shape {
 };
 
 using numbers = cost::numbers_of_setting;
+
+/// A step of more nanoseconds than 64 bits hold.
+inline constexpr ticks too_long = std::numeric_limits<ticks>::max();
+[[nodiscard]] inline error step_too_long() noexcept {
+  constexpr std::int64_t most = too_long / 1'000'000'000;
+  return error{errc::limit_exceeded, most + 1, most}.with("seconds of a step");
+}
 
 [[nodiscard]] inline cost::setting setting_of(const cost::model& m, const cost::training& t, const cost::parallel& p) {
   return {.on_rank = {}, .in_flight = {}, .parameters = {}, .model = m, .training = t, .parallel = p, .counted = {}};
@@ -231,7 +240,9 @@ using numbers = cost::numbers_of_setting;
   const double launched = 2 * batches * most_layers * on.launches * on.launch_seconds;
   const double seconds =
       (launched > device ? launched : device) + update / on.memory_bytes + on.load_seconds + on.post_seconds;
-  return {static_cast<ticks>(std::llround(seconds * 1e9)), static_cast<std::int64_t>(std::ceil(bytes - 1e-3))};
+  constexpr double most = 9.2e18;  // bytes beyond fit nowhere; a step beyond is an error of those who ask
+  return {seconds * 1e9 < most ? static_cast<ticks>(std::llround(seconds * 1e9)) : too_long,
+          static_cast<std::int64_t>(std::ceil(bytes < most ? bytes - 1e-3 : most))};
 }
 
 }  // namespace hocket::inline HOCKET_ABI::planner::detail
