@@ -21,6 +21,8 @@
 //                  for_each_control(const G&, node, f)    f(node) for each that must run before this one, whatever the
 //                   program order says; nodes other than integers need index_of
 //                  starts(const G&, node) -> bool         ops that start the step, such as readers of the input
+//                  for_each_lifetime(const G&, node, f)   for dependencies_by_kind() alone: f(node) for each whose
+//                   memory this one uses
 #pragma once
 #include <hocket/core/ids.hpp>
 
