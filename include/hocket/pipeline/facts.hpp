@@ -79,11 +79,12 @@ template <schedule S>
   if constexpr (requires { plan.peak_in_flight(rank); }) {
     return plan.peak_in_flight(rank);
   } else {
-    std::int64_t held = 0, most = 0;
+    std::int64_t held = 0, most = 0, leaving = 0;
     for (std::uint32_t i = 0, size = plan.size(rank); i < size; ++i) {
-      const op kind = plan.at(rank, i).kind();
-      if (kind == op::forward && ++held > most) most = held;
-      if (kind == op::backward || kind == op::weight_grad) --held;
+      const auto a = plan.at(rank, i);
+      if (a.kind() == op::forward && ++held > most) most = held;
+      if (a.kind() == op::backward || a.kind() == op::weight_grad) ++leaving;
+      if (!a.joined()) held -= leaving, leaving = 0;  // a pair lets go when both are done
     }
     return static_cast<std::uint32_t>(most);
   }

@@ -224,6 +224,7 @@ struct runner {
       l.report.finish = finish;
       l.report.busy += time;
       if (computes(a.kind()) || (pair && computes(b.kind()))) l.computing += time;
+      if (pair && !hold_both(l, b)) return false;
       if (!finish_action(rank, l, l.step, a, start, finish, time)) return false;
       if (pair && !finish_action(rank, l, l.step + 1, b, start, finish, b.stage() == a.stage() ? 0 : time))
         return false;
@@ -245,6 +246,22 @@ struct runner {
     } else if (!checked_add(time, static_cast<ticks>(costs_.duration(b)), time)) {
       error_ = error{errc::overflow, time}.with("simulated time");
       return false;
+    }
+    return true;
+  }
+  /// The second of a pair takes its memory before the first lets go of any.
+  constexpr bool hold_both(lane& l, stage_action second) {
+    rank_report& report = l.report;
+    if (second.kind() == op::forward && l.in_flight >= std::int64_t{report.peak_in_flight})
+      report.peak_in_flight = static_cast<std::uint32_t>(l.in_flight + 1);
+    if constexpr (has_bytes) {
+      const std::int64_t change = costs_.memory_change(second);
+      std::int64_t both = 0;
+      if (!checked_add(l.bytes, change, both)) {
+        error_ = error{errc::overflow, l.bytes, change}.with("bytes held");
+        return false;
+      }
+      report.peak_bytes = both > report.peak_bytes ? both : report.peak_bytes;
     }
     return true;
   }

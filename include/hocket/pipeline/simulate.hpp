@@ -89,9 +89,8 @@ struct simulation_outputs {
 
 /// How long a schedule takes, where it idles, how many activations each rank holds, and how far that is from the
 /// least possible.
-/// @param costs   durations and latencies in ticks: `costs`, `stage_costs`, `unit_costs`, one of them in `with_links`
-/// or
-///                `with_memory`, or the host's own policy
+/// @param costs   durations and latencies in ticks: `costs` (also if none are given), `stage_costs`, `unit_costs`, one
+///                of them in `with_links` or `with_memory`, or the host's own policy
 /// @param memory  where results and working memory come from
 /// Errors: errc::deadlock (with the cycle in `out.cycle`), incomplete_schedule, duplicate_action, overflow,
 /// limit_exceeded. After an error `out.into` is as before.
@@ -100,8 +99,8 @@ struct simulation_outputs {
 ///     const auto plan = hocket::pipeline::interleaved::make({.ranks = 4, .chunks = 2, .micro_batches = 9}).value();
 ///     const auto run = hocket::pipeline::simulate(plan, hocket::pipeline::costs{.forward = 1, .backward = 1});
 ///     run->makespan == 42 && run->lower_bound == 42;
-template <schedule S, cost_policy C>
-[[nodiscard]] result<simulation> simulate(const S& plan, const C& costs, simulation_outputs out = {},
+template <schedule S, cost_policy C = costs>
+[[nodiscard]] result<simulation> simulate(const S& plan, const C& costs = {}, simulation_outputs out = {},
                                           std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
   workspace room{std::pmr::polymorphic_allocator<std::byte>(memory)};
   if (out.cycle != nullptr) out.cycle->clear();

@@ -226,6 +226,28 @@ TEST_CASE("bytes held: per stage, with recompute, with offload", "[pipeline]") {
   CHECK(least->ranks[0].peak_bytes < ran->ranks[0].peak_bytes);
 }
 
+TEST_CASE("a pair lets go of memory when both are done, whichever stands first", "[pipeline]") {
+  const std::int64_t bytes[] = {100};
+  for (const char* const list : {"0F0,(0B0;0F1)OVERLAP_F_B,0B1\n", "0F0,(0F1;0B0)OVERLAP_F_B,0B1\n"}) {
+    const auto plan = hocket::text::parse_schedule_csv(list).value();
+    hocket::timeline drawn;
+    const auto ran = simulate(plan, with_memory<costs>{{costs{}}, bytes}, {.into = &drawn});
+    REQUIRE(ran.has_value());
+    CHECK(ran->ranks[0].peak_in_flight == 2);
+    CHECK(ran->ranks[0].peak_bytes == 200);
+    CHECK(hocket::lane_uses(drawn)[0].peak == 200);
+    CHECK(peak_of(plan, 0) == 2);
+  }
+  const auto split = hocket::text::parse_schedule_csv("0F0,0F1,0I0,(0W0;0F2)OVERLAP_F_B,0B1,0B2\n").value();
+  CHECK(simulate(split)->ranks[0].peak_in_flight == 3);
+  CHECK(peak_of(split, 0) == 3);
+}
+
+TEST_CASE("without costs, forward and both halves of the backward take one tick", "[pipeline]") {
+  const auto plan = zero_bubble::h1({.ranks = 4, .micro_batches = 8}).value();
+  CHECK(simulate(plan)->makespan == simulate(plan, costs{1, 2, 1, 1, 0})->makespan);
+}
+
 TEST_CASE("overlapped pairs take a share of the sum", "[pipeline]") {
   const costs c{.forward = 3, .backward = 5, .overlap = 75};
   const stage_action f{op::forward, 0, 1}, b{op::backward, 0, 0};
