@@ -96,20 +96,22 @@ std::uint64_t actions_of(const Plan& plan, std::uint64_t most, const std::string
   return actions;
 }
 
-std::string token(pipeline::stage_action a) {
+std::string token(pipeline::stage_action a, bool sliced) {
   std::string text;
-  hocket::text::detail::put_token(text, a, false);
+  hocket::text::detail::put_token(text, a, sliced);
   return text;
 }
 
 /// The sentence, and the cycle that proves a deadlock.
-[[noreturn]] void fail_with_cycle(const options& o, const hocket::error& why,
+template <class Plan>
+[[noreturn]] void fail_with_cycle(const options& o, const Plan& plan, const hocket::error& why,
                                   const std::pmr::vector<pipeline::blocked>& cycle) {
+  const bool sliced = pipeline::slices_of(plan) > 1;
   std::string sentence = o.table.empty() ? message(why) : o.table + ": " + message(why);
   constexpr std::size_t shown = 16;
   for (std::size_t i = 0; i < cycle.size() && i < shown; ++i)
     sentence += (i == 0 ? "; rank " : ", rank ") + std::to_string(cycle[i].rank) + " stands before " +
-                token(cycle[i].action) + " and waits for " + token(cycle[i].needs) + " of rank " +
+                token(cycle[i].action, sliced) + " and waits for " + token(cycle[i].needs, sliced) + " of rank " +
                 std::to_string(cycle[i].holder);
   if (cycle.size() > shown) sentence += ", ...";
   fail(sentence);
@@ -141,9 +143,10 @@ void write_critical_path(const options& o, const Plan& plan) {
   timed.activation_bytes.clear();
   const auto path = with_times(timed, plan, [&](const auto& times) { return pipeline::critical_path(plan, times); });
   if (!path) fail(message(path.error()));
+  const bool sliced = pipeline::slices_of(plan) > 1;
   std::string rows = "rank,step,action,start,finish\n";
   for (const auto& x : *path)
-    rows += std::to_string(x.rank) + ',' + std::to_string(x.step) + ',' + token(x.action) + ',' +
+    rows += std::to_string(x.rank) + ',' + std::to_string(x.step) + ',' + token(x.action, sliced) + ',' +
             std::to_string(x.start) + ',' + std::to_string(x.finish) + '\n';
   write_file(o.critical_path, rows);
 }
@@ -153,10 +156,10 @@ template <class Plan>
 pipeline::simulation simulated(const options& o, const Plan& plan, hocket::timeline* into) {
   std::pmr::vector<pipeline::blocked> cycle;
   if (!o.table.empty())
-    if (const auto ok = pipeline::check(plan, &cycle); !ok) fail_with_cycle(o, ok.error(), cycle);
+    if (const auto ok = pipeline::check(plan, &cycle); !ok) fail_with_cycle(o, plan, ok.error(), cycle);
   const pipeline::simulation_outputs outputs{.into = into, .cycle = &cycle};
   auto ran = with_times(o, plan, [&](const auto& times) { return pipeline::simulate(plan, times, outputs); });
-  if (!ran) fail_with_cycle(o, ran.error(), cycle);
+  if (!ran) fail_with_cycle(o, plan, ran.error(), cycle);
   return std::move(ran).value();
 }
 
@@ -234,7 +237,7 @@ void list(const options& o) {
     actions_of(plan, 1u << 24, "to lower");
     std::pmr::vector<pipeline::blocked> cycle;
     if (with.transfers != pipeline::transfer_policy::none)
-      if (const auto ok = pipeline::check(plan, &cycle); !ok) fail_with_cycle(o, ok.error(), cycle);
+      if (const auto ok = pipeline::check(plan, &cycle); !ok) fail_with_cycle(o, plan, ok.error(), cycle);
     const auto table = pipeline::lower(plan, with);
     if (!table) fail(message(table.error()));
     write_list(o, *table, false);
@@ -294,7 +297,12 @@ void check(const options& o) {
   const auto plan = value_or_fail(hocket::text::parse_schedule_csv(read_file(o.table)), o.table);
   for (const pipeline::communication model : models) {
     std::pmr::vector<pipeline::blocked> cycle;
-    if (const auto ok = pipeline::check(plan, model, &cycle); !ok) fail_with_cycle(o, ok.error(), cycle);
+    const auto ok = pipeline::check(plan, model, &cycle);
+    if (ok) continue;
+    options asked = o;
+    constexpr const char* names[] = {"buffered", "rendezvous", "stream", "batched"};
+    if (models.size() > 1 && !cycle.empty()) asked.table += std::string(" under ") + names[static_cast<int>(model)];
+    fail_with_cycle(asked, plan, ok.error(), cycle);
   }
   write_file(o.out, "ok\n");
   std::cerr << "ranks=" << plan.ranks() << " chunks=" << plan.chunks() << " micro_batches=" << plan.micro_batches()

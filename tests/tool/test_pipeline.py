@@ -284,6 +284,12 @@ class Check(ToolTest):
             self.assertIn("rank 0 stands before 0B0 and waits for 1B0 of rank 1", done.err)
             self.assertIn("rank 1 stands before 1F1 and waits for 0F1 of rank 0", done.err)
 
+    def test_a_cycle_names_slices_and_halves_as_the_list_does(self):
+        done = self.refused("pipeline", "check", "--table", self.table(["0F0.1", "0F0.0", "0B0.1", "0B0.0"]))
+        self.assertIn("rank 0 stands before 0F0.1 and waits for 0F0.0 of rank 0", done.err)
+        done = self.refused("pipeline", "check", "--table", self.table(["0F0", "0W0", "0I0"]))
+        self.assertIn("rank 0 stands before 0W0 and waits for 0I0 of rank 0", done.err)
+
     def test_backward_before_forward(self):
         self.refused("pipeline", "check", "--table", self.table(["0B0", "0F0"]))
 
@@ -312,6 +318,8 @@ class Lowering(ToolTest):
         table = self.folder / "table.csv"
         self.ok("pipeline", "list", "1f1b", "--ranks", 4, "--micro-batches", 8, "--comms", "deferred", "--out", table)
         self.ok("pipeline", "check", "--table", table, "--communication", "buffered")
+        done = self.refused("pipeline", "check", "--table", table, "--communication", "all")
+        self.assertIn("table.csv under rendezvous: the schedule deadlocks", done.err)
         done = self.refused("pipeline", "check", "--table", table, "--communication", "rendezvous")
         self.assertRegex(done.err, r"rank \d stands before \d(SEND|RECV)_[FB]\d and waits for \d(SEND|RECV)_[FB]\d of rank \d")
 
@@ -351,16 +359,17 @@ class Lowering(ToolTest):
 
     def test_the_critical_path_is_a_chain_to_the_end(self):
         file = self.folder / "path.csv"
-        for name, more in (("1f1b", ()), ("interleaved", ("--chunks", 2)), ("zbv", ()), ("dualpipev", ()), ("zb-h1", ("--transfer", 2))):
+        for name, more in (("1f1b", ()), ("interleaved", ("--chunks", 2)), ("zbv", ()), ("dualpipev", ()), ("zb-h1", ("--transfer", 2)),
+                           ("seq-1f1b", ("--slices", 3))):
             with self.subTest(name):
                 done = self.ok("pipeline", "simulate", name, "--ranks", 4, "--micro-batches", 9, "--hop", 1, *more, "--critical-path", file)
                 with open(file, encoding="utf-8", newline="") as text:
                     rows = list(csv.DictReader(text))
                 self.assertEqual(rows[0]["start"], "0")
                 self.assertEqual(rows[-1]["finish"], done.summary["makespan"])
-                listed = self.ok("pipeline", "list", name, "--ranks", 4, "--micro-batches", 9, *[w for w in more if w not in ("--transfer",) and more[0] == "--chunks"])
+                listed = self.ok("pipeline", "list", name, "--ranks", 4, "--micro-batches", 9, *(more if "--transfer" not in more else ()))
                 for row in rows:
-                    self.assertRegex(row["action"], r"^\d+[FBIW]\d+$")
+                    self.assertRegex(row["action"], r"^\d+[FBIW]\d+" + (r"\.\d+$" if "--slices" in more else "$"))
                     self.assertIn(row["action"], listed.text.splitlines()[int(row["rank"])])
                 link = 1 + (2 if "--transfer" in more else 0)
                 for before, after in zip(rows, rows[1:]):

@@ -54,6 +54,19 @@ constexpr bool shortest_cycle(const basic_workspace<Allocator>& memory, const Li
   return !best.empty();
 }
 
+/// What is needed by the name that it has in the list of its rank: the gradient of an input may be a half.
+template <schedule S>
+[[nodiscard]] constexpr blocked as_listed(const S& plan, blocked b) {
+  const stage_action a = b.needs;
+  if (a.kind() != op::backward) return b;
+  const stage_action half(op::input_grad, a.stage(), a.micro_batch(), a.slice(), a.direction());
+  for (std::uint32_t i = 0; i < plan.size(b.holder); ++i) {
+    const stage_action x = stage_action_at(plan, b.holder, i);
+    if (stage_action(x.kind(), x.stage(), x.micro_batch(), x.slice(), x.direction()) == half) b.needs = half;
+  }
+  return b;
+}
+
 /// Nobody can go on: an action is missing, or ranks wait for each other. Tells which, and sends the shortest cycle of
 /// ranks to the sink.
 template <schedule S, class Allocator, class Sink>
@@ -123,7 +136,7 @@ template <schedule S, class Allocator, class Sink>
       [&](const blocked& b) {
         if (opening) why = error{errc::deadlock, b.rank, b.step, b.needs.stage(), b.needs.micro_batch()};
         opening = false;
-        sink.on_blocked(b);
+        sink.on_blocked(as_listed(plan, b));
       });
   return why;
 }

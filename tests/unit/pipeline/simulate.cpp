@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hocket/core/message.hpp>
 #include <hocket/pipeline.hpp>
+#include <hocket/text/schedule_csv.hpp>
 
 #include <array>
 #include <map>
@@ -156,6 +157,17 @@ TEST_CASE("a deadlock comes back with the shortest cycle", "[pipeline]") {
           next.step);
   }
   CHECK(hocket::message(ran.error()).find("the schedule deadlocks: rank ") == 0);
+}
+
+TEST_CASE("a deadlock names what it waits for as it is listed", "[pipeline]") {
+  std::pmr::vector<blocked> cycle;
+  const auto split = hocket::text::parse_schedule_csv("0F0,0W0,0I0\n").value();
+  CHECK(check(split, &cycle).error().code == errc::deadlock);
+  REQUIRE(cycle.size() == 1);
+  CHECK(cycle[0].needs == stage_action(op::input_grad, 0, 0));
+  const auto whole = hocket::text::parse_schedule_csv("0F0,0B0\n1B0,1F0\n").value();
+  CHECK(check(whole, &cycle).error().code == errc::deadlock);
+  CHECK(cycle[0].needs == stage_action(op::forward, 1, 0));
 }
 
 TEST_CASE("broken lists are refused with the reason", "[pipeline]") {
