@@ -255,6 +255,7 @@ set(HOCKET_RANGE_V3_HEADERS
   hocket/interop/range_v3.hpp
 )
 set(HOCKET_HUGGING_FACE_HEADERS
+  hocket/interop/config_fields.hpp
   hocket/interop/hugging_face.hpp
 )
 set(HOCKET_BOOST_GRAPH_HEADERS

@@ -68,17 +68,19 @@ void need_rates(const machine_input& on, const cost::model& m, const cost::paral
 hocket::hugging_face::reading read_model_config(const json& config, std::string_view file) {
   if (!config.is_object()) fail(std::string(file) + ": the config must be an object");
   auto read = hocket::hugging_face::read_config(config);
-  if (!read && read.error().code == hocket::errc::invalid_argument) {
-    static constexpr std::string_view must[] = {"must be a whole number", "must be true or false",
-                                                "must be a list of layer numbers"};
+  const auto code = read ? hocket::errc{} : read.error().code;
+  if (code == hocket::errc::invalid_argument || code == hocket::errc::unknown_value) {
+    static constexpr std::string_view must[] = {
+        "but must be a whole number", "but must be true or false", "but must be a list of layer numbers",
+        "but must be a list with one word for each layer", "which its model_type does not allow"};
     const std::string field(read.error().word());
-    const auto kind = static_cast<std::size_t>(read.error().values[0]);
-    if (config.contains(field) && kind < std::size(must)) {
-      constexpr std::size_t most = 60;
-      std::string shown = config.at(field).dump(-1, ' ', true, json::error_handler_t::replace);
-      if (shown.size() > most) shown = shown.substr(0, most - 3) + "...";
-      fail(std::string(file) + ": \"" + field + "\" is " + shown + ", but " + std::string(must[kind]));
-    }
+    const auto kind = code == hocket::errc::unknown_value ? 4 : static_cast<std::size_t>(read.error().values[0]);
+    // The field may stand inside one of the config's objects.
+    const json* value = config.contains(field) ? &config.at(field) : nullptr;
+    for (const json& member : config)
+      if (value == nullptr && member.is_object() && member.contains(field)) value = &member.at(field);
+    if (value != nullptr && kind < std::size(must))
+      fail(std::string(file) + ": \"" + field + "\" is " + shown(*value) + ", " + std::string(must[kind]));
   }
   return value_or_fail(std::move(read), file);
 }
@@ -314,7 +316,8 @@ class plan_reader {
       const std::vector<std::int64_t> none(layers_.size(), 0);
       return cost::first_layers(value.get<bool>() ? layers_ : none, layers_);
     }
-    if (!value.is_array()) bad(name, "must be true, false, or an array with one entry for each pipeline stage");
+    if (!value.is_array())
+      bad(name, "is " + shown(value) + ", but must be true, false, or an array with one entry for each pipeline stage");
     if (value.size() != layers_.size())
       bad(name, "has " + std::to_string(value.size()) + " entries, but there are " + std::to_string(layers_.size()) +
                     " pipeline stages");
@@ -437,8 +440,8 @@ cost::report make_report(const cost::model& model, report_context& context, std:
   if (!context.training) return value_or_fail(cost::make_report(m), file);
   const std::int64_t padded = context.training->padded_vocabulary;
   if (padded != 0 && padded < m.vocabulary)
-    fail(std::string(file) + ": \"padded_vocabulary\" is smaller than the model's vocabulary of " +
-         std::to_string(m.vocabulary));
+    fail(std::string(file) + ": \"padded_vocabulary\" is " + std::to_string(padded) +
+         ", smaller than the model's vocabulary of " + std::to_string(m.vocabulary));
   // The parameter count stays that of the published model: padding is memory and work, not model.
   cost::report published = value_or_fail(cost::make_report(m), file);
   if (padded != 0) m.vocabulary = padded;

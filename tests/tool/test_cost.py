@@ -37,6 +37,18 @@ class Report(ToolTest):
                 self.assertEqual(done.summary["parameters"], str(total))
                 self.assertIn(f"{total:,}", done.text)
 
+    def test_a_config_of_two_halves_is_refused_with_the_value(self):
+        config = json.loads((CONFIGS / "llama-2-7b.json").read_text(encoding="utf-8"))
+        for changes, says in (({"architectures": ["MistralForCausalLM"]}, '"architectures" is ["MistralForCausalLM"], which its model_type does not allow'),
+                              ({"model_type": 7}, 'unknown architecture "7"')):
+            self.refused("cost", "report", "--model", self.file("m.json", json.dumps({**config, **changes})), says=says)
+
+    def test_above_the_peak(self):
+        training = self.file("t.json", json.dumps({"sequence": 4096, "global_batch": 16, "step_seconds": 1e-2, "peak_tflops": 312}))
+        model = CONFIGS / "llama-2-7b.json"
+        self.assertIn("above the peak", self.ok("cost", "report", "--model", model, "--training", training).text)
+        self.assertIn("above the peak", self.json_of("--model", model, "--training", training)["flops"]["mfu"]["text"])
+
     def test_text_is_the_default(self):
         self.assertEqual(self.ok("cost", "report", "--model", CONFIGS / "gpt2.json").out,
                          self.ok("cost", "report", "--model", CONFIGS / "gpt2.json", "--format", "text").out)

@@ -58,6 +58,7 @@ enum class errc : std::uint16_t {
   indivisible,
   undefined_value,
   not_whole,
+  unknown_value,
   // launch
   backend_failed = 500,
   unrecorded_event,
@@ -146,6 +147,7 @@ enum class errc : std::uint16_t {
     case errc::indivisible: return "{w}: {0} is not divisible by {1}";
     case errc::undefined_value: return "{w}: the formula divides by zero or does not fit 128 bits";
     case errc::not_whole: return "{w}: the formula gives a fraction, not a whole number";
+    case errc::unknown_value: return "the config's field \"{w}\" has a value that its model_type does not allow";
     case errc::backend_failed: return "the backend failed with status {0} at command {1} (op {2}, stream {3})";
     case errc::unrecorded_event: return "command {0} waits for event {1}, which no earlier command records";
     case errc::stream_out_of_range: return "command {0} names stream {1}, but there are {2} streams";

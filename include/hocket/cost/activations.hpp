@@ -51,6 +51,9 @@ inline constexpr auto saved_tensor_terms = [] {
   constexpr auto norm_input = choose(wide_norm * (1 - r_cast), stream, wide);
   constexpr auto norm_output = choose(wide_norm * r_cast_back, stream, wide);
   constexpr auto gathered = choose(r_gather, cp, region);
+  // One norm feeds attention and FFN in parallel, or each has its own, or each has another behind it.
+  constexpr auto own_norm = greatest(n_n, 1) - 1, norms_behind = greatest(n_n, 2) - 2;
+  constexpr auto head_norms = unless(r_qkv) * greatest(qk_norm, qk_norm_all) * (1 - latent);
   constexpr std::string_view table = "arXiv:2205.05198 section 4.1",
                              moe = "arXiv:2101.03961; assumes tokens spread evenly over experts and ranks",
                              mla_shared = "arXiv:2405.04434; assumes one dense FFN of all shared experts",
@@ -62,6 +65,10 @@ inline constexpr auto saved_tensor_terms = [] {
       tensor("queries", c * (element * (s * b * a * d)), unless(r_qkv) * (1 - latent), inner, table, op::qkv),
       tensor("keys and values", c * (element * (2 * s * b * g * d)), unless(r_qkv) * (1 - latent), least(tp, g) * cp,
              table, op::qkv),
+      tensor("query norm, input", c * (element * (s * b * a * d)), head_norms, inner, "arXiv:2505.09388", op::qkv,
+             origin::derived),
+      tensor("key norm, input", c * (element * (s * b * g * d)), head_norms, least(tp, g) * cp, "arXiv:2505.09388",
+             op::qkv, origin::derived),
       tensor("softmax output", c * (element * (a * squared(s) * b)), scores, inner, table, op::core),
       tensor("softmax dropout mask", byte * (a * squared(s) * b), scores * dropout, inner, table, op::core),
       tensor("softmax dropout output", c * (element * (a * squared(s) * b)), scores * dropout, inner, table, op::core),
@@ -77,8 +84,10 @@ inline constexpr auto saved_tensor_terms = [] {
       tensor("latent attention output", c * (element * (s * b * a * d_v)), attention_kept * latent, inner, mla_assumed,
              op::attention, origin::estimated),
       tensor("attention dropout mask", byte * (s * b * h), unless(r_output) * dropout, region, table, op::output),
-      tensor("FFN norm, input", norm_input, unless(r_output), region, table, op::output),
-      tensor("FFN input", norm_output, unless(r_norm), gathered, table, op::norm),
+      tensor("FFN norm, input", norm_input, unless(r_output) * own_norm, region, table, op::output),
+      tensor("FFN input", norm_output, unless(r_norm) * own_norm, gathered, table, op::norm),
+      tensor("norms behind attention and FFN, inputs", (n_n - 2) * norm_input, kept * norms_behind, region,
+             "arXiv:2408.00118", op::none, origin::derived),
       tensor("FFN activation, inputs", c * (element * ((n_f - 1) * s * b * f)), unless(r_ffn_in) * (L - L_m), inner,
              table, op::ffn_in),
       tensor("FFN activation, first factor", c * (element * ((n_f - 2) * s * b * f)),

@@ -22,11 +22,13 @@ struct model {
   std::int64_t layer_norms = 2;   ///< norms of width `hidden` per layer
   bool final_norm = true, embedding_norm = false, tied = false;
   bool qkv_bias = false, output_bias = false, ffn_bias = false, head_bias = false;
-  bool qk_norm = false;  ///< a norm of width head_dim on queries and one on keys
+  bool qk_norm = false;          ///< a norm of width head_dim on queries and one on keys
+  bool qk_norm_all = false;      ///< the same with weights of their own for each head (OLMo 2)
+  bool attention_sinks = false;  ///< a learned logit per head beside the scores (gpt-oss)
   // mixture of experts: moe_layers of the layers have it in place of the dense FFN
   std::int64_t moe_layers = 0, experts = 0, active_experts = 0, expert_ffn = 0;
   std::int64_t shared_ffn = 0;  ///< width of all shared experts together
-  bool shared_gate = false, router_bias = false;
+  bool shared_gate = false, router_bias = false, expert_bias = false;
   // multi-head latent attention (DeepSeek-V2), if `latent`
   bool latent = false;
   std::int64_t query_rank = 0;  ///< 0: queries are not compressed
@@ -180,8 +182,8 @@ struct run {
 
 HOCKET_COST_STRUCT(hocket::cost::model, layers, hidden, heads, kv_heads, head_dim, ffn, vocabulary, positions,
                    ffn_matrices, norm_weights, layer_norms, final_norm, embedding_norm, tied, qkv_bias, output_bias,
-                   ffn_bias, head_bias, qk_norm, moe_layers, experts, active_experts, expert_ffn, shared_ffn,
-                   shared_gate, router_bias, latent, query_rank, kv_rank, nope_dim, rope_dim, value_dim, window,
+                   ffn_bias, head_bias, qk_norm, qk_norm_all, attention_sinks, moe_layers, experts, active_experts, expert_ffn, shared_ffn,
+                   shared_gate, router_bias, expert_bias, latent, query_rank, kv_rank, nope_dim, rope_dim, value_dim, window,
                    window_layers, mtp_layers);
 HOCKET_COST_STRUCT(hocket::cost::convention, attention, replay, router, latent_norms);
 HOCKET_COST_STRUCT(hocket::cost::training, sequence, micro_batch, global_batch, weight_bytes, gradient_bytes,

@@ -61,6 +61,9 @@ struct optimizer_shards {
   add("query bias", q, 1, m.qkv_bias ? layers : 0), add("key and value bias", kv, 1, m.qkv_bias ? 2 * layers : 0);
   add("output bias", m.hidden, 1, m.output_bias ? layers : 0);
   add("query and key norm", m.head_dim, 1, m.qk_norm ? 2 * m.norm_weights * layers : 0);
+  add("query norm, all heads", m.heads * m.head_dim, 1, m.qk_norm_all ? m.norm_weights * layers : 0);
+  add("key norm, all heads", m.kv_heads * m.head_dim, 1, m.qk_norm_all ? m.norm_weights * layers : 0);
+  add("attention sinks", m.heads / p.tp, 1, m.attention_sinks ? layers : 0);
   add("FFN, inner", m.ffn / p.tp, m.hidden, (m.ffn_matrices - 1) * dense),
       add("FFN, outer", m.hidden, m.ffn / p.tp, dense);
   add("FFN bias, inner", m.ffn / p.tp, 1, m.ffn_bias ? (m.ffn_matrices - 1) * dense : 0);
@@ -68,6 +71,9 @@ struct optimizer_shards {
   add("router", m.experts, m.hidden, m.moe_layers), add("router bias", m.experts, 1, m.router_bias ? m.moe_layers : 0);
   add("experts, inner", m.expert_ffn / p.etp, m.hidden, (m.ffn_matrices - 1) * m.moe_layers * (m.experts / p.ep));
   add("experts, outer", m.hidden, m.expert_ffn / p.etp, m.moe_layers * (m.experts / p.ep));
+  add("expert bias, inner", m.expert_ffn / p.etp, 1,
+      m.expert_bias ? (m.ffn_matrices - 1) * m.moe_layers * (m.experts / p.ep) : 0);
+  add("expert bias, outer", m.hidden, 1, m.expert_bias ? m.moe_layers * (m.experts / p.ep) : 0);
   add("shared experts, inner", m.shared_ffn / p.tp, m.hidden, (m.ffn_matrices - 1) * m.moe_layers);
   add("shared experts, outer", m.hidden, m.shared_ffn / p.tp, m.moe_layers);
   add("shared expert gate", 1, m.hidden, m.shared_gate ? m.moe_layers : 0);

@@ -45,6 +45,8 @@ inline constexpr auto parameter_terms = [] {
       weights("key and value bias", L * (2 * g * d), qkv_bias * no_latent, kv_split, "GPT-2"),
       weights("output bias", L * h, output_bias, whole_rank, "GPT-2"),
       weights("query and key norm", L * (2 * n_w * d), qk_norm, whole_rank, "arXiv:2505.09388"),
+      weights("query and key norm, all heads", L * (n_w * (a + g) * d), qk_norm_all, whole_rank, "arXiv:2501.00656"),
+      weights("attention sinks", L * a, attention_sinks, tp, "gpt-oss"),
       // multi-head latent attention
       weights("query, compressed", L * (h * r_q + r_q), latent * r_q, whole_rank, mla),
       weights("query, from compressed", L * (r_q * a * (d_n + d_r)), latent * r_q, tp, mla),
@@ -70,12 +72,18 @@ inline constexpr auto parameter_terms = [] {
 
 /// The experts' weights: apart, because another group of ranks shares their optimizer states.
 inline constexpr auto expert_parameter_terms = [] {
-  return terms(detail::weights("experts", L_m * (E * n_f * h * f_e), L_m, ep * etp, "arXiv:2401.04088"));
+  using detail::weights;
+  return terms(
+      weights("experts", L_m * (E * n_f * h * f_e), L_m, ep * etp, "arXiv:2401.04088"),
+      weights("expert bias, inner", L_m * (E * (n_f - 1) * f_e), L_m * expert_bias, ep * etp, "gpt-oss"),
+      weights("expert bias, outer", L_m * (E * h), L_m * expert_bias, ep, "gpt-oss"));
 }();
 /// Those of them that a token does not use.
 inline constexpr auto idle_parameter_terms = [] {
+  using detail::weights;
   return terms(
-      detail::weights("experts not chosen", L_m * ((E - k) * n_f * h * f_e), L_m, ep * etp, "arXiv:2401.04088"));
+      weights("experts not chosen", L_m * ((E - k) * n_f * h * f_e), L_m, ep * etp, "arXiv:2401.04088"),
+      weights("their bias", L_m * ((E - k) * ((n_f - 1) * f_e + h)), L_m * expert_bias, ep, "gpt-oss"));
 }();
 
 }  // namespace hocket::inline HOCKET_ABI::cost::letters

@@ -49,7 +49,8 @@ class utilization {
 using mfu = utilization<work::model>;
 using hfu = utilization<work::hardware>;
 
-/// "MFU 41.7 % (attention full, peak 312 TFLOP/s)"; an HFU also names its recompute count.
+/// "MFU 41.7 % (attention full, peak 312 TFLOP/s)"; an HFU also names its recompute count. What no device can reach
+/// says so: only a count of more than is computed (full, of causal attention) can honestly exceed the peak.
 template <work Work>
 [[nodiscard]] std::string to_string(const utilization<Work>& u) {
   const auto fixed = [](double x) {  // one decimal, rounded half up; no locale, no stream
@@ -59,7 +60,9 @@ template <work Work>
   std::string s = Work == work::model ? "MFU " : "HFU ";
   s += fixed(u.ratio_by_convention() * 100) + " % (attention " + std::string(name_of(u.counted().attention));
   if (Work == work::hardware) s += ", recompute " + std::string(name_of(u.counted().replay));
-  return s + ", peak " + fixed(u.peak_flops() / 1e12) + " TFLOP/s)";
+  s += ", peak " + fixed(u.peak_flops() / 1e12) + " TFLOP/s)";
+  if (u.ratio_by_convention() > 1) s += ": above the peak, so the time, the peak, the devices or the count is wrong";
+  return s;
 }
 
 /// The utilization of counted FLOPs: those of a plan (stage_plan.hpp), or with operations computed again by name.

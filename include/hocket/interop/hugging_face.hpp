@@ -2,10 +2,10 @@
 #pragma once
 #include <hocket/core/result.hpp>
 #include <hocket/cost/config.hpp>
+#include <hocket/interop/config_fields.hpp>
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -14,20 +14,15 @@
 /// Sizes of a model from its Hugging Face `config.json`, as published.
 namespace hocket::inline HOCKET_ABI::hugging_face {
 
-/// A model and what its config left unsaid: "tie_word_embeddings = false", each the default that the architecture's
-/// configuration class in `transformers` documents. Show them; nothing else was filled in.
-struct reading {
-  cost::model model;
-  std::string architecture;  ///< the config's model_type
-  std::vector<std::string> assumed;
-};
-
-/// Reads a config. Architectures: llama, mistral, mixtral, qwen2, qwen2_moe, qwen3, qwen3_moe, gemma, gemma2, phi3,
-/// starcoder2, gpt2, gptj, gpt_neox, opt, bloom, deepseek_v2, deepseek_v3, kimi_k2.
-/// Errors, each naming the field: errc::missing_field, errc::contradictory_field, errc::out_of_range (a size that is no
-/// whole number from 1 to 2^31 - 1), errc::invalid_argument (0: no whole number, 1: not true or false, 2: no list of
-/// layer numbers), errc::indivisible, errc::unknown_architecture, errc::malformed (not JSON).
-/// Multi-token-prediction layers (num_nextn_predict_layers) are not part of the model's published size and not counted.
+/// Reads a config. Architectures: llama, mistral, mixtral, qwen, qwen2, qwen2_moe, qwen3, qwen3_moe, gemma, gemma2,
+/// gemma3_text, phi, phi3, phimoe, starcoder2, gpt2, gpt_bigcode, gpt_neo, gptj, gpt_neox, opt, bloom, falcon, mpt,
+/// baichuan, internlm2, chatglm, glm, glm4, minicpm, ernie4_5, seed_oss, smollm3, stablelm, cohere, cohere2, dbrx,
+/// olmo, olmo2, olmoe, gpt_oss, granite, granitemoe, deepseek, deepseek_v2, deepseek_v3, kimi_k2. Errors, each naming
+/// the field: errc::missing_field, errc::contradictory_field, errc::out_of_range (a size that is no whole number from 1
+/// to 2^31 - 1), errc::invalid_argument (0: no whole number, 1: not true or false, 2: no list of layer numbers, 3: no
+/// list of one word per layer), errc::unknown_value (a word or class that is not the architecture's),
+/// errc::indivisible, errc::unknown_architecture, errc::malformed (not JSON). Multi-token-prediction layers
+/// (num_nextn_predict_layers) are not part of the model's published size and not counted.
 ///
 ///     auto r = hocket::hugging_face::parse_config(text);
 ///     r->model.layers == 40 && r->assumed.empty();
@@ -43,96 +38,6 @@ struct reading {
 }
 
 namespace detail {
-
-// Reads fields and keeps the first error, so that an architecture reads like a list of its fields.
-class fields {
- public:
-  fields(const nlohmann::json& config, reading& out) : config_(config), out_(out) {}
-
-  bool has(const char* name) const {
-    const auto at = config_.find(name);
-    return at != config_.end() && !at->is_null();
-  }
-  std::int64_t size(const char* name) {
-    if (!has(name)) return fail(error{errc::missing_field}.with(name));
-    return number(name);
-  }
-  /// A field that transformers also calls `other`; if both are there they must agree.
-  std::int64_t size(const char* name, const char* other) {
-    if (!has(name) && has(other)) return number(other);
-    const std::int64_t n = size(name);
-    if (has(name) && has(other)) expect(other, n);
-    return n;
-  }
-  /// A field whose absence means `otherwise`; the assumption is recorded.
-  std::int64_t size_or(const char* name, std::int64_t otherwise) {
-    if (has(name)) return number(name);
-    assume(name, std::to_string(otherwise));
-    return otherwise;
-  }
-  /// A size for which null means none; if the field is absent, the architecture's default is `otherwise`, 0 for none,
-  /// and the assumption is recorded.
-  std::int64_t size_or_none(const char* name, std::int64_t otherwise) {
-    if (has(name)) return number(name, 0);
-    if (config_.contains(name)) return 0;
-    assume(name, otherwise == 0 ? "null" : std::to_string(otherwise));
-    return otherwise;
-  }
-  /// The same where no default may be filled in: it would decide how large the model is.
-  std::int64_t size_or_null(const char* name) {
-    if (has(name)) return number(name, 0);
-    return config_.contains(name) ? 0 : fail(error{errc::missing_field}.with(name));
-  }
-  bool flag_or(const char* name, bool otherwise) {
-    if (!has(name)) {
-      assume(name, otherwise ? "true" : "false");
-      return otherwise;
-    }
-    const auto& v = config_.at(name);
-    if (!v.is_boolean()) {
-      fail(error{errc::invalid_argument, 1}.with(name));
-      return otherwise;
-    }
-    return v.get<bool>();
-  }
-  std::string word_or(const char* name, const char* otherwise) const {
-    return has(name) && config_.at(name).is_string() ? config_.at(name).get<std::string>() : otherwise;
-  }
-  /// If the field is there it must have this value: the architecture has no other.
-  void expect(const char* name, std::int64_t value) {
-    if (!has(name)) return;
-    const std::int64_t n = number(name, 0);
-    if (n != value) fail(error{errc::contradictory_field, n, value}.with(name));
-  }
-  void expect_flag(const char* name, bool value) {
-    if (!has(name)) return;
-    if (flag_or(name, value) != value) fail(error{errc::contradictory_field, value ? 0 : 1, value ? 1 : 0}.with(name));
-  }
-  std::int64_t fail(const error& e) {
-    if (ok_) error_ = e, ok_ = false;
-    return 1;
-  }
-  void assume(const char* name, const std::string& value) { out_.assumed.push_back(std::string(name) + " = " + value); }
-  bool ok() const { return ok_; }
-  const error& why() const { return error_; }
-  const nlohmann::json& json() const { return config_; }
-
- private:
-  std::int64_t number(const char* name, std::int64_t from = 1) {
-    constexpr std::int64_t limit = (std::numeric_limits<std::int32_t>::max)();
-    const auto& v = config_.at(name);
-    if (!v.is_number_integer()) return fail(error{errc::invalid_argument, 0}.with(name));
-    const bool huge = v.is_number_unsigned() && v.get<std::uint64_t>() > static_cast<std::uint64_t>(limit);
-    const std::int64_t n = huge ? limit + 1 : v.get<std::int64_t>();
-    if (n < from || n > limit) return fail(error{errc::out_of_range, n, from, limit}.with(name));
-    return n;
-  }
-
-  const nlohmann::json& config_;
-  reading& out_;
-  error error_{};
-  bool ok_ = true;
-};
 
 inline void read_common(fields& in, cost::model& m) {
   m.hidden = in.size("hidden_size");
@@ -175,6 +80,18 @@ inline void read_gpt2(fields& in, cost::model& m) {
   no_grouped_queries(m), layer_norm_everywhere(m);
 }
 
+inline void read_gpt_neo(fields& in, cost::model& m) {
+  m.hidden = in.size("hidden_size"), m.layers = in.size("num_layers"), m.heads = in.size("num_heads");
+  m.vocabulary = in.size("vocab_size");
+  m.positions = in.size("max_position_embeddings");
+  m.head_dim = head_dim_of(in, m);
+  m.ffn = in.has("intermediate_size") ? in.size("intermediate_size") : 4 * m.hidden;  // null, by definition
+  m.tied = in.flag_or("tie_word_embeddings", true);
+  no_grouped_queries(m), layer_norm_everywhere(m);
+  m.qkv_bias = false;
+  m.window = in.size("window_size"), m.window_layers = in.layers_called("attention_layers", "local", m.layers);
+}
+
 inline void read_gptj(fields& in, cost::model& m) {
   m.hidden = in.size("n_embd"), m.layers = in.size("n_layer"), m.heads = in.size("n_head");
   m.vocabulary = in.size("vocab_size");
@@ -196,6 +113,82 @@ inline void read_gpt_neox(fields& in, cost::model& m) {
   m.qkv_bias = m.output_bias = in.flag_or("attention_bias", true);
 }
 
+inline void read_phi(fields& in, cost::model& m) {
+  read_common(in, m);
+  m.kv_heads = in.size_or("num_key_value_heads", m.heads);
+  m.ffn = in.size("intermediate_size");
+  m.head_dim = head_dim_of(in, m);
+  m.tied = in.flag_or("tie_word_embeddings", false);
+  in.expect_flag("qk_layernorm", false);
+  layer_norm_everywhere(m);
+  m.layer_norms = 1, m.head_bias = true;  // one norm feeds attention and FFN in parallel
+}
+
+inline void read_falcon(fields& in, cost::model& m) {
+  read_common(in, m);
+  const bool grouped = in.flag_or("new_decoder_architecture", false);
+  m.kv_heads = grouped ? in.size_or("num_kv_heads", m.heads) : in.flag_or("multi_query", true) ? 1 : m.heads;
+  m.ffn = in.has("ffn_hidden_size") ? in.size("ffn_hidden_size") : 4 * m.hidden;
+  m.head_dim = head_dim_of(in, m);
+  m.tied = in.flag_or("tie_word_embeddings", true);
+  layer_norm_everywhere(m);
+  const bool parallel = in.flag_or("parallel_attn", true);
+  m.layer_norms = parallel ? in.size_or("num_ln_in_parallel_attn", grouped ? 2 : 1) : 2;
+  m.qkv_bias = m.output_bias = m.ffn_bias = in.flag_or("bias", false);
+}
+
+inline void read_mpt(fields& in, cost::model& m) {
+  m.hidden = in.size("d_model"), m.layers = in.size("n_layers"), m.heads = in.size("n_heads");
+  m.vocabulary = in.size("vocab_size");
+  m.head_dim = head_dim_of(in, m);
+  m.ffn = in.size_or("expansion_ratio", 4) * m.hidden;
+  m.tied = in.flag_or("tie_word_embeddings", true);
+  in.expect_flag("no_bias", true);  // of norms, too
+  no_grouped_queries(m), m.ffn_matrices = 2;
+  in.within("attn_config", [](fields& attention) {
+    attention.one_of("attn_type", "multihead_attention", {"multihead_attention"});
+    attention.expect_flag("alibi", true);
+    attention.expect_flag("qk_ln", false);
+  });
+}
+
+inline void read_dbrx(fields& in, cost::model& m) {
+  m.hidden = in.size("d_model"), m.layers = in.size("n_layers"), m.heads = in.size("n_heads");
+  m.vocabulary = in.size("vocab_size");
+  m.head_dim = head_dim_of(in, m);
+  m.tied = in.flag_or("tie_word_embeddings", false);
+  in.within("attn_config", [&](fields& attention) { m.kv_heads = attention.size("kv_n_heads"); });
+  in.within("ffn_config", [&](fields& ffn) {
+    m.experts = ffn.size("moe_num_experts"), m.active_experts = ffn.size("moe_top_k");
+    m.expert_ffn = ffn.size("ffn_hidden_size");
+  });
+  m.moe_layers = m.layers;
+}
+
+inline void read_chatglm(fields& in, cost::model& m) {
+  m.hidden = in.size("hidden_size"), m.layers = in.size("num_layers"), m.heads = in.size("num_attention_heads");
+  m.vocabulary = in.size("padded_vocab_size");
+  m.head_dim = in.size("kv_channels");
+  m.ffn = in.size("ffn_hidden_size");
+  m.kv_heads = in.flag_or("multi_query_attention", false) ? in.size("multi_query_group_num") : m.heads;
+  m.tied = in.flag_or("tie_word_embeddings", false);
+  m.qkv_bias = in.flag_or("add_qkv_bias", false);
+  in.expect_flag("add_bias_linear", false);
+  in.expect_flag("rmsnorm", true), in.expect_flag("post_layer_norm", true);
+}
+
+// Of Qwen before 1.5: intermediate_size is that of both products before SiLU together.
+inline void read_qwen(fields& in, cost::model& m) {
+  read_common(in, m);
+  m.head_dim = in.size("kv_channels");
+  const std::int64_t both = in.size("intermediate_size");
+  if (both % 2 != 0) in.fail(error{errc::indivisible, both, 2}.with("intermediate_size"));
+  m.ffn = both / 2;
+  m.tied = in.flag_or("tie_word_embeddings", false);
+  in.expect_flag("no_bias", true);
+  no_grouped_queries(m), m.qkv_bias = true;
+}
+
 inline void read_opt(fields& in, cost::model& m) {
   read_common(in, m);
   m.ffn = in.size("ffn_dim");
@@ -204,6 +197,7 @@ inline void read_opt(fields& in, cost::model& m) {
   in.expect("word_embed_proj_dim", m.hidden);  // the projections of opt-350m are not modelled
   in.expect_flag("do_layer_norm_before", true);
   in.expect_flag("_remove_final_layer_norm", false);
+  in.expect_flag("layer_norm_elementwise_affine", true);
   m.tied = in.flag_or("tie_word_embeddings", true);
   no_grouped_queries(m), layer_norm_everywhere(m);
   m.qkv_bias = m.output_bias = m.ffn_bias = in.flag_or("enable_bias", true);
@@ -232,6 +226,13 @@ inline void read_starcoder2(fields& in, cost::model& m) {
   m.window_layers = m.window > 0 ? m.layers : 0;
 }
 
+// Every layer a mixture.
+inline void read_experts(fields& in, cost::model& m, const char* count) {
+  m.experts = in.size(count), m.active_experts = in.size("num_experts_per_tok");
+  m.expert_ffn = in.size("intermediate_size");
+  m.moe_layers = m.layers;
+}
+
 // Every layer a mixture, or the pattern of Qwen's MoE configs: each decoder_sparse_step-th, except mlp_only_layers.
 inline void read_qwen_experts(fields& in, cost::model& m) {
   m.experts = in.size("num_experts"), m.active_experts = in.size("num_experts_per_tok");
@@ -254,6 +255,16 @@ inline void read_qwen_experts(fields& in, cost::model& m) {
   if (m.moe_layers < m.layers) m.ffn = in.size("intermediate_size");
 }
 
+inline void read_deepseek_experts(fields& in, cost::model& m) {
+  m.experts = in.size("n_routed_experts"), m.active_experts = in.size("num_experts_per_tok");
+  m.expert_ffn = in.size("moe_intermediate_size");
+  m.shared_ffn = in.size_or_null("n_shared_experts") * m.expert_ffn;
+  in.expect("moe_layer_freq", 1);
+  const std::int64_t dense = in.size_or_null("first_k_dense_replace");
+  if (dense > m.layers) in.fail(error{errc::contradictory_field, dense, m.layers}.with("first_k_dense_replace"));
+  m.moe_layers = m.layers - dense;
+}
+
 inline void read_deepseek(fields& in, cost::model& m, const std::string& type) {
   read_common(in, m);
   in.expect_flag("attention_bias", false);
@@ -266,14 +277,25 @@ inline void read_deepseek(fields& in, cost::model& m, const std::string& type) {
   m.head_dim = m.nope_dim + m.rope_dim;
   m.ffn = in.size("intermediate_size");
   m.tied = in.flag_or("tie_word_embeddings", false);
-  m.experts = in.size("n_routed_experts"), m.active_experts = in.size("num_experts_per_tok");
-  m.expert_ffn = in.size("moe_intermediate_size");
-  m.shared_ffn = in.size_or_null("n_shared_experts") * m.expert_ffn;
-  in.expect("moe_layer_freq", 1);
-  const std::int64_t dense = in.size_or_null("first_k_dense_replace");
-  if (dense > m.layers) in.fail(error{errc::contradictory_field, dense, m.layers}.with("first_k_dense_replace"));
-  m.moe_layers = m.layers - dense;
-  m.router_bias = in.word_or("topk_method", type == "deepseek_v2" ? "greedy" : "noaux_tc") == "noaux_tc";
+  read_deepseek_experts(in, m);
+  m.router_bias = in.one_of("topk_method", type == "deepseek_v2" ? "greedy" : "noaux_tc",
+                            {"greedy", "group_limited_greedy", "noaux_tc"}) == "noaux_tc";
+}
+
+// Windowed layers: those that "layer_types" lists, else those of the architecture's rule.
+inline void read_window(fields& in, cost::model& m, std::int64_t by_rule) {
+  m.window = in.size("sliding_window");
+  m.window_layers = in.has("layer_types") ? in.layers_called("layer_types", "sliding_attention", m.layers) : by_rule;
+}
+// Each pattern-th layer sees everything.
+inline std::int64_t all_but_each(fields& in, const cost::model& m, std::int64_t otherwise) {
+  if (in.has("layer_types")) return 0;
+  return m.layers - m.layers / in.size_or("sliding_window_pattern", otherwise);
+}
+inline void read_qwen_window(fields& in, cost::model& m) {
+  if (!in.flag_or("use_sliding_window", false)) return;
+  const std::int64_t above = in.has("layer_types") ? 0 : in.size_or_null("max_window_layers");
+  read_window(in, m, above < m.layers ? m.layers - above : 0);
 }
 
 inline void check(fields& in, const cost::model& m) {
@@ -285,54 +307,122 @@ inline void check(fields& in, const cost::model& m) {
     in.fail(error{errc::contradictory_field, m.active_experts, m.experts}.with("num_experts_per_tok"));
 }
 
+// "LlamaForCausalLM" is a class of "llama": both as letters and digits, without what the class is for.
+inline std::string family_of(std::string_view name) {
+  for (const std::string_view purpose : {"For", "LMHead", "Model"})
+    if (const auto at = name.find(purpose); at != name.npos && at > 0) name = name.substr(0, at);
+  std::string out;
+  for (const char c : name)
+    if (c != '_') out += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return out;
+}
+// A config that was put together from two is noticed by its class.
+inline void check_class(fields& in, const std::string& type) {
+  if (!in.has("architectures")) return;
+  const std::string own = type == "kimi_k2" ? "deepseekv3" : type == "gemma3_text" ? "gemma3" : family_of(type);
+  const auto& classes = in.json().at("architectures");
+  const auto is_own = [&](const auto& c) { return c.is_string() && family_of(c.template get<std::string>()) == own; };
+  if (!classes.is_array() || !std::all_of(classes.begin(), classes.end(), is_own))
+    in.fail(error{errc::unknown_value}.with("architectures"));
+}
+
 inline bool read_architecture(const std::string& type, fields& in, cost::model& m) {
-  if (type == "llama") {
-    read_llama_like(in, m, false, true);
+  if (type == "llama" || type == "granite" || type == "minicpm" || type == "smollm3" || type == "olmo") {
+    read_llama_like(in, m, type == "minicpm" || type == "smollm3", type != "smollm3");
     m.ffn = in.size("intermediate_size");
     m.qkv_bias = m.output_bias = in.flag_or("attention_bias", false);
+    if (type == "olmo") m.norm_weights = 0;  // norms without weights
+    if (type != "minicpm" && type != "olmo") m.ffn_bias = in.flag_or("mlp_bias", false);
+    if (type == "smollm3") read_qwen_window(in, m);
+  } else if (type == "seed_oss") {
+    read_llama_like(in, m, false);
+    m.ffn = in.size("intermediate_size");
+    m.qkv_bias = in.flag_or("attention_bias", true);
+    m.output_bias = in.flag_or("attention_out_bias", false);
     m.ffn_bias = in.flag_or("mlp_bias", false);
+  } else if (type == "internlm2" || type == "ernie4_5") {
+    read_llama_like(in, m, type == "ernie4_5");
+    m.ffn = in.size("intermediate_size");
+    m.qkv_bias = m.output_bias = type == "internlm2" ? in.flag_or("bias", true) : in.flag_or("use_bias", false);
+    if (type == "ernie4_5") m.ffn_bias = m.qkv_bias;
+  } else if (type == "glm" || type == "glm4") {
+    read_llama_like(in, m, false);
+    m.ffn = in.size("intermediate_size");
+    m.qkv_bias = in.flag_or("attention_bias", false);
+    m.layer_norms = type == "glm4" ? 4 : 2;
+  } else if (type == "stablelm") {
+    read_llama_like(in, m, false);
+    m.ffn = in.size("intermediate_size");
+    m.norm_weights = 2, m.layer_norms = in.flag_or("use_parallel_residual", false) ? 1 : 2;
+    m.qkv_bias = in.flag_or("use_qkv_bias", false);
+    in.expect_flag("qk_layernorm", false);
+  } else if (type == "cohere" || type == "cohere2") {
+    read_llama_like(in, m, true, true);
+    m.ffn = in.size("intermediate_size");
+    m.layer_norms = 1;  // feeds attention and FFN in parallel
+    m.qkv_bias = m.output_bias = in.flag_or("attention_bias", false);
+    if (type == "cohere") m.qk_norm_all = in.flag_or("use_qk_norm", false);
+    if (type == "cohere2") read_window(in, m, all_but_each(in, m, 4));
+  } else if (type == "olmo2" || type == "olmoe") {
+    read_llama_like(in, m, false, true);
+    m.qkv_bias = m.output_bias = in.flag_or("attention_bias", false);
+    m.qk_norm_all = true;
+    if (type == "olmo2") m.ffn = in.size("intermediate_size");
+    else read_experts(in, m, "num_experts");
+  } else if (type == "gpt_oss") {
+    read_llama_like(in, m, false);
+    m.qkv_bias = m.output_bias = in.flag_or("attention_bias", true);
+    read_experts(in, m, "num_local_experts");
+    m.attention_sinks = m.router_bias = m.expert_bias = true;
+    read_window(in, m, (m.layers + 1) / 2);
+  } else if (type == "baichuan") {
+    read_common(in, m);
+    m.ffn = in.size("intermediate_size");
+    m.head_dim = head_dim_of(in, m);
+    m.tied = in.flag_or("tie_word_embeddings", false);
+    no_grouped_queries(m);
   } else if (type == "mistral" || type == "phi3") {
     read_llama_like(in, m, false, type == "phi3");
     m.ffn = in.size("intermediate_size");
     m.window = in.size_or_none("sliding_window", type == "mistral" ? 4096 : 0);
     m.window_layers = m.window > 0 ? m.layers : 0;
-  } else if (type == "mixtral") {
+  } else if (type == "mixtral" || type == "granitemoe" || type == "phimoe") {
     read_llama_like(in, m, false);
-    m.experts = in.size("num_local_experts"), m.active_experts = in.size("num_experts_per_tok");
-    m.expert_ffn = in.size("intermediate_size");
-    m.moe_layers = m.layers;
-    m.window = in.size_or_none("sliding_window", 0);
+    if (type != "mixtral") m.qkv_bias = m.output_bias = in.flag_or("attention_bias", false);
+    if (type == "phimoe") m.norm_weights = 2, m.head_bias = in.flag_or("lm_head_bias", false);
+    read_experts(in, m, "num_local_experts");
+    if (type != "granitemoe") m.window = in.size_or_none("sliding_window", 0);
     m.window_layers = m.window > 0 ? m.layers : 0;
   } else if (type == "qwen2" || type == "qwen2_moe") {
     read_llama_like(in, m, false);
     m.qkv_bias = true;
     if (type == "qwen2") m.ffn = in.size("intermediate_size");
     else read_qwen_experts(in, m), m.shared_ffn = in.size("shared_expert_intermediate_size"), m.shared_gate = true;
-    if (in.flag_or("use_sliding_window", false)) {
-      m.window = in.size("sliding_window");
-      const std::int64_t above = in.size("max_window_layers");
-      m.window_layers = above < m.layers ? m.layers - above : 0;
-    }
+    read_qwen_window(in, m);
   } else if (type == "qwen3" || type == "qwen3_moe") {
     read_llama_like(in, m, false);
     m.qk_norm = true;
     m.qkv_bias = m.output_bias = in.flag_or("attention_bias", false);
     if (type == "qwen3") m.ffn = in.size("intermediate_size");
     else read_qwen_experts(in, m);
-  } else if (type == "gemma" || type == "gemma2") {
+    if (in.has("use_sliding_window")) read_qwen_window(in, m);
+  } else if (type == "gemma" || type == "gemma2" || type == "gemma3_text") {
     read_llama_like(in, m, true);
     if (!in.has("head_dim")) in.fail(error{errc::missing_field}.with("head_dim"));
     m.ffn = in.size("intermediate_size");
     m.qkv_bias = m.output_bias = in.flag_or("attention_bias", false);
-    if (type == "gemma2") {
-      m.layer_norms = 4;
-      m.window = in.size("sliding_window");
-      m.window_layers = (m.layers + 1) / 2;  // layers 0, 2, 4, … are windowed
-    }
+    if (type != "gemma") m.layer_norms = 4;
+    if (type == "gemma2") read_window(in, m, (m.layers + 1) / 2);  // layers 0, 2, 4, … are windowed
+    if (type == "gemma3_text") m.qk_norm = true, read_window(in, m, all_but_each(in, m, 6));
   } else if (type == "starcoder2") {
     read_starcoder2(in, m);
   } else if (type == "gpt2") {
     read_gpt2(in, m);
+  } else if (type == "gpt_bigcode") {
+    read_gpt2(in, m);
+    if (in.flag_or("multi_query", true)) m.kv_heads = 1;
+  } else if (type == "gpt_neo") {
+    read_gpt_neo(in, m);
   } else if (type == "gptj") {
     read_gptj(in, m);
   } else if (type == "gpt_neox") {
@@ -341,6 +431,23 @@ inline bool read_architecture(const std::string& type, fields& in, cost::model& 
     read_opt(in, m);
   } else if (type == "bloom") {
     read_bloom(in, m);
+  } else if (type == "phi") {
+    read_phi(in, m);
+  } else if (type == "falcon") {
+    read_falcon(in, m);
+  } else if (type == "mpt") {
+    read_mpt(in, m);
+  } else if (type == "dbrx") {
+    read_dbrx(in, m);
+  } else if (type == "chatglm") {
+    read_chatglm(in, m);
+  } else if (type == "qwen") {
+    read_qwen(in, m);
+  } else if (type == "deepseek") {
+    read_llama_like(in, m, false, true);
+    m.qkv_bias = m.output_bias = in.flag_or("attention_bias", false);
+    m.ffn = in.size("intermediate_size");
+    read_deepseek_experts(in, m);
   } else if (type == "deepseek_v2" || type == "deepseek_v3" || type == "kimi_k2") {
     read_deepseek(in, m, type);
   } else {
@@ -355,9 +462,14 @@ inline result<reading> read_config(const nlohmann::json& config) {
   reading out;
   detail::fields in(config, out);
   if (!in.has("model_type")) return error{errc::missing_field}.with("model_type");
-  out.architecture = in.word_or("model_type", "");
+  const auto& type = config.at("model_type");
+  if (!type.is_string())
+    return error{errc::unknown_architecture}.with(type.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace));
+  out.architecture = type.get<std::string>();
   if (!detail::read_architecture(out.architecture, in, out.model))
     return error{errc::unknown_architecture}.with(out.architecture);
+  in.expect_flag("is_encoder_decoder", false), in.expect_flag("add_cross_attention", false);
+  detail::check_class(in, out.architecture);
   detail::check(in, out.model);
   if (!in.ok()) return in.why();
   return out;

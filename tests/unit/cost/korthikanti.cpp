@@ -63,6 +63,32 @@ TEST_CASE("the tensors a layer keeps add up to table 2, and to its closed forms"
   CHECK(rows == 24);
 }
 
+TEST_CASE("a layer keeps an input for each of its norms", "[cost]") {
+  const cost::training t{.sequence = 1024};
+  cost::model m = gpt(1, 1024, 8);
+  const auto kept = [&](const cost::parallel& p = {}) { return cost::layer_activation_bytes(m, t, p).value(); };
+  const cost::rational two = kept(), stream = 2 * 1024 * 1024;
+  m.layer_norms = 1;  // GPT-J, Falcon, Phi: attention and FFN read what one norm makes
+  CHECK(kept() == two - stream - stream);
+  m.layer_norms = 4;  // Gemma 2: one more behind attention and behind the FFN
+  CHECK(kept() == two + stream + stream);
+  m.layer_norms = 2, m.kv_heads = 2;
+  const cost::rational grouped = kept({.tp = 4});
+  for (bool cost::model::* const norm : {&cost::model::qk_norm, &cost::model::qk_norm_all}) {
+    m.*norm = true;  // queries over 4 ranks, the 2 heads of keys over 2
+    CHECK(kept({.tp = 4}) == grouped + stream / 4 + stream / 4 / 2);
+    m.*norm = false;
+  }
+}
+
+TEST_CASE("a utilization above the peak is not printed without remark", "[cost]") {
+  const cost::convention exact;
+  CHECK(to_string(cost::mfu(1, exact, 312e12)) == "MFU 100.0 % (attention causal_exact, peak 312.0 TFLOP/s)");
+  CHECK(to_string(cost::mfu(1.25, exact, 312e12)) ==
+        "MFU 125.0 % (attention causal_exact, peak 312.0 TFLOP/s): above the peak, so the time, the peak, the devices "
+        "or the count is wrong");
+}
+
 TEST_CASE("MFU and HFU of tables 3 and 5, within 0.2 point of the published figures", "[cost]") {
   int rows = 0;
   for (const auto& r : csv::read("korthikanti_table5.csv")) {

@@ -160,3 +160,57 @@ TEST_CASE("layers named twice as dense are dense once", "[hugging_face]") {
     CHECK(refusal(config).find("mlp_only_layers") != std::string::npos);
   }
 }
+
+TEST_CASE("a class of another architecture than model_type is noticed", "[hugging_face]") {
+  const json good = json::parse(text_of("llama-2-7b"));
+  json c = good;
+  for (const char* own : {"LlamaForCausalLM", "LLaMAForCausalLM", "LlamaModel"}) {
+    c["architectures"] = {own};
+    CHECK(refusal(c) == "accepted");
+  }
+  c.erase("architectures");
+  CHECK(refusal(c) == "accepted");
+  for (const json& other :
+       {json{"MistralForCausalLM"}, json{"LlamaForCausalLM", "Qwen2ForCausalLM"}, json{7}, json(7)}) {
+    c["architectures"] = other;
+    CHECK(refusal(c) == "the config's field \"architectures\" has a value that its model_type does not allow");
+  }
+  // Published so, under other names.
+  c = json::parse(text_of("gpt2"));
+  CHECK(c.at("architectures") == json{"GPT2LMHeadModel"});
+  CHECK(refusal(c) == "accepted");
+  c["add_cross_attention"] = true;  // has weights that nothing here counts
+  CHECK(refusal(c).find("add_cross_attention") != std::string::npos);
+  c["model_type"] = 7;
+  CHECK(refusal(c) == "unknown architecture \"7\"");
+}
+
+TEST_CASE("weights that a reader does not count are refused, windows of newer configs are read", "[hugging_face]") {
+  std::ifstream file(std::string(HOCKET_TEST_DATA) + "/cost/families.json");
+  REQUIRE(file);
+  const json families = json::parse(file);
+  const auto of = [&](const char* name) { return families.at(name).at("config"); };
+  json c = of("phi-2");
+  c["qk_layernorm"] = true;
+  CHECK(refusal(c).find("qk_layernorm") != std::string::npos);
+  c = of("mpt-7b");
+  c["attn_config"]["alibi"] = false;
+  CHECK(refusal(c).find("alibi") != std::string::npos);
+  c["attn_config"] = {{"attn_type", "multiquery_attention"}};
+  CHECK(refusal(c).find("attn_type") != std::string::npos);
+  c.erase("attn_config");
+  CHECK(refusal(c) == "the config has no field \"attn_config\"");
+  c = json::parse(text_of("qwen2-7b"));
+  c["use_sliding_window"] = true, c["sliding_window"] = 64, c["max_window_layers"] = 20;
+  CHECK(read_config(c)->model.window_layers == 8);
+  c["layer_types"] = std::vector<std::string>(28, "sliding_attention");
+  CHECK(read_config(c)->model.window_layers == 28);
+  c["layer_types"].erase(0);
+  CHECK(refusal(c).find("layer_types") == 0);
+  json qwen3 = of("smollm3");
+  qwen3["model_type"] = "qwen3", qwen3["architectures"] = {"Qwen3ForCausalLM"};
+  qwen3["use_sliding_window"] = true, qwen3["sliding_window"] = 64, qwen3["max_window_layers"] = 30;
+  CHECK(read_config(qwen3)->model.window_layers == 6);
+  CHECK(read_config(of("gemma-3-1b"))->model.window_layers == 22);  // 26 layers, each sixth of them without
+  CHECK(read_config(of("gpt-neo-1.3b"))->model.window_layers == 12);
+}

@@ -6,6 +6,8 @@
 #include "../cost/published_models.hpp"
 #include "catch.hpp"
 
+#include <fstream>
+
 namespace cost = hocket::cost;
 
 TEST_CASE("parameter counts equal the published totals, to the last digit", "[cost][hugging_face]") {
@@ -45,5 +47,18 @@ TEST_CASE("the groups of terms add up to the published components", "[cost][hugg
     CHECK(embedding - embedding_norm == csv::number(r, "embedding_params"));
     CHECK(head == csv::number(r, "lm_head_params"));
     if (!m.qk_norm) CHECK(norms + embedding_norm == csv::number(r, "norm_params"));
+  }
+}
+
+TEST_CASE("one published model or more of each further family", "[cost][hugging_face]") {
+  std::ifstream file(std::string(HOCKET_TEST_DATA) + "/cost/families.json");
+  REQUIRE(file);
+  const auto families = nlohmann::json::parse(file);
+  CHECK(families.size() >= 38);
+  for (const auto& [name, model] : families.items()) {
+    INFO(name);
+    const auto config = hocket::hugging_face::read_config(model.at("config"));
+    REQUIRE(config);
+    CHECK(cost::count_parameters(config->model).value().total == model.at("published").get<long long>());
   }
 }

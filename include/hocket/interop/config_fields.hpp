@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/core/result.hpp>
+#include <hocket/cost/config.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <initializer_list>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// The fields of a `config.json`, read one by one: each absence, type and contradiction is an error that names the
+/// field.
+namespace hocket::inline HOCKET_ABI::hugging_face {
+
+/// A model and what its config left unsaid: "tie_word_embeddings = false", each the default that the architecture's
+/// configuration class in `transformers` documents. Show them; nothing else was filled in.
+struct reading {
+  cost::model model;
+  std::string architecture;  ///< the config's model_type
+  std::vector<std::string> assumed;
+};
+
+namespace detail {
+
+// Reads fields and keeps the first error, so that an architecture reads like a list of its fields.
+class fields {
+ public:
+  fields(const nlohmann::json& config, reading& out) : config_(config), out_(out) {}
+
+  bool has(const char* name) const {
+    const auto at = config_.find(name);
+    return at != config_.end() && !at->is_null();
+  }
+  std::int64_t size(const char* name) {
+    if (!has(name)) return fail(error{errc::missing_field}.with(name));
+    return number(name);
+  }
+  /// A field that transformers also calls `other`; if both are there they must agree.
+  std::int64_t size(const char* name, const char* other) {
+    if (!has(name) && has(other)) return number(other);
+    const std::int64_t n = size(name);
+    if (has(name) && has(other)) expect(other, n);
+    return n;
+  }
+  /// A field whose absence means `otherwise`; the assumption is recorded.
+  std::int64_t size_or(const char* name, std::int64_t otherwise) {
+    if (has(name)) return number(name);
+    assume(name, std::to_string(otherwise));
+    return otherwise;
+  }
+  /// A size for which null means none; if the field is absent, the architecture's default is `otherwise`, 0 for none,
+  /// and the assumption is recorded.
+  std::int64_t size_or_none(const char* name, std::int64_t otherwise) {
+    if (has(name)) return number(name, 0);
+    if (config_.contains(name)) return 0;
+    assume(name, otherwise == 0 ? "null" : std::to_string(otherwise));
+    return otherwise;
+  }
+  /// The same where no default may be filled in: it would decide how large the model is.
+  std::int64_t size_or_null(const char* name) {
+    if (has(name)) return number(name, 0);
+    return config_.contains(name) ? 0 : fail(error{errc::missing_field}.with(name));
+  }
+  bool flag_or(const char* name, bool otherwise) {
+    if (!has(name)) {
+      assume(name, otherwise ? "true" : "false");
+      return otherwise;
+    }
+    const auto& v = config_.at(name);
+    if (!v.is_boolean()) {
+      fail(error{errc::invalid_argument, 1}.with(name));
+      return otherwise;
+    }
+    return v.get<bool>();
+  }
+  std::string word_or(const char* name, const char* otherwise) {
+    if (!has(name)) return otherwise;
+    const auto& v = config_.at(name);
+    if (!v.is_string()) fail(error{errc::unknown_value}.with(name));
+    return v.is_string() ? v.get<std::string>() : otherwise;
+  }
+  /// The word, which must be one of these.
+  std::string one_of(const char* name, const char* otherwise, std::initializer_list<std::string_view> known) {
+    std::string word = word_or(name, otherwise);
+    if (std::find(known.begin(), known.end(), word) == known.end()) fail(error{errc::unknown_value}.with(name));
+    return word;
+  }
+  /// How many layers a list with one word per layer calls `word`.
+  std::int64_t layers_called(const char* name, std::string_view word, std::int64_t layers) {
+    if (!has(name)) return fail(error{errc::missing_field}.with(name));
+    const auto& list = config_.at(name);
+    const auto is_word = [](const auto& x) { return x.is_string(); };
+    if (!list.is_array() || static_cast<std::int64_t>(list.size()) != layers ||
+        !std::all_of(list.begin(), list.end(), is_word))
+      return fail(error{errc::invalid_argument, 3}.with(name));
+    return std::count(list.begin(), list.end(), word);
+  }
+  /// An object inside the config: read(its fields).
+  template <class Read>
+  void within(const char* name, Read&& read) {
+    if (!has(name) || !config_.at(name).is_object()) return void(fail(error{errc::missing_field}.with(name)));
+    fields part(config_.at(name), out_);
+    read(part);
+    if (!part.ok_) fail(part.error_);
+  }
+  /// If the field is there it must have this value: the architecture has no other.
+  void expect(const char* name, std::int64_t value) {
+    if (!has(name)) return;
+    const std::int64_t n = number(name, 0);
+    if (n != value) fail(error{errc::contradictory_field, n, value}.with(name));
+  }
+  void expect_flag(const char* name, bool value) {
+    if (!has(name)) return;
+    if (flag_or(name, value) != value) fail(error{errc::contradictory_field, value ? 0 : 1, value ? 1 : 0}.with(name));
+  }
+  std::int64_t fail(const error& e) {
+    if (ok_) error_ = e, ok_ = false;
+    return 1;
+  }
+  void assume(const char* name, const std::string& value) { out_.assumed.push_back(std::string(name) + " = " + value); }
+  bool ok() const { return ok_; }
+  const error& why() const { return error_; }
+  const nlohmann::json& json() const { return config_; }
+
+ private:
+  std::int64_t number(const char* name, std::int64_t from = 1) {
+    constexpr std::int64_t limit = (std::numeric_limits<std::int32_t>::max)();
+    const auto& v = config_.at(name);
+    if (!v.is_number_integer()) return fail(error{errc::invalid_argument, 0}.with(name));
+    const bool huge = v.is_number_unsigned() && v.get<std::uint64_t>() > static_cast<std::uint64_t>(limit);
+    const std::int64_t n = huge ? limit + 1 : v.get<std::int64_t>();
+    if (n < from || n > limit) return fail(error{errc::out_of_range, n, from, limit}.with(name));
+    return n;
+  }
+
+  const nlohmann::json& config_;
+  reading& out_;
+  error error_{};
+  bool ok_ = true;
+};
+
+}  // namespace detail
+}  // namespace hocket::inline HOCKET_ABI::hugging_face
