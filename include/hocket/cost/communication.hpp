@@ -2,6 +2,7 @@
 #pragma once
 #include <hocket/cost/code.hpp>
 #include <hocket/cost/context_parallel.hpp>
+#include <hocket/cost/in_flight.hpp>
 #include <hocket/cost/setting.hpp>
 #include <hocket/cost/static_memory.hpp>
 #include <hocket/cost/symbols.hpp>
@@ -147,7 +148,9 @@ inline constexpr auto pipeline_transfer_terms = [] {
                                       pp - 1, pp, sc21));
 }();
 
-/// What a rank sends per step over the data-parallel group: gradients, and weights once they are sharded.
+/// What a rank sends per step over the data-parallel group: gradients, and weights once they are sharded. Gradients
+/// that no rank keeps whole go to their shards after every micro-batch; weights that no rank keeps whole are gathered
+/// for each of its two passes.
 /// Needs: rank_parameters, training, parallel.
 inline constexpr auto data_transfer_terms = [] {
   using detail::static_memory::expert_replicas, detail::static_memory::replicas;
@@ -155,16 +158,18 @@ inline constexpr auto data_transfer_terms = [] {
   using enum collective;
   constexpr auto whole = choose(zero_level, 1, 0, 0, 0);
   constexpr auto sharded = 1 - whole;
-  constexpr auto gathers = choose(zero_level, 0, 1, 1, 2);
+  constexpr auto each = greatest(micro_batches, 1);
+  constexpr auto gathers = choose(zero_level, 0, 1, 1, 2 * each);
+  constexpr auto reduced = choose(zero_level, 1, 1, each, each);
   return terms(line<all_reduce>("gradients", axis::data, phase::step, 1, c_g * N_r, whole, replicas, zero_paper),
-               line<reduce_scatter>("gradients to their shards", axis::data, phase::step, 1, c_g * N_r, sharded,
-                                    replicas, zero_paper),
+               line<reduce_scatter>("gradients to their shards", axis::data, phase::step, 1, reduced * (c_g * N_r),
+                                    sharded, replicas, zero_paper),
                line<all_gather>("weights from their shards", axis::data, phase::step, 1, gathers * (c_w * N_r), sharded,
                                 replicas, zero_paper),
                line<all_reduce>("expert gradients", axis::data, phase::step, 1, c_g * N_e, whole * N_e / element,
                                 expert_replicas, zero_paper),
-               line<reduce_scatter>("expert gradients to their shards", axis::data, phase::step, 1, c_g * N_e,
-                                    sharded * N_e / element, expert_replicas, zero_paper),
+               line<reduce_scatter>("expert gradients to their shards", axis::data, phase::step, 1,
+                                    reduced * (c_g * N_e), sharded * N_e / element, expert_replicas, zero_paper),
                line<all_gather>("expert weights from their shards", axis::data, phase::step, 1, gathers * (c_w * N_e),
                                 sharded * N_e / element, expert_replicas, zero_paper));
 }();

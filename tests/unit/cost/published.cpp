@@ -216,6 +216,28 @@ TEST_CASE("communication volumes are those of the papers", "[cost]") {
   CHECK(rows == 37);
 }
 
+TEST_CASE("what is sharded moves with every micro-batch", "[cost]") {
+  cost::setting all{};
+  all.training.weight_bytes = all.training.gradient_bytes = 1;
+  all.training.micro_batch = 2;
+  all.parallel.dp = 4, all.parameters = {4000, 800};
+  const auto sent = [&](cost::zero level, std::int64_t micro_batches) {
+    all.parallel.zero = level, all.training.global_batch = micro_batches * 2 * 4;
+    const auto numbers = cost::numbers_of(all);
+    cost::rational sum = 0;
+    cost::for_each_term(cost::data_transfer_terms, numbers,
+                        [&](const auto& x) { sum = sum + cost::exact(x.formula, numbers).value(); });
+    return sum;
+  };
+  const cost::rational once = 4800 * 3 / 4;  // a ring over four ranks
+  for (const std::int64_t m : {1, 2, 7}) {
+    CHECK(sent(cost::zero::none, m) == once * 2);
+    CHECK(sent(cost::zero::optimizer, m) == once * 2);
+    CHECK(sent(cost::zero::gradients, m) == once * (m + 1));
+    CHECK(sent(cost::zero::weights, m) == once * (3 * m));
+  }
+}
+
 TEST_CASE("the bubble and what is in flight under 1F1B", "[cost]") {
   int rows = 0;
   for (const auto& r : csv::read("pipeline_bubble.csv")) {
