@@ -182,9 +182,9 @@ struct run {
 
 HOCKET_COST_STRUCT(hocket::cost::model, layers, hidden, heads, kv_heads, head_dim, ffn, vocabulary, positions,
                    ffn_matrices, norm_weights, layer_norms, final_norm, embedding_norm, tied, qkv_bias, output_bias,
-                   ffn_bias, head_bias, qk_norm, qk_norm_all, attention_sinks, moe_layers, experts, active_experts, expert_ffn, shared_ffn,
-                   shared_gate, router_bias, expert_bias, latent, query_rank, kv_rank, nope_dim, rope_dim, value_dim, window,
-                   window_layers, mtp_layers);
+                   ffn_bias, head_bias, qk_norm, qk_norm_all, attention_sinks, moe_layers, experts, active_experts,
+                   expert_ffn, shared_ffn, shared_gate, router_bias, expert_bias, latent, query_rank, kv_rank, nope_dim,
+                   rope_dim, value_dim, window, window_layers, mtp_layers);
 HOCKET_COST_STRUCT(hocket::cost::convention, attention, replay, router, latent_norms);
 HOCKET_COST_STRUCT(hocket::cost::training, sequence, micro_batch, global_batch, weight_bytes, gradient_bytes,
                    master_bytes, moment_bytes, activation_bytes, flash_attention, dropout, fused_loss, workspace,

@@ -73,17 +73,15 @@ inline constexpr auto parameter_terms = [] {
 /// The experts' weights: apart, because another group of ranks shares their optimizer states.
 inline constexpr auto expert_parameter_terms = [] {
   using detail::weights;
-  return terms(
-      weights("experts", L_m * (E * n_f * h * f_e), L_m, ep * etp, "arXiv:2401.04088"),
-      weights("expert bias, inner", L_m * (E * (n_f - 1) * f_e), L_m * expert_bias, ep * etp, "gpt-oss"),
-      weights("expert bias, outer", L_m * (E * h), L_m * expert_bias, ep, "gpt-oss"));
+  return terms(weights("experts", L_m * (E * n_f * h * f_e), L_m, ep * etp, "arXiv:2401.04088"),
+               weights("expert bias, inner", L_m * (E * (n_f - 1) * f_e), L_m * expert_bias, ep * etp, "gpt-oss"),
+               weights("expert bias, outer", L_m * (E * h), L_m * expert_bias, ep, "gpt-oss"));
 }();
 /// Those of them that a token does not use.
 inline constexpr auto idle_parameter_terms = [] {
   using detail::weights;
-  return terms(
-      weights("experts not chosen", L_m * ((E - k) * n_f * h * f_e), L_m, ep * etp, "arXiv:2401.04088"),
-      weights("their bias", L_m * ((E - k) * ((n_f - 1) * f_e + h)), L_m * expert_bias, ep, "gpt-oss"));
+  return terms(weights("experts not chosen", L_m * ((E - k) * n_f * h * f_e), L_m, ep * etp, "arXiv:2401.04088"),
+               weights("their bias", L_m * ((E - k) * ((n_f - 1) * f_e + h)), L_m * expert_bias, ep, "gpt-oss"));
 }();
 
 }  // namespace hocket::inline HOCKET_ABI::cost::letters
