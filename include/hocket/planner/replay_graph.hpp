@@ -236,7 +236,7 @@ struct replay_choice {
       for (int chain = 0; chain < 3 && now.size() + add.size() <= k; ++chain) {
         std::vector<std::uint32_t> trial = now;
         trial.insert(trial.end(), add.begin(), add.end());
-        replay_effect effect = graph.effect_of(trial);
+        const replay_effect effect = graph.effect_of(trial);
         if (better(effect, found)) found = effect, pick = add;
         if (--budget < 0) break;
         std::uint32_t next = no_id;
@@ -273,7 +273,7 @@ struct replay_choice {
         if (reachable == best.effect.freed() && extra >= best.effect.extra) return;
         if (--budget < 0) return;
         set.push_back(candidates[i]);
-        replay_effect effect = graph.effect_of(set);
+        const replay_effect effect = graph.effect_of(set);
         const bool wins = effect.freed() != best.effect.freed() ? effect.freed() > best.effect.freed()
                                                                 : effect.extra < best.effect.extra;
         if (wins) best.effect = effect, best.ops = set;

@@ -313,12 +313,12 @@ class schedule_finder {
     while (low <= high && budget_ > 0) {
       const ticks target = first ? low : low + (high - low) / 2;
       first = false;
-      std::int64_t share = budget_ - budget_ / 2, used = share;
+      std::int64_t share = budget_ - budget_ / 2;
+      const std::int64_t used = share;
       const auto verdict = search(target, share);
       budget_ -= used - (share < 0 ? 0 : share);
       if (verdict == exact_search::verdict::found) {
-        ticks finish = 0;
-        finish = finish_of(search.list());
+        const ticks finish = finish_of(search.list());
         keep(search.list(), finish * unit_, "exact");
         high = (std::min)(high, finish - 1);
       } else {

@@ -42,7 +42,7 @@ inline std::vector<std::int64_t> even_weights(const std::vector<std::vector<std:
     matched(column, column_regret);
     columns = 0, value = 0;
     for (const std::int64_t x : column) columns += x;
-    if (columns == 0) column.assign(chunks, 1), columns = static_cast<std::int64_t>(chunks);
+    if (columns == 0) column.assign(chunks, 1);
     for (std::size_t k = 0; k < times; ++k) {
       row_value[k] = 0;
       for (std::size_t c = 0; c < chunks; ++c) row_value[k] += column[c] * held[k][from + c];

@@ -106,7 +106,7 @@ class exact_search {
     return equal && in.forward[0] > 0 && in.hop % in.forward[0] == 0;
   }
   static std::size_t key_bytes(const search_input& in) {
-    const std::size_t counts = in.stages * 2 * sizeof(std::uint16_t) + in.ranks * sizeof(std::uint16_t);
+    const std::size_t counts = (std::size_t{2} * in.stages + in.ranks) * sizeof(std::uint16_t);
     return counts_suffice(in) ? counts : counts + (in.stages * 4 + in.ranks) * sizeof(std::uint32_t);
   }
   template <class T>
