@@ -55,12 +55,14 @@ inline std::int64_t head_dim_of(fields& in, const cost::model& m) {
 // Llama and what descends from it: RMSNorm, gated FFN, rotary positions, grouped queries.
 // Their classes take one key-value head per head where num_key_value_heads is null; where it is absent, llama and phi3
 // do, and the others have numbers of their own that fit one size of model only.
-inline void read_llama_like(fields& in, cost::model& m, bool tied, bool may_lack_kv_heads = false) {
+// A head's width is hidden / heads, but for the classes that have a default of their own.
+inline void read_llama_like(fields& in, cost::model& m, bool tied, bool may_lack_kv_heads = false,
+                            std::int64_t head_dim = 0) {
   read_common(in, m);
   m.kv_heads = may_lack_kv_heads || in.json().contains("num_key_value_heads")
                  ? in.size_or("num_key_value_heads", m.heads)
                  : in.size("num_key_value_heads");
-  m.head_dim = in.has("head_dim") ? in.size("head_dim") : head_dim_of(in, m);
+  m.head_dim = head_dim == 0 && !in.has("head_dim") ? head_dim_of(in, m) : in.size_or("head_dim", head_dim);
   m.tied = in.flag_or("tie_word_embeddings", tied);
 }
 inline void no_grouped_queries(cost::model& m) { m.kv_heads = m.heads; }
@@ -335,18 +337,18 @@ inline bool read_architecture(const std::string& type, fields& in, cost::model& 
     if (type != "minicpm" && type != "olmo") m.ffn_bias = in.flag_or("mlp_bias", false);
     if (type == "smollm3") read_qwen_window(in, m);
   } else if (type == "seed_oss") {
-    read_llama_like(in, m, false);
+    read_llama_like(in, m, false, false, 128);
     m.ffn = in.size("intermediate_size");
     m.qkv_bias = in.flag_or("attention_bias", true);
     m.output_bias = in.flag_or("attention_out_bias", false);
     m.ffn_bias = in.flag_or("mlp_bias", false);
   } else if (type == "internlm2" || type == "ernie4_5") {
-    read_llama_like(in, m, type == "ernie4_5");
+    read_llama_like(in, m, type == "ernie4_5", false, type == "ernie4_5" ? 128 : 0);
     m.ffn = in.size("intermediate_size");
     m.qkv_bias = m.output_bias = type == "internlm2" ? in.flag_or("bias", true) : in.flag_or("use_bias", false);
     if (type == "ernie4_5") m.ffn_bias = m.qkv_bias;
   } else if (type == "glm" || type == "glm4") {
-    read_llama_like(in, m, false);
+    read_llama_like(in, m, false, false, 128);
     m.ffn = in.size("intermediate_size");
     m.qkv_bias = in.flag_or("attention_bias", false);
     m.layer_norms = type == "glm4" ? 4 : 2;
@@ -370,7 +372,7 @@ inline bool read_architecture(const std::string& type, fields& in, cost::model& 
     if (type == "olmo2") m.ffn = in.size("intermediate_size");
     else read_experts(in, m, "num_experts");
   } else if (type == "gpt_oss") {
-    read_llama_like(in, m, false);
+    read_llama_like(in, m, false, false, 64);
     m.qkv_bias = m.output_bias = in.flag_or("attention_bias", true);
     read_experts(in, m, "num_local_experts");
     m.attention_sinks = m.router_bias = m.expert_bias = true;
@@ -400,7 +402,7 @@ inline bool read_architecture(const std::string& type, fields& in, cost::model& 
     else read_qwen_experts(in, m), m.shared_ffn = in.size("shared_expert_intermediate_size"), m.shared_gate = true;
     read_qwen_window(in, m);
   } else if (type == "qwen3" || type == "qwen3_moe") {
-    read_llama_like(in, m, false);
+    read_llama_like(in, m, false, false, 128);
     m.qk_norm = true;
     m.qkv_bias = m.output_bias = in.flag_or("attention_bias", false);
     if (type == "qwen3") m.ffn = in.size("intermediate_size");

@@ -132,6 +132,26 @@ TEST_CASE("what decides the size of a model is never filled in", "[hugging_face]
   }
 }
 
+TEST_CASE("a head's width that is left out is the class's own default, not hidden over heads", "[hugging_face]") {
+  std::ifstream file(std::string(HOCKET_TEST_DATA) + "/cost/families.json");
+  REQUIRE(file);
+  const json families = json::parse(file);
+  for (const auto& [name, width] :
+       {std::pair{"gpt-oss-20b", 64}, {"ernie4_5-0.3b", 128}, {"seed-oss", 128}, {"glm-4-9b-0414", 128}}) {
+    json c = families.at(name).at("config");
+    REQUIRE(c.at("head_dim") == width);
+    c.erase("head_dim");
+    const auto r = read_config(c);
+    REQUIRE(r);
+    CHECK(r->model.head_dim == width);
+    CHECK(r->assumed == std::vector<std::string>{"head_dim = " + std::to_string(width)});
+  }
+  json qwen3 = families.at("ernie4_5-0.3b").at("config");
+  qwen3["model_type"] = "qwen3", qwen3["architectures"] = {"Qwen3ForCausalLM"};
+  qwen3.erase("head_dim");
+  CHECK(read_config(qwen3)->model.head_dim == 128);
+}
+
 TEST_CASE("layers named twice as dense are dense once", "[hugging_face]") {
   json config{{"model_type", "qwen3_moe"},
               {"hidden_size", 64},
