@@ -65,22 +65,23 @@ class kinded_dependencies {
   /// Adds the next op: after `data` by data edges, after `control` by control edges, after `lifetime` by lifetime
   /// edges. Each in any order, repetitions allowed.
   /// @return its id; errc::bad_order, errc::unknown_node, errc::limit_exceeded as dag::append
-  /// Complexity: two appends; a copy of the data dag if Index cannot truncate.
+  /// Complexity: two appends; a copy of the data dag if Index cannot truncate. New lifetime edges push along
+  /// those behind them.
   result<node_id> append(std::span<const node_id> data, std::span<const node_id> control = {},
                          std::span<const node_id> lifetime = {}) {
     std::vector<node_id> all(data.begin(), data.end());
     all.insert(all.end(), control.begin(), control.end());
     all.insert(all.end(), lifetime.begin(), lifetime.end());
-    std::vector<edge> held(lifetime_);
-    const auto b = static_cast<node_id>(order_.node_count());
-    for (const node_id a : lifetime) held.push_back({a, b});
-    normalize(held);
+    std::vector<node_id> owners(lifetime.begin(), lifetime.end());
+    std::sort(owners.begin(), owners.end());
+    owners.erase(std::unique(owners.begin(), owners.end()), owners.end());
+    make_room(owners.size());
     const change_of_data change(*this);
     if (const result<node_id> id = change.data().append(data); !id) return id;
     const result<node_id> id = order_.append(all);
     if (!id) return id;
     change.keep();
-    lifetime_.swap(held);
+    hold(owners, *id);
     return id;
   }
 
@@ -95,12 +96,10 @@ class kinded_dependencies {
     if (order_.reaches(b, a)) return edge_status::cycle;
     if (kind == edge_kind::control) return order_.add_edge(a, b);
     if (kind == edge_kind::lifetime) {
-      const auto at = std::lower_bound(lifetime_.begin(), lifetime_.end(), edge{a, b});
-      if (at != lifetime_.end() && *at == edge{a, b}) return edge_status::duplicate;
-      const auto place = at - lifetime_.begin();
-      lifetime_.reserve(lifetime_.size() + 1);
+      if (std::binary_search(lifetime_.begin(), lifetime_.end(), edge{a, b})) return edge_status::duplicate;
+      make_room(1);
       static_cast<void>(order_.add_edge(a, b));
-      lifetime_.insert(lifetime_.begin() + place, edge{a, b});
+      hold({&a, 1}, b);
       return edge_status::added;
     }
     if (data_.reaches(a, b)) return data_.add_edge(a, b);
@@ -135,9 +134,23 @@ class kinded_dependencies {
   }
 
  private:
-  static void normalize(std::vector<edge>& edges) {
-    std::sort(edges.begin(), edges.end());
-    edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
+  void make_room(std::size_t more) {
+    const std::size_t need = lifetime_.size() + more, held = lifetime_.capacity();
+    if (need > held) lifetime_.reserve(need < 2 * held ? 2 * held : need);
+  }
+  // Adds lifetime edges into b, for which there is room, and of which none is there. Ascending.
+  void hold(std::span<const node_id> owners, node_id b) noexcept {
+    std::size_t end = lifetime_.size(), left = owners.size();
+    lifetime_.resize(end + left);
+    const auto first = lifetime_.begin();
+    const auto at = [first](std::size_t i) { return first + static_cast<std::ptrdiff_t>(i); };
+    for (; left != 0; --left) {
+      const edge e{owners[left - 1], b};
+      const auto place = std::lower_bound(first, at(end), e);
+      std::move_backward(place, at(end), at(end + left));
+      end = static_cast<std::size_t>(place - first);
+      *at(end + left - 1) = e;
+    }
   }
 
   // An append to the data dag that is taken back unless it is kept. Taking back must not need memory.
