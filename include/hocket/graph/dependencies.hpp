@@ -148,10 +148,10 @@ void feed(const P& policy, const G& host, const typename P::node& n, node_id b, 
 // offer(a, b, rule) for each late edge, which says whether it closed no cycle. g holds all others and takes them.
 template <class Index, class F>
 [[nodiscard]] result<void> add_late(dag<Index>& g, late_rules& late, F&& offer) {
-  const auto add = [&](std::vector<edge>& edges, rule why) -> result<void> {
-    std::sort(edges.begin(), edges.end());
-    edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
-    for (const edge& e : edges) {
+  const auto add = [&](std::vector<edge>& asked, rule why) -> result<void> {
+    std::sort(asked.begin(), asked.end());
+    asked.erase(std::unique(asked.begin(), asked.end()), asked.end());
+    for (const edge& e : asked) {
       const edge_status s = g.add_edge(e.source, e.target);
       if (s == edge_status::unknown_node)
         return error{errc::unknown_node, e.source, static_cast<std::int64_t>(g.node_count())};
