@@ -112,24 +112,6 @@ namespace detail {
   return {};
 }
 
-/// No split has a faster slowest rank, whatever memory there is: the least time, of at least `low` and at most `high`,
-/// in which all ranks together can run so many whole layers, did each get the quickest ones.
-inline ticks least_slowest(const split_problem& q, const segment_fronts& fronts, ticks low, ticks high) {
-  std::vector<ticks> quickest;
-  for (std::int64_t i = 0; i < fronts.layers(); ++i) quickest.push_back(fronts.time(i, i + 1));
-  std::sort(quickest.begin(), quickest.end());
-  for (std::size_t i = 1; i < quickest.size(); ++i) quickest[i] += quickest[i - 1];
-  while (low < high) {
-    const ticks mid = low + (high - low) / 2;
-    std::int64_t layers = 0;
-    for (const rank_room& room : q.ranks)
-      layers += std::upper_bound(quickest.begin(), quickest.end(), mid - room.time) - quickest.begin();
-    if (layers >= fronts.layers()) high = mid;
-    else low = mid + 1;
-  }
-  return low;
-}
-
 }  // namespace detail
 
 /// The layer-to-stage split and the level of every layer that fit the memory of each rank with the least time: exact
@@ -189,7 +171,7 @@ inline ticks least_slowest(const split_problem& q, const segment_fronts& fronts,
   for (const rank_room& room : q.ranks) all += room.time, beside = room.time > beside ? room.time : beside;
   ticks even = ceil_div(all, ticks{p});
   even = beside > even ? beside : even;
-  if (!plan.proved) even = detail::least_slowest(q, fronts, even, plan.slowest);
+  if (!plan.proved) even = (std::max)(even, detail::least_slowest(q, fronts));
   plan.lower_bound = plan.proved ? reached : q.goal == objective::step_time ? all + weight * even : even;
   if (!fronts.overflowed()) plan.lower_bound = raw->bound > plan.lower_bound ? raw->bound : plan.lower_bound;
   plan.proved = reached == plan.lower_bound;

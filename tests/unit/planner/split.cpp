@@ -556,6 +556,112 @@ TEST_CASE("the split of several chunks equals brute force on random instances", 
   CHECK(bound_by_memory > random_cases / 2);
 }
 
+namespace {
+
+/// Layers with one level each: the least slowest rank over every cut of the model that fits; -1 if none does.
+ticks slowest_over_every_cut(const split_problem& q) {
+  std::vector<layer> layers;
+  for (const layer_run& run : q.layers)
+    for (std::int64_t i = 0; i < run.count; ++i) layers.push_back(run.of);
+  const std::uint32_t p = q.in_flight.ranks(), v = q.in_flight.chunks(), stages = p * v;
+  const auto n = static_cast<std::uint32_t>(layers.size());
+  std::vector<std::uint32_t> cuts(stages + 1, n);
+  ticks best = -1;
+  const auto look = [&] {
+    ticks slowest = 0;
+    for (std::uint32_t r = 0; r < p; ++r) {
+      ticks time = q.ranks[r].time;
+      std::int64_t constant = q.ranks[r].fixed;
+      std::vector<std::int64_t> kept(v);
+      for (std::uint32_t s = 0; s < stages; ++s)
+        for (std::uint32_t i = cuts[s]; q.in_flight.rank_of(s) == r && i < cuts[s + 1]; ++i) {
+          time += layers[i].time + layers[i].levels[0].extra, constant += layers[i].weights;
+          kept[q.in_flight.chunk_of(s)] += layers[i].levels[0].bytes;
+        }
+      for (std::uint32_t k = 0; k < q.in_flight.times(r); ++k) {
+        std::int64_t bytes = constant;
+        for (std::uint32_t c = 0; c < v; ++c) bytes += q.in_flight.at(r, k)[c] * kept[c];
+        if (bytes > q.ranks[r].capacity) return;
+      }
+      slowest = std::max(slowest, time);
+    }
+    if (best < 0 || slowest < best) best = slowest;
+  };
+  for (std::uint32_t s = 0; s < stages; ++s) cuts[s] = s;
+  while (true) {
+    look();
+    std::uint32_t s = stages;
+    while (--s > 0 && cuts[s] == n - stages + s) {
+    }
+    if (s == 0) return best;
+    for (++cuts[s]; ++s < stages;) cuts[s] = cuts[s - 1] + 1;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("many unequal layers on two chunks: the slowest rank of every cut", "[planner][split]") {
+  std::mt19937 random(5);
+  const auto draw = [&](int low, int high) {
+    return low + static_cast<int>(random() % static_cast<unsigned>(high - low + 1));
+  };
+  int feasible = 0, tight = 0;
+  for (int n = 0; n < 60; ++n) {
+    INFO("case " << n);
+    const auto p = static_cast<std::uint32_t>(draw(1, 3));
+    const int layers = draw(12, p == 3 ? 17 : 30);
+    const auto held = n % 2 == 0 ? in_flight_profile::of(pipeline::interleaved::make({p, 2, 2 * p}).value()).value()
+                                 : in_flight_profile::of(pipeline::zbv::make({p, 2, 2 * p}).value()).value();
+    std::vector<layer_run> runs;
+    for (int i = 0; i < layers; ++i) runs.push_back({{draw(1, 40), draw(0, 9), {{draw(0, 9), draw(0, 3)}}}, 1});
+    std::vector<rank_room> rooms;
+    const int capacity = draw(8, 45) * layers / static_cast<int>(p);
+    for (std::uint32_t r = 0; r < p; ++r) rooms.push_back({capacity, draw(0, 9), draw(0, 20)});
+    split_problem q{.layers = runs, .ranks = rooms, .in_flight = held, .micro_batches = 2 * std::int64_t{p}};
+    q.goal = objective::slowest_rank;
+    const ticks best = slowest_over_every_cut(q);
+    const auto plan = split(q);
+    REQUIRE(plan.has_value() == (best >= 0));
+    if (!plan) continue;
+    ++feasible;
+    CHECK(plan->slowest == best);
+    CHECK(plan->proved);
+    CHECK(holds_together(q, *plan));
+    for (rank_room& room : rooms) room.capacity = 1'000'000;
+    tight += slowest_over_every_cut(q) < best ? 1 : 0;
+    q.goal = objective::step_time;
+    const auto ample = split(q);
+    REQUIRE(ample);
+    CHECK(ample->proved);
+  }
+  CHECK(feasible > 30);
+  CHECK(tight > 5);
+}
+
+TEST_CASE("61 unequal layers are proved on up to 60 stages of two chunks", "[planner][split]") {
+  std::mt19937 random(6);
+  for (const std::uint32_t p : {8u, 16u, 24u, 30u})
+    for (const int kind : {0, 1, 2})
+      for (const bool v_shaped : {false, true}) {
+        INFO("ranks " << p << " kind " << kind << (v_shaped ? " V" : ""));
+        std::vector<layer_run> runs;
+        const level_list levels{{64, 0}, {34, 20}, {3, 190}};
+        if (kind == 0)
+          runs = {{{300, 100, levels}, 3}, {{570, 200, levels}, 58}};  // three dense, the rest with experts
+        for (int i = 0; i < 61 && kind > 0; ++i)
+          runs.push_back(
+              {{kind == 1 ? (i % 4 == 3 ? 700 : 500) : 400 + static_cast<int>(random() % 200), 200, levels}, 1});
+        const std::vector<rank_room> ranks(p, rank_room{1'000'000, 40, 6});
+        const auto held = v_shaped ? in_flight_profile::of(pipeline::zbv::make({p, 2, 4 * p}).value()).value()
+                                   : in_flight_profile::of(pipeline::interleaved::make({p, 2, 4 * p}).value()).value();
+        const split_problem q{.layers = runs, .ranks = ranks, .in_flight = held, .micro_batches = 4 * std::int64_t{p}};
+        const auto plan = split(q);
+        REQUIRE(plan);
+        CHECK(plan->proved);
+        CHECK(holds_together(q, *plan));
+      }
+}
+
 TEST_CASE("bad problems are refused with a reason", "[planner][split]") {
   const auto held = in_flight_profile::one_f_one_b(2, 2);
   const rank_room ranks[] = {{100}, {100}};

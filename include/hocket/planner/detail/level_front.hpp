@@ -61,6 +61,8 @@ class segment_fronts {
         time_.push_back(time_.back() + run.of.time);
         weights_.push_back(weights_.back() + run.of.weights);
         leanest_.push_back(leanest_.back() + levels_[kind].back().bytes);
+        quickest_bytes_.push_back(quickest_bytes_.back() + levels_[kind].front().bytes);
+        quickest_extra_.push_back(quickest_extra_.back() + levels_[kind].front().extra);
       }
     }
     fronts_.resize(uniform() ? 1 : kind_of_.size());
@@ -72,6 +74,10 @@ class segment_fronts {
   [[nodiscard]] std::int64_t weights(std::int64_t a, std::int64_t b) const noexcept { return between(weights_, a, b); }
   /// Bytes per micro-batch if every layer keeps as little as it can.
   [[nodiscard]] std::int64_t leanest(std::int64_t a, std::int64_t b) const noexcept { return between(leanest_, a, b); }
+  /// The point of their front with the least extra time, without making that front.
+  [[nodiscard]] level quickest(std::int64_t a, std::int64_t b) const noexcept {
+    return {between(quickest_bytes_, a, b), between(quickest_extra_, a, b)};
+  }
   /// Whether some front grew beyond max_front; from then on answers are upper bounds.
   [[nodiscard]] bool overflowed() const noexcept { return overflowed_; }
 
@@ -100,11 +106,14 @@ class segment_fronts {
     for (std::int64_t end = b; end > a; --end) {
       const std::uint32_t kind = kind_of_[static_cast<std::size_t>(end - 1)];
       const layer& here = kinds_[kind];
-      const level_front& before = of(a, end - 1);
+      const bool all_quickest = point == quickest(a, end);
       for (const level& x : levels_[kind]) {
         const level rest{point.bytes - x.bytes, point.extra - x.extra};
-        const level* found = cheapest(before, rest.bytes);
-        if (found == nullptr || *found != rest) continue;
+        if (!all_quickest) {
+          const level_front& before = of(a, end - 1);
+          const level* found = cheapest(before, rest.bytes);
+          if (found == nullptr || *found != rest) continue;
+        }
         std::uint32_t k = 0;
         while (here.levels[k] != x) ++k;
         chosen[static_cast<std::size_t>(end - 1 - a)] = k;
@@ -135,7 +144,7 @@ class segment_fronts {
   std::vector<layer> kinds_;
   std::vector<level_front> levels_;  // of one layer, by kind
   std::vector<std::uint32_t> kind_of_;
-  std::vector<std::int64_t> time_{0}, weights_{0}, leanest_{0};
+  std::vector<std::int64_t> time_{0}, weights_{0}, leanest_{0}, quickest_bytes_{0}, quickest_extra_{0};
   std::vector<std::deque<level_front>> fronts_;  // by begin (one row if all layers are equal), by length
   bool overflowed_ = false;
 };

@@ -41,6 +41,18 @@ class rank_choice {
     }
     return constant(rank, parts) + most;
   }
+  /// Whether no layer need compute anything again.
+  [[nodiscard]] bool fits_at_its_quickest(std::uint32_t rank, std::span<const segment> parts) const {
+    const std::int64_t left = q_.ranks[rank].capacity - constant(rank, parts);
+    for (std::uint32_t k = 0; k < q_.in_flight.times(rank); ++k) {
+      const auto held = q_.in_flight.at(rank, k);
+      std::int64_t bytes = 0;
+      for (std::size_t c = 0; c < parts.size(); ++c)
+        bytes += held[c] * fronts_.quickest(parts[c].begin, parts[c].end).bytes;
+      if (bytes > left) return false;
+    }
+    return left >= 0;
+  }
   [[nodiscard]] std::int64_t constant(std::uint32_t rank, std::span<const segment> parts) const {
     std::int64_t bytes = q_.ranks[rank].fixed;
     for (const segment& s : parts) bytes += fronts_.weights(s.begin, s.end);
@@ -60,6 +72,14 @@ class rank_choice {
     rank_answer best;
     const std::int64_t left = q_.ranks[rank].capacity - constant(rank, parts);
     if (left < 0) return best;
+    if (fits_at_its_quickest(rank, parts)) {
+      ticks extra = 0;
+      for (const segment& s : parts) extra += fronts_.quickest(s.begin, s.end).extra;
+      if (extra >= below) return best;
+      best.extra = extra;
+      for (const segment& s : parts) best.points.push_back(fronts_.quickest(s.begin, s.end));
+      return best;
+    }
     const std::uint32_t times = q_.in_flight.times(rank);
     if (parts.size() == 1) {
       std::int64_t allowed = never;

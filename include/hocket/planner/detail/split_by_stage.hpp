@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <hocket/planner/detail/pair_of_chunks.hpp>
 #include <hocket/planner/detail/split_by_rank.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -36,8 +38,40 @@ namespace hocket::inline HOCKET_ABI::planner::detail {
   return raw;
 }
 
-/// Unequal layers on several chunks per rank: cuts are set stage by stage, depth first, nearest to even first. A
-/// partial plan is cut if the time its ranks have for certain, or the even share of all work, cannot beat the best.
+/// No split has a faster slowest rank, whatever memory there is: the least time in which all ranks together can run so
+/// many whole layers, did each get the quickest ones; and so many of those that take at least as long as any of them.
+inline ticks least_slowest(const split_problem& q, const segment_fronts& fronts) {
+  std::vector<ticks> times;
+  ticks low = 0, all = fronts.time(0, fronts.layers());
+  for (const rank_room& room : q.ranks) all += room.time, low = (std::max)(low, room.time);
+  low = (std::max)(low, ceil_div(all, static_cast<ticks>(q.ranks.size())));
+  for (std::int64_t i = 0; i < fronts.layers(); ++i) times.push_back(fronts.time(i, i + 1));
+  std::sort(times.begin(), times.end());
+  std::vector<ticks> sums;
+  for (std::size_t first = 0; first < times.size(); ++first) {
+    if (first > 0 && times[first] == times[first - 1]) continue;
+    sums.assign(1, times[first]);
+    for (std::size_t i = first + 1; i < times.size(); ++i) sums.push_back(sums.back() + times[i]);
+    const auto enough = [&](ticks time) {
+      std::size_t layers = 0;
+      for (const rank_room& room : q.ranks)
+        layers += static_cast<std::size_t>(std::upper_bound(sums.begin(), sums.end(), time - room.time) - sums.begin());
+      return layers >= sums.size();
+    };
+    if (enough(low)) continue;
+    ticks high = all;
+    while (high - low > 1) {
+      const ticks mid = low + (high - low) / 2;
+      (enough(mid) ? high : low) = mid;
+    }
+    low = high;
+  }
+  return low;
+}
+
+/// Unequal layers on several chunks per rank: from the plan of pair_of_chunks on, cuts are set stage by stage, depth
+/// first, nearest to even first. A partial plan is cut if the time its ranks have for certain, or the even share of all
+/// work, cannot beat the best.
 class split_by_stage {
  public:
   split_by_stage(const split_problem& q, segment_fronts& fronts, rank_choice& choose, std::int64_t& expansions)
@@ -58,8 +92,10 @@ class split_by_stage {
   }
 
   [[nodiscard]] result<raw_split> operator()() {
-    descend(0, 0);
+    begin();
+    if (hopeful(least_, sum_)) descend(0, 0);
     best_.proved = expansions_ <= q_.budget;
+    best_.bound = q_.goal == objective::step_time ? sum_ + weight_ * least_ : least_;
     if (!best_.answers.empty()) return best_;
     if (!best_.proved) return error{errc::limit_exceeded, q_.budget, q_.budget}.with("partial plans");
     // Nothing fits. What the even split lacks says where to look.
@@ -73,6 +109,23 @@ class split_by_stage {
   }
 
  private:
+  void begin() {
+    ticks most = sum_;
+    for (const layer_run& run : q_.layers) {
+      ticks extra = 0;
+      for (std::uint32_t k = 0; k < run.of.levels.size(); ++k) extra = (std::max)(extra, run.of.levels[k].extra);
+      most += extra * run.count;
+    }
+    const auto found = pair_of_chunks(q_, fronts_, choose_)(least_slowest(q_, fronts_), most + 1);
+    least_ = found.bound;
+    if (found.slowest >= never) return;
+    best_.parts = found.parts;
+    best_slowest_ = found.slowest, best_sum_ = sum_;
+    for (std::uint32_t r = 0; r < p_; ++r) {
+      best_.answers.push_back(choose_(r, best_.parts[r]));
+      best_sum_ += best_.answers[r].extra;
+    }
+  }
   /// Whether plans with at least this slowest rank and this sum can still win.
   [[nodiscard]] bool hopeful(ticks slowest, ticks sum) const noexcept {
     if (best_.answers.empty()) return true;
@@ -125,7 +178,7 @@ class split_by_stage {
         fits = !now_.answers[r].points.empty();
         if (fits) time_[r] += now_.answers[r].extra, sum_ += now_.answers[r].extra;
       }
-      ticks slowest = ceil_div(sum_, ticks{p_});
+      ticks slowest = (std::max)(least_, ceil_div(sum_, ticks{p_}));
       for (const ticks t : time_) slowest = t > slowest ? t : slowest;
       if (!fits || !hopeful(slowest, sum_)) longer_may_fit = false;
       else descend(s + 1, end);
@@ -145,7 +198,7 @@ class split_by_stage {
   raw_split now_, best_;
   std::vector<ticks> time_;
   std::vector<std::size_t> assigned_;
-  ticks sum_ = 0, best_sum_ = 0, best_slowest_ = 0;
+  ticks sum_ = 0, least_ = 0, best_sum_ = 0, best_slowest_ = 0;  // least_: no slowest rank is faster
 };
 
 }  // namespace hocket::inline HOCKET_ABI::planner::detail

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/planner/detail/split_by_rank.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace hocket::inline HOCKET_ABI::planner::detail {
+
+/// Unequal layers on several chunks per rank: the fastest slowest rank, by two chunks at a time while the others stay.
+/// A walk over the ranks takes a piece from each of two runs of layers: of what one pass over the ranks and the next
+/// run, or in a V of what lies before and behind its middle. Its state is how far it has come in both. With a bound on
+/// the slowest rank few states are left, as what the ranks behind cannot run the ones so far must have taken; where the
+/// second run begins is tried everywhere. Whatever a rank can do it can do with less, so the pieces of a rank with so
+/// many layers of the first run are all up to a longest of the second. With two chunks that is the whole question and
+/// the answer is exact. With more, two passes after each other are cut anew as long as that helps.
+class pair_of_chunks {
+ public:
+  pair_of_chunks(const split_problem& q, segment_fronts& fronts, rank_choice& choose)
+      : q_(q),
+        fronts_(fronts),
+        choose_(choose),
+        p_(static_cast<std::int64_t>(q.ranks.size())),
+        v_(q.in_flight.chunks()),
+        layers_(fronts.layers()),
+        most_on_stage_(q.most_on_stage > 0 ? q.most_on_stage : fronts.layers()),
+        steps_left_(q.budget > never / 8 ? never : q.budget * 8) {
+    for (std::int64_t s = 0; s < p_ * v_; ++s) {
+      const auto [rank, chunk] = where(s);
+      loop_ = loop_ && rank == s % p_ && chunk == s / p_;
+      turned_ = turned_ && v_ == 2 && rank == (s < p_ ? s : 2 * p_ - 1 - s) && chunk == s / p_;
+    }
+  }
+
+  /// The best plan found and its slowest rank; `never` if there is none.
+  struct answer {
+    ticks slowest = never;
+    std::vector<std::vector<segment>> parts;  // by rank, by chunk
+    ticks bound = 0;                          // no plan has a faster slowest rank
+  };
+  /// @param least  a bound on the slowest rank
+  /// @param most   more than any plan takes
+  [[nodiscard]] answer operator()(ticks least, ticks most) {
+    answer best;
+    best.bound = least;
+    if (!loop_ && !turned_) return best;
+    parts_.assign(static_cast<std::size_t>(p_), std::vector<segment>(static_cast<std::size_t>(v_)));
+    if (v_ > 2) return by_turns(least, most);
+    find_least(least, most, [&](ticks time) {
+      if (possible({0, 0, layers_}, time)) return true;
+      if (sure_) best.bound = (std::max)(best.bound, time + 1);
+      return false;
+    });
+    if (found_.empty()) return best;
+    best.parts = found_;
+    best.slowest = slowest_of(found_);
+    return best;
+  }
+
+ private:
+  /// Two chunks' layers: the first has those from `begin` on, the second from `middle` on; in a V from `end` down.
+  struct runs {
+    std::int64_t begin, middle, end;
+  };
+  /// How many layers of both runs some ranks have taken, and the state they came from.
+  struct state {
+    std::int64_t first, second;
+    std::size_t from;
+  };
+
+  [[nodiscard]] std::pair<std::int64_t, std::int64_t> where(std::int64_t s) const {
+    const auto stage = static_cast<std::uint32_t>(s);
+    return {q_.in_flight.rank_of(stage), q_.in_flight.chunk_of(stage)};
+  }
+
+  /// Looks for the least time of `least` to `most` that will do, by steps that double and bisection.
+  template <class Will>
+  static void find_least(ticks least, ticks most, const Will& will_do) {
+    ticks low = least - 1, step = 1 + least / 256, high = least;
+    while (high < most && !will_do(high)) low = high, high = (std::min)(most, high + step), step *= 2;
+    while (high - low > 1) {
+      const ticks mid = low + (high - low) / 2;
+      (will_do(mid) ? high : low) = mid;
+    }
+  }
+
+  /// More than two chunks: from stages of about equal times on, neighbouring passes are cut anew, until none helps.
+  [[nodiscard]] answer by_turns(ticks least, ticks most) {
+    answer best;
+    best.bound = least;
+    std::int64_t at = 0;
+    const std::int64_t stages = p_ * v_;
+    const ticks even = fronts_.time(0, layers_) / stages;
+    for (std::int64_t s = 0; s < stages; ++s) {
+      const auto [rank, chunk] = where(s);
+      const std::int64_t later = stages - 1 - s, last = (std::min)(layers_ - later, at + most_on_stage_);
+      std::int64_t end = (std::max)(at + 1, layers_ - later * most_on_stage_);
+      while (end < last && (later == 0 || fronts_.time(0, end + 1) / (s + 1) <= even)) ++end;
+      parts_[static_cast<std::size_t>(rank)][static_cast<std::size_t>(chunk)] = {at, end};
+      at = end;
+    }
+    best.slowest = slowest_of(parts_);
+    if (best.slowest < never) best.parts = parts_;
+    for (bool better = true; better && best.slowest > least;) {
+      better = false;
+      for (chunk_ = 0; chunk_ + 2 <= v_ && best.slowest > least; ++chunk_) {
+        const auto c = static_cast<std::size_t>(chunk_), last = static_cast<std::size_t>(p_ - 1);
+        const runs pair{parts_[0][c].begin, 0, parts_[last][c + 1].end};
+        const ticks high = (best.slowest < never ? best.slowest : most) - 1;
+        if (!possible(pair, high)) continue;
+        find_least(least, high, [&](ticks time) { return possible(pair, time); });
+        best.parts = parts_ = found_;
+        best.slowest = slowest_of(found_);
+        better = best.slowest < never;
+      }
+    }
+    return best;
+  }
+  [[nodiscard]] ticks slowest_of(const std::vector<std::vector<segment>>& parts) {
+    ticks slowest = 0;
+    for (std::uint32_t r = 0; r < parts.size(); ++r) {
+      for (const segment& s : parts[r])
+        if (s.end - s.begin > most_on_stage_) return never;
+      const ticks extra = choose_(r, parts[r]).extra;
+      if (extra >= never) return never;
+      slowest = (std::max)(slowest, choose_.base_time(r, parts[r]) + extra);
+    }
+    return slowest;
+  }
+
+  /// Whether the layers of both runs can be dealt out in the time, wherever the second begins: nearest the middle
+  /// first. Keeps the plan in `found_`. A question may take a quarter of what is left of the budget: a `no` is `sure_`
+  /// if that was enough.
+  [[nodiscard]] bool possible(runs x, ticks time) {
+    time_ = time, steps_ = 0, sure_ = true;
+    const bool found = begun(x) && [&] {
+      if (turned_) return walk(x);
+      const std::int64_t least = x.begin + p_, most = x.end - p_, half = x.begin + (x.end - x.begin) / 2;
+      for (std::int64_t d = 0; half - d >= least || half + d <= most; ++d) {
+        x.middle = half - d;
+        if (x.middle >= least && x.middle <= most && walk(x)) return true;
+        x.middle = half + d;
+        if (d > 0 && x.middle >= least && x.middle <= most && walk(x)) return true;
+      }
+      return false;
+    }();
+    steps_left_ -= steps_;
+    sure_ = sure_ && !choose_.exhausted() && !fronts_.overflowed();
+    return found;
+  }
+  /// What the ranks have left for the two runs; false if that is too little.
+  [[nodiscard]] bool begun(const runs& x) {
+    left_.assign(static_cast<std::size_t>(p_) + 1, 0);
+    for (auto rank = static_cast<std::size_t>(p_); rank-- > 0;) {
+      ticks free = time_ - q_.ranks[rank].time;
+      for (std::int64_t c = 0; c < v_; ++c) {
+        if (c == chunk_ || c == chunk_ + 1) continue;
+        const segment& s = parts_[rank][static_cast<std::size_t>(c)];
+        free -= fronts_.time(s.begin, s.end);
+      }
+      if (free < 0) return false;
+      left_[rank] = left_[rank + 1] + free;
+    }
+    return fronts_.time(x.begin, x.end) <= left_[0];
+  }
+  [[nodiscard]] bool walk(const runs& x) {
+    const std::int64_t all = x.end - x.begin;
+    const std::int64_t first_all = turned_ ? all : x.middle - x.begin, second_all = turned_ ? all : x.end - x.middle;
+    states_.resize(static_cast<std::size_t>(p_) + 1);
+    states_[0].assign(1, {0, 0, 0});
+    for (std::int64_t r = 0; r < p_; ++r) {
+      const bool last = r + 1 == p_;
+      const std::int64_t later = p_ - 1 - r;  // layers to leave in each run
+      const auto& now = states_[static_cast<std::size_t>(r)];
+      auto& next = states_[static_cast<std::size_t>(r) + 1];
+      next.clear();
+      for (std::size_t k = 0; k < now.size(); ++k) {
+        std::int64_t most = second_all - later;
+        for (std::int64_t first = last && !turned_ ? first_all : now[k].first + 1; first <= first_all - later;
+             ++first) {
+          sure_ = sure_ && ++steps_ <= steps_left_ / 4;
+          if (!sure_) return false;
+          if (turned_) most = (std::min)(most, all - first - 2 * later);
+          most = reach(r, x, now[k], first, most);
+          if (most <= now[k].second) break;
+          if (last && (turned_ ? first + most == all : most == second_all)) return keep(x, {first, most, k});
+          for (std::int64_t second = most; second > now[k].second && !last; --second, ++steps_) {
+            if (time_left(x, first, second) > left_[static_cast<std::size_t>(r) + 1]) break;
+            next.push_back({first, second, k});
+          }
+        }
+      }
+      const auto in_order = [](const state& s, const state& t) {
+        return s.first != t.first ? s.first < t.first : s.second != t.second ? s.second < t.second : s.from < t.from;
+      };
+      std::sort(next.begin(), next.end(), in_order);
+      const auto same = [](const state& s, const state& t) { return s.first == t.first && s.second == t.second; };
+      next.erase(std::unique(next.begin(), next.end(), same), next.end());
+    }
+    return false;
+  }
+  [[nodiscard]] segment first_piece(const runs& x, std::int64_t from, std::int64_t to) const {
+    return {x.begin + from, x.begin + to};
+  }
+  [[nodiscard]] segment second_piece(const runs& x, std::int64_t from, std::int64_t to) const {
+    return turned_ ? segment{x.end - to, x.end - from} : segment{x.middle + from, x.middle + to};
+  }
+  [[nodiscard]] ticks time_left(const runs& x, std::int64_t first, std::int64_t second) const {
+    if (turned_) return fronts_.time(x.begin + first, x.end - second);
+    return fronts_.time(x.begin + first, x.middle) + fronts_.time(x.middle + second, x.end);
+  }
+  /// How far in the second run, at most `most`, the rank can come besides coming to `first` in the first; where it
+  /// was if it cannot.
+  [[nodiscard]] std::int64_t reach(std::int64_t r, const runs& x, const state& s, std::int64_t first,
+                                   std::int64_t most) {
+    auto& parts = parts_[static_cast<std::size_t>(r)];
+    segment &one = parts[static_cast<std::size_t>(chunk_)], &other = parts[static_cast<std::size_t>(chunk_) + 1];
+    const segment one_before = one, other_before = other;
+    one = first_piece(x, s.first, first);
+    std::int64_t low = s.second;
+    while (low < most) {
+      const std::int64_t mid = most - (most - low) / 2;
+      other = second_piece(x, s.second, mid);
+      if (fits(static_cast<std::uint32_t>(r), parts)) low = mid;
+      else most = mid - 1;
+    }
+    one = one_before, other = other_before;
+    return low;
+  }
+  [[nodiscard]] bool fits(std::uint32_t r, const std::vector<segment>& parts) {
+    ticks left = time_ - q_.ranks[r].time, extra = 0;
+    for (const segment& s : parts) {
+      if (s.end - s.begin > most_on_stage_) return false;
+      left -= fronts_.time(s.begin, s.end), extra += fronts_.quickest(s.begin, s.end).extra;
+    }
+    if (extra > left) return false;
+    if (choose_.fits_at_its_quickest(r, parts)) return true;
+    if (choose_.leanest_bytes(r, parts) > q_.ranks[r].capacity) return false;
+    return !choose_.exhausted() && choose_(r, parts, left + 1).extra <= left;
+  }
+  bool keep(const runs& x, state s) {
+    found_ = parts_;
+    for (std::int64_t r = p_; r-- > 0;) {
+      const state& before = states_[static_cast<std::size_t>(r)][s.from];
+      auto& parts = found_[static_cast<std::size_t>(r)];
+      parts[static_cast<std::size_t>(chunk_)] = first_piece(x, before.first, s.first);
+      parts[static_cast<std::size_t>(chunk_) + 1] = second_piece(x, before.second, s.second);
+      s = before;
+    }
+    return true;
+  }
+
+  const split_problem& q_;
+  segment_fronts& fronts_;
+  rank_choice& choose_;
+  std::int64_t p_, v_, layers_, most_on_stage_;
+  std::int64_t steps_left_;  // of the budget
+  bool loop_ = true, turned_ = true;
+  std::int64_t chunk_ = 0;  // the first of the two
+  ticks time_ = 0;
+  std::int64_t steps_ = 0;   // of this question
+  bool sure_ = true;         // its answer
+  std::vector<ticks> left_;  // what this rank and those behind it have for the two runs
+  std::vector<std::vector<segment>> parts_, found_;
+  std::vector<std::vector<state>> states_;  // before each rank
+};
+
+}  // namespace hocket::inline HOCKET_ABI::planner::detail
