@@ -558,17 +558,23 @@ TEST_CASE("the split of several chunks equals brute force on random instances", 
 
 namespace {
 
-/// Layers with one level each: the least slowest rank over every cut of the model that fits; -1 if none does.
-ticks slowest_over_every_cut(const split_problem& q) {
+/// Layers with one level each: the least slowest rank over every cut of the model that fits, -1 if none does; and the
+/// least that the rank lacks that lacks most.
+struct over_every_cut {
+  ticks slowest = -1;
+  std::int64_t lack = 1'000'000'000;
+  explicit over_every_cut(const split_problem& q);
+};
+over_every_cut::over_every_cut(const split_problem& q) {
   std::vector<layer> layers;
   for (const layer_run& run : q.layers)
     for (std::int64_t i = 0; i < run.count; ++i) layers.push_back(run.of);
   const std::uint32_t p = q.in_flight.ranks(), v = q.in_flight.chunks(), stages = p * v;
   const auto n = static_cast<std::uint32_t>(layers.size());
   std::vector<std::uint32_t> cuts(stages + 1, n);
-  ticks best = -1;
   const auto look = [&] {
-    ticks slowest = 0;
+    ticks most = 0;
+    std::int64_t lacking = 0;
     for (std::uint32_t r = 0; r < p; ++r) {
       ticks time = q.ranks[r].time;
       std::int64_t constant = q.ranks[r].fixed;
@@ -581,11 +587,12 @@ ticks slowest_over_every_cut(const split_problem& q) {
       for (std::uint32_t k = 0; k < q.in_flight.times(r); ++k) {
         std::int64_t bytes = constant;
         for (std::uint32_t c = 0; c < v; ++c) bytes += q.in_flight.at(r, k)[c] * kept[c];
-        if (bytes > q.ranks[r].capacity) return;
+        lacking = std::max(lacking, bytes - q.ranks[r].capacity);
       }
-      slowest = std::max(slowest, time);
+      most = std::max(most, time);
     }
-    if (best < 0 || slowest < best) best = slowest;
+    lack = std::min(lack, lacking);
+    if (lacking == 0 && (slowest < 0 || most < slowest)) slowest = most;
   };
   for (std::uint32_t s = 0; s < stages; ++s) cuts[s] = s;
   while (true) {
@@ -593,7 +600,7 @@ ticks slowest_over_every_cut(const split_problem& q) {
     std::uint32_t s = stages;
     while (--s > 0 && cuts[s] == n - stages + s) {
     }
-    if (s == 0) return best;
+    if (s == 0) return;
     for (++cuts[s]; ++s < stages;) cuts[s] = cuts[s - 1] + 1;
   }
 }
@@ -605,7 +612,7 @@ TEST_CASE("many unequal layers on two chunks: the slowest rank of every cut", "[
   const auto draw = [&](int low, int high) {
     return low + static_cast<int>(random() % static_cast<unsigned>(high - low + 1));
   };
-  int feasible = 0, tight = 0;
+  int feasible = 0, infeasible = 0, tight = 0, exact_lack = 0;
   for (int n = 0; n < 60; ++n) {
     INFO("case " << n);
     const auto p = static_cast<std::uint32_t>(draw(1, 3));
@@ -619,16 +626,25 @@ TEST_CASE("many unequal layers on two chunks: the slowest rank of every cut", "[
     for (std::uint32_t r = 0; r < p; ++r) rooms.push_back({capacity, draw(0, 9), draw(0, 20)});
     split_problem q{.layers = runs, .ranks = rooms, .in_flight = held, .micro_batches = 2 * std::int64_t{p}};
     q.goal = objective::slowest_rank;
-    const ticks best = slowest_over_every_cut(q);
+    const over_every_cut best(q);
     const auto plan = split(q);
-    REQUIRE(plan.has_value() == (best >= 0));
-    if (!plan) continue;
+    REQUIRE(plan.has_value() == (best.slowest >= 0));
+    if (!plan) {
+      REQUIRE(plan.error().code == errc::does_not_fit);
+      const std::int64_t lack = plan.error().values[1];
+      CHECK(lack >= best.lack);
+      exact_lack += lack == best.lack ? 1 : 0;
+      for (rank_room& room : rooms) room.capacity += lack;
+      CHECK(split(q).has_value());
+      ++infeasible;
+      continue;
+    }
     ++feasible;
-    CHECK(plan->slowest == best);
+    CHECK(plan->slowest == best.slowest);
     CHECK(plan->proved);
     CHECK(holds_together(q, *plan));
     for (rank_room& room : rooms) room.capacity = 1'000'000;
-    tight += slowest_over_every_cut(q) < best ? 1 : 0;
+    tight += over_every_cut(q).slowest < best.slowest ? 1 : 0;
     q.goal = objective::step_time;
     const auto ample = split(q);
     REQUIRE(ample);
@@ -636,6 +652,8 @@ TEST_CASE("many unequal layers on two chunks: the slowest rank of every cut", "[
   }
   CHECK(feasible > 30);
   CHECK(tight > 5);
+  CHECK(infeasible > 5);
+  CHECK(exact_lack > infeasible * 9 / 10);
 }
 
 TEST_CASE("61 unequal layers are proved on up to 60 stages of two chunks", "[planner][split]") {

@@ -41,6 +41,29 @@ class pair_of_chunks {
     std::vector<std::vector<segment>> parts;  // by rank, by chunk
     ticks bound = 0;                          // no plan has a faster slowest rank
   };
+  /// Whether memory alone tells that nothing fits: every layer at its leanest, any stage empty. Two chunks only.
+  [[nodiscard]] bool hopeless() { return v_ == 2 && (loop_ || turned_) && !fits_lean(0, 0) && sure_; }
+  /// A rank, and what it lacks in bytes in a split in which none lacks more; with them that split fits. The least of
+  /// all splits if all layers have the same size; else nearly so. Nothing if that cannot be told.
+  struct lack {
+    std::uint32_t rank = 0;
+    std::int64_t bytes = 0;
+  };
+  [[nodiscard]] lack least_lack() {
+    if (v_ != 2 || (!loop_ && !turned_)) return {};
+    std::int64_t low = 0, high = 1;
+    while (!fits_lean(high, 1) && sure_) low = high, high *= 2;
+    while (high - low > 1 && sure_) {
+      const std::int64_t mid = low + (high - low) / 2;
+      (fits_lean(mid, 1) ? high : low) = mid;
+    }
+    if (!sure_) return {};
+    lack least;
+    for (std::uint32_t r = 0; r < found_.size(); ++r)
+      if (const std::int64_t bytes = missing(r, found_[r]); bytes > least.bytes) least = {r, bytes};
+    return least;
+  }
+
   /// @param least  a bound on the slowest rank
   /// @param most   more than any plan takes
   [[nodiscard]] answer operator()(ticks least, ticks most) {
@@ -131,14 +154,24 @@ class pair_of_chunks {
     return slowest;
   }
 
+  /// Whether all layers can be dealt out if each rank had so many bytes more, time did not count, and a stage had at
+  /// least `own` layers (0 or 1).
+  [[nodiscard]] bool fits_lean(std::int64_t more, std::int64_t own) {
+    parts_.assign(static_cast<std::size_t>(p_), std::vector<segment>(2));
+    lean_ = true, more_ = more, own_ = own;
+    const bool fits = possible({0, 0, layers_}, 0);
+    lean_ = false, own_ = 1;
+    return fits;
+  }
   /// Whether the layers of both runs can be dealt out in the time, wherever the second begins: nearest the middle
   /// first. Keeps the plan in `found_`. A question may take a quarter of what is left of the budget: a `no` is `sure_`
   /// if that was enough.
   [[nodiscard]] bool possible(runs x, ticks time) {
     time_ = time, steps_ = 0, sure_ = true;
-    const bool found = begun(x) && [&] {
+    const bool found = (lean_ || begun(x)) && [&] {
       if (turned_) return walk(x);
-      const std::int64_t least = x.begin + p_, most = x.end - p_, half = x.begin + (x.end - x.begin) / 2;
+      const std::int64_t ends = p_ * own_, least = x.begin + ends, most = x.end - ends;
+      const std::int64_t half = x.begin + (x.end - x.begin) / 2;
       for (std::int64_t d = 0; half - d >= least || half + d <= most; ++d) {
         x.middle = half - d;
         if (x.middle >= least && x.middle <= most && walk(x)) return true;
@@ -148,7 +181,7 @@ class pair_of_chunks {
       return false;
     }();
     steps_left_ -= steps_;
-    sure_ = sure_ && !choose_.exhausted() && !fronts_.overflowed();
+    sure_ = sure_ && (lean_ || (!choose_.exhausted() && !fronts_.overflowed()));
     return found;
   }
   /// What the ranks have left for the two runs; false if that is too little.
@@ -173,32 +206,38 @@ class pair_of_chunks {
     states_[0].assign(1, {0, 0, 0});
     for (std::int64_t r = 0; r < p_; ++r) {
       const bool last = r + 1 == p_;
-      const std::int64_t later = p_ - 1 - r;  // layers to leave in each run
+      const std::int64_t later = (p_ - 1 - r) * own_;  // layers to leave in each run
       const auto& now = states_[static_cast<std::size_t>(r)];
       auto& next = states_[static_cast<std::size_t>(r) + 1];
       next.clear();
       for (std::size_t k = 0; k < now.size(); ++k) {
         std::int64_t most = second_all - later;
-        for (std::int64_t first = last && !turned_ ? first_all : now[k].first + 1; first <= first_all - later;
+        for (std::int64_t first = last && !turned_ ? first_all : now[k].first + own_; first <= first_all - later;
              ++first) {
           sure_ = sure_ && ++steps_ <= steps_left_ / 4;
           if (!sure_) return false;
           if (turned_) most = (std::min)(most, all - first - 2 * later);
           most = reach(r, x, now[k], first, most);
-          if (most <= now[k].second) break;
+          if (most < now[k].second + own_) break;
           if (last && (turned_ ? first + most == all : most == second_all)) return keep(x, {first, most, k});
-          for (std::int64_t second = most; second > now[k].second && !last; --second, ++steps_) {
+          if (last) continue;
+          if (lean_) next.push_back({first, most, k});  // the farthest is as good as any
+          for (std::int64_t second = most; second >= now[k].second + own_ && !lean_; --second, ++steps_) {
             if (time_left(x, first, second) > left_[static_cast<std::size_t>(r) + 1]) break;
             next.push_back({first, second, k});
           }
         }
       }
-      const auto in_order = [](const state& s, const state& t) {
-        return s.first != t.first ? s.first < t.first : s.second != t.second ? s.second < t.second : s.from < t.from;
-      };
-      std::sort(next.begin(), next.end(), in_order);
-      const auto same = [](const state& s, const state& t) { return s.first == t.first && s.second == t.second; };
-      next.erase(std::unique(next.begin(), next.end(), same), next.end());
+      std::sort(next.begin(), next.end(), [](const state& s, const state& t) {
+        return s.first != t.first ? s.first > t.first : s.second != t.second ? s.second > t.second : s.from < t.from;
+      });
+      std::size_t kept = 0;
+      for (const state& t : next) {
+        const state* const s = kept > 0 ? &next[kept - 1] : nullptr;
+        const bool news = s == nullptr || (lean_ ? t.second > s->second : t.first != s->first || t.second != s->second);
+        if (news) next[kept++] = t;
+      }
+      next.resize(kept);
     }
     return false;
   }
@@ -212,15 +251,15 @@ class pair_of_chunks {
     if (turned_) return fronts_.time(x.begin + first, x.end - second);
     return fronts_.time(x.begin + first, x.middle) + fronts_.time(x.middle + second, x.end);
   }
-  /// How far in the second run, at most `most`, the rank can come besides coming to `first` in the first; where it
-  /// was if it cannot.
+  /// How far in the second run, at most `most`, the rank can come besides coming to `first` in the first; less than
+  /// it must if it cannot.
   [[nodiscard]] std::int64_t reach(std::int64_t r, const runs& x, const state& s, std::int64_t first,
                                    std::int64_t most) {
     auto& parts = parts_[static_cast<std::size_t>(r)];
     segment &one = parts[static_cast<std::size_t>(chunk_)], &other = parts[static_cast<std::size_t>(chunk_) + 1];
     const segment one_before = one, other_before = other;
     one = first_piece(x, s.first, first);
-    std::int64_t low = s.second;
+    std::int64_t low = s.second + own_ - 1;
     while (low < most) {
       const std::int64_t mid = most - (most - low) / 2;
       other = second_piece(x, s.second, mid);
@@ -231,6 +270,11 @@ class pair_of_chunks {
     return low;
   }
   [[nodiscard]] bool fits(std::uint32_t r, const std::vector<segment>& parts) {
+    if (lean_) {
+      for (const segment& s : parts)
+        if (s.end - s.begin > most_on_stage_) return false;
+      return missing(r, parts) <= more_;
+    }
     ticks left = time_ - q_.ranks[r].time, extra = 0;
     for (const segment& s : parts) {
       if (s.end - s.begin > most_on_stage_) return false;
@@ -238,8 +282,11 @@ class pair_of_chunks {
     }
     if (extra > left) return false;
     if (choose_.fits_at_its_quickest(r, parts)) return true;
-    if (choose_.leanest_bytes(r, parts) > q_.ranks[r].capacity) return false;
+    if (missing(r, parts) > 0) return false;
     return !choose_.exhausted() && choose_(r, parts, left + 1).extra <= left;
+  }
+  [[nodiscard]] std::int64_t missing(std::uint32_t r, const std::vector<segment>& parts) const {
+    return choose_.leanest_bytes(r, parts) - q_.ranks[r].capacity;
   }
   bool keep(const runs& x, state s) {
     found_ = parts_;
@@ -261,6 +308,9 @@ class pair_of_chunks {
   bool loop_ = true, turned_ = true;
   std::int64_t chunk_ = 0;  // the first of the two
   ticks time_ = 0;
+  std::int64_t own_ = 1;     // least layers of a stage
+  bool lean_ = false;        // time does not count, and every layer is at its leanest
+  std::int64_t more_ = 0;    // bytes that each rank may be lacking, if so
   std::int64_t steps_ = 0;   // of this question
   bool sure_ = true;         // its answer
   std::vector<ticks> left_;  // what this rank and those behind it have for the two runs

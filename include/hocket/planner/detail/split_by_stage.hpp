@@ -92,12 +92,16 @@ class split_by_stage {
   }
 
   [[nodiscard]] result<raw_split> operator()() {
-    begin();
+    pair_of_chunks pairs(q_, fronts_, choose_);
+    begin(pairs);
     if (hopeful(least_, sum_)) descend(0, 0);
     best_.proved = expansions_ <= q_.budget;
     best_.bound = q_.goal == objective::step_time ? sum_ + weight_ * least_ : least_;
     if (!best_.answers.empty()) return best_;
-    if (!best_.proved) return error{errc::limit_exceeded, q_.budget, q_.budget}.with("partial plans");
+    if (!best_.proved && !pairs.hopeless())
+      return error{errc::limit_exceeded, q_.budget, q_.budget}.with("partial plans");
+    if (const auto least = pairs.least_lack(); least.bytes > 0)
+      return error{errc::does_not_fit, least.rank, least.bytes}.with("the split that needs least");
     // Nothing fits. What the even split lacks says where to look.
     std::vector<std::int64_t> even;
     for (std::int64_t s = 0; s < stages_; ++s) even.push_back(layers_ / stages_ + (s < layers_ % stages_ ? 1 : 0));
@@ -109,14 +113,14 @@ class split_by_stage {
   }
 
  private:
-  void begin() {
+  void begin(pair_of_chunks& pairs) {
     ticks most = sum_;
     for (const layer_run& run : q_.layers) {
       ticks extra = 0;
       for (std::uint32_t k = 0; k < run.of.levels.size(); ++k) extra = (std::max)(extra, run.of.levels[k].extra);
       most += extra * run.count;
     }
-    const auto found = pair_of_chunks(q_, fronts_, choose_)(least_slowest(q_, fronts_), most + 1);
+    const auto found = pairs(least_slowest(q_, fronts_), most + 1);
     least_ = found.bound;
     if (found.slowest >= never) return;
     best_.parts = found.parts;
