@@ -22,6 +22,34 @@ struct groups_choice {
 /// Most actions that one candidate of `choose_groups` is simulated with, unless 4 p micro-batches are more.
 inline constexpr std::int64_t max_choice_actions = 1 << 21;
 
+namespace detail {
+
+/// No run of the plan is shorter, with the time of transfers. The last rank works on all its pieces between the
+/// forwards and the backwards of p - 1 other stages; the last stage on m pieces, between those of S - 1. With kappa 1
+/// the rank before the last has one forward more in its warm-up than the last: of any two of its beats in the steady
+/// state, one waits for a forward and a backward of the last and for both transfers. 0 where that does not fit 64 bits.
+[[nodiscard]] constexpr ticks least_with_hops(const interleaved& plan, const costs& c) noexcept {
+  const ticks p = plan.ranks(), m = plan.micro_batches(), pieces = m * plan.chunks(), hop = p > 1 ? c.hop : 0;
+  ticks beat = 0, trip = 0, least = 0;
+  if (!checked_add(c.forward, c.backward, beat) || !checked_add(beat, hop, trip) || !checked_add(trip, hop, trip))
+    return 0;
+  const auto raise = [&](ticks trips, ticks work, ticks hops) {
+    ticks way = 0, waits = 0, all = 0;
+    const bool fits = checked_multiply(trips, trip, way) && checked_multiply(work, beat, all) &&
+                      checked_multiply(hops, hop, waits) && checked_add(all, way, all) && checked_add(all, waits, all);
+    if (fits && all > least) least = all;
+  };
+  raise(p - 1, pieces, 0);
+  raise(p * plan.chunks() - 1, m, 0);
+  if (plan.kappa() == 1 && p > 1) {
+    const ticks warm_up = plan.warm_up(plan.ranks() - 2);
+    if (warm_up < pieces) raise(p - 2, pieces, (pieces - 1 - warm_up) / 2 * 2);
+  }
+  return least;
+}
+
+}  // namespace detail
+
 /// The way to cut micro-batches into groups that is fastest for these times within a cap on memory: larger groups and a
 /// longer warm-up (kappa 2) hide the time of transfers, smaller ones hold fewer activations. Tries balanced, last,
 /// first with kappa 2 and 1, least memory and, where the cap asks for it, capped; simulates those within the cap and
@@ -30,9 +58,9 @@ inline constexpr std::int64_t max_choice_actions = 1 << 21;
 /// @param cap  activations that no rank may exceed; 0 for any
 /// For more than max_choice_actions a run with fewer micro-batches and the same remainder stands for the whole.
 /// Errors: those of interleaved::make and `run`; errc::out_of_range if nothing fits the cap, or it is negative.
-/// Complexity: O(actions) for each of 8 candidates, of max_choice_actions or 8 p² v actions if that is more: at p
-/// 1,024, v 8 and m >= 4,096 67 million each, about a second. O(1) each without time for transfers, where the bound is
-/// reached.
+/// Complexity: O(actions) for each candidate whose lower bound does not rule it out, most often one of 8, of
+/// max_choice_actions or 8 p² v actions if that is more: at p 1,024, v 8 and m >= 4,096 67 million each, about a
+/// second. O(1) each without time for transfers, where the bound is reached.
 ///
 ///     const auto chosen = hocket::pipeline::choose_groups({8, 2, 19}, {.forward = 10, .backward = 20, .hop = 1});
 ///     chosen->plan.kappa() == 2;        // a tenth of a forward per hop: hide it
@@ -58,6 +86,7 @@ template <class Later = void>
   const candidate all[] = {{groups::balanced(), 2},         {groups::last(), 2},           {groups::first(), 2},
                            {groups::balanced(), 1},         {groups::last(), 1},           {groups::first(), 1},
                            {groups::least_memory(f, b), 1}, {groups::capped(cap, f, b), 1}};
+  const bool even = s.micro_batches <= s.ranks || s.micro_batches % s.ranks == 0;
   workspace room{std::pmr::polymorphic_allocator<std::byte>(memory)};
   groups_choice best;
   std::uint32_t best_peak = 0;
@@ -65,6 +94,7 @@ template <class Later = void>
   error none = error{errc::out_of_range, cap, 1, s.stages()}.with("the cap on activations");
   for (const candidate& x : all) {
     if (x.cut.kind() == groups::rule::capped && (cap <= 0 || cap >= s.stages())) continue;
+    if (even && x.cut.kind() != groups::rule::balanced && x.cut.kind() != groups::rule::capped) continue;  // same lists
     const auto plan = interleaved::make(s, x.cut, {.kappa = x.kappa});
     if (!plan) {
       if (x.cut.kind() == groups::rule::capped) none = plan.error();
@@ -74,6 +104,10 @@ template <class Later = void>
     if (cap > 0 && peak > cap) continue;
     const auto short_plan = interleaved::make(tried, x.cut, {.kappa = x.kappa});
     if (!short_plan) continue;
+    const auto loses = [&](ticks time) {
+      return found && (time > best.makespan || (time == best.makespan && peak >= best_peak));
+    };
+    if (loses(detail::least_with_hops(*short_plan, c))) continue;
     ticks makespan = 0;
     const auto bound = makespan_bound(tried, f, b);
     if (c.hop == 0 && c.forward == f && c.backward == b && bound &&
@@ -84,7 +118,7 @@ template <class Later = void>
       if (!ran) return ran.error();
       makespan = ran->makespan;
     }
-    if (found && (makespan > best.makespan || (makespan == best.makespan && peak >= best_peak))) continue;
+    if (loses(makespan)) continue;
     best = groups_choice{*plan, x.cut, makespan, tried.micro_batches};
     best_peak = peak;
     found = true;

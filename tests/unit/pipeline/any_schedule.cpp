@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <string>
+#include <type_traits>
 
 #include "catch.hpp"
 
@@ -110,7 +111,13 @@ TEST_CASE("groups auto: the fastest within the cap", "[pipeline]") {
                 const auto other =
                     any_schedule::make("interleaved", {p, v, m}, {.groups = rule, .kappa = kappa, .times = c});
                 if (!other || (cap != 0 && other->peak_in_flight(0) > cap)) continue;
-                REQUIRE(chosen <= run(*other, c, room)->makespan);
+                const hocket::ticks makespan = run(*other, c, room)->makespan;
+                REQUIRE(chosen <= makespan);
+                if (chosen == makespan) REQUIRE(plan->peak_in_flight(0) <= other->peak_in_flight(0));
+                other->visit([&](const auto& inside) {  // what rules candidates out
+                  if constexpr (std::is_same_v<decltype(inside), const interleaved&>)
+                    REQUIRE(detail::least_with_hops(inside, c) <= makespan);
+                });
               }
           }
   const auto tight = choose_groups({4, 4, 16}, {.forward = 1, .backward = 1}, 12).value();
