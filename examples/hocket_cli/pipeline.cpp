@@ -216,8 +216,10 @@ void write_list(const options& o, const Plan& plan, bool reduce_grad) {
   if (o.format == "json") write_file(o.out, hocket::text::write_schedule_json(plan));
   else write_file(o.out, hocket::text::write_schedule_csv(plan, {.reduce_grad = reduce_grad}));
   std::cerr << "ranks=" << plan.ranks() << " chunks=" << plan.chunks() << " micro_batches=" << plan.micro_batches()
-            << " actions=" << actions << " fingerprint=" << std::hex << pipeline::fingerprint_of(plan) << std::dec
-            << '\n';
+            << " actions=" << actions << " fingerprint=" << std::hex << pipeline::fingerprint_of(plan) << std::dec;
+  if constexpr (requires { plan.outlook(); })
+    if (plan.outlook() == pipeline::interleaved::verdict::deadlocks) std::cerr << " deadlocks=yes";
+  std::cerr << '\n';
 }
 
 void list(const options& o) {
@@ -236,8 +238,12 @@ void list(const options& o) {
     if (!lowered) return write_list(o, plan, o.reduce_grad);
     actions_of(plan, 1u << 24, "to lower");
     std::pmr::vector<pipeline::blocked> cycle;
-    if (with.transfers != pipeline::transfer_policy::none)
+    if (with.transfers != pipeline::transfer_policy::none) {
       if (const auto ok = pipeline::check(plan, &cycle); !ok) fail_with_cycle(o, plan, ok.error(), cycle);
+      const auto pairs = pipeline::lower(plan, {.merge_halves = o.merge, .overlap = o.overlap});
+      if (o.overlap && pairs)  // pairs may wait for themselves
+        if (const auto ok = pipeline::check(*pairs, &cycle); !ok) fail_with_cycle(o, *pairs, ok.error(), cycle);
+    }
     const auto table = pipeline::lower(plan, with);
     if (!table) fail(message(table.error()));
     write_list(o, *table, false);

@@ -314,6 +314,15 @@ class Lowering(ToolTest):
                     self.ok("pipeline", "list", schedule, "--ranks", 4, "--micro-batches", 8, "--comms", comms, "--out", table)
                     self.assertEqual(self.ok("pipeline", "check", "--table", table, "--communication", "all").out, b"ok\n")
 
+    def test_pairs_that_wait_for_themselves_are_refused_with_their_cycle(self):
+        done = self.refused("pipeline", "list", "interleaved", "--ranks", 4, "--chunks", 2, "--micro-batches", 3, "--overlap", "--comms", "eager")
+        self.assertRegex(done.err, r"rank 0 stands before 4B0 and waits for 5B0 of rank 1")
+
+    def test_a_list_in_the_papers_order_says_that_it_deadlocks(self):
+        words = ("pipeline", "list", "interleaved", "--ranks", 8, "--chunks", 2, "--micro-batches", 19, "--groups")
+        self.assertEqual(self.ok(*words, "paper").summary["deadlocks"], "yes")
+        self.assertNotIn("deadlocks", self.ok(*words, "last").summary)
+
     def test_a_list_that_only_buffers_can_save(self):
         table = self.folder / "table.csv"
         self.ok("pipeline", "list", "1f1b", "--ranks", 4, "--micro-batches", 8, "--comms", "deferred", "--out", table)

@@ -80,11 +80,13 @@ template <schedule S>
     return plan.peak_in_flight(rank);
   } else {
     std::int64_t held = 0, most = 0, leaving = 0;
+    bool half = false;  // of a pair, which lets go when both are done
     for (std::uint32_t i = 0, size = plan.size(rank); i < size; ++i) {
       const auto a = plan.at(rank, i);
       if (a.kind() == op::forward && ++held > most) most = held;
       if (a.kind() == op::backward || a.kind() == op::weight_grad) ++leaving;
-      if (!a.joined()) held -= leaving, leaving = 0;  // a pair lets go when both are done
+      half = a.joined() && !half;
+      if (!half) held -= leaving, leaving = 0;
     }
     return static_cast<std::uint32_t>(most);
   }

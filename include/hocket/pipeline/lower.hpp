@@ -118,9 +118,9 @@ inline void add_unshard(action_list& list, std::uint32_t most) {
   list.swap(longer);
 }
 
-/// Inserts transfers while all lists are walked together. False if they cannot all be walked to the end.
+/// Inserts transfers while all lists are walked together. errc::deadlock if they cannot all be walked to the end.
 template <schedule S>
-bool add_transfers(const S& plan, transfer_policy policy, action_lists& lists) {
+result<void> add_transfers(const S& plan, transfer_policy policy, action_lists& lists) {
   const std::uint32_t p = plan.ranks(), stages = p * plan.chunks(), slices = slices_of(plan);
   const std::uint64_t units = std::uint64_t{plan.micro_batches()} * slices;
   const bool lockstep = policy == transfer_policy::grouped || policy == transfer_policy::barrier;
@@ -203,7 +203,14 @@ bool add_transfers(const S& plan, transfer_policy policy, action_lists& lists) {
       if (c.pair) run_and_send(r, c.b);
     }
     if (!left) break;
-    if (!moved) return false;
+    if (!moved) {
+      std::uint32_t r = 0;
+      while (at[r] == lists[r].size()) ++r;
+      const stage_action* const i = lists[r].data() + at[r];
+      const stage_action a = ready(i[0]) ? i[1] : i[0];  // of a pair, the one that has to wait
+      const std::uint32_t wanted = a.kind() == op::forward ? a.stage() - 1 : a.stage() + 1;
+      return error{errc::deadlock, r, at[r], wanted, a.micro_batch()};
+    }
     for (const beat& b : now) {
       if (b.c.a.kind() == op::idle) out[b.rank].push_back(alone({op::idle, place.stage(b.rank, 0), 0}, op::idle));
       else out[b.rank].push_back(b.c.a);
@@ -215,7 +222,7 @@ bool add_transfers(const S& plan, transfer_policy policy, action_lists& lists) {
     }
   }
   lists.swap(out);
-  return true;
+  return {};
 }
 
 /// Moves each receive down to its use, but not below a send to the same rank if that has the higher number: the lower
@@ -301,7 +308,7 @@ template <schedule S>
     if (with.reduce_grad) apply_pass(list, reduce_when_done<placed>{place, plan.micro_batches() * slices_of(plan)});
   }
   if (with.transfers != transfer_policy::none) {
-    if (!detail::add_transfers(plan, with.transfers, lists)) return error{errc::deadlock};
+    if (const auto added = detail::add_transfers(plan, with.transfers, lists); !added) return added.error();
     if (with.transfers == transfer_policy::deferred) detail::defer_receives(plan, lists);
   }
   detail::action_list all(memory);

@@ -71,6 +71,18 @@ TEST_CASE("forwards and backwards of different micro-batches pair up", "[pipelin
   CHECK(check(lower(few, {.overlap = true}).value()).error().code == hocket::errc::deadlock);
 }
 
+TEST_CASE("pairs that wait for themselves get no transfers, and the sentence names one", "[pipeline]") {
+  const auto plan = interleaved::make({4, 2, 3}).value();
+  for (const transfer_policy policy :
+       {transfer_policy::eager, transfer_policy::just_in_time, transfer_policy::grouped}) {
+    const auto stuck = lower(plan, {.overlap = true, .transfers = policy});
+    REQUIRE_FALSE(stuck.has_value());
+    // rank 0: 0F0 0F1 0F2 4F0 4F1 | (4F2; 4B0) ...
+    CHECK(hocket::message(stuck.error()) ==
+          "the schedule deadlocks: rank 0 waits at step 5 for stage 5, micro-batch 0");
+  }
+}
+
 TEST_CASE("recompute, offload, reduce, optimizer", "[pipeline]") {
   const auto plan = table("0F0,2F0,0F1,2F1,2B0,0B0,2B1,0B1\n1F0,3F0,3B0,1F1,3F1,1B0,3B1,1B1\n");
   const auto place = plan.placement();
