@@ -2,6 +2,7 @@
 #pragma once
 #include <hocket/pipeline/bound.hpp>
 #include <hocket/pipeline/check.hpp>
+#include <hocket/pipeline/dual_pipe.hpp>
 #include <hocket/pipeline/gpipe.hpp>
 #include <hocket/pipeline/interleaved.hpp>
 #include <hocket/pipeline/one_f_one_b.hpp>
@@ -97,7 +98,7 @@ class schedule_finder {
       bound = (std::max)(bound, (std::max)(window(r), capped_window(r)) * unit_);
     bound = (std::max)(bound, memory_bound());
     seeds();
-    greedy(ends);
+    greedy(ends, bound);
     if (!actions_.empty() && makespan_ > bound) moves(bound);
     if (!actions_.empty() && makespan_ > bound) windows(bound);
     if (exact_search::applies(in_) && (actions_.empty() || makespan_ > bound)) exact(ends, bound);
@@ -171,31 +172,33 @@ class schedule_finder {
     return bound;
   }
 
+  /// Keeps the closed form if it is the shortest yet within the caps. A whole backward becomes its two halves in a row,
+  /// which may let the next stage start sooner; actions that would run at once run one after the other.
   template <class Plan>
   void seed(const result<Plan>& plan, std::string_view name) {
     if (!plan) return;
-    const auto ran = pipeline::simulate(*plan, costs_);
-    if (!ran || (!actions_.empty() && ran->makespan >= makespan_)) return;
-    for (std::uint32_t r = 0; r < in_.ranks; ++r)
-      if (ran->ranks[r].peak_in_flight > in_.cap[r]) return;
-    actions_.clear(), ends_.clear();
+    std::vector<pipeline::stage_action> actions;
+    std::vector<std::uint32_t> ends;
     for (std::uint32_t r = 0; r < plan->ranks(); ++r) {
       for (std::uint32_t i = 0; i < plan->size(r); ++i) {
         const pipeline::stage_action a = pipeline::stage_action_at(*plan, r, i);
-        actions_.push_back(a);
-        // A whole backward is the two halves in a row.
         if (in_.split && a.kind() == pipeline::op::backward) {
-          actions_.back() = {pipeline::op::input_grad, a.stage(), a.micro_batch()};
-          actions_.push_back({pipeline::op::weight_grad, a.stage(), a.micro_batch()});
+          actions.push_back({pipeline::op::input_grad, a.stage(), a.micro_batch()});
+          actions.push_back({pipeline::op::weight_grad, a.stage(), a.micro_batch()});
+        } else {
+          actions.push_back({a.kind(), a.stage(), a.micro_batch()});
         }
       }
-      ends_.push_back(static_cast<std::uint32_t>(actions_.size()));
+      ends.push_back(static_cast<std::uint32_t>(actions.size()));
     }
+    const auto table = pipeline::table_schedule::make(actions, ends);
+    if (!table) return;
+    const auto ran = pipeline::simulate(*table, costs_);
+    if (!ran || (!actions_.empty() && ran->makespan >= makespan_)) return;
+    for (std::uint32_t r = 0; r < in_.ranks; ++r)
+      if (ran->ranks[r].peak_in_flight > in_.cap[r]) return;
+    actions_ = std::move(actions), ends_ = std::move(ends);
     from_ = name, makespan_ = ran->makespan;
-    if (in_.split) {  // the halves may let the next stage start sooner than the whole
-      const auto table = pipeline::table_schedule::make(actions_, ends_);
-      if (table) makespan_ = pipeline::simulate(*table, costs_)->makespan;
-    }
   }
   void seeds() {
     const pipeline::shape& s = q_.shape;
@@ -207,8 +210,12 @@ class schedule_finder {
       }
       if (s.chunks > 1 || s.micro_batches > 0) {
         seed(pipeline::interleaved::make(s, pipeline::groups::least_memory(f, b)), "interleaved, least-memory groups");
-        for (const std::uint32_t kappa : {1u, 2u})
-          seed(pipeline::interleaved::make(s, pipeline::groups::balanced(), {.kappa = kappa}), "interleaved");
+        using pipeline::groups;
+        for (const groups& cut : {groups::balanced(), groups::last(), groups::first(), groups::paper()})
+          for (const std::uint32_t kappa : {1u, 2u})
+            seed(pipeline::interleaved::make(s, cut, {.kappa = kappa}), "interleaved");
+        const std::uint32_t least = *std::min_element(in_.cap.begin(), in_.cap.end());
+        seed(pipeline::interleaved::make(s, groups::capped(least, f, b)), "interleaved, capped groups");
         seed(pipeline::gpipe::looped_bfs(s), "looped-bfs");
       }
       if (in_.split) {
@@ -216,7 +223,7 @@ class schedule_finder {
         seed(pipeline::zero_bubble::interleaved_zb(s), "interleaved-zb");
       }
     } else if (s.chunks == 2 && in_.split) {
-      seed(pipeline::zbv::make(s), "zbv");
+      seed(pipeline::zbv::make(s), "zbv"), seed(pipeline::dual_pipe_v::make(s), "dualpipev");
       seed(pipeline::v_schedule(s, pipeline::v_memory::half), "v-half"),
           seed(pipeline::v_schedule(s, pipeline::v_memory::third), "v-min");
     }
@@ -240,7 +247,11 @@ class schedule_finder {
     starts_.insert(starts_.begin() + static_cast<std::ptrdiff_t>(at), {makespan, list});
     if (starts_.size() > 3) starts_.pop_back();
   }
-  void greedy(const tails& ends) {
+  /// All rules, until one meets the bound; of very large questions the first ones. A run visits each rank per action.
+  void greedy(const tails& ends, ticks bound) {
+    constexpr std::int64_t most_visits = 400'000'000;
+    const std::int64_t each = std::int64_t{in_.stages} * in_.micro_batches * (in_.split ? 3 : 2) * in_.ranks;
+    std::int64_t left = most_visits;
     partial_schedule plan(in_);
     const std::uint32_t all = in_.micro_batches * static_cast<std::uint32_t>(q_.shape.chunks);
     using order = greedy_rule::order;
@@ -249,6 +260,8 @@ class schedule_finder {
         for (const bool deepest : {false, true})
           for (const std::uint32_t lead : {0u, 1u, 2u, in_.ranks / 2, in_.ranks, 2 * in_.ranks, all}) {
             if ((eager && !in_.split) || (deepest && q_.shape.chunks == 1)) continue;
+            if (!actions_.empty() && (makespan_ <= bound || left < each)) return;
+            left -= each;
             plan.reset();
             if (!run_greedy(plan, ends, {first, eager, deepest, lead})) continue;
             keep(plan.list, plan.finish() * unit_, "greedy");
