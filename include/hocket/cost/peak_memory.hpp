@@ -36,6 +36,15 @@ inline constexpr auto transient_terms = [] {
       tensor("whole expert gradients of a layer", c_g * N_le, choose(zero_level, 0, 0, 1, 1) * N_le / element,
              literal<pure>(1), shards));
 }();
+/// What lives while the last rank computes the loss: the head, whole. Needs: part, model, training, parallel.
+inline constexpr auto head_transient_terms = [] {
+  using detail::saved::tensor;
+  constexpr std::string_view shards = "arXiv:1910.02054 section 5";
+  return terms(tensor("gathered weights of the head", c_w * (element * (h * V)), last * choose(zero_level, 0, 0, 0, 1),
+                      tp, shards),
+               tensor("whole gradient of the head", c_g * (element * (h * V)), last * choose(zero_level, 0, 0, 1, 1),
+                      tp, shards));
+}();
 /// What lives for a moment of it, inside the FFN, under a framework's buffers: the gradients of the activation's output
 /// and inputs, and, with sequence parallelism, a gathered input and its gradient before they are cut again.
 /// Needs: model, training, parallel.
@@ -67,8 +76,8 @@ inline constexpr auto attention_transient_terms = [] {
 }  // namespace hocket::inline HOCKET_ABI::cost::letters
 
 namespace hocket::inline HOCKET_ABI::cost {
-using letters::attention_transient_terms, letters::ffn_transient_terms, letters::transient_terms,
-    letters::workspace_terms;
+using letters::attention_transient_terms, letters::ffn_transient_terms, letters::head_transient_terms,
+    letters::transient_terms, letters::workspace_terms;
 
 /// Bytes of one rank at its peak, taken apart.
 struct memory_peak {
@@ -83,8 +92,8 @@ struct memory_peak {
   }
 };
 
-/// The peak of one pipeline rank: the larger of two moments, the loss (all that is kept, logits) and the backward pass
-/// of a layer (all that is kept, gradients inside it, whole shards, the layer that is being recomputed).
+/// The peak of one pipeline rank: the larger of two moments, the loss (all that is kept, logits, the head) and the
+/// backward pass of a layer (all that is kept, gradients inside it, whole shards, the layer that is being recomputed).
 /// @param in_flight  what a schedule holds at its peak; held_by_1f1b for 1F1B
 /// Errors: errc::undefined_value, errc::overflow.
 template <class Numbers = numbers_of_setting>
@@ -127,12 +136,13 @@ template <class Numbers = numbers_of_setting>
   }
   const Numbers numbers(numbers_of(all));
   const auto buffers = rank_total<workspace_terms>(numbers), loss = rank_total<end_tensor_terms>(numbers),
-             shards = rank_total<transient_terms>(numbers), in_ffn = rank_total<ffn_transient_terms>(numbers),
+             head = rank_total<head_transient_terms>(numbers), shards = rank_total<transient_terms>(numbers),
+             in_ffn = rank_total<ffn_transient_terms>(numbers),
              in_attention = rank_total<attention_transient_terms>(numbers);
-  for (const auto* r : {&buffers, &loss, &shards, &in_ffn, &in_attention})
+  for (const auto* r : {&buffers, &loss, &head, &shards, &in_ffn, &in_attention})
     if (!*r) return r->error();
   const rational inside = *shards + (*in_ffn < *in_attention ? *in_attention : *in_ffn);
-  return memory_peak{*fixed, *kept - again, *buffers, *loss, inside + again};
+  return memory_peak{*fixed, *kept - again, *buffers, *loss + *head, inside + again};
 }
 
 }  // namespace hocket::inline HOCKET_ABI::cost

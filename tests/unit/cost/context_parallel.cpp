@@ -189,3 +189,16 @@ TEST_CASE("cost: what context parallelism needs in memory and time") {
 }
 
 }  // namespace
+
+TEST_CASE("cost: sharded weights and gradients of the head are whole while the loss is computed") {
+  const cost::model m{
+      .layers = 2, .hidden = 1024, .heads = 8, .kv_heads = 8, .head_dim = 128, .ffn = 4096, .vocabulary = 51200};
+  const auto at_loss = [&](cost::zero level) {
+    const cost::parallel p{.tp = 2, .dp = 2, .zero = level};
+    return cost::peak_memory(m, {.sequence = 1024}, p, cost::part::whole(m), {}).value().at_loss_bytes;
+  };
+  const cost::rational none = at_loss(cost::zero::none), head = 1024 * 51200 / 2;
+  CHECK(at_loss(cost::zero::optimizer) == none);
+  CHECK(at_loss(cost::zero::gradients) == none + head * 4);
+  CHECK(at_loss(cost::zero::weights) == none + head * 6);
+}

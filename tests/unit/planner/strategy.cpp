@@ -167,6 +167,28 @@ TEST_CASE("a strategy fits if its peak does, whatever shape, schedule, sharding 
   CHECK(checked > 900);
 }
 
+TEST_CASE("what sharded weights move is priced by the micro-batches of each strategy", "[planner][strategy]") {
+  const strategy_space space{.tensor = {1, 2},
+                             .expert = {1},
+                             .chunks = {1, 2},
+                             .micro_batches = {1, 2, 4},
+                             .copies = {1},
+                             .zeros = {cost::zero::weights}};
+  cluster on = cluster_of(8);
+  on.memory = std::int64_t{1} << 45;
+  const auto found = search_strategies(llama_13b, step(64), on, space);
+  REQUIRE(found);
+  bool larger = false;
+  for (const scored_strategy& x : found->front) {
+    const auto alone = price_of_strategy(llama_13b, step(64), x.of, on);
+    REQUIRE(alone);
+    CHECK(std::llabs(alone->step - x.cost.step) <= 1);
+    CHECK(std::llabs(alone->bytes - x.cost.bytes) <= 1);
+    larger = larger || (x.of.micro_batch > 1 && x.of.how.dp > 1);
+  }
+  CHECK(larger);  // fewer micro-batches gather less often
+}
+
 TEST_CASE("the front is that of brute force over the same space", "[planner][strategy]") {
   const strategy_space space{.tensor = {1, 2, 4},
                              .expert = {1},

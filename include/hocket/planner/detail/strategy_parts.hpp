@@ -40,8 +40,10 @@ struct parameter_prices {
 /// Bytes and transfers of one parameter under one sharding.
 struct state_prices {
   double whole_dense = 0, whole_experts = 0;                        // of a layer's shards, for a moment of its backward
+  double whole_last = 0;                                            // of the head's, while the loss is computed
   double buffers_dense = 0, buffers_experts = 0, buffers_last = 0;  // of the framework
   double bytes_dense = 0, bytes_expert = 0, sent_dense = 0, sent_expert = 0, moved_dense = 0, moved_expert = 0;
+  double more_dense = 0, more_expert = 0;  // sent for each micro-batch after the first
 };
 
 /// A rank that may be the fullest or the slowest: ranks with equal layers differ only in what they hold in flight, and
@@ -144,12 +146,14 @@ inline constexpr ticks too_long = std::numeric_limits<ticks>::max();
     const auto whole = cost::rank_total(cost::transient_terms, here),
                buffers = cost::rank_total(cost::workspace_terms, here);
     all.on_rank.last = true;
-    const auto with_last = cost::rank_total(cost::workspace_terms, numbers(numbers_of(all)));
-    for (const auto* x : {&whole, &buffers, &with_last})
+    const numbers at_loss(numbers_of(all));
+    const auto with_last = cost::rank_total(cost::workspace_terms, at_loss),
+               head = cost::rank_total(cost::head_transient_terms, at_loss);
+    for (const auto* x : {&whole, &buffers, &with_last, &head})
       if (!*x) return x->error();
     (experts ? out.whole_experts : out.whole_dense) = whole->real();
     (experts ? out.buffers_experts : out.buffers_dense) = buffers->real();
-    out.buffers_last = with_last->real() - buffers->real();
+    out.buffers_last = with_last->real() - buffers->real(), out.whole_last = head->real();
   }
   constexpr std::int64_t many = std::int64_t{1} << 40;  // one parameter, without the rounding of small numbers
   for (const bool expert : {false, true}) {
@@ -157,14 +161,20 @@ inline constexpr ticks too_long = std::numeric_limits<ticks>::max();
     all.parameters = expert ? cost::rank_parameters{0, many} : cost::rank_parameters{many, 0};
     const auto bytes = cost::static_bytes(all.parameters, t, p);
     if (!bytes) return bytes.error();
+    double sent[2] = {}, moved = 0;
+    for (const std::int64_t micro_batches : {1, 2}) {
+      all.training.micro_batch = 1, all.training.global_batch = micro_batches * p.dp;
+      const numbers then(numbers_of(all));
+      double& sum = sent[micro_batches - 1];
+      cost::for_each_term(cost::data_transfer_terms, then, [&](const auto& x) { sum += cost::real(x.formula, then); });
+    }
     const numbers here(numbers_of(all));
-    double sent = 0, moved = 0;
-    cost::for_each_term(cost::data_transfer_terms, here, [&](const auto& x) { sent += cost::real(x.formula, here); });
     cost::for_each_term(cost::optimizer_byte_terms, here,
                         [&](const auto& x) { moved += cost::real(x.formula, here) / cost::real(x.split, here); });
     const auto one = static_cast<double>(many);
     (expert ? out.bytes_expert : out.bytes_dense) = bytes->real() / one;
-    (expert ? out.sent_expert : out.sent_dense) = sent / one;
+    (expert ? out.sent_expert : out.sent_dense) = sent[0] / one;
+    (expert ? out.more_expert : out.more_dense) = (sent[1] - sent[0]) / one;
     (expert ? out.moved_expert : out.moved_dense) = moved / one;
   }
   return out;
@@ -218,7 +228,8 @@ inline constexpr ticks too_long = std::numeric_limits<ticks>::max();
                         : x.last ? n.last
                                  : 0);
     const double expert = x.moe * n.experts_expert;
-    const double sent = own * state.sent_dense + expert * state.sent_expert,
+    const double sent = own * (state.sent_dense + (batches - 1) * state.more_dense) +
+                        expert * (state.sent_expert + (batches - 1) * state.more_expert),
                  moved = own * state.moved_dense + expert * state.moved_expert;
     exchange = sent > exchange ? sent : exchange, update = moved > update ? moved : update;
     // As cost::peak_memory: what lives through the step, and the larger of two moments.
@@ -231,7 +242,8 @@ inline constexpr ticks too_long = std::numeric_limits<ticks>::max();
     if (x.last) here += state.buffers_last;
     const double backward = (experts ? state.whole_experts : state.whole_dense) + layer.inside +
                             (x.moe > 0 ? layer.experts_whole : layer.dense_whole);
-    here += x.last && layer.last_bytes > backward ? layer.last_bytes : backward;
+    const double loss = x.last ? layer.last_bytes + state.whole_last : 0;
+    here += loss > backward ? loss : backward;
     bytes = here > bytes ? here : bytes;
   }
   const double bubble = (sum - busiest) / vp * (s.zero_bubble ? layer.forward_share : 1);
