@@ -66,14 +66,14 @@ void splits() {
     for (int i = 0; i < 61; ++i)
       runs.push_back({{400 + static_cast<int>(random() % 200), 200, {{64, 0}, {34, 20}, {3, 190}}}, 1});
     const std::vector<rank_room> ranks(8, rank_room{1'000'000, 40, 6});
-    const auto held = in_flight_profile::of(pipeline::interleaved::make({8, v, 32}).value()).value();
+    const auto counts = in_flight_profile::of(pipeline::interleaved::make({8, v, 32}).value()).value();
     double gap = 0;
     const double ms = median(3, [&] {
-      const auto plan = split({.layers = runs, .ranks = ranks, .in_flight = held, .micro_batches = 32});
+      const auto plan = split({.layers = runs, .ranks = ranks, .in_flight = counts, .micro_batches = 32});
       if (!plan) std::abort();
       gap = static_cast<double>(plan->step_time - plan->lower_bound) / static_cast<double>(plan->lower_bound);
     });
-    const std::string what = "61 different layers, 8 ranks x " + std::to_string(v) + " chunks";
+    const std::string what = "61 different layers, p8 v" + std::to_string(v);
     print("planner/split", what.c_str(), ms, "ms", "-", "-");
     print("planner/split", (what + ": above the bound").c_str(), 100 * gap, "%", "-", "-");
   }
