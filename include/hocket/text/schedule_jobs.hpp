@@ -21,7 +21,7 @@ constexpr std::string_view take_line(std::string_view& text) noexcept {
 
 }  // namespace detail
 
-/// Reads the instructions of DeepSpeed's pipeline engine: a line "stage S …" for each rank, then a line
+/// Reads the instructions of DeepSpeed's pipeline engine: a line "stage S …" for each rank, in order, then a line
 /// "slot: Instruction(buffer) …" for each slot. Buffers are reused, so micro-batches are counted: the k-th instruction
 /// of a kind is for micro-batch k. LoadMicroBatch and ReduceTiedGrads have no action; ReduceGrads is `reduce_grad`,
 /// OptimizerStep `optimizer`. Errors: errc::malformed and unknown_token name line and word; those of
@@ -50,8 +50,13 @@ constexpr std::string_view take_line(std::string_view& text) noexcept {
     ++number;
     std::string_view line = detail::take_line(text);
     if (line.starts_with("stage ")) {
+      std::string_view left = line.substr(6);
+      std::uint32_t stage = 0;
       if (any) ends.push_back(static_cast<std::uint32_t>(actions.size()));
       any = true;
+      // A stage that is missing or out of order would give its list to another.
+      if (!detail::take_number(left, pipeline::max_stages - 1, stage) || stage != ends.size())
+        return error{errc::malformed, number, 1}.with(line);
       for (std::uint32_t& c : counts) c = 0;
       continue;
     }

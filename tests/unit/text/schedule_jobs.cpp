@@ -56,6 +56,9 @@ TEST_CASE("DeepSpeed's instructions are 1F1B, and their transfers are safe in a 
   const auto said = [](std::string_view text) { return hocket::message(parse_deepspeed_schedule(text).error()); };
   CHECK(said("stage 0\n0: ForwardPass(0) Sleep(1)\n") == "line 2, cell 2: unknown token \"Sleep(1)\"");
   CHECK(said("0: ForwardPass(0)\n") == "line 1, column 1: \"0: ForwardPass(0)\" is not understood");
+  CHECK(said("stage 1\n0: ForwardPass(0)\n") == "line 1, column 1: \"stage 1\" is not understood");
+  CHECK(said("stage 0\n0: ForwardPass(0)\nstage 2\n") == "line 3, column 1: \"stage 2\" is not understood");
+  CHECK(said("stage x\n0: ForwardPass(0)\n") == "line 1, column 1: \"stage x\" is not understood");
 }
 
 TEST_CASE("Paddle's jobs are read, written and compared", "[golden]") {
