@@ -293,4 +293,10 @@ template <class G, class Policy = graph_access<G>>
   return edges;
 }
 
+template <class G, class Policy>
+  requires(!std::is_same_v<Policy, dependency_options>)
+[[nodiscard]] std::vector<edge> rule_edges(const G& host, const Policy& policy) {
+  return graph::rule_edges(host, dependency_options{}, policy);
+}
+
 }  // namespace hocket::inline HOCKET_ABI::graph

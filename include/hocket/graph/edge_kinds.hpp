@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -272,6 +273,12 @@ template <reachability_index Index = auto_index, class G, class Policy = graph_a
   static_assert(effects_policy<Policy, G>, "hocket: no policy tells what the ops of this host type read and write");
   return options.reasons ? detail::derive_by_kind<Index, true>(host, options, policy, memory)
                          : detail::derive_by_kind<Index, false>(host, options, policy, memory);
+}
+
+template <reachability_index Index = auto_index, class G, class Policy>
+  requires(!std::is_same_v<Policy, dependency_options>)
+[[nodiscard]] result<kinded_dependencies<Index>> dependencies_by_kind(const G& host, const Policy& policy) {
+  return graph::dependencies_by_kind<Index>(host, dependency_options{}, policy);
 }
 
 }  // namespace hocket::inline HOCKET_ABI::graph

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <memory_resource>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -130,6 +131,12 @@ template <class G, class Policy = graph_access<G>>
   }
   found.two_steps = std::move(deps->graph());
   return found;
+}
+
+template <class G, class Policy>
+  requires(!std::is_same_v<Policy, dependency_options>)
+[[nodiscard]] result<step_edges> dependencies_of_steps(const G& host, const Policy& policy) {
+  return graph::dependencies_of_steps(host, dependency_options{}, policy);
 }
 
 }  // namespace hocket::inline HOCKET_ABI::graph

@@ -125,3 +125,29 @@ TEST_CASE("the same step again and again", "[graph]") {
   REQUIRE(synchronised);
   CHECK(synchronised->across == std::vector<edge>{{3, 0}, {4, 0}});
 }
+
+namespace {
+
+// The same functions, without their last instruction.
+struct all_but_last : hocket::graph_access<ir::function> {
+  static std::size_t node_count(const ir::function& f) { return f.body.size() - 1; }
+  static void for_each_node(const ir::function& f, auto&& visit) {
+    for (std::size_t i = 0; i + 1 < f.body.size(); ++i) visit(&f.body[i]);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a policy may be all that is passed", "[graph]") {
+  ir::function f;
+  f.add({}, {"x"});
+  f.add({"x"}, {"y"});
+  f.add({"x", "y"}, {"z"});
+  const std::vector<edge> first{{0, 1}};
+  CHECK(dependencies(f, all_but_last{})->graph().edges() == first);
+  CHECK(hocket::graph::rule_edges(f, all_but_last{}) == first);
+  CHECK(dependencies_by_kind(f, all_but_last{})->edges() == std::vector<kinded_edge>{{{0, 1}, edge_kind::data}});
+  CHECK(dependencies_of_steps(f, all_but_last{})->within == first);
+  CHECK(dependencies_by_kind(f)->edges().size() == 2);
+  CHECK(hocket::graph::rule_edges(f, dependency_options{}).size() == 3);
+}
