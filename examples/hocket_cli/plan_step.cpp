@@ -104,7 +104,9 @@ void plan_pipeline(const plan_input& in, step_plan& out) {
   // The split needs what ranks hold, and only measures of time decide between searched schedules: without a name, what
   // 1F1B, or interleaved, holds.
   const bool search = in.schedule == "search";
-  const auto usual = value_or_fail(pipeline::interleaved::make(shape), in.file);
+  const std::uint32_t kappa = in.parallel.vp == 1 ? 1 : 2;  // one chunk with 2 is eager-1f1b, which holds more
+  const auto usual =
+      value_or_fail(pipeline::interleaved::make(shape, pipeline::groups::balanced(), {.kappa = kappa}), in.file);
   const hocket::ticks alike[] = {1, 2};
   if (search) out.held = value_or_fail(planner::in_flight_profile::of(usual), in.file);
   else

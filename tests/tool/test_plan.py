@@ -37,6 +37,14 @@ class Plan(ToolTest):
         self.assertLessEqual(found["makespan_us"], usual["makespan_us"])
         for a, b in zip(found["per_rank"], usual["per_rank"]):
             self.assertLessEqual(a["peak_in_flight"], b["peak_in_flight"])
+        def one_chunk(value):
+            open_choice(value)
+            value["parallel"]["vp"] = 1
+            value["cluster"]["links"]["pipeline"]["latency_us"] = 5000  # holding more would hide it
+        out = self.folder / "one_chunk"
+        self.ok("plan", self.changed(one_chunk), "--out", out)
+        per_rank = json.loads((out / "report.json").read_text())["pipeline"]["per_rank"]
+        self.assertEqual([r["peak_in_flight"] for r in per_rank], [4, 3, 2, 1])  # no more than 1F1B
         def groups_alone(value):
             open_choice(value)
             value["pipeline"]["groups"] = "last"
