@@ -16,6 +16,8 @@ struct report_options {
 
 void run_report(const report_options& o) {
   const auto config = read_model_config(read_json_file(o.model), o.model);
+  value_or_fail(hocket::cost::count_parameters(config.model),
+                o.model);  // what is wrong with it is not the step's fault
   report_context context;
   context.title = o.model + " (" + config.architecture + ")";
   context.assumed = config.assumed;

@@ -43,6 +43,11 @@ class Report(ToolTest):
                               ({"model_type": 7}, 'unknown architecture "7"')):
             self.refused("cost", "report", "--model", self.file("m.json", json.dumps({**config, **changes})), says=says)
 
+    def test_what_is_wrong_with_the_model_is_not_blamed_on_the_step(self):
+        config = json.loads((CONFIGS / "llama-2-7b.json").read_text(encoding="utf-8"))
+        huge = self.file("m.json", json.dumps({**config, "intermediate_size": 2147483647, "num_hidden_layers": 2147483647}))
+        self.refused("cost", "report", "--model", huge, "--training", self.file("t.json", "{\"sequence\": 4096}"), says="m.json: parameters")
+
     def test_above_the_peak(self):
         training = self.file("t.json", json.dumps({"sequence": 4096, "global_batch": 16, "step_seconds": 1e-2, "peak_tflops": 312}))
         model = CONFIGS / "llama-2-7b.json"
@@ -136,6 +141,10 @@ class Report(ToolTest):
             self.assertIn(word, done.text)
         tex = self.ok("cost", "report", *words(training, parallel), "--format", "latex").text
         self.assertIn("\\cdot 10^{14}", tex)
+        short = self.file("short.json", json.dumps({"sequence": 128, "machine": "b200_fitted"}))
+        small = self.ok("cost", "report", "--model", CONFIGS / "gpt2.json", "--training", short, "--format", "latex").text
+        self.assertIn("\\cdot 10^{-6}", small)
+        self.assertNotRegex(small, r"10\^\{-?0")
         self.assertNotRegex(tex, r"\de[+-]\d")
         # Two copies hide tensor-parallel collectives; the host's link is slower than the device's memory.
         copies = self.json_of(*words(training, {**parallel, "copies": 2}))["step"]

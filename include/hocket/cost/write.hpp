@@ -73,8 +73,10 @@ class writer {
     const std::size_t e = s.find('e');
     if (!latex() || e == std::string::npos) return s;
     has = binding::product;
-    const std::size_t from = e + (s[e + 1] == '+' ? 2 : 1);
-    return s.substr(0, e) + " \\cdot 10^{" + s.substr(from) + "}";
+    std::string power = s.substr(e + (s[e + 1] == '+' ? 2 : 1));
+    const std::size_t sign = power.front() == '-' ? 1 : 0;
+    if (power[sign] == '0') power.erase(sign, 1);  // two digits at least: e-05
+    return s.substr(0, e) + " \\cdot 10^{" + power + "}";
   }
 
   std::string number(const rational& v, binding& has) const {
