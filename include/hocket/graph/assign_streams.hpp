@@ -13,6 +13,7 @@ namespace hocket::inline HOCKET_ABI::graph {
 /// Puts ops on at most `streams` streams, greedily in program order. An op goes on the stream whose last op it waits
 /// for directly, the latest such (no event is needed there); without one, on a stream not used yet; else on the stream
 /// whose last op is the oldest. Deterministic; no durations are known here, so it is a start, not an optimum.
+/// An op that was fused away takes up no stream: it is put where the op is that stands for it.
 /// @param g  edges must point forward in program order
 /// @return one stream per op; errc::out_of_range unless 1 <= streams <= stream_limit; errc::bad_order
 /// Complexity: O(edges + nodes · streams).
@@ -27,6 +28,10 @@ template <reachability_index Index>
   std::vector<node_id> tail;  // the last op of each stream in use
   for (std::size_t i = 0; i < g.node_count(); ++i) {
     const auto b = static_cast<node_id>(i);
+    if (const node_id one = g.fused_into(b); one != b) {
+      stream_of[b] = stream_of[one];  // an earlier op
+      continue;
+    }
     const std::span<const node_id> ups = g.upstream(b);
     if (!ups.empty() && ups.back() > b) return error{errc::bad_order, b, ups.back()};
     stream_id chosen = no_id;

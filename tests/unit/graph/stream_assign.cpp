@@ -63,3 +63,12 @@ TEST_CASE("streams are assigned by the stated rule", "[graph]") {
   CHECK(hocket::graph::assign_streams(hocket_test::dag_of(1, {}), hocket::graph::stream_limit + 1).error().code ==
         hocket::errc::out_of_range);
 }
+
+TEST_CASE("ops that were fused away take up no stream", "[graph]") {
+  auto g = hocket_test::dag_of(5, {{0, 1}, {1, 2}, {0, 3}, {2, 4}});
+  const std::vector<node_id> group{2, 1};
+  REQUIRE(g.contract(group).value() == 1);
+  const auto streams = hocket::graph::assign_streams(g, 3);
+  REQUIRE(streams);
+  CHECK(*streams == std::vector<stream_id>{0, 0, 0, 1, 0});  // 4 waits for 1, which is the last of its stream
+}
