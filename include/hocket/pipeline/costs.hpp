@@ -17,7 +17,7 @@ namespace hocket::inline HOCKET_ABI::pipeline {
 /// `transfer(a, from, to)`: the time for which the result of `a` occupies the link between two ranks, one transfer
 /// after another, before the latency (default: links carry everything at once); `memory_change(a)`: bytes that the rank
 /// takes (> 0) when `a` starts or lets go (< 0) when it ends; `static constexpr bool same_for_micro_batches = true`: a
-/// promise that durations depend on op and stage alone, which makes the lower bounds of a run O(stages).
+/// promise that durations and transfers depend on op and stage alone, which makes the lower bounds of a run O(stages).
 template <class C>
 concept cost_policy = requires(const C& c, stage_action a, std::uint32_t rank) {
   { c.duration(a) } -> std::convertible_to<ticks>;

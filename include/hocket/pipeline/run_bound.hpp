@@ -5,6 +5,7 @@
 #include <hocket/pipeline/schedule.hpp>
 
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 
 namespace hocket::inline HOCKET_ABI::pipeline {
@@ -23,9 +24,10 @@ struct run_bounds {
 
 namespace detail {
 
-/// For every stage: nothing of it can start before the forwards of all earlier stages, and after its last backward
-/// those of all earlier stages remain. For every rank the same with all its forwards and backwards; what it does
-/// besides may run before and after them. docs/pipeline.md, "The bound". Needs a workspace in which the plan has run.
+/// For every stage: nothing of it can start before the forwards of all earlier stages and the transfers between them,
+/// and after its last backward those of all earlier stages remain. For every rank the same with all its forwards and
+/// backwards; what it does besides may run before and after them. docs/pipeline.md, "The bound". Needs a workspace in
+/// which the plan has run.
 template <schedule S, cost_policy C, class Allocator>
 [[nodiscard]] constexpr run_bounds bounds_of_run(const S& plan, const C& costs, basic_workspace<Allocator>& memory) {
   constexpr ticks infinite = (std::numeric_limits<ticks>::max)();
@@ -33,6 +35,10 @@ template <schedule S, cost_policy C, class Allocator>
   // Where times are the same for all micro-batches, one of them tells.
   std::uint32_t units = plan.micro_batches() * slices;
   if constexpr (uniform_costs<C>) units = 1;
+  const auto transfer = [&](stage_action a, std::uint32_t from, std::uint32_t to) -> ticks {
+    if constexpr (linked_costs<C>) return from == to ? 0 : static_cast<ticks>(costs.transfer(a, from, to));
+    else return 0;
+  };
   run_bounds bounds;
   for (auto& lane : memory.lanes) lane.head = lane.tail = infinite;
   for (std::uint32_t d = 0; d < directions_of(plan); ++d) {
@@ -43,17 +49,20 @@ template <schedule S, cost_policy C, class Allocator>
       ticks head = 0, tail = 0;
       for (std::uint32_t s = 0; s < count; ++s) {
         auto& here = stages[s];
-        if (s > 0) head += here.forward_hop;
+        ticks back = infinite, way_back = s > 0 ? infinite : 0;
+        for (const op kind : {op::backward, op::input_grad}) {
+          if (!(kind == op::backward ? here.fused : here.split)) continue;
+          const stage_action a{kind, s, j, t, d};
+          const ticks time = costs.duration(a), way = s > 0 ? transfer(a, here.rank, stages[s - 1].rank) : 0;
+          back = time < back ? time : back;
+          way_back = way < way_back ? way : way_back;
+        }
+        if (s > 0) head += transfer({op::forward, s - 1, j, t, d}, stages[s - 1].rank, here.rank) + here.forward_hop;
         if (head < here.head) here.head = head;
         if (s == 0 && !here.fused) tail = costs.duration({op::weight_grad, 0, j, t, d});
+        tail += way_back;
         if (tail < here.tail) here.tail = tail;
         head += costs.duration({op::forward, s, j, t, d});
-        ticks back = infinite;
-        if (here.fused) back = costs.duration({op::backward, s, j, t, d});
-        if (here.split) {
-          const ticks half = costs.duration({op::input_grad, s, j, t, d});
-          back = half < back ? half : back;
-        }
         tail += back + here.backward_hop;
       }
     }

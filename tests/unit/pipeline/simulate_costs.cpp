@@ -205,6 +205,15 @@ TEST_CASE("a slow link is the bottleneck, and the report says so", "[pipeline]")
   CHECK(waiting * 2 > idle);
   const with_links<costs> fast{{costs{.forward = 1, .backward = 2, .hop = 1}}, bytes, 1 << 20};
   CHECK(simulate(plan, fast)->makespan < ran->makespan);
+
+  // One micro-batch, nothing to overlap: there and back is the bound.
+  const std::int64_t boundaries[] = {640, 64, 128, 0};
+  for (const char* const name : {"gpipe", "zb-h1"}) {
+    const auto one = any_schedule::make(name, {4, 1, 1}).value();
+    const auto alone = simulate(one, with_links<costs>{{costs{.hop = 3}}, boundaries, 64});
+    CHECK(alone->makespan == 4 * (1 + 2) + 2 * (10 + 1 + 2 + 3 * 3) - (one.name() == "zb-h1" ? 3 : 0));
+    CHECK(alone->lower_bound == alone->makespan);
+  }
 }
 
 TEST_CASE("bytes held: per stage, with recompute, with offload", "[pipeline]") {
