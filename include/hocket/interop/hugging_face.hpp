@@ -15,14 +15,14 @@
 namespace hocket::inline HOCKET_ABI::hugging_face {
 
 /// Reads a config. Architectures: llama, mistral, mixtral, qwen, qwen2, qwen2_moe, qwen3, qwen3_moe, gemma, gemma2,
-/// gemma3_text, phi, phi3, phimoe, starcoder2, gpt2, gpt_bigcode, gpt_neo, gptj, gpt_neox, opt, bloom, falcon, mpt,
-/// baichuan, internlm2, chatglm, glm, glm4, minicpm, ernie4_5, seed_oss, smollm3, stablelm, cohere, cohere2, dbrx,
-/// olmo, olmo2, olmoe, gpt_oss, granite, granitemoe, deepseek, deepseek_v2, deepseek_v3, kimi_k2. Errors, each naming
-/// the field: errc::missing_field, errc::contradictory_field, errc::out_of_range (a size that is no whole number from 1
-/// to 2^31 - 1), errc::invalid_argument (0: no whole number, 1: not true or false, 2: no list of layer numbers, 3: no
-/// list of one word per layer), errc::unknown_value (a word or class that is not the architecture's),
-/// errc::indivisible, errc::unknown_architecture, errc::malformed (not JSON). Multi-token-prediction layers
-/// (num_nextn_predict_layers) are not part of the model's published size and not counted.
+/// gemma3_text, phi, phi3, phimoe, starcoder2, gpt2, gpt_bigcode, gpt_neo, gptj, codegen, gpt_neox, opt, bloom, falcon,
+/// mpt, baichuan, internlm2, chatglm, glm, glm4, glm4_moe, minicpm, ernie4_5, seed_oss, smollm3, stablelm, cohere,
+/// cohere2, dbrx, olmo, olmo2, olmoe, gpt_oss, granite, granitemoe, deepseek, deepseek_v2, deepseek_v3, kimi_k2.
+/// Errors, each naming the field: errc::missing_field, errc::contradictory_field, errc::out_of_range (a size that is no
+/// whole number from 1 to 2^31 - 1), errc::invalid_argument (0: no whole number, 1: not true or false, 2: no list of
+/// layer numbers, 3: no list of one word per layer), errc::unknown_value (a word or class that is not the
+/// architecture's), errc::indivisible, errc::unknown_architecture, errc::malformed (not JSON). Multi-token-prediction
+/// layers (num_nextn_predict_layers) are not part of the model's published size and not counted.
 ///
 ///     auto r = hocket::hugging_face::parse_config(text);
 ///     r->model.layers == 40 && r->assumed.empty();
@@ -352,6 +352,12 @@ inline bool read_architecture(const std::string& type, fields& in, cost::model& 
     m.ffn = in.size("intermediate_size");
     m.qkv_bias = in.flag_or("attention_bias", false);
     m.layer_norms = type == "glm4" ? 4 : 2;
+  } else if (type == "glm4_moe") {
+    read_llama_like(in, m, false, false, 128);
+    m.ffn = in.size("intermediate_size");
+    m.qkv_bias = in.flag_or("attention_bias", false), m.qk_norm = in.flag_or("use_qk_norm", false);
+    read_deepseek_experts(in, m);
+    m.router_bias = true;
   } else if (type == "stablelm") {
     read_llama_like(in, m, false);
     m.ffn = in.size("intermediate_size");
@@ -425,7 +431,7 @@ inline bool read_architecture(const std::string& type, fields& in, cost::model& 
     if (in.flag_or("multi_query", true)) m.kv_heads = 1;
   } else if (type == "gpt_neo") {
     read_gpt_neo(in, m);
-  } else if (type == "gptj") {
+  } else if (type == "gptj" || type == "codegen") {
     read_gptj(in, m);
   } else if (type == "gpt_neox") {
     read_gpt_neox(in, m);

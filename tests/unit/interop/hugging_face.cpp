@@ -132,6 +132,20 @@ TEST_CASE("what decides the size of a model is never filled in", "[hugging_face]
   }
 }
 
+TEST_CASE("GLM-4.5-Air: the page's total is the model and its module for multi-token prediction", "[hugging_face]") {
+  json c = json::parse(R"({"model_type": "glm4_moe", "architectures": ["Glm4MoeForCausalLM"], "hidden_size": 4096,
+    "num_hidden_layers": 46, "num_attention_heads": 96, "num_key_value_heads": 8, "head_dim": 128,
+    "intermediate_size": 10944, "vocab_size": 151552, "attention_bias": true, "use_qk_norm": false,
+    "tie_word_embeddings": false, "n_routed_experts": 128, "num_experts_per_tok": 8, "moe_intermediate_size": 1408,
+    "n_shared_experts": 1, "first_k_dense_replace": 1, "num_nextn_predict_layers": 1})");
+  hocket::cost::model m = read_config(c).value().model;
+  CHECK(hocket::cost::count_parameters(m).value().total == 106852251264);
+  m.mtp_layers = 1;  // published with an embedding and a head of its own
+  CHECK(hocket::cost::count_parameters(m).value().total + 2LL * 151552 * 4096 == 110468824832);
+  c["use_qk_norm"] = true;  // GLM-4.5
+  CHECK(read_config(c).value().model.qk_norm);
+}
+
 TEST_CASE("a head's width that is left out is the class's own default, not hidden over heads", "[hugging_face]") {
   std::ifstream file(std::string(HOCKET_TEST_DATA) + "/cost/families.json");
   REQUIRE(file);
