@@ -325,7 +325,14 @@ inline void check_class(fields& in, const std::string& type) {
   const auto& classes = in.json().at("architectures");
   const auto is_own = [&](const auto& c) { return c.is_string() && family_of(c.template get<std::string>()) == own; };
   if (!classes.is_array() || !std::all_of(classes.begin(), classes.end(), is_own))
-    in.fail(error{errc::unknown_value}.with("architectures"));
+    return void(in.fail(error{errc::unknown_value}.with("architectures")));
+  // A classifier has the layers, but another head than the one that is counted.
+  for (const auto& each : classes) {
+    const auto name = each.get<std::string>();
+    if (name.find("For") != name.npos && name.find("CausalLM") == name.npos &&
+        name.find("ConditionalGeneration") == name.npos)
+      in.assume("lm_head", "vocab_size rows, though the class is none for causal language models");
+  }
 }
 
 inline bool read_architecture(const std::string& type, fields& in, cost::model& m) {

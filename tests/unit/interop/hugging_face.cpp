@@ -202,6 +202,9 @@ TEST_CASE("a class of another architecture than model_type is noticed", "[huggin
     c["architectures"] = {own};
     CHECK(refusal(c) == "accepted");
   }
+  c["architectures"] = {"LlamaForSequenceClassification"};
+  CHECK(read_config(c)->assumed.back() ==
+        "lm_head = vocab_size rows, though the class is none for causal language models");
   c.erase("architectures");
   CHECK(refusal(c) == "accepted");
   for (const json& other :
