@@ -57,7 +57,7 @@ struct rank_shape {
 using numbers = cost::numbers_of_setting;
 
 /// A step of more nanoseconds than 64 bits hold.
-inline constexpr ticks too_long = std::numeric_limits<ticks>::max();
+inline constexpr ticks too_long = (std::numeric_limits<ticks>::max)();
 [[nodiscard]] inline error step_too_long() noexcept {
   constexpr std::int64_t most = too_long / 1'000'000'000;
   return error{errc::limit_exceeded, most + 1, most}.with("seconds of a step");
