@@ -4,6 +4,7 @@
     python3 tests/tool/test_graph.py --tool build/dev/examples/hocket_cli/hocket [--unlimited] [unittest arguments]
 """
 import argparse
+import os
 import pathlib
 import re
 import resource
@@ -108,7 +109,7 @@ def without_times(line):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--tool", required=True, help="the built binary")
+    parser.add_argument("--tool", required=True, type=os.path.abspath, help="the built binary")
     parser.add_argument("--unlimited", action="store_true", help="do not limit the tool's memory")
     _, rest = parser.parse_known_args(namespace=_options)
     unittest.main(module="__main__", argv=[sys.argv[0], *rest])
