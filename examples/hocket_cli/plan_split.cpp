@@ -424,6 +424,7 @@ bool said_by_lists(const planner::stage_plan& stage, const std::vector<pasted_le
   for (std::int64_t i = 0; i < stage.layers; ++i) {
     while (stage.first_layer + i >= end && kind + 1 < runs.size()) end += runs[++kind];
     const pasted_level& level = levels[stage.levels[static_cast<std::size_t>(i)]];
+    if (level.no_pattern) return false;
     std::vector<bool> does{level.whole}, says{i < whole};
     for (const auto& [pattern, count] : patterns) {
       const auto& select = level.select;
@@ -515,7 +516,8 @@ std::string mind_formers(const std::vector<pasted_level>& levels, const planner:
       unsaid += (unsaid.empty() ? "" : ", ") + std::to_string(s);
   }
   if (!unsaid.empty())
-    text += "# lists take the first layers of a stage; the plan computes others again on stages: " + unsaid + "\n";
+    text += "# no such lists say all that is computed again (they take the first layers of a stage): stages " + unsaid +
+            "\n";
   if (!even || chunks > 1) text += "model:\n  model_config:\n";
   if (chunks > 1) text += "    pp_interleave_num: " + std::to_string(chunks) + "\n";
   if (!even) text += "    offset: " + printed(offset) + "\n";

@@ -125,6 +125,7 @@ bool split_fits(const plan_input& in, const layer_split& split, const hocket::pl
 struct pasted_level {
   std::vector<std::string> select;
   bool whole = false;
+  bool no_pattern = false;  ///< computes something again that has no pattern here
 };
 /// @param runs  how many layers in a row are equal
 std::string mind_formers(const std::vector<pasted_level>& levels, const hocket::planner::split_plan& plan,

@@ -278,9 +278,14 @@ std::string by_rank(const problem& p, const planner::split_plan& plan, std::size
 
 std::string mind_formers(const problem& p, const planner::split_plan& plan) {
   std::vector<pasted_level> levels;
-  for (const level_name& x : p.levels) levels.push_back({x.select, x.whole});
+  for (const level_name& x : p.levels) levels.push_back({x.select, x.whole, false});
   std::vector<std::int64_t> runs;
-  for (const auto& run : p.runs) runs.push_back(run.count);
+  for (const auto& run : p.runs) {
+    runs.push_back(run.count);
+    for (std::size_t k = 0; k < levels.size(); ++k)
+      if (run.of.levels[static_cast<std::uint32_t>(k)].extra > 0 && !levels[k].whole && levels[k].select.empty())
+        levels[k].no_pattern = true;
+  }
   if (p.paired) {  // by stage of one direction
     planner::split_plan flat = plan;
     for (std::uint32_t s = 0; s < flat.stages.size(); ++s) flat.stages[s].rank = s, flat.stages[s].chunk = 0;

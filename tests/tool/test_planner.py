@@ -90,7 +90,13 @@ class Split(ToolTest):
             problem["layers"].append(last)
         _, plan = self.plan(uneven)
         self.assertEqual(plan["stages"][0]["levels"][:2], [0, 0])
-        self.assertIn("# lists take the first layers of a stage", plan["mind_formers"])
+        self.assertIn("# no such lists say all that is computed again", plan["mind_formers"])
+        def nameless(problem):
+            del problem["layers"][0]["levels"][1]["select"]
+        _, plan = self.plan(nameless)
+        self.assertIn("# no such lists say all that is computed again", plan["mind_formers"])
+        self.assertIn("stages 0\n", plan["mind_formers"])
+        self.assertNotIn("#", self.plan()[1]["mind_formers"])
 
     def test_text_and_picture(self):
         text = self.ok("planner", "split", "--problem", SPLIT).text
