@@ -402,7 +402,7 @@ class BadTables(ToolTest):
 
     def test_sentences(self):
         for text, sentence in (
-                ("", "line 1, column 1: "), ("0F0,0X0\n", 'line 1, cell 2: unknown token "0X0"'),
+                ("", "line 1 holds no action"), ("0F0,0X0\n", 'line 1, cell 2: unknown token "0X0"'),
                 ("0F0,0B0\n0F1\n", "line 2, cell 1: stage 0 also runs on line 1, but a stage lives on one rank"),
                 ("0F0,0B0\n1F0,1B0,1F\n", 'line 2, cell 3: unknown token "1F"'),
                 ("ForwardPass(0) SendActivation(0)\n", 'line 1, cell 1: "ForwardPass(0) SendActivation(0)" is no action'),

@@ -80,6 +80,7 @@ enum class errc : std::uint16_t {
   too_large,
   other_separator,
   other_dialect,
+  empty_list,
   // planner
   does_not_fit = 700,
 };
@@ -172,6 +173,7 @@ enum class errc : std::uint16_t {
       return "line {0}, cell {1}: \"{w}\" is several actions: cells are separated by commas here";
     case errc::other_dialect:
       return "line {0}, cell {1}: \"{w}\" is no action such as 3F12, and the file no list in PyTorch's dialect";
+    case errc::empty_list: return "line {0} holds no action: each line is the list of a rank";
     case errc::uneven_rows: return "line {0} has {1} cells, but {2} were expected";
     case errc::does_not_fit:
       return "nothing fits: in {w} rank {0} lacks {1} bytes, though every layer keeps as little as it can";

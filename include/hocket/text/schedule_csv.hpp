@@ -124,7 +124,7 @@ inline bool parse_cell(std::string_view cell, std::pmr::vector<pipeline::stage_a
 /// understood to its last letter. Beyond PyTorch, a sequence slice may follow the micro-batch (0F0.1). What the lists
 /// mean is not judged here: see pipeline::check. Errors: errc::unknown_token, other_separator, other_dialect (lists of
 /// DeepSpeed and Paddle: schedule_jobs.hpp) and misplaced_action name line and cell, counted from 1; errc::bad_shape;
-/// errc::malformed for an empty text. Complexity: linear in the text; memory is bounded by it.
+/// errc::empty_list for a line without actions. Complexity: linear in the text; memory is bounded by it.
 ///
 ///     const auto table = hocket::text::parse_schedule_csv("0F0,0F1,0B0,0B1\r\n1F0,1B0,1F1,1B1\r\n");
 ///     table->ranks() == 2 && table->micro_batches() == 2;
@@ -133,8 +133,9 @@ inline bool parse_cell(std::string_view cell, std::pmr::vector<pipeline::stage_a
   std::pmr::vector<pipeline::stage_action> actions(memory);
   std::pmr::vector<std::uint32_t> ends(memory), cells(memory);
   if (csv.starts_with("\xEF\xBB\xBF")) csv.remove_prefix(3);
-  if (csv.empty()) return error{errc::malformed, 1, 1}.with("an empty schedule");
+  if (csv.empty()) return error{errc::empty_list, 1};
   while (!csv.empty()) {
+    const std::size_t before = actions.size();
     std::string_view line = csv.substr(0, csv.find('\n'));
     csv.remove_prefix(line.size() < csv.size() ? line.size() + 1 : line.size());
     if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
@@ -150,6 +151,7 @@ inline bool parse_cell(std::string_view cell, std::pmr::vector<pipeline::stage_a
       line.remove_prefix(comma + 1);
     }
     ends.push_back(static_cast<std::uint32_t>(actions.size()));
+    if (actions.size() == before) return error{errc::empty_list, static_cast<std::int64_t>(ends.size())};
   }
   auto table = pipeline::table_schedule::make(actions, ends, memory);
   if (!table && table.error().code == errc::misplaced_action) {  // a step of a list; the file has cells

@@ -166,23 +166,23 @@ class pair_of_chunks {
   /// Whether the layers of both runs can be dealt out in the time, wherever the second begins: nearest the middle
   /// first. Keeps the plan in `found_`. A question may take a quarter of what is left of the budget: a `no` is `sure_`
   /// if that was enough.
-  [[nodiscard]] bool possible(runs x, ticks time) {
+  [[nodiscard]] bool possible(const runs& x, ticks time) {
     time_ = time, steps_ = 0, sure_ = true;
-    const bool found = (lean_ || begun(x)) && [&] {
-      if (turned_) return walk(x);
-      const std::int64_t ends = p_ * own_, least = x.begin + ends, most = x.end - ends;
-      const std::int64_t half = x.begin + (x.end - x.begin) / 2;
-      for (std::int64_t d = 0; half - d >= least || half + d <= most; ++d) {
-        x.middle = half - d;
-        if (x.middle >= least && x.middle <= most && walk(x)) return true;
-        x.middle = half + d;
-        if (d > 0 && x.middle >= least && x.middle <= most && walk(x)) return true;
-      }
-      return false;
-    }();
+    const bool found = (lean_ || begun(x)) && dealt_out(x);
     steps_left_ -= steps_;
     sure_ = sure_ && (lean_ || (!choose_.exhausted() && !fronts_.overflowed()));
     return found;
+  }
+  [[nodiscard]] bool dealt_out(runs x) {
+    if (turned_) return walk(x);
+    const std::int64_t least = x.begin + p_ * own_, most = x.end - p_ * own_, half = x.begin + (x.end - x.begin) / 2;
+    for (std::int64_t d = 0; half - d >= least || half + d <= most; ++d) {
+      x.middle = half - d;
+      if (x.middle >= least && x.middle <= most && walk(x)) return true;
+      x.middle = half + d;
+      if (d > 0 && x.middle >= least && x.middle <= most && walk(x)) return true;
+    }
+    return false;
   }
   /// What the ranks have left for the two runs; false if that is too little.
   [[nodiscard]] bool begun(const runs& x) {
