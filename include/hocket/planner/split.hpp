@@ -5,7 +5,6 @@
 #include <hocket/planner/detail/split_by_stage.hpp>
 #include <hocket/planner/split_problem.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -167,12 +166,14 @@ namespace detail {
   plan.step_time = plan.total + weight * plan.slowest;
   plan.proved = raw->proved && !choose.exhausted() && !fronts.overflowed();
   const ticks reached = q.goal == objective::step_time ? plan.step_time : plan.slowest;
-  ticks all = fronts.time(0, fronts.layers()), beside = 0;
-  for (const rank_room& room : q.ranks) all += room.time, beside = room.time > beside ? room.time : beside;
-  ticks even = ceil_div(all, ticks{p});
-  even = beside > even ? beside : even;
-  if (!plan.proved) even = (std::max)(even, detail::least_slowest(q, fronts));
-  plan.lower_bound = plan.proved ? reached : q.goal == objective::step_time ? all + weight * even : even;
+  if (plan.proved) {
+    plan.lower_bound = reached;
+  } else {
+    ticks all = fronts.time(0, fronts.layers());
+    for (const rank_room& room : q.ranks) all += room.time;
+    const ticks least = detail::least_slowest(q, fronts);
+    plan.lower_bound = q.goal == objective::step_time ? all + weight * least : least;
+  }
   if (!fronts.overflowed()) plan.lower_bound = raw->bound > plan.lower_bound ? raw->bound : plan.lower_bound;
   plan.proved = reached == plan.lower_bound;
   return plan;

@@ -20,6 +20,17 @@ struct raw_split {
   ticks bound = 0;  // on what is minimised, if not proved
 };
 
+/// What all layers take besides if each runs at its slowest level.
+inline ticks most_extra(const split_problem& q) {
+  ticks most = 0;
+  for (const layer_run& run : q.layers) {
+    ticks extra = 0;
+    for (std::uint32_t k = 0; k < run.of.levels.size(); ++k) extra = (std::max)(extra, run.of.levels[k].extra);
+    most += extra * run.count;
+  }
+  return most;
+}
+
 /// The exact split where ranks take consecutive pieces of the model: one chunk per rank, or equal layers (then only
 /// numbers of layers matter). What a rank can do in a given time it can also do with fewer layers, so for a bound M on
 /// the slowest rank the cuts lie in windows (of equal layers: those of two greedy passes; else of all cuts that can be
@@ -256,16 +267,7 @@ class split_by_rank {
     descend(mid, extra_mid, high, extra_high, weight);
   }
 
-  [[nodiscard]] ticks all_time() {
-    ticks most = base_;
-    for (const layer_run& run : q_.layers) {
-      ticks extra = 0;
-      for (std::uint32_t k = 0; k < run.of.levels.size(); ++k)
-        extra = run.of.levels[k].extra > extra ? run.of.levels[k].extra : extra;
-      most += extra * run.count;
-    }
-    return most;
-  }
+  [[nodiscard]] ticks all_time() const { return base_ + most_extra(q_); }
 
   // Memory alone: every layer as lean as can be.
   [[nodiscard]] std::int64_t lean_bytes(std::uint32_t r, std::int64_t a, std::int64_t b) const {

@@ -114,13 +114,7 @@ class split_by_stage {
 
  private:
   void begin(pair_of_chunks& pairs) {
-    ticks most = sum_;
-    for (const layer_run& run : q_.layers) {
-      ticks extra = 0;
-      for (std::uint32_t k = 0; k < run.of.levels.size(); ++k) extra = (std::max)(extra, run.of.levels[k].extra);
-      most += extra * run.count;
-    }
-    const auto found = pairs(least_slowest(q_, fronts_), most + 1);
+    const auto found = pairs(least_slowest(q_, fronts_), sum_ + most_extra(q_) + 1);
     least_ = found.bound;
     if (found.slowest >= never) return;
     best_.parts = found.parts;
