@@ -70,11 +70,20 @@ double median(std::vector<double>& ms) {
   return ms[ms.size() / 2];
 }
 
+/// Writes a text into a file that is made for it, as a user's export does.
+std::size_t in_new_file(const std::string& text) {
+  std::FILE* const file = std::tmpfile();
+  if (file == nullptr) return 0;
+  const std::size_t written = std::fwrite(text.data(), 1, text.size(), file);
+  std::fclose(file);
+  return written;
+}
+
 template <class Plan>
 void judge(const char* name, const Plan& plan, int rounds, bool text = true) {
   const costs c;
   workspace room;
-  std::vector<double> bare_ms, run_ms, check_ms, csv_ms, copy_ms, file_ms;
+  std::vector<double> bare_ms, run_ms, check_ms, csv_ms, copy_ms, export_ms, file_ms;
   std::uint64_t actions = 0;
   for (std::uint32_t r = 0; r < plan.ranks(); ++r) actions += plan.size(r);
   const auto timed = [](std::vector<double>& into, auto&& what) {
@@ -82,10 +91,7 @@ void judge(const char* name, const Plan& plan, int rounds, bool text = true) {
     kept += static_cast<std::uint64_t>(what());
     into.push_back(now() - start);
   };
-  std::string csv;
-  std::FILE* const file = text ? std::tmpfile() : nullptr;
-  if (text && file == nullptr) return;
-  if (text) csv = hocket::text::write_schedule_csv(plan);
+  const std::string csv = text ? hocket::text::write_schedule_csv(plan) : std::string();
   for (int i = 0; i < rounds; ++i) {
     timed(bare_ms, [&] { return bare(plan, c); });
     timed(run_ms, [&] { return run(plan, c, room)->makespan; });
@@ -97,14 +103,9 @@ void judge(const char* name, const Plan& plan, int rounds, bool text = true) {
       std::memcpy(copy.get(), csv.data(), csv.size());
       return static_cast<unsigned char>(copy[csv.size() / 2]);
     });
-    timed(file_ms, [&] {
-      std::rewind(file);
-      const std::size_t bytes = std::fwrite(csv.data(), 1, csv.size(), file);
-      std::fflush(file);
-      return bytes;
-    });
+    timed(export_ms, [&] { return in_new_file(hocket::text::write_schedule_csv(plan)); });
+    timed(file_ms, [&] { return in_new_file(csv); });
   }
-  if (file != nullptr) std::fclose(file);
   const double n = static_cast<double>(actions), simulated = median(run_ms);
   std::printf("# %s: %llu actions\n", name, static_cast<unsigned long long>(actions));
   line(name, "rate of simulation / bare loop", median(bare_ms) / simulated, "x", ">= 0.15", ">= 0.4");
@@ -112,7 +113,7 @@ void judge(const char* name, const Plan& plan, int rounds, bool text = true) {
   line(name, "full check / simulation", median(check_ms) / simulated, "x", "<= 2", "<= 1.5");
   if (text) {
     line(name, "rate of CSV export / memcpy of it", median(copy_ms) / median(csv_ms), "x", ">= 0.3", ">= 0.6");
-    line(name, "rate of CSV export / a file's fwrite", median(file_ms) / median(csv_ms), "x", "-", "-");
+    line(name, "rate of export to a file / writing it", median(file_ms) / median(export_ms), "x", ">= 0.3", ">= 0.6");
     line(name, "CSV export", static_cast<double>(csv.size()) / median(csv_ms) / 1e3, "MB/s", "-", "-");
   }
   const std::size_t bytes = room.entries.capacity() * sizeof(room.entries[0]) +
