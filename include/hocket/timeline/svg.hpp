@@ -94,6 +94,7 @@ class svg_writer {
         ".n{font-size:12px;font-weight:600;fill:#24292f}.q{font-size:10.5px;fill:#6b7480}"
         ".a{font-size:10.5px;fill:#57606a;text-anchor:middle}.m{font-size:11px;font-weight:600;fill:#b3261e}"
         ".g{stroke:#d8dde3;stroke-width:.7}.b{font-size:11px;text-anchor:middle;pointer-events:none}"
+        ".c{font-size:8px}"
         ".s{stroke:#fff;stroke-width:.8}</style>\n"
         "<defs><pattern id=\"idle\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "
         "patternTransform=\"rotate(45)\"><rect width=\"6\" height=\"6\" fill=\"#f3f4f6\"/>"
@@ -212,9 +213,11 @@ class svg_writer {
     if (s.micro_batch < 0) return;
     std::string number;
     put(number, s.micro_batch);
-    if (width < 300 + 640 * static_cast<std::int64_t>(number.size()) || height < 1'100) return;
-    out_ += "<text class=\"b\" x=\"", px(x + width / 2), out_ += "\" y=\"", px(y + height / 2 + 390),
-        out_ += "\" fill=\"", hex(ink_on(fill));
+    const auto digits = static_cast<std::int64_t>(number.size());
+    if (width < 150 + 465 * digits || height < 1'100) return;
+    const bool narrow = width < 300 + 640 * digits;
+    out_ += narrow ? "<text class=\"b c\" x=\"" : "<text class=\"b\" x=\"", px(x + width / 2);
+    out_ += "\" y=\"", px(y + height / 2 + (narrow ? 290 : 390)), out_ += "\" fill=\"", hex(ink_on(fill));
     put_all(out_, "\">", number, "</text>\n");
   }
   // The lane's quantity as steps, on one scale for all lanes so that they can be compared.

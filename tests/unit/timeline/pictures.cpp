@@ -158,6 +158,21 @@ TEST_CASE("SVG: bars, numbers, marks and curves are there, and hostile names sta
   CHECK(well_formed(hocket::to_svg(timeline{})));
 }
 
+TEST_CASE("SVG: numbers that are wide for their bar are written small, and left out where they would not fit",
+          "[timeline]") {
+  const auto numbers = [](std::int32_t bars, const char* how) {  // bars of 1,232 pixels / bars, numbered from 10 on
+    timeline t;
+    t.add_lane("rank 0");
+    for (std::int32_t i = 0; i < bars; ++i)
+      t.add({.start = i, .finish = i + 1, .lane = 0, .kind = activity::forward, .micro_batch = 10 + i % 90});
+    return count(hocket::to_svg(t), how);
+  };
+  CHECK(numbers(70, "class=\"b\"") == 70);
+  CHECK(numbers(90, "class=\"b c\"") == 90);
+  CHECK(numbers(90, "class=\"b\"") == 0);
+  CHECK(numbers(200, "class=\"b c\"") == 0);
+}
+
 TEST_CASE("SVG: axis in seconds, and files that stay small", "[timeline]") {
   timeline t = two_ranks();
   t.ticks_per_second = 1'000;
