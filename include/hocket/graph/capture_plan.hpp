@@ -46,6 +46,7 @@ struct capture_plan {
   std::vector<unsigned char> records(plan.node_count());
   for (std::size_t i = 0; i < plan.node_count(); ++i) {
     const auto op = static_cast<node_id>(i);
+    if (!plan.issues(op)) continue;
     const stream_id s = plan.stream_of(op);
     if (first[s] == no_id) first[s] = op;
     last[s] = op;

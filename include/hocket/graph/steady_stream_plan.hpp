@@ -47,7 +47,8 @@ class steady_stream_plan {
 /// are dropped, waiters of the second copy are wrapped.
 /// @param two_steps  the graph of the program twice: ops 0 … n - 1, then n … 2n - 1; edges must point forward
 /// @param stream_of  one stream per op of a step: n of them
-/// @return as plan_streams; errc::not_periodic if the waits within the second step are not those within the first
+/// @return as plan_streams; errc::not_periodic if the waits within the second step are not those within the first,
+///         errc::invalid_argument for an op that is fused away in one of the two only
 /// Complexity: that of plan_streams for 2n ops.
 ///
 ///     const graph::two_step_access<graph_access<my::program>, my::program> twice;
@@ -65,23 +66,23 @@ template <reachability_index Index>
   if (!both) return both.error();
 
   const auto n = static_cast<node_id>(nodes);
-  dag<> one;  // the first step by itself: its waits are those of both steps that lie in it
-  std::vector<node_id> preds;
-  for (node_id b = 0; b < n; ++b) {
-    const std::span<const node_id> ups = two_steps.upstream(b);
-    preds.assign(ups.begin(), ups.end());
-    if (const result<node_id> id = one.append(preds); !id) return id.error();
-  }
-  result<stream_plan> step = plan_streams(one, stream_of);
-  if (!step) return step.error();
-
   steady_stream_plan plan;
-  plan.step_ = std::move(*step);
+  plan.step_.stream_of_.assign(stream_of.begin(), stream_of.end());
+  plan.step_.stream_count_ = both->stream_count();
+  for (node_id b = 0; b < n; ++b) {
+    for (const node_id a : two_steps.upstream(b))
+      plan.step_.cross_stream_edges_ += stream_of[a] != stream_of[b] ? 1u : 0u;
+    if (!both->issues(b)) plan.step_.fused_.push_back(b);
+    if (both->issues(b) != both->issues(b + n))
+      return error{errc::invalid_argument, b}.with("op fused in one step only");
+  }
   std::vector<unsigned char> records(nodes);
   std::size_t repeated = 0;  // waits within the second step so far; they must be those within the first
-  const std::span<const stream_wait> first = plan.step_.waits();
+  std::vector<stream_wait>& first = plan.step_.waits_;
   for (const stream_wait& w : both->waits()) {
     if (w.waiter < n) {
+      first.push_back(w);  // no later op has a say in it: edges point forward
+      plan.step_.event_count_ += records[w.recorder] == 0 ? 1u : 0u;
       records[w.recorder] = 1;
     } else if (w.recorder < n) {
       plan.previous_.push_back({w.recorder, w.waiter - n, w.record_stream, w.wait_stream});

@@ -37,6 +37,8 @@ namespace detail {
 
 }  // namespace detail
 
+class steady_stream_plan;
+
 /// The fewest waits that make streams run a graph's ops in a legal order, and imply no order beyond the graph's and
 /// that of the streams themselves. What `launch` drives. Ops are issued in program order, each on its stream.
 class stream_plan {
@@ -46,6 +48,9 @@ class stream_plan {
   [[nodiscard]] std::size_t stream_count() const noexcept { return stream_count_; }
   [[nodiscard]] stream_id stream_of(node_id op) const noexcept { return stream_of_[op]; }
   [[nodiscard]] std::span<const stream_id> streams() const noexcept { return stream_of_; }
+  /// Is op issued? Not if `contract` fused it away: then nothing is waited for, recorded or joined on its account.
+  /// O(log of how many were).
+  [[nodiscard]] bool issues(node_id op) const noexcept { return !detail::is_among(fused_, op); }
   /// By waiter, then recorder.
   [[nodiscard]] std::span<const stream_wait> waits() const noexcept { return waits_; }
   /// The waits before op, ascending by recorder. O(log waits).
@@ -61,9 +66,13 @@ class stream_plan {
  private:
   template <reachability_index Index>
   friend result<stream_plan> plan_streams(const dag<Index>& g, std::span<const stream_id> stream_of);
+  template <reachability_index Index>
+  friend result<steady_stream_plan> plan_steady_streams(const dag<Index>& two_steps,
+                                                        std::span<const stream_id> stream_of);
 
   std::vector<stream_id> stream_of_;
   std::vector<stream_wait> waits_;
+  std::vector<node_id> fused_;  // ops that others stand for, ascending
   std::size_t stream_count_ = 0;
   std::size_t event_count_ = 0;
   std::size_t cross_stream_edges_ = 0;
@@ -95,6 +104,7 @@ template <reachability_index Index>
     const stream_id s = stream_of[b];
     if (s >= stream_limit) return error{errc::limit_exceeded, s, stream_limit - 1}.with("stream");
     if (plan.stream_count_ <= s) plan.stream_count_ = s + std::size_t{1};
+    if (const auto op = static_cast<node_id>(b); g.fused_into(op) != op) plan.fused_.push_back(op);
     const std::span<const node_id> ups = g.upstream(static_cast<node_id>(b));
     if (!ups.empty() && ups.back() > b) return error{errc::bad_order, static_cast<std::int64_t>(b), ups.back()};
     for (const node_id a : ups) plan.cross_stream_edges_ += stream_of[a] != s ? 1u : 0u;

@@ -31,16 +31,16 @@ void append_step(std::vector<command>& out, const graph::stream_plan& plan, cons
     more(op, stream);
     for (; wait != plan.waits().end() && wait->waiter == op; ++wait)
       out.push_back(wait_event(event_of(wait->recorder), stream));
-    out.push_back(run_op(op, stream));
+    if (plan.issues(op)) out.push_back(run_op(op, stream));
     if (const event_id e = event_of(op); e != no_id) out.push_back(record_event(e, stream));
   }
 }
 
 }  // namespace detail
 
-/// The commands of a stream plan: ops in program order, each after its waits, each recorded once if anyone waits for
-/// it. One event per recorder; `reuse_events` needs far fewer. The issue order is topological because plans only have
-/// waits that point forward.
+/// The commands of a stream plan: ops in program order, those that were fused away left out, each after its waits, each
+/// recorded once if anyone waits for it. One event per recorder; `reuse_events` needs far fewer. The issue order is
+/// topological because plans only have waits that point forward.
 /// @return errc::limit_exceeded for more than max_streams streams
 /// Complexity: O(nodes + waits).
 ///

@@ -123,3 +123,24 @@ TEST_CASE("a capture that needs nothing, and one that cannot be", "[graph]") {
   CHECK(plan_capture(stream_plan{})->event_count() == 0);
   CHECK(plan_capture(*one, hocket::graph::stream_limit).error().code == hocket::errc::out_of_range);
 }
+
+TEST_CASE("an op that was fused away is not joined, and brings no stream in", "[graph]") {
+  auto g = hocket_test::dag_of(4, {{0, 2}});
+  REQUIRE(g.contract(std::vector<node_id>{1, 3}).value() == 1);
+  // Op 2 is joined by nobody else; op 3, behind it on its stream, and alone on another, is not there.
+  for (const stream_id of_fused : {1u, 2u}) {
+    const auto plan = hocket::graph::plan_streams(g, std::vector<stream_id>{0, 0, 1, of_fused});
+    REQUIRE(plan);
+    CHECK((plan->issues(1) && !plan->issues(3)));
+    const auto capture = plan_capture(*plan);
+    CHECK(capture->forks.empty());
+    CHECK(capture->joins == std::vector<node_id>{2});
+  }
+  // Op 1 waits for op 2, and op 3 comes behind op 2: its stream is joined by that wait.
+  auto chain = hocket_test::dag_of(5, {{0, 1}, {1, 4}});
+  REQUIRE(chain.contract(std::vector<node_id>{0, 3}).value() == 0);
+  const auto plan = hocket::graph::plan_streams(chain, std::vector<stream_id>{0, 1, 0, 1, 0});
+  REQUIRE(plan);
+  CHECK(plan->waits().size() == 2);
+  CHECK(plan_capture(*plan)->event_count() == 0);
+}

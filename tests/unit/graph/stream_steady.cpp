@@ -157,6 +157,33 @@ TEST_CASE("an edge of the host's own may need two events in turn", "[graph]") {
   CHECK(plan->event_count() == 1);
 }
 
+TEST_CASE("the first step of a steady plan is the plan of one step, with what was fused in it", "[graph]") {
+  random_source random(5);
+  for (int round = 0; round < 100; ++round) {
+    const node_id n = 2 + random.below(10);
+    std::vector<stream_id> streams;
+    for (node_id i = 0; i < n; ++i) streams.push_back(random.below(3));
+    program p = random_program(random, n), twice = p;
+    twice.insert(twice.end(), p.begin(), p.end());
+    auto one = hocket::graph::dependencies(p)->graph(), two = hocket::graph::dependencies(twice)->graph();
+    const std::vector<node_id> pair{random.below(n - 1), n - 1}, next{pair[0] + n, pair[1] + n};
+    if (!one.contract(pair) || !two.contract(pair) || !two.contract(next)) continue;
+    const auto step = hocket::graph::plan_streams(one, streams);
+    const auto plan = plan_steady_streams(two, streams);
+    REQUIRE(step.has_value() == plan.has_value());
+    if (!plan) continue;
+    const auto& first = plan->step();
+    CHECK(std::equal(first.waits().begin(), first.waits().end(), step->waits().begin(), step->waits().end()));
+    CHECK(first.event_count() == step->event_count());
+    CHECK(first.cross_stream_edges() == step->cross_stream_edges());
+    CHECK(first.stream_count() == step->stream_count());
+    for (node_id i = 0; i < n; ++i) CHECK(first.issues(i) == (i != pair[1]));
+  }
+  auto two = hocket_test::dag_of(4, {});
+  REQUIRE(two.contract(std::vector<node_id>{0, 1}));
+  CHECK(plan_steady_streams(two, std::vector<stream_id>{0, 1}).error().code == hocket::errc::invalid_argument);
+}
+
 TEST_CASE("what does not repeat has no steady plan", "[graph]") {
   const std::array<stream_id, 2> streams{0, 1};
   CHECK(plan_steady_streams(hocket_test::dag_of(3, {}), streams).error().code == hocket::errc::invalid_argument);

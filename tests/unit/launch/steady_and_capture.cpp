@@ -126,6 +126,18 @@ TEST_CASE("steady plans are issued step after step, and every conflict is ordere
   CHECK(ordered > 1000);
 }
 
+TEST_CASE("ops that were fused away are not issued", "[launch]") {
+  hocket::graph::dag<> g;
+  REQUIRE(g.build(4, std::vector<hocket::graph::edge>{{0, 2}}));
+  REQUIRE(g.contract(std::vector<node_id>{1, 3}));
+  const auto plan = hocket::graph::plan_streams(g, std::vector<stream_id>{0, 0, 1, 1});
+  REQUIRE(plan);
+  const auto list = from_graph(*plan);
+  REQUIRE(list);
+  CHECK(list->op_count() == 3);
+  for (const command& c : list->commands()) CHECK((c.kind != command_kind::run || c.id != 3));
+}
+
 TEST_CASE("a wait for a later op of the step before alternates between two events", "[launch]") {
   // Ops 0 and 1 on streams 0 and 1; op 1 of a step waits for op 0 of the step before, and nothing else is asked for.
   hocket::graph::dag<> two;
