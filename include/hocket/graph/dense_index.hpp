@@ -81,7 +81,7 @@ class dense_index {
   void for_each_ancestor(node_id b, F&& f) const {
     for (std::uint32_t i = 0; i < rows_[b].size; ++i)
       for (std::uint64_t word = rows_[b].words[i]; word != 0; word &= word - 1)
-        f(static_cast<node_id>(i * 64u + static_cast<std::uint32_t>(std::countr_zero(word))));
+        f(i * 64u + static_cast<node_id>(std::countr_zero(word)));
   }
 
   /// See reachability_index. O(kept predecessors · n / 64).

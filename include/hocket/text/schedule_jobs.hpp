@@ -100,7 +100,7 @@ constexpr std::string_view take_line(std::string_view& text) noexcept {
   std::pmr::vector<pipeline::stage_action> actions(memory);
   std::pmr::vector<std::uint32_t> ends(memory);
   std::uint32_t ranks = 0;
-  for (std::string_view rest = text; !rest.empty();) ranks += detail::take_line(rest).empty() ? 0 : 1;
+  for (std::string_view rest = text; !rest.empty();) ranks += detail::take_line(rest).empty() ? 0u : 1u;
   for (std::int64_t number = 1; !text.empty(); ++number) {
     std::string_view line = detail::take_line(text);
     if (line.empty()) continue;

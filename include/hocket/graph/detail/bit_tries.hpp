@@ -71,10 +71,10 @@ class bit_tries {
   }
   // Forgetful memory of unions: its size follows the number of sets.
   void remember_for(std::size_t sets) {
-    std::size_t bits = static_cast<std::size_t>(std::bit_width(sets));
-    bits = bits < 12 ? 7 : bits > 20 ? 15 : bits - 5;
-    if (memo_.size() < std::size_t{1} << bits)
-      memo_ = std::pmr::vector<union_memo>(std::size_t{1} << bits, memo_.get_allocator());
+    constexpr std::size_t least = 128, most = 32768;
+    std::size_t size = std::bit_floor(sets / 16);
+    size = size < least ? least : size > most ? most : size;
+    if (memo_.size() < size) memo_ = std::pmr::vector<union_memo>(size, memo_.get_allocator());
   }
 
   [[nodiscard]] leaf& leaf_at(block_id b) noexcept { return leaves_[b]; }
@@ -91,7 +91,7 @@ class bit_tries {
   }
   // The least height at which a fits.
   static constexpr std::uint32_t height_for(node_id a) noexcept {
-    const auto bits = static_cast<std::uint32_t>(std::bit_width(a | ((node_id{1} << leaf_bits) - 1)));
+    const auto bits = 32 - static_cast<std::uint32_t>(std::countl_zero(a | ((node_id{1} << leaf_bits) - 1)));
     return (bits - leaf_bits + inner_bits - 1) / inner_bits;
   }
 
@@ -264,7 +264,7 @@ class bit_tries {
   [[nodiscard]] union_memo* unions_of(block_id u, block_id v) noexcept {
     if (memo_.empty()) return nullptr;
     const std::uint64_t key = (std::uint64_t{u} << 32) | v;
-    return &memo_[static_cast<std::size_t>((key * 0x9e3779b97f4a7c15u) >> 40) & (memo_.size() - 1)];
+    return &memo_[static_cast<std::uint32_t>((key * 0x9e3779b97f4a7c15u) >> 40) & (memo_.size() - 1)];
   }
   void remember(union_memo* known, block_id u, block_id v, block_id joint) noexcept {
     if (known == nullptr) return;
@@ -446,7 +446,7 @@ class bit_tries {
   [[nodiscard]] block_id insert(block_id at, node_id a, std::uint32_t height, const mark& fresh) {
     if (height == 0) {
       if (at == 0) at = add(leaf{});
-      else if (at < fresh.leaves) at = add(leaf(leaves_[at]));
+      else if (at < fresh.leaves) at = copy_of_leaf(at);
       leaves_[at].set(a);
       return at;
     }

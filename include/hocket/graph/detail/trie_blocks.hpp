@@ -90,7 +90,7 @@ using trie_bytes = char __attribute__((vector_size(16)));
 inline std::uint32_t trie_mask(trie_quad a, trie_quad b, trie_quad c, trie_quad d) noexcept {
   const auto low = __builtin_ia32_packssdw128(a, b);
   const auto high = __builtin_ia32_packssdw128(c, d);
-  return static_cast<std::uint32_t>(__builtin_ia32_pmovmskb128((trie_bytes)__builtin_ia32_packsswb128(low, high)));
+  return static_cast<std::uint32_t>(__builtin_ia32_pmovmskb128(__builtin_ia32_packsswb128(low, high)));
 }
 [[gnu::always_inline]] inline trie_comparison unite(trie_inner& joint, const trie_inner& x,
                                                     const trie_inner& y) noexcept {
@@ -100,7 +100,7 @@ inline std::uint32_t trie_mask(trie_quad a, trie_quad b, trie_quad c, trie_quad 
   std::memcpy(of_y, &y, sizeof(y));
   trie_quad no_x[4], no_y[4], same[4], either[4];
   for (int i = 0; i < 4; ++i) {
-    no_x[i] = (trie_quad)(of_x[i] == 0), no_y[i] = (trie_quad)(of_y[i] == 0), same[i] = (trie_quad)(of_x[i] == of_y[i]);
+    no_x[i] = of_x[i] == 0, no_y[i] = of_y[i] == 0, same[i] = of_x[i] == of_y[i];
     either[i] = of_x[i] | (of_y[i] & no_x[i]);
   }
   std::memcpy(&joint, either, sizeof(joint));
@@ -118,11 +118,11 @@ inline trie_outcome unite(trie_leaf& joint, const trie_leaf& x, const trie_leaf&
   trie_quad same_x = ~trie_quad{}, same_y = ~trie_quad{};
   for (int i = 0; i < 4; ++i) {
     either[i] = of_x[i] | of_y[i];
-    same_x &= (trie_quad)(either[i] == of_x[i]), same_y &= (trie_quad)(either[i] == of_y[i]);
+    same_x &= either[i] == of_x[i], same_y &= either[i] == of_y[i];
   }
   std::memcpy(&joint, either, sizeof(joint));
-  return {__builtin_ia32_pmovmskb128((trie_bytes)same_x) == 0xffff,
-          __builtin_ia32_pmovmskb128((trie_bytes)same_y) == 0xffff};
+  return {__builtin_ia32_pmovmskb128(reinterpret_cast<trie_bytes>(same_x)) == 0xffff,
+          __builtin_ia32_pmovmskb128(reinterpret_cast<trie_bytes>(same_y)) == 0xffff};
 }
 #else
 [[gnu::always_inline]] inline trie_comparison unite(trie_inner& joint, const trie_inner& x,

@@ -51,8 +51,8 @@ class variable_table {
 
   std::uint32_t numbered(std::uint64_t v) {
     if (v < direct_.size() || v < 8 * std::uint64_t{count_} + 1024) {
-      if (v >= direct_.size()) direct_.resize(static_cast<std::size_t>(v) * 2 + 64, none);
-      std::uint32_t& s = direct_[static_cast<std::size_t>(v)];
+      if (v >= direct_.size()) direct_.resize(v * 2 + 64, none);
+      std::uint32_t& s = direct_[v];
       if (s != none) return s;
       // It may have been met when it was still too large for the array.
       if (!numbers_.empty())

@@ -211,7 +211,7 @@ inline bool run_greedy(partial_schedule& plan, const tails& ends, const greedy_r
       if (plan.free_at[r] > t) continue;
       std::uint32_t oldest = m, needs = 0;
       for (const std::uint32_t s : in.owned[r]) oldest = (std::min)(oldest, plan.backwards[s]);
-      for (const std::uint32_t s : in.owned[r]) needs += plan.forwards[s] <= oldest ? 1 : 0;
+      for (const std::uint32_t s : in.owned[r]) needs += plan.forwards[s] <= oldest ? 1u : 0u;
       const auto chunks = static_cast<std::uint32_t>(in.owned[r].size());
       std::uint32_t limit = in.cap[r];
       if (rule.lead < m * chunks) limit = (std::min)(limit, (chunks - 1) * in.ranks + in.ranks - r + rule.lead);

@@ -25,7 +25,7 @@ inline bool run_by_wish(partial_schedule& plan, const std::vector<ticks>& wish, 
       if (plan.free_at[r] > t) continue;
       std::uint32_t oldest = m, needs = 0;
       for (const std::uint32_t s : in.owned[r]) oldest = (std::min)(oldest, plan.backwards[s]);
-      for (const std::uint32_t s : in.owned[r]) needs += plan.forwards[s] <= oldest ? 1 : 0;
+      for (const std::uint32_t s : in.owned[r]) needs += plan.forwards[s] <= oldest ? 1u : 0u;
       std::uint32_t best = in.stages;
       bool forward = false;
       ticks least = partial_schedule::never, soon = partial_schedule::never;

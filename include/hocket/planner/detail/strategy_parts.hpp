@@ -101,7 +101,7 @@ inline constexpr ticks too_long = (std::numeric_limits<ticks>::max)();
   const auto ends = [&](bool first, bool last, std::int64_t passes) {
     all.on_rank = {.layers = 1, .first = first, .last = last};
     all.in_flight.embedding_passes = passes;
-    const auto bytes = cost::rank_total(cost::end_tensor_terms, numbers(numbers_of(all)));
+    const auto bytes = cost::rank_total(cost::end_tensor_terms, numbers_of(all));
     return bytes ? bytes->real() : 0.0;
   };
   out.first_bytes_each = ends(true, false, 1), out.last_bytes = ends(false, true, 0);
