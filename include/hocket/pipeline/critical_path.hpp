@@ -5,6 +5,7 @@
 #include <hocket/pipeline/workspace.hpp>
 
 #include <cstdint>
+#include <limits>
 #include <memory_resource>
 #include <vector>
 
@@ -22,18 +23,55 @@ struct path_step {
 
 namespace detail {
 
-template <schedule S>
+template <schedule S, cost_policy C>
 struct path_recorder {
+  /// What became of a result: when it was there, and the action that it had to wait for. On a link that carries one
+  /// transfer after another that is the first of those without a pause between them.
+  struct result_of {
+    std::uint64_t from = 0;
+    ticks arrival = 0;
+  };
+  struct link {
+    std::uint32_t to = 0;
+    ticks free_from = 0;
+    std::uint64_t first = 0;
+  };
   const S& plan;
-  std::pmr::vector<path_step> steps;         // of all ranks, one list after another
-  std::pmr::vector<std::uint64_t> first;     // where the list of each rank begins
-  std::pmr::vector<std::uint64_t> producer;  // of each triple: its forward, its (input gradient of the) backward
+  const C& costs;
+  std::pmr::memory_resource* memory;
+  std::pmr::vector<path_step> steps{memory};               // of all ranks, one list after another
+  std::pmr::vector<std::uint64_t> first{memory};           // where the list of each rank begins
+  std::pmr::vector<result_of> results{memory};             // of each triple: of its forward, of its backward
+  std::pmr::vector<std::pmr::vector<link>> links{memory};  // by sender; few
+  static constexpr ticks most = (std::numeric_limits<ticks>::max)() / 2;
+
   void on_action(std::uint32_t rank, std::uint32_t step, stage_action a, ticks start, ticks finish) {
-    steps[first[rank] + step] = {rank, step, a, start, finish};
-    if (computes(a.kind()) && a.kind() != op::weight_grad)
-      producer[slot(a, a.stage(), a.slice(), a.kind() != op::forward)] = first[rank] + step;
+    const std::uint64_t at = first[rank] + step;
+    steps[at] = {rank, step, a, start, finish};
+    if (!computes(a.kind()) || a.kind() == op::weight_grad) return;
+    const stage_action send = send_of(a);
+    if (!detail::goes_to_another_rank(plan, send)) return;
+    const stage_action use = far_end(send);
+    const std::uint32_t to = rank_of(plan.placement(), plan.ranks(), use.stage(), use.direction());
+    result_of& made = results[slot(a, a.stage(), a.slice(), a.kind() != op::forward)];
+    made = {at, finish};
+    if constexpr (linked_costs<C>) {
+      link& l = link_to(rank, to);
+      if (l.free_from <= finish) l = {to, finish, at};
+      const ticks time = costs.transfer(a, rank, to);
+      l.free_from = time > most - l.free_from ? most : l.free_from + time;
+      made = {l.first, l.free_from};
+    }
+    const ticks hop = costs.latency(rank, to);
+    made.arrival += hop > most ? most : hop;
   }
   void on_blocked(const blocked&) const noexcept {}
+  [[nodiscard]] link& link_to(std::uint32_t rank, std::uint32_t to) {
+    auto& mine = links[rank];
+    for (link& l : mine)
+      if (l.to == to) return l;
+    return mine.emplace_back(link{to});
+  }
   [[nodiscard]] std::uint64_t slot(stage_action a, std::uint32_t stage, std::uint32_t slice, bool backward) const {
     const std::uint64_t stages = std::uint64_t{plan.ranks()} * plan.chunks();
     const std::uint64_t unit = std::uint64_t{a.micro_batch()} * slices_of(plan) + slice;
@@ -46,8 +84,9 @@ struct path_recorder {
 }  // namespace detail
 
 /// A chain of actions from the start of a run to its end, each of which could start only when the one before it was
-/// done and its result had arrived: shorten any other action, and the makespan stays. Where several chains are as
-/// long, the one that stays on a rank as long as it can, going back from the end.
+/// done and its result, or on a link that carries one transfer after another those right behind it, had arrived:
+/// shorten any other action, and the makespan stays. One of a pair stands for both. Where several chains are as long,
+/// the one that stays on a rank as long as it can, going back from the end.
 /// @return the actions in order of time; gaps between them are transfers
 /// Errors: those of `run`. Complexity: O(actions) time and memory.
 ///
@@ -59,8 +98,9 @@ template <schedule S, cost_policy C>
     const S& plan, const C& costs, std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
   const auto units = detail::units_of(plan, "stages x micro-batches to simulate");
   if (!units) return units.error();
-  detail::path_recorder<S> seen{plan, std::pmr::vector<path_step>(memory), std::pmr::vector<std::uint64_t>(memory),
-                                std::pmr::vector<std::uint64_t>(2 * *units, 0, memory)};
+  detail::path_recorder<S, C> seen{plan, costs, memory};
+  seen.results.resize(2 * *units);
+  seen.links.resize(plan.ranks());
   std::uint64_t total = 0;
   for (std::uint32_t r = 0; r < plan.ranks(); ++r) seen.first.push_back(total), total += plan.size(r);
   seen.steps.resize(total);
@@ -71,7 +111,6 @@ template <schedule S, cost_policy C>
   std::uint64_t at = 0;
   for (std::uint64_t i = 0; i < total; ++i)
     if (seen.steps[i].finish > seen.steps[at].finish) at = i;
-  const std::uint32_t stages = plan.ranks() * plan.chunks();
   for (;;) {
     const path_step here = seen.steps[at];
     path.push_back(here);
@@ -83,22 +122,19 @@ template <schedule S, cost_policy C>
       at = before - 1;
       continue;
     }
-    // Else the last of what it, or the other of its pair, had to wait for.
+    // Else what it, or the other of its pair, had to wait for.
     std::uint64_t best = at;
-    ticks latest = -1;
-    const auto wants = [&](stage_action a, std::uint32_t stage, std::uint32_t slice, bool backward) {
-      const std::uint64_t x = seen.producer[seen.slot(a, stage, slice, backward)];
-      if (seen.steps[x].finish <= here.start && seen.steps[x].rank != here.rank && seen.steps[x].finish > latest)
-        best = x, latest = seen.steps[x].finish;
+    const auto wants = [&](stage_action a) {
+      if (!needs_receive(plan, a)) return;
+      const stage_action made = producer_of(far_end(receive_of(a)));
+      const auto& x = seen.results[seen.slot(a, made.stage(), a.slice(), a.kind() != op::forward)];
+      if (best == at && x.arrival == here.start) best = x.from;
     };
     for (std::uint64_t i = before; i < seen.first[here.rank] + plan.size(here.rank); ++i) {
       const stage_action a = seen.steps[i].action;
       if (seen.steps[i].start != here.start) break;
       if (i > at && (i > at + 1 || before != at || !here.action.joined())) break;  // only started at the same time
-      if (!computes(a.kind())) continue;
-      if (a.kind() == op::forward && a.stage() > 0) wants(a, a.stage() - 1, a.slice(), false);
-      if ((a.kind() == op::backward || a.kind() == op::input_grad) && a.stage() + 1 < stages)
-        wants(a, a.stage() + 1, a.slice(), true);
+      wants(a);
     }
     if (best == at) break;
     at = best;

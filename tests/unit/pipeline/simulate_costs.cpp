@@ -159,6 +159,56 @@ TEST_CASE("runs with links, bytes, slices, pairs and two directions agree with a
     }
 }
 
+namespace {
+
+/// Times without any on links, and latencies that differ; one action may take half as long.
+struct faster {
+  stage_action one;
+  ticks duration(stage_action a) const { return irregular{}.duration(a) / (a == one ? 2 : 1); }
+  ticks latency(std::uint32_t from, std::uint32_t to) const { return (from * 5 + to * 3) % 7; }
+  ticks joined(stage_action a, stage_action b) const { return (std::max)(duration(a), duration(b)) + 1; }
+};
+struct faster_on_links : faster {
+  ticks transfer(stage_action a, std::uint32_t from, std::uint32_t to) const {
+    return 2 * irregular{}.transfer(a, from, to);
+  }
+};
+
+/// What stands on no critical path may be shorter, and the run is as long; one of a pair stands for both.
+template <class C>
+void only_the_path_matters(const table_schedule& plan) {
+  const auto path = critical_path(plan, C{}).value();
+  std::vector<std::vector<bool>> on(plan.ranks());
+  for (std::uint32_t r = 0; r < plan.ranks(); ++r) on[r].resize(plan.size(r) + 1);
+  for (const path_step& x : path) {
+    on[x.rank][x.step] = true;
+    if (x.action.joined()) on[x.rank][x.step + 1] = true;
+    if (x.step > 0 && plan.at(x.rank, x.step - 1).joined()) on[x.rank][x.step - 1] = true;
+  }
+  workspace memory;
+  for (std::uint32_t r = 0; r < plan.ranks(); ++r)
+    for (std::uint32_t i = 0; i < plan.size(r); ++i) {
+      if (on[r][i]) continue;
+      C costs;
+      costs.one = plan.at(r, i);
+      CHECK(run(plan, costs, memory)->makespan == path.back().finish);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("a run is shorter only if its critical path is", "[pipeline]") {
+  const auto pairs = interleaved::make({4, 2, 8}, groups::balanced(), {.extra = 1}).value();
+  const table_schedule plans[] = {lower(one_f_one_b::make({4, 1, 9}, 2).value(), {.overlap = true}).value(),
+                                  lower(pairs, {.overlap = true}).value(),
+                                  table_schedule::copy_of(zbv::make({4, 2, 8}).value()).value(),
+                                  load("dualpipe__DualPipe__p4_m10.csv"), load("zb__Seq1F1B__p4_v1_m8_s2.csv")};
+  for (const table_schedule& plan : plans) {
+    only_the_path_matters<faster>(plan);
+    only_the_path_matters<faster_on_links>(plan);
+  }
+}
+
 TEST_CASE("stages that disagree about the order of micro-batches", "[pipeline]") {
   // The last rank runs its backwards in another order than the rank before it wants them, over more micro-batches than
   // any pipe holds at first.
