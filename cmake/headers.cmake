@@ -67,6 +67,7 @@ set(HOCKET_HEADERS
   hocket/launch.hpp
   hocket/launch/backend.hpp
   hocket/launch/capture.hpp
+  hocket/launch/check_device_commands.hpp
   hocket/launch/command.hpp
   hocket/launch/drive.hpp
   hocket/launch/erased_backend.hpp

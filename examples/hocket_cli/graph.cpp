@@ -57,9 +57,8 @@ graph::dependency_options rules_of(const options& o) {
 }
 
 text::ops_table read_ops(const options& o) {
-  return table_or_fail(text::parse_ops_csv(read_file(o.ops)), o.ops, "op,stream,kind,reads,writes");
+  return table_or_fail(text::parse_ops_csv(read_file(o.ops)), o.ops, text::ops_csv_header);
 }
-constexpr const char* edges_header = "source,target";
 
 // The graph that --ops or --edges names, and how many distinct edges it had before pruning.
 template <class Index>
@@ -72,7 +71,8 @@ graph::dag<Index> load(const options& o, std::size_t& edges_before, long long& m
     edges_before = deps.rule_edges();
     return std::move(deps.graph());
   }
-  const text::edge_table table = table_or_fail(text::parse_edges_csv(read_file(o.edges)), o.edges, edges_header);
+  const text::edge_table table =
+      table_or_fail(text::parse_edges_csv(read_file(o.edges)), o.edges, text::edges_csv_header);
   std::vector<graph::edge> distinct = table.edges;
   std::sort(distinct.begin(), distinct.end());
   distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
@@ -115,7 +115,7 @@ void prune_without_index(const options& o) {
     s.nodes = program.size();
     edges = graph::rule_edges(program, rules_of(o));
   } else {
-    text::edge_table table = table_or_fail(text::parse_edges_csv(read_file(o.edges)), o.edges, edges_header);
+    text::edge_table table = table_or_fail(text::parse_edges_csv(read_file(o.edges)), o.edges, text::edges_csv_header);
     s.nodes = table.node_count;
     edges = std::move(table.edges);
   }
@@ -143,7 +143,8 @@ void reaches(const options& o) {
   std::size_t edges = 0;
   long long microseconds = 0;
   const auto g = load<graph::auto_index>(o, edges, microseconds);
-  const auto pairs = table_or_fail(text::parse_pairs_csv(read_file(o.pairs), g.node_count()), o.pairs, edges_header);
+  const auto pairs =
+      table_or_fail(text::parse_pairs_csv(read_file(o.pairs), g.node_count()), o.pairs, text::edges_csv_header);
   std::string out = "source,target,reaches\n";
   std::size_t reached = 0;
   for (const graph::edge& e : pairs) {
@@ -177,7 +178,7 @@ void compare(const options& o) {
   long long microseconds = 0;
   const auto ours = load<graph::auto_index>(o, edges, microseconds);
   const auto theirs =
-      table_or_fail(text::parse_pairs_csv(read_file(o.theirs), ours.node_count()), o.theirs, edges_header);
+      table_or_fail(text::parse_pairs_csv(read_file(o.theirs), ours.node_count()), o.theirs, text::edges_csv_header);
   std::vector<node_id> cycle;
   const auto result = graph::compare(ours, theirs, o.limit, &cycle);
   if (!result && !cycle.empty()) fail_with_cycle(o.theirs, cycle);

@@ -169,7 +169,7 @@ plan_input read_plan(const std::string& file) {
   const json_object graph = v.object("graph", {"ops", "rules"});
   in.ops_file = beside(graph.text("ops"));
   in.ops =
-      table_or_fail(hocket::text::parse_ops_csv(read_file(in.ops_file)), in.ops_file, "op,stream,kind,reads,writes");
+      table_or_fail(hocket::text::parse_ops_csv(read_file(in.ops_file)), in.ops_file, hocket::text::ops_csv_header);
   if (graph.has("rules")) in.ordered = graph.choice("rules", {"data", "ordered"}) == 1;
 
   const json_object pipeline =

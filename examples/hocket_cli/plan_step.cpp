@@ -115,7 +115,7 @@ void plan_pipeline(const plan_input& in, step_plan& out) {
     });
   out.hop_us = hop_us(in);
   const auto ns = [&](double us) {
-    if (!(us * ns_per_us < 9e15)) fail(in.file + ": a stage takes longer than 100 days");
+    if (!(us * ns_per_us < 9e15)) fail(in.file + ": a stage or a hop takes longer than 100 days");
     return std::max<hocket::ticks>(1, std::llround(us * ns_per_us));
   };
   std::vector<hocket::ticks> forward, backward;

@@ -4,6 +4,7 @@
 #include <hocket/core/message.hpp>
 #include <hocket/launch/backend.hpp>
 #include <hocket/launch/capture.hpp>
+#include <hocket/launch/check_device_commands.hpp>
 #include <hocket/launch/command.hpp>
 #include <hocket/launch/drive.hpp>
 #include <hocket/launch/erased_backend.hpp>

@@ -23,12 +23,15 @@ struct edge_table {
 /// The highest id an edges CSV may name by default: one stray cell must not size a graph.
 inline constexpr node_id edges_csv_highest_id = (1u << 24) - 1;
 
+/// The first line of an edges CSV, and of a pairs CSV.
+inline constexpr std::string_view edges_csv_header = "source,target";
+
 namespace detail {
 
 // Reads `source,target` rows after that header; check(id, column) for each id, then row(edge).
 template <class Check, class Row>
 [[nodiscard]] result<void> read_edge_rows(csv_scanner& in, const Check& check, const Row& row) {
-  if (const auto r = in.header("source,target"); !r) return r.error();
+  if (const auto r = in.header(edges_csv_header); !r) return r.error();
   std::string_view cells[2];
   while (!in.at_end()) {
     if (const auto r = in.next_row(cells); !r) return r.error();

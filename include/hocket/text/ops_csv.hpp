@@ -58,10 +58,12 @@ class ops_table {
   std::vector<std::size_t> begin_{0};  // reads of op i: from [2i], its writes: from [2i + 1]
 };
 
+/// The first line of an ops CSV.
+inline constexpr std::string_view ops_csv_header = "op,stream,kind,reads,writes";
+
 namespace detail {
 
 inline constexpr std::string_view kind_names[graph::op_kind_count] = {"compute", "collective", "random", "io"};
-inline constexpr std::string_view ops_header = "op,stream,kind,reads,writes";
 
 // Numbers separated by spaces.
 [[nodiscard]] inline result<void> numbers(const csv_scanner& in, std::string_view cell, std::int64_t column,
@@ -91,7 +93,7 @@ inline constexpr std::string_view ops_header = "op,stream,kind,reads,writes";
 ///     const auto deps = graph::dependencies(*program);
 [[nodiscard]] inline result<ops_table> parse_ops_csv(std::string_view csv) {
   detail::csv_scanner in(csv);
-  if (const auto r = in.header(detail::ops_header); !r) return r.error();
+  if (const auto r = in.header(ops_csv_header); !r) return r.error();
   ops_table table;
   std::string_view cells[5];
   std::vector<std::uint32_t> reads, writes;
@@ -117,7 +119,7 @@ inline constexpr std::string_view ops_header = "op,stream,kind,reads,writes";
 
 /// The CSV form of a program; parse_ops_csv reads it back.
 [[nodiscard]] inline std::string write_ops_csv(const ops_table& table) {
-  std::string out(detail::ops_header);
+  std::string out(ops_csv_header);
   out += '\n';
   const auto list = [&](std::span<const std::uint32_t> variables) {
     for (std::size_t i = 0; i < variables.size(); ++i) {
