@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What compiling hocket/cost.hpp takes: processor seconds of the compiler, the least of a few runs, without code
-generation tricks (-O0 -c). Run it from the root of the repository:
+"""What compiling hocket/cost.hpp takes, and a proof with hocket/pipeline.hpp: processor seconds of the compiler, the
+least of a few runs, without code generation tricks (-O0 -c). Run it from the root of the repository:
 
     python3 benchmarks/compile_cost.py [--runs 3] [g++ clang++-19 …]
 """
@@ -13,8 +13,12 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-CASES = (("the header alone", ["-DHOCKET_HEADER_ALONE"], "-"), ("every formula evaluated", [], "2"),
-         ("and reports, predictions, text", ["-DHOCKET_EVERYTHING"], "-"))
+WHOLE = "-DHOCKET_WHOLE_PIPELINE"
+CASES = (("cost", "the header alone", ["-DHOCKET_HEADER_ALONE"], "-"), ("cost", "every formula evaluated", [], "2"),
+         ("cost", "and reports, predictions, text", ["-DHOCKET_EVERYTHING"], "-"),
+         ("pipeline", "the header alone", [WHOLE, "-DHOCKET_HEADER_ALONE"], "-"),
+         ("pipeline", "and a proof of 4,096 actions", [WHOLE], "1"),
+         ("pipeline", "that proof, its own headers only", [], "1"))
 
 
 def seconds(command):
@@ -32,11 +36,11 @@ def main():
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         for compiler in options.compilers:
-            for what, flags, must in CASES:
+            for component, what, flags, must in CASES:
                 command = [compiler, "-std=c++20", "-O0", "-I", str(ROOT / "include"), *flags, "-c",
-                           str(ROOT / "benchmarks" / "compile_cost.cpp"), "-o", os.path.join(folder, "out.o")]
+                           str(ROOT / "benchmarks" / f"compile_{component}.cpp"), "-o", os.path.join(folder, "out.o")]
                 least = min(seconds(command) for _ in range(options.runs))
-                print(f"cost/compile  {compiler:10} {what:32} {least:6.2f} s   must <= {must}", flush=True)
+                print(f"{component}/compile".ljust(17) + f"{compiler:10} {what:32} {least:6.2f} s   must <= {must}", flush=True)
 
 
 if __name__ == "__main__":

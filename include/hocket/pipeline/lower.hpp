@@ -59,7 +59,8 @@ void apply_pass(action_list& list, const Pass& pass) {
 
 /// Gathers weights before their use and lets them go after it: the next `most` stages of the list are kept.
 /// As PyTorch's _add_unshard_reshard; stages that leave together do so in ascending order.
-inline void add_unshard(action_list& list, std::uint32_t most) {
+template <class Later = void>  // a template is compiled only where it is called
+void add_unshard(action_list& list, std::uint32_t most) {
   action_list longer(list.get_allocator());
   struct upcoming {
     std::uint64_t stage;  // with its direction above it

@@ -309,11 +309,12 @@ struct runner {
       const std::uint32_t from = forward ? to.forward_sender : to.backward_sender;
       ticks arrival = finish;
       if (from != to.rank) {
-        ticks& free_from = memory_.links[forward ? to.forward_link : to.backward_link];
-        const ticks begin = free_from > finish ? free_from : finish, time = costs_.transfer(a, from, to.rank);
-        free_from = time > most - begin ? most : begin + time;
-        const ticks hop = forward ? to.forward_hop : to.backward_hop;
-        arrival = hop > most - free_from ? most + 1 : free_from + hop;  // found too late when it is used
+        auto& link = memory_.links[forward ? to.forward_link : to.backward_link];
+        const ticks begin = link.free_from > finish ? link.free_from : finish;
+        const ticks time = costs_.transfer(a, from, to.rank), hop = forward ? to.forward_hop : to.backward_hop;
+        link.free_from = time > most - begin ? most : begin + time;
+        link.work += link.free_from - begin;
+        arrival = hop > most - link.free_from ? most + 1 : link.free_from + hop;  // found too late when it is used
       }
       pipes_.put(into, u, arrival, arrival - finish, to.rank);
     } else {

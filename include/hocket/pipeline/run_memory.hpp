@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>  // and with it std::allocator and std::allocator_traits, for less than <memory>
 
 namespace hocket::inline HOCKET_ABI::pipeline {
@@ -118,6 +119,13 @@ class basic_workspace {
     bool fused = false, split = false;
   };
 
+  struct link {
+    ticks free_from = 0;
+    ticks work = 0;                                    // of all transfers
+    ticks head = (std::numeric_limits<ticks>::max)();  // least time before its first transfer can start
+    ticks tail = (std::numeric_limits<ticks>::max)();  // least time after its last
+  };
+
   constexpr explicit basic_workspace(const Allocator& from = {})
       : lanes(from),
         stages(from),
@@ -135,7 +143,7 @@ class basic_workspace {
   vector<detail::pipe_entry> entries;  // of all pipes
   vector<ticks> travels;               // beside the entries, if transfers have a time of their own
   vector<std::uint64_t> words;         // of all sets with bits
-  vector<ticks> links;                 // when each link is free again
+  vector<link> links;                  // between ranks, each way, if transfers have a time of their own
   vector<std::uint32_t> runnable;      // ranks
   vector<std::uint32_t> starved;       // pipes that were full: 2 * stage, + 1 for backward
   vector<detail::plain_stage> plain;   // stages of plain lists, one before the first and one behind the last

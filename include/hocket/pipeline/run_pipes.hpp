@@ -90,7 +90,7 @@ struct pipes {
       if (i > 0 && less(uses[i - 1], uses[i])) ++count;
       *uses[i].number = count;
     }
-    memory.links.assign(std::size_t{count} + 1, 0);
+    memory.links.assign(std::size_t{count} + 1, {});
   }
 
   /// Where the entry of a unit is; if it is not there yet, notes that the reader waits.

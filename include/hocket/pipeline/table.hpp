@@ -39,6 +39,8 @@ class table_schedule {
   /// errc::misplaced_action (lines and cells counted from 1) if a stage appears on two ranks; errc::invalid_argument
   /// for bits that are no op; errc::limit_exceeded beyond max_table_actions. In a bidirectional table, chunks and
   /// micro-batches are those of one direction. Complexity: O(actions + stages).
+  /// @tparam Later  leave it: a template is compiled only where it is called
+  template <class Later = void>
   [[nodiscard]] static result<table_schedule> make(
       std::span<const stage_action> actions, std::span<const std::uint32_t> row_ends,
       std::pmr::memory_resource* memory = std::pmr::get_default_resource());
@@ -96,9 +98,10 @@ class table_schedule {
   std::uint32_t directions_ = 1;
 };
 
-inline result<table_schedule> table_schedule::make(std::span<const stage_action> actions,
-                                                   std::span<const std::uint32_t> row_ends,
-                                                   std::pmr::memory_resource* memory) {
+template <class Later>
+result<table_schedule> table_schedule::make(std::span<const stage_action> actions,
+                                            std::span<const std::uint32_t> row_ends,
+                                            std::pmr::memory_resource* memory) {
   const auto p = static_cast<std::int64_t>(row_ends.size());
   if (p == 0 || actions.empty()) return error{errc::bad_shape, p, 0, 0}.with("the table has no actions");
   if (actions.size() > max_table_actions)

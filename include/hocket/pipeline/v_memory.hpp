@@ -2,9 +2,9 @@
 #pragma once
 #include <hocket/pipeline/table.hpp>
 
-#include <algorithm>
 #include <cstdint>
 #include <memory_resource>
+#include <utility>
 #include <vector>
 
 namespace hocket::inline HOCKET_ABI::pipeline {
@@ -22,6 +22,7 @@ namespace detail {
 /// Builds V-Half and V-Min lists: a pattern of period 6 that repeats for every micro-batch, whose warm-up and drain are
 /// then tightened as far as the peak of memory stays. Types: forwards of chunk 0 and 1, backwards of chunk 1 and 0,
 /// weight gradients (one list, or one for each).
+template <class Later>  // members of a template are compiled only where they are called
 class v_builder {
  public:
   v_builder(std::uint32_t ranks, std::uint32_t micro_batches, std::pmr::memory_resource* memory)
@@ -50,10 +51,13 @@ class v_builder {
   using list = std::pmr::vector<std::uint32_t>;
   struct event {
     std::uint32_t time, rank, type, index;
-    auto operator<=>(const event&) const = default;
   };
 
   [[nodiscard]] list& at(std::uint32_t rank, std::uint32_t type) { return times_[rank * 6 + type]; }
+  template <class T>
+  static void raise(T& to, T value) noexcept {
+    if (value > to) to = value;
+  }
 
   void place_pattern(v_memory kind) {
     times_.assign(std::size_t{p_} * 6, list(memory_));
@@ -72,7 +76,7 @@ class v_builder {
   [[nodiscard]] std::uint32_t last_time(std::uint32_t rank, std::uint32_t types) {
     std::uint32_t last = 0;
     for (std::uint32_t t = 0; t < types; ++t)
-      if (!at(rank, t).empty()) last = (std::max)(last, at(rank, t).back());
+      if (!at(rank, t).empty()) raise(last, at(rank, t).back());
     return last;
   }
   /// Which type runs at each time of a rank; `free` where none does.
@@ -109,25 +113,32 @@ class v_builder {
       else if (type < 4) ++waiting;
       else if (type == 4) --now;
       else if (!with_weights && waiting != 0) --now, --waiting;
-      most = (std::max)(most, now);
+      raise(most, now);
     }
     return most;
   }
 
   template <class Use>
   void in_order(std::uint32_t types, Use&& use) {
-    std::pmr::vector<event> events(memory_);
-    for (std::uint32_t r = 0; r < p_; ++r)
-      for (std::uint32_t t = 0; t < types; ++t)
-        for (std::uint32_t j = 0; j < at(r, t).size(); ++j) events.push_back({at(r, t)[j], r, t, j});
-    std::sort(events.begin(), events.end());
+    const auto each = [&](auto&& visit) {
+      for (std::uint32_t r = 0; r < p_; ++r)
+        for (std::uint32_t t = 0; t < types; ++t)
+          for (std::uint32_t j = 0; j < at(r, t).size(); ++j) visit(event{at(r, t)[j], r, t, j});
+    };
+    std::uint32_t end = 0;
+    for (std::uint32_t r = 0; r < p_; ++r) raise(end, last_time(r, types) + 1);
+    list first(std::size_t{end} + 1, 0, memory_);  // of the events at each time
+    each([&](const event& e) { ++first[std::size_t{e.time} + 1]; });
+    for (std::uint32_t time = 0; time < end; ++time) first[time + 1] += first[time];
+    std::pmr::vector<event> events(first[end], memory_);
+    each([&](const event& e) { events[first[e.time]++] = e; });
     for (const event& e : events) use(e);
   }
 
   /// The time from which an event could run, by the pattern's unit times; 0 if nothing precedes it.
   [[nodiscard]] std::uint32_t ready(const event& e) {
     std::uint32_t from = 0;
-    const auto after = [&](std::uint32_t time) { from = (std::max)(from, time + 1); };
+    const auto after = [&](std::uint32_t time) { raise(from, time + 1); };
     if ((e.type == 0 || e.type == 2) && e.rank > 0) after(at(e.rank - 1, e.type)[e.index]);
     if ((e.type == 1 || e.type == 3) && e.rank + 1 < p_) after(at(e.rank + 1, e.type)[e.index]);
     if (e.type > 0 && e.type < 4) after(at(e.rank, e.type - 1)[e.index]);
@@ -137,14 +148,14 @@ class v_builder {
   /// The index-th backward of a rank, of either chunk.
   [[nodiscard]] std::uint32_t backward_time(std::uint32_t rank, std::uint32_t index) {
     const list &a = at(rank, 2), &b = at(rank, 3);
-    std::size_t low = index < b.size() ? 0 : index - b.size(), high = (std::min)(std::size_t{index}, a.size());
+    std::size_t low = index < b.size() ? 0 : index - b.size(), high = index < a.size() ? index : a.size();
     while (low < high) {  // how many of the first `index` are of chunk 1
       const std::size_t x = (low + high + 1) / 2;
       if (a[x - 1] < (index - x < b.size() ? b[index - x] : ~0u)) low = x;
       else high = x - 1;
     }
     const std::uint32_t left = low < a.size() ? a[low] : ~0u, right = index - low < b.size() ? b[index - low] : ~0u;
-    return (std::min)(left, right);
+    return left < right ? left : right;
   }
 
   /// Moves events of the warm-up (with weight gradients placed) and of the drain to earlier free times, unless that
@@ -156,7 +167,7 @@ class v_builder {
     for (std::uint32_t r = 0; r < p_; ++r) {
       draw(r, types);
       grid_.push_back(row_);
-      cap = (std::max)(cap, held(row_, with_weights));
+      raise(cap, held(row_, with_weights));
     }
     int phase = 0;  // warm-up, then the steady state, which stays, then the drain
     in_order(types, [&](const event& e) {
@@ -167,7 +178,7 @@ class v_builder {
       }
       if (phase == 0 && !with_weights) return;
       std::uint32_t from = ready(e);
-      if (e.type == 4) from = (std::max)(from, backward_time(e.rank, e.index) + 1);
+      if (e.type == 4) raise(from, backward_time(e.rank, e.index) + 1);
       auto& row = grid_[e.rank];
       for (std::uint32_t time = from; time < e.time; ++time) {
         if (row[time] != free) continue;
@@ -186,9 +197,9 @@ class v_builder {
   void squeeze() {
     list idle_from(p_, 0, memory_);
     in_order(5, [&](const event& e) {
-      const std::uint32_t time = (std::max)(ready(e), idle_from[e.rank]);
-      at(e.rank, e.type)[e.index] = time;
-      idle_from[e.rank] = time + 1;
+      std::uint32_t& from = idle_from[e.rank];
+      raise(from, ready(e));
+      at(e.rank, e.type)[e.index] = from++;
     });
   }
 
@@ -211,8 +222,9 @@ class v_builder {
 ///
 ///     const auto plan = hocket::pipeline::v_schedule({4, 2, 8}, hocket::pipeline::v_memory::half).value();
 ///     hocket::pipeline::simulate(plan, hocket::pipeline::costs{})->ranks[0].peak_in_flight == 6;   // of 8
-[[nodiscard]] inline result<table_schedule> v_schedule(
-    const shape& s, v_memory kind, std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
+template <class Later = void>
+[[nodiscard]] result<table_schedule> v_schedule(const shape& s, v_memory kind,
+                                                std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
   if (const auto ok = validate(s); !ok) return ok.error();
   if (s.chunks != 2)
     return error{errc::bad_shape, s.ranks, s.chunks, s.micro_batches}.with("v-half and v-min have two chunks");
@@ -225,9 +237,10 @@ class v_builder {
   std::pmr::vector<std::uint32_t> ends(memory), next(memory);
   for (std::uint32_t r = 0; r < p; ++r) next.push_back(r * m * 6), ends.push_back((r + 1) * m * 6);
   const v_placement place{p};
-  detail::v_builder(p, m, memory).build(kind, [&](std::uint32_t r, op kind_of, std::uint32_t chunk, std::uint32_t j) {
-    actions[next[r]++] = {kind_of, place.stage(r, chunk), j};
-  });
+  detail::v_builder<Later>(p, m, memory)
+      .build(kind, [&](std::uint32_t r, op kind_of, std::uint32_t chunk, std::uint32_t j) {
+        actions[next[r]++] = {kind_of, place.stage(r, chunk), j};
+      });
   return table_schedule::make(actions, ends, memory);
 }
 

@@ -34,7 +34,8 @@ enum class activity : std::uint8_t {
 ///     auto gpu = t.add_lane("rank 0");
 ///     t.add({.start = 0, .finish = 5, .lane = gpu, .kind = hocket::activity::forward, .micro_batch = 3});
 ///     t.makespan() == 5;
-class timeline {
+template <class Later = void>  // leave it: members of a template are compiled only where they are called
+class basic_timeline {
  public:
   struct span {
     ticks start = 0;
@@ -60,7 +61,7 @@ class timeline {
     std::pmr::string label;
   };
 
-  explicit timeline(std::pmr::memory_resource* memory = std::pmr::get_default_resource())
+  explicit basic_timeline(std::pmr::memory_resource* memory = std::pmr::get_default_resource())
       : lanes_(memory), spans_(memory), changes_(memory), marks_(memory) {}
 
   /// Ticks in one second; exporters turn ticks into microseconds with it. Default 10^6: a tick is a microsecond.
@@ -88,7 +89,7 @@ class timeline {
   }
   /// Adds the lanes of `other` below these, with all they carry, and its marks. `shift` ticks are added to every time.
   /// Changes nothing if memory runs out.
-  void append(const timeline& other, ticks shift = 0) {
+  void append(const basic_timeline& other, ticks shift = 0) {
     HOCKET_ASSERT(&other != this);
     const auto first = static_cast<std::uint32_t>(lanes_.size());
     taking_back undo{*this, lanes_.size(), spans_.size(), changes_.size(), marks_.size()};
@@ -125,7 +126,7 @@ class timeline {
  private:
   // Cuts back to the sizes noted, unless all went well.
   struct taking_back {
-    timeline& t;
+    basic_timeline& t;
     std::size_t lanes, spans, changes, marks;
     bool armed = true;
     ~taking_back() {
@@ -141,5 +142,6 @@ class timeline {
   std::pmr::vector<change> changes_;
   std::pmr::vector<mark> marks_;
 };
+using timeline = basic_timeline<>;  ///< the one to write
 
 }  // namespace hocket::inline HOCKET_ABI

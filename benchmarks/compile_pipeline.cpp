@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// What compile_cost.py compiles: a constexpr table of 4,096 actions and a simulation that proves its makespan.
+#ifdef HOCKET_WHOLE_PIPELINE
+#include <hocket/pipeline.hpp>
+#else
+#include <hocket/pipeline/bound.hpp>
+#include <hocket/pipeline/interleaved.hpp>
+#include <hocket/pipeline/run.hpp>
+#endif
+
+#ifndef HOCKET_HEADER_ALONE
+#include <cstdint>
+
+namespace {
+
+using namespace hocket::pipeline;
+
+constexpr auto plan = interleaved::make({.ranks = 8, .chunks = 4, .micro_batches = 64}, groups::least_memory()).value();
+struct lists {
+  action of_rank[8][512];
+};
+constexpr lists table = [] {
+  lists all;
+  for (std::uint32_t r = 0; r < 8; ++r)
+    for (std::uint32_t i = 0; i < 512; ++i) all.of_rank[r][i] = plan.at(r, i);
+  return all;
+}();
+static_assert(table.of_rank[7][511].kind() == op::backward);
+
+constexpr hocket::ticks makespan = [] {
+  constexpr_workspace memory;
+  return run(plan, costs{.forward = 1, .backward = 1}, memory).value().makespan;
+}();
+static_assert(makespan == makespan_bound(shape_of(plan), 1, 1).value());
+
+}  // namespace
+#endif
