@@ -231,7 +231,10 @@ set(HOCKET_COST_HEADERS
   hocket/cost/write.hpp
   hocket/planner.hpp
   hocket/planner/detail/chunk_deal.hpp
+  hocket/planner/detail/count_bound.hpp
+  hocket/planner/detail/cut_moves.hpp
   hocket/planner/detail/exact_search.hpp
+  hocket/planner/detail/kind_bound.hpp
   hocket/planner/detail/level_front.hpp
   hocket/planner/detail/list_scheduler.hpp
   hocket/planner/detail/order_search.hpp

@@ -495,7 +495,7 @@ TEST_CASE("the split of several chunks equals brute force on random instances", 
   const auto draw = [&](int low, int high) {
     return low + static_cast<int>(random() % static_cast<unsigned>(high - low + 1));
   };
-  int feasible = 0, infeasible = 0, bound_by_memory = 0;
+  int feasible = 0, infeasible = 0, bound_by_memory = 0, early_ends = 0, early_proofs = 0;
   for (int n = 0; n < random_cases; ++n) {
     INFO("case " << n);
     struct form {
@@ -549,11 +549,29 @@ TEST_CASE("the split of several chunks equals brute force on random instances", 
       CHECK(holds_together(q, *plan));
       for (const rank_plan& rank : plan->ranks) bound_by_memory += rank.extra > 0 ? 1 : 0;
     }
+    // A budget that ends early: bounds still hold, and a proof is one.
+    for (const std::int64_t budget : {0, 30, 1'000}) {
+      q.budget = budget, q.goal = n % 2 == 0 ? objective::step_time : objective::slowest_rank;
+      const auto plan = split(q);
+      if (!plan) {
+        CHECK((plan.error().code == errc::limit_exceeded || best.step < 0));
+        continue;
+      }
+      const ticks reached = q.goal == objective::step_time ? plan->step_time : plan->slowest;
+      const ticks least = q.goal == objective::step_time ? best.step : best.slowest;
+      CHECK(plan->lower_bound <= least);
+      CHECK(least <= reached);
+      CHECK(plan->proved == (plan->lower_bound == reached));
+      CHECK(holds_together(q, *plan));
+      ++(plan->proved ? early_proofs : early_ends);
+    }
     ++(best.step >= 0 ? feasible : infeasible);
   }
   CHECK(feasible > random_cases / 2);
   CHECK(infeasible > random_cases / 20);
   CHECK(bound_by_memory > random_cases / 2);
+  CHECK(early_ends > random_cases / 10);
+  CHECK(early_proofs > random_cases / 2);
 }
 
 namespace {
@@ -678,6 +696,40 @@ TEST_CASE("61 unequal layers are proved on up to 60 stages of two chunks", "[pla
         CHECK(plan->proved);
         CHECK(holds_together(q, *plan));
       }
+}
+
+TEST_CASE("three dense layers and 58 with experts are proved on many chunks, and nearly so with little memory",
+          "[planner][split]") {
+  const layer_run runs[] = {{{3'000, 400, {{640, 0}, {340, 100}, {30, 1'000}}}, 3},
+                            {{5'700, 400, {{900, 0}, {420, 190}, {30, 1'900}}}, 58}};
+  for (const std::uint32_t v : {2u, 3u, 4u, 7u})
+    for (const std::uint32_t p : {4u, 8u, 16u}) {
+      if (p * v > 61) continue;
+      const auto held = in_flight_profile::of(pipeline::interleaved::make({p, v, 4 * p}).value()).value();
+      std::int64_t most = 0;
+      for (std::uint32_t k = 0; k < held.times(0); ++k) {
+        std::int64_t sum = 0;
+        for (const std::uint32_t n : held.at(0, k)) sum += n;
+        most = std::max(most, sum);
+      }
+      // What the first rank of equal ones would hold of all layers, without recomputation; 70 % of it.
+      const std::int64_t all = 61 * 900 * most / (v * p);
+      for (const std::int64_t capacity : {2 * all + 100'000, all * 7 / 10 + 61 * 400 / p}) {
+        std::vector<rank_room> ranks(p, rank_room{capacity, 0, 0});
+        ranks.front() = {capacity, 200, 500}, ranks.back() = {capacity, 200, 3'000};
+        split_problem q{.layers = runs, .ranks = ranks, .in_flight = held, .micro_batches = 4 * std::int64_t{p}};
+        for (const objective goal : {objective::slowest_rank, objective::step_time}) {
+          INFO("v " << v << " p " << p << " capacity " << capacity);
+          q.goal = goal;
+          const auto plan = split(q);
+          REQUIRE(plan);
+          CHECK(holds_together(q, *plan));
+          if (capacity > all) CHECK(plan->proved);
+          const ticks reached = goal == objective::step_time ? plan->step_time : plan->slowest;
+          CHECK(reached - plan->lower_bound <= plan->lower_bound / 50);
+        }
+      }
+    }
 }
 
 TEST_CASE("bad problems are refused with a reason", "[planner][split]") {

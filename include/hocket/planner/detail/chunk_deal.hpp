@@ -9,60 +9,6 @@
 
 namespace hocket::inline HOCKET_ABI::planner::detail {
 
-__extension__ using wide = __int128;  // bytes times weights; -Wpedantic wants the mark
-
-/// Weights of the maximal counts of a rank such that a layer costs about the same in whichever chunk it lies: those
-/// that make the cheapest chunk as dear as can be (a matrix game, by regret matching in integers). Any weights give a
-/// bound; these give a sharp one.
-inline std::vector<std::int64_t> even_weights(const std::vector<std::vector<std::int64_t>>& held, std::size_t from) {
-  constexpr std::int64_t unit = 1 << 12;
-  constexpr int rounds = 256;
-  const std::size_t times = held.size(), chunks = held.front().size() - from;
-  std::vector<std::int64_t> row(times, unit / static_cast<std::int64_t>(times) + 1), column(chunks, 1), sum(times, 0);
-  std::vector<std::int64_t> row_regret(times, 0), column_regret(chunks, 0), row_value(times), column_value(chunks);
-  const auto matched = [](std::vector<std::int64_t>& mix, const std::vector<std::int64_t>& regret) {
-    std::int64_t all = 0;
-    for (const std::int64_t x : regret) all += x;
-    if (all == 0) return;
-    for (std::size_t i = 0; i < mix.size(); ++i) mix[i] = static_cast<std::int64_t>(wide{regret[i]} * unit / all);
-  };
-  for (int round = 1; round <= rounds; ++round) {
-    std::int64_t rows = 0, columns = 0;
-    wide value = 0;
-    for (const std::int64_t x : row) rows += x;
-    for (std::size_t c = 0; c < chunks; ++c) {
-      column_value[c] = 0;
-      for (std::size_t k = 0; k < times; ++k) column_value[c] += row[k] * held[k][from + c];
-    }
-    for (const std::int64_t x : column) columns += x;
-    for (std::size_t c = 0; c < chunks; ++c) value += wide{column_value[c]} * column[c];
-    for (std::size_t c = 0; c < chunks; ++c)  // the columns want little
-      column_regret[c] =
-          (std::max)(std::int64_t{0}, column_regret[c] + static_cast<std::int64_t>(value / columns) - column_value[c]);
-    matched(column, column_regret);
-    columns = 0, value = 0;
-    for (const std::int64_t x : column) columns += x;
-    if (columns == 0) column.assign(chunks, 1);
-    for (std::size_t k = 0; k < times; ++k) {
-      row_value[k] = 0;
-      for (std::size_t c = 0; c < chunks; ++c) row_value[k] += column[c] * held[k][from + c];
-      value += wide{row_value[k]} * row[k];
-    }
-    for (std::size_t k = 0; k < times; ++k)  // the rows want much
-      row_regret[k] =
-          (std::max)(std::int64_t{0}, row_regret[k] + row_value[k] - static_cast<std::int64_t>(value / rows));
-    matched(row, row_regret);
-    rows = 0;
-    for (const std::int64_t x : row) rows += x;
-    if (rows == 0) row.assign(times, 1);
-    for (std::size_t k = 0; k < times; ++k) sum[k] += row[k] * round;
-  }
-  std::int64_t most = 1;
-  for (const std::int64_t x : sum) most = (std::max)(most, x);
-  for (std::int64_t& x : sum) x = static_cast<std::int64_t>(wide{x} * unit / most);
-  return sum;
-}
-
 /// Deals n equal layers out to the chunks of one rank, at least one to each, and chooses their levels: the least extra
 /// time that fits at each of the rank's maximal counts. A bound comes from weighing the counts (even_weights): then
 /// bytes in the cheapest chunk are the best case, and what they may be at most is a look into the front of n layers.
@@ -85,15 +31,9 @@ class chunk_deal {
       held_.emplace_back(at.begin(), at.end());
     }
     chunks_ = held_.front().size();
-    cuts_.resize(chunks_);
     for (std::size_t d = 0; d < chunks_; ++d) {
-      add_cut(d, even_weights(held_, d));
-      if (d > 0) add_cut(d, cuts_[0].front().weights);
-      for (std::size_t k = 0; k < held_.size(); ++k) {
-        std::vector<std::int64_t> one(held_.size(), 0);
-        one[k] = 1;
-        add_cut(d, one);
-      }
+      bounds_.emplace_back(held_, d);
+      if (d > 0) bounds_[d].weigh(held_, bounds_[0].even());
     }
   }
 
@@ -162,38 +102,10 @@ class chunk_deal {
   }
 
  private:
-  struct cut {
-    std::vector<std::int64_t> weights;  // by count
-    std::int64_t least = 0, over = 0;   // weight of the cheapest chunk; of the others together, above that
-  };
-  void add_cut(std::size_t d, const std::vector<std::int64_t>& weights) {
-    cut x{weights, 0, 0};
-    std::int64_t sum = 0;
-    for (std::size_t c = d; c < chunks_; ++c) {
-      std::int64_t of = 0;
-      for (std::size_t k = 0; k < held_.size(); ++k) of += weights[k] * held_[k][c];
-      x.least = c == d || of < x.least ? of : x.least, sum += of;
-    }
-    x.over = sum - static_cast<std::int64_t>(chunks_ - d) * x.least;
-    cuts_[d].push_back(x);
-  }
   /// Least extra time of n layers on the chunks from d on, with what is left at each count.
   [[nodiscard]] ticks bound(std::size_t d, std::int64_t n) {
-    const level_front& all = fronts_->of(0, n);
     const std::int64_t lean = fronts_->of(0, 1).back().bytes;
-    ticks most = all.front().extra;
-    for (const cut& x : cuts_[d]) {
-      wide room = -wide{x.over} * lean;
-      for (std::size_t k = 0; k < held_.size(); ++k) room += wide{x.weights[k]} * left_[k];
-      if (room < 0) return never;
-      if (x.least == 0) continue;
-      room /= x.least;
-      if (room >= all.front().bytes) continue;
-      const level* at = cheapest(all, static_cast<std::int64_t>(room));
-      if (at == nullptr) return never;
-      most = (std::max)(most, at->extra);
-    }
-    return most;
+    return bounds_[d].least_extra(fronts_->of(0, n), lean, left_);
   }
 
   /// Local search: the layers of one point of the front, moved and exchanged between chunks until they fit. False if
@@ -313,8 +225,8 @@ class chunk_deal {
   std::vector<std::vector<std::int64_t>> held_;  // by count, by chunk
   std::size_t chunks_ = 1;
   std::int64_t most_;
-  std::vector<std::vector<cut>> cuts_;  // by first chunk
-  std::vector<std::int64_t> left_;      // by count
+  std::vector<count_bound> bounds_;  // by first chunk
+  std::vector<std::int64_t> left_;   // by count
   answer* best_ = nullptr;
   std::vector<std::int64_t> chosen_sizes_;
   std::vector<level> chosen_;

@@ -6,9 +6,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <vector>
 
 namespace hocket::inline HOCKET_ABI::planner::detail {
+
+inline constexpr std::int64_t never = (std::numeric_limits<std::int64_t>::max)() / 4;
 
 /// The Pareto front of a few layers: extra time ascending, bytes per micro-batch strictly descending. Exact integers.
 using level_front = std::vector<level>;
@@ -42,7 +45,7 @@ inline const level* cheapest(const level_front& front, std::int64_t bytes) noexc
   return at == front.end() ? nullptr : &*at;
 }
 
-/// The fronts of all segments [begin, end) of the model, made when they are asked for. Equal layers share theirs.
+/// The fronts of all segments [begin, end) of the model, made when they are asked for. Equal pieces share theirs.
 class segment_fronts {
  public:
   explicit segment_fronts(std::span<const layer_run> runs) {
@@ -65,11 +68,30 @@ class segment_fronts {
         quickest_extra_.push_back(quickest_extra_.back() + levels_[kind].front().extra);
       }
     }
-    fronts_.resize(uniform() ? 1 : kind_of_.size());
+    for (const level_front& x : levels_)
+      for (std::size_t k = 1; k < x.size(); ++k) {
+        level slope{x[k - 1].bytes - x[k].bytes, x[k].extra - x[k - 1].extra};
+        while (slope.bytes >> 24 > 0 || slope.extra >> 24 > 0) slope.bytes /= 2, slope.extra /= 2;
+        if (slope.bytes > 0) slopes_.push_back(slope);
+      }
+    slopes_.push_back({1, 0});
+    std::sort(slopes_.begin(), slopes_.end(),
+              [](const level& a, const level& b) { return a.extra * b.bytes < b.extra * a.bytes; });
+    pieces_.push_back({0, 0, {level{}}, {}});
+    rows_.assign(uniform() ? 1 : kind_of_.size(), {&pieces_.back()});
   }
+
+  segment_fronts(const segment_fronts&) = delete;  // pieces know each other
+  segment_fronts& operator=(const segment_fronts&) = delete;
 
   [[nodiscard]] std::int64_t layers() const noexcept { return static_cast<std::int64_t>(kind_of_.size()); }
   [[nodiscard]] bool uniform() const noexcept { return kinds_.size() <= 1; }
+  [[nodiscard]] std::size_t kinds() const noexcept { return kinds_.size(); }
+  [[nodiscard]] const layer& kind(std::size_t k) const noexcept { return kinds_[k]; }
+  [[nodiscard]] const level_front& levels_of_kind(std::size_t k) const noexcept { return levels_[k]; }
+  [[nodiscard]] std::size_t kind_of(std::int64_t layer) const noexcept {
+    return kind_of_[static_cast<std::size_t>(layer)];
+  }
   [[nodiscard]] ticks time(std::int64_t a, std::int64_t b) const noexcept { return between(time_, a, b); }
   [[nodiscard]] std::int64_t weights(std::int64_t a, std::int64_t b) const noexcept { return between(weights_, a, b); }
   /// Bytes per micro-batch if every layer keeps as little as it can.
@@ -78,25 +100,17 @@ class segment_fronts {
   [[nodiscard]] level quickest(std::int64_t a, std::int64_t b) const noexcept {
     return {between(quickest_bytes_, a, b), between(quickest_extra_, a, b)};
   }
+  /// What a byte less costs between two levels of a layer, as extra / bytes, ascending; 0 first. Rounded.
+  [[nodiscard]] const level_front& slopes() const noexcept { return slopes_; }
   /// Whether some front grew beyond max_front; from then on answers are upper bounds.
   [[nodiscard]] bool overflowed() const noexcept { return overflowed_; }
 
+  /// A number for the layers [a, b): pieces of the same kinds in the same order have the same.
+  [[nodiscard]] std::uint32_t piece(std::int64_t a, std::int64_t b) { return row_to(a, b)[at(b - a)]->id; }
   [[nodiscard]] const level_front& of(std::int64_t a, std::int64_t b) {
-    auto& row = fronts_[uniform() ? 0 : static_cast<std::size_t>(a)];
-    if (row.empty()) row.push_back({level{}});
-    const std::int64_t from = uniform() ? 0 : a;
-    while (static_cast<std::int64_t>(row.size()) <= b - a) {
-      const auto next = static_cast<std::size_t>(from) + row.size() - 1;
-      row.push_back(extended(row.back(), levels_[kind_of_[next]]));
-      if (row.back().size() > max_front) {  // keep every other point: still plans, no longer all of them
-        overflowed_ = true;
-        level_front thin;
-        for (std::size_t i = 0; i < row.back().size(); i += 2) thin.push_back(row.back()[i]);
-        if (thin.back() != row.back().back()) thin.push_back(row.back().back());
-        row.back() = thin;
-      }
-    }
-    return row[static_cast<std::size_t>(b - a)];
+    const auto& row = row_to(a, b);
+    if (row[at(b - a)]->front.empty()) make_front(row, at(b - a));
+    return row[at(b - a)]->front;
   }
 
   /// The level of each layer in [a, b) behind a point of their front. Layers of one kind that stand together have their
@@ -143,9 +157,48 @@ class segment_fronts {
   }
   std::vector<layer> kinds_;
   std::vector<level_front> levels_;  // of one layer, by kind
+  level_front slopes_;
   std::vector<std::uint32_t> kind_of_;
   std::vector<std::int64_t> time_{0}, weights_{0}, leanest_{0}, quickest_bytes_{0}, quickest_extra_{0};
-  std::vector<std::deque<level_front>> fronts_;  // by begin (one row if all layers are equal), by length
+  struct layers_piece {
+    std::uint32_t id, last;           // its own number; the kind of its last layer
+    level_front front;                // empty: not made yet
+    std::vector<layers_piece*> next;  // those with one layer more
+  };
+  using piece_row = std::vector<layers_piece*>;
+  [[nodiscard]] static std::size_t at(std::int64_t i) noexcept { return static_cast<std::size_t>(i); }
+  /// The pieces from `a` on, up to b at least.
+  [[nodiscard]] const piece_row& row_to(std::int64_t a, std::int64_t b) {
+    const std::int64_t from = uniform() ? 0 : a;
+    piece_row& row = rows_[at(from)];
+    while (static_cast<std::int64_t>(row.size()) <= b - a) {
+      const std::uint32_t kind = kind_of_[at(from) + row.size() - 1];
+      auto& next = row.back()->next;
+      auto found = std::find_if(next.begin(), next.end(), [&](const layers_piece* x) { return x->last == kind; });
+      if (found == next.end()) {
+        pieces_.push_back({static_cast<std::uint32_t>(pieces_.size()), kind, {}, {}});
+        found = next.insert(found, &pieces_.back());
+      }
+      row.push_back(*found);
+    }
+    return row;
+  }
+  void make_front(const piece_row& row, std::size_t length) {
+    std::size_t made = length;
+    while (row[made]->front.empty()) --made;
+    for (; made < length; ++made) {
+      level_front& front = row[made + 1]->front;
+      front = extended(row[made]->front, levels_[row[made + 1]->last]);
+      if (front.size() <= max_front) continue;
+      overflowed_ = true;  // keep every other point: still plans, no longer all of them
+      level_front thin;
+      for (std::size_t i = 0; i < front.size(); i += 2) thin.push_back(front[i]);
+      if (thin.back() != front.back()) thin.push_back(front.back());
+      front = thin;
+    }
+  }
+  std::deque<layers_piece> pieces_;
+  std::vector<piece_row> rows_;  // by begin (one row if all layers are equal), by length
   bool overflowed_ = false;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <hocket/planner/detail/cut_moves.hpp>
 #include <hocket/planner/detail/split_by_rank.hpp>
 
 #include <algorithm>
@@ -114,16 +115,10 @@ class pair_of_chunks {
   [[nodiscard]] answer by_turns(ticks least, ticks most) {
     answer best;
     best.bound = least;
-    std::int64_t at = 0;
-    const std::int64_t stages = p_ * v_;
-    const ticks even = fronts_.time(0, layers_) / stages;
-    for (std::int64_t s = 0; s < stages; ++s) {
-      const auto [rank, chunk] = where(s);
-      const std::int64_t later = stages - 1 - s, last = (std::min)(layers_ - later, at + most_on_stage_);
-      std::int64_t end = (std::max)(at + 1, layers_ - later * most_on_stage_);
-      while (end < last && (later == 0 || fronts_.time(0, end + 1) / (s + 1) <= even)) ++end;
-      parts_[static_cast<std::size_t>(rank)][static_cast<std::size_t>(chunk)] = {at, end};
-      at = end;
+    const std::vector<std::int64_t> cuts = even_cuts(q_, fronts_);
+    for (std::size_t s = 0; s + 1 < cuts.size(); ++s) {
+      const auto [rank, chunk] = where(static_cast<std::int64_t>(s));
+      parts_[static_cast<std::size_t>(rank)][static_cast<std::size_t>(chunk)] = {cuts[s], cuts[s + 1]};
     }
     best.slowest = slowest_of(parts_);
     if (best.slowest < never) best.parts = parts_;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <hocket/planner/detail/kind_bound.hpp>
 #include <hocket/planner/detail/pair_of_chunks.hpp>
 #include <hocket/planner/detail/split_by_rank.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -71,7 +73,7 @@ inline ticks least_slowest(const split_problem& q, const segment_fronts& fronts)
 
 /// Unequal layers on several chunks per rank: from the plan of pair_of_chunks on, cuts are set stage by stage, depth
 /// first, nearest to even first. A partial plan is cut if the time its ranks have for certain, or the even share of all
-/// work, cannot beat the best.
+/// work, cannot beat the best. Where that takes long, kind_bound and cut_moves come in between.
 class split_by_stage {
  public:
   split_by_stage(const split_problem& q, segment_fronts& fronts, rank_choice& choose, std::int64_t& expansions)
@@ -94,9 +96,10 @@ class split_by_stage {
   [[nodiscard]] result<raw_split> operator()() {
     pair_of_chunks pairs(q_, fronts_, choose_);
     begin(pairs);
-    if (hopeful(least_, sum_)) descend(0, 0);
-    best_.proved = expansions_ <= q_.budget;
-    best_.bound = q_.goal == objective::step_time ? sum_ + weight_ * least_ : least_;
+    bound_ = q_.goal == objective::step_time ? sum_ + weight_ * least_ : least_;
+    const bool ended = search((std::min)(q_.budget, expansions_ + few)) || improve() || search(q_.budget);
+    best_.proved = ended;
+    best_.bound = bound_;
     if (!best_.answers.empty()) return best_;
     if (!best_.proved && !pairs.hopeless())
       return error{errc::limit_exceeded, q_.budget, q_.budget}.with("partial plans");
@@ -127,8 +130,67 @@ class split_by_stage {
   /// Whether plans with at least this slowest rank and this sum can still win.
   [[nodiscard]] bool hopeful(ticks slowest, ticks sum) const noexcept {
     if (best_.answers.empty()) return true;
-    if (q_.goal == objective::step_time) return sum + weight_ * slowest < best_sum_ + weight_ * best_slowest_;
-    return slowest != best_slowest_ ? slowest < best_slowest_ : sum < best_sum_;
+    if (q_.goal == objective::step_time) return value() > (std::max)(bound_, sum + weight_ * slowest);
+    return slowest != best_slowest_ ? slowest < best_slowest_ : (std::max)(sum, least_sum_) < best_sum_;
+  }
+  [[nodiscard]] ticks value() const noexcept {
+    return q_.goal == objective::step_time ? best_sum_ + weight_ * best_slowest_ : best_slowest_;
+  }
+  /// Branch and bound up to so many expansions; whether nothing is left to look at.
+  bool search(std::int64_t limit) {
+    limit_ = limit;
+    if (hopeful(least_, sum_)) descend(0, 0);
+    return expansions_ <= limit_;
+  }
+  /// A better bound and a better plan; whether they meet.
+  bool improve() {
+    raise_bound();
+    if (hopeful(least_, sum_)) move_cuts();
+    if (hopeful(least_, sum_)) raise_bound();
+    return !best_.answers.empty() && !hopeful(least_, sum_);
+  }
+  /// What kind_bound adds.
+  void raise_bound() {
+    const bool steps = q_.goal == objective::step_time;
+    ticks most = sum_ + most_extra(q_) + 1;
+    if (!best_.answers.empty()) most = (steps ? (value() - sum_) / weight_ : best_slowest_) + 1;
+    if (!kinds_) kinds_.emplace(q_, fronts_, most);
+    if (!kinds_->usable()) return;
+    kind_bound& kinds = *kinds_;
+    least_ = kinds.slowest(least_, (std::min)(most, best_slowest_));
+    if (best_.answers.empty()) return;
+    if (steps) {
+      bound_ = (std::max)(bound_, sum_ + kinds.weighted(least_, weight_, value() - sum_));
+    } else {
+      bound_ = (std::max)(bound_, least_);
+      if (best_slowest_ == least_) least_sum_ = sum_ + kinds.least_extra(least_);
+    }
+  }
+  void move_cuts() {
+    cut_moves moves(q_, fronts_, choose_);
+    cut_moves::plan found;
+    std::vector<std::int64_t> cuts = even_cuts(q_, fronts_);
+    if (!best_.answers.empty()) {
+      for (std::uint32_t s = 0; s < stages_; ++s)
+        cuts[s] = best_.parts[q_.in_flight.rank_of(s)][q_.in_flight.chunk_of(s)].begin;
+    }
+    const auto enough = [&](const cut_moves::plan& x) {
+      if (x.slowest >= never) return false;
+      return q_.goal == objective::step_time ? sum_ + x.extra + weight_ * x.slowest <= bound_
+                                             : x.slowest <= least_ && sum_ + x.extra <= least_sum_;
+    };
+    for (int k = 0; k < 4 && !enough(found); ++k) {
+      const ticks high = found.slowest < never ? found.slowest : best_.answers.empty() ? least_ : best_slowest_;
+      moves(found.slowest < never ? found.cuts : cuts, least_ + (high - least_) * k / 4, 50'000, found, enough);
+    }
+    if (found.slowest >= never) return;
+    raw_split& x = now_;
+    for (std::uint32_t s = 0; s < stages_; ++s)
+      x.parts[q_.in_flight.rank_of(s)][q_.in_flight.chunk_of(s)] = {found.cuts[s], found.cuts[s + 1]};
+    for (std::uint32_t r = 0; r < p_; ++r) x.answers[r] = choose_(r, x.parts[r]);
+    if (best_.answers.empty() || hopeful(found.slowest, sum_ + found.extra))
+      best_ = x, best_slowest_ = found.slowest, best_sum_ = sum_ + found.extra;
+    now_.parts.assign(p_, std::vector<segment>(q_.in_flight.chunks()));
   }
   void descend(std::uint32_t s, std::int64_t at) {
     if (s == stages_) {
@@ -155,12 +217,12 @@ class split_by_stage {
       else up = up && longer < most;
       if (d > 0 && down && shorter >= first) place(s, at, shorter);
       down = down && shorter > first;
-      if (expansions_ > q_.budget) return;
+      if (expansions_ > limit_) return;
     }
   }
   /// Tries the stage [at, end). False if no longer stage can do either.
   bool place(std::uint32_t s, std::int64_t at, std::int64_t end) {
-    if (++expansions_ > q_.budget) return false;
+    if (++expansions_ > limit_) return false;
     const std::uint32_t r = q_.in_flight.rank_of(s), c = q_.in_flight.chunk_of(s);
     auto& parts = now_.parts[r];
     const segment empty{at, at};
@@ -192,11 +254,15 @@ class split_by_stage {
   rank_choice& choose_;
   std::int64_t& expansions_;
   std::uint32_t p_, stages_;
-  std::int64_t layers_, weight_;
+  std::int64_t layers_, weight_, limit_ = 0;
+  static constexpr std::int64_t few = 20'000;  // expansions before a bound is worth its time
+  std::optional<kind_bound> kinds_;
   raw_split now_, best_;
   std::vector<ticks> time_;
   std::vector<std::size_t> assigned_;
-  ticks sum_ = 0, least_ = 0, best_sum_ = 0, best_slowest_ = 0;  // least_: no slowest rank is faster
+  ticks sum_ = 0, least_ = 0, best_sum_ = 0, best_slowest_ = never;  // least_: no slowest rank is faster
+  ticks bound_ = 0;                                                  // on what is minimised
+  ticks least_sum_ = 0;  // on the sum, if the slowest rank takes no more than least_
 };
 
 }  // namespace hocket::inline HOCKET_ABI::planner::detail
