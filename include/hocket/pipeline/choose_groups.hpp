@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/pipeline/bound.hpp>
 #include <hocket/pipeline/costs.hpp>
 #include <hocket/pipeline/interleaved.hpp>
 #include <hocket/pipeline/run.hpp>
 #include <hocket/pipeline/workspace.hpp>
 
 #include <cstdint>
+#include <limits>
 #include <memory_resource>
 
 namespace hocket::inline HOCKET_ABI::pipeline {
@@ -15,7 +15,7 @@ namespace hocket::inline HOCKET_ABI::pipeline {
 struct groups_choice {
   interleaved plan;
   groups cut = groups::balanced();
-  ticks makespan = 0;              ///< simulated, of the shape that was tried
+  ticks makespan = 0;              ///< of the shape that was tried
   std::int64_t micro_batches = 0;  ///< of the shape that was tried: m, or fewer for very large schedules
 };
 
@@ -25,27 +25,47 @@ inline constexpr std::int64_t max_choice_actions = 1 << 21;
 namespace detail {
 
 /// No run of the plan is shorter, with the time of transfers. The last rank works on all its pieces between the
-/// forwards and the backwards of p - 1 other stages; the last stage on m pieces, between those of S - 1. With kappa 1
-/// the rank before the last has one forward more in its warm-up than the last: of any two of its beats in the steady
-/// state, one waits for a forward and a backward of the last and for both transfers. 0 where that does not fit 64 bits.
+/// forwards and the backwards of p - 1 other stages; the last stage on m pieces, between those of S - 1, and from the
+/// first of them to the last its rank on all but what it lists before and after. With kappa 1 the rank before the last
+/// has one forward more in its warm-up than the last: of any two of its beats in the steady state, one waits for a
+/// forward and a backward of the last and for both transfers. 0 where that does not fit 64 bits.
 [[nodiscard]] constexpr ticks least_with_hops(const interleaved& plan, const costs& c) noexcept {
   const ticks p = plan.ranks(), m = plan.micro_batches(), pieces = m * plan.chunks(), hop = p > 1 ? c.hop : 0;
   ticks beat = 0, trip = 0, least = 0;
+  bool all_fit = true;
   if (!checked_add(c.forward, c.backward, beat) || !checked_add(beat, hop, trip) || !checked_add(trip, hop, trip))
     return 0;
-  const auto raise = [&](ticks trips, ticks work, ticks hops) {
+  const auto raise = [&](ticks trips, ticks work, ticks hops, ticks forwards = 0, ticks backwards = 0) {
     ticks way = 0, waits = 0, all = 0;
     const bool fits = checked_multiply(trips, trip, way) && checked_multiply(work, beat, all) &&
                       checked_multiply(hops, hop, waits) && checked_add(all, way, all) && checked_add(all, waits, all);
-    if (fits && all > least) least = all;
+    all -= fits ? forwards * c.forward + backwards * c.backward : 0;
+    all_fit = all_fit && fits;
+    if (all > least) least = all;
   };
+  const ticks stages = p * plan.chunks();
   raise(p - 1, pieces, 0);
-  raise(p * plan.chunks() - 1, m, 0);
+  raise(stages - 1, m, 0);
+  const std::uint32_t last = plan.ranks() - 1, chunk = plan.chunks() - 1, j = plan.micro_batches() - 1;
+  const ticks before = plan.step_of(last, {op::forward, chunk, 0});
+  const ticks after = 2 * pieces - 1 - plan.step_of(last, {op::backward, chunk, j});
+  if (before <= plan.warm_up(last) && after <= plan.warm_up(last)) raise(stages - 1, pieces, 0, before, after);
   if (plan.kappa() == 1 && p > 1) {
     const ticks warm_up = plan.warm_up(plan.ranks() - 2);
     if (warm_up < pieces) raise(p - 2, pieces, (pieces - 1 - warm_up) / 2 * 2);
   }
-  return least;
+  return all_fit ? least : 0;
+}
+
+/// Whether a run of the plan takes no longer than `least_with_hops`. With time for transfers: if all groups are of p,
+/// or there is one of m < p, two more forwards on every rank before the last hide what is no longer than a forward or a
+/// backward. docs/pipeline.md, "Transfers that take time" (proof).
+[[nodiscard]] constexpr bool reaches_least_with_hops(const interleaved& plan, const costs& c) noexcept {
+  if (c.forward < 1 || c.backward < 1) return false;
+  if (c.hop == 0) return plan.outlook() == interleaved::verdict::optimal;
+  const std::uint32_t p = plan.ranks(), m = plan.micro_batches();
+  return plan.kappa() == 2 && plan.extra() == 0 && plan.even_groups() && plan.largest_group() == (m < p ? m : p) &&
+         c.hop <= c.forward && c.hop <= c.backward;
 }
 
 }  // namespace detail
@@ -58,9 +78,10 @@ namespace detail {
 /// @param cap  activations that no rank may exceed; 0 for any
 /// For more than max_choice_actions a run with fewer micro-batches and the same remainder stands for the whole.
 /// Errors: those of interleaved::make and `run`; errc::out_of_range if nothing fits the cap, or it is negative.
-/// Complexity: O(actions) for each candidate whose lower bound does not rule it out, most often one of 8, of
-/// max_choice_actions or 8 p² v actions if that is more: at p 1,024, v 8 and m >= 4,096 67 million each, about a
-/// second. O(1) each without time for transfers, where the bound is reached.
+/// Complexity: O(1) for each candidate that its lower bound rules out or that is known to reach it: without time for
+/// transfers most of them; with, for m < p or a multiple of p and transfers no longer than a forward or a backward, the
+/// first, which rules out the others unless the cap does not let it through. O(actions) for each of the rest, of
+/// max_choice_actions or 8 p² v actions if that is more: at p 1,024, v 8 and m > 4,096 67 million, about a second.
 ///
 ///     const auto chosen = hocket::pipeline::choose_groups({8, 2, 19}, {.forward = 10, .backward = 20, .hop = 1});
 ///     chosen->plan.kappa() == 2;        // a tenth of a forward per hop: hide it
@@ -107,13 +128,11 @@ template <class Later = void>
     const auto loses = [&](ticks time) {
       return found && (time > best.makespan || (time == best.makespan && peak >= best_peak));
     };
-    if (loses(detail::least_with_hops(*short_plan, c))) continue;
-    ticks makespan = 0;
-    const auto bound = makespan_bound(tried, f, b);
-    if (c.hop == 0 && c.forward == f && c.backward == b && bound &&
-        short_plan->outlook() == interleaved::verdict::optimal) {
-      makespan = *bound;
-    } else {
+    const ticks least = detail::least_with_hops(*short_plan, c);
+    if (loses(least)) continue;
+    ticks makespan = least;
+    const bool known = least > 0 && least <= (std::numeric_limits<ticks>::max)() / 2;  // else a run says what overflows
+    if (!known || !detail::reaches_least_with_hops(*short_plan, c)) {
       const auto ran = run(*short_plan, c, room);
       if (!ran) return ran.error();
       makespan = ran->makespan;

@@ -133,9 +133,38 @@ TEST_CASE("groups auto: the fastest within the cap", "[pipeline]") {
     CHECK(std::int64_t{chosen.plan.peak_in_flight(0)} == (std::min)(s.stages(), s.chunks * s.micro_batches));
   }
   CHECK(choose_groups({1'024, 8, 4'096}, {}).value().micro_batches == 4'096);  // at once
+  CHECK(choose_groups({1'024, 8, 4'096}, {.forward = 10, .backward = 20, .hop = 1}).value().makespan ==
+        8'191 * (30 + 2) + (4'096 * 8 - 7 * 1'024) * 30);  // as well
   const auto large = choose_groups({16, 4, 1'000'000}, {.forward = 10, .backward = 20, .hop = 1}).value();
   CHECK(large.micro_batches < 20'000);
   CHECK(large.plan.micro_batches() == 1'000'000);
+}
+
+TEST_CASE("groups of p hide transfers no longer than a forward or a backward, in a time that is known", "[pipeline]") {
+  workspace room;
+  int known = 0;
+  for (std::int64_t p = 1; p <= 8; ++p)
+    for (std::int64_t v = 1; v <= 4; ++v)
+      for (std::int64_t m = 1; m <= 4 * p; ++m)
+        for (const hocket::ticks f : {1, 2, 5})
+          for (const hocket::ticks b : {1, 3, 5})
+            for (hocket::ticks hop = 0; hop <= 6; ++hop) {
+              const costs c{.forward = f, .backward = b, .hop = hop};
+              const auto plan = interleaved::make({p, v, m}).value();
+              const hocket::ticks makespan = run(plan, c, room)->makespan;
+              REQUIRE(detail::least_with_hops(plan, c) <= makespan);
+              if (!detail::reaches_least_with_hops(plan, c)) continue;
+              REQUIRE(detail::least_with_hops(plan, c) == makespan);
+              known += hop > 0 ? 1 : 0;
+            }
+  CHECK(known > 1'000);
+  // The sizes count, not how they were asked for.
+  const std::uint32_t threes[] = {3, 6, 9, 12}, sixes[] = {6, 12};
+  const costs c{.forward = 2, .backward = 3, .hop = 1};
+  const auto same = interleaved::make({3, 2, 12}, groups::list(threes)).value();
+  CHECK(detail::reaches_least_with_hops(same, c));
+  CHECK(run(same, c, room)->makespan == detail::least_with_hops(same, c));
+  CHECK(!detail::reaches_least_with_hops(interleaved::make({3, 2, 12}, groups::list(sixes)).value(), c));
 }
 
 TEST_CASE("below v p activations every one costs a beat, and the lists reach that bound", "[pipeline]") {
