@@ -285,6 +285,7 @@ void draw(const options& o) {
                         std::to_string(plan.chunks()) + (plan.chunks() == 1 ? " chunk · " : " chunks · ") +
                         std::to_string(plan.micro_batches()) + " micro-batches";
     if (pipeline::directions_of(plan) > 1) title += " each way";
+    if (const std::uint32_t s = pipeline::slices_of(plan); s > 1) title += " of " + std::to_string(s) + " slices";
     if (o.schedule == "interleaved") title += " · groups " + o.groups.value_or("balanced");
     if (o.format == "trace") write_file(o.out, hocket::to_chrome_trace(drawn, {.process = title}));
     else if (o.format == "ascii") write_file(o.out, hocket::to_ascii(drawn, {.curve_rows = 2}));

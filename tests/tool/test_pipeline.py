@@ -432,6 +432,8 @@ class Draw(ToolTest):
             shapes = sum(1 for e in root.iter() if e.tag.endswith(("rect", "path", "use")))
             self.assertGreater(shapes, 4)
             self.assertNotIn(b"<script", done.out)
+        done = self.ok("pipeline", "draw", "seq-1f1b", "--ranks", 2, "--micro-batches", 3, "--slices", 4)
+        self.assertIn("3 micro-batches of 4 slices", done.text)
 
     def test_trace_is_what_viewers_read(self):
         actions = 0

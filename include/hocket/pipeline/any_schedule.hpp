@@ -94,6 +94,7 @@ class schedule_by_name {
   /// Where its stages live: one of the three forms.
   class any_placement {
    public:
+    any_placement() noexcept = default;
     [[nodiscard]] std::uint32_t rank_of(std::uint32_t stage) const noexcept {
       return std::visit([&](const auto& x) { return x.rank_of(stage); }, inside_);
     }
@@ -112,7 +113,7 @@ class schedule_by_name {
     template <class P>
     any_placement(const P& place, std::uint32_t ranks) noexcept : inside_(place), ranks_(ranks) {}
     std::variant<loop_placement, v_placement, table_placement> inside_;
-    std::uint32_t ranks_;
+    std::uint32_t ranks_ = 1;
   };
   [[nodiscard]] any_placement placement() const noexcept {
     return visit([](const auto& plan) { return any_placement(plan.placement(), plan.ranks()); });
@@ -208,19 +209,10 @@ class schedule_by_name {
       const bool here = a.stage() < plan.ranks() * plan.chunks() && a.direction() < directions_of(plan) &&
                         pipeline::rank_of(plan.placement(), plan.ranks(), a.stage(), a.direction()) == rank &&
                         computes(a.kind()) && a.micro_batch() < plan.micro_batches() && a.slice() < slices_of(plan);
-      if (!here || splits_differently(plan, a)) return plan.size(rank);
+      if (!here) return plan.size(rank);
       if constexpr (std::is_same_v<decltype(plan.at(0, 0)), stage_action>) return pipeline::step_of(plan, rank, a);
       else
         return pipeline::step_of(plan, rank, action(a.kind(), plan.placement().chunk_of(a.stage()), a.micro_batch()));
-    }
-    /// Whether the schedule has no such op at all, which its own step_of excludes by precondition.
-    template <class S>
-    static bool splits_differently(const S&, stage_action a) noexcept {
-      if constexpr (std::is_same_v<S, zbv> || std::is_same_v<S, zero_bubble>) return a.kind() == op::backward;
-      else if constexpr (std::is_same_v<S, dual_pipe_v> || std::is_same_v<S, dual_pipe> ||
-                         std::is_same_v<S, table_schedule>)
-        return false;
-      else return a.kind() > op::backward;
     }
   };
 

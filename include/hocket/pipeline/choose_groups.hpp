@@ -6,6 +6,7 @@
 #include <hocket/pipeline/workspace.hpp>
 
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <memory_resource>
 
@@ -77,7 +78,8 @@ namespace detail {
 /// @param c    times of a chunk; `hop` is what decides
 /// @param cap  activations that no rank may exceed; 0 for any
 /// For more than max_choice_actions a run with fewer micro-batches and the same remainder stands for the whole.
-/// Errors: those of interleaved::make and `run`; errc::out_of_range if nothing fits the cap, or it is negative.
+/// Errors: those of interleaved::make and `run`; errc::out_of_range if nothing fits the cap, or it is negative;
+/// errc::invalid_argument for a negative time.
 /// Complexity: O(1) for each candidate that its lower bound rules out or that is known to reach it: without time for
 /// transfers most of them; with, for m < p or a multiple of p and transfers no longer than a forward or a backward, the
 /// first, which rules out the others unless the cap does not let it through. O(actions) for each of the rest, of
@@ -92,6 +94,8 @@ template <class Later = void>
     std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
   if (const auto ok = validate(s); !ok) return ok.error();
   if (cap < 0) return error{errc::out_of_range, cap, 1, s.stages()}.with("the cap on activations");
+  for (const ticks t : {c.forward, c.backward, c.hop})
+    if (t < 0) return error{errc::invalid_argument, t}.with("a negative time");
   const ticks f = c.forward < 1 ? 1 : c.forward, b = c.backward < 1 ? 1 : c.backward;
   shape tried = s;
   const std::int64_t most = max_choice_actions / (2 * s.stages());
@@ -123,8 +127,12 @@ template <class Later = void>
     }
     const std::uint32_t peak = plan->peak_in_flight(0);
     if (cap > 0 && peak > cap) continue;
-    const auto short_plan = interleaved::make(tried, x.cut, {.kappa = x.kappa});
-    if (!short_plan) continue;
+    auto short_plan = interleaved::make(tried, x.cut, {.kappa = x.kappa});
+    if (!short_plan) {  // fewer cannot be cut for this cap, which no other candidate keeps then; full windows can
+      tried.micro_batches -= tried.micro_batches % ((cap - s.ranks) / (s.chunks - 1));
+      short_plan = interleaved::make(tried, x.cut, {.kappa = x.kappa});
+    }
+    if (!short_plan) return short_plan.error();
     const auto loses = [&](ticks time) {
       return found && (time > best.makespan || (time == best.makespan && peak >= best_peak));
     };

@@ -51,13 +51,13 @@ struct costs {
   ticks hop = 0;          ///< from one rank to another
   ticks overlap = 100;    ///< time of a pair in percent of the sum of the two, but never less than the longer
 
-  /// The time of two actions that run at once. Precondition: the sum of the two times a hundred fits 63 bits.
+  /// The time of two actions that run at once; the largest number of ticks where there are not so many.
   [[nodiscard]] constexpr ticks joined(stage_action a, stage_action b) const noexcept {
+    __extension__ using wide = __int128;
+    constexpr ticks most = (std::numeric_limits<ticks>::max)();
     const ticks x = duration(a), y = duration(b), longer = x > y ? x : y;
-    if (overlap == 100)
-      return x > (std::numeric_limits<ticks>::max)() - y ? (std::numeric_limits<ticks>::max)() : x + y;
-    const ticks both = (x + y) / 100 * overlap + ((x + y) % 100 * overlap + 99) / 100;
-    return both > longer ? both : longer;
+    const wide sum = wide{x} + y, both = overlap == 100 ? sum : (sum * overlap + 99) / 100;
+    return both < longer ? longer : both < most ? static_cast<ticks>(both) : most;
   }
   [[nodiscard]] constexpr ticks duration(stage_action a) const noexcept {
     switch (a.kind()) {

@@ -192,6 +192,8 @@ class dual_pipe {
   }
   /// The step at which the rank runs `a`; size(rank) if it never does. O(1).
   [[nodiscard]] constexpr std::uint32_t step_of(std::uint32_t rank, stage_action a) const noexcept {
+    const bool here = a.stage() == (a.direction() == 0 ? rank : ranks_ - 1 - rank) && a.slice() == 0;
+    if (!here || a.micro_batch() >= micro_batches_ || !computes(a.kind())) return size(rank);
     return phases(rank).step_of({a.kind(), a.direction(), a.micro_batch()});
   }
   /// The list of one rank. Precondition: rank < ranks().

@@ -57,9 +57,9 @@ class gpipe {
     const std::uint32_t x = step - n;
     return {op::backward, chunks_ - 1 - x / micro_batches_, mirrored(x % micro_batches_)};
   }
-  /// The step at which the rank runs `a`. Precondition: a forward or backward of this shape. O(1).
-  [[nodiscard]] constexpr std::uint32_t step_of(std::uint32_t, action a) const noexcept {
-    HOCKET_ASSERT(a.kind() <= op::backward && a.chunk() < chunks_ && a.micro_batch() < micro_batches_);
+  /// The step at which the rank runs `a`, or size(rank) if it never does. O(1).
+  [[nodiscard]] constexpr std::uint32_t step_of(std::uint32_t rank, action a) const noexcept {
+    if (a.kind() > op::backward || a.chunk() >= chunks_ || a.micro_batch() >= micro_batches_) return size(rank);
     if (a.kind() == op::forward) return a.chunk() * micro_batches_ + a.micro_batch();
     return (2 * chunks_ - 1 - a.chunk()) * micro_batches_ + mirrored(a.micro_batch());
   }

@@ -107,9 +107,9 @@ class interleaved {
     const chunk_batch x = turn.forward ? forward_at(turn.index) : backward_at(turn.index);
     return {turn.forward ? op::forward : op::backward, x.chunk, x.micro_batch};
   }
-  /// The step at which the rank runs `a`. Precondition: a forward or backward of this shape.
+  /// The step at which the rank runs `a`, or size(rank) if it never does.
   [[nodiscard]] constexpr std::uint32_t step_of(std::uint32_t rank, action a) const noexcept {
-    HOCKET_ASSERT(a.kind() <= op::backward && a.chunk() < chunks_ && a.micro_batch() < micro_batches_);
+    if (a.kind() > op::backward || a.chunk() >= chunks_ || a.micro_batch() >= micro_batches_) return size(rank);
     return a.kind() == op::forward ? beat(rank).step_of_forward(forward_index(a.chunk(), a.micro_batch()))
                                    : beat(rank).step_of_backward(backward_index(a.chunk(), a.micro_batch()));
   }

@@ -56,9 +56,9 @@ class one_f_one_b {
     const auto turn = beat(rank).at(step);
     return {turn.forward ? op::forward : op::backward, 0, turn.index};
   }
-  /// The step at which the rank runs `a`. Precondition: a forward or backward of this shape. O(1).
+  /// The step at which the rank runs `a`, or size(rank) if it never does. O(1).
   [[nodiscard]] constexpr std::uint32_t step_of(std::uint32_t rank, action a) const noexcept {
-    HOCKET_ASSERT(a.kind() <= op::backward && a.chunk() == 0 && a.micro_batch() < micro_batches_);
+    if (a.kind() > op::backward || a.chunk() != 0 || a.micro_batch() >= micro_batches_) return size(rank);
     return a.kind() == op::forward ? beat(rank).step_of_forward(a.micro_batch())
                                    : beat(rank).step_of_backward(a.micro_batch());
   }

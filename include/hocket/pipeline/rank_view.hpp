@@ -131,7 +131,7 @@ class rank_view {
   [[nodiscard]] constexpr value_type front() const noexcept { return (*this)[0]; }
   [[nodiscard]] constexpr value_type back() const noexcept { return (*this)[size() - 1]; }
 
-  /// The step at which the rank runs `a`. Precondition: it does. O(1) where the schedule knows its inverse.
+  /// The step at which the rank runs `a`, or size() if it never does. O(1): the schedule knows its inverse.
   [[nodiscard]] constexpr std::size_t step_of(value_type a) const noexcept
     requires requires(const S& s, std::uint32_t r) { s.step_of(r, a); }
   {

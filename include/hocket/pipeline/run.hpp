@@ -49,6 +49,7 @@ struct runner {
   std::uint32_t units_ = 0;  // micro-batches x slices: what passes through a stage
   pipes<Allocator> pipes_{memory_};
   error error_{};
+  ticks negative_ = 0;  // a time that no cost policy may give
 
   using lane = typename basic_workspace<Allocator>::lane;
   using stage = typename basic_workspace<Allocator>::stage;
@@ -67,6 +68,7 @@ struct runner {
       return total.error();
     units_ = micro_batches_ * slices_;
     prepare();
+    if (negative_ < 0) return negative_time(negative_);
     if (!run_plain()) {
       make_pipes();
       // In-order lists have one earliest execution, so the order in which ranks are advanced does not matter.
@@ -80,6 +82,7 @@ struct runner {
       } while (pipes_.widen(units_));
       for (const lane& l : memory_.lanes)
         if (l.step < l.size) return explain_deadlock(plan_, memory_, sink_);
+      if (negative_ < 0) return negative_time(negative_);
       if (!complete()) return error_;
     }
     run_summary summary;
@@ -101,6 +104,7 @@ struct runner {
     const auto place = plan_.placement();
     const auto hop = [&](std::uint32_t from, std::uint32_t to) {
       const ticks t = from == to ? 0 : static_cast<ticks>(costs_.latency(from, to));
+      negative_ = t < negative_ ? t : negative_;
       return t > most ? most : t;
     };
     for (std::uint32_t r = 0; r < ranks_; ++r) memory_.lanes[r].size = plan_.size(r);
@@ -215,6 +219,10 @@ struct runner {
         if (const verdict v = ready(rank, b, in); v != verdict::go) return v == verdict::wait;
       ticks time = costs_.duration(a), finish = 0;
       if (pair && !pair_time(a, b, time)) return false;
+      if (time < 0) {
+        error_ = negative_time(time);
+        return false;
+      }
       const ticks before = l.report.finish, start = in.ready > before ? in.ready : before;
       if (!checked_add(start, time, finish) || finish > most) {
         error_ = error{errc::overflow, start, time}.with("simulated time");
@@ -231,6 +239,9 @@ struct runner {
       l.step += pair ? 2 : 1;
     }
     return true;
+  }
+  static constexpr error negative_time(ticks time) noexcept {
+    return error{errc::invalid_argument, time}.with("a negative time");
   }
   constexpr void wait_for(lane& l, ticks gap, ticks travel) {
     idle_split& by = l.report.idle_by;
@@ -312,6 +323,7 @@ struct runner {
         auto& link = memory_.links[forward ? to.forward_link : to.backward_link];
         const ticks begin = link.free_from > finish ? link.free_from : finish;
         const ticks time = costs_.transfer(a, from, to.rank), hop = forward ? to.forward_hop : to.backward_hop;
+        negative_ = time < negative_ ? time : negative_;
         link.free_from = time > most - begin ? most : begin + time;
         link.work += link.free_from - begin;
         arrival = hop > most - link.free_from ? most + 1 : link.free_from + hop;  // found too late when it is used
@@ -354,7 +366,7 @@ struct runner {
 ///                on_blocked(link) for each link of the shortest cycle, if the schedule deadlocks. A sink with `static
 ///                constexpr bool ignores_actions = true` gets no actions, and the run may take a faster way
 /// Errors: errc::deadlock, incomplete_schedule, duplicate_action, misplaced_action, out_of_range, overflow,
-/// limit_exceeded.
+/// limit_exceeded; invalid_argument for a negative time.
 /// Complexity: O(actions) time; memory: see basic_workspace.
 ///
 ///     using namespace hocket::pipeline;

@@ -65,10 +65,11 @@ class seq_1f1b {
     const std::uint32_t j = turn.index / slices_, t = turn.index % slices_;
     return turn.forward ? stage_action(op::forward, rank, j, t) : stage_action(op::backward, rank, j, slices_ - 1 - t);
   }
-  /// The step at which the rank runs `a`. Precondition: a forward or backward of this shape and rank. O(1).
+  /// The step at which the rank runs `a`, or size(rank) if it never does. O(1).
   [[nodiscard]] constexpr std::uint32_t step_of(std::uint32_t rank, stage_action a) const noexcept {
-    HOCKET_ASSERT(a.kind() <= op::backward && a.stage() == rank && a.micro_batch() < micro_batches_ &&
-                  a.slice() < slices_);
+    if (a.kind() > op::backward || a.stage() != rank || a.micro_batch() >= micro_batches_ || a.slice() >= slices_ ||
+        a.direction() != 0)
+      return size(rank);
     const std::uint32_t k = a.micro_batch() * slices_;
     return a.kind() == op::forward ? beat(rank).step_of_forward(k + a.slice())
                                    : beat(rank).step_of_backward(k + slices_ - 1 - a.slice());

@@ -93,7 +93,7 @@ struct simulation_outputs {
 ///                of them in `with_links` or `with_memory`, or the host's own policy
 /// @param memory  where results and working memory come from
 /// Errors: errc::deadlock (with the cycle in `out.cycle`), incomplete_schedule, duplicate_action, overflow,
-/// limit_exceeded. After an error `out.into` is as before.
+/// limit_exceeded; invalid_argument for a negative time. After an error `out.into` is as before.
 /// Complexity: O(actions) time, memory: see basic_workspace.
 ///
 ///     const auto plan = hocket::pipeline::interleaved::make({.ranks = 4, .chunks = 2, .micro_batches = 9}).value();

@@ -36,9 +36,9 @@ class table_schedule {
   /// @param actions   the lists of all ranks, one after another
   /// @param row_ends  where the list of each rank ends in `actions`; the last is actions.size()
   /// Errors: errc::bad_shape if there are no ranks or actions, or ranks hold different numbers of stages;
-  /// errc::misplaced_action (lines and cells counted from 1) if a stage appears on two ranks; errc::invalid_argument
-  /// for bits that are no op; errc::limit_exceeded beyond max_table_actions. In a bidirectional table, chunks and
-  /// micro-batches are those of one direction. Complexity: O(actions + stages).
+  /// errc::misplaced_action (lines and cells counted from 1) if a stage appears on two ranks; errc::out_of_range for
+  /// ends that are none; errc::invalid_argument for bits that are no op; errc::limit_exceeded beyond max_table_actions.
+  /// In a bidirectional table, chunks and micro-batches are those of one direction. Complexity: O(actions + stages).
   /// @tparam Later  leave it: a template is compiled only where it is called
   template <class Later = void>
   [[nodiscard]] static result<table_schedule> make(
@@ -106,7 +106,16 @@ result<table_schedule> table_schedule::make(std::span<const stage_action> action
   if (p == 0 || actions.empty()) return error{errc::bad_shape, p, 0, 0}.with("the table has no actions");
   if (actions.size() > max_table_actions)
     return error{errc::limit_exceeded, static_cast<std::int64_t>(actions.size()), max_table_actions}.with("actions");
-  HOCKET_ASSERT(row_ends.back() == actions.size());
+  std::uint32_t end = 0;
+  for (const std::uint32_t e : row_ends) {
+    if (e < end || e > actions.size())
+      return error{errc::out_of_range, e, end, static_cast<std::int64_t>(actions.size())}.with("the end of a list");
+    end = e;
+  }
+  if (end != actions.size())
+    return error{errc::out_of_range, end, static_cast<std::int64_t>(actions.size()),
+                 static_cast<std::int64_t>(actions.size())}
+        .with("the end of the last list");
   table_schedule table(memory);
   table.actions_.assign(actions.begin(), actions.end());
   table.ends_.assign(row_ends.begin(), row_ends.end());
@@ -124,6 +133,7 @@ result<table_schedule> table_schedule::make(std::span<const stage_action> action
   for (std::uint32_t r = 0; r < table.ranks(); ++r) {
     for (std::uint32_t i = 0; i < table.size(r); ++i) {
       const stage_action a = table.at(r, i);
+      if (a.kind() == op::idle) continue;  // of no stage
       std::uint32_t& where = table.rank_of_[std::size_t{a.direction()} * stages + a.stage()];
       if (where != nowhere && where != r)
         return error{errc::misplaced_action, std::int64_t{r} + 1, a.stage(), std::int64_t{where} + 1,

@@ -51,9 +51,8 @@ class zbv {
   [[nodiscard]] constexpr action at(std::uint32_t rank, std::uint32_t step) const noexcept {
     return phases(rank).at(step);
   }
-  /// The step at which the rank runs `a`. Precondition: a forward, input or weight gradient of this shape. O(1).
+  /// The step at which the rank runs `a`, or size(rank) if it never does. O(1).
   [[nodiscard]] constexpr std::uint32_t step_of(std::uint32_t rank, action a) const noexcept {
-    HOCKET_ASSERT(computes(a.kind()) && a.kind() != op::backward && a.chunk() < 2 && a.micro_batch() < micro_batches_);
     return phases(rank).step_of(a);
   }
   /// The list of one rank. Precondition: rank < ranks().

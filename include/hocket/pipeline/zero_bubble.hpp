@@ -83,9 +83,10 @@ class zero_bubble {
     if (j >= n) return made(op::weight_grad, n - d + (z - 2 * (n - high)));
     return z % 2 == 0 ? made(op::input_grad, j) : made(op::weight_grad, j - d);
   }
-  /// The step at which the rank runs `a`. Precondition: one of this shape. O(1).
+  /// The step at which the rank runs `a`, or size(rank) if it never does. O(1).
   [[nodiscard]] constexpr std::uint32_t step_of(std::uint32_t rank, action x) const noexcept {
-    HOCKET_ASSERT(x.kind() != op::backward && computes(x.kind()));
+    if (x.kind() == op::backward || !computes(x.kind()) || x.chunk() >= chunks() || x.micro_batch() >= micro_batches())
+      return size(rank);
     const std::uint32_t n = count(), a = lead(rank), d = lag(rank), forwards = n - a;
     const auto clipped = [](std::uint32_t j, std::uint32_t from) { return j > from ? j - from : 0; };
     // Actions before round j: the lead, j input gradients, the weight gradients and the forwards of earlier rounds.

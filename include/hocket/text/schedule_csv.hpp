@@ -138,7 +138,7 @@ inline bool parse_cell(std::string_view cell, std::pmr::vector<pipeline::stage_a
     const std::size_t before = actions.size();
     std::string_view line = csv.substr(0, csv.find('\n'));
     csv.remove_prefix(line.size() < csv.size() ? line.size() + 1 : line.size());
-    if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+    while (!line.empty() && line.back() == '\r') line.remove_suffix(1);  // two, where a program ended CR LF in CR LF
     for (std::uint32_t cell = 1;; ++cell) {
       const std::size_t comma = line.find(',');
       std::string_view text = detail::trimmed(line.substr(0, comma));

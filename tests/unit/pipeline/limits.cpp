@@ -2,12 +2,16 @@
 // What a caller gets wrong: schedules that contradict themselves, numbers out of range, lists that grow.
 #include <hocket/core/message.hpp>
 #include <hocket/pipeline/any_schedule.hpp>
+#include <hocket/pipeline/communication.hpp>
 #include <hocket/pipeline/critical_path.hpp>
 #include <hocket/pipeline/lower.hpp>
 #include <hocket/pipeline/run.hpp>
+#include <hocket/pipeline/simulate.hpp>
 
 #include <array>
 #include <limits>
+#include <tuple>
+#include <type_traits>
 
 #include "catch.hpp"
 
@@ -29,6 +33,9 @@ struct contradictory {
   }
   loop_placement placement() const { return {2}; }
 };
+
+auto step_key(action a) { return std::tuple(a.chunk(), a.micro_batch(), 0u, 0u); }
+auto step_key(stage_action a) { return std::tuple(a.stage(), a.micro_batch(), a.slice(), a.direction()); }
 
 }  // namespace
 
@@ -73,6 +80,105 @@ TEST_CASE("a schedule by name knows that it has no such op", "[pipeline]") {
         CHECK(step == found);
       }
   }
+}
+
+namespace {
+
+struct early_transfers : costs {
+  hocket::ticks transfer(stage_action, std::uint32_t, std::uint32_t) const { return -1; }
+};
+
+/// Every op, chunk (or stage), micro-batch, slice and direction, beyond the shape too: the step by reading the list.
+template <class S>
+void every_step_is_found_or_not(const S& plan) {
+  for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
+    const auto same = [&](auto a) {
+      std::uint32_t i = 0;
+      while (i < plan.size(r) && (plan.at(r, i).kind() != a.kind() || step_key(plan.at(r, i)) != step_key(a))) ++i;
+      CHECK(step_of(plan, r, a) == i);
+    };
+    for (unsigned k = 0; k <= static_cast<unsigned>(op::idle); ++k)
+      for (std::uint32_t j = 0; j <= plan.micro_batches() + 1; ++j)
+        for (std::uint32_t s = 0; s <= plan.ranks() * plan.chunks(); ++s) {
+          if constexpr (std::is_same_v<decltype(plan.at(0, 0)), action>) same(action(static_cast<op>(k), s, j));
+          else
+            for (std::uint32_t t = 0; t <= slices_of(plan); ++t)
+              for (const std::uint32_t d : {0u, 1u}) same(stage_action(static_cast<op>(k), s, j, t, d));
+        }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("an action that a list has not is found behind its end", "[pipeline]") {
+  for (std::int64_t p = 1; p <= 4; ++p)
+    for (std::int64_t m = 1; m <= 9; m += 2) {
+      for (std::int64_t v = 1; v <= 3; ++v) {
+        every_step_is_found_or_not(interleaved::make({p, v, m}).value());
+        every_step_is_found_or_not(interleaved::make({p, v, m}, groups::least_memory()).value());
+        every_step_is_found_or_not(gpipe::looped_bfs({p, v, m}).value());
+        every_step_is_found_or_not(zero_bubble::interleaved_zb({p, v, m}).value());
+      }
+      every_step_is_found_or_not(one_f_one_b::make({p, 1, m}, 2).value());
+      every_step_is_found_or_not(seq_1f1b::make({p, 1, m}, 2).value());
+      every_step_is_found_or_not(zbv::make({p, 2, m}).value());
+      if (m >= 2 * p) every_step_is_found_or_not(dual_pipe_v::make({p, 2, m}).value());
+      if (const auto both = dual_pipe::make({p, 1, m + 1})) every_step_is_found_or_not(*both);
+    }
+}
+
+TEST_CASE("an idle action belongs to no stage", "[pipeline]") {
+  using enum op;
+  const stage_action lists[] = {{forward, 0, 0}, {}, {backward, 0, 0}, {forward, 1, 0}, {}, {backward, 1, 0}};
+  const std::uint32_t ends[] = {3, 6};
+  const auto plan = table_schedule::make(lists, ends);
+  REQUIRE(plan);
+  CHECK(plan->chunks() == 1);
+  CHECK(check(*lower(*plan, {.transfers = transfer_policy::barrier}), communication::rendezvous));
+}
+
+TEST_CASE("ends of lists that are none are refused", "[pipeline]") {
+  const stage_action lists[] = {{op::forward, 0, 0}, {op::backward, 0, 0}, {op::forward, 1, 0}, {op::backward, 1, 0}};
+  for (const std::array<std::uint32_t, 2> ends : {std::array{2u, 3u}, std::array{3u, 2u}, std::array{2u, 5u}}) {
+    const auto made = table_schedule::make(lists, ends);
+    REQUIRE(!made);
+    CHECK(made.error().code == errc::out_of_range);
+  }
+}
+
+TEST_CASE("negative times are refused", "[pipeline]") {
+  const auto pairs = dual_pipe::make({4, 1, 8}).value();
+  constexpr costs wrong[] = {{.forward = -1}, {.backward = -2}, {.input_grad = -1}, {.weight_grad = -1}, {.hop = -1}};
+  for (const costs& c : wrong) {
+    const auto ran = simulate(zbv::make({4, 2, 8}).value(), c);
+    if (c.backward == 2) CHECK(ran.error().code == errc::invalid_argument);
+    CHECK(simulate(pairs, c).error().code == errc::invalid_argument);
+    if (c.input_grad == 1 && c.weight_grad == 1)
+      CHECK(choose_groups({4, 2, 9}, c).error().code == errc::invalid_argument);
+  }
+  CHECK(simulate(pairs, early_transfers{}).error().word() == "a negative time");
+}
+
+TEST_CASE("the time of a pair is right for any two times", "[pipeline]") {
+  constexpr hocket::ticks most = std::numeric_limits<hocket::ticks>::max();
+  constexpr stage_action f(op::forward, 0, 0), b(op::backward, 0, 0);
+  CHECK(costs{.forward = most, .backward = most, .overlap = 50}.joined(f, b) == most);
+  CHECK(costs{.forward = most - 1, .backward = 1, .overlap = 60}.joined(f, b) == most - 1);
+  CHECK(costs{.forward = most, .backward = 1, .overlap = most}.joined(f, b) == most);
+  CHECK(costs{.forward = 5, .backward = 6, .overlap = 60}.joined(f, b) == 7);
+  CHECK(costs{.forward = 5, .backward = 6, .overlap = -60}.joined(f, b) == 6);
+}
+
+TEST_CASE("a cap that a large schedule keeps is kept, though fewer micro-batches cannot be cut for it", "[pipeline]") {
+  constexpr shape s{64, 8, 4300};
+  constexpr costs c{.forward = 1, .backward = 2};
+  REQUIRE(interleaved::make(s, groups::capped(365, 1, 2)));
+  const auto chosen = choose_groups(s, c, 365);
+  REQUIRE(chosen);
+  CHECK(chosen->plan.peak_in_flight(0) == 365);
+  const shape tried{64, 8, chosen->micro_batches};
+  CHECK(chosen->micro_batches < s.micro_batches);
+  CHECK(chosen->makespan >= capped_makespan_bound(tried, 1, 2, 0, 365).value());
 }
 
 TEST_CASE("options that groups auto cannot honour are refused", "[pipeline]") {

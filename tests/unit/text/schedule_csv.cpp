@@ -33,7 +33,7 @@ std::string complaint(std::string_view csv) {
 
 TEST_CASE("a schedule CSV is read, with line ends and spaces as they come", "[text]") {
   for (const char* csv : {"0F0,0F1,0B0,0B1\r\n1F0,1B0,1F1,1B1\r\n", "0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1",
-                          "0F0, 0F1,,,0B0 ,0B1\n,1F0,1B0,1F1,1B1,\n"}) {
+                          "0F0, 0F1,,,0B0 ,0B1\n,1F0,1B0,1F1,1B1,\n", "0F0,0F1,0B0,0B1\r\r\n1F0,1B0,1F1,1B1\r\r\n"}) {
     const auto table = parse_schedule_csv(csv);
     REQUIRE(table.has_value());
     CHECK(table->ranks() == 2);
