@@ -2,6 +2,7 @@
 // What a caller gets wrong: schedules that contradict themselves, numbers out of range, lists that grow.
 #include <hocket/core/message.hpp>
 #include <hocket/pipeline/any_schedule.hpp>
+#include <hocket/pipeline/bound.hpp>
 #include <hocket/pipeline/communication.hpp>
 #include <hocket/pipeline/critical_path.hpp>
 #include <hocket/pipeline/lower.hpp>
