@@ -292,15 +292,12 @@ class persistent_index {
   [[nodiscard]] bool make_tail(node_id a) noexcept {
     const block_id leaf = sets_[a].leaf();
     tries::leaf& l = tries_.leaf_at(leaf);
-    const std::uint64_t from_a = l.word[tries::leaf::word_of(a)] >> (a & 63u);
-    if (from_a > 1) return false;
-    const bool is_youngest = a + std::size_t{1} == size_ && a + std::size_t{1} >= stale_below_;
-    if (!is_youngest && l.has_after_word_of(a)) return false;
-    if (from_a == 1) return true;
     const sharer s = sharer_of(leaf);
-    if (leaf == 0 || s.leaf != leaf || s.last != a) return false;
-    l.set(a);
-    return true;
+    if (leaf != 0 && s.leaf == leaf && s.last == a && a >= stale_below_) {  // nobody has put in a bit behind a
+      l.set(a);
+      return true;
+    }
+    return l.word[tries::leaf::word_of(a)] >> (a & 63u) == 1 && !l.has_after_word_of(a);
   }
   // Ancestors of b in its own window, less those that its trie has there.
   [[nodiscard]] std::size_t in_window(node_id b, const tries::root& r) const noexcept {
@@ -456,11 +453,11 @@ class persistent_index {
 
   // Hangs the window of p into its trie unless b is in the same window.
   // Most nodes that are not the latest predecessor are needed in later windows just once: worth it from the second
-  // time.
+  // time, and where tries have more than one level, since a single block is united as fast as it is hung.
   void make_ready(node_id p, node_id b, bool latest) {
     if (!sets_[p].is_window() && sets_[p].root == 0) make_window(p);
     if (window(p) == window(b) || !sets_[p].is_window()) return;
-    if (latest || sets_[p].is_met()) (void)inclusive(p);
+    if (latest || (sets_[p].is_met() && tries::height_for(b) > 1)) (void)inclusive(p);
     else sets_[p].tag |= set::met;
   }
 

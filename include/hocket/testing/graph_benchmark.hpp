@@ -57,13 +57,15 @@ class pruned_map {
       const std::size_t kept = index_.reduce(preds);
       index_.commit(static_cast<node_id>(b));
       std::uint32_t* const next = begin_.data();
-      for (std::size_t i = 0; i < preds.size(); ++i) {
-        const std::uint32_t e = next[preds[i]]++;
-        kept_[e / 64] |= std::uint64_t{i < kept ? 1u : 0u} << (e % 64);
+      std::uint64_t* const marks = kept_.data();
+      for (const node_id a : preds.first(kept)) {
+        const std::uint32_t e = next[a]++;
+        marks[e / 64] |= std::uint64_t{1} << (e % 64);
       }
+      for (const node_id a : preds.subspan(kept)) ++next[a];
       total += kept;
     }
-    targets_.resize(total + 64);  // what is written behind the last means nothing
+    targets_.resize(total + 1);  // what is written behind the last means nothing
     compact(rows);
   }
   [[nodiscard]] std::span<const node_id> downstream(node_id a) const noexcept {
@@ -73,24 +75,20 @@ class pruned_map {
   [[nodiscard]] const Index& index() const noexcept { return index_; }
 
  private:
-  // The kept edges of all rows, 64 edges at a time: loops without a branch that depends on a single edge or node.
+  // The kept edges of all rows, without a branch that depends on a single edge.
   void compact(const edge_rows& rows) {
-    const std::size_t nodes = rows.size(), edges = rows.targets.size();
+    const std::uint64_t* const marks = kept_.data();
     const node_id* const from = rows.targets.data();
     node_id* const to = targets_.data();
     std::uint32_t at = 0;
-    std::uint32_t before[65];  // how many are kept before each of them
-    for (std::size_t w = 0, a = 0; w < kept_.size(); ++w) {
-      std::uint64_t bits = kept_[w];
-      const std::size_t end = edges < (w + 1) * 64 ? edges - w * 64 : 64;
-      for (std::size_t i = 0; i < end; ++i, bits >>= 1) {
-        before[i] = at;
-        to[at] = from[w * 64 + i];
-        at += static_cast<std::uint32_t>(bits & 1u);
+    for (std::size_t a = 0, e = 0; a < rows.size(); ++a) {
+      begin_[a] = at;
+      for (const std::size_t end = rows.out_begin[a + 1]; e < end; ++e) {
+        to[at] = from[e];
+        at += static_cast<std::uint32_t>(marks[e / 64] >> (e % 64)) & 1u;
       }
-      before[end] = at;
-      for (; a <= nodes && rows.out_begin[a] < (w + 1) * 64; ++a) begin_[a] = before[rows.out_begin[a] % 64];
     }
+    begin_[rows.size()] = at;
   }
 
   Index index_;

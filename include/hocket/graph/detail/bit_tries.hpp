@@ -69,11 +69,10 @@ class bit_tries {
   [[nodiscard]] bool has_room(std::size_t more) const noexcept {
     return leaves_.size() + more < leaves_.most && inners_.size() + more < inners_.most;
   }
-  // Forgetful memory of unions: its size follows the number of sets.
+  // Forgetful memory of unions: its size follows the number of sets. Tries of one level hardly need it.
   void remember_for(std::size_t sets) {
-    constexpr std::size_t least = 128, most = 32768;
-    std::size_t size = std::bit_floor(sets / 16);
-    size = size < least ? least : size > most ? most : size;
+    constexpr std::size_t one_level = std::size_t{1} << (leaf_bits + inner_bits), most = 32768;
+    const std::size_t wanted = sets < one_level ? 32 : std::bit_floor(sets / 16), size = wanted < most ? wanted : most;
     if (memo_.size() < size) memo_ = std::pmr::vector<union_memo>(size, memo_.get_allocator());
   }
 

@@ -12,8 +12,8 @@
 namespace hocket::inline HOCKET_ABI::graph::detail {
 
 // Many short ascending lists of ids, each contiguous. Two ids are kept in the list itself, which is enough for most ops
-// of a program; more in one allocation for all. A full list moves to the end of that pool with twice the room; the
-// holes are squeezed out when they outweigh the rest, so everything is amortised O(1).
+// of a program; more in one allocation for all: 12 bytes a list without those. A full list moves to the end of that
+// pool with twice the room; the holes are squeezed out when they outweigh the rest, so everything is amortised O(1).
 class pooled_lists {
  public:
   explicit pooled_lists(std::pmr::memory_resource* memory) noexcept : lists_(memory), pool_(memory) {}
@@ -24,20 +24,20 @@ class pooled_lists {
   }
   [[nodiscard]] std::span<const node_id> operator[](std::size_t i) const noexcept {
     const list& l = lists_[i];
-    return {l.capacity == inside ? l.ids : pool_.data() + l.offset, l.size};
+    return {l.is_inside() ? l.ids : pool_.data() + l.offset(), l.length()};
   }
   void clear() noexcept { lists_.clear(), pool_.clear(), holes_ = 0; }
   void reserve(std::size_t lists) { lists_.reserve(lists); }
 
   // Adds a list of these ids, in ascending order. Strong guarantee.
   void add(std::span<const node_id> ids) {
-    list l;
-    l.size = static_cast<node_id>(ids.size());
-    if (ids.size() > inside) {
+    if (ids.size() > list::inside) {
       lists_.emplace_back();
       add_to_pool(ids);
       return;
     }
+    list l;
+    l.size = static_cast<node_id>(ids.size());
     if (ids.size() == 1) l.ids[0] = ids[0];
     if (ids.size() == 2) {
       l.ids[0] = ids[0] < ids[1] ? ids[0] : ids[1];
@@ -52,9 +52,9 @@ class pooled_lists {
   void shrink(std::size_t n) noexcept {
     while (lists_.size() > n) {
       const list& last = lists_.back();  // its room comes back at once if it is the youngest, else when squeezed
-      if (last.capacity != inside) {
-        if (last.offset + last.capacity == pool_.size()) pool_.resize(last.offset);
-        else holes_ += last.capacity;
+      if (!last.is_inside()) {
+        if (last.offset() + last.capacity() == pool_.size()) pool_.resize(last.offset());
+        else holes_ += last.capacity();
       }
       lists_.pop_back();
     }
@@ -62,32 +62,27 @@ class pooled_lists {
 
   // Makes room for `more` further ids in list i. Strong guarantee; what the lists hold does not change.
   void make_room(std::size_t i, std::size_t more) {
-    const std::size_t need = std::size_t{lists_[i].size} + more;
-    if (need > lists_[i].capacity) grow(i, need);
+    const std::size_t need = lists_[i].length() + more;
+    if (need > lists_[i].capacity()) grow(i, need);
   }
 
   // Precondition: make_room(i, 1) succeeded; id is larger than what is there.
   void push_back(std::size_t i, node_id id) noexcept {
-    list& l = lists_[i];
-    (l.capacity == inside ? l.ids : pool_.data() + l.offset)[l.size++] = id;
+    first(i)[lists_[i].length()] = id;
+    ++lists_[i].size;
   }
   // Inserts in ascending order. Precondition: make_room(i, 1) succeeded.
   void insert(std::size_t i, node_id id) noexcept {
-    list& l = lists_[i];
-    node_id* const begin = l.capacity == inside ? l.ids : pool_.data() + l.offset;
-    node_id* last = begin + l.size++;
+    node_id* const begin = first(i);
+    node_id* last = begin + lists_[i].length();
+    ++lists_[i].size;
     while (last != begin && last[-1] > id) *last = last[-1], --last;
     *last = id;
   }
 
   // Replaces list i by the given ids. Precondition: they fit the room that make_room made.
   void assign(std::size_t i, std::span<const node_id> ids) noexcept {
-    list& l = lists_[i];
-    l.size = static_cast<node_id>(ids.size());
-    if (ids.size() <= 1) {
-      if (!ids.empty()) (l.capacity == inside ? l.ids : pool_.data() + l.offset)[0] = ids[0];
-      return;
-    }
+    lists_[i].size = static_cast<node_id>(ids.size()) | (lists_[i].size & list::pooled);
     node_id* const begin = first(i);
     bool descends = true;  // as an index likes them
     for (std::size_t k = 0; k < ids.size(); ++k) {
@@ -98,7 +93,7 @@ class pooled_lists {
   }
 
   void erase(std::size_t i, node_id id) noexcept {
-    node_id* const last = first(i) + lists_[i].size;
+    node_id* const last = first(i) + lists_[i].length();
     node_id* const at = std::lower_bound(first(i), last, id);
     HOCKET_ASSERT(at != last && *at == id);
     std::copy(at + 1, last, at);
@@ -106,19 +101,22 @@ class pooled_lists {
   }
 
  private:
-  static constexpr node_id inside = 2;
   struct list {
-    union {
-      node_id ids[inside] = {0, 0};  // if capacity == inside
-      std::size_t offset;            // in the pool, if there is more room
-    };
+    static constexpr node_id inside = 2;
+    static constexpr node_id pooled = 1u << 31;  // a tag of the size
+
+    node_id ids[inside] = {0, 0};  // if pooled: half of the offset in the pool, and the room there
     node_id size = 0;
-    node_id capacity = inside;
+
+    [[nodiscard]] bool is_inside() const noexcept { return size < pooled; }
+    [[nodiscard]] std::size_t length() const noexcept { return size & ~pooled; }
+    [[nodiscard]] std::size_t capacity() const noexcept { return is_inside() ? inside : ids[1]; }
+    [[nodiscard]] std::size_t offset() const noexcept { return std::size_t{ids[0]} * 2; }
   };
 
   [[nodiscard]] node_id* first(std::size_t i) noexcept {
     list& l = lists_[i];
-    return l.capacity == inside ? l.ids : pool_.data() + l.offset;
+    return l.is_inside() ? l.ids : pool_.data() + l.offset();
   }
 
   // As the last list, which is empty; takes it away again if it fails.
@@ -136,32 +134,34 @@ class pooled_lists {
 
   [[gnu::noinline]] void grow(std::size_t i, std::size_t need) {
     if (holes_ > 1024 && holes_ > pool_.size() / 2) squeeze();
-    const std::size_t twice = (std::min)(std::size_t{lists_[i].size} * 2, std::size_t{no_id});  // what a list can hold
-    const std::size_t capacity = need > twice ? need : twice;
-    const std::size_t offset = pool_.size();
+    constexpr std::size_t most = list::pooled - std::size_t{2};
+    const std::size_t offset = pool_.size(), old = lists_[i].length(), twice = old * 2 < most ? old * 2 : most;
+    const std::size_t capacity = ((need > twice ? need : twice) + 1) / 2 * 2;  // so that every offset is even
+    // No more numbers is no more memory. Asking the resource that has none throws, whatever this unit is compiled with.
+    if (capacity > most || offset / 2 > no_id) (void)std::pmr::null_memory_resource()->allocate(1);
     list& l = lists_[i];
-    if (l.capacity != inside && l.offset + l.capacity == offset) {  // last: grow where it is
-      pool_.resize(l.offset + capacity);
+    if (!l.is_inside() && l.offset() + l.capacity() == offset) {  // last: grow where it is
+      pool_.resize(l.offset() + capacity);
     } else {
       pool_.resize(offset + capacity);
-      std::copy_n(first(i), l.size, pool_.data() + offset);
-      if (l.capacity != inside) holes_ += l.capacity;
-      l.offset = offset;
+      std::copy_n(first(i), old, pool_.data() + offset);
+      if (!l.is_inside()) holes_ += l.capacity();
+      l.ids[0] = static_cast<node_id>(offset / 2);
+      l.size |= list::pooled;
     }
-    l.capacity = static_cast<node_id>(capacity);
+    l.ids[1] = static_cast<node_id>(capacity);
   }
 
   void squeeze() {
     std::pmr::vector<node_id> packed(pool_.get_allocator());
     std::size_t total = 0;
-    for (const list& l : lists_) total += l.capacity == inside ? 0 : l.capacity;
+    for (const list& l : lists_) total += l.is_inside() ? 0 : l.capacity();
     packed.reserve(total);
     for (list& l : lists_) {
-      if (l.capacity == inside) continue;
-      const std::size_t offset = packed.size();
-      packed.insert(packed.end(), pool_.begin() + static_cast<std::ptrdiff_t>(l.offset),
-                    pool_.begin() + static_cast<std::ptrdiff_t>(l.offset + l.capacity));
-      l.offset = offset;
+      if (l.is_inside()) continue;
+      const node_id* const from = pool_.data() + l.offset();
+      l.ids[0] = static_cast<node_id>(packed.size() / 2);
+      packed.insert(packed.end(), from, from + l.capacity());
     }
     pool_ = std::move(packed);
     holes_ = 0;
