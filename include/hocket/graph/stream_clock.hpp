@@ -20,11 +20,12 @@ inline constexpr stream_id stream_limit = 1u << 16;
 /// ordered here, whether or not they touch the same data. So it can say which waits are needed and which buffers may
 /// be reused by stream order; it cannot say what a change of streams would allow. Hence it is no reachability_index.
 ///
-/// Each op carries a clock: for every stream, how many of its ops are done when the op is done. Rows are padded to a
-/// multiple of 8 streams.
+/// Each op carries a clock: for every stream, how many of its ops are done when the op is done. An op that waits for no
+/// other stream knows of those what the op before it knew, and shares its row. Rows are padded to a multiple of 8
+/// streams.
 ///
 /// A call that fails or throws changes nothing. Const members are safe for concurrent readers.
-/// Memory: 34 bytes a node up to 8 streams, 32 more for each further 8.
+/// Memory: 12 bytes a node, and for each that has to wait 32 bytes up to 8 streams, 32 more for each further 8.
 /// Source: vector clocks (Fidge 1988, Mattern 1989), with streams as processes; docs/graph.md, "Stream plans" (proof).
 ///
 ///     hocket::graph::stream_clock order(2);
@@ -36,7 +37,7 @@ class stream_clock {
  public:
   /// @param streams  ops run on streams 0 … streams - 1. Precondition: streams <= stream_limit
   explicit stream_clock(std::size_t streams, std::pmr::memory_resource* memory = std::pmr::get_default_resource())
-      : rows_(memory), streams_(memory), tails_(streams, no_id, memory), width_((streams + 7) / 8) {
+      : rows_(memory), ops_(memory), tails_(streams, no_id, memory), width_((streams + 7) / 8) {
     HOCKET_ASSERT(streams <= stream_limit);
   }
 
@@ -45,8 +46,7 @@ class stream_clock {
   ///              those that neither FIFO nor another predecessor implies
   /// @return its id; errc::out_of_range for the stream; errc::bad_order if a predecessor is not an earlier op;
   ///         errc::limit_exceeded past 2^32 - 2 ops
-  /// Complexity: O(p + (1 + waits) · streams) for p predecessors in ascending or descending order, else O(p log p)
-  /// more.
+  /// Complexity: O(p + waits · streams) for p predecessors in ascending or descending order, else O(p log p) more.
   template <class Wait>
   result<node_id> append(stream_id stream, std::span<const node_id> preds, Wait&& wait) {
     const result<node_id> id = to_id(node_count(), "number of ops");
@@ -59,17 +59,18 @@ class stream_clock {
       ascends = ascends && (k == 0 || preds[k - 1] <= preds[k]);
       descends = descends && (k == 0 || preds[k - 1] >= preds[k]);
     }
-    // Past its end the table holds anything; this row is written whole. It grows by some rows at a time.
-    if (const std::size_t need = (*id + std::size_t{1}) * width_; rows_.size() < need) {
-      const std::size_t more = need + 63 * width_;
-      rows_.resize(more <= rows_.capacity() ? more : need <= rows_.capacity() ? rows_.capacity() : need);
-    }
-    block* const now = row(*id);
-    if (tails_[stream] != no_id) std::copy_n(row(tails_[stream]), width_, now);
-    else std::fill_n(now, width_, block{});
+    if (rows_.empty()) rows_.resize(width_);  // row 0: nothing is done
+    state now = tails_[stream] == no_id ? state{} : ops_[tails_[stream]];
     const auto offer = [&](node_id a) {
-      if (entry(now, streams_[a]) >= own(a)) return;
-      join(now, row(a));
+      const state& of_a = ops_[a];
+      if (of_a.stream == stream || entry(now.row, of_a.stream) >= of_a.count) return;
+      if (now.row != row_count_) {  // a row of its own, behind those in use
+        if (rows_.size() == row_count_ * width_) rows_.resize(rows_.size() + width_);
+        std::copy_n(row(now.row), width_, row(row_count_));
+        now.row = static_cast<std::uint32_t>(row_count_);
+      }
+      join(row(now.row), row(of_a.row));
+      row(now.row)[of_a.stream / 8][of_a.stream % 8] = of_a.count;  // its row may not have that
       wait(a);
     };
     if (ascends) {
@@ -81,8 +82,10 @@ class stream_clock {
       std::sort(sorted.begin(), sorted.end(), [](node_id x, node_id y) { return x > y; });
       for (const node_id a : sorted) offer(a);
     }
-    ++now[stream / 8][stream % 8];
-    streams_.push_back(static_cast<std::uint16_t>(stream));  // the last step that may throw
+    ++now.count;
+    now.stream = static_cast<std::uint16_t>(stream);
+    ops_.push_back(now);  // the last step that may throw
+    if (now.row == row_count_) ++row_count_;
     tails_[stream] = *id;
     return id;
   }
@@ -94,46 +97,50 @@ class stream_clock {
   /// Precondition: both exist. O(1).
   [[nodiscard]] bool reaches(node_id a, node_id b) const noexcept {
     HOCKET_ASSERT(a < node_count() && b < node_count());
-    return a != b && entry(row(b), streams_[a]) >= own(a);
+    return a != b && done(b, ops_[a].stream) >= ops_[a].count;
   }
   /// Does either happen before the other? O(1).
   [[nodiscard]] bool ordered(node_id a, node_id b) const noexcept { return reaches(a, b) || reaches(b, a); }
   /// How many ops of `stream` are done when b is done, b included. Precondition: both exist. O(1).
   [[nodiscard]] std::uint32_t done(node_id b, stream_id stream) const noexcept {
     HOCKET_ASSERT(b < node_count() && stream < stream_count());
-    return entry(row(b), stream);
+    return ops_[b].stream == stream ? ops_[b].count : entry(ops_[b].row, stream);
   }
 
-  [[nodiscard]] std::size_t node_count() const noexcept { return streams_.size(); }
+  [[nodiscard]] std::size_t node_count() const noexcept { return ops_.size(); }
   [[nodiscard]] std::size_t stream_count() const noexcept { return tails_.size(); }
-  [[nodiscard]] stream_id stream_of(node_id op) const noexcept { return streams_[op]; }
+  [[nodiscard]] stream_id stream_of(node_id op) const noexcept { return ops_[op].stream; }
   /// The last op of a stream so far; no_id if it has none.
   [[nodiscard]] node_id last_of(stream_id stream) const noexcept { return tails_[stream]; }
   /// Memory held.
   [[nodiscard]] std::size_t bytes() const noexcept {
-    return rows_.capacity() * sizeof(block) + streams_.capacity() * sizeof(std::uint16_t) +
-           tails_.capacity() * sizeof(node_id);
+    return rows_.capacity() * sizeof(block) + ops_.capacity() * sizeof(state) + tails_.capacity() * sizeof(node_id);
   }
+  /// Room for so many nodes, a fourth of which have to wait: in training programs it is one in six to nine.
   void reserve(std::size_t nodes) {
-    rows_.reserve(nodes * width_);
-    streams_.reserve(nodes);
+    rows_.reserve((nodes / 4 + 1) * width_);
+    ops_.reserve(nodes);
   }
   /// No ops; the same streams. Keeps its memory.
   void clear() noexcept {
-    streams_.clear();
+    ops_.clear();
+    row_count_ = 1;
     std::fill(tails_.begin(), tails_.end(), no_id);
   }
 
  private:
   using block = std::array<std::uint32_t, 8>;
 
-  [[nodiscard]] block* row(node_id n) noexcept { return rows_.data() + n * width_; }
-  [[nodiscard]] const block* row(node_id n) const noexcept { return rows_.data() + n * width_; }
-  [[nodiscard]] static std::uint32_t entry(const block* of, stream_id stream) noexcept {
-    return of[stream / 8][stream % 8];
+  struct state {
+    std::uint32_t row = 0;    // what is done of other streams; of the op's own it says nothing
+    std::uint32_t count = 0;  // ops of its own stream, itself included
+    std::uint16_t stream = 0;
+  };
+
+  [[nodiscard]] block* row(std::size_t r) noexcept { return rows_.data() + r * width_; }
+  [[nodiscard]] std::uint32_t entry(std::size_t r, stream_id stream) const noexcept {
+    return rows_[r * width_ + stream / 8][stream % 8];
   }
-  // One more than the op's place on its own stream.
-  [[nodiscard]] std::uint32_t own(node_id a) const noexcept { return entry(row(a), streams_[a]); }
   void join(block* now, const block* then) const noexcept {
     for (std::size_t w = 0; w < width_; ++w) {
       block x = now[w];
@@ -143,10 +150,11 @@ class stream_clock {
     }
   }
 
-  std::pmr::vector<block> rows_;             // width_ blocks a node, perhaps more rows than nodes
-  std::pmr::vector<std::uint16_t> streams_;  // of each node
+  std::pmr::vector<block> rows_;  // width_ blocks each; past row_count_ anything
+  std::pmr::vector<state> ops_;
   std::pmr::vector<node_id> tails_;
   std::size_t width_;
+  std::size_t row_count_ = 1;
 };
 
 }  // namespace hocket::inline HOCKET_ABI::graph
