@@ -64,30 +64,35 @@ class kind_bound {
 
   /// The least extra time of all ranks if none takes more than `most`; `never` if they cannot hold the layers.
   [[nodiscard]] ticks least_extra(ticks most) {
-    ticks left = 0;  // for layers, on the ranks that follow
-    for (const rank_room& room : q_.ranks) left += (std::max)(ticks{0}, most - room.time);
-    cost_.assign(time_.size(), never), cost_[0] = 0;
-    for (std::size_t r = 0; r < p_; ++r) {
-      left -= (std::max)(ticks{0}, most - q_.ranks[r].time);
-      const auto later = static_cast<std::int64_t>(p_ - 1 - r) * chunks_;  // stages
-      next_.assign(time_.size(), never);
+    const auto room = [&](std::size_t r) { return (std::max)(ticks{0}, most - q_.ranks[r].time); };
+    ticks before = 0, left = 0;  // for layers: on the ranks before, on those that follow
+    for (std::size_t r = 0; r < p_; ++r) before += room(r);
+    rest_.resize(p_ + 1);
+    rest_[p_].assign(time_.size(), never), rest_[p_].back() = 0;
+    for (std::size_t r = p_; r-- > 0; left += room(r)) {
+      before -= room(r);
+      const auto earlier = static_cast<std::int64_t>(r) * chunks_;  // stages
+      rest_[r].assign(time_.size(), never);
       for (std::size_t s = 0; s < time_.size(); ++s) {
-        if (cost_[s] >= never) continue;
+        if (time_[s] > before || count_[s] < earlier || count_[s] > earlier * longest_) continue;
         for (std::size_t i = 0; i < portions_.size(); ++i) {
           const portion& x = portions_[i];
           if (time_[s] + x.time + left < time_.back()) break;  // the dearest first
-          if (x.layers < chunks_ || x.time + q_.ranks[r].time > most || !fits(s, x.state)) continue;
-          const std::size_t t = s + x.state;
-          const std::int64_t rest = layers_ - count_[t];
-          if (rest < later || rest > later * longest_) continue;
+          if (x.layers < chunks_ || x.time > room(r) || !fits(s, x.state)) continue;
+          const ticks then = rest_[r + 1][s + x.state];
+          if (then >= rest_[r][s]) continue;
           const ticks more = extra(r, i);
-          if (more > most - x.time - q_.ranks[r].time) continue;
-          next_[t] = (std::min)(next_[t], cost_[s] + more);
+          if (more <= room(r) - x.time) rest_[r][s] = (std::min)(rest_[r][s], more + then);
         }
       }
-      cost_.swap(next_);
     }
-    return cost_.back();
+    return rest_[0][0];
+  }
+  /// Of the last question: the least extra time of the ranks from r on if those before have taken what `state` says.
+  [[nodiscard]] ticks rest(std::size_t r, std::size_t state) const noexcept { return rest_[r][state]; }
+  /// What the first layers of the model are as a state. Those of several pieces add up.
+  [[nodiscard]] std::size_t state_of(std::int64_t layers) const noexcept {
+    return first_[static_cast<std::size_t>(layers)];
   }
 
  private:
@@ -139,6 +144,11 @@ class kind_bound {
     }
     std::size_t all = 1;
     for (const kind& x : kinds_) unit_.push_back(all), all *= static_cast<std::size_t>(x.count + 1);
+    std::vector<std::size_t> add(static_cast<std::size_t>(layers_));
+    for (std::size_t k = 0; k < kinds_.size(); ++k)
+      for (const std::int64_t i : kinds_[k].layers) add[static_cast<std::size_t>(i)] = unit_[k];
+    first_.assign(1, 0);
+    for (const std::size_t x : add) first_.push_back(first_.back() + x);
     time_.assign(all, 0), count_.assign(all, 0);
     for (std::size_t s = 0; s < all; ++s)
       for (std::size_t k = 0; k < kinds_.size(); ++k)
@@ -224,7 +234,8 @@ class kind_bound {
   std::vector<ticks> extra_;         // by rank and portion
   std::vector<std::int64_t> reach_;  // by rank and kind
   std::vector<std::int64_t> left_;
-  std::vector<ticks> cost_, next_;
+  std::vector<std::vector<ticks>> rest_;  // by rank and state before it
+  std::vector<std::size_t> first_;        // by number of layers
   ticks best_ = 0;
 };
 

@@ -36,6 +36,9 @@ class pair_of_chunks {
     }
   }
 
+  /// Whether two chunks stand as in a loop or a V, and which.
+  [[nodiscard]] bool two() const noexcept { return v_ == 2 && (loop_ || turned_); }
+  [[nodiscard]] bool turned() const noexcept { return turned_; }
   /// The best plan found and its slowest rank; `never` if there is none.
   struct answer {
     ticks slowest = never;
@@ -43,7 +46,7 @@ class pair_of_chunks {
     ticks bound = 0;                          // no plan has a faster slowest rank
   };
   /// Whether memory alone tells that nothing fits: every layer at its leanest, any stage empty. Two chunks only.
-  [[nodiscard]] bool hopeless() { return v_ == 2 && (loop_ || turned_) && !fits_lean(0, 0) && sure_; }
+  [[nodiscard]] bool hopeless() { return two() && !fits_lean(0, 0) && sure_; }
   /// A rank, and what it lacks in bytes in a split in which none lacks more; with them that split fits. The least of
   /// all splits if all layers have the same size; else nearly so. Nothing if that cannot be told.
   struct lack {
@@ -51,7 +54,7 @@ class pair_of_chunks {
     std::int64_t bytes = 0;
   };
   [[nodiscard]] lack least_lack() {
-    if (v_ != 2 || (!loop_ && !turned_)) return {};
+    if (!two()) return {};
     std::int64_t low = 0, high = 1;
     while (!fits_lean(high, 1) && sure_) low = high, high *= 2;
     while (high - low > 1 && sure_) {

@@ -2,6 +2,7 @@
 #pragma once
 #include <hocket/planner/detail/kind_bound.hpp>
 #include <hocket/planner/detail/pair_of_chunks.hpp>
+#include <hocket/planner/detail/pair_path.hpp>
 #include <hocket/planner/detail/split_by_rank.hpp>
 
 #include <algorithm>
@@ -73,7 +74,8 @@ inline ticks least_slowest(const split_problem& q, const segment_fronts& fronts)
 
 /// Unequal layers on several chunks per rank: from the plan of pair_of_chunks on, cuts are set stage by stage, depth
 /// first, nearest to even first. A partial plan is cut if the time its ranks have for certain, or the even share of all
-/// work, cannot beat the best. Where that takes long, kind_bound and cut_moves come in between.
+/// work, cannot beat the best. Where that takes long, kind_bound comes in between, and pair_path for two chunks,
+/// cut_moves for more.
 class split_by_stage {
  public:
   split_by_stage(const split_problem& q, segment_fronts& fronts, rank_choice& choose, std::int64_t& expansions)
@@ -97,7 +99,8 @@ class split_by_stage {
     pair_of_chunks pairs(q_, fronts_, choose_);
     begin(pairs);
     bound_ = q_.goal == objective::step_time ? sum_ + weight_ * least_ : least_;
-    const bool ended = search((std::min)(q_.budget, expansions_ + few)) || improve() || search(q_.budget);
+    const bool ended = search((std::min)(q_.budget, expansions_ + few)) || improve() ||
+                       (pairs.two() && find_path(pairs.turned())) || search(q_.budget);
     best_.proved = ended;
     best_.bound = bound_;
     if (!best_.answers.empty()) return best_;
@@ -120,12 +123,7 @@ class split_by_stage {
     const auto found = pairs(least_slowest(q_, fronts_), sum_ + most_extra(q_) + 1);
     least_ = found.bound;
     if (found.slowest >= never) return;
-    best_.parts = found.parts;
-    best_slowest_ = found.slowest, best_sum_ = sum_;
-    for (std::uint32_t r = 0; r < p_; ++r) {
-      best_.answers.push_back(choose_(r, best_.parts[r]));
-      best_sum_ += best_.answers[r].extra;
-    }
+    take(found.parts, found.slowest);
   }
   /// Whether plans with at least this slowest rank and this sum can still win.
   [[nodiscard]] bool hopeful(ticks slowest, ticks sum) const noexcept {
@@ -145,9 +143,33 @@ class split_by_stage {
   /// A better bound and a better plan; whether they meet.
   bool improve() {
     raise_bound();
-    if (hopeful(least_, sum_)) move_cuts();
+    if (hopeful(least_, sum_) && (best_.answers.empty() || q_.in_flight.chunks() > 2)) move_cuts();
     if (hopeful(least_, sum_)) raise_bound();
     return !best_.answers.empty() && !hopeful(least_, sum_);
+  }
+  /// Two chunks: the best plan, if the budget lasts; whether it did.
+  bool find_path(bool turned) {
+    if (best_.answers.empty() || !kinds_->usable()) return false;
+    pair_path path(q_, fronts_, choose_, *kinds_, turned, expansions_);
+    const ticks extra = best_sum_ - sum_;
+    if (q_.goal == objective::step_time) {
+      const ticks least = path.weighted(least_, value() - sum_);
+      if (!choose_.exhausted()) bound_ = sum_ + least;
+    } else if (best_slowest_ == least_) {
+      const ticks least = path.least_extra(least_, extra);
+      if (!choose_.exhausted()) least_sum_ = sum_ + least;
+    }
+    const pair_path::plan& found = path.found();
+    if (!found.parts.empty() && hopeful(found.slowest, sum_ + found.extra)) take(found.parts, found.slowest);
+    return !hopeful(least_, sum_);
+  }
+  void take(const std::vector<std::vector<segment>>& parts, ticks slowest) {
+    best_.parts = parts, best_slowest_ = slowest, best_sum_ = sum_;
+    best_.answers.clear();
+    for (std::uint32_t r = 0; r < p_; ++r) {
+      best_.answers.push_back(choose_(r, best_.parts[r]));
+      best_sum_ += best_.answers[r].extra;
+    }
   }
   /// What kind_bound adds.
   void raise_bound() {
@@ -184,13 +206,11 @@ class split_by_stage {
       moves(found.slowest < never ? found.cuts : cuts, least_ + (high - least_) * k / 4, 50'000, found, enough);
     }
     if (found.slowest >= never) return;
-    raw_split& x = now_;
+    if (!best_.answers.empty() && !hopeful(found.slowest, sum_ + found.extra)) return;
+    auto parts = now_.parts;
     for (std::uint32_t s = 0; s < stages_; ++s)
-      x.parts[q_.in_flight.rank_of(s)][q_.in_flight.chunk_of(s)] = {found.cuts[s], found.cuts[s + 1]};
-    for (std::uint32_t r = 0; r < p_; ++r) x.answers[r] = choose_(r, x.parts[r]);
-    if (best_.answers.empty() || hopeful(found.slowest, sum_ + found.extra))
-      best_ = x, best_slowest_ = found.slowest, best_sum_ = sum_ + found.extra;
-    now_.parts.assign(p_, std::vector<segment>(q_.in_flight.chunks()));
+      parts[q_.in_flight.rank_of(s)][q_.in_flight.chunk_of(s)] = {found.cuts[s], found.cuts[s + 1]};
+    take(parts, found.slowest);
   }
   void descend(std::uint32_t s, std::int64_t at) {
     if (s == stages_) {
