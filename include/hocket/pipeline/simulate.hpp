@@ -39,7 +39,7 @@ struct simulation {
     case op::input_grad: return activity::input_grad;
     case op::weight_grad: return activity::weight_grad;
     case op::optimizer: return activity::optimizer;
-    case op::recompute: return activity::compute;
+    case op::recompute: return activity::recompute;
     case op::idle: return activity::wait;
     default: return activity::communication;
   }

@@ -12,7 +12,7 @@ namespace hocket::inline HOCKET_ABI {
 
 /// True for work on the device's arithmetic units; false for communication, waiting and the unknown.
 [[nodiscard]] constexpr bool computes(activity kind) noexcept {
-  return kind <= activity::compute || kind == activity::optimizer;
+  return kind <= activity::compute || kind == activity::optimizer || kind == activity::recompute;
 }
 
 /// How one lane spends the time from the timeline's first start to its last finish. Times that overlap count once.

@@ -26,6 +26,7 @@ using colour = std::uint32_t;
       {0xf3c6dc, 0xb03a78},  // optimizer
       {0xe6e8eb, 0xb8bdc5},  // wait
       {0xd9d4c7, 0x8d8467},  // other
+      {0xf5ec9e, 0xb09b10},  // recompute
   };
   const range r = ranges[static_cast<std::size_t>(kind)];
   const std::uint32_t steps = chunks > 1 ? chunks - 1 : 1, step = chunk < steps ? chunk : chunks > 1 ? steps : 0;

@@ -12,13 +12,12 @@ namespace hocket::inline HOCKET_ABI {
 
 /// The short name of an activity, one or two letters in bars, and the long one in legends.
 [[nodiscard]] constexpr std::string_view letter_of(activity kind) noexcept {
-  constexpr std::string_view letters[] = {"F", "B", "I", "W", "", "C", "O", "", ""};
+  constexpr std::string_view letters[] = {"F", "B", "I", "W", "", "C", "O", "", "", "R"};
   return letters[static_cast<std::size_t>(kind)];
 }
 [[nodiscard]] constexpr std::string_view name_of(activity kind) noexcept {
-  constexpr std::string_view names[] = {"forward",         "backward", "input gradient",
-                                        "weight gradient", "compute",  "communication",
-                                        "optimizer",       "wait",     "other"};
+  constexpr std::string_view names[] = {"forward",       "backward",  "input gradient", "weight gradient", "compute",
+                                        "communication", "optimizer", "wait",           "other",           "recompute"};
   return names[static_cast<std::size_t>(kind)];
 }
 

@@ -36,22 +36,33 @@ class svg_writer {
     for (std::uint32_t lane = 0; lane < t.lane_count(); ++lane)
       name = t.lane_name(lane).size() > name ? t.lane_name(lane).size() : name;
     left_ = 100 * (22 + 8 * static_cast<std::int64_t>(name < 36 ? name : 36));
-    right_ = 100 * static_cast<std::int64_t>(o.width) - 9'800;
+    for (const auto& u : uses_) peak_ = u.peak > peak_ ? u.peak : peak_;
+    std::string widest;
+    put_all(widest, o.quantity, " ", peak_);
+    if (!t.changes().empty() && 640 * static_cast<std::int64_t>(widest.size()) + 1'200 > margin_)
+      margin_ = 640 * static_cast<std::int64_t>(widest.size()) + 1'200;
+    right_ = 100 * static_cast<std::int64_t>(o.width) - margin_;
     if (right_ < left_ + 10'000) right_ = left_ + 10'000;
     for (const auto& s : t.spans()) {
       used_[static_cast<std::size_t>(s.kind)] = true;
       if (s.chunk + 1u > chunks_) chunks_ = s.chunk + 1u;
     }
-    for (const auto& u : uses_) peak_ = u.peak > peak_ ? u.peak : peak_;
+    subtitle_ = o.subtitle;
+    if (subtitle_.empty()) {
+      subtitle_ = "makespan ";
+      put_time(subtitle_, t_.makespan());
+      put_all(subtitle_, " · idle ");
+      put_share(subtitle_, idle_share());
+    }
   }
 
   std::string operator()() {
     out_.reserve(4'096 + rows_.spans.size() * 110);
     const std::int64_t lane = 100 * static_cast<std::int64_t>(o_.lane_height), curve = t_.changes().empty() ? 0 : 2'000;
     const std::int64_t pitch = lane + curve + 1'000;
-    const std::int64_t top = 9'200, bottom = top + pitch * static_cast<std::int64_t>(t_.lane_count());
+    const std::int64_t top = 9'200 + legend(false), bottom = top + pitch * static_cast<std::int64_t>(t_.lane_count());
     head(bottom + 5'600);
-    legend();
+    legend(true);
     axis(top - 600, bottom);
     for (std::uint32_t l = 0; l < t_.lane_count(); ++l) draw_lane(l, top + pitch * l, lane, curve);
     marks(top - 600, bottom);
@@ -86,9 +97,9 @@ class svg_writer {
   }
 
   void head(std::int64_t height) {
-    out_ += "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"", px(right_ + 9'800), out_ += "\" height=\"",
+    out_ += "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"", px(right_ + margin_), out_ += "\" height=\"",
         px(height);
-    out_ += "\" viewBox=\"0 0 ", px(right_ + 9'800), out_ += ' ', px(height);
+    out_ += "\" viewBox=\"0 0 ", px(right_ + margin_), out_ += ' ', px(height);
     out_ +=
         "\" font-family=\"Inter,'Helvetica Neue',Arial,'DejaVu Sans',sans-serif\" font-size=\"12\">\n<style>"
         ".n{font-size:12px;font-weight:600;fill:#24292f}.q{font-size:10.5px;fill:#6b7480}"
@@ -99,17 +110,10 @@ class svg_writer {
         "<defs><pattern id=\"idle\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "
         "patternTransform=\"rotate(45)\"><rect width=\"6\" height=\"6\" fill=\"#f3f4f6\"/>"
         "<line x1=\"0\" y1=\"0\" x2=\"0\" y2=\"6\" stroke=\"#dfe3e8\" stroke-width=\"2\"/></pattern></defs>\n";
-    rect(0, 0, right_ + 9'800, height, "fill=\"#fff\"");
+    rect(0, 0, right_ + margin_, height, "fill=\"#fff\"");
     text(2'000, 3'000, "font-size=\"18\" font-weight=\"700\" fill=\"#14202e\"",
          o_.title.empty() ? "Timeline" : o_.title);
-    std::string subtitle(o_.subtitle);
-    if (subtitle.empty()) {
-      subtitle = "makespan ";
-      put_time(subtitle, t_.makespan());
-      put_all(subtitle, " · idle ");
-      put_share(subtitle, idle_share());
-    }
-    text(2'000, 5'000, "font-size=\"12.5\" fill=\"#57606a\"", subtitle);
+    text(2'000, 5'000, "font-size=\"12.5\" fill=\"#57606a\"", subtitle_);
   }
   [[nodiscard]] std::int64_t idle_share() const noexcept {  // in thousandths
     double idle = 0;
@@ -119,24 +123,34 @@ class svg_writer {
   }
   static void put_share(std::string& out, std::int64_t thousandths) { put_scaled(out, thousandths, 1), out += " %"; }
 
-  // One row of swatches: per kind in use, its shades from the first chunk to the last.
-  void legend() {
-    std::int64_t x = right_;
-    for (std::size_t k = 9; k-- > 0;) {
+  // Swatches: per kind in use, its shades from the first chunk to the last. Beside the subtitle, and below it where
+  // there is no room. Returns how much lower than one row it ends.
+  std::int64_t legend(bool drawn) {
+    std::int64_t x = right_, y = 0;
+    for (std::size_t k = sizeof used_; k-- > 0;) {
       if (!used_[k]) continue;
       const auto kind = static_cast<activity>(k);
       const std::uint32_t shades = chunks_ < 6 ? chunks_ : 6;
-      x -= 620 * static_cast<std::int64_t>(name_of(kind).size()) + 700;
-      text(x + 500, 5'000, "class=\"q\" font-size=\"12\"", name_of(kind));
+      const std::int64_t words = 620 * static_cast<std::int64_t>(name_of(kind).size()) + 700;
+      const std::int64_t from = y > 0 ? 0 : 2'000 + 660 * static_cast<std::int64_t>(subtitle_.size());
+      if (x - words - 1'200 * shades < from && (x != right_ || y == 0)) x = right_, y += 1'800;
+      if (!drawn) {
+        x -= words + 1'200 * shades + 1'400;
+        continue;
+      }
+      x -= words;
+      text(x + 500, 5'000 + y, "class=\"q\" font-size=\"12\"", name_of(kind));
       for (std::uint32_t c = shades; c-- > 0;) {
         x -= 1'200;
         const std::uint32_t chunk = shades > 1 ? c * (chunks_ - 1) / (shades - 1) : 0;
-        out_ += "<rect x=\"", px(x), out_ += "\" y=\"40\" width=\"12\" height=\"12\" fill=\"",
+        out_ += "<rect x=\"", px(x), out_ += "\" y=\"", px(4'000 + y), out_ += "\" width=\"12\" height=\"12\" fill=\"",
             hex(colour_of(kind, chunk, chunks_)), out_ += "\"/>\n";
       }
       x -= 1'400;
     }
-    if (chunks_ > 1) text(right_ - 700, 6'700, "class=\"q\" text-anchor=\"end\"", "light to deep: first to last chunk");
+    if (drawn && chunks_ > 1)
+      text(right_ - 700, 6'700 + y, "class=\"q\" text-anchor=\"end\"", "light to deep: first to last chunk");
+    return y;
   }
 
   [[nodiscard]] static std::int64_t nice_step(std::int64_t length) noexcept {
@@ -257,7 +271,9 @@ class svg_writer {
   ticks begin_ = 0, end_ = 1;
   std::int64_t left_ = 0, right_ = 0, peak_ = 0;
   std::uint32_t chunks_ = 1;
-  bool used_[9] = {};
+  std::int64_t margin_ = 9'800;  // right of the bars
+  std::string subtitle_;
+  bool used_[10] = {};
 };
 
 }  // namespace detail

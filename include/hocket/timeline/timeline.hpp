@@ -23,7 +23,8 @@ enum class activity : std::uint8_t {
   communication,
   optimizer,
   wait,
-  other
+  other,
+  recompute  ///< a forward again, for its backward
 };
 
 /// Spans on lanes: the one form in which simulated, predicted and measured runs are compared, analysed and drawn.

@@ -173,6 +173,29 @@ TEST_CASE("SVG: numbers that are wide for their bar are written small, and left 
   CHECK(numbers(200, "class=\"b c\"") == 0);
 }
 
+TEST_CASE("SVG: legend and labels lie inside, whatever the width and the numbers", "[timeline]") {
+  for (const std::uint32_t width : {300u, 500u, 700u, 1'000u, 1'400u})
+    for (const std::int64_t held : {std::int64_t{1}, std::int64_t{1} << 34, std::int64_t{1} << 62}) {
+      timeline t;
+      const auto lane = t.add_lane("rank 0");
+      for (int k = 0; k < 10; ++k)
+        t.add({.start = k, .finish = k + 1, .lane = lane, .kind = static_cast<activity>(k), .chunk = 2});
+      t.add_change({.at = 0, .lane = lane, .by = held});
+      const std::string svg = hocket::to_svg(t, {.width = width, .quantity = "bytes"});
+      const double whole = std::stod(svg.substr(svg.find("width=\"") + 7));
+      const std::string label = "bytes " + std::to_string(held);
+      const auto x_before = [&](std::size_t at) { return std::stod(svg.substr(svg.rfind(" x=\"", at) + 4)); };
+      CHECK(x_before(svg.find(">" + label + "<")) + 6 * static_cast<double>(label.size()) <= whole);
+      for (int k = 0; k < 10; ++k) {
+        const auto at = svg.find(">" + std::string(hocket::name_of(static_cast<activity>(k))) + "<");
+        REQUIRE(at != std::string::npos);
+        const double x = x_before(at), y = std::stod(svg.substr(svg.rfind(" y=\"", at) + 4));
+        CHECK(x > 3 * 12);
+        if (y == 50) CHECK(x > 20 + 6 * static_cast<double>(std::string_view("makespan 10 ticks").size()));
+      }
+    }
+}
+
 TEST_CASE("SVG: axis in seconds, and files that stay small", "[timeline]") {
   timeline t = two_ranks();
   t.ticks_per_second = 1'000;
@@ -216,7 +239,7 @@ TEST_CASE("Chrome trace: events, counters and marks; times exact to a nanosecond
 }
 
 TEST_CASE("colours: shades differ by chunk, hues by kind, and numbers can be read on them", "[timeline]") {
-  for (int k = 0; k < 9; ++k)
+  for (int k = 0; k < 10; ++k)
     for (const std::uint32_t chunks : {1u, 2u, 4u, 8u})
       for (std::uint32_t c = 0; c < chunks; ++c) {
         const auto fill = hocket::colour_of(static_cast<activity>(k), c, chunks);
@@ -227,6 +250,7 @@ TEST_CASE("colours: shades differ by chunk, hues by kind, and numbers can be rea
   CHECK(hocket::ink_on(0xffffff) != 0xffffff);
   CHECK(hocket::ink_on(0x000000) == 0xffffff);
   CHECK(hocket::colour_of(activity::forward, 0, 1) != hocket::colour_of(activity::backward, 0, 1));
+  CHECK(hocket::colour_of(activity::forward, 0, 1) != hocket::colour_of(activity::recompute, 0, 1));
 }
 
 TEST_CASE("times far apart and rates above a gigahertz are drawn and exported without overflow", "[timeline]") {
