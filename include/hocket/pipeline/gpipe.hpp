@@ -18,6 +18,7 @@ namespace hocket::inline HOCKET_ABI::pipeline {
 ///     static_assert(plan.rank(1)[3] == hocket::pipeline::action(hocket::pipeline::op::backward, 0, 0));
 class gpipe {
  public:
+  static constexpr bool quick_at = true;
   constexpr gpipe() noexcept = default;
 
   /// Errors: errc::bad_shape if the shape is out of range or chunks != 1: more than one is `looped_bfs`.

@@ -18,6 +18,7 @@ namespace hocket::inline HOCKET_ABI::pipeline {
 ///     static_assert(plan.rank(0).size() == 16 && plan.warm_up(0) == 3 && plan.peak_in_flight(0) == 4);
 class one_f_one_b {
  public:
+  static constexpr bool quick_at = true;
   constexpr one_f_one_b() noexcept = default;
 
   /// @param kappa  1, or 2 for Eager 1F1B

@@ -97,7 +97,7 @@ class basic_workspace {
   struct lane {
     std::uint32_t step = 0;
     std::uint32_t size = 0;
-    std::uint32_t mark = 0;
+    std::uint32_t read_to = 0;  // steps of plain lists that have been read
     bool backwards_began = false;
     std::int64_t in_flight = 0;
     std::int64_t bytes = 0;

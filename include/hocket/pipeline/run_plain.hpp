@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
+#include <span>
 #include <type_traits>
 
 namespace hocket::inline HOCKET_ABI::pipeline::detail {
@@ -15,6 +16,12 @@ namespace hocket::inline HOCKET_ABI::pipeline::detail {
 /// A sink that does not want to hear of actions: `static constexpr bool ignores_actions = true`.
 template <class Sink>
 concept silent_sink = requires { requires std::remove_cvref_t<Sink>::ignores_actions; };
+
+/// Lists that are worth reading block by block: of schedules that write in bulk, unless their `at` is as quick as that.
+template <class S>
+concept reads_blocks = requires(const S& plan, std::span<std::remove_cvref_t<decltype(plan.at(0, 0))>> out) {
+  plan.fill(0, out, 0);
+} && !requires { requires S::quick_at; };
 
 /// Runs plain lists: one direction, no slices, no pairs, each stage takes its micro-batches in order, times depend on
 /// op and stage alone. Whatever else it meets, an error above all, it gives up, and the general runner starts anew: so
@@ -28,11 +35,14 @@ struct plain_runner {
   std::uint32_t stages_ = plan_.ranks() * plan_.chunks();
   std::uint32_t micro_batches_ = plan_.micro_batches();
   decltype(plan_.placement()) place_ = plan_.placement();
+  using value_type = std::remove_cvref_t<decltype(plan_.at(0, 0))>;
+  typename basic_workspace<Allocator>::template vector<value_type> blocks_{memory_.times.get_allocator()};
   std::uint64_t to_do_ = 0;  // actions
   ticks total_ = 0;          // no path through the run is longer, so that nothing overflows
 
   using lane = typename basic_workspace<Allocator>::lane;
   static constexpr std::uint32_t first_capacity = 16;  // a power of two
+  static constexpr std::uint32_t room = 128;           // actions that a rank reads at once, a power of two
   static constexpr std::uint32_t nothing = 0;
   static constexpr std::uint32_t odd = ~std::uint32_t{0};
   static constexpr ticks most = (std::numeric_limits<ticks>::max)() / 2;
@@ -41,6 +51,7 @@ struct plain_runner {
   constexpr bool operator()() {
     if (!prepare()) return false;
     for (const lane& l : memory_.lanes) to_do_ += l.size;
+    if (reads_blocks<S> && !std::is_constant_evaluated()) blocks_.resize(std::size_t{ranks_} * room);
     // In-order lists have one earliest execution, so ranks may be advanced in any order. Forwards travel to higher
     // ranks and backwards to lower ones: the walk turns round when it gets little done.
     bool downwards = false, stood = false;
@@ -98,6 +109,18 @@ struct plain_runner {
     return true;
   }
 
+  /// The action at a step; steps are read in order, some again.
+  constexpr value_type read(lane& l, std::uint32_t rank, std::uint32_t step) {
+    if constexpr (reads_blocks<S>)
+      if (!std::is_constant_evaluated()) {
+        const std::span block = std::span(blocks_).subspan(std::size_t{rank} * room, room);
+        if (step == l.read_to) [[unlikely]]
+          l.read_to += static_cast<std::uint32_t>(plan_.fill(rank, block, step));
+        return block[step % room];
+      }
+    return plan_.at(rank, step);
+  }
+
   /// Runs a rank until it is done or blocked: how many actions that were, or `odd`.
   constexpr std::uint32_t advance(std::uint32_t rank) {
     lane& l = memory_.lanes[rank];
@@ -119,7 +142,7 @@ struct plain_runner {
       (began ? undecided : idle.warm_up) += gap;
     };
     for (; step < size; ++step) {
-      const auto a = plan_.at(rank, step);
+      const value_type a = read(l, rank, step);
       if (a.joined()) [[unlikely]]
         return odd;
       const op kind = a.kind();
@@ -128,7 +151,7 @@ struct plain_runner {
         continue;
       }
       std::uint32_t s = 0;
-      if constexpr (std::is_same_v<decltype(a), const action>) s = place.stage(rank, a.chunk());
+      if constexpr (std::is_same_v<value_type, action>) s = place.stage(rank, a.chunk());
       else s = a.slice() == 0 && a.direction() == 0 ? a.stage() : odd;
       if (s >= stage_count) [[unlikely]]
         return odd;

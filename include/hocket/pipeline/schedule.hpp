@@ -14,7 +14,8 @@ namespace hocket::inline HOCKET_ABI::pipeline {
 /// What every algorithm here asks of a schedule: a value that knows its shape and the action at each step of each rank.
 /// A rank runs its list in order. Optional members are picked up where they exist: `slices()` (sequence slices per
 /// micro-batch, else 1), `directions()` (else 1; `at` then returns a stage_action), `step_of(rank, action)`,
-/// `peak_in_flight(rank)`, `lower_bound(costs)`.
+/// `peak_in_flight(rank)`, `lower_bound(costs)`, `fill(rank, out, first)`, which writes steps in bulk: runs and cursors
+/// read with it, unless `static constexpr bool quick_at = true` tells runs that `at` is as quick.
 ///
 ///     struct mine {                                              // one rank, one chunk: F0 B0 F1 B1 …
 ///       std::uint32_t m;

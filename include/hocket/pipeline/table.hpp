@@ -33,6 +33,7 @@ inline constexpr std::int64_t max_table_actions = 0xffff'ffff;
 /// Shape and placement follow from the lists. What a list must not be to be simulated, `check` tells.
 class table_schedule {
  public:
+  static constexpr bool quick_at = true;
   /// @param actions   the lists of all ranks, one after another
   /// @param row_ends  where the list of each rank ends in `actions`; the last is actions.size()
   /// Errors: errc::bad_shape if there are no ranks or actions, or ranks hold different numbers of stages;
