@@ -69,6 +69,8 @@ template <class Range, class Pass>
 class pass_view {
   using source = decltype(std::declval<const Range&>().begin());
   using source_end = decltype(std::declval<const Range&>().end());
+  static_assert(std::convertible_to<decltype(*std::declval<source&>()), stage_action>,
+                "hocket: a pass goes over stage_actions: after(stage_list(plan, rank), pass)");
 
  public:
   class iterator {
