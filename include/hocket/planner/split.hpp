@@ -114,12 +114,14 @@ namespace detail {
 }  // namespace detail
 
 /// The layer-to-stage split and the level of every layer that fit the memory of each rank with the least time: exact
-/// for one chunk per rank, and within a budget for several; what is not proved says how far it is from its bound. Time
-/// is in ticks, memory in bytes, all decisions in integers; of equally good plans the one whose first stages are
-/// shorter is taken. Errors: errc::does_not_fit (values: the rank that binds, the bytes it lacks in the split that
-/// lacks least), bad_shape, out_of_range, overflow; limit_exceeded if the budget ran out before any plan was found.
-/// Complexity: one chunk, equal layers: O(p n² log n) for n layers on a stage, and a few times O(p·slack²), where slack
-/// is by how many layers the stages could grow within the best time. Source: docs/planner.md, "Stage split".
+/// for one chunk per rank, and within a budget for several (equal layers, and two chunks, mostly; more chunks of
+/// unequal layers where bound and plan meet); what is not proved says how far it is from its bound. Time is in ticks,
+/// memory in bytes, all decisions in integers; of equally good plans the one whose first stages are shorter is taken.
+/// Errors: errc::does_not_fit (values: the rank that binds, the bytes it lacks in the split that lacks least; of
+/// unequal layers on several chunks in the best one found), bad_shape, out_of_range, overflow; limit_exceeded if the
+/// budget ran out before any plan was found. Complexity: one chunk, equal layers: O(p n² log n) for n layers on a
+/// stage, and a few times O(p·slack²), where slack is by how many layers the stages could grow within the best time.
+/// Source: docs/planner.md, "Stage split".
 [[nodiscard]] inline result<split_plan> split(const split_problem& q) {
   if (const auto ok = detail::validate(q); !ok) return ok.error();
   detail::segment_fronts fronts(q.layers);

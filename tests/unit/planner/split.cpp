@@ -798,6 +798,46 @@ TEST_CASE("three dense layers and 58 with experts are proved on many chunks, and
     }
 }
 
+TEST_CASE("what is lacking on three chunks of unequal layers suffices, and is mostly the least", "[planner][split]") {
+  std::mt19937 random(3);
+  const auto draw = [&](int low, int high) {
+    return low + static_cast<int>(random() % static_cast<unsigned>(high - low + 1));
+  };
+  int infeasible = 0, exact = 0;
+  for (int n = 0; n < 100; ++n) {
+    INFO("case " << n);
+    const auto p = static_cast<std::uint32_t>(draw(1, 3));
+    std::vector<layer_run> runs;
+    for (int layers = draw(static_cast<int>(3 * p) + 1, 13); layers > 0; --layers)
+      runs.push_back({{draw(100, 300), draw(5, 20), {{draw(2, 20), draw(10, 60)}}}, 1});
+    const auto held = in_flight_profile::of(pipeline::interleaved::make({p, 3, 2 * p}).value()).value();
+    std::vector<rank_room> rooms(p, rank_room{draw(100, 500), draw(0, 20), 0});
+    const split_problem q{.layers = runs, .ranks = rooms, .in_flight = held, .micro_batches = 2 * std::int64_t{p}};
+    const over_every_cut best(q);
+    const auto plan = split(q);
+    REQUIRE(plan.has_value() == (best.slowest >= 0));
+    if (plan) continue;
+    REQUIRE(plan.error().code == errc::does_not_fit);
+    ++infeasible;
+    CHECK(plan.error().values[1] >= best.lack);
+    exact += plan.error().values[1] == best.lack ? 1 : 0;
+    for (rank_room& room : rooms) room.capacity += plan.error().values[1];
+    CHECK(split(q).has_value());
+  }
+  CHECK(infeasible > 10);
+  CHECK(exact > infeasible * 2 / 3);
+  // 61 layers: that nothing fits is told without trying every cut.
+  const layer_run runs[] = {{{3'000, 400, {{640, 0}, {30, 1'000}}}, 3}, {{5'700, 400, {{900, 0}, {30, 1'900}}}, 58}};
+  const auto held = in_flight_profile::of(pipeline::interleaved::make({4, 4, 16}).value()).value();
+  std::vector<rank_room> ranks(4, rank_room{5'000, 0, 0});
+  const split_problem q{.layers = runs, .ranks = ranks, .in_flight = held, .micro_batches = 16};
+  const auto none = split(q);
+  REQUIRE(!none);
+  CHECK(none.error().code == errc::does_not_fit);
+  for (rank_room& room : ranks) room.capacity += none.error().values[1];
+  CHECK(split(q).has_value());
+}
+
 TEST_CASE("bad problems are refused with a reason", "[planner][split]") {
   const auto held = in_flight_profile::one_f_one_b(2, 2);
   const rank_room ranks[] = {{100}, {100}};

@@ -104,21 +104,46 @@ class split_by_stage {
     best_.proved = ended;
     best_.bound = bound_;
     if (!best_.answers.empty()) return best_;
-    if (!best_.proved && !pairs.hopeless())
+    if (!best_.proved && !hopeless_ && !pairs.hopeless())
       return error{errc::limit_exceeded, q_.budget, q_.budget}.with("partial plans");
     if (const auto least = pairs.least_lack(); least.bytes > 0)
       return error{errc::does_not_fit, least.rank, least.bytes}.with("the split that needs least");
-    // Nothing fits. What the even split lacks says where to look.
+    return least_lack();
+  }
+
+ private:
+  /// Nothing fits: the least that a rank lacks in the plans found, from the even split on.
+  [[nodiscard]] error least_lack() {
     std::vector<std::int64_t> even;
     for (std::int64_t s = 0; s < stages_; ++s) even.push_back(layers_ / stages_ + (s < layers_ % stages_ ? 1 : 0));
     split_problem q = q_;
     q.split = even;
     const auto given = given_split(q, fronts_, choose_);
-    return given ? error{errc::limit_exceeded, q_.budget, q_.budget}.with("partial plans")
-                 : given.error().with("the even split");
+    if (given) return error{errc::limit_exceeded, q_.budget, q_.budget}.with("partial plans");
+    std::int64_t rank = given.error().values[0], low = 0, high = given.error().values[1];
+    std::vector<std::int64_t> cuts = even_cuts(q_, fronts_);
+    std::vector<rank_room> rooms(q_.ranks.begin(), q_.ranks.end());
+    q.split = {}, q.ranks = rooms, q.budget = q_.budget / 16;
+    for (int k = 0; k < 12 && high - low > 1; ++k) {
+      const std::int64_t mid = low + (high - low) / 2;
+      for (std::uint32_t r = 0; r < p_; ++r) rooms[r].capacity = q_.ranks[r].capacity + mid;
+      std::int64_t used = 0;
+      rank_choice choose(q, fronts_, used);
+      cut_moves::plan found;
+      cut_moves(q, fronts_, choose)(cuts, 0, 15'000, found, [](const auto& x) { return x.slowest < never; });
+      if (found.slowest >= never) {
+        low = mid;
+        continue;
+      }
+      cuts = found.cuts, high = 0;
+      for (std::uint32_t s = 0; s < stages_; ++s)
+        now_.parts[q_.in_flight.rank_of(s)][q_.in_flight.chunk_of(s)] = {cuts[s], cuts[s + 1]};
+      for (std::uint32_t r = 0; r < p_; ++r)
+        if (const std::int64_t lack = choose_.leanest_bytes(r, now_.parts[r]) - q_.ranks[r].capacity; lack > high)
+          high = lack, rank = r;
+    }
+    return error{errc::does_not_fit, rank, high}.with("the best split found");
   }
-
- private:
   void begin(pair_of_chunks& pairs) {
     const auto found = pairs(least_slowest(q_, fronts_), sum_ + most_extra(q_) + 1);
     least_ = found.bound;
@@ -143,9 +168,10 @@ class split_by_stage {
   /// A better bound and a better plan; whether they meet.
   bool improve() {
     raise_bound();
+    if (hopeless_) return true;
     if (hopeful(least_, sum_) && (best_.answers.empty() || q_.in_flight.chunks() > 2)) move_cuts();
     if (hopeful(least_, sum_)) raise_bound();
-    return !best_.answers.empty() && !hopeful(least_, sum_);
+    return hopeless_ || (!best_.answers.empty() && !hopeful(least_, sum_));
   }
   /// Two chunks: the best plan, if the budget lasts; whether it did.
   bool find_path(bool turned) {
@@ -179,6 +205,8 @@ class split_by_stage {
     if (!kinds_) kinds_.emplace(q_, fronts_, most);
     if (!kinds_->usable()) return;
     kind_bound& kinds = *kinds_;
+    hopeless_ = best_.answers.empty() && kinds.least_extra(sum_ + most_extra(q_)) >= never;
+    if (hopeless_) return;
     least_ = kinds.slowest(least_, (std::min)(most, best_slowest_));
     if (best_.answers.empty()) return;
     if (steps) {
@@ -277,6 +305,7 @@ class split_by_stage {
   std::int64_t layers_, weight_, limit_ = 0;
   static constexpr std::int64_t few = 20'000;  // expansions before a bound is worth its time
   std::optional<kind_bound> kinds_;
+  bool hopeless_ = false;  // memory alone tells that nothing fits
   raw_split now_, best_;
   std::vector<ticks> time_;
   std::vector<std::size_t> assigned_;
