@@ -177,6 +177,62 @@ TEST_CASE("windows refute only what no order reaches, and mostly all of that", "
   CHECK(2 * sharp > cases);
 }
 
+TEST_CASE("what one rank can do alone bounds what all can, and lifts the bound under tight caps",
+          "[planner][schedule]") {
+  std::mt19937 random(7);
+  int raised = 0, cases = 0;
+  for (int n = 0; n < 60; ++n) {
+    detail::search_input in;
+    in.ranks = 2, in.stages = n % 3 == 0 ? 2 : 4, in.split = n % 2 == 0, in.owned.resize(2);
+    in.micro_batches = in.stages == 2 ? in.split ? 3 : 4 : in.split ? 2 : 3;
+    in.hop = static_cast<ticks>(random() % 3);
+    for (std::uint32_t s = 0; s < in.stages; ++s) {
+      const std::uint32_t r = n % 4 < 2 && in.stages == 4 ? (s == 1 || s == 2 ? 1u : 0u) : s % 2;
+      in.rank_of.push_back(r), in.owned[r].push_back(s);
+      for (auto* times : {&in.forward, &in.backward, &in.weight})
+        times->push_back(1 + static_cast<ticks>(random() % 9));
+      if (!in.split) in.weight.back() = 0;
+    }
+    for (int r = 0; r < 2; ++r) in.cap.push_back(in.stages / 2 + static_cast<std::uint32_t>(random() % 2));
+    const ticks best = every_order(in).best;
+    detail::window_bound windows(in);
+    detail::rank_bound alone(in);
+    REQUIRE(detail::rank_bound::applies(in));
+    for (const ticks above : {0, 1, 5, 40})
+      for (std::uint32_t r = 0; r < 2; ++r) {
+        INFO("case " << n << " best " << best << " target " << best + above << " rank " << r);
+        REQUIRE(!windows.refutes(best + above));
+        std::int64_t entries = 1'000'000, none = 0;
+        CHECK(alone(r, best + above, windows, entries) <= best);
+        CHECK(alone(r, best + above, windows, none) == 0);
+      }
+    if (windows.refutes(best - 1)) continue;
+    ++cases;
+    for (std::uint32_t r = 0; r < 2; ++r) {
+      std::int64_t entries = 1'000'000;
+      if (alone(r, best - 1, windows, entries) == best) {
+        ++raised;  // it proves what windows do not
+        break;
+      }
+    }
+  }
+  INFO(raised << " of " << cases);
+  CHECK(raised > 0);
+  // Two chunks, four activations: a rank waits for what it sent on.
+  std::vector<ticks> f, b;
+  for (int s = 0; s < 16; ++s) {
+    f.push_back(ticks{700} + static_cast<ticks>(random() % 601));
+    b.push_back(ticks{1400} + static_cast<ticks>(random() % 1201));
+  }
+  const std::vector<std::uint32_t> four(8, 4);
+  const pipeline::stage_costs costs{.forward = f, .backward = b};
+  const schedule_question q{{8, 2, 14}, stage_order::loop, false, four, 100'000};
+  const auto found = find_schedule(q, costs);
+  REQUIRE(found);
+  CHECK(keeps_its_word(q, *found, costs));
+  CHECK(found->gap() < 0.08);
+}
+
 TEST_CASE("the trade-off of memory and time is proved up to 80 stages x micro-batches", "[planner][schedule]") {
   struct row {
     std::int64_t p, v, m;

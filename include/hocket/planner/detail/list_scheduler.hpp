@@ -6,7 +6,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
+#include <queue>
+#include <utility>
 #include <vector>
 
 namespace hocket::inline HOCKET_ABI::planner::detail {
@@ -198,66 +201,84 @@ class partial_schedule {
   }
 };
 
+/// Builds a schedule in order of time. A rank is asked what to start when it becomes free and when an input arrives:
+/// between those, what it may start does not change. False if it runs into a dead end.
+/// @param choose  (rank, time) -> whether it started something
+/// Complexity: O(actions · log ranks), and `choose` at most three times per action
+template <class Choose>
+bool run_in_time(partial_schedule& plan, Choose&& choose) {
+  const search_input& in = plan.in;
+  using moment = std::pair<ticks, std::uint32_t>;
+  std::priority_queue<moment, std::vector<moment>, std::greater<>> events;
+  for (std::uint32_t r = 0; r < in.ranks; ++r) events.push({0, r});
+  while (plan.remaining > 0) {
+    if (events.empty()) return false;
+    const auto [t, r] = events.top();
+    events.pop();
+    if (plan.free_at[r] > t || !choose(r, t)) continue;
+    const placed x = plan.list.back();
+    const ticks end = plan.free_at[r];
+    events.push({end, r});
+    if (x.kind == pipeline::op::weight_grad) continue;
+    const bool forward = x.kind == pipeline::op::forward;
+    if (forward ? x.stage + 1 == in.stages : x.stage == 0) continue;
+    const std::uint32_t to = forward ? x.stage + 1 : x.stage - 1;
+    if (in.rank_of[to] != r) events.push({end + in.hop, in.rank_of[to]});
+  }
+  return true;
+}
+
 /// Builds a schedule by one rule. False if it runs into a dead end. A forward of a later micro-batch never takes the
 /// room that the oldest one on the rank still needs, so with caps of at least one activation per chunk it does not.
 inline bool run_greedy(partial_schedule& plan, const tails& ends, const greedy_rule& rule) {
   const search_input& in = plan.in;
   const std::uint32_t m = in.micro_batches;
   std::vector<char> backward_next(in.ranks, 0);
-  ticks t = 0;
-  while (plan.remaining > 0) {
-    bool again = false;  // actions that take no time free their rank at once
-    for (std::uint32_t r = 0; r < in.ranks; ++r) {
-      if (plan.free_at[r] > t) continue;
-      std::uint32_t oldest = m, needs = 0;
-      for (const std::uint32_t s : in.owned[r]) oldest = (std::min)(oldest, plan.backwards[s]);
-      for (const std::uint32_t s : in.owned[r]) needs += plan.forwards[s] <= oldest ? 1u : 0u;
-      const auto chunks = static_cast<std::uint32_t>(in.owned[r].size());
-      std::uint32_t limit = in.cap[r];
-      if (rule.lead < m * chunks) limit = (std::min)(limit, (chunks - 1) * in.ranks + in.ranks - r + rule.lead);
-      std::uint32_t best = in.stages, back = in.stages, weight = in.stages;
-      ticks best_tail = -partial_schedule::never, back_tail = -1, soon = partial_schedule::never;
-      for (const std::uint32_t s : in.owned[r]) {
-        if (plan.forward_ready(s) <= t && plan.held[r] < limit) {
-          const bool of_oldest = plan.forwards[s] == oldest;
-          const bool few = rule.most.empty() || plan.forwards[s] - plan.backwards[s] < rule.most[s];
-          const bool room = of_oldest || (few && plan.held[r] + needs < limit);
-          const ticks tail = ends.forward[plan.index(s, plan.forwards[s])] + (rule.bonus.empty() ? 0 : rule.bonus[s]);
-          const bool better = rule.deepest ? true : tail >= best_tail;  // stages come in model order
-          if (room && better) best = s, best_tail = tail;
-        }
-        soon = (std::min)(soon, plan.backward_ready(s));
-        if (plan.backward_ready(s) <= t) {
-          const ticks tail = ends.backward[plan.index(s, plan.backwards[s])];
-          if (tail > back_tail) back = s, back_tail = tail;
-        }
-        if (plan.weight_ready(s) <= t && weight == in.stages) weight = s;
+  return run_in_time(plan, [&](std::uint32_t r, ticks t) {
+    std::uint32_t oldest = m, needs = 0;
+    for (const std::uint32_t s : in.owned[r]) oldest = (std::min)(oldest, plan.backwards[s]);
+    for (const std::uint32_t s : in.owned[r]) needs += plan.forwards[s] <= oldest ? 1u : 0u;
+    const auto chunks = static_cast<std::uint32_t>(in.owned[r].size());
+    std::uint32_t limit = in.cap[r];
+    if (rule.lead < m * chunks) limit = (std::min)(limit, (chunks - 1) * in.ranks + in.ranks - r + rule.lead);
+    std::uint32_t best = in.stages, back = in.stages, weight = in.stages;
+    ticks best_tail = -partial_schedule::never, back_tail = -1, soon = partial_schedule::never;
+    for (const std::uint32_t s : in.owned[r]) {
+      if (plan.forward_ready(s) <= t && plan.held[r] < limit) {
+        const bool of_oldest = plan.forwards[s] == oldest;
+        const bool few = rule.most.empty() || plan.forwards[s] - plan.backwards[s] < rule.most[s];
+        const bool room = of_oldest || (few && plan.held[r] + needs < limit);
+        const ticks tail = ends.forward[plan.index(s, plan.forwards[s])] + (rule.bonus.empty() ? 0 : rule.bonus[s]);
+        const bool better = rule.deepest ? true : tail >= best_tail;  // stages come in model order
+        if (room && better) best = s, best_tail = tail;
       }
-      if (best == in.stages && back == in.stages && weight == in.stages) continue;
-      bool forward = best < in.stages;
-      if (forward && back < in.stages) {
-        switch (rule.first) {
-          case greedy_rule::order::backward_first: forward = false; break;
-          case greedy_rule::order::forward_first: break;
-          case greedy_rule::order::alternate: forward = backward_next[r] == 0; break;
-          case greedy_rule::order::longest_tail: forward = best_tail > back_tail; break;
-        }
+      const ticks back_ready = plan.backward_ready(s);
+      soon = (std::min)(soon, back_ready);
+      if (back_ready <= t) {
+        const ticks tail = ends.backward[plan.index(s, plan.backwards[s])];
+        if (tail > back_tail) back = s, back_tail = tail;
       }
-      if (forward && back == in.stages && soon < t + rule.patience) continue;
-      const bool any = best < in.stages || back < in.stages;
-      const bool use_weight = weight < in.stages && (!any || (forward && rule.eager_weights));
-      if (use_weight) plan.start(weight, pipeline::op::weight_grad, t);
-      else if (forward) plan.start(best, pipeline::op::forward, t);
-      else plan.start(back, in.split ? pipeline::op::input_grad : pipeline::op::backward, t);
-      if (!use_weight) backward_next[r] = forward ? 1 : 0;
-      again = again || plan.free_at[r] == t;
+      if (weight == in.stages && plan.weight_ready(s) <= t) weight = s;
     }
-    if (plan.remaining == 0) break;
-    if (again) continue;
-    t = plan.next_event(t);
-    if (t >= partial_schedule::never) return false;
-  }
-  return true;
+    if (best == in.stages && back == in.stages && weight == in.stages) return false;
+    bool forward = best < in.stages;
+    if (forward && back < in.stages) {
+      switch (rule.first) {
+        case greedy_rule::order::backward_first: forward = false; break;
+        case greedy_rule::order::forward_first: break;
+        case greedy_rule::order::alternate: forward = backward_next[r] == 0; break;
+        case greedy_rule::order::longest_tail: forward = best_tail > back_tail; break;
+      }
+    }
+    if (forward && back == in.stages && soon < t + rule.patience) return false;
+    const bool any = best < in.stages || back < in.stages;
+    const bool use_weight = weight < in.stages && (!any || (forward && rule.eager_weights));
+    if (use_weight) plan.start(weight, pipeline::op::weight_grad, t);
+    else if (forward) plan.start(best, pipeline::op::forward, t);
+    else plan.start(back, in.split ? pipeline::op::input_grad : pipeline::op::backward, t);
+    if (!use_weight) backward_next[r] = forward ? 1 : 0;
+    return true;
+  });
 }
 
 }  // namespace hocket::inline HOCKET_ABI::planner::detail

@@ -18,40 +18,30 @@ inline bool run_by_wish(partial_schedule& plan, const std::vector<ticks>& wish, 
   const search_input& in = plan.in;
   const std::uint32_t m = in.micro_batches;
   const std::size_t each = std::size_t{in.stages} * m;
-  ticks t = 0;
-  while (plan.remaining > 0) {
-    bool again = false;
-    for (std::uint32_t r = 0; r < in.ranks; ++r) {
-      if (plan.free_at[r] > t) continue;
-      std::uint32_t oldest = m, needs = 0;
-      for (const std::uint32_t s : in.owned[r]) oldest = (std::min)(oldest, plan.backwards[s]);
-      for (const std::uint32_t s : in.owned[r]) needs += plan.forwards[s] <= oldest ? 1u : 0u;
-      std::uint32_t best = in.stages;
-      bool forward = false;
-      ticks least = partial_schedule::never, soon = partial_schedule::never;
-      const auto offer = [&](std::uint32_t s, bool is_forward, ticks ready, ticks wished) {
-        if (ready > t) {
-          if (ready <= t + patience) soon = (std::min)(soon, wished);
-        } else if (wished < least) {
-          least = wished, best = s, forward = is_forward;
-        }
-      };
-      for (const std::uint32_t s : in.owned[r]) {
-        const std::uint32_t f = plan.forwards[s], b = plan.backwards[s];
-        if (f < m && plan.held[r] < in.cap[r] && (f == oldest || plan.held[r] + needs < in.cap[r]))
-          offer(s, true, plan.forward_ready(s), wish[plan.index(s, f)]);
-        if (b < m) offer(s, false, plan.backward_ready(s), wish[each + plan.index(s, b)]);
+  return run_in_time(plan, [&](std::uint32_t r, ticks t) {
+    std::uint32_t oldest = m, needs = 0;
+    for (const std::uint32_t s : in.owned[r]) oldest = (std::min)(oldest, plan.backwards[s]);
+    for (const std::uint32_t s : in.owned[r]) needs += plan.forwards[s] <= oldest ? 1u : 0u;
+    std::uint32_t best = in.stages;
+    bool forward = false;
+    ticks least = partial_schedule::never, soon = partial_schedule::never;
+    const auto offer = [&](std::uint32_t s, bool is_forward, ticks ready, ticks wished) {
+      if (ready > t) {
+        if (ready <= t + patience) soon = (std::min)(soon, wished);
+      } else if (wished < least) {
+        least = wished, best = s, forward = is_forward;
       }
-      if (best == in.stages || soon < least) continue;
-      plan.start(best, forward ? pipeline::op::forward : pipeline::op::backward, t);
-      again = again || plan.free_at[r] == t;
+    };
+    for (const std::uint32_t s : in.owned[r]) {
+      const std::uint32_t f = plan.forwards[s], b = plan.backwards[s];
+      if (f < m && plan.held[r] < in.cap[r] && (f == oldest || plan.held[r] + needs < in.cap[r]))
+        offer(s, true, plan.forward_ready(s), wish[plan.index(s, f)]);
+      if (b < m) offer(s, false, plan.backward_ready(s), wish[each + plan.index(s, b)]);
     }
-    if (plan.remaining == 0) break;
-    if (again) continue;
-    t = plan.next_event(t);
-    if (t >= partial_schedule::never) return false;
-  }
-  return true;
+    if (best == in.stages || soon < least) return false;
+    plan.start(best, forward ? pipeline::op::forward : pipeline::op::backward, t);
+    return true;
+  });
 }
 
 /// For uneven times under caps, where moves along one critical path get stuck. With whole backwards, turned round in

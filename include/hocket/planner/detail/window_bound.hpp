@@ -86,9 +86,9 @@ class window_bound {
 
   /// True if there is no schedule of at most `target` ticks; false says nothing.
   /// Complexity: O(passes · actions · (chunks + log actions)).
-  [[nodiscard]] bool refutes(ticks target, int passes) {
-    if (order_.size() != time_.size()) return false;  // the caps leave no order: for others to tell
+  [[nodiscard]] bool refutes(ticks target, int passes = 100) {
     start_.assign(time_.size(), 0), end_.assign(time_.size(), target);
+    if (order_.size() != time_.size()) return false;  // the caps leave no order: for others to tell
     for (int pass = 0; pass < passes; ++pass) {
       for (const std::uint32_t a : order_)
         for (const edge& x : after_[a]) start_[x.to] = (std::max)(start_[x.to], start_[a] + time_[a] + x.lag);
@@ -101,6 +101,14 @@ class window_bound {
       if (!changed) return false;
     }
     return false;
+  }
+
+  /// The window of an action under the target that refutes() was asked about last, if it did not.
+  [[nodiscard]] ticks earliest_start(std::uint32_t kind, std::uint32_t s, std::uint32_t k) const {
+    return start_[id(kind, s, k)];
+  }
+  [[nodiscard]] ticks latest_end(std::uint32_t kind, std::uint32_t s, std::uint32_t k) const {
+    return end_[id(kind, s, k)];
   }
 
  private:
