@@ -32,6 +32,8 @@ void choose(plan_input& in) {
          " open, so \"training.machine\" must say how fast the devices are");
   const hocket::cost::parallel& p = in.parallel;
   hocket::planner::strategy_space space{.context = {p.cp}, .expert = {p.ep}, .zero_bubble = false};
+  if (in.schedule != "search")
+    space.held = [&](const auto& shape, std::uint32_t rank) { return peak_of_named(in, shape, rank); };
   if (!is_open("tp")) space.tensor = {p.tp};
   if (!is_open("pp")) space.pipeline = {p.pp};
   if (!is_open("vp")) space.chunks = {p.vp};

@@ -188,6 +188,13 @@ std::vector<cost::held> held_by(const plan_input& in, const pipeline::simulation
 
 }  // namespace
 
+std::int64_t peak_of_named(const plan_input& in, const pipeline::shape& shape, std::uint32_t rank) {
+  const hocket::ticks alike[] = {1, 2};
+  std::int64_t peak = 0;
+  with_schedule(in, shape, alike, [&](const auto& schedule) { peak = schedule.peak_in_flight(rank); });
+  return peak;
+}
+
 step_plan plan_step(const plan_input& in) {
   step_plan out;
   if (const auto fits = cost::check(in.model.model, in.training.step, in.parallel); !fits) fail(in.file, fits.error());

@@ -106,6 +106,9 @@ struct step_plan {
   report_context cost_context;
 };
 
+/// Chunks of activations that a rank holds at its peak under the schedule that the file names.
+std::int64_t peak_of_named(const plan_input& in, const hocket::pipeline::shape& shape, std::uint32_t rank);
+
 step_plan plan_step(const plan_input& in);
 
 /// Chooses the split where the file leaves it open, or writes out the one it gives. Nothing if it is even.

@@ -274,6 +274,19 @@ class Plan(ToolTest):
                 self.assertEqual((out / "schedule.csv").read_bytes(),
                                  self.ok("pipeline", "list", name, "--ranks", 4, "--micro-batches", 9, "--format", "torch").out)
 
+    def test_open_sizes_are_for_what_the_named_schedule_holds(self):
+        for named in ({"schedule": "gpipe"}, {"schedule": "1f1b", "kappa": 2}, {"schedule": "interleaved", "kappa": 2}):
+            for gib in (24, 40):
+                def change(v):
+                    v["training"].update(machine="guide_device", global_batch=64)
+                    v.pop("step_seconds")
+                    v["pipeline"], v["cluster"]["memory_gib"] = dict(named, split="even"), gib
+                    v["parallel"] = dict.fromkeys(("tp", "pp", "zero", "recompute", "sequence_parallel", "copies"), "search")
+                    v["parallel"]["vp"] = 1
+                with self.subTest(named=named, gib=gib):
+                    done = self.ok("plan", self.changed(change), "--out", self.folder / f"{named['schedule']}{gib}")
+                    self.assertEqual(done.summary["fits"], "yes")
+
     def test_a_wild_title_stays_text(self):
         title = "<script>&\"'\\ \u00fc\u4e2d " + "x" * 600
         out = self.folder / "out"

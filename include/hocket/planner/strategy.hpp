@@ -4,10 +4,12 @@
 #include <hocket/cost/config.hpp>
 #include <hocket/cost/layer_cost.hpp>
 #include <hocket/cost/machine.hpp>
+#include <hocket/pipeline/shape.hpp>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string_view>
 #include <vector>
 
@@ -40,6 +42,8 @@ struct strategy_space {
   std::vector<std::int64_t> pipeline{};       ///< pipeline sizes; empty: every divisor of the devices
   std::vector<cost::recompute> recomputes{};  ///< empty: every level, and SiLU and Mul alone
   std::vector<bool> sequence{false, true};    ///< sequence parallelism
+  /// Chunks of activations that a rank holds at its peak; empty: as 1F1B, interleaved and the zero-bubble schedules do.
+  std::function<std::int64_t(const pipeline::shape&, std::uint32_t rank)> held{};
 };
 
 /// Why a strategy is not possible, in the order in which it is asked.

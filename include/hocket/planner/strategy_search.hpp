@@ -27,7 +27,9 @@ namespace hocket::inline HOCKET_ABI::planner {
   if (!n) return n.error();
   const auto state = detail::prices_of_states(m, t, s.how, *n);
   if (!state) return state.error();
-  const strategy_cost price = detail::price_of(s, m, t, on.rates, *layer, *n, *state, detail::shapes_of(m, s.how));
+  const strategy_cost price =
+      detail::price_of(s, m, t, on.rates, *layer, *n, *state, detail::shapes_of(m, s.how),
+                       [&](std::int64_t b, std::int64_t r) { return detail::chunks_held(s, b, r); });
   if (price.step == detail::too_long) return detail::step_too_long();
   return price;
 }
@@ -169,6 +171,10 @@ class strategy_finder {
   }
 
   void states(const parameter_prices& n, const layer_prices& layer, const std::vector<rank_shape>& shapes) {
+    const auto in_flight = [this](std::int64_t batches, std::int64_t rank) {
+      if (!space_.held) return chunks_held(s_, batches, rank);
+      return space_.held({s_.how.pp, s_.how.vp, batches}, static_cast<std::uint32_t>(rank));
+    };
     for (std::size_t z = 0; z < space_.zeros.size(); ++z) {
       s_.how.zero = space_.zeros[z];
       for (const bool zero_bubble : {false, true}) {
@@ -179,7 +185,7 @@ class strategy_finder {
           continue;
         }
         ++report_.named, ++report_.evaluated;
-        const strategy_cost price = price_of(s_, m_, t_, on_.rates, layer, n, states_[z], shapes);
+        const strategy_cost price = price_of(s_, m_, t_, on_.rates, layer, n, states_[z], shapes, in_flight);
         too_long_ = too_long_ || price.step == too_long;
         consider({s_, price});
       }
