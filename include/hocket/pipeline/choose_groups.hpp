@@ -83,7 +83,7 @@ namespace detail {
 /// Complexity: O(1) for each candidate that its lower bound rules out or that is known to reach it: without time for
 /// transfers most of them; with, for m < p or a multiple of p and transfers no longer than a forward or a backward, the
 /// first, which rules out the others unless the cap does not let it through. O(actions) for each of the rest, of
-/// max_choice_actions or 8 p² v actions if that is more: at p 1,024, v 8 and m > 4,096 67 million, about a second.
+/// max_choice_actions or 8 p² v actions if that is more: at p 1,024, v 8 and m > 4,096 67 million, half a second each.
 ///
 ///     const auto chosen = hocket::pipeline::choose_groups({8, 2, 19}, {.forward = 10, .backward = 20, .hop = 1});
 ///     chosen->plan.kappa() == 2;        // a tenth of a forward per hop: hide it

@@ -44,6 +44,8 @@ struct blocked {
 
 namespace detail {
 
+using constexpr_allocator = std::allocator<std::byte>;
+
 /// A set of numbers below a limit. Schedules add them in one direction, one by one, so that two bounds say it all;
 /// what is added in another order turns the set into a bit per number.
 struct unit_set {
@@ -163,6 +165,6 @@ class basic_workspace {
 };
 
 /// For static_assert: `constexpr_workspace memory; run(plan, costs{}, memory);`
-using constexpr_workspace = basic_workspace<std::allocator<std::byte>>;
+using constexpr_workspace = basic_workspace<detail::constexpr_allocator>;
 
 }  // namespace hocket::inline HOCKET_ABI::pipeline

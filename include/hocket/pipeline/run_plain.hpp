@@ -43,6 +43,8 @@ struct plain_runner {
   using lane = typename basic_workspace<Allocator>::lane;
   static constexpr std::uint32_t first_capacity = 16;  // a power of two
   static constexpr std::uint32_t room = 128;           // actions that a rank reads at once, a power of two
+  // Not in proofs, which would compile more for it.
+  static constexpr bool in_blocks = reads_blocks<S> && !std::is_same_v<Allocator, constexpr_allocator>;
   static constexpr std::uint32_t nothing = 0;
   static constexpr std::uint32_t odd = ~std::uint32_t{0};
   static constexpr ticks most = (std::numeric_limits<ticks>::max)() / 2;
@@ -51,7 +53,7 @@ struct plain_runner {
   constexpr bool operator()() {
     if (!prepare()) return false;
     for (const lane& l : memory_.lanes) to_do_ += l.size;
-    if (reads_blocks<S> && !std::is_constant_evaluated()) blocks_.resize(std::size_t{ranks_} * room);
+    if constexpr (in_blocks) blocks_.resize(std::size_t{ranks_} * room);
     // In-order lists have one earliest execution, so ranks may be advanced in any order. Forwards travel to higher
     // ranks and backwards to lower ones: the walk turns round when it gets little done.
     bool downwards = false, stood = false;
@@ -111,14 +113,14 @@ struct plain_runner {
 
   /// The action at a step; steps are read in order, some again.
   constexpr value_type read(lane& l, std::uint32_t rank, std::uint32_t step) {
-    if constexpr (reads_blocks<S>)
-      if (!std::is_constant_evaluated()) {
-        const std::span block = std::span(blocks_).subspan(std::size_t{rank} * room, room);
-        if (step == l.read_to) [[unlikely]]
-          l.read_to += static_cast<std::uint32_t>(plan_.fill(rank, block, step));
-        return block[step % room];
-      }
-    return plan_.at(rank, step);
+    if constexpr (in_blocks) {
+      const std::span block = std::span(blocks_).subspan(std::size_t{rank} * room, room);
+      if (step == l.read_to) [[unlikely]]
+        l.read_to += static_cast<std::uint32_t>(plan_.fill(rank, block, step));
+      return block[step % room];
+    } else {
+      return plan_.at(rank, step);
+    }
   }
 
   /// Runs a rank until it is done or blocked: how many actions that were, or `odd`.
