@@ -29,7 +29,8 @@ class dense_index {
       : arena_(std::move(other.arena_)),
         rows_(std::move(other.rows_)),
         staged_(std::exchange(other.staged_, row{})),
-        room_(std::exchange(other.room_, 0)) {
+        room_(std::exchange(other.room_, 0)),
+        mixed_(std::exchange(other.mixed_, 0)) {
     other.rows_.clear();
   }
   dense_index(const dense_index& other) : arena_(std::pmr::get_default_resource()), rows_(other.rows_.size()) {
@@ -52,6 +53,7 @@ class dense_index {
     arena_.clear();
     staged_ = {};
     room_ = 0;
+    mixed_ = 0;
   }
 
   /// Is a a strict ancestor of b? Precondition: b < size(). O(1).
@@ -137,22 +139,29 @@ class dense_index {
   void commit(node_id b) noexcept {
     HOCKET_ASSERT(b <= rows_.size());
     if (b == rows_.size()) rows_.push_back(staged_);  // reduce() made the room
-    else rows_[b] = staged_;
+    else rows_[b] = staged_, mixed_ = rows_.size();
     staged_ = {};
     room_ = 0;
   }
 
   void resize(std::size_t n) { rows_.resize(n); }
 
-  /// Forgets the last nodes; see truncating_index.
+  /// Forgets the last nodes; see truncating_index. The next ones are written where they were.
   void truncate(std::size_t n) noexcept {
-    while (rows_.size() > n) rows_.pop_back();
+    const std::uint64_t* first = nullptr;
+    for (; rows_.size() > n; rows_.pop_back())
+      if (rows_.back().words != nullptr) first = rows_.back().words;
+    if (first == nullptr || n < mixed_) return;
+    arena_.rewind(first);
+    staged_ = {};
+    room_ = 0;
   }
 
   /// See reachability_index. O(affected · n / 64).
   void link(node_id a, std::span<const node_id> affected) {
     const std::uint32_t own = a / 64 + 1;
     const std::uint32_t width = own < rows_[a].size ? rows_[a].size : own;
+    mixed_ = rows_.size() + 1;  // what is staged may be older than the widened rows
     for (const node_id d : affected) widen(rows_[d], width);
     for (const node_id d : affected) {
       merge(rows_[d], rows_[a]);
@@ -186,6 +195,7 @@ class dense_index {
   std::pmr::vector<row> rows_;
   row staged_;
   std::uint32_t room_ = 0;  // words behind staged_
+  std::size_t mixed_ = 0;   // the rows from here on were allocated in the order of their nodes, and are the latest
 };
 
 static_assert(counting_index<dense_index>);

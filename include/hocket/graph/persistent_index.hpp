@@ -44,6 +44,8 @@ class persistent_index {
         size_(std::exchange(other.size_, 0)),
         easy_until_(std::exchange(other.easy_until_, 0)),
         stale_below_(std::exchange(other.stale_below_, 0)),
+        lean_size_(std::exchange(other.lean_size_, 0)),
+        lean_(std::exchange(other.lean_, tries::mark{})),
         scattered_(other.scattered_),
         ordered_(std::exchange(other.ordered_, true)) {
     other.sets_.clear();
@@ -75,6 +77,8 @@ class persistent_index {
     size_ = 0;
     easy_until_ = 0;
     stale_below_ = 0;
+    lean_size_ = 0;
+    lean_ = {};
     ordered_ = true;
   }
   void reserve(std::size_t nodes) {
@@ -167,11 +171,22 @@ class persistent_index {
     ordered_ = false;  // they may be committed in any order
   }
 
-  /// Forgets the last nodes; see truncating_index. Their bits remain in leaves of earlier nodes, which ignore them.
+  /// See truncating_index. Bits of what is forgotten remain in leaves of earlier nodes, which ignore them; its blocks
+  /// are used again.
   void truncate(std::size_t n) noexcept {
+    if (n >= size_) return;
     easy_until_ = 0;
     if (stale_below_ < size_) stale_below_ = static_cast<node_id>(size_);
-    size_ = n < size_ ? n : size_;
+    size_ = n;
+    if (n > lean_size_) {
+      lean_ = tries_.settled();
+    } else if (tries_.is_much_from(lean_)) {
+      tries_.forget_from(lean_);
+      for (sharer& s : sharers_)
+        if (s.leaf >= lean_.leaves) s = {};
+      staged_ = {};
+    }
+    lean_size_ = n;
   }
 
   /// See reachability_index.
@@ -199,6 +214,7 @@ class persistent_index {
     }
     ordered_ = forward;
     tries_.settle();
+    lean_ = tries_.settled();
   }
 
   /// Adds the next node with these strict ancestors, given as a bit row; shares leaves with node `like`, if that is one
@@ -268,6 +284,7 @@ class persistent_index {
     ordered_ = ordered_ && staged_.below <= b;
     sets_[b] = set::of(staged_.set);
     tries_.settle();
+    lean_ = tries_.settled();
   }
 
   // Room for the next node, and for as many as follow at no further cost.
@@ -323,6 +340,7 @@ class persistent_index {
     const tries::root r = tries_.replace({s.root, tries::height_for(p)}, p, leaf, fresh);
     sets_[p] = {r.block, s.tag | set::hung};
     tries_.settle();
+    if (p < lean_size_) lean_ = tries_.settled();
     return r;
   }
 
@@ -449,6 +467,7 @@ class persistent_index {
     own.set(p);
     sets_[p] = {0, tries_.add(own)};
     tries_.settle();
+    if (p < lean_size_) lean_ = tries_.settled();
   }
 
   // Hangs the window of p into its trie unless b is in the same window.
@@ -550,8 +569,10 @@ class persistent_index {
   std::size_t size_ = 0;
   std::size_t easy_until_ = 0;  // below this size, prepare has been called
   node_id stale_below_ = 0;     // leaves may have bits of nodes that were truncated, all of them smaller
-  bool scattered_ = false;      // the latest predecessors did not imply each other: a graph without structure?
-  bool ordered_ = true;         // ids are a topological order
+  std::size_t lean_size_ = 0;   // the nodes before refer to no block from lean_ on
+  tries::mark lean_;
+  bool scattered_ = false;  // the latest predecessors did not imply each other: a graph without structure?
+  bool ordered_ = true;     // ids are a topological order
 };
 
 static_assert(counting_index<persistent_index>);

@@ -126,6 +126,48 @@ TEST_CASE("out of memory while a dag is copied: nothing is left behind", "[graph
   CHECK(memory.out == 0);
   CHECK(failures > 4);
 }
+namespace {
+
+// Nodes that are tried and rolled back again and again, while the rest of the graph is asked and changed.
+template <class Index>
+void run_trials(std::size_t nodes, std::size_t trials) {
+  random_source random(nodes);
+  dag<Index> g;
+  std::vector<edge> edges;
+  const auto grow = [&](std::size_t count, std::vector<edge>* kept) {
+    for (; count != 0; --count) {
+      const auto b = static_cast<node_id>(g.node_count());
+      std::vector<node_id> preds;
+      for (std::size_t k = b == 0 ? 0 : random.below(4); k != 0; --k)
+        preds.push_back(b - 1 - random.below(b < 70 ? b : random.below(9) == 0 ? b : 70));
+      REQUIRE(g.append(preds));
+      for (const node_id a : preds)
+        if (kept != nullptr) kept->push_back({a, b});
+    }
+  };
+  grow(nodes, &edges);
+  const auto start = g.snapshot();
+  std::size_t before = 0;
+  for (std::size_t t = 0; t < trials; ++t) {
+    grow(1 + t % 3, nullptr);
+    REQUIRE(g.rollback(start));
+    if (t == trials / 2) before = g.bytes();
+  }
+  CHECK(g.bytes() < before + before / 2);
+  CHECK(broken_law(g, graph_oracle(nodes, edges)).empty());
+  grow(40, &edges);  // over blocks and words that trials used
+  CHECK(broken_law(g, graph_oracle(g.node_count(), edges)).empty());
+}
+
+}  // namespace
+
+TEST_CASE("trials that are rolled back use their memory again", "[graph]") {
+  run_trials<hocket::graph::dense_index>(150, 20000);
+  run_trials<hocket::graph::persistent_index>(150, 20000);
+  run_trials<hocket::graph::persistent_index>(700, 20000);
+  run_trials<hocket::graph::auto_index>(150, 20000);
+}
+
 TEST_CASE("out of memory while moving from rows to tries", "[graph]") {
   scarce_memory memory;
   {

@@ -58,10 +58,16 @@ class bit_tries {
   }
   [[nodiscard]] mark size() const noexcept { return {leaves_.size(), inners_.size()}; }
   void shrink(mark to) noexcept { leaves_.shrink(to.leaves), inners_.shrink(to.inners); }
-  void clear() noexcept {
-    shrink(settled_ = {});
+  void clear() noexcept { forget_from({}); }
+  // Forgets blocks that nothing refers to any more, all from `to` on, and every union.
+  void forget_from(const mark& to) noexcept {
+    shrink(settled_ = to);
     for (union_memo& u : memo_) u = {};
     remembers_unsettled_ = false;
+  }
+  // Are there so many of them that forgetting the unions is worth it?
+  [[nodiscard]] bool is_much_from(const mark& to) const noexcept {
+    return std::size_t{leaves_.size() - to.leaves} + (inners_.size() - to.inners) > 16 + memo_.size() / 8;
   }
   // The next path of blocks, down to a leaf, can be added without asking for memory.
   void make_room() { leaves_.make_room(4), inners_.make_room(16); }

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory_resource>
 #include <utility>
 #include <vector>
@@ -38,6 +39,13 @@ class word_arena {
     return p;
   }
 
+  // Forgets the words from p on, which were the latest to be allocated; keeps the blocks.
+  void rewind(const std::uint64_t* p) noexcept {
+    const std::less<const std::uint64_t*> before;
+    if (block_ == blocks_.size()) block_ -= 1;
+    while (before(p, blocks_[block_].words) || !before(p, blocks_[block_].words + blocks_[block_].size)) --block_;
+    used_ = static_cast<std::size_t>(p - blocks_[block_].words);
+  }
   // Forgets all words and keeps the blocks.
   void clear() noexcept { block_ = used_ = 0; }
 
