@@ -67,13 +67,13 @@ set(HOCKET_HEADERS
   hocket/launch.hpp
   hocket/launch/backend.hpp
   hocket/launch/capture.hpp
-  hocket/launch/check_device_commands.hpp
   hocket/launch/command.hpp
   hocket/launch/drive.hpp
   hocket/launch/erased_backend.hpp
   hocket/launch/event_pool.hpp
   hocket/launch/from_graph.hpp
   hocket/launch/from_pipeline.hpp
+  hocket/launch/from_pipeline_check.hpp
   hocket/launch/from_pipeline_run.hpp
   hocket/launch/from_pipeline_streams.hpp
   hocket/launch/from_tiling.hpp

@@ -32,7 +32,7 @@ COMPONENTS = set(DIRECT) | {"text", "testing", "interop"}
 INCLUDED_BY_NONE = {"testing", "interop"}
 BRIDGES = {"hocket/launch/from_graph.hpp": "graph", "hocket/launch/from_tiling.hpp": "tiling",
            "hocket/launch/from_pipeline.hpp": "pipeline", "hocket/launch/from_pipeline_run.hpp": "pipeline",
-           "hocket/launch/from_pipeline_streams.hpp": "pipeline"}
+           "hocket/launch/from_pipeline_streams.hpp": "pipeline", "hocket/launch/from_pipeline_check.hpp": "pipeline"}
 NEEDS_THIRD_PARTY = {"cost", "planner"}  # so neither the umbrella hocket.hpp nor text may reach them
 
 HEAVY = {"ranges", "iostream", "functional", "regex"}

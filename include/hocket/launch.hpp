@@ -4,13 +4,13 @@
 #include <hocket/core/message.hpp>
 #include <hocket/launch/backend.hpp>
 #include <hocket/launch/capture.hpp>
-#include <hocket/launch/check_device_commands.hpp>
 #include <hocket/launch/command.hpp>
 #include <hocket/launch/drive.hpp>
 #include <hocket/launch/erased_backend.hpp>
 #include <hocket/launch/event_pool.hpp>
 #include <hocket/launch/from_graph.hpp>
 #include <hocket/launch/from_pipeline.hpp>
+#include <hocket/launch/from_pipeline_check.hpp>
 #include <hocket/launch/from_pipeline_run.hpp>
 #include <hocket/launch/from_pipeline_streams.hpp>
 #include <hocket/launch/from_tiling.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // from_pipeline: every rank's steps, the check over all of them, and real runs on threads.
-#include <hocket/launch/check_device_commands.hpp>
+#include <hocket/launch/from_pipeline_check.hpp>
 #include <hocket/launch/from_pipeline_streams.hpp>
 #include <hocket/launch/host_backend.hpp>
 #include <hocket/launch/order.hpp>

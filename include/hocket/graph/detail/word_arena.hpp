@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory_resource>
 #include <utility>
 #include <vector>
@@ -41,9 +40,11 @@ class word_arena {
 
   // Forgets the words from p on, which were the latest to be allocated; keeps the blocks.
   void rewind(const std::uint64_t* p) noexcept {
-    const std::less<const std::uint64_t*> before;
+    const auto is_in = [p](const block& b) {  // a difference of addresses, as p may be of another block
+      return reinterpret_cast<std::uintptr_t>(p) - reinterpret_cast<std::uintptr_t>(b.words) < b.size * sizeof(*p);
+    };
     if (block_ == blocks_.size()) block_ -= 1;
-    while (before(p, blocks_[block_].words) || !before(p, blocks_[block_].words + blocks_[block_].size)) --block_;
+    while (!is_in(blocks_[block_])) --block_;
     used_ = static_cast<std::size_t>(p - blocks_[block_].words);
   }
   // Forgets all words and keeps the blocks.
