@@ -838,6 +838,35 @@ TEST_CASE("what is lacking on three chunks of unequal layers suffices, and is mo
   CHECK(split(q).has_value());
 }
 
+TEST_CASE("what is lacking on two chunks is the least, layers of no and of many bytes included", "[planner][split]") {
+  std::mt19937 random(9);
+  const auto draw = [&](int low, int high) {
+    return low + static_cast<int>(random() % static_cast<unsigned>(high - low + 1));
+  };
+  int infeasible = 0;
+  for (int n = 0; n < 200; ++n) {
+    INFO("case " << n);
+    const auto p = static_cast<std::uint32_t>(draw(2, 5));
+    std::vector<layer_run> runs;
+    for (int layers = draw(static_cast<int>(2 * p) + 1, 12); layers > 0; --layers)
+      runs.push_back({{draw(0, 9), draw(0, 2) == 0 ? draw(0, 40) : 0, {{draw(0, 2) == 0 ? draw(0, 40) : 0, 0}}}, 1});
+    const pipeline::shape shape{p, 2, 2 * p};
+    const auto held = draw(0, 1) == 0 ? in_flight_profile::of(pipeline::interleaved::make(shape).value()).value()
+                                      : in_flight_profile::of(pipeline::zbv::make(shape).value()).value();
+    std::vector<rank_room> rooms;
+    for (std::uint32_t r = 0; r < p; ++r) rooms.push_back({draw(0, 40), draw(0, 20), 0});
+    const split_problem q{.layers = runs, .ranks = rooms, .in_flight = held, .micro_batches = 2 * std::int64_t{p}};
+    const over_every_cut best(q);
+    const auto plan = split(q);
+    REQUIRE(plan.has_value() == (best.slowest >= 0));
+    if (plan) continue;
+    REQUIRE(plan.error().code == errc::does_not_fit);
+    ++infeasible;
+    CHECK(plan.error().values[1] == best.lack);
+  }
+  CHECK(infeasible > 50);
+}
+
 TEST_CASE("bad problems are refused with a reason", "[planner][split]") {
   const auto held = in_flight_profile::one_f_one_b(2, 2);
   const rank_room ranks[] = {{100}, {100}};

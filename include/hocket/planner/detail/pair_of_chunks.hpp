@@ -47,24 +47,41 @@ class pair_of_chunks {
   };
   /// Whether memory alone tells that nothing fits: every layer at its leanest, any stage empty. Two chunks only.
   [[nodiscard]] bool hopeless() { return two() && !fits_lean(0, 0) && sure_; }
-  /// A rank, and what it lacks in bytes in a split in which none lacks more; with them that split fits. The least of
-  /// all splits if all layers have the same size; else nearly so. Nothing if that cannot be told.
+  /// A rank, and what it lacks in bytes in a split in which none lacks more; with them that split fits. Nothing if that
+  /// cannot be told.
   struct lack {
     std::uint32_t rank = 0;
     std::int64_t bytes = 0;
+    bool proved = false;  // no split lacks less
   };
   [[nodiscard]] lack least_lack() {
-    if (!two()) return {};
-    std::int64_t low = 0, high = 1;
-    while (!fits_lean(high, 1) && sure_) low = high, high *= 2;
-    while (high - low > 1 && sure_) {
-      const std::int64_t mid = low + (high - low) / 2;
-      (fits_lean(mid, 1) ? high : low) = mid;
-    }
-    if (!sure_) return {};
     lack least;
-    for (std::uint32_t r = 0; r < found_.size(); ++r)
-      if (const std::int64_t bytes = missing(r, found_[r]); bytes > least.bytes) least = {r, bytes};
+    if (!two()) return least;
+    const auto bisect = [&](std::int64_t low, std::int64_t high, std::int64_t own) {
+      while (high - low > 1 && sure_) {
+        const std::int64_t mid = low + (high - low) / 2;
+        (fits_lean(mid, own) ? high : low) = mid;
+      }
+      return high;
+    };
+    std::int64_t low = -1, high = 0;
+    while (!fits_lean(high, 0) && sure_) low = high, high = 2 * high + 1;
+    const std::int64_t bound = bisect(low, high, 0);  // stages may be empty
+    low = bound - 1, high = bound;
+    while (!fits_lean(high, 1) && sure_) low = high, high += high - bound + 1;
+    bisect(low, high, 1);
+    if (!sure_) return least;
+    const auto take = [&] {
+      least.bytes = 0;
+      for (std::uint32_t r = 0; r < found_.size(); ++r)
+        if (const std::int64_t bytes = missing(r, found_[r]); bytes > least.bytes) least.rank = r, least.bytes = bytes;
+    };
+    take();
+    // Far is not always best if a stage must have a layer: the next may be the bulky one. So all states, for a while.
+    far_ = false, steps_left_ = (std::min)(steps_left_, std::int64_t{1'000'000});
+    bisect(bound - 1, least.bytes, 1);
+    least.proved = sure_, far_ = true;
+    take();
     return least;
   }
 
@@ -219,10 +236,10 @@ class pair_of_chunks {
           if (most < now[k].second + own_) break;
           if (last && (turned_ ? first + most == all : most == second_all)) return keep(x, {first, most, k});
           if (last) continue;
-          if (lean_) next.push_back({first, most, k});  // the farthest is as good as any
-          for (std::int64_t second = most; second >= now[k].second + own_ && !lean_; --second, ++steps_) {
-            if (time_left(x, first, second) > left_[static_cast<std::size_t>(r) + 1]) break;
+          for (std::int64_t second = most; second >= now[k].second + own_; --second, ++steps_) {
+            if (!lean_ && time_left(x, first, second) > left_[static_cast<std::size_t>(r) + 1]) break;
             next.push_back({first, second, k});
+            if (lean_ && far_) break;
           }
         }
       }
@@ -232,7 +249,8 @@ class pair_of_chunks {
       std::size_t kept = 0;
       for (const state& t : next) {
         const state* const s = kept > 0 ? &next[kept - 1] : nullptr;
-        const bool news = s == nullptr || (lean_ ? t.second > s->second : t.first != s->first || t.second != s->second);
+        const bool news =
+            s == nullptr || (lean_ && far_ ? t.second > s->second : t.first != s->first || t.second != s->second);
         if (news) next[kept++] = t;
       }
       next.resize(kept);
@@ -308,6 +326,7 @@ class pair_of_chunks {
   ticks time_ = 0;
   std::int64_t own_ = 1;     // least layers of a stage
   bool lean_ = false;        // time does not count, and every layer is at its leanest
+  bool far_ = true;          // if so: of each rank only how far it can come; exact if stages may be empty
   std::int64_t more_ = 0;    // bytes that each rank may be lacking, if so
   std::int64_t steps_ = 0;   // of this question
   bool sure_ = true;         // its answer

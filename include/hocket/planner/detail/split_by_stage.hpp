@@ -107,7 +107,8 @@ class split_by_stage {
     if (!best_.proved && !hopeless_ && !pairs.hopeless())
       return error{errc::limit_exceeded, q_.budget, q_.budget}.with("partial plans");
     if (const auto least = pairs.least_lack(); least.bytes > 0)
-      return error{errc::does_not_fit, least.rank, least.bytes}.with("the split that needs least");
+      return error{errc::does_not_fit, least.rank, least.bytes}.with(least.proved ? "the split that needs least"
+                                                                                  : "the best split found");
     return least_lack();
   }
 
