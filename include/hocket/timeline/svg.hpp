@@ -131,11 +131,12 @@ class svg_writer {
       if (!used_[k]) continue;
       const auto kind = static_cast<activity>(k);
       const std::uint32_t shades = chunks_ < 6 ? chunks_ : 6;
+      const std::int64_t swatches = std::int64_t{1'200} * shades;
       const std::int64_t words = 620 * static_cast<std::int64_t>(name_of(kind).size()) + 700;
       const std::int64_t from = y > 0 ? 0 : 2'000 + 660 * static_cast<std::int64_t>(subtitle_.size());
-      if (x - words - 1'200 * shades < from && (x != right_ || y == 0)) x = right_, y += 1'800;
+      if (x - words - swatches < from && (x != right_ || y == 0)) x = right_, y += 1'800;
       if (!drawn) {
-        x -= words + 1'200 * shades + 1'400;
+        x -= words + swatches + 1'400;
         continue;
       }
       x -= words;

@@ -570,7 +570,7 @@ TEST_CASE("the split of several chunks equals brute force on random instances", 
   CHECK(feasible > random_cases / 2);
   CHECK(infeasible > random_cases / 20);
   CHECK(bound_by_memory > random_cases / 2);
-  CHECK(early_ends > random_cases / 10);
+  CHECK(early_ends > random_cases / 20);
   CHECK(early_proofs > random_cases / 2);
 }
 

@@ -100,7 +100,7 @@ class pooled_lists {
     HOCKET_ASSERT(at != ids.end() && *at == id);
     std::copy(at + 1, ids.end(), at);
     ids.back() = no_id;
-    if (list& l = lists_[i]; l.is_pooled()) --pool_[l.offset()];
+    if (const list& l = lists_[i]; l.is_pooled()) --pool_[l.offset()];
   }
 
  private:

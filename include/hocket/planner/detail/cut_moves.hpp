@@ -108,7 +108,7 @@ class cut_moves {
 
   [[nodiscard]] std::size_t draw(std::size_t below) noexcept {
     seed_ = seed_ * 6364136223846793005U + 1442695040888963407U;
-    return static_cast<std::size_t>((seed_ >> 33U) % below);
+    return (seed_ >> 33U) % below;
   }
   [[nodiscard]] std::int64_t length(std::size_t s) const { return cuts_[s + 1] - cuts_[s]; }
   [[nodiscard]] load of(std::size_t r) {

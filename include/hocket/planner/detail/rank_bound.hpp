@@ -23,7 +23,7 @@ class rank_bound {
   /// Whether counts of all actions of a rank fit a key.
   [[nodiscard]] static bool applies(const search_input& in) {
     std::uint64_t keys = 1;
-    for (std::size_t i = in.stages / in.ranks * (in.split ? 3 : 2); i > 0; --i) {
+    for (std::uint32_t i = in.stages / in.ranks * (in.split ? 3 : 2); i > 0; --i) {
       if (keys > (std::uint64_t{1} << 62) / (in.micro_batches + 1)) return false;
       keys *= in.micro_batches + 1;
     }

@@ -176,7 +176,7 @@ class split_by_stage {
   }
   /// Two chunks: the best plan, if the budget lasts; whether it did.
   bool find_path(bool turned) {
-    if (best_.answers.empty() || !kinds_->usable()) return false;
+    if (best_.answers.empty() || !kinds_ || !kinds_->usable()) return false;
     pair_path path(q_, fronts_, choose_, *kinds_, turned, expansions_);
     const ticks extra = best_sum_ - sum_;
     if (q_.goal == objective::step_time) {
