@@ -127,11 +127,10 @@ template <class Later = void>
     }
     const std::uint32_t peak = plan->peak_in_flight(0);
     if (cap > 0 && peak > cap) continue;
-    auto short_plan = interleaved::make(tried, x.cut, {.kappa = x.kappa});
-    if (!short_plan) {  // fewer cannot be cut for this cap, which no other candidate keeps then; full windows can
+    // If fewer cannot be cut for this cap, which no other candidate keeps then, full windows can.
+    if (!interleaved::make(tried, x.cut, {.kappa = x.kappa}))
       tried.micro_batches -= tried.micro_batches % ((cap - s.ranks) / (s.chunks - 1));
-      short_plan = interleaved::make(tried, x.cut, {.kappa = x.kappa});
-    }
+    const auto short_plan = interleaved::make(tried, x.cut, {.kappa = x.kappa});
     if (!short_plan) return short_plan.error();
     const auto loses = [&](ticks time) {
       return found && (time > best.makespan || (time == best.makespan && peak >= best_peak));

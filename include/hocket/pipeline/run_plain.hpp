@@ -10,6 +10,7 @@
 #include <limits>
 #include <span>
 #include <type_traits>
+#include <utility>
 
 namespace hocket::inline HOCKET_ABI::pipeline::detail {
 
@@ -19,9 +20,10 @@ concept silent_sink = requires { requires std::remove_cvref_t<Sink>::ignores_act
 
 /// Lists that are worth reading block by block: of schedules that write in bulk, unless their `at` is as quick as that.
 template <class S>
-concept reads_blocks = requires(const S& plan, std::span<std::remove_cvref_t<decltype(plan.at(0, 0))>> out) {
-  plan.fill(0, out, 0);
-} && !requires { requires S::quick_at; };
+concept reads_blocks =
+    requires(const S& plan, std::span<std::remove_cvref_t<decltype(std::declval<const S&>().at(0, 0))>> out) {
+      plan.fill(0, out, 0);
+    } && !requires { requires S::quick_at; };
 
 /// Runs plain lists: one direction, no slices, no pairs, each stage takes its micro-batches in order, times depend on
 /// op and stage alone. Whatever else it meets, an error above all, it gives up, and the general runner starts anew: so
