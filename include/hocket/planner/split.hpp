@@ -138,7 +138,7 @@ namespace detail {
   if (!raw) return raw.error();
 
   split_plan plan;
-  const std::int64_t weight = q.micro_batches * v - 1;
+  const std::int64_t weight = detail::weight_of_slowest(q);
   plan.stages.resize(std::size_t{p} * v);
   plan.ranks.resize(p);
   std::int64_t layer = 0;

@@ -96,4 +96,13 @@ struct split_problem {
   std::int64_t budget = 2'000'000;
 };
 
+namespace detail {
+
+/// How often the slowest rank's time counts in the step time, beside every rank's time once.
+[[nodiscard]] inline std::int64_t weight_of_slowest(const split_problem& q) noexcept {
+  return q.micro_batches * q.in_flight.chunks() - 1;
+}
+
+}  // namespace detail
+
 }  // namespace hocket::inline HOCKET_ABI::planner

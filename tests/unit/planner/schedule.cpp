@@ -168,10 +168,10 @@ TEST_CASE("windows refute only what no order reaches, and mostly all of that", "
     const ticks best = every_order(in).best;
     detail::window_bound search(in);
     INFO("case " << n << " best " << best);
-    CHECK(!search.refutes(best, 100));
-    CHECK(!search.refutes(best + 7, 100));
-    CHECK(search.refutes(best / 2, 100));
-    sharp += search.refutes(best - 1, 100) ? 1 : 0, ++cases;
+    CHECK(!search.refutes(best));
+    CHECK(!search.refutes(best + 7));
+    CHECK(search.refutes(best / 2));
+    sharp += search.refutes(best - 1) ? 1 : 0, ++cases;
   }
   INFO(sharp << " of " << cases << " proved");
   CHECK(2 * sharp > cases);

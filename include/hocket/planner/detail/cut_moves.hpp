@@ -38,7 +38,7 @@ class cut_moves {
         choose_(choose),
         p_(q.ranks.size()),
         v_(q.in_flight.chunks()),
-        weight_(q.micro_batches * static_cast<std::int64_t>(v_) - 1),
+        weight_(weight_of_slowest(q)),
         longest_(q.most_on_stage > 0 ? q.most_on_stage : fronts.layers()) {
     const std::size_t stages = p_ * v_;
     stage_of_.assign(stages, 0);

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <queue>
 #include <utility>
@@ -209,7 +208,8 @@ template <class Choose>
 bool run_in_time(partial_schedule& plan, Choose&& choose) {
   const search_input& in = plan.in;
   using moment = std::pair<ticks, std::uint32_t>;
-  std::priority_queue<moment, std::vector<moment>, std::greater<>> events;
+  const auto later = [](const moment& a, const moment& b) { return a > b; };
+  std::priority_queue<moment, std::vector<moment>, decltype(later)> events(later);
   for (std::uint32_t r = 0; r < in.ranks; ++r) events.push({0, r});
   while (plan.remaining > 0) {
     if (events.empty()) return false;

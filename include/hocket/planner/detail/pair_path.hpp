@@ -32,7 +32,7 @@ class pair_path {
         p_(static_cast<std::int64_t>(q.ranks.size())),
         layers_(fronts.layers()),
         longest_(q.most_on_stage > 0 ? q.most_on_stage : layers_),
-        weight_(q.micro_batches * 2 - 1),
+        weight_(weight_of_slowest(q)),
         expansions_(expansions) {}
 
   /// The least Σ extra of plans in which no rank takes more than `most`, if it is less than `below`; else `below`. The

@@ -79,7 +79,7 @@ class split_by_rank {
 
   /// The best plan, or with `lower_` a bound on it.
   [[nodiscard]] bool solve() {
-    const std::int64_t weight = q_.micro_batches * v_ - 1;
+    const std::int64_t weight = weight_of_slowest(q_);
     ticks low = ceil_div(base_, ticks{p_}) - 1, step = low / 16 + 1, high = low + step;
     while (!feasible(high)) {
       if (high > all_time()) return false;

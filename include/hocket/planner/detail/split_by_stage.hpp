@@ -86,7 +86,7 @@ class split_by_stage {
         p_(static_cast<std::uint32_t>(q.ranks.size())),
         stages_(p_ * q.in_flight.chunks()),
         layers_(fronts.layers()),
-        weight_(q.micro_batches * q.in_flight.chunks() - 1) {
+        weight_(weight_of_slowest(q)) {
     now_.parts.assign(p_, std::vector<segment>(q.in_flight.chunks()));
     now_.answers.resize(p_);
     time_.assign(p_, 0);

@@ -86,7 +86,8 @@ class window_bound {
 
   /// True if there is no schedule of at most `target` ticks; false says nothing.
   /// Complexity: O(passes · actions · (chunks + log actions)).
-  [[nodiscard]] bool refutes(ticks target, int passes = 100) {
+  [[nodiscard]] bool refutes(ticks target) {
+    constexpr int passes = 100;
     start_.assign(time_.size(), 0), end_.assign(time_.size(), target);
     if (order_.size() != time_.size()) return false;  // the caps leave no order: for others to tell
     for (int pass = 0; pass < passes; ++pass) {

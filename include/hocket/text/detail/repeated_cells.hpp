@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <numeric>
 #include <span>
 #include <string>
 #include <string_view>
@@ -144,14 +145,7 @@ class repeated_cells {
       done += count;
       if (count == 1) continue;
       // After so many periods all numbers have changed by hundreds.
-      const std::uint32_t hundreds = step == 0 ? 1u
-                                               : 100u /
-                                                     (step % 4 == 0   ? 4u
-                                                      : step % 2 == 0 ? 2u
-                                                                      : 1u) /
-                                                     (step % 25 == 0  ? 25u
-                                                      : step % 5 == 0 ? 5u
-                                                                      : 1u);
+      const std::uint32_t hundreds = 100 / std::gcd(step, 100u);
       const std::size_t all = size * count, block = size * hundreds;
       if (count < 3 * hundreds || block > most_hundreds) {
         repeat(start, size, length, count, later);
