@@ -17,7 +17,8 @@ struct options {
 };
 
 void plan(const options& o) {
-  const plan_input in = read_plan(o.file);
+  plan_input in = read_plan(o.file);
+  settle(in);
   const step_plan p = plan_step(in);
 
   std::error_code failed;

@@ -24,8 +24,13 @@ void take_open(nlohmann::json& object, const char* key, std::vector<std::string>
   open.emplace_back(key);
 }
 
+bool same_sizes(hocket::planner::strategy a, hocket::planner::strategy b) {
+  a.how.recompute = b.how.recompute;
+  return a == b;
+}
+
 /// Decides what is open: the fastest strategy that fits, of all that agree with what the file says.
-void choose(plan_input& in) {
+void choose(plan_input& in, bool split_is_open) {
   const auto is_open = [&](const char* key) { return std::find(in.open.begin(), in.open.end(), key) != in.open.end(); };
   if (!in.training.on)
     fail(in.file + ": \"parallel\" leaves " + in.open.front() +
@@ -61,35 +66,33 @@ void choose(plan_input& in) {
            "\", which the open choices need");
   hocket::cost::model m = in.model.model;
   if (in.training.padded_vocabulary > 0) m.vocabulary = in.training.padded_vocabulary;
-  auto report = value_or_fail(
-      hocket::planner::search_strategies(
-          m, in.training.step, {in.devices, in.devices_per_node, in.memory_bytes, in.training.on->rates}, space),
-      in.file);
-  std::string names;
-  for (const std::string& key : in.open) names += (names.empty() ? "" : ", ") + key;
-  if (report.named == 0)
+  const auto search = [&](std::int64_t memory) {
+    return value_or_fail(
+        hocket::planner::search_strategies(m, in.training.step,
+                                           {in.devices, in.devices_per_node, memory, in.training.on->rates}, space),
+        in.file);
+  };
+  in.choice = search(in.memory_bytes);
+  if (in.choice->named == 0)
     fail(in.file + ": the sizes that \"parallel\" gives do not divide the " + std::to_string(in.devices) + " devices");
-  if (report.front.empty()) {
-    std::string why;
-    for (std::size_t i = 0; i < hocket::planner::rejections; ++i)
-      if (report.rejected[i] > 0)
-        why += (why.empty() ? ": " : "; ") + std::to_string(report.rejected[i]) + " x " +
-               std::string(sentence(static_cast<hocket::planner::rejection>(i)));
-    fail(in.file + ": \"parallel\" leaves " + names + " open, but none of " + std::to_string(report.named) +
-         " choices is possible and fits" + why);
-  }
-  const hocket::planner::strategy& best = report.front.front().of;
-  in.parallel.tp = best.how.tp, in.parallel.pp = best.how.pp, in.parallel.vp = best.how.vp,
-  in.parallel.dp = best.how.dp;
-  in.parallel.zero = best.how.zero, in.parallel.recompute = best.how.recompute, in.parallel.copies = best.how.copies;
-  in.parallel.sequence_parallel = best.how.sequence_parallel;
-  in.training.step.micro_batch = best.micro_batch;
-  in.choice = std::move(report);
+  if (!in.choice->front.empty()) take(in, in.choice->front.front().of);
+  // What fits depends on the split, so memory does not decide here: the fronts of time and memory, level by level.
+  if (split_is_open)
+    for (const recompute level : std::vector(space.recomputes)) {
+      space.recomputes = {level};
+      for (const auto& x : search(std::int64_t{1} << 60).front)
+        if (std::none_of(in.candidates.begin(), in.candidates.end(),
+                         [&](const auto& y) { return same_sizes(x.of, y); }))
+          in.candidates.push_back(x.of);
+    }
+  if (!in.choice->front.empty()) return;
+  if (in.candidates.empty()) fail_to_choose(in);
+  take(in, in.candidates.front());
 }
 
 /// "even", "search", or layers of each stage. Not given: open if other choices are.
 void read_split(plan_input& in, const json_object& pipeline) {
-  in.search_split = !in.open.empty() && in.parallel.pp > 1;
+  in.search_split = !in.open.empty();
   if (!pipeline.has("split")) return;
   if (pipeline.at("split").is_array()) {
     in.search_split = false;
@@ -115,6 +118,25 @@ void read_split(plan_input& in, const json_object& pipeline) {
 }
 
 }  // namespace
+
+void take(plan_input& in, const hocket::planner::strategy& best) {
+  in.parallel.tp = best.how.tp, in.parallel.pp = best.how.pp, in.parallel.vp = best.how.vp,
+  in.parallel.dp = best.how.dp;
+  in.parallel.zero = best.how.zero, in.parallel.recompute = best.how.recompute, in.parallel.copies = best.how.copies;
+  in.parallel.sequence_parallel = best.how.sequence_parallel;
+  in.training.step.micro_batch = best.micro_batch;
+}
+
+void fail_to_choose(const plan_input& in) {
+  std::string names, why;
+  for (const std::string& key : in.open) names += (names.empty() ? "" : ", ") + key;
+  for (std::size_t i = 0; i < hocket::planner::rejections; ++i)
+    if (in.choice->rejected[i] > 0)
+      why += (why.empty() ? ": " : "; ") + std::to_string(in.choice->rejected[i]) + " x " +
+             std::string(sentence(static_cast<hocket::planner::rejection>(i)));
+  fail(in.file + ": \"parallel\" leaves " + names + " open, but none of " + std::to_string(in.choice->named) +
+       " choices is possible and fits" + why);
+}
 
 plan_input read_plan(const std::string& file) {
   const nlohmann::json whole = read_json_file(file);
@@ -189,7 +211,8 @@ plan_input read_plan(const std::string& file) {
     in.forward_us = pipeline.positive("forward_us");
     in.backward_us = pipeline.positive("backward_us");
   }
-  if (searched) choose(in);
+  const bool split_is_open = !pipeline.has("split") || pipeline.at("split") == "search";
+  if (searched) choose(in, split_is_open && !in.forward_us);
   read_split(in, pipeline);
   const hocket::cost::training& t = in.training.step;
   if (t.global_batch % (t.micro_batch * in.parallel.dp) != 0)
@@ -199,6 +222,9 @@ plan_input read_plan(const std::string& file) {
     pipeline.fail_at("micro_batches", "is " + pipeline.at("micro_batches").dump() +
                                           ", but global_batch / (micro_batch x dp) is " +
                                           std::to_string(in.micro_batches()));
+  if (pipeline.has("micro_batches"))
+    std::erase_if(in.candidates,
+                  [&](const auto& x) { return t.global_batch / (x.micro_batch * x.how.dp) != in.micro_batches(); });
 
   if (v.has("fused_operator")) in.fused = read_tiling_problem(v.at("fused_operator"), file, "fused_operator");
   return in;

@@ -34,9 +34,9 @@ double gib(const cost::rational& bytes) { return bytes.real() / 1073741824.0; }
 double above(double x, double bound) { return bound > 0 ? (x / bound - 1) * 100 : 0; }
 
 /// The value of an open field, as the file would say it.
-std::string chosen(const plan_input& in, const std::string& key, bool by_stage) {
+std::string chosen(const plan_input& in, const std::string& key) {
   const cost::parallel& p = in.parallel;
-  if (key == "recompute" && by_stage) return chosen(in, key, false) + " where all layers are alike; by stage as below";
+  if (key == "recompute" && in.step_seconds) return "by_stage";
   constexpr const char* levels[] = {"none", "selective", "full"};
   if (key == "recompute") return levels[static_cast<std::size_t>(p.recompute)];
   if (key == "sequence_parallel") return p.sequence_parallel ? "true" : "false";
@@ -160,20 +160,35 @@ void memory_section(std::string& out, const plan_input& in, const step_plan& p) 
   out += '\n';
 }
 
+cost::rational fullest(const step_plan& p) {
+  cost::rational most = 0;
+  for (const auto& peak : p.cost_context.peaks) most = most < peak.total_bytes() ? peak.total_bytes() : most;
+  return most;
+}
+
 // What the file left open, what was chosen for it, and what it was chosen from.
 void choice_section(std::string& out, const plan_input& in, const step_plan& p) {
   if (!in.choice) return;
   const auto& c = *in.choice;
   line(out, "Chosen, because the file leaves it open: the fastest that fits");
-  for (const std::string& key : in.open)
-    line(out, "  %-22s %s", key.c_str(), chosen(in, key, p.split.has_value()).c_str());
+  for (const std::string& key : in.open) line(out, "  %-22s %s", key.c_str(), chosen(in, key).c_str());
   const auto seconds = [](const auto& x) { return static_cast<double>(x.cost.step) * 1e-9; };
   const auto gibibytes = [](const auto& x) { return static_cast<double>(x.cost.bytes) / 1073741824.0; };
-  line(out, "  predicted step         %9.3f s with %.2f GiB on the fullest rank, %lld data-parallel ranks",
-       seconds(c.front.front()), gibibytes(c.front.front()), static_cast<long long>(in.parallel.dp));
+  if (in.step_seconds) {
+    line(out, "  predicted step         %9.3f s with %.2f GiB on the fullest rank, %lld data-parallel ranks",
+         *in.step_seconds, gib(fullest(p)), static_cast<long long>(in.parallel.dp));
+    line(out, "  split by themselves    %9zu sizes, those quick or lean if all layers are alike; %zu fit",
+         in.candidates.size(), in.candidates_that_fit);
+    if (!c.front.empty())
+      line(out, "  all layers alike       %9.3f s with %.2f GiB", seconds(c.front.front()), gibibytes(c.front.front()));
+  } else {
+    line(out, "  predicted step         %9.3f s with %.2f GiB on the fullest rank, %lld data-parallel ranks",
+         seconds(c.front.front()), gibibytes(c.front.front()), static_cast<long long>(in.parallel.dp));
+  }
   line(out,
-       "  compared               %9lld named, %lld possible, %lld fit: each evaluated or rejected, so none is faster",
-       static_cast<long long>(c.named), static_cast<long long>(c.evaluated), static_cast<long long>(c.fitting));
+       "  compared               %9lld named, %lld possible, %lld fit: each evaluated or rejected, so none is faster%s",
+       static_cast<long long>(c.named), static_cast<long long>(c.evaluated), static_cast<long long>(c.fitting),
+       in.step_seconds ? " if all layers are alike" : "");
   if (c.front.size() > 1)
     line(out, "  the leanest            %9.3f s with %.2f GiB", seconds(c.front.back()), gibibytes(c.front.back()));
   for (const auto& x : c.best_beyond_memory)
@@ -214,12 +229,24 @@ std::string plan_as_json(const plan_input& in, const step_plan& p) {
     const auto& c = *in.choice;
     auto& to = out["chosen"];
     for (const std::string& key : in.open) {
-      const std::string value = chosen(in, key, false);
+      const std::string value = chosen(in, key);
       to["open"][key] = key == "recompute" ? ordered_json(value) : ordered_json::parse(value);
     }
     to["dp"] = in.parallel.dp;
-    to["step_seconds"] = static_cast<double>(c.front.front().cost.step) * 1e-9;
-    to["bytes"] = c.front.front().cost.bytes;
+    const auto price = [](ordered_json& at, double seconds, std::int64_t bytes) {
+      at["step_seconds"] = seconds, at["bytes"] = bytes;
+    };
+    const auto alike = [&](ordered_json& at) {
+      const auto& x = c.front.front().cost;
+      price(at, static_cast<double>(x.step) * 1e-9, x.bytes);
+    };
+    if (in.step_seconds) {
+      price(to, *in.step_seconds, static_cast<std::int64_t>(fullest(p).ceiling().num()));
+      to["split_by_themselves"] = in.candidates.size();
+      if (!c.front.empty()) alike(to["all_layers_alike"]);
+    } else {
+      alike(to);
+    }
     to["named"] = c.named, to["evaluated"] = c.evaluated, to["fitting"] = c.fitting;
     for (std::size_t i = 0; i < hocket::planner::rejections; ++i)
       to["rejected"][std::string(sentence(static_cast<hocket::planner::rejection>(i)))] = c.rejected[i];

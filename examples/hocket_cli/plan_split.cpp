@@ -145,6 +145,19 @@ rank_bytes bytes_of(const plan_input& in, const layer_split& split, const planne
   return out;
 }
 
+/// The two moments of the peak, without what layers keep, which is by level.
+cost::memory_peak moments_of(const plan_input& in, const cost::part& on_rank, bool whole, std::int64_t embedded) {
+  return value_or_fail(cost::peak_memory(model_of(in), in.training.step,
+                                         with_level(in, whole ? cost::recompute::full : cost::recompute::none), on_rank,
+                                         {0, 0, embedded}),
+                       in.file);
+}
+cost::memory_peak peak_of(const plan_input& in, const layer_split& split, std::uint32_t rank, const rank_bytes& b) {
+  cost::memory_peak peak = moments_of(in, split.by_rank[rank], runs_whole_layers_again(split, rank), b.embedded);
+  peak.kept_bytes = peak.kept_bytes + b.kept;
+  return peak;
+}
+
 }  // namespace
 
 std::int64_t layer_split::layers_of(std::size_t stage, std::size_t number, bool experts, std::int64_t dense) const {
@@ -173,7 +186,7 @@ std::optional<layer_split> plan_split(const plan_input& in, const planner::in_fl
 
   std::vector<planner::layer_run> runs;
   bool whole = false;
-  cost::rational transient = 0;
+  cost::rational transient = 0;  // a layer that is recomputed whole
   for (const cost::layer_run& run : cost::layer_runs(m)) {
     const bool experts = run.kind == cost::layer_kind::experts;
     if (!experts && run.kind != cost::layer_kind::dense) continue;
@@ -205,14 +218,22 @@ std::optional<layer_split> plan_split(const plan_input& in, const planner::in_fl
 
   const auto p = static_cast<std::uint32_t>(in.parallel.pp);
   std::vector<planner::rank_room> rooms(p);
+  std::vector<std::int64_t> fixed_with_whole(p);
   for (std::uint32_t r = 0; r < p; ++r) {
-    const cost::part ends{
+    cost::part ends{
         .first = held.rank_of(0) == r, .last = held.rank_of(static_cast<std::uint32_t>(stages - 1)) == r, .rank = r};
     const auto n = value_or_fail(cost::count_rank_parameters(m, in.parallel, ends), in.file);
     const std::int64_t embedded = ends.first ? most_held(held, r, held.chunk_of(0)) : 0;
     rooms[r].capacity = in.memory_bytes;
-    rooms[r].fixed = ceiling(value_or_fail(cost::static_bytes(n, in.training.step, in.parallel), in.file)) +
-                     ceiling(ends_of(in, ends, embedded)) + 1;
+    const std::int64_t states = ceiling(value_or_fail(cost::static_bytes(n, in.training.step, in.parallel), in.file)),
+                       beside = ceiling(ends_of(in, ends, embedded));
+    ends.layers = 1, ends.moe_layers = m.moe_layers > 0 ? 1 : 0;
+    const auto at_peak = [&](bool again) {
+      const cost::memory_peak x = moments_of(in, ends, again, embedded);
+      return ceiling(x.total_bytes() - x.static_bytes);
+    };
+    rooms[r].fixed = states + std::max(beside, at_peak(false)) + 1;
+    fixed_with_whole[r] = states + std::max(beside + ceiling(transient), at_peak(true)) + 1;
     if (ends.last && choose)
       rooms[r].time = static_cast<hocket::ticks>(std::llround(
           value_or_fail(cost::seconds_of_layer(m, in.training.step, in.parallel, rates, cost::layer_kind::head, {}),
@@ -244,7 +265,7 @@ std::optional<layer_split> plan_split(const plan_input& in, const planner::in_fl
         for (const std::uint32_t k : number) some[i].of.levels.push_back(runs[i].of.levels[k]);
       }
       if (with_whole)
-        for (planner::rank_room& room : roomy) room.fixed += ceiling(transient);
+        for (std::uint32_t r = 0; r < p; ++r) roomy[r].fixed = fixed_with_whole[r];
       q.layers = some, q.ranks = roomy;
       auto plan = planner::split(q);
       if (!plan) {
@@ -343,10 +364,30 @@ std::vector<step_plan::stage> times_of_split(const plan_input& in, const layer_s
   return stages;
 }
 
+cost::step_prediction step_of_split(const plan_input& in, const layer_split& split) {
+  const std::int64_t dense = dense_layers(model_of(in));
+  std::vector<cost::stage_layers> stages(split.by_rank.size());
+  for (std::size_t s = 0; s < split.by_stage.size(); ++s) {
+    cost::stage_layers& rank = stages[static_cast<std::size_t>(split.by_stage[s].rank)];
+    if (split.by_stage[s].first) rank.push_back({cost::layer_kind::embedding, 1, {}});
+    for (std::size_t w = 0; w < split.ways.size(); ++w) {
+      if (const auto n = split.layers_of(s, w, false, dense); n > 0)
+        rank.push_back({cost::layer_kind::dense, n, split.ways[w].how});
+      if (const auto n = split.layers_of(s, w, true, dense); n > 0)
+        rank.push_back({cost::layer_kind::experts, n, split.ways[w].how});
+    }
+    if (split.by_stage[s].last) rank.push_back({cost::layer_kind::head, 1, {}});
+  }
+  return value_or_fail(
+      cost::predict_step(model_of(in), in.training.step, in.parallel, in.training.on->rates, std::move(stages)),
+      in.file);
+}
+
 bool split_fits(const plan_input& in, const layer_split& split, const planner::in_flight_profile& held) {
   for (std::uint32_t r = 0; r < held.ranks(); ++r) {
     const rank_bytes b = bytes_of(in, split, held, r);
-    if ((b.fixed + b.kept + b.beside).real() > static_cast<double>(in.memory_bytes)) return false;
+    const cost::rational whole = b.fixed + b.kept + b.beside, peak = peak_of(in, split, r, b).total_bytes();
+    if ((whole < peak ? peak : whole).real() > static_cast<double>(in.memory_bytes)) return false;
   }
   return true;
 }
@@ -361,14 +402,7 @@ void put_split_into_report(const plan_input& in, const layer_split& split, const
     memory.on_rank = split.by_rank[r];
     memory.in_flight = {b.passes, b.moe_passes, b.embedded};
     memory.parameters = b.parameters, memory.static_bytes = b.fixed, memory.activation_bytes = b.kept + b.beside;
-    // The two moments of the peak, without what layers keep, which is by level.
-    const bool whole = runs_whole_layers_again(split, r);
-    cost::memory_peak peak = value_or_fail(
-        cost::peak_memory(m, in.training.step, with_level(in, whole ? cost::recompute::full : cost::recompute::none),
-                          split.by_rank[r], {0, 0, b.embedded}),
-        in.file);
-    peak.kept_bytes = peak.kept_bytes + b.kept;
-    out.cost_context.peaks.push_back(peak);
+    out.cost_context.peaks.push_back(peak_of(in, split, r, b));
   }
   // Terms of the even split have no place in this report.
   std::erase_if(out.cost.lines, [](const cost::report_line& line) {
@@ -394,21 +428,7 @@ void put_split_into_report(const plan_input& in, const layer_split& split, const
     }
     out.cost.flops->hardware_step = base + again / cost::rational(all);
   }
-  if (!in.training.on) return;
-  std::vector<cost::stage_layers> stages(split.by_rank.size());
-  for (std::size_t s = 0; s < split.by_stage.size(); ++s) {
-    cost::stage_layers& rank = stages[static_cast<std::size_t>(split.by_stage[s].rank)];
-    if (split.by_stage[s].first) rank.push_back({cost::layer_kind::embedding, 1, {}});
-    for (std::size_t w = 0; w < split.ways.size(); ++w) {
-      if (const auto n = split.layers_of(s, w, false, dense_layers(m)); n > 0)
-        rank.push_back({cost::layer_kind::dense, n, split.ways[w].how});
-      if (const auto n = split.layers_of(s, w, true, dense_layers(m)); n > 0)
-        rank.push_back({cost::layer_kind::experts, n, split.ways[w].how});
-    }
-    if (split.by_stage[s].last) rank.push_back({cost::layer_kind::head, 1, {}});
-  }
-  out.cost_context.step =
-      value_or_fail(cost::predict_step(m, in.training.step, in.parallel, in.training.on->rates, stages), in.file);
+  if (in.training.on) out.cost_context.step = step_of_split(in, split);
 }
 
 namespace {

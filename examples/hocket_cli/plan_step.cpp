@@ -95,59 +95,74 @@ void with_schedule(const plan_input& in, const pipeline::shape& shape, std::span
   fail(in.file + ": \"pipeline.schedule\" must be one of: 1f1b, gpipe, interleaved, search");
 }
 
-void plan_pipeline(const plan_input& in, step_plan& out) {
-  // A forward and a backward per stage and micro-batch; each is drawn. The limit is that of `pipeline draw`.
-  constexpr std::int64_t most = 1 << 20;
-  if (const std::int64_t actions = 2 * in.parallel.pp * in.parallel.vp * in.micro_batches(); actions > most)
-    fail(in.file + ": " + std::to_string(actions) + " actions are too many to draw: at most " + std::to_string(most));
-  const pipeline::shape shape{.ranks = in.parallel.pp, .chunks = in.parallel.vp, .micro_batches = in.micro_batches()};
-  // The split needs what ranks hold, and only measures of time decide between searched schedules: without a name, what
-  // 1F1B, or interleaved, holds.
-  const bool search = in.schedule == "search";
-  const std::uint32_t kappa = in.parallel.vp == 1 ? 1 : 2;  // one chunk with 2 is eager-1f1b, which holds more
-  const auto usual =
-      value_or_fail(pipeline::interleaved::make(shape, pipeline::groups::balanced(), {.kappa = kappa}), in.file);
-  const hocket::ticks alike[] = {1, 2};
-  if (search) out.held = value_or_fail(planner::in_flight_profile::of(usual), in.file);
-  else
-    with_schedule(in, shape, alike, [&](const auto& schedule) {
-      out.held = value_or_fail(planner::in_flight_profile::of(schedule), in.file);
-    });
-  out.hop_us = hop_us(in);
-  const auto ns = [&](double us) {
-    if (!(us * ns_per_us < 9e15)) fail(in.file + ": a stage or a hop takes longer than 100 days");
-    return std::max<hocket::ticks>(1, std::llround(us * ns_per_us));
-  };
+pipeline::shape shape_of(const plan_input& in) {
+  return {.ranks = in.parallel.pp, .chunks = in.parallel.vp, .micro_batches = in.micro_batches()};
+}
+// A forward and a backward per stage and micro-batch; each is drawn. The limit is that of `pipeline draw`.
+constexpr std::int64_t most_drawn = 1 << 20;
+std::int64_t actions_of(const plan_input& in) { return 2 * in.parallel.pp * in.parallel.vp * in.micro_batches(); }
+
+// Without a name: 1F1B, or interleaved. With one chunk and a kappa of 2 that would be eager-1f1b, which holds more.
+pipeline::interleaved usual_schedule(const plan_input& in) {
+  const std::uint32_t kappa = in.parallel.vp == 1 ? 1 : 2;
+  return value_or_fail(pipeline::interleaved::make(shape_of(in), pipeline::groups::balanced(), {.kappa = kappa}),
+                       in.file);
+}
+
+// In nanoseconds.
+struct times {
   std::vector<hocket::ticks> forward, backward;
-  const auto take_times = [&](const std::vector<step_plan::stage>& stages) {
-    forward.clear(), backward.clear();
-    for (const auto& s : stages) {
-      forward.push_back(ns(s.forward_us));
-      backward.push_back(ns(s.backward_us));
-    }
-  };
-  out.split = plan_split(in, out.held, out.why_even, [&](const layer_split& some) {
-    take_times(times_of_split(in, some));
-    const pipeline::stage_costs costs{.forward = forward, .backward = backward, .hop = ns(out.hop_us)};
-    hocket::ticks makespan = 0;
-    const auto ask = [&](const auto& schedule) {
-      makespan = value_or_fail(pipeline::simulate(schedule, costs), in.file).makespan;
+  hocket::ticks hop;
+  times(const plan_input& in, const std::vector<step_plan::stage>& stages, double of_a_hop) {
+    const auto ns = [&](double us) {
+      if (!(us * ns_per_us < 9e15)) fail(in.file + ": a stage or a hop takes longer than 100 days");
+      return std::max<hocket::ticks>(1, std::llround(us * ns_per_us));
     };
-    if (search) ask(usual);
-    else with_schedule(in, shape, alike, ask);
+    for (const auto& s : stages) forward.push_back(ns(s.forward_us)), backward.push_back(ns(s.backward_us));
+    hop = ns(of_a_hop);
+  }
+  [[nodiscard]] pipeline::stage_costs costs() const { return {.forward = forward, .backward = backward, .hop = hop}; }
+};
+
+// The split needs what ranks hold, and only measures of time decide between searched schedules: without a name, what
+// the usual one holds.
+void plan_stages(const plan_input& in, step_plan& out) {
+  const hocket::ticks alike[] = {1, 2};
+  const auto with_named = [&](auto&& f) {
+    if (in.schedule == "search") f(usual_schedule(in));
+    else with_schedule(in, shape_of(in), alike, f);
+  };
+  with_named(
+      [&](const auto& schedule) { out.held = value_or_fail(planner::in_flight_profile::of(schedule), in.file); });
+  out.hop_us = hop_us(in);
+  out.split = plan_split(in, out.held, out.why_even, [&](const layer_split& some) {
+    const times now(in, times_of_split(in, some), out.hop_us);
+    hocket::ticks makespan = 0;
+    with_named([&](const auto& schedule) {
+      makespan = value_or_fail(pipeline::simulate(schedule, now.costs()), in.file).makespan;
+    });
     return static_cast<double>(makespan) * 1e-9;
   });
+}
+
+void plan_pipeline(const plan_input& in, step_plan& out) {
+  if (const std::int64_t actions = actions_of(in); actions > most_drawn)
+    fail(in.file + ": " + std::to_string(actions) + " actions are too many to draw: at most " +
+         std::to_string(most_drawn));
+  const pipeline::shape shape = shape_of(in);
+  plan_stages(in, out);
   out.stages = stage_times(in, out.split ? &*out.split : nullptr);
-  take_times(out.stages);
-  const hocket::ticks ratio[] = {forward.front(), backward.front()};
-  const pipeline::stage_costs costs{.forward = forward, .backward = backward, .hop = ns(out.hop_us)};
+  const times now(in, out.stages, out.hop_us);
+  const hocket::ticks ratio[] = {now.forward.front(), now.backward.front()};
+  const pipeline::stage_costs costs = now.costs();
   const auto use = [&](const auto& schedule) {
     out.timeline.ticks_per_second = 1'000'000'000;
     out.run = value_or_fail(pipeline::simulate(schedule, costs, {.into = &out.timeline}), in.file);
     out.schedule_csv = hocket::text::write_schedule_csv(schedule);
     if (out.split) out.held = value_or_fail(planner::in_flight_profile::of(schedule), in.file);
   };
-  if (!search) return with_schedule(in, shape, ratio, use);
+  if (in.schedule != "search") return with_schedule(in, shape, ratio, use);
+  const auto usual = usual_schedule(in);
   // No schedule is named: the best that holds no more activations on any rank than 1F1B, or interleaved, would.
   if (2 * shape.stages() * shape.micro_batches > 1 << 14) {
     out.found_by = "interleaved, too long to search";
@@ -193,6 +208,29 @@ std::int64_t peak_of_named(const plan_input& in, const pipeline::shape& shape, s
   std::int64_t peak = 0;
   with_schedule(in, shape, alike, [&](const auto& schedule) { peak = schedule.peak_in_flight(rank); });
   return peak;
+}
+
+void settle(plan_input& in) {
+  if (!in.search_split || in.candidates.empty()) return;
+  const planner::strategy* best = nullptr;
+  double least = 0;
+  for (const planner::strategy& x : in.candidates) {
+    take(in, x);
+    if (actions_of(in) > most_drawn) continue;
+    step_plan one;
+    plan_stages(in, one);
+    if (!one.split || !split_fits(in, *one.split, one.held)) continue;
+    ++in.candidates_that_fit;
+    const double seconds = step_of_split(in, *one.split).seconds();
+    if (best == nullptr || seconds < least) best = &x, least = seconds;
+  }
+  if (best != nullptr) {
+    take(in, *best);
+    in.step_seconds = least;
+    return;
+  }
+  if (in.choice->front.empty()) fail_to_choose(in);
+  take(in, in.choice->front.front().of);
 }
 
 step_plan plan_step(const plan_input& in) {

@@ -52,6 +52,10 @@ struct plan_input {
   /// What the file leaves open, and the answer: the fastest strategy that fits, with what was compared.
   std::vector<std::string> open;
   std::optional<hocket::planner::strategy_report> choice;
+  /// Strategies that may be best once each has a split of its own, if the split is open, too.
+  std::vector<hocket::planner::strategy> candidates;
+  std::optional<double> step_seconds;  ///< of the best of them, which `parallel` then says
+  std::size_t candidates_that_fit = 0;
 
   /// Whether a rank's bytes fit a device's memory.
   [[nodiscard]] bool fits(const hocket::cost::rank_memory& m) const noexcept {
@@ -64,6 +68,12 @@ struct plan_input {
 
 /// Reads a plan file and what it names (relative to its folder). Ends the command with one sentence on any mistake.
 plan_input read_plan(const std::string& file);
+/// Sets the sizes that the file leaves open.
+void take(plan_input& in, const hocket::planner::strategy& best);
+/// Ends the command: no sizes fit.
+[[noreturn]] void fail_to_choose(const plan_input& in);
+/// Splits the model for each candidate and takes the one with the shortest step.
+void settle(plan_input& in);
 
 /// Which layers each stage runs and what they compute again, where that is not the even split.
 struct layer_split {
@@ -121,6 +131,8 @@ std::vector<step_plan::stage> times_of_split(const plan_input& in, const layer_s
 /// Memory of every rank under a split, term by term as the report of an even one has it.
 void put_split_into_report(const plan_input& in, const layer_split& split,
                            const hocket::planner::in_flight_profile& held, step_plan& out);
+/// Seconds of the whole step under a split, by the rates of the machine.
+hocket::cost::step_prediction step_of_split(const plan_input& in, const layer_split& split);
 /// Whether every rank fits.
 bool split_fits(const plan_input& in, const layer_split& split, const hocket::planner::in_flight_profile& held);
 

@@ -90,9 +90,33 @@ class Plan(ToolTest):
         tight = dict(fixed, tp=2, pp=4, vp=1, zero=1, copies=1, sequence_parallel=True, recompute="search")
         small = lambda v: v["cluster"].update(memory_gib=22)
         _, report, chosen = ask("tight", small, **tight)
-        self.assertEqual(chosen["open"], {"recompute": "full"})
+        self.assertEqual(chosen["open"], {"recompute": "by_stage"})
+        self.assertLess(chosen["step_seconds"], chosen["all_layers_alike"]["step_seconds"])
         self.assertGreater(chosen["rejected"]["a rank needs more memory than a device has"], 0)
         self.assertTrue(all(rank["fits"] for rank in report["memory"]))
+
+    def test_sizes_are_chosen_for_their_own_splits(self):
+        before = None
+        for gib in (14, 16, 18, 20, 28, 40, 64):  # more memory is never a slower plan
+            def change(value):
+                del value["parallel"], value["training"]["micro_batch"], value["step_seconds"]
+                value["training"].update(machine="guide_device", global_batch=256)
+                value["cluster"]["memory_gib"], value["pipeline"] = gib, {}
+            with self.subTest(gib=gib):
+                out = self.folder / f"gib{gib}"
+                done = self.ok("plan", self.changed(change), "--out", out)
+                report = json.loads((out / "report.json").read_text())
+                chosen, ranks = report["chosen"], report["cost"]["memory"]
+                self.assertEqual(done.summary["fits"], "yes")
+                self.assertAlmostEqual(chosen["step_seconds"], report["cost"]["step"]["seconds"], places=9)
+                self.assertEqual(chosen["bytes"], max(int(rank["peak_bytes"]) for rank in ranks))
+                self.assertLessEqual(chosen["bytes"], gib << 30)
+                self.assertLessEqual(chosen["step_seconds"], chosen["all_layers_alike"]["step_seconds"] * 1.0001)
+                if before is not None:
+                    self.assertLessEqual(chosen["step_seconds"], before)
+                before = chosen["step_seconds"]
+                if gib == 16:  # recomputing some layers beats every choice that recomputes all alike
+                    self.assertLess(chosen["step_seconds"], 0.95 * chosen["all_layers_alike"]["step_seconds"])
 
     def test_open_choices_that_cannot_be(self):
         def change(value, **more):
