@@ -31,29 +31,39 @@ class replay_graph {
   /// @return its number, ascending from 0
   std::uint32_t add_value(std::int64_t bytes, bool read_by_backward, bool resident = false) {
     const auto v = static_cast<std::uint32_t>(values_.size());
-    values_.push_back({bytes, v, no_id, read_by_backward, resident, false});
+    values_.push_back({bytes, v, no_id, read_by_backward, resident, resident});
     return v;
   }
   /// A value in the storage of another one. Precondition: `of` exists.
   std::uint32_t add_view(std::uint32_t of, bool read_by_backward) {
     HOCKET_ASSERT(of < values_.size());
     const std::uint32_t v = add_value(values_[of].bytes, read_by_backward, values_[of].resident);
-    values_[v].storage = values_[of].storage;
+    values_[v].storage = values_[of].storage, values_[v].there = false;
     return v;
   }
-  /// An op of the forward pass, in program order. A value that several ops write (in place) cannot be computed again,
-  /// nor can an op run again whose input it or a later op overwrites.
+  /// An op of the forward pass, in program order. It overwrites a storage if it writes a value that is there already
+  /// (in place), or a view of one that is there without reading that storage (else it only names it anew: a reshape).
+  /// A value cannot be computed again if its storage is overwritten after it was made, nor can an op run again if it or
+  /// a later op overwrites what it reads, through whichever view.
   /// Precondition: the values exist.
   std::uint32_t add_op(std::span<const std::uint32_t> reads, std::span<const std::uint32_t> writes, ticks time) {
     const auto o = static_cast<std::uint32_t>(ops_.size());
     ops_.push_back({static_cast<std::uint32_t>(edges_.size()), static_cast<std::uint32_t>(reads.size()),
                     static_cast<std::uint32_t>(writes.size()), time});
-    for (const std::uint32_t v : reads) edges_.push_back(v);
+    for (const std::uint32_t v : reads) {
+      HOCKET_ASSERT(v < values_.size());
+      edges_.push_back(v);
+      values_[v].there = values_[values_[v].storage].there = true;
+    }
     for (const std::uint32_t v : writes) {
       HOCKET_ASSERT(v < values_.size());
       edges_.push_back(v);
-      values_[v].in_place = values_[v].in_place || values_[v].producer != no_id;
-      values_[v].producer = o;
+      value &to = values_[v], &storage = values_[to.storage];
+      const auto shares = [&](std::uint32_t x) { return values_[x].storage == to.storage; };
+      const bool renames = !to.there && std::any_of(reads.begin(), reads.end(), shares);
+      if (!renames && storage.there) storage.overwriter = o;
+      if (!renames) storage.several = storage.written, storage.written = true;
+      to.there = storage.there = true, to.producer = o;
     }
     return o;
   }
@@ -110,11 +120,10 @@ class replay_graph {
   /// The op that makes a value, if it can be made again; no_id if not.
   [[nodiscard]] std::uint32_t producer(std::uint32_t v) const noexcept {
     const std::uint32_t o = values_[v].producer;
-    if (values_[v].in_place || values_[v].resident || o == no_id) return no_id;
-    for (const std::uint32_t x : reads(o)) {  // producer: the last op that wrote it
-      const value& input = values_[x];
-      if (!input.resident && input.producer != no_id && input.producer >= o) return no_id;
-    }
+    if (values_[v].resident || o == no_id) return no_id;
+    if (overwritten_from(v, values_[values_[v].storage].several ? o : o + 1)) return no_id;
+    for (const std::uint32_t x : reads(o))
+      if (overwritten_from(x, o)) return no_id;
     return o;
   }
 
@@ -175,10 +184,18 @@ class replay_graph {
   }
 
  private:
+  /// By this op or a later one.
+  [[nodiscard]] bool overwritten_from(std::uint32_t v, std::uint32_t o) const noexcept {
+    const std::uint32_t by = values_[values_[v].storage].overwriter;
+    return by != no_id && by >= o;
+  }
   struct value {
     std::int64_t bytes;
-    std::uint32_t storage, producer;
-    bool needed, resident, in_place;
+    std::uint32_t storage, producer;  // the last op that wrote it
+    bool needed, resident, there;
+    // Of the value that names the storage: the last op that overwrote it, and whether ops have written it, and several.
+    std::uint32_t overwriter = no_id;
+    bool written = false, several = false;
   };
   struct op {
     std::uint32_t first, reads, writes;

@@ -161,7 +161,7 @@ class schedule_finder {
   }
   /// docs/pipeline.md, "Least memory": what a cap costs where all stages take equally long and backwards are whole.
   [[nodiscard]] ticks memory_bound() const {
-    if (q_.order != stage_order::loop || in_.split) return 0;
+    if (!is_loop() || in_.split) return 0;
     for (std::uint32_t s = 1; s < in_.stages; ++s)
       if (in_.forward[s] != in_.forward[0] || in_.backward[s] != in_.backward[0]) return 0;
     ticks bound = 0;
@@ -201,10 +201,11 @@ class schedule_finder {
     actions_ = std::move(actions), ends_ = std::move(ends);
     from_ = name, makespan_ = ran->makespan;
   }
+  [[nodiscard]] bool is_loop() const noexcept { return q_.order == stage_order::loop || q_.shape.chunks == 1; }
   void seeds() {
     const pipeline::shape& s = q_.shape;
     const auto f = (std::max)(ticks{1}, in_.forward[0]), b = (std::max)(ticks{1}, in_.backward[0] + in_.weight[0]);
-    if (q_.order == stage_order::loop) {
+    if (is_loop()) {
       if (s.chunks == 1) {
         seed(pipeline::one_f_one_b::make(s, 1), "1f1b"), seed(pipeline::one_f_one_b::make(s, 2), "eager-1f1b");
         seed(pipeline::gpipe::make(s), "gpipe");
@@ -215,6 +216,16 @@ class schedule_finder {
         for (const groups& cut : {groups::balanced(), groups::last(), groups::first(), groups::paper()})
           for (const std::uint32_t kappa : {1u, 2u})
             seed(pipeline::interleaved::make(s, cut, {.kappa = kappa}), "interleaved");
+        // Caps that differ by rank may ask for smaller groups: all of one size. Of large questions only the above.
+        constexpr std::int64_t few = 1 << 14;
+        std::vector<std::uint32_t> ends;
+        for (std::uint32_t size = 1; size <= in_.micro_batches && s.stages() * s.micro_batches * size <= few; ++size) {
+          ends.clear();
+          for (std::uint32_t end = size; end < in_.micro_batches; end += size) ends.push_back(end);
+          ends.push_back(in_.micro_batches);
+          for (const std::uint32_t kappa : {1u, 2u})
+            seed(pipeline::interleaved::make(s, groups::list(ends), {.kappa = kappa}), "interleaved");
+        }
         const std::uint32_t least = *std::min_element(in_.cap.begin(), in_.cap.end());
         seed(pipeline::interleaved::make(s, groups::capped(least, f, b)), "interleaved, capped groups");
         seed(pipeline::gpipe::looped_bfs(s), "looped-bfs");
@@ -386,7 +397,8 @@ class schedule_finder {
 
 /// A schedule for these costs within a cap on the activations of each rank: the best of the closed forms that keep the
 /// cap, of greedy runs, and of an exact search within its budget, with a lower bound. Never worse than the best closed
-/// form under the same cap. The answer is an ordinary table: check, simulate, draw, export it.
+/// form under the same cap (of interleaved: with every rule for groups and, up to 16,384 pieces of work for all sizes
+/// so far, groups of one size). The answer is an ordinary table: check, simulate, draw, export it.
 /// Micro-batches are taken to be alike: of each stage the times of micro-batch 0 count, and one latency for all hops.
 /// @param costs  durations of forward and, as asked, of backward or input_grad and weight_grad, by stage
 /// Errors: errc::bad_shape; out_of_range for a cap below the chunks of a rank; deadlock if no schedule keeps the caps;

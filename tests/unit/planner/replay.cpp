@@ -129,33 +129,66 @@ TEST_CASE("what runs again after writes in place makes what the backward pass re
     const auto from_old = g.add_op(list{w}, list{v}, 1), overwrite = g.add_op(list{v}, list{w}, 1);
     CHECK(g.effect_of(list{from_old, overwrite}).kept == list{v});  // what it was made from is overwritten
   }
-  // Contents as numbers: an op's result is a hash of what it reads.
+  {
+    replay_graph g;  // ReLU in place, through a view of what another op has read
+    const auto a = g.add_value(100, true), y = g.add_value(400, true), w = g.add_value(9, true, true);
+    g.add_op(list{w}, list{a}, 1);
+    const auto read = g.add_op(list{a}, list{y}, 1);
+    const auto view = g.add_view(a, false);
+    g.add_op(list{a}, list{view}, 0);
+    CHECK(g.effect_of(list{read}).freed() == 400);
+    g.add_op(list{view}, list{view}, 1);
+    CHECK(g.effect_of(list{read}).freed() == 0);
+    CHECK(g.producer(a) == hocket::no_id);
+    const auto z = g.add_value(50, true);
+    const auto other = g.add_op(list{w}, list{z}, 1);
+    CHECK(g.effect_of(list{other}).freed() == 50);
+    g.add_op(list{z}, list{w}, 1);  // resident, and overwritten
+    CHECK(g.effect_of(list{other}).freed() == 0);
+  }
+  // Contents of storages as numbers: an op's result is a hash of what it reads; a reshape changes nothing.
   std::mt19937 random(23);
   const auto draw = [&](std::uint32_t n) { return static_cast<std::uint32_t>(random() % n); };
   struct op {
     list reads, writes;
+    bool renames = false;
   };
-  const auto run = [](const op& o, std::uint32_t number, std::vector<std::uint64_t>& contents) {
+  list storage;
+  const auto run = [&](const op& o, std::uint32_t number, std::vector<std::uint64_t>& contents) {
+    if (o.renames) return;
     std::uint64_t hash = number + 1;
-    for (const auto v : o.reads) hash = (hash ^ contents[v]) * 0x9e3779b97f4a7c15u + (hash >> 29);
-    for (const auto v : o.writes) contents[v] = hash += 77;
+    for (const auto v : o.reads) hash = (hash ^ contents[storage[v]]) * 0x9e3779b97f4a7c15u + (hash >> 29);
+    for (const auto v : o.writes) contents[storage[v]] = hash += 77;
   };
   std::int64_t freed = 0;
-  for (int n = 0; n < 200; ++n) {
+  for (int n = 0; n < 400; ++n) {
     replay_graph g;
     const std::uint32_t values = 3 + draw(5), count = 2 + draw(5);
-    std::vector<char> needed, resident;
+    std::vector<char> needed, resident, there;
+    storage.clear();
     for (std::uint32_t v = 0; v < values; ++v) {
-      needed.push_back(draw(2) == 0), resident.push_back(draw(5) == 0);
-      g.add_value(1 + draw(9), needed[v] != 0, resident[v] != 0);
+      needed.push_back(draw(2) == 0), resident.push_back(draw(5) == 0), storage.push_back(v);
+      if (v > 0 && draw(4) == 0) {
+        const std::uint32_t of = draw(v);
+        g.add_view(of, needed[v] != 0);
+        storage[v] = storage[of], resident[v] = resident[of];
+      } else {
+        g.add_value(1 + draw(9), needed[v] != 0, resident[v] != 0);
+      }
     }
+    there.clear();
+    for (std::uint32_t v = 0; v < values; ++v) there.push_back(storage[v] == v ? resident[v] : 0);
     std::vector<op> ops(count);
     std::vector<std::uint64_t> end(values);
     for (std::uint32_t v = 0; v < values; ++v) end[v] = v + 1000;
     for (std::uint32_t o = 0; o < count; ++o) {
       for (std::uint32_t i = draw(3); i > 0; --i) ops[o].reads.push_back(draw(values));
       const auto out = draw(values);
-      if (resident[out] == 0) ops[o].writes.push_back(out);
+      ops[o].writes.push_back(out);
+      for (const auto v : ops[o].reads) there[v] = 1;
+      for (const auto v : ops[o].reads)
+        ops[o].renames = ops[o].renames || (storage[v] == storage[out] && there[out] == 0);
+      there[out] = 1;
       g.add_op(ops[o].reads, ops[o].writes, 1);
       run(ops[o], o, end);
     }
@@ -167,11 +200,12 @@ TEST_CASE("what runs again after writes in place makes what the backward pass re
       freed += effect.freed() > 0 ? 1 : 0;
       std::vector<std::uint64_t> again(values, 0);
       for (std::uint32_t v = 0; v < values; ++v)
-        if (resident[v] != 0) again[v] = end[v];
-      for (const auto v : effect.kept) again[v] = end[v];
+        if (resident[v] != 0) again[storage[v]] = end[storage[v]];
+      for (const auto v : effect.kept) again[storage[v]] = end[storage[v]];
       for (const auto o : effect.again) run(ops[o], o, again);
       bool same = true;
-      for (std::uint32_t v = 0; v < values; ++v) same = same && (needed[v] == 0 || again[v] == end[v]);
+      for (std::uint32_t v = 0; v < values; ++v)
+        same = same && (needed[v] == 0 || again[storage[v]] == end[storage[v]]);
       CHECK(same);
     }
   }

@@ -366,6 +366,35 @@ TEST_CASE("a V with whole backwards under the cap of 1F1B: the bound knows the w
   }
 }
 
+TEST_CASE("closed forms are looked at in a V of one chunk, and with small groups", "[planner][schedule]") {
+  {  // 1F1B keeps these caps
+    const std::vector<ticks> f{3, 5, 0}, i{0, 5, 1}, w{3, 1, 1}, b{3, 6, 2};
+    const std::uint32_t cap[] = {3, 2, 3};
+    const pipeline::stage_costs costs{f, b, i, w, 4};
+    const auto found = find_schedule({{3, 1, 7}, stage_order::v, true, cap, 0}, costs);
+    REQUIRE(found);
+    CHECK(found->makespan <= 101);
+  }
+  {  // two groups of two
+    const std::vector<ticks> two(9, 2), four(9, 4);
+    const std::uint32_t cap[] = {11, 6, 8};
+    const pipeline::stage_costs costs{two, four, two, two, 1};
+    const auto found = find_schedule({{3, 3, 4}, stage_order::loop, true, cap, 50}, costs);
+    REQUIRE(found);
+    CHECK(found->makespan <= 96);
+  }
+}
+
+TEST_CASE("greedy rules that run into a dead end are followed by others", "[planner][schedule]") {
+  const std::vector<ticks> five(9, 5), four(9, 4), nine(9, 9);
+  const pipeline::stage_costs costs{five, nine, four, five};
+  const std::uint32_t cap[] = {3, 12, 10};
+  const schedule_question q{{3, 3, 4}, stage_order::loop, true, cap};
+  const auto found = find_schedule(q, costs);
+  REQUIRE(found);
+  CHECK(keeps_its_word(q, *found, costs));
+}
+
 TEST_CASE("bad questions are refused with a reason", "[planner][schedule]") {
   const pipeline::costs costs{};
   const auto code = [&](const schedule_question& q) {

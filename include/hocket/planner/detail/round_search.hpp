@@ -145,7 +145,7 @@ class round_search {
       const bool back = !in_.split && i % 2 == 1;
       climber& x = both[back ? 1 : 0];
       greedy_rule rule = x.rule;
-      if (++x.vain > 100) {
+      if (++x.vain > 100 || x.now == partial_schedule::never) {
         x.vain = 0, x.now = partial_schedule::never;
         rule = x.best < partial_schedule::never && draw(2) == 0 ? x.top : any_rule();
       }
