@@ -226,7 +226,7 @@ TEST_CASE("the front is that of brute force over the same space", "[planner][str
   }
 }
 
-TEST_CASE("the guide's advice: 7B data parallel, 13B pipeline or sharding, 70B tensor + sequence + pipeline + copies",
+TEST_CASE("the guide's advice: 7B data parallel, 13B pipeline, 70B tensor + sequence + pipeline + copies",
           "[planner][strategy]") {
   const auto small_model = search_strategies(llama_7b, step(64), cluster_of(8));
   REQUIRE(small_model);
@@ -252,6 +252,12 @@ TEST_CASE("the guide's advice: 7B data parallel, 13B pipeline or sharding, 70B t
   REQUIRE((w && s));
   CHECK(s->bytes < cluster_of(16).memory);
   CHECK(s->step < w->step);
+  const auto middle = search_strategies(llama_13b, step(2048), cluster_of(16));
+  REQUIRE(middle);
+  const strategy& b = middle->front.front().of;
+  CHECK((b.how.tp == 1 && b.how.pp == 2 && b.how.dp == 8));  // agrees
+  REQUIRE(!middle->best_beyond_memory.empty());
+  CHECK(middle->best_beyond_memory.front().of.how.dp == 16);  // quicker, with more memory
 
   const auto large = search_strategies(llama_70b, step(512), cluster_of(64));
   REQUIRE(large);
