@@ -421,16 +421,22 @@ template <pipeline::cost_policy C>
         "stages x micro-batches to search");
   std::int64_t total = 0;
   using pipeline::op;
-  for (std::uint32_t s = 0; s < q.shape.stages(); ++s)
+  const auto add = [&](ticks t) -> result<void> {  // so often at the most
+    if (t < 0) return error{errc::invalid_argument, t}.with("a negative time");
+    ticks all = 0;
+    if (!checked_multiply(t, 2 * q.shape.micro_batches, all) || !checked_add(total, all, total) ||
+        total > detail::partial_schedule::never / 2)
+      return error{errc::overflow, t, q.shape.micro_batches}.with("times of a schedule");
+    return {};
+  };
+  for (std::uint32_t s = 0; s < q.shape.stages(); ++s) {
     for (const op kind : {op::forward, op::backward, op::input_grad, op::weight_grad}) {
       if (q.split_backward ? kind == op::backward : kind == op::input_grad || kind == op::weight_grad) continue;
-      const ticks t = costs.duration({kind, s, 0});
-      if (t < 0) return error{errc::invalid_argument, t}.with("a negative time");
-      ticks all = 0;
-      if (!checked_multiply(t, 2 * q.shape.micro_batches, all) || !checked_add(total, all, total) ||
-          total > detail::partial_schedule::never / 2)
-        return error{errc::overflow, t, q.shape.micro_batches}.with("times of a schedule");
+      if (const auto ok = add(costs.duration({kind, s, 0})); !ok) return ok.error();
     }
+    if (q.shape.ranks == 1) continue;
+    if (const auto ok = add(costs.latency(0, 1)); !ok) return ok.error();
+  }
   return detail::schedule_finder<C>(q, costs)();
 }
 

@@ -7,6 +7,7 @@
 #include <array>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <random>
 #include <set>
 #include <string>
@@ -401,6 +402,9 @@ TEST_CASE("bad questions are refused with a reason", "[planner][schedule]") {
     const auto found = find_schedule(q, costs);
     return found ? errc{} : found.error().code;
   };
+  for (const ticks hop : {ticks{1} << 58, (std::numeric_limits<ticks>::max)()})
+    CHECK(find_schedule({.shape = {4, 2, 4}}, pipeline::costs{.hop = hop}).error().code == errc::overflow);
+  CHECK(find_schedule({.shape = {4, 2, 4}}, pipeline::costs{.hop = -1}).error().code == errc::invalid_argument);
   const std::uint32_t one[] = {1}, two[] = {1, 1};
   CHECK(code({.shape = {0, 1, 1}}) == errc::bad_shape);
   CHECK(code({.shape = {2, 1, 1}, .cap = one}) == errc::bad_shape);
