@@ -50,7 +50,7 @@ void put_ascii_curve(std::string& out, const std::pmr::vector<level>& levels, st
 }  // namespace detail
 
 /// The timeline as text, a line per lane. Where there is room every bar shows its kind and micro-batch (F3, B3;
-/// odd chunks in lower case) to scale; else every column shows the kind that fills most of it. '.' is idle.
+/// odd chunks in lower case) to scale; else every column shows the bar that fills most of it. '.' is idle.
 /// Complexity: O(s log s + lanes · columns).
 ///
 ///     rank 0  F0 F1 F2 .  .  .  B0 B1 B2
