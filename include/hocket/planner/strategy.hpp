@@ -54,6 +54,7 @@ enum class rejection : std::uint8_t {
   experts,      ///< experts do not divide over ep, or ep does not divide the ranks of one stage
   batch,        ///< the global batch does not divide over micro_batch x dp
   few_batches,  ///< fewer micro-batches than interleaved chunks need: m < pp with vp > 1
+  copies,       ///< the tokens of a micro-batch do not divide over its copies
   no_effect,    ///< the same as another strategy: sharding, sequence parallel or copies over one rank
   memory,       ///< some rank needs more than a device has
   count_
@@ -67,6 +68,7 @@ inline constexpr std::size_t rejections = static_cast<std::size_t>(rejection::co
                                        "experts do not divide over ep, or ep does not divide a stage's ranks",
                                        "the global batch does not divide over micro_batch x dp",
                                        "interleaved chunks with fewer micro-batches than stages",
+                                       "the tokens of a micro-batch do not divide over its copies",
                                        "no effect: sharding, sequence parallel or copies over a single rank",
                                        "a rank needs more memory than a device has"};
   return text[static_cast<std::size_t>(why)];

@@ -159,6 +159,10 @@ class strategy_finder {
             reject(rejection::heads, per_cut);
             continue;
           }
+          if (s_.micro_batch * (t_.sequence / p.cp) % s_.how.copies != 0) {
+            reject(rejection::copies, per_cut);
+            continue;
+          }
           for (std::size_t k = 0; k < list.size(); ++k) {
             s_.how.recompute = list[k].level, s_.replay_activation = list[k].replay;
             const result<const layer_prices*> layer = prices(b, sp, c, k);

@@ -189,6 +189,18 @@ TEST_CASE("what sharded weights move is priced by the micro-batches of each stra
   CHECK(larger);  // fewer micro-batches gather less often
 }
 
+TEST_CASE("what is evaluated is legal: copies that do not divide the tokens are rejected", "[planner][strategy]") {
+  const strategy_space space{.tensor = {1, 2}, .expert = {1}, .chunks = {1}, .copies = {1, 2, 3}};
+  for (const std::int64_t sequence : {4095, 4096}) {
+    auto t = step(32);
+    t.sequence = sequence;
+    const auto found = search_strategies(llama_13b, t, cluster_of(4), space);
+    REQUIRE(found);
+    CHECK(found->evaluated == static_cast<std::int64_t>(one_by_one(llama_13b, t, cluster_of(4), space).size()));
+    CHECK(found->rejected[static_cast<std::size_t>(rejection::copies)] > 0);
+  }
+}
+
 TEST_CASE("the front is that of brute force over the same space", "[planner][strategy]") {
   const strategy_space space{.tensor = {1, 2, 4},
                              .expert = {1},
