@@ -240,6 +240,7 @@ set(HOCKET_COST_HEADERS
   hocket/planner/detail/order_search.hpp
   hocket/planner/detail/pair_of_chunks.hpp
   hocket/planner/detail/pair_path.hpp
+  hocket/planner/detail/rank_blocks.hpp
   hocket/planner/detail/rank_bound.hpp
   hocket/planner/detail/rank_choice.hpp
   hocket/planner/detail/round_search.hpp

@@ -14,13 +14,14 @@
 #include <hocket/planner/detail/exact_search.hpp>
 #include <hocket/planner/detail/list_scheduler.hpp>
 #include <hocket/planner/detail/order_search.hpp>
-#include <hocket/planner/detail/rank_bound.hpp>
+#include <hocket/planner/detail/rank_blocks.hpp>
 #include <hocket/planner/detail/round_search.hpp>
 #include <hocket/planner/detail/window_bound.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -305,8 +306,9 @@ class schedule_finder {
     const ticks found = search(all, bound / unit_ + (bound % unit_ != 0 ? 1 : 0));
     if (found < partial_schedule::never && found * unit_ < makespan_) keep(search.list(), found * unit_, "rounds");
   }
-  /// The largest target that the windows of actions refute, by bisection. Of very long schedules it is not asked for:
-  /// what it would add to the closed forms falls with 1/m, and a pass over an action takes about 1.5 µs.
+  /// The largest target that the windows of actions refute, by bisection, or blocks of ranks within them. Of very long
+  /// schedules it is not asked for: what it would add to the closed forms falls with 1/m, and a pass over an action
+  /// takes about 1.5 µs.
   void windows(ticks& bound) {
     constexpr std::size_t most_actions = 20'000;
     if (actions_.size() > most_actions) return;
@@ -317,25 +319,9 @@ class schedule_finder {
       if (search.refutes(target)) low = target + 1;
       else high = target;
     }
-    bound = (std::max)(bound, (std::max)(low, alone(search, low)) * unit_);
-  }
-  /// What each rank under a cap can do alone within the windows of the longest schedule that would be better.
-  [[nodiscard]] ticks alone(window_bound& search, ticks low) {
-    constexpr std::int64_t most = 400'000, per_branch = 10;
-    std::int64_t entries = q_.budget < most / per_branch ? q_.budget * per_branch : most;
-    const ticks target = makespan_ / unit_ - 1;
-    if (!rank_bound::applies(in_) || low > target) return low;
-    if (search.refutes(target)) return target + 1;
-    std::vector<std::pair<ticks, std::uint32_t>> tight;  // those first that hold long, and hold little
-    for (std::uint32_t r = 0; r < in_.ranks; ++r) {
-      ticks held = 0;
-      for (const std::uint32_t s : in_.owned[r]) held += ticks{in_.stages - s} << 20;
-      if (in_.cap[r] < q_.shape.chunks * q_.shape.micro_batches) tight.push_back({-held / in_.cap[r], r});
-    }
-    std::sort(tight.begin(), tight.end());
-    rank_bound one(in_);
-    for (const auto& [held, r] : tight) low = (std::max)(low, one(r, target, search, entries));
-    return low;
+    constexpr std::int64_t most = (std::numeric_limits<std::int64_t>::max)(), per_branch = 50;
+    const std::int64_t steps = q_.budget < most / per_branch ? q_.budget * per_branch : most;
+    bound = (std::max)(bound, rank_blocks(in_, search)(low, makespan_ / unit_, steps) * unit_);
   }
   /// Bisects between the bound and the best schedule: a target that is met lowers the best, one that is refuted raises
   /// the bound, one that uses up its share of the budget ends the search below it.
