@@ -182,6 +182,8 @@ problem read_problem(const std::string& file) {
           name.select.push_back(x.get<std::string>());
         }
       }
+      for (std::size_t other = 0; i == 0 && other < k; ++other)
+        if (p.levels[other].name == name.name) one.fail_at("name", "is that of another level, too");
       if (i == 0) p.levels.push_back(name);
       else if (name.name != p.levels[k].name) one.fail_at("name", "must be that of layers[0]: levels are numbered");
     }

@@ -192,6 +192,7 @@ class Split(ToolTest):
         refused(lambda p: p.update(capacity_bytes=5), "not both")
         refused(lambda p: p.update(capacity_gib=[1]), "1 numbers for 2 ranks")
         refused(lambda p: p["layers"][0].update(levels=[]), "levels")
+        refused(lambda p: p["layers"][0]["levels"][1].update(name=p["layers"][0]["levels"][0]["name"]), "another level")
         refused(lambda p: p["layers"][0].update(time_us=-1), "time_us")
         refused(lambda p: p.update(split=[40]), "split")
         refused(lambda p: p.update(split=[20, 21]), "layers of the split")

@@ -102,8 +102,9 @@ namespace detail {
     if (static_cast<std::int64_t>(q.split.size()) != p * v)
       return error{errc::bad_shape, p, v, q.micro_batches}.with("the split has another number of stages");
     std::int64_t sum = 0;
+    const std::int64_t longest = q.most_on_stage > 0 ? q.most_on_stage : layers;
     for (const std::int64_t n : q.split) {
-      if (n < 1 || n > layers) return error{errc::out_of_range, n, 1, layers}.with("layers of a stage");
+      if (n < 1 || n > longest) return error{errc::out_of_range, n, 1, longest}.with("layers of a stage");
       sum += n;
     }
     if (sum != layers) return error{errc::out_of_range, sum, layers, layers}.with("layers of the split");

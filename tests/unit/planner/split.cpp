@@ -371,6 +371,23 @@ TEST_CASE("the kept counts give the most bytes of any chunk sizes", "[planner][s
   for (std::uint32_t r = 0; r < 16; ++r) CHECK(held.times(r) <= 40);
 }
 
+TEST_CASE("so many different layers that their kinds cannot be counted: no bound is too high", "[planner][split]") {
+  std::vector<layer_run> layers;
+  for (int i = 0; i < 1100; ++i) layers.push_back({{100 + i * 7919 % 1009, 1, {{1, 0}}}, 1});
+  const auto held = in_flight_profile::of(pipeline::interleaved::make({16, 4, 16}).value()).value();
+  const std::vector<rank_room> ranks(16, rank_room{1 << 30, 0, 0});
+  const split_problem q{.layers = layers,
+                        .ranks = ranks,
+                        .in_flight = held,
+                        .micro_batches = 16,
+                        .goal = objective::slowest_rank,
+                        .budget = 30'000};
+  const auto plan = split(q);
+  REQUIRE(plan);
+  CHECK(holds_together(q, *plan));
+  CHECK(plan->lower_bound <= 41'636);  // the slowest rank of a plan found with a larger budget
+}
+
 TEST_CASE("more memory never costs, and buys something where a rank binds", "[planner][split]") {
   const layer_run layers[] = {{{57, 20, {{44, 0}, {24, 2}, {3, 19}}}, 9}};
   const rank_room ranks[] = {{401, 40, 6}, {401, 0, 0}, {401, 0, 0}, {401, 39, 5}};
@@ -388,6 +405,20 @@ TEST_CASE("more memory never costs, and buys something where a rank binds", "[pl
   REQUIRE(price);
   CHECK(price->everywhere > 0);
   for (const ticks one : price->on_one_rank) CHECK((one >= 0 && one <= price->everywhere));
+}
+
+TEST_CASE("a given split keeps to the most layers of a stage", "[planner][split]") {
+  const layer_run layers[] = {{{57, 2, {{1, 0}}}, 8}};
+  const rank_room ranks[] = {{1'000, 0, 0}, {1'000, 0, 0}};
+  const auto held = in_flight_profile::one_f_one_b(2, 4);
+  const std::int64_t uneven[] = {5, 3};
+  split_problem q{.layers = layers, .ranks = ranks, .in_flight = held, .micro_batches = 4, .split = uneven};
+  CHECK(split(q));
+  q.most_on_stage = 4;
+  const auto refused = split(q);
+  REQUIRE(!refused);
+  CHECK(refused.error().code == errc::out_of_range);
+  CHECK(refused.error().values[0] == 5);
 }
 
 TEST_CASE("many layers on many chunks are proved, with ample memory and with little", "[planner][split]") {

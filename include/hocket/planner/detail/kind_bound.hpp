@@ -128,7 +128,7 @@ class kind_bound {
       return all;
     };
     const std::size_t limit = states() > max_states ? max_states / 4 : max_states;  // groups bound less: less time
-    while (states() > limit) {  // the two nearest neighbours become one
+    while (states() > limit && kinds_.size() > 1) {  // the two nearest neighbours become one
       std::size_t at = 0;
       const auto apart = [&](std::size_t k) {
         return (kinds_[k + 1].time - kinds_[k].time) * (std::min)(kinds_[k].count, kinds_[k + 1].count);
