@@ -230,6 +230,8 @@ set(HOCKET_COST_HEADERS
   hocket/cost/utilization.hpp
   hocket/cost/write.hpp
   hocket/planner.hpp
+  hocket/planner/detail/beam_rounds.hpp
+  hocket/planner/detail/beam_search.hpp
   hocket/planner/detail/chunk_deal.hpp
   hocket/planner/detail/count_bound.hpp
   hocket/planner/detail/cut_moves.hpp

@@ -11,6 +11,7 @@
 #include <hocket/pipeline/v_memory.hpp>
 #include <hocket/pipeline/zbv.hpp>
 #include <hocket/pipeline/zero_bubble.hpp>
+#include <hocket/planner/detail/beam_rounds.hpp>
 #include <hocket/planner/detail/exact_search.hpp>
 #include <hocket/planner/detail/list_scheduler.hpp>
 #include <hocket/planner/detail/order_search.hpp>
@@ -44,7 +45,7 @@ struct schedule_question {
   bool split_backward = true;  ///< backwards in two halves (zero bubble), else whole
   /// Most activations that each rank may hold, counted as simulate() does; empty: no limit.
   std::span<const std::uint32_t> cap{};
-  std::int64_t budget = 4'000'000;  ///< of branches that the exact search looks at
+  std::int64_t budget = 4'000'000;  ///< of branches of the exact search; as many partial schedules of the beams
 };
 
 /// A schedule, and what is known of how good it is.
@@ -281,30 +282,40 @@ class schedule_finder {
             remember(plan.list, plan.finish());
           }
   }
-  /// Moves actions of the best schedule, and of the best greedy one of each other kind, along the critical path.
-  void moves(ticks bound) {
-    std::vector<placed> start;
+  /// The best schedule, rank by rank.
+  [[nodiscard]] std::vector<placed> best() const {
+    std::vector<placed> list;
     std::uint32_t r = 0;
     for (std::uint32_t i = 0; i < actions_.size(); ++i) {
       while (i >= ends_[r]) ++r;
-      start.push_back({r, actions_[i].stage(), actions_[i].micro_batch(), actions_[i].kind()});
+      list.push_back({r, actions_[i].stage(), actions_[i].micro_batch(), actions_[i].kind()});
     }
+    return list;
+  }
+  /// Moves actions of the best schedule, and of the best greedy one of each other kind, along the critical path.
+  void moves(ticks bound) {
     constexpr std::int64_t most = 60'000'000, per_branch = 400;
     const std::int64_t all = (std::min)(most, q_.budget < most / per_branch ? q_.budget * per_branch : most);
     const ticks enough = bound / unit_ + (bound % unit_ != 0 ? 1 : 0);
-    starts_.insert(starts_.begin(), {makespan_ / unit_, std::move(start)});
+    starts_.insert(starts_.begin(), {makespan_ / unit_, best()});
     order_search search(in_);
     for (const auto& from : starts_) {
       const ticks found = search(from.second, all / static_cast<std::int64_t>(starts_.size()), enough);
       if (found * unit_ < makespan_) keep(search.list(), found * unit_, "moves");
     }
   }
+  /// Rounds over rules, then, as long as the budget lasts, beams; of a small budget more goes into them.
   void rounds(ticks bound) {
-    constexpr std::int64_t most = 10'000'000, per_branch = 25;
-    const std::int64_t all = q_.budget < most / per_branch ? q_.budget * per_branch : most;
-    round_search search(in_);
-    const ticks found = search(all, bound / unit_ + (bound % unit_ != 0 ? 1 : 0));
-    if (found < partial_schedule::never && found * unit_ < makespan_) keep(search.list(), found * unit_, "rounds");
+    const std::int64_t small = (std::min)(INT64_C(100'000), q_.budget);
+    const ticks enough = bound / unit_ + (bound % unit_ != 0 ? 1 : 0);
+    const auto take = [&](ticks found, const std::vector<placed>& list) {
+      if (found < partial_schedule::never && found * unit_ < makespan_) keep(list, found * unit_, "rounds");
+    };
+    round_search rules(in_);
+    take(rules(25 * (std::min)(INT64_C(400'000), q_.budget), enough), rules.list());
+    beam_rounds beams(in_);
+    if (makespan_ > bound)
+      take(beams(best(), (std::min)(INT64_C(1) << 60, q_.budget) + 3 * small, enough), beams.list());
   }
   /// The largest target that the windows of actions refute, by bisection, or blocks of ranks within them. Of very long
   /// schedules it is not asked for: what it would add to the closed forms falls with 1/m, and a pass over an action
@@ -358,10 +369,7 @@ class schedule_finder {
   [[nodiscard]] ticks finish_of(const std::vector<placed>& list) const {
     partial_schedule plan(in_);
     for (const placed& x : list) {
-      const ticks ready = x.kind == pipeline::op::forward     ? plan.forward_ready(x.stage)
-                        : x.kind == pipeline::op::weight_grad ? plan.weight_ready(x.stage)
-                                                              : plan.backward_ready(x.stage);
-      plan.start(x.stage, x.kind, (std::max)(ready, plan.free_at[x.rank]));
+      plan.start(x.stage, x.kind, (std::max)(plan.ready(x.stage, x.kind), plan.free_at[x.rank]));
     }
     return plan.finish();
   }

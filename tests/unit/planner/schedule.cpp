@@ -415,6 +415,37 @@ TEST_CASE("greedy rules that run into a dead end are followed by others", "[plan
   CHECK(keeps_its_word(q, *found, costs));
 }
 
+TEST_CASE("scarce caps at uneven times: near the bound, and a larger budget buys more", "[planner][schedule]") {
+  std::mt19937 random(4);
+  ticks found_small = 0, found_large = 0, bounds = 0;
+  for (int n = 0; n < 3; ++n) {
+    const std::int64_t p = 5 + n;
+    const auto stages = static_cast<std::size_t>(2 * p);
+    std::vector<ticks> f(stages), b(stages), i(stages), w(stages);
+    for (std::size_t s = 0; s < stages; ++s) {
+      const auto time = [&] { return ticks{700} + static_cast<ticks>(random() % 601); };
+      f[s] = time(), i[s] = time(), w[s] = time(), b[s] = i[s] + w[s];
+    }
+    const pipeline::stage_costs costs{.forward = f, .backward = b, .input_grad = i, .weight_grad = w};
+    std::vector<std::uint32_t> caps;
+    for (int r = 0; r < p; ++r) caps.push_back(5 + static_cast<std::uint32_t>(random() % 7));
+    const schedule_question q{{p, 2, 8}, n % 2 == 0 ? stage_order::loop : stage_order::v, n == 2, caps, 2'000};
+    const auto small = find_schedule(q, costs);
+    REQUIRE(small);
+    CHECK(keeps_its_word(q, *small, costs));
+    schedule_question more = q;
+    more.budget = 20'000;
+    const auto large = find_schedule(more, costs);
+    REQUIRE(large);
+    CHECK(keeps_its_word(more, *large, costs));
+    CHECK(large->makespan <= small->makespan);
+    found_small += small->makespan, found_large += large->makespan, bounds += large->lower_bound;
+  }
+  INFO(found_small << " " << found_large << " " << bounds);
+  CHECK(found_large < found_small);
+  CHECK(100 * found_large < 107 * bounds);
+}
+
 TEST_CASE("bad questions are refused with a reason", "[planner][schedule]") {
   const pipeline::costs costs{};
   const auto code = [&](const schedule_question& q) {

@@ -130,6 +130,13 @@ class partial_schedule {
     return in.split && weights[s] < backwards[s] ? backward_end[index(s, weights[s])] : never;
   }
 
+  /// The same of any kind.
+  [[nodiscard]] ticks ready(std::uint32_t s, pipeline::op kind) const noexcept {
+    return kind == pipeline::op::forward     ? forward_ready(s)
+         : kind == pipeline::op::weight_grad ? weight_ready(s)
+                                             : backward_ready(s);
+  }
+
   void start(std::uint32_t s, pipeline::op kind, ticks t) {
     const std::uint32_t r = in.rank_of[s];
     ticks time = 0;
