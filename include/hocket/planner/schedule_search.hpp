@@ -102,14 +102,10 @@ class schedule_finder {
     bound = (std::max)(bound, memory_bound());
     seeds();
     greedy(ends, bound);
-    if (!actions_.empty() && makespan_ > bound) moves(bound);
-    if (!actions_.empty() && makespan_ > bound) windows(bound);
-    if (exact_search::applies(in_) && (actions_.empty() || makespan_ > bound)) exact(ends, bound);
-    if (!actions_.empty() && makespan_ > bound) rounds(bound);
-    if (actions_.empty()) {
-      if (impossible_) return error{errc::deadlock, 0, 0, 0, 0};
-      return error{errc::limit_exceeded, q_.budget, q_.budget}.with("branches of the schedule search");
-    }
+    if (makespan_ > bound) moves(bound);
+    if (makespan_ > bound) windows(bound);
+    if (makespan_ > bound && exact_search::applies(in_)) exact(ends, bound);
+    if (makespan_ > bound) rounds(bound);
     auto table = pipeline::table_schedule::make(actions_, ends_);
     if (!table) return table.error();
     const auto ran = pipeline::simulate(*table, costs_);
@@ -194,6 +190,9 @@ class schedule_finder {
       }
       ends.push_back(static_cast<std::uint32_t>(actions.size()));
     }
+    take(std::move(actions), std::move(ends), name);
+  }
+  void take(std::vector<pipeline::stage_action> actions, std::vector<std::uint32_t> ends, std::string_view name) {
     const auto table = pipeline::table_schedule::make(actions, ends);
     if (!table) return;
     const auto ran = pipeline::simulate(*table, costs_);
@@ -204,7 +203,25 @@ class schedule_finder {
     from_ = name, makespan_ = ran->makespan;
   }
   [[nodiscard]] bool is_loop() const noexcept { return q_.order == stage_order::loop || q_.shape.chunks == 1; }
+  /// Each micro-batch by itself holds as many activations as a rank has chunks: within any cap.
+  void one_at_a_time() {
+    using pipeline::op;
+    std::vector<pipeline::stage_action> actions;
+    std::vector<std::uint32_t> ends;
+    for (const auto& owned : in_.owned) {
+      for (std::uint32_t k = 0; k < in_.micro_batches; ++k) {
+        for (const std::uint32_t s : owned) actions.push_back({op::forward, s, k});
+        for (std::size_t c = owned.size(); c-- > 0;) {
+          actions.push_back({in_.split ? op::input_grad : op::backward, owned[c], k});
+          if (in_.split) actions.push_back({op::weight_grad, owned[c], k});
+        }
+      }
+      ends.push_back(static_cast<std::uint32_t>(actions.size()));
+    }
+    take(std::move(actions), std::move(ends), "one at a time");
+  }
   void seeds() {
+    one_at_a_time();
     const pipeline::shape& s = q_.shape;
     const auto f = (std::max)(ticks{1}, in_.forward[0]), b = (std::max)(ticks{1}, in_.backward[0] + in_.weight[0]);
     if (is_loop()) {
@@ -243,7 +260,7 @@ class schedule_finder {
     }
   }
   void keep(const std::vector<placed>& list, ticks makespan, std::string_view name) {
-    if (!actions_.empty() && makespan >= makespan_) return;
+    if (makespan >= makespan_) return;
     std::vector<std::vector<pipeline::stage_action>> rows(in_.ranks);
     for (const placed& x : list) rows[x.rank].push_back({x.kind, x.stage, x.micro_batch});
     actions_.clear(), ends_.clear();
@@ -274,7 +291,7 @@ class schedule_finder {
         for (const bool deepest : {false, true})
           for (const std::uint32_t lead : {0u, 1u, 2u, in_.ranks / 2, in_.ranks, 2 * in_.ranks, all}) {
             if ((eager && !in_.split) || (deepest && q_.shape.chunks == 1)) continue;
-            if (!actions_.empty() && (makespan_ <= bound || left < each)) return;
+            if (makespan_ <= bound || left < each) return;
             left -= each;
             plan.reset();
             if (!run_greedy(plan, ends, {first, eager, deepest, lead})) continue;
@@ -339,12 +356,7 @@ class schedule_finder {
   void exact(const tails& ends, ticks& bound) {
     exact_search search(in_, ends);
     ticks low = bound / unit_ + (bound % unit_ != 0 ? 1 : 0);  // nothing below is possible
-    ticks high = !actions_.empty() ? makespan_ / unit_ - 1 : partial_schedule::never;
-    if (actions_.empty()) {
-      high = 0;
-      for (std::uint32_t s = 0; s < in_.stages; ++s)
-        high += ticks{in_.micro_batches} * (in_.forward[s] + in_.backward[s] + in_.weight[s] + 2 * in_.hop);
-    }
+    ticks high = makespan_ / unit_ - 1;
     bool first = true, whole = true;
     while (low <= high && budget_ > 0) {
       const ticks target = first ? low : low + (high - low) / 2;
@@ -363,8 +375,7 @@ class schedule_finder {
         low = target + 1;
       }
     }
-    impossible_ = whole && actions_.empty();
-    if (whole && low > high && !actions_.empty()) bound = (std::max)(bound, makespan_);
+    if (whole && low > high) bound = (std::max)(bound, makespan_);
   }
   [[nodiscard]] ticks finish_of(const std::vector<placed>& list) const {
     partial_schedule plan(in_);
@@ -384,7 +395,6 @@ class schedule_finder {
   ticks makespan_ = 0;
   std::string_view from_;
   std::vector<std::pair<ticks, std::vector<placed>>> starts_;
-  bool impossible_ = false;
 };
 
 }  // namespace detail
@@ -395,8 +405,8 @@ class schedule_finder {
 /// so far, groups of one size). The answer is an ordinary table: check, simulate, draw, export it.
 /// Micro-batches are taken to be alike: of each stage the times of micro-batch 0 count, and one latency for all hops.
 /// @param costs  durations of forward and, as asked, of backward or input_grad and weight_grad, by stage
-/// Errors: errc::bad_shape; out_of_range for a cap below the chunks of a rank; deadlock if no schedule keeps the caps;
-/// limit_exceeded if none was found. Complexity: O(rules · actions · ranks), and `budget` branches.
+/// Errors: errc::bad_shape; out_of_range for a cap below the chunks of a rank (all others can be kept); limit_exceeded
+/// beyond 2^22 forwards. Complexity: O(rules · actions · ranks), and `budget` branches.
 ///
 ///     const std::uint32_t cap[] = {6, 6, 6, 6};
 ///     const auto found = hocket::planner::find_schedule({.shape = {4, 2, 4}, .order = hocket::planner::stage_order::v,

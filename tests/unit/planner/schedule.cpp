@@ -409,7 +409,7 @@ TEST_CASE("greedy rules that run into a dead end are followed by others", "[plan
   const std::vector<ticks> five(9, 5), four(9, 4), nine(9, 9);
   const pipeline::stage_costs costs{five, nine, four, five};
   const std::uint32_t cap[] = {3, 12, 10};
-  const schedule_question q{{3, 3, 4}, stage_order::loop, true, cap};
+  const schedule_question q{{3, 3, 4}, stage_order::loop, true, cap, 2'000};
   const auto found = find_schedule(q, costs);
   REQUIRE(found);
   CHECK(keeps_its_word(q, *found, costs));
@@ -444,6 +444,18 @@ TEST_CASE("scarce caps at uneven times: near the bound, and a larger budget buys
   INFO(found_small << " " << found_large << " " << bounds);
   CHECK(found_large < found_small);
   CHECK(100 * found_large < 107 * bounds);
+}
+
+TEST_CASE("every cap of at least a rank's chunks can be kept", "[planner][schedule]") {
+  const std::vector<std::uint32_t> three(4, 3), odd{5, 4, 6, 4, 4, 7, 4, 4}, bowl{8, 7, 6, 5, 5, 6, 7, 8};
+  const pipeline::costs costs{};
+  for (const auto& q : {schedule_question{{4, 3, 12}, stage_order::v, true, three, 0},
+                        schedule_question{{8, 4, 16}, stage_order::loop, true, odd, 100},
+                        schedule_question{{8, 4, 32}, stage_order::loop, false, bowl, 100}}) {
+    const auto found = find_schedule(q, costs);
+    REQUIRE(found);
+    CHECK(keeps_its_word(q, *found, costs));
+  }
 }
 
 TEST_CASE("bad questions are refused with a reason", "[planner][schedule]") {
