@@ -233,6 +233,7 @@ set(HOCKET_COST_HEADERS
   hocket/planner/detail/beam_rounds.hpp
   hocket/planner/detail/beam_search.hpp
   hocket/planner/detail/chunk_deal.hpp
+  hocket/planner/detail/chunk_path.hpp
   hocket/planner/detail/count_bound.hpp
   hocket/planner/detail/cut_moves.hpp
   hocket/planner/detail/exact_search.hpp
@@ -241,7 +242,7 @@ set(HOCKET_COST_HEADERS
   hocket/planner/detail/list_scheduler.hpp
   hocket/planner/detail/order_search.hpp
   hocket/planner/detail/pair_of_chunks.hpp
-  hocket/planner/detail/pair_path.hpp
+  hocket/planner/detail/price_bound.hpp
   hocket/planner/detail/rank_blocks.hpp
   hocket/planner/detail/rank_bound.hpp
   hocket/planner/detail/rank_choice.hpp

@@ -605,17 +605,21 @@ TEST_CASE("the split of several chunks equals brute force on random instances", 
   CHECK(early_proofs > random_cases / 2);
 }
 
-TEST_CASE("the path of two chunks equals brute force, and the bound of kinds holds", "[planner][split]") {
+TEST_CASE("the path of chunks equals brute force, and the bounds of kinds and prices hold", "[planner][split]") {
   namespace detail = hocket::planner::detail;
   std::mt19937 random(23);
   const auto draw = [&](int low, int high) {
     return low + static_cast<int>(random() % static_cast<unsigned>(high - low + 1));
   };
-  int feasible = 0, met = 0, missed = 0;
+  int feasible = 0, met = 0, missed = 0, prices_met = 0, many = 0;
   for (int n = 0; n < random_cases / 5; ++n) {
     INFO("case " << n);
-    const auto p = static_cast<std::uint32_t>(draw(1, 3));
-    const int layers = static_cast<int>(2 * p) + draw(0, 4), kinds = draw(1, 3);
+    struct form {
+      std::uint32_t p, v;
+    };
+    constexpr form forms[] = {{1, 2}, {2, 2}, {3, 2}, {2, 2}, {3, 2}, {1, 4}, {2, 3}, {2, 4}};
+    const auto [p, v] = forms[draw(0, 7)];
+    const int stages = static_cast<int>(p * v), layers = stages + draw(0, v > 2 ? 3 : 4), kinds = draw(1, 3);
     std::vector<layer> of;
     for (int k = 0; k < kinds; ++k) {
       of.push_back({draw(1, 9), draw(0, 4), {}});
@@ -624,25 +628,30 @@ TEST_CASE("the path of two chunks equals brute force, and the bound of kinds hol
     std::vector<layer_run> runs;
     for (int i = 0; i < layers; ++i) runs.push_back({of[static_cast<std::size_t>(draw(0, kinds - 1))], 1});
     const std::uint32_t m = p * static_cast<std::uint32_t>(draw(1, 3));
-    const bool turned = draw(0, 1) == 0;
+    const bool turned = v == 2 && draw(0, 1) == 0;
     const auto held = turned ? in_flight_profile::of(pipeline::zbv::make({p, 2, m}).value()).value()
-                             : in_flight_profile::of(pipeline::interleaved::make({p, 2, m}).value()).value();
+                             : in_flight_profile::of(pipeline::interleaved::make({p, v, m}).value()).value();
     std::vector<rank_room> rooms;
     const int capacity = draw(5, 150);
     for (std::uint32_t r = 0; r < p; ++r) rooms.push_back({capacity + draw(0, 5), draw(0, 3), draw(0, 3)});
     split_problem q{.layers = runs, .ranks = rooms, .in_flight = held, .micro_batches = m};
-    if (draw(0, 3) == 0)
-      q.most_on_stage = draw(0, 1) + (layers + static_cast<int>(2 * p) - 1) / static_cast<int>(2 * p);
+    if (draw(0, 3) == 0) q.most_on_stage = draw(0, 1) + (layers + stages - 1) / stages;
     const optima best = brute_force_of_chunks(q);
     detail::segment_fronts fronts(q.layers);
     std::int64_t expansions = 0;
     detail::rank_choice choose(q, fronts, expansions);
     ticks base = fronts.time(0, layers);
     for (const rank_room& room : rooms) base += room.time;
-    const ticks most = base + detail::most_extra(q), weight = 2 * std::int64_t{m} - 1, none = (weight + 1) * most + 1;
+    const ticks most = base + detail::most_extra(q), weight = v * std::int64_t{m} - 1, none = (weight + 1) * most + 1;
     detail::kind_bound bound(q, fronts, most);
     REQUIRE(bound.usable());
-    detail::pair_path path(q, fronts, choose, bound, turned, expansions);
+    // Prices that no plan's worth has told where to go: bounds still hold.
+    detail::price_bound rank_prices(q, fronts, objective::slowest_rank), prices(q, fronts, objective::step_time);
+    REQUIRE((rank_prices.usable() && prices.usable()));
+    const int above = draw(0, 20);
+    rank_prices.raise(best.step < 0 ? most : best.slowest + above),
+        prices.raise(best.step < 0 ? most : best.step + above);
+    detail::chunk_path path(q, fronts, choose, bound, turned, draw(0, 1) == 0 ? nullptr : &rank_prices);
     const ticks least = path.weighted(1, none);
     const ticks slowest = bound.slowest(1, most + 1), weighted = bound.weighted(1, weight, none);
     if (best.step < 0) {
@@ -651,6 +660,10 @@ TEST_CASE("the path of two chunks equals brute force, and the bound of kinds hol
       continue;
     }
     ++feasible;
+    many += v > 2 ? 1 : 0;
+    CHECK(rank_prices.bound() <= best.slowest);
+    CHECK(prices.bound() <= best.step);
+    prices_met += rank_prices.bound() == best.slowest ? 1 : 0;
     CHECK(base + least == best.step);
     CHECK(path.found().extra + weight * path.found().slowest == least);
     CHECK(slowest <= best.slowest);
@@ -658,6 +671,9 @@ TEST_CASE("the path of two chunks equals brute force, and the bound of kinds hol
     ++(weighted == least ? met : missed);
     // The least extra time under each bound on the slowest rank: none below the best, and none better than the best
     // sum.
+    CHECK(!path.possible(best.slowest - 1));
+    CHECK(path.possible(best.slowest));
+    CHECK(path.found().slowest == best.slowest);
     CHECK(path.least_extra(best.slowest - 1, none) == none);
     CHECK(path.least_extra(best.slowest, none) < none);
     for (ticks t = best.slowest; t < best.slowest + 20; ++t) {
@@ -669,6 +685,8 @@ TEST_CASE("the path of two chunks equals brute force, and the bound of kinds hol
   CHECK(feasible > random_cases / 10);
   CHECK(met > feasible / 2);
   CHECK(missed > 0);
+  CHECK(many > feasible / 5);
+  CHECK(prices_met > feasible / 20);
 }
 
 namespace {
@@ -827,6 +845,39 @@ TEST_CASE("three dense layers and 58 with experts are proved on many chunks, and
         }
       }
     }
+}
+
+TEST_CASE("48 stages of 61 unequal layers on 16 ranks are proved, memory or not", "[planner][split]") {
+  std::mt19937 random(4);
+  const auto draw = [&](int low, int high) {
+    return low + static_cast<int>(random() % static_cast<unsigned>(high - low + 1));
+  };
+  const auto ask = [&](std::uint32_t p, std::uint32_t v, bool every_fourth, std::int64_t capacity) {
+    std::vector<layer_run> runs;
+    for (int i = 0; i < 61; ++i) {
+      const bool other = every_fourth && i % 4 == 3;
+      const int time = every_fourth ? (other ? 7'000 : 5'700) : draw(4'000, 7'000);
+      const int bytes = every_fourth ? (other ? 1'100 : 900) : draw(600, 1'000);
+      runs.push_back({{time, 400, {{bytes, 0}, {bytes / 2, time / 30}, {30, time / 3}}}, 1});
+    }
+    std::vector<rank_room> ranks(p, rank_room{capacity, 0, 0});
+    ranks.front() = {capacity, 200, 500}, ranks.back() = {capacity, 200, 3'000};
+    const auto held = in_flight_profile::of(pipeline::interleaved::make({p, v, 4 * p}).value()).value();
+    const split_problem q{.layers = runs, .ranks = ranks, .in_flight = held, .micro_batches = 4 * std::int64_t{p}};
+    auto plan = split(q);
+    REQUIRE(plan);
+    CHECK(holds_together(q, *plan));
+    return *plan;
+  };
+  for (const bool every_fourth : {true, false})
+    for (const std::int64_t capacity : {1'000'000, 58'000, 44'000}) {
+      INFO("every fourth " << every_fourth << " capacity " << capacity);
+      const auto plan = ask(16, 3, every_fourth, capacity);
+      CHECK(plan.proved);
+      CHECK((plan.slowest > (61 * 5'700 + 3'500) / 16 || !every_fourth));
+    }
+  const auto tight = ask(4, 4, false, 60'000);
+  CHECK(tight.step_time - tight.lower_bound <= tight.lower_bound * 6 / 100);
 }
 
 TEST_CASE("what is lacking on three chunks of unequal layers suffices, and is mostly the least", "[planner][split]") {

@@ -36,8 +36,9 @@ class pair_of_chunks {
     }
   }
 
-  /// Whether two chunks stand as in a loop or a V, and which.
-  [[nodiscard]] bool two() const noexcept { return v_ == 2 && (loop_ || turned_); }
+  /// Whether chunks stand as in a loop, or two as in a V; and which.
+  [[nodiscard]] bool regular() const noexcept { return loop_ || turned_; }
+  [[nodiscard]] bool two() const noexcept { return v_ == 2 && regular(); }
   [[nodiscard]] bool turned() const noexcept { return turned_; }
   /// The best plan found and its slowest rank; `never` if there is none.
   struct answer {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <hocket/planner/detail/chunk_path.hpp>
 #include <hocket/planner/detail/kind_bound.hpp>
 #include <hocket/planner/detail/pair_of_chunks.hpp>
-#include <hocket/planner/detail/pair_path.hpp>
+#include <hocket/planner/detail/price_bound.hpp>
 #include <hocket/planner/detail/split_by_rank.hpp>
 
 #include <algorithm>
@@ -74,8 +75,8 @@ inline ticks least_slowest(const split_problem& q, const segment_fronts& fronts)
 
 /// Unequal layers on several chunks per rank: from the plan of pair_of_chunks on, cuts are set stage by stage, depth
 /// first, nearest to even first. A partial plan is cut if the time its ranks have for certain, or the even share of all
-/// work, cannot beat the best. Where that takes long, kind_bound comes in between, and pair_path for two chunks,
-/// cut_moves for more.
+/// work, cannot beat the best. Where that takes long, price_bound, kind_bound, cut_moves and chunk_path
+/// come in between.
 class split_by_stage {
  public:
   split_by_stage(const split_problem& q, segment_fronts& fronts, rank_choice& choose, std::int64_t& expansions)
@@ -100,7 +101,7 @@ class split_by_stage {
     begin(pairs);
     bound_ = q_.goal == objective::step_time ? sum_ + weight_ * least_ : least_;
     const bool ended = search((std::min)(q_.budget, expansions_ + few)) || improve() ||
-                       (pairs.two() && find_path(pairs.turned())) || search(q_.budget);
+                       (pairs.regular() && find_path(pairs.turned())) || search(q_.budget);
     best_.proved = ended;
     best_.bound = bound_;
     if (!best_.answers.empty()) return best_;
@@ -163,31 +164,48 @@ class split_by_stage {
   /// Branch and bound up to so many expansions; whether nothing is left to look at.
   bool search(std::int64_t limit) {
     limit_ = limit;
-    if (hopeful(least_, sum_)) descend(0, 0);
+    if (hopeful(least_, sum_)) descend(0, 0, 0);
     return expansions_ <= limit_;
   }
   /// A better bound and a better plan; whether they meet.
   bool improve() {
+    price_stages();
     raise_bound();
     if (hopeless_) return true;
     if (hopeful(least_, sum_) && (best_.answers.empty() || q_.in_flight.chunks() > 2)) move_cuts();
     if (hopeful(least_, sum_)) raise_bound();
     return hopeless_ || (!best_.answers.empty() && !hopeful(least_, sum_));
   }
-  /// Two chunks: the best plan, if the budget lasts; whether it did.
+  /// The best plan, if the budget lasts; whether it did.
   bool find_path(bool turned) {
     if (best_.answers.empty() || !kinds_ || !kinds_->usable()) return false;
-    pair_path path(q_, fronts_, choose_, *kinds_, turned, expansions_);
+    if (q_.in_flight.chunks() > chunk_path::max_chunks) return false;
+    chunk_path path(q_, fronts_, choose_, *kinds_, turned, rank_prices_ ? &*rank_prices_ : nullptr);
+    const auto take_found = [&] {
+      const chunk_path::plan& found = path.found();
+      if (!found.parts.empty() && hopeful(found.slowest, sum_ + found.extra)) take(found.parts, found.slowest);
+    };
+    // Bounds on the slowest rank that are too low are refuted fast.
+    for (ticks step = 1 + (best_slowest_ - least_) / 32; least_ < best_slowest_ && hopeful(least_, sum_);) {
+      const ticks most = (std::min)(least_ + step, best_slowest_) - 1;
+      const bool possible = path.possible(most);
+      take_found();
+      if (path.exhausted()) break;
+      if (!possible) least_ = most + 1;
+      else if (step == 1) break;
+      else step = 1 + step / 4;
+    }
     const ticks extra = best_sum_ - sum_;
+    bound_ = (std::max)(bound_, q_.goal == objective::step_time ? sum_ + weight_ * least_ : least_);
+    if (!hopeful(least_, sum_)) return true;
     if (q_.goal == objective::step_time) {
       const ticks least = path.weighted(least_, value() - sum_);
-      if (!choose_.exhausted()) bound_ = sum_ + least;
+      if (!path.exhausted()) bound_ = sum_ + least;
     } else if (best_slowest_ == least_) {
       const ticks least = path.least_extra(least_, extra);
-      if (!choose_.exhausted()) least_sum_ = sum_ + least;
+      if (!path.exhausted()) least_sum_ = sum_ + least;
     }
-    const pair_path::plan& found = path.found();
-    if (!found.parts.empty() && hopeful(found.slowest, sum_ + found.extra)) take(found.parts, found.slowest);
+    take_found();
     return !hopeful(least_, sum_);
   }
   void take(const std::vector<std::vector<segment>>& parts, ticks slowest) {
@@ -197,6 +215,22 @@ class split_by_stage {
       best_.answers.push_back(choose_(r, best_.parts[r]));
       best_sum_ += best_.answers[r].extra;
     }
+  }
+  /// What price_bound adds.
+  void price_stages() {
+    const bool steps = q_.goal == objective::step_time, any = !best_.answers.empty();
+    rank_prices_.emplace(q_, fronts_, objective::slowest_rank);
+    if (!rank_prices_->usable()) return rank_prices_.reset();
+    rank_prices_->raise(any ? best_slowest_ : 2 * least_);
+    least_ = (std::max)(least_, rank_prices_->bound());
+    bound_ = (std::max)(bound_, steps ? sum_ + weight_ * least_ : least_);
+    prices_ = &*rank_prices_;
+    if (!steps) return;
+    step_prices_.emplace(q_, fronts_, objective::step_time);
+    if (!step_prices_->usable()) return;
+    step_prices_->raise(any ? value() : 2 * bound_);
+    bound_ = (std::max)(bound_, step_prices_->bound());
+    prices_ = &*step_prices_;
   }
   /// What kind_bound adds.
   void raise_bound() {
@@ -220,20 +254,26 @@ class split_by_stage {
   void move_cuts() {
     cut_moves moves(q_, fronts_, choose_);
     cut_moves::plan found;
+    const bool any = !best_.answers.empty();
     std::vector<std::int64_t> cuts = even_cuts(q_, fronts_);
-    if (!best_.answers.empty()) {
-      for (std::uint32_t s = 0; s < stages_; ++s)
-        cuts[s] = best_.parts[q_.in_flight.rank_of(s)][q_.in_flight.chunk_of(s)].begin;
-    }
+    for (std::uint32_t s = 0; any && s < stages_; ++s)
+      cuts[s] = best_.parts[q_.in_flight.rank_of(s)][q_.in_flight.chunk_of(s)].begin;
+    const std::int64_t most = any ? (expansions_ + q_.budget) / 2 : q_.budget;  // chunk_path needs some, too
     const auto enough = [&](const cut_moves::plan& x) {
       if (x.slowest >= never) return false;
+      if (expansions_ > most) return true;
       return q_.goal == objective::step_time ? sum_ + x.extra + weight_ * x.slowest <= bound_
                                              : x.slowest <= least_ && sum_ + x.extra <= least_sum_;
     };
+    const auto from_prices = [&] {
+      if (prices_ != nullptr) moves(prices_->cuts(), any ? best_slowest_ : least_, 50'000, found, enough);
+    };
+    if (!any) from_prices();
     for (int k = 0; k < 4 && !enough(found); ++k) {
-      const ticks high = found.slowest < never ? found.slowest : best_.answers.empty() ? least_ : best_slowest_;
+      const ticks high = found.slowest < never ? found.slowest : any ? best_slowest_ : least_;
       moves(found.slowest < never ? found.cuts : cuts, least_ + (high - least_) * k / 4, 50'000, found, enough);
     }
+    if (any) from_prices();
     if (found.slowest >= never) return;
     if (!best_.answers.empty() && !hopeful(found.slowest, sum_ + found.extra)) return;
     auto parts = now_.parts;
@@ -241,7 +281,8 @@ class split_by_stage {
       parts[q_.in_flight.rank_of(s)][q_.in_flight.chunk_of(s)] = {found.cuts[s], found.cuts[s + 1]};
     take(parts, found.slowest);
   }
-  void descend(std::uint32_t s, std::int64_t at) {
+  /// @param spent  what the stages before s cost at the prices
+  void descend(std::uint32_t s, std::int64_t at, wide spent) {
     if (s == stages_) {
       ticks slowest = 0;
       for (const ticks t : time_) slowest = t > slowest ? t : slowest;
@@ -262,16 +303,18 @@ class split_by_stage {
     bool down = true, up = true;
     for (std::int64_t d = 0; down || up; ++d) {
       const std::int64_t shorter = middle - d, longer = middle + d;
-      if (up && longer <= most && (s + 1 < stages_ || longer == layers_)) up = place(s, at, longer);
+      if (up && longer <= most && (s + 1 < stages_ || longer == layers_)) up = place(s, at, longer, spent);
       else up = up && longer < most;
-      if (d > 0 && down && shorter >= first) place(s, at, shorter);
+      if (d > 0 && down && shorter >= first) place(s, at, shorter, spent);
       down = down && shorter > first;
       if (expansions_ > limit_) return;
     }
   }
   /// Tries the stage [at, end). False if no longer stage can do either.
-  bool place(std::uint32_t s, std::int64_t at, std::int64_t end) {
+  bool place(std::uint32_t s, std::int64_t at, std::int64_t end, wide spent) {
     if (++expansions_ > limit_) return false;
+    if (prices_ != nullptr) spent += prices_->stage(s, at, end);
+    const bool cheap = prices_ == nullptr || best_.answers.empty() || prices_->hopeful(spent, s + 1, end, value());
     const std::uint32_t r = q_.in_flight.rank_of(s), c = q_.in_flight.chunk_of(s);
     auto& parts = now_.parts[r];
     const segment empty{at, at};
@@ -290,7 +333,7 @@ class split_by_stage {
       ticks slowest = (std::max)(least_, ceil_div(sum_, ticks{p_}));
       for (const ticks t : time_) slowest = t > slowest ? t : slowest;
       if (!fits || !hopeful(slowest, sum_)) longer_may_fit = false;
-      else descend(s + 1, end);
+      else if (cheap) descend(s + 1, end, spent);
     }
     --assigned_[r];
     time_[r] = before, sum_ = sum_before;
@@ -306,7 +349,9 @@ class split_by_stage {
   std::int64_t layers_, weight_, limit_ = 0;
   static constexpr std::int64_t few = 20'000;  // expansions before a bound is worth its time
   std::optional<kind_bound> kinds_;
-  bool hopeless_ = false;  // memory alone tells that nothing fits
+  std::optional<price_bound> rank_prices_, step_prices_;
+  const price_bound* prices_ = nullptr;  // those of the goal
+  bool hopeless_ = false;                // memory alone tells that nothing fits
   raw_split now_, best_;
   std::vector<ticks> time_;
   std::vector<std::size_t> assigned_;
