@@ -46,8 +46,8 @@ class beam_rounds {
         kept = in_order(back);
         kept.resize(draw(static_cast<std::uint32_t>(kept.size())));
       }
-      const std::int64_t wide = std::int64_t{round < 2 ? 256 : 128} << (std::min)(round / 64, 16u);
-      const std::int64_t width = (std::min)({wide, beam.most_states(), steps / 2 / beam.steps_of_one()});
+      const std::int64_t wanted = std::int64_t{round < 2 ? 256 : 128} << (std::min)(round / 64, 16u);
+      const std::int64_t width = (std::min)({wanted, beam.most_states(), steps / 2 / beam.steps_of_one()});
       if (width < 4) break;
       steps += beam.steps();
       const ticks made = beam(static_cast<std::size_t>(width), kept, pace, work, weights);

@@ -116,8 +116,7 @@ class split_by_stage {
  private:
   /// Nothing fits: the least that a rank lacks in the plans found, from the even split on.
   [[nodiscard]] error least_lack() {
-    std::vector<std::int64_t> even;
-    for (std::int64_t s = 0; s < stages_; ++s) even.push_back(layers_ / stages_ + (s < layers_ % stages_ ? 1 : 0));
+    const std::vector<std::int64_t> even = even_lengths();
     split_problem q = q_;
     q.split = even;
     const auto given = given_split(q, fronts_, choose_);
@@ -146,11 +145,33 @@ class split_by_stage {
     }
     return error{errc::does_not_fit, rank, high}.with("the best split found");
   }
+  [[nodiscard]] std::vector<std::int64_t> even_lengths() const {
+    std::vector<std::int64_t> even;
+    for (std::int64_t s = 0; s < stages_; ++s) even.push_back(layers_ / stages_ + (s < layers_ % stages_ ? 1 : 0));
+    return even;
+  }
+  /// Stages of as many layers or of about as much time come first: nothing that follows may be worse.
   void begin(pair_of_chunks& pairs) {
+    std::vector<std::int64_t> cuts{0};
+    for (const std::int64_t n : even_lengths()) cuts.push_back(cuts.back() + n);
+    for (const auto& even : {cuts, even_cuts(q_, fronts_)}) {
+      auto parts = now_.parts;
+      for (std::uint32_t s = 0; s < stages_; ++s)
+        parts[q_.in_flight.rank_of(s)][q_.in_flight.chunk_of(s)] = {even[s], even[s + 1]};
+      take_if_better(parts);
+    }
     const auto found = pairs(least_slowest(q_, fronts_), sum_ + most_extra(q_) + 1);
     least_ = found.bound;
-    if (found.slowest >= never) return;
-    take(found.parts, found.slowest);
+    if (found.slowest < never) take_if_better(found.parts);
+  }
+  void take_if_better(const std::vector<std::vector<segment>>& parts) {
+    ticks slowest = 0, sum = sum_;
+    for (std::uint32_t r = 0; r < p_; ++r) {
+      const rank_answer best = choose_(r, parts[r]);
+      if (best.points.empty()) return;
+      slowest = (std::max)(slowest, choose_.base_time(r, parts[r]) + best.extra), sum += best.extra;
+    }
+    if (hopeful(slowest, sum)) take(parts, slowest);
   }
   /// Whether plans with at least this slowest rank and this sum can still win.
   [[nodiscard]] bool hopeful(ticks slowest, ticks sum) const noexcept {
