@@ -22,7 +22,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -347,8 +346,8 @@ class schedule_finder {
       if (search.refutes(target)) low = target + 1;
       else high = target;
     }
-    constexpr std::int64_t most = (std::numeric_limits<std::int64_t>::max)(), per_branch = 50;
-    const std::int64_t steps = q_.budget < most / per_branch ? q_.budget * per_branch : most;
+    const std::int64_t small = (std::min)(INT64_C(100'000), q_.budget), rest = q_.budget - small;
+    const std::int64_t steps = 50 * small + 5 * (std::min)(INT64_C(1) << 60, rest);
     bound = (std::max)(bound, rank_blocks(in_, search)(low, makespan_ / unit_, steps) * unit_);
   }
   /// Bisects between the bound and the best schedule: a target that is met lowers the best, one that is refuted raises
