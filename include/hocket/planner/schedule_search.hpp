@@ -320,9 +320,9 @@ class schedule_finder {
       if (found * unit_ < makespan_) keep(search.list(), found * unit_, "moves");
     }
   }
-  /// Rounds over rules, then, as long as the budget lasts, beams; of a small budget more goes into them.
+  /// Rounds over rules, then, as long as the budget lasts, beams; of a little budget more goes into them.
   void rounds(ticks bound) {
-    const std::int64_t small = (std::min)(INT64_C(100'000), q_.budget);
+    const std::int64_t first_part = (std::min)(INT64_C(100'000), q_.budget);
     const ticks enough = bound / unit_ + (bound % unit_ != 0 ? 1 : 0);
     const auto take = [&](ticks found, const std::vector<placed>& list) {
       if (found < partial_schedule::never && found * unit_ < makespan_) keep(list, found * unit_, "rounds");
@@ -331,7 +331,7 @@ class schedule_finder {
     take(rules(25 * (std::min)(INT64_C(400'000), q_.budget), enough), rules.list());
     beam_rounds beams(in_);
     if (makespan_ > bound)
-      take(beams(best(), (std::min)(INT64_C(1) << 60, q_.budget) + 3 * small, enough), beams.list());
+      take(beams(best(), (std::min)(INT64_C(1) << 60, q_.budget) + 3 * first_part, enough), beams.list());
   }
   /// The largest target that the windows of actions refute, by bisection, or blocks of ranks within them. Of very long
   /// schedules it is not asked for: what it would add to the closed forms falls with 1/m, and a pass over an action
@@ -346,8 +346,8 @@ class schedule_finder {
       if (search.refutes(target)) low = target + 1;
       else high = target;
     }
-    const std::int64_t small = (std::min)(INT64_C(100'000), q_.budget), rest = q_.budget - small;
-    const std::int64_t steps = 50 * small + 5 * (std::min)(INT64_C(1) << 60, rest);
+    const std::int64_t first_part = (std::min)(INT64_C(100'000), q_.budget), rest = q_.budget - first_part;
+    const std::int64_t steps = 50 * first_part + 5 * (std::min)(INT64_C(1) << 60, rest);
     bound = (std::max)(bound, rank_blocks(in_, search)(low, makespan_ / unit_, steps) * unit_);
   }
   /// Bisects between the bound and the best schedule: a target that is met lowers the best, one that is refuted raises
