@@ -54,7 +54,7 @@ class beam_rounds {
       steps -= beam.steps();
       if (made >= partial_schedule::never) continue;
       const std::int64_t share = (std::min)(moves_each, steps / 4 * moves_per_step);
-      const ticks found = moves(back ? turned_back(beam.list()) : beam.list(), share, enough);
+      const ticks found = moves(back ? turned_back(in_, beam.list()) : beam.list(), share, enough);
       steps -= share / moves_per_step;
       if (found < best_) best_ = found, list_ = moves.list();
     }
@@ -72,23 +72,12 @@ class beam_rounds {
     state_ = state_ * 6364136223846793005u + 1442695040888963407u;
     return static_cast<std::uint32_t>(state_ >> 33) % below;
   }
-  /// A schedule of the question turned round, as one of the question, and the other way about.
-  [[nodiscard]] std::vector<placed> turned_back(const std::vector<placed>& list) const {
-    std::vector<placed> out;
-    for (std::size_t i = list.size(); i-- > 0;) {
-      placed x = list[i];
-      x.kind = x.kind == pipeline::op::forward ? pipeline::op::backward : pipeline::op::forward;
-      x.micro_batch = in_.micro_batches - 1 - x.micro_batch;
-      out.push_back(x);
-    }
-    return out;
-  }
   /// The best schedule, by start; of the question turned round if `back`.
   [[nodiscard]] std::vector<placed> in_order(bool back) const {
     std::vector<placed> list = list_;
     if (back) {
       order_search sorter(turned_);  // a list that was turned back follows what it needs only rank by rank
-      (void)sorter(turned_back(list), 0, 0);
+      (void)sorter(turned_back(in_, list), 0, 0);
       list = sorter.list();
     }
     partial_schedule plan(back ? turned_ : in_);

@@ -81,6 +81,19 @@ struct placed {
   pipeline::op kind;
 };
 
+/// A schedule of the question turned round in time, with forwards for whole backwards, as one of the question, and the
+/// other way about.
+[[nodiscard]] inline std::vector<placed> turned_back(const search_input& in, const std::vector<placed>& list) {
+  std::vector<placed> out;
+  for (std::size_t i = list.size(); i-- > 0;) {
+    placed x = list[i];
+    x.kind = x.kind == pipeline::op::forward ? pipeline::op::backward : pipeline::op::forward;
+    x.micro_batch = in.micro_batches - 1 - x.micro_batch;
+    out.push_back(x);
+  }
+  return out;
+}
+
 /// How a greedy run chooses among what is ready.
 struct greedy_rule {
   enum class order : std::uint8_t { backward_first, alternate, longest_tail, forward_first };

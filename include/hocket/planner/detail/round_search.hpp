@@ -91,17 +91,6 @@ class round_search {
   [[nodiscard]] ticks draw_patience() noexcept {
     return draw(2) == 0 ? 0 : static_cast<ticks>(draw(64)) * longest_ / 32;
   }
-  /// A schedule of the question turned round, as one of the question.
-  [[nodiscard]] std::vector<placed> turned_back(const std::vector<placed>& list) const {
-    std::vector<placed> out;
-    for (std::size_t i = list.size(); i-- > 0;) {
-      placed x = list[i];
-      x.kind = x.kind == pipeline::op::forward ? pipeline::op::backward : pipeline::op::forward;
-      x.micro_batch = in_.micro_batches - 1 - x.micro_batch;
-      out.push_back(x);
-    }
-    return out;
-  }
   void remember(ticks makespan, std::vector<placed> list) {
     std::size_t at = 0;
     while (at < starts_.size() && starts_[at].first < makespan) ++at;
@@ -157,7 +146,8 @@ class round_search {
       if (made < x.now) x.vain = 0;
       if (made <= x.now) x.now = made, x.rule = rule;
       if (made < x.best) x.best = made, x.top = rule;
-      if (starts_.size() < 2 || made < starts_.back().first) remember(made, back ? turned_back(plan.list) : plan.list);
+      if (starts_.size() < 2 || made < starts_.back().first)
+        remember(made, back ? turned_back(in_, plan.list) : plan.list);
     }
   }
 
@@ -201,7 +191,7 @@ class round_search {
       if (const ticks made = next.finish(); made <= now || made <= before) {
         now = made, from_end = !from_end;
         take_times(next, end);
-        if (now < makespan) makespan = now, list = from_end ? turned_back(next.list) : next.list;
+        if (now < makespan) makespan = now, list = from_end ? turned_back(in_, next.list) : next.list;
       }
       past[static_cast<std::size_t>(i) % past.size()] = now;
     }
