@@ -154,15 +154,16 @@ class split_by_stage {
   void begin(pair_of_chunks& pairs) {
     std::vector<std::int64_t> cuts{0};
     for (const std::int64_t n : even_lengths()) cuts.push_back(cuts.back() + n);
-    for (const auto& even : {cuts, even_cuts(q_, fronts_)}) {
-      auto parts = now_.parts;
-      for (std::uint32_t s = 0; s < stages_; ++s)
-        parts[q_.in_flight.rank_of(s)][q_.in_flight.chunk_of(s)] = {even[s], even[s + 1]};
-      take_if_better(parts);
-    }
+    for (const auto& even : {cuts, even_cuts(q_, fronts_)}) take_if_better(parts_of(even));
     const auto found = pairs(least_slowest(q_, fronts_), sum_ + most_extra(q_) + 1);
     least_ = found.bound;
     if (found.slowest < never) take_if_better(found.parts);
+  }
+  [[nodiscard]] std::vector<std::vector<segment>> parts_of(const std::vector<std::int64_t>& cuts) const {
+    auto parts = now_.parts;
+    for (std::uint32_t s = 0; s < stages_; ++s)
+      parts[q_.in_flight.rank_of(s)][q_.in_flight.chunk_of(s)] = {cuts[s], cuts[s + 1]};
+    return parts;
   }
   void take_if_better(const std::vector<std::vector<segment>>& parts) {
     ticks slowest = 0, sum = sum_;
@@ -297,10 +298,7 @@ class split_by_stage {
     if (any) from_prices();
     if (found.slowest >= never) return;
     if (!best_.answers.empty() && !hopeful(found.slowest, sum_ + found.extra)) return;
-    auto parts = now_.parts;
-    for (std::uint32_t s = 0; s < stages_; ++s)
-      parts[q_.in_flight.rank_of(s)][q_.in_flight.chunk_of(s)] = {found.cuts[s], found.cuts[s + 1]};
-    take(parts, found.slowest);
+    take(parts_of(found.cuts), found.slowest);
   }
   /// @param spent  what the stages before s cost at the prices
   void descend(std::uint32_t s, std::int64_t at, wide spent) {
