@@ -37,8 +37,6 @@ void choose(plan_input& in, bool split_is_open) {
          " open, so \"training.machine\" must say how fast the devices are");
   const hocket::cost::parallel& p = in.parallel;
   hocket::planner::strategy_space space{.context = {p.cp}, .expert = {p.ep}, .zero_bubble = false};
-  if (in.schedule != "search")
-    space.held = [&](const auto& shape, std::uint32_t rank) { return peak_of_named(in, shape, rank); };
   if (!is_open("tp")) space.tensor = {p.tp};
   if (!is_open("pp")) space.pipeline = {p.pp};
   if (!is_open("vp")) space.chunks = {p.vp};
@@ -66,10 +64,14 @@ void choose(plan_input& in, bool split_is_open) {
            "\", which the open choices need");
   hocket::cost::model m = in.model.model;
   if (in.training.padded_vocabulary > 0) m.vocabulary = in.training.padded_vocabulary;
+  const auto held = [&](const hocket::planner::strategy& s, std::int64_t micro_batches, std::int64_t rank) {
+    if (in.schedule == "search") return hocket::planner::held_in_closed_form{}(s, micro_batches, rank);
+    return peak_of_named(in, {s.how.pp, s.how.vp, micro_batches}, static_cast<std::uint32_t>(rank));
+  };
   const auto search = [&](std::int64_t memory) {
     return value_or_fail(
-        hocket::planner::search_strategies(m, in.training.step,
-                                           {in.devices, in.devices_per_node, memory, in.training.on->rates}, space),
+        hocket::planner::search_strategies(
+            m, in.training.step, {in.devices, in.devices_per_node, memory, in.training.on->rates}, space, held),
         in.file);
   };
   in.choice = search(in.memory_bytes);

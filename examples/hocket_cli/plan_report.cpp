@@ -174,16 +174,14 @@ void choice_section(std::string& out, const plan_input& in, const step_plan& p) 
   for (const std::string& key : in.open) line(out, "  %-22s %s", key.c_str(), chosen(in, key).c_str());
   const auto seconds = [](const auto& x) { return static_cast<double>(x.cost.step) * 1e-9; };
   const auto gibibytes = [](const auto& x) { return static_cast<double>(x.cost.bytes) / 1073741824.0; };
+  line(out, "  predicted step         %9.3f s with %.2f GiB on the fullest rank, %lld data-parallel ranks",
+       in.step_seconds ? *in.step_seconds : seconds(c.front.front()),
+       in.step_seconds ? gib(fullest(p)) : gibibytes(c.front.front()), static_cast<long long>(in.parallel.dp));
   if (in.step_seconds) {
-    line(out, "  predicted step         %9.3f s with %.2f GiB on the fullest rank, %lld data-parallel ranks",
-         *in.step_seconds, gib(fullest(p)), static_cast<long long>(in.parallel.dp));
     line(out, "  split by themselves    %9zu sizes, those quick or lean if all layers are alike; %zu fit",
          in.candidates.size(), in.candidates_that_fit);
     if (!c.front.empty())
       line(out, "  all layers alike       %9.3f s with %.2f GiB", seconds(c.front.front()), gibibytes(c.front.front()));
-  } else {
-    line(out, "  predicted step         %9.3f s with %.2f GiB on the fullest rank, %lld data-parallel ranks",
-         seconds(c.front.front()), gibibytes(c.front.front()), static_cast<long long>(in.parallel.dp));
   }
   line(out,
        "  compared               %9lld named, %lld possible, %lld fit: each evaluated or rejected, so none is faster%s",

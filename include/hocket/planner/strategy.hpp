@@ -4,12 +4,12 @@
 #include <hocket/cost/config.hpp>
 #include <hocket/cost/layer_cost.hpp>
 #include <hocket/cost/machine.hpp>
-#include <hocket/pipeline/shape.hpp>
 
+#include <algorithm>
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string_view>
 #include <vector>
 
@@ -42,8 +42,24 @@ struct strategy_space {
   std::vector<std::int64_t> pipeline{};       ///< pipeline sizes; empty: every divisor of the devices
   std::vector<cost::recompute> recomputes{};  ///< empty: every level, and SiLU and Mul alone
   std::vector<bool> sequence{false, true};    ///< sequence parallelism
-  /// Chunks of activations that a rank holds at its peak; empty: as 1F1B, interleaved and the zero-bubble schedules do.
-  std::function<std::int64_t(const pipeline::shape&, std::uint32_t rank)> held{};
+};
+
+/// Says how many chunks of activations a rank holds at its peak.
+template <class H>
+concept held_policy = requires(const H& held, const strategy& s, std::int64_t micro_batches, std::int64_t rank) {
+  { held(s, micro_batches, rank) } -> std::convertible_to<std::int64_t>;
+};
+
+/// As 1F1B, interleaved and the zero-bubble schedules do: cost::chunks_in_flight, and what pipeline::zero_bubble holds.
+struct held_in_closed_form {
+  [[nodiscard]] constexpr std::int64_t operator()(const strategy& s, std::int64_t micro_batches,
+                                                  std::int64_t rank) const noexcept {
+    const std::int64_t pp = s.how.pp, vp = s.how.vp;
+    const std::int64_t groups = (std::max)(std::int64_t{1}, micro_batches / pp),
+                       largest = (micro_batches + groups - 1) / groups;
+    const std::int64_t ahead = s.zero_bubble ? pp : vp == 1 ? pp - rank : 2 * (pp - rank - 1) + 1;
+    return (std::min)(micro_batches * vp, ahead + (vp - 1) * largest);
+  }
 };
 
 /// Why a strategy is not possible, in the order in which it is asked.

@@ -28,18 +28,19 @@ namespace hocket::inline HOCKET_ABI::planner {
   const auto state = detail::prices_of_states(m, t, s.how, *n);
   if (!state) return state.error();
   const strategy_cost price =
-      detail::price_of(s, m, t, on.rates, *layer, *n, *state, detail::shapes_of(m, s.how),
-                       [&](std::int64_t b, std::int64_t r) { return detail::chunks_held(s, b, r); });
+      detail::price_of(s, m, t, on.rates, *layer, *n, *state, detail::shapes_of(m, s.how), held_in_closed_form{});
   if (price.step == detail::too_long) return detail::step_too_long();
   return price;
 }
 
 namespace detail {
 
+template <held_policy H>
 class strategy_finder {
  public:
-  strategy_finder(const cost::model& m, const cost::training& t, const cluster& on, const strategy_space& space)
-      : m_(m), t_(t), on_(on), space_(space) {}
+  strategy_finder(const cost::model& m, const cost::training& t, const cluster& on, const strategy_space& space,
+                  const H& held)
+      : m_(m), t_(t), on_(on), space_(space), held_(held) {}
 
   [[nodiscard]] result<strategy_report> operator()() {
     const std::int64_t all = on_.devices;
@@ -175,10 +176,6 @@ class strategy_finder {
   }
 
   void states(const parameter_prices& n, const layer_prices& layer, const std::vector<rank_shape>& shapes) {
-    const auto in_flight = [this](std::int64_t batches, std::int64_t rank) {
-      if (!space_.held) return chunks_held(s_, batches, rank);
-      return space_.held({s_.how.pp, s_.how.vp, batches}, static_cast<std::uint32_t>(rank));
-    };
     for (std::size_t z = 0; z < space_.zeros.size(); ++z) {
       s_.how.zero = space_.zeros[z];
       for (const bool zero_bubble : {false, true}) {
@@ -189,7 +186,7 @@ class strategy_finder {
           continue;
         }
         ++report_.named, ++report_.evaluated;
-        const strategy_cost price = price_of(s_, m_, t_, on_.rates, layer, n, states_[z], shapes, in_flight);
+        const strategy_cost price = price_of(s_, m_, t_, on_.rates, layer, n, states_[z], shapes, held_);
         too_long_ = too_long_ || price.step == too_long;
         consider({s_, price});
       }
@@ -262,6 +259,7 @@ class strategy_finder {
   const cost::training& t_;
   const cluster& on_;
   const strategy_space& space_;
+  const H& held_;
   strategy s_;
   strategy_report report_;
   std::vector<state_prices> states_;
@@ -281,14 +279,16 @@ class strategy_finder {
 /// strategy that is named first, so every machine finds the same.
 /// @param m   the model; multi-token-prediction modules are left out
 /// @param t   the step; micro_batch is chosen, the rest given
+/// @param held  what each rank holds in flight, where schedules are others than those named by `strategy`
 /// Errors: errc::out_of_range for devices or memory below 1; errc::undefined_value if a rate that is needed is 0;
 /// errc::limit_exceeded if a step takes more nanoseconds than 64 bits hold.
 /// Complexity: one pass over the formulas per way to cut a layer, some ten multiplications per strategy and rank kind.
 ///
 ///     const auto found = hocket::planner::search_strategies(m, t, {.devices = 64, .memory = 64'000'000'000, .rates =
 ///     r}); found->front.front().of.how.tp;  found->rejected[…];
-[[nodiscard]] inline result<strategy_report> search_strategies(cost::model m, const cost::training& t,
-                                                               const cluster& on, const strategy_space& space = {}) {
+template <held_policy H = held_in_closed_form>
+[[nodiscard]] result<strategy_report> search_strategies(cost::model m, const cost::training& t, const cluster& on,
+                                                        const strategy_space& space = {}, const H& held = {}) {
   constexpr std::int64_t most = std::int64_t{1} << 20;
   if (on.devices < 1 || on.devices > most) return error{errc::out_of_range, on.devices, 1, most}.with("devices");
   if (on.memory < 1) return error{errc::out_of_range, on.memory, 1, std::int64_t{1} << 50}.with("memory of a device");
@@ -301,7 +301,7 @@ class strategy_finder {
     for (const std::int64_t x : *list)
       if (x < 1 || x > most) return error{errc::out_of_range, x, 1, most}.with("a size of the space");
   m.mtp_layers = 0;
-  return detail::strategy_finder(m, t, on, space)();
+  return detail::strategy_finder(m, t, on, space, held)();
 }
 
 /// search_strategies() for several device counts of one cluster, and the Pareto front of step time, memory and devices.
@@ -313,9 +313,10 @@ class strategy_finder {
 ///     const std::int64_t counts[] = {4, 8, 16};
 ///     const auto found = hocket::planner::search_device_counts(model, training, cluster, counts);
 ///     found->front.front().devices;   // the fewest on which it fits
-[[nodiscard]] inline result<device_report> search_device_counts(const cost::model& m, const cost::training& t,
-                                                                cluster on, std::span<const std::int64_t> counts,
-                                                                const strategy_space& space = {}) {
+template <held_policy H = held_in_closed_form>
+[[nodiscard]] result<device_report> search_device_counts(const cost::model& m, const cost::training& t, cluster on,
+                                                         std::span<const std::int64_t> counts,
+                                                         const strategy_space& space = {}, const H& held = {}) {
   device_report all;
   const auto before = [](const scored_on_devices& a, const scored_on_devices& b) {
     if (a.devices != b.devices) return a.devices < b.devices;
@@ -324,7 +325,7 @@ class strategy_finder {
   };
   for (const std::int64_t n : counts) {
     on.devices = n;
-    auto one = search_strategies(m, t, on, space);
+    auto one = search_strategies(m, t, on, space, held);
     if (!one) return one.error();
     for (const scored_strategy& x : one->front) {
       const scored_on_devices next{n, x};

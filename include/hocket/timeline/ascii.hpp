@@ -138,7 +138,10 @@ void put_ascii_curve(std::string& out, const std::pmr::vector<level>& levels, st
   if (to_scale) detail::put_all(out, per_tick, per_tick == 1 ? " column per tick" : " columns per tick");
   else if (length > 0 && length < columns)
     detail::put_all(out, "each tick about ", (columns + length / 2) / length, " columns");
-  else detail::put_all(out, "each column about ", (length + columns / 2) / columns, " ticks");
+  else {
+    const ticks about = (length + columns / 2) / columns;
+    detail::put_all(out, "each column about ", about, about == 1 ? " tick" : " ticks");
+  }
   for (const auto& m : t.marks()) {
     out += "; ";
     for (const char c : m.label) out += static_cast<unsigned char>(c) < 0x20 ? '?' : c;

@@ -201,6 +201,25 @@ TEST_CASE("what is evaluated is legal: copies that do not divide the tokens are 
   }
 }
 
+TEST_CASE("a policy says what ranks hold in flight", "[planner][strategy]") {
+  const strategy_space space{.tensor = {8}, .expert = {1}, .chunks = {1}, .micro_batches = {1}, .pipeline = {2}};
+  const auto t = step(32);
+  // GPipe holds all micro-batches; one at a time, a single one. Time is the same, memory is not.
+  const auto all = [](const strategy&, std::int64_t micro_batches, std::int64_t) { return micro_batches; };
+  const auto one = [](const strategy&, std::int64_t, std::int64_t) { return 1; };
+  const auto on = cluster_of(16);
+  const auto usual = search_strategies(llama_13b, t, on, space),
+             gpipe = search_strategies(llama_13b, t, on, space, all),
+             alone = search_strategies(llama_13b, t, on, space, one);
+  REQUIRE((usual && gpipe && alone));
+  CHECK((usual->named == gpipe->named && usual->evaluated == alone->evaluated));
+  CHECK(gpipe->fitting < usual->fitting);
+  const auto leanest = [](const strategy_report& r) { return r.front.back().cost.bytes; };
+  CHECK((leanest(*gpipe) > leanest(*usual) && leanest(*usual) > leanest(*alone)));
+  // Of full recompute a rank keeps the input of its 20 layers, 4096 x 5120 halves over 8 ranks, for each micro-batch.
+  CHECK(leanest(*gpipe) - leanest(*alone) == 31 * 20 * INT64_C(4096) * 5120 * 2 / 8);
+}
+
 TEST_CASE("the front is that of brute force over the same space", "[planner][strategy]") {
   const strategy_space space{.tensor = {1, 2, 4},
                              .expert = {1},

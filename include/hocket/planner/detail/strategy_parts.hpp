@@ -194,23 +194,14 @@ inline constexpr ticks too_long = (std::numeric_limits<ticks>::max)();
   return shapes;
 }
 
-/// Chunks of activations that a rank holds at its peak: cost::chunks_in_flight, and what pipeline::zero_bubble holds.
-[[nodiscard]] inline std::int64_t chunks_held(const strategy& s, std::int64_t batches, std::int64_t rank) noexcept {
-  const std::int64_t pp = s.how.pp, vp = s.how.vp;
-  const std::int64_t groups = (std::max)(std::int64_t{1}, batches / pp), largest = (batches + groups - 1) / groups;
-  const std::int64_t ahead = s.zero_bubble ? pp : vp == 1 ? pp - rank : 2 * (pp - rank - 1) + 1;
-  return (std::min)(batches * vp, ahead + (vp - 1) * largest);
-}
-
 /// Time and memory of a strategy from its parts: the sums of cost::predict_step and of the memory report, over the few
 /// ranks that can be the slowest or the fullest. Zero-bubble schedules idle while the pipeline fills, not while it
 /// drains: of the bubble, the forwards' share remains.
-/// @param in_flight  chunks of activations that a rank holds, of (micro-batches, rank)
-template <class Held>
+template <held_policy H>
 [[nodiscard]] strategy_cost price_of(const strategy& s, const cost::model& m, const cost::training& t,
                                      const cost::machine& on, const layer_prices& layer, const parameter_prices& n,
                                      const state_prices& state, const std::vector<rank_shape>& shapes,
-                                     Held&& in_flight) {
+                                     const H& chunks_held) {
   const cost::parallel& p = s.how;
   const std::int64_t micro_batches = t.global_batch / (s.micro_batch * p.dp);
   const auto batches = static_cast<double>(micro_batches);
@@ -235,7 +226,7 @@ template <class Held>
                  moved = own * state.moved_dense + expert * state.moved_expert;
     exchange = sent > exchange ? sent : exchange, update = moved > update ? moved : update;
     // As cost::peak_memory: what lives through the step, and the larger of two moments.
-    const auto held = static_cast<double>(in_flight(micro_batches, x.rank));
+    const auto held = static_cast<double>(chunks_held(s, micro_batches, x.rank));
     const double passes = std::ceil(held * x.layers / vp), moe_passes = std::ceil(held * x.moe / vp);
     const bool experts = x.moe > 0 && (x.moe == x.layers || n.experts_dense + n.experts_expert > n.dense);
     double here = own * state.bytes_dense + expert * state.bytes_expert + (passes - moe_passes) * layer.dense_bytes +
