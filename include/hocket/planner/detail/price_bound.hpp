@@ -253,10 +253,15 @@ class price_bound {
     rest_.assign((stages_ + 1) * width_, nothing);
     rest_.back() = 0;
     for (std::size_t s = stages_; s-- > 0;) {
-      for (std::size_t i = 0; i < width_; ++i)
-        for (std::size_t j = i; j < (std::min)(width_, i + longest_); ++j)
-          if (const wide then = rest_[(s + 1) * width_ + j]; then < nothing)
-            rest_[s * width_ + i] = (std::min)(rest_[s * width_ + i], then + stage_at(s, i, j));
+      const auto to = [&](std::size_t j) { return rest_[(s + 1) * width_ + j] + sums_[s * (width_ + 1) + j + 1]; };
+      std::size_t at = width_ - 1;  // the cheapest end from i on
+      for (std::size_t i = width_; i-- > 0;) {
+        if (to(i) < to(at)) at = i;
+        if (at - i >= longest_)
+          for (std::size_t j = at = i + longest_ - 1; j-- > i;)
+            if (to(j) < to(at)) at = j;
+        rest_[s * width_ + i] = (std::min)(nothing, to(at) - sums_[s * (width_ + 1) + i]);
+      }
     }
   }
 
