@@ -235,6 +235,7 @@ set(HOCKET_COST_HEADERS
   hocket/planner/detail/chunk_deal.hpp
   hocket/planner/detail/chunk_path.hpp
   hocket/planner/detail/count_bound.hpp
+  hocket/planner/detail/count_cells.hpp
   hocket/planner/detail/cut_moves.hpp
   hocket/planner/detail/exact_search.hpp
   hocket/planner/detail/kind_bound.hpp

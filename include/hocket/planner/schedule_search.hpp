@@ -347,7 +347,7 @@ class schedule_finder {
       else high = target;
     }
     const std::int64_t first_part = (std::min)(INT64_C(100'000), q_.budget), rest = q_.budget - first_part;
-    const std::int64_t steps = 50 * first_part + 5 * (std::min)(INT64_C(1) << 60, rest);
+    const std::int64_t steps = 100 * first_part + 25 * (std::min)(INT64_C(1) << 58, rest);
     bound = (std::max)(bound, rank_blocks(in_, search)(low, makespan_ / unit_, steps) * unit_);
   }
   /// Bisects between the bound and the best schedule: a target that is met lowers the best, one that is refuted raises

@@ -181,7 +181,7 @@ TEST_CASE("windows refute only what no order reaches, and mostly all of that", "
 TEST_CASE("what some ranks can do alone bounds what all can, and lifts the bound under tight caps",
           "[planner][schedule]") {
   std::mt19937 random(7);
-  int cases = 0, by_one = 0, by_some = 0;
+  int cases = 0, by_one = 0, by_some = 0, together = 0;
   for (int n = 0; n < 72; ++n) {
     detail::search_input in;
     in.ranks = n % 6 == 5 ? 3 : 2, in.stages = in.ranks * (in.ranks == 2 && n % 3 > 0 ? 2 : 1), in.split = n % 2 == 0;
@@ -210,8 +210,21 @@ TEST_CASE("what some ranks can do alone bounds what all can, and lifts the bound
         CHECK(bound(ranks, best + above, windows, steps) <= best);
         CHECK(bound(ranks, best + above, windows, none) == 0);
       }
+    for (const ticks above : {0, 3}) {  // windows that blocks narrow one after the other still let the best through
+      REQUIRE(!windows.refutes(best + above));
+      for (const auto& ranks : groups) {
+        INFO("case " << n << " best " << best << " target " << best + above << " ranks " << ranks.size());
+        std::int64_t steps = 1'000'000;
+        REQUIRE(bound(ranks, best + above, windows, steps) <= best);
+        const ticks before = windows.room(ranks[0]);
+        bound.narrow(windows);
+        CHECK(windows.room(ranks[0]) <= before);
+        REQUIRE(!windows.refutes_narrowed());
+      }
+    }
     CHECK(detail::rank_blocks(in, windows)(0, best, 1'000'000) <= best);
     CHECK(detail::rank_blocks(in, windows)(best / 2, best + 9, 1'000'000) <= best);
+    together += detail::rank_blocks(in, windows)(0, best + 9, 1'000'000) == best ? 1 : 0;
     if (windows.refutes(best - 1)) continue;
     ++cases;
     bool one = false, some = false;
@@ -224,6 +237,7 @@ TEST_CASE("what some ranks can do alone bounds what all can, and lifts the bound
   INFO(by_one << " and " << by_some << " of " << cases);
   CHECK(by_one > 0);  // it proves what windows do not
   CHECK(10 * by_some > 9 * cases);
+  CHECK(together > 69);  // of 72
   // Two chunks in a V, four activations: a rank waits for what it sent on, and that for ranks that do other things.
   detail::search_input in;
   in.ranks = 4, in.stages = 8, in.micro_batches = 10, in.owned.resize(4), in.cap.assign(4, 4);

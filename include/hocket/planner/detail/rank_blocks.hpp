@@ -7,15 +7,16 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <numeric>
 #include <vector>
 
 namespace hocket::inline HOCKET_ABI::planner::detail {
 
-/// The best rank_bound of neighbouring ranks: first of each rank whose memory is scarce, then of two ranks in a row,
-/// then of three, and so on while the steps last. Those come first whose parts, a rank shorter, came nearest to a
-/// better bound; a block is left out if, by what its parts took, it would take more steps than are left.
+/// The best rank_bound of blocks of ranks, neighbours or not. First of each rank whose memory is scarce. Then of all of
+/// these under one target: each narrows the windows of its actions, and so, by way of the windows, those of the others,
+/// until nothing changes. Within such windows, then, of two ranks, of three, and so on while the steps last. Those
+/// come first whose parts, a rank shorter, gave the best bounds; a block is left out if, by what its part took, it
+/// would take more steps than are left.
 class rank_blocks {
  public:
   rank_blocks(const search_input& in, window_bound& windows) : in_(in), windows_(windows), bound_(in) {}
@@ -23,66 +24,104 @@ class rank_blocks {
   /// @param low, high  no schedule is shorter than `low`; there is one of `high`
   /// @return the new `low`
   [[nodiscard]] ticks operator()(ticks low, ticks high, std::int64_t steps) {
-    low_ = low, high_ = high, steps_ = steps, asked_ = -1;
-    const std::uint32_t p = in_.ranks;
-    const bool ring = in_.stages > p && in_.rank_of[p] == 0;  // the last rank sends to the first
-    std::vector<block> parts(p + 1), blocks;
-    for (std::uint32_t size = 1; size <= p; ++size) {
-      blocks.clear();
-      for (std::uint32_t r = 0; r < (ring && size < p ? p : p - size + 1); ++r) {
-        const block &a = parts[r], &b = parts[(r + 1) % parts.size()];
-        blocks.push_back({r, (std::max)(a.reached, b.reached), (std::max)(a.steps, b.steps)});
-      }
-      std::vector<std::size_t> order(blocks.size());
-      std::iota(order.begin(), order.end(), std::size_t{0});
-      std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-        return blocks[a].reached != blocks[b].reached ? blocks[a].reached > blocks[b].reached : a < b;
-      });
-      for (const std::size_t i : order) lift(blocks[i], size);
-      parts.swap(blocks);
+    low_ = low, high_ = high, steps_ = steps, asked_ = -1, narrow_ = false;
+    std::vector<block> blocks(1), larger;
+    std::vector<std::uint32_t> order(in_.ranks);
+    std::iota(order.begin(), order.end(), 0u);
+    const auto better = [](const block& a, const block& b) {
+      if (a.reached != b.reached) return a.reached > b.reached;
+      return a.steps != b.steps ? a.steps < b.steps : a.ranks < b.ranks;
+    };
+    for (std::uint32_t size = 1; size <= in_.ranks; ++size) {
+      larger.clear();
+      for (const block& part : blocks)
+        for (const std::uint32_t r : order) lift(part, r, larger);
+      std::sort(larger.begin(), larger.end(), better);
+      blocks.swap(larger);
+      if (size > 1) continue;
+      for (std::size_t i = 0; i < blocks.size(); ++i) order[i] = blocks[i].ranks.front();
+      narrow_ = true, asked_ = -1;
+      raise([&](ticks target) { return refutes(target) ? target + 1 : steps_ > 0 ? low_ : 0; });
     }
     return low_;
   }
 
  private:
-  static constexpr std::int64_t too_many = (std::numeric_limits<std::int64_t>::max)();
   struct block {
-    std::uint32_t first = 0;
-    ticks reached = 0;       // the bound that it gave by itself
-    std::int64_t steps = 0;  // that it took for one target
+    std::vector<std::uint32_t> ranks{};  // ascending
+    ticks reached = 0;                   // the bound that it gave by itself
+    std::int64_t steps = 0;              // that it took for one target
   };
-  /// Raises low_ as far as the block does: from there in growing strides, then by bisection.
-  void lift(block& x, std::uint32_t size) {
-    constexpr std::int64_t more = 4;  // with a rank more it takes some four times the steps
-    std::vector<std::uint32_t> ranks;
-    bool scarce = false;
-    for (std::uint32_t i = 0; i < size; ++i) {
-      const std::uint32_t r = (x.first + i) % in_.ranks;
-      ranks.push_back(r);
-      scarce = scarce || in_.cap[r] < in_.owned[r].size() * in_.micro_batches;
-    }
-    if (!scarce) return;
-    if (x.steps > steps_ / more) x.steps = too_many;
+  [[nodiscard]] bool is_scarce(std::uint32_t r) const { return in_.cap[r] < in_.owned[r].size() * in_.micro_batches; }
+  /// Raises low_, from there in growing strides, then by bisection. @param ask  a bound by a target, 0 to give up
+  template <class F>
+  void raise(F&& ask) {
     const ticks enough = (high_ - low_) / 64;
     ticks target = low_, end = high_, stride = (high_ - low_) / 16 + 1;
-    while (low_ < end && x.steps < too_many) {
-      if (target != asked_) refuted_ = windows_.refutes(target), asked_ = target;
-      const std::int64_t before = steps_;
-      const ticks least = refuted_ ? target + 1 : bound_(ranks, target, windows_, steps_);
-      x.steps = least == 0 ? too_many : (std::max)(x.steps, before - steps_);
-      x.reached = (std::max)(x.reached, least), low_ = (std::max)(low_, least);
+    while (low_ < end) {
+      const ticks least = ask(target);
+      if (least == 0) return;
+      low_ = (std::max)(low_, least);
       if (least <= target) end = target;
       if (end < high_ && end - low_ <= enough) return;
       target = end < high_ ? low_ + (end - low_) / 2 : (std::min)(low_ + stride, end - 1);
       stride *= 2;
     }
   }
+  /// Raises low_ as far as the part and a rank more do.
+  void lift(const block& part, std::uint32_t r, std::vector<block>& to) {
+    constexpr std::int64_t more = 4;  // with a rank more it takes some four times the steps
+    if (low_ >= high_ || part.steps > steps_ / more) return;
+    block x = part;
+    const auto at = std::lower_bound(x.ranks.begin(), x.ranks.end(), r);
+    if (at != x.ranks.end() && *at == r) return;
+    x.ranks.insert(at, r);
+    for (const block& y : to)
+      if (y.ranks == x.ranks) return;
+    if (std::any_of(x.ranks.begin(), x.ranks.end(), [&](std::uint32_t q) { return is_scarce(q); }))
+      raise([&](ticks target) {
+        ticks least = refutes(target) ? target + 1 : 0;
+        if (least == 0) {
+          const std::int64_t before = steps_;
+          least = ask(x.ranks, target);
+          x.steps = (std::max)(x.steps, before - steps_);
+        }
+        x.reached = (std::max)(x.reached, least);
+        return least;
+      });
+    to.push_back(std::move(x));
+  }
+  /// What a block says to a target that is not refuted yet; 0 if steps did not last.
+  [[nodiscard]] ticks ask(const std::vector<std::uint32_t>& ranks, ticks target) {
+    const ticks least = bound_(ranks, target, windows_, steps_);
+    if (least == 0) return 0;
+    refuted_ = least > target;
+    if (refuted_ || !narrow_) return least;
+    bound_.narrow(windows_);
+    refuted_ = windows_.refutes_narrowed();
+    return refuted_ ? target + 1 : least;
+  }
+  /// Whether windows refute the target, later on those that scarce ranks have narrowed.
+  [[nodiscard]] bool refutes(ticks target) {
+    if (target == asked_) return refuted_;
+    asked_ = target, refuted_ = windows_.refutes(target);
+    std::vector<ticks> room(in_.ranks, -1);  // that was left to the rank when it had been asked
+    for (bool changed = narrow_; changed && !refuted_;) {
+      changed = false;
+      for (std::uint32_t r = 0; r < in_.ranks && !refuted_; ++r) {
+        if (!is_scarce(r) || windows_.room(r) == room[r]) continue;
+        if (ask({r}, target) == 0) return false;
+        room[r] = windows_.room(r), changed = true;
+      }
+    }
+    return refuted_;
+  }
 
   const search_input& in_;
   window_bound& windows_;
   rank_bound bound_;
-  ticks low_ = 0, high_ = 0, asked_ = -1;
-  bool refuted_ = false;
+  ticks low_ = 0, high_ = 0, asked_ = -1;  // asked_: the target that windows_ are of
+  bool refuted_ = false, narrow_ = false;
   std::int64_t steps_ = 0;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <hocket/planner/detail/count_cells.hpp>
 #include <hocket/planner/detail/list_scheduler.hpp>
 #include <hocket/planner/detail/window_bound.hpp>
 
@@ -12,9 +13,16 @@
 namespace hocket::inline HOCKET_ABI::planner::detail {
 
 /// What some ranks under their caps can do at best if all others were never busy: their actions in the order in which
-/// they start, by dynamic programming over how many of each stage have run. Of orders with the same counts only those
-/// are kept that no other beats in every time that still matters: when each rank is free, and when what they sent on
-/// comes back. Beyond `width` of them two are replaced by the earlier of each time, which is still a bound.
+/// they start, by dynamic programming over how many of each kind have run (a kind: the forwards, or the backwards, of
+/// one stage). The state of an order is an entry, a list of times:
+///
+///     free     by rank: when it has run its last action
+///     done     by rank, if backwards are split: when it has run the weight gradients at hand, too
+///     left     when the last micro-batch has left these ranks for good, and run what follows; 0 before
+///     waiting  by kind but the first: when each micro-batch that has run the kind before can start this one
+///
+/// Of entries with the same counts only those are kept that no other beats in every time. Beyond `width` of them two
+/// are replaced by the earlier of each time, which is still a bound.
 ///
 /// Weight gradients are in no count: they fill what time a rank idles, as if they could be cut into pieces. A rank is
 /// done when it has run those at hand too, and a forward waits until the cap leaves room even if those with least
@@ -40,36 +48,76 @@ class rank_bound {
   [[nodiscard]] ticks operator()(const std::vector<std::uint32_t>& ranks, ticks target, const window_bound& windows,
                                  std::int64_t& steps) {
     set(ranks, target, windows);
-    counts_.assign(kinds_.size(), 0);
-    now_.clear(counts_.size());
-    now_.at(counts_).assign(base_, 0);
-    for (std::size_t left = kinds_.size() * in_.micro_batches; left > 0; --left) {
-      next_.clear(counts_.size());
-      for (std::size_t i = 0; i < now_.size(); ++i) {
-        steps -= static_cast<std::int64_t>((now_.times(i).size() + kinds_.size()) * kinds_.size());
+    const std::size_t kinds = kinds_.size();
+    here_.counts.assign(kinds, 0);
+    cells_.clear(kinds), ways_.clear(), now_.resize(1);
+    now_[cells_.at(here_.counts)].assign(waiting_, 0);
+    std::uint32_t first = 0, end = 1;  // the cells of as many actions
+    for (std::size_t left = kinds * in_.micro_batches; left > 0; --left) {
+      next_size_ = 0;
+      for (std::uint32_t i = first; i < end; ++i) {
+        const std::vector<ticks>& from = now_[i - first];
+        steps -= static_cast<std::int64_t>((from.size() + kinds) * kinds);
         if (steps < 0) return 0;
-        counts_.assign(now_.counts(i), now_.counts(i) + kinds_.size());
-        look();
-        spare_before_ = spare_;
-        for (std::size_t j = 0; j < kinds_.size(); ++j) run(now_.times(i), j);
+        here_.counts.assign(cells_.counts(i), cells_.counts(i) + kinds);
+        look(here_);
+        for (std::size_t j = 0; j < kinds; ++j) ways_.push_back(run(from, j, end));
       }
+      if (cells_.size() == end) return target + 1;
+      first = end, end = cells_.size();
       std::swap(now_, next_);
     }
     ticks least = target + 1;
-    for (std::size_t i = 0; i < now_.size(); ++i)
-      for (std::size_t at = 0; at < now_.times(i).size(); at += base_) {
-        const ticks* last = now_.times(i).data() + at;
-        ticks end = last[base_ - 1];
-        for (std::size_t q = 0; q < ranks_.size(); ++q) end = (std::max)(end, last[done(q)] + ranks_[q].tail);
-        least = (std::min)(least, end);
-      }
+    for (std::size_t at = 0; at < now_[0].size(); at += waiting_) {
+      const ticks* last = now_[0].data() + at;
+      ticks makespan = last[left()];
+      for (std::size_t q = 0; q < ranks_.size(); ++q) makespan = (std::max)(makespan, last[done(q)] + ranks_[q].tail);
+      least = (std::min)(least, makespan);
+    }
     return least;
+  }
+
+  /// Narrows the windows that the ranks were last asked with, if that refuted nothing: to when actions start on a way
+  /// that leads to the end, at first as the entries tell, at last if all after them are as late as their windows allow.
+  void narrow(window_bound& windows) {
+    const std::size_t kinds = kinds_.size(), n = ranks_.size();
+    struct range {
+      ticks first = partial_schedule::never, last = -1;
+    };
+    std::vector<range> starts(kinds * in_.micro_batches);
+    latest_.assign(cells_.size() * n, -1);  // by cell and rank: when it is free at the latest; -1: no way to the end
+    for (std::uint32_t i = cells_.size(); i-- > 0;) {
+      here_.counts.assign(cells_.counts(i), cells_.counts(i) + kinds);
+      look(here_);
+      ticks* mine = latest_.data() + i * n;
+      const bool whole = std::size_t{i} * kinds == ways_.size();  // the cell of all actions
+      for (std::size_t q = 0; whole && q < n; ++q) mine[q] = here_.limit[q];
+      for (std::size_t j = 0; !whole && j < kinds; ++j) {
+        const way& w = ways_[i * kinds + j];
+        if (w.to == 0 || latest_[w.to * n] < 0) continue;
+        const kind& x = kinds_[j];
+        const std::uint32_t k = here_.counts[j];
+        const ticks last = (std::min)(x.latest[k], latest_[w.to * n + x.rank] - x.time);
+        if (last < w.start) continue;
+        for (std::size_t q = 0; q < n; ++q) {
+          const ticks free = q == x.rank ? last : latest_[w.to * n + q];
+          mine[q] = (std::max)(mine[q], (std::min)(free, here_.limit[q]));
+        }
+        range& r = starts[j * in_.micro_batches + k];
+        r.first = (std::min)(r.first, w.start), r.last = (std::max)(r.last, last);
+      }
+    }
+    for (std::size_t j = 0; j < kinds; ++j)
+      for (std::uint32_t k = 0; k < in_.micro_batches; ++k) {
+        const range& r = starts[j * in_.micro_batches + k];
+        windows.narrow(kinds_[j].forward ? 0 : 1, kinds_[j].stage, k, r.first, r.last + kinds_[j].time);
+      }
   }
 
  private:
   static constexpr std::size_t width = 16;
-  /// A forward or backward, in the order of a micro-batch.
-  struct stage_of_rank {
+  /// The kinds are in the order of a micro-batch.
+  struct kind {
     std::uint32_t stage = 0, rank = 0;  // rank: among those asked about
     bool forward = false;
     ticks time = 0, weight = 0, away = 0;     // away: from the end of the kind before to the start of this one
@@ -78,50 +126,24 @@ class rank_bound {
   struct part {
     std::int64_t cap = 0;
     ticks work = 0, tail = 0;            // of all its actions; what follows its last one at the least
-    std::vector<std::size_t> by_weight;  // its backwards
+    std::vector<std::size_t> by_weight;  // its kinds of backwards
   };
-  /// By counts, in the order in which they were found: of each entry when each rank is free; when it is done; the least
-  /// makespan by what left them for good; and, by kind that micro-batches come back for, when each of them does.
-  class level {
-   public:
-    void clear(std::size_t kinds) {
-      kinds_ = kinds, size_ = 0;
-      keys_.clear(), slots_.assign((std::max)(slots_.size(), std::size_t{1024}), 0);
-    }
-    [[nodiscard]] std::size_t size() const noexcept { return size_; }
-    [[nodiscard]] const std::uint32_t* counts(std::size_t i) const noexcept { return keys_.data() + i * kinds_; }
-    [[nodiscard]] const std::vector<ticks>& times(std::size_t i) const noexcept { return times_[i]; }
-    std::vector<ticks>& at(const std::vector<std::uint32_t>& key) {
-      std::uint32_t& slot = slots_[find(key.data())];
-      if (slot != 0) return times_[slot - 1];
-      keys_.insert(keys_.end(), key.begin(), key.end());
-      if (times_.size() == size_) times_.emplace_back();
-      times_[size_++].clear();
-      slot = static_cast<std::uint32_t>(size_);
-      if (2 * size_ > slots_.size()) {
-        slots_.assign(2 * slots_.size(), 0);
-        for (std::uint32_t i = 0; i < size_; ++i) slots_[find(counts(i))] = i + 1;
-      }
-      return times_[size_ - 1];
-    }
-
-   private:
-    [[nodiscard]] std::size_t find(const std::uint32_t* key) const noexcept {
-      std::uint64_t hash = 0x9e3779b97f4a7c15u;
-      for (std::size_t i = 0; i < kinds_; ++i) hash = (hash ^ key[i]) * 0x100000001b3u;
-      hash ^= hash >> 29;
-      std::size_t at = hash & (slots_.size() - 1);
-      while (slots_[at] != 0 && !std::equal(key, key + kinds_, counts(slots_[at] - 1)))
-        at = (at + 1) & (slots_.size() - 1);
-      return at;
-    }
-    std::size_t kinds_ = 0, size_ = 0;
-    std::vector<std::uint32_t> keys_, slots_;
-    std::vector<std::vector<ticks>> times_;
+  /// From a cell by one more action: where to (0: nowhere), and when the action starts at the earliest.
+  struct way {
+    std::uint32_t to = 0;
+    ticks start = 0;
+  };
+  /// What follows from counts.
+  struct outlook {
+    std::vector<std::uint32_t> counts;  // by kind
+    std::vector<std::size_t> waiting;   // by kind: where in an entry its times start; last: the entry's size
+    std::vector<ticks> limit;           // by rank: until when it must be done
+    std::vector<ticks>
+        spare;  // by rank: weight at hand that may be left when its next forward starts; negative: none may
   };
 
   void set(const std::vector<std::uint32_t>& ranks, ticks target, const window_bound& windows) {
-    target_ = target, base_ = (in_.split ? 2 : 1) * ranks.size() + 1;
+    target_ = target, waiting_ = (in_.split ? 2 : 1) * ranks.size() + 1;
     ranks_.assign(ranks.size(), part{});
     kinds_.clear();
     std::vector<std::uint32_t> index(in_.ranks, in_.ranks);
@@ -132,11 +154,11 @@ class rank_bound {
     }
     const auto add = [&](std::uint32_t s, bool forward) {
       if (index[in_.rank_of[s]] == in_.ranks) return;
-      stage_of_rank x{s, index[in_.rank_of[s]], forward};
+      kind x{s, index[in_.rank_of[s]], forward};
       x.time = forward ? in_.forward[s] : in_.backward[s];
       x.weight = forward ? 0 : in_.weight[s];
       if (!kinds_.empty()) {
-        const stage_of_rank& y = kinds_.back();
+        const kind& y = kinds_.back();
         x.away = (forward ? forward_ : backward_)[s] - (y.forward ? forward_ : backward_)[y.stage] - y.time;
       }
       for (std::uint32_t k = 0; k < in_.micro_batches; ++k) {
@@ -157,93 +179,101 @@ class rank_bound {
     leave_ = first > 0 ? end_ - backward_[first] - in_.backward[first] + in_.weight[0] : 0;
   }
   [[nodiscard]] std::size_t done(std::size_t q) const noexcept { return in_.split ? ranks_.size() + q : q; }
-  [[nodiscard]] std::size_t away(std::size_t j) const noexcept { return j > 0 ? counts_[j - 1] - counts_[j] : 0; }
+  [[nodiscard]] std::size_t left() const noexcept { return waiting_ - 1; }
 
-  /// What follows from counts_: of each rank until when it must be done, and how much of the weight gradients at hand
-  /// may be left when its next forward starts (negative: none may start).
-  void look() {
-    limit_.resize(ranks_.size()), spare_.assign(ranks_.size(), 0), room_.resize(ranks_.size());
-    for (std::size_t q = 0; q < ranks_.size(); ++q)
-      limit_[q] = target_ - ranks_[q].tail - ranks_[q].work, room_[q] = ranks_[q].cap - 1;
-    for (std::size_t j = 0; j < kinds_.size(); ++j) {
-      const stage_of_rank& x = kinds_[j];
-      limit_[x.rank] += (x.time + x.weight) * ticks{counts_[j]};
-      if (x.forward) room_[x.rank] -= counts_[j];
-    }
+  void look(outlook& x) const {
+    x.waiting.resize(kinds_.size() + 1), x.limit.resize(ranks_.size()), x.spare.assign(ranks_.size(), 0);
+    x.waiting[0] = waiting_;
+    for (std::size_t j = 0; j < kinds_.size(); ++j)
+      x.waiting[j + 1] = x.waiting[j] + (j > 0 ? x.counts[j - 1] - x.counts[j] : 0);
     for (std::size_t q = 0; q < ranks_.size(); ++q) {
-      std::int64_t over = room_[q] < 0 ? -room_[q] : 0;
-      for (const std::size_t j : ranks_[q].by_weight) {
-        const std::int64_t gone = (std::min)(over, std::int64_t{counts_[j]});
-        over -= gone;
-        spare_[q] += kinds_[j].weight * (std::int64_t{counts_[j]} - gone);
+      const part& mine = ranks_[q];
+      x.limit[q] = target_ - mine.tail - mine.work;
+      std::int64_t over = 1 - mine.cap;  // activations that must be gone before its next forward
+      for (std::size_t j = 0; j < kinds_.size(); ++j) {
+        if (kinds_[j].rank != q) continue;
+        x.limit[q] += (kinds_[j].time + kinds_[j].weight) * ticks{x.counts[j]};
+        if (kinds_[j].forward) over += x.counts[j];
       }
-      if (over > 0) spare_[q] = -1;
+      over = (std::max)(over, std::int64_t{0});
+      for (const std::size_t j : mine.by_weight) {
+        const std::int64_t gone = (std::min)(over, std::int64_t{x.counts[j]});
+        over -= gone;
+        x.spare[q] += kinds_[j].weight * (std::int64_t{x.counts[j]} - gone);
+      }
+      if (over > 0) x.spare[q] = -1;
     }
   }
-  /// Runs kind j after all entries of the cell of counts_.
-  void run(const std::vector<ticks>& from, std::size_t j) {
-    const stage_of_rank& x = kinds_[j];
-    const std::uint32_t k = counts_[j];
-    if (k == in_.micro_batches || (j > 0 && counts_[j - 1] == k)) return;
-    const ticks spare = spare_before_[x.rank];
-    if (x.forward && spare < 0) return;
-    std::size_t mine = base_, n = base_;  // where micro-batches wait for this kind
-    for (std::size_t i = 0; i < kinds_.size(); ++i) {
-      if (i < j) mine += away(i);
-      n += away(i);
-    }
-    const bool sends = j + 1 < kinds_.size(), last = !sends && k + 1 == in_.micro_batches;
-    const std::size_t after = mine + (j > 0 ? 1 : 0), behind = mine + away(j) + (sends ? away(j + 1) : 0);
-    ++counts_[j];
-    look();
-    entry_.resize(n - (after - mine) + (sends ? 1 : 0));
-    std::vector<ticks>* to = nullptr;
+  /// Runs kind j after all entries of the cell that here_ shows. @param first  the first cell of one more action
+  [[nodiscard]] way run(const std::vector<ticks>& from, std::size_t j, std::uint32_t first) {
+    const kind& x = kinds_[j];
+    const std::uint32_t k = here_.counts[j];
+    if (k == in_.micro_batches || (j > 0 && here_.counts[j - 1] == k)) return {};
+    const ticks spare = here_.spare[x.rank];
+    if (x.forward && spare < 0) return {};
+    there_.counts = here_.counts, ++there_.counts[j];
+    look(there_);
+    const std::size_t n = here_.waiting.back();
+    const bool sends = j + 1 < kinds_.size();
+    const std::size_t mine = here_.waiting[j], after = mine + (j > 0 ? 1 : 0),
+                      behind = here_.waiting[sends ? j + 2 : j + 1];
+    entry_.resize(there_.waiting.back());
+    way found;
     for (std::size_t at = 0; at < from.size(); at += n) {
       const ticks* old = from.data() + at;
       ticks start = (std::max)(old[x.rank], x.earliest[k]);
       if (j > 0) start = (std::max)(start, old[mine]);
       if (x.forward && in_.split) start = (std::max)(start, old[done(x.rank)] - spare);
       if (start > x.latest[k]) continue;
+      // Its own time is no longer among those that wait; one more waits for the next kind.
       ticks* put = std::copy(old, old + mine, entry_.data());
       put = std::copy(old + after, old + behind, put);
       if (sends) *put++ = start + x.time + kinds_[j + 1].away;
       std::copy(old + behind, old + n, put);
       entry_[x.rank] = start + x.time;
       if (in_.split) entry_[done(x.rank)] = (std::max)(old[done(x.rank)], start) + x.time + x.weight;
-      if (last) entry_[base_ - 1] = start + x.time + leave_;
+      if (!sends && k + 1 == in_.micro_batches) entry_[left()] = start + x.time + leave_;
       if (!settle(start)) continue;
-      if (to == nullptr) to = &next_.at(counts_);
-      keep(*to);
+      if (found.to == 0) found = {open(first), start};
+      found.start = (std::min)(found.start, start);
+      keep(next_[found.to - first]);
     }
-    --counts_[j];
+    return found;
+  }
+  /// The cell that there_ shows.
+  [[nodiscard]] std::uint32_t open(std::uint32_t first) {
+    const std::uint32_t cell = cells_.at(there_.counts);
+    if (next_size_ <= cell - first) {
+      if (next_.size() == next_size_) next_.emplace_back();
+      next_[next_size_++].clear();
+    }
+    return cell;
   }
   /// Raises the times of entry_: nothing that follows starts before the action that was run last, and no rank before
   /// something is there for it. False if a window is missed.
   [[nodiscard]] bool settle(ticks start) {
+    const outlook& now = there_;
     ready_.resize(kinds_.size()), first_.assign(ranks_.size(), partial_schedule::never);
-    std::size_t at = base_;
     for (std::size_t j = 0; j < kinds_.size(); ++j) {
-      const stage_of_rank& x = kinds_[j];
-      const std::uint32_t k = counts_[j];
+      const kind& x = kinds_[j];
+      const std::uint32_t k = now.counts[j];
       if (k == in_.micro_batches) continue;
       ticks ready = (std::max)({entry_[x.rank], start, x.earliest[k]});
-      if (away(j) > 0) ready = (std::max)(ready, entry_[at]);
+      if (now.waiting[j] < now.waiting[j + 1]) ready = (std::max)(ready, entry_[now.waiting[j]]);
       else if (j > 0) ready = (std::max)(ready, ready_[j - 1] + kinds_[j - 1].time + x.away);
-      at += away(j);
       if (ready > x.latest[k]) return false;
       ready_[j] = ready;
-      if (x.forward && spare_[x.rank] < 0) continue;  // others come before it
-      if (x.forward && in_.split) ready = (std::max)(ready, entry_[done(x.rank)] - spare_[x.rank]);
+      if (x.forward && now.spare[x.rank] < 0) continue;  // others come before it
+      if (x.forward && in_.split) ready = (std::max)(ready, entry_[done(x.rank)] - now.spare[x.rank]);
       first_[x.rank] = (std::min)(first_[x.rank], ready);
     }
     for (std::size_t q = 0; q < ranks_.size(); ++q) {
       if (first_[q] < partial_schedule::never) entry_[q] = (std::max)(entry_[q], first_[q]);
       entry_[done(q)] = (std::max)(entry_[done(q)], entry_[q]);
-      if (entry_[done(q)] > limit_[q]) return false;
+      if (entry_[done(q)] > now.limit[q]) return false;
     }
-    at = base_;
     for (std::size_t j = 1; j < kinds_.size(); ++j)
-      for (std::uint32_t k = counts_[j]; k < counts_[j - 1]; ++k, ++at) {
+      for (std::size_t at = now.waiting[j], k = now.counts[j]; at < now.waiting[j + 1]; ++at, ++k) {
         entry_[at] = (std::max)({entry_[at], kinds_[j].earliest[k], entry_[kinds_[j].rank]});
         if (entry_[at] > kinds_[j].latest[k]) return false;
       }
@@ -282,13 +312,15 @@ class rank_bound {
   const search_input& in_;
   std::vector<ticks> forward_, backward_;  // by stage
   ticks end_ = 0, leave_ = 0, target_ = 0;
-  std::vector<stage_of_rank> kinds_;
+  std::vector<kind> kinds_;
   std::vector<part> ranks_;
-  std::size_t base_ = 0;  // times of an entry before those of the micro-batches
-  level now_, next_;
-  std::vector<std::uint32_t> counts_;  // by kind
-  std::vector<std::int64_t> room_;     // by rank
-  std::vector<ticks> limit_, spare_, spare_before_, first_, entry_, ready_;
+  std::size_t waiting_ = 0;  // times of an entry before those of the micro-batches
+  count_cells cells_;
+  std::vector<way> ways_;                       // by cell and kind
+  std::vector<std::vector<ticks>> now_, next_;  // entries, one after the other, by cell
+  std::size_t next_size_ = 0;
+  outlook here_, there_;
+  std::vector<ticks> first_, entry_, ready_, latest_;
 };
 
 }  // namespace hocket::inline HOCKET_ABI::planner::detail

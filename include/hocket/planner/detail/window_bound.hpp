@@ -87,8 +87,18 @@ class window_bound {
   /// True if there is no schedule of at most `target` ticks; false says nothing.
   /// Complexity: O(passes · actions · (chunks + log actions)).
   [[nodiscard]] bool refutes(ticks target) {
+    target_ = target, start_.assign(time_.size(), 0), end_.assign(time_.size(), target);
+    seen_.assign(in_.ranks, -1);
+    return refutes_narrowed();
+  }
+  /// An action starts so early, and ends so late, if there is a schedule within the target that was asked about last.
+  void narrow(std::uint32_t kind, std::uint32_t s, std::uint32_t k, ticks earliest_start, ticks latest_end) {
+    const std::uint32_t a = id(kind, s, k);
+    start_[a] = (std::max)(start_[a], earliest_start), end_[a] = (std::min)(end_[a], latest_end);
+  }
+  /// The same of that target, within windows that have been narrowed.
+  [[nodiscard]] bool refutes_narrowed() {
     constexpr int passes = 100;
-    start_.assign(time_.size(), 0), end_.assign(time_.size(), target);
     if (order_.size() != time_.size()) return false;  // the caps leave no order: for others to tell
     for (int pass = 0; pass < passes; ++pass) {
       for (const std::uint32_t a : order_)
@@ -97,8 +107,12 @@ class window_bound {
         for (const edge& x : after_[order_[i]])
           end_[order_[i]] = (std::min)(end_[order_[i]], end_[x.to] - time_[x.to] - x.lag);
       bool changed = false;
-      for (std::uint32_t r = 0; r < in_.ranks; ++r)
-        if (!shrink(r, target, changed)) return true;
+      for (std::uint32_t r = 0; r < in_.ranks; ++r) {
+        const ticks left = room(r);
+        if (left == seen_[r]) continue;  // as windows only shrink: none has
+        seen_[r] = left;
+        if (!shrink(r, changed)) return true;
+      }
       if (!changed) return false;
     }
     return false;
@@ -110,6 +124,12 @@ class window_bound {
   }
   [[nodiscard]] ticks latest_end(std::uint32_t kind, std::uint32_t s, std::uint32_t k) const {
     return end_[id(kind, s, k)];
+  }
+  /// The windows of a rank, all lengths together.
+  [[nodiscard]] ticks room(std::uint32_t r) const {
+    ticks sum = 0;
+    for (const std::uint32_t a : ops_[r]) sum += end_[a] - start_[a];
+    return sum;
   }
 
  private:
@@ -208,7 +228,7 @@ class window_bound {
   }
 
   /// False if the actions of a rank do not fit their windows.
-  bool shrink(std::uint32_t r, ticks target, bool& changed) {
+  bool shrink(std::uint32_t r, bool& changed) {
     const auto& ops = ops_[r];
     const std::size_t n = ops.size();
     early_.resize(n), late_.resize(n), long_.resize(n);
@@ -216,11 +236,11 @@ class window_bound {
     if (!raise(before_sweeps_[r])) return false;
     for (std::size_t i = 0; i < n; ++i) {
       if (raised_[i] > start_[ops[i]]) start_[ops[i]] = raised_[i], changed = true;
-      early_[i] = target - end_[ops[i]], late_[i] = target - start_[ops[i]];  // the same with time turned round
+      early_[i] = target_ - end_[ops[i]], late_[i] = target_ - start_[ops[i]];  // the same with time turned round
     }
     if (!raise(after_sweeps_[r])) return false;
     for (std::size_t i = 0; i < n; ++i)
-      if (target - raised_[i] < end_[ops[i]]) end_[ops[i]] = target - raised_[i], changed = true;
+      if (target_ - raised_[i] < end_[ops[i]]) end_[ops[i]] = target_ - raised_[i], changed = true;
     return true;
   }
   bool raise(const std::vector<sweep>& sweeps) {
@@ -279,7 +299,9 @@ class window_bound {
   const search_input& in_;
   std::size_t each_;
   std::uint32_t kinds_ = 2;
+  ticks target_ = 0;
   std::vector<ticks> time_, start_, end_;     // by action
+  std::vector<ticks> seen_;                   // by rank: its room when it was last looked at
   std::vector<std::uint32_t> local_, order_;  // by action; a topological order
   std::vector<std::vector<edge>> after_;
   std::vector<std::vector<std::uint32_t>> before_, ops_;          // by action; by rank
