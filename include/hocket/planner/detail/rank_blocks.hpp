@@ -53,11 +53,13 @@ class rank_blocks {
     std::int64_t steps = 0;              // that it took for one target
   };
   [[nodiscard]] bool is_scarce(std::uint32_t r) const { return in_.cap[r] < in_.owned[r].size() * in_.micro_batches; }
-  /// Raises low_, from there in growing strides, then by bisection. @param ask  a bound by a target, 0 to give up
+  /// Raises low_, from there in growing strides, then by bisection. A target that others have narrowed windows for, but
+  /// not refuted, comes first. @param ask  a bound by a target, 0 to give up
   template <class F>
   void raise(F&& ask) {
-    const ticks enough = (high_ - low_) / 64;
-    ticks target = low_, end = high_, stride = (high_ - low_) / 16 + 1;
+    const ticks enough = (high_ - low_) / 32;
+    ticks target = !narrow_ ? low_ : asked_ >= low_ && !refuted_ ? asked_ : low_ + enough;
+    ticks end = high_, stride = (high_ - low_) / 16 + 1;
     while (low_ < end) {
       const ticks least = ask(target);
       if (least == 0) return;
