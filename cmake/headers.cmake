@@ -232,6 +232,7 @@ set(HOCKET_COST_HEADERS
   hocket/planner.hpp
   hocket/planner/detail/beam_rounds.hpp
   hocket/planner/detail/beam_search.hpp
+  hocket/planner/detail/byte_prices.hpp
   hocket/planner/detail/chunk_deal.hpp
   hocket/planner/detail/chunk_path.hpp
   hocket/planner/detail/count_bound.hpp

@@ -217,7 +217,7 @@ planner::split_problem with_split(const planner::split_problem& q, std::span<con
 }
 
 /// From the level that keeps least, everywhere, to the free choice: each line allows more than the one before.
-std::vector<variant> variants_of(const problem& p) {
+std::vector<variant> variants_of(const problem& p, const planner::split_plan& best) {
   std::vector<variant> list;
   const auto add = [&](std::string name, const planner::split_problem& q) {
     auto plan = planner::split(q);
@@ -256,8 +256,7 @@ std::vector<variant> variants_of(const problem& p) {
         for (auto& level : stage.levels) level += static_cast<std::uint32_t>(k);
   }
   add("best levels, even split", with_split(q, even));
-  if (p.split.empty()) add("best levels, best split", q);
-  else add("best levels, given split", q);
+  list.push_back({p.split.empty() ? "best levels, best split" : "best levels, given split", best, ""});
   return list;
 }
 
@@ -458,8 +457,8 @@ void split(const options& o) {
   if (!plan) fail(o.problem, plan.error());
   const auto price = value_or_fail(planner::price_of_memory(q, *plan, p.more_bytes, p.rooms.size() <= 64), o.problem);
   if (o.format == "svg") write_file(o.out, as_svg(p, *plan));
-  else if (o.format == "json") write_file(o.out, as_json(p, *plan, price, variants_of(p)));
-  else write_file(o.out, as_text(p, *plan, price, variants_of(p)));
+  else if (o.format == "json") write_file(o.out, as_json(p, *plan, price, variants_of(p, *plan)));
+  else write_file(o.out, as_text(p, *plan, price, variants_of(p, *plan)));
   std::fprintf(stderr, "step_s=%.6f slowest_rank_ms=%.6f proved=%s one_more_saves_s=%.6f\n", p.seconds(plan->step_time),
                static_cast<double>(plan->slowest) * 1e-6, plan->proved ? "yes" : "no", p.seconds(price.everywhere));
 }

@@ -2,6 +2,8 @@
 #pragma once
 #include <hocket/planner/split.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -14,8 +16,10 @@ struct memory_price {
   std::vector<ticks> on_one_rank;  ///< on that rank alone; empty if not asked for
 };
 
-/// The price of memory, by solving again with more of it: exact, where a derivative would not be, because plans change
-/// in steps. Which rank binds shows: only there one rank's gigabyte buys something.
+/// The price of memory, by solving again with more of it, from the plan on: exact, where a derivative would not be,
+/// because plans change in steps. Which rank binds shows: only there one rank's gigabyte buys something. Where a plan
+/// is not proved, what was found to save may not be all that could. The questions about single ranks share four times
+/// the budget.
 /// @param plan   split(q)
 /// @param bytes  how much more, on each of the ranks or on one
 /// @param each   whether to ask about every single rank, too
@@ -31,15 +35,24 @@ struct memory_price {
   more.ranks = rooms;
   memory_price price;
   price.bytes = bytes;
+  std::vector<std::int64_t> cuts{0};
+  for (const stage_plan& s : plan.stages) cuts.push_back(s.first_layer + s.layers);
   for (rank_room& room : rooms) room.capacity += bytes;
-  const auto all = split(more);
+  const auto all = detail::split_from(more, cuts);
   if (!all) return all.error();
   price.everywhere = value(plan) - value(*all);
+  const auto p = static_cast<std::int64_t>(rooms.size());
+  more.budget = q.budget < detail::never / 4 ? (std::min)(q.budget, q.budget * 4 / p) : q.budget;
   for (std::size_t r = 0; each && r < rooms.size(); ++r) {
+    if (all->lower_bound >= value(plan)) {  // more everywhere saves nothing
+      price.on_one_rank.push_back(0);
+      continue;
+    }
     for (std::size_t x = 0; x < rooms.size(); ++x) rooms[x].capacity = q.ranks[x].capacity + (x == r ? bytes : 0);
-    const auto one = split(more);
+    const auto one = detail::split_from(more, cuts);
     if (!one) return one.error();
     price.on_one_rank.push_back(value(plan) - value(*one));
+    price.everywhere = (std::max)(price.everywhere, price.on_one_rank.back());
   }
   return price;
 }

@@ -112,40 +112,30 @@ namespace detail {
   return {};
 }
 
-}  // namespace detail
-
-/// The layer-to-stage split and the level of every layer that fit the memory of each rank with the least time: exact
-/// for one chunk per rank, and within a budget for several (equal layers, and two chunks, mostly; more chunks of
-/// unequal layers where bound and plan meet); what is not proved says how far it is from its bound. Time is in ticks,
-/// memory in bytes, all decisions in integers; of equally good plans the one whose first stages are shorter is taken.
-/// Errors: errc::does_not_fit (values: the rank that binds, the bytes it lacks in the split that lacks least; of
-/// unequal layers on several chunks in the best one found), bad_shape, out_of_range, overflow; limit_exceeded if the
-/// budget ran out before any plan was found. Complexity: one chunk, equal layers: O(p n² log n) for n layers on a
-/// stage, and a few times O(p·slack²), where slack is by how many layers the stages could grow within the best time.
-/// Source: docs/planner.md, "Stage split".
-[[nodiscard]] inline result<split_plan> split(const split_problem& q) {
-  if (const auto ok = detail::validate(q); !ok) return ok.error();
-  detail::segment_fronts fronts(q.layers);
+/// @param start  cuts of a plan to begin with, or nothing: only unequal layers on several chunks need one
+[[nodiscard]] inline result<split_plan> split_from(const split_problem& q, std::span<const std::int64_t> start) {
+  if (const auto ok = validate(q); !ok) return ok.error();
+  segment_fronts fronts(q.layers);
   std::int64_t expansions = 0;
-  detail::rank_choice choose(q, fronts, expansions);
+  rank_choice choose(q, fronts, expansions);
   const auto p = static_cast<std::uint32_t>(q.ranks.size());
   const std::uint32_t v = q.in_flight.chunks();
 
-  result<detail::raw_split> raw = [&]() -> result<detail::raw_split> {
-    if (!q.split.empty()) return detail::given_split(q, fronts, choose);
-    if (v == 1 || fronts.uniform()) return detail::split_by_rank(q, fronts, choose, expansions)();
-    return detail::split_by_stage(q, fronts, choose, expansions)();
+  result<raw_split> raw = [&]() -> result<raw_split> {
+    if (!q.split.empty()) return given_split(q, fronts, choose);
+    if (v == 1 || fronts.uniform()) return split_by_rank(q, fronts, choose, expansions)();
+    return split_by_stage(q, fronts, choose, expansions)(start);
   }();
   if (!raw) return raw.error();
 
   split_plan plan;
-  const std::int64_t weight = detail::weight_of_slowest(q);
+  const std::int64_t weight = weight_of_slowest(q);
   plan.stages.resize(std::size_t{p} * v);
   plan.ranks.resize(p);
   std::int64_t layer = 0;
   for (std::uint32_t s = 0; s < p * v; ++s) {
     const std::uint32_t r = q.in_flight.rank_of(s), c = q.in_flight.chunk_of(s);
-    const detail::segment& own = raw->parts[r][c];
+    const segment& own = raw->parts[r][c];
     stage_plan& stage = plan.stages[s];
     stage.rank = r, stage.chunk = c, stage.first_layer = layer, stage.layers = own.end - own.begin;
     stage.levels = fronts.levels_of(own.begin, own.end, raw->answers[r].points[c]);
@@ -174,12 +164,25 @@ namespace detail {
   } else {
     ticks all = fronts.time(0, fronts.layers());
     for (const rank_room& room : q.ranks) all += room.time;
-    const ticks least = detail::least_slowest(q, fronts);
+    const ticks least = least_slowest(q, fronts);
     plan.lower_bound = q.goal == objective::step_time ? all + weight * least : least;
   }
   if (!fronts.overflowed()) plan.lower_bound = raw->bound > plan.lower_bound ? raw->bound : plan.lower_bound;
   plan.proved = reached == plan.lower_bound;
   return plan;
 }
+
+}  // namespace detail
+
+/// The layer-to-stage split and the level of every layer that fit the memory of each rank with the least time: exact
+/// for one chunk per rank, and within a budget for several (equal layers, and two chunks, mostly; more chunks of
+/// unequal layers where bound and plan meet); what is not proved says how far it is from its bound. Time is in ticks,
+/// memory in bytes, all decisions in integers; of equally good plans the one whose first stages are shorter is taken.
+/// Errors: errc::does_not_fit (values: the rank that binds, the bytes it lacks in the split that lacks least; of
+/// unequal layers on several chunks in the best one found), bad_shape, out_of_range, overflow; limit_exceeded if the
+/// budget ran out before any plan was found. Complexity: one chunk, equal layers: O(p n² log n) for n layers on a
+/// stage, and a few times O(p·slack²), where slack is by how many layers the stages could grow within the best time.
+/// Source: docs/planner.md, "Stage split".
+[[nodiscard]] inline result<split_plan> split(const split_problem& q) { return detail::split_from(q, {}); }
 
 }  // namespace hocket::inline HOCKET_ABI::planner

@@ -605,6 +605,80 @@ TEST_CASE("the split of several chunks equals brute force on random instances", 
   CHECK(early_proofs > random_cases / 2);
 }
 
+TEST_CASE("the levels of one rank's chunks equal brute force, in bytes and in gigabytes", "[planner][split]") {
+  namespace detail = hocket::planner::detail;
+  std::mt19937 random(29);
+  const auto draw = [&](int low, int high) {
+    return low + static_cast<int>(random() % static_cast<unsigned>(high - low + 1));
+  };
+  int fits = 0, again = 0, refused = 0;
+  for (int n = 0; n < random_cases / 5; ++n) {
+    INFO("case " << n);
+    const auto v = static_cast<std::uint32_t>(draw(2, 5)), p = static_cast<std::uint32_t>(draw(1, 4));
+    const std::int64_t byte = draw(0, 1) == 0 ? 1 : 100'000'007, tick = draw(0, 1) == 0 ? 1 : 1'000'003;
+    std::vector<layer_run> runs;
+    for (int layers = static_cast<int>(p * v) + draw(0, 4); layers > 0; --layers) {
+      layer x{tick, byte, {}};
+      for (int l = draw(1, 3); l > 0; --l) x.levels.push_back({byte * draw(1, 12), tick * draw(0, 9)});
+      runs.push_back({x, 1});
+    }
+    const auto held = in_flight_profile::of(pipeline::interleaved::make({p, v, 2 * p}).value()).value();
+    const std::vector<rank_room> rooms(p, rank_room{byte * draw(10, 200), 0, 0});
+    const split_problem q{.layers = runs, .ranks = rooms, .in_flight = held, .micro_batches = 2 * std::int64_t{p}};
+    detail::segment_fronts fronts(q.layers);
+    std::int64_t expansions = 0;
+    detail::rank_choice choose(q, fronts, expansions);
+    const auto r = static_cast<std::uint32_t>(draw(0, static_cast<int>(p) - 1));
+    std::vector<detail::segment> parts;
+    std::int64_t at = 0;
+    for (std::uint32_t c = 0; c < v; ++c) {
+      const std::int64_t most = fronts.layers() - at - (v - 1 - c);
+      parts.push_back({at, at + (std::min)(most, std::int64_t{draw(1, 3)})});
+      at = parts.back().end;
+    }
+    // Every choice of levels.
+    const std::int64_t left = rooms[r].capacity - choose.constant(r, parts);
+    ticks least = detail::never;
+    std::vector<std::uint32_t> chosen(static_cast<std::size_t>(at), 0);
+    while (true) {
+      ticks extra = 0;
+      std::vector<std::int64_t> kept(v, 0);
+      for (std::uint32_t c = 0; c < v; ++c)
+        for (auto i = static_cast<std::size_t>(parts[c].begin); i < static_cast<std::size_t>(parts[c].end); ++i)
+          extra += runs[i].of.levels[chosen[i]].extra, kept[c] += runs[i].of.levels[chosen[i]].bytes;
+      bool within = true;
+      for (std::uint32_t k = 0; k < held.times(r); ++k) {
+        std::int64_t bytes = 0;
+        for (std::uint32_t c = 0; c < v; ++c) bytes += held.at(r, k)[c] * kept[c];
+        within = within && bytes <= left;
+      }
+      if (within) least = (std::min)(least, extra);
+      std::size_t i = 0;
+      while (i < chosen.size() && ++chosen[i] == runs[i].of.levels.size()) chosen[i++] = 0;
+      if (i == chosen.size()) break;
+    }
+    // Questions with limits first: what is known from them must not change the answer.
+    for (int k = 0; k < 3 && least < detail::never; ++k) {
+      const ticks below = (std::max)(ticks{0}, least + tick * draw(-3, 3)), enough = least + tick * draw(-2, 4);
+      const auto some = choose(r, parts, below, enough);
+      REQUIRE((some.extra < detail::never) == (least < below));
+      if (some.extra >= detail::never) {
+        ++refused;
+        continue;
+      }
+      CHECK(some.extra < below);
+      CHECK((some.extra == least || (some.extra > least && some.extra <= enough)));
+      CHECK(some.points.size() == v);
+    }
+    const auto answer = choose(r, parts);
+    REQUIRE(answer.extra == least);
+    fits += least < detail::never ? 1 : 0, again += least < detail::never && least > 0 ? 1 : 0;
+  }
+  CHECK(fits > random_cases / 10);
+  CHECK(again > random_cases / 20);
+  CHECK(refused > random_cases / 20);
+}
+
 TEST_CASE("the path of chunks equals brute force, and the bounds of kinds and prices hold", "[planner][split]") {
   namespace detail = hocket::planner::detail;
   std::mt19937 random(23);

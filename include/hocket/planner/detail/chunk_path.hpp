@@ -41,7 +41,11 @@ class chunk_path {
         longest_(q.most_on_stage > 0 ? q.most_on_stage : layers_),
         weight_(weight_of_slowest(q)),
         most_steps_(q.budget > never / 8 ? never : q.budget * 4),
-        parts_(v_) {}
+        parts_(v_) {
+    const auto runs = v_ * static_cast<std::size_t>(layers_ + 1);
+    if (prices_ != nullptr && !turned_ && runs * static_cast<std::size_t>((p_ + 1) * (layers_ + 1)) <= max_rests)
+      rests_.resize(runs);
+  }
 
   /// Whether the budget, of four steps for a partial plan, or that of the choice of levels is used up: then answers are
   /// not to be trusted.
@@ -61,11 +65,14 @@ class chunk_path {
     if (kinds_.least_extra(most) >= below) return below;
     most_ = most, below_ = below;
     room_.assign(static_cast<std::size_t>(p_) + 1, 0);
-    for (auto r = static_cast<std::size_t>(p_); r-- > 0;)
+    worth_.assign(static_cast<std::size_t>(p_) + 1, 0);
+    for (auto r = static_cast<std::size_t>(p_); r-- > 0;) {
       room_[r] = room_[r + 1] + (std::max)(ticks{0}, most - q_.ranks[r].time);
+      if (prices_ != nullptr) worth_[r] = worth_[r + 1] + prices_->room_of(r, most);
+    }
     begin_.fill(0), end_.fill(layers_);
     if (turned_) walk();
-    else begin_run(1);
+    else begin_run(1, 0);
     return below_;
   }
   /// The least Σ extra + weight · slowest rank, if less than `below`; else `below`.
@@ -97,8 +104,32 @@ class chunk_path {
     between(low, mid);
     if (extra + weight_ * (mid + 1) < best_) between(mid, high);
   }
-  /// Tries all places where run c may begin, nearest to even first.
-  void begin_run(std::size_t c) {
+  /// What the stages of run c from each rank on cost at their cheapest if it ends at `end`: by rank and first layer.
+  [[nodiscard]] const wide* cheapest_rest(std::size_t c, std::int64_t end) {
+    const std::int64_t width = layers_ + 1, stage = static_cast<std::int64_t>(c) * p_;
+    auto& table = rests_[c * static_cast<std::size_t>(width) + static_cast<std::size_t>(end)];
+    if (!table.empty()) return table.data();
+    table.assign(static_cast<std::size_t>((p_ + 1) * width), unlikely);
+    const auto at = [&](std::int64_t r, std::int64_t x) -> wide& {
+      return table[static_cast<std::size_t>(r * width + x)];
+    };
+    at(p_, end) = 0;
+    for (std::int64_t r = p_; r-- > 0;) {
+      const std::int64_t first = stage + r, last = end - (p_ - 1 - r);
+      wide best = unlikely;  // to end this stage
+      for (std::int64_t x = last; x >= first; --x) {
+        const wide sum = x == first ? 0 : prices_->stage(static_cast<std::size_t>(first), first, x);
+        at(r, x) = best - sum;
+        best = (std::min)(best, at(r + 1, x) + sum);
+      }
+    }
+    steps_ += (p_ + 1) * width / 16;
+    return table.data();
+  }
+  /// Tries all places where run c may begin, nearest to even first, but those where stages cost more than ranks have.
+  /// @param spent  what the runs before the last cost at their cheapest
+  void begin_run(std::size_t c, wide spent) {
+    if (!rests_.empty() && c == v_) to_go_[c - 1] = cheapest_rest(c - 1, layers_);
     if (c == v_) return walk();
     const auto later = static_cast<std::int64_t>(v_ - c);
     const std::int64_t from = begin_[c - 1], least = (std::max)(from + p_, layers_ - later * p_ * longest_);
@@ -107,8 +138,14 @@ class chunk_path {
     for (std::int64_t d = 0; middle - d >= least || middle + d <= most; ++d)
       for (const std::int64_t at : {middle - d, middle + d}) {
         if (at < least || at > most || exhausted() || (any_ && !found_.parts.empty())) continue;
+        wide own = spent;
+        if (!rests_.empty()) {
+          to_go_[c - 1] = cheapest_rest(c - 1, at);
+          own += to_go_[c - 1][begin_[c - 1]];
+          if (own + prices_->rest(c * static_cast<std::size_t>(p_), at) > worth_[0]) continue;
+        }
         begin_[c] = end_[c - 1] = at;
-        begin_run(c + 1);
+        begin_run(c + 1, own);
         if (d == 0) break;
       }
   }
@@ -133,7 +170,8 @@ class chunk_path {
         }
         then_ = now_;
         const wide price = prices_ != nullptr ? prices_->room_of(r, most_) : 0;
-        take(0, most_ - q_.ranks[r].time, fronts_.time(0, layers_) - done - room_[r + 1], 0, taken, price);
+        take(0, most_ - q_.ranks[r].time, fronts_.time(0, layers_) - done - room_[r + 1], 0, taken, price,
+             worth_[r + 1]);
         if (exhausted()) return;
       }
       std::sort(next.begin(), next.end(), [](const state& x, const state& y) {
@@ -148,8 +186,9 @@ class chunk_path {
   }
   /// Gives the rank its piece of run c and of those behind.
   /// @param left  its time for them, @param need  time that the ranks behind cannot take, @param quick  least extra,
-  /// @param price  what they may cost
-  void take(std::size_t c, ticks left, ticks need, ticks quick, std::size_t taken, wide price) {
+  /// @param price  what they may cost, @param later  what stages of the ranks behind may, less what those of the runs
+  /// before take at their cheapest
+  void take(std::size_t c, ticks left, ticks need, ticks quick, std::size_t taken, wide price, wide later) {
     const auto p = static_cast<std::size_t>(p_);
     const std::size_t s = turned_ && c == 1 ? 2 * p - 1 - rank_ : c * p + rank_;
     const std::int64_t at = now_.at[c], all = turned_ ? layers_ : end_[c] - begin_[c];
@@ -164,9 +203,11 @@ class chunk_path {
       const ticks time = fronts_.time(x.begin, x.end), more = fronts_.quickest(x.begin, x.end).extra;
       const wide cost = prices_ != nullptr ? prices_->stage(s, x.begin, x.end) : 0;
       if (time + more > left || cost > price) return;
+      const wide rest = rests_.empty() ? 0 : to_go_[c][static_cast<std::int64_t>(rank_ + 1) * (layers_ + 1) + x.end];
+      if (rest > later) continue;
       then_.at[c] = b;
       const std::size_t dealt = taken + kinds_.state_of(x.end) - kinds_.state_of(x.begin);
-      if (c + 1 < v_) take(c + 1, left - time - more, need - time, quick + more, dealt, price - cost);
+      if (c + 1 < v_) take(c + 1, left - time - more, need - time, quick + more, dealt, price - cost, later - rest);
       else if (time >= need) arrive(left - time + quick, quick + more, dealt);
     }
   }
@@ -205,10 +246,15 @@ class chunk_path {
   std::int64_t layers_, longest_, weight_;
   std::int64_t steps_ = 0, most_steps_;
   ticks most_ = 0, below_ = 0, best_ = 0;
-  std::vector<ticks> room_;                 // what the ranks from this one on have
-  places begin_{}, end_{};                  // of the runs
-  std::vector<std::vector<state>> states_;  // before each rank
-  std::size_t rank_ = 0, from_ = 0;         // at work: the rank, its state, what it takes
+  std::vector<ticks> room_;  // what the ranks from this one on have
+  places begin_{}, end_{};   // of the runs
+  static constexpr std::size_t max_rests = std::size_t{1} << 22;
+  static constexpr wide unlikely = wide{1} << 124;
+  std::vector<wide> worth_;                      // what the stages of the ranks from this one on may cost
+  std::vector<std::vector<wide>> rests_;         // by run and its end; none in a V, without prices, or if too many
+  std::array<const wide*, max_chunks> to_go_{};  // by run, for its end at work
+  std::vector<std::vector<state>> states_;       // before each rank
+  std::size_t rank_ = 0, from_ = 0;              // at work: the rank, its state, what it takes
   std::int64_t later_ = 0;
   state now_{}, then_{};
   std::vector<segment> parts_;

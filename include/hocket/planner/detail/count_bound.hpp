@@ -9,8 +9,6 @@
 
 namespace hocket::inline HOCKET_ABI::planner::detail {
 
-__extension__ using wide = __int128;  // bytes times weights; -Wpedantic wants the mark
-
 /// Weights of the maximal counts of a rank such that a layer costs about the same in whichever chunk it lies: those
 /// that make the cheapest chunk as dear as can be (a matrix game, by regret matching in integers). Any weights give a
 /// bound; these give a sharp one.

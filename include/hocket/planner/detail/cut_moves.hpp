@@ -53,22 +53,23 @@ class cut_moves {
   /// Improves a plan with these cuts.
   /// @param target  what a rank takes beyond it counts
   /// @param visits  of stages that moves may shift and ranks that they are weighed on
+  /// @param memory  a move may leave the plan as bad as it was so many moves ago
   /// @param enough  whether a plan is as good as can be
   template <class Enough>
-  void operator()(std::vector<std::int64_t> cuts, ticks target, std::int64_t visits, plan& best, const Enough& enough) {
+  void operator()(std::vector<std::int64_t> cuts, ticks target, std::int64_t visits, std::size_t memory, plan& best,
+                  const Enough& enough) {
     target_ = target;
     cuts_ = std::move(cuts);
     now_.clear();
     for (std::size_t r = 0; r < p_; ++r) now_.push_back(of(r));
     price cost = total(now_);
     keep(best);
-    constexpr std::size_t memory = 64;
     std::vector<price> before(memory, cost);
     const std::size_t stages = p_ * v_;
     for (std::size_t n = 0; visits > 0 && !enough(best) && !choose_.exhausted(); ++n) {
       std::size_t i = 1 + draw(stages - 1), j = draw(2) == 0 ? i : 1 + draw(stages - 1);
       if (i > j) std::swap(i, j);
-      visits -= static_cast<std::int64_t>(j - i + 2 + p_ / 2);
+      visits -= static_cast<std::int64_t>((j - i) / 4 + 2 + p_ / 32);
       const std::int64_t by = draw(2) == 0 ? 1 : -1;
       const std::size_t gains = by > 0 ? i - 1 : j, loses = by > 0 ? j : i - 1;
       if (length(loses) < 2 || length(gains) >= longest_) continue;
@@ -81,7 +82,7 @@ class cut_moves {
       for (std::size_t k = i; k <= j; ++k) cuts_[k] += by;
       then_ = now_;
       for (std::size_t r = 0; r < p_; ++r)
-        if (touched_[r] != 0) then_[r] = of(r);
+        if (touched_[r] != 0) then_[r] = of(r), --visits;
       const price next = total(then_);
       price& old = before[n % memory];
       if (next <= old || next <= cost) {

@@ -44,12 +44,13 @@ class kind_bound {
   /// The least time that some plan's slowest rank may take, from `low` on; `most` if all below are refuted.
   [[nodiscard]] ticks slowest(ticks low, ticks most) {
     ticks step = 1 + low / 256, high = low--;
-    while (high < most && least_extra(high) >= never) low = high, high = (std::min)(most, high + step), step *= 2;
-    while (high - low > 1) {
+    while (high < most && !tired() && least_extra(high) >= never)
+      low = high, high = (std::min)(most, high + step), step *= 2;
+    while (high - low > 1 && !tired()) {
       const ticks mid = low + (high - low) / 2;
       (least_extra(mid) < never ? high : low) = mid;
     }
-    return high;
+    return low + 1;
   }
   /// The least Σ extra + weight · slowest rank that some plan may have; `below` if it has no less.
   /// @param low  a bound on the slowest rank
@@ -78,6 +79,7 @@ class kind_bound {
         for (std::size_t i = 0; i < portions_.size(); ++i) {
           const portion& x = portions_[i];
           if (time_[s] + x.time + left < time_.back()) break;  // the dearest first
+          ++steps_;
           if (x.layers < chunks_ || x.time > room(r) || !fits(s, x.state)) continue;
           const ticks then = rest_[r + 1][s + x.state];
           if (then >= rest_[r][s]) continue;
@@ -88,6 +90,8 @@ class kind_bound {
     }
     return rest_[0][0];
   }
+  /// Whether bounds are no longer sharpened, for want of budget.
+  [[nodiscard]] bool tired() const noexcept { return steps_ / 64 > q_.budget; }
   /// Of the last question: the least extra time of the ranks from r on if those before have taken what `state` says.
   [[nodiscard]] ticks rest(std::size_t r, std::size_t state) const noexcept { return rest_[r][state]; }
   /// What the first layers of the model are as a state. Those of several pieces add up.
@@ -216,6 +220,7 @@ class kind_bound {
   /// Between two bounds on the slowest rank whose least extra time is known: whether some plan may be better.
   void between(ticks low, ticks at_low, ticks high, ticks at_high, std::int64_t weight) {
     if (high - low <= 1 || at_low == at_high || at_high + weight * (low + 1) >= best_) return;
+    if (tired()) return void(best_ = at_high + weight * (low + 1));
     const ticks mid = low + (high - low) / 2, at_mid = least_extra(mid);
     if (at_mid < never) best_ = (std::min)(best_, at_mid + weight * mid);
     between(low, at_low, mid, at_mid, weight);
@@ -237,6 +242,7 @@ class kind_bound {
   std::vector<std::vector<ticks>> rest_;  // by rank and state before it
   std::vector<std::size_t> first_;        // by number of layers
   ticks best_ = 0;
+  std::int64_t steps_ = 0;
 };
 
 }  // namespace hocket::inline HOCKET_ABI::planner::detail

@@ -13,6 +13,8 @@ namespace hocket::inline HOCKET_ABI::planner::detail {
 
 inline constexpr std::int64_t never = (std::numeric_limits<std::int64_t>::max)() / 4;
 
+__extension__ using wide = __int128;  // products of bytes, times and prices; -Wpedantic wants the mark
+
 /// The Pareto front of a few layers: extra time ascending, bytes per micro-batch strictly descending. Exact integers.
 using level_front = std::vector<level>;
 
@@ -31,11 +33,22 @@ inline constexpr std::size_t max_front = std::size_t{1} << 17;
 
 /// The front of some layers and one more.
 inline level_front extended(const level_front& some, const level_front& one) {
-  level_front all;
-  all.reserve(some.size() * one.size());
-  for (const level& y : one)
-    for (const level& x : some) all.push_back({x.bytes + y.bytes, x.extra + y.extra});
-  keep_front(all);
+  level_front all, more, both;
+  for (const level& y : one) {
+    more.clear();
+    for (const level& x : some) more.push_back({x.bytes + y.bytes, x.extra + y.extra});
+    both.clear();
+    const auto add = [&](const level& x) {
+      if (both.empty() || x.bytes < both.back().bytes) both.push_back(x);
+    };
+    auto x = all.begin();
+    for (const level& z : more) {
+      while (x != all.end() && (x->extra != z.extra ? x->extra < z.extra : x->bytes < z.bytes)) add(*x++);
+      add(z);
+    }
+    while (x != all.end()) add(*x++);
+    all.swap(both);
+  }
   return all;
 }
 
@@ -43,6 +56,39 @@ inline level_front extended(const level_front& some, const level_front& one) {
 inline const level* cheapest(const level_front& front, std::int64_t bytes) noexcept {
   const auto at = std::partition_point(front.begin(), front.end(), [&](const level& x) { return x.bytes > bytes; });
   return at == front.end() ? nullptr : &*at;
+}
+
+/// Whether from a to b a byte less costs less than from b to c, three points of a front.
+inline bool bends(const level& a, const level& b, const level& c) noexcept {
+  return wide{b.extra - a.extra} * (b.bytes - c.bytes) < wide{c.extra - b.extra} * (a.bytes - b.bytes);
+}
+
+/// The points of a front of which each is the cheapest at some price of a byte.
+inline level_front hull_of(const level_front& front) {
+  level_front hull;
+  for (const level& x : front) {
+    while (hull.size() > 1 && !bends(hull[hull.size() - 2], hull.back(), x)) hull.pop_back();
+    hull.push_back(x);
+  }
+  return hull;
+}
+
+/// The hull of what two kinds of layers are together: from the quickest on, the cheapest next byte of either.
+inline level_front hull_of_sums(const level_front& some, const level_front& other) {
+  level_front all{{some[0].bytes + other[0].bytes, some[0].extra + other[0].extra}};
+  for (std::size_t i = 0, j = 0; i + 1 < some.size() || j + 1 < other.size();) {
+    const level x = all.back();
+    const auto next = [&](const level_front& from, std::size_t k) {
+      return level{x.bytes + from[k + 1].bytes - from[k].bytes, x.extra + from[k + 1].extra - from[k].extra};
+    };
+    bool first = j + 1 == other.size();
+    if (!first && i + 1 < some.size()) {
+      const level a = next(some, i), b = next(other, j);
+      first = wide{a.extra - x.extra} * (x.bytes - b.bytes) <= wide{b.extra - x.extra} * (x.bytes - a.bytes);
+    }
+    all.push_back(first ? next(some, i++) : next(other, j++));
+  }
+  return all;
 }
 
 /// The fronts of all segments [begin, end) of the model, made when they are asked for. Equal pieces share theirs.
@@ -68,16 +114,8 @@ class segment_fronts {
         quickest_extra_.push_back(quickest_extra_.back() + levels_[kind].front().extra);
       }
     }
-    for (const level_front& x : levels_)
-      for (std::size_t k = 1; k < x.size(); ++k) {
-        level slope{x[k - 1].bytes - x[k].bytes, x[k].extra - x[k - 1].extra};
-        while (slope.bytes >> 24 > 0 || slope.extra >> 24 > 0) slope.bytes /= 2, slope.extra /= 2;
-        if (slope.bytes > 0) slopes_.push_back(slope);
-      }
-    slopes_.push_back({1, 0});
-    std::sort(slopes_.begin(), slopes_.end(),
-              [](const level& a, const level& b) { return a.extra * b.bytes < b.extra * a.bytes; });
-    pieces_.push_back({0, 0, {level{}}, {}});
+    for (const level_front& x : levels_) hulls_.push_back(hull_of(x));
+    pieces_.push_back({0, 0, {level{}}, {level{}}, {}});
     rows_.assign(uniform() ? 1 : kind_of_.size(), {&pieces_.back()});
   }
 
@@ -100,8 +138,8 @@ class segment_fronts {
   [[nodiscard]] level quickest(std::int64_t a, std::int64_t b) const noexcept {
     return {between(quickest_bytes_, a, b), between(quickest_extra_, a, b)};
   }
-  /// What a byte less costs between two levels of a layer, as extra / bytes, ascending; 0 first. Rounded.
-  [[nodiscard]] const level_front& slopes() const noexcept { return slopes_; }
+  /// How many points the fronts made so far have.
+  [[nodiscard]] std::int64_t points() const noexcept { return points_; }
   /// Whether some front grew beyond max_front; from then on answers are upper bounds.
   [[nodiscard]] bool overflowed() const noexcept { return overflowed_; }
 
@@ -111,6 +149,14 @@ class segment_fronts {
     const auto& row = row_to(a, b);
     if (row[at(b - a)]->front.empty()) make_front(row, at(b - a));
     return row[at(b - a)]->front;
+  }
+  /// The convex hull of their front, made without it.
+  [[nodiscard]] const level_front& hull(std::int64_t a, std::int64_t b) {
+    const auto& row = row_to(a, b);
+    std::size_t made = at(b - a);
+    while (row[made]->hull.empty()) --made;
+    for (; made < at(b - a); ++made) row[made + 1]->hull = hull_of_sums(row[made]->hull, hulls_[row[made + 1]->last]);
+    return row[at(b - a)]->hull;
   }
 
   /// The level of each layer in [a, b) behind a point of their front. Layers of one kind that stand together have their
@@ -156,13 +202,12 @@ class segment_fronts {
     return sums[static_cast<std::size_t>(b)] - sums[static_cast<std::size_t>(a)];
   }
   std::vector<layer> kinds_;
-  std::vector<level_front> levels_;  // of one layer, by kind
-  level_front slopes_;
+  std::vector<level_front> levels_, hulls_;  // of one layer, by kind
   std::vector<std::uint32_t> kind_of_;
   std::vector<std::int64_t> time_{0}, weights_{0}, leanest_{0}, quickest_bytes_{0}, quickest_extra_{0};
   struct layers_piece {
     std::uint32_t id, last;           // its own number; the kind of its last layer
-    level_front front;                // empty: not made yet
+    level_front front, hull;          // empty: not made yet
     std::vector<layers_piece*> next;  // those with one layer more
   };
   using piece_row = std::vector<layers_piece*>;
@@ -176,7 +221,7 @@ class segment_fronts {
       auto& next = row.back()->next;
       auto found = std::find_if(next.begin(), next.end(), [&](const layers_piece* x) { return x->last == kind; });
       if (found == next.end()) {
-        pieces_.push_back({static_cast<std::uint32_t>(pieces_.size()), kind, {}, {}});
+        pieces_.push_back({static_cast<std::uint32_t>(pieces_.size()), kind, {}, {}, {}});
         found = next.insert(found, &pieces_.back());
       }
       row.push_back(*found);
@@ -189,6 +234,7 @@ class segment_fronts {
     for (; made < length; ++made) {
       level_front& front = row[made + 1]->front;
       front = extended(row[made]->front, levels_[row[made + 1]->last]);
+      points_ += static_cast<std::int64_t>(front.size());
       if (front.size() <= max_front) continue;
       overflowed_ = true;  // keep every other point: still plans, no longer all of them
       level_front thin;
@@ -199,6 +245,7 @@ class segment_fronts {
   }
   std::deque<layers_piece> pieces_;
   std::vector<piece_row> rows_;  // by begin (one row if all layers are equal), by length
+  std::int64_t points_ = 0;
   bool overflowed_ = false;
 };
 

@@ -20,15 +20,16 @@ namespace hocket::inline HOCKET_ABI::planner::detail {
 /// the answer is exact. With more, two passes after each other are cut anew as long as that helps.
 class pair_of_chunks {
  public:
-  pair_of_chunks(const split_problem& q, segment_fronts& fronts, rank_choice& choose)
+  pair_of_chunks(const split_problem& q, segment_fronts& fronts, rank_choice& choose, std::int64_t& expansions)
       : q_(q),
         fronts_(fronts),
         choose_(choose),
+        expansions_(expansions),
         p_(static_cast<std::int64_t>(q.ranks.size())),
         v_(q.in_flight.chunks()),
         layers_(fronts.layers()),
         most_on_stage_(q.most_on_stage > 0 ? q.most_on_stage : fronts.layers()),
-        steps_left_(q.budget > never / 8 ? never : q.budget * 8) {
+        limit_(q.budget) {
     for (std::int64_t s = 0; s < p_ * v_; ++s) {
       const auto [rank, chunk] = where(s);
       loop_ = loop_ && rank == s % p_ && chunk == s / p_;
@@ -40,6 +41,8 @@ class pair_of_chunks {
   [[nodiscard]] bool regular() const noexcept { return loop_ || turned_; }
   [[nodiscard]] bool two() const noexcept { return v_ == 2 && regular(); }
   [[nodiscard]] bool turned() const noexcept { return turned_; }
+  /// Whether the last answer might be better if it had been given more expansions.
+  [[nodiscard]] bool cut_short() const noexcept { return cut_short_; }
   /// The best plan found and its slowest rank; `never` if there is none.
   struct answer {
     ticks slowest = never;
@@ -47,7 +50,10 @@ class pair_of_chunks {
     ticks bound = 0;                          // no plan has a faster slowest rank
   };
   /// Whether memory alone tells that nothing fits: every layer at its leanest, any stage empty. Two chunks only.
-  [[nodiscard]] bool hopeless() { return two() && !fits_lean(0, 0) && sure_; }
+  [[nodiscard]] bool hopeless() {
+    limit_ = expansions_ + q_.budget;
+    return two() && !fits_lean(0, 0) && sure_;
+  }
   /// A rank, and what it lacks in bytes in a split in which none lacks more; with them that split fits. Nothing if that
   /// cannot be told.
   struct lack {
@@ -58,6 +64,7 @@ class pair_of_chunks {
   [[nodiscard]] lack least_lack() {
     lack least;
     if (!two()) return least;
+    limit_ = expansions_ + q_.budget;
     const auto bisect = [&](std::int64_t low, std::int64_t high, std::int64_t own) {
       while (high - low > 1 && sure_) {
         const std::int64_t mid = low + (high - low) / 2;
@@ -79,7 +86,7 @@ class pair_of_chunks {
     };
     take();
     // Far is not always best if a stage must have a layer: the next may be the bulky one. So all states, for a while.
-    far_ = false, steps_left_ = (std::min)(steps_left_, std::int64_t{1'000'000});
+    far_ = false, limit_ = expansions_ + q_.budget / 2;
     bisect(bound - 1, least.bytes, 1);
     least.proved = sure_, far_ = true;
     take();
@@ -88,12 +95,17 @@ class pair_of_chunks {
 
   /// @param least  a bound on the slowest rank
   /// @param most   more than any plan takes
-  [[nodiscard]] answer operator()(ticks least, ticks most) {
+  /// @param limit  on expansions
+  /// @param plan   to begin with, if there are more than two chunks; empty: stages of about equal times
+  [[nodiscard]] answer operator()(ticks least, ticks most, std::int64_t limit,
+                                  const std::vector<std::vector<segment>>& plan) {
+    limit_ = limit, cut_short_ = false;
+    found_.clear();
     answer best;
     best.bound = least;
     if (!loop_ && !turned_) return best;
     parts_.assign(static_cast<std::size_t>(p_), std::vector<segment>(static_cast<std::size_t>(v_)));
-    if (v_ > 2) return by_turns(least, most);
+    if (v_ > 2) return by_turns(least, most, plan);
     find_least(least, most, [&](ticks time) {
       if (possible({0, 0, layers_}, time)) return true;
       if (sure_) best.bound = (std::max)(best.bound, time + 1);
@@ -116,6 +128,12 @@ class pair_of_chunks {
     std::size_t from;
   };
 
+  /// States with as many layers of the first run, and from `least` to `most` of the second.
+  struct range {
+    std::int64_t first, least, most;
+    std::size_t from;
+  };
+
   [[nodiscard]] std::pair<std::int64_t, std::int64_t> where(std::int64_t s) const {
     const auto stage = static_cast<std::uint32_t>(s);
     return {q_.in_flight.rank_of(stage), q_.in_flight.chunk_of(stage)};
@@ -132,8 +150,8 @@ class pair_of_chunks {
     }
   }
 
-  /// More than two chunks: from stages of about equal times on, neighbouring passes are cut anew, until none helps.
-  [[nodiscard]] answer by_turns(ticks least, ticks most) {
+  /// More than two chunks: neighbouring passes are cut anew, until none helps.
+  [[nodiscard]] answer by_turns(ticks least, ticks most, const std::vector<std::vector<segment>>& plan) {
     answer best;
     best.bound = least;
     const std::vector<std::int64_t> cuts = even_cuts(q_, fronts_);
@@ -141,11 +159,12 @@ class pair_of_chunks {
       const auto [rank, chunk] = where(static_cast<std::int64_t>(s));
       parts_[static_cast<std::size_t>(rank)][static_cast<std::size_t>(chunk)] = {cuts[s], cuts[s + 1]};
     }
+    if (!plan.empty()) parts_ = plan;
     best.slowest = slowest_of(parts_);
     if (best.slowest < never) best.parts = parts_;
     for (bool better = true; better && best.slowest > least;) {
       better = false;
-      for (chunk_ = 0; chunk_ + 2 <= v_ && best.slowest > least; ++chunk_) {
+      for (chunk_ = 0; chunk_ + 2 <= v_ && best.slowest > least && expansions_ < limit_; ++chunk_) {
         const auto c = static_cast<std::size_t>(chunk_), last = static_cast<std::size_t>(p_ - 1);
         const runs pair{parts_[0][c].begin, 0, parts_[last][c + 1].end};
         const ticks high = (best.slowest < never ? best.slowest : most) - 1;
@@ -183,10 +202,10 @@ class pair_of_chunks {
   /// first. Keeps the plan in `found_`. A question may take a quarter of what is left of the budget: a `no` is `sure_`
   /// if that was enough.
   [[nodiscard]] bool possible(const runs& x, ticks time) {
-    time_ = time, steps_ = 0, sure_ = true;
+    time_ = time, sure_ = true, quarter_ = expansions_ + (limit_ - expansions_) / 4;
     const bool found = (lean_ || begun(x)) && dealt_out(x);
-    steps_left_ -= steps_;
     sure_ = sure_ && (lean_ || (!choose_.exhausted() && !fronts_.overflowed()));
+    cut_short_ = cut_short_ || (!found && !sure_);
     return found;
   }
   [[nodiscard]] bool dealt_out(runs x) {
@@ -225,38 +244,57 @@ class pair_of_chunks {
       const std::int64_t later = (p_ - 1 - r) * own_;  // layers to leave in each run
       const auto& now = states_[static_cast<std::size_t>(r)];
       auto& next = states_[static_cast<std::size_t>(r) + 1];
-      next.clear();
+      reached_.clear();
       for (std::size_t k = 0; k < now.size(); ++k) {
         std::int64_t most = second_all - later;
         for (std::int64_t first = last && !turned_ ? first_all : now[k].first + own_; first <= first_all - later;
              ++first) {
-          sure_ = sure_ && ++steps_ <= steps_left_ / 4;
+          if (++steps_ % 16 == 0) ++expansions_;
+          sure_ = sure_ && expansions_ <= quarter_;
           if (!sure_) return false;
           if (turned_) most = (std::min)(most, all - first - 2 * later);
           most = reach(r, x, now[k], first, most);
           if (most < now[k].second + own_) break;
           if (last && (turned_ ? first + most == all : most == second_all)) return keep(x, {first, most, k});
           if (last) continue;
-          for (std::int64_t second = most; second >= now[k].second + own_; --second, ++steps_) {
-            if (!lean_ && time_left(x, first, second) > left_[static_cast<std::size_t>(r) + 1]) break;
-            next.push_back({first, second, k});
-            if (lean_ && far_) break;
+          std::int64_t least = now[k].second + own_, high = most;
+          if (lean_) least = far_ ? most : least;
+          while (!lean_ && least < high) {
+            const std::int64_t mid = least + (high - least) / 2;
+            if (time_left(x, first, mid) <= left_[static_cast<std::size_t>(r) + 1]) high = mid;
+            else least = mid + 1;
           }
+          if (!lean_ && time_left(x, first, least) > left_[static_cast<std::size_t>(r) + 1]) continue;
+          reached_.push_back({first, least, most, k});
         }
       }
-      std::sort(next.begin(), next.end(), [](const state& s, const state& t) {
-        return s.first != t.first ? s.first > t.first : s.second != t.second ? s.second > t.second : s.from < t.from;
-      });
-      std::size_t kept = 0;
-      for (const state& t : next) {
-        const state* const s = kept > 0 ? &next[kept - 1] : nullptr;
-        const bool news =
-            s == nullptr || (lean_ && far_ ? t.second > s->second : t.first != s->first || t.second != s->second);
-        if (news) next[kept++] = t;
-      }
-      next.resize(kept);
+      spread(next);
     }
     return false;
+  }
+  /// The states that ranges stand for, those that have come farthest first.
+  void spread(std::vector<state>& next) {
+    next.clear();
+    std::sort(reached_.begin(), reached_.end(),
+              [](const range& x, const range& y) { return x.first != y.first ? x.first > y.first : x.from < y.from; });
+    constexpr std::size_t none = ~std::size_t{0};
+    std::vector<std::size_t> from(static_cast<std::size_t>(layers_) + 1, none);
+    for (std::size_t i = 0, j = 0; i < reached_.size(); i = j) {
+      std::int64_t least = reached_[i].least, most = reached_[i].most;
+      for (; j < reached_.size() && reached_[j].first == reached_[i].first; ++j) {
+        least = (std::min)(least, reached_[j].least), most = (std::max)(most, reached_[j].most);
+        for (std::int64_t second = reached_[j].least; second <= reached_[j].most; ++second)
+          if (std::size_t& at = from[static_cast<std::size_t>(second)]; at == none) at = reached_[j].from;
+      }
+      for (std::int64_t second = most; second >= least; --second) {
+        std::size_t& at = from[static_cast<std::size_t>(second)];
+        if (at == none) continue;
+        const bool far = lean_ && far_;
+        if (!far || next.empty() || second > next.back().second) next.push_back({reached_[i].first, second, at});
+        at = none;
+      }
+    }
+    expansions_ += static_cast<std::int64_t>(next.size()) / 64;
   }
   [[nodiscard]] segment first_piece(const runs& x, std::int64_t from, std::int64_t to) const {
     return {x.begin + from, x.begin + to};
@@ -300,7 +338,7 @@ class pair_of_chunks {
     if (extra > left) return false;
     if (choose_.fits_at_its_quickest(r, parts)) return true;
     if (missing(r, parts) > 0) return false;
-    return !choose_.exhausted() && choose_(r, parts, left + 1).extra <= left;
+    return !choose_.exhausted() && choose_(r, parts, left + 1, left).extra <= left;
   }
   [[nodiscard]] std::int64_t missing(std::uint32_t r, const std::vector<segment>& parts) const {
     return choose_.leanest_bytes(r, parts) - q_.ranks[r].capacity;
@@ -320,20 +358,23 @@ class pair_of_chunks {
   const split_problem& q_;
   segment_fronts& fronts_;
   rank_choice& choose_;
+  std::int64_t& expansions_;
   std::int64_t p_, v_, layers_, most_on_stage_;
-  std::int64_t steps_left_;  // of the budget
+  std::int64_t limit_, quarter_ = 0;  // on expansions: of all questions, of this one
   bool loop_ = true, turned_ = true;
   std::int64_t chunk_ = 0;  // the first of the two
   ticks time_ = 0;
-  std::int64_t own_ = 1;     // least layers of a stage
-  bool lean_ = false;        // time does not count, and every layer is at its leanest
-  bool far_ = true;          // if so: of each rank only how far it can come; exact if stages may be empty
-  std::int64_t more_ = 0;    // bytes that each rank may be lacking, if so
-  std::int64_t steps_ = 0;   // of this question
-  bool sure_ = true;         // its answer
+  std::int64_t own_ = 1;   // least layers of a stage
+  bool lean_ = false;      // time does not count, and every layer is at its leanest
+  bool far_ = true;        // if so: of each rank only how far it can come; exact if stages may be empty
+  std::int64_t more_ = 0;  // bytes that each rank may be lacking, if so
+  std::int64_t steps_ = 0;
+  bool cut_short_ = false;
+  bool sure_ = true;         // the answer to this question
   std::vector<ticks> left_;  // what this rank and those behind it have for the two runs
   std::vector<std::vector<segment>> parts_, found_;
   std::vector<std::vector<state>> states_;  // before each rank
+  std::vector<range> reached_;              // behind the one at work
 };
 
 }  // namespace hocket::inline HOCKET_ABI::planner::detail

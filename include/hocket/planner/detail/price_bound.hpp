@@ -28,7 +28,8 @@ class price_bound {
         weight_(goal == objective::step_time ? weight_of_slowest(q) : 1) {
     const std::size_t work = stages_ * width_;
     if (work > max_steps || weight_ > std::int64_t{1} << 36) return;
-    rounds_ = static_cast<int>((std::min)(max_steps / work, std::size_t{400}));
+    const auto steps = static_cast<std::size_t>((std::min)(q.budget, static_cast<std::int64_t>(max_steps) / 4) * 4);
+    rounds_ = static_cast<int>(1 + (std::min)(steps / work, std::size_t{399}));
     ticks time = fronts.time(0, fronts.layers());
     std::int64_t held = 1;
     for (std::uint32_t r = 0; r < p_; ++r) {
@@ -118,7 +119,11 @@ class price_bound {
   /// Whether what so many stages cost, `spent`, and those from `layer` on at their cheapest leave hope for at most
   /// `most`.
   [[nodiscard]] bool hopeful(wide spent, std::size_t stages, std::int64_t layer, ticks most) const noexcept {
-    return spent + rest_[stages * width_ + static_cast<std::size_t>(layer) - stages] + constant_ <= wide{most} * one;
+    return spent + rest(stages, layer) + constant_ <= wide{most} * one;
+  }
+  /// What the stages from s on cost at the least if the first of them begins at `layer`.
+  [[nodiscard]] wide rest(std::size_t s, std::int64_t layer) const noexcept {
+    return rest_[s * width_ + static_cast<std::size_t>(layer) - s];
   }
   /// What the stages of a rank may cost if it takes no more than `most`; of the slowest rank's prices.
   [[nodiscard]] wide room_of(std::size_t r, ticks most) const noexcept {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/planner/detail/count_bound.hpp>
+#include <hocket/planner/detail/byte_prices.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -23,14 +23,13 @@ struct rank_answer {
 };
 
 /// Chooses the levels of one rank: least extra time such that it fits at each of its maximal counts. One chunk: a look
-/// into the front. Two: to each point of one the cheapest of the other. More: depth first over the chunks' fronts, with
-/// a price on bytes (of the counts weighed by even_weights, at the slope of some layer's levels at which the cheapest
-/// points just fit). Points are tried by extra time and price together; what the cheapest of the chunks that follow
-/// take at that price, less the worth of the bytes left, is a bound.
+/// into the front. Two: to each point of one the cheapest of the other. More: byte_prices give a bound, and what a
+/// point costs above the cheapest of its chunk; a possible answer that is found by filling up leaves few points that
+/// may still win, which are tried depth first; the last chunk then takes what fits.
 class rank_choice {
  public:
   rank_choice(const split_problem& q, segment_fronts& fronts, std::int64_t& expansions)
-      : q_(q), fronts_(fronts), expansions_(expansions) {}
+      : q_(q), fronts_(fronts), expansions_(expansions), prices_(q.in_flight) {}
 
   /// Bytes of the rank that do not depend on the levels, and those at its fullest time if every layer is lean.
   [[nodiscard]] std::int64_t leanest_bytes(std::uint32_t rank, std::span<const segment> parts) const {
@@ -69,8 +68,10 @@ class rank_choice {
   /// Whether the budget is used up: answers are then possible ones, not the best.
   [[nodiscard]] bool exhausted() const noexcept { return expansions_ > q_.budget; }
 
-  /// @param below  only answers with less extra time are wanted
-  [[nodiscard]] rank_answer operator()(std::uint32_t rank, std::span<const segment> parts, ticks below = never) {
+  /// @param below   only answers with less extra time are wanted
+  /// @param enough  with so little extra time any answer will do
+  [[nodiscard]] rank_answer operator()(std::uint32_t rank, std::span<const segment> parts, ticks below = never,
+                                       ticks enough = 0) {
     rank_answer best;
     const std::int64_t left = q_.ranks[rank].capacity - constant(rank, parts);
     if (left < 0) return best;
@@ -98,22 +99,24 @@ class rank_choice {
     for (const segment& s : parts) key_.push_back(fronts_.piece(s.begin, s.end));
     auto& known = known_[key_];
     ++expansions_;
-    if (known.extra != never) return known.extra < below ? known : best;
     if (below <= known.refuted) return best;
-    parts_ = parts, rank_ = rank, best_ = rank_answer{}, best_.extra = below;
-    if (parts.size() == 2) {
-      look_up_pairs(left);
-    } else {
-      search(left);
-    }
-    if (best_.points.empty()) best_.extra = never;
-    if (exhausted()) return best_;
-    known.refuted = below;
-    if (!best_.points.empty()) static_cast<rank_answer&>(known) = best_;
+    const bool done = known.extra <= (std::max)(known.refuted, enough) || (exhausted() && known.extra < never);
+    if (done) return known.extra < below ? known : best;
+    parts_ = parts, rank_ = rank, enough_ = (std::min)(enough, below - 1);
+    if (known.extra < below) best_ = known;
+    else best_ = best, best_.extra = below;
+    known.refuted = (std::max)(known.refuted, search(left));
+    if (best_.points.empty()) return best;
+    if (best_.extra < known.extra) static_cast<rank_answer&>(known) = best_;
     return best_;
   }
 
  private:
+  /// Eight small steps count as an expansion.
+  void spend(std::int64_t steps) noexcept {
+    spent_ += steps;
+    expansions_ += spent_ / 8, spent_ %= 8;
+  }
   /// Two chunks: to each point of one front the cheapest of the other that fits, both fronts passed once.
   void look_up_pairs(std::int64_t left) {
     const level_front& one = fronts_.of(parts_[0].begin, parts_[0].end);
@@ -121,7 +124,7 @@ class rank_choice {
     std::size_t at = other.size() - 1;
     for (const level& x : one) {
       if (x.extra + other.front().extra >= best_.extra) return;
-      ++expansions_;
+      spend(1);
       const auto fits = [&](std::size_t y) {
         for (std::uint32_t k = 0; k < q_.in_flight.times(rank_); ++k) {
           const auto held = q_.in_flight.at(rank_, k);
@@ -131,128 +134,132 @@ class rank_choice {
       };
       if (!fits(at)) continue;
       while (at > 0 && fits(at - 1)) --at;
-      if (x.extra + other[at].extra < best_.extra) best_ = {x.extra + other[at].extra, {x, other[at]}};
+      if (x.extra + other[at].extra >= best_.extra) continue;
+      best_ = {x.extra + other[at].extra, {x, other[at]}};
+      if (best_.extra <= enough_) return;
     }
   }
-  void search(std::int64_t left) {
+  /// More chunks than one. @return no answer has less extra time
+  ticks search(std::int64_t left) {
+    const std::int64_t steps = prices_.steps(), points = fronts_.points();
+    hulls_.clear();
+    for (const segment& s : parts_) hulls_.push_back(&fronts_.hull(s.begin, s.end));
+    ticks target = 0;
+    for (const level_front* x : hulls_) target += x->back().extra;
+    target = (std::min)(best_.extra, target);
+    const ticks bound = prices_.raise(rank_, hulls_, left, target);
+    spend((prices_.steps() - steps) / 2);
+    if (bound >= best_.extra) return bound;
     const std::uint32_t times = q_.in_flight.times(rank_);
-    chosen_.assign(parts_.size(), level{});
     left_.assign(times, left);
-    lean_.assign(times, 0);
+    for (std::size_t c = 0; c < parts_.size(); ++c) (void)front(c);
+    spend((fronts_.points() - points) / 8);
     for (std::uint32_t k = 0; k < times; ++k)
       for (std::size_t c = 0; c < parts_.size(); ++c)
-        lean_[k] += q_.in_flight.at(rank_, k)[c] * fronts_.leanest(parts_[c].begin, parts_[c].end);
-    set_price(left);
-    descend(0, 0);
-  }
-  /// The weights of a rank's maximal counts, and those of the chunks that follow from them.
-  struct scales {
-    std::vector<std::int64_t> counts, chunks;
-    std::int64_t least = 1;
-  };
-  [[nodiscard]] const scales& scales_of(std::uint32_t rank) {
-    scales_.resize(q_.ranks.size());
-    scales& x = scales_[rank];
-    if (!x.counts.empty()) return x;
-    std::vector<std::vector<std::int64_t>> held;
-    for (std::uint32_t k = 0; k < q_.in_flight.times(rank); ++k) {
-      const auto at = q_.in_flight.at(rank, k);
-      held.emplace_back(at.begin(), at.end());
+        left_[k] -= q_.in_flight.at(rank_, k)[c] * fronts_.leanest(parts_[c].begin, parts_[c].end);
+    chosen_.assign(parts_.size(), level{});
+    fill();
+    enough_ = (std::max)(enough_, bound);
+    if (best_.extra <= enough_ || exhausted()) return bound;
+    if (parts_.size() == 2) {
+      look_up_pairs(left);
+    } else {
+      list_points();
+      descend(0, 0, 0);
     }
-    x.counts = even_weights(held, 0);
-    x.chunks.assign(held.front().size(), 0);
-    for (std::size_t k = 0; k < held.size(); ++k)
-      for (std::size_t c = 0; c < x.chunks.size(); ++c) x.chunks[c] += x.counts[k] * held[k][c];
-    x.least = (std::max)(std::int64_t{1}, *std::min_element(x.chunks.begin(), x.chunks.end()));
-    return x;
+    return exhausted() || best_.extra <= enough_ ? bound : best_.extra;
   }
-  [[nodiscard]] wide priced(std::size_t c, const level& x) const {
-    return unit_ * x.extra + byte_ * scales_[rank_].chunks[c] * x.bytes;
+  /// How many bytes chunk c may keep beside what the others do; it gives back what it kept.
+  [[nodiscard]] std::int64_t take_back(std::size_t c, std::int64_t bytes) {
+    std::int64_t allowed = never;
+    for (std::uint32_t k = 0; k < left_.size(); ++k) {
+      const std::uint32_t held = q_.in_flight.at(rank_, k)[c];
+      left_[k] += held * bytes;
+      if (held > 0) allowed = (std::min)(allowed, left_[k] / held);
+    }
+    return allowed;
   }
-  /// Chooses the price: the lowest of the slopes at which what is then cheapest fits, if none does the highest.
-  void set_price(std::int64_t left) {
-    const scales& own = scales_of(rank_);
-    wide room = 0;
-    for (const std::int64_t x : own.counts) room += wide{x} * left;
-    const auto& slopes = fronts_.slopes();
-    const auto weigh_at = [&](std::size_t at) {
-      unit_ = wide{slopes[at].bytes} * own.least, byte_ = slopes[at].extra;
-      wide used = 0;
-      for (std::size_t c = 0; c < parts_.size(); ++c) {
-        const level_front& front = fronts_.of(parts_[c].begin, parts_[c].end);
-        const level* best = front.data();
-        for (const level& x : front)
-          if (priced(c, x) <= priced(c, *best)) best = &x;
-        used += wide{own.chunks[c]} * best->bytes;
-      }
-      return used;
+  void keep(std::size_t c, std::int64_t bytes) {
+    for (std::uint32_t k = 0; k < left_.size(); ++k) left_[k] -= q_.in_flight.at(rank_, k)[c] * bytes;
+  }
+  [[nodiscard]] const level_front& front(std::size_t c) { return fronts_.of(parts_[c].begin, parts_[c].end); }
+  [[nodiscard]] std::int64_t lean(std::size_t c) const { return fronts_.leanest(parts_[c].begin, parts_[c].end); }
+
+  /// A possible answer: from all layers at their leanest on, each chunk keeps what the prices say as far as it can,
+  /// then what is left.
+  void fill() {
+    const auto raise_to = [&](std::size_t c, std::int64_t bytes, std::int64_t before) {
+      chosen_[c] = *cheapest(front(c), (std::min)(bytes, take_back(c, before)));
+      keep(c, chosen_[c].bytes);
     };
-    std::size_t low = 0, high = slopes.size() - 1;
-    while (low < high) {
-      const std::size_t mid = low + (high - low) / 2;
-      if (weigh_at(mid) <= room) high = mid;
-      else low = mid + 1;
-    }
-    unit_ = wide{slopes[low].bytes} * own.least, byte_ = slopes[low].extra;
-    order_.resize(parts_.size());
-    rest_.assign(parts_.size() + 1, 0);
-    for (std::size_t c = parts_.size(); c-- > 0;) {
-      auto& order = order_[c];
-      order.clear();
-      for (const level& x : fronts_.of(parts_[c].begin, parts_[c].end)) order.push_back({priced(c, x), x});
-      std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
+    ticks extra = 0;
+    for (std::size_t c = 0; c < parts_.size(); ++c) raise_to(c, prices_.cheapest_of(c).bytes, lean(c));
+    for (std::size_t c = 0; c < parts_.size(); ++c) raise_to(c, never, chosen_[c].bytes), extra += chosen_[c].extra;
+    for (std::size_t c = 0; c < parts_.size(); ++c) (void)take_back(c, chosen_[c].bytes), keep(c, lean(c));
+    if (extra < best_.extra) best_.extra = extra, best_.points.assign(chosen_.begin(), chosen_.end());
+  }
+  /// The points that may still win, by chunk; the chunk with most of them comes last.
+  void list_points() {
+    spare_ = wide{best_.extra - 1} * byte_prices::one - prices_.value();
+    points_.resize(parts_.size()), order_.resize(parts_.size());
+    for (std::size_t c = 0; c < parts_.size(); ++c) {
+      auto& list = points_[order_[c] = c];
+      list.clear();
+      for (const level& x : front(c))
+        if (const wide above = prices_.above(c, x); above <= spare_) list.push_back({above, x});
+      spend(static_cast<std::int64_t>(front(c).size()) / 8);
+      std::sort(list.begin(), list.end(), [](const auto& a, const auto& b) {
         return a.first != b.first ? a.first < b.first : a.second.extra < b.second.extra;
       });
-      rest_[c] = rest_[c + 1] + order.front().first;
-      expansions_ += static_cast<std::int64_t>(order.size());  // takes about as long
     }
+    std::sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) {
+      return points_[a].size() != points_[b].size() ? points_[a].size() < points_[b].size() : a < b;
+    });
   }
-  void descend(std::size_t c, ticks extra) {
-    if (c == parts_.size()) {
-      best_.extra = extra, best_.points.assign(chosen_.begin(), chosen_.end());
-      return;
+  /// @param above  what the chunks so far cost above the cheapest
+  void descend(std::size_t depth, ticks extra, wide above) {
+    spend(1);
+    if (exhausted() || best_.extra <= enough_) return;
+    const std::size_t c = order_[depth];
+    const std::int64_t allowed = take_back(c, lean(c));
+    if (depth + 1 == parts_.size()) {
+      if (const level& x = *cheapest(front(c), allowed); extra + x.extra < best_.extra) {
+        chosen_[c] = x, best_.extra = extra + x.extra, best_.points.assign(chosen_.begin(), chosen_.end());
+        spare_ = wide{best_.extra - 1} * byte_prices::one - prices_.value();
+      }
+    } else {
+      for (const auto& [more, x] : points_[c]) {
+        if (above + more > spare_) break;
+        if (x.bytes > allowed || extra + x.extra >= best_.extra) continue;
+        keep(c, x.bytes);
+        chosen_[c] = x;
+        descend(depth + 1, extra + x.extra, above + more);
+        (void)take_back(c, x.bytes);
+      }
     }
-    // Beyond the budget the first way down, which never fails for want of memory, is the answer.
-    if (++expansions_ > q_.budget && !best_.points.empty()) return;
-    const std::uint32_t times = q_.in_flight.times(rank_);
-    wide worth = 0;
-    for (std::uint32_t k = 0; k < times; ++k) worth += wide{scales_[rank_].counts[k]} * left_[k];
-    worth *= byte_;
-    const std::int64_t lean = fronts_.leanest(parts_[c].begin, parts_[c].end);
-    std::int64_t allowed = never;
-    for (std::uint32_t k = 0; k < times; ++k) {
-      const std::uint32_t held = q_.in_flight.at(rank_, k)[c];
-      lean_[k] -= held * lean;
-      if (held > 0) allowed = (std::min)(allowed, (left_[k] - lean_[k]) / held);
-    }
-    for (const auto& [price, x] : order_[c]) {
-      if (unit_ * extra + price + rest_[c + 1] - worth > unit_ * (best_.extra - 1)) break;
-      if (x.bytes > allowed || extra + x.extra >= best_.extra) continue;
-      for (std::uint32_t k = 0; k < times; ++k) left_[k] -= q_.in_flight.at(rank_, k)[c] * x.bytes;
-      chosen_[c] = x;
-      descend(c + 1, extra + x.extra);
-      for (std::uint32_t k = 0; k < times; ++k) left_[k] += q_.in_flight.at(rank_, k)[c] * x.bytes;
-    }
-    for (std::uint32_t k = 0; k < times; ++k) lean_[k] += q_.in_flight.at(rank_, k)[c] * lean;
+    keep(c, lean(c));
   }
 
   const split_problem& q_;
   segment_fronts& fronts_;
   std::int64_t& expansions_;
+  std::int64_t spent_ = 0;
   std::span<const segment> parts_;
   std::uint32_t rank_ = 0;
+  ticks enough_ = 0;
   rank_answer best_;
   std::vector<level> chosen_;
-  std::vector<std::int64_t> left_, lean_;
+  std::vector<std::int64_t> left_;  // by count; of chunks without a choice yet the leanest is taken off
   struct known_answer : rank_answer {
-    ticks refuted = 0;  // no answer has less extra time
+    ticks refuted = 0;  // no answer has less extra time; this one may have more
   };
   std::map<std::vector<std::uint32_t>, known_answer> known_;  // by rank and the pieces of its chunks
   std::vector<std::uint32_t> key_;
-  std::vector<scales> scales_;                              // by rank
-  wide unit_ = 1, byte_ = 0;                                // prices of a tick, of a weighed byte
-  std::vector<std::vector<std::pair<wide, level>>> order_;  // by chunk: the points of its front, the cheapest first
-  std::vector<wide> rest_;                                  // the least price of the chunks from this one on
+  byte_prices prices_;
+  std::vector<const level_front*> hulls_;                    // by chunk
+  std::vector<std::vector<std::pair<wide, level>>> points_;  // by chunk: the cheapest first, by how much they are not
+  std::vector<std::size_t> order_;                           // of the chunks
+  wide spare_ = 0;                                           // how much dearer than the cheapest an answer may be
 };
 
 }  // namespace hocket::inline HOCKET_ABI::planner::detail

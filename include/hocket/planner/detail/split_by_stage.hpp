@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -96,11 +97,13 @@ class split_by_stage {
     sum_ += fronts.time(0, layers_);
   }
 
-  [[nodiscard]] result<raw_split> operator()() {
-    pair_of_chunks pairs(q_, fronts_, choose_);
+  /// @param start  cuts of a plan that may be good, or nothing
+  [[nodiscard]] result<raw_split> operator()(std::span<const std::int64_t> start) {
+    pair_of_chunks pairs(q_, fronts_, choose_, expansions_);
+    if (!start.empty()) take_if_better(parts_of(start));
     begin(pairs);
     bound_ = q_.goal == objective::step_time ? sum_ + weight_ * least_ : least_;
-    const bool ended = search((std::min)(q_.budget, expansions_ + few)) || improve() ||
+    const bool ended = search((std::min)(q_.budget, expansions_ + few)) || improve() || recut_and_move(pairs) ||
                        (pairs.regular() && find_path(pairs.turned())) || search(q_.budget);
     best_.proved = ended;
     best_.bound = bound_;
@@ -131,7 +134,7 @@ class split_by_stage {
       std::int64_t used = 0;
       rank_choice choose(q, fronts_, used);
       cut_moves::plan found;
-      cut_moves(q, fronts_, choose)(cuts, 0, 15'000, found, [](const auto& x) { return x.slowest < never; });
+      cut_moves(q, fronts_, choose)(cuts, 0, 15'000, 64, found, [](const auto& x) { return x.slowest < never; });
       if (found.slowest >= never) {
         low = mid;
         continue;
@@ -155,15 +158,32 @@ class split_by_stage {
     std::vector<std::int64_t> cuts{0};
     for (const std::int64_t n : even_lengths()) cuts.push_back(cuts.back() + n);
     for (const auto& even : {cuts, even_cuts(q_, fronts_)}) take_if_better(parts_of(even));
-    const auto found = pairs(least_slowest(q_, fronts_), sum_ + most_extra(q_) + 1);
-    least_ = found.bound;
-    if (found.slowest < never) take_if_better(found.parts);
+    least_ = least_slowest(q_, fronts_);
+    (void)recut(pairs, q_.budget / 4);
   }
-  [[nodiscard]] std::vector<std::vector<segment>> parts_of(const std::vector<std::int64_t>& cuts) const {
+  /// The slowest rank by pair_of_chunks, up to so many expansions; whether nothing better is left.
+  bool recut(pair_of_chunks& pairs, std::int64_t limit) {
+    if (!hopeful(least_, sum_)) return true;
+    const ticks most = best_slowest_ < never ? best_slowest_ : sum_ + most_extra(q_) + 1;
+    const auto found = pairs(least_, most, limit, best_.parts);
+    least_ = (std::max)(least_, found.bound);
+    bound_ = (std::max)(bound_, q_.goal == objective::step_time ? sum_ + weight_ * least_ : least_);
+    if (found.slowest < never) take_if_better(found.parts);
+    return !hopeful(least_, sum_);
+  }
+  [[nodiscard]] std::vector<std::vector<segment>> parts_of(std::span<const std::int64_t> cuts) const {
     auto parts = now_.parts;
     for (std::uint32_t s = 0; s < stages_; ++s)
       parts[q_.in_flight.rank_of(s)][q_.in_flight.chunk_of(s)] = {cuts[s], cuts[s + 1]};
     return parts;
+  }
+  /// Goes on where pair_of_chunks was cut short, and moves what it found.
+  bool recut_and_move(pair_of_chunks& pairs) {
+    const ticks before = value();
+    if (!pairs.cut_short()) return false;
+    if (recut(pairs, q_.budget / 4 * 3)) return true;
+    if (!best_.answers.empty() && value() < before) move_cuts();
+    return !hopeful(least_, sum_);
   }
   void take_if_better(const std::vector<std::vector<segment>>& parts) {
     ticks slowest = 0, sum = sum_;
@@ -194,7 +214,7 @@ class split_by_stage {
     price_stages();
     raise_bound();
     if (hopeless_) return true;
-    if (hopeful(least_, sum_) && (best_.answers.empty() || q_.in_flight.chunks() > 2)) move_cuts();
+    if (hopeful(least_, sum_)) move_cuts();
     if (hopeful(least_, sum_)) raise_bound();
     return hopeless_ || (!best_.answers.empty() && !hopeful(least_, sum_));
   }
@@ -273,9 +293,9 @@ class split_by_stage {
       if (best_slowest_ == least_) least_sum_ = sum_ + kinds.least_extra(least_);
     }
   }
+  /// What cut_moves adds, with a short memory and with a long one.
   void move_cuts() {
     cut_moves moves(q_, fronts_, choose_);
-    cut_moves::plan found;
     const bool any = !best_.answers.empty();
     std::vector<std::int64_t> cuts = even_cuts(q_, fronts_);
     for (std::uint32_t s = 0; any && s < stages_; ++s)
@@ -287,18 +307,28 @@ class split_by_stage {
       return q_.goal == objective::step_time ? sum_ + x.extra + weight_ * x.slowest <= bound_
                                              : x.slowest <= least_ && sum_ + x.extra <= least_sum_;
     };
-    const auto from_prices = [&] {
-      if (prices_ != nullptr) moves(prices_->cuts(), any ? best_slowest_ : least_, 50'000, found, enough);
-    };
-    if (!any) from_prices();
-    for (int k = 0; k < 4 && !enough(found); ++k) {
-      const ticks high = found.slowest < never ? found.slowest : any ? best_slowest_ : least_;
-      moves(found.slowest < never ? found.cuts : cuts, least_ + (high - least_) * k / 4, 50'000, found, enough);
+    const std::int64_t visits = (std::min)(q_.budget / 8, std::int64_t{4'000'000});
+    const ticks worst = any ? best_slowest_ : least_;
+    for (const std::size_t memory : {std::size_t{64}, std::size_t{1000}}) {
+      cut_moves::plan found;
+      const auto from_prices = [&] {
+        if (prices_ == nullptr) return;
+        std::int64_t longest = 0;  // stages far beyond the others make a bad start
+        for (std::uint32_t s = 0; s < stages_; ++s)
+          longest = (std::max)(longest, prices_->cuts()[s + 1] - prices_->cuts()[s]);
+        if (!any || longest * stages_ <= 4 * layers_) moves(prices_->cuts(), worst, visits, memory, found, enough);
+      };
+      if (!any) from_prices();
+      for (int k = 0; k < 4 && !enough(found); ++k) {
+        const bool some = found.slowest < never;
+        const ticks high = some ? found.slowest : worst;
+        moves(some ? found.cuts : cuts, least_ + (high - least_) * k / 4, visits, memory, found, enough);
+      }
+      if (any) from_prices();
+      if (found.slowest < never && hopeful(found.slowest, sum_ + found.extra))
+        take(parts_of(found.cuts), found.slowest);
+      if (!hopeful(least_, sum_)) return;
     }
-    if (any) from_prices();
-    if (found.slowest >= never) return;
-    if (!best_.answers.empty() && !hopeful(found.slowest, sum_ + found.extra)) return;
-    take(parts_of(found.cuts), found.slowest);
   }
   /// @param spent  what the stages before s cost at the prices
   void descend(std::uint32_t s, std::int64_t at, wide spent) {
