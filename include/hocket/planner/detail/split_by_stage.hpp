@@ -179,7 +179,7 @@ class split_by_stage {
   }
   /// Goes on where pair_of_chunks was cut short, and moves what it found.
   bool recut_and_move(pair_of_chunks& pairs) {
-    const ticks before = value();
+    const ticks before = best_.answers.empty() ? never : value();
     if (!pairs.cut_short()) return false;
     if (recut(pairs, q_.budget / 4 * 3)) return true;
     if (!best_.answers.empty() && value() < before) move_cuts();
