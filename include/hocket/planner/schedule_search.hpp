@@ -105,6 +105,7 @@ class schedule_finder {
     if (makespan_ > bound) windows(bound);
     if (makespan_ > bound && exact_search::applies(in_)) exact(ends, bound);
     if (makespan_ > bound) rounds(bound);
+    if (makespan_ > bound) windows(bound);  // nearer to the best, targets are closer to each other
     auto table = pipeline::table_schedule::make(actions_, ends_);
     if (!table) return table.error();
     const auto ran = pipeline::simulate(*table, costs_);
@@ -340,14 +341,14 @@ class schedule_finder {
     constexpr std::size_t most_actions = 20'000;
     if (actions_.size() > most_actions) return;
     window_bound search(in_);
-    ticks low = bound / unit_ + (bound % unit_ != 0 ? 1 : 0), high = makespan_ / unit_;
+    ticks low = bound / unit_ + (bound % unit_ != 0 ? 1 : 0), high = search.refutes(low) ? makespan_ / unit_ : low;
     while (low < high) {
       const ticks target = low + (high - low) / 2;
       if (search.refutes(target)) low = target + 1;
       else high = target;
     }
     const std::int64_t first_part = (std::min)(INT64_C(100'000), q_.budget), rest = q_.budget - first_part;
-    const std::int64_t steps = 100 * first_part + 25 * (std::min)(INT64_C(1) << 58, rest);
+    const std::int64_t steps = 50 * first_part + 12 * (std::min)(INT64_C(1) << 58, rest);
     bound = (std::max)(bound, rank_blocks(in_, search)(low, makespan_ / unit_, steps) * unit_);
   }
   /// Bisects between the bound and the best schedule: a target that is met lowers the best, one that is refuted raises
