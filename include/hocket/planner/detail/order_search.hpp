@@ -34,9 +34,10 @@ class order_search {
       } else {
         x.time = in.weight[s], x.takes = -1, x.need = 0 - each_;
       }
-      heat_ += 2 * static_cast<double>(x.time) / (kinds * in.stages);
+      heat_ += x.time;
       letters_.push_back(x), letter_.insert(letter_.end(), m, i);
     }
+    heat_ = 2 * heat_ / (ticks{kinds} * in.stages);
     end_.resize(letter_.size()), tail_.resize(letter_.size());
     from_.resize(letter_.size()), place_.resize(letter_.size()), held_.resize(letter_.size());
   }
@@ -49,7 +50,7 @@ class order_search {
     orders_.assign(in_.ranks, {});
     for (const placed& x : start) orders_[x.rank].push_back(id(x));
     const auto total = static_cast<std::int64_t>(letter_.size());
-    const auto whole = static_cast<double>(steps);
+    const std::int64_t whole = steps;
     ticks now = evaluate();
     if (now >= partial_schedule::never) return now;
     best_ = orders_;
@@ -57,8 +58,8 @@ class order_search {
     for (trace(), steps -= total; steps > 0 && least > enough && path_.size() > 1; steps -= 16) {
       move x;
       if (!draw(x)) continue;
-      const double part = random() % 1024 / 1024.0;
-      const ticks limit = now + static_cast<ticks>(heat_ * (static_cast<double>(steps) / whole) * part * part);
+      const ticks part = random() % 1024, share = part * part * (1024 * steps / whole) >> 20;  // of 1024
+      const ticks limit = now + heat_ / 1024 * share + heat_ % 1024 * share / 1024;
       if (estimate(x) > limit) continue;
       shift(x.rank, x.from, x.to);
       const ticks then = evaluate();
@@ -229,7 +230,7 @@ class order_search {
   const search_input& in_;
   std::uint32_t each_;  // actions of a kind
   std::vector<letter> letters_;
-  double heat_ = 0;
+  ticks heat_ = 0;  // by how much a move may lengthen the step at first
   std::vector<std::vector<std::uint32_t>> orders_, best_;
   std::vector<ticks> end_, tail_, ends_;
   std::vector<std::int32_t> held_;
