@@ -13,9 +13,10 @@
 namespace hocket::inline HOCKET_ABI::planner::detail {
 
 /// Beams, round after round, each with other weights of the ranks' memory, and moves along the critical path of each.
-/// Most rounds keep the best schedule up to some time and build only the rest again. With whole backwards, turned round
-/// in time, with forwards for backwards, the question is one of the same kind, so every other round builds from the
-/// end. Numbers are drawn by a generator of its own, so every machine finds the same.
+/// Most rounds keep the best schedule up to some time and build only the rest again; every eighth also moves actions of
+/// the best one for longer. With whole backwards, turned round in time, with forwards for backwards, the question is
+/// one of the same kind, so every other round builds from the end. Numbers are drawn by a generator of its own, so
+/// every machine finds the same.
 class beam_rounds {
  public:
   explicit beam_rounds(const search_input& in) : in_(in), turned_(turn(in)) {}
@@ -31,9 +32,16 @@ class beam_rounds {
     constexpr std::int64_t moves_per_step = 160;  // they take as long
     const std::int64_t moves_each = 4000 * static_cast<std::int64_t>(all);
     best_ = moves(start, 0, enough), list_ = moves.list();
+    const auto better = [&](const std::vector<placed>& from, std::int64_t most) {
+      const std::int64_t share = (std::min)(most, steps / 4 * moves_per_step);
+      const ticks found = moves(from, share, enough);
+      steps -= share / moves_per_step;
+      if (found < best_) best_ = found, list_ = moves.list();
+    };
     std::vector<std::uint32_t> weights(in_.ranks, beam_search::usual);
     std::uint32_t pace = beam_search::usual, work = 0;
     for (std::uint32_t round = 0; steps > 0 && best_ > enough; ++round) {
+      if (round % 8 == 7) better(list_, 8 * moves_each);
       const bool back = !in_.split && round % 2 == 1;
       beam_search& beam = beams[back ? 1 : 0];
       if (round > 1) {
@@ -53,10 +61,7 @@ class beam_rounds {
       const ticks made = beam(static_cast<std::size_t>(width), kept, pace, work, weights);
       steps -= beam.steps();
       if (made >= partial_schedule::never) continue;
-      const std::int64_t share = (std::min)(moves_each, steps / 4 * moves_per_step);
-      const ticks found = moves(back ? turned_back(in_, beam.list()) : beam.list(), share, enough);
-      steps -= share / moves_per_step;
-      if (found < best_) best_ = found, list_ = moves.list();
+      better(back ? turned_back(in_, beam.list()) : beam.list(), moves_each);
     }
     return best_;
   }
