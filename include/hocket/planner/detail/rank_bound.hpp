@@ -138,8 +138,7 @@ class rank_bound {
     std::vector<std::uint32_t> counts;  // by kind
     std::vector<std::size_t> waiting;   // by kind: where in an entry its times start; last: the entry's size
     std::vector<ticks> limit;           // by rank: until when it must be done
-    std::vector<ticks>
-        spare;  // by rank: weight at hand that may be left when its next forward starts; negative: none may
+    std::vector<ticks> spare;           // by rank: weight that may be left when a forward starts; -1: none may start
   };
 
   void set(const std::vector<std::uint32_t>& ranks, ticks target, const window_bound& windows) {
