@@ -79,6 +79,16 @@ def header_lists(root):
     return {m[1]: m[2].split() for m in re.finditer(r"set\((HOCKET_\w*HEADERS)\s*([^)]*)\)", text)}
 
 
+def included_by(root, header, seen):
+    """Every header of ours that comes before the first declaration of `header`, and itself."""
+    path = root / "include" / header
+    if header not in seen and path.is_file():
+        seen.add(header)
+        for name in re.findall(r"^#include <(hocket/[^>]+)>$", path.read_text(encoding="utf-8"), re.M):
+            included_by(root, name, seen)
+    return seen
+
+
 def headers(root, names):
     lists = header_lists(root)
     listed = [h for hs in lists.values() for h in hs]
@@ -109,6 +119,8 @@ def headers(root, names):
             yield f"include/{header} has a using-directive, which would reach every user"
         if re.search(r"^namespace hocket(?!::inline HOCKET_ABI\b)", text, re.M):
             yield f"include/{header} opens namespace hocket without `inline HOCKET_ABI`"
+        if "HOCKET_ABI" in body and "hocket/config.hpp" not in included_by(root, header, set()):
+            yield f"include/{header} opens namespace HOCKET_ABI, but nothing that it includes defines this macro"
         if re.search(r"friend[^;]*operator<=>[^;]*=\s*default", text):
             yield (f"include/{header} defaults operator<=> as a friend: nvcc 13 then declares, but never defines, "
                    "operator==; make it a member")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/version.hpp>
+#include <hocket/config.hpp>
 
 #include <type_traits>
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <hocket/config.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
