@@ -269,11 +269,18 @@ std::string padded(std::string text, std::size_t width, bool left = false) {
   if (text.size() < width) text.insert(left ? text.size() : 0, width - text.size(), ' ');
   return text;
 }
-/// "[4, 0]": layers of each rank at a level.
+/// "[4, 0]": layers of each rank at a level; of more ranks than a line holds, "[17, 3 on each of 31]".
 std::string by_rank(const problem& p, const planner::split_plan& plan, std::size_t level) {
+  const std::uint32_t n = p.held.ranks(), most_in_a_line = 16;
   std::string text = "[";
-  for (std::uint32_t r = 0; r < p.held.ranks(); ++r)
-    text += (r == 0 ? "" : ", ") + std::to_string(plan.layers_at(r, static_cast<std::uint32_t>(level)));
+  for (std::uint32_t r = 0, end = 0; r < n; r = end) {
+    const auto layers = plan.layers_at(r, static_cast<std::uint32_t>(level));
+    for (end = r + 1;
+         n > most_in_a_line && end < n && plan.layers_at(end, static_cast<std::uint32_t>(level)) == layers;)
+      ++end;
+    text += (r == 0 ? "" : ", ") + std::to_string(layers);
+    if (end - r > 1) text += " on each of " + std::to_string(end - r);
+  }
   return text + "]";
 }
 

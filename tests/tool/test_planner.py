@@ -102,6 +102,10 @@ class Split(ToolTest):
         text = self.ok("planner", "split", "--problem", SPLIT).text
         for words in ("proved", "Price of memory", "For MindFormers", "recompute: ["):
             self.assertIn(words, text)
+        many = json.loads(SPLIT.read_text())
+        many["ranks"], many["layers"][0]["count"], many["capacity_gib"] = 32, 40, 1000
+        text = self.ok("planner", "split", "--problem", self.file("many.json", json.dumps(many))).text
+        self.assertIn("full [0 on each of 32]", text)  # not a line of 32 numbers
         picture = self.ok("planner", "split", "--problem", SPLIT, "--format", "svg").text
         xml.etree.ElementTree.fromstring(picture)
         self.assertIn("capacity", picture)

@@ -44,17 +44,19 @@ struct schedule_question {
   bool split_backward = true;  ///< backwards in two halves (zero bubble), else whole
   /// Most activations that each rank may hold, counted as simulate() does; empty: no limit.
   std::span<const std::uint32_t> cap{};
-  std::int64_t budget = 4'000'000;  ///< of branches of the exact search; as many partial schedules of the beams
+  /// Of branches of the exact search, as many partial schedules of the beams, and steps of bounds in proportion. All
+  /// beyond 2^40, weeks of it, is the same.
+  std::int64_t budget = 4'000'000;
 };
 
 /// A schedule, and what is known of how good it is.
 struct found_schedule {
   pipeline::table_schedule plan;
   ticks makespan = 0;
-  ticks lower_bound = 0;  ///< no schedule of this question is shorter
-  bool proved = false;    ///< makespan == lower_bound: nothing better exists
-  std::string_view from;  ///< what found it: "1f1b", …, "greedy", "exact"
-  std::int64_t expansions = 0;
+  ticks lower_bound = 0;        ///< no schedule of this question is shorter
+  bool proved = false;          ///< makespan == lower_bound: nothing better exists
+  std::string_view from;        ///< what found it: "1f1b", …, "greedy", "exact"
+  std::int64_t expansions = 0;  ///< branches of the exact search; 0 if it was not needed, or does not apply
   /// How far from the bound, as a share of it.
   [[nodiscard]] double gap() const noexcept {
     return lower_bound > 0 ? static_cast<double>(makespan - lower_bound) / static_cast<double>(lower_bound) : 0;
@@ -102,17 +104,17 @@ class schedule_finder {
     seeds();
     greedy(ends, bound);
     if (makespan_ > bound) moves(bound);
-    if (makespan_ > bound) windows(bound);
+    if (makespan_ > bound) windows(bound, first_part_);
     if (makespan_ > bound && exact_search::applies(in_)) exact(ends, bound);
     if (makespan_ > bound) rounds(bound);
-    if (makespan_ > bound) windows(bound);  // nearer to the best, targets are closer to each other
+    if (makespan_ > bound) windows(bound, whole_budget_);  // nearer to the best, targets are closer to each other
     auto table = pipeline::table_schedule::make(actions_, ends_);
     if (!table) return table.error();
     const auto ran = pipeline::simulate(*table, costs_);
     if (!ran) return ran.error();
     bound = (std::min)((std::max)(bound, ran->lower_bound), ran->makespan);
     return found_schedule{std::move(*table),      ran->makespan, bound,
-                          ran->makespan == bound, from_,         q_.budget - (budget_ < 0 ? 0 : budget_)};
+                          ran->makespan == bound, from_,         whole_budget_ - (budget_ < 0 ? 0 : budget_)};
   }
 
  private:
@@ -229,26 +231,24 @@ class schedule_finder {
         seed(pipeline::one_f_one_b::make(s, 1), "1f1b"), seed(pipeline::one_f_one_b::make(s, 2), "eager-1f1b");
         seed(pipeline::gpipe::make(s), "gpipe");
       }
-      if (s.chunks > 1 || s.micro_batches > 0) {
-        seed(pipeline::interleaved::make(s, pipeline::groups::least_memory(f, b)), "interleaved, least-memory groups");
-        using pipeline::groups;
-        for (const groups& cut : {groups::balanced(), groups::last(), groups::first(), groups::paper()})
-          for (const std::uint32_t kappa : {1u, 2u})
-            seed(pipeline::interleaved::make(s, cut, {.kappa = kappa}), "interleaved");
-        // Caps that differ by rank may ask for smaller groups: all of one size. Of large questions only the above.
-        constexpr std::int64_t few = 1 << 14;
-        std::vector<std::uint32_t> ends;
-        for (std::uint32_t size = 1; size <= in_.micro_batches && s.stages() * s.micro_batches * size <= few; ++size) {
-          ends.clear();
-          for (std::uint32_t end = size; end < in_.micro_batches; end += size) ends.push_back(end);
-          ends.push_back(in_.micro_batches);
-          for (const std::uint32_t kappa : {1u, 2u})
-            seed(pipeline::interleaved::make(s, groups::list(ends), {.kappa = kappa}), "interleaved");
-        }
-        const std::uint32_t least = *std::min_element(in_.cap.begin(), in_.cap.end());
-        seed(pipeline::interleaved::make(s, groups::capped(least, f, b)), "interleaved, capped groups");
-        seed(pipeline::gpipe::looped_bfs(s), "looped-bfs");
+      seed(pipeline::interleaved::make(s, pipeline::groups::least_memory(f, b)), "interleaved, least-memory groups");
+      using pipeline::groups;
+      for (const groups& cut : {groups::balanced(), groups::last(), groups::first(), groups::paper()})
+        for (const std::uint32_t kappa : {1u, 2u})
+          seed(pipeline::interleaved::make(s, cut, {.kappa = kappa}), "interleaved");
+      // Caps that differ by rank may ask for smaller groups: all of one size. Of large questions only the above.
+      constexpr std::int64_t few = 1 << 14;
+      std::vector<std::uint32_t> ends;
+      for (std::uint32_t size = 1; size <= in_.micro_batches && s.stages() * s.micro_batches * size <= few; ++size) {
+        ends.clear();
+        for (std::uint32_t end = size; end < in_.micro_batches; end += size) ends.push_back(end);
+        ends.push_back(in_.micro_batches);
+        for (const std::uint32_t kappa : {1u, 2u})
+          seed(pipeline::interleaved::make(s, groups::list(ends), {.kappa = kappa}), "interleaved");
       }
+      const std::uint32_t least = *std::min_element(in_.cap.begin(), in_.cap.end());
+      seed(pipeline::interleaved::make(s, groups::capped(least, f, b)), "interleaved, capped groups");
+      seed(pipeline::gpipe::looped_bfs(s), "looped-bfs");
       if (in_.split) {
         if (s.chunks == 1) seed(pipeline::zero_bubble::h1(s), "zb-h1"), seed(pipeline::zero_bubble::h2(s), "zb-h2");
         seed(pipeline::zero_bubble::interleaved_zb(s), "interleaved-zb");
@@ -312,7 +312,7 @@ class schedule_finder {
   /// Moves actions of the best schedule, and of the best greedy one of each other kind, along the critical path.
   void moves(ticks bound) {
     constexpr std::int64_t most = 60'000'000, per_branch = 400;
-    const std::int64_t all = (std::min)(most, q_.budget < most / per_branch ? q_.budget * per_branch : most);
+    const std::int64_t all = (std::min)(most, whole_budget_ * per_branch);
     const ticks enough = bound / unit_ + (bound % unit_ != 0 ? 1 : 0);
     starts_.insert(starts_.begin(), {makespan_ / unit_, best()});
     order_search search(in_);
@@ -323,22 +323,21 @@ class schedule_finder {
   }
   /// Rounds over rules, then, as long as the budget lasts, beams; of a little budget more goes into them.
   void rounds(ticks bound) {
-    const std::int64_t first_part = (std::min)(INT64_C(100'000), q_.budget);
     const ticks enough = bound / unit_ + (bound % unit_ != 0 ? 1 : 0);
     const auto take = [&](ticks found, const std::vector<placed>& list) {
       if (found < partial_schedule::never && found * unit_ < makespan_) keep(list, found * unit_, "rounds");
     };
     round_search rules(in_);
-    take(rules(25 * (std::min)(INT64_C(400'000), q_.budget), enough), rules.list());
+    take(rules(25 * (std::min)(INT64_C(400'000), whole_budget_), enough), rules.list());
     beam_rounds beams(in_);
-    if (makespan_ > bound)
-      take(beams(best(), (std::min)(INT64_C(1) << 60, q_.budget) + 3 * first_part, enough), beams.list());
+    if (makespan_ > bound) take(beams(best(), whole_budget_ + 3 * first_part_, enough), beams.list());
   }
   /// The largest target that the windows of actions refute, by bisection, or blocks of ranks within them. Of very long
   /// schedules it is not asked for: what it would add to the closed forms falls with 1/m, and a pass over an action
   /// takes about 1.5 µs.
-  void windows(ticks& bound) {
+  void windows(ticks& bound, std::int64_t budget) {
     constexpr std::size_t most_actions = 20'000;
+    constexpr std::int64_t steps_per_branch = 100;  // these take about a third of the time of a branch of the beams
     if (actions_.size() > most_actions) return;
     window_bound search(in_);
     ticks low = bound / unit_ + (bound % unit_ != 0 ? 1 : 0), high = search.refutes(low) ? makespan_ / unit_ : low;
@@ -347,9 +346,7 @@ class schedule_finder {
       if (search.refutes(target)) low = target + 1;
       else high = target;
     }
-    const std::int64_t first_part = (std::min)(INT64_C(100'000), q_.budget), rest = q_.budget - first_part;
-    const std::int64_t steps = 50 * first_part + 12 * (std::min)(INT64_C(1) << 58, rest);
-    bound = (std::max)(bound, rank_blocks(in_, search)(low, makespan_ / unit_, steps) * unit_);
+    bound = (std::max)(bound, rank_blocks(in_, search)(low, makespan_ / unit_, steps_per_branch * budget) * unit_);
   }
   /// Bisects between the bound and the best schedule: a target that is met lowers the best, one that is refuted raises
   /// the bound, one that uses up its share of the budget ends the search below it.
@@ -389,7 +386,8 @@ class schedule_finder {
   const C& costs_;
   search_input in_;
   ticks unit_ = 0;
-  std::int64_t budget_ = q_.budget;
+  std::int64_t whole_budget_ = (std::min)(INT64_C(1) << 40, q_.budget);  // the budget, so that products of it fit
+  std::int64_t first_part_ = (std::min)(INT64_C(100'000), whole_budget_), budget_ = whole_budget_;
   std::vector<pipeline::stage_action> actions_;
   std::vector<std::uint32_t> ends_;
   ticks makespan_ = 0;
@@ -405,8 +403,9 @@ class schedule_finder {
 /// so far, groups of one size). The answer is an ordinary table: check, simulate, draw, export it.
 /// Micro-batches are taken to be alike: of each stage the times of micro-batch 0 count, and one latency for all hops.
 /// @param costs  durations of forward and, as asked, of backward or input_grad and weight_grad, by stage
-/// Errors: errc::bad_shape; out_of_range for a cap below the chunks of a rank (all others can be kept); limit_exceeded
-/// beyond 2^22 forwards. Complexity: O(rules · actions · ranks), and `budget` branches.
+/// Errors: errc::bad_shape; cap_too_small for a cap below the chunks of a rank (all others can be kept); limit_exceeded
+/// beyond 2^22 forwards, or times that add up to more than 2^60; invalid_argument for a negative time or budget.
+/// Complexity: O(rules · actions · ranks), and `budget` branches.
 ///
 ///     const std::uint32_t cap[] = {6, 6, 6, 6};
 ///     const auto found = hocket::planner::find_schedule({.shape = {4, 2, 4}, .order = hocket::planner::stage_order::v,
@@ -418,19 +417,22 @@ template <pipeline::cost_policy C>
   const error bad{errc::bad_shape, q.shape.ranks, q.shape.chunks, q.shape.micro_batches};
   if (!q.cap.empty() && static_cast<std::int64_t>(q.cap.size()) != q.shape.ranks)
     return bad.with("one cap per rank, or none");
-  for (const std::uint32_t c : q.cap)
-    if (c < q.shape.chunks) return error{errc::out_of_range, c, q.shape.chunks, INT64_C(1) << 31}.with("a rank's cap");
+  for (std::size_t r = 0; r < q.cap.size(); ++r)
+    if (q.cap[r] < q.shape.chunks)
+      return error{errc::cap_too_small, static_cast<std::int64_t>(r), q.cap[r], q.shape.chunks};
+  if (q.budget < 0) return error{errc::invalid_argument, q.budget}.with("a negative budget");
   if (q.shape.stages() * q.shape.micro_batches > (std::int64_t{1} << 22))
     return error{errc::limit_exceeded, q.shape.stages() * q.shape.micro_batches, std::int64_t{1} << 22}.with(
         "stages x micro-batches to search");
   std::int64_t total = 0;
   using pipeline::op;
   const auto add = [&](ticks t) -> result<void> {  // so often at the most
+    constexpr ticks most = detail::partial_schedule::never / 2;
+    const ticks often = 2 * q.shape.micro_batches;
     if (t < 0) return error{errc::invalid_argument, t}.with("a negative time");
-    ticks all = 0;
-    if (!checked_multiply(t, 2 * q.shape.micro_batches, all) || !checked_add(total, all, total) ||
-        total > detail::partial_schedule::never / 2)
-      return error{errc::overflow, t, q.shape.micro_batches}.with("times of a schedule");
+    if (t > most / often) return error{errc::limit_exceeded, t, most / often}.with("a time, of so many micro-batches");
+    total += t * often;
+    if (total > most) return error{errc::limit_exceeded, total, most}.with("all times of a schedule, twice");
     return {};
   };
   for (std::uint32_t s = 0; s < q.shape.stages(); ++s) {

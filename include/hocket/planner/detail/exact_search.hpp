@@ -96,7 +96,8 @@ class exact_search {
  private:
   // Equal times and no transfers: at every event all ranks are free and all that was started has ended, so the counts
   // are the state. Else also: by stage, when the next inputs arrive and when its last actions end (of transfers no
-  // longer than an action at most two are under way, the first unused one and the last); by rank, when it is free.
+  // longer than an action at most two are under way, the first unused one and the last); by rank, when it is free. And
+  // by stage, unless all take equally long, the weight gradients that have run: what is left depends on them.
   [[nodiscard]] static bool counts_suffice(const search_input& in) { return equal_times(in) && in.hop == 0; }
   [[nodiscard]] static bool equal_times(const search_input& in) {
     bool equal = true;
@@ -107,7 +108,9 @@ class exact_search {
   }
   static std::size_t key_bytes(const search_input& in) {
     const std::size_t counts = (std::size_t{2} * in.stages + in.ranks) * sizeof(std::uint16_t);
-    return counts_suffice(in) ? counts : counts + (in.stages * 4 + in.ranks) * sizeof(std::uint32_t);
+    if (counts_suffice(in)) return counts;
+    const std::size_t weights = equal_times(in) ? 0 : in.stages * sizeof(std::uint16_t);
+    return counts + weights + (in.stages * 4 + in.ranks) * sizeof(std::uint32_t);
   }
   template <class T>
   void put(std::size_t& at, T x) noexcept {
@@ -132,6 +135,7 @@ class exact_search {
       put(at, b == 0 ? 0u : ahead(plan_.backward_end[plan_.index(s, b - 1)] + in_.hop));
     }
     for (std::uint32_t r = 0; r < in_.ranks; ++r) put(at, ahead(plan_.free_at[r]));
+    for (std::uint32_t s = 0; s < in_.stages && !unit_; ++s) put(at, static_cast<std::uint16_t>(plan_.weights[s]));
   }
 
   // 1 found, 0 impossible, -1 budget used up

@@ -59,7 +59,7 @@ class rank_blocks {
   void raise(F&& ask) {
     const ticks enough = (high_ - low_) / 32;
     ticks target = !narrow_ ? low_ : asked_ >= low_ && !refuted_ ? asked_ : low_ + enough;
-    ticks end = high_, stride = (high_ - low_) / 16 + 1;
+    ticks end = high_, stride = (high_ - low_) / 16;
     while (low_ < end) {
       const ticks least = ask(target);
       if (least == 0) return;

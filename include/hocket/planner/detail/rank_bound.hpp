@@ -125,8 +125,8 @@ class rank_bound {
   };
   struct part {
     std::int64_t cap = 0;
-    ticks work = 0, tail = 0;            // of all its actions; what follows its last one at the least
-    std::vector<std::size_t> by_weight;  // its kinds of backwards
+    ticks work = 0, tail = 0;                      // of all its actions; what follows its last one at the least
+    std::vector<std::size_t> forwards, by_weight;  // its kinds of forwards, of backwards
   };
   /// From a cell by one more action: where to (0: nowhere), and when the action starts at the earliest.
   struct way {
@@ -165,7 +165,7 @@ class rank_bound {
         x.latest.push_back(windows.latest_end(forward ? 0 : 1, s, k) - x.time);
       }
       ranks_[x.rank].work += (x.time + x.weight) * ticks{in_.micro_batches};
-      if (!forward) ranks_[x.rank].by_weight.push_back(kinds_.size());
+      (forward ? ranks_[x.rank].forwards : ranks_[x.rank].by_weight).push_back(kinds_.size());
       kinds_.push_back(std::move(x));
     };
     for (std::uint32_t s = 0; s < in_.stages; ++s) add(s, true);
@@ -181,27 +181,36 @@ class rank_bound {
   [[nodiscard]] std::size_t left() const noexcept { return waiting_ - 1; }
 
   void look(outlook& x) const {
-    x.waiting.resize(kinds_.size() + 1), x.limit.resize(ranks_.size()), x.spare.assign(ranks_.size(), 0);
+    x.waiting.resize(kinds_.size() + 1), x.limit.resize(ranks_.size()), x.spare.resize(ranks_.size());
     x.waiting[0] = waiting_;
-    for (std::size_t j = 0; j < kinds_.size(); ++j)
+    for (std::size_t q = 0; q < ranks_.size(); ++q) x.limit[q] = target_ - ranks_[q].tail - ranks_[q].work;
+    for (std::size_t j = 0; j < kinds_.size(); ++j) {
       x.waiting[j + 1] = x.waiting[j] + (j > 0 ? x.counts[j - 1] - x.counts[j] : 0);
-    for (std::size_t q = 0; q < ranks_.size(); ++q) {
-      const part& mine = ranks_[q];
-      x.limit[q] = target_ - mine.tail - mine.work;
-      std::int64_t over = 1 - mine.cap;  // activations that must be gone before its next forward
-      for (std::size_t j = 0; j < kinds_.size(); ++j) {
-        if (kinds_[j].rank != q) continue;
-        x.limit[q] += (kinds_[j].time + kinds_[j].weight) * ticks{x.counts[j]};
-        if (kinds_[j].forward) over += x.counts[j];
-      }
-      over = (std::max)(over, std::int64_t{0});
-      for (const std::size_t j : mine.by_weight) {
-        const std::int64_t gone = (std::min)(over, std::int64_t{x.counts[j]});
-        over -= gone;
-        x.spare[q] += kinds_[j].weight * (std::int64_t{x.counts[j]} - gone);
-      }
-      if (over > 0) x.spare[q] = -1;
+      x.limit[kinds_[j].rank] += (kinds_[j].time + kinds_[j].weight) * ticks{x.counts[j]};
     }
+    for (std::uint32_t q = 0; q < ranks_.size(); ++q) x.spare[q] = spare(x, q);
+  }
+  /// Of the cell that here_ shows to the one after an action of kind j.
+  void look_behind(std::size_t j) {
+    there_ = here_, ++there_.counts[j];
+    if (j > 0) --there_.waiting[j + 1];
+    for (std::size_t i = j + 2; i <= kinds_.size(); ++i) there_.waiting[i] += j > 0 ? 0 : 1;
+    const std::uint32_t q = kinds_[j].rank;
+    there_.limit[q] += kinds_[j].time + kinds_[j].weight;
+    there_.spare[q] = spare(there_, q);
+  }
+  [[nodiscard]] ticks spare(const outlook& x, std::uint32_t q) const {
+    const part& mine = ranks_[q];
+    std::int64_t over = 1 - mine.cap;  // activations that must be gone before its next forward
+    for (const std::size_t j : mine.forwards) over += x.counts[j];
+    over = (std::max)(over, std::int64_t{0});
+    ticks left = 0;
+    for (const std::size_t j : mine.by_weight) {
+      const std::int64_t gone = (std::min)(over, std::int64_t{x.counts[j]});
+      over -= gone;
+      left += kinds_[j].weight * (std::int64_t{x.counts[j]} - gone);
+    }
+    return over > 0 ? -1 : left;
   }
   /// Runs kind j after all entries of the cell that here_ shows. @param first  the first cell of one more action
   [[nodiscard]] way run(const std::vector<ticks>& from, std::size_t j, std::uint32_t first) {
@@ -210,20 +219,20 @@ class rank_bound {
     if (k == in_.micro_batches || (j > 0 && here_.counts[j - 1] == k)) return {};
     const ticks spare = here_.spare[x.rank];
     if (x.forward && spare < 0) return {};
-    there_.counts = here_.counts, ++there_.counts[j];
-    look(there_);
     const std::size_t n = here_.waiting.back();
     const bool sends = j + 1 < kinds_.size();
     const std::size_t mine = here_.waiting[j], after = mine + (j > 0 ? 1 : 0),
                       behind = here_.waiting[sends ? j + 2 : j + 1];
-    entry_.resize(there_.waiting.back());
+    entry_.resize(here_.waiting.back() - (j > 0 ? 1 : 0) + (sends ? 1 : 0));
     way found;
+    bool looked = false;
     for (std::size_t at = 0; at < from.size(); at += n) {
       const ticks* old = from.data() + at;
       ticks start = (std::max)(old[x.rank], x.earliest[k]);
       if (j > 0) start = (std::max)(start, old[mine]);
       if (x.forward && in_.split) start = (std::max)(start, old[done(x.rank)] - spare);
       if (start > x.latest[k]) continue;
+      if (!looked) look_behind(j), looked = true;
       // Its own time is no longer among those that wait; one more waits for the next kind.
       ticks* put = std::copy(old, old + mine, entry_.data());
       put = std::copy(old + after, old + behind, put);
