@@ -515,7 +515,7 @@ TEST_CASE("bad questions are refused with a reason", "[planner][schedule]") {
   CHECK(code({.shape = {2, 1, 1}, .cap = one}) == errc::bad_shape);
   const std::uint32_t second[] = {2, 1};
   CHECK(hocket::message(find_schedule({.shape = {2, 2, 1}, .cap = second}, costs).error()) ==
-        "rank 1 may hold 1 activations, but its 2 chunks need one each");
+        "rank 1 has a cap of 1, but needs at least 2: an activation for each of its chunks");
   CHECK(code({.shape = {2, 1, 1}, .budget = -1}) == errc::invalid_argument);
   CHECK(code({.shape = {2, 1, 1}, .cap = two, .budget = (std::numeric_limits<std::int64_t>::max)()}) == errc{});
   CHECK(code({.shape = {64, 64, 4096}}) == errc::limit_exceeded);
