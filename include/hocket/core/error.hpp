@@ -131,7 +131,8 @@ enum class errc : std::uint16_t {
     case errc::unknown_groups:
       return "groups \"{w}\": expected balanced, last, first, paper, least-memory, auto or sizes such as 3,4,2";
     case errc::not_an_option: return "this schedule has no {w}";
-    case errc::cap_too_small: return "rank {0} has a cap of {1}, but needs at least {2}: an activation for each of its chunks";
+    case errc::cap_too_small:
+      return "rank {0} has a cap of {1}, but needs at least {2}: an activation for each of its chunks";
     case errc::bad_cost: return "{w}: a cost must be finite and not negative (at {0} rows)";
     case errc::no_feasible_tiling: return "no tiling of {0} rows has tiles of at least {1} rows and at most {2} tiles";
     case errc::too_many_tiles: return "{0} tiles are needed, but at most {1} can be held";
