@@ -28,7 +28,8 @@ struct memory_price {
 ///     const auto price = hocket::planner::price_of_memory(q, *plan, std::int64_t{1} << 30);
 [[nodiscard]] inline result<memory_price> price_of_memory(const split_problem& q, const split_plan& plan,
                                                           std::int64_t bytes, bool each = true) {
-  if (bytes < 0) return error{errc::out_of_range, bytes, 0, std::int64_t{1} << 50}.with("more bytes");
+  constexpr std::int64_t most_bytes = std::int64_t{1} << 50;
+  if (bytes < 0 || bytes > most_bytes) return error{errc::out_of_range, bytes, 0, most_bytes}.with("more bytes");
   const auto value = [&](const split_plan& x) { return q.goal == objective::step_time ? x.step_time : x.slowest; };
   std::vector<rank_room> rooms(q.ranks.begin(), q.ranks.end());
   split_problem more = q;
@@ -42,7 +43,7 @@ struct memory_price {
   if (!all) return all.error();
   price.everywhere = value(plan) - value(*all);
   const auto p = static_cast<std::int64_t>(rooms.size());
-  more.budget = q.budget < detail::never / 4 ? (std::min)(q.budget, q.budget * 4 / p) : q.budget;
+  more.budget = (std::min)(q.budget, (std::min)(q.budget, detail::most_budget) * 4 / p);
   for (std::size_t r = 0; each && r < rooms.size(); ++r) {
     if (all->lower_bound >= value(plan)) {  // more everywhere saves nothing
       price.on_one_rank.push_back(0);

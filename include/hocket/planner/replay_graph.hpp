@@ -300,8 +300,8 @@ struct replay_choice {
     }
   };
   if (k > 0) searcher{graph, candidates, most, k, budget, best}.run(0, 0, 0);
-  best.proved = budget >= 0;
-  if (best.proved) best.most_possible = best.effect.freed();
+  if (budget >= 0) best.most_possible = best.effect.freed();
+  best.proved = best.effect.freed() == best.most_possible;
   std::sort(best.ops.begin(), best.ops.end());
   return best;
 }

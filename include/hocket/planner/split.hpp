@@ -96,7 +96,9 @@ namespace detail {
       !checked_multiply(time, product, product) || product > never)
     return error{errc::overflow, time, q.micro_batches}.with("step time");
   if (layers < p * v) return error{errc::bad_shape, p, v, q.micro_batches}.with("it has fewer layers than stages");
-  if (q.most_on_stage < 0 || (q.most_on_stage > 0 && q.most_on_stage < ceil_div(layers, p * v)))
+  if (q.budget < 0) return error{errc::invalid_argument, q.budget}.with("a negative budget");
+  if (q.most_on_stage < 0 || q.most_on_stage > most_layers ||
+      (q.most_on_stage > 0 && q.most_on_stage < ceil_div(layers, p * v)))
     return error{errc::out_of_range, q.most_on_stage, ceil_div(layers, p * v), most_layers}.with("layers of a stage");
   if (!q.split.empty()) {
     if (static_cast<std::int64_t>(q.split.size()) != p * v)
@@ -115,6 +117,11 @@ namespace detail {
 /// @param start  cuts of a plan to begin with, or nothing: only unequal layers on several chunks need one
 [[nodiscard]] inline result<split_plan> split_from(const split_problem& q, std::span<const std::int64_t> start) {
   if (const auto ok = validate(q); !ok) return ok.error();
+  if (q.budget > most_budget) {
+    split_problem less = q;
+    less.budget = most_budget;
+    return split_from(less, start);
+  }
   segment_fronts fronts(q.layers);
   std::int64_t expansions = 0;
   rank_choice choose(q, fronts, expansions);
@@ -177,7 +184,7 @@ namespace detail {
 /// The layer-to-stage split and the level of every layer that fit the memory of each rank with the least time: exact
 /// for one chunk per rank, and within a budget for several (equal layers, and two chunks, mostly; more chunks of
 /// unequal layers where bound and plan meet); what is not proved says how far it is from its bound. Time is in ticks,
-/// memory in bytes, all decisions in integers; of equally good plans the one whose first stages are shorter is taken.
+/// memory in bytes, all decisions in integers, so that every machine finds the same plan.
 /// Errors: errc::does_not_fit (values: the rank that binds, the bytes it lacks in the split that lacks least; of
 /// unequal layers on several chunks in the best one found), bad_shape, out_of_range, overflow; limit_exceeded if the
 /// budget ran out before any plan was found. Complexity: one chunk, equal layers: O(p n² log n) for n layers on a

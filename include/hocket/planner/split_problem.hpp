@@ -69,7 +69,7 @@ struct rank_room {
 /// What a good plan is.
 enum class objective : std::uint8_t {
   step_time,     ///< least Σ t + (m v - 1) max t over the rank times t, v times the time of one training step
-  slowest_rank,  ///< least max t; among those the least Σ t
+  slowest_rank,  ///< least max t (what is proved is that); among those the least Σ t found
 };
 
 /// Which layers run on which stage, and which of them compute again what they did not keep: the question.
@@ -92,11 +92,14 @@ struct split_problem {
   /// Most layers that a stage may have; 0: any. The step time is exact for equal stages: with several chunks, stages of
   /// very different length can make it mean little, and a limit near layers / stages keeps them alike.
   std::int64_t most_on_stage = 0;
-  /// Most partial plans looked at where no closed form exists (several chunks per rank). A plan says if it ran out.
+  /// Most partial plans looked at where no closed form exists (several chunks per rank). A plan says if it ran out. All
+  /// beyond 2^40 is the same.
   std::int64_t budget = 2'000'000;
 };
 
 namespace detail {
+
+inline constexpr std::int64_t most_budget = std::int64_t{1} << 40;  // so that products of it fit
 
 /// How often the slowest rank's time counts in the step time, beside every rank's time once.
 [[nodiscard]] inline std::int64_t weight_of_slowest(const split_problem& q) noexcept {

@@ -15,10 +15,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
+#include <limits>
 #include <map>
 #include <random>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "catch.hpp"
@@ -1045,6 +1047,33 @@ TEST_CASE("bad problems are refused with a reason", "[planner][split]") {
   CHECK(code(good, 2, wrong_sum) == errc::out_of_range);
   CHECK(code(good, 2, three) == errc::bad_shape);
   CHECK(code(good, 2, right) == errc{});
+  constexpr std::int64_t most = (std::numeric_limits<std::int64_t>::max)();
+  split_problem q{.layers = good, .ranks = ranks, .in_flight = held, .micro_batches = 2};
+  q.budget = most;
+  const auto plan = split(q);
+  REQUIRE(plan);
+  CHECK(price_of_memory(q, *plan, 1));
+  CHECK(price_of_memory(q, *plan, most).error().code == errc::out_of_range);
+  q.budget = -1;
+  CHECK(split(q).error().code == errc::invalid_argument);
+  q.budget = 0, q.most_on_stage = most;
+  CHECK(split(q).error().code == errc::out_of_range);
+}
+
+TEST_CASE("a bound by kinds does not take the slowest rank of the plan for a bound", "[planner][split]") {
+  const layer kinds[] = {
+      {0, 26, {{21, 0}, {10, 2}, {2, 3}}}, {0, 36, {{38, 0}, {19, 2}, {4, 3}}}, {0, 14, {{15, 0}, {7, 2}, {1, 4}}}};
+  std::vector<layer_run> runs;
+  for (const char x : std::string_view("2201211010222121100002")) runs.push_back({kinds[x - '0'], 1});
+  const rank_room ranks[] = {{574}, {1'039}, {628}};
+  const auto held = in_flight_profile::of(pipeline::interleaved::make({3, 3, 64}).value()).value();
+  for (const std::int64_t budget : {300, 1'500, 6'000, 2'000'000}) {
+    const auto plan = split({.layers = runs, .ranks = ranks, .in_flight = held, .micro_batches = 64, .budget = budget});
+    if (!plan) continue;
+    INFO("budget " << budget);
+    CHECK(plan->lower_bound <= 386);
+    CHECK(plan->proved == (plan->step_time == 386));
+  }
 }
 
 TEST_CASE("the step time of equal stages is the simulated makespan, times v", "[planner][split]") {

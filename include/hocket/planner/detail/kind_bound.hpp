@@ -59,7 +59,10 @@ class kind_bound {
     best_ = below;
     best_ = at_low < never ? (std::min)(best_, at_low + weight * low) : best_;
     const ticks high = weight > 0 ? best_ / weight : low;
-    if (high > low) between(low, at_low, high, least_extra(high), weight);
+    if (high <= low) return best_;
+    const ticks at_high = least_extra(high);
+    if (at_high < never) best_ = (std::min)(best_, at_high + weight * high);
+    between(low, at_low, high, at_high, weight);
     return best_;
   }
 

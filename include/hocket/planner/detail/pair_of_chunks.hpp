@@ -75,6 +75,7 @@ class pair_of_chunks {
     std::int64_t low = -1, high = 0;
     while (!fits_lean(high, 0) && sure_) low = high, high = 2 * high + 1;
     const std::int64_t bound = bisect(low, high, 0);  // stages may be empty
+    if (!sure_) return least;
     low = bound - 1, high = bound;
     while (!fits_lean(high, 1) && sure_) low = high, high += high - bound + 1;
     bisect(low, high, 1);

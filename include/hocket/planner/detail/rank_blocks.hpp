@@ -26,8 +26,10 @@ class rank_blocks {
   [[nodiscard]] ticks operator()(ticks low, ticks high, std::int64_t steps) {
     low_ = low, high_ = high, steps_ = steps, asked_ = -1, narrow_ = false;
     std::vector<block> blocks(1), larger;
-    std::vector<std::uint32_t> order(in_.ranks);
+    std::vector<std::uint32_t> order(in_.ranks);  // those whose memory is scarce come first
     std::iota(order.begin(), order.end(), 0u);
+    std::stable_partition(order.begin(), order.end(), [&](std::uint32_t r) { return is_scarce(r); });
+    if (order.empty() || !is_scarce(order.front())) return low;
     const auto better = [](const block& a, const block& b) {
       if (a.reached != b.reached) return a.reached > b.reached;
       return a.steps != b.steps ? a.steps < b.steps : a.ranks < b.ranks;
@@ -78,19 +80,20 @@ class rank_blocks {
     const auto at = std::lower_bound(x.ranks.begin(), x.ranks.end(), r);
     if (at != x.ranks.end() && *at == r) return;
     x.ranks.insert(at, r);
+    if (part.ranks.empty() && !is_scarce(r)) return;
+    steps_ -= static_cast<std::int64_t>(to.size());  // what the next lines compare
     for (const block& y : to)
       if (y.ranks == x.ranks) return;
-    if (std::any_of(x.ranks.begin(), x.ranks.end(), [&](std::uint32_t q) { return is_scarce(q); }))
-      raise([&](ticks target) {
-        ticks least = refutes(target) ? target + 1 : 0;
-        if (least == 0) {
-          const std::int64_t before = steps_;
-          least = ask(x.ranks, target);
-          x.steps = (std::max)(x.steps, before - steps_);
-        }
-        x.reached = (std::max)(x.reached, least);
-        return least;
-      });
+    raise([&](ticks target) {
+      ticks least = refutes(target) ? target + 1 : 0;
+      if (least == 0) {
+        const std::int64_t before = steps_;
+        least = ask(x.ranks, target);
+        x.steps = (std::max)(x.steps, before - steps_);
+      }
+      x.reached = (std::max)(x.reached, least);
+      return least;
+    });
     to.push_back(std::move(x));
   }
   /// What a block says to a target that is not refuted yet; 0 if steps did not last.
