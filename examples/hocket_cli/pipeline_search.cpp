@@ -86,6 +86,16 @@ std::vector<std::uint32_t> read_caps(const options& o) {
   return caps;
 }
 
+/// The lists, and behind them how far they are from the best possible.
+std::string as_json(const planner::found_schedule& found) {
+  std::string text = hocket::text::write_schedule_json(found.plan);
+  text.erase(text.find_last_of('}'));
+  const nlohmann::ordered_json more = {{"makespan", found.makespan}, {"lower_bound", found.lower_bound},
+                                       {"gap", found.gap()},         {"proved", found.proved},
+                                       {"found_by", found.from},     {"expansions", found.expansions}};
+  return text + "," + more.dump().substr(1) + "\n";
+}
+
 void search(const options& o) {
   const pipeline::shape shape{*o.ranks, o.chunks, *o.micro_batches};
   if (const auto ok = pipeline::validate(shape); !ok) fail(message(ok.error()));
@@ -103,7 +113,7 @@ void search(const options& o) {
                                                    .weight_grad = t.weight_grad,
                                                    .hop = t.hop});
   if (!found) fail(message(found.error()));
-  if (o.format == "json") write_file(o.out, hocket::text::write_schedule_json(found->plan));
+  if (o.format == "json") write_file(o.out, as_json(*found));
   else write_file(o.out, hocket::text::write_schedule_csv(found->plan, {}));
   std::fprintf(
       stderr, "makespan=%lld lower_bound=%lld gap=%.6f proved=%s from=%s expansions=%lld\n",

@@ -5,6 +5,7 @@
 #include <hocket/planner.hpp>
 #include <hocket/timeline/svg.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <memory>
@@ -39,6 +40,8 @@ struct problem {
   std::vector<std::int64_t> split;
   std::int64_t most_on_stage = 0;
   std::vector<level_name> levels;
+  std::vector<ticks> beside;  ///< time of each stage besides its layers
+  std::optional<pipeline::any_schedule> lists;
   planner::in_flight_profile held{};
   std::int64_t slices = 1;  ///< of a micro-batch; what layers take and keep is that of one
   bool paired = false;
@@ -60,6 +63,10 @@ struct problem {
     for (const auto& run : runs) n += run.count;
     return n;
   }
+  /// Layers of the longest stage of an even split.
+  [[nodiscard]] std::int64_t even_share() const {
+    return hocket::ceil_div(layers(), static_cast<std::int64_t>(held.ranks()) * held.chunks());
+  }
   /// Whether tokens a second can be said.
   [[nodiscard]] bool has_rate(ticks step_time) const { return tokens > 0 && step_time > 0; }
   /// Seconds of one step whose value is `step_time` (v times the step).
@@ -76,8 +83,14 @@ ticks nanoseconds(const json_object& in, const char* key, bool needed = true) {
   return static_cast<ticks>(std::llround(us * 1e3));
 }
 
-planner::in_flight_profile read_schedule(const json_object& v, const std::string& name, const pipeline::shape& s,
-                                         std::int64_t slices) {
+std::uint64_t actions_of(const pipeline::any_schedule& plan) {
+  std::uint64_t actions = 0;
+  for (std::uint32_t r = 0; r < plan.ranks(); ++r) actions += plan.size(r);
+  return actions;
+}
+
+pipeline::any_schedule read_schedule(const json_object& v, const std::string& name, const pipeline::shape& s,
+                                     std::int64_t slices) {
   std::string names;
   bool known = false;
   for (const std::string_view x : pipeline::schedule_names) {
@@ -86,13 +99,16 @@ planner::in_flight_profile read_schedule(const json_object& v, const std::string
   }
   if (!known) v.fail_at("schedule", "must be one of: " + names);
   const bool loop = name == "gpipe" && s.chunks > 1;
-  const auto plan = pipeline::any_schedule::make(loop ? "looped-bfs" : name, s, {.slices = slices});
+  auto plan = pipeline::any_schedule::make(loop ? "looped-bfs" : name, s, {.slices = slices});
   if (!plan) v.fail_at("schedule", "is not possible: " + message(plan.error()));
-  std::uint64_t actions = 0;
-  for (std::uint32_t r = 0; r < plan->ranks(); ++r) actions += plan->size(r);
+  const std::uint64_t actions = actions_of(*plan);
   if (actions > (1u << 26)) v.fail_at("schedule", "has " + std::to_string(actions) + " actions: too many");
-  if (plan->directions() == 2) return value_or_fail(planner::in_flight_profile::of_pairs(*plan), v.file());
-  return value_or_fail(plan->visit([](const auto& x) { return planner::in_flight_profile::of(x); }), v.file());
+  return std::move(plan).value();
+}
+
+planner::in_flight_profile held_of(const pipeline::any_schedule& plan, const std::string& file) {
+  if (plan.directions() == 2) return value_or_fail(planner::in_flight_profile::of_pairs(plan), file);
+  return value_or_fail(plan.visit([](const auto& x) { return planner::in_flight_profile::of(x); }), file);
 }
 
 problem read_problem(const std::string& file) {
@@ -112,7 +128,8 @@ problem read_problem(const std::string& file) {
   p.schedule = v.text_or("schedule", chunks > 1 ? "interleaved" : "1f1b");
   if (v.has("slices") && p.schedule != "seq-1f1b") v.fail_at("slices", "is only for seq-1f1b");
   p.slices = v.integer_or("slices", 1, 1, pipeline::max_slices);
-  p.held = read_schedule(v, p.schedule, {ranks, chunks, p.micro_batches}, p.slices);
+  p.lists = read_schedule(v, p.schedule, {ranks, chunks, p.micro_batches}, p.slices);
+  p.held = held_of(*p.lists, file);
   p.paired = p.schedule == "dualpipe";  // ranks r and p - 1 - r hold the same two stages
   p.micro_batches = p.paired ? p.micro_batches / 2 : p.micro_batches * p.slices;
   p.goal = v.choice_or("objective", {"step_time", "slowest_rank"}, 0) == 0 ? planner::objective::step_time
@@ -143,15 +160,18 @@ problem read_problem(const std::string& file) {
     const ticks time = nanoseconds(in, "time_us", false) / p.slices;
     use(bytes, time);
   };
-  const auto add = [&](std::size_t r, std::int64_t bytes, ticks time) {
-    p.rooms[r].fixed += bytes, p.rooms[r].time += time;
+  const std::uint32_t stages = p.held.ranks() * p.held.chunks();
+  p.beside.resize(stages);
+  const auto add = [&](std::uint32_t stage, std::int64_t bytes, ticks time) {
+    planner::rank_room& room = p.rooms[p.held.rank_of(stage)];
+    room.fixed += bytes, room.time += time, p.beside[stage] += time;
   };
-  const std::uint32_t last_stage = p.held.ranks() * p.held.chunks() - 1;
   beside("every", [&](std::int64_t bytes, ticks time) {
-    for (std::size_t r = 0; r < p.rooms.size(); ++r) add(r, bytes, time);
+    for (std::uint32_t s = 0; s < stages; ++s)
+      if (p.held.chunk_of(s) == 0) add(s, bytes, time);
   });
-  beside("first", [&](std::int64_t bytes, ticks time) { add(p.held.rank_of(0), bytes, time); });
-  beside("last", [&](std::int64_t bytes, ticks time) { add(p.held.rank_of(last_stage), bytes, time); });
+  beside("first", [&](std::int64_t bytes, ticks time) { add(0, bytes, time); });
+  beside("last", [&](std::int64_t bytes, ticks time) { add(stages - 1, bytes, time); });
 
   const nlohmann::json& layers = v.at("layers");
   if (!layers.is_array() || layers.empty()) v.fail_at("layers", "must be an array of runs of equal layers");
@@ -201,6 +221,31 @@ problem read_problem(const std::string& file) {
   if (v.has("tokens")) p.tokens = v.positive("tokens");
   if (p.tokens > 1e15) v.fail_at("tokens", "must be at most 1e15");
   return p;
+}
+
+/// Seconds of a step of the schedule itself, without hops: with several chunks the step time knows only sums over each
+/// rank, and stages may be of any length. The file has one time for a layer: a third of it is taken as its forward.
+/// Nothing with one chunk, or for lists that take long to run.
+std::optional<double> simulated_seconds(const problem& p, const planner::split_plan& plan) {
+  if (p.held.chunks() == 1 || actions_of(*p.lists) > 1'000'000) return std::nullopt;
+  std::vector<const planner::layer_run*> run_of;
+  for (const auto& run : p.runs) run_of.insert(run_of.end(), static_cast<std::size_t>(run.count), &run);
+  std::vector<ticks> forward, backward, input_grad, weight_grad;
+  for (std::size_t s = 0; s < plan.stages.size(); ++s) {
+    ticks once = p.beside[s], again = 0;
+    for (std::size_t i = 0; i < plan.stages[s].levels.size(); ++i) {
+      const planner::layer& layer = run_of[static_cast<std::size_t>(plan.stages[s].first_layer) + i]->of;
+      once += layer.time, again += layer.levels[plan.stages[s].levels[i]].extra;
+    }
+    forward.push_back(once / 3), weight_grad.push_back(once / 3);
+    input_grad.push_back(once - 2 * (once / 3) + again), backward.push_back(once - once / 3 + again);
+  }
+  const auto run = value_or_fail(pipeline::simulate(*p.lists, pipeline::stage_costs{.forward = forward,
+                                                                                    .backward = backward,
+                                                                                    .input_grad = input_grad,
+                                                                                    .weight_grad = weight_grad}),
+                                 p.file);
+  return static_cast<double>(run.makespan) * 1e-9;
 }
 
 /// One line of the comparison: what a simpler rule would give.
@@ -302,8 +347,8 @@ std::string mind_formers(const problem& p, const planner::split_plan& plan) {
   return mind_formers(levels, plan, p.held.ranks(), p.held.chunks(), runs);
 }
 
-std::string as_text(const problem& p, const planner::split_plan& plan, const planner::memory_price& price,
-                    const std::vector<variant>& variants) {
+std::string as_text(const problem& p, const planner::split_plan& plan, const std::optional<double>& simulated,
+                    const planner::memory_price& price, const std::vector<variant>& variants) {
   std::string text = p.title + "\n\n";
   if (p.paired)
     text +=
@@ -339,8 +384,22 @@ std::string as_text(const problem& p, const planner::split_plan& plan, const pla
   }
   text += "\nStep " + fixed(p.seconds(plan.step_time), 3) + " s";
   if (p.has_rate(plan.step_time)) text += ", " + fixed(p.tokens / p.seconds(plan.step_time), 0) + " tokens/s/device";
-  text += plan.proved ? "; no split and no levels are better in this model (proved)\n"
-                      : "; the bound is " + fixed(p.seconds(plan.lower_bound), 3) + " s (budget used up)\n";
+  if (plan.proved) text += "; no split and no levels are better in this model (proved)\n";
+  else if (p.goal == planner::objective::step_time)
+    text += "; the bound is " + fixed(p.seconds(plan.lower_bound), 3) + " s (budget used up)\n";
+  else
+    text += "; the slowest rank takes " + fixed(static_cast<double>(plan.slowest) * 1e-6, 3) + " ms, the bound is " +
+            fixed(static_cast<double>(plan.lower_bound) * 1e-6, 3) + " ms (budget used up)\n";
+  if (simulated) {
+    const double longer = *simulated / p.seconds(plan.step_time) - 1;
+    text += "Simulated " + fixed(*simulated, 3) + " s, without hops, a third of a layer's time as its forward\n";
+    const bool uneven = std::any_of(plan.stages.begin(), plan.stages.end(),
+                                    [&](const auto& stage) { return stage.layers > p.even_share(); });
+    if (longer > 0.02 && uneven)
+      text += "  " + fixed(longer * 100, 1) +
+              " % longer, because stages differ: \"most_on_stage\": " + std::to_string(p.even_share()) +
+              " keeps them alike\n";
+  }
   text += "\nPrice of memory: " + fixed(static_cast<double>(price.bytes) / gib, 3) + " GiB more saves " +
           fixed(p.seconds(price.everywhere), 3) + " s a step on every rank" + (price.on_one_rank.empty() ? "" : ";");
   for (std::size_t r = 0; r < price.on_one_rank.size(); ++r)
@@ -365,6 +424,8 @@ nlohmann::json plan_as_json(const problem& p, const planner::split_plan& plan) {
   out["step_seconds"] = p.seconds(plan.step_time);
   if (p.has_rate(plan.step_time)) out["tokens_per_second_per_device"] = p.tokens / p.seconds(plan.step_time);
   out["slowest_rank_us"] = static_cast<double>(plan.slowest) * 1e-3;
+  if (p.goal == planner::objective::step_time) out["lower_bound_seconds"] = p.seconds(plan.lower_bound);
+  else out["slowest_rank_lower_bound_us"] = static_cast<double>(plan.lower_bound) * 1e-3;
   out["proved"] = plan.proved;
   for (const auto& s : plan.stages) {
     nlohmann::json counts;
@@ -391,9 +452,10 @@ nlohmann::json plan_as_json(const problem& p, const planner::split_plan& plan) {
   return out;
 }
 
-std::string as_json(const problem& p, const planner::split_plan& plan, const planner::memory_price& price,
-                    const std::vector<variant>& variants) {
+std::string as_json(const problem& p, const planner::split_plan& plan, const std::optional<double>& simulated,
+                    const planner::memory_price& price, const std::vector<variant>& variants) {
   nlohmann::json out = plan_as_json(p, plan);
+  if (simulated) out["simulated_seconds"] = *simulated;
   out["version"] = 1, out["title"] = p.title;
   if (p.paired) out["ranks_are_pairs"] = true;
   nlohmann::json one = nlohmann::json::array();
@@ -463,11 +525,17 @@ void split(const options& o) {
   const auto plan = planner::split(q);
   if (!plan) fail(o.problem, plan.error());
   const auto price = value_or_fail(planner::price_of_memory(q, *plan, p.more_bytes, p.rooms.size() <= 64), o.problem);
+  const auto simulated = simulated_seconds(p, *plan);
   if (o.format == "svg") write_file(o.out, as_svg(p, *plan));
-  else if (o.format == "json") write_file(o.out, as_json(p, *plan, price, variants_of(p, *plan)));
-  else write_file(o.out, as_text(p, *plan, price, variants_of(p, *plan)));
-  std::fprintf(stderr, "step_s=%.6f slowest_rank_ms=%.6f proved=%s one_more_saves_s=%.6f\n", p.seconds(plan->step_time),
-               static_cast<double>(plan->slowest) * 1e-6, plan->proved ? "yes" : "no", p.seconds(price.everywhere));
+  else if (o.format == "json") write_file(o.out, as_json(p, *plan, simulated, price, variants_of(p, *plan)));
+  else write_file(o.out, as_text(p, *plan, simulated, price, variants_of(p, *plan)));
+  const bool of_steps = p.goal == planner::objective::step_time;
+  std::string more = of_steps ? " bound_s=" + fixed(p.seconds(plan->lower_bound), 6)
+                              : " bound_ms=" + fixed(static_cast<double>(plan->lower_bound) * 1e-6, 6);
+  if (simulated) more += " simulated_s=" + fixed(*simulated, 6);
+  std::fprintf(stderr, "step_s=%.6f slowest_rank_ms=%.6f%s proved=%s one_more_saves_s=%.6f\n",
+               p.seconds(plan->step_time), static_cast<double>(plan->slowest) * 1e-6, more.c_str(),
+               plan->proved ? "yes" : "no", p.seconds(price.everywhere));
 }
 
 }  // namespace

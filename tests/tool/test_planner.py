@@ -168,6 +168,64 @@ class Split(ToolTest):
         self.assertEqual([s["layers"] for s in alike["stages"]], [10] * 4)
         self.assertLessEqual(free["step_seconds"], alike["step_seconds"])
 
+    def test_the_bound_stands_beside_the_plan(self):
+        def change(problem, **more):
+            problem.update(ranks=4, chunks=4, micro_batches=16, capacity_gib=1.2, schedule="interleaved", **more)
+            problem["layers"] = [{"time_us": 50 + i * 37 % 23, "weights_bytes": (20 + i * 11 % 7) << 20,
+                                  "levels": [{"name": "none", "bytes": (40 + i * 13 % 9) << 20},
+                                             {"name": "full", "bytes": 4 << 20, "extra_us": 19 + i % 5}]} for i in range(40)]
+            for beside in ("every", "first", "last"):
+                del problem[beside]
+        for objective, bound, value in (("step_time", "lower_bound_seconds", "step_seconds"),
+                                        ("slowest_rank", "slowest_rank_lower_bound_us", "slowest_rank_us")):
+            with self.subTest(objective=objective):
+                _, plan = self.plan(lambda p: change(p, objective=objective))
+                self.assertLessEqual(plan[bound], plan[value])
+                self.assertEqual(plan["proved"], plan[bound] == plan[value])
+                done = self.ok("planner", "split", "--problem", self.folder / "split.json")
+                if objective == "step_time":
+                    self.assertEqual(done.summary["bound_s"], f"{plan[bound]:.6f}")
+                    self.assertIn(f"Step {plan['step_seconds']:.3f} s", done.text)
+                else:
+                    self.assertEqual(done.summary["bound_ms"], f"{plan[bound] / 1e3:.6f}")
+                if not plan["proved"]:
+                    self.assertIn(f"the bound is {plan[bound]:.3f} s" if objective == "step_time" else
+                                  f"the bound is {plan[bound] / 1e3:.3f} ms", done.text)
+
+    def test_a_plan_for_several_chunks_is_simulated(self):
+        equal = {"version": 1, "ranks": 16, "chunks": 2, "micro_batches": 64, "capacity_gib": 1000,
+                 "layers": [{"count": 128, "time_us": 60, "weights_bytes": 1 << 20,
+                             "levels": [{"name": "none", "bytes": 1 << 24}, {"name": "full", "bytes": 1 << 20, "extra_us": 20}]}]}
+        def ask(**more):
+            path = self.file("equal.json", json.dumps(dict(equal, **more)))
+            done = self.ok("planner", "split", "--problem", path)
+            plan = json.loads(self.ok("planner", "split", "--problem", path, "--format", "json").text)
+            if "simulated_seconds" in plan:
+                self.assertEqual(done.summary["simulated_s"], f"{plan['simulated_seconds']:.6f}")
+                self.assertIn(f"Simulated {plan['simulated_seconds']:.3f} s", done.text)
+            else:
+                self.assertNotIn("Simulated", done.text)
+            return done.text, plan
+        # Stages of four layers: the same as the schedule with these times.
+        text, plan = ask()
+        run = self.ok("pipeline", "simulate", "interleaved", "--ranks", 16, "--chunks", 2, "--micro-batches", 64,
+                      "--forward", 80000, "--backward", 160000)
+        self.assertAlmostEqual(plan["simulated_seconds"], int(run.summary["makespan"]) * 1e-9, 9)
+        self.assertNotIn("most_on_stage", text)
+        # Little memory: sums over a rank are best with stages that differ, the run is not.
+        text, plan = ask(capacity_gib=1)
+        self.assertGreater(plan["simulated_seconds"], 1.02 * plan["step_seconds"])
+        self.assertIn('% longer, because stages differ: "most_on_stage": 4 keeps them alike', text)
+        text, alike = ask(capacity_gib=1, most_on_stage=4)
+        self.assertLess(alike["simulated_seconds"], plan["simulated_seconds"])
+        self.assertNotIn("most_on_stage", text)
+        # What lies beside the layers takes its time, too.
+        _, more = ask(last={"time_us": 60})
+        self.assertGreater(more["simulated_seconds"], 64 * 60e-6 * 9)
+        # Nothing with one chunk, where the step time says it, or for lists that take long to run.
+        self.assertNotIn("simulated_seconds", ask(chunks=1)[1])
+        self.assertNotIn("simulated_seconds", ask(micro_batches=20000)[1])
+
     def test_infeasible_names_the_stage_and_the_bytes(self):
         problem = json.loads(SPLIT.read_text())
         problem["capacity_gib"] = 20
@@ -225,8 +283,13 @@ class Search(ToolTest):
         costs = self.file("costs.json", json.dumps({"forward": [3, 2, 2, 4], "backward": 5, "hop": 1}))
         done = self.ok("pipeline", "search", "--ranks", 4, "--micro-batches", 6, "--costs", costs, "--backward", "whole",
                        "--format", "json", "--memory-cap", "4,3,2,1")
-        self.assertEqual(len(json.loads(done.text)["lists"]), 4)
-        self.assertLessEqual(int(done.summary["lower_bound"]), int(done.summary["makespan"]))
+        found = json.loads(done.text)
+        self.assertEqual(len(found["lists"]), 4)
+        self.assertLessEqual(found["lower_bound"], found["makespan"])
+        self.assertEqual((found["lower_bound"], found["makespan"], found["proved"]),
+                         (int(done.summary["lower_bound"]), int(done.summary["makespan"]), done.summary["proved"] == "yes"))
+        self.assertAlmostEqual(found["gap"], float(done.summary["gap"]), 6)
+        self.assertEqual(found["found_by"].replace(" ", "-"), done.summary["from"])
 
     def test_what_is_refused(self):
         self.refused("pipeline", "search", *self.SHAPE, "--memory-cap", 1, says="cap")
