@@ -460,7 +460,8 @@ cost::report make_report(const cost::model& model, report_context& context, std:
     const double ratio = r.flops->hardware_step.real() / t.step_seconds / (t.peak_tflops * 1e12) /
                          static_cast<double>(context.parallel.devices());
     if (!(ratio < most && t.peak_tflops < most))
-      fail(std::string(file) + ": \"step_seconds\" and \"peak_tflops\" are not those of a machine");
+      fail(std::string(file) + ": \"step_seconds\" is " + shown(t.step_seconds) + " and \"peak_tflops\" is " +
+           shown(t.peak_tflops) + ", which are not those of a machine");
   }
   for (std::size_t i = 0; i < r.memory.size(); ++i) {
     const cost::rank_memory& rank = r.memory[i];

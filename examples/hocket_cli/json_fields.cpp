@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "json_fields.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -14,6 +15,11 @@ std::string shown(const json& value) {
   std::string s = value.dump(-1, ' ', true, json::error_handler_t::replace);
   if (s.size() > 60) s = s.substr(0, 57) + "...";
   return s;
+}
+
+bool is_line(std::string_view text) {
+  return std::none_of(text.begin(), text.end(),
+                      [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
 }
 
 json_object::json_object(const json& value, std::string_view file, std::string path,
@@ -108,6 +114,12 @@ std::string json_object::text(const char* key) const {
 }
 std::string json_object::text_or(const char* key, const std::string& otherwise) const {
   return has(key) ? text(key) : otherwise;
+}
+
+std::string json_object::line_or(const char* key, const std::string& otherwise) const {
+  const std::string line = text_or(key, otherwise);
+  if (!is_line(line)) fail_at(key, "must be one line without control characters");
+  return line;
 }
 
 std::size_t json_object::choice(const char* key, std::initializer_list<std::string_view> names) const {

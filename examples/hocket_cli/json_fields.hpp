@@ -41,6 +41,8 @@ class json_object {
   [[nodiscard]] bool boolean_or(const char* key, bool otherwise) const;
   [[nodiscard]] std::string text(const char* key) const;
   [[nodiscard]] std::string text_or(const char* key, const std::string& otherwise) const;
+  /// A text that is_line(), for reports that people read line by line.
+  [[nodiscard]] std::string line_or(const char* key, const std::string& otherwise) const;
   /// The index of the member's text among `names`.
   [[nodiscard]] std::size_t choice(const char* key, std::initializer_list<std::string_view> names) const;
   [[nodiscard]] std::size_t choice_or(const char* key, std::initializer_list<std::string_view> names,
@@ -59,6 +61,8 @@ class json_object {
   std::string path_;
 };
 
+/// Whether a text is without line breaks and other control characters.
+bool is_line(std::string_view text);
 /// A value of a file as messages show it: escaped, and cut after 60 characters.
 std::string shown(const nlohmann::json& value);
 /// Parses JSON text; fails with one sentence that says where if it is not JSON.

@@ -29,8 +29,66 @@ bool same_sizes(hocket::planner::strategy a, hocket::planner::strategy b) {
   return a == b;
 }
 
+/// What the pipeline of a file fixes of sizes that are open; 0: nothing.
+struct fixed_sizes {
+  std::int64_t stages = 0, micro_batches = 0;
+};
+
+/// The parts of a space in which every strategy has these.
+std::vector<hocket::planner::strategy_space> parts_with(const plan_input& in,
+                                                        const hocket::planner::strategy_space& space,
+                                                        const fixed_sizes& fixed) {
+  if (fixed.stages == 0 && fixed.micro_batches == 0) return {space};
+  std::vector<hocket::planner::strategy_space> parts;
+  const auto add = [&](std::int64_t tp, std::int64_t pp, std::int64_t dp) {
+    const std::int64_t batch = in.training.step.global_batch;
+    for (const std::int64_t vp : space.chunks)
+      for (const std::int64_t one : space.micro_batches) {
+        if (fixed.stages > 0 && pp * vp != fixed.stages) continue;
+        if (fixed.micro_batches > 0 && (batch % (one * dp) != 0 || batch / (one * dp) != fixed.micro_batches)) continue;
+        parts.push_back(space);
+        parts.back().tensor = {tp}, parts.back().pipeline = {pp};
+        parts.back().chunks = {vp}, parts.back().micro_batches = {one};
+      }
+  };
+  for (const std::int64_t tp : space.tensor) {
+    const std::int64_t rest = in.devices / (tp * in.parallel.cp);
+    for (std::int64_t pp = 1; pp <= rest; ++pp)
+      if (tp * in.parallel.cp * rest == in.devices && rest % pp == 0 &&
+          (space.pipeline.empty() || space.pipeline.front() == pp))
+        add(tp, pp, rest / pp);
+  }
+  return parts;
+}
+
+/// The report of several parts as that of one space.
+hocket::planner::strategy_report joined(std::vector<hocket::planner::strategy_report> parts) {
+  if (parts.size() == 1) return std::move(parts.front());
+  hocket::planner::strategy_report all;
+  for (const auto& one : parts) {
+    all.named += one.named, all.evaluated += one.evaluated, all.fitting += one.fitting;
+    for (std::size_t i = 0; i < hocket::planner::rejections; ++i) all.rejected[i] += one.rejected[i];
+    all.front.insert(all.front.end(), one.front.begin(), one.front.end());
+    all.best_beyond_memory.insert(all.best_beyond_memory.end(), one.best_beyond_memory.begin(),
+                                  one.best_beyond_memory.end());
+  }
+  const auto faster = [](const auto& a, const auto& b) {
+    return a.cost.step != b.cost.step ? a.cost.step < b.cost.step : a.cost.bytes < b.cost.bytes;
+  };
+  std::stable_sort(all.front.begin(), all.front.end(), faster);
+  std::vector<hocket::planner::scored_strategy> front;
+  for (const auto& x : all.front)
+    if (front.empty() || x.cost.bytes < front.back().cost.bytes) front.push_back(x);
+  all.front = std::move(front);
+  auto& beyond = all.best_beyond_memory;
+  std::stable_sort(beyond.begin(), beyond.end(), faster);
+  if (beyond.size() > 1) beyond.resize(1);
+  if (!beyond.empty() && !all.front.empty() && !faster(beyond.front(), all.front.front())) beyond.clear();
+  return all;
+}
+
 /// Decides what is open: the fastest strategy that fits, of all that agree with what the file says.
-void choose(plan_input& in, bool split_is_open) {
+void choose(plan_input& in, bool split_is_open, const fixed_sizes& fixed) {
   const auto is_open = [&](const char* key) { return std::find(in.open.begin(), in.open.end(), key) != in.open.end(); };
   if (!in.training.on)
     fail(in.file + ": \"parallel\" leaves " + in.open.front() +
@@ -69,14 +127,20 @@ void choose(plan_input& in, bool split_is_open) {
     return peak_of_named(in, {s.how.pp, s.how.vp, micro_batches}, static_cast<std::uint32_t>(rank));
   };
   const auto search = [&](std::int64_t memory) {
-    return value_or_fail(
-        hocket::planner::search_strategies(
-            m, in.training.step, {in.devices, in.devices_per_node, memory, in.training.on->rates}, space, held),
-        in.file);
+    std::vector<hocket::planner::strategy_report> parts;
+    for (const auto& part : parts_with(in, space, fixed))
+      parts.push_back(value_or_fail(
+          hocket::planner::search_strategies(
+              m, in.training.step, {in.devices, in.devices_per_node, memory, in.training.on->rates}, part, held),
+          in.file));
+    return joined(std::move(parts));
   };
   in.choice = search(in.memory_bytes);
   if (in.choice->named == 0)
-    fail(in.file + ": the sizes that \"parallel\" gives do not divide the " + std::to_string(in.devices) + " devices");
+    fail(in.file + ": no choice of what \"parallel\" leaves open divides the " + std::to_string(in.devices) +
+         " devices" +
+         (fixed.stages > 0 ? " and has the " + std::to_string(fixed.stages) + " stages of \"pipeline.split\"" : "") +
+         (fixed.micro_batches > 0 ? " and has \"pipeline.micro_batches\" " + std::to_string(fixed.micro_batches) : ""));
   if (!in.choice->front.empty()) take(in, in.choice->front.front().of);
   // What fits depends on the split, so memory does not decide here: the fronts of time and memory, level by level.
   if (split_is_open)
@@ -147,7 +211,7 @@ plan_input read_plan(const std::string& file) {
                        "fused_operator", "step_seconds", "notes"});
   plan_input in;
   in.file = file;
-  in.title = v.text_or("title", "training step");
+  in.title = v.line_or("title", "training step");
   const auto beside = [&](const std::string& name) {
     return (std::filesystem::path(file).parent_path() / name).lexically_normal().string();
   };
@@ -200,11 +264,14 @@ plan_input read_plan(const std::string& file) {
 
   const json_object pipeline =
       v.object("pipeline", {"schedule", "groups", "kappa", "micro_batches", "forward_us", "backward_us", "split"});
-  in.schedule = pipeline.text_or("schedule", "search");
+  const auto word = [&](const char* key, std::initializer_list<std::string_view> names, const std::string& otherwise) {
+    return pipeline.has(key) ? std::string(names.begin()[pipeline.choice(key, names)]) : otherwise;
+  };
+  in.schedule = word("schedule", {"1f1b", "gpipe", "interleaved", "search"}, "search");
   for (const char* key : {"groups", "kappa"})
     if (in.schedule == "search" && pipeline.has(key))
       pipeline.fail_at(key, "needs a \"schedule\": none is searched for");
-  in.groups = pipeline.text_or("groups", in.groups);
+  in.groups = word("groups", {"balanced", "last", "first", "paper", "least-memory"}, in.groups);
   in.kappa = static_cast<std::uint32_t>(pipeline.integer_or("kappa", 0, 1, 2));
   if (pipeline.has("forward_us") != pipeline.has("backward_us"))
     pipeline.fail_at(pipeline.has("forward_us") ? "backward_us" : "forward_us",
@@ -214,19 +281,22 @@ plan_input read_plan(const std::string& file) {
     in.backward_us = pipeline.positive("backward_us");
   }
   const bool split_is_open = !pipeline.has("split") || pipeline.at("split") == "search";
-  if (searched) choose(in, split_is_open && !in.forward_us);
+  fixed_sizes fixed;
+  if (pipeline.has("split") && pipeline.at("split").is_array()) {
+    fixed.stages = static_cast<std::int64_t>(pipeline.at("split").size());
+    if (fixed.stages == 0) pipeline.fail_at("split", "is empty");
+  }
+  fixed.micro_batches = pipeline.integer_or("micro_batches", 0, 1);
+  if (searched) choose(in, split_is_open && !in.forward_us, fixed);
   read_split(in, pipeline);
   const hocket::cost::training& t = in.training.step;
   if (t.global_batch % (t.micro_batch * in.parallel.dp) != 0)
     fail(file + ": training: \"global_batch\" of " + std::to_string(t.global_batch) +
          " is not divisible by micro_batch x dp = " + std::to_string(t.micro_batch * in.parallel.dp));
-  if (pipeline.has("micro_batches") && pipeline.integer("micro_batches") != in.micro_batches())
-    pipeline.fail_at("micro_batches", "is " + pipeline.at("micro_batches").dump() +
+  if (fixed.micro_batches > 0 && fixed.micro_batches != in.micro_batches())
+    pipeline.fail_at("micro_batches", "is " + std::to_string(fixed.micro_batches) +
                                           ", but global_batch / (micro_batch x dp) is " +
                                           std::to_string(in.micro_batches()));
-  if (pipeline.has("micro_batches"))
-    std::erase_if(in.candidates,
-                  [&](const auto& x) { return t.global_batch / (x.micro_batch * x.how.dp) != in.micro_batches(); });
 
   if (v.has("fused_operator")) in.fused = read_tiling_problem(v.at("fused_operator"), file, "fused_operator");
   return in;

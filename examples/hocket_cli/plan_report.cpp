@@ -69,9 +69,9 @@ void pipeline_section(std::string& out, const plan_input& in, const step_plan& p
   const auto& s = p.stages;
   line(out, "  stage times            forward %.3f ms, backward %.3f ms; last stage %.3f and %.3f (%s)",
        s.front().forward_us / 1e3, s.front().backward_us / 1e3, s.back().forward_us / 1e3, s.back().backward_us / 1e3,
-       in.forward_us               ? "measured"
-       : p.split && in.training.on ? "predicted from the rates of the machine"
-                                   : "predicted from FLOPs, peak and efficiency");
+       in.forward_us              ? "measured"
+       : timed_by_the_machine(in) ? "predicted from the rates of the machine"
+                                  : "predicted from FLOPs, peak and efficiency");
   line(out, "  hop between ranks      %.3f ms", p.hop_us / 1e3);
   line(out, "  makespan               %9.3f ms", ms(p.run.makespan));
   line(out, "  lower bound            %9.3f ms  (makespan is %.2f %% above)", ms(p.run.lower_bound),
@@ -234,17 +234,19 @@ std::string plan_as_json(const plan_input& in, const step_plan& p) {
     const auto price = [](ordered_json& at, double seconds, std::int64_t bytes) {
       at["step_seconds"] = seconds, at["bytes"] = bytes;
     };
-    const auto alike = [&](ordered_json& at) {
-      const auto& x = c.front.front().cost;
-      price(at, static_cast<double>(x.step) * 1e-9, x.bytes);
+    const auto alike = [&](ordered_json& at, const hocket::planner::scored_strategy& x) {
+      price(at, static_cast<double>(x.cost.step) * 1e-9, x.cost.bytes);
     };
     if (in.step_seconds) {
       price(to, *in.step_seconds, static_cast<std::int64_t>(fullest(p).ceiling().num()));
       to["split_by_themselves"] = in.candidates.size();
-      if (!c.front.empty()) alike(to["all_layers_alike"]);
+      to["splits_that_fit"] = in.candidates_that_fit;
+      if (!c.front.empty()) alike(to["all_layers_alike"], c.front.front());
     } else {
-      alike(to);
+      alike(to, c.front.front());
     }
+    if (!c.front.empty()) alike(to["leanest"], c.front.back());
+    for (const auto& x : c.best_beyond_memory) alike(to["with_more_memory"], x);
     to["named"] = c.named, to["evaluated"] = c.evaluated, to["fitting"] = c.fitting;
     for (std::size_t i = 0; i < hocket::planner::rejections; ++i)
       to["rejected"][std::string(sentence(static_cast<hocket::planner::rejection>(i)))] = c.rejected[i];

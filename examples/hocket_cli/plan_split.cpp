@@ -341,25 +341,59 @@ std::optional<layer_split> plan_split(const plan_input& in, const planner::in_fl
   return out;
 }
 
+bool timed_by_the_machine(const plan_input& in) {
+  return in.training.on && !in.forward_us && in.model.model.mtp_layers == 0;
+}
+
+namespace {
+
+/// Times of one stage, layer kind by layer kind.
+class stage_sum {
+ public:
+  explicit stage_sum(const plan_input& in) : in_(in), m_(model_of(in)) {}
+  void add(cost::layer_kind kind, std::int64_t count, const cost::recompute_choice& how) {
+    if (count == 0) return;
+    sum_ += static_cast<double>(count) * value_or_fail(cost::seconds_of_layer(m_, in_.training.step, in_.parallel,
+                                                                              in_.training.on->rates, kind, how),
+                                                       in_.file);
+  }
+  /// Collectives that show are as many in the backward pass as in the forward pass.
+  [[nodiscard]] step_plan::stage of(std::int64_t layers) const {
+    return {layers, (sum_.forward + sum_.exposed / 2) * 1e6, (sum_.backward + sum_.again + sum_.exposed / 2) * 1e6};
+  }
+
+ private:
+  const plan_input& in_;
+  cost::model m_;
+  cost::layer_seconds sum_;
+};
+
+}  // namespace
+
 std::vector<step_plan::stage> times_of_split(const plan_input& in, const layer_split& split) {
-  const cost::model m = model_of(in);
+  const std::int64_t dense = dense_layers(model_of(in));
   std::vector<step_plan::stage> stages;
   for (std::size_t s = 0; s < split.by_stage.size(); ++s) {
-    cost::layer_seconds sum;
-    const auto add = [&](cost::layer_kind kind, std::int64_t count, const cost::recompute_choice& how) {
-      if (count > 0)
-        sum += static_cast<double>(count) *
-               value_or_fail(cost::seconds_of_layer(m, in.training.step, in.parallel, in.training.on->rates, kind, how),
-                             in.file);
-    };
+    stage_sum sum(in);
     for (std::size_t w = 0; w < split.ways.size(); ++w) {
-      add(cost::layer_kind::dense, split.layers_of(s, w, false, dense_layers(m)), split.ways[w].how);
-      add(cost::layer_kind::experts, split.layers_of(s, w, true, dense_layers(m)), split.ways[w].how);
+      sum.add(cost::layer_kind::dense, split.layers_of(s, w, false, dense), split.ways[w].how);
+      sum.add(cost::layer_kind::experts, split.layers_of(s, w, true, dense), split.ways[w].how);
     }
-    if (split.by_stage[s].last) add(cost::layer_kind::head, 1, {});
-    // Collectives that show are as many in the backward pass as in the forward pass.
-    stages.push_back({split.by_stage[s].layers, (sum.forward + sum.exposed / 2) * 1e6,
-                      (sum.backward + sum.again + sum.exposed / 2) * 1e6});
+    if (split.by_stage[s].last) sum.add(cost::layer_kind::head, 1, {});
+    stages.push_back(sum.of(split.by_stage[s].layers));
+  }
+  return stages;
+}
+
+std::vector<step_plan::stage> times_of_even_stages(const plan_input& in, const std::vector<cost::part>& parts) {
+  const cost::recompute_choice how{in.parallel.recompute, {}};
+  std::vector<step_plan::stage> stages;
+  for (const cost::part& x : parts) {
+    stage_sum sum(in);
+    sum.add(cost::layer_kind::dense, x.layers - x.moe_layers, how);
+    sum.add(cost::layer_kind::experts, x.moe_layers, how);
+    if (x.last) sum.add(cost::layer_kind::head, 1, {});
+    stages.push_back(sum.of(x.layers));
   }
   return stages;
 }
@@ -457,6 +491,13 @@ bool said_by_lists(const planner::stage_plan& stage, const std::vector<pasted_le
   return planned == listed;
 }
 
+// A text as a string of YAML.
+std::string in_yaml(const std::string& text) {
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? "''" : std::string(1, c);
+  return out + "'";
+}
+
 }  // namespace
 
 // recompute: layers recomputed whole, by stage: the first so many. select_recompute: for each pattern the layers that
@@ -521,11 +562,11 @@ std::string mind_formers(const std::vector<pasted_level>& levels, const planner:
     text += "  select_recompute: False\n";
   } else if (all) {
     text += "  select_recompute: [";
-    for (std::size_t i = 0; i < patterns.size(); ++i) text += (i == 0 ? "'" : ", '") + patterns[i].first + "'";
+    for (std::size_t i = 0; i < patterns.size(); ++i) text += (i == 0 ? "" : ", ") + in_yaml(patterns[i].first);
     text += "]\n";
   } else {
     text += "  select_recompute:\n";
-    for (const auto& [pattern, n] : patterns) text += "    '" + pattern + "': " + printed(n) + "\n";
+    for (const auto& [pattern, n] : patterns) text += "    " + in_yaml(pattern) + ": " + printed(n) + "\n";
   }
   std::string unsaid;
   for (std::size_t s = 0; s < plan.stages.size(); ++s) {

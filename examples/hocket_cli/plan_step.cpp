@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <span>
 #include <utility>
 
@@ -37,11 +38,12 @@ step_plan::dependencies plan_graph(const plan_input& in) {
 // look-up costs no matrix product, the last one the head.
 std::vector<step_plan::stage> stage_times(const plan_input& in, const layer_split* split) {
   const cost::model& m = in.model.model;
-  if (split != nullptr && in.training.on) return times_of_split(in, *split);
+  if (split != nullptr && timed_by_the_machine(in)) return times_of_split(in, *split);
   cost::parallel flat = in.parallel;  // every stage a rank of its own
   flat.pp = in.parallel.pp * in.parallel.vp, flat.vp = 1;
   cost::training one = in.training.step;  // one micro-batch on one pipeline
   one.global_batch = one.micro_batch;
+  if (split == nullptr && timed_by_the_machine(in)) return times_of_even_stages(in, cost::even_parts(m, flat));
   std::vector<step_plan::stage> stages;
   for (const cost::part& stage : split != nullptr ? split->by_stage : cost::even_parts(m, flat)) {
     if (in.forward_us) {
@@ -74,25 +76,19 @@ double hop_us(const plan_input& in) {
   return in.pipeline_link.latency_us + bytes / (in.pipeline_link.gb_per_s * 1e3);
 }
 
-// f(schedule) for the schedule that the file names.
+// f(schedule) for the schedule that the file names, which is one that read_plan knows.
 template <class F>
 void with_schedule(const plan_input& in, const pipeline::shape& shape, std::span<const hocket::ticks> ratio, F&& f) {
   const auto kappa = in.kappa;
   if (in.schedule == "1f1b")
     return f(value_or_fail(pipeline::one_f_one_b::make(shape, kappa == 0 ? 1 : kappa), in.file));
   if (in.schedule == "gpipe") return f(value_or_fail(pipeline::gpipe::make(shape), in.file));
-  if (in.schedule == "interleaved") {
-    const auto rule = in.groups == "balanced"     ? pipeline::groups::balanced()
-                    : in.groups == "last"         ? pipeline::groups::last()
-                    : in.groups == "first"        ? pipeline::groups::first()
-                    : in.groups == "paper"        ? pipeline::groups::paper()
-                    : in.groups == "least-memory" ? pipeline::groups::least_memory(ratio[0], ratio[1])
-                                                  : (fail(in.file + ": \"pipeline.groups\" must be one of: balanced, "
-                                                                    "last, first, paper, least-memory"),
-                                                     pipeline::groups::balanced());
-    return f(value_or_fail(pipeline::interleaved::make(shape, rule, {.kappa = kappa}), in.file));
-  }
-  fail(in.file + ": \"pipeline.schedule\" must be one of: 1f1b, gpipe, interleaved, search");
+  const auto rule = in.groups == "balanced" ? pipeline::groups::balanced()
+                  : in.groups == "last"     ? pipeline::groups::last()
+                  : in.groups == "first"    ? pipeline::groups::first()
+                  : in.groups == "paper"    ? pipeline::groups::paper()
+                                            : pipeline::groups::least_memory(ratio[0], ratio[1]);
+  f(value_or_fail(pipeline::interleaved::make(shape, rule, {.kappa = kappa}), in.file));
 }
 
 pipeline::shape shape_of(const plan_input& in) {
@@ -114,12 +110,20 @@ struct times {
   std::vector<hocket::ticks> forward, backward;
   hocket::ticks hop;
   times(const plan_input& in, const std::vector<step_plan::stage>& stages, double of_a_hop) {
-    const auto ns = [&](double us) {
-      if (!(us * ns_per_us < 9e15)) fail(in.file + ": a stage or a hop takes longer than 100 days");
+    const auto ns = [&](double us, const std::string& what) {
+      if (!(us * ns_per_us < 9e15)) {
+        char seconds[32];
+        std::snprintf(seconds, sizeof seconds, "%.3g", us * 1e-6);
+        fail(in.file + ": " + what + " takes " + seconds + " seconds, longer than 100 days");
+      }
       return std::max<hocket::ticks>(1, std::llround(us * ns_per_us));
     };
-    for (const auto& s : stages) forward.push_back(ns(s.forward_us)), backward.push_back(ns(s.backward_us));
-    hop = ns(of_a_hop);
+    for (std::size_t s = 0; s < stages.size(); ++s) {
+      const std::string of_stage = " pass of stage " + std::to_string(s);
+      forward.push_back(ns(stages[s].forward_us, "the forward" + of_stage));
+      backward.push_back(ns(stages[s].backward_us, "the backward" + of_stage));
+    }
+    hop = ns(of_a_hop, "a hop between pipeline ranks");
   }
   [[nodiscard]] pipeline::stage_costs costs() const { return {.forward = forward, .backward = backward, .hop = hop}; }
 };

@@ -126,8 +126,12 @@ step_plan plan_step(const plan_input& in);
 /// @param seconds  of a step with such a split, simulated: what decides where ranks have several chunks
 std::optional<layer_split> plan_split(const plan_input& in, const hocket::planner::in_flight_profile& held,
                                       std::string& why_even, const std::function<double(const layer_split&)>& seconds);
+/// Whether stage times come from the rates of the machine: where there is one, and layers are of kinds that it prices.
+bool timed_by_the_machine(const plan_input& in);
 /// Forward and backward seconds of each stage of a split, by the rates of the machine.
 std::vector<step_plan::stage> times_of_split(const plan_input& in, const layer_split& split);
+/// The same where layers are dealt out evenly and all recomputed alike.
+std::vector<step_plan::stage> times_of_even_stages(const plan_input& in, const std::vector<hocket::cost::part>& stages);
 /// Memory of every rank under a split, term by term as the report of an even one has it.
 void put_split_into_report(const plan_input& in, const layer_split& split,
                            const hocket::planner::in_flight_profile& held, step_plan& out);

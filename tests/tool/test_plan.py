@@ -118,6 +118,64 @@ class Plan(ToolTest):
                 if gib == 16:  # recomputing some layers beats every choice that recomputes all alike
                     self.assertLess(chosen["step_seconds"], 0.95 * chosen["all_layers_alike"]["step_seconds"])
 
+    def open_sizes(self, name, **pipeline):
+        """The report where sizes are open, and what the pipeline gives."""
+        def change(value):
+            value["training"].update(machine="guide_device", global_batch=64, micro_batch="search")
+            value["parallel"], value["pipeline"] = {key: "search" for key in ("tp", "pp", "vp", "zero", "recompute")}, pipeline
+            value.pop("step_seconds")
+        text = self.ok("plan", self.changed(change), "--out", self.folder / name).text
+        return text, json.loads((self.folder / name / "report.json").read_text())
+
+    def test_sizes_agree_with_the_pipeline_that_is_given(self):
+        _, free = self.open_sizes("free")
+        for stages in (4, 8):
+            _, report = self.open_sizes(f"stages{stages}", split=[40 // stages] * stages)
+            ranks, chunks = report["pipeline"]["ranks"], report["pipeline"]["chunks"]
+            self.assertEqual((ranks * chunks, len(report["split"]["stages"])), (stages, stages))
+            self.assertGreater(free["chosen"]["named"], report["chosen"]["named"])
+            self.assertEqual(report["chosen"]["named"], report["chosen"]["fitting"] + sum(report["chosen"]["rejected"].values()))
+        _, report = self.open_sizes("batches", micro_batches=16)
+        open_sizes = report["chosen"]["open"]
+        self.assertEqual(report["pipeline"]["micro_batches"], 16)
+        self.assertEqual(64 // (open_sizes["micro_batch"] * report["chosen"]["dp"]), 16)
+        self.assertGreaterEqual(report["chosen"]["step_seconds"], free["chosen"]["step_seconds"])
+        # A choice that agrees by itself is the same choice.
+        pipeline = free["pipeline"]
+        _, same = self.open_sizes("same", micro_batches=pipeline["micro_batches"])
+        self.assertEqual(same["chosen"]["open"], free["chosen"]["open"])
+        def none(value):
+            value["training"]["machine"] = "guide_device"
+            del value["parallel"]
+            value["pipeline"] = {"split": [13, 13, 14]}
+        self.refused("plan", self.changed(none), "--out", self.folder / "no", says="divides the 16 devices and has the 3 stages of \"pipeline.split\"")
+        def empty(value):
+            none(value)
+            value["pipeline"]["split"] = []
+        self.refused("plan", self.changed(empty), "--out", self.folder / "no", says="\"pipeline.split\" is empty")
+
+    def test_what_was_chosen_from_stands_in_both_reports(self):
+        text, report = self.open_sizes("open")
+        chosen = report["chosen"]
+        self.assertIn(f"the leanest            {chosen['leanest']['step_seconds']:9.3f} s with {chosen['leanest']['bytes'] / 2 ** 30:.2f} GiB", text)
+        self.assertIn(f"{chosen['split_by_themselves']:9} sizes, those quick or lean if all layers are alike; {chosen['splits_that_fit']} fit", text)
+        self.assertGreater(chosen["splits_that_fit"], 0)
+        more = chosen["with_more_memory"]
+        self.assertIn(f"with more memory       {more['step_seconds']:9.3f} s with {more['bytes'] / 2 ** 30:.2f} GiB", text)
+        self.assertLess(more["step_seconds"], chosen["all_layers_alike"]["step_seconds"])
+        self.assertLess(report["memory_limit_bytes"], more["bytes"])
+
+    def test_an_even_split_by_name_takes_the_same_times(self):
+        runs = []
+        for number, split in enumerate(("even", [10] * 4)):
+            def change(value, split=split):
+                value["training"]["machine"] = "guide_device"
+                value["parallel"]["vp"], value["pipeline"] = 1, {"schedule": "1f1b", "split": split}
+            text = self.ok("plan", self.changed(change), "--out", self.folder / f"even{number}").text
+            self.assertIn("predicted from the rates of the machine", text)
+            runs.append(json.loads((self.folder / f"even{number}" / "report.json").read_text())["pipeline"])
+        self.assertEqual(*runs)
+
     def test_open_choices_that_cannot_be(self):
         def change(value, **more):
             value["training"]["machine"] = "guide_device"
@@ -134,7 +192,7 @@ class Plan(ToolTest):
         refuse(2, "parallel.dp", lambda v: v["parallel"].update(dp=2))
         refuse(3, "more memory", lambda v: v["cluster"].update(memory_gib=1))
         refuse(4, "parallel.cp", lambda v: v["parallel"].update(cp="search"))
-        refuse(7, "do not divide", lambda v: v["parallel"].update(pp=3))
+        refuse(7, "divides the 16 devices and has \"pipeline.micro_batches\" 9", lambda v: v["parallel"].update(pp=3))
         refuse(5, "devices_per_node", lambda v: v["cluster"].update(devices_per_node=0))
         refuse(6, "tensor_bytes", lambda v: v["training"].update(machine={
             "name": "slow", "source": "none", "gemm_flops": 1e14, "memory_bytes": 1e12, "data_bytes": 1e10, "pipeline_bytes": 1e10}))
@@ -310,6 +368,17 @@ class Plan(ToolTest):
                 with self.subTest(named=named, gib=gib):
                     done = self.ok("plan", self.changed(change), "--out", self.folder / f"{named['schedule']}{gib}")
                     self.assertEqual(done.summary["fits"], "yes")
+
+    def test_names_and_values_of_what_is_refused(self):
+        def refuse(says, change):
+            self.refused("plan", self.changed(change), "--out", self.folder / "no", says=says)
+        refuse("\"pipeline.schedule\" is \"zigzag\", but must be one of: 1f1b", lambda v: v["pipeline"].update(schedule="zigzag"))
+        refuse("\"pipeline.groups\" is \"most\", but must be one of: balanced", lambda v: v["pipeline"].update(groups="most"))
+        refuse("the forward pass of stage 0 takes 1e+24 seconds", lambda v: v["pipeline"].update(forward_us=1e30, backward_us=1))
+        refuse("a hop between pipeline ranks takes 1e+24 seconds", lambda v: v["cluster"]["links"]["pipeline"].update(latency_us=1e30))
+        refuse("\"title\" is \"two\\nlines\", but must be one line", lambda v: v.update(title="two\nlines"))
+        refuse("\"step_seconds\" is 1e-300 and \"peak_tflops\" is", lambda v: v.update(step_seconds=1e-300))
+        self.assertFalse((self.folder / "no").exists())
 
     def test_a_wild_title_stays_text(self):
         title = "<script>&\"'\\ \u00fc\u4e2d " + "x" * 600
