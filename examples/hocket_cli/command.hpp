@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace hocket_cli {
 
@@ -40,6 +41,13 @@ T table_or_fail(hocket::result<T>&& r, const std::string& file, std::string_view
 std::string read_file(const std::string& path);
 /// Writes data to the file, or to standard output if the path is empty.
 void write_file(const std::string& path, std::string_view data);
+
+/// The numbers of an option such as 8,8,6,6, each in [least, most]; ends the command at the first word that is none.
+/// @param must  what the option must be, for that sentence
+std::vector<std::int64_t> number_list(const std::string& option, std::string_view words, std::int64_t least,
+                                      std::int64_t most, const std::string& must);
+/// A check of an option: the library behind the command line takes what does not fit 64 bits as the largest that does.
+std::string fits_64_bits(const std::string& word);
 
 /// Adds `--out FILE` to a sub-command; write_file(path, …) takes the result.
 inline void add_out(CLI::App& command, std::string& path) {

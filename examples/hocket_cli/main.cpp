@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // hocket: the library on the command line. Data to stdout, one summary line and messages to stderr;
 // exit 0 ok, 1 the input is bad or infeasible, 2 wrong usage.
+#include <algorithm>
+#include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <fstream>
@@ -42,6 +44,27 @@ void write_file(const std::string& path, std::string_view data) {
   file.write(data.data(), static_cast<std::streamsize>(data.size()));
   file.close();
   if (!file) fail("cannot write " + path);
+}
+
+std::vector<std::int64_t> number_list(const std::string& option, std::string_view words, std::int64_t least,
+                                      std::int64_t most, const std::string& must) {
+  std::vector<std::int64_t> numbers;
+  for (std::size_t from = 0; from <= words.size();) {
+    const std::string_view word = words.substr(from, std::min(words.find(',', from), words.size()) - from);
+    std::int64_t x = 0;
+    const auto read = std::from_chars(word.data(), word.data() + word.size(), x);
+    if (read.ec != std::errc{} || read.ptr != word.data() + word.size() || x < least || x > most)
+      throw failure{2, option + " holds \"" + std::string(word) + "\", but must be " + must};
+    numbers.push_back(x);
+    from += word.size() + 1;
+  }
+  return numbers;
+}
+
+std::string fits_64_bits(const std::string& word) {
+  std::int64_t x = 0;
+  const auto read = std::from_chars(word.data(), word.data() + word.size(), x);
+  return read.ec == std::errc::result_out_of_range ? word + " does not fit 64 bits" : "";
 }
 
 void add_not_yet(CLI::App& parent, const std::string& name, const std::string& description) {
@@ -98,7 +121,10 @@ int main(int argc, char** argv) {
   try {
     for (int i = 1; i < argc; ++i)  // an unset variable of a script; an empty name must not mean "not given"
       if (const std::string_view word = argv[i]; word.empty() || (word.starts_with("--") && word.ends_with('='))) {
-        complain_about_usage("argument " + std::to_string(i) + " is empty");
+        complain_about_usage(
+            "argument " + std::to_string(i) +
+            (word.empty() ? ", behind \"" + std::string(argv[i - 1]) + "\"," : " \"" + std::string(word) + "\"") +
+            " is empty");
         return 2;
       }
     app.parse(argc, argv);

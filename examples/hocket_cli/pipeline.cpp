@@ -327,10 +327,11 @@ void add_schedule(CLI::App& command, options& o) {
   std::string names;
   for (const auto name : pipeline::schedule_names) names += (names.empty() ? "" : ", ") + std::string(name);
   command.add_option("schedule", o.schedule, "The schedule by name: " + names)->type_name("SCHEDULE");
-  command.add_option("--ranks", o.ranks, "Pipeline ranks p")->type_name("P");
+  command.add_option("--ranks", o.ranks, "Pipeline ranks p")->type_name("P")->check(fits_64_bits);
   command.add_option("--chunks", o.chunks, "Chunks of the model per rank v (1; 2 for zbv, v-half, v-min, dualpipev)")
-      ->type_name("V");
-  command.add_option("--micro-batches", o.micro_batches, "Micro-batches m")->type_name("M");
+      ->type_name("V")
+      ->check(fits_64_bits);
+  command.add_option("--micro-batches", o.micro_batches, "Micro-batches m")->type_name("M")->check(fits_64_bits);
   command.add_option(
       "--groups", o.groups,
       "How interleaved cuts m: balanced, last, first, paper, least-memory, auto, or sizes such as 3,4,2");
@@ -339,13 +340,15 @@ void add_schedule(CLI::App& command, options& o) {
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{INT32_MAX}));
   command.add_option("--kappa", o.kappa, "Forwards run ahead per rank below: 2, or 1 for less memory")
       ->check(CLI::Range(1, 2));
-  command.add_option("--slices", o.slices, "Sequence slices per micro-batch, for seq-1f1b (1)")->type_name("N");
+  command.add_option("--slices", o.slices, "Sequence slices per micro-batch, for seq-1f1b (1)")
+      ->type_name("N")
+      ->check(fits_64_bits);
 }
 
 void add_costs(CLI::App& command, options& o) {
   constexpr ticks most = INT64_MAX;
   const auto time = [&](const char* name, auto& value, const char* what) {
-    command.add_option(name, value, what)->type_name("T")->check(CLI::Range(ticks{0}, most));
+    command.add_option(name, value, what)->type_name("T")->check(CLI::Range(ticks{0}, most))->check(fits_64_bits);
   };
   time("--forward", o.forward, "Ticks of a chunk's forward (1)");
   time("--backward", o.backward, "Ticks of its whole backward (input-grad + weight-grad)");

@@ -51,6 +51,8 @@ stage_times read_times(const options& o, std::size_t stages) {
     }
     return times;
   };
+  if (v.has("backward") && (v.has("input_grad") || v.has("weight_grad")))
+    v.fail_at("backward", "is whole: give it or \"input_grad\" and \"weight_grad\", not both");
   t.forward = read("forward");
   if (o.backward == "split") {
     t.input_grad = read("input_grad"), t.weight_grad = read("weight_grad");
@@ -64,20 +66,10 @@ stage_times read_times(const options& o, std::size_t stages) {
 
 std::vector<std::uint32_t> read_caps(const options& o) {
   if (o.cap.empty()) return {};
-  std::vector<std::uint32_t> caps;
-  std::uint64_t n = 0;
-  bool digits = false;
-  for (std::size_t i = 0; i <= o.cap.size(); ++i) {
-    const char c = i < o.cap.size() ? o.cap[i] : ',';
-    if (c >= '0' && c <= '9' && n < 1u << 30) {
-      n = 10 * n + static_cast<std::uint64_t>(c - '0'), digits = true;
-    } else if (c == ',' && digits && n < 1u << 30) {
-      caps.push_back(static_cast<std::uint32_t>(n));
-      n = 0, digits = false;
-    } else {
-      throw failure{2, "--memory-cap " + o.cap + ": expected one number, or one per rank such as 8,8,6,6"};
-    }
-  }
+  constexpr std::int64_t most = (std::int64_t{1} << 30) - 1;
+  const auto numbers = number_list("--memory-cap", o.cap, 0, most,
+                                   "one number up to " + std::to_string(most) + ", or one per rank such as 8,8,6,6");
+  std::vector<std::uint32_t> caps(numbers.begin(), numbers.end());
   const auto ranks = static_cast<std::size_t>(*o.ranks);
   if (caps.size() == 1) caps.assign(ranks, caps.front());
   if (caps.size() != ranks)
@@ -134,9 +126,12 @@ void add_pipeline_search(CLI::App& pipeline_command) {
   auto o = std::make_shared<options>();
   CLI::App* c = pipeline_command.add_subcommand(
       "search", "A schedule found by search, within a memory cap, with its distance from the best possible");
-  c->add_option("--ranks", o->ranks, "Pipeline ranks p")->type_name("P")->required();
-  c->add_option("--chunks", o->chunks, "Chunks of the model per rank v (1)")->type_name("V");
-  c->add_option("--micro-batches", o->micro_batches, "Micro-batches m")->type_name("M")->required();
+  c->add_option("--ranks", o->ranks, "Pipeline ranks p")->type_name("P")->required()->check(fits_64_bits);
+  c->add_option("--chunks", o->chunks, "Chunks of the model per rank v (1)")->type_name("V")->check(fits_64_bits);
+  c->add_option("--micro-batches", o->micro_batches, "Micro-batches m")
+      ->type_name("M")
+      ->required()
+      ->check(fits_64_bits);
   c->add_option(
        "--costs", o->costs,
        "JSON: ticks of forward, backward (or input_grad and weight_grad), each one number or one per stage; hop")

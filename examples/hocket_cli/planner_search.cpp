@@ -73,8 +73,12 @@ question read_cluster(const std::string& file) {
   const auto sizes = [&](const char* key, std::vector<std::int64_t>& list, std::int64_t least = 1) {
     if (!s.has(key)) return;
     list.clear();
-    for (const double x : s.numbers(key, 64)) {
-      if (x != std::floor(x) || x < static_cast<double>(least) || x > 1e6) s.fail_at(key, "must hold whole numbers");
+    const auto values = s.numbers(key, 64);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const double x = values[i];
+      if (x != std::floor(x) || x < static_cast<double>(least) || x > 1e6)
+        s.fail_at(key, "holds " + shown(s.at(key)[i]) + ", but must hold whole numbers from " + std::to_string(least) +
+                           " to 1000000");
       const auto size = static_cast<std::int64_t>(x);
       if (std::find(list.begin(), list.end(), size) != list.end())
         s.fail_at(key, "holds " + std::to_string(size) + " twice");
@@ -141,6 +145,11 @@ std::string line_of(const planner::scored_strategy& x, double tokens) {
                 static_cast<long long>(x.of.micro_batch), p.sequence_parallel ? "yes" : "no",
                 static_cast<long long>(p.copies), recompute_of(x.of).c_str(), schedule_of(x.of).c_str());
   return text;
+}
+
+/// Says how many of `lines` are not shown.
+std::string left_out(std::size_t lines, std::size_t top) {
+  return lines > top ? "       ... " + std::to_string(lines - top) + " more (--top)\n" : "";
 }
 
 /// A front, or the part of one that is on so many devices.
@@ -212,26 +221,21 @@ std::vector<std::int64_t> device_counts(const options& o, std::int64_t most) {
     counts.push_back(most);
     return counts;
   }
-  std::int64_t now = 0;
-  bool digits = false;
-  for (const char c : o.devices + ",") {
-    if (c >= '0' && c <= '9' && now <= most) {
-      now = now * 10 + (c - '0'), digits = true;
-    } else if (c == ',' && digits && now >= 1 && now <= most) {
-      counts.push_back(now);
-      now = 0, digits = false;
-    } else {
-      throw CLI::ValidationError(
-          "--devices", "must be up-to, or numbers from 1 to the cluster's " + std::to_string(most) + " such as 4,8,16");
-    }
-  }
+  counts = number_list("--devices", o.devices, 1, most,
+                       "up-to, or numbers from 1 to the cluster's " + std::to_string(most) + " such as 4,8,16");
+  for (auto at = counts.begin(); at != counts.end(); ++at)
+    if (std::find(counts.begin(), at, *at) != at)
+      throw CLI::ValidationError("--devices", "holds " + std::to_string(*at) + " twice");
   if (counts.size() > 64) throw CLI::ValidationError("--devices", "has more than 64 numbers");
   return counts;
 }
 
+/// What an error of the search may be due to.
+std::string files_of(const options& o) { return o.model + " with " + o.training + " on " + o.cluster; }
+
 void search_counts(const options& o, const cost::model& m, const cost::training& t, const question& q) {
   const auto counts = device_counts(o, q.on.devices);
-  const auto report = value_or_fail(planner::search_device_counts(m, t, q.on, counts, q.space), o.model);
+  const auto report = value_or_fail(planner::search_device_counts(m, t, q.on, counts, q.space), files_of(o));
   if (report.front.empty()) fail("no strategy fits on any of these numbers of devices");
   const double tokens = static_cast<double>(t.global_batch) * static_cast<double>(t.sequence);
   if (o.format == "svg") {
@@ -261,13 +265,14 @@ void search_counts(const options& o, const cost::model& m, const cost::training&
     std::size_t lines = 0;
     std::int64_t before = 0;
     for (const auto& x : report.front) {
-      lines = x.devices == before ? lines + 1 : 1, before = x.devices;
-      if (lines > o.top) continue;
+      if (x.devices != before) text += left_out(lines, o.top), lines = 0;
+      before = x.devices;
+      if (++lines > o.top) continue;
       char head[32];
       std::snprintf(head, sizeof head, "%7lld", static_cast<long long>(x.devices));
       text += head + line_of(x.best, tokens / static_cast<double>(x.devices));
     }
-    text += "\n";
+    text += left_out(lines, o.top) + "\n";
     for (std::size_t i = 0; i < counts.size(); ++i)
       text += std::to_string(counts[i]) + " devices: " + std::to_string(report.counts[i].named) + " named, " +
               std::to_string(report.counts[i].evaluated) + " evaluated, " + std::to_string(report.counts[i].fitting) +
@@ -281,13 +286,17 @@ void search_counts(const options& o, const cost::model& m, const cost::training&
 void search(const options& o) {
   const auto model = read_model_config(read_json_file(o.model), o.model);
   const training_input training = read_training(read_json_file(o.training), model.model, o.training);
+  if (training.on) fail(o.training + ": \"machine\" has no meaning here: the rates are those of " + o.cluster);
   const question q = read_cluster(o.cluster);
   cost::model m = model.model;
   if (training.padded_vocabulary > 0) m.vocabulary = training.padded_vocabulary;
   if (!o.devices.empty()) {
     return search_counts(o, m, training.step, q);
   }
-  const auto report = value_or_fail(planner::search_strategies(m, training.step, q.on, q.space), o.model);
+  const auto report = value_or_fail(planner::search_strategies(m, training.step, q.on, q.space), files_of(o));
+  if (report.named == 0)
+    fail(o.cluster + ": no sizes of \"space.tensor\" and \"space.context\" divide the " + std::to_string(q.on.devices) +
+         " devices");
   const double tokens = static_cast<double>(training.step.global_batch) * static_cast<double>(training.step.sequence) /
                         static_cast<double>(q.on.devices);
   std::string why = "Rejected\n", reasons;
@@ -324,6 +333,7 @@ void search(const options& o) {
         "    step_s  tok/s/dev      GiB   tp  cp  pp  vp    dp  ep  zero batch  sp  copies  recompute schedule\n";
     std::string text = title + ": no other that fits is as fast with as little memory\n\n" + head;
     for (std::size_t i = 0; i < report.front.size() && i < o.top; ++i) text += line_of(report.front[i], tokens);
+    text += left_out(report.front.size(), o.top);
     for (const auto& x : report.best_beyond_memory)
       text += "\nFastest of those that do not fit\n" + head + line_of(x, tokens);
     text += "\n" + why + "\n" + std::to_string(report.named) + " named, " + std::to_string(report.evaluated) +

@@ -120,7 +120,7 @@ problem read_problem(const std::string& file) {
                        "more_gib", "tokens", "notes"});
   problem p;
   p.file = file;
-  p.title = v.text_or("title", "stage split");
+  p.title = v.line_or("title", "stage split");
   const std::int64_t ranks = v.integer("ranks", 1, 4096),
                      chunks = v.integer_or("chunks", pipeline::default_chunks(v.text_or("schedule", "")), 1,
                                            pipeline::max_chunks);
@@ -192,13 +192,14 @@ problem read_problem(const std::string& file) {
       run.of.levels.push_back({hocket::ceil_div(one.integer("bytes", 0, most_bytes), p.slices),
                                nanoseconds(one, "extra_us", false) / p.slices});
       level_name name;
-      name.name = one.text_or("name", "level " + std::to_string(k));
+      name.name = one.line_or("name", "level " + std::to_string(k));
       name.whole = one.boolean_or("whole", false);
       if (one.has("select")) {
         const nlohmann::json& select = one.at("select");
         if (!select.is_array()) one.fail_at("select", "must be an array of patterns");
         for (const nlohmann::json& x : select) {
-          if (!x.is_string()) one.fail_at("select", "must hold patterns");
+          if (!x.is_string() || !is_line(x.get_ref<const std::string&>()))
+            one.fail_at("select", "holds " + shown(x) + ", but must hold patterns, each on one line");
           name.select.push_back(x.get<std::string>());
         }
       }
@@ -209,12 +210,16 @@ problem read_problem(const std::string& file) {
     }
     p.runs.push_back(run);
   }
+  if (v.has("split") && v.at("split").empty()) v.fail_at("split", "is empty");
   if (v.has("split"))
     for (const double x : v.numbers("split", 65536)) {
       if (x != std::floor(x) || x < 1 || x > 4096) v.fail_at("split", "must hold whole numbers of layers");
       p.split.push_back(static_cast<std::int64_t>(x));
     }
   if (v.has("most_on_stage")) p.most_on_stage = v.integer("most_on_stage", 1, 4096);
+  if (p.most_on_stage > 0 && p.most_on_stage < p.even_share())
+    v.fail_at("most_on_stage", "must be at least " + std::to_string(p.even_share()) + ": " +
+                                   std::to_string(p.layers()) + " layers on " + std::to_string(stages) + " stages");
   const double more = v.number_or("more_gib", 1);
   if (!(more >= 0) || more > 1e6) v.fail_at("more_gib", "must lie in [0, 1000000]");
   p.more_bytes = static_cast<std::int64_t>(more * gib);

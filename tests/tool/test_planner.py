@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """hocket planner split: the tuning guide's story, the MindFormers lists, pictures, and what is refused."""
 import json
+import re
 import unittest
 import xml.etree.ElementTree
 
@@ -97,6 +98,10 @@ class Split(ToolTest):
         self.assertIn("# no such lists say all that is computed again", plan["mind_formers"])
         self.assertIn("stages 0\n", plan["mind_formers"])
         self.assertNotIn("#", self.plan()[1]["mind_formers"])
+        def quote(problem):
+            problem["layers"][0]["levels"][1]["select"] = ["a'b"]
+        _, plan = self.plan(quote)
+        self.assertIn("    'a''b': [", plan["mind_formers"])  # YAML's way to write it
 
     def test_text_and_picture(self):
         text = self.ok("planner", "split", "--problem", SPLIT).text
@@ -263,7 +268,11 @@ class Split(ToolTest):
         refused(lambda p: p.update(schedule="seq-1f1b", slices=0), "slices")
         refused(lambda p: p.update(schedule="dualpipe", ranks=3), "even p")
         refused(lambda p: p.update(schedule="dualpipev", chunks=2, micro_batches=3), "at least 2p")
-        refused(lambda p: p.update(most_on_stage=19), "layers of a stage")
+        refused(lambda p: p.update(most_on_stage=19), "\"most_on_stage\" is 19, but must be at least 20: 40 layers on 2 stages")
+        refused(lambda p: p.update(split=[]), "\"split\" is empty")
+        refused(lambda p: p.update(title="two\nlines"), "\"title\" is \"two\\nlines\", but must be one line")
+        refused(lambda p: p["layers"][0]["levels"][0].update(name="\x1b[2J"), "levels[0].name")
+        refused(lambda p: p["layers"][0]["levels"][1].update(select=["a\nb"]), "holds \"a\\nb\", but must hold patterns")
         refused(lambda p: p.update(most_on_stage=0), "most_on_stage")
 
 
@@ -294,7 +303,18 @@ class Search(ToolTest):
     def test_what_is_refused(self):
         self.refused("pipeline", "search", *self.SHAPE, "--memory-cap", 1, says="cap")
         self.misused("pipeline", "search", *self.SHAPE, "--memory-cap", "4,4", says="2 numbers for 4 ranks")
-        self.misused("pipeline", "search", *self.SHAPE, "--memory-cap", "many")
+        self.misused("pipeline", "search", *self.SHAPE, "--memory-cap", "many", says="holds \"many\"")
+        self.misused("pipeline", "search", *self.SHAPE, "--memory-cap", "99999999999",
+                     says="holds \"99999999999\", but must be one number up to 1073741823")
+        beyond = "99999999999999999999"
+        for words in (("search",), ("list", "1f1b")):
+            for option in ("--ranks", "--chunks", "--micro-batches"):
+                shape = {"--ranks": 4, "--chunks": 1, "--micro-batches": 8, option: beyond}
+                self.misused("pipeline", *words, *(x for pair in shape.items() for x in pair), says=beyond + " does not fit 64 bits")
+        self.misused("pipeline", "search", *self.SHAPE, "--costs", "", says="behind \"--costs\", is empty")
+        both = self.file("both.json", json.dumps({"forward": 1, "backward": 2, "input_grad": 1, "weight_grad": 1}))
+        for backward in ("split", "whole"):
+            self.refused("pipeline", "search", *self.SHAPE, "--costs", both, "--backward", backward, says="not both")
         self.misused("pipeline", "search", "--ranks", 4)
         bad = self.file("costs.json", json.dumps({"forward": [1, 2], "input_grad": 1, "weight_grad": 1}))
         self.refused("pipeline", "search", *self.SHAPE, "--costs", bad, says="2 times for 8 stages")
@@ -338,8 +358,15 @@ class Strategies(ToolTest):
         self.assertEqual(min(x["step_seconds"] for x in front), min(x["step_seconds"] for x in alone["front"]))
         self.assertEqual([x["devices"] for x in found["counts"]], [8, 16])
         self.assertIn("16 devices: ", self.ok(*args, "--devices", "up-to").text)
-        for bad in ("32", "0", "8,", "many"):
-            self.misused(*args, "--devices", bad, says="--devices")
+        for bad, word in (("4,32", "32"), ("0", "0"), ("8,", ""), ("8,many", "many"), ("99999999999999999999", "99999999999999999999")):
+            self.misused(*args, "--devices", bad, says=f'--devices holds "{word}", but must be up-to, or numbers from 1 to the cluster\'s 16')
+        self.misused(*args, "--devices", "4,8,4", says="holds 4 twice")
+        # What --top leaves out is said, for each number of devices.
+        whole, some = (self.ok(*args, "--devices", "8,16", "--top", n).text for n in (1000, 1))
+        self.assertNotIn("more (--top)", whole)
+        rows = [sum(x["devices"] == n for x in front) for n in (8, 16)]
+        self.assertEqual([int(x) for x in re.findall(r"\.\.\. (\d+) more \(--top\)", some)], [n - 1 for n in rows if n > 1])
+        self.assertIn(f"... {len(alone['front']) - 1} more (--top)", self.ok(*args, "--top", 1).text)
         picture = xml.etree.ElementTree.fromstring(self.ok(*args, "--devices", "8,16", "--format", "svg").text)
         dots = [x for x in picture.iter() if x.tag.endswith("circle")]
         self.assertEqual(len(dots), len(found["front"]))
@@ -357,6 +384,17 @@ class Strategies(ToolTest):
         refused(lambda c: c.update(devices=997), "the global batch does not divide")
         refused(lambda c: c["rates"].pop("gemm_tflops"), "gemm_tflops")
         refused(lambda c: c.update(space={"zero": [4]}), "zero")
+        refused(lambda c: c.update(space={"chunks": [0]}), "\"space.chunks\" holds 0, but must hold whole numbers from 1 to 1000000")
+        refused(lambda c: c.update(space={"chunks": [1, 2 ** 40]}), "holds 1099511627776, but must")
+        for key in ("tensor", "context"):
+            refused(lambda c, key=key: c.update(space={key: [9]}), "no sizes of \"space.tensor\" and \"space.context\" divide the 16 devices")
+        training = json.loads(self.FILES[3].read_text())
+        def training_file(**more):
+            return self.file("t.json", json.dumps(dict(training, **more)))
+        self.refused("planner", "search", *self.FILES[:3], training_file(machine="guide_device"), "--cluster", self.CLUSTER,
+                     says="t.json: \"machine\" has no meaning here")
+        self.refused("planner", "search", *self.FILES[:3], training_file(sequence=2 ** 31 - 1, global_batch=2 ** 31 - 1),
+                     "--cluster", self.CLUSTER, says="t.json")
         refused(lambda c: c.update(space={"tensor": []}), "tensor")
         refused(lambda c: c.update(space={"copies": [1, 1]}), "\"space.copies\" holds 1 twice")
         refused(lambda c: c.update(memory_gib=1e-300), "\"memory_gib\" is 1e-300")
