@@ -242,6 +242,7 @@ set(HOCKET_COST_HEADERS
   hocket/planner/detail/kind_bound.hpp
   hocket/planner/detail/level_front.hpp
   hocket/planner/detail/list_scheduler.hpp
+  hocket/planner/detail/modulo_search.hpp
   hocket/planner/detail/order_search.hpp
   hocket/planner/detail/pair_of_chunks.hpp
   hocket/planner/detail/price_bound.hpp

@@ -14,18 +14,21 @@
 #include <hocket/planner/detail/beam_rounds.hpp>
 #include <hocket/planner/detail/exact_search.hpp>
 #include <hocket/planner/detail/list_scheduler.hpp>
+#include <hocket/planner/detail/modulo_search.hpp>
 #include <hocket/planner/detail/order_search.hpp>
 #include <hocket/planner/detail/rank_blocks.hpp>
 #include <hocket/planner/detail/round_search.hpp>
 #include <hocket/planner/detail/window_bound.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
 #include <optional>
 #include <span>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -99,10 +102,11 @@ class schedule_finder {
     const tails ends(in_);
     ticks bound = ends.forward[0] * unit_;
     for (std::uint32_t r = 0; r < in_.ranks; ++r)
-      bound = (std::max)(bound, (std::max)(window(r), capped_window(r)) * unit_);
+      bound = (std::max)(bound, (std::max)({window(r), capped_window(r), memory_time(r)}) * unit_);
     bound = (std::max)(bound, memory_bound());
     seeds();
     greedy(ends, bound);
+    if (makespan_ > bound) periodic();
     if (makespan_ > bound) moves(bound);
     if (makespan_ > bound) windows(bound, first_part_);
     if (makespan_ > bound && exact_search::applies(in_)) exact(ends, bound);
@@ -159,6 +163,22 @@ class schedule_finder {
         rest + whole_back + in_.weight[0] - most([&](std::uint32_t s) { return in_.backward[s] + in_.weight[s]; });
     return work + (std::max)(head, before) + (std::max)(tail, after);
   }
+  /// Each activation is held at least for as long as the rest of its way takes, and the rank holds at most `cap` at a
+  /// time: fewer than that until so many forwards have started, and again after all but so many have ended.
+  [[nodiscard]] ticks memory_time(std::uint32_t r) const {
+    const ticks cap = in_.cap[r], m = in_.micro_batches;
+    if (cap >= m * static_cast<ticks>(in_.owned[r].size())) return 0;
+    ticks head = 0, tail = 0, first = partial_schedule::never, last = partial_schedule::never;
+    for (std::uint32_t s = 0; s < in_.owned[r].front(); ++s) {
+      head += in_.forward[s] + in_.hop_between(s, s + 1);
+      tail += in_.split ? 0 : in_.backward[s] + in_.hop_between(s, s + 1);
+    }
+    for (const std::uint32_t s : in_.owned[r]) {
+      first = (std::min)(first, in_.forward[s]);
+      last = (std::min)(last, in_.split ? in_.weight[s] : in_.backward[s]);
+    }
+    return head + tail + lives_within_cap(in_, least_lives(in_), r, m) + (first + last) * (cap - 1) / 2;
+  }
   /// docs/pipeline.md, "Least memory": what a cap costs where all stages take equally long and backwards are whole.
   [[nodiscard]] ticks memory_bound() const {
     if (!is_loop() || in_.split) return 0;
@@ -194,15 +214,18 @@ class schedule_finder {
     }
     take(std::move(actions), std::move(ends), name);
   }
-  void take(std::vector<pipeline::stage_action> actions, std::vector<std::uint32_t> ends, std::string_view name) {
+  /// Keeps the lists if they run within the caps and are the shortest yet. @return whether they run within the caps
+  bool take(std::vector<pipeline::stage_action> actions, std::vector<std::uint32_t> ends, std::string_view name) {
     const auto table = pipeline::table_schedule::make(actions, ends);
-    if (!table) return;
+    if (!table) return false;
     const auto ran = pipeline::simulate(*table, costs_);
-    if (!ran || (!actions_.empty() && ran->makespan >= makespan_)) return;
+    if (!ran) return false;
     for (std::uint32_t r = 0; r < in_.ranks; ++r)
-      if (ran->ranks[r].peak_in_flight > in_.cap[r]) return;
+      if (ran->ranks[r].peak_in_flight > in_.cap[r]) return false;
+    if (!actions_.empty() && ran->makespan >= makespan_) return true;
     actions_ = std::move(actions), ends_ = std::move(ends);
     from_ = name, makespan_ = ran->makespan;
+    return true;
   }
   [[nodiscard]] bool is_loop() const noexcept { return q_.order == stage_order::loop || q_.shape.chunks == 1; }
   /// Each micro-batch by itself holds as many activations as a rank has chunks: within any cap.
@@ -225,29 +248,36 @@ class schedule_finder {
   void seeds() {
     one_at_a_time();
     const pipeline::shape& s = q_.shape;
-    const auto f = (std::max)(ticks{1}, in_.forward[0]), b = (std::max)(ticks{1}, in_.backward[0] + in_.weight[0]);
+    const std::uint32_t least = *std::min_element(in_.cap.begin(), in_.cap.end());
     if (is_loop()) {
       if (s.chunks == 1) {
         seed(pipeline::one_f_one_b::make(s, 1), "1f1b"), seed(pipeline::one_f_one_b::make(s, 2), "eager-1f1b");
         seed(pipeline::gpipe::make(s), "gpipe");
       }
-      seed(pipeline::interleaved::make(s, pipeline::groups::least_memory(f, b)), "interleaved, least-memory groups");
       using pipeline::groups;
+      ticks forward = 0, backward = 0;  // of all stages
+      for (std::uint32_t x = 0; x < in_.stages; ++x)
+        forward += in_.forward[x], backward += in_.backward[x] + in_.weight[x];
+      for (const auto& [f, b] : {std::pair{forward, backward}, {1, 1}, {1, 2}}) {
+        if (f < 1 || b < 1) continue;
+        seed(pipeline::interleaved::make(s, groups::least_memory(f, b)), "interleaved, least-memory groups");
+        seed(pipeline::interleaved::make(s, groups::capped(least, f, b)), "interleaved, capped groups");
+      }
       for (const groups& cut : {groups::balanced(), groups::last(), groups::first(), groups::paper()})
         for (const std::uint32_t kappa : {1u, 2u})
           seed(pipeline::interleaved::make(s, cut, {.kappa = kappa}), "interleaved");
-      // Caps that differ by rank may ask for smaller groups: all of one size. Of large questions only the above.
-      constexpr std::int64_t few = 1 << 14;
+      // Caps that differ by rank may ask for smaller groups: all of one size; of large questions only of powers of two.
+      constexpr std::int64_t few = 1 << 14, many = 1 << 18;
+      const std::int64_t each = s.stages() * s.micro_batches;
       std::vector<std::uint32_t> ends;
-      for (std::uint32_t size = 1; size <= in_.micro_batches && s.stages() * s.micro_batches * size <= few; ++size) {
+      for (std::uint32_t size = 1; size <= in_.micro_batches; ++size) {
+        if (each * size > few && (each > many || !std::has_single_bit(size))) continue;
         ends.clear();
         for (std::uint32_t end = size; end < in_.micro_batches; end += size) ends.push_back(end);
         ends.push_back(in_.micro_batches);
         for (const std::uint32_t kappa : {1u, 2u})
           seed(pipeline::interleaved::make(s, groups::list(ends), {.kappa = kappa}), "interleaved");
       }
-      const std::uint32_t least = *std::min_element(in_.cap.begin(), in_.cap.end());
-      seed(pipeline::interleaved::make(s, groups::capped(least, f, b)), "interleaved, capped groups");
       seed(pipeline::gpipe::looped_bfs(s), "looped-bfs");
       if (in_.split) {
         if (s.chunks == 1) seed(pipeline::zero_bubble::h1(s), "zb-h1"), seed(pipeline::zero_bubble::h2(s), "zb-h2");
@@ -259,15 +289,21 @@ class schedule_finder {
           seed(pipeline::v_schedule(s, pipeline::v_memory::third), "v-min");
     }
   }
-  void keep(const std::vector<placed>& list, ticks makespan, std::string_view name) {
-    if (makespan >= makespan_) return;
+  [[nodiscard]] std::pair<std::vector<pipeline::stage_action>, std::vector<std::uint32_t>> by_rank(
+      const std::vector<placed>& list) const {
     std::vector<std::vector<pipeline::stage_action>> rows(in_.ranks);
     for (const placed& x : list) rows[x.rank].push_back({x.kind, x.stage, x.micro_batch});
-    actions_.clear(), ends_.clear();
+    std::vector<pipeline::stage_action> actions;
+    std::vector<std::uint32_t> ends;
     for (const auto& row : rows) {
-      actions_.insert(actions_.end(), row.begin(), row.end());
-      ends_.push_back(static_cast<std::uint32_t>(actions_.size()));
+      actions.insert(actions.end(), row.begin(), row.end());
+      ends.push_back(static_cast<std::uint32_t>(actions.size()));
     }
+    return {std::move(actions), std::move(ends)};
+  }
+  void keep(const std::vector<placed>& list, ticks makespan, std::string_view name) {
+    if (makespan >= makespan_) return;
+    std::tie(actions_, ends_) = by_rank(list);
     makespan_ = makespan, from_ = name;
   }
   /// The three best greedy schedules of different lengths: moves start from them too.
@@ -298,6 +334,23 @@ class schedule_finder {
             keep(plan.list, plan.finish() * unit_, "greedy");
             remember(plan.list, plan.finish());
           }
+  }
+  /// Where memory is scarce: periods of one micro-batch, of two, and so on; of very large questions of one.
+  void periodic() {
+    constexpr std::uint32_t most_together = 4;
+    constexpr std::int64_t many_actions = 1'000'000, few_tries = 64;
+    bool scarce = false;
+    for (std::uint32_t r = 0; r < in_.ranks; ++r) scarce |= in_.cap[r] < in_.owned[r].size() * in_.micro_batches;
+    if (!scarce) return;
+    modulo_search search(in_);
+    for (std::uint32_t together = 1; together <= most_together; ++together) {
+      if (together > 1 && static_cast<std::int64_t>(actions_.size()) > many_actions) return;
+      std::int64_t steps = few_tries * static_cast<std::int64_t>(actions_.size()) / in_.micro_batches * together +
+                           (std::min)(INT64_C(4'000'000), 10 * whole_budget_);
+      if (!search(together, steps)) continue;
+      auto [list, ends] = by_rank(search.list());
+      if (take(std::move(list), std::move(ends), "periodic")) remember(search.list(), finish_of(search.list()));
+    }
   }
   /// The best schedule, rank by rank.
   [[nodiscard]] std::vector<placed> best() const {
@@ -399,9 +452,10 @@ class schedule_finder {
 
 /// A schedule for these costs within a cap on the activations of each rank: the best of the closed forms that keep the
 /// cap, of greedy runs, and of an exact search within its budget, with a lower bound. Never worse than the best closed
-/// form under the same cap (of interleaved: with every rule for groups and, up to 16,384 pieces of work for all sizes
-/// so far, groups of one size). The answer is an ordinary table: check, simulate, draw, export it.
-/// Micro-batches are taken to be alike: of each stage the times of micro-batch 0 count, and one latency for all hops.
+/// form under the same cap (of interleaved: with every rule for groups, those for a ratio of times with the ratio of
+/// all stages, 1 : 1 and 1 : 2, and groups of one size: all sizes up to 16,384 pieces of work for all sizes so far,
+/// then powers of two). The answer is an ordinary table: check, simulate, draw, export it. Micro-batches are taken to
+/// be alike: of each stage the times of micro-batch 0 count, and one latency for all hops.
 /// @param costs  durations of forward and, as asked, of backward or input_grad and weight_grad, by stage
 /// Errors: errc::bad_shape; cap_too_small for a cap below the chunks of a rank (all others can be kept); limit_exceeded
 /// beyond 2^22 forwards, or times that add up to more than 2^60; invalid_argument for a negative time or budget.
