@@ -64,25 +64,21 @@ std::vector<hocket::planner::strategy_space> parts_with(const plan_input& in,
 /// The report of several parts as that of one space.
 hocket::planner::strategy_report joined(std::vector<hocket::planner::strategy_report> parts) {
   if (parts.size() == 1) return std::move(parts.front());
-  hocket::planner::strategy_report all;
-  for (const auto& one : parts) {
-    all.named += one.named, all.evaluated += one.evaluated, all.fitting += one.fitting;
-    for (std::size_t i = 0; i < hocket::planner::rejections; ++i) all.rejected[i] += one.rejected[i];
-    all.front.insert(all.front.end(), one.front.begin(), one.front.end());
-    all.best_beyond_memory.insert(all.best_beyond_memory.end(), one.best_beyond_memory.begin(),
-                                  one.best_beyond_memory.end());
-  }
   const auto faster = [](const auto& a, const auto& b) {
     return a.cost.step != b.cost.step ? a.cost.step < b.cost.step : a.cost.bytes < b.cost.bytes;
   };
-  std::stable_sort(all.front.begin(), all.front.end(), faster);
-  std::vector<hocket::planner::scored_strategy> front;
-  for (const auto& x : all.front)
-    if (front.empty() || x.cost.bytes < front.back().cost.bytes) front.push_back(x);
-  all.front = std::move(front);
+  hocket::planner::strategy_report all;
+  std::vector<hocket::planner::scored_strategy> fits;
   auto& beyond = all.best_beyond_memory;
-  std::stable_sort(beyond.begin(), beyond.end(), faster);
-  if (beyond.size() > 1) beyond.resize(1);
+  for (const auto& one : parts) {
+    all.named += one.named, all.evaluated += one.evaluated, all.fitting += one.fitting;
+    for (std::size_t i = 0; i < hocket::planner::rejections; ++i) all.rejected[i] += one.rejected[i];
+    for (const auto& x : one.front) fits.insert(std::upper_bound(fits.begin(), fits.end(), x, faster), x);
+    for (const auto& x : one.best_beyond_memory)
+      if (beyond.empty() || faster(x, beyond.front())) beyond.assign(1, x);
+  }
+  for (const auto& x : fits)
+    if (all.front.empty() || x.cost.bytes < all.front.back().cost.bytes) all.front.push_back(x);
   if (!beyond.empty() && !all.front.empty() && !faster(beyond.front(), all.front.front())) beyond.clear();
   return all;
 }
