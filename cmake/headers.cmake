@@ -249,6 +249,7 @@ set(HOCKET_COST_HEADERS
   hocket/planner/detail/rank_blocks.hpp
   hocket/planner/detail/rank_bound.hpp
   hocket/planner/detail/rank_choice.hpp
+  hocket/planner/detail/rank_window.hpp
   hocket/planner/detail/round_search.hpp
   hocket/planner/detail/split_by_rank.hpp
   hocket/planner/detail/split_by_stage.hpp

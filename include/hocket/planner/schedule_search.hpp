@@ -17,6 +17,7 @@
 #include <hocket/planner/detail/modulo_search.hpp>
 #include <hocket/planner/detail/order_search.hpp>
 #include <hocket/planner/detail/rank_blocks.hpp>
+#include <hocket/planner/detail/rank_window.hpp>
 #include <hocket/planner/detail/round_search.hpp>
 #include <hocket/planner/detail/window_bound.hpp>
 
@@ -101,8 +102,7 @@ class schedule_finder {
   [[nodiscard]] result<found_schedule> operator()() {
     const tails ends(in_);
     ticks bound = ends.forward[0] * unit_;
-    for (std::uint32_t r = 0; r < in_.ranks; ++r)
-      bound = (std::max)(bound, (std::max)({window(r), capped_window(r), memory_time(r)}) * unit_);
+    for (std::uint32_t r = 0; r < in_.ranks; ++r) bound = (std::max)(bound, rank_window(in_, r) * unit_);
     bound = (std::max)(bound, memory_bound());
     seeds();
     greedy(ends, bound);
@@ -122,63 +122,6 @@ class schedule_finder {
   }
 
  private:
-  /// A rank waits for its first forward, does all its work, and what follows its last action follows.
-  [[nodiscard]] ticks window(std::uint32_t r) const {
-    ticks head = 0, work = 0, tail = 0;
-    const std::uint32_t first = in_.owned[r].front();
-    for (std::uint32_t s = 0; s < first; ++s) head += in_.forward[s] + in_.hop_between(s, s + 1);
-    for (const std::uint32_t s : in_.owned[r])
-      work += ticks{in_.micro_batches} * (in_.forward[s] + in_.backward[s] + in_.weight[s]);
-    if (!in_.split)
-      for (std::uint32_t s = 0; s < first; ++s) tail += in_.backward[s] + in_.hop_between(s, s + 1);
-    return head + work + tail;
-  }
-  /// The same under the cap: at most that many forwards run before the rank's first backward, and at most that many
-  /// activations are left when its last forward starts; the first waits for the way there and back, and from the second
-  /// that way is still to go. What the rank cannot fill of the two, it idles.
-  [[nodiscard]] ticks capped_window(std::uint32_t r) const {
-    const ticks m = in_.micro_batches;
-    const std::uint32_t first = in_.owned[r].front(), last = in_.owned[r].back();
-    if (ticks{in_.cap[r]} >= m * static_cast<ticks>(in_.owned[r].size())) return 0;
-    ticks there = 0, rest = 0, back = 0, whole_back = 0, head = 0, tail = 0, work = 0;
-    for (std::uint32_t s = 0; s < in_.stages; ++s) {
-      const ticks hop = s + 1 < in_.stages ? in_.hop_between(s, s + 1) : 0;
-      there += in_.forward[s] + hop, whole_back += in_.backward[s] + hop;
-      if (s > last) rest += in_.forward[s], back += in_.backward[s];
-      if (s >= last) rest += hop, back += hop;
-      if (s < first) head += in_.forward[s] + hop, tail += in_.backward[s] + hop;
-    }
-    if (in_.split) tail = 0;
-    for (const std::uint32_t s : in_.owned[r]) work += m * (in_.forward[s] + in_.backward[s] + in_.weight[s]);
-    const auto most = [&](auto&& time) {  // of as many activations as the cap allows
-      std::vector<ticks> each;
-      for (const std::uint32_t s : in_.owned[r]) each.push_back(time(s));
-      std::sort(each.begin(), each.end());
-      ticks sum = 0, left = in_.cap[r];
-      for (std::size_t i = each.size(); i-- > 0 && left > 0; left -= m) sum += each[i] * (left < m ? left : m);
-      return sum;
-    };
-    const ticks before = there + back - most([&](std::uint32_t s) { return in_.forward[s]; });
-    const ticks after =
-        rest + whole_back + in_.weight[0] - most([&](std::uint32_t s) { return in_.backward[s] + in_.weight[s]; });
-    return work + (std::max)(head, before) + (std::max)(tail, after);
-  }
-  /// Each activation is held at least for as long as the rest of its way takes, and the rank holds at most `cap` at a
-  /// time: fewer than that until so many forwards have started, and again after all but so many have ended.
-  [[nodiscard]] ticks memory_time(std::uint32_t r) const {
-    const ticks cap = in_.cap[r], m = in_.micro_batches;
-    if (cap >= m * static_cast<ticks>(in_.owned[r].size())) return 0;
-    ticks head = 0, tail = 0, first = partial_schedule::never, last = partial_schedule::never;
-    for (std::uint32_t s = 0; s < in_.owned[r].front(); ++s) {
-      head += in_.forward[s] + in_.hop_between(s, s + 1);
-      tail += in_.split ? 0 : in_.backward[s] + in_.hop_between(s, s + 1);
-    }
-    for (const std::uint32_t s : in_.owned[r]) {
-      first = (std::min)(first, in_.forward[s]);
-      last = (std::min)(last, in_.split ? in_.weight[s] : in_.backward[s]);
-    }
-    return head + tail + lives_within_cap(in_, least_lives(in_), r, m) + (first + last) * (cap - 1) / 2;
-  }
   /// docs/pipeline.md, "Least memory": what a cap costs where all stages take equally long and backwards are whole.
   [[nodiscard]] ticks memory_bound() const {
     if (!is_loop() || in_.split) return 0;

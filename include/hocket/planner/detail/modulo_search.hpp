@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/planner/detail/list_scheduler.hpp>
+#include <hocket/planner/detail/rank_window.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -9,26 +10,6 @@
 #include <vector>
 
 namespace hocket::inline HOCKET_ABI::planner::detail {
-
-/// The shortest time that an activation of each stage is held: as long as the rest of its way takes.
-[[nodiscard]] inline std::vector<ticks> least_lives(const search_input& in) {
-  std::vector<ticks> life(in.stages);
-  ticks rest = 0;
-  for (std::uint32_t s = in.stages; s-- > 0;) {
-    rest += in.forward[s] + in.backward[s] + (s + 1 < in.stages ? 2 * in.hop_between(s, s + 1) : 0);
-    life[s] = rest + in.weight[s];
-  }
-  return life;
-}
-
-/// The shortest time in which rank r can hold `n` activations of each of its stages so long, within its cap.
-[[nodiscard]] inline ticks lives_within_cap(const search_input& in, const std::vector<ticks>& life, std::uint32_t r,
-                                            ticks n) {
-  const ticks cap = in.cap[r];
-  ticks whole = 0, rest = 0;  // apart, as the sum may not fit
-  for (const std::uint32_t s : in.owned[r]) whole += n * life[s] / cap, rest += n * life[s] % cap;
-  return whole + ceil_div(rest, cap);
-}
 
 /// Periodic schedules: some micro-batches are placed once, and again every period (modulo scheduling, Rau 1994). Each
 /// action takes the first time that is free on its rank in every period; some, drawn at random, wait a little, which

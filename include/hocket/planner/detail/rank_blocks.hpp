@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <vector>
 
 namespace hocket::inline HOCKET_ABI::planner::detail {
@@ -26,10 +25,11 @@ class rank_blocks {
   [[nodiscard]] ticks operator()(ticks low, ticks high, std::int64_t steps) {
     low_ = low, high_ = high, steps_ = steps, asked_ = -1, narrow_ = false;
     std::vector<block> blocks(1), larger;
-    std::vector<std::uint32_t> order(in_.ranks);  // those whose memory is scarce come first
-    std::iota(order.begin(), order.end(), 0u);
-    std::stable_partition(order.begin(), order.end(), [&](std::uint32_t r) { return is_scarce(r); });
-    if (order.empty() || !is_scarce(order.front())) return low;
+    std::vector<std::uint32_t> order;  // those whose memory is scarce come first
+    for (const bool scarce : {true, false})
+      for (std::uint32_t r = 0; r < in_.ranks; ++r)
+        if (is_scarce(r) == scarce) order.push_back(r);
+    if (!is_scarce(order.front())) return low;
     const auto better = [](const block& a, const block& b) {
       if (a.reached != b.reached) return a.reached > b.reached;
       return a.steps != b.steps ? a.steps < b.steps : a.ranks < b.ranks;
