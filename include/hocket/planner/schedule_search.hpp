@@ -111,14 +111,14 @@ class schedule_finder {
     if (makespan_ > bound) windows(bound, first_part_);
     if (makespan_ > bound && exact_search::applies(in_)) exact(ends, bound);
     if (makespan_ > bound) rounds(bound);
-    if (makespan_ > bound) windows(bound, whole_budget_);  // nearer to the best, targets are closer to each other
+    if (makespan_ > bound)
+      windows(bound, whole_budget_ + spare() / 2);  // nearer to the best, targets are closer to each other
     auto table = pipeline::table_schedule::make(actions_, ends_);
     if (!table) return table.error();
     const auto ran = pipeline::simulate(*table, costs_);
     if (!ran) return ran.error();
     bound = (std::min)((std::max)(bound, ran->lower_bound), ran->makespan);
-    return found_schedule{std::move(*table),      ran->makespan, bound,
-                          ran->makespan == bound, from_,         whole_budget_ - (budget_ < 0 ? 0 : budget_)};
+    return found_schedule{std::move(*table), ran->makespan, bound, ran->makespan == bound, from_, expansions_};
   }
 
  private:
@@ -317,6 +317,8 @@ class schedule_finder {
       if (found * unit_ < makespan_) keep(search.list(), found * unit_, "moves");
     }
   }
+  /// What the exact search did not need of the budget: beams and bounds share it.
+  [[nodiscard]] std::int64_t spare() const noexcept { return (std::max)(INT64_C(0), whole_budget_ - expansions_); }
   /// Rounds over rules, then, as long as the budget lasts, beams; of a little budget more goes into them.
   void rounds(ticks bound) {
     const ticks enough = bound / unit_ + (bound % unit_ != 0 ? 1 : 0);
@@ -326,7 +328,7 @@ class schedule_finder {
     round_search rules(in_);
     take(rules(25 * (std::min)(INT64_C(400'000), whole_budget_), enough), rules.list());
     beam_rounds beams(in_);
-    if (makespan_ > bound) take(beams(best(), whole_budget_ + 3 * first_part_, enough), beams.list());
+    if (makespan_ > bound) take(beams(best(), whole_budget_ + spare() / 2 + 3 * first_part_, enough), beams.list());
   }
   /// The largest target that the windows of actions refute, by bisection, or blocks of ranks within them. Of very long
   /// schedules it is not asked for: what it would add to the closed forms falls with 1/m, and a pass over an action
@@ -351,13 +353,15 @@ class schedule_finder {
     ticks low = bound / unit_ + (bound % unit_ != 0 ? 1 : 0);  // nothing below is possible
     ticks high = makespan_ / unit_ - 1;
     bool first = true, whole = true;
-    while (low <= high && budget_ > 0) {
+    constexpr std::size_t most_actions = 400;  // longer ones it decides at once or not at all
+    std::int64_t left = actions_.size() > most_actions ? first_part_ : whole_budget_;
+    while (low <= high && left > 0) {
       const ticks target = first ? low : low + (high - low) / 2;
       first = false;
-      std::int64_t share = budget_ - budget_ / 2;
+      std::int64_t share = left - left / 2;
       const std::int64_t used = share;
       const auto verdict = search(target, share);
-      budget_ -= used - (share < 0 ? 0 : share);
+      left -= used - (share < 0 ? 0 : share), expansions_ += used - (share < 0 ? 0 : share);
       if (verdict == exact_search::verdict::found) {
         const ticks finish = finish_of(search.list());
         keep(search.list(), finish * unit_, "exact");
@@ -383,7 +387,7 @@ class schedule_finder {
   search_input in_;
   ticks unit_ = 0;
   std::int64_t whole_budget_ = (std::min)(INT64_C(1) << 40, q_.budget);  // the budget, so that products of it fit
-  std::int64_t first_part_ = (std::min)(INT64_C(100'000), whole_budget_), budget_ = whole_budget_;
+  std::int64_t first_part_ = (std::min)(INT64_C(100'000), whole_budget_), expansions_ = 0;
   std::vector<pipeline::stage_action> actions_;
   std::vector<std::uint32_t> ends_;
   ticks makespan_ = 0;
