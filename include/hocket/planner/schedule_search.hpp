@@ -288,8 +288,8 @@ class schedule_finder {
     modulo_search search(in_);
     for (std::uint32_t together = 1; together <= most_together; ++together) {
       if (together > 1 && static_cast<std::int64_t>(actions_.size()) > many_actions) return;
-      std::int64_t steps = few_tries * static_cast<std::int64_t>(actions_.size()) / in_.micro_batches * together +
-                           (std::min)(INT64_C(4'000'000), 10 * whole_budget_);
+      const std::int64_t steps = few_tries * static_cast<std::int64_t>(actions_.size()) / in_.micro_batches * together +
+                                 (std::min)(INT64_C(4'000'000), 10 * whole_budget_);
       if (!search(together, steps)) continue;
       auto [list, ends] = by_rank(search.list());
       if (take(std::move(list), std::move(ends), "periodic")) remember(search.list(), finish_of(search.list()));

@@ -393,6 +393,18 @@ TEST_CASE("many chunks in little memory: periodic schedules, and closed forms fo
   }
 }
 
+TEST_CASE("where only hops take time, a cap of one activation makes a round trip of each micro-batch",
+          "[planner][schedule]") {
+  const std::vector<std::uint32_t> caps(3, 1);
+  const pipeline::costs costs{.forward = 0, .backward = 0, .input_grad = 0, .weight_grad = 0, .hop = 5};
+  for (const bool split : {true, false}) {
+    const auto found = find_schedule({{3, 1, 4}, stage_order::loop, split, caps, 1'000}, costs);
+    REQUIRE(found);
+    CHECK(found->makespan == 4 * 4 * 5);
+    CHECK(found->lower_bound <= found->makespan);
+  }
+}
+
 TEST_CASE("no block of ranks is asked where no memory is scarce", "[planner][schedule]") {
   std::vector<ticks> f(60), b(60);
   for (std::size_t x = 0; x < f.size(); ++x) f[x] = static_cast<ticks>(70 + x * 37 % 61), b[x] = 2 * f[59 - x];

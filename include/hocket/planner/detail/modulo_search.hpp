@@ -21,13 +21,13 @@ class modulo_search {
   explicit modulo_search(const search_input& in) : in_(in), life_(least_lives(in)), busy_(in.ranks) {
     for (std::uint32_t s = 0; s < in.stages; ++s)
       for (const ticks t : {in.forward[s], in.backward[s], in.weight[s]})
-        if (t > 0) least_ = (std::min)(least_, t);
+        if (t > 0) least_ = least_ == 0 ? t : (std::min)(least_, t);
   }
 
   /// Looks for the shortest period of `together` micro-batches.
-  /// @param steps  actions that may be placed; less those that were
+  /// @param steps  actions that may be placed, those of all tries
   /// @return whether there is one; list() is the schedule
-  [[nodiscard]] bool operator()(std::uint32_t together, std::int64_t& steps) {
+  [[nodiscard]] bool operator()(std::uint32_t together, std::int64_t steps) {
     ticks least = 1;
     for (std::uint32_t r = 0; r < in_.ranks; ++r) {
       ticks work = 0;
@@ -177,7 +177,7 @@ class modulo_search {
   starts_of now_, best_;
   std::vector<std::pair<ticks, int>> changes_;
   std::vector<placed> list_;
-  ticks least_ = partial_schedule::never;
+  ticks least_ = 0;  // action that takes time
   std::uint64_t state_ = 0x13198a2e03707344u;
 };
 
