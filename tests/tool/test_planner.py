@@ -193,9 +193,6 @@ class Split(ToolTest):
                     self.assertIn(f"Step {plan['step_seconds']:.3f} s", done.text)
                 else:
                     self.assertEqual(done.summary["bound_ms"], f"{plan[bound] / 1e3:.6f}")
-                if not plan["proved"]:
-                    self.assertIn(f"the bound is {plan[bound]:.3f} s" if objective == "step_time" else
-                                  f"the bound is {plan[bound] / 1e3:.3f} ms", done.text)
 
     def test_a_plan_for_several_chunks_is_simulated(self):
         equal = {"version": 1, "ranks": 16, "chunks": 2, "micro_batches": 64, "capacity_gib": 1000,

@@ -249,7 +249,7 @@ class schedule_finder {
     std::tie(actions_, ends_) = by_rank(list);
     makespan_ = makespan, from_ = name;
   }
-  /// The three best greedy schedules of different lengths: moves start from them too.
+  /// The three best greedy or periodic schedules of different lengths: moves start from them too.
   void remember(const std::vector<placed>& list, ticks makespan) {
     std::size_t at = 0;
     while (at < starts_.size() && starts_[at].first < makespan) ++at;
@@ -283,7 +283,7 @@ class schedule_finder {
     constexpr std::uint32_t most_together = 4;
     constexpr std::int64_t many_actions = 1'000'000, few_tries = 64;
     bool scarce = false;
-    for (std::uint32_t r = 0; r < in_.ranks; ++r) scarce |= in_.cap[r] < in_.owned[r].size() * in_.micro_batches;
+    for (std::uint32_t r = 0; r < in_.ranks; ++r) scarce |= in_.is_scarce(r);
     if (!scarce) return;
     modulo_search search(in_);
     for (std::uint32_t together = 1; together <= most_together; ++together) {
@@ -358,10 +358,11 @@ class schedule_finder {
     while (low <= high && left > 0) {
       const ticks target = first ? low : low + (high - low) / 2;
       first = false;
-      std::int64_t share = left - left / 2;
-      const std::int64_t used = share;
-      const auto verdict = search(target, share);
-      left -= used - (share < 0 ? 0 : share), expansions_ += used - (share < 0 ? 0 : share);
+      const std::int64_t share = left - left / 2;
+      std::int64_t unused = share;
+      const auto verdict = search(target, unused);
+      const std::int64_t used = share - (std::max)(INT64_C(0), unused);
+      left -= used, expansions_ += used;
       if (verdict == exact_search::verdict::found) {
         const ticks finish = finish_of(search.list());
         keep(search.list(), finish * unit_, "exact");
@@ -398,11 +399,12 @@ class schedule_finder {
 }  // namespace detail
 
 /// A schedule for these costs within a cap on the activations of each rank: the best of the closed forms that keep the
-/// cap, of greedy runs, and of an exact search within its budget, with a lower bound. Never worse than the best closed
-/// form under the same cap (of interleaved: with every rule for groups, those for a ratio of times with the ratio of
-/// all stages, 1 : 1 and 1 : 2, and groups of one size: all sizes up to 16,384 pieces of work for all sizes so far,
-/// then powers of two). The answer is an ordinary table: check, simulate, draw, export it. Micro-batches are taken to
-/// be alike: of each stage the times of micro-batch 0 count, and one latency for all hops.
+/// cap, of greedy and periodic ones, of moves and beams, and of an exact search within its budget, with a lower bound.
+/// Never worse than the best closed form under the same cap (of interleaved: with every rule for groups, those for a
+/// ratio of times with the ratio of all stages, 1 : 1 and 1 : 2, and groups of one size: all sizes up to 16,384 pieces
+/// of work for all sizes so far, then powers of two). The answer is an ordinary table: check, simulate, draw, export
+/// it. Micro-batches are taken to be alike: of each stage the times of micro-batch 0 count, and one latency for all
+/// hops.
 /// @param costs  durations of forward and, as asked, of backward or input_grad and weight_grad, by stage
 /// Errors: errc::bad_shape; cap_too_small for a cap below the chunks of a rank (all others can be kept); limit_exceeded
 /// beyond 2^22 forwards, or times that add up to more than 2^60; invalid_argument for a negative time or budget.

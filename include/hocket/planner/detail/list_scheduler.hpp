@@ -26,6 +26,8 @@ struct search_input {
   [[nodiscard]] ticks hop_between(std::uint32_t a, std::uint32_t b) const noexcept {
     return rank_of[a] == rank_of[b] ? 0 : hop;
   }
+  /// Whether the rank may hold less than all of its activations at once.
+  [[nodiscard]] bool is_scarce(std::uint32_t r) const noexcept { return cap[r] < owned[r].size() * micro_batches; }
 };
 
 /// Lower bounds on the time from the start of the k-th forward (backward) of a stage to the end of the step: the rank

@@ -177,7 +177,7 @@ class modulo_search {
   starts_of now_, best_;
   std::vector<std::pair<ticks, int>> changes_;
   std::vector<placed> list_;
-  ticks least_ = 0;  // action that takes time
+  ticks least_ = 0;  // time of an action that takes any
   std::uint64_t state_ = 0x13198a2e03707344u;
 };
 

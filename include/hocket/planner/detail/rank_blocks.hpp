@@ -28,8 +28,8 @@ class rank_blocks {
     std::vector<std::uint32_t> order;  // those whose memory is scarce come first
     for (const bool scarce : {true, false})
       for (std::uint32_t r = 0; r < in_.ranks; ++r)
-        if (is_scarce(r) == scarce) order.push_back(r);
-    if (!is_scarce(order.front())) return low;
+        if (in_.is_scarce(r) == scarce) order.push_back(r);
+    if (!in_.is_scarce(order.front())) return low;
     const auto better = [](const block& a, const block& b) {
       if (a.reached != b.reached) return a.reached > b.reached;
       return a.steps != b.steps ? a.steps < b.steps : a.ranks < b.ranks;
@@ -54,7 +54,6 @@ class rank_blocks {
     ticks reached = 0;                   // the bound that it gave by itself
     std::int64_t steps = 0;              // that it took for one target
   };
-  [[nodiscard]] bool is_scarce(std::uint32_t r) const { return in_.cap[r] < in_.owned[r].size() * in_.micro_batches; }
   /// Raises low_, from there in growing strides, then by bisection. A target that others have narrowed windows for, but
   /// not refuted, comes first. @param ask  a bound by a target, 0 to give up
   template <class F>
@@ -80,7 +79,7 @@ class rank_blocks {
     const auto at = std::lower_bound(x.ranks.begin(), x.ranks.end(), r);
     if (at != x.ranks.end() && *at == r) return;
     x.ranks.insert(at, r);
-    if (part.ranks.empty() && !is_scarce(r)) return;
+    if (part.ranks.empty() && !in_.is_scarce(r)) return;
     steps_ -= static_cast<std::int64_t>(to.size());  // what the next lines compare
     for (const block& y : to)
       if (y.ranks == x.ranks) return;
@@ -114,7 +113,7 @@ class rank_blocks {
     for (bool changed = narrow_; changed && !refuted_;) {
       changed = false;
       for (std::uint32_t r = 0; r < in_.ranks && !refuted_; ++r) {
-        if (!is_scarce(r) || windows_.room(r) == room[r]) continue;
+        if (!in_.is_scarce(r) || windows_.room(r) == room[r]) continue;
         if (ask({r}, target) == 0) return false;
         room[r] = windows_.room(r), changed = true;
       }

@@ -48,7 +48,7 @@ namespace hocket::inline HOCKET_ABI::planner::detail {
 [[nodiscard]] inline ticks capped_window(const search_input& in, std::uint32_t r) {
   const ticks m = in.micro_batches;
   const std::uint32_t first = in.owned[r].front(), last = in.owned[r].back();
-  if (ticks{in.cap[r]} >= m * static_cast<ticks>(in.owned[r].size())) return 0;
+  if (!in.is_scarce(r)) return 0;
   ticks there = 0, rest = 0, back = 0, whole_back = 0, head = 0, tail = 0, work = 0;
   for (std::uint32_t s = 0; s < in.stages; ++s) {
     const ticks hop = s + 1 < in.stages ? in.hop_between(s, s + 1) : 0;
@@ -77,7 +77,7 @@ namespace hocket::inline HOCKET_ABI::planner::detail {
 /// time: fewer than that until so many forwards have started, and again after all but so many have ended.
 [[nodiscard]] inline ticks memory_time(const search_input& in, std::uint32_t r) {
   const ticks cap = in.cap[r], m = in.micro_batches;
-  if (cap >= m * static_cast<ticks>(in.owned[r].size())) return 0;
+  if (!in.is_scarce(r)) return 0;
   ticks head = 0, tail = 0, first = partial_schedule::never, last = partial_schedule::never;
   for (std::uint32_t s = 0; s < in.owned[r].front(); ++s) {
     head += in.forward[s] + in.hop_between(s, s + 1);
