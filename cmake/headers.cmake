@@ -239,7 +239,10 @@ set(HOCKET_COST_HEADERS
   hocket/planner/detail/count_cells.hpp
   hocket/planner/detail/cut_moves.hpp
   hocket/planner/detail/exact_search.hpp
+  hocket/planner/detail/extra_steps.hpp
   hocket/planner/detail/kind_bound.hpp
+  hocket/planner/detail/kind_portions.hpp
+  hocket/planner/detail/kind_prices.hpp
   hocket/planner/detail/level_front.hpp
   hocket/planner/detail/list_scheduler.hpp
   hocket/planner/detail/modulo_search.hpp

@@ -689,7 +689,7 @@ TEST_CASE("the path of chunks equals brute force, and the bounds of kinds and pr
   const auto draw = [&](int low, int high) {
     return low + static_cast<int>(random() % static_cast<unsigned>(high - low + 1));
   };
-  int feasible = 0, met = 0, missed = 0, prices_met = 0, many = 0;
+  int feasible = 0, met = 0, missed = 0, prices_met = 0, prices_near = 0, many = 0;
   for (int n = 0; n < random_cases / 5; ++n) {
     INFO("case " << n);
     struct form {
@@ -731,7 +731,13 @@ TEST_CASE("the path of chunks equals brute force, and the bounds of kinds and pr
         prices.raise(best.step < 0 ? most : best.step + above);
     detail::chunk_path path(q, fronts, choose, bound, turned, draw(0, 1) == 0 ? nullptr : &rank_prices);
     const ticks least = path.weighted(1, none);
-    const ticks slowest = bound.slowest(1, most + 1), weighted = bound.weighted(1, weight, none);
+    detail::extra_steps by_kinds(bound);
+    const ticks slowest = by_kinds.slowest(1, most + 1), weighted = by_kinds.weighted(1, weight, none);
+    detail::kind_prices dealt(q, fronts, most);
+    REQUIRE(dealt.usable());
+    detail::extra_steps by_prices(dealt);
+    CHECK(by_prices.slowest(1, most + 1) <= slowest);
+    CHECK(by_prices.weighted(1, weight, none) <= weighted);
     if (best.step < 0) {
       CHECK(least == none);
       CHECK(path.found().parts.empty());
@@ -757,7 +763,10 @@ TEST_CASE("the path of chunks equals brute force, and the bounds of kinds and pr
     for (ticks t = best.slowest; t < best.slowest + 20; ++t) {
       const ticks extra = path.least_extra(t, none);
       CHECK(base + extra + weight * t >= best.step);
-      CHECK(bound.least_extra(t) <= extra);
+      const ticks least_by_kinds = bound.least_extra(t), least_by_prices = dealt.least_extra(t);
+      CHECK(least_by_kinds <= extra);
+      CHECK(least_by_prices <= least_by_kinds);
+      prices_near += 2 * least_by_prices >= least_by_kinds ? 1 : 0;
     }
   }
   CHECK(feasible > random_cases / 10);
@@ -765,6 +774,7 @@ TEST_CASE("the path of chunks equals brute force, and the bounds of kinds and pr
   CHECK(missed > 0);
   CHECK(many > feasible / 5);
   CHECK(prices_met > feasible / 20);
+  CHECK(prices_near > 20 * feasible / 2);
 }
 
 namespace {
@@ -957,6 +967,29 @@ TEST_CASE("48 stages of 61 unequal layers on 16 ranks are proved, memory or not"
     }
   const auto tight = ask(4, 4, false, 60'000);
   CHECK(tight.step_time - tight.lower_bound <= tight.lower_bound * 6 / 100);
+}
+
+TEST_CASE("three larger layers among a thousand cost hardly more than a thousand equal ones", "[planner][split]") {
+  const layer more{40'000, 60'000, {{40'000, 0}, {20'000, 9'000}, {4'000, 57'000}}};
+  const layer usual{57'000, 20'000, more.levels};
+  const std::uint32_t p = whole ? 64 : 16, v = 8;
+  const layer_run equal[] = {{usual, 16 * p}}, two[] = {{more, 3}, {usual, 16 * p - 3}};
+  const auto held = in_flight_profile::of(pipeline::interleaved::make({p, v, 16 * p}).value()).value();
+  // What the first rank would hold of equal layers; then less, so that some are computed again.
+  const std::int64_t all = 16 * 20'000 + 2 * 40'000 * std::int64_t{p} * (v + 1);
+  for (const std::int64_t capacity : {all * 6 / 10, all * 3 / 10}) {
+    INFO("capacity " << capacity);
+    const std::vector<rank_room> ranks(p, rank_room{capacity, 0, 0});
+    split_problem q{.layers = equal, .ranks = ranks, .in_flight = held, .micro_batches = 16 * std::int64_t{p}};
+    const auto best = split(q);
+    q.layers = two;
+    const auto plan = split(q);
+    REQUIRE((best && plan));
+    CHECK(best->proved);
+    CHECK(holds_together(q, *plan));
+    CHECK(plan->step_time <= best->step_time + best->step_time / 100);
+    CHECK(plan->step_time - plan->lower_bound <= plan->lower_bound / 25);
+  }
 }
 
 TEST_CASE("what is lacking on three chunks of unequal layers suffices, and is mostly the least", "[planner][split]") {

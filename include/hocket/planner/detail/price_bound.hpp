@@ -27,7 +27,7 @@ class price_bound {
         sum_(goal == objective::step_time ? 1 : 0),
         weight_(goal == objective::step_time ? weight_of_slowest(q) : 1) {
     const std::size_t work = stages_ * width_;
-    if (work > max_steps || weight_ > std::int64_t{1} << 36) return;
+    if (work > max_steps / 8 || weight_ > std::int64_t{1} << 36) return;  // a few steps lead nowhere
     const auto steps = static_cast<std::size_t>((std::min)(q.budget, static_cast<std::int64_t>(max_steps) / 4) * 4);
     rounds_ = static_cast<int>(1 + (std::min)(steps / work, std::size_t{399}));
     ticks time = fronts.time(0, fronts.layers());

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/planner/detail/chunk_path.hpp>
+#include <hocket/planner/detail/extra_steps.hpp>
 #include <hocket/planner/detail/kind_bound.hpp>
+#include <hocket/planner/detail/kind_prices.hpp>
 #include <hocket/planner/detail/pair_of_chunks.hpp>
 #include <hocket/planner/detail/price_bound.hpp>
 #include <hocket/planner/detail/split_by_rank.hpp>
@@ -161,6 +163,34 @@ class split_by_stage {
     least_ = least_slowest(q_, fronts_);
     (void)recut(pairs, q_.budget / 4);
   }
+  /// The plan for equal layers, were all as most are: in little memory a good start for the others. Where it does not
+  /// fit, as some layers are larger, that for less memory.
+  void as_if_equal() {
+    std::vector<std::int64_t> counts(fronts_.kinds(), 0);
+    for (std::int64_t i = 0; i < layers_; ++i) ++counts[fronts_.kind_of(i)];
+    const auto most = std::max_element(counts.begin(), counts.end());
+    if (*most < layers_ / 2) return;
+    const layer_run runs[] = {{fronts_.kind(static_cast<std::size_t>(most - counts.begin())), layers_}};
+    std::vector<rank_room> rooms(q_.ranks.begin(), q_.ranks.end());
+    split_problem q = q_;
+    q.layers = runs, q.ranks = rooms, q.budget = q_.budget / 16;
+    segment_fronts fronts(runs);
+    for (const std::int64_t part : {0, 64, 16, 8}) {
+      for (std::uint32_t r = 0; r < p_; ++r)
+        rooms[r].capacity = q_.ranks[r].capacity - (part == 0 ? 0 : q_.ranks[r].capacity / part);
+      std::int64_t used = 0;
+      rank_choice choose(q, fronts, used);
+      const auto found = split_by_rank(q, fronts, choose, used)();
+      expansions_ += used;
+      if (!found) return;
+      std::vector<std::int64_t> cuts{0};
+      for (std::uint32_t s = 0; s < stages_; ++s) {
+        const segment& own = found->parts[q_.in_flight.rank_of(s)][q_.in_flight.chunk_of(s)];
+        cuts.push_back(cuts.back() + own.end - own.begin);
+      }
+      if (take_if_better(parts_of(cuts))) return;
+    }
+  }
   /// The slowest rank by pair_of_chunks, up to so many expansions; whether nothing better is left.
   bool recut(pair_of_chunks& pairs, std::int64_t limit) {
     if (!hopeful(least_, sum_)) return true;
@@ -185,14 +215,16 @@ class split_by_stage {
     if (!best_.answers.empty() && value() < before) move_cuts();
     return !hopeful(least_, sum_);
   }
-  void take_if_better(const std::vector<std::vector<segment>>& parts) {
+  /// @return whether the plan is possible
+  bool take_if_better(const std::vector<std::vector<segment>>& parts) {
     ticks slowest = 0, sum = sum_;
     for (std::uint32_t r = 0; r < p_; ++r) {
       const rank_answer best = choose_(r, parts[r]);
-      if (best.points.empty()) return;
+      if (best.points.empty()) return false;
       slowest = (std::max)(slowest, choose_.base_time(r, parts[r]) + best.extra), sum += best.extra;
     }
     if (hopeful(slowest, sum)) take(parts, slowest);
+    return true;
   }
   /// Whether plans with at least this slowest rank and this sum can still win.
   [[nodiscard]] bool hopeful(ticks slowest, ticks sum) const noexcept {
@@ -214,6 +246,7 @@ class split_by_stage {
     price_stages();
     raise_bound();
     if (hopeless_) return true;
+    if (hopeful(least_, sum_)) as_if_equal();
     if (hopeful(least_, sum_)) move_cuts();
     if (hopeful(least_, sum_)) raise_bound();
     return hopeless_ || (!best_.answers.empty() && !hopeful(least_, sum_));
@@ -274,23 +307,29 @@ class split_by_stage {
     bound_ = (std::max)(bound_, step_prices_->bound());
     prices_ = &*step_prices_;
   }
-  /// What kind_bound adds.
+  /// What kind_bound adds, and where that groups kinds or has too much to do, kind_prices.
   void raise_bound() {
-    const bool steps = q_.goal == objective::step_time;
     ticks most = sum_ + most_extra(q_) + 1;
-    if (!best_.answers.empty()) most = (steps ? (value() - sum_) / weight_ : best_slowest_) + 1;
+    if (!best_.answers.empty())
+      most = (q_.goal == objective::step_time ? (value() - sum_) / weight_ : best_slowest_) + 1;
     if (!kinds_) kinds_.emplace(q_, fronts_, most);
-    if (!kinds_->usable()) return;
-    kind_bound& kinds = *kinds_;
-    hopeless_ = best_.answers.empty() && kinds.least_extra(sum_ + most_extra(q_)) >= never;
+    if (kinds_->usable()) raise_bound(*kinds_, most);
+    if (kinds_->usable() && kinds_->ungrouped()) return;
+    if (!dealt_) dealt_.emplace(q_, fronts_, most);
+    if (dealt_->usable() && hopeful(least_, sum_)) raise_bound(*dealt_, most);
+  }
+  template <class Bound>
+  void raise_bound(Bound& kinds, ticks most) {
+    hopeless_ = hopeless_ || (best_.answers.empty() && kinds.least_extra(sum_ + most_extra(q_)) >= never);
     if (hopeless_) return;
-    least_ = kinds.slowest(least_, (std::min)(most, best_slowest_));
+    extra_steps steps(kinds);
+    least_ = (std::max)(least_, steps.slowest(least_, (std::min)(most, best_slowest_)));
     if (best_.answers.empty()) return;
-    if (steps) {
-      bound_ = (std::max)(bound_, sum_ + kinds.weighted(least_, weight_, value() - sum_));
+    if (q_.goal == objective::step_time) {
+      bound_ = (std::max)(bound_, sum_ + steps.weighted(least_, weight_, value() - sum_));
     } else {
       bound_ = (std::max)(bound_, least_);
-      if (best_slowest_ == least_) least_sum_ = sum_ + kinds.least_extra(least_);
+      if (best_slowest_ == least_) least_sum_ = (std::max)(least_sum_, sum_ + kinds.least_extra(least_));
     }
   }
   /// What cut_moves adds, with a short memory and with a long one.
@@ -398,6 +437,7 @@ class split_by_stage {
   std::int64_t layers_, weight_, limit_ = 0;
   static constexpr std::int64_t few = 20'000;  // expansions before a bound is worth its time
   std::optional<kind_bound> kinds_;
+  std::optional<kind_prices> dealt_;
   std::optional<price_bound> rank_prices_, step_prices_;
   const price_bound* prices_ = nullptr;  // those of the goal
   bool hopeless_ = false;                // memory alone tells that nothing fits
