@@ -104,7 +104,7 @@ class schedule_finder {
     ticks bound = ends.forward[0] * unit_;
     for (std::uint32_t r = 0; r < in_.ranks; ++r) bound = (std::max)(bound, rank_window(in_, r) * unit_);
     bound = (std::max)(bound, memory_bound());
-    seeds();
+    seeds(bound);
     greedy(ends, bound);
     if (makespan_ > bound) periodic();
     if (makespan_ > bound) moves(bound);
@@ -136,11 +136,12 @@ class schedule_finder {
     return bound;
   }
 
-  /// Keeps the closed form if it is the shortest yet within the caps. A whole backward becomes its two halves in a row,
-  /// which may let the next stage start sooner; actions that would run at once run one after the other.
+  /// Keeps the closed form if it is the shortest yet within the caps. Those of large questions take long to simulate,
+  /// so none is looked at once one meets the bound. A whole backward becomes its two halves in a row, which may let the
+  /// next stage start sooner; actions that would run at once run one after the other.
   template <class Plan>
   void seed(const result<Plan>& plan, std::string_view name) {
-    if (!plan) return;
+    if (!plan || (!actions_.empty() && makespan_ <= enough_)) return;
     std::vector<pipeline::stage_action> actions;
     std::vector<std::uint32_t> ends;
     for (std::uint32_t r = 0; r < plan->ranks(); ++r) {
@@ -188,11 +189,15 @@ class schedule_finder {
     }
     take(std::move(actions), std::move(ends), "one at a time");
   }
-  void seeds() {
-    one_at_a_time();
+  void seeds(ticks bound) {
+    enough_ = bound;
     const pipeline::shape& s = q_.shape;
     const std::uint32_t least = *std::min_element(in_.cap.begin(), in_.cap.end());
     if (is_loop()) {
+      if (in_.split) {
+        if (s.chunks == 1) seed(pipeline::zero_bubble::h1(s), "zb-h1"), seed(pipeline::zero_bubble::h2(s), "zb-h2");
+        seed(pipeline::zero_bubble::interleaved_zb(s), "interleaved-zb");
+      }
       if (s.chunks == 1) {
         seed(pipeline::one_f_one_b::make(s, 1), "1f1b"), seed(pipeline::one_f_one_b::make(s, 2), "eager-1f1b");
         seed(pipeline::gpipe::make(s), "gpipe");
@@ -222,15 +227,12 @@ class schedule_finder {
           seed(pipeline::interleaved::make(s, groups::list(ends), {.kappa = kappa}), "interleaved");
       }
       seed(pipeline::gpipe::looped_bfs(s), "looped-bfs");
-      if (in_.split) {
-        if (s.chunks == 1) seed(pipeline::zero_bubble::h1(s), "zb-h1"), seed(pipeline::zero_bubble::h2(s), "zb-h2");
-        seed(pipeline::zero_bubble::interleaved_zb(s), "interleaved-zb");
-      }
     } else if (s.chunks == 2 && in_.split) {
       seed(pipeline::zbv::make(s), "zbv"), seed(pipeline::dual_pipe_v::make(s), "dualpipev");
       seed(pipeline::v_schedule(s, pipeline::v_memory::half), "v-half"),
           seed(pipeline::v_schedule(s, pipeline::v_memory::third), "v-min");
     }
+    if (actions_.empty()) one_at_a_time();
   }
   [[nodiscard]] std::pair<std::vector<pipeline::stage_action>, std::vector<std::uint32_t>> by_rank(
       const std::vector<placed>& list) const {
@@ -391,7 +393,7 @@ class schedule_finder {
   std::int64_t first_part_ = (std::min)(INT64_C(100'000), whole_budget_), expansions_ = 0;
   std::vector<pipeline::stage_action> actions_;
   std::vector<std::uint32_t> ends_;
-  ticks makespan_ = 0;
+  ticks makespan_ = 0, enough_ = 0;
   std::string_view from_;
   std::vector<std::pair<ticks, std::vector<placed>>> starts_;
 };
