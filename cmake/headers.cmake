@@ -245,6 +245,7 @@ set(HOCKET_COST_HEADERS
   hocket/planner/detail/kind_prices.hpp
   hocket/planner/detail/level_front.hpp
   hocket/planner/detail/list_scheduler.hpp
+  hocket/planner/detail/mean_prices.hpp
   hocket/planner/detail/modulo_search.hpp
   hocket/planner/detail/order_search.hpp
   hocket/planner/detail/pair_of_chunks.hpp

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/planner/detail/count_bound.hpp>
+#include <hocket/planner/detail/mean_prices.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -64,48 +64,8 @@ class price_bound {
   [[nodiscard]] ticks bound() const noexcept { return least_ <= 0 ? 0 : static_cast<ticks>((least_ + one - 1) / one); }
   /// Raises the bound, at most to `target`: what the best plan known has.
   void raise(ticks target) {
-    const wide top = wide{target} * one;
-    prices now = best_;
-    price(now);
-    std::vector<wide> time_step(p_, 0), bytes_step(counts_, 0);
-    std::int64_t pace = 1024;
-    int stale = 0;
-    wide value = least_;
-    for (int round = 0; round < rounds_ && bound() < target && pace > 8; ++round) {
-      walk();
-      wide norm = 0;
-      const ticks mean = mean_of_times();
-      for (std::size_t r = 0; r < p_; ++r) {
-        follow(time_step[r], relative(times_[r] - mean, mean_time_));
-        norm += time_step[r] * time_step[r];
-        for (std::size_t k = first_count_[r]; k < first_count_[r + 1]; ++k) {
-          wide over = relative(lacks_[k], room(r));
-          if (over < 0 && now.bytes[k] == 0) over = 0;
-          follow(bytes_step[k], over);
-          norm += bytes_step[k] * bytes_step[k];
-        }
-      }
-      if (norm == 0) break;
-      const wide gap = (std::min)(top - value, top) * pace / 1024;
-      for (std::size_t r = 0; r < p_; ++r) {
-        now.time[r] += share(gap / mean_time_, time_step[r] * unit, norm);
-        for (std::size_t k = first_count_[r]; k < first_count_[r + 1]; ++k) {
-          const wide next = now.bytes[k] + share(gap / room(r), bytes_step[k] * unit, norm);
-          now.bytes[k] = next < 0 ? 0 : (std::min)(next, most_price_);
-        }
-      }
-      settle(now.time);
-      value = price(now);
-      if (value > least_) {
-        stale = value - least_ > least_ >> 22 ? 0 : stale + 1;
-        least_ = value, best_ = now;
-      } else {
-        ++stale;
-      }
-      if (stale < 10) continue;
-      pace = pace * 7 / 10, stale = 0;
-      now = best_, value = price(now);
-    }
+    climb(target, 1 << 16);
+    if (const prices x = prices_of_parts(); price(x) > least_) best_ = x, least_ = price(x), climb(target, 1 << 11);
     price(best_);
     walk();
     find_rest();
@@ -158,6 +118,64 @@ class price_bound {
     ticks all = 0;
     for (const ticks t : times_) all += t;
     return all / static_cast<ticks>(p_);
+  }
+  /// @param pace  of 2^16: the way to the target that a step goes at first
+  void climb(ticks target, std::int64_t pace) {
+    const wide top = wide{target} * one;
+    prices now = best_;
+    price(now);
+    std::vector<wide> time_step(p_, 0), bytes_step(counts_, 0);
+    int stale = 0;
+    wide value = least_;
+    for (int round = 0; round < rounds_ && bound() < target && pace > (1 << 5); ++round) {
+      walk();
+      wide norm = 0;
+      const ticks mean = mean_of_times();
+      for (std::size_t r = 0; r < p_; ++r) {
+        follow(time_step[r], relative(times_[r] - mean, mean_time_));
+        norm += time_step[r] * time_step[r];
+        for (std::size_t k = first_count_[r]; k < first_count_[r + 1]; ++k) {
+          wide over = relative(lacks_[k], room(r));
+          if (over < 0 && now.bytes[k] == 0) over = 0;
+          follow(bytes_step[k], over);
+          norm += bytes_step[k] * bytes_step[k];
+        }
+      }
+      if (norm == 0) break;
+      const wide gap = (std::min)(top - value, top) * pace >> 16;
+      for (std::size_t r = 0; r < p_; ++r) {
+        now.time[r] += share(gap / mean_time_, time_step[r] * unit, norm);
+        for (std::size_t k = first_count_[r]; k < first_count_[r + 1]; ++k) {
+          const wide next = now.bytes[k] + share(gap / room(r), bytes_step[k] * unit, norm);
+          now.bytes[k] = next < 0 ? 0 : (std::min)(next, most_price_);
+        }
+      }
+      settle(now.time);
+      value = price(now);
+      if (value > least_) {
+        stale = value - least_ > least_ >> 22 ? 0 : stale + 1;
+        least_ = value, best_ = now;
+      } else {
+        ++stale;
+      }
+      if (stale < 10) continue;
+      pace = pace * 7 / 10, stale = 0;
+      now = best_, value = price(now);
+    }
+  }
+  /// mean_prices() as prices of this bound.
+  [[nodiscard]] prices prices_of_parts() const {
+    prices x{{}, std::vector<wide>(counts_, 0)};
+    for (const mean_price& of : mean_prices(q_, fronts_)) {
+      const std::size_t r = x.time.size();
+      x.time.push_back(wide{weight_} * of.tick * (one >> mean_price::digits));
+      const wide byte = ((x.time[r] + sum_ * one) >> 24) * of.byte >> (mean_price::digits - 24);
+      wide all = 0;
+      for (const std::int64_t weight : of.weights) all += weight;
+      for (std::size_t k = 0; k < of.weights.size(); ++k)
+        x.bytes[first_count_[r] + k] = (std::min)(most_price_, byte * of.weights[k] / all);
+    }
+    return x;
   }
   /// The nearest prices of time that are none below 0 and add up to the weight of the slowest rank, or a little less.
   void settle(std::vector<wide>& time) const {
