@@ -79,6 +79,33 @@ void splits() {
   }
 }
 
+/// How far schedules are from their bounds, at times of 1000 that vary by so many percent.
+class gaps {
+ public:
+  explicit gaps(int percent) : percent_(percent) {}
+  void ask(const schedule_question& q) {
+    const auto stages = static_cast<std::size_t>(q.shape.stages());
+    std::vector<ticks> f(stages), b(stages), i(stages), w(stages);
+    for (std::size_t s = 0; s < stages; ++s) f[s] = draw(), i[s] = draw(), w[s] = draw(), b[s] = i[s] + w[s];
+    const auto found = find_schedule(q, pipeline::stage_costs{f, b, i, w});
+    if (!found) std::abort();
+    worst_ = std::max(worst_, found->gap()), sum_ += found->gap(), ++n_;
+  }
+  void print(const char* memory) const {
+    const std::string what = "gap at +-" + std::to_string(percent_) + " %, " + memory;
+    ::print("planner/schedule", (what + ", mean").c_str(), 100 * sum_ / n_, "%", "-", "-");
+    ::print("planner/schedule", (what + ", worst").c_str(), 100 * worst_, "%", percent_ == 0 ? "<= 2" : "<= 5", "-");
+  }
+
+ private:
+  ticks draw() {
+    return ticks{1000 - 10 * percent_} + static_cast<ticks>(random_() % static_cast<unsigned>(20 * percent_ + 1));
+  }
+  int percent_, n_ = 0;
+  std::mt19937 random_{3};
+  double worst_ = 0, sum_ = 0;
+};
+
 void schedules() {
   if (!wanted("planner/schedule")) return;
   const pipeline::costs unit{.forward = 1, .backward = 1};
@@ -99,32 +126,29 @@ void schedules() {
   time("p4 v2 m10 V, split, cap 8", {{4, 2, 10}, stage_order::v, true, eight}, "<= 10");
   for (const int percent : {0, 30})
     for (const bool capped : {false, true}) {
-      std::mt19937 random(3);
-      double worst = 0, sum = 0;
-      int n = 0;
+      gaps of(percent);
       for (const std::int64_t p : {4, 8})
         for (const std::int64_t v : {1, 2})
           for (const std::int64_t m : {16, 32})
             for (const bool split_backward : {false, true}) {
-              const auto stages = static_cast<std::size_t>(p * v);
-              std::vector<ticks> f(stages), b(stages), i(stages), w(stages);
-              for (std::size_t s = 0; s < stages; ++s) {
-                const auto draw = [&] {
-                  return ticks{1000 - 10 * percent} +
-                         static_cast<ticks>(random() % static_cast<unsigned>(20 * percent + 1));
-                };
-                f[s] = draw(), i[s] = draw(), w[s] = draw(), b[s] = i[s] + w[s];
-              }
               std::vector<std::uint32_t> caps;
               if (capped) caps.assign(static_cast<std::size_t>(p), static_cast<std::uint32_t>(p * v));
-              const auto found = find_schedule({{p, v, m}, stage_order::loop, split_backward, caps, 100'000},
-                                               pipeline::stage_costs{f, b, i, w});
-              if (!found) std::abort();
-              worst = std::max(worst, found->gap()), sum += found->gap(), ++n;
+              of.ask({{p, v, m}, stage_order::loop, split_backward, caps, 100'000});
             }
-      const std::string what = "gap at +-" + std::to_string(percent) + " %, " + (capped ? "cap p v" : "no cap");
-      print("planner/schedule", (what + ", mean").c_str(), 100 * sum / n, "%", "-", "-");
-      print("planner/schedule", (what + ", worst").c_str(), 100 * worst, "%", percent == 0 ? "<= 2" : "<= 5", "-");
+      of.print(capped ? "cap p v" : "no cap");
+    }
+  for (const int percent : {0, 30})
+    for (const auto of_1f1b : {pipeline::v_memory::half, pipeline::v_memory::third}) {
+      gaps of(percent);
+      for (const std::int64_t p : {4, 6, 8})
+        for (const std::int64_t m : {p, 2 * p, 3 * p}) {
+          const auto plan = pipeline::v_schedule({p, 2, m}, of_1f1b).value();
+          const auto ran = pipeline::simulate(plan, unit).value();
+          std::vector<std::uint32_t> caps;
+          for (const auto& rank : ran.ranks) caps.push_back(rank.peak_in_flight);
+          of.ask({{p, 2, m}, stage_order::v, true, caps});
+        }
+      of.print(of_1f1b == pipeline::v_memory::half ? "V-Half's memory" : "V-Min's memory");
     }
 }
 

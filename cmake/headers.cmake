@@ -250,6 +250,7 @@ set(HOCKET_COST_HEADERS
   hocket/planner/detail/order_search.hpp
   hocket/planner/detail/pair_of_chunks.hpp
   hocket/planner/detail/price_bound.hpp
+  hocket/planner/detail/random_numbers.hpp
   hocket/planner/detail/rank_blocks.hpp
   hocket/planner/detail/rank_bound.hpp
   hocket/planner/detail/rank_choice.hpp

@@ -3,6 +3,7 @@
 #include <hocket/planner/detail/beam_search.hpp>
 #include <hocket/planner/detail/list_scheduler.hpp>
 #include <hocket/planner/detail/order_search.hpp>
+#include <hocket/planner/detail/random_numbers.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -45,14 +46,14 @@ class beam_rounds {
       const bool back = !in_.split && round % 2 == 1;
       beam_search& beam = beams[back ? 1 : 0];
       if (round > 1) {
-        for (std::uint32_t& w : weights) w = beam_search::usual / 2 + draw(3 * beam_search::usual / 2);
-        pace = beam_search::usual * 3 / 4 + draw(beam_search::usual / 2);
-        work = round % 4 < 2 ? 0 : draw(4 * beam_search::usual);
+        for (std::uint32_t& w : weights) w = beam_search::usual / 2 + random_.below(3 * beam_search::usual / 2);
+        pace = beam_search::usual * 3 / 4 + random_.below(beam_search::usual / 2);
+        work = round % 4 < 2 ? 0 : random_.below(4 * beam_search::usual);
       }
       std::vector<placed> kept;
-      if (round > 3 && draw(4) != 0) {
+      if (round > 3 && random_.below(4) != 0) {
         kept = in_order(back);
-        kept.resize(draw(static_cast<std::uint32_t>(kept.size())));
+        kept.resize(random_.below(static_cast<std::uint32_t>(kept.size())));
       }
       const std::int64_t wanted = std::int64_t{round < 2 ? 256 : 128} << (std::min)(round / 64, 16u);
       const std::int64_t width = (std::min)({wanted, beam.most_states(), steps / 2 / beam.steps_of_one()});
@@ -72,10 +73,6 @@ class beam_rounds {
   [[nodiscard]] static search_input turn(search_input in) {
     in.forward.swap(in.backward);
     return in;
-  }
-  [[nodiscard]] std::uint32_t draw(std::uint32_t below) noexcept {
-    state_ = state_ * 6364136223846793005u + 1442695040888963407u;
-    return static_cast<std::uint32_t>(state_ >> 33) % below;
   }
   /// The best schedule, by start; of the question turned round if `back`.
   [[nodiscard]] std::vector<placed> in_order(bool back) const {
@@ -102,7 +99,7 @@ class beam_rounds {
   search_input turned_;
   ticks best_ = partial_schedule::never;
   std::vector<placed> list_;
-  std::uint64_t state_ = 0x243f6a8885a308d3u;
+  random_numbers random_{0x243f6a8885a308d3u};
 };
 
 }  // namespace hocket::inline HOCKET_ABI::planner::detail

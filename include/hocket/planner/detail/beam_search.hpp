@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/planner/detail/list_scheduler.hpp>
+#include <hocket/planner/detail/random_numbers.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -35,7 +36,7 @@ class beam_search {
       if (kind == 2) need = a - stages;
       need_.push_back(need);
       hop_.push_back(need == none ? 0 : in.hop_between(need % stages, s));
-      mark_.push_back((std::uint64_t{random()} << 32 | random()) | 1);
+      mark_.push_back((std::uint64_t{random_()} << 32 | random_()) | 1);
       total += (time_.back() + hop_.back()) * ticks{m};
     }
     while (total >> shift_ > (ticks{1} << 38) / stages) ++shift_;  // what is used up must not overflow
@@ -117,10 +118,6 @@ class beam_search {
     std::uint32_t parent, letter, bans;
   };
 
-  [[nodiscard]] std::uint32_t random() noexcept {
-    seed_ = seed_ * 6364136223846793005u + 1442695040888963407u;
-    return static_cast<std::uint32_t>(seed_ >> 33);
-  }
   /// What an action uses up: of each stage that its micro-batch still has to come back to, the room of its rank.
   void price(std::uint32_t pace, std::uint32_t work, const std::vector<std::uint32_t>& weights) {
     const std::uint32_t stages = in_.stages;
@@ -287,7 +284,7 @@ class beam_search {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> trail_;  // before, letter
   std::vector<std::uint32_t> list_;
   std::int64_t steps_ = 0;
-  std::uint64_t seed_ = 0x9e3779b97f4a7c15u;
+  random_numbers random_{0x9e3779b97f4a7c15u};
 };
 
 }  // namespace hocket::inline HOCKET_ABI::planner::detail

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <hocket/planner/detail/random_numbers.hpp>
 #include <hocket/planner/detail/rank_choice.hpp>
 
 #include <algorithm>
@@ -65,12 +66,12 @@ class cut_moves {
     price cost = total(now_);
     keep(best);
     std::vector<price> before(memory, cost);
-    const std::size_t stages = p_ * v_;
+    const auto stages = static_cast<std::uint32_t>(p_ * v_);
     for (std::size_t n = 0; visits > 0 && !enough(best) && !choose_.exhausted(); ++n) {
-      std::size_t i = 1 + draw(stages - 1), j = draw(2) == 0 ? i : 1 + draw(stages - 1);
+      std::size_t i = 1 + random_.below(stages - 1), j = random_.below(2) == 0 ? i : 1 + random_.below(stages - 1);
       if (i > j) std::swap(i, j);
       visits -= static_cast<std::int64_t>((j - i) / 4 + 2 + p_ / 32);
-      const std::int64_t by = draw(2) == 0 ? 1 : -1;
+      const std::int64_t by = random_.below(2) == 0 ? 1 : -1;
       const std::size_t gains = by > 0 ? i - 1 : j, loses = by > 0 ? j : i - 1;
       if (length(loses) < 2 || length(gains) >= longest_) continue;
       touched_.assign(p_, 0);
@@ -107,10 +108,6 @@ class cut_moves {
     constexpr auto operator<=>(const price&) const = default;
   };
 
-  [[nodiscard]] std::size_t draw(std::size_t below) noexcept {
-    seed_ = seed_ * 6364136223846793005U + 1442695040888963407U;
-    return (seed_ >> 33U) % below;
-  }
   [[nodiscard]] std::int64_t length(std::size_t s) const { return cuts_[s + 1] - cuts_[s]; }
   [[nodiscard]] load of(std::size_t r) {
     key_[0] = static_cast<std::uint32_t>(r);
@@ -159,7 +156,7 @@ class cut_moves {
   std::vector<std::int64_t> cuts_;
   std::vector<load> now_, then_;
   std::vector<char> touched_;
-  std::uint64_t seed_ = 1;
+  random_numbers random_{1};
 };
 
 }  // namespace hocket::inline HOCKET_ABI::planner::detail

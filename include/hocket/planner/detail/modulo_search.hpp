@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/planner/detail/list_scheduler.hpp>
+#include <hocket/planner/detail/random_numbers.hpp>
 #include <hocket/planner/detail/rank_window.hpp>
 
 #include <algorithm>
@@ -71,10 +72,6 @@ class modulo_search {
     ticks start;
     placed what;
   };
-  [[nodiscard]] std::uint32_t draw(std::uint32_t below) noexcept {
-    state_ = state_ * 6364136223846793005u + 1442695040888963407u;
-    return static_cast<std::uint32_t>(state_ >> 33) % below;
-  }
   /// The first start from `ready` on at which the rank is free in every period; never if there is none.
   [[nodiscard]] ticks take(std::uint32_t r, ticks ready, ticks time, ticks period) {
     if (time == 0) return ready;
@@ -98,8 +95,10 @@ class modulo_search {
 
   /// @param attempt  the first is without noise; every other one runs weight gradients right after their other half
   [[nodiscard]] bool place(std::uint32_t together, ticks period, int attempt) {
-    const std::uint32_t n = in_.stages, rate = attempt > 0 ? 2 + draw(6 * in_.ranks) : 0;
-    const auto late = [&] { return rate > 0 && draw(rate) == 0 ? least_ * static_cast<ticks>(1 + draw(4)) : 0; };
+    const std::uint32_t n = in_.stages, rate = attempt > 0 ? 2 + random_.below(6 * in_.ranks) : 0;
+    const auto late = [&] {
+      return rate > 0 && random_.below(rate) == 0 ? least_ * static_cast<ticks>(1 + random_.below(4)) : 0;
+    };
     for (auto& slots : busy_) slots.clear();
     for (auto* starts : {&now_.forward, &now_.backward, &now_.weight}) starts->assign(std::size_t{together} * n, 0);
     const auto put = [&](std::vector<ticks>& starts, ticks time, std::uint32_t j, std::uint32_t s, ticks ready) {
@@ -178,7 +177,7 @@ class modulo_search {
   std::vector<std::pair<ticks, int>> changes_;
   std::vector<placed> list_;
   ticks least_ = 0;  // time of an action that takes any
-  std::uint64_t state_ = 0x13198a2e03707344u;
+  random_numbers random_{0x13198a2e03707344u};
 };
 
 }  // namespace hocket::inline HOCKET_ABI::planner::detail

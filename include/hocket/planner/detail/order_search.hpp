@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/planner/detail/list_scheduler.hpp>
+#include <hocket/planner/detail/random_numbers.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -58,7 +59,7 @@ class order_search {
     for (trace(), steps -= total; steps > 0 && least > enough && path_.size() > 1; steps -= 16) {
       move x;
       if (!draw(x)) continue;
-      const ticks part = random() % 1024, share = part * part * (1024 * steps / whole) >> 20;  // of 1024
+      const ticks part = random_() % 1024, share = part * part * (1024 * steps / whole) >> 20;  // of 1024
       const ticks limit = now + heat_ / 1024 * share + heat_ % 1024 * share / 1024;
       if (estimate(x) > limit) continue;
       shift(x.rank, x.from, x.to);
@@ -162,13 +163,13 @@ class order_search {
 
   /// A move along the path that keeps the order of stages and the caps; false if the numbers drawn gave none.
   [[nodiscard]] bool draw(move& x) {
-    const std::size_t at = random() % path_.size();
+    const std::size_t at = random_() % path_.size();
     const auto [r, place] = path_[at];
     // Where the rank runs without a gap around it, as far as the path goes.
     std::uint32_t low = place, high = place;
     for (std::size_t i = at + 1; i < path_.size() && path_[i] == std::pair{r, low - 1}; ++i) --low;
     for (std::size_t i = at; i > 0 && path_[i - 1] == std::pair{r, high + 1}; --i) ++high;
-    const std::uint32_t what = random() % 4, end = what < 2 ? low : high;
+    const std::uint32_t what = random_() % 4, end = what < 2 ? low : high;
     if (place == end) return false;
     x = what % 2 == 0 ? move{r, place, end} : move{r, end, place};
     return allowed(x);
@@ -222,10 +223,6 @@ class order_search {
     for (; from < to; ++from) std::swap(order[from], order[from + 1]);
     for (; from > to; --from) std::swap(order[from], order[from - 1]);
   }
-  [[nodiscard]] std::uint32_t random() noexcept {
-    state_ = state_ * 6364136223846793005u + 1442695040888963407u;
-    return static_cast<std::uint32_t>(state_ >> 33);
-  }
 
   const search_input& in_;
   std::uint32_t each_;  // actions of a kind
@@ -237,7 +234,7 @@ class order_search {
   std::vector<std::uint32_t> letter_, from_, place_, next_, order_, window_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> path_;
   std::uint32_t final_ = none;
-  std::uint64_t state_ = 0x9e3779b97f4a7c15u;
+  random_numbers random_{0x9e3779b97f4a7c15u};
 };
 
 }  // namespace hocket::inline HOCKET_ABI::planner::detail

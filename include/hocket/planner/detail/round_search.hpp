@@ -2,6 +2,7 @@
 #pragma once
 #include <hocket/planner/detail/list_scheduler.hpp>
 #include <hocket/planner/detail/order_search.hpp>
+#include <hocket/planner/detail/random_numbers.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -84,12 +85,8 @@ class round_search {
     in.forward.swap(in.backward);
     return in;
   }
-  [[nodiscard]] std::uint32_t draw(std::uint32_t below) noexcept {
-    state_ = state_ * 6364136223846793005u + 1442695040888963407u;
-    return static_cast<std::uint32_t>(state_ >> 33) % below;
-  }
   [[nodiscard]] ticks draw_patience() noexcept {
-    return draw(2) == 0 ? 0 : static_cast<ticks>(draw(64)) * longest_ / 32;
+    return random_.below(2) == 0 ? 0 : static_cast<ticks>(random_.below(64)) * longest_ / 32;
   }
   void remember(ticks makespan, std::vector<placed> list) {
     std::size_t at = 0;
@@ -101,23 +98,24 @@ class round_search {
 
   [[nodiscard]] greedy_rule any_rule() {
     greedy_rule rule;
-    rule.first = static_cast<greedy_rule::order>(draw(4)), rule.lead = 1u << 30, rule.patience = draw_patience();
-    if (in_.split) rule.eager_weights = draw(2) == 0;
-    const std::uint32_t p = in_.ranks, slack = draw(p), chunks = in_.stages / p;
+    rule.first = static_cast<greedy_rule::order>(random_.below(4)), rule.lead = 1u << 30,
+    rule.patience = draw_patience();
+    if (in_.split) rule.eager_weights = random_.below(2) == 0;
+    const std::uint32_t p = in_.ranks, slack = random_.below(p), chunks = in_.stages / p;
     for (std::uint32_t s = 0; s < in_.stages; ++s) {
       const std::uint32_t chunk = s / p, r = in_.rank_of[s];
-      rule.bonus.push_back(chunk == 0 ? 0 : (static_cast<ticks>(draw(64)) - 32) * longest_ / 4);
+      rule.bonus.push_back(chunk == 0 ? 0 : (static_cast<ticks>(random_.below(64)) - 32) * longest_ / 4);
       rule.most.push_back(chunk + 1 == chunks ? p - r + slack / 2 : p + slack - r / 2);
     }
     return rule;
   }
   void change(greedy_rule& rule) {
-    for (std::uint32_t left = 1 + draw(3); left > 0; --left) {
-      const std::uint32_t s = draw(in_.stages), what = draw(8);
-      if (what == 0) rule.patience = static_cast<ticks>(draw(64)) * longest_ / 32;
-      else if (what < 3) rule.bonus[s] += (static_cast<ticks>(draw(64)) - 32) * longest_ / 16;
-      else if (what == 3) rule.first = static_cast<greedy_rule::order>(draw(4));
-      else if (draw(2) == 0) ++rule.most[s];
+    for (std::uint32_t left = 1 + random_.below(3); left > 0; --left) {
+      const std::uint32_t s = random_.below(in_.stages), what = random_.below(8);
+      if (what == 0) rule.patience = static_cast<ticks>(random_.below(64)) * longest_ / 32;
+      else if (what < 3) rule.bonus[s] += (static_cast<ticks>(random_.below(64)) - 32) * longest_ / 16;
+      else if (what == 3) rule.first = static_cast<greedy_rule::order>(random_.below(4));
+      else if (random_.below(2) == 0) ++rule.most[s];
       else if (rule.most[s] > 1) --rule.most[s];
     }
   }
@@ -136,7 +134,7 @@ class round_search {
       greedy_rule rule = x.rule;
       if (++x.vain > 100 || x.now == partial_schedule::never) {
         x.vain = 0, x.now = partial_schedule::never;
-        rule = x.best < partial_schedule::never && draw(2) == 0 ? x.top : any_rule();
+        rule = x.best < partial_schedule::never && random_.below(2) == 0 ? x.top : any_rule();
       }
       change(rule);
       partial_schedule& plan = plans[back ? 1 : 0];
@@ -174,10 +172,12 @@ class round_search {
     list = plan.list, makespan = now;
     bool from_end = false;
     for (std::int64_t i = 0; i < tries; ++i) {
-      const ticks noise = draw(4) == 0 ? 0 : longest_ * static_cast<ticks>(1 + draw(8)) / 4;
-      const std::uint32_t rate = 1 + draw(20);
+      const ticks noise = random_.below(4) == 0 ? 0 : longest_ * static_cast<ticks>(1 + random_.below(8)) / 4;
+      const std::uint32_t rate = 1 + random_.below(20);
       const auto wished = [&](ticks at) {
-        return noise > 0 && draw(rate) == 0 ? at + noise * (static_cast<ticks>(draw(2049)) - 1024) / 1024 : at;
+        return noise > 0 && random_.below(rate) == 0
+                 ? at + noise * (static_cast<ticks>(random_.below(2049)) - 1024) / 1024
+                 : at;
       };
       for (std::uint32_t s = 0; s < in_.stages; ++s)
         for (std::uint32_t k = 0; k < m; ++k) {
@@ -206,7 +206,7 @@ class round_search {
   ticks longest_ = 1, best_ = partial_schedule::never;
   std::vector<placed> list_;
   std::vector<std::pair<ticks, std::vector<placed>>> starts_;
-  std::uint64_t state_ = 0x243f6a8885a308d3u;
+  random_numbers random_{0x243f6a8885a308d3u};
 };
 
 }  // namespace hocket::inline HOCKET_ABI::planner::detail
