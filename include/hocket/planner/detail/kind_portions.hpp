@@ -30,8 +30,8 @@ class kind_portions {
   };
 
   /// @param most        times of a rank from which on nothing is asked
-  /// @param most_ways   the product of all kinds' numbers of layers is to be no more, nor then a quarter: groups bound
-  ///                    less, and so are worth less time; 0: every kind stays for itself
+  /// @param most_ways   to leave layers of all kinds; where there are more, kinds are grouped until there are only a
+  ///                    quarter as many, as groups bound less and so are worth less time; 0: they never are
   /// @param most_calls  portions of all ranks; where there are more, nothing is usable
   kind_portions(const split_problem& q, const segment_fronts& fronts, ticks most, std::size_t most_ways,
                 std::size_t most_calls)

@@ -60,8 +60,10 @@ class price_bound {
 
   /// False if that would take too long.
   [[nodiscard]] bool usable() const noexcept { return rounds_ > 0; }
-  /// No plan has less of what is minimised.
-  [[nodiscard]] ticks bound() const noexcept { return least_ <= 0 ? 0 : static_cast<ticks>((least_ + one - 1) / one); }
+  /// No plan has less of what is minimised; beyond `never` if prices rise without end, as nothing fits.
+  [[nodiscard]] ticks bound() const noexcept {
+    return least_ <= 0 ? 0 : static_cast<ticks>((std::min)((least_ + one - 1) / one, wide{never} + 1));
+  }
   /// Raises the bound, at most to `target`: what the best plan known has.
   void raise(ticks target) {
     climb(target, 1 << 16);

@@ -244,7 +244,7 @@ class split_by_stage {
   /// A better bound and a better plan; whether they meet.
   bool improve() {
     price_stages();
-    raise_bound();
+    if (!hopeless_) raise_bound();
     if (hopeless_) return true;
     if (hopeful(least_, sum_)) as_if_equal();
     if (hopeful(least_, sum_)) move_cuts();
@@ -297,6 +297,8 @@ class split_by_stage {
     rank_prices_.emplace(q_, fronts_, objective::slowest_rank);
     if (!rank_prices_->usable()) return rank_prices_.reset();
     rank_prices_->raise(any ? best_slowest_ : 2 * least_);
+    hopeless_ = rank_prices_->bound() > sum_ + most_extra(q_);  // prices without end: memory does not suffice
+    if (hopeless_) return;
     least_ = (std::max)(least_, rank_prices_->bound());
     bound_ = (std::max)(bound_, steps ? sum_ + weight_ * least_ : least_);
     prices_ = &*rank_prices_;
@@ -304,6 +306,8 @@ class split_by_stage {
     step_prices_.emplace(q_, fronts_, objective::step_time);
     if (!step_prices_->usable()) return;
     step_prices_->raise(any ? value() : 2 * bound_);
+    hopeless_ = step_prices_->bound() > never;
+    if (hopeless_) return;
     bound_ = (std::max)(bound_, step_prices_->bound());
     prices_ = &*step_prices_;
   }
