@@ -1061,6 +1061,18 @@ TEST_CASE("what is lacking on two chunks is the least, layers of no and of many 
   CHECK(infeasible > 50);
 }
 
+TEST_CASE("prices that rise without end tell that nothing fits", "[planner][split]") {
+  constexpr std::int64_t most = std::int64_t{1} << 50;
+  for (const std::int64_t m : {4, 8}) {
+    const auto held = in_flight_profile::of(pipeline::interleaved::make({4, 2, m}).value()).value();
+    const layer_run layers[] = {{{0, 0, {{0, most}}}, 1}, {{most, 0, {{0, 3}}}, 15}};
+    const rank_room ranks[] = {{0, 0, most}, {0, 0, 0}, {0, most, 0}, {0, 0, most}};
+    const auto plan = split({.layers = layers, .ranks = ranks, .in_flight = held, .micro_batches = m, .budget = 100});
+    REQUIRE(!plan);
+    CHECK((plan.error().code == errc::does_not_fit || plan.error().code == errc::limit_exceeded));
+  }
+}
+
 TEST_CASE("bad problems are refused with a reason", "[planner][split]") {
   const auto held = in_flight_profile::one_f_one_b(2, 2);
   const rank_room ranks[] = {{100}, {100}};

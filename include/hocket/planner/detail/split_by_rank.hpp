@@ -57,6 +57,8 @@ class split_by_rank {
     deals_.resize(p_);
   }
 
+  /// Whether it fits at all; much sooner told than what is lacking.
+  [[nodiscard]] bool possible() const { return lean_fits(0); }
   [[nodiscard]] result<raw_split> operator()() {
     if (const std::int64_t lack = least_lack(); lack > 0) {
       if (unsure_) return error{errc::limit_exceeded, q_.budget, q_.budget}.with("ways to deal out layers");

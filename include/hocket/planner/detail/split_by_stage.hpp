@@ -180,7 +180,9 @@ class split_by_stage {
         rooms[r].capacity = q_.ranks[r].capacity - (part == 0 ? 0 : q_.ranks[r].capacity / part);
       std::int64_t used = 0;
       rank_choice choose(q, fronts, used);
-      const auto found = split_by_rank(q, fronts, choose, used)();
+      split_by_rank equal(q, fronts, choose, used);
+      if (!equal.possible()) return;
+      const auto found = equal();
       expansions_ += used;
       if (!found) return;
       std::vector<std::int64_t> cuts{0};
