@@ -24,12 +24,8 @@ class chunk_deal {
   };
 
   /// @param most  layers that a chunk may have
-  chunk_deal(const in_flight_profile& profile, std::uint32_t rank, std::int64_t most) : most_(most) {
-    const std::uint32_t times = profile.times(rank);
-    for (std::uint32_t k = 0; k < times; ++k) {
-      const auto at = profile.at(rank, k);
-      held_.emplace_back(at.begin(), at.end());
-    }
+  chunk_deal(const in_flight_profile& profile, std::uint32_t rank, std::int64_t most)
+      : held_(counts_of(profile, rank)), most_(most) {
     chunks_ = held_.front().size();
     for (std::size_t d = 0; d < chunks_; ++d) {
       bounds_.emplace_back(held_, d);

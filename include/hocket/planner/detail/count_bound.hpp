@@ -9,6 +9,16 @@
 
 namespace hocket::inline HOCKET_ABI::planner::detail {
 
+/// The maximal counts of a rank, by chunk.
+inline std::vector<std::vector<std::int64_t>> counts_of(const in_flight_profile& profile, std::uint32_t rank) {
+  std::vector<std::vector<std::int64_t>> counts;
+  for (std::uint32_t k = 0; k < profile.times(rank); ++k) {
+    const auto at = profile.at(rank, k);
+    counts.emplace_back(at.begin(), at.end());
+  }
+  return counts;
+}
+
 /// Weights of the maximal counts of a rank such that a layer costs about the same in whichever chunk it lies: those
 /// that make the cheapest chunk as dear as can be (a matrix game, by regret matching in integers). Any weights give a
 /// bound; these give a sharp one.

@@ -48,14 +48,7 @@ class kind_portions {
     std::sort(portions_.begin(), portions_.end(), [](const portion& a, const portion& b) {
       return a.time != b.time ? a.time > b.time : a.counts < b.counts;
     });
-    for (std::uint32_t r = 0; r < p; ++r) {
-      std::vector<std::vector<std::int64_t>> held;
-      for (std::uint32_t k = 0; k < q.in_flight.times(r); ++k) {
-        const auto at = q.in_flight.at(r, k);
-        held.emplace_back(at.begin(), at.end());
-      }
-      ranks_.emplace_back(held, 0);
-    }
+    for (std::uint32_t r = 0; r < p; ++r) ranks_.emplace_back(counts_of(q.in_flight, r), 0);
     extra_.assign(p * portions_.size(), unknown);
     find_reach();
   }

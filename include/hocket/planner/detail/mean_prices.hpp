@@ -35,21 +35,17 @@ struct mean_price {
 /// The prices that hold if each rank gets some part of the model as a whole, such that all take equally long: it
 /// computes again until its part fits, so a byte is worth the time that this takes, and its time is worth the more the
 /// more of the model it runs in it. Where ranks are many, price_bound does not get there by steps alone.
-/// Complexity: O(layers · log layers + ranks · levels of all layers).
-class mean_prices_search {
+/// Complexity: O(layers · log layers + ranks · log layers · log time).
+class mean_prices {
  public:
-  mean_prices_search(const split_problem& q, const segment_fronts& fronts)
+  mean_prices(const split_problem& q, const segment_fronts& fronts)
       : q_(q),
         curve_(curve_of_all(fronts)),
         time_(fronts.time(0, fronts.layers())),
         weights_(fronts.weights(0, fronts.layers())) {
     std::int64_t most = 1;
     for (std::uint32_t r = 0; r < q.ranks.size(); ++r) {
-      std::vector<std::vector<std::int64_t>> counts;
-      for (std::uint32_t k = 0; k < q.in_flight.times(r); ++k) {
-        const auto at = q.in_flight.at(r, k);
-        counts.emplace_back(at.begin(), at.end());
-      }
+      const auto counts = counts_of(q.in_flight, r);
       price_.push_back({0, 0, even_weights(counts, 0)});
       std::int64_t least = never, all = 0;
       for (const std::int64_t x : price_[r].weights) all += x;
@@ -106,10 +102,10 @@ class mean_prices_search {
     const wide limit = (most - q_.ranks[r].time) >> less_time_, left = room(r) >> less_bytes_;
     const auto kept = [&](std::size_t j) { return bytes(r, curve_[j]) >> less_bytes_; };
     const auto spent = [&](std::size_t j) { return wide{time_ + curve_[j].extra} >> less_time_; };
-    const auto fits = [&](const level& x) {  // of the model, no more in time than in bytes
-      return left * (wide{time_ + x.extra} >> less_time_) >= limit * (bytes(r, x) >> less_bytes_);
+    const auto misfits = [&](const level& x) {  // in bytes less of the model than in time
+      return left * (wide{time_ + x.extra} >> less_time_) < limit * (bytes(r, x) >> less_bytes_);
     };
-    const auto first = std::find_if(curve_.begin(), curve_.end() - 1, fits);
+    const auto first = std::partition_point(curve_.begin(), curve_.end() - 1, misfits);
     const auto j = static_cast<std::size_t>(first - curve_.begin());
     part x{0, 0, 0};
     if (j > 0) x.byte = ((spent(j) - spent(j - 1)) << fine) / (std::max)(wide{1}, kept(j - 1) - kept(j));
@@ -126,9 +122,5 @@ class mean_prices_search {
   std::vector<mean_price> price_;
   int less_time_ = 0, less_bytes_ = 0;  // binary digits that are left out, so that products fit
 };
-
-[[nodiscard]] inline std::vector<mean_price> mean_prices(const split_problem& q, const segment_fronts& fronts) {
-  return mean_prices_search(q, fronts)();
-}
 
 }  // namespace hocket::inline HOCKET_ABI::planner::detail

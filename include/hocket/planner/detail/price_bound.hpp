@@ -67,7 +67,8 @@ class price_bound {
   /// Raises the bound, at most to `target`: what the best plan known has.
   void raise(ticks target) {
     climb(target, 1 << 16);
-    if (const prices x = prices_of_parts(); price(x) > least_) best_ = x, least_ = price(x), climb(target, 1 << 11);
+    const prices x = prices_of_parts();
+    if (const wide value = price(x); value > least_) best_ = x, least_ = value, climb(target, 1 << 11);
     price(best_);
     walk();
     find_rest();
@@ -168,7 +169,7 @@ class price_bound {
   /// mean_prices() as prices of this bound.
   [[nodiscard]] prices prices_of_parts() const {
     prices x{{}, std::vector<wide>(counts_, 0)};
-    for (const mean_price& of : mean_prices(q_, fronts_)) {
+    for (const mean_price& of : mean_prices(q_, fronts_)()) {
       const std::size_t r = x.time.size();
       x.time.push_back(wide{weight_} * of.tick * (one >> mean_price::digits));
       const wide byte = ((x.time[r] + sum_ * one) >> 24) * of.byte >> (mean_price::digits - 24);
