@@ -321,48 +321,55 @@ class schedule_finder {
   }
   /// What the exact search did not need of the budget: beams and bounds share it.
   [[nodiscard]] std::int64_t spare() const noexcept { return (std::max)(INT64_C(0), whole_budget_ - expansions_); }
-  /// Rounds over rules, then, as long as the budget lasts, beams; of a little budget more goes into them.
-  void rounds(ticks bound) {
+  /// A few rounds over rules, then, as long as the budget lasts, beams; of a little budget more goes into them.
+  void rounds(ticks& bound) {
     const ticks enough = bound / unit_ + (bound % unit_ != 0 ? 1 : 0);
     const auto take = [&](ticks found, const std::vector<placed>& list) {
       if (found < partial_schedule::never && found * unit_ < makespan_) keep(list, found * unit_, "rounds");
     };
     round_search rules(in_);
-    take(rules(25 * (std::min)(INT64_C(400'000), whole_budget_), enough), rules.list());
-    beam_rounds beams(in_);
-    if (makespan_ > bound) take(beams(best(), whole_budget_ + spare() / 2 + 3 * first_part_, enough), beams.list());
+    take(rules(5 * (std::min)(INT64_C(400'000), whole_budget_) / 2, enough), rules.list());
+    if (makespan_ <= bound) return;
+    beam_rounds beams(in_, is_long() ? nullptr : &blocks());
+    take(beams(best(), 3 * (whole_budget_ + spare() / 2 + 3 * first_part_), enough), beams.list());
+    bound = (std::max)(bound, beams.bound() * unit_);
   }
-  /// The largest target that the windows of actions refute, by bisection, or blocks of ranks within them. Of very long
-  /// schedules it is not asked for: what it would add to the closed forms falls with 1/m, and a pass over an action
-  /// takes about 1.5 µs.
+  /// Of very long schedules windows are not asked for: what they would add to the closed forms falls with 1/m, and a
+  /// pass over an action takes about 1.5 µs.
+  [[nodiscard]] bool is_long() const noexcept { return actions_.size() > 20'000; }
+  [[nodiscard]] rank_blocks& blocks() {
+    if (!blocks_) blocks_.emplace(in_);
+    return *blocks_;
+  }
+  /// The largest target that the windows of actions refute, by bisection, or blocks of ranks within them.
   void windows(ticks& bound, std::int64_t budget) {
-    constexpr std::size_t most_actions = 20'000;
-    constexpr std::int64_t steps_per_branch = 100;  // these take about a third of the time of a branch of the beams
-    if (actions_.size() > most_actions) return;
-    window_bound search(in_);
+    constexpr std::int64_t steps_per_branch = 100;
+    if (is_long()) return;
+    window_bound& search = blocks().windows();
     ticks low = bound / unit_ + (bound % unit_ != 0 ? 1 : 0), high = search.refutes(low) ? makespan_ / unit_ : low;
     while (low < high) {
       const ticks target = low + (high - low) / 2;
       if (search.refutes(target)) low = target + 1;
       else high = target;
     }
-    bound = (std::max)(bound, rank_blocks(in_, search)(low, makespan_ / unit_, steps_per_branch * budget) * unit_);
+    bound = (std::max)(bound, blocks()(low, makespan_ / unit_, steps_per_branch * budget) * unit_);
   }
   /// Bisects between the bound and the best schedule: a target that is met lowers the best, one that is refuted raises
   /// the bound, one that uses up its share of the budget ends the search below it.
   void exact(const tails& ends, ticks& bound) {
-    exact_search search(in_, ends);
+    exact_search search(in_, ends, blocks().windows());
     ticks low = bound / unit_ + (bound % unit_ != 0 ? 1 : 0);  // nothing below is possible
     ticks high = makespan_ / unit_ - 1;
     bool first = true, whole = true;
     constexpr std::size_t most_actions = 400;  // longer ones it decides at once or not at all
+    constexpr std::int64_t steps_per_target = 10'000'000;
     std::int64_t left = actions_.size() > most_actions ? first_part_ : whole_budget_;
     while (low <= high && left > 0) {
       const ticks target = first ? low : low + (high - low) / 2;
       first = false;
       const std::int64_t share = left - left / 2;
-      std::int64_t unused = share;
-      const auto verdict = search(target, unused);
+      std::int64_t unused = share, steps = steps_per_target;
+      const auto verdict = blocks().narrow(target, steps) ? exact_search::verdict::impossible : search(target, unused);
       const std::int64_t used = share - (std::max)(INT64_C(0), unused);
       left -= used, expansions_ += used;
       if (verdict == exact_search::verdict::found) {
@@ -394,6 +401,7 @@ class schedule_finder {
   std::vector<pipeline::stage_action> actions_;
   std::vector<std::uint32_t> ends_;
   ticks makespan_ = 0, enough_ = 0;
+  std::optional<rank_blocks> blocks_;
   std::string_view from_;
   std::vector<std::pair<ticks, std::vector<placed>>> starts_;
 };

@@ -183,7 +183,7 @@ TEST_CASE("windows refute only what no order reaches, and mostly all of that", "
 TEST_CASE("what some ranks can do alone bounds what all can, and lifts the bound under tight caps",
           "[planner][schedule]") {
   std::mt19937 random(7);
-  int cases = 0, by_one = 0, by_some = 0, together = 0;
+  int cases = 0, by_one = 0, by_some = 0, together = 0, by_beams = 0;
   for (int n = 0; n < 72; ++n) {
     detail::search_input in;
     in.ranks = n % 6 == 5 ? 3 : 2, in.stages = in.ranks * (in.ranks == 2 && n % 3 > 0 ? 2 : 1), in.split = n % 2 == 0;
@@ -224,9 +224,25 @@ TEST_CASE("what some ranks can do alone bounds what all can, and lifts the bound
         REQUIRE(!windows.refutes_narrowed());
       }
     }
-    CHECK(detail::rank_blocks(in, windows)(0, best, 1'000'000) <= best);
-    CHECK(detail::rank_blocks(in, windows)(best / 2, best + 9, 1'000'000) <= best);
-    together += detail::rank_blocks(in, windows)(0, best + 9, 1'000'000) == best ? 1 : 0;
+    CHECK(detail::rank_blocks(in)(0, best, 1'000'000) <= best);
+    CHECK(detail::rank_blocks(in)(best / 2, best + 9, 1'000'000) <= best);
+    together += detail::rank_blocks(in)(0, best + 9, 1'000'000) == best ? 1 : 0;
+    detail::rank_blocks blocks(in);
+    const detail::tails ends(in);
+    detail::exact_search search(in, ends, blocks.windows());
+    for (const ticks above : {0, 2, -1}) {  // neither do the searches that look at such windows lose the best
+      std::int64_t steps = 1'000'000, budget = 1'000'000;
+      const bool refuted = blocks.narrow(best + above, steps);
+      CHECK((!refuted || above < 0));
+      using verdict = detail::exact_search::verdict;
+      if (!refuted && detail::exact_search::applies(in))
+        CHECK(search(best + above, budget) == (above < 0 ? verdict::impossible : verdict::found));
+    }
+    detail::partial_schedule slow(in);
+    REQUIRE(detail::run_greedy(slow, ends, {.lead = 1}));
+    detail::beam_rounds rounds(in, &blocks);
+    by_beams += rounds(slow.list, 4000, 1) == best ? 1 : 0;
+    CHECK(rounds.bound() <= best);
     if (windows.refutes(best - 1)) continue;
     ++cases;
     bool one = false, some = false;
@@ -240,6 +256,7 @@ TEST_CASE("what some ranks can do alone bounds what all can, and lifts the bound
   CHECK(by_one > 0);  // it proves what windows do not
   CHECK(10 * by_some > 9 * cases);
   CHECK(together > 69);  // of 72
+  CHECK(by_beams == 72);
   // Two chunks in a V, four activations: a rank waits for what it sent on, and that for ranks that do other things.
   detail::search_input in;
   in.ranks = 4, in.stages = 8, in.micro_batches = 10, in.owned.resize(4), in.cap.assign(4, 4);
@@ -258,7 +275,7 @@ TEST_CASE("what some ranks can do alone bounds what all can, and lifts the bound
     if (windows.refutes(target)) low = target + 1;
     else end = target;
   }
-  const ticks found = detail::rank_blocks(in, windows)(low, high, 4'000'000);
+  const ticks found = detail::rank_blocks(in)(low, high, 4'000'000);
   INFO(low << " " << found << " " << high);
   CHECK(100 * found > 110 * low);
   CHECK(found <= high);
@@ -577,10 +594,15 @@ TEST_CASE("the exact search meets the optimum of uneven halves", "[planner][sche
     in.forward = q.forward, in.backward = q.backward, in.weight = q.weight, in.cap = q.cap;
     REQUIRE(detail::exact_search::applies(in));
     const detail::tails ends(in);
-    detail::exact_search search(in, ends);
-    std::int64_t budget = 10'000'000;
-    CHECK(search(q.optimum, budget) == detail::exact_search::verdict::found);
-    CHECK(search(q.optimum - 1, budget) == detail::exact_search::verdict::impossible);
+    detail::window_bound windows(in);
+    detail::exact_search search(in, ends, windows);
+    for (const ticks far : {ticks{1000}, ticks{0}}) {  // first with windows that cut nothing
+      std::int64_t budget = 10'000'000;
+      REQUIRE(!windows.refutes(q.optimum + far));
+      CHECK(search(q.optimum, budget) == detail::exact_search::verdict::found);
+      if (windows.refutes(q.optimum - 1 + far)) continue;
+      CHECK(search(q.optimum - 1, budget) == detail::exact_search::verdict::impossible);
+    }
   }
 }
 

@@ -15,15 +15,13 @@ namespace hocket::inline HOCKET_ABI::planner::detail {
 /// every partial schedule, the rank that could end an action soonest takes one that could start before that end
 /// (Giffler and Thompson's active schedules), or, where memory is scarce, leaves a forward for later. What is best:
 /// activations are held for at least as long as the rest of their way takes, so what is placed has used up room x time
-/// of each rank; a partial schedule is the better the more of it is used up by the time that it has come to.
+/// of each rank; a partial schedule is the better the more of it is used up by the time that it has come to. One in
+/// which an action can no longer start by the latest time that it may is dropped.
 class beam_search {
  public:
-  explicit beam_search(const search_input& in)
-      : in_(in), kinds_(in.split ? 3 : 2), letters_(kinds_ * in.stages), ring_(1) {
-    const std::uint32_t stages = in.stages, m = in.micro_batches;
-    for (const std::uint32_t c : in.cap) ring_ = (std::max)(ring_, c);
-    ring_ = (std::min)(ring_, m);
-    slots_.resize(in.ranks);
+  explicit beam_search(const search_input& in) : in_(in), kinds_(in.split ? 3 : 2), letters_(kinds_ * in.stages) {
+    const std::uint32_t stages = in.stages;
+    slots_.resize(in.ranks), then_.resize(letters_);
     ticks total = 0;
     for (std::uint32_t a = 0; a < letters_; ++a) {
       const std::uint32_t kind = a / stages, s = a % stages;
@@ -36,37 +34,41 @@ class beam_search {
       if (kind == 2) need = a - stages;
       need_.push_back(need);
       hop_.push_back(need == none ? 0 : in.hop_between(need % stages, s));
+      if (need != none) then_[need].push_back(a);
       mark_.push_back((std::uint64_t{random_()} << 32 | random_()) | 1);
-      total += (time_.back() + hop_.back()) * ticks{m};
+      total += (time_.back() + hop_.back()) * ticks{in.micro_batches};
     }
     while (total >> shift_ > (ticks{1} << 38) / stages) ++shift_;  // what is used up must not overflow
   }
 
   static constexpr std::uint32_t usual = 1024;  ///< weight and pace where nothing is known
+  /// What makes a partial schedule a good one.
+  struct taste {
+    std::uint32_t pace = usual, work = 0;  ///< how much time counts, and the work done
+    std::vector<std::uint32_t> weights{};  ///< by rank, how much its memory counts
+  };
 
-  /// @param width    partial schedules of one length
-  /// @param kept     what each begins with, in an order in which every action follows what it needs
-  /// @param pace     how much time counts
-  /// @param work     how much the work done counts
-  /// @param weights  by rank, how much its memory counts
+  /// @param width   partial schedules of one length
+  /// @param kept    what each begins with, in an order in which every action follows what it needs; if that is late,
+  ///                a part of it
+  /// @param latest  by kind, stage and micro-batch, when the action starts at the latest; empty: any time
   /// @return the makespan of list(); `never` if none was found
-  [[nodiscard]] ticks operator()(std::size_t width, const std::vector<placed>& kept, std::uint32_t pace,
-                                 std::uint32_t work, const std::vector<std::uint32_t>& weights) {
-    price(pace, work, weights);
-    trail_.clear();
-    now_.assign(1, first());
-    for (const placed& x : kept) place(now_[0], letter(x));
-    for (std::size_t left = std::size_t{letters_} * in_.micro_batches - kept.size(); left > 0; --left) {
+  [[nodiscard]] ticks operator()(std::size_t width, const std::vector<placed>& kept, const taste& like,
+                                 const std::vector<ticks>& latest) {
+    price(like);
+    latest_ = latest.empty() ? nullptr : latest.data();
+    std::size_t left = std::size_t{letters_} * in_.micro_batches - begin(kept);
+    for (; left > 0; --left) {
       children_.clear();
       for (std::uint32_t i = 0; i < now_.size(); ++i) branch(i);
-      if (children_.empty()) return partial_schedule::never;
       select(width);
+      if (now_.empty()) return partial_schedule::never;
     }
     const state* best = &now_.front();
     for (const state& x : now_)
       if (finish(x) < finish(*best)) best = &x;
     list_.clear();
-    for (std::uint32_t at = best->trail; at != none; at = trail_[at].first) list_.push_back(trail_[at].second);
+    for (std::uint32_t at = best->trail; at != none; at = trail_[at].before) list_.push_back(trail_[at].letter);
     std::reverse(list_.begin(), list_.end());
     return finish(*best);
   }
@@ -93,93 +95,113 @@ class beam_search {
   }
   /// How wide a beam fits into some 100 MB.
   [[nodiscard]] std::int64_t most_states() const noexcept {
-    const std::int64_t levels = std::int64_t{letters_} * in_.micro_batches, each = std::int64_t{letters_} * ring_;
-    return (INT64_C(1) << 22) / (std::max)(levels, each);
+    return (INT64_C(1) << 22) / (std::int64_t{letters_} * in_.micro_batches);
   }
 
  private:
   static constexpr std::uint32_t none = ~std::uint32_t{0};
+  /// The next action of a kind and stage.
+  struct next_action {
+    ticks ready = 0;             // when what it needs is there; `never` if that has not started
+    std::uint32_t count = 0;     // its micro-batch
+    std::uint32_t trail = none;  // of the action before
+  };
   struct rank_state {
-    ticks free_at, soonest;    // soonest: the least end of an action that could be next
-    std::uint64_t banned;      // a bit for each slot
-    std::uint32_t held, pick;  // pick: the slot that ends soonest
+    ticks free_at = 0, soonest = 0;    // soonest: the least end of an action that could be next
+    std::uint64_t banned = 0;          // a bit for each slot
+    std::uint32_t held = 0, pick = 0;  // pick: the slot that ends soonest
   };
   struct state {
-    std::vector<ticks> end;            // by letter and micro-batch, of the last `ring` of each
-    std::vector<std::uint32_t> count;  // by letter
+    std::vector<next_action> next;  // by letter
     std::vector<rank_state> ranks;
-    std::uint64_t hash;
-    ticks used;  // room x time, weighed
-    std::uint32_t trail;
+    std::uint64_t hash = 0;
+    ticks used = 0;  // room x time, weighed
+    std::uint32_t trail = none;
+    bool late = false;
   };
   struct child {
     ticks guide;
     std::uint64_t hash;
     std::uint32_t parent, letter, bans;
   };
+  /// An action of a partial schedule: all of them form a tree.
+  struct step {
+    ticks end;
+    std::uint32_t before, letter, same;  // same: the one before of its letter
+  };
 
   /// What an action uses up: of each stage that its micro-batch still has to come back to, the room of its rank.
-  void price(std::uint32_t pace, std::uint32_t work, const std::vector<std::uint32_t>& weights) {
+  void price(const taste& like) {
     const std::uint32_t stages = in_.stages;
     worth_.assign(letters_, 0), pace_ = 0;
     ticks sum = 0;
     for (std::uint32_t s = 0; s < stages; ++s) {
       const std::uint32_t r = in_.rank_of[s];
-      const ticks each = ticks{weights[r]} * usual / in_.cap[r];
+      const ticks each = ticks{like.weights[r]} * usual / in_.cap[r];
       sum += each;
       worth_[s] = sum * (time_[s] >> shift_), worth_[stages + s] = sum * (time_[stages + s] >> shift_);
       if (in_.split) worth_[2 * stages + s] = each * (time_[2 * stages + s] >> shift_);
     }
-    for (std::uint32_t a = 0; a < letters_; ++a) worth_[a] += ticks{work} * usual * (time_[a] >> shift_);
-    for (const std::uint32_t w : weights) pace_ += (ticks{w} + work) * pace;
+    for (std::uint32_t a = 0; a < letters_; ++a) worth_[a] += ticks{like.work} * usual * (time_[a] >> shift_);
+    for (const std::uint32_t w : like.weights) pace_ += (ticks{w} + like.work) * like.pace;
   }
   [[nodiscard]] std::uint32_t letter(const placed& x) const noexcept {
     return x.stage + (x.kind == pipeline::op::forward ? 0 : x.kind == pipeline::op::weight_grad ? 2 : 1) * in_.stages;
   }
-  [[nodiscard]] state first() const {
-    state x;
-    x.end.assign(std::size_t{letters_} * ring_, 0), x.count.assign(letters_, 0);
-    x.ranks.assign(in_.ranks, rank_state{0, 0, 0, 0, 0});
-    x.hash = 0, x.used = 0, x.trail = none;
+  void clear() {
+    trail_.clear(), now_.assign(1, state{});
+    state& x = now_.front();
+    x.next.resize(letters_), x.ranks.resize(in_.ranks);
+    for (std::uint32_t a = 0; a < letters_; ++a) x.next[a].ready = need_[a] == none ? 0 : partial_schedule::never;
     for (std::uint32_t r = 0; r < in_.ranks; ++r) refresh(x, r);
-    return x;
+  }
+  /// The one partial schedule that begins so; as long a part as drawn of what is not late. @return its actions
+  std::size_t begin(const std::vector<placed>& kept) {
+    clear();
+    steps_ += each() + static_cast<std::int64_t>(kept.size()) / 4;
+    std::size_t n = 0;
+    for (; n < kept.size() && !now_.front().late; ++n) place(now_.front(), letter(kept[n]));
+    if (n == 0 || !now_.front().late) return n;
+    clear();
+    n = random_.below(static_cast<std::uint32_t>(n));
+    for (std::size_t i = 0; i < n; ++i) place(now_.front(), letter(kept[i]));
+    return n;
+  }
+  /// The forwards of which micro-batches a rank may start: those before `end`. Later ones must leave the room that the
+  /// oldest on the rank still needs.
+  [[nodiscard]] std::uint32_t forwards_end(const state& x, std::uint32_t r) const noexcept {
+    if (x.ranks[r].held >= in_.cap[r]) return 0;
+    std::uint32_t oldest = in_.micro_batches, needs = 0;
+    for (const std::uint32_t s : in_.owned[r]) oldest = (std::min)(oldest, x.next[in_.stages + s].count);
+    for (const std::uint32_t s : in_.owned[r]) needs += x.next[s].count <= oldest ? 1u : 0u;
+    return x.ranks[r].held + needs < in_.cap[r] ? in_.micro_batches : (std::min)(oldest + 1, in_.micro_batches);
   }
   /// When the next action of a letter could start; `never` if it must not yet.
-  [[nodiscard]] ticks start(const state& x, std::uint32_t a, bool room) const noexcept {
-    const std::uint32_t k = x.count[a], need = need_[a], s = a % in_.stages;
-    const rank_state& rank = x.ranks[in_.rank_of[s]];
-    if (k == in_.micro_batches || (a < in_.stages && (rank.banned >> slot_[a] & 1) != 0))
+  [[nodiscard]] ticks start(const state& x, std::uint32_t a, const rank_state& rank,
+                            std::uint32_t forwards_end) const noexcept {
+    const next_action& next = x.next[a];
+    const bool forward = a < in_.stages;
+    if (next.count >= (forward ? forwards_end : in_.micro_batches) || next.ready >= partial_schedule::never ||
+        (forward && (rank.banned >> slot_[a] & 1) != 0))
       return partial_schedule::never;
-    if (a < in_.stages && !room && k != oldest(x, in_.rank_of[s])) return partial_schedule::never;
-    if (a < in_.stages && rank.held >= in_.cap[in_.rank_of[s]]) return partial_schedule::never;
-    ticks t = rank.free_at;
-    if (need != none) {
-      if (x.count[need] <= k) return partial_schedule::never;
-      t = (std::max)(t, x.end[std::size_t{need} * ring_ + k % ring_] + hop_[a]);
-    }
-    return t;
-  }
-  [[nodiscard]] std::uint32_t oldest(const state& x, std::uint32_t r) const noexcept {
-    std::uint32_t k = in_.micro_batches;
-    for (const std::uint32_t s : in_.owned[r]) k = (std::min)(k, x.count[in_.stages + s]);
-    return k;
-  }
-  /// Whether forwards of later micro-batches leave the room that the oldest on the rank still needs.
-  [[nodiscard]] bool has_room(const state& x, std::uint32_t r) const noexcept {
-    std::uint32_t needs = 0;
-    const std::uint32_t k = oldest(x, r);
-    for (const std::uint32_t s : in_.owned[r]) needs += x.count[s] <= k ? 1u : 0u;
-    return x.ranks[r].held + needs < in_.cap[r];
+    return (std::max)(rank.free_at, next.ready);
   }
   void refresh(state& x, std::uint32_t r) const noexcept {
     rank_state& rank = x.ranks[r];
     rank.soonest = partial_schedule::never;
-    const bool room = has_room(x, r);
-    for (std::uint32_t i = 0; i < slots_[r].size(); ++i) {
-      const std::uint32_t a = slots_[r][i];
-      const ticks t = start(x, a, room);
+    const std::uint32_t end = forwards_end(x, r);
+    std::uint32_t i = 0;
+    for (const std::uint32_t a : slots_[r]) {
+      const ticks t = start(x, a, rank, end);
       if (t < partial_schedule::never && t + time_[a] < rank.soonest) rank.soonest = t + time_[a], rank.pick = i;
+      ++i;
+      if (latest_ == nullptr || x.next[a].count == in_.micro_batches) continue;
+      const ticks ready = x.next[a].ready, from = ready < partial_schedule::never ? ready : 0;
+      x.late |= (std::max)(rank.free_at, from) > latest(x, a);
     }
+  }
+  [[nodiscard]] ticks latest(const state& x, std::uint32_t a) const noexcept {
+    return latest_[std::size_t{a} * in_.micro_batches + x.next[a].count];
   }
   [[nodiscard]] std::uint32_t next_rank(const state& x) const noexcept {
     std::uint32_t best = 0;
@@ -198,27 +220,27 @@ class beam_search {
     if (x.ranks[next_rank(x)].soonest >= partial_schedule::never)
       for (std::uint32_t r = 0; r < in_.ranks; ++r) x.ranks[r].banned = 0, refresh(x, r);
     std::uint32_t bans = 0;
-    std::pair<std::uint32_t, std::uint64_t> before[most_bans];
+    std::pair<std::uint32_t, rank_state> before[most_bans];
     for (;; ++bans) {
-      const std::uint32_t r = next_rank(x);
-      const ticks soonest = x.ranks[r].soonest;
-      if (soonest >= partial_schedule::never) break;
-      const bool room = has_room(x, r);
+      const std::uint32_t r = next_rank(x), end = forwards_end(x, r);
+      const rank_state& rank = x.ranks[r];
+      if (rank.soonest >= partial_schedule::never) break;
+      const std::uint32_t pick = slots_[r][rank.pick];
       for (const std::uint32_t a : slots_[r]) {
-        const ticks t = start(x, a, room);
-        if (t >= soonest && a != slots_[r][x.ranks[r].pick]) continue;
+        const ticks t = start(x, a, rank, end);
+        if (t >= rank.soonest && a != pick) continue;
+        if (latest_ != nullptr && t > latest(x, a)) continue;
         children_.push_back({((t + time_[a]) >> shift_) * pace_ - x.used - worth_[a], x.hash + mark_[a], i, a, bans});
       }
-      const std::uint32_t pick = slots_[r][x.ranks[r].pick];
-      if (bans == most_bans || pick >= in_.stages || x.ranks[r].pick >= 64 ||
+      if (bans == most_bans || pick >= in_.stages || rank.pick >= 64 ||
           in_.cap[r] >= in_.micro_batches * in_.owned[r].size())
         break;
-      before[bans] = {r, x.ranks[r].banned};
+      before[bans] = {r, rank};
       ban(x, r);
     }
     while (bans > 0) {
-      const auto [r, banned] = before[--bans];
-      x.ranks[r].banned = banned, refresh(x, r);
+      const auto& [r, rank] = before[--bans];
+      x.ranks[r] = rank;
     }
   }
 
@@ -228,18 +250,28 @@ class beam_search {
     return t;
   }
   void place(state& x, std::uint32_t a) {
-    const std::uint32_t stages = in_.stages, s = a % stages, r = in_.rank_of[s];
-    trail_.push_back({x.trail, a});
-    x.trail = static_cast<std::uint32_t>(trail_.size() - 1);
+    const std::uint32_t stages = in_.stages, r = in_.rank_of[a % stages];
     rank_state& rank = x.ranks[r];
-    const ticks end = start(x, a, true) + time_[a];
-    x.end[std::size_t{a} * ring_ + x.count[a]++ % ring_] = rank.free_at = end;
+    next_action& mine = x.next[a];
+    const ticks end = (std::max)(rank.free_at, mine.ready) + time_[a];
+    trail_.push_back({end, x.trail, a, mine.trail});
+    x.trail = mine.trail = static_cast<std::uint32_t>(trail_.size() - 1);
+    for (const std::uint32_t b : then_[a])
+      if (x.next[b].count == mine.count) x.next[b].ready = end + hop_[b];
+    ++mine.count;
+    if (const std::uint32_t need = need_[a]; need != none) {
+      const next_action& of = x.next[need];
+      std::uint32_t at = of.trail;
+      for (std::uint32_t k = mine.count + 1; k < of.count; ++k) at = trail_[at].same;
+      mine.ready = of.count > mine.count ? trail_[at].end + hop_[a] : partial_schedule::never;
+    }
+    rank.free_at = end;
     x.hash += mark_[a], x.used += worth_[a], rank.banned = 0;
     if (a < stages) ++rank.held;
     else if (a >= (kinds_ - 1) * stages) --rank.held;
     refresh(x, r);
-    const std::uint32_t to = a < stages ? (s + 1 < stages ? s + 1 : s) : a < 2 * stages && s > 0 ? s - 1 : s;
-    if (in_.rank_of[to] != r) refresh(x, in_.rank_of[to]);
+    for (const std::uint32_t b : then_[a])
+      if (in_.rank_of[b % stages] != r) refresh(x, in_.rank_of[b % stages]);
   }
   /// The best children become the states of the next level, of those with the same actions placed one.
   void select(std::size_t width) {
@@ -250,7 +282,7 @@ class beam_search {
                                   : a.bans < b.bans;
     };
     std::sort(children_.begin(), children_.end(), better);
-    seen_.assign(4 * width, 0);
+    seen_.assign(2 * children_.size(), 0);
     std::size_t n = 0;
     for (const child& c : children_) {
       if (n == width) break;
@@ -259,29 +291,31 @@ class beam_search {
       if (seen_[at] == c.hash) continue;
       seen_[at] = c.hash;
       if (next_.size() <= n) next_.emplace_back();
-      state& x = next_[n++];
+      state& x = next_[n];
       x = now_[c.parent];
       for (std::uint32_t i = 0; i < c.bans; ++i) ban(x, next_rank(x));
       place(x, c.letter);
+      if (!x.late) ++n;
     }
     next_.resize(n);
     now_.swap(next_);
   }
 
-  [[nodiscard]] std::int64_t each() const noexcept { return 1 + std::int64_t{letters_} * ring_ / 512; }
+  [[nodiscard]] std::int64_t each() const noexcept { return 1 + std::int64_t{letters_} / 256; }
 
   static constexpr std::uint32_t most_bans = 3;
   const search_input& in_;
-  std::uint32_t kinds_, letters_, ring_;
+  std::uint32_t kinds_, letters_;
   int shift_ = 0;
-  std::vector<std::vector<std::uint32_t>> slots_;  // letters by rank
+  std::vector<std::vector<std::uint32_t>> slots_, then_;  // letters: by rank; those that need one
   std::vector<std::uint32_t> slot_, need_;
   std::vector<ticks> time_, hop_, worth_;
   std::vector<std::uint64_t> mark_, seen_;
+  const ticks* latest_ = nullptr;
   ticks pace_ = 0;
   std::vector<state> now_, next_;
   std::vector<child> children_;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> trail_;  // before, letter
+  std::vector<step> trail_;
   std::vector<std::uint32_t> list_;
   std::int64_t steps_ = 0;
   random_numbers random_{0x9e3779b97f4a7c15u};

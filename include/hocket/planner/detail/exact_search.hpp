@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/planner/detail/list_scheduler.hpp>
+#include <hocket/planner/detail/window_bound.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -57,15 +58,16 @@ class failed_states {
 };
 
 /// Is there a schedule of at most `target` ticks? Depth first in time: at every event each free rank starts something
-/// or waits for the next event. Branches are cut by the tails, by work left, and by states known to fail. If all times
-/// are equal, a rank that could run a backward or a weight gradient never waits (starting it now delays nothing and
+/// or waits for the next event. Branches are cut by the tails, by work left, by the windows of actions under the target,
+/// and by states known to fail. If all times are equal, a rank that could run a backward or a weight gradient never waits (starting it now delays nothing and
 /// only frees memory), and it waits with a forward at hand only where memory is scarce.
 class exact_search {
  public:
   enum class verdict : std::uint8_t { found, impossible, unknown };
 
-  exact_search(const search_input& in, const tails& ends)
-      : in_(in), ends_(ends), plan_(in), failed_(key_bytes(in)), key_(key_bytes(in)) {
+  /// @param windows  of the target that is asked about, which they did not refute
+  exact_search(const search_input& in, const tails& ends, const window_bound& windows)
+      : in_(in), ends_(ends), windows_(windows), plan_(in), failed_(key_bytes(in)), key_(key_bytes(in)) {
     unit_ = equal_times(in), counts_suffice_ = counts_suffice(in);
     scarce_.assign(in.ranks, 0);
     for (std::uint32_t r = 0; r < in.ranks; ++r) scarce_[r] = in.cap[r] < in.micro_batches * in.owned[r].size() ? 1 : 0;
@@ -151,12 +153,16 @@ class exact_search {
         const ticks ready = plan_.forward_ready(s);
         const ticks from = ready < partial_schedule::never && ready > free ? ready : free;
         if (from + ends_.forward[plan_.index(s, k)] > target_) return 0;
+        if (from + in_.forward[s] > windows_.latest_end(0, s, k)) return 0;
       }
       if (const std::uint32_t k = plan_.backwards[s]; k < in_.micro_batches) {
         const ticks ready = plan_.backward_ready(s);
         const ticks from = ready < partial_schedule::never && ready > free ? ready : free;
         if (from + ends_.backward[plan_.index(s, k)] > target_) return 0;
+        if (from + in_.backward[s] > windows_.latest_end(1, s, k)) return 0;
       }
+      if (const std::uint32_t k = plan_.weights[s]; in_.split && k < in_.micro_batches)
+        if (free + in_.weight[s] > windows_.latest_end(2, s, k)) return 0;
     }
     make_key(t);
     if (failed_.hopeless(key_, t)) return 0;
@@ -171,6 +177,13 @@ class exact_search {
     pipeline::op kind = pipeline::op::idle;
     ticks tail = 0;
   };
+  /// No schedule within the target starts it now.
+  [[nodiscard]] bool is_too_soon(const choice& x, ticks t) const {
+    using pipeline::op;
+    if (x.kind == op::forward) return t < windows_.earliest_start(0, x.stage, plan_.forwards[x.stage]);
+    if (x.kind == op::weight_grad) return t < windows_.earliest_start(2, x.stage, plan_.weights[x.stage]);
+    return t < windows_.earliest_start(1, x.stage, plan_.backwards[x.stage]);
+  }
   int decide(std::uint32_t r, ticks t) {
     while (r < in_.ranks && (plan_.free_at[r] > t || plan_.left[r] == 0)) ++r;
     if (r == in_.ranks) {
@@ -206,7 +219,9 @@ class exact_search {
     const bool may_wait = count == 0 || !unit_ || (!must_run && forward_ready && scarce_[r] != 0);
     const ticks before = plan_.free_at[r];
     for (std::size_t i = 0; i < count; ++i) {
-      plan_.start(options_[first + i].stage, options_[first + i].kind, t);
+      const choice x = options_[first + i];
+      if (is_too_soon(x, t)) continue;
+      plan_.start(x.stage, x.kind, t);
       const int found = decide(r + 1, t);
       if (found != 0) return found;
       plan_.undo(before);
@@ -217,6 +232,7 @@ class exact_search {
 
   const search_input& in_;
   const tails& ends_;
+  const window_bound& windows_;
   partial_schedule plan_;
   failed_states failed_;
   std::vector<std::uint8_t> key_;

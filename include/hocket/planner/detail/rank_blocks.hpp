@@ -18,7 +18,7 @@ namespace hocket::inline HOCKET_ABI::planner::detail {
 /// would take more steps than are left.
 class rank_blocks {
  public:
-  rank_blocks(const search_input& in, window_bound& windows) : in_(in), windows_(windows), bound_(in) {}
+  explicit rank_blocks(const search_input& in) : in_(in), windows_(in), bound_(in) {}
 
   /// @param low, high  no schedule is shorter than `low`; there is one of `high`
   /// @return the new `low`
@@ -47,6 +47,16 @@ class rank_blocks {
     }
     return low_;
   }
+
+  /// Whether the target is refuted; else windows() are of it, narrowed by each rank whose memory is scarce.
+  /// @param steps  that it may take; what it took is taken away
+  [[nodiscard]] bool narrow(ticks target, std::int64_t& steps) {
+    steps_ = steps, narrow_ = true, asked_ = -1;
+    const bool refuted = refutes(target);
+    steps = (std::max)(INT64_C(0), steps_);
+    return refuted;
+  }
+  [[nodiscard]] window_bound& windows() noexcept { return windows_; }
 
  private:
   struct block {
@@ -122,7 +132,7 @@ class rank_blocks {
   }
 
   const search_input& in_;
-  window_bound& windows_;
+  window_bound windows_;
   rank_bound bound_;
   ticks low_ = 0, high_ = 0, asked_ = -1;  // asked_: the target that windows_ are of
   bool refuted_ = false, narrow_ = false;

@@ -295,24 +295,28 @@ class rank_bound {
         if (a[i] > b[i]) return false;
       return true;
     };
-    std::size_t end = 0, near = 0;
-    ticks least = partial_schedule::never;
     for (std::size_t at = 0; at < all.size(); at += n)
       if (beats(all.data() + at, entry_.data())) return;
+    std::size_t end = 0;
     for (std::size_t at = 0; at < all.size(); at += n) {
       if (beats(entry_.data(), all.data() + at)) continue;
-      ticks apart = 0;
-      for (std::size_t i = 0; i < n; ++i) {
-        const ticks x = all[at + i], y = entry_[i];
-        all[end + i] = x, apart += x > y ? x - y : y - x;
-      }
-      if (apart < least) least = apart, near = end;
+      if (end < at) std::copy_n(all.data() + at, n, all.data() + end);
       end += n;
     }
     all.resize(end);
     if (end < width * n) {
       all.insert(all.end(), entry_.begin(), entry_.end());
       return;
+    }
+    std::size_t near = 0;
+    ticks least = partial_schedule::never;
+    for (std::size_t at = 0; at < end; at += n) {
+      ticks apart = 0;
+      for (std::size_t i = 0; i < n && apart < least; ++i) {
+        const ticks x = all[at + i], y = entry_[i];
+        apart += x > y ? x - y : y - x;
+      }
+      if (apart < least) least = apart, near = at;
     }
     for (std::size_t i = 0; i < n; ++i) all[near + i] = (std::min)(all[near + i], entry_[i]);
   }
