@@ -96,12 +96,13 @@ class beam_rounds {
     in.forward.swap(in.backward);
     return in;
   }
-  /// Below the best schedule: mostly a little, at times by far. Targets of long times lie on a grid, so that windows can
-  /// be used again.
+  /// Below the best schedule: mostly a little, at times by far. Targets of long times lie on a grid, so that windows
+  /// can be used again.
   [[nodiscard]] ticks draw_target() {
     const ticks grid = best_ / 256 + 1, range = (std::min)(best_ - bound_, ticks{1} << 30);
     ticks target = best_ - 1;
-    if (random_.below(2) == 0) target -= random_.below(static_cast<std::uint32_t>(range)) * ticks{random_.below(1024)} / 1024;
+    if (random_.below(2) == 0)
+      target -= random_.below(static_cast<std::uint32_t>(range)) * ticks{random_.below(1024)} / 1024;
     return (target + grid - 1) / grid * grid;
   }
   /// The windows of the target, or of a higher one where steps do not last. Raises the bound if that is refuted.

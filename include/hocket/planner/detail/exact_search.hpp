@@ -58,9 +58,10 @@ class failed_states {
 };
 
 /// Is there a schedule of at most `target` ticks? Depth first in time: at every event each free rank starts something
-/// or waits for the next event. Branches are cut by the tails, by work left, by the windows of actions under the target,
-/// and by states known to fail. If all times are equal, a rank that could run a backward or a weight gradient never waits (starting it now delays nothing and
-/// only frees memory), and it waits with a forward at hand only where memory is scarce.
+/// or waits for the next event. Branches are cut by the tails, by work left, by the windows of actions under the
+/// target, and by states known to fail. If all times are equal, a rank that could run a backward or a weight gradient
+/// never waits (starting it now delays nothing and only frees memory), and it waits with a forward at hand only where
+/// memory is scarce.
 class exact_search {
  public:
   enum class verdict : std::uint8_t { found, impossible, unknown };
