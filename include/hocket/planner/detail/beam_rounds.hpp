@@ -33,8 +33,8 @@ class beam_rounds {
     const std::size_t all = (in_.split ? 3u : 2u) * std::size_t{in_.stages} * in_.micro_batches;
     beam_search beams[2] = {beam_search(in_), beam_search(turned_)};
     order_search moves(in_);
-    constexpr std::int64_t moves_per_step = 160;  // they take as long
-    const std::int64_t moves_each = 1000 * static_cast<std::int64_t>(all);
+    constexpr std::int64_t moves_per_step = 50;  // they take as long
+    const std::int64_t moves_each = 400 * static_cast<std::int64_t>(all);
     best_ = moves(start, 0, enough), list_ = moves.list(), bound_ = enough;
     known_.clear(), window_steps_ = steps / 4 * steps_per_branch;
     const auto better = [&](const std::vector<placed>& from, std::int64_t most) {
@@ -84,7 +84,7 @@ class beam_rounds {
   [[nodiscard]] ticks bound() const noexcept { return bound_; }
 
  private:
-  static constexpr std::int64_t steps_per_branch = 100;  // of windows: they take as long
+  static constexpr std::int64_t steps_per_branch = 40;  // of windows: they take as long
   static constexpr std::size_t most_known = 32;
   /// When actions start at the latest under a target, also of the question turned round.
   struct target_windows {
