@@ -48,7 +48,7 @@ struct schedule_question {
   bool split_backward = true;  ///< backwards in two halves (zero bubble), else whole
   /// Most activations that each rank may hold, counted as simulate() does; empty: no limit.
   std::span<const std::uint32_t> cap{};
-  /// Of branches of the exact search, as many partial schedules of the beams, and steps of bounds in proportion. All
+  /// Of branches of the exact search; some four times as many partial schedules of the beams, and steps of bounds. All
   /// beyond 2^40, weeks of it, is the same.
   std::int64_t budget = 4'000'000;
 };
@@ -105,6 +105,7 @@ class schedule_finder {
     for (std::uint32_t r = 0; r < in_.ranks; ++r) bound = (std::max)(bound, rank_window(in_, r) * unit_);
     bound = (std::max)(bound, memory_bound());
     seeds(bound);
+    if constexpr (pipeline::detail::linked_costs<C>) closed_ = {actions_, ends_, makespan_, from_};
     greedy(ends, bound);
     if (makespan_ > bound) periodic();
     if (makespan_ > bound) moves(bound);
@@ -115,8 +116,17 @@ class schedule_finder {
       windows(bound, whole_budget_ + spare() / 2);  // nearer to the best, targets are closer to each other
     auto table = pipeline::table_schedule::make(actions_, ends_);
     if (!table) return table.error();
-    const auto ran = pipeline::simulate(*table, costs_);
+    auto ran = pipeline::simulate(*table, costs_);
     if (!ran) return ran.error();
+    if constexpr (pipeline::detail::linked_costs<C>) {  // transfers take their turns, which only closed forms have seen
+      if (ran->makespan > closed_.makespan) {
+        from_ = closed_.from;
+        table = pipeline::table_schedule::make(closed_.actions, closed_.ends);
+        if (!table) return table.error();
+        ran = pipeline::simulate(*table, costs_);
+        if (!ran) return ran.error();
+      }
+    }
     bound = (std::min)((std::max)(bound, ran->lower_bound), ran->makespan);
     return found_schedule{std::move(*table), ran->makespan, bound, ran->makespan == bound, from_, expansions_};
   }
@@ -311,7 +321,7 @@ class schedule_finder {
   void moves(ticks bound) {
     constexpr std::int64_t most = 60'000'000, per_branch = 400;
     const std::int64_t all = (std::min)(most, whole_budget_ * per_branch);
-    const ticks enough = bound / unit_ + (bound % unit_ != 0 ? 1 : 0);
+    const ticks enough = in_units(bound);
     starts_.insert(starts_.begin(), {makespan_ / unit_, best()});
     order_search search(in_);
     for (const auto& from : starts_) {
@@ -323,7 +333,7 @@ class schedule_finder {
   [[nodiscard]] std::int64_t spare() const noexcept { return (std::max)(INT64_C(0), whole_budget_ - expansions_); }
   /// A few rounds over rules, then, as long as the budget lasts, beams; of a little budget more goes into them.
   void rounds(ticks& bound) {
-    const ticks enough = bound / unit_ + (bound % unit_ != 0 ? 1 : 0);
+    const ticks enough = in_units(bound);
     const auto take = [&](ticks found, const std::vector<placed>& list) {
       if (found < partial_schedule::never && found * unit_ < makespan_) keep(list, found * unit_, "rounds");
     };
@@ -335,8 +345,12 @@ class schedule_finder {
     bound = (std::max)(bound, beams.bound() * unit_);
   }
   /// Of very long schedules windows are not asked for: what they would add to the closed forms falls with 1/m, and a
-  /// pass over an action takes about 1.5 µs.
-  [[nodiscard]] bool is_long() const noexcept { return actions_.size() > 20'000; }
+  /// pass over an action takes about 1.5 µs, and more with the chunks.
+  [[nodiscard]] bool is_long() const noexcept {
+    return actions_.size() > 20'000 || actions_.size() * static_cast<std::size_t>(q_.shape.chunks) > 200'000;
+  }
+  /// The least whole number of units that is no less.
+  [[nodiscard]] ticks in_units(ticks t) const noexcept { return t / unit_ + (t % unit_ != 0 ? 1 : 0); }
   [[nodiscard]] rank_blocks& blocks() {
     if (!blocks_) blocks_.emplace(in_);
     return *blocks_;
@@ -346,7 +360,7 @@ class schedule_finder {
     constexpr std::int64_t steps_per_branch = 100;
     if (is_long()) return;
     window_bound& search = blocks().windows();
-    ticks low = bound / unit_ + (bound % unit_ != 0 ? 1 : 0), high = search.refutes(low) ? makespan_ / unit_ : low;
+    ticks low = in_units(bound), high = search.refutes(low) ? makespan_ / unit_ : low;
     while (low < high) {
       const ticks target = low + (high - low) / 2;
       if (search.refutes(target)) low = target + 1;
@@ -358,9 +372,9 @@ class schedule_finder {
   /// the bound, one that uses up its share of the budget ends the search below it.
   void exact(const tails& ends, ticks& bound) {
     exact_search search(in_, ends, blocks().windows());
-    ticks low = bound / unit_ + (bound % unit_ != 0 ? 1 : 0);  // nothing below is possible
+    ticks low = in_units(bound);  // nothing below is possible
     ticks high = makespan_ / unit_ - 1;
-    bool first = true, whole = true;
+    bool first = true;
     constexpr std::size_t most_actions = 400;  // longer ones it decides at once or not at all
     constexpr std::int64_t steps_per_target = 10'000'000;
     std::int64_t left = actions_.size() > most_actions ? first_part_ : whole_budget_;
@@ -377,12 +391,10 @@ class schedule_finder {
         keep(search.list(), finish * unit_, "exact");
         high = (std::min)(high, finish - 1);
       } else {
-        if (verdict == exact_search::verdict::unknown) whole = false;
-        else if (whole) bound = (std::max)(bound, (target + 1) * unit_);
+        if (verdict == exact_search::verdict::impossible) bound = (std::max)(bound, (target + 1) * unit_);
         low = target + 1;
       }
     }
-    if (whole && low > high) bound = (std::max)(bound, makespan_);
   }
   [[nodiscard]] ticks finish_of(const std::vector<placed>& list) const {
     partial_schedule plan(in_);
@@ -401,6 +413,13 @@ class schedule_finder {
   std::vector<pipeline::stage_action> actions_;
   std::vector<std::uint32_t> ends_;
   ticks makespan_ = 0, enough_ = 0;
+  struct lists {
+    std::vector<pipeline::stage_action> actions{};
+    std::vector<std::uint32_t> ends{};
+    ticks makespan = 0;
+    std::string_view from{};
+  };
+  lists closed_;  // the best closed form, if transfers occupy links
   std::optional<rank_blocks> blocks_;
   std::string_view from_;
   std::vector<std::pair<ticks, std::vector<placed>>> starts_;
@@ -414,7 +433,7 @@ class schedule_finder {
 /// ratio of times with the ratio of all stages, 1 : 1 and 1 : 2, and groups of one size: all sizes up to 16,384 pieces
 /// of work for all sizes so far, then powers of two). The answer is an ordinary table: check, simulate, draw, export
 /// it. Micro-batches are taken to be alike: of each stage the times of micro-batch 0 count, and one latency for all
-/// hops.
+/// hops. That transfers occupy a link, if the costs say so, is simulated, but not searched for.
 /// @param costs  durations of forward and, as asked, of backward or input_grad and weight_grad, by stage
 /// Errors: errc::bad_shape; cap_too_small for a cap below the chunks of a rank (all others can be kept); limit_exceeded
 /// beyond 2^22 forwards, or times that add up to more than 2^60; invalid_argument for a negative time or budget.

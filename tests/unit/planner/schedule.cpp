@@ -219,7 +219,7 @@ TEST_CASE("what some ranks can do alone bounds what all can, and lifts the bound
         std::int64_t steps = 1'000'000;
         REQUIRE(bound(ranks, best + above, windows, steps) <= best);
         const ticks before = windows.room(ranks[0]);
-        bound.narrow(windows);
+        REQUIRE(bound.narrow(windows));
         CHECK(windows.room(ranks[0]) <= before);
         REQUIRE(!windows.refutes_narrowed());
       }
@@ -604,6 +604,38 @@ TEST_CASE("the exact search meets the optimum of uneven halves", "[planner][sche
       CHECK(search(q.optimum - 1, budget) == detail::exact_search::verdict::impossible);
     }
   }
+}
+
+TEST_CASE("where transfers occupy links: never worse than a closed form", "[planner][schedule]") {
+  constexpr std::int64_t bytes[] = {2, 2, 2, 2};
+  for (const std::int64_t m : {4, 12}) {
+    const pipeline::shape shape{4, 1, m};
+    const pipeline::with_links<pipeline::costs> costs{{.base = {.backward = 2}}, bytes};
+    const auto found = find_schedule({.shape = shape, .split_backward = false, .budget = 1000}, costs);
+    const auto closed = pipeline::interleaved::make(shape, pipeline::groups::balanced());
+    REQUIRE((found && closed));
+    const auto ran = pipeline::simulate(*closed, costs), own = pipeline::simulate(found->plan, costs);
+    REQUIRE((ran && own));
+    CHECK(found->makespan == own->makespan);
+    CHECK(found->makespan <= ran->makespan);
+  }
+}
+
+TEST_CASE("the exact search of many ranks that wait needs little stack", "[planner][schedule]") {
+  detail::search_input in;
+  in.ranks = in.stages = 100, in.micro_batches = 2, in.hop = 3, in.owned.resize(100), in.cap.assign(100, 2);
+  std::mt19937 random(5);
+  for (std::uint32_t s = 0; s < 100; ++s) {
+    in.rank_of.push_back(s), in.owned[s].push_back(s), in.weight.push_back(0);
+    for (auto* times : {&in.forward, &in.backward}) times->push_back(7000 + static_cast<ticks>(random() % 6000));
+  }
+  const detail::tails ends(in);
+  detail::window_bound windows(in);
+  detail::exact_search search(in, ends, windows);
+  const ticks target = 2 * 2 * 100 * 13'000;
+  REQUIRE(!windows.refutes(target));
+  std::int64_t budget = 50'000;
+  CHECK(search(target, budget) == detail::exact_search::verdict::found);
 }
 
 TEST_CASE("bad questions are refused with a reason", "[planner][schedule]") {

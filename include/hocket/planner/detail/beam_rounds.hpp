@@ -16,16 +16,16 @@ namespace hocket::inline HOCKET_ABI::planner::detail {
 
 /// Beams, round after round, each with other weights of the ranks' memory, and moves along the critical path of each.
 /// Most rounds keep the best schedule up to some time and build only the rest again; every eighth also moves actions of
-/// the best one for longer. Each has a target below the best: windows of actions under it tell at once which partial
-/// schedules cannot meet it, so that narrow beams do. With whole backwards, turned round in time, with forwards for
-/// backwards, the question is one of the same kind, so every other round builds from the end. Numbers are drawn by a
-/// generator of its own, so every machine finds the same.
+/// the best one for longer. Each has a target, about the best or below: windows of actions under it tell at once which
+/// partial schedules cannot meet it, so that narrow beams do. With whole backwards, turned round in time, with forwards
+/// for backwards, the question is one of the same kind, so every other round builds from the end. Numbers are drawn by
+/// a generator of its own, so every machine finds the same.
 class beam_rounds {
  public:
   /// @param blocks  to ask for windows; null: without
   beam_rounds(const search_input& in, rank_blocks* blocks) : in_(in), turned_(turn(in)), blocks_(blocks) {}
 
-  /// @param start   a schedule, in an order in which every action follows what it needs
+  /// @param start   a schedule, in any order that keeps that of each rank
   /// @param steps   partial schedules that may be branched, all rounds together
   /// @param enough  stop at this makespan
   /// @return the makespan of list()
@@ -101,8 +101,10 @@ class beam_rounds {
   [[nodiscard]] ticks draw_target() {
     const ticks grid = best_ / 256 + 1, range = (std::min)(best_ - bound_, ticks{1} << 30);
     ticks target = best_ - 1;
-    if (random_.below(2) == 0)
-      target -= random_.below(static_cast<std::uint32_t>(range)) * ticks{random_.below(1024)} / 1024;
+    if (random_.below(2) == 0) {
+      const ticks below = random_.below(static_cast<std::uint32_t>(range)), share = random_.below(1024);
+      target -= below * share / 1024;
+    }
     return (target + grid - 1) / grid * grid;
   }
   /// The windows of the target, or of a higher one where steps do not last. Raises the bound if that is refuted.
@@ -123,13 +125,13 @@ class beam_rounds {
   }
   [[nodiscard]] target_windows read(ticks target) const {
     const window_bound& of = blocks_->windows();
-    const std::uint32_t kinds = in_.split ? 3 : 2, m = in_.micro_batches;
+    const std::uint32_t kinds = in_.kinds(), m = in_.micro_batches;
     target_windows x{.target = target};
     for (auto& latest : x.latest) latest.resize(std::size_t{kinds} * in_.stages * m);
     for (std::uint32_t kind = 0; kind < kinds; ++kind)
       for (std::uint32_t s = 0; s < in_.stages; ++s)
         for (std::uint32_t k = 0; k < m; ++k) {
-          const ticks time = kind == 0 ? in_.forward[s] : kind == 1 ? in_.backward[s] : in_.weight[s];
+          const ticks time = in_.time(kind, s);
           x.latest[0][(std::size_t{kind} * in_.stages + s) * m + k] = of.latest_end(kind, s, k) - time;
           if (in_.split) continue;
           x.latest[1][(std::size_t{1 - kind} * in_.stages + s) * m + (m - 1 - k)] =

@@ -19,13 +19,13 @@ namespace hocket::inline HOCKET_ABI::planner::detail {
 /// which an action can no longer start by the latest time that it may is dropped.
 class beam_search {
  public:
-  explicit beam_search(const search_input& in) : in_(in), kinds_(in.split ? 3 : 2), letters_(kinds_ * in.stages) {
+  explicit beam_search(const search_input& in) : in_(in), kinds_(in.kinds()), letters_(kinds_ * in.stages) {
     const std::uint32_t stages = in.stages;
     slots_.resize(in.ranks), then_.resize(letters_);
     ticks total = 0;
     for (std::uint32_t a = 0; a < letters_; ++a) {
       const std::uint32_t kind = a / stages, s = a % stages;
-      time_.push_back(kind == 0 ? in.forward[s] : kind == 1 ? in.backward[s] : in.weight[s]);
+      time_.push_back(in.time(kind, s));
       slot_.push_back(static_cast<std::uint32_t>(slots_[in.rank_of[s]].size()));
       slots_[in.rank_of[s]].push_back(a);
       std::uint32_t need = none;
@@ -35,7 +35,8 @@ class beam_search {
       need_.push_back(need);
       hop_.push_back(need == none ? 0 : in.hop_between(need % stages, s));
       if (need != none) then_[need].push_back(a);
-      mark_.push_back((std::uint64_t{random_()} << 32 | random_()) | 1);
+      const std::uint64_t high = random_(), low = random_();
+      mark_.push_back(high << 32 | low | 1);
       total += (time_.back() + hop_.back()) * ticks{in.micro_batches};
     }
     while (total >> shift_ > (ticks{1} << 38) / stages) ++shift_;  // what is used up must not overflow
@@ -76,14 +77,9 @@ class beam_search {
   [[nodiscard]] std::vector<placed> list() const {
     std::vector<std::uint32_t> count(letters_, 0);
     std::vector<placed> out;
-    using pipeline::op;
     for (const std::uint32_t a : list_) {
-      const std::uint32_t s = a % in_.stages, kind = a / in_.stages;
-      out.push_back({in_.rank_of[s], s, count[a]++,
-                     kind == 0   ? op::forward
-                     : kind == 2 ? op::weight_grad
-                     : in_.split ? op::input_grad
-                                 : op::backward});
+      const std::uint32_t s = a % in_.stages;
+      out.push_back({in_.rank_of[s], s, count[a]++, in_.name(a / in_.stages)});
     }
     return out;
   }
@@ -232,9 +228,7 @@ class beam_search {
         if (latest_ != nullptr && t > latest(x, a)) continue;
         children_.push_back({((t + time_[a]) >> shift_) * pace_ - x.used - worth_[a], x.hash + mark_[a], i, a, bans});
       }
-      if (bans == most_bans || pick >= in_.stages || rank.pick >= 64 ||
-          in_.cap[r] >= in_.micro_batches * in_.owned[r].size())
-        break;
+      if (bans == most_bans || pick >= in_.stages || rank.pick >= 64 || !in_.is_scarce(r)) break;
       before[bans] = {r, rank};
       ban(x, r);
     }
@@ -289,13 +283,16 @@ class beam_search {
       std::size_t at = c.hash % seen_.size();
       while (seen_[at] != 0 && seen_[at] != c.hash) at = (at + 1) % seen_.size();
       if (seen_[at] == c.hash) continue;
-      seen_[at] = c.hash;
       if (next_.size() <= n) next_.emplace_back();
       state& x = next_[n];
       x = now_[c.parent];
       for (std::uint32_t i = 0; i < c.bans; ++i) ban(x, next_rank(x));
       place(x, c.letter);
-      if (!x.late) ++n;
+      if (x.late) {
+        trail_.pop_back(), ++steps_;
+      } else {
+        seen_[at] = c.hash, ++n;
+      }
     }
     next_.resize(n);
     now_.swap(next_);

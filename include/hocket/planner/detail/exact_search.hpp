@@ -70,8 +70,6 @@ class exact_search {
   exact_search(const search_input& in, const tails& ends, const window_bound& windows)
       : in_(in), ends_(ends), windows_(windows), plan_(in), failed_(key_bytes(in)), key_(key_bytes(in)) {
     unit_ = equal_times(in), counts_suffice_ = counts_suffice(in);
-    scarce_.assign(in.ranks, 0);
-    for (std::uint32_t r = 0; r < in.ranks; ++r) scarce_[r] = in.cap[r] < in.micro_batches * in.owned[r].size() ? 1 : 0;
   }
   /// Whether the search applies: actions take time, transfers no longer than any action, and all fits the key.
   [[nodiscard]] static bool applies(const search_input& in) {
@@ -186,38 +184,43 @@ class exact_search {
     return t < windows_.earliest_start(1, x.stage, plan_.backwards[x.stage]);
   }
   int decide(std::uint32_t r, ticks t) {
-    while (r < in_.ranks && (plan_.free_at[r] > t || plan_.left[r] == 0)) ++r;
+    const std::size_t first = options_.size();
+    bool must_run = false, forward_ready = false;
+    for (; r < in_.ranks; ++r) {  // to a rank that is free and has something at hand
+      if (plan_.free_at[r] > t || plan_.left[r] == 0) continue;
+      bool weight_done = false;
+      for (const std::uint32_t s : in_.owned[r]) {
+        if (plan_.backward_ready(s) <= t) {
+          options_.push_back({s, in_.name(1), ends_.backward[plan_.index(s, plan_.backwards[s])]});
+          must_run = true;
+        }
+        if (plan_.forward_ready(s) <= t && plan_.held[r] < in_.cap[r]) {
+          options_.push_back({s, pipeline::op::forward, ends_.forward[plan_.index(s, plan_.forwards[s])]});
+          forward_ready = true;
+        }
+        // Weight gradients of equal length are interchangeable: one of them will do.
+        if (in_.split && plan_.weight_ready(s) <= t && !(unit_ && weight_done)) {
+          options_.push_back({s, pipeline::op::weight_grad, 0});
+          must_run = weight_done = true;
+        }
+      }
+      if (options_.size() > first) break;
+    }
     if (r == in_.ranks) {
       if (plan_.remaining == 0) return at_time(t);
       const ticks next = plan_.next_event(t);
       return next >= partial_schedule::never ? 0 : at_time(next);
     }
-    if (--*budget_ < 0) return -1;
-    const std::size_t first = options_.size();
-    bool must_run = false, forward_ready = false;
-    bool weight_done = false;
-    for (const std::uint32_t s : in_.owned[r]) {
-      if (plan_.backward_ready(s) <= t) {
-        options_.push_back({s, in_.split ? pipeline::op::input_grad : pipeline::op::backward,
-                            ends_.backward[plan_.index(s, plan_.backwards[s])]});
-        must_run = true;
-      }
-      if (plan_.forward_ready(s) <= t && plan_.held[r] < in_.cap[r]) {
-        options_.push_back({s, pipeline::op::forward, ends_.forward[plan_.index(s, plan_.forwards[s])]});
-        forward_ready = true;
-      }
-      // Weight gradients of equal length are interchangeable: one of them will do.
-      if (in_.split && plan_.weight_ready(s) <= t && !(unit_ && weight_done)) {
-        options_.push_back({s, pipeline::op::weight_grad, 0});
-        must_run = weight_done = true;
-      }
+    if (--*budget_ < 0) {
+      options_.resize(first);
+      return -1;
     }
     const std::size_t count = options_.size() - first;
     std::sort(options_.begin() + static_cast<std::ptrdiff_t>(first), options_.end(),
               [](const choice& a, const choice& b) {
                 return a.tail != b.tail ? a.tail > b.tail : a.kind != b.kind ? a.kind > b.kind : a.stage > b.stage;
               });
-    const bool may_wait = count == 0 || !unit_ || (!must_run && forward_ready && scarce_[r] != 0);
+    const bool may_wait = !unit_ || (!must_run && forward_ready && in_.is_scarce(r));
     const ticks before = plan_.free_at[r];
     for (std::size_t i = 0; i < count; ++i) {
       const choice x = options_[first + i];
@@ -239,7 +242,6 @@ class exact_search {
   std::vector<std::uint8_t> key_;
   std::vector<choice> options_;
   bool unit_ = false, counts_suffice_ = false;
-  std::vector<char> scarce_;
   ticks target_ = 0;
   std::int64_t* budget_ = nullptr;
 };

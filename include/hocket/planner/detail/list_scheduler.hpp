@@ -26,6 +26,15 @@ struct search_input {
   [[nodiscard]] ticks hop_between(std::uint32_t a, std::uint32_t b) const noexcept {
     return rank_of[a] == rank_of[b] ? 0 : hop;
   }
+  /// Kinds are forwards, backwards (or their first halves), weight gradients.
+  [[nodiscard]] std::uint32_t kinds() const noexcept { return split ? 3 : 2; }
+  [[nodiscard]] ticks time(std::uint32_t kind, std::uint32_t s) const noexcept {
+    return kind == 0 ? forward[s] : kind == 1 ? backward[s] : weight[s];
+  }
+  [[nodiscard]] pipeline::op name(std::uint32_t kind) const noexcept {
+    using pipeline::op;
+    return kind == 0 ? op::forward : kind == 2 ? op::weight_grad : split ? op::input_grad : op::backward;
+  }
   /// Whether the rank may hold less than all of its activations at once.
   [[nodiscard]] bool is_scarce(std::uint32_t r) const noexcept { return cap[r] < owned[r].size() * micro_batches; }
 };

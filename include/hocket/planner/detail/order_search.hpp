@@ -43,7 +43,7 @@ class order_search {
     from_.resize(letter_.size()), place_.resize(letter_.size()), held_.resize(letter_.size());
   }
 
-  /// @param list   a schedule in any order that keeps that of each rank
+  /// @param start  a schedule in any order that keeps that of each rank
   /// @param steps  actions that may be looked at, all moves together
   /// @param enough stop at this makespan
   /// @return the makespan; list() is the schedule
@@ -83,7 +83,7 @@ class order_search {
     std::vector<placed> sorted;
     for (const std::uint32_t a : order_) {
       const letter& x = of(a);
-      sorted.push_back({x.rank, x.stage, a % in_.micro_batches, kind_name(x.kind)});
+      sorted.push_back({x.rank, x.stage, a % in_.micro_batches, in_.name(x.kind)});
     }
     return sorted;
   }
@@ -139,10 +139,6 @@ class order_search {
       if (order_.size() == before) return partial_schedule::never;
     }
     return last;
-  }
-  [[nodiscard]] pipeline::op kind_name(std::uint32_t kind) const {
-    using pipeline::op;
-    return kind == 0 ? op::forward : kind == 2 ? op::weight_grad : in_.split ? op::input_grad : op::backward;
   }
 
   /// The critical path, last action first, of the schedule just run, and the time after each action.

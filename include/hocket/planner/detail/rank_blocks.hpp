@@ -111,8 +111,7 @@ class rank_blocks {
     if (least == 0) return 0;
     refuted_ = least > target;
     if (refuted_ || !narrow_) return least;
-    bound_.narrow(windows_);
-    refuted_ = windows_.refutes_narrowed();
+    refuted_ = !bound_.narrow(windows_) || windows_.refutes_narrowed();
     return refuted_ ? target + 1 : least;
   }
   /// Whether windows refute the target, later on those that scarce ranks have narrowed.

@@ -79,7 +79,8 @@ class rank_bound {
 
   /// Narrows the windows that the ranks were last asked with, if that refuted nothing: to when actions start on a way
   /// that leads to the end, at first as the entries tell, at last if all after them are as late as their windows allow.
-  void narrow(window_bound& windows) {
+  /// @return false if there is no such way, as can be seen only from the end where entries were replaced
+  [[nodiscard]] bool narrow(window_bound& windows) {
     const std::size_t kinds = kinds_.size(), n = ranks_.size();
     struct range {
       ticks first = partial_schedule::never, last = -1;
@@ -107,11 +108,13 @@ class rank_bound {
         r.first = (std::min)(r.first, w.start), r.last = (std::max)(r.last, last);
       }
     }
+    if (latest_[0] < 0) return false;
     for (std::size_t j = 0; j < kinds; ++j)
       for (std::uint32_t k = 0; k < in_.micro_batches; ++k) {
         const range& r = starts[j * in_.micro_batches + k];
         windows.narrow(kinds_[j].forward ? 0 : 1, kinds_[j].stage, k, r.first, r.last + kinds_[j].time);
       }
+    return true;
   }
 
  private:

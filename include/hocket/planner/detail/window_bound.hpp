@@ -68,7 +68,7 @@ class window_bound {
       for (std::uint32_t k = 0; k < in.micro_batches; ++k) {
         for (std::uint32_t kind = 0; kind < kinds_; ++kind) {
           const std::uint32_t a = id(kind, s, k);
-          time_[a] = kind == 0 ? in.forward[s] : kind == 1 ? in.backward[s] : in.weight[s];
+          time_[a] = in.time(kind, s);
           auto& mine = ops_[in.rank_of[s]];
           local_[a] = static_cast<std::uint32_t>(mine.size());
           mine.push_back(a);
