@@ -30,7 +30,7 @@ class beam_rounds {
   /// @param enough  stop at this makespan
   /// @return the makespan of list()
   [[nodiscard]] ticks operator()(const std::vector<placed>& start, std::int64_t steps, ticks enough) {
-    const std::size_t all = (in_.split ? 3u : 2u) * std::size_t{in_.stages} * in_.micro_batches;
+    const std::size_t all = in_.kinds() * std::size_t{in_.stages} * in_.micro_batches;
     beam_search beams[2] = {beam_search(in_), beam_search(turned_)};
     order_search moves(in_);
     constexpr std::int64_t moves_per_step = 50;  // they take as long
@@ -96,8 +96,8 @@ class beam_rounds {
     in.forward.swap(in.backward);
     return in;
   }
-  /// Below the best schedule: mostly a little, at times by far. Targets of long times lie on a grid, so that windows
-  /// can be used again.
+  /// Just below the best schedule, at times far below. Targets of long times lie on a grid, where the next one may be
+  /// the best's or a little more, so that windows can be used again.
   [[nodiscard]] ticks draw_target() {
     const ticks grid = best_ / 256 + 1, range = (std::min)(best_ - bound_, ticks{1} << 30);
     ticks target = best_ - 1;
