@@ -48,7 +48,7 @@ struct schedule_question {
   bool split_backward = true;  ///< backwards in two halves (zero bubble), else whole
   /// Most activations that each rank may hold, counted as simulate() does; empty: no limit.
   std::span<const std::uint32_t> cap{};
-  /// Of branches of the exact search; some four times as many partial schedules of the beams, and steps of bounds. All
+  /// Of branches of the exact search; some five times as many partial schedules of the beams, and steps of bounds. All
   /// beyond 2^40, weeks of it, is the same.
   std::int64_t budget = 4'000'000;
 };
@@ -341,7 +341,7 @@ class schedule_finder {
     take(rules(5 * (std::min)(INT64_C(400'000), whole_budget_) / 2, enough), rules.list());
     if (makespan_ <= bound) return;
     beam_rounds beams(in_, is_long() ? nullptr : &blocks());
-    take(beams(best(), 3 * (whole_budget_ + spare() / 2 + 3 * first_part_), enough), beams.list());
+    take(beams(best(), 4 * (whole_budget_ + spare() / 2 + 3 * first_part_), enough), beams.list());
     bound = (std::max)(bound, beams.bound() * unit_);
   }
   /// Of very long schedules windows are not asked for: what they would add to the closed forms falls with 1/m, and a
