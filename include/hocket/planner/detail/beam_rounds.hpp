@@ -46,8 +46,6 @@ class beam_rounds {
     beam_search::taste like;
     like.weights.assign(in_.ranks, beam_search::usual);
     for (std::uint32_t round = 0; steps > 0 && best_ > bound_; ++round) {
-      if (round % 8 == 7) better(list_, 8 * moves_each);
-      if (best_ <= bound_) break;
       const bool back = !in_.split && round % 2 == 1;
       beam_search& beam = beams[back ? 1 : 0];
       if (round > 1) {
@@ -73,8 +71,8 @@ class beam_rounds {
       steps += beam.steps();
       const ticks made = beam(static_cast<std::size_t>(width), kept, like, *latest);
       steps -= beam.steps();
-      if (made >= partial_schedule::never) continue;
-      better(back ? turned_back(in_, beam.list()) : beam.list(), moves_each);
+      if (made < partial_schedule::never) better(back ? turned_back(in_, beam.list()) : beam.list(), moves_each);
+      if (round % 8 == 6 && best_ > bound_) better(list_, 8 * moves_each);
     }
     return best_;
   }
