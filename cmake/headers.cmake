@@ -230,19 +230,21 @@ set(HOCKET_COST_HEADERS
   hocket/cost/utilization.hpp
   hocket/cost/write.hpp
   hocket/planner.hpp
+  hocket/planner/detail/activity_heap.hpp
   hocket/planner/detail/beam_rounds.hpp
   hocket/planner/detail/beam_search.hpp
   hocket/planner/detail/byte_prices.hpp
   hocket/planner/detail/chunk_deal.hpp
   hocket/planner/detail/chunk_path.hpp
+  hocket/planner/detail/clause_search.hpp
   hocket/planner/detail/count_bound.hpp
   hocket/planner/detail/count_cells.hpp
   hocket/planner/detail/cut_moves.hpp
-  hocket/planner/detail/exact_search.hpp
   hocket/planner/detail/extra_steps.hpp
   hocket/planner/detail/kind_bound.hpp
   hocket/planner/detail/kind_portions.hpp
   hocket/planner/detail/kind_prices.hpp
+  hocket/planner/detail/learning_search.hpp
   hocket/planner/detail/level_front.hpp
   hocket/planner/detail/list_scheduler.hpp
   hocket/planner/detail/mean_prices.hpp
@@ -259,6 +261,7 @@ set(HOCKET_COST_HEADERS
   hocket/planner/detail/split_by_rank.hpp
   hocket/planner/detail/split_by_stage.hpp
   hocket/planner/detail/strategy_parts.hpp
+  hocket/planner/detail/target_search.hpp
   hocket/planner/detail/window_bound.hpp
   hocket/planner/in_flight.hpp
   hocket/planner/memory_price.hpp

@@ -12,13 +12,13 @@
 #include <hocket/pipeline/zbv.hpp>
 #include <hocket/pipeline/zero_bubble.hpp>
 #include <hocket/planner/detail/beam_rounds.hpp>
-#include <hocket/planner/detail/exact_search.hpp>
 #include <hocket/planner/detail/list_scheduler.hpp>
 #include <hocket/planner/detail/modulo_search.hpp>
 #include <hocket/planner/detail/order_search.hpp>
 #include <hocket/planner/detail/rank_blocks.hpp>
 #include <hocket/planner/detail/rank_window.hpp>
 #include <hocket/planner/detail/round_search.hpp>
+#include <hocket/planner/detail/target_search.hpp>
 #include <hocket/planner/detail/window_bound.hpp>
 
 #include <algorithm>
@@ -110,10 +110,13 @@ class schedule_finder {
     if (makespan_ > bound) periodic();
     if (makespan_ > bound) moves(bound);
     if (makespan_ > bound) windows(bound, first_part_);
-    if (makespan_ > bound && exact_search::applies(in_)) exact(ends, bound);
+    const std::int64_t steps = 9 * whole_budget_;
+    if (makespan_ > bound) learn(&target_search::shorten, steps, bound);
     if (makespan_ > bound) rounds(bound);
-    if (makespan_ > bound)
-      windows(bound, whole_budget_ + spare() / 2);  // nearer to the best, targets are closer to each other
+    if (makespan_ > bound) learn(&target_search::shorten, steps, bound);
+    // Nearer to the best, targets are closer to each other.
+    if (makespan_ > bound) windows(bound, 3 * whole_budget_ / 2);
+    if (makespan_ > bound) learn(&target_search::refute, 2 * steps, bound);
     auto table = pipeline::table_schedule::make(actions_, ends_);
     if (!table) return table.error();
     auto ran = pipeline::simulate(*table, costs_);
@@ -329,8 +332,6 @@ class schedule_finder {
       if (found * unit_ < makespan_) keep(search.list(), found * unit_, "moves");
     }
   }
-  /// What the exact search did not need of the budget: beams and bounds share it.
-  [[nodiscard]] std::int64_t spare() const noexcept { return (std::max)(INT64_C(0), whole_budget_ - expansions_); }
   /// A few rounds over rules, then, as long as the budget lasts, beams; of a little budget more goes into them.
   void rounds(ticks& bound) {
     const ticks enough = in_units(bound);
@@ -341,7 +342,7 @@ class schedule_finder {
     take(rules(5 * (std::min)(INT64_C(400'000), whole_budget_) / 2, enough), rules.list());
     if (makespan_ <= bound) return;
     beam_rounds beams(in_, is_long() ? nullptr : &blocks());
-    take(beams(best(), 4 * (whole_budget_ + spare() / 2 + 3 * first_part_), enough), beams.list());
+    take(beams(best(), 3 * (whole_budget_ / 2 + first_part_), enough), beams.list());
     bound = (std::max)(bound, beams.bound() * unit_);
   }
   /// Of very long schedules windows are not asked for: what they would add to the closed forms falls with 1/m, and a
@@ -368,33 +369,15 @@ class schedule_finder {
     }
     bound = (std::max)(bound, blocks()(low, makespan_ / unit_, steps_per_branch * budget) * unit_);
   }
-  /// Bisects between the bound and the best schedule: a target that is met lowers the best, one that is refuted raises
-  /// the bound, one that uses up its share of the budget ends the search below it.
-  void exact(const tails& ends, ticks& bound) {
-    exact_search search(in_, ends, blocks().windows());
-    ticks low = in_units(bound);  // nothing below is possible
-    ticks high = makespan_ / unit_ - 1;
-    bool first = true;
-    constexpr std::size_t most_actions = 400;  // longer ones it decides at once or not at all
-    constexpr std::int64_t steps_per_target = 10'000'000;
-    std::int64_t left = actions_.size() > most_actions ? first_part_ : whole_budget_;
-    while (low <= high && left > 0) {
-      const ticks target = first ? low : low + (high - low) / 2;
-      first = false;
-      const std::int64_t share = left - left / 2;
-      std::int64_t unused = share, steps = steps_per_target;
-      const auto verdict = blocks().narrow(target, steps) ? exact_search::verdict::impossible : search(target, unused);
-      const std::int64_t used = share - (std::max)(INT64_C(0), unused);
-      left -= used, expansions_ += used;
-      if (verdict == exact_search::verdict::found) {
-        const ticks finish = finish_of(search.list());
-        keep(search.list(), finish * unit_, "exact");
-        high = (std::min)(high, finish - 1);
-      } else {
-        if (verdict == exact_search::verdict::impossible) bound = (std::max)(bound, (target + 1) * unit_);
-        low = target + 1;
-      }
-    }
+  /// Searches that learn: for shorter schedules, or for a better bound.
+  void learn(void (target_search::*what)(std::int64_t), std::int64_t steps, ticks& bound) {
+    if (is_long() || steps <= static_cast<std::int64_t>(actions_.size()) || !learning_search::applies(in_)) return;
+    if (!targets_) targets_.emplace(in_, blocks());
+    targets_->know(best(), makespan_ / unit_, in_units(bound));
+    (*targets_.*what)(steps);
+    keep(targets_->list(), targets_->makespan() * unit_, "learning");
+    bound = (std::max)(bound, targets_->bound() * unit_);
+    expansions_ = targets_->branches();
   }
   [[nodiscard]] ticks finish_of(const std::vector<placed>& list) const {
     partial_schedule plan(in_);
@@ -420,6 +403,7 @@ class schedule_finder {
     std::string_view from{};
   };
   lists closed_;  // the best closed form, if transfers occupy links
+  std::optional<target_search> targets_;
   std::optional<rank_blocks> blocks_;
   std::string_view from_;
   std::vector<std::pair<ticks, std::vector<placed>>> starts_;

@@ -72,13 +72,13 @@ int exhaustive(int p, int v, int m, bool v_order, bool split, const std::vector<
 
 /// Uneven times: the least makespan over all orders, by enumeration in order of start; no rule, no bound but the best.
 struct every_order {
-  explicit every_order(const detail::search_input& of) : in(of), plan(of) {
+  explicit every_order(const detail::search_input& of) : in(of) {
     for (std::uint32_t s = 0; s < in.stages; ++s)
       best += in.micro_batches * (in.forward[s] + in.backward[s] + in.weight[s] + 2 * in.hop);
     best += 1;
-    run(0);
+    run(detail::partial_schedule(in), 0);
   }
-  void run(ticks from) {
+  void run(const detail::partial_schedule& plan, ticks from) {
     if (plan.finish() >= best) return;
     if (plan.remaining == 0) {
       best = plan.finish();
@@ -91,17 +91,34 @@ struct every_order {
         const ticks ready = kind == pipeline::op::forward  ? plan.forward_ready(s)
                           : kind == pipeline::op::backward ? plan.backward_ready(s)
                                                            : plan.weight_ready(s);
-        const ticks before = plan.free_at[r], t = std::max(ready, before);
+        const ticks t = std::max(ready, plan.free_at[r]);
         if (t >= detail::partial_schedule::never || t < from) continue;
-        plan.start(s, kind == pipeline::op::backward && in.split ? pipeline::op::input_grad : kind, t);
-        run(t);
-        plan.undo(before);
+        detail::partial_schedule next = plan;
+        next.start(s, kind == pipeline::op::backward && in.split ? pipeline::op::input_grad : kind, t);
+        run(next, t);
       }
   }
   const detail::search_input& in;
-  detail::partial_schedule plan;
   ticks best = 0;
 };
+
+/// Two ranks or three, few micro-batches, any times, little room.
+detail::search_input small_question(int n, std::mt19937& random) {
+  detail::search_input in;
+  in.ranks = n % 6 == 5 ? 3 : 2, in.stages = in.ranks * (in.ranks == 2 && n % 3 > 0 ? 2 : 1), in.split = n % 2 == 0;
+  in.owned.resize(in.ranks);
+  in.micro_batches = in.stages == 2 ? 3 : in.stages == 3 ? 3 : 2;
+  in.hop = static_cast<ticks>(random() % 3);
+  for (std::uint32_t s = 0; s < in.stages; ++s) {
+    const std::uint32_t r = n % 4 < 2 && in.stages == 4 ? (s == 1 || s == 2 ? 1u : 0u) : s % in.ranks;
+    in.rank_of.push_back(r), in.owned[r].push_back(s);
+    for (auto* times : {&in.forward, &in.backward, &in.weight}) times->push_back(1 + static_cast<ticks>(random() % 9));
+    if (!in.split) in.weight.back() = 0;
+  }
+  for (std::uint32_t r = 0; r < in.ranks; ++r)
+    in.cap.push_back(in.stages / in.ranks + static_cast<std::uint32_t>(random() % 2));
+  return in;
+}
 
 /// Complete, free of deadlock, within the caps, as long as it says.
 template <class C>
@@ -183,22 +200,9 @@ TEST_CASE("windows refute only what no order reaches, and mostly all of that", "
 TEST_CASE("what some ranks can do alone bounds what all can, and lifts the bound under tight caps",
           "[planner][schedule]") {
   std::mt19937 random(7);
-  int cases = 0, by_one = 0, by_some = 0, together = 0, by_beams = 0, met = 0;
+  int cases = 0, by_one = 0, by_some = 0, together = 0;
   for (int n = 0; n < 72; ++n) {
-    detail::search_input in;
-    in.ranks = n % 6 == 5 ? 3 : 2, in.stages = in.ranks * (in.ranks == 2 && n % 3 > 0 ? 2 : 1), in.split = n % 2 == 0;
-    in.owned.resize(in.ranks);
-    in.micro_batches = in.stages == 2 ? 3 : in.stages == 3 ? 3 : 2;
-    in.hop = static_cast<ticks>(random() % 3);
-    for (std::uint32_t s = 0; s < in.stages; ++s) {
-      const std::uint32_t r = n % 4 < 2 && in.stages == 4 ? (s == 1 || s == 2 ? 1u : 0u) : s % in.ranks;
-      in.rank_of.push_back(r), in.owned[r].push_back(s);
-      for (auto* times : {&in.forward, &in.backward, &in.weight})
-        times->push_back(1 + static_cast<ticks>(random() % 9));
-      if (!in.split) in.weight.back() = 0;
-    }
-    for (std::uint32_t r = 0; r < in.ranks; ++r)
-      in.cap.push_back(in.stages / in.ranks + static_cast<std::uint32_t>(random() % 2));
+    const detail::search_input in = small_question(n, random);
     const ticks best = every_order(in).best;
     detail::window_bound windows(in);
     detail::rank_bound bound(in);
@@ -227,34 +231,6 @@ TEST_CASE("what some ranks can do alone bounds what all can, and lifts the bound
     CHECK(detail::rank_blocks(in)(0, best, 1'000'000) <= best);
     CHECK(detail::rank_blocks(in)(best / 2, best + 9, 1'000'000) <= best);
     together += detail::rank_blocks(in)(0, best + 9, 1'000'000) == best ? 1 : 0;
-    detail::rank_blocks blocks(in);
-    const detail::tails ends(in);
-    detail::exact_search search(in, ends, blocks.windows());
-    for (const ticks above : {0, 2, -1}) {  // neither do the searches that look at such windows lose the best
-      std::int64_t steps = 1'000'000, budget = 1'000'000;
-      const bool refuted = blocks.narrow(best + above, steps);
-      CHECK((!refuted || above < 0));
-      using verdict = detail::exact_search::verdict;
-      if (!refuted && detail::exact_search::applies(in))
-        CHECK(search(best + above, budget) == (above < 0 ? verdict::impossible : verdict::found));
-      if (above != 0) continue;
-      std::vector<ticks> latest;
-      for (std::uint32_t kind = 0; kind < in.kinds(); ++kind)
-        for (std::uint32_t s = 0; s < in.stages; ++s)
-          for (std::uint32_t k = 0; k < in.micro_batches; ++k)
-            latest.push_back(blocks.windows().latest_end(kind, s, k) - in.time(kind, s));
-      detail::beam_search beam(in);
-      detail::beam_search::taste like;
-      like.weights.assign(in.ranks, detail::beam_search::usual);
-      const ticks made = beam(256, {}, like, latest);
-      CHECK((made == best || made == detail::partial_schedule::never));
-      met += made == best ? 1 : 0;
-    }
-    detail::partial_schedule slow(in);
-    REQUIRE(detail::run_greedy(slow, ends, {.lead = 1}));
-    detail::beam_rounds rounds(in, &blocks);
-    by_beams += rounds(slow.list, 4000, 1) == best ? 1 : 0;
-    CHECK(rounds.bound() <= best);
     if (windows.refutes(best - 1)) continue;
     ++cases;
     bool one = false, some = false;
@@ -268,8 +244,6 @@ TEST_CASE("what some ranks can do alone bounds what all can, and lifts the bound
   CHECK(by_one > 0);  // it proves what windows do not
   CHECK(10 * by_some > 9 * cases);
   CHECK(together > 69);  // of 72
-  CHECK(by_beams == 72);
-  CHECK(met > 60);
   // Two chunks in a V, four activations: a rank waits for what it sent on, and that for ranks that do other things.
   detail::search_input in;
   in.ranks = 4, in.stages = 8, in.micro_batches = 10, in.owned.resize(4), in.cap.assign(4, 4);
@@ -297,6 +271,67 @@ TEST_CASE("what some ranks can do alone bounds what all can, and lifts the bound
     std::int64_t steps = 1'000'000;
     CHECK(bound({r}, found - 1, windows, steps) < found);
   }
+}
+
+TEST_CASE("searches within the windows of a target do not lose the optimum, and prove that nothing is shorter",
+          "[planner][schedule]") {
+  std::mt19937 random(7);
+  int by_beams = 0, met = 0;
+  for (int n = 0; n < 72; ++n) {
+    const detail::search_input in = small_question(n, random);
+    const ticks best = every_order(in).best;
+    INFO("case " << n << " best " << best);
+    detail::rank_blocks blocks(in);
+    std::int64_t steps = 1'000'000;
+    REQUIRE(!blocks.narrow(best, steps));
+    std::vector<ticks> latest;
+    for (std::uint32_t kind = 0; kind < in.kinds(); ++kind)
+      for (std::uint32_t s = 0; s < in.stages; ++s)
+        for (std::uint32_t k = 0; k < in.micro_batches; ++k)
+          latest.push_back(blocks.windows().latest_end(kind, s, k) - in.time(kind, s));
+    detail::beam_search beam(in);
+    detail::beam_search::taste like;
+    like.weights.assign(in.ranks, detail::beam_search::usual);
+    const ticks made = beam(256, {}, like, latest);
+    CHECK((made == best || made == detail::partial_schedule::never));
+    met += made == best ? 1 : 0;
+    detail::partial_schedule slow(in);
+    REQUIRE(detail::run_greedy(slow, detail::tails(in), {.lead = 1}));
+    detail::beam_rounds rounds(in, &blocks);
+    by_beams += rounds(slow.list, 4000, 1) == best ? 1 : 0;
+    CHECK(rounds.bound() <= best);
+
+    REQUIRE(detail::learning_search::applies(in));
+    detail::window_bound wide(in);
+    for (const bool narrowed : {true, false}) {
+      detail::learning_search search(in);
+      for (ticks target = best + 9;;) {  // from one schedule to a shorter one, then none
+        const bool refuted = narrowed ? blocks.narrow(target, steps = 1'000'000) : wide.refutes(target);
+        if (refuted) {
+          CHECK(target < best);
+          break;
+        }
+        steps = 1'000'000;
+        const auto verdict = search(narrowed ? blocks.windows() : wide, slow.list, steps);
+        if (target < best) {
+          CHECK(verdict == detail::learning_search::verdict::impossible);
+          break;
+        }
+        REQUIRE(verdict == detail::learning_search::verdict::found);
+        detail::partial_schedule plan(in);
+        for (const detail::placed& x : search.list()) {
+          REQUIRE((x.kind != pipeline::op::forward || plan.held[x.rank] < in.cap[x.rank]));
+          REQUIRE(plan.ready(x.stage, x.kind) < detail::partial_schedule::never);
+          plan.start(x.stage, x.kind, std::max(plan.ready(x.stage, x.kind), plan.free_at[x.rank]));
+        }
+        REQUIRE(plan.remaining == 0);
+        REQUIRE(plan.finish() <= target);
+        target = plan.finish() - 1;
+      }
+    }
+  }
+  CHECK(by_beams == 72);
+  CHECK(met > 60);  // beams build active schedules only
 }
 
 TEST_CASE("the trade-off of memory and time is proved up to 80 stages x micro-batches", "[planner][schedule]") {
@@ -586,8 +621,7 @@ TEST_CASE("every cap of at least a rank's chunks can be kept", "[planner][schedu
   }
 }
 
-// Which chunk's weight gradient has run is part of the state: two that differ in it have other work left.
-TEST_CASE("the exact search meets the optimum of uneven halves", "[planner][schedule]") {
+TEST_CASE("a search that learns meets the optimum of uneven halves", "[planner][schedule]") {
   struct question {
     std::uint32_t chunks, micro_batches;
     ticks hop;
@@ -605,16 +639,15 @@ TEST_CASE("the exact search meets the optimum of uneven halves", "[planner][sche
     in.owned.resize(2);
     for (std::uint32_t s = 0; s < in.stages; ++s) in.rank_of.push_back(s % 2), in.owned[s % 2].push_back(s);
     in.forward = q.forward, in.backward = q.backward, in.weight = q.weight, in.cap = q.cap;
-    REQUIRE(detail::exact_search::applies(in));
-    const detail::tails ends(in);
+    REQUIRE(detail::learning_search::applies(in));
     detail::window_bound windows(in);
-    detail::exact_search search(in, ends, windows);
     for (const ticks far : {ticks{1000}, ticks{0}}) {  // first with windows that cut nothing
-      std::int64_t budget = 10'000'000;
+      detail::learning_search search(in);
+      std::int64_t steps = 10'000'000;
       REQUIRE(!windows.refutes(q.optimum + far));
-      CHECK(search(q.optimum, budget) == detail::exact_search::verdict::found);
-      if (windows.refutes(q.optimum - 1 + far)) continue;
-      CHECK(search(q.optimum - 1, budget) == detail::exact_search::verdict::impossible);
+      CHECK(search(windows, {}, steps) == detail::learning_search::verdict::found);
+      if (windows.refutes(q.optimum - 1)) continue;
+      CHECK(search(windows, {}, steps) == detail::learning_search::verdict::impossible);
     }
   }
 }
@@ -634,21 +667,17 @@ TEST_CASE("where transfers occupy links: never worse than a closed form", "[plan
   }
 }
 
-TEST_CASE("the exact search of many ranks that wait needs little stack", "[planner][schedule]") {
-  detail::search_input in;
-  in.ranks = in.stages = 100, in.micro_batches = 2, in.hop = 3, in.owned.resize(100), in.cap.assign(100, 2);
-  std::mt19937 random(5);
-  for (std::uint32_t s = 0; s < 100; ++s) {
-    in.rank_of.push_back(s), in.owned[s].push_back(s), in.weight.push_back(0);
-    for (auto* times : {&in.forward, &in.backward}) times->push_back(7000 + static_cast<ticks>(random() % 6000));
+TEST_CASE("scarce caps where beams stay above the bound: learned and proved", "[planner][schedule]") {
+  const pipeline::costs unit{.forward = 1, .backward = 2};
+  const std::vector<std::uint32_t> eight(8, 8), ten(8, 10);
+  for (const auto& [q, optimum] : {std::pair{schedule_question{{8, 2, 10}, stage_order::loop, true, eight}, ticks{85}},
+                                   std::pair{schedule_question{{8, 2, 11}, stage_order::v, false, ten}, ticks{106}}}) {
+    const auto found = find_schedule(q, unit);
+    REQUIRE(found);
+    CHECK(found->makespan == optimum);
+    CHECK(found->proved);
+    CHECK(keeps_its_word(q, *found, unit));
   }
-  const detail::tails ends(in);
-  detail::window_bound windows(in);
-  detail::exact_search search(in, ends, windows);
-  const ticks target = 2 * 2 * 100 * 13'000;
-  REQUIRE(!windows.refutes(target));
-  std::int64_t budget = 50'000;
-  CHECK(search(target, budget) == detail::exact_search::verdict::found);
 }
 
 TEST_CASE("bad questions are refused with a reason", "[planner][schedule]") {

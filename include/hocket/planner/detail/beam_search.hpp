@@ -141,9 +141,6 @@ class beam_search {
     for (std::uint32_t a = 0; a < letters_; ++a) worth_[a] += ticks{like.work} * usual * (time_[a] >> shift_);
     for (const std::uint32_t w : like.weights) pace_ += (ticks{w} + like.work) * like.pace;
   }
-  [[nodiscard]] std::uint32_t letter(const placed& x) const noexcept {
-    return x.stage + (x.kind == pipeline::op::forward ? 0 : x.kind == pipeline::op::weight_grad ? 2 : 1) * in_.stages;
-  }
   void clear() {
     trail_.clear(), now_.assign(1, state{});
     state& x = now_.front();
@@ -156,11 +153,11 @@ class beam_search {
     clear();
     steps_ += each() + static_cast<std::int64_t>(kept.size()) / 4;
     std::size_t n = 0;
-    for (; n < kept.size() && !now_.front().late; ++n) place(now_.front(), letter(kept[n]));
+    for (; n < kept.size() && !now_.front().late; ++n) place(now_.front(), in_.letter(kept[n].kind, kept[n].stage));
     if (n == 0 || !now_.front().late) return n;
     clear();
     n = random_.below(static_cast<std::uint32_t>(n));
-    for (std::size_t i = 0; i < n; ++i) place(now_.front(), letter(kept[i]));
+    for (std::size_t i = 0; i < n; ++i) place(now_.front(), in_.letter(kept[i].kind, kept[i].stage));
     return n;
   }
   /// The forwards of which micro-batches a rank may start: those before `end`. Later ones must leave the room that the

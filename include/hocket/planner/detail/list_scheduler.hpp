@@ -35,6 +35,11 @@ struct search_input {
     using pipeline::op;
     return kind == 0 ? op::forward : kind == 2 ? op::weight_grad : split ? op::input_grad : op::backward;
   }
+  /// A letter is a kind of action of a stage: those of a letter are one for each micro-batch.
+  [[nodiscard]] std::uint32_t letter(pipeline::op kind, std::uint32_t s) const noexcept {
+    using pipeline::op;
+    return s + (kind == op::forward ? 0 : kind == op::weight_grad ? 2 : 1) * stages;
+  }
   /// Whether the rank may hold less than all of its activations at once.
   [[nodiscard]] bool is_scarce(std::uint32_t r) const noexcept { return cap[r] < owned[r].size() * micro_batches; }
 };
@@ -117,7 +122,7 @@ struct greedy_rule {
   std::vector<std::uint32_t> most{};  ///< by stage: activations held of it; empty: any
 };
 
-/// The state of a partly built schedule, with everything that greedy runs and the exact search need of it.
+/// The state of a partly built schedule, with everything that greedy runs need of it.
 class partial_schedule {
  public:
   static constexpr ticks never = (std::numeric_limits<ticks>::max)() / 4;
@@ -179,32 +184,6 @@ class partial_schedule {
     left[r] -= time;
     --remaining;
     list.push_back({r, s, k, kind});
-  }
-  /// Takes back the last start; `before` is what free_at of its rank was.
-  void undo(ticks before) {
-    const placed x = list.back();
-    list.pop_back();
-    ++remaining;
-    if (x.kind == pipeline::op::forward) {
-      --forwards[x.stage], --held[x.rank], left[x.rank] += in.forward[x.stage];
-      forward_end[index(x.stage, x.micro_batch)] = never;
-    } else if (x.kind == pipeline::op::weight_grad) {
-      --weights[x.stage], ++held[x.rank], left[x.rank] += in.weight[x.stage];
-    } else {
-      --backwards[x.stage], left[x.rank] += in.backward[x.stage];
-      backward_end[index(x.stage, x.micro_batch)] = never;
-      if (!in.split) ++held[x.rank];
-    }
-    free_at[x.rank] = before;
-  }
-
-  /// The next time after t at which a rank becomes free or an input arrives.
-  [[nodiscard]] ticks next_event(ticks t) const noexcept {
-    ticks next = never;
-    const auto look = [&](ticks x) { next = x > t && x < next ? x : next; };
-    for (const ticks x : free_at) look(x);
-    for (std::uint32_t s = 0; s < in.stages; ++s) look(forward_ready(s)), look(backward_ready(s));
-    return next;
   }
   [[nodiscard]] ticks finish() const noexcept {
     ticks last = 0;
