@@ -143,7 +143,7 @@ void add_pipeline_search(CLI::App& pipeline_command) {
   c->add_option("--backward", o->backward, "split (the default): in two halves; or whole")
       ->check(CLI::IsMember({"split", "whole"}));
   c->add_option("--budget", o->budget,
-                "Branches that the exact search looks at; scales the other searches and the bounds (4000000)")
+                "Partial schedules of the beams; scales the other searches and the bounds (4000000)")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40));
   c->add_option("--format", o->format, "torch (PyTorch's CSV; the default) or json")
       ->check(CLI::IsMember({"torch", "json"}));

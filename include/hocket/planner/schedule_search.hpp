@@ -48,8 +48,8 @@ struct schedule_question {
   bool split_backward = true;  ///< backwards in two halves (zero bubble), else whole
   /// Most activations that each rank may hold, counted as simulate() does; empty: no limit.
   std::span<const std::uint32_t> cap{};
-  /// Of branches of the exact search; some five times as many partial schedules of the beams, and steps of bounds. All
-  /// beyond 2^40, weeks of it, is the same.
+  /// Of partial schedules of the beams, some two thirds; searches that learn may look at some forty times as many
+  /// rises of bounds, and blocks of ranks take as long. All beyond 2^40, weeks of it, is the same.
   std::int64_t budget = 4'000'000;
 };
 
@@ -59,8 +59,8 @@ struct found_schedule {
   ticks makespan = 0;
   ticks lower_bound = 0;        ///< no schedule of this question is shorter
   bool proved = false;          ///< makespan == lower_bound: nothing better exists
-  std::string_view from;        ///< what found it: "1f1b", …, "greedy", "exact"
-  std::int64_t expansions = 0;  ///< branches of the exact search; 0 if it was not needed, or does not apply
+  std::string_view from;        ///< what found it: "1f1b", …, "greedy", "learning"
+  std::int64_t expansions = 0;  ///< decisions of searches that learn; 0 if none was needed, or none applies
   /// How far from the bound, as a share of it.
   [[nodiscard]] double gap() const noexcept {
     return lower_bound > 0 ? static_cast<double>(makespan - lower_bound) / static_cast<double>(lower_bound) : 0;
@@ -412,7 +412,7 @@ class schedule_finder {
 }  // namespace detail
 
 /// A schedule for these costs within a cap on the activations of each rank: the best of the closed forms that keep the
-/// cap, of greedy and periodic ones, of moves and beams, and of an exact search within its budget, with a lower bound.
+/// cap, of greedy and periodic ones, of moves and beams, and of searches that learn from their dead ends, with a lower bound.
 /// Never worse than the best closed form under the same cap (of interleaved: with every rule for groups, those for a
 /// ratio of times with the ratio of all stages, 1 : 1 and 1 : 2, and groups of one size: all sizes up to 16,384 pieces
 /// of work for all sizes so far, then powers of two). The answer is an ordinary table: check, simulate, draw, export
