@@ -48,8 +48,8 @@ struct schedule_question {
   bool split_backward = true;  ///< backwards in two halves (zero bubble), else whole
   /// Most activations that each rank may hold, counted as simulate() does; empty: no limit.
   std::span<const std::uint32_t> cap{};
-  /// Of partial schedules of the beams, some two thirds; searches that learn may look at some forty times as many
-  /// rises of bounds, and blocks of ranks take as long. All beyond 2^40, weeks of it, is the same.
+  /// Of partial schedules: beams branch one and a half as many to four times as many, searches that learn look at some
+  /// forty rises of bounds for each, and blocks of ranks take as long. All beyond 2^40, weeks of it, is the same.
   std::int64_t budget = 4'000'000;
 };
 
@@ -111,8 +111,9 @@ class schedule_finder {
     if (makespan_ > bound) moves(bound);
     if (makespan_ > bound) windows(bound, first_part_);
     const std::int64_t steps = 9 * whole_budget_;
+    const ticks before = makespan_;
     if (makespan_ > bound) learn(&target_search::shorten, steps, bound);
-    if (makespan_ > bound) rounds(bound);
+    if (makespan_ > bound) rounds(bound, makespan_ < before ? 3 : 8);
     if (makespan_ > bound) learn(&target_search::shorten, steps, bound);
     // Nearer to the best, targets are closer to each other.
     if (makespan_ > bound) windows(bound, 3 * whole_budget_ / 2);
@@ -332,8 +333,8 @@ class schedule_finder {
       if (found * unit_ < makespan_) keep(search.list(), found * unit_, "moves");
     }
   }
-  /// A few rounds over rules, then, as long as the budget lasts, beams; of a little budget more goes into them.
-  void rounds(ticks& bound) {
+  /// A few rounds over rules, then, for so many halves of the budget, beams; of a little budget more goes into them.
+  void rounds(ticks& bound, std::int64_t halves) {
     const ticks enough = in_units(bound);
     const auto take = [&](ticks found, const std::vector<placed>& list) {
       if (found < partial_schedule::never && found * unit_ < makespan_) keep(list, found * unit_, "rounds");
@@ -342,7 +343,7 @@ class schedule_finder {
     take(rules(5 * (std::min)(INT64_C(400'000), whole_budget_) / 2, enough), rules.list());
     if (makespan_ <= bound) return;
     beam_rounds beams(in_, is_long() ? nullptr : &blocks());
-    take(beams(best(), 3 * (whole_budget_ / 2 + first_part_), enough), beams.list());
+    take(beams(best(), halves * (whole_budget_ / 2 + first_part_), enough), beams.list());
     bound = (std::max)(bound, beams.bound() * unit_);
   }
   /// Of very long schedules windows are not asked for: what they would add to the closed forms falls with 1/m, and a
@@ -412,12 +413,12 @@ class schedule_finder {
 }  // namespace detail
 
 /// A schedule for these costs within a cap on the activations of each rank: the best of the closed forms that keep the
-/// cap, of greedy and periodic ones, of moves and beams, and of searches that learn from their dead ends, with a lower bound.
-/// Never worse than the best closed form under the same cap (of interleaved: with every rule for groups, those for a
-/// ratio of times with the ratio of all stages, 1 : 1 and 1 : 2, and groups of one size: all sizes up to 16,384 pieces
-/// of work for all sizes so far, then powers of two). The answer is an ordinary table: check, simulate, draw, export
-/// it. Micro-batches are taken to be alike: of each stage the times of micro-batch 0 count, and one latency for all
-/// hops. That transfers occupy a link, if the costs say so, is simulated, but not searched for.
+/// cap, of greedy and periodic ones, of moves and beams, and of searches that learn from their dead ends, with a lower
+/// bound. Never worse than the best closed form under the same cap (of interleaved: with every rule for groups, those
+/// for a ratio of times with the ratio of all stages, 1 : 1 and 1 : 2, and groups of one size: all sizes up to 16,384
+/// pieces of work for all sizes so far, then powers of two). The answer is an ordinary table: check, simulate, draw,
+/// export it. Micro-batches are taken to be alike: of each stage the times of micro-batch 0 count, and one latency for
+/// all hops. That transfers occupy a link, if the costs say so, is simulated, but not searched for.
 /// @param costs  durations of forward and, as asked, of backward or input_grad and weight_grad, by stage
 /// Errors: errc::bad_shape; cap_too_small for a cap below the chunks of a rank (all others can be kept); limit_exceeded
 /// beyond 2^22 forwards, or times that add up to more than 2^60; invalid_argument for a negative time or budget.
