@@ -386,12 +386,14 @@ class clause_search {
     clauses_.push_back({first, static_cast<std::uint32_t>(literals_.size()) - first, levels, true});
     return back;
   }
-  /// Whether an entry follows from others that are needed.
+  /// Whether an entry follows from others that are needed, of earlier entries: else two could follow from each other.
   [[nodiscard]] bool follows(std::uint32_t at, std::int32_t need) {
     if (trail_[at].by.kind == reason::from::decision) return false;
     explain(at, need);
-    return std::all_of(premises_.begin(), premises_.end(),
-                       [&](const bound_literal& x) { return need_[x.bound] >= x.least || cause(x) == none; });
+    return std::all_of(premises_.begin(), premises_.end(), [&](const bound_literal& x) {
+      if (cause(x) == none) return true;
+      return need_[x.bound] >= x.least && cause({x.bound, need_[x.bound]}) < at;
+    });
   }
   /// At level 0: half of the clauses go, those of many levels first; and what has become true or false.
   void forget() {
