@@ -156,7 +156,7 @@ TEST_CASE("a search that learns finds an assignment where there is one, and none
   CHECK(impossible > 500);
 }
 
-TEST_CASE("steps that do not last are told, and a later call goes on", "[planner][clauses]") {
+TEST_CASE("steps that do not last are told, and a later call goes on with what was learned", "[planner][clauses]") {
   // More pigeons than holes: no clause of few words says so.
   constexpr std::uint32_t pigeons = 7;
   clause_search search(50);

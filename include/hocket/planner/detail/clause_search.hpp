@@ -348,6 +348,8 @@ class clause_search {
       explain(static_cast<std::uint32_t>(at), need);
       for (const bound_literal& x : premises_) require(x);
     }
+    std::sort(needed_.begin(), needed_.end());  // one that was replaced may have been needed again
+    needed_.erase(std::unique(needed_.begin(), needed_.end()), needed_.end());
     const std::uint32_t back = write_down(last);
     for (const std::uint32_t b : needed_) {
       if (need_[b] == unneeded) continue;

@@ -58,7 +58,7 @@ class target_search {
     constexpr std::int64_t of_windows = 8;  // they take as long as a step
     std::int64_t left = of_windows * steps;
     const bool refuted = blocks_.narrow(target, left);
-    steps = left / of_windows - static_cast<std::int64_t>(list_.size());
+    steps = (std::max)(INT64_C(0), left / of_windows - static_cast<std::int64_t>(list_.size()));
     verdict found = verdict::impossible;
     if (!refuted) {
       if (!search_ || target > target_) search_.emplace(in_);  // what was learned holds under lower targets
