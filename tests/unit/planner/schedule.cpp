@@ -290,9 +290,9 @@ TEST_CASE("searches within the windows of a target do not lose the optimum, and 
         for (std::uint32_t k = 0; k < in.micro_batches; ++k)
           latest.push_back(blocks.windows().latest_end(kind, s, k) - in.time(kind, s));
     detail::beam_search beam(in);
-    detail::beam_search::taste like;
-    like.weights.assign(in.ranks, detail::beam_search::usual);
-    const ticks made = beam(256, {}, like, latest);
+    detail::beam_search::taste usual;
+    usual.weights.assign(in.ranks, detail::beam_search::usual);
+    const ticks made = beam(256, {}, usual, latest);
     CHECK((made == best || made == detail::partial_schedule::never));
     met += made == best ? 1 : 0;
     detail::partial_schedule slow(in);

@@ -56,7 +56,7 @@ class clause_search {
   }
   /// y >= x + more, for ever.
   void add_distance(std::uint32_t x, std::uint32_t y, std::int32_t more) {
-    distances_[2 * x].push_back({2 * y, more}), distances_[2 * y + 1].push_back({2 * x + 1, more});
+    distances_[lower(x)].push_back({2 * y, more}), distances_[lower(y) + 1].push_back({2 * x + 1, more});
   }
   /// These bounds, each in no other sum, never add up to more.
   void add_sum(std::vector<std::uint32_t> bounds, std::int32_t most) {
@@ -72,8 +72,8 @@ class clause_search {
   }
 
   [[nodiscard]] std::int32_t bound(std::uint32_t b) const noexcept { return bounds_[b]; }
-  [[nodiscard]] std::int32_t least(std::uint32_t x) const noexcept { return bounds_[2 * x]; }
-  [[nodiscard]] std::int32_t most(std::uint32_t x) const noexcept { return -bounds_[2 * x + 1]; }
+  [[nodiscard]] std::int32_t least(std::uint32_t x) const noexcept { return bounds_[lower(x)]; }
+  [[nodiscard]] std::int32_t most(std::uint32_t x) const noexcept { return -bounds_[lower(x) + 1]; }
   /// Decisions so far.
   [[nodiscard]] std::int64_t branches() const noexcept { return branches_; }
 
@@ -148,6 +148,7 @@ class clause_search {
     bool used;                          // since some were forgotten
   };
 
+  [[nodiscard]] static constexpr std::size_t lower(std::uint32_t x) noexcept { return 2 * std::size_t{x}; }
   [[nodiscard]] std::uint32_t level() const noexcept { return static_cast<std::uint32_t>(levels_.size()); }
   [[nodiscard]] bool is_true(const bound_literal& x) const noexcept { return bounds_[x.bound] >= x.least; }
   [[nodiscard]] bool is_false(const bound_literal& x) const noexcept { return is_true(x.negated()); }
@@ -409,7 +410,8 @@ class clause_search {
       return x.size != y.size ? x.size < y.size : a < b;
     });
     std::vector<char> goes(clauses_.size(), 0);
-    for (std::size_t i = order.size() / 2; i < order.size(); ++i) goes[order[i]] = clauses_[order[i]].levels > 2;
+    for (std::size_t i = order.size() / 2; i < order.size(); ++i)
+      goes[order[i]] = clauses_[order[i]].levels > 2 ? 1 : 0;
     std::vector<clause> clauses;
     std::vector<bound_literal> literals;
     for (std::uint32_t c = 0; c < clauses_.size(); ++c) {

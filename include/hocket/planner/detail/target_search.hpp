@@ -66,8 +66,8 @@ class target_search {
       const std::int64_t before = search_->branches();
       found = (*search_)(blocks_.windows(), list_, steps);
       branches_ += search_->branches() - before;
+      if (found == verdict::found) list_ = search_->list(), makespan_ = search_->makespan();
     }
-    if (found == verdict::found) list_ = search_->list(), makespan_ = search_->makespan();
     if (found == verdict::impossible) bound_ = (std::max)(bound_, target + 1);
     return found;
   }
