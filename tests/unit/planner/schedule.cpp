@@ -72,13 +72,13 @@ int exhaustive(int p, int v, int m, bool v_order, bool split, const std::vector<
 
 /// Uneven times: the least makespan over all orders, by enumeration in order of start; no rule, no bound but the best.
 struct every_order {
-  explicit every_order(const detail::search_input& of) : in(of) {
+  explicit every_order(const detail::search_input& of) : in(of), plan(of) {
     for (std::uint32_t s = 0; s < in.stages; ++s)
       best += in.micro_batches * (in.forward[s] + in.backward[s] + in.weight[s] + 2 * in.hop);
     best += 1;
-    run(detail::partial_schedule(in), 0);
+    run(0);
   }
-  void run(const detail::partial_schedule& plan, ticks from) {
+  void run(ticks from) {
     if (plan.finish() >= best) return;
     if (plan.remaining == 0) {
       best = plan.finish();
@@ -91,14 +91,31 @@ struct every_order {
         const ticks ready = kind == pipeline::op::forward  ? plan.forward_ready(s)
                           : kind == pipeline::op::backward ? plan.backward_ready(s)
                                                            : plan.weight_ready(s);
-        const ticks t = std::max(ready, plan.free_at[r]);
+        const ticks before = plan.free_at[r], t = std::max(ready, before);
         if (t >= detail::partial_schedule::never || t < from) continue;
-        detail::partial_schedule next = plan;
-        next.start(s, kind == pipeline::op::backward && in.split ? pipeline::op::input_grad : kind, t);
-        run(next, t);
+        plan.start(s, kind == pipeline::op::backward && in.split ? pipeline::op::input_grad : kind, t);
+        run(t);
+        take_back(before);
       }
   }
+  /// Takes back the last start; `before`: when its rank was free.
+  void take_back(ticks before) {
+    const detail::placed x = plan.list.back();
+    const std::size_t at = plan.index(x.stage, x.micro_batch);
+    plan.list.pop_back(), ++plan.remaining, plan.free_at[x.rank] = before;
+    if (x.kind == pipeline::op::forward) {
+      --plan.forwards[x.stage], --plan.held[x.rank], plan.left[x.rank] += in.forward[x.stage];
+      plan.forward_end[at] = detail::partial_schedule::never;
+    } else if (x.kind == pipeline::op::weight_grad) {
+      --plan.weights[x.stage], ++plan.held[x.rank], plan.left[x.rank] += in.weight[x.stage];
+    } else {
+      --plan.backwards[x.stage], plan.left[x.rank] += in.backward[x.stage];
+      plan.backward_end[at] = detail::partial_schedule::never;
+      if (!in.split) ++plan.held[x.rank];
+    }
+  }
   const detail::search_input& in;
+  detail::partial_schedule plan;
   ticks best = 0;
 };
 
