@@ -29,7 +29,7 @@ class learning_search {
       auto& here = letters_[in.rank_of[a % in.stages]];
       slot_.push_back(static_cast<std::uint32_t>(here.size()));
       here.push_back(a);
-      for (std::uint32_t j = 0; j < m_; ++j) (void)search_.add(-1, most_time, clause_search::sort::follows);
+      for (std::uint32_t j = 0; j < m_; ++j) (void)search_.add(0, most_time, clause_search::sort::follows);
     }
     for (std::uint32_t a = 0; a < letters; ++a) add_distances(a);
     counts_.reserve(static_cast<std::size_t>(counts(in)));
@@ -82,6 +82,7 @@ class learning_search {
     }
     return out;
   }
+  /// Of what was found: when its last action ends.
   [[nodiscard]] ticks makespan() const {
     ticks end = 0;
     for (std::uint32_t x = 0; x < first_[0]; ++x) end = (std::max)(end, ticks{search_.least(x)} + time_[x / m_]);
