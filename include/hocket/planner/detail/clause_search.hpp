@@ -4,6 +4,7 @@
 #include <hocket/planner/detail/activity_heap.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -79,16 +80,7 @@ class clause_search {
 
   /// For the rule: raises a bound, unless it is that high. False if that is a conflict.
   [[nodiscard]] bool raise(const bound_literal& x, const reason& by) {
-    if (bounds_[x.bound] >= x.least) return true;
-    if (by.kind == reason::from::distance && is_ring(x.bound, by)) return false;
-    trail_.push_back({x, bounds_[x.bound], last_[x.bound], level(), by});
-    bounds_[x.bound] = x.least, last_[x.bound] = static_cast<std::uint32_t>(trail_.size() - 1);
-    const std::int32_t against = bounds_[x.bound ^ 1];
-    if (x.least + against <= 0) return true;
-    explain(last_[x.bound], 1 - against);
-    conflict_ = premises_;
-    conflict_.push_back({x.bound ^ 1, against});
-    return false;
+    return bounds_[x.bound] >= x.least || push(x, by);
   }
 
   /// @param steps  rises of bounds, or eight clauses, that it may look at; what it looked at is taken away
@@ -127,7 +119,8 @@ class clause_search {
   struct entry {
     bound_literal now;
     std::int32_t before;
-    std::uint32_t entry_before, level;  // entry_before: of the same bound
+    std::uint32_t entry_before, level, times;  // entry_before: of the same bound; times: that it rose on this level
+    std::uint32_t cause;                       // of a distance: the entry that it was added to, if any
     reason by;
   };
   struct distance {
@@ -159,6 +152,22 @@ class clause_search {
     return 2 * power - 1 == i ? std::int64_t{power} : luby(i + 1 - power);
   }
 
+  [[nodiscard]] bool push(const bound_literal& x, const reason& by) {
+    const std::uint32_t before = last_[x.bound];
+    const bool again = before != none && trail_[before].level == level();
+    const std::uint32_t times = again ? trail_[before].times + 1 : 1;
+    const std::uint32_t cause = by.kind == reason::from::distance ? last_[by.b.bound] : none;
+    // Looked for seldom, as it takes long: in a ring the bound goes on rising.
+    if (times >= 4 && std::has_single_bit(times) && is_ring(x.bound, by)) return false;
+    trail_.push_back({x, bounds_[x.bound], before, level(), times, cause, by});
+    bounds_[x.bound] = x.least, last_[x.bound] = static_cast<std::uint32_t>(trail_.size() - 1);
+    const std::int32_t against = bounds_[x.bound ^ 1];
+    if (x.least + against <= 0) return true;
+    explain(last_[x.bound], 1 - against);
+    conflict_ = premises_;
+    conflict_.push_back({x.bound ^ 1, against});
+    return false;
+  }
   void undo(std::uint32_t to) {
     if (level() <= to) return;
     for (; trail_.size() > levels_[to]; trail_.pop_back()) {
@@ -258,17 +267,17 @@ class clause_search {
 
   /// Whether what is to raise the bound was raised by it on this level: then not all that is on the way can hold.
   [[nodiscard]] bool is_ring(std::uint32_t b, const reason& by) {
-    if (last_[b] == none || trail_[last_[b]].level < level()) return false;
+    if (by.kind != reason::from::distance) return false;
     std::uint32_t at = last_[by.b.bound];
     while (at != none && trail_[at].now.bound != b) {
       const entry& e = trail_[at];
       if (e.level < level() || e.by.kind != reason::from::distance) return false;
-      at = cause(e.by.b);
+      at = e.cause;
     }
     if (at == none || trail_[at].level < level()) return false;
     conflict_.clear();
     if (by.a.exists()) conflict_.push_back(by.a);
-    for (at = last_[by.b.bound]; trail_[at].now.bound != b; at = cause(trail_[at].by.b))
+    for (at = last_[by.b.bound]; trail_[at].now.bound != b; at = trail_[at].cause)
       if (trail_[at].by.a.exists()) conflict_.push_back(trail_[at].by.a);
     return true;
   }

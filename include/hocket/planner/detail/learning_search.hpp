@@ -15,8 +15,8 @@ namespace hocket::inline HOCKET_ABI::planner::detail {
 /// Is there a schedule within the windows of a target? By a search that learns which orders cannot go together. Its
 /// words count: of actions of one kind and stage (a letter) on the rank, so many start before micro-batch j of another
 /// letter. An action then starts no sooner than the ones before it have ended, of two whose windows leave only one
-/// order that order is kept, and the cap is a sum: forwards before a forward, less what has ended before it. What is
-/// learned under a target holds under every lower one.
+/// order that order is kept, what is before an action is before what follows it, and the cap is a sum: forwards before
+/// a forward, less what has ended before it. What is learned under a target holds under every lower one.
 class learning_search {
  public:
   using verdict = clause_search::verdict;
@@ -167,7 +167,8 @@ class learning_search {
     const auto j = static_cast<std::int32_t>(c.j);
     if (b % 2 == 0) {  // the last of them is before j
       const auto n = static_cast<std::uint32_t>(search_.least(x));
-      return n == 0 || search_.raise({2 * (c.back + n - 1) + 1, -j}, {reason::from::literals, now});
+      return n == 0 ||
+             (search_.raise({2 * (c.back + n - 1) + 1, -j}, {reason::from::literals, now}) && goes_on(c, now));
     }
     const auto n = static_cast<std::uint32_t>(search_.most(x));
     if (n == m_) return true;  // else j is before the next one
@@ -177,6 +178,23 @@ class learning_search {
     return search_.raise({2 * (c.back + n), j + 1}, {reason::from::literals, now}) &&
            search_.raise({next, soonest.least + time}, {reason::from::distance, now, soonest}) &&
            search_.raise({first + 1, latest.least + time}, {reason::from::distance, now, latest});
+  }
+  /// So many of letter a are before j now, and so before what j is before; and what the last of them is after is.
+  [[nodiscard]] bool goes_on(const counted& c, const bound_literal& now) {
+    const std::uint32_t b = c.start / m_, last = static_cast<std::uint32_t>(now.least) - 1;
+    for (const std::uint32_t other : letters_of(b)) {
+      if (other == c.a || other == b) continue;
+      const std::uint32_t before_j = count(other, b, c.j), before_last = count(other, c.a, last);
+      const std::int32_t next = search_.most(before_j),
+                         fewest = search_.least(before_last);  // j is before the next one
+      if (next < static_cast<std::int32_t>(m_) &&
+          !search_.raise({2 * count(c.a, other, static_cast<std::uint32_t>(next)), now.least},
+                         {reason::from::literals, now, {2 * before_j + 1, -next}}))
+        return false;
+      if (!search_.raise({2 * before_j, fewest}, {reason::from::literals, now, {2 * before_last, fewest}}))
+        return false;
+    }
+    return true;
   }
   [[nodiscard]] bool start_rises(std::uint32_t b) {
     const std::uint32_t x = b / 2, mine = x / m_;

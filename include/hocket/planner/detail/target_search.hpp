@@ -29,7 +29,8 @@ class target_search {
     for (ticks stride = (makespan_ - bound_) / 16 + 1; stride > 0 && makespan_ > bound_ && steps > 0;) {
       const std::int64_t share = stride > 1 ? steps / 4 + 1 : steps;
       std::int64_t left = share;
-      if (ask((std::max)(bound_, makespan_ - stride), left) == learning_search::verdict::unknown) stride /= 4;
+      if (ask((std::max)(bound_, makespan_ - stride), left) == learning_search::verdict::unknown)
+        stride = stride == 2 || stride == 3 ? 1 : stride / 4;
       steps -= share - left;
     }
   }
@@ -38,7 +39,7 @@ class target_search {
     ticks stride = 0, end = makespan_;
     while (bound_ < end && steps > 0) {
       const ticks target = (std::min)(bound_ + stride, end - 1);
-      const std::int64_t share = steps / 3 + 1;
+      const std::int64_t share = stride > 0 ? steps / 3 + 1 : steps;  // what the bound takes too long for, all do
       std::int64_t left = share;
       const auto found = ask(target, left);
       steps -= share - left;
@@ -55,7 +56,7 @@ class target_search {
  private:
   [[nodiscard]] learning_search::verdict ask(ticks target, std::int64_t& steps) {
     using verdict = learning_search::verdict;
-    constexpr std::int64_t of_windows = 8;  // they take as long as a step
+    constexpr std::int64_t of_windows = 24;  // they take as long as a step
     std::int64_t left = of_windows * steps;
     const bool refuted = blocks_.narrow(target, left);
     steps = (std::max)(INT64_C(0), left / of_windows - static_cast<std::int64_t>(list_.size()));
