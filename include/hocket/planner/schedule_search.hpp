@@ -110,14 +110,14 @@ class schedule_finder {
     if (makespan_ > bound) periodic();
     if (makespan_ > bound) moves(bound);
     if (makespan_ > bound) windows(bound, first_part_);
-    const std::int64_t steps = 12 * whole_budget_;
     const ticks before = makespan_;
-    if (makespan_ > bound) learn(&target_search::shorten, steps, bound);
+    if (makespan_ > bound) learn(&target_search::shorten, 3 * whole_budget_, bound);
     if (makespan_ > bound) rounds(bound, makespan_ < before ? 3 : 8);
-    if (makespan_ > bound) learn(&target_search::shorten, steps, bound);
+    if (makespan_ > bound) learn(&target_search::improve, 12 * whole_budget_, bound);
+    if (makespan_ > bound) learn(&target_search::shorten, 3 * whole_budget_, bound);
     // Nearer to the best, targets are closer to each other.
     if (makespan_ > bound) windows(bound, 3 * whole_budget_ / 2);
-    if (makespan_ > bound) learn(&target_search::refute, 3 * steps, bound);
+    if (makespan_ > bound) learn(&target_search::refute, 18 * whole_budget_, bound);
     auto table = pipeline::table_schedule::make(actions_, ends_);
     if (!table) return table.error();
     auto ran = pipeline::simulate(*table, costs_);

@@ -86,25 +86,34 @@ class clause_search {
   /// @param steps  rises of bounds, or eight clauses, that it may look at; what it looked at is taken away
   /// @param rule   (bound) -> bool, whether what follows from its rise is no conflict; raises bounds. Nothing is asked
   ///               twice: what follows from several bounds must be seen when the last of them rises
+  /// @param assumed  looks for solutions where these hold, only; if there is none, that is `unknown`
   /// @return found: the least values are a solution, until anything else is asked
   template <class Rule>
-  [[nodiscard]] verdict operator()(std::int64_t& steps, Rule&& rule) {
+  [[nodiscard]] verdict operator()(std::int64_t& steps, Rule&& rule, const std::vector<bound_literal>& assumed = {}) {
     undo(0);
+    assumed_ = assumed.empty() ? 0 : 1;
     for (; looked_at_ < bounds_.size(); ++looked_at_) possible_ = possible_ && spread(looked_at_, rule);
     for (std::int64_t left = 0; possible_;) {
       const bool fits = propagate(rule, steps);
       if (!fits) {
         --left;
         possible_ = level() > 0;
+        if (possible_ && level() <= assumed_) return undo(0), verdict::unknown;
         if (possible_) learn();
         continue;
       }
       if (level() == 0) settle();
+      if (level() < assumed_) {
+        levels_.push_back(trail_.size());
+        for (const bound_literal& x : assumed)
+          if (!raise(x, {})) return undo(0), verdict::unknown;
+        continue;
+      }
       if (steps < 0) return undo(0), verdict::unknown;
       if (left <= 0) {
         left = 100 * luby(++restarts_);
-        if (level() > 0) {
-          undo(0);
+        if (level() > assumed_) {
+          undo(assumed_);
           continue;
         }
       }
@@ -390,7 +399,7 @@ class clause_search {
       const std::uint32_t at = cause({b, need_[b]}), of = trail_[at].level;
       if (follows(at, need_[b])) continue;
       literals_.push_back(bound_literal{b, need_[b]}.negated());
-      if (std::exchange(seen_[of], learned_) != learned_) ++levels;
+      if (std::exchange(seen_[of], learned_) != learned_ || of == assumed_) ++levels;  // each by itself
       if (of <= back) continue;
       back = of;
       std::swap(literals_[first + 1], literals_.back());
@@ -455,6 +464,7 @@ class clause_search {
   std::vector<std::uint32_t> needed_;
   std::vector<std::uint64_t> seen_;  // by level: by which clause
   std::uint32_t open_ = 0, restarts_ = 0;
+  std::uint32_t assumed_ = 0;  // the level of what is assumed
   std::uint64_t learned_ = 0;
   std::size_t most_clauses_;
   std::int64_t branches_ = 0;

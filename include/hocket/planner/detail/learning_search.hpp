@@ -56,7 +56,10 @@ class learning_search {
   /// @param windows  of a target no higher than that of the last call, which they did not refute
   /// @param like     a schedule, rank by rank in its order, that the first ones it looks at resemble
   /// @param steps    rises of bounds that it may look at; what it looked at is taken away
-  [[nodiscard]] verdict operator()(const window_bound& windows, const std::vector<placed>& like, std::int64_t& steps) {
+  /// @param free     by letter and micro-batch: 1 for actions that may change places with each other, while all others
+  ///                 stay as in `like`; then none found is `unknown`. Empty: all may
+  [[nodiscard]] verdict operator()(const window_bound& windows, const std::vector<placed>& like, std::int64_t& steps,
+                                   const std::vector<char>& free = {}) {
     for (std::uint32_t x = 0; x < time_.size() * m_; ++x) {
       const std::uint32_t a = x / m_, kind = a / in_.stages, s = a % in_.stages, k = x % m_;
       search_.fix({2 * x, static_cast<std::int32_t>(windows.earliest_start(kind, s, k))});
@@ -68,7 +71,8 @@ class learning_search {
       for (const std::uint32_t a : letters_of(b))
         if (a != b) search_.wish(count(a, b, j), static_cast<std::int32_t>(seen[a]));
     }
-    return search_(steps, [this](std::uint32_t b) { return b / 2 < first_[0] ? start_rises(b) : count_rises(b); });
+    const auto rule = [this](std::uint32_t b) { return b / 2 < first_[0] ? start_rises(b) : count_rises(b); };
+    return search_(steps, rule, free.empty() ? std::vector<bound_literal>{} : orders_kept(like, free));
   }
   /// What was found, in an order in which every action follows what it needs.
   [[nodiscard]] std::vector<placed> list() const {
@@ -157,6 +161,32 @@ class learning_search {
       }
       search_.add_sum(std::move(bounds), static_cast<std::int32_t>(in_.cap[r]) - 1 - static_cast<std::int32_t>(j));
     }
+  }
+
+  /// Of each two actions on a rank of which one is not free: which is first.
+  [[nodiscard]] std::vector<bound_literal> orders_kept(const std::vector<placed>& like,
+                                                       const std::vector<char>& free) const {
+    std::vector<bound_literal> out;
+    std::vector<std::uint32_t> order;
+    for (const placed& x : like) order.push_back(start(in_.letter(x.kind, x.stage), x.micro_batch));
+    std::vector<std::int32_t> before(time_.size(), 0), until(time_.size(), static_cast<std::int32_t>(m_));
+    const auto keep = [&](std::uint32_t x, const std::vector<std::int32_t>& counts, std::uint32_t side) {
+      for (const std::uint32_t a : letters_of(x / m_)) {
+        const std::uint32_t c = count(a, x / m_, x % m_);
+        if (a != x / m_) out.push_back({2 * c + side, side == 0 ? counts[a] : -counts[a]});
+      }
+    };
+    for (const std::uint32_t x : order) {  // at least so many are before it: up to the last that stays
+      const auto j = static_cast<std::int32_t>(x % m_);
+      if (free[x] == 0) before[x / m_] = j + 1;
+      keep(x, before, 0);
+    }
+    for (std::size_t i = order.size(); i-- > 0;) {  // at most so many: up to the first after it that stays
+      const std::uint32_t x = order[i];
+      if (free[x] == 0) until[x / m_] = static_cast<std::int32_t>(x % m_);
+      keep(x, until, 1);
+    }
+    return out;
   }
 
   [[nodiscard]] bool count_rises(std::uint32_t b) {

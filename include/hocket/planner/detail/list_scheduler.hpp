@@ -210,6 +210,28 @@ class partial_schedule {
   }
 };
 
+/// When actions start, by letter and micro-batch. @param list  in any order that keeps that of each rank
+[[nodiscard]] inline std::vector<ticks> starts_of(const search_input& in, const std::vector<placed>& list) {
+  std::vector<std::vector<const placed*>> rows(in.ranks);
+  for (const placed& x : list) rows[x.rank].push_back(&x);
+  partial_schedule plan(in);
+  std::vector<ticks> starts(std::size_t{in.kinds()} * in.stages * in.micro_batches);
+  std::vector<std::size_t> next(in.ranks, 0);
+  for (std::size_t before = 1; before != plan.list.size();) {
+    before = plan.list.size();
+    for (std::uint32_t r = 0; r < in.ranks; ++r)
+      for (; next[r] < rows[r].size(); ++next[r]) {
+        const placed& x = *rows[r][next[r]];
+        const ticks ready = plan.ready(x.stage, x.kind);
+        if (ready >= partial_schedule::never) break;
+        const ticks t = (std::max)(ready, plan.free_at[r]);
+        starts[std::size_t{in.letter(x.kind, x.stage)} * in.micro_batches + x.micro_batch] = t;
+        plan.start(x.stage, x.kind, t);
+      }
+  }
+  return starts;
+}
+
 /// Builds a schedule in order of time. A rank is asked what to start when it becomes free and when an input arrives:
 /// between those, what it may start does not change. False if it runs into a dead end.
 /// @param choose  (rank, time) -> whether it started something
