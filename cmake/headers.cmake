@@ -249,6 +249,7 @@ set(HOCKET_COST_HEADERS
   hocket/planner/detail/list_scheduler.hpp
   hocket/planner/detail/mean_prices.hpp
   hocket/planner/detail/modulo_search.hpp
+  hocket/planner/detail/neighbourhoods.hpp
   hocket/planner/detail/order_search.hpp
   hocket/planner/detail/pair_of_chunks.hpp
   hocket/planner/detail/price_bound.hpp

@@ -2,6 +2,7 @@
 // The search that learns, against all assignments of small random problems.
 #include <hocket/planner/detail/clause_search.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <random>
@@ -30,6 +31,17 @@ struct problem {
   std::vector<sum> sums;
   std::vector<std::vector<bound_literal>> forbidden;
 
+  /// So many literals by chance.
+  [[nodiscard]] static std::vector<bound_literal> literals(std::mt19937& random, std::uint32_t many) {
+    const auto below = [&](std::uint32_t n) { return static_cast<std::uint32_t>(random() % n); };
+    std::vector<bound_literal> out;
+    for (; many > 0; --many) {
+      const std::uint32_t b = below(2 * variables);
+      out.push_back(
+          {b, b % 2 == 0 ? 1 + static_cast<std::int32_t>(below(top)) : -static_cast<std::int32_t>(below(top))});
+    }
+    return out;
+  }
   explicit problem(std::mt19937& random) {
     const auto below = [&](std::uint32_t n) { return static_cast<std::uint32_t>(random() % n); };
     for (std::uint32_t i = below(4); i-- > 0;) {
@@ -47,15 +59,7 @@ struct problem {
       }
       sums.push_back(s);
     }
-    for (std::uint32_t i = 6 + below(40); i-- > 0;) {
-      std::vector<bound_literal> set;
-      for (std::uint32_t k = 2 + below(2); k-- > 0;) {
-        const std::uint32_t b = below(2 * variables);
-        set.push_back(
-            {b, b % 2 == 0 ? 1 + static_cast<std::int32_t>(below(top)) : -static_cast<std::int32_t>(below(top))});
-      }
-      forbidden.push_back(set);
-    }
+    for (std::uint32_t i = 6 + below(40); i-- > 0;) forbidden.push_back(literals(random, 2 + below(2)));
   }
   [[nodiscard]] static std::int32_t bound_of(const values& v, std::uint32_t b) {
     return b % 2 == 0 ? v[b / 2] : -v[b / 2];
@@ -68,20 +72,20 @@ struct problem {
       for (const std::uint32_t b : s.bounds) all += bound_of(v, b);
       if (all > s.most) return false;
     }
-    for (const auto& set : forbidden) {
-      bool all = true;
-      for (const bound_literal& x : set) all = all && bound_of(v, x.bound) >= x.least;
-      if (all) return false;
-    }
+    return std::none_of(forbidden.begin(), forbidden.end(), [&](const auto& set) { return all_hold(v, set); });
+  }
+  [[nodiscard]] static bool all_hold(const values& v, const std::vector<bound_literal>& literals) {
+    for (const bound_literal& x : literals)
+      if (bound_of(v, x.bound) < x.least) return false;
     return true;
   }
-  /// Those in which the first variable is at least so large.
-  [[nodiscard]] int solutions(std::int32_t least) const {
+  /// Those in which the first variable is at least so large, and that is assumed.
+  [[nodiscard]] int solutions(std::int32_t least, const std::vector<bound_literal>& assumed = {}) const {
     int n = 0;
     values v{};
     for (std::uint32_t i = 0; i < 4096; ++i) {
       for (std::uint32_t x = 0; x < variables; ++x) v[x] = static_cast<std::int32_t>(i >> (2 * x) & 3);
-      n += v[0] >= least && holds(v) ? 1 : 0;
+      n += v[0] >= least && all_hold(v, assumed) && holds(v) ? 1 : 0;
     }
     return n;
   }
@@ -97,6 +101,15 @@ struct asked {
       x.push_back(search.add(0, problem::top, clause_search::sort::decision));
     for (const auto& d : p.distances) search.add_distance(x[d.x], x[d.y], d.more);
     for (const auto& s : p.sums) search.add_sum(s.bounds, s.most);
+  }
+  /// What the search has found: every variable has one value left.
+  [[nodiscard]] problem::values values_found() const {
+    problem::values v{};
+    for (std::uint32_t i = 0; i < problem::variables; ++i) {
+      v[i] = search.least(x[i]);
+      CHECK(v[i] == search.most(x[i]));
+    }
+    return v;
   }
   /// Of every forbidden set the last literal that may still be false must be.
   [[nodiscard]] bool rule(const problem& p) {
@@ -120,7 +133,7 @@ struct asked {
 TEST_CASE("a search that learns finds an assignment where there is one, and none where there is none",
           "[planner][clauses]") {
   std::mt19937 random(11);
-  int possible = 0, impossible = 0;
+  int possible = 0, impossible = 0, within_first = 0, within_later = 0;
   for (int n = 0; n < 3000; ++n) {
     const problem p(random);
     const int all = p.solutions(0);
@@ -128,18 +141,24 @@ TEST_CASE("a search that learns finds an assignment where there is one, and none
     asked a(p, n % 2 == 0 ? 4000 : 4);
     std::int64_t steps = 1'000'000;
     int found = 0;
-    for (std::int32_t least = 0;; ++found) {  // the first variable larger and larger
-      const auto verdict = a.search(steps, [&](std::uint32_t) { return a.rule(p); });
+    const auto rule = [&](std::uint32_t) { return a.rule(p); };
+    for (std::int32_t least = 0;; ++found) {                      // the first variable larger and larger
+      const auto assumed = problem::literals(random, 1 + n % 3);  // what is learned of it holds without it
+      const auto within = a.search(steps, rule, assumed);
+      if (within == clause_search::verdict::impossible) CHECK(p.solutions(least) == 0);
+      CHECK((within == clause_search::verdict::found) == (p.solutions(least, assumed) > 0));
+      if (within == clause_search::verdict::found) {
+        CHECK(p.holds(a.values_found()));
+        CHECK(problem::all_hold(a.values_found(), assumed));
+        (found > 0 ? within_later : within_first) += 1;
+      }
+      const auto verdict = a.search(steps, rule);
       if (verdict == clause_search::verdict::impossible) {
         CHECK(p.solutions(least) == 0);
         break;
       }
       REQUIRE(verdict == clause_search::verdict::found);
-      problem::values v{};
-      for (std::uint32_t x = 0; x < problem::variables; ++x) {
-        v[x] = a.search.least(a.x[x]);
-        CHECK(v[x] == a.search.most(a.x[x]));
-      }
+      const problem::values v = a.values_found();
       CHECK(p.holds(v));
       CHECK(v[0] >= least);
       least = v[0] + 1;
@@ -150,6 +169,8 @@ TEST_CASE("a search that learns finds an assignment where there is one, and none
   }
   CHECK(possible > 500);
   CHECK(impossible > 500);
+  CHECK(within_first > 500);
+  CHECK(within_later > 500);
 }
 
 TEST_CASE("steps that do not last are told, and a later call goes on with what was learned", "[planner][clauses]") {

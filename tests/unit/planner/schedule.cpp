@@ -290,14 +290,31 @@ TEST_CASE("what some ranks can do alone bounds what all can, and lifts the bound
   }
 }
 
+/// Whether of each two actions of a rank of which one is not free the same one is first in both.
+bool keeps_order(const detail::search_input& in, const std::vector<detail::placed>& before,
+                 const std::vector<detail::placed>& after, const std::vector<char>& free) {
+  const auto number = [&](const detail::placed& x) {
+    return in.letter(x.kind, x.stage) * in.micro_batches + x.micro_batch;
+  };
+  std::vector<std::size_t> at(before.size());
+  for (std::size_t i = 0; i < after.size(); ++i) at[number(after[i])] = i;
+  for (std::size_t i = 0; i < before.size(); ++i)
+    for (std::size_t k = i + 1; k < before.size(); ++k) {
+      const std::uint32_t x = number(before[i]), y = number(before[k]);
+      if (before[i].rank == before[k].rank && (free[x] == 0 || free[y] == 0) && at[x] > at[y]) return false;
+    }
+  return before.size() == after.size();
+}
+
 TEST_CASE("searches within the windows of a target do not lose the optimum, and prove that nothing is shorter",
           "[planner][schedule]") {
   std::mt19937 random(7);
-  int by_beams = 0, met = 0;
+  int by_beams = 0, met = 0, changed = 0;
   for (int n = 0; n < 72; ++n) {
     const detail::search_input in = small_question(n, random);
     const ticks best = every_order(in).best;
     INFO("case " << n << " best " << best);
+    detail::neighbourhoods parts(in);
     detail::rank_blocks blocks(in);
     std::int64_t steps = 1'000'000;
     REQUIRE(!blocks.narrow(best, steps));
@@ -331,7 +348,17 @@ TEST_CASE("searches within the windows of a target do not lose the optimum, and 
           CHECK(target < best);
           break;
         }
-        auto verdict = detail::learning_search::verdict::unknown;
+        detail::learning_search::verdict verdict{};
+        for (std::uint32_t size = 2; size < 12; size += 3) {  // with parts of the last one changed
+          const std::vector<char> free = parts(starts_of(in, like), size);
+          verdict = search(narrowed ? blocks.windows() : wide, like, steps = 1'000'000, free);
+          if (verdict == detail::learning_search::verdict::impossible) CHECK(target < best);
+          if (verdict != detail::learning_search::verdict::found) continue;
+          CHECK(search.makespan() <= target);
+          CHECK(keeps_order(in, like, search.list(), free));
+          ++changed;
+        }
+        verdict = detail::learning_search::verdict::unknown;
         for (std::int64_t most = 100; verdict == detail::learning_search::verdict::unknown; most += most / 2) {
           REQUIRE(most < 100'000'000);
           verdict = search(narrowed ? blocks.windows() : wide, like, steps = most);
@@ -351,10 +378,13 @@ TEST_CASE("searches within the windows of a target do not lose the optimum, and 
         REQUIRE(plan.remaining == 0);
         REQUIRE(plan.finish() <= target);
         CHECK(plan.finish() == search.makespan());
+        verdict = search(narrowed ? blocks.windows() : wide, like, steps = 1'000'000, parts(starts_of(in, like), 3));
+        CHECK(verdict == detail::learning_search::verdict::found);  // as it is
         target = plan.finish() - 1;
       }
     }
   }
+  CHECK(changed > 300);
   CHECK(by_beams == 72);
   CHECK(met > 60);  // beams build active schedules only
 }
