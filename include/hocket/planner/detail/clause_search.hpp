@@ -86,7 +86,7 @@ class clause_search {
   /// @param steps  rises of bounds, or eight clauses, that it may look at; what it looked at is taken away
   /// @param rule   (bound) -> bool, whether what follows from its rise is no conflict; raises bounds. Nothing is asked
   ///               twice: what follows from several bounds must be seen when the last of them rises
-  /// @param assumed  looks for solutions where these hold, only; if there is none, that is `unknown`
+  /// @param assumed looks for solutions where these hold, only; if there is none, that is `unknown`
   /// @return found: the least values are a solution, until anything else is asked
   template <class Rule>
   [[nodiscard]] verdict operator()(std::int64_t& steps, Rule&& rule, const std::vector<bound_literal>& assumed = {}) {
@@ -464,7 +464,7 @@ class clause_search {
   std::vector<std::uint32_t> needed_;
   std::vector<std::uint64_t> seen_;  // by level: by which clause
   std::uint32_t open_ = 0, restarts_ = 0;
-  std::uint32_t assumed_ = 0;  // the level of what is assumed
+  std::uint32_t assumed_ = 0;  // the level of what is assumed; 0: nothing is
   std::uint64_t learned_ = 0;
   std::size_t most_clauses_;
   std::int64_t branches_ = 0;
