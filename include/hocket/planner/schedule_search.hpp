@@ -100,6 +100,9 @@ class schedule_finder {
   }
 
   [[nodiscard]] result<found_schedule> operator()() {
+    // Budgets of searches that learn: twice for shorter schedules, for better parts, for the bound. As was best on
+    // questions of up to 32 stages under all caps.
+    constexpr std::int64_t shorter = 3, parts = 12, refuted = 18;
     const tails ends(in_);
     ticks bound = ends.forward[0] * unit_;
     for (std::uint32_t r = 0; r < in_.ranks; ++r) bound = (std::max)(bound, rank_window(in_, r) * unit_);
@@ -111,13 +114,19 @@ class schedule_finder {
     if (makespan_ > bound) moves(bound);
     if (makespan_ > bound) windows(bound, first_part_);
     const ticks before = makespan_;
-    if (makespan_ > bound) learn(&target_search::shorten, 3 * whole_budget_, bound);
+    if (makespan_ > bound) learn(&target_search::shorten, shorter * whole_budget_, bound);
     if (makespan_ > bound) rounds(bound, makespan_ < before ? 3 : 8);
-    if (makespan_ > bound) learn(&target_search::improve, 12 * whole_budget_, bound);
-    if (makespan_ > bound) learn(&target_search::shorten, 3 * whole_budget_, bound);
+    if (makespan_ > bound) learn(&target_search::improve, parts * whole_budget_, bound);
+    if (makespan_ > bound) learn(&target_search::shorten, shorter * whole_budget_, bound);
     // Nearer to the best, targets are closer to each other.
     if (makespan_ > bound) windows(bound, 3 * whole_budget_ / 2);
-    if (makespan_ > bound) learn(&target_search::refute, 18 * whole_budget_, bound);
+    if (makespan_ > bound) learn(&target_search::refute, refuted * whole_budget_, bound);
+    return answer(bound);
+  }
+
+ private:
+  /// The best schedule as a table, and what the costs say of it.
+  [[nodiscard]] result<found_schedule> answer(ticks bound) {
     auto table = pipeline::table_schedule::make(actions_, ends_);
     if (!table) return table.error();
     auto ran = pipeline::simulate(*table, costs_);
@@ -134,8 +143,6 @@ class schedule_finder {
     bound = (std::min)((std::max)(bound, ran->lower_bound), ran->makespan);
     return found_schedule{std::move(*table), ran->makespan, bound, ran->makespan == bound, from_, expansions_};
   }
-
- private:
   /// docs/pipeline.md, "Least memory": what a cap costs where all stages take equally long and backwards are whole.
   [[nodiscard]] ticks memory_bound() const {
     if (!is_loop() || in_.split) return 0;
@@ -308,7 +315,8 @@ class schedule_finder {
                                  (std::min)(INT64_C(4'000'000), 10 * whole_budget_);
       if (!search(together, steps)) continue;
       auto [list, ends] = by_rank(search.list());
-      if (take(std::move(list), std::move(ends), "periodic")) remember(search.list(), finish_of(search.list()));
+      if (take(std::move(list), std::move(ends), "periodic"))
+        remember(search.list(), run_in_order(in_, search.list()).finish);
     }
   }
   /// The best schedule, rank by rank.
@@ -379,13 +387,6 @@ class schedule_finder {
     keep(targets_->list(), targets_->makespan() * unit_, "learning");
     bound = (std::max)(bound, targets_->bound() * unit_);
     expansions_ = targets_->branches();
-  }
-  [[nodiscard]] ticks finish_of(const std::vector<placed>& list) const {
-    partial_schedule plan(in_);
-    for (const placed& x : list) {
-      plan.start(x.stage, x.kind, (std::max)(plan.ready(x.stage, x.kind), plan.free_at[x.rank]));
-    }
-    return plan.finish();
   }
 
   const schedule_question& q_;

@@ -350,7 +350,7 @@ TEST_CASE("searches within the windows of a target do not lose the optimum, and 
         }
         detail::learning_search::verdict verdict{};
         for (std::uint32_t size = 2; size < 12; size += 3) {  // with parts of the last one changed
-          const std::vector<char> free = parts(starts_of(in, like), size);
+          const std::vector<char> free = parts(run_in_order(in, like).starts, size);
           verdict = search(narrowed ? blocks.windows() : wide, like, steps = 1'000'000, free);
           if (verdict == detail::learning_search::verdict::impossible) CHECK(target < best);
           if (verdict != detail::learning_search::verdict::found) continue;
@@ -378,7 +378,8 @@ TEST_CASE("searches within the windows of a target do not lose the optimum, and 
         REQUIRE(plan.remaining == 0);
         REQUIRE(plan.finish() <= target);
         CHECK(plan.finish() == search.makespan());
-        verdict = search(narrowed ? blocks.windows() : wide, like, steps = 1'000'000, parts(starts_of(in, like), 3));
+        verdict = search(narrowed ? blocks.windows() : wide, like, steps = 1'000'000,
+                         parts(run_in_order(in, like).starts, 3));
         CHECK(verdict == detail::learning_search::verdict::found);  // as it is
         target = plan.finish() - 1;
       }

@@ -24,7 +24,7 @@ class beam_search {
     slots_.resize(in.ranks), then_.resize(letters_);
     ticks total = 0;
     for (std::uint32_t a = 0; a < letters_; ++a) {
-      const std::uint32_t kind = a / stages, s = a % stages;
+      const std::uint32_t kind = in.kind_of(a), s = in.stage_of(a);
       time_.push_back(in.time(kind, s));
       slot_.push_back(static_cast<std::uint32_t>(slots_[in.rank_of[s]].size()));
       slots_[in.rank_of[s]].push_back(a);
@@ -33,7 +33,7 @@ class beam_search {
       if (kind == 1) need = s + 1 < stages ? a + 1 : s;
       if (kind == 2) need = a - stages;
       need_.push_back(need);
-      hop_.push_back(need == none ? 0 : in.hop_between(need % stages, s));
+      hop_.push_back(need == none ? 0 : in.hop_between(in.stage_of(need), s));
       if (need != none) then_[need].push_back(a);
       const std::uint64_t high = random_(), low = random_();
       mark_.push_back(high << 32 | low | 1);
@@ -77,10 +77,7 @@ class beam_search {
   [[nodiscard]] std::vector<placed> list() const {
     std::vector<std::uint32_t> count(letters_, 0);
     std::vector<placed> out;
-    for (const std::uint32_t a : list_) {
-      const std::uint32_t s = a % in_.stages;
-      out.push_back({in_.rank_of[s], s, count[a]++, in_.name(a / in_.stages)});
-    }
+    for (const std::uint32_t a : list_) out.push_back(in_.action(a, count[a]++));
     return out;
   }
   /// Partial schedules branched so far; those that take long to copy count for more.
@@ -241,7 +238,7 @@ class beam_search {
     return t;
   }
   void place(state& x, std::uint32_t a) {
-    const std::uint32_t stages = in_.stages, r = in_.rank_of[a % stages];
+    const std::uint32_t stages = in_.stages, r = in_.rank_of_letter(a);
     rank_state& rank = x.ranks[r];
     next_action& mine = x.next[a];
     const ticks end = (std::max)(rank.free_at, mine.ready) + time_[a];
@@ -262,7 +259,7 @@ class beam_search {
     else if (a >= (kinds_ - 1) * stages) --rank.held;
     refresh(x, r);
     for (const std::uint32_t b : then_[a])
-      if (in_.rank_of[b % stages] != r) refresh(x, in_.rank_of[b % stages]);
+      if (const std::uint32_t to = in_.rank_of_letter(b); to != r) refresh(x, to);
   }
   /// The best children become the states of the next level, of those with the same actions placed one.
   void select(std::size_t width) {

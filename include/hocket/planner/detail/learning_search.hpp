@@ -25,8 +25,8 @@ class learning_search {
     const std::uint32_t letters = in.kinds() * in.stages;
     letters_.resize(in.ranks);
     for (std::uint32_t a = 0; a < letters; ++a) {
-      time_.push_back(static_cast<std::int32_t>(in.time(a / in.stages, a % in.stages)));
-      auto& here = letters_[in.rank_of[a % in.stages]];
+      time_.push_back(static_cast<std::int32_t>(in.time(in.kind_of(a), in.stage_of(a))));
+      auto& here = letters_[in.rank_of_letter(a)];
       slot_.push_back(static_cast<std::uint32_t>(here.size()));
       here.push_back(a);
       for (std::uint32_t j = 0; j < m_; ++j) (void)search_.add(0, most_time, clause_search::sort::follows);
@@ -61,7 +61,7 @@ class learning_search {
   [[nodiscard]] verdict operator()(const window_bound& windows, const std::vector<placed>& like, std::int64_t& steps,
                                    const std::vector<char>& free = {}) {
     for (std::uint32_t x = 0; x < time_.size() * m_; ++x) {
-      const std::uint32_t a = x / m_, kind = a / in_.stages, s = a % in_.stages, k = x % m_;
+      const std::uint32_t a = x / m_, kind = in_.kind_of(a), s = in_.stage_of(a), k = x % m_;
       search_.fix({2 * x, static_cast<std::int32_t>(windows.earliest_start(kind, s, k))});
       search_.fix({2 * x + 1, time_[a] - static_cast<std::int32_t>(windows.latest_end(kind, s, k))});
     }
@@ -80,10 +80,7 @@ class learning_search {
     for (std::uint32_t x = 0; x < first_[0]; ++x) starts.push_back({search_.least(x), x});
     std::sort(starts.begin(), starts.end());
     std::vector<placed> out;
-    for (const auto& start : starts) {
-      const std::uint32_t x = start.second, a = x / m_, s = a % in_.stages;
-      out.push_back({in_.rank_of[s], s, x % m_, in_.name(a / in_.stages)});
-    }
+    for (const auto& start : starts) out.push_back(in_.action(start.second / m_, start.second % m_));
     return out;
   }
   /// Of what was found: when its last action ends.
@@ -112,7 +109,7 @@ class learning_search {
     return all;
   }
   [[nodiscard]] const std::vector<std::uint32_t>& letters_of(std::uint32_t a) const {
-    return letters_[in_.rank_of[a % in_.stages]];
+    return letters_[in_.rank_of_letter(a)];
   }
   /// The variables: when micro-batch j of a letter starts; how many of letter a start before that of b, on its rank.
   [[nodiscard]] std::uint32_t start(std::uint32_t a, std::uint32_t j) const noexcept { return a * m_ + j; }
@@ -122,9 +119,9 @@ class learning_search {
 
   void add_distances(std::uint32_t a) {
     for (std::uint32_t j = 0; j + 1 < m_; ++j) search_.add_distance(start(a, j), start(a, j + 1), time_[a]);
-    const std::uint32_t kind = a / in_.stages, s = a % in_.stages;
+    const std::uint32_t kind = in_.kind_of(a), s = in_.stage_of(a);
     const auto follow = [&](std::uint32_t b) {
-      const auto hop = static_cast<std::int32_t>(in_.hop_between(s, b % in_.stages));
+      const auto hop = static_cast<std::int32_t>(in_.hop_between(s, in_.stage_of(b)));
       for (std::uint32_t j = 0; j < m_; ++j) search_.add_distance(start(a, j), start(b, j), time_[a] + hop);
     };
     if (kind == 0) follow(s + 1 < in_.stages ? a + 1 : a + in_.stages);
@@ -146,7 +143,7 @@ class learning_search {
   }
   /// Of each micro-batch, letter a runs before letter b, whatever the schedule.
   [[nodiscard]] bool precedes(std::uint32_t a, std::uint32_t b) const noexcept {
-    const std::uint32_t of_a = a / in_.stages, of_b = b / in_.stages, s = a % in_.stages, t = b % in_.stages;
+    const std::uint32_t of_a = in_.kind_of(a), of_b = in_.kind_of(b), s = in_.stage_of(a), t = in_.stage_of(b);
     if (of_a == 0) return of_b > 0 || s < t;
     return of_a == 1 && ((of_b == 1 && s > t) || (of_b == 2 && s >= t));
   }

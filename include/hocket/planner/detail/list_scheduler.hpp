@@ -13,6 +13,12 @@
 
 namespace hocket::inline HOCKET_ABI::planner::detail {
 
+/// One action in the order in which it starts.
+struct placed {
+  std::uint32_t rank, stage, micro_batch;
+  pipeline::op kind;
+};
+
 /// What a search knows of a pipeline. Micro-batches are alike, so every stage takes them in order, at no loss.
 struct search_input {
   std::uint32_t ranks = 1, stages = 1, micro_batches = 1;
@@ -39,6 +45,12 @@ struct search_input {
   [[nodiscard]] std::uint32_t letter(pipeline::op kind, std::uint32_t s) const noexcept {
     using pipeline::op;
     return s + (kind == op::forward ? 0 : kind == op::weight_grad ? 2 : 1) * stages;
+  }
+  [[nodiscard]] std::uint32_t kind_of(std::uint32_t letter) const noexcept { return letter / stages; }
+  [[nodiscard]] std::uint32_t stage_of(std::uint32_t letter) const noexcept { return letter % stages; }
+  [[nodiscard]] std::uint32_t rank_of_letter(std::uint32_t letter) const noexcept { return rank_of[stage_of(letter)]; }
+  [[nodiscard]] placed action(std::uint32_t letter, std::uint32_t micro_batch) const noexcept {
+    return {rank_of_letter(letter), stage_of(letter), micro_batch, name(kind_of(letter))};
   }
   /// Whether the rank may hold less than all of its activations at once.
   [[nodiscard]] bool is_scarce(std::uint32_t r) const noexcept { return cap[r] < owned[r].size() * micro_batches; }
@@ -89,12 +101,6 @@ struct tails {
   std::uint32_t m;
   std::vector<ticks> forward, backward;
   std::vector<ticks> last_tail;  ///< by rank: least time after its last action
-};
-
-/// One action in the order in which it starts.
-struct placed {
-  std::uint32_t rank, stage, micro_batch;
-  pipeline::op kind;
 };
 
 /// A schedule of the question turned round in time, with forwards for whole backwards, as one of the question, and the
@@ -210,8 +216,12 @@ class partial_schedule {
   }
 };
 
-/// When actions start, by letter and micro-batch. @param list  in any order that keeps that of each rank
-[[nodiscard]] inline std::vector<ticks> starts_of(const search_input& in, const std::vector<placed>& list) {
+struct timetable {
+  std::vector<ticks> starts;  ///< by letter and micro-batch
+  ticks finish;
+};
+/// When the actions of a list run. @param list  in any order that keeps that of each rank
+[[nodiscard]] inline timetable run_in_order(const search_input& in, const std::vector<placed>& list) {
   std::vector<std::vector<const placed*>> rows(in.ranks);
   for (const placed& x : list) rows[x.rank].push_back(&x);
   partial_schedule plan(in);
@@ -229,7 +239,7 @@ class partial_schedule {
         plan.start(x.stage, x.kind, t);
       }
   }
-  return starts;
+  return {std::move(starts), plan.finish()};
 }
 
 /// Builds a schedule in order of time. A rank is asked what to start when it becomes free and when an input arrives:

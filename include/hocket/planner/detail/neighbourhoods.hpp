@@ -34,7 +34,7 @@ class neighbourhoods {
     const ticks around = starts[random_.below(all)];
     near_.clear();
     for (std::uint32_t x = 0; x < all; ++x)
-      if (in_.rank_of[x / m % in_.stages] - from < ranks)
+      if (in_.rank_of_letter(x / m) - from < ranks)
         near_.push_back({starts[x] > around ? starts[x] - around : around - starts[x], x});
     const auto end = near_.begin() + static_cast<std::ptrdiff_t>((std::min)(near_.size(), std::size_t{size}));
     std::nth_element(near_.begin(), end == near_.end() ? end - 1 : end, near_.end());

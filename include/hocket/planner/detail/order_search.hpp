@@ -20,9 +20,9 @@ namespace hocket::inline HOCKET_ABI::planner::detail {
 class order_search {
  public:
   explicit order_search(const search_input& in) : in_(in), each_(in.stages * in.micro_batches) {
-    const std::uint32_t m = in.micro_batches, kinds = in.split ? 3 : 2, last = in.stages - 1;
+    const std::uint32_t m = in.micro_batches, kinds = in.kinds(), last = in.stages - 1;
     for (std::uint32_t i = 0; i < kinds * in.stages; ++i) {
-      const std::uint32_t kind = i / in.stages, s = i % in.stages;
+      const std::uint32_t kind = in.kind_of(i), s = in.stage_of(i);
       letter x{.kind = kind, .stage = s, .rank = in.rank_of[s]};
       if (kind == 0) {
         x.time = in.forward[s], x.takes = 1, x.then = s < last ? m : each_;

@@ -40,12 +40,12 @@ class target_search {
     const auto all = static_cast<std::uint32_t>(list_.size());
     std::uint32_t size = (std::max)(least, all / 8), failed = 0;
     std::int64_t each = 200'000 + 200 * std::int64_t{all};
-    std::vector<ticks> starts = starts_of(in_, list_);
+    std::vector<ticks> starts = run_in_order(in_, list_).starts;
     for (ticks stride = (makespan_ - bound_) / 64 + 1; makespan_ > bound_ && steps > 0;) {
       std::int64_t left = each;
       const auto found = ask((std::max)(bound_, makespan_ - stride), steps, left, parts_(starts, size));
       if (found == learning_search::verdict::found) {
-        starts = starts_of(in_, list_), failed = 0;
+        starts = run_in_order(in_, list_).starts, failed = 0;
         continue;
       }
       if (left > 0) size = (std::min)(all, size + size / 16);
