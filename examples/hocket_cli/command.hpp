@@ -49,9 +49,13 @@ std::vector<std::int64_t> number_list(const std::string& option, std::string_vie
 /// A check of an option: the library behind the command line takes what does not fit 64 bits as the largest that does.
 std::string fits_64_bits(const std::string& word);
 
+/// Fails as write_file would if there is no folder to write the file to: before the work, not after it.
+std::string has_folder(const std::string& path);
 /// Adds `--out FILE` to a sub-command; write_file(path, …) takes the result.
 inline void add_out(CLI::App& command, std::string& path) {
-  command.add_option("--out", path, "Write the data to FILE instead of standard output")->type_name("FILE");
+  command.add_option("--out", path, "Write the data to FILE instead of standard output")
+      ->type_name("FILE")
+      ->check(has_folder);
 }
 
 /// A sub-command of DESIGN.md whose component is still to come: any arguments, exit 2 with "not yet".

@@ -5,10 +5,12 @@
 #include <charconv>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <new>
 #include <sstream>
+#include <system_error>
 
 #include "command.hpp"
 
@@ -31,6 +33,13 @@ std::string read_file(const std::string& path) {
   }
   if (in.bad() || (path != "-" && file.fail() && !file.eof())) fail("cannot read " + path);
   return data;
+}
+
+std::string has_folder(const std::string& path) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  std::error_code none;
+  if (!folder.empty() && !std::filesystem::is_directory(folder, none)) fail("cannot write " + path);
+  return {};
 }
 
 void write_file(const std::string& path, std::string_view data) {

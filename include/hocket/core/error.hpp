@@ -44,6 +44,7 @@ enum class errc : std::uint16_t {
   unknown_groups,
   not_an_option,
   cap_too_small,
+  untimed_action,
   // curve and tiling
   bad_cost = 300,
   no_feasible_tiling,
@@ -60,6 +61,7 @@ enum class errc : std::uint16_t {
   undefined_value,
   not_whole,
   unknown_value,
+  bad_rate,
   // launch
   backend_failed = 500,
   unrecorded_event,
@@ -84,6 +86,7 @@ enum class errc : std::uint16_t {
   empty_list,
   // planner
   does_not_fit = 700,
+  other_ranks,
 };
 
 /// The English sentence of an error, with {0} … {3} for the offending values and {w} for the offending word.
@@ -133,6 +136,7 @@ enum class errc : std::uint16_t {
     case errc::not_an_option: return "this schedule has no {w}";
     case errc::cap_too_small:
       return "rank {0} has a cap of {1}, but needs at least {2}: an activation for each of its chunks";
+    case errc::untimed_action: return "the costs have no time for {w} of stage {0}";
     case errc::bad_cost: return "{w}: a cost must be finite and not negative (at {0} rows)";
     case errc::no_feasible_tiling: return "no tiling of {0} rows has tiles of at least {1} rows and at most {2} tiles";
     case errc::too_many_tiles: return "{0} tiles are needed, but at most {1} can be held";
@@ -152,6 +156,8 @@ enum class errc : std::uint16_t {
     case errc::undefined_value: return "{w}: the formula divides by zero or does not fit 128 bits";
     case errc::not_whole: return "{w}: the formula gives a fraction, not a whole number";
     case errc::unknown_value: return "the config's field \"{w}\" has a value that its model_type does not allow";
+    case errc::bad_rate:
+      return "a machine cannot have {w}: rates and seconds are finite and at least 0, overlaps at most 1 as well";
     case errc::backend_failed: return "the backend failed with status {0} at command {1} (op {2}, stream {3})";
     case errc::unrecorded_event: return "command {0} waits for event {1}, which no earlier command records";
     case errc::stream_out_of_range: return "command {0} names stream {1}, but there are {2} streams";
@@ -180,6 +186,7 @@ enum class errc : std::uint16_t {
     case errc::uneven_rows: return "line {0} has {1} cells, but {2} were expected";
     case errc::does_not_fit:
       return "nothing fits: in {w} rank {0} lacks {1} bytes, though every layer keeps as little as it can";
+    case errc::other_ranks: return "memory is given for {0} ranks, but the schedule has {1}";
     case errc::too_large: return "line {0}: {1} exceeds the limit of {2} ({w})";
   }
   return "unknown error";

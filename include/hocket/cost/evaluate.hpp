@@ -80,13 +80,17 @@ template <std::size_t Count>
 struct place_table {
   static constexpr std::size_t size = std::bit_ceil(2 * Count + 1), none = static_cast<std::size_t>(-1);
   const char* names[size] = {};
-  std::size_t places[size] = {};
+  std::size_t places[size] = {};  // `none` in gaps; with g++'s sanitizers no name may be compared with a null pointer
+
+  constexpr place_table() noexcept {
+    for (std::size_t& place : places) place = none;
+  }
 
   // The place in the table of a name, or of the gap where it would be.
   [[nodiscard]] constexpr std::size_t find(const char* name) const noexcept {
     std::size_t at = 5381;
     for (const char* c = name; *c != 0; ++c) at = at * 33 + static_cast<unsigned char>(*c);
-    for (at %= size; names[at] != nullptr; at = (at + 1) % size) {
+    for (at %= size; places[at] != none; at = (at + 1) % size) {
       const char *a = names[at], *b = name;
       while (*a != 0 && *a == *b) ++a, ++b;
       if (*a == *b) break;
@@ -95,12 +99,9 @@ struct place_table {
   }
   // A name that is there already stays where it is: earlier configs come first.
   constexpr void add(const char* name, std::size_t place) noexcept {
-    if (const std::size_t at = find(name); names[at] == nullptr) names[at] = name, places[at] = place;
+    if (const std::size_t at = find(name); places[at] == none) names[at] = name, places[at] = place;
   }
-  [[nodiscard]] constexpr std::size_t operator[](const char* name) const noexcept {
-    const std::size_t at = find(name);
-    return names[at] == nullptr ? none : places[at];
-  }
+  [[nodiscard]] constexpr std::size_t operator[](const char* name) const noexcept { return places[find(name)]; }
 };
 template <class... Slots>
 consteval auto places_of() noexcept {

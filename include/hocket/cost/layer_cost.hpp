@@ -169,7 +169,7 @@ template <class Numbers = numbers_of_setting, hardware Hardware = machine>
     took.hidden = hidden + x.wire_seconds + x.expert_seconds + x.offload_seconds - took.exposed;
   }
   const double sum = took.total();
-  if (!(sum - sum == 0)) return error{errc::undefined_value}.with("seconds of a layer: a rate of the machine is 0");
+  if (!(sum - sum == 0)) return error{errc::undefined_value}.with("seconds of a layer: a rate is 0");
   return took;
 }
 

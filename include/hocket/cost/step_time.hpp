@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/cost/bubble.hpp>
+#include <hocket/cost/check_sizes.hpp>
 #include <hocket/cost/layer_cost.hpp>
 #include <hocket/cost/partition.hpp>
 #include <hocket/cost/static_memory.hpp>
 #include <hocket/cost/step_parts.hpp>
 
+#include <concepts>
 #include <span>
 #include <vector>
 
@@ -74,8 +76,8 @@ struct step_prediction {
 /// One micro-batch takes t_i on rank i; 1F1B takes m max t_i, plus the others' t_i / vp once to fill and drain: the
 /// bubble. Data-parallel transfers and the optimizer come after, as far as they are not hidden.
 /// @param stages  the layers of each pipeline rank with their recompute; empty: even_stages
-/// Errors: those of check; errc::bad_shape unless stages is empty or has pp entries; errc::undefined_value if a rate
-/// that is needed is 0. Complexity: one pass over the formulas per layer group.
+/// Errors: those of check, also of the machine; errc::bad_shape unless stages is empty or has pp entries;
+/// errc::undefined_value if a rate that is needed is 0. Complexity: one pass over the formulas per layer group.
 ///
 ///     const auto step = hocket::cost::predict_step(m, t, p, hocket::cost::machines::b200_fitted.rates);
 ///     step->parts.forward_backward, step->parts.bubble, step->tokens_per_second_per_device
@@ -83,6 +85,8 @@ template <class Numbers = numbers_of_setting, hardware Hardware = machine>
 [[nodiscard]] result<step_prediction> predict_step(const model& m, const training& t, const parallel& p,
                                                    const Hardware& on, std::vector<stage_layers> stages = {}) {
   if (const auto fits = check(m, t, p); !fits) return fits.error();
+  if constexpr (std::same_as<Hardware, machine>)
+    if (const auto sound = check(on); !sound) return sound.error();
   if (stages.empty()) stages = even_stages(m, p);
   if (static_cast<std::int64_t>(stages.size()) != p.pp)
     return error{errc::bad_shape, p.pp, p.vp, static_cast<std::int64_t>(stages.size())}.with("stages");
@@ -168,7 +172,7 @@ template <class Numbers = numbers_of_setting, hardware Hardware = machine>
   parts.bubble = real(bubble_seconds, numbers);
   parts.scheduling = real(scheduling_seconds, numbers);
   if (const double whole = parts.total(); !(whole - whole == 0))
-    return error{errc::undefined_value}.with("seconds of a step: a rate of the machine is 0");
+    return error{errc::undefined_value}.with("seconds of a step: a rate is 0");
   x.step_seconds = parts.total();
   out.tokens_per_second_per_device = real(tokens_per_second_and_device, numbers);
   return out;

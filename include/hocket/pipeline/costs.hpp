@@ -16,7 +16,8 @@ namespace hocket::inline HOCKET_ABI::pipeline {
 /// `joined(a, b)`: the time of two actions that run at once, at least the longer of the two (default: the sum);
 /// `transfer(a, from, to)`: the time for which the result of `a` occupies the link between two ranks, one transfer
 /// after another, before the latency (default: links carry everything at once); `memory_change(a)`: bytes that the rank
-/// takes (> 0) when `a` starts or lets go (< 0) when it ends; `static constexpr bool same_for_micro_batches = true`: a
+/// takes (> 0) when `a` starts or lets go (< 0) when it ends; `knows(a)`: whether it has a time for the action, which
+/// planner::find_schedule asks first (default: for all); `static constexpr bool same_for_micro_batches = true`: a
 /// promise that durations and transfers depend on op and stage alone, which makes the lower bounds of a run O(stages).
 template <class C>
 concept cost_policy = requires(const C& c, stage_action a, std::uint32_t rank) {
@@ -99,6 +100,10 @@ struct stage_costs {
     const std::span<const ticks>* const times = detail::times_of(*this, a.kind());
     return times == nullptr ? 0 : of(*times, a);
   }
+  [[nodiscard]] constexpr bool knows(stage_action a) const noexcept {
+    const std::span<const ticks>* const times = detail::times_of(*this, a.kind());
+    return times == nullptr || a.stage() < times->size();
+  }
   [[nodiscard]] constexpr ticks latency(std::uint32_t, std::uint32_t) const noexcept { return hop; }
 
  private:
@@ -124,13 +129,19 @@ struct unit_costs {
     const std::span<const ticks>* const times = detail::times_of(*this, a.kind());
     return times == nullptr ? 0 : of(*times, a);
   }
+  [[nodiscard]] constexpr bool knows(stage_action a) const noexcept {
+    const std::span<const ticks>* const times = detail::times_of(*this, a.kind());
+    return times == nullptr || place_of(a) < times->size();
+  }
   [[nodiscard]] constexpr ticks latency(std::uint32_t, std::uint32_t) const noexcept { return hop; }
 
  private:
+  [[nodiscard]] constexpr std::size_t place_of(stage_action a) const noexcept {
+    return (std::size_t{a.stage()} * micro_batches + a.micro_batch()) * slices + a.slice();
+  }
   [[nodiscard]] constexpr ticks of(std::span<const ticks> times, stage_action a) const noexcept {
-    const std::size_t at = (std::size_t{a.stage()} * micro_batches + a.micro_batch()) * slices + a.slice();
-    HOCKET_ASSERT(at < times.size());
-    return times[at];
+    HOCKET_ASSERT(place_of(a) < times.size());
+    return times[place_of(a)];
   }
 };
 
@@ -147,6 +158,11 @@ struct cost_layer {
     requires requires(const C& c) { c.joined(a, b); }
   {
     return base.joined(a, b);
+  }
+  [[nodiscard]] constexpr bool knows(stage_action a) const
+    requires requires(const C& c) { c.knows(a); }
+  {
+    return base.knows(a);
   }
 };
 

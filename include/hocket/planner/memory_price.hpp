@@ -31,6 +31,8 @@ struct memory_price {
   constexpr std::int64_t most_bytes = std::int64_t{1} << 50;
   if (bytes < 0 || bytes > most_bytes) return error{errc::out_of_range, bytes, 0, most_bytes}.with("more bytes");
   const auto value = [&](const split_plan& x) { return q.goal == objective::step_time ? x.step_time : x.slowest; };
+  // A small budget may end before the plan itself is found again, but the plan stays possible.
+  const auto saved = [&](const split_plan& x) { return (std::max)(ticks{0}, value(plan) - value(x)); };
   std::vector<rank_room> rooms(q.ranks.begin(), q.ranks.end());
   split_problem more = q;
   more.ranks = rooms;
@@ -41,7 +43,7 @@ struct memory_price {
   for (rank_room& room : rooms) room.capacity += bytes;
   const auto all = detail::split_from(more, cuts);
   if (!all) return all.error();
-  price.everywhere = value(plan) - value(*all);
+  price.everywhere = saved(*all);
   const auto p = static_cast<std::int64_t>(rooms.size());
   more.budget = (std::min)(q.budget, (std::min)(q.budget, detail::most_budget) * 4 / p);
   for (std::size_t r = 0; each && r < rooms.size(); ++r) {
@@ -52,7 +54,7 @@ struct memory_price {
     for (std::size_t x = 0; x < rooms.size(); ++x) rooms[x].capacity = q.ranks[x].capacity + (x == r ? bytes : 0);
     const auto one = detail::split_from(more, cuts);
     if (!one) return one.error();
-    price.on_one_rank.push_back(value(plan) - value(*one));
+    price.on_one_rank.push_back(saved(*one));
     price.everywhere = (std::max)(price.everywhere, price.on_one_rank.back());
   }
   return price;

@@ -27,9 +27,11 @@ struct replay_effect {
 /// the backward pass reads. Values that share storage (a reshape's input and output) name the same storage.
 class replay_graph {
  public:
-  /// A value. `resident`: it stays in memory anyhow (weights, the batch).
+  /// A value. `resident`: it stays in memory anyhow (weights, the batch). Precondition: bytes >= 0, and those of all
+  /// values add up to a 64-bit number.
   /// @return its number, ascending from 0
   std::uint32_t add_value(std::int64_t bytes, bool read_by_backward, bool resident = false) {
+    HOCKET_ASSERT(bytes >= 0);
     const auto v = static_cast<std::uint32_t>(values_.size());
     values_.push_back({bytes, v, no_id, read_by_backward, resident, resident});
     return v;
@@ -45,8 +47,9 @@ class replay_graph {
   /// (in place), or a view of one that is there without reading that storage (else it only names it anew: a reshape).
   /// A value cannot be computed again if its storage is overwritten after it was made, nor can an op run again if it or
   /// a later op overwrites what it reads, through whichever view.
-  /// Precondition: the values exist.
+  /// Precondition: the values exist; time >= 0, and those of all ops add up to a 64-bit number.
   std::uint32_t add_op(std::span<const std::uint32_t> reads, std::span<const std::uint32_t> writes, ticks time) {
+    HOCKET_ASSERT(time >= 0);
     const auto o = static_cast<std::uint32_t>(ops_.size());
     ops_.push_back({static_cast<std::uint32_t>(edges_.size()), static_cast<std::uint32_t>(reads.size()),
                     static_cast<std::uint32_t>(writes.size()), time});
@@ -72,13 +75,23 @@ class replay_graph {
   /// @param forward   whether a node belongs to the forward pass; the others are the backward pass
   /// @param bytes_of  bytes of a variable; 0 for what stays in memory anyhow
   /// @param time_of   ticks of a node
-  /// Errors: errc::out_of_range for a variable beyond `values`.
+  /// Errors: errc::out_of_range for a variable beyond `values`; errc::invalid_argument for negative bytes or a negative
+  /// time; errc::overflow if bytes or times do not add up to a 64-bit number.
   template <class G, class Policy, class Forward, class Bytes, class Time>
   [[nodiscard]] static result<replay_graph> of(const G& host, const Policy& policy, std::size_t values,
                                                Forward&& forward, Bytes&& bytes_of, Time&& time_of) {
     replay_graph out;
+    std::int64_t all_bytes = 0;
+    ticks all_time = 0;
+    const auto add = [](std::int64_t x, std::int64_t& sum, const char* what) -> result<void> {
+      if (x < 0) return error{errc::invalid_argument, x}.with(what);
+      const std::int64_t before = sum;
+      if (!checked_add(before, x, sum)) return error{errc::overflow, before, x}.with(what);
+      return {};
+    };
     for (std::size_t v = 0; v < values; ++v) {
       const std::int64_t bytes = bytes_of(v);
+      if (const auto ok = add(bytes, all_bytes, "bytes of values"); !ok) return ok.error();
       out.add_value(bytes, false, bytes == 0);
     }
     std::vector<std::uint32_t> reads, writes;
@@ -98,7 +111,9 @@ class replay_graph {
       policy.for_each_write(host, i, [&](auto v) { take(writes, v); });
       if (forward(i)) {
         for (const std::uint32_t v : reads) made[v] = 0;
-        out.add_op(reads, writes, time_of(i));
+        const ticks time = time_of(i);
+        if (const auto ok = add(time, all_time, "times of ops"); !ok) return ok.error();
+        out.add_op(reads, writes, time);
       } else {  // an op of its number that takes part in nothing, so that numbers agree with the host's
         for (const std::uint32_t v : reads) out.values_[v].needed = out.values_[v].needed || made[v] == 0;
         for (const std::uint32_t v : writes) made[v] = 1;

@@ -422,7 +422,8 @@ class schedule_finder {
 /// all hops. That transfers occupy a link, if the costs say so, is simulated, but not searched for.
 /// @param costs  durations of forward and, as asked, of backward or input_grad and weight_grad, by stage
 /// Errors: errc::bad_shape; cap_too_small for a cap below the chunks of a rank (all others can be kept); limit_exceeded
-/// beyond 2^22 forwards, or times that add up to more than 2^60; invalid_argument for a negative time or budget.
+/// beyond 2^22 forwards, or times that add up to more than 2^60; invalid_argument for a negative time or budget;
+/// untimed_action if the costs know that they have no time for one (halves of backwards, where these are split).
 /// Complexity: O(rules · actions · ranks), and `budget` branches.
 ///
 ///     const std::uint32_t cap[] = {6, 6, 6, 6};
@@ -444,22 +445,30 @@ template <pipeline::cost_policy C>
         "stages x micro-batches to search");
   std::int64_t total = 0;
   using pipeline::op;
-  const auto add = [&](ticks t) -> result<void> {  // so often at the most
+  const auto add = [&](ticks t, const char* of) -> result<void> {  // so often at the most
     constexpr ticks most = detail::partial_schedule::never / 2;
     const ticks often = 2 * q.shape.micro_batches;
-    if (t < 0) return error{errc::invalid_argument, t}.with("a negative time");
-    if (t > most / often) return error{errc::limit_exceeded, t, most / often}.with("a time, of so many micro-batches");
+    if (t < 0) return error{errc::invalid_argument, t}.with(of);
+    if (t > most / often) return error{errc::limit_exceeded, t, most / often}.with(of);
     total += t * often;
     if (total > most) return error{errc::limit_exceeded, total, most}.with("all times of a schedule, twice");
     return {};
   };
+  const auto word = [](op kind) {
+    return kind == op::forward    ? "a forward"
+         : kind == op::backward   ? "a whole backward"
+         : kind == op::input_grad ? "an input gradient"
+                                  : "a weight gradient";
+  };
   for (std::uint32_t s = 0; s < q.shape.stages(); ++s) {
     for (const op kind : {op::forward, op::backward, op::input_grad, op::weight_grad}) {
       if (q.split_backward ? kind == op::backward : kind == op::input_grad || kind == op::weight_grad) continue;
-      if (const auto ok = add(costs.duration({kind, s, 0})); !ok) return ok.error();
+      if constexpr (requires { costs.knows(pipeline::stage_action{}); })
+        if (!costs.knows({kind, s, 0})) return error{errc::untimed_action, s}.with(word(kind));
+      if (const auto ok = add(costs.duration({kind, s, 0}), word(kind)); !ok) return ok.error();
     }
     if (q.shape.ranks == 1) continue;
-    if (const auto ok = add(costs.latency(0, 1)); !ok) return ok.error();
+    if (const auto ok = add(costs.latency(0, 1), "a hop"); !ok) return ok.error();
   }
   return detail::schedule_finder<C>(q, costs)();
 }

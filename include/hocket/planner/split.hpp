@@ -52,7 +52,7 @@ namespace detail {
   const auto p = static_cast<std::int64_t>(q.ranks.size());
   const std::int64_t v = q.in_flight.chunks();
   if (p < 1 || p != std::int64_t{q.in_flight.ranks()})
-    return error{errc::bad_shape, p, v, q.micro_batches}.with("the schedule has another number of ranks");
+    return error{errc::other_ranks, p, std::int64_t{q.in_flight.ranks()}};
   if (q.micro_batches < 1) return error{errc::bad_shape, p, v, q.micro_batches}.with("each must be at least 1");
   constexpr std::int64_t most_bytes = std::int64_t{1} << 50, most_layers = 4096;
   const auto in_range = [](std::int64_t x) { return x >= 0 && x <= most_bytes; };

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -57,7 +59,7 @@ class strategy_finder {
           if (const auto ok = cuts(); !ok) return ok.error();
         }
       }
-    if (too_long_) return step_too_long();
+    if (too_long_) return *too_long_;
     finish();
     return std::move(report_);
   }
@@ -114,7 +116,7 @@ class strategy_finder {
       states_.clear();
       for (const cost::zero zero : space_.zeros) {
         cost::parallel at = s_.how;
-        at.zero = zero;
+        at.zero = shards() ? zero : cost::zero::none;
         const auto state = prices_of_states(m_, t_, at, *n);
         if (!state) return state.error();
         states_.push_back(*state);
@@ -152,10 +154,11 @@ class strategy_finder {
           s_.how.sequence_parallel = sp, s_.how.copies = space_.copies[c];
           const std::int64_t per_cut =
               per_batch / static_cast<std::int64_t>(space_.sequence.size() * space_.copies.size());
-          if (p.tp == 1 && (sp || s_.how.copies > 1)) {
+          if (p.tp == 1 && (sp != plain_sequence_ || s_.how.copies != plain_copies_)) {
             reject(rejection::no_effect, per_cut);
             continue;
           }
+          if (p.tp == 1) s_.how.sequence_parallel = false, s_.how.copies = 1;
           if (sp && t_.sequence / p.cp % p.tp != 0) {
             reject(rejection::heads, per_cut);
             continue;
@@ -177,17 +180,17 @@ class strategy_finder {
 
   void states(const parameter_prices& n, const layer_prices& layer, const std::vector<rank_shape>& shapes) {
     for (std::size_t z = 0; z < space_.zeros.size(); ++z) {
-      s_.how.zero = space_.zeros[z];
+      s_.how.zero = shards() ? space_.zeros[z] : cost::zero::none;
       for (const bool zero_bubble : {false, true}) {
         if (zero_bubble && !space_.zero_bubble) continue;
         s_.zero_bubble = zero_bubble;
-        if ((zero_bubble && s_.how.pp == 1) || (s_.how.zero != cost::zero::none && s_.how.dp * s_.how.cp == 1)) {
+        if ((zero_bubble && s_.how.pp == 1) || (space_.zeros[z] != plain_zero_ && !shards())) {
           reject(rejection::no_effect, 1);
           continue;
         }
         ++report_.named, ++report_.evaluated;
         const strategy_cost price = price_of(s_, m_, t_, on_.rates, layer, n, states_[z], shapes, held_);
-        too_long_ = too_long_ || price.step == too_long;
+        if (price.step == too_long && !too_long_) too_long_ = why_too_long();
         consider({s_, price});
       }
     }
@@ -246,6 +249,18 @@ class strategy_finder {
   [[nodiscard]] static bool better(const scored_strategy& a, const scored_strategy& b) noexcept {
     return a.cost.step != b.cost.step ? a.cost.step < b.cost.step : a.cost.bytes < b.cost.bytes;
   }
+  template <class T>
+  [[nodiscard]] static T plain(const std::vector<T>& list, T x) {
+    return list.empty() || std::find(list.begin(), list.end(), x) != list.end() ? x : list.front();
+  }
+  /// Whether there are ranks over which a sharding spreads anything.
+  [[nodiscard]] bool shards() const noexcept { return s_.how.dp * s_.how.cp > 1; }
+  [[nodiscard]] error why_too_long() const {
+    const error none{errc::undefined_value};
+    if (s_.how.pp > 1 && on_.rates.pipeline_bytes == 0) return none.with("pipeline_bytes is 0");
+    if (shards() && on_.rates.data_bytes == 0) return none.with("data_bytes is 0");
+    return on_.rates.memory_bytes == 0 ? none.with("memory_bytes is 0") : step_too_long();
+  }
   void finish() {
     if (!beyond_.empty() && (report_.front.empty() || better(beyond_.front(), report_.front.front())))
       report_.best_beyond_memory = beyond_;
@@ -267,7 +282,12 @@ class strategy_finder {
   std::size_t table_ = 0, levels_ = levels().size();
   cost::parallel cached_{.tp = 0};
   std::vector<scored_strategy> beyond_;
-  bool too_long_ = false;
+  std::optional<error> too_long_;
+  // Of choices that make no difference, the one that is not rejected: the plain one, or the first of the space. It is
+  // evaluated, and told, as the plain one.
+  cost::zero plain_zero_ = plain(space_.zeros, cost::zero::none);
+  std::int64_t plain_copies_ = plain(space_.copies, std::int64_t{1});
+  bool plain_sequence_ = plain(space_.sequence, false);
 };
 
 }  // namespace detail
@@ -280,22 +300,28 @@ class strategy_finder {
 /// @param m   the model; multi-token-prediction modules are left out
 /// @param t   the step; micro_batch is chosen, the rest given
 /// @param held  what each rank holds in flight, where schedules are others than those named by `strategy`
-/// Errors: errc::out_of_range for devices or memory below 1; errc::undefined_value if a rate that is needed is 0;
+/// Errors: errc::out_of_range for devices, memory, sequence or global batch that are none; errc::bad_rate for a rate,
+/// overlap or time of the machine that is none; errc::undefined_value if a rate that is needed is 0;
 /// errc::limit_exceeded if a step takes more nanoseconds than 64 bits hold.
 /// Complexity: one pass over the formulas per way to cut a layer, some ten multiplications per strategy and rank kind.
 ///
 ///     const auto found = hocket::planner::search_strategies(m, t, {.devices = 64, .memory = 64'000'000'000, .rates =
-///     r}); found->front.front().of.how.tp;  found->rejected[…];
+///     r});
+///     if (!found->front.empty()) found->front.front().of.how.tp;  // else nothing fits: found->rejected says why
 template <held_policy H = held_in_closed_form>
 [[nodiscard]] result<strategy_report> search_strategies(cost::model m, const cost::training& t, const cluster& on,
                                                         const strategy_space& space = {}, const H& held = {}) {
-  constexpr std::int64_t most = std::int64_t{1} << 20;
+  constexpr std::int64_t most = std::int64_t{1} << 20, most_memory = std::int64_t{1} << 50;
   if (on.devices < 1 || on.devices > most) return error{errc::out_of_range, on.devices, 1, most}.with("devices");
-  if (on.memory < 1) return error{errc::out_of_range, on.memory, 1, std::int64_t{1} << 50}.with("memory of a device");
+  if (on.memory < 1 || on.memory > most_memory)
+    return error{errc::out_of_range, on.memory, 1, most_memory}.with("memory of a device");
+  if (on.devices_per_node < 1) return error{errc::out_of_range, on.devices_per_node, 1, most}.with("devices_per_node");
+  if (const auto ok = cost::check(on.rates); !ok) return ok.error();
   if (const auto ok = cost::check(m); !ok) return ok.error();
-  if (t.sequence < 1 || t.global_batch < 1)
-    return error{errc::out_of_range, t.sequence < 1 ? t.sequence : t.global_batch, 1, most}.with(
-        t.sequence < 1 ? "sequence" : "global_batch");
+  constexpr std::int64_t longest = (std::numeric_limits<std::int32_t>::max)();  // as cost::check
+  const auto size = [](std::int64_t x) { return x >= 1 && x <= longest; };
+  if (!size(t.sequence)) return error{errc::out_of_range, t.sequence, 1, longest}.with("sequence");
+  if (!size(t.global_batch)) return error{errc::out_of_range, t.global_batch, 1, longest}.with("global_batch");
   for (const auto* list : {&space.pipeline, &space.tensor, &space.context, &space.expert, &space.chunks,
                            &space.micro_batches, &space.copies})
     for (const std::int64_t x : *list)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What recomputing an op frees: the guide's cases by hand, sets against brute force, captured PyTorch steps.
+#include <hocket/core/error.hpp>
 #include <hocket/planner/replay_graph.hpp>
 #include <hocket/text/ops_csv.hpp>
 
@@ -255,4 +256,19 @@ TEST_CASE("captured PyTorch steps: the best ops, with a bound", "[planner][repla
     CHECK(eight.effect.freed() <= eight.most_possible);
     CHECK(graph->effect_of(eight.ops).freed() == eight.effect.freed());
   }
+}
+
+TEST_CASE("graphs of negative or endless bytes and times are refused", "[planner][replay]") {
+  const auto table = hocket::text::parse_ops_csv("op,stream,kind,reads,writes\n0,0,io,0,1\n1,0,io,1,2\n");
+  REQUIRE(table);
+  const auto code = [&](std::int64_t bytes, std::int64_t time) {
+    const auto graph = replay_graph::of(
+        *table, hocket::graph_access<hocket::text::ops_table>{}, 3, [](std::uint32_t n) { return n == 0; },
+        [&](std::size_t) { return bytes; }, [&](std::uint32_t) { return time; });
+    return graph ? hocket::errc{} : graph.error().code;
+  };
+  CHECK(code(1, 1) == hocket::errc{});
+  CHECK(code(-1, 1) == hocket::errc::invalid_argument);
+  CHECK(code(1, -1) == hocket::errc::invalid_argument);
+  CHECK(code(INT64_MAX / 2, 1) == hocket::errc::overflow);
 }

@@ -791,6 +791,12 @@ TEST_CASE("bad questions are refused with a reason", "[planner][schedule]") {
   for (const ticks hop : {ticks{1} << 58, (std::numeric_limits<ticks>::max)()})
     CHECK(find_schedule({.shape = {4, 2, 4}}, pipeline::costs{.hop = hop}).error().code == errc::limit_exceeded);
   CHECK(find_schedule({.shape = {4, 2, 4}}, pipeline::costs{.hop = -1}).error().code == errc::invalid_argument);
+  const ticks f[] = {1, 1, 1, 1}, b[] = {2, 2, 2, 2};
+  const pipeline::stage_costs whole{.forward = f, .backward = b};  // no halves, but a question that splits
+  const auto untimed = find_schedule({.shape = {4, 1, 4}}, whole);
+  CHECK((!untimed && message(untimed.error()) == "the costs have no time for an input gradient of stage 0"));
+  CHECK(find_schedule({.shape = {4, 1, 4}, .split_backward = false}, whole)->proved);
+  CHECK(find_schedule({.shape = {5, 1, 4}, .split_backward = false}, whole).error().code == errc::untimed_action);
   const std::uint32_t one[] = {1}, two[] = {1, 1};
   CHECK(code({.shape = {0, 1, 1}}) == errc::bad_shape);
   CHECK(code({.shape = {2, 1, 1}, .cap = one}) == errc::bad_shape);

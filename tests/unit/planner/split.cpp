@@ -411,6 +411,37 @@ TEST_CASE("more memory never costs, and buys something where a rank binds", "[pl
   for (const ticks one : price->on_one_rank) CHECK((one >= 0 && one <= price->everywhere));
 }
 
+TEST_CASE("more memory never costs, however small the budget", "[planner][split]") {
+  std::mt19937 random(40);
+  const auto up_to = [&](std::int64_t most) {
+    return static_cast<std::int64_t>(random() % static_cast<std::uint32_t>(most + 1));
+  };
+  int priced = 0;
+  for (int n = 0; n < 400; ++n) {
+    const std::int64_t p = 2 + up_to(2), v = 2 + up_to(4), m = p * (1 + up_to(3));
+    const auto plan_of = pipeline::interleaved::make({p, v, m});
+    REQUIRE(plan_of);
+    std::vector<layer_run> layers;
+    for (std::int64_t i = p * v + up_to(8); i > 0; --i)
+      layers.push_back({{1 + up_to(60), up_to(20), {{1 + up_to(40), 0}, {up_to(9), 1 + up_to(9)}}}, 1});
+    std::vector<rank_room> ranks(static_cast<std::size_t>(p), rank_room{200 + up_to(3000), 0, 0});
+    const auto held = in_flight_profile::of(*plan_of);
+    REQUIRE(held);
+    for (const auto goal : {objective::step_time, objective::slowest_rank}) {
+      split_problem q{.layers = layers, .ranks = ranks, .in_flight = *held, .micro_batches = m, .goal = goal};
+      const auto plan = split(q);
+      if (!plan) continue;
+      q.budget = up_to(10);
+      const auto price = price_of_memory(q, *plan, up_to(300));
+      if (!price) continue;
+      ++priced;
+      CHECK(price->everywhere >= 0);
+      for (const ticks one : price->on_one_rank) CHECK(one >= 0);
+    }
+  }
+  CHECK(priced > 100);
+}
+
 TEST_CASE("a given split keeps to the most layers of a stage", "[planner][split]") {
   const layer_run layers[] = {{{57, 2, {{1, 0}}}, 8}};
   const rank_room ranks[] = {{1'000, 0, 0}, {1'000, 0, 0}};
@@ -1085,6 +1116,8 @@ TEST_CASE("bad problems are refused with a reason", "[planner][split]") {
   };
   const std::int64_t wrong_sum[] = {1, 2}, three[] = {1, 1, 2}, right[] = {1, 3};
   CHECK(code(few, 2) == errc::bad_shape);
+  const auto other = split({.layers = good, .ranks = std::span(ranks).first(1), .in_flight = held, .micro_batches = 2});
+  CHECK((!other && message(other.error()) == "memory is given for 1 ranks, but the schedule has 2"));
   CHECK(code(none, 2) == errc::out_of_range);
   CHECK(code(negative, 2) == errc::out_of_range);
   CHECK(code(good, 0) == errc::bad_shape);

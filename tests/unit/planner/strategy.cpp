@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Strategies: the shared evaluation against the formulas one by one, the front against brute force, the guide's advice.
+#include <hocket/core/message.hpp>
 #include <hocket/pipeline/interleaved.hpp>
 #include <hocket/pipeline/one_f_one_b.hpp>
 #include <hocket/pipeline/zero_bubble.hpp>
@@ -8,6 +9,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "catch.hpp"
@@ -319,4 +324,72 @@ TEST_CASE("strategy searches are repeatable and refuse what is no question", "[p
   strategy alone;
   alone.how.dp = 8;
   CHECK(price_of_strategy(llama_7b, step(64), alone, slow).error().code == errc::limit_exceeded);
+  for (const auto change :
+       {+[](cost::training& t) { t.global_batch = INT64_MAX; }, +[](cost::training& t) { t.sequence = INT64_MAX; },
+        +[](cost::training& t) { t.sequence = 0; }}) {
+    auto t = step(64);
+    change(t);
+    CHECK(search_strategies(llama_7b, t, cluster_of(8)).error().code == errc::out_of_range);
+  }
+  none.memory = INT64_MAX;
+  CHECK(search_strategies(llama_7b, step(64), none).error().code == errc::out_of_range);
+  none = cluster_of(8), none.devices_per_node = 0;
+  CHECK(search_strategies(llama_7b, step(64), none).error().code == errc::out_of_range);
+}
+
+TEST_CASE("a machine that cannot be is refused, with the member and its value", "[planner][strategy]") {
+  const auto says = [](auto change) {
+    cluster on = cluster_of(16);
+    change(on.rates);
+    const auto found = search_strategies(llama_13b, step(32), on);
+    const auto step_of = cost::predict_step(llama_13b, step(32), {}, on.rates);
+    if (!found && found.error().code == errc::bad_rate) CHECK((!step_of && step_of.error() == found.error()));
+    return found ? std::string() : message(found.error());
+  };
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  const auto starts = [](const std::string& text, std::string_view with) { return text.starts_with(with); };
+  CHECK(starts(says([](cost::machine& x) { x.tensor_bytes = -1; }), "a machine cannot have tensor_bytes = -1: "));
+  CHECK(starts(says([](cost::machine& x) { x.pipeline_bytes = -infinite; }),
+               "a machine cannot have pipeline_bytes = -inf"));
+  CHECK(starts(says([](cost::machine& x) { x.gemm_flops = std::nan(""); }), "a machine cannot have gemm_flops = nan"));
+  CHECK(starts(says([](cost::machine& x) { x.memory_bytes = infinite; }), "a machine cannot have memory_bytes = inf"));
+  CHECK(starts(says([](cost::machine& x) { x.data_overlap = 1.5; }), "a machine cannot have data_overlap = 1.5"));
+  CHECK(starts(says([](cost::machine& x) { x.post_seconds = -3; }), "a machine cannot have post_seconds = -3"));
+  CHECK(starts(says([](cost::machine& x) { x.pipeline_bytes = 0; }), "pipeline_bytes is 0: "));
+  CHECK(starts(says([](cost::machine& x) { x.data_bytes = 0; }), "data_bytes is 0: "));
+  CHECK(says([](cost::machine& x) { x.data_overlap = 1; }).empty());
+}
+
+TEST_CASE("choices without effect are evaluated once, whatever the space leaves of them", "[planner][strategy]") {
+  const auto search = [](std::vector<cost::zero> zeros, std::vector<std::int64_t> copies, std::vector<bool> sequence) {
+    const strategy_space space{.tensor = {1},
+                               .expert = {1},
+                               .chunks = {1},
+                               .micro_batches = {1},
+                               .copies = std::move(copies),
+                               .zeros = std::move(zeros),
+                               .sequence = std::move(sequence)};
+    const auto found = search_strategies(llama_7b, step(64), cluster_of(2), space);
+    REQUIRE(found);
+    return *found;
+  };
+  using cost::zero;
+  const auto plain = search({zero::none}, {1}, {false});
+  const auto of_two_stages = [](const strategy_report& r) {
+    std::vector<strategy_cost> costs;
+    for (const auto& x : r.front)
+      if (x.of.how.pp == 2) costs.push_back(x.cost);
+    return costs;
+  };
+  REQUIRE(!of_two_stages(plain).empty());
+  const std::vector<strategy_report> others{search({zero::weights}, {1}, {false}), search({zero::none}, {2}, {false}),
+                                            search({zero::none}, {1}, {true})};
+  for (const strategy_report& other : others) {
+    CHECK(other.evaluated == plain.evaluated);  // no copies, sequences or shards over one rank, but strategies
+    const auto a = of_two_stages(plain), b = of_two_stages(other);
+    REQUIRE(a.size() == b.size());
+    for (std::size_t i = 0; i < a.size(); ++i) CHECK((a[i].step == b[i].step && a[i].bytes == b[i].bytes));
+  }
+  const auto both = search({zero::optimizer, zero::none}, {2, 1}, {true, false});
+  for (const auto& x : both.front) CHECK((x.of.how.copies == 1 && !x.of.how.sequence_parallel));
 }

@@ -41,7 +41,7 @@ class learning_search {
     for (std::uint32_t s = 0; s < in.stages; ++s)
       if (in.is_scarce(in.rank_of[s])) add_caps(s);
   }
-  /// Whether it applies: actions take time, all times fit, and the words into some 100 MB.
+  /// Whether it applies: actions take time, all times fit, and words and clauses into some 300 MB.
   [[nodiscard]] static bool applies(const search_input& in) {
     ticks all = 0;
     for (std::uint32_t kind = 0; kind < in.kinds(); ++kind)
@@ -50,7 +50,7 @@ class learning_search {
         if (time <= 0 || time >= most_time || in.hop >= most_time) return false;
         all += time + in.hop;
       }
-    return all <= most_time / ticks{in.micro_batches} && counts(in) <= 400'000;
+    return all <= most_time / ticks{in.micro_batches} && counts(in) <= 100'000;
   }
 
   /// @param windows  of a target no higher than that of the last call, which they did not refute
