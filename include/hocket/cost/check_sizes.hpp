@@ -11,9 +11,11 @@
 #include <hocket/cost/evaluate.hpp>
 #include <hocket/cost/machine.hpp>
 
+#include <algorithm>
+#include <array>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <limits>
 #include <string_view>
 
@@ -61,9 +63,11 @@ template <class Config>
     const std::string_view name = boost::hana::to<const char*>(boost::hana::first(member));
     const double most = name.ends_with("overlap") ? 1 : (std::numeric_limits<double>::max)();
     if (!out || (x >= 0 && x <= most)) return;
-    char text[error::word_capacity];
-    (void)std::snprintf(text, sizeof text, "%.*s = %g", static_cast<int>(name.size()), name.data(), x);
-    out = error{errc::bad_rate}.with(text);
+    std::array<char, 2 * error::word_capacity> text{};
+    char* end = std::copy_n(name.data(), (std::min)(name.size(), error::word_capacity), text.data());
+    end = std::copy_n(" = ", 3, end);
+    end = std::to_chars(end, text.data() + text.size(), x).ptr;
+    out = error{errc::bad_rate}.with({text.data(), static_cast<std::size_t>(end - text.data())});
   });
   return out;
 }

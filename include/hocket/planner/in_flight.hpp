@@ -39,7 +39,7 @@ class in_flight_profile {
       path.begin();
       const bool ok = read(plan, r, [&](pipeline::op kind, std::uint32_t chunk) { return path.step(kind, chunk); });
       if (!ok || !path.end())
-        return error{errc::limit_exceeded, std::int64_t{max_counts}, std::int64_t{max_counts}}.with(
+        return error{errc::limit_exceeded, std::int64_t{max_counts} + 1, std::int64_t{max_counts}}.with(
             "maximal in-flight counts");
       profile.values_.insert(profile.values_.end(), path.maximal.begin(), path.maximal.end());
       profile.ends_.push_back(static_cast<std::uint32_t>(profile.values_.size() / v));
@@ -72,7 +72,7 @@ class in_flight_profile {
         ok = ok && path.end();  // all that was taken has been given back
       }
       if (!ok)
-        return error{errc::limit_exceeded, std::int64_t{max_counts}, std::int64_t{max_counts}}.with(
+        return error{errc::limit_exceeded, std::int64_t{max_counts} + 1, std::int64_t{max_counts}}.with(
             "maximal in-flight counts");
       profile.values_.insert(profile.values_.end(), path.maximal.begin(), path.maximal.end());
       profile.ends_.push_back(static_cast<std::uint32_t>(profile.values_.size() / 2));

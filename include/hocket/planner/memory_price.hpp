@@ -34,6 +34,10 @@ struct memory_price {
   // A small budget may end before the plan itself is found again, but the plan stays possible.
   const auto saved = [&](const split_plan& x) { return (std::max)(ticks{0}, value(plan) - value(x)); };
   std::vector<rank_room> rooms(q.ranks.begin(), q.ranks.end());
+  for (const rank_room& room : rooms)  // no rank may have more than that either
+    if (room.capacity > most_bytes - bytes)
+      return error{errc::out_of_range, bytes, 0, (std::max)(std::int64_t{0}, most_bytes - room.capacity)}.with(
+          "more bytes");
   split_problem more = q;
   more.ranks = rooms;
   memory_price price;

@@ -300,7 +300,8 @@ class strategy_finder {
 /// @param m   the model; multi-token-prediction modules are left out
 /// @param t   the step; micro_batch is chosen, the rest given
 /// @param held  what each rank holds in flight, where schedules are others than those named by `strategy`
-/// Errors: errc::out_of_range for devices, memory, sequence or global batch that are none; errc::bad_rate for a rate,
+/// Errors: errc::out_of_range for devices, memory, sequence or global batch that are none; errc::invalid_argument for a
+/// size that the space has twice; errc::bad_rate for a rate,
 /// overlap or time of the machine that is none; errc::undefined_value if a rate that is needed is 0;
 /// errc::limit_exceeded if a step takes more nanoseconds than 64 bits hold.
 /// Complexity: one pass over the formulas per way to cut a layer, some ten multiplications per strategy and rank kind.
@@ -311,10 +312,11 @@ class strategy_finder {
 template <held_policy H = held_in_closed_form>
 [[nodiscard]] result<strategy_report> search_strategies(cost::model m, const cost::training& t, const cluster& on,
                                                         const strategy_space& space = {}, const H& held = {}) {
-  constexpr std::int64_t most = std::int64_t{1} << 20, most_memory = std::int64_t{1} << 50;
+  constexpr std::int64_t most = std::int64_t{1} << 20;
   if (on.devices < 1 || on.devices > most) return error{errc::out_of_range, on.devices, 1, most}.with("devices");
-  if (on.memory < 1 || on.memory > most_memory)
-    return error{errc::out_of_range, on.memory, 1, most_memory}.with("memory of a device");
+  if (on.memory < 1)
+    return error{errc::out_of_range, on.memory, 1, (std::numeric_limits<std::int64_t>::max)()}.with(
+        "memory of a device");
   if (on.devices_per_node < 1) return error{errc::out_of_range, on.devices_per_node, 1, most}.with("devices_per_node");
   if (const auto ok = cost::check(on.rates); !ok) return ok.error();
   if (const auto ok = cost::check(m); !ok) return ok.error();
@@ -324,8 +326,11 @@ template <held_policy H = held_in_closed_form>
   if (!size(t.global_batch)) return error{errc::out_of_range, t.global_batch, 1, longest}.with("global_batch");
   for (const auto* list : {&space.pipeline, &space.tensor, &space.context, &space.expert, &space.chunks,
                            &space.micro_batches, &space.copies})
-    for (const std::int64_t x : *list)
-      if (x < 1 || x > most) return error{errc::out_of_range, x, 1, most}.with("a size of the space");
+    for (auto x = list->begin(); x != list->end(); ++x) {
+      if (*x < 1 || *x > most) return error{errc::out_of_range, *x, 1, most}.with("a size of the space");
+      if (std::find(list->begin(), x, *x) != x)
+        return error{errc::invalid_argument, *x}.with("a size of the space twice");
+    }
   m.mtp_layers = 0;
   return detail::strategy_finder(m, t, on, space, held)();
 }

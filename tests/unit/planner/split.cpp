@@ -1132,6 +1132,9 @@ TEST_CASE("bad problems are refused with a reason", "[planner][split]") {
   REQUIRE(plan);
   CHECK(price_of_memory(q, *plan, 1));
   CHECK(price_of_memory(q, *plan, most).error().code == errc::out_of_range);
+  const auto beyond = price_of_memory(q, *plan, INT64_C(1) << 50);
+  CHECK(
+      (!beyond && message(beyond.error()) == "more bytes is 1125899906842624, but must lie in [0, 1125899906842524]"));
   q.budget = -1;
   CHECK(split(q).error().code == errc::invalid_argument);
   q.budget = 0, q.most_on_stage = most;

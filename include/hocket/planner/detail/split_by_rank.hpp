@@ -61,12 +61,12 @@ class split_by_rank {
   [[nodiscard]] bool possible() const { return lean_fits(0); }
   [[nodiscard]] result<raw_split> operator()() {
     if (const std::int64_t lack = least_lack(); lack > 0) {
-      if (unsure_) return error{errc::limit_exceeded, q_.budget, q_.budget}.with("ways to deal out layers");
+      if (unsure_) return error{errc::limit_exceeded, q_.budget + 1, q_.budget}.with("ways to deal out layers");
       return shortage(lack);
     }
     for (std::uint32_t r = 0; r < p_; ++r) base_ += q_.ranks[r].time;
     base_ += fronts_.time(0, layers_);
-    if (!solve()) return error{errc::limit_exceeded, q_.budget, q_.budget}.with("partial plans");
+    if (!solve()) return error{errc::limit_exceeded, q_.budget + 1, q_.budget}.with("partial plans");
     raw_split raw = written_out();
     raw.proved = !unsure_;
     if (unsure_) {

@@ -41,7 +41,7 @@ namespace hocket::inline HOCKET_ABI::planner::detail {
   }
   if (lack > 0) return error{errc::does_not_fit, binding, lack}.with("the given split");
   for (const rank_answer& x : raw.answers)
-    if (x.points.empty()) return error{errc::limit_exceeded, q.budget, q.budget}.with("partial plans");
+    if (x.points.empty()) return error{errc::limit_exceeded, q.budget + 1, q.budget}.with("partial plans");
   return raw;
 }
 
@@ -111,7 +111,7 @@ class split_by_stage {
     best_.bound = bound_;
     if (!best_.answers.empty()) return best_;
     if (!best_.proved && !hopeless_ && !pairs.hopeless())
-      return error{errc::limit_exceeded, q_.budget, q_.budget}.with("partial plans");
+      return error{errc::limit_exceeded, q_.budget + 1, q_.budget}.with("partial plans");
     if (const auto least = pairs.least_lack(); least.bytes > 0)
       return error{errc::does_not_fit, least.rank, least.bytes}.with(least.proved ? "the split that needs least"
                                                                                   : "the best split found");
@@ -125,7 +125,7 @@ class split_by_stage {
     split_problem q = q_;
     q.split = even;
     const auto given = given_split(q, fronts_, choose_);
-    if (given) return error{errc::limit_exceeded, q_.budget, q_.budget}.with("partial plans");
+    if (given) return error{errc::limit_exceeded, q_.budget + 1, q_.budget}.with("partial plans");
     std::int64_t rank = given.error().values[0], low = 0, high = given.error().values[1];
     std::vector<std::int64_t> cuts = even_cuts(q_, fronts_);
     std::vector<rank_room> rooms(q_.ranks.begin(), q_.ranks.end());
