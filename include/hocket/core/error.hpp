@@ -157,7 +157,7 @@ enum class errc : std::uint16_t {
     case errc::not_whole: return "{w}: the formula gives a fraction, not a whole number";
     case errc::unknown_value: return "the config's field \"{w}\" has a value that its model_type does not allow";
     case errc::bad_rate:
-      return "a machine cannot have {w}: rates and seconds are finite and at least 0, overlaps at most 1 as well";
+      return "a machine cannot have {w}: rates and seconds are finite and at least 0, overlaps from 0 to 1";
     case errc::backend_failed: return "the backend failed with status {0} at command {1} (op {2}, stream {3})";
     case errc::unrecorded_event: return "command {0} waits for event {1}, which no earlier command records";
     case errc::stream_out_of_range: return "command {0} names stream {1}, but there are {2} streams";
