@@ -64,7 +64,7 @@ template <class Config>
     const double most = name.ends_with("overlap") ? 1 : (std::numeric_limits<double>::max)();
     if (!out || (x >= 0 && x <= most)) return;
     std::array<char, 2 * error::word_capacity> text{};
-    char* end = std::copy_n(name.data(), (std::min)(name.size(), error::word_capacity), text.data());
+    char* end = std::copy_n(name.begin(), (std::min)(name.size(), error::word_capacity), text.data());
     end = std::copy_n(" = ", 3, end);
     end = std::to_chars(end, text.data() + text.size(), x).ptr;
     out = error{errc::bad_rate}.with({text.data(), static_cast<std::size_t>(end - text.data())});
