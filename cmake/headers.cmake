@@ -186,6 +186,7 @@ set(HOCKET_COST_HEADERS
   hocket/cost/activations.hpp
   hocket/cost/batch.hpp
   hocket/cost/bubble.hpp
+  hocket/cost/check_machine.hpp
   hocket/cost/check_sizes.hpp
   hocket/cost/closed_forms.hpp
   hocket/cost/code.hpp

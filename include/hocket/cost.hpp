@@ -7,6 +7,7 @@
 #include <hocket/cost/activations.hpp>
 #include <hocket/cost/batch.hpp>
 #include <hocket/cost/bubble.hpp>
+#include <hocket/cost/check_machine.hpp>
 #include <hocket/cost/check_sizes.hpp>
 #include <hocket/cost/closed_forms.hpp>
 #include <hocket/cost/collective_of_layout.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/cost/bubble.hpp>
-#include <hocket/cost/check_sizes.hpp>
+#include <hocket/cost/check_machine.hpp>
 #include <hocket/cost/layer_cost.hpp>
 #include <hocket/cost/partition.hpp>
 #include <hocket/cost/static_memory.hpp>

@@ -143,6 +143,7 @@ class schedule_finder {
     bound = (std::min)((std::max)(bound, ran->lower_bound), ran->makespan);
     return found_schedule{std::move(*table), ran->makespan, bound, ran->makespan == bound, from_, expansions_};
   }
+
   /// docs/pipeline.md, "Least memory": what a cap costs where all stages take equally long and backwards are whole.
   [[nodiscard]] ticks memory_bound() const {
     if (!is_loop() || in_.split) return 0;

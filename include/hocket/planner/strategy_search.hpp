@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/core/result.hpp>
+#include <hocket/cost/check_machine.hpp>
 #include <hocket/planner/detail/strategy_parts.hpp>
 #include <hocket/planner/strategy.hpp>
 
