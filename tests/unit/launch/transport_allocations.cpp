@@ -77,13 +77,14 @@ TEST_CASE("a batch that ends without memory loses nothing: records are made, nob
     event_pool events(device);
     REQUIRE(events.reserve(2) == host_status::ok);
     std::atomic<bool> begin{false}, go{false};
-    std::atomic<int> ran{0};
+    std::atomic<int> held{0}, ran{0};
     std::thread later([&] {
       while (!begin) std::this_thread::yield();
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
       go = true;
     });
-    const auto hold = [&go] {
+    const auto hold = [&go, &held] {
+      ++held;
       while (!go) std::this_thread::yield();
     };
     const auto count = [&ran] { ++ran; };
@@ -92,6 +93,7 @@ TEST_CASE("a batch that ends without memory loses nothing: records are made, nob
       host_batch batch(device);
       for (const host_stream s : {first, second}) REQUIRE(batch.enqueue(s, hold) == host_status::ok);
       REQUIRE(batch.publish() == host_status::ok);  // the next chunks come along
+      while (held < 2) std::this_thread::yield();   // a stream that takes its queue later would make room in it
       no_memory_here = true;
       for (const host_stream s : {first, second})
         while (device.enqueue(s, count) == host_status::ok) ++eager;
