@@ -5,7 +5,6 @@
 #include <hocket/cost/packing.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <iterator>
 #include <limits>
@@ -34,12 +33,7 @@ std::int64_t size_or(const json_object& in, const char* key, std::int64_t otherw
 // The step with the documents that the file packs into each sequence.
 cost::training with_documents(const json_object& in, const cost::training& t, const cost::model& m) {
   constexpr std::size_t most_documents = 65'536;
-  std::vector<std::int64_t> lengths;
-  for (const double length : in.numbers("document_lengths", most_documents)) {
-    if (!(length >= 1 && length <= static_cast<double>(t.sequence)) || length != std::floor(length))
-      in.fail_at("document_lengths", "must be whole numbers from 1 to the sequence's length");
-    lengths.push_back(static_cast<std::int64_t>(length));
-  }
+  const auto lengths = in.integers("document_lengths", 1, t.sequence, most_documents);
   const auto packed = cost::packed(t, m, lengths);
   if (packed) return *packed;
   if (packed.error().code == hocket::errc::contradictory_field)

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 
 #include "command.hpp"
@@ -10,6 +11,18 @@
 namespace hocket_cli {
 
 using nlohmann::json;
+
+namespace {
+std::optional<std::int64_t> whole(const json& v) {
+  if (v.is_number_unsigned() && v.get<std::uint64_t>() > std::uint64_t{INT64_MAX}) return std::nullopt;
+  if (v.is_number_integer()) return v.get<std::int64_t>();
+  if (!v.is_number()) return std::nullopt;
+  const auto x = v.get<double>();
+  constexpr double exact = 1LL << 53;  // beyond it a fraction may be lost
+  if (x != std::floor(x) || std::abs(x) > exact) return std::nullopt;
+  return static_cast<std::int64_t>(x);
+}
+}  // namespace
 
 std::string shown(const json& value) {
   std::string s = value.dump(-1, ' ', true, json::error_handler_t::replace);
@@ -52,14 +65,11 @@ json_object json_object::object(const char* key, std::initializer_list<std::stri
 }
 
 std::int64_t json_object::integer(const char* key, std::int64_t least, std::int64_t most) const {
-  const json& v = at(key);
-  const bool whole =
-      v.is_number_unsigned() ? v.get<std::uint64_t>() <= std::uint64_t{INT64_MAX} : v.is_number_integer();
-  if (!whole) fail_at(key, "must be a whole number");
-  const auto x = v.get<std::int64_t>();
-  if (x < least) fail_at(key, "must be at least " + std::to_string(least));
-  if (x > most) fail_at(key, "must be at most " + std::to_string(most));
-  return x;
+  const std::optional<std::int64_t> x = whole(at(key));
+  if (!x) fail_at(key, "must be a whole number");
+  if (*x < least) fail_at(key, "must be at least " + std::to_string(least));
+  if (*x > most) fail_at(key, "must be at most " + std::to_string(most));
+  return *x;
 }
 std::int64_t json_object::integer_or(const char* key, std::int64_t otherwise, std::int64_t least,
                                      std::int64_t most) const {
@@ -96,6 +106,23 @@ std::vector<double> json_object::numbers(const char* key, std::size_t most) cons
     if (!x.is_number() || !std::isfinite(x.get<double>()))
       fail_at(key, "holds " + shown(x) + ", but must hold numbers");
     out.push_back(x.get<double>());
+  }
+  return out;
+}
+
+std::vector<std::int64_t> json_object::integers(const char* key, std::int64_t least, std::int64_t most,
+                                                std::size_t most_count) const {
+  const json& v = at(key);
+  if (!v.is_array()) fail_at(key, "must be an array of whole numbers");
+  if (v.size() > most_count) fail_at(key, "has more than " + std::to_string(most_count) + " numbers");
+  std::vector<std::int64_t> out;
+  out.reserve(v.size());
+  for (const json& element : v) {
+    const std::optional<std::int64_t> x = whole(element);
+    if (!x || *x < least || *x > most)
+      fail_at(key, "holds " + shown(element) + ", but must hold whole numbers from " + std::to_string(least) + " to " +
+                       std::to_string(most));
+    out.push_back(*x);
   }
   return out;
 }

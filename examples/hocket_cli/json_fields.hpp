@@ -24,7 +24,7 @@ class json_object {
   [[nodiscard]] const nlohmann::json& at(const char* key) const;
   [[nodiscard]] json_object object(const char* key, std::initializer_list<std::string_view> keys) const;
 
-  /// A whole number in [least, most].
+  /// A whole number in [least, most]; 1e6 and 4.0 are whole, too.
   [[nodiscard]] std::int64_t integer(const char* key, std::int64_t least = INT64_MIN,
                                      std::int64_t most = INT64_MAX) const;
   [[nodiscard]] std::int64_t integer_or(const char* key, std::int64_t otherwise, std::int64_t least = INT64_MIN,
@@ -38,6 +38,9 @@ class json_object {
   [[nodiscard]] double not_negative(const char* key) const;
   [[nodiscard]] double not_negative_or(const char* key, double otherwise) const;
   [[nodiscard]] std::vector<double> numbers(const char* key, std::size_t most) const;
+  /// Up to `most_count` whole numbers in [least, most].
+  [[nodiscard]] std::vector<std::int64_t> integers(const char* key, std::int64_t least, std::int64_t most,
+                                                   std::size_t most_count) const;
   [[nodiscard]] bool boolean_or(const char* key, bool otherwise) const;
   [[nodiscard]] std::string text(const char* key) const;
   [[nodiscard]] std::string text_or(const char* key, const std::string& otherwise) const;

@@ -39,17 +39,12 @@ stage_times read_times(const options& o, std::size_t stages) {
   }
   const nlohmann::json whole = read_json_file(o.costs);
   const json_object v(whole, o.costs, "", {"version", "forward", "backward", "input_grad", "weight_grad", "hop"});
+  constexpr std::int64_t longest = std::int64_t{1} << 40;
   const auto read = [&](const char* key) {
-    std::vector<ticks> times;
-    if (!v.at(key).is_array()) return std::vector<ticks>(stages, v.integer(key, 0, std::int64_t{1} << 40));
+    if (!v.at(key).is_array()) return std::vector<ticks>(stages, v.integer(key, 0, longest));
     if (v.at(key).size() != stages)
       v.fail_at(key, "has " + std::to_string(v.at(key).size()) + " times for " + std::to_string(stages) + " stages");
-    for (const double x : v.numbers(key, 65536)) {
-      if (x < 0 || x > 1e12 || x != static_cast<double>(static_cast<ticks>(x)))
-        v.fail_at(key, "must hold whole numbers of ticks in [0, 1e12]");
-      times.push_back(static_cast<ticks>(x));
-    }
-    return times;
+    return v.integers(key, 0, longest, stages);
   };
   if (v.has("backward") && (v.has("input_grad") || v.has("weight_grad")))
     v.fail_at("backward", "is whole: give it or \"input_grad\" and \"weight_grad\", not both");
@@ -60,7 +55,7 @@ stage_times read_times(const options& o, std::size_t stages) {
   } else {
     t.backward = read("backward");
   }
-  t.hop = v.integer_or("hop", 0, 0, std::int64_t{1} << 40);
+  t.hop = v.integer_or("hop", 0, 0, longest);
   return t;
 }
 

@@ -2,9 +2,9 @@
 #include <hocket/planner/strategy_search.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <iterator>
+#include <numeric>
 
 #include "command.hpp"
 #include "json_fields.hpp"
@@ -158,11 +158,8 @@ void read_split(plan_input& in, const json_object& pipeline) {
   if (!pipeline.has("split")) return;
   if (pipeline.at("split").is_array()) {
     in.search_split = false;
-    std::int64_t sum = 0;
-    for (const double x : pipeline.numbers("split", 65536)) {
-      if (x != std::floor(x) || x < 1 || x > 4096) pipeline.fail_at("split", "must hold whole numbers of layers");
-      in.split.push_back(static_cast<std::int64_t>(x)), sum += in.split.back();
-    }
+    in.split = pipeline.integers("split", 1, 4096, 65536);
+    const std::int64_t sum = std::accumulate(in.split.begin(), in.split.end(), std::int64_t{0});
     const std::int64_t stages = in.parallel.pp * in.parallel.vp;
     if (static_cast<std::int64_t>(in.split.size()) != stages)
       pipeline.fail_at("split",

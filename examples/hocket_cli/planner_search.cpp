@@ -4,7 +4,6 @@
 #include <hocket/timeline/svg.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <iterator>
 #include <memory>
@@ -70,31 +69,20 @@ question read_cluster(const std::string& file) {
   if (!v.has("space")) return q;
   const json_object s =
       v.object("space", {"tensor", "context", "expert", "chunks", "micro_batches", "copies", "zero", "zero_bubble"});
-  const auto sizes = [&](const char* key, std::vector<std::int64_t>& list, std::int64_t least = 1) {
+  const auto sizes = [&](const char* key, std::vector<std::int64_t>& list, std::int64_t least = 1,
+                         std::int64_t most = 1'000'000) {
     if (!s.has(key)) return;
-    list.clear();
-    const auto values = s.numbers(key, 64);
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      const double x = values[i];
-      if (x != std::floor(x) || x < static_cast<double>(least) || x > 1e6)
-        s.fail_at(key, "holds " + shown(s.at(key)[i]) + ", but must hold whole numbers from " + std::to_string(least) +
-                           " to 1000000");
-      const auto size = static_cast<std::int64_t>(x);
-      if (std::find(list.begin(), list.end(), size) != list.end())
-        s.fail_at(key, "holds " + std::to_string(size) + " twice");
-      list.push_back(size);
-    }
+    list = s.integers(key, least, most, 64);
     if (list.empty()) s.fail_at(key, "is empty");
+    for (auto x = list.begin(); x != list.end(); ++x)
+      if (std::find(list.begin(), x, *x) != x) s.fail_at(key, "holds " + std::to_string(*x) + " twice");
   };
   sizes("tensor", q.space.tensor), sizes("context", q.space.context), sizes("expert", q.space.expert);
   sizes("chunks", q.space.chunks), sizes("micro_batches", q.space.micro_batches), sizes("copies", q.space.copies);
   std::vector<std::int64_t> zeros;
-  sizes("zero", zeros, 0);
+  sizes("zero", zeros, 0, 3);
   if (!zeros.empty()) q.space.zeros.clear();
-  for (const std::int64_t z : zeros) {
-    if (z > 3) s.fail_at("zero", "must hold 0, 1, 2 or 3");
-    q.space.zeros.push_back(static_cast<cost::zero>(z));
-  }
+  for (const std::int64_t z : zeros) q.space.zeros.push_back(static_cast<cost::zero>(z));
   q.space.zero_bubble = s.boolean_or("zero_bubble", true);
   return q;
 }

@@ -211,11 +211,7 @@ problem read_problem(const std::string& file) {
     p.runs.push_back(run);
   }
   if (v.has("split") && v.at("split").empty()) v.fail_at("split", "is empty");
-  if (v.has("split"))
-    for (const double x : v.numbers("split", 65536)) {
-      if (x != std::floor(x) || x < 1 || x > 4096) v.fail_at("split", "must hold whole numbers of layers");
-      p.split.push_back(static_cast<std::int64_t>(x));
-    }
+  if (v.has("split")) p.split = v.integers("split", 1, 4096, 65536);
   if (v.has("most_on_stage")) p.most_on_stage = v.integer("most_on_stage", 1, 4096);
   if (p.most_on_stage > 0 && p.most_on_stage < p.even_share())
     v.fail_at("most_on_stage", "must be at least " + std::to_string(p.even_share()) + ": " +

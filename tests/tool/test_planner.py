@@ -286,7 +286,7 @@ class Search(ToolTest):
         self.ok("pipeline", "check", "--table", table)
 
     def test_costs_and_forms(self):
-        costs = self.file("costs.json", json.dumps({"forward": [3, 2, 2, 4], "backward": 5, "hop": 1}))
+        costs = self.file("costs.json", json.dumps({"forward": [3, 2.0, 2, 4], "backward": 5.0, "hop": 1}))
         done = self.ok("pipeline", "search", "--ranks", 4, "--micro-batches", 6, "--costs", costs, "--backward", "whole",
                        "--format", "json", "--memory-cap", "4,3,2,1")
         found = json.loads(done.text)
@@ -315,6 +315,10 @@ class Search(ToolTest):
         self.misused("pipeline", "search", "--ranks", 4)
         bad = self.file("costs.json", json.dumps({"forward": [1, 2], "input_grad": 1, "weight_grad": 1}))
         self.refused("pipeline", "search", *self.SHAPE, "--costs", bad, says="2 times for 8 stages")
+        bad = self.file("costs.json", json.dumps({"forward": [1] * 7 + [0.5], "input_grad": 1, "weight_grad": 1}))
+        self.refused("pipeline", "search", *self.SHAPE, "--costs", bad, says="\"forward\" holds 0.5, but must hold whole")
+        bad = self.file("costs.json", json.dumps({"forward": 1.5, "input_grad": 1, "weight_grad": 1}))
+        self.refused("pipeline", "search", *self.SHAPE, "--costs", bad, says="\"forward\" is 1.5, but must be a whole")
         self.refused("pipeline", "search", "--ranks", 100000, "--micro-batches", 4)
 
 

@@ -150,27 +150,27 @@ class strategy_finder {
         reject(rejection::few_batches, per_batch);
         continue;
       }
-      for (const bool sp : space_.sequence)
+      for (std::size_t q = 0; q < space_.sequence.size(); ++q)
         for (std::size_t c = 0; c < space_.copies.size(); ++c) {
-          s_.how.sequence_parallel = sp, s_.how.copies = space_.copies[c];
+          s_.how.sequence_parallel = p.tp > 1 && space_.sequence[q];
+          s_.how.copies = p.tp > 1 ? space_.copies[c] : 1;
           const std::int64_t per_cut =
               per_batch / static_cast<std::int64_t>(space_.sequence.size() * space_.copies.size());
-          if (p.tp == 1 && (sp != plain_sequence_ || s_.how.copies != plain_copies_)) {
+          if (p.tp == 1 && q + c > 0) {
             reject(rejection::no_effect, per_cut);
             continue;
           }
-          if (p.tp == 1) s_.how.sequence_parallel = false, s_.how.copies = 1;
-          if (sp && t_.sequence / p.cp % p.tp != 0) {
+          if (p.sequence_parallel && t_.sequence / p.cp % p.tp != 0) {
             reject(rejection::heads, per_cut);
             continue;
           }
-          if (s_.micro_batch * (t_.sequence / p.cp) % s_.how.copies != 0) {
+          if (s_.micro_batch * (t_.sequence / p.cp) % p.copies != 0) {
             reject(rejection::copies, per_cut);
             continue;
           }
           for (std::size_t k = 0; k < list.size(); ++k) {
             s_.how.recompute = list[k].level, s_.replay_activation = list[k].replay;
-            const result<const layer_prices*> layer = prices(b, sp, c, k);
+            const result<const layer_prices*> layer = prices(b, q, c, k);
             if (!layer) return layer.error();
             states(n, **layer, shapes);
           }
@@ -185,7 +185,7 @@ class strategy_finder {
       for (const bool zero_bubble : {false, true}) {
         if (zero_bubble && !space_.zero_bubble) continue;
         s_.zero_bubble = zero_bubble;
-        if ((zero_bubble && s_.how.pp == 1) || (space_.zeros[z] != plain_zero_ && !shards())) {
+        if ((zero_bubble && s_.how.pp == 1) || (z > 0 && !shards())) {
           reject(rejection::no_effect, 1);
           continue;
         }
@@ -197,16 +197,16 @@ class strategy_finder {
     }
   }
   /// One price list per way to cut a layer; pipeline and data-parallel sizes do not change it.
-  [[nodiscard]] result<const layer_prices*> prices(std::size_t b, bool sp, std::size_t c, std::size_t k) {
-    const std::size_t index = ((b * 2 + (sp ? 1 : 0)) * space_.copies.size() + c) * levels_ + k;
+  [[nodiscard]] result<const layer_prices*> prices(std::size_t b, std::size_t q, std::size_t c, std::size_t k) {
+    const std::size_t index = ((b * space_.sequence.size() + q) * space_.copies.size() + c) * levels_ + k;
     if (cached_.tp != s_.how.tp || cached_.cp != s_.how.cp || cached_.ep != s_.how.ep) {
       std::size_t at = 0;
       while (at < tables_.size() &&
              (tables_[at].key.tp != s_.how.tp || tables_[at].key.cp != s_.how.cp || tables_[at].key.ep != s_.how.ep))
         ++at;
       if (at == tables_.size())
-        tables_.push_back(
-            {s_.how, std::vector<layer_prices>(space_.micro_batches.size() * 2 * space_.copies.size() * levels_)});
+        tables_.push_back({s_.how, std::vector<layer_prices>(space_.micro_batches.size() * space_.sequence.size() *
+                                                             space_.copies.size() * levels_)});
       table_ = at, cached_ = s_.how;
     }
     layer_prices& known = tables_[table_].list[index];
@@ -250,10 +250,6 @@ class strategy_finder {
   [[nodiscard]] static bool better(const scored_strategy& a, const scored_strategy& b) noexcept {
     return a.cost.step != b.cost.step ? a.cost.step < b.cost.step : a.cost.bytes < b.cost.bytes;
   }
-  template <class T>
-  [[nodiscard]] static T plain(const std::vector<T>& list, T x) {
-    return list.empty() || std::find(list.begin(), list.end(), x) != list.end() ? x : list.front();
-  }
   /// Whether there are ranks over which a sharding spreads anything.
   [[nodiscard]] bool shards() const noexcept { return s_.how.dp * s_.how.cp > 1; }
   [[nodiscard]] error why_too_long() const {
@@ -284,11 +280,6 @@ class strategy_finder {
   cost::parallel cached_{.tp = 0};
   std::vector<scored_strategy> beyond_;
   std::optional<error> too_long_;
-  // Of choices that make no difference, the one that is not rejected: the plain one, or the first of the space. It is
-  // evaluated, and told, as the plain one.
-  cost::zero plain_zero_ = plain(space_.zeros, cost::zero::none);
-  std::int64_t plain_copies_ = plain(space_.copies, std::int64_t{1});
-  bool plain_sequence_ = plain(space_.sequence, false);
 };
 
 }  // namespace detail
@@ -302,9 +293,9 @@ class strategy_finder {
 /// @param t   the step; micro_batch is chosen, the rest given
 /// @param held  what each rank holds in flight, where schedules are others than those named by `strategy`
 /// Errors: errc::out_of_range for devices, memory, sequence or global batch that are none; errc::invalid_argument for a
-/// size that the space has twice; errc::bad_rate for a rate,
-/// overlap or time of the machine that is none; errc::undefined_value if a rate that is needed is 0;
-/// errc::limit_exceeded if a step takes more nanoseconds than 64 bits hold.
+/// choice that the space has twice; errc::bad_rate for a rate, overlap or time of the machine that is none;
+/// errc::undefined_value if a rate that is needed is 0; errc::limit_exceeded if a step takes more nanoseconds than 64
+/// bits hold.
 /// Complexity: one pass over the formulas per way to cut a layer, some ten multiplications per strategy and rank kind.
 ///
 ///     const auto found = hocket::planner::search_strategies(m, t, {.devices = 64, .memory = 64'000'000'000, .rates =
@@ -325,13 +316,21 @@ template <held_policy H = held_in_closed_form>
   const auto size = [](std::int64_t x) { return x >= 1 && x <= longest; };
   if (!size(t.sequence)) return error{errc::out_of_range, t.sequence, 1, longest}.with("sequence");
   if (!size(t.global_batch)) return error{errc::out_of_range, t.global_batch, 1, longest}.with("global_batch");
+  const auto once = [](const auto& list) -> result<void> {
+    for (auto x = list.begin(); x != list.end(); ++x)
+      if (std::find(list.begin(), x, *x) != x)
+        return error{errc::invalid_argument, static_cast<std::int64_t>(*x)}.with("a choice of the space twice");
+    return {};
+  };
   for (const auto* list : {&space.pipeline, &space.tensor, &space.context, &space.expert, &space.chunks,
-                           &space.micro_batches, &space.copies})
-    for (auto x = list->begin(); x != list->end(); ++x) {
-      if (*x < 1 || *x > most) return error{errc::out_of_range, *x, 1, most}.with("a size of the space");
-      if (std::find(list->begin(), x, *x) != x)
-        return error{errc::invalid_argument, *x}.with("a size of the space twice");
-    }
+                           &space.micro_batches, &space.copies}) {
+    for (const std::int64_t x : *list)
+      if (x < 1 || x > most) return error{errc::out_of_range, x, 1, most}.with("a size of the space");
+    if (const auto ok = once(*list); !ok) return ok.error();
+  }
+  if (const auto ok = once(space.sequence); !ok) return ok.error();
+  if (const auto ok = once(space.zeros); !ok) return ok.error();
+  if (const auto ok = once(space.recomputes); !ok) return ok.error();
   m.mtp_layers = 0;
   return detail::strategy_finder(m, t, on, space, held)();
 }

@@ -331,8 +331,11 @@ TEST_CASE("strategy searches are repeatable and refuse what is no question", "[p
     change(t);
     CHECK(search_strategies(llama_7b, t, cluster_of(8)).error().code == errc::out_of_range);
   }
-  CHECK(search_strategies(llama_7b, step(64), cluster_of(8), {.tensor = {1, 2, 1}}).error().code ==
-        errc::invalid_argument);
+  using cost::recompute, cost::zero;
+  for (const strategy_space& repeated :
+       {strategy_space{.tensor = {1, 2, 1}}, strategy_space{.zeros = {zero::none, zero::none}},
+        strategy_space{.recomputes = {recompute::full, recompute::full}}, strategy_space{.sequence = {true, true}}})
+    CHECK(search_strategies(llama_7b, step(64), cluster_of(8), repeated).error().code == errc::invalid_argument);
   none.memory = INT64_MAX;
   CHECK(search_strategies(llama_7b, step(64), none));
   none = cluster_of(8), none.devices_per_node = 0;
