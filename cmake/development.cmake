@@ -28,6 +28,16 @@ endif()
 if(HOCKET_NO_EXCEPTIONS)
   target_compile_options(hocket_development INTERFACE -fno-exceptions -fno-rtti)
 endif()
+
+# hocket_runs_long(TARGET…): where nothing is optimised, as that compiles fastest, these are: they run for longer.
+function(hocket_runs_long)
+  foreach(target ${ARGN})
+    if(TARGET ${target} AND CMAKE_CXX_FLAGS STREQUAL "-O0")
+      target_compile_options(${target} PRIVATE -O1)
+    endif()
+  endforeach()
+endfunction()
+
 if(HOCKET_SANITIZE)
   target_compile_options(hocket_development INTERFACE -fsanitize=${HOCKET_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
   target_link_options(hocket_development INTERFACE -fsanitize=${HOCKET_SANITIZE})
