@@ -391,10 +391,9 @@ class plan_reader {
     fail(lists_.file + ": \"" + shown + "\" " + sentence);
   }
   std::int64_t number(const json& value, const std::string& name) const {
-    const bool whole =
-        value.is_number_integer() && (!value.is_number_unsigned() || value.get<std::uint64_t>() < 1u << 31);
-    if (!whole || value.get<std::int64_t>() < 0) bad(name, "must hold whole numbers from 0 on");
-    return value.get<std::int64_t>();
+    const std::optional<std::int64_t> x = whole(value);
+    if (!x || *x < 0 || *x >= std::int64_t{1} << 31) bad(name, "must hold whole numbers from 0 to 2147483647");
+    return *x;
   }
   void check_known(const operation_flags& each) const {
     for (const cost::op which : cost::replayable)

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 #include <set>
 
 #include "command.hpp"
@@ -12,7 +11,6 @@ namespace hocket_cli {
 
 using nlohmann::json;
 
-namespace {
 std::optional<std::int64_t> whole(const json& v) {
   if (v.is_number_unsigned() && v.get<std::uint64_t>() > std::uint64_t{INT64_MAX}) return std::nullopt;
   if (v.is_number_integer()) return v.get<std::int64_t>();
@@ -22,7 +20,6 @@ std::optional<std::int64_t> whole(const json& v) {
   if (x != std::floor(x) || std::abs(x) > exact) return std::nullopt;
   return static_cast<std::int64_t>(x);
 }
-}  // namespace
 
 std::string shown(const json& value) {
   std::string s = value.dump(-1, ' ', true, json::error_handler_t::replace);
@@ -96,10 +93,15 @@ double json_object::not_negative_or(const char* key, double otherwise) const {
   return has(key) ? not_negative(key) : otherwise;
 }
 
-std::vector<double> json_object::numbers(const char* key, std::size_t most) const {
+const json& json_object::array(const char* key, std::size_t most_count) const {
   const json& v = at(key);
   if (!v.is_array()) fail_at(key, "must be an array of numbers");
-  if (v.size() > most) fail_at(key, "has more than " + std::to_string(most) + " numbers");
+  if (v.size() > most_count) fail_at(key, "has more than " + std::to_string(most_count) + " numbers");
+  return v;
+}
+
+std::vector<double> json_object::numbers(const char* key, std::size_t most) const {
+  const json& v = array(key, most);
   std::vector<double> out;
   out.reserve(v.size());
   for (const json& x : v) {
@@ -112,9 +114,7 @@ std::vector<double> json_object::numbers(const char* key, std::size_t most) cons
 
 std::vector<std::int64_t> json_object::integers(const char* key, std::int64_t least, std::int64_t most,
                                                 std::size_t most_count) const {
-  const json& v = at(key);
-  if (!v.is_array()) fail_at(key, "must be an array of whole numbers");
-  if (v.size() > most_count) fail_at(key, "has more than " + std::to_string(most_count) + " numbers");
+  const json& v = array(key, most_count);
   std::vector<std::int64_t> out;
   out.reserve(v.size());
   for (const json& element : v) {

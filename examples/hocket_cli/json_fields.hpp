@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,7 +25,7 @@ class json_object {
   [[nodiscard]] const nlohmann::json& at(const char* key) const;
   [[nodiscard]] json_object object(const char* key, std::initializer_list<std::string_view> keys) const;
 
-  /// A whole number in [least, most]; 1e6 and 4.0 are whole, too.
+  /// A number that is whole(), in [least, most].
   [[nodiscard]] std::int64_t integer(const char* key, std::int64_t least = INT64_MIN,
                                      std::int64_t most = INT64_MAX) const;
   [[nodiscard]] std::int64_t integer_or(const char* key, std::int64_t otherwise, std::int64_t least = INT64_MIN,
@@ -59,6 +60,8 @@ class json_object {
   [[noreturn]] void fail_at(const char* key, const std::string& sentence) const;
 
  private:
+  [[nodiscard]] const nlohmann::json& array(const char* key, std::size_t most_count) const;
+
   const nlohmann::json& value_;
   std::string_view file_;
   std::string path_;
@@ -66,6 +69,8 @@ class json_object {
 
 /// Whether a text is without line breaks and other control characters.
 bool is_line(std::string_view text);
+/// The value of a whole number of 64 bits; 1e6 and 4.0 are whole, too. Nothing for anything else.
+std::optional<std::int64_t> whole(const nlohmann::json& value);
 /// A value of a file as messages show it: escaped, and cut after 60 characters.
 std::string shown(const nlohmann::json& value);
 /// Parses JSON text; fails with one sentence that says where if it is not JSON.

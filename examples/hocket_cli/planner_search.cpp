@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,12 @@ struct question {
   planner::cluster on;
   planner::strategy_space space;
 };
+
+std::optional<std::int64_t> first_repeated(const std::vector<std::int64_t>& list) {
+  for (auto x = list.begin(); x != list.end(); ++x)
+    if (std::find(list.begin(), x, *x) != x) return *x;
+  return std::nullopt;
+}
 
 question read_cluster(const std::string& file) {
   const nlohmann::json whole = read_json_file(file);
@@ -74,8 +81,7 @@ question read_cluster(const std::string& file) {
     if (!s.has(key)) return;
     list = s.integers(key, least, most, 64);
     if (list.empty()) s.fail_at(key, "is empty");
-    for (auto x = list.begin(); x != list.end(); ++x)
-      if (std::find(list.begin(), x, *x) != x) s.fail_at(key, "holds " + std::to_string(*x) + " twice");
+    if (const auto x = first_repeated(list)) s.fail_at(key, "holds " + std::to_string(*x) + " twice");
   };
   sizes("tensor", q.space.tensor), sizes("context", q.space.context), sizes("expert", q.space.expert);
   sizes("chunks", q.space.chunks), sizes("micro_batches", q.space.micro_batches), sizes("copies", q.space.copies);
@@ -211,9 +217,8 @@ std::vector<std::int64_t> device_counts(const options& o, std::int64_t most) {
   }
   counts = number_list("--devices", o.devices, 1, most,
                        "up-to, or numbers from 1 to the cluster's " + std::to_string(most) + " such as 4,8,16");
-  for (auto at = counts.begin(); at != counts.end(); ++at)
-    if (std::find(counts.begin(), at, *at) != at)
-      throw CLI::ValidationError("--devices", "holds " + std::to_string(*at) + " twice");
+  if (const auto x = first_repeated(counts))
+    throw CLI::ValidationError("--devices", "holds " + std::to_string(*x) + " twice");
   if (counts.size() > 64) throw CLI::ValidationError("--devices", "has more than 64 numbers");
   return counts;
 }

@@ -34,7 +34,7 @@ struct strategy {
 
 /// Which strategies are looked at. Every combination of these lists and of the divisors of the devices is named, and
 /// each is either evaluated or rejected with its reason. Of combinations that are the same (sharding over one rank,
-/// copies without tensor parallelism) one is evaluated, and told as the plain one.
+/// copies without tensor parallelism) one is evaluated, and told as the plain one. No list may hold a value twice.
 struct strategy_space {
   std::vector<std::int64_t> tensor{1, 2, 4, 8, 16}, context{1}, expert{1, 2, 4, 8, 16, 32, 64, 128, 256};
   std::vector<std::int64_t> chunks{1, 2, 4, 8}, micro_batches{1, 2, 4, 8}, copies{1, 2};

@@ -74,10 +74,14 @@ class strategy_finder {
   };
 
   // Strategies below one node of the enumeration, for counting what is rejected as a whole.
+  [[nodiscard]] std::int64_t per_cut() const {
+    return static_cast<std::int64_t>(levels_.size() * space_.zeros.size()) * (space_.zero_bubble ? 2 : 1);
+  }
+  [[nodiscard]] std::int64_t per_batch() const {
+    return static_cast<std::int64_t>(space_.sequence.size() * space_.copies.size()) * per_cut();
+  }
   [[nodiscard]] std::int64_t inner() const {
-    return static_cast<std::int64_t>(space_.micro_batches.size() * space_.sequence.size() * space_.copies.size() *
-                                     levels().size() * space_.zeros.size()) *
-           (space_.zero_bubble ? 2 : 1);
+    return static_cast<std::int64_t>(space_.micro_batches.size()) * per_batch();
   }
   [[nodiscard]] std::vector<variant> levels() const {
     std::vector<variant> list;
@@ -137,39 +141,35 @@ class strategy_finder {
 
   [[nodiscard]] result<void> batches(const parameter_prices& n, const std::vector<rank_shape>& shapes) {
     const cost::parallel& p = s_.how;
-    const auto per_batch = inner() / static_cast<std::int64_t>(space_.micro_batches.size());
-    const auto list = levels();
     for (std::size_t b = 0; b < space_.micro_batches.size(); ++b) {
       s_.micro_batch = space_.micro_batches[b];
       if (t_.global_batch % (s_.micro_batch * p.dp) != 0) {
-        reject(rejection::batch, per_batch);
+        reject(rejection::batch, per_batch());
         continue;
       }
       const std::int64_t m = t_.global_batch / (s_.micro_batch * p.dp);
       if (p.vp > 1 && m < p.pp) {
-        reject(rejection::few_batches, per_batch);
+        reject(rejection::few_batches, per_batch());
         continue;
       }
       for (std::size_t q = 0; q < space_.sequence.size(); ++q)
         for (std::size_t c = 0; c < space_.copies.size(); ++c) {
           s_.how.sequence_parallel = p.tp > 1 && space_.sequence[q];
           s_.how.copies = p.tp > 1 ? space_.copies[c] : 1;
-          const std::int64_t per_cut =
-              per_batch / static_cast<std::int64_t>(space_.sequence.size() * space_.copies.size());
           if (p.tp == 1 && q + c > 0) {
-            reject(rejection::no_effect, per_cut);
+            reject(rejection::no_effect, per_cut());
             continue;
           }
           if (p.sequence_parallel && t_.sequence / p.cp % p.tp != 0) {
-            reject(rejection::heads, per_cut);
+            reject(rejection::heads, per_cut());
             continue;
           }
           if (s_.micro_batch * (t_.sequence / p.cp) % p.copies != 0) {
-            reject(rejection::copies, per_cut);
+            reject(rejection::copies, per_cut());
             continue;
           }
-          for (std::size_t k = 0; k < list.size(); ++k) {
-            s_.how.recompute = list[k].level, s_.replay_activation = list[k].replay;
+          for (std::size_t k = 0; k < levels_.size(); ++k) {
+            s_.how.recompute = levels_[k].level, s_.replay_activation = levels_[k].replay;
             const result<const layer_prices*> layer = prices(b, q, c, k);
             if (!layer) return layer.error();
             states(n, **layer, shapes);
@@ -198,7 +198,7 @@ class strategy_finder {
   }
   /// One price list per way to cut a layer; pipeline and data-parallel sizes do not change it.
   [[nodiscard]] result<const layer_prices*> prices(std::size_t b, std::size_t q, std::size_t c, std::size_t k) {
-    const std::size_t index = ((b * space_.sequence.size() + q) * space_.copies.size() + c) * levels_ + k;
+    const std::size_t index = ((b * space_.sequence.size() + q) * space_.copies.size() + c) * levels_.size() + k;
     if (cached_.tp != s_.how.tp || cached_.cp != s_.how.cp || cached_.ep != s_.how.ep) {
       std::size_t at = 0;
       while (at < tables_.size() &&
@@ -206,7 +206,7 @@ class strategy_finder {
         ++at;
       if (at == tables_.size())
         tables_.push_back({s_.how, std::vector<layer_prices>(space_.micro_batches.size() * space_.sequence.size() *
-                                                             space_.copies.size() * levels_)});
+                                                             space_.copies.size() * levels_.size())});
       table_ = at, cached_ = s_.how;
     }
     layer_prices& known = tables_[table_].list[index];
@@ -276,7 +276,8 @@ class strategy_finder {
   strategy_report report_;
   std::vector<state_prices> states_;
   std::vector<table> tables_;
-  std::size_t table_ = 0, levels_ = levels().size();
+  std::size_t table_ = 0;
+  std::vector<variant> levels_ = levels();
   cost::parallel cached_{.tp = 0};
   std::vector<scored_strategy> beyond_;
   std::optional<error> too_long_;

@@ -336,6 +336,12 @@ TEST_CASE("strategy searches are repeatable and refuse what is no question", "[p
        {strategy_space{.tensor = {1, 2, 1}}, strategy_space{.zeros = {zero::none, zero::none}},
         strategy_space{.recomputes = {recompute::full, recompute::full}}, strategy_space{.sequence = {true, true}}})
     CHECK(search_strategies(llama_7b, step(64), cluster_of(8), repeated).error().code == errc::invalid_argument);
+  for (const strategy_space& empty :
+       {strategy_space{.micro_batches = {}}, strategy_space{.zeros = {}}, strategy_space{.sequence = {}}}) {
+    const auto found = search_strategies(llama_7b, step(64), cluster_of(8), empty);
+    REQUIRE(found);
+    CHECK((found->named == 0 && found->front.empty()));
+  }
   none.memory = INT64_MAX;
   CHECK(search_strategies(llama_7b, step(64), none));
   none = cluster_of(8), none.devices_per_node = 0;

@@ -60,7 +60,7 @@ class kind_bound {
     return rest_[0][0];
   }
   /// Whether bounds are no longer sharpened, for want of budget.
-  [[nodiscard]] bool tired() const noexcept { return steps_ / 64 > q_.budget; }
+  [[nodiscard]] bool tired() const noexcept { return steps_ / kind_portions::looks > q_.budget; }
   /// Of the last question: the least extra time of the ranks from r on if those before have taken what `state` says.
   [[nodiscard]] ticks rest(std::size_t r, std::size_t state) const noexcept { return rest_[r][state]; }
   /// What the first layers of the model are as a state. Those of several pieces add up.

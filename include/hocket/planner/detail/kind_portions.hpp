@@ -29,10 +29,13 @@ class kind_portions {
     level_front front{level{}};
   };
 
+  /// Looks at portions that count as one partial plan of the budget.
+  static constexpr std::int64_t looks = 64;
+
   /// @param most        times of a rank from which on nothing is asked
   /// @param most_ways   to leave layers of all kinds; where there are more, kinds are grouped until there are only a
   ///                    quarter as many, as groups bound less and so are worth less time; 0: they never are
-  /// @param most_calls  portions of all ranks; where there are more, or 64 times the budget, nothing is usable
+  /// @param most_calls  portions of all ranks; where there are more, or the budget ends, nothing is usable
   kind_portions(const split_problem& q, const segment_fronts& fronts, ticks most, std::size_t most_ways,
                 std::size_t most_calls)
       : q_(q),
@@ -44,7 +47,8 @@ class kind_portions {
     portion none;
     none.counts.assign(kinds_.size(), 0);
     const std::int64_t room = layers_ - static_cast<std::int64_t>(p - 1) * chunks_;
-    most_calls = (std::min)(most_calls, 64 * static_cast<std::size_t>(q.budget));
+    if (looks * q.budget < static_cast<std::int64_t>(most_calls))
+      most_calls = static_cast<std::size_t>(looks * q.budget);
     if (!add(none, kinds_.size(), most, (std::min)(room, longest_ * chunks_), most_calls / p)) return;
     std::sort(portions_.begin(), portions_.end(), [](const portion& a, const portion& b) {
       return a.time != b.time ? a.time > b.time : a.counts < b.counts;

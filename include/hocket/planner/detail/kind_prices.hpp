@@ -61,7 +61,7 @@ class kind_prices {
     return static_cast<ticks>((best_ + one - 1) / one);
   }
   /// Whether bounds are no longer sharpened, for want of budget.
-  [[nodiscard]] bool tired() const noexcept { return steps_ / 64 > q_.budget; }
+  [[nodiscard]] bool tired() const noexcept { return steps_ / kind_portions::looks > q_.budget; }
 
  private:
   static constexpr wide one = wide{1} << 24;  // of a price
