@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Evaluations of the cost formulas per second, one core: the batch evaluator that is generated from them, against the
 // exact one and against a loop written by hand; by turns in one process.   bench_cost [--benchmark_filter=REGEX]
-#include <hocket/cost/batch.hpp>
-#include <hocket/cost/bubble.hpp>
-#include <hocket/cost/peak_memory.hpp>
-#include <hocket/cost/step_time.hpp>
+#include <hocket/cost/formula/batch.hpp>
+#include <hocket/cost/model/bubble.hpp>
+#include <hocket/cost/model/peak_memory.hpp>
+#include <hocket/cost/model/step_time.hpp>
 
 #include <cstdio>
 #include <cstring>

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The targets of transports and of pipelines that really run: each line is a ratio of two things that ran by turns.
 // bench_transport [--benchmark_filter=REGEX]      starts itself under mpirun for the lines that need two processes
-#include <hocket/launch/from_pipeline_run.hpp>
-#include <hocket/launch/from_pipeline_streams.hpp>
-#include <hocket/launch/host_backend.hpp>
-#include <hocket/launch/in_process_transport.hpp>
-#include <hocket/pipeline/interleaved.hpp>
-#include <hocket/pipeline/one_f_one_b.hpp>
+#include <hocket/launch/backends/host.hpp>
+#include <hocket/launch/bridges/pipeline_run.hpp>
+#include <hocket/launch/bridges/pipeline_streams.hpp>
+#include <hocket/launch/transports/in_process.hpp>
+#include <hocket/pipeline/schedules/interleaved.hpp>
+#include <hocket/pipeline/schedules/one_f_one_b.hpp>
+#include <hocket/pipeline/schedules/zero_bubble.hpp>
 #include <hocket/pipeline/simulate.hpp>
 #include <hocket/pipeline/table.hpp>
-#include <hocket/pipeline/zero_bubble.hpp>
 #if defined(HOCKET_BENCH_MPIEXEC)
-#include <hocket/launch/mpi_transport.hpp>
+#include <hocket/launch/transports/mpi.hpp>
 #endif
 
 #include <algorithm>

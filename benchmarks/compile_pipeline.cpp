@@ -4,8 +4,8 @@
 #include <hocket/pipeline.hpp>
 #else
 #include <hocket/pipeline/bound.hpp>
-#include <hocket/pipeline/interleaved.hpp>
 #include <hocket/pipeline/run.hpp>
+#include <hocket/pipeline/schedules/interleaved.hpp>
 #endif
 
 #ifndef HOCKET_HEADER_ALONE

@@ -4,13 +4,16 @@
 set(HOCKET_HEADERS
   hocket/config.hpp
   hocket/core.hpp
+  hocket/core/arithmetic.hpp
+  hocket/core/borrowed.hpp
+  hocket/core/bytes.hpp
   hocket/core/error.hpp
   hocket/core/fingerprint.hpp
   hocket/core/ids.hpp
   hocket/core/message.hpp
   hocket/core/result.hpp
   hocket/core/speculation.hpp
-  hocket/core/ticks.hpp
+  hocket/core/time.hpp
   hocket/curve.hpp
   hocket/curve/affine.hpp
   hocket/curve/alpha_beta.hpp
@@ -66,36 +69,35 @@ set(HOCKET_HEADERS
   hocket/hocket.hpp
   hocket/launch.hpp
   hocket/launch/backend.hpp
+  hocket/launch/backends/erased.hpp
+  hocket/launch/backends/host.hpp
+  hocket/launch/backends/host_batch.hpp
+  hocket/launch/backends/host_program.hpp
+  hocket/launch/backends/inline.hpp
+  hocket/launch/backends/recording.hpp
+  hocket/launch/bridges/graph.hpp
+  hocket/launch/bridges/pipeline.hpp
+  hocket/launch/bridges/pipeline_check.hpp
+  hocket/launch/bridges/pipeline_run.hpp
+  hocket/launch/bridges/pipeline_streams.hpp
+  hocket/launch/bridges/tiling.hpp
   hocket/launch/capture.hpp
   hocket/launch/command.hpp
+  hocket/launch/detail/host_signal.hpp
   hocket/launch/drive.hpp
-  hocket/launch/erased_backend.hpp
   hocket/launch/event_pool.hpp
-  hocket/launch/from_graph.hpp
-  hocket/launch/from_pipeline.hpp
-  hocket/launch/from_pipeline_check.hpp
-  hocket/launch/from_pipeline_run.hpp
-  hocket/launch/from_pipeline_streams.hpp
-  hocket/launch/from_tiling.hpp
-  hocket/launch/host_backend.hpp
-  hocket/launch/host_batch.hpp
-  hocket/launch/host_program.hpp
-  hocket/launch/host_signal.hpp
-  hocket/launch/in_process_transport.hpp
-  hocket/launch/inline_backend.hpp
   hocket/launch/order.hpp
   hocket/launch/passes.hpp
   hocket/launch/probe.hpp
-  hocket/launch/recording_backend.hpp
   hocket/launch/single_wait.hpp
   hocket/launch/stamp_trace.hpp
   hocket/launch/trace.hpp
   hocket/launch/transport.hpp
   hocket/launch/transport_check.hpp
   hocket/launch/transport_run.hpp
+  hocket/launch/transports/in_process.hpp
   hocket/pipeline.hpp
   hocket/pipeline/action.hpp
-  hocket/pipeline/alternation.hpp
   hocket/pipeline/any_schedule.hpp
   hocket/pipeline/bound.hpp
   hocket/pipeline/check.hpp
@@ -104,36 +106,37 @@ set(HOCKET_HEADERS
   hocket/pipeline/costs.hpp
   hocket/pipeline/critical_path.hpp
   hocket/pipeline/cursor.hpp
-  hocket/pipeline/dual_pipe.hpp
+  hocket/pipeline/detail/alternation.hpp
+  hocket/pipeline/detail/interleaved_order.hpp
+  hocket/pipeline/detail/phases.hpp
+  hocket/pipeline/detail/run_bound.hpp
+  hocket/pipeline/detail/run_deadlock.hpp
+  hocket/pipeline/detail/run_pipes.hpp
+  hocket/pipeline/detail/run_plain.hpp
+  hocket/pipeline/detail/weave.hpp
   hocket/pipeline/facts.hpp
-  hocket/pipeline/gpipe.hpp
-  hocket/pipeline/groups.hpp
-  hocket/pipeline/interleaved.hpp
-  hocket/pipeline/interleaved_order.hpp
   hocket/pipeline/lower.hpp
-  hocket/pipeline/one_f_one_b.hpp
   hocket/pipeline/passes.hpp
-  hocket/pipeline/phases.hpp
   hocket/pipeline/placement.hpp
   hocket/pipeline/rank_view.hpp
   hocket/pipeline/read_list.hpp
   hocket/pipeline/run.hpp
-  hocket/pipeline/run_bound.hpp
-  hocket/pipeline/run_deadlock.hpp
   hocket/pipeline/run_memory.hpp
-  hocket/pipeline/run_pipes.hpp
-  hocket/pipeline/run_plain.hpp
   hocket/pipeline/schedule.hpp
-  hocket/pipeline/seq_1f1b.hpp
+  hocket/pipeline/schedules/dual_pipe.hpp
+  hocket/pipeline/schedules/gpipe.hpp
+  hocket/pipeline/schedules/groups.hpp
+  hocket/pipeline/schedules/interleaved.hpp
+  hocket/pipeline/schedules/one_f_one_b.hpp
+  hocket/pipeline/schedules/seq_1f1b.hpp
+  hocket/pipeline/schedules/v_memory.hpp
+  hocket/pipeline/schedules/zbv.hpp
+  hocket/pipeline/schedules/zero_bubble.hpp
   hocket/pipeline/shape.hpp
   hocket/pipeline/simulate.hpp
   hocket/pipeline/table.hpp
   hocket/pipeline/transfers.hpp
-  hocket/pipeline/v_memory.hpp
-  hocket/pipeline/weave.hpp
   hocket/pipeline/workspace.hpp
-  hocket/pipeline/zbv.hpp
-  hocket/pipeline/zero_bubble.hpp
   hocket/testing/graph_benchmark.hpp
   hocket/testing/graph_cases.hpp
   hocket/testing/graph_laws.hpp
@@ -152,127 +155,127 @@ set(HOCKET_HEADERS
   hocket/tiling/any_problem.hpp
   hocket/tiling/automatic.hpp
   hocket/tiling/bound.hpp
-  hocket/tiling/candidates.hpp
+  hocket/tiling/detail/candidates.hpp
+  hocket/tiling/detail/finish.hpp
+  hocket/tiling/detail/lots.hpp
+  hocket/tiling/detail/search.hpp
+  hocket/tiling/detail/two_phase.hpp
   hocket/tiling/documented.hpp
   hocket/tiling/evaluate.hpp
   hocket/tiling/exact.hpp
-  hocket/tiling/finish.hpp
   hocket/tiling/lot_streaming.hpp
-  hocket/tiling/lots.hpp
   hocket/tiling/one_plus_n.hpp
   hocket/tiling/pinned.hpp
   hocket/tiling/plan.hpp
   hocket/tiling/problem.hpp
-  hocket/tiling/search.hpp
   hocket/tiling/solve.hpp
   hocket/tiling/timeline.hpp
-  hocket/tiling/two_phase.hpp
   hocket/tiling/uniform.hpp
   hocket/timeline.hpp
   hocket/timeline/analysis.hpp
   hocket/timeline/ascii.hpp
   hocket/timeline/chrome_trace.hpp
-  hocket/timeline/palette.hpp
-  hocket/timeline/rows.hpp
+  hocket/timeline/detail/palette.hpp
+  hocket/timeline/detail/rows.hpp
+  hocket/timeline/detail/writing.hpp
   hocket/timeline/svg.hpp
   hocket/timeline/timeline.hpp
-  hocket/timeline/writing.hpp
   hocket/version.hpp
 )
 
 # Boost.Hana
 set(HOCKET_COST_HEADERS
   hocket/cost.hpp
-  hocket/cost/activations.hpp
-  hocket/cost/batch.hpp
-  hocket/cost/bubble.hpp
   hocket/cost/check_machine.hpp
-  hocket/cost/check_sizes.hpp
   hocket/cost/closed_forms.hpp
-  hocket/cost/code.hpp
-  hocket/cost/collective_of_layout.hpp
-  hocket/cost/communication.hpp
-  hocket/cost/config.hpp
-  hocket/cost/context_parallel.hpp
-  hocket/cost/derivative.hpp
-  hocket/cost/evaluate.hpp
-  hocket/cost/expression.hpp
   hocket/cost/fit_machine.hpp
-  hocket/cost/flops.hpp
+  hocket/cost/formula/batch.hpp
+  hocket/cost/formula/code.hpp
+  hocket/cost/formula/derivative.hpp
+  hocket/cost/formula/evaluate.hpp
+  hocket/cost/formula/expression.hpp
+  hocket/cost/formula/number.hpp
+  hocket/cost/formula/print.hpp
+  hocket/cost/formula/reflect.hpp
+  hocket/cost/formula/term.hpp
+  hocket/cost/formula/unit.hpp
+  hocket/cost/formula/write.hpp
   hocket/cost/guide_tables.hpp
   hocket/cost/hardware.hpp
-  hocket/cost/in_flight.hpp
-  hocket/cost/layer_cost.hpp
   hocket/cost/machine.hpp
   hocket/cost/machines.hpp
   hocket/cost/measure_step.hpp
-  hocket/cost/moved_bytes.hpp
-  hocket/cost/number.hpp
-  hocket/cost/optimizer_parallel.hpp
-  hocket/cost/packing.hpp
-  hocket/cost/parameters.hpp
-  hocket/cost/partition.hpp
-  hocket/cost/peak_memory.hpp
+  hocket/cost/model/activations.hpp
+  hocket/cost/model/bubble.hpp
+  hocket/cost/model/check_sizes.hpp
+  hocket/cost/model/collective_of_layout.hpp
+  hocket/cost/model/communication.hpp
+  hocket/cost/model/config.hpp
+  hocket/cost/model/context_parallel.hpp
+  hocket/cost/model/flops.hpp
+  hocket/cost/model/in_flight.hpp
+  hocket/cost/model/layer_cost.hpp
+  hocket/cost/model/moved_bytes.hpp
+  hocket/cost/model/optimizer_parallel.hpp
+  hocket/cost/model/packing.hpp
+  hocket/cost/model/parameters.hpp
+  hocket/cost/model/partition.hpp
+  hocket/cost/model/peak_memory.hpp
+  hocket/cost/model/setting.hpp
+  hocket/cost/model/stage_plan.hpp
+  hocket/cost/model/static_memory.hpp
+  hocket/cost/model/step_formulas.hpp
+  hocket/cost/model/step_parts.hpp
+  hocket/cost/model/step_time.hpp
+  hocket/cost/model/symbols.hpp
+  hocket/cost/model/utilization.hpp
   hocket/cost/plan_report.hpp
   hocket/cost/policy.hpp
-  hocket/cost/print.hpp
-  hocket/cost/reflect.hpp
   hocket/cost/report.hpp
-  hocket/cost/setting.hpp
-  hocket/cost/stage_plan.hpp
-  hocket/cost/static_memory.hpp
-  hocket/cost/step_formulas.hpp
-  hocket/cost/step_parts.hpp
   hocket/cost/step_report.hpp
-  hocket/cost/step_time.hpp
-  hocket/cost/symbols.hpp
-  hocket/cost/term.hpp
-  hocket/cost/unit.hpp
-  hocket/cost/utilization.hpp
-  hocket/cost/write.hpp
   hocket/planner.hpp
-  hocket/planner/detail/activity_heap.hpp
-  hocket/planner/detail/beam_rounds.hpp
-  hocket/planner/detail/beam_search.hpp
-  hocket/planner/detail/byte_prices.hpp
-  hocket/planner/detail/chunk_deal.hpp
-  hocket/planner/detail/chunk_path.hpp
-  hocket/planner/detail/clause_search.hpp
-  hocket/planner/detail/count_bound.hpp
-  hocket/planner/detail/count_cells.hpp
-  hocket/planner/detail/cut_moves.hpp
-  hocket/planner/detail/extra_steps.hpp
-  hocket/planner/detail/kind_bound.hpp
-  hocket/planner/detail/kind_portions.hpp
-  hocket/planner/detail/kind_prices.hpp
-  hocket/planner/detail/learning_search.hpp
-  hocket/planner/detail/level_front.hpp
-  hocket/planner/detail/list_scheduler.hpp
-  hocket/planner/detail/mean_prices.hpp
-  hocket/planner/detail/modulo_search.hpp
-  hocket/planner/detail/neighbourhoods.hpp
-  hocket/planner/detail/order_search.hpp
-  hocket/planner/detail/pair_of_chunks.hpp
-  hocket/planner/detail/price_bound.hpp
-  hocket/planner/detail/random_numbers.hpp
-  hocket/planner/detail/rank_blocks.hpp
-  hocket/planner/detail/rank_bound.hpp
-  hocket/planner/detail/rank_choice.hpp
-  hocket/planner/detail/rank_window.hpp
-  hocket/planner/detail/round_search.hpp
-  hocket/planner/detail/split_by_rank.hpp
-  hocket/planner/detail/split_by_stage.hpp
-  hocket/planner/detail/strategy_parts.hpp
-  hocket/planner/detail/target_search.hpp
-  hocket/planner/detail/window_bound.hpp
-  hocket/planner/in_flight.hpp
-  hocket/planner/memory_price.hpp
   hocket/planner/replay_graph.hpp
-  hocket/planner/schedule_search.hpp
-  hocket/planner/split.hpp
-  hocket/planner/split_problem.hpp
-  hocket/planner/strategy.hpp
-  hocket/planner/strategy_search.hpp
+  hocket/planner/schedule/detail/activity_heap.hpp
+  hocket/planner/schedule/detail/beam_rounds.hpp
+  hocket/planner/schedule/detail/beam_search.hpp
+  hocket/planner/schedule/detail/clause_search.hpp
+  hocket/planner/schedule/detail/learning_search.hpp
+  hocket/planner/schedule/detail/list_scheduler.hpp
+  hocket/planner/schedule/detail/modulo_search.hpp
+  hocket/planner/schedule/detail/neighbourhoods.hpp
+  hocket/planner/schedule/detail/order_search.hpp
+  hocket/planner/schedule/detail/random_numbers.hpp
+  hocket/planner/schedule/detail/rank_blocks.hpp
+  hocket/planner/schedule/detail/rank_bound.hpp
+  hocket/planner/schedule/detail/rank_window.hpp
+  hocket/planner/schedule/detail/round_search.hpp
+  hocket/planner/schedule/detail/target_search.hpp
+  hocket/planner/schedule/detail/window_bound.hpp
+  hocket/planner/schedule/solve.hpp
+  hocket/planner/split/detail/byte_prices.hpp
+  hocket/planner/split/detail/chunk_deal.hpp
+  hocket/planner/split/detail/chunk_path.hpp
+  hocket/planner/split/detail/count_bound.hpp
+  hocket/planner/split/detail/count_cells.hpp
+  hocket/planner/split/detail/cut_moves.hpp
+  hocket/planner/split/detail/extra_steps.hpp
+  hocket/planner/split/detail/kind_bound.hpp
+  hocket/planner/split/detail/kind_portions.hpp
+  hocket/planner/split/detail/kind_prices.hpp
+  hocket/planner/split/detail/level_front.hpp
+  hocket/planner/split/detail/mean_prices.hpp
+  hocket/planner/split/detail/pair_of_chunks.hpp
+  hocket/planner/split/detail/price_bound.hpp
+  hocket/planner/split/detail/rank_choice.hpp
+  hocket/planner/split/detail/split_by_rank.hpp
+  hocket/planner/split/detail/split_by_stage.hpp
+  hocket/planner/split/in_flight.hpp
+  hocket/planner/split/memory_price.hpp
+  hocket/planner/split/problem.hpp
+  hocket/planner/split/solve.hpp
+  hocket/planner/strategy/detail/strategy_parts.hpp
+  hocket/planner/strategy/solve.hpp
+  hocket/planner/strategy/strategy.hpp
 )
 
 # one target per interop header
@@ -291,9 +294,9 @@ set(HOCKET_BOOST_GRAPH_HEADERS
 # and links, or of the operating system. Compiled in tests against the stand-ins in tests/fakes/include.
 set(HOCKET_VENDOR_HEADERS
   hocket/interop/populated_memory.hpp
-  hocket/launch/ascend_backend.hpp
-  hocket/launch/cuda_backend.hpp
-  hocket/launch/hccl_transport.hpp
-  hocket/launch/mpi_transport.hpp
-  hocket/launch/nccl_transport.hpp
+  hocket/launch/backends/ascend.hpp
+  hocket/launch/backends/cuda.hpp
+  hocket/launch/transports/hccl.hpp
+  hocket/launch/transports/mpi.hpp
+  hocket/launch/transports/nccl.hpp
 )

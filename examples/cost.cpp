@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Llama-2-13B: parameters, the formula of its output head, and what one training step costs.
-#include <hocket/cost/flops.hpp>
-#include <hocket/cost/parameters.hpp>
-#include <hocket/cost/print.hpp>
+#include <hocket/cost/formula/print.hpp>
+#include <hocket/cost/model/flops.hpp>
+#include <hocket/cost/model/parameters.hpp>
 
 #include <cstdio>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Nine layers on four ranks: which rank runs which, and what each computes again, so that it fits.
-#include <hocket/planner/split.hpp>
+#include <hocket/planner/split/solve.hpp>
 
 #include <cstdio>
 

@@ -8,7 +8,7 @@
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
 #include <hocket/launch.hpp>
-#include <hocket/launch/cuda_backend.hpp>
+#include <hocket/launch/backends/cuda.hpp>
 #include <hocket/tiling.hpp>
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 // A host translation unit against the real CUDA runtime: no nvcc needed, only its header and libcudart. Reports what is
 // there, and that no call of a backend without a device does anything but return its code. 77: no device.
 #include <hocket/launch.hpp>
-#include <hocket/launch/cuda_backend.hpp>
+#include <hocket/launch/backends/cuda.hpp>
 
 #include <cstdio>
 

@@ -2,7 +2,7 @@
 #include "cost_input.hpp"
 
 #include <hocket/cost/machines.hpp>
-#include <hocket/cost/packing.hpp>
+#include <hocket/cost/model/packing.hpp>
 
 #include <algorithm>
 #include <cstdio>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Model, training and parallel files as values, and cost reports as text: shared by `hocket cost` and `hocket plan`.
 #pragma once
-#include <hocket/cost/peak_memory.hpp>
+#include <hocket/cost/model/peak_memory.hpp>
+#include <hocket/cost/model/utilization.hpp>
 #include <hocket/cost/plan_report.hpp>
 #include <hocket/cost/step_report.hpp>
-#include <hocket/cost/utilization.hpp>
 #include <hocket/interop/hugging_face.hpp>
 
 #include <nlohmann/json.hpp>

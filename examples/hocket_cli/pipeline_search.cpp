@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // hocket pipeline search: a schedule within a memory cap, with how far it is from the best possible.
-#include <hocket/planner/schedule_search.hpp>
+#include <hocket/planner/schedule/solve.hpp>
 #include <hocket/text/schedule_csv.hpp>
 
 #include <cstdio>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <hocket/planner/strategy_search.hpp>
+#include <hocket/planner/strategy/solve.hpp>
 
 #include <algorithm>
 #include <filesystem>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The split of the layers in `hocket plan`: layers as the formulas of `cost` price them, and the planner's choice.
-#include <hocket/cost/layer_cost.hpp>
-#include <hocket/cost/partition.hpp>
-#include <hocket/cost/peak_memory.hpp>
-#include <hocket/cost/step_time.hpp>
+#include <hocket/cost/model/layer_cost.hpp>
+#include <hocket/cost/model/partition.hpp>
+#include <hocket/cost/model/peak_memory.hpp>
+#include <hocket/cost/model/step_time.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan_step.hpp"
 
-#include <hocket/cost/flops.hpp>
-#include <hocket/cost/partition.hpp>
-#include <hocket/planner/in_flight.hpp>
-#include <hocket/planner/schedule_search.hpp>
+#include <hocket/cost/model/flops.hpp>
+#include <hocket/cost/model/partition.hpp>
+#include <hocket/planner/schedule/solve.hpp>
+#include <hocket/planner/split/in_flight.hpp>
 #include <hocket/text/schedule_csv.hpp>
 
 #include <algorithm>

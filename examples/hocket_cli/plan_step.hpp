@@ -3,8 +3,8 @@
 #pragma once
 #include <hocket/graph.hpp>
 #include <hocket/pipeline.hpp>
-#include <hocket/planner/split.hpp>
-#include <hocket/planner/strategy.hpp>
+#include <hocket/planner/split/solve.hpp>
+#include <hocket/planner/strategy/strategy.hpp>
 #include <hocket/text/ops_csv.hpp>
 #include <hocket/tiling.hpp>
 #include <hocket/timeline/timeline.hpp>

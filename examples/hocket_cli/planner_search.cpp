@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // hocket planner search: which parallel strategies fit a cluster, ranked, and why the others do not.
-#include <hocket/planner/strategy_search.hpp>
+#include <hocket/planner/strategy/solve.hpp>
 #include <hocket/timeline/svg.hpp>
 
 #include <algorithm>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rank.hpp"
 
-#include <hocket/pipeline/dual_pipe.hpp>
-#include <hocket/pipeline/gpipe.hpp>
-#include <hocket/pipeline/interleaved.hpp>
-#include <hocket/pipeline/one_f_one_b.hpp>
+#include <hocket/pipeline/schedules/dual_pipe.hpp>
+#include <hocket/pipeline/schedules/gpipe.hpp>
+#include <hocket/pipeline/schedules/interleaved.hpp>
+#include <hocket/pipeline/schedules/one_f_one_b.hpp>
+#include <hocket/pipeline/schedules/zbv.hpp>
+#include <hocket/pipeline/schedules/zero_bubble.hpp>
 #include <hocket/pipeline/simulate.hpp>
-#include <hocket/pipeline/zbv.hpp>
-#include <hocket/pipeline/zero_bubble.hpp>
 #include <hocket/timeline/chrome_trace.hpp>
 
 #include <algorithm>

@@ -3,11 +3,11 @@
 // host backend, ordered by events, and as threads that send and receive. Losses, gradients and weights must be those of
 // the plain serial program.   training [FOLDER]: writes the traces there
 #include <hocket/core/message.hpp>
-#include <hocket/launch/from_pipeline_run.hpp>
-#include <hocket/launch/from_pipeline_streams.hpp>
-#include <hocket/launch/host_backend.hpp>
-#include <hocket/launch/in_process_transport.hpp>
+#include <hocket/launch/backends/host.hpp>
+#include <hocket/launch/bridges/pipeline_run.hpp>
+#include <hocket/launch/bridges/pipeline_streams.hpp>
 #include <hocket/launch/passes.hpp>
+#include <hocket/launch/transports/in_process.hpp>
 
 #include <cmath>
 #include <cstdio>

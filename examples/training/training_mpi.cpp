@@ -3,8 +3,8 @@
 // `die`: for tests of what happens to the others when RANK is killed (HOW = kill), leaves without a word (exit) or
 // stops (hang) in the middle of a step.
 #include <hocket/core/message.hpp>
-#include <hocket/launch/from_pipeline_run.hpp>
-#include <hocket/launch/mpi_transport.hpp>
+#include <hocket/launch/bridges/pipeline_run.hpp>
+#include <hocket/launch/transports/mpi.hpp>
 #include <hocket/pipeline/schedule.hpp>
 
 #include <unistd.h>

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words every component needs: errors, results, ids, ticks, fingerprints.
+// The words every component needs: errors, results, ids, time, bytes, borrowed elements, fingerprints.
 #pragma once
+#include <hocket/core/arithmetic.hpp>
+#include <hocket/core/borrowed.hpp>
+#include <hocket/core/bytes.hpp>
 #include <hocket/core/error.hpp>
 #include <hocket/core/fingerprint.hpp>
 #include <hocket/core/ids.hpp>
 #include <hocket/core/message.hpp>
 #include <hocket/core/result.hpp>
 #include <hocket/core/speculation.hpp>
-#include <hocket/core/ticks.hpp>
+#include <hocket/core/time.hpp>

@@ -2,11 +2,11 @@
 // Choices: which layers on which stage, what is computed again, in which order, on how many devices of which kind.
 #pragma once
 #include <hocket/core/message.hpp>
-#include <hocket/planner/in_flight.hpp>
-#include <hocket/planner/memory_price.hpp>
 #include <hocket/planner/replay_graph.hpp>
-#include <hocket/planner/schedule_search.hpp>
-#include <hocket/planner/split.hpp>
-#include <hocket/planner/split_problem.hpp>
-#include <hocket/planner/strategy.hpp>
-#include <hocket/planner/strategy_search.hpp>
+#include <hocket/planner/schedule/solve.hpp>
+#include <hocket/planner/split/in_flight.hpp>
+#include <hocket/planner/split/memory_price.hpp>
+#include <hocket/planner/split/problem.hpp>
+#include <hocket/planner/split/solve.hpp>
+#include <hocket/planner/strategy/solve.hpp>
+#include <hocket/planner/strategy/strategy.hpp>

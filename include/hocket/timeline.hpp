@@ -5,8 +5,8 @@
 #include <hocket/timeline/analysis.hpp>
 #include <hocket/timeline/ascii.hpp>
 #include <hocket/timeline/chrome_trace.hpp>
-#include <hocket/timeline/palette.hpp>
-#include <hocket/timeline/rows.hpp>
+#include <hocket/timeline/detail/palette.hpp>
+#include <hocket/timeline/detail/rows.hpp>
+#include <hocket/timeline/detail/writing.hpp>
 #include <hocket/timeline/svg.hpp>
 #include <hocket/timeline/timeline.hpp>
-#include <hocket/timeline/writing.hpp>

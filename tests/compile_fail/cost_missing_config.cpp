@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: none of the configs has a member with the name of this symbol
 // The sequence length is in `training`, which the environment lacks.
-#include <hocket/cost/config.hpp>
-#include <hocket/cost/evaluate.hpp>
-#include <hocket/cost/symbols.hpp>
+#include <hocket/cost/formula/evaluate.hpp>
+#include <hocket/cost/model/config.hpp>
+#include <hocket/cost/model/symbols.hpp>
 
 inline constexpr hocket::cost::model m{.hidden = 8};
 inline constexpr hocket::cost::training t{.sequence = 4};

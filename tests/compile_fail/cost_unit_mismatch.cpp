@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: both sides of +, -, min, max and all cases of choose must have one unit
 // Bytes and FLOPs do not add up.
-#include <hocket/cost/expression.hpp>
+#include <hocket/cost/formula/expression.hpp>
 
 inline constexpr auto s = hocket::cost::named(BOOST_HANA_STRING("sequence"), BOOST_HANA_STRING("s"));
 

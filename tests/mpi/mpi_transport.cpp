@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The MPI transport under mpirun with 2 or 4 ranks: sizes on both sides of every threshold of Open MPI, mistakes,
 // time limits, and whole pipelines whose numbers must come out as on one thread.
-#include <hocket/launch/mpi_transport.hpp>
-#include <hocket/pipeline/dual_pipe.hpp>
-#include <hocket/pipeline/interleaved.hpp>
-#include <hocket/pipeline/one_f_one_b.hpp>
+#include <hocket/launch/transports/mpi.hpp>
+#include <hocket/pipeline/schedules/dual_pipe.hpp>
+#include <hocket/pipeline/schedules/interleaved.hpp>
+#include <hocket/pipeline/schedules/one_f_one_b.hpp>
+#include <hocket/pipeline/schedules/zero_bubble.hpp>
 #include <hocket/pipeline/table.hpp>
-#include <hocket/pipeline/zero_bubble.hpp>
 
 #include <cstdio>
 

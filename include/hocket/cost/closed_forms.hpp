@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/cost/config.hpp>
-#include <hocket/cost/symbols.hpp>
+#include <hocket/cost/model/config.hpp>
+#include <hocket/cost/model/symbols.hpp>
 
 /// Formulas as their papers print them, for one shape of model (f = 4h, a d = h, 16-bit activations, dropout, no flash
 /// attention). The general terms (flops.hpp, activations.hpp) must give the same numbers there; tests hold them to it.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/cost/step_time.hpp>
+#include <hocket/cost/model/step_time.hpp>
 
 #include <span>
 #include <vector>

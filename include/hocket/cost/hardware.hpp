@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/cost/communication.hpp>
 #include <hocket/cost/machine.hpp>
+#include <hocket/cost/model/communication.hpp>
 
 #include <concepts>
 

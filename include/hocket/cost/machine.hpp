@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/config.hpp>
-#include <hocket/cost/reflect.hpp>
+#include <hocket/cost/formula/reflect.hpp>
 
 #include <string_view>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/cost/step_parts.hpp>
+#include <hocket/cost/model/step_parts.hpp>
 #include <hocket/timeline/analysis.hpp>
 
 #include <algorithm>

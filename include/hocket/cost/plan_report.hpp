@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <hocket/cost/model/stage_plan.hpp>
 #include <hocket/cost/report.hpp>
-#include <hocket/cost/stage_plan.hpp>
 
 #include <algorithm>
 

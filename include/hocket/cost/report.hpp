@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/cost/activations.hpp>
-#include <hocket/cost/communication.hpp>
-#include <hocket/cost/flops.hpp>
-#include <hocket/cost/parameters.hpp>
-#include <hocket/cost/partition.hpp>
-#include <hocket/cost/print.hpp>
-#include <hocket/cost/static_memory.hpp>
+#include <hocket/cost/formula/print.hpp>
+#include <hocket/cost/model/activations.hpp>
+#include <hocket/cost/model/communication.hpp>
+#include <hocket/cost/model/flops.hpp>
+#include <hocket/cost/model/parameters.hpp>
+#include <hocket/cost/model/partition.hpp>
+#include <hocket/cost/model/static_memory.hpp>
 
 #include <optional>
 #include <string>

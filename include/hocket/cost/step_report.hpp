@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <hocket/cost/model/stage_plan.hpp>
+#include <hocket/cost/model/step_time.hpp>
 #include <hocket/cost/report.hpp>
-#include <hocket/cost/stage_plan.hpp>
-#include <hocket/cost/step_time.hpp>
 
 #include <algorithm>
 

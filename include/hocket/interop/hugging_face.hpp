@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/core/result.hpp>
-#include <hocket/cost/config.hpp>
+#include <hocket/cost/model/config.hpp>
 #include <hocket/interop/config_fields.hpp>
 
 #include <algorithm>

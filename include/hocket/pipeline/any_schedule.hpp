@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/pipeline/choose_groups.hpp>
-#include <hocket/pipeline/dual_pipe.hpp>
-#include <hocket/pipeline/gpipe.hpp>
-#include <hocket/pipeline/interleaved.hpp>
-#include <hocket/pipeline/one_f_one_b.hpp>
-#include <hocket/pipeline/seq_1f1b.hpp>
+#include <hocket/pipeline/schedules/dual_pipe.hpp>
+#include <hocket/pipeline/schedules/gpipe.hpp>
+#include <hocket/pipeline/schedules/interleaved.hpp>
+#include <hocket/pipeline/schedules/one_f_one_b.hpp>
+#include <hocket/pipeline/schedules/seq_1f1b.hpp>
+#include <hocket/pipeline/schedules/v_memory.hpp>
+#include <hocket/pipeline/schedules/zbv.hpp>
+#include <hocket/pipeline/schedules/zero_bubble.hpp>
 #include <hocket/pipeline/table.hpp>
-#include <hocket/pipeline/v_memory.hpp>
-#include <hocket/pipeline/zbv.hpp>
-#include <hocket/pipeline/zero_bubble.hpp>
 
 #include <cstddef>
 #include <cstdint>

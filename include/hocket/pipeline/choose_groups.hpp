@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/pipeline/costs.hpp>
-#include <hocket/pipeline/interleaved.hpp>
 #include <hocket/pipeline/run.hpp>
+#include <hocket/pipeline/schedules/interleaved.hpp>
 #include <hocket/pipeline/workspace.hpp>
 
 #include <cstdint>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/core/ticks.hpp>
+#include <hocket/core/arithmetic.hpp>
+#include <hocket/core/result.hpp>
+#include <hocket/core/time.hpp>
 #include <hocket/pipeline/action.hpp>
 
 #include <concepts>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/pipeline/alternation.hpp>
+#include <hocket/pipeline/detail/alternation.hpp>
 #include <hocket/pipeline/facts.hpp>
 #include <hocket/pipeline/schedule.hpp>
 

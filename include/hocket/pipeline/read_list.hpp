@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/pipeline/cursor.hpp>
-#include <hocket/pipeline/phases.hpp>
+#include <hocket/pipeline/detail/phases.hpp>
 
 #include <concepts>
 #include <cstddef>

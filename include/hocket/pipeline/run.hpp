@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/pipeline/costs.hpp>
-#include <hocket/pipeline/run_bound.hpp>
-#include <hocket/pipeline/run_deadlock.hpp>
-#include <hocket/pipeline/run_pipes.hpp>
-#include <hocket/pipeline/run_plain.hpp>
+#include <hocket/pipeline/detail/run_bound.hpp>
+#include <hocket/pipeline/detail/run_deadlock.hpp>
+#include <hocket/pipeline/detail/run_pipes.hpp>
+#include <hocket/pipeline/detail/run_plain.hpp>
 
 #include <cstddef>
 #include <cstdint>

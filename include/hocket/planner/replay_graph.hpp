@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <hocket/core/arithmetic.hpp>
 #include <hocket/core/ids.hpp>
 #include <hocket/core/result.hpp>
-#include <hocket/core/ticks.hpp>
+#include <hocket/core/time.hpp>
 #include <hocket/graph/access.hpp>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/tiling/candidates.hpp>
+#include <hocket/tiling/detail/candidates.hpp>
 
 #include <array>
 #include <cstddef>

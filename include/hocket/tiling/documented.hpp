@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/tiling/finish.hpp>
+#include <hocket/tiling/detail/finish.hpp>
 
 #include <cstddef>
 #include <cstdint>

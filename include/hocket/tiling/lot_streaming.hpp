@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/tiling/search.hpp>
+#include <hocket/tiling/detail/search.hpp>
 
 namespace hocket::inline HOCKET_ABI::tiling {
 

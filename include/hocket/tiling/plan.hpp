@@ -2,7 +2,7 @@
 #pragma once
 #include <hocket/core/fingerprint.hpp>
 #include <hocket/core/result.hpp>
-#include <hocket/core/ticks.hpp>
+#include <hocket/core/time.hpp>
 #include <hocket/tiling/problem.hpp>
 
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/timeline/rows.hpp>
+#include <hocket/timeline/detail/rows.hpp>
 
 #include <cstdint>
 #include <memory_resource>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/timeline/rows.hpp>
-#include <hocket/timeline/writing.hpp>
+#include <hocket/timeline/detail/rows.hpp>
+#include <hocket/timeline/detail/writing.hpp>
 
 #include <cstdint>
 #include <string>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/timeline/analysis.hpp>
-#include <hocket/timeline/palette.hpp>
-#include <hocket/timeline/rows.hpp>
-#include <hocket/timeline/writing.hpp>
+#include <hocket/timeline/detail/palette.hpp>
+#include <hocket/timeline/detail/rows.hpp>
+#include <hocket/timeline/detail/writing.hpp>
 
 #include <cstdint>
 #include <string>

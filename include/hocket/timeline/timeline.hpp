@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/core/ids.hpp>
-#include <hocket/core/ticks.hpp>
+#include <hocket/core/result.hpp>
+#include <hocket/core/time.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Nor is one behind the view of two steps.
-// expect: hocket: the policy has a barrier that cannot be used. Write: static hocket::graph::barrier barrier(const G&, node);
+// expect: hocket: the policy has a barrier that cannot be used. Write: static hocket::graph::barrier barrier(const G&,
+// node);
 #include <hocket/graph/dependencies.hpp>
 #include <hocket/graph/unroll.hpp>
 

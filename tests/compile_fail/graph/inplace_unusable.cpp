@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An optional member whose parameters do not fit is not ignored, even if it is a template.
-// expect: hocket: the policy has a for_each_inplace that cannot be used. Write: static void for_each_inplace(const G&, node, auto&& f); it calls f(variable)
+// expect: hocket: the policy has a for_each_inplace that cannot be used. Write: static void for_each_inplace(const G&,
+// node, auto&& f); it calls f(variable)
 #include <hocket/graph/dependencies.hpp>
 
 struct program {};

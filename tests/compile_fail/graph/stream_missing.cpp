@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// expect: hocket: the policy does not say on which stream an op runs. Add to hocket::graph_access<G>: static hocket::stream_id stream(const G&, node);
+// expect: hocket: the policy does not say on which stream an op runs. Add to hocket::graph_access<G>: static
+// hocket::stream_id stream(const G&, node);
 #include <hocket/graph/stream_plan.hpp>
 
 struct program {};

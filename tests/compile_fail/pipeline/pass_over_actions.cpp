@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: hocket: a pass goes over stage_actions: after(stage_list(plan, rank), pass)
 #include <hocket/pipeline/passes.hpp>
-#include <hocket/pipeline/zero_bubble.hpp>
+#include <hocket/pipeline/schedules/zero_bubble.hpp>
 
 using namespace hocket::pipeline;
 

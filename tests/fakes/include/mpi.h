@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Stands in for MPI's header where there is none: the part that launch/mpi_transport.hpp uses, written from the MPI 3.1
- * standard. Only compiled against, never linked. */
+ * Stands in for MPI's header where there is none: the part that launch/transports/mpi.hpp uses, written from the
+ * MPI 3.1 standard. Only compiled against, never linked. */
 #pragma once
 
 typedef struct fake_mpi_comm* MPI_Comm;

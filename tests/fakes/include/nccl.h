@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Stands in for NCCL's header where there is none: the part that launch/nccl_transport.hpp uses, written from the
+ * Stands in for NCCL's header where there is none: the part that launch/transports/nccl.hpp uses, written from the
  * documentation of NCCL 2.28. Tests define the functions. */
 #pragma once
 #include <stddef.h>

@@ -3,10 +3,10 @@
 #include <boost/hana/equal.hpp>
 #include <boost/hana/first.hpp>
 #include <boost/hana/length.hpp>
-#include <hocket/cost/derivative.hpp>
-#include <hocket/cost/flops.hpp>
-#include <hocket/cost/parameters.hpp>
-#include <hocket/cost/utilization.hpp>
+#include <hocket/cost/formula/derivative.hpp>
+#include <hocket/cost/model/flops.hpp>
+#include <hocket/cost/model/parameters.hpp>
+#include <hocket/cost/model/utilization.hpp>
 
 #include <string>
 #include <type_traits>

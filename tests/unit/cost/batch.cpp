@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The batch evaluator against the exact one, configuration by configuration.
-#include <hocket/cost/activations.hpp>
-#include <hocket/cost/batch.hpp>
-#include <hocket/cost/code.hpp>
-#include <hocket/cost/print.hpp>
-#include <hocket/cost/static_memory.hpp>
+#include <hocket/cost/formula/batch.hpp>
+#include <hocket/cost/formula/code.hpp>
+#include <hocket/cost/formula/print.hpp>
+#include <hocket/cost/model/activations.hpp>
+#include <hocket/cost/model/static_memory.hpp>
 
 #include <string>
 #include <vector>

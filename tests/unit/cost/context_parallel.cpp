@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What ranks that share a sequence send each other, against element-by-element counts of who needs what.
-#include <hocket/cost/peak_memory.hpp>
-#include <hocket/cost/step_time.hpp>
+#include <hocket/cost/model/peak_memory.hpp>
+#include <hocket/cost/model/step_time.hpp>
 
 #include "catch.hpp"
 

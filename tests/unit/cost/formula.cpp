@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hocket/core/message.hpp>
-#include <hocket/cost/derivative.hpp>
-#include <hocket/cost/flops.hpp>
-#include <hocket/cost/in_flight.hpp>
-#include <hocket/cost/parameters.hpp>
-#include <hocket/cost/partition.hpp>
-#include <hocket/cost/print.hpp>
+#include <hocket/cost/formula/derivative.hpp>
+#include <hocket/cost/formula/print.hpp>
+#include <hocket/cost/model/flops.hpp>
+#include <hocket/cost/model/in_flight.hpp>
+#include <hocket/cost/model/parameters.hpp>
+#include <hocket/cost/model/partition.hpp>
 
 #include <cmath>
 #include <map>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // arXiv:2205.05198: table 2 (bytes kept by a layer), tables 3 and 5 (MFU, HFU).
-#include <hocket/cost/activations.hpp>
 #include <hocket/cost/closed_forms.hpp>
 #include <hocket/cost/guide_tables.hpp>
-#include <hocket/cost/static_memory.hpp>
-#include <hocket/cost/utilization.hpp>
+#include <hocket/cost/model/activations.hpp>
+#include <hocket/cost/model/static_memory.hpp>
+#include <hocket/cost/model/utilization.hpp>
 
 #include <cmath>
 #include <string>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // FLOPs and memory against the output of other systems' own functions, each in its convention.
 #include <hocket/cost/closed_forms.hpp>
-#include <hocket/cost/flops.hpp>
-#include <hocket/cost/parameters.hpp>
+#include <hocket/cost/model/flops.hpp>
+#include <hocket/cost/model/parameters.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Published tables: FLOPs, utilization, memory, communication, bubble, activations in flight.
-#include <hocket/cost/activations.hpp>
-#include <hocket/cost/bubble.hpp>
 #include <hocket/cost/closed_forms.hpp>
-#include <hocket/cost/communication.hpp>
-#include <hocket/cost/utilization.hpp>
+#include <hocket/cost/model/activations.hpp>
+#include <hocket/cost/model/bubble.hpp>
+#include <hocket/cost/model/communication.hpp>
+#include <hocket/cost/model/utilization.hpp>
 
 #include <cmath>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measured memory and step times; a step taken apart; recompute tables and their rules.
-#include <hocket/cost/collective_of_layout.hpp>
 #include <hocket/cost/machines.hpp>
 #include <hocket/cost/measure_step.hpp>
-#include <hocket/cost/optimizer_parallel.hpp>
-#include <hocket/cost/peak_memory.hpp>
+#include <hocket/cost/model/collective_of_layout.hpp>
+#include <hocket/cost/model/optimizer_parallel.hpp>
+#include <hocket/cost/model/peak_memory.hpp>
 #include <hocket/cost/policy.hpp>
 
 #include <array>

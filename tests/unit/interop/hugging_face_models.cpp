@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every model of models.csv: config.json -> model -> parameter count, against the published total.
-#include <hocket/cost/parameters.hpp>
+#include <hocket/cost/model/parameters.hpp>
 #include <hocket/interop/hugging_face.hpp>
 
 #include "../cost/published_models.hpp"

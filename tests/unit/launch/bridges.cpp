@@ -2,8 +2,8 @@
 // Plans of the other components, really run on threads, in an order that the graph allows.
 #include <hocket/graph/dependencies.hpp>
 #include <hocket/graph/stream_plan.hpp>
-#include <hocket/launch/from_graph.hpp>
-#include <hocket/launch/from_tiling.hpp>
+#include <hocket/launch/bridges/graph.hpp>
+#include <hocket/launch/bridges/tiling.hpp>
 
 #include <array>
 #include <atomic>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The vendors' backends on the fake device: what the tests of all three have in common.
 #pragma once
-#include <hocket/launch/ascend_backend.hpp>
-#include <hocket/launch/cuda_backend.hpp>
+#include <hocket/launch/backends/ascend.hpp>
+#include <hocket/launch/backends/cuda.hpp>
 
 #include <atomic>
 #include <string>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Launch where something goes wrong: launchers that throw, limits beyond the clock, groups with few sends in flight.
+#include <hocket/launch/bridges/pipeline_run.hpp>
 #include <hocket/launch/capture.hpp>
-#include <hocket/launch/from_pipeline_run.hpp>
-#include <hocket/launch/in_process_transport.hpp>
 #include <hocket/launch/passes.hpp>
-#include <hocket/pipeline/dual_pipe.hpp>
+#include <hocket/launch/transports/in_process.hpp>
 #include <hocket/pipeline/lower.hpp>
-#include <hocket/pipeline/one_f_one_b.hpp>
+#include <hocket/pipeline/schedules/dual_pipe.hpp>
+#include <hocket/pipeline/schedules/one_f_one_b.hpp>
 #include <hocket/pipeline/table.hpp>
 
 #include <array>

@@ -3,7 +3,7 @@
 // knows only the reads and writes of the file and the measured times.
 #include <hocket/graph/dependencies.hpp>
 #include <hocket/graph/stream_plan.hpp>
-#include <hocket/launch/from_graph.hpp>
+#include <hocket/launch/bridges/graph.hpp>
 #include <hocket/text/ops_csv.hpp>
 
 #include <atomic>

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random programs and naive plans for them, written without any planner of the library: one wait per cross-stream edge.
 #pragma once
+#include <hocket/launch/backends/erased.hpp>
+#include <hocket/launch/backends/host.hpp>
+#include <hocket/launch/backends/host_batch.hpp>
+#include <hocket/launch/backends/host_program.hpp>
+#include <hocket/launch/backends/inline.hpp>
+#include <hocket/launch/backends/recording.hpp>
 #include <hocket/launch/capture.hpp>
 #include <hocket/launch/drive.hpp>
-#include <hocket/launch/erased_backend.hpp>
 #include <hocket/launch/event_pool.hpp>
-#include <hocket/launch/host_backend.hpp>
-#include <hocket/launch/host_batch.hpp>
-#include <hocket/launch/host_program.hpp>
-#include <hocket/launch/inline_backend.hpp>
 #include <hocket/launch/order.hpp>
 #include <hocket/launch/passes.hpp>
-#include <hocket/launch/recording_backend.hpp>
 #include <hocket/launch/single_wait.hpp>
 #include <hocket/launch/stamp_trace.hpp>
 #include <hocket/launch/trace.hpp>

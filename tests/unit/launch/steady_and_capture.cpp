@@ -3,8 +3,8 @@
 // are surely done, and compared with conflicts found by definition.
 #include <hocket/graph/dependencies.hpp>
 #include <hocket/graph/unroll.hpp>
-#include <hocket/launch/from_graph.hpp>
-#include <hocket/launch/recording_backend.hpp>
+#include <hocket/launch/backends/recording.hpp>
+#include <hocket/launch/bridges/graph.hpp>
 
 #include <map>
 #include <random>

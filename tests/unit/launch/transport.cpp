@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The in-process transport by itself, the check over all ranks, and NCCL's and HCCL's calls on stand-ins that write
 // them down.
-#include <hocket/launch/in_process_transport.hpp>
 #include <hocket/launch/transport_run.hpp>
+#include <hocket/launch/transports/in_process.hpp>
 
 #include <array>
 #include <random>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What allocates, and what happens when there is no memory: the second run of a pipeline allocates nothing; a batch of
 // enqueues keeps its promises.
+#include <hocket/launch/backends/host_batch.hpp>
+#include <hocket/launch/bridges/pipeline_run.hpp>
 #include <hocket/launch/event_pool.hpp>
-#include <hocket/launch/from_pipeline_run.hpp>
-#include <hocket/launch/host_batch.hpp>
-#include <hocket/launch/in_process_transport.hpp>
-#include <hocket/pipeline/interleaved.hpp>
+#include <hocket/launch/transports/in_process.hpp>
+#include <hocket/pipeline/schedules/interleaved.hpp>
 #include <hocket/pipeline/table.hpp>
 
 #include <array>

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // from_pipeline: every rank's steps, the check over all of them, and real runs on threads.
-#include <hocket/launch/from_pipeline_check.hpp>
-#include <hocket/launch/from_pipeline_streams.hpp>
-#include <hocket/launch/host_backend.hpp>
+#include <hocket/launch/backends/host.hpp>
+#include <hocket/launch/bridges/pipeline_check.hpp>
+#include <hocket/launch/bridges/pipeline_streams.hpp>
 #include <hocket/launch/order.hpp>
 #include <hocket/launch/passes.hpp>
-#include <hocket/pipeline/dual_pipe.hpp>
-#include <hocket/pipeline/gpipe.hpp>
 #include <hocket/pipeline/lower.hpp>
-#include <hocket/pipeline/one_f_one_b.hpp>
-#include <hocket/pipeline/zero_bubble.hpp>
+#include <hocket/pipeline/schedules/dual_pipe.hpp>
+#include <hocket/pipeline/schedules/gpipe.hpp>
+#include <hocket/pipeline/schedules/one_f_one_b.hpp>
+#include <hocket/pipeline/schedules/zero_bubble.hpp>
 #include <hocket/text/schedule_csv.hpp>
 
 #include <fstream>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The search that learns, against all assignments of small random problems.
-#include <hocket/planner/detail/clause_search.hpp>
+#include <hocket/planner/schedule/detail/clause_search.hpp>
 
 #include <algorithm>
 #include <array>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Schedules found by search: against exhaustive search where that ends, against other systems' lists, against bounds.
 #include <hocket/core/message.hpp>
-#include <hocket/pipeline/dual_pipe.hpp>
-#include <hocket/planner/schedule_search.hpp>
+#include <hocket/pipeline/schedules/dual_pipe.hpp>
+#include <hocket/planner/schedule/solve.hpp>
 #include <hocket/text/schedule_csv.hpp>
 
 #include <array>

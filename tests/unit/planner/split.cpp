@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The stage split against brute force: the published instances, random small ones of every kind, chunks included.
 #include <hocket/core/message.hpp>
-#include <hocket/pipeline/dual_pipe.hpp>
-#include <hocket/pipeline/gpipe.hpp>
-#include <hocket/pipeline/interleaved.hpp>
-#include <hocket/pipeline/one_f_one_b.hpp>
+#include <hocket/pipeline/schedules/dual_pipe.hpp>
+#include <hocket/pipeline/schedules/gpipe.hpp>
+#include <hocket/pipeline/schedules/interleaved.hpp>
+#include <hocket/pipeline/schedules/one_f_one_b.hpp>
+#include <hocket/pipeline/schedules/v_memory.hpp>
+#include <hocket/pipeline/schedules/zbv.hpp>
+#include <hocket/pipeline/schedules/zero_bubble.hpp>
 #include <hocket/pipeline/simulate.hpp>
-#include <hocket/pipeline/v_memory.hpp>
-#include <hocket/pipeline/zbv.hpp>
-#include <hocket/pipeline/zero_bubble.hpp>
-#include <hocket/planner/memory_price.hpp>
-#include <hocket/planner/split.hpp>
+#include <hocket/planner/split/memory_price.hpp>
+#include <hocket/planner/split/solve.hpp>
 
 #include <algorithm>
 #include <cstdio>

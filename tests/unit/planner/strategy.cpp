@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Strategies: the shared evaluation against the formulas one by one, the front against brute force, the guide's advice.
 #include <hocket/core/message.hpp>
-#include <hocket/pipeline/interleaved.hpp>
-#include <hocket/pipeline/one_f_one_b.hpp>
-#include <hocket/pipeline/zero_bubble.hpp>
-#include <hocket/planner/strategy_search.hpp>
+#include <hocket/pipeline/schedules/interleaved.hpp>
+#include <hocket/pipeline/schedules/one_f_one_b.hpp>
+#include <hocket/pipeline/schedules/zero_bubble.hpp>
+#include <hocket/planner/strategy/solve.hpp>
 
 #include <algorithm>
 #include <cmath>

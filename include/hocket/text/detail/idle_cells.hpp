@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/pipeline/gpipe.hpp>
-#include <hocket/pipeline/interleaved.hpp>
-#include <hocket/pipeline/zbv.hpp>
-#include <hocket/pipeline/zero_bubble.hpp>
+#include <hocket/pipeline/schedules/gpipe.hpp>
+#include <hocket/pipeline/schedules/interleaved.hpp>
+#include <hocket/pipeline/schedules/zbv.hpp>
+#include <hocket/pipeline/schedules/zero_bubble.hpp>
 
 #include <cstddef>
 #include <cstdint>

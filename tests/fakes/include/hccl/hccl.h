@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Stands in for HCCL's header where there is none: the part that launch/hccl_transport.hpp uses, written from the
+ * Stands in for HCCL's header where there is none: the part that launch/transports/hccl.hpp uses, written from the
  * documentation of CANN 8. Tests define the functions. */
 #pragma once
 #include <stdint.h>

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/cost/formula/code.hpp>
+#include <hocket/cost/formula/evaluate.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hocket::inline HOCKET_ABI::cost {
+
+/// How a formula is written out.
+enum class style : std::uint8_t {
+  text,     ///< 2*b*s*h*V
+  numbers,  ///< 2*1*4096*5120*32000: needs an environment
+  latex,    ///< 2\,b\,s\,h\,V
+  latex_numbers
+};
+
+/// The syntax tree of a formula as plain data, for code that walks formulas without templates: printers, viewers,
+/// checks. Node 0 is unused; children have smaller numbers than their parents; the root is the last node.
+struct formula_tree {
+  using kind = node;
+  struct entry {
+    kind what = kind::literal;
+    operation op = operation::add;
+    std::string_view letter;  ///< symbol, definition
+    rational value;           ///< literal; symbol if `known`
+    double real_value = 0;    ///< symbol whose number is real
+    bool known = false, is_real = false;
+    std::uint32_t left = 0, right = 0;  ///< binary; definition: left is the body; choice: left is the selector
+    std::vector<std::uint32_t> cases;   ///< choice
+    std::uint32_t taken = 0;            ///< choice: the case taken, 0 if not known
+  };
+  std::vector<entry> entries{entry{}};
+
+  std::uint32_t push(entry e) {
+    entries.push_back(std::move(e));
+    return static_cast<std::uint32_t>(entries.size() - 1);
+  }
+  [[nodiscard]] std::uint32_t root() const noexcept { return static_cast<std::uint32_t>(entries.size() - 1); }
+};
+
+namespace detail {
+template <class Letter>
+constexpr std::string_view letters() noexcept {
+  return Letter::c_str();
+}
+// What does not depend on the formula's type is out of the template: formulas are many.
+inline std::uint32_t push_literal(formula_tree& t, std::int64_t value) {
+  formula_tree::entry n;
+  n.value = rational(value), n.known = true;
+  return t.push(std::move(n));
+}
+inline std::uint32_t push_symbol(formula_tree& t, std::string_view letter) {
+  formula_tree::entry n;
+  n.what = node::symbol, n.letter = letter;
+  return t.push(std::move(n));
+}
+inline std::uint32_t push_symbol(formula_tree& t, std::string_view letter, std::int64_t value) {
+  formula_tree::entry n;
+  n.what = node::symbol, n.letter = letter, n.known = true, n.value = rational(value);
+  return t.push(std::move(n));
+}
+inline std::uint32_t push_symbol(formula_tree& t, std::string_view letter, double value) {
+  formula_tree::entry n;
+  n.what = node::symbol, n.letter = letter, n.known = n.is_real = true, n.real_value = value;
+  return t.push(std::move(n));
+}
+inline std::uint32_t push_binary(formula_tree& t, operation op, std::uint32_t left, std::uint32_t right) {
+  formula_tree::entry n;
+  n.what = node::binary;
+  n.op = op, n.left = left, n.right = right;
+  return t.push(std::move(n));
+}
+inline std::uint32_t push_definition(formula_tree& t, std::string_view letter, std::uint32_t body) {
+  formula_tree::entry n;
+  n.what = node::definition;
+  n.letter = letter, n.left = body;
+  return t.push(std::move(n));
+}
+template <class E, class Env>
+std::uint32_t flatten(formula_tree& t, const E& e, const Env* env) {
+  if constexpr (E::is == node::literal) {
+    return push_literal(t, e.value);
+  } else if constexpr (E::is == node::symbol) {
+    if constexpr (Env::template knows<typename E::key>())
+      return push_symbol(t, letters<typename E::letter>(), env->template get<typename E::key>());
+    else return push_symbol(t, letters<typename E::letter>());
+  } else if constexpr (E::is == node::binary) {
+    const std::uint32_t left = detail::flatten(t, e.left, env);
+    const std::uint32_t right = detail::flatten(t, e.right, env);
+    return push_binary(t, E::join, left, right);
+  } else if constexpr (E::is == node::definition) {
+    return push_definition(t, letters<typename E::letter>(), detail::flatten(t, e.body, env));
+  } else {
+    formula_tree::entry n;
+    n.what = node::choice;
+    n.left = detail::flatten(t, e.selector, env);
+    cost::for_each_in(e.cases, [&](const auto& each) { n.cases.push_back(detail::flatten(t, each, env)); });
+    if constexpr (!std::is_same_v<Env, environment<>>) {
+      const std::int64_t at = detail::selected(e.selector, *env);
+      if (at >= 0 && at < static_cast<std::int64_t>(n.cases.size())) n.taken = n.cases[static_cast<std::size_t>(at)];
+    }
+    return t.push(std::move(n));
+  }
+}
+// The same from a table of terms.
+inline std::uint32_t flatten(formula_tree& t, const code_view& from, std::uint16_t at) {
+  const code_op& o = from.ops[at];
+  switch (o.what) {
+    case node::literal: return push_literal(t, o.value);
+    case node::symbol: return push_symbol(t, o.letter, from.numbers[o.value]);
+    case node::binary: {
+      const std::uint32_t left = flatten(t, from, o.left);
+      const std::uint32_t right = flatten(t, from, o.right);
+      return push_binary(t, o.join, left, right);
+    }
+    case node::definition: return push_definition(t, o.letter, flatten(t, from, o.left));
+    case node::choice: break;
+  }
+  formula_tree::entry n;
+  n.what = node::choice;
+  n.left = flatten(t, from, o.left);
+  for (std::int64_t i = 0; i < o.value; ++i) n.cases.push_back(flatten(t, from, from.cases[o.right + i]));
+  if (const std::int64_t which = from.taken(o); which >= 0) n.taken = n.cases[static_cast<std::size_t>(which)];
+  return t.push(std::move(n));
+}
+[[nodiscard]] inline formula_tree tree_of(const coded& e) {
+  formula_tree t;
+  flatten(t, e.in, e.at);
+  return t;
+}
+std::string write(const formula_tree& t, style how, bool open_definition);
+std::string write_definitions(const formula_tree& t, style how);
+}  // namespace detail
+
+/// The tree of a formula; with an environment, the numbers of its symbols and the case that every `choose` takes.
+template <formula E>
+[[nodiscard]] formula_tree tree_of(const E& e) {
+  formula_tree t;
+  detail::flatten(t, e, static_cast<const environment<>*>(nullptr));
+  return t;
+}
+template <formula E, class... Configs>
+[[nodiscard]] formula_tree tree_of(const E& e, const environment<Configs...>& numbers) {
+  formula_tree t;
+  detail::flatten(t, e, &numbers);
+  return t;
+}
+
+/// The value of a tree whose numbers are known and whole: what the printed line must come to.
+[[nodiscard]] rational value_of(const formula_tree& t, std::uint32_t at);
+
+/// The formula as one line. Units are not printed with it: see unit_name.
+///
+///     print(2 * FLOP * b * s * h * V) == "2*b*s*h*V"
+template <formula E>
+[[nodiscard]] std::string print(const E& e, style how = style::text) {
+  return detail::write(tree_of(e), how, true);
+}
+/// With numbers at hand: every `choose` shows the case taken, and the styles that put numbers in are possible.
+template <formula E, class... Configs>
+[[nodiscard]] std::string print(const E& e, style how, const environment<Configs...>& numbers) {
+  return detail::write(tree_of(e, numbers), how, true);
+}
+/// "kappa = s^2/2": the named parts of a formula, "; " between them; empty if it has none.
+template <formula E, class... Configs>
+[[nodiscard]] std::string print_definitions(const E& e, style how, const environment<Configs...>& numbers) {
+  return detail::write_definitions(tree_of(e, numbers), how);
+}
+
+}  // namespace hocket::inline HOCKET_ABI::cost
+
+#include <hocket/cost/formula/write.hpp>

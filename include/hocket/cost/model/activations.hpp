@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/cost/formula/code.hpp>
+#include <hocket/cost/formula/term.hpp>
+#include <hocket/cost/model/setting.hpp>
+#include <hocket/cost/model/symbols.hpp>
+
+namespace hocket::inline HOCKET_ABI::cost::detail::saved {
+
+using letters::cp, letters::dropout, letters::flash, letters::recomputed, letters::sp, letters::tp;
+// Norms, residuals and dropouts are split over tp only under sequence parallelism.
+// Context parallelism splits the sequence, and so every tensor that has one.
+inline constexpr auto region = choose(sp, 1, tp) * cp;
+inline constexpr auto inner = tp * cp;
+inline constexpr auto kept_unless_full = choose(recomputed, 1, 1, 0);
+inline constexpr auto kept_if_none = choose(recomputed, 1, 0, 0);
+inline constexpr auto kept_if_full = choose(recomputed, 0, 0, 1);
+
+// An operation that is computed again does not keep what it makes.
+template <class Flag>
+constexpr auto unless(const Flag& again) noexcept {
+  return kept_unless_full * (1 - again);
+}
+template <class F, class When, class Split>
+constexpr term<F, When, Split> tensor(std::string_view name, const F& formula, const When& when, const Split& split,
+                                      std::string_view source, op by = op::none,
+                                      origin how = origin::published) noexcept {
+  return {name, formula, when, split, source, how, literal<pure>(0), by};
+}
+
+}  // namespace hocket::inline HOCKET_ABI::cost::detail::saved
+
+namespace hocket::inline HOCKET_ABI::cost::letters {
+
+/// What one transformer layer keeps of one micro-batch for its backward pass, tensor by tensor: the one table that
+/// memory, recompute and its rules are read from. `by` is the operation that makes the tensor: it is dropped when the
+/// operation is computed again. `split` says over how many ranks it is divided. A mask of a dropout takes one byte per
+/// element, the statistics of flash attention four. Selective recompute drops the s x s scores; full recompute keeps
+/// the layer's input alone. A cast that is computed again keeps its input in place of its output: fewer bytes for one
+/// that widens, more for one that narrows. A gather that is not computed again keeps the whole sequence on each rank.
+/// Needs: part (layers = 1, moe_layers = 0 or 1), model, training, parallel, replay_set.
+inline constexpr auto saved_tensor_terms = [] {
+  using detail::saved::inner, detail::saved::region, detail::saved::tensor, detail::saved::unless;
+  using detail::saved::kept_if_full, detail::saved::kept_if_none, detail::saved::kept_unless_full;
+  constexpr auto kept = kept_unless_full;
+  constexpr auto attention_kept = unless(r_attention);
+  constexpr auto scores = kept_if_none * (1 - flash) * (1 - r_core) * (1 - r_attention);
+  constexpr auto tokens = element * (s * b * h);
+  constexpr auto stream = c * tokens;
+  constexpr auto wide = 4 * byte * (s * b * h);
+  constexpr auto norm_input = choose(wide_norm * (1 - r_cast), stream, wide);
+  constexpr auto norm_output = choose(wide_norm * r_cast_back, stream, wide);
+  constexpr auto gathered = choose(r_gather, cp, region);
+  // One norm feeds attention and FFN in parallel, or each has its own, or each has another behind it.
+  constexpr auto own_norm = greatest(n_n, 1) - 1, norms_behind = greatest(n_n, 2) - 2;
+  constexpr auto head_norms = unless(r_qkv) * greatest(qk_norm, qk_norm_all) * (1 - latent);
+  constexpr std::string_view table = "arXiv:2205.05198 section 4.1",
+                             moe = "arXiv:2101.03961; assumes tokens spread evenly over experts and ranks",
+                             mla_shared = "arXiv:2405.04434; assumes one dense FFN of all shared experts",
+                             mla_assumed = "arXiv:2405.04434; assumes that compressed and expanded vectors are kept";
+  return terms(
+      tensor("layer input", stream, kept_if_full, region, table),
+      tensor("attention norm, input", norm_input, kept, region, table, op::cast),
+      tensor("attention input", norm_output, unless(r_norm), gathered, table, op::norm),
+      tensor("queries", c * (element * (s * b * a * d)), unless(r_qkv) * (1 - latent), inner, table, op::qkv),
+      tensor("keys and values", c * (element * (2 * s * b * g * d)), unless(r_qkv) * (1 - latent), least(tp, g) * cp,
+             table, op::qkv),
+      tensor("query norm, input", c * (element * (s * b * a * d)), head_norms, inner, "arXiv:2505.09388", op::qkv,
+             origin::derived),
+      tensor("key norm, input", c * (element * (s * b * g * d)), head_norms, least(tp, g) * cp, "arXiv:2505.09388",
+             op::qkv, origin::derived),
+      tensor("softmax output", c * (element * (a * squared(s) * b)), scores, inner, table, op::core),
+      tensor("softmax dropout mask", byte * (a * squared(s) * b), scores * dropout, inner, table, op::core),
+      tensor("softmax dropout output", c * (element * (a * squared(s) * b)), scores * dropout, inner, table, op::core),
+      tensor("softmax statistics", 4 * byte * (a * s * b), attention_kept * flash, inner, "arXiv:2205.14135",
+             op::attention),
+      tensor("attention output", c * (element * (s * b * a * d)), attention_kept * (1 - latent), inner, table,
+             op::attention),
+      // Latent attention keeps the compressed vectors and their norms, and the expanded heads.
+      tensor("compressed query, key and value", c * (element * (2 * s * b * (r_q + r_k))), unless(r_qkv) * latent,
+             region, mla_assumed, op::qkv, origin::estimated),
+      tensor("expanded query, key and value", c * (element * (s * b * a * (2 * (d_n + d_r) + d_v))),
+             unless(r_qkv) * latent, inner, mla_assumed, op::qkv, origin::estimated),
+      tensor("latent attention output", c * (element * (s * b * a * d_v)), attention_kept * latent, inner, mla_assumed,
+             op::attention, origin::estimated),
+      tensor("attention dropout mask", byte * (s * b * h), unless(r_output) * dropout, region, table, op::output),
+      tensor("FFN norm, input", norm_input, unless(r_output) * own_norm, region, table, op::output),
+      tensor("FFN input", norm_output, unless(r_norm) * own_norm, gathered, table, op::norm),
+      tensor("norms behind attention and FFN, inputs", (n_n - 2) * norm_input, kept * norms_behind, region,
+             "arXiv:2408.00118", op::none, origin::derived),
+      tensor("FFN activation, inputs", c * (element * ((n_f - 1) * s * b * f)), unless(r_ffn_in) * (L - L_m), inner,
+             table, op::ffn_in),
+      tensor("FFN activation, first factor", c * (element * ((n_f - 2) * s * b * f)),
+             unless(r_activation) * (1 - fused) * (L - L_m), inner, "arXiv:2002.05202", op::activation,
+             origin::derived),
+      tensor("FFN activation, output", c * (element * (s * b * f)), unless(r_activation) * (L - L_m), inner, table,
+             op::activation),
+      // Tokens are assumed to be spread evenly over experts and ranks; the router keeps its probabilities in 32 bits.
+      tensor("router probabilities", 4 * byte * (s * b * E), kept * L_m, region, moe, op::router, origin::estimated),
+      tensor("expert inputs", c * (element * (k * s * b * h)), kept * L_m, inner, moe, op::dispatch, origin::estimated),
+      tensor("expert activations, inputs", c * (element * ((n_f - 1) * k * s * b * f_e)), unless(r_ffn_in) * L_m, inner,
+             moe, op::ffn_in, origin::estimated),
+      tensor("expert activations, outputs", c * (element * (k * s * b * f_e)), unless(r_activation) * L_m, inner, moe,
+             op::activation, origin::estimated),
+      tensor("shared expert activations, inputs", c * (element * ((n_f - 1) * s * b * f_s)),
+             unless(r_ffn_in) * L_m * f_s, inner, mla_shared, op::ffn_in, origin::estimated),
+      tensor("shared expert activations, outputs", c * (element * (s * b * f_s)), unless(r_activation) * L_m * f_s,
+             inner, mla_shared, op::activation, origin::estimated),
+      tensor("FFN dropout mask", byte * (s * b * h), kept * dropout, region, table));
+}();
+
+/// What a rank keeps outside of its layers: the embedding's dropout mask on the first rank; final norm, head and the
+/// logits (once in the activation type, once in 32 bits for the loss) of the one micro-batch that the last rank works
+/// on. Needs: part, held, model, training, parallel.
+inline constexpr auto end_tensor_terms = [] {
+  using detail::saved::inner, detail::saved::region, detail::saved::tensor;
+  constexpr std::string_view ends = "arXiv:2205.05198 section 4.3";
+  return terms(tensor("embedding dropout mask", byte * (s * b * h * n_held_embedding), first * dropout, region, ends),
+               tensor("final norm, input", c * (element * (s * b * h)), last * final_norm, region, ends),
+               tensor("head input", c * (element * (s * b * h)), last, region, ends),
+               tensor("logits", c * (element * (s * b * V)), last, inner, ends, op::head, origin::derived),
+               tensor("logits in 32 bits", 4 * byte * (s * b * V), last * (1 - fused_loss), inner, ends, op::head),
+               tensor("gradient of the logits", c * (element * (s * b * V)), last * fused_loss, inner,
+                      "Megatron-LM --cross-entropy-loss-fusion", op::head, origin::derived));
+}();
+
+}  // namespace hocket::inline HOCKET_ABI::cost::letters
+
+namespace hocket::inline HOCKET_ABI::cost {
+
+using letters::end_tensor_terms, letters::saved_tensor_terms;
+
+/// Bytes that one layer keeps of one micro-batch on one rank, under the recompute of `p`.
+///
+///     layer_activation_bytes(m, {.sequence = 2048, .micro_batch = 4}, {.tp = 8})
+template <class Numbers = numbers_of_setting>
+[[nodiscard]] constexpr result<rational> layer_activation_bytes(const model& m, const training& t, const parallel& p,
+                                                                bool with_experts = false,
+                                                                const replay_set& replayed = {}) noexcept {
+  const setting one{.on_rank = {.layers = 1, .moe_layers = with_experts ? 1 : 0},
+                    .in_flight = {},
+                    .parameters = {},
+                    .model = m,
+                    .training = t,
+                    .parallel = p,
+                    .counted = {},
+                    .replayed = replayed};
+  return rank_total<saved_tensor_terms>(Numbers(numbers_of(one)));
+}
+
+/// Peak bytes of activations on one rank: per layer, times the layers passed by micro-batches in flight, plus the ends,
+/// plus, under full recompute, the tensors of the one layer that is being recomputed.
+/// `in_flight` comes from a pipeline schedule, or from in_flight.hpp.
+template <class Numbers = numbers_of_setting>
+[[nodiscard]] constexpr result<rational> activation_bytes(const model& m, const training& t, const parallel& p,
+                                                          const part& on_rank, const held& in_flight,
+                                                          const replay_set& replayed = {}) noexcept {
+  const std::int64_t dense_passes = in_flight.layer_passes - in_flight.moe_layer_passes;
+  const auto of_layers = [&](std::int64_t passes, bool with_experts) -> result<rational> {
+    if (passes == 0) return rational(0);
+    return layer_activation_bytes<Numbers>(m, t, p, with_experts, replayed);
+  };
+  const auto dense = of_layers(dense_passes, false), moe = of_layers(in_flight.moe_layer_passes, true);
+  if (!dense) return dense.error();
+  if (!moe) return moe.error();
+  const setting all{.on_rank = on_rank,
+                    .in_flight = in_flight,
+                    .parameters = {},
+                    .model = m,
+                    .training = t,
+                    .parallel = p,
+                    .counted = {}};
+  const auto ends = rank_total<end_tensor_terms>(Numbers(numbers_of(all)));
+  if (!ends) return ends.error();
+  rational transient = 0;
+  if (p.recompute == recompute::full) {
+    parallel all_kept = p;
+    all_kept.recompute = recompute::none;
+    const auto one = layer_activation_bytes<Numbers>(m, t, all_kept, on_rank.moe_layers > 0, replayed);
+    if (!one) return one.error();
+    transient = *one;
+  }
+  // What is offloaded is on the device twice: while one layer works, the next one's tensors arrive.
+  const auto on_device = [&](std::int64_t passes) {
+    return rational(p.offload_activations && passes > 2 ? 2 : passes);
+  };
+  const rational sum =
+      *dense * on_device(dense_passes) + *moe * on_device(in_flight.moe_layer_passes) + *ends + transient;
+  if (!sum.ok()) return error{errc::undefined_value}.with("activations");
+  return sum;
+}
+
+}  // namespace hocket::inline HOCKET_ABI::cost

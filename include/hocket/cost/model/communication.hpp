@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/cost/formula/code.hpp>
+#include <hocket/cost/formula/term.hpp>
+#include <hocket/cost/model/context_parallel.hpp>
+#include <hocket/cost/model/in_flight.hpp>
+#include <hocket/cost/model/setting.hpp>
+#include <hocket/cost/model/static_memory.hpp>
+#include <hocket/cost/model/symbols.hpp>
+
+namespace hocket::inline HOCKET_ABI::cost {
+
+[[nodiscard]] constexpr std::string_view name_of(collective kind) noexcept {
+  constexpr std::string_view names[] = {"none", "all_reduce", "reduce_scatter", "all_gather", "all_to_all", "send"};
+  return names[static_cast<std::size_t>(kind)];
+}
+[[nodiscard]] constexpr std::string_view name_of(axis over) noexcept {
+  constexpr std::string_view names[] = {"tensor", "context", "expert", "pipeline", "data"};
+  return names[static_cast<std::size_t>(over)];
+}
+/// When it happens: in the forward or the backward pass of a micro-batch, because something is computed again, or once
+/// per step.
+enum class phase : std::uint8_t { forward, backward, again, step };
+
+/// One line of communication: the bytes that a rank sends, as a ring or a full exchange sends them, in `calls` calls.
+/// A ring sends (n-1)/n of the whole tensor for a gather or a reduction to parts, twice that for an all-reduce.
+template <class Sent, class When, class Group>
+struct transfer {
+  using unit = unit_of<Sent>;
+  std::string_view name;
+  Sent formula;
+  When when;
+  Group split;  ///< ranks in the group: the bytes are already those of one rank
+  std::string_view source;
+  collective kind;
+  axis over;
+  phase in;
+  std::int64_t calls;
+  op by = op::none;
+  origin how = origin::published;
+};
+
+namespace detail::wire {
+using letters::b, letters::c, letters::cp, letters::h, letters::s, letters::sp, letters::tp;
+inline constexpr auto stream = c * (element * (s * b * h)) / cp;
+inline constexpr std::string_view ring = "arXiv:2205.05198 section 4.2.2", zero_paper = "arXiv:1910.02054 section 7",
+                                  sc21 = "arXiv:2104.04473 section 3.2";
+template <class Group>
+constexpr auto share(const Group& n) noexcept {
+  return (n - 1) / n;
+}
+template <collective Kind, class Bytes, class Group>
+constexpr auto sent(std::int64_t calls, const Bytes& tensor, const Group& n) noexcept {
+  if constexpr (Kind == collective::all_reduce) return 2 * calls * tensor * share(n);
+  else if constexpr (Kind == collective::send) return calls * tensor;
+  else return calls * tensor * share(n);
+}
+template <collective Kind, class Bytes, class When, class Group>
+constexpr auto line(std::string_view name, axis over, phase in, std::int64_t calls, const Bytes& tensor,
+                    const When& when, const Group& group, std::string_view source, op by = op::none) noexcept {
+  const auto bytes_sent = sent<Kind>(calls, tensor, group);
+  return transfer<std::remove_cvref_t<decltype(bytes_sent)>, When, Group>{name, bytes_sent, when, group, source,
+                                                                          Kind, over,       in,   calls, by};
+}
+}  // namespace detail::wire
+
+}  // namespace hocket::inline HOCKET_ABI::cost
+
+namespace hocket::inline HOCKET_ABI::cost::letters {
+
+/// What one layer sends for one micro-batch, per rank: the collectives of tensor parallelism (an all-reduce after
+/// attention and after the FFN, or, with sequence parallelism, a gather before and a reduction to parts after each),
+/// what context parallelism exchanges (config.hpp, context_exchange), the exchange of expert parallelism. Needs: part
+/// (layers = 1, moe_layers = 0 or 1), model, training, parallel, replay_set.
+inline constexpr auto layer_transfer_terms = [] {
+  using detail::wire::line, detail::wire::stream, detail::wire::ring;
+  using enum collective;
+  constexpr auto plain = 1 - sp;
+  constexpr auto all_again = choose(recomputed, 0, 0, 1);
+  constexpr auto projection_again = choose(recomputed, r_output, r_output, 0);
+  // A ring passes the blocks of the other ranks by, and in the backward pass their gradients, too. A gather sends as
+  // much at once; its keys and values are gathered anew for the backward pass. Ulysses sends queries, keys, values and
+  // the output one way, and their gradients the other; what it keeps is by heads already.
+  namespace context = detail::context;
+  constexpr auto blocks = (cp - 1) * context::keys_values;
+  constexpr auto whole = cp * context::keys_values;
+  constexpr auto projections = context::queries + context::keys_values;
+  constexpr auto dispatched = c * (element * (k * s * b * h)) / (cp * choose(sp, 1, tp));
+  constexpr std::string_view ep_source = "arXiv:2006.16668";
+  return terms(
+      line<all_reduce>("all-reduce, forward", axis::tensor, phase::forward, 2, stream, plain, tp, ring),
+      line<all_reduce>("all-reduce, backward", axis::tensor, phase::backward, 2, stream, plain, tp, ring),
+      line<all_reduce>("all-reduce, again", axis::tensor, phase::again, 2, stream, plain * all_again, tp, ring),
+      line<all_reduce>("all-reduce of the projection, again", axis::tensor, phase::again, 1, stream,
+                       plain * projection_again, tp, ring, op::output),
+      line<all_gather>("all-gather, forward", axis::tensor, phase::forward, 2, stream, sp, tp, ring),
+      line<reduce_scatter>("reduce-scatter, forward", axis::tensor, phase::forward, 2, stream, sp, tp, ring),
+      line<all_gather>("all-gather, backward", axis::tensor, phase::backward, 2, stream, sp, tp, ring),
+      line<reduce_scatter>("reduce-scatter, backward", axis::tensor, phase::backward, 2, stream, sp, tp, ring),
+      line<all_gather>("all-gather of saved inputs", axis::tensor, phase::again, 2, stream, sp * r_gather, tp, ring,
+                       op::gather),
+      line<all_gather>("all-gather and reduce-scatter, again", axis::tensor, phase::again, 4, stream, sp * all_again,
+                       tp, ring),
+      line<reduce_scatter>("reduce-scatter of the projection, again", axis::tensor, phase::again, 1, stream,
+                           sp * projection_again, tp, ring, op::output),
+      line<send>("keys and values, forward", axis::context, phase::forward, 1, blocks, context::by_ring, cp,
+                 context::ring_attention),
+      line<send>("keys, values and gradients, backward", axis::context, phase::backward, 2, blocks, context::by_ring,
+                 cp, context::ring_attention),
+      line<send>("keys and values, again", axis::context, phase::again, 1, blocks, context::by_ring * context::again,
+                 cp, context::ring_attention),
+      line<all_gather>("all keys and values, forward", axis::context, phase::forward, 1, whole, context::by_gather, cp,
+                       context::llama3),
+      line<all_gather>("all keys and values, backward", axis::context, phase::backward, 1, whole, context::by_gather,
+                       cp, context::llama3),
+      line<reduce_scatter>("gradients of keys and values to their ranks", axis::context, phase::backward, 1, whole,
+                           context::by_gather, cp, context::llama3),
+      line<all_gather>("all keys and values, again", axis::context, phase::again, 1, whole,
+                       context::by_gather * context::again, cp, context::llama3),
+      line<all_to_all>("queries, keys, values for heads, forward", axis::context, phase::forward, 1, projections,
+                       context::by_heads, cp, context::ulysses),
+      line<all_to_all>("output for its sequence, forward", axis::context, phase::forward, 1, context::outputs,
+                       context::by_heads, cp, context::ulysses),
+      line<all_to_all>("their gradients, backward", axis::context, phase::backward, 1, projections, context::by_heads,
+                       cp, context::ulysses),
+      line<all_to_all>("gradient of the output, backward", axis::context, phase::backward, 1, context::outputs,
+                       context::by_heads, cp, context::ulysses),
+      line<all_to_all>("queries, keys, values for heads, again", axis::context, phase::again, 1, projections,
+                       context::by_heads * context::again, cp, context::ulysses),
+      line<all_to_all>("output for its sequence, again", axis::context, phase::again, 1, context::outputs,
+                       context::by_heads * context::again, cp, context::ulysses),
+      line<all_to_all>("dispatch and combine, forward", axis::expert, phase::forward, 2, dispatched, L_m, ep, ep_source,
+                       op::dispatch),
+      line<all_to_all>("dispatch and combine, backward", axis::expert, phase::backward, 2, dispatched, L_m, ep,
+                       ep_source, op::dispatch),
+      line<all_to_all>("dispatch and combine, again", axis::expert, phase::again, 2, dispatched, L_m * all_again, ep,
+                       ep_source, op::dispatch));
+}();
+
+/// What a stage sends to the next for one micro-batch, and gets back. With sequence parallelism (or scatter and gather)
+/// a rank sends its part alone. Needs: model, training, parallel.
+inline constexpr auto pipeline_transfer_terms = [] {
+  using detail::wire::line, detail::wire::stream, detail::wire::sc21;
+  constexpr auto part_of_it = stream / choose(sp, 1, tp);
+  return terms(line<collective::send>("activations to the next stage", axis::pipeline, phase::forward, 1, part_of_it,
+                                      pp - 1, pp, sc21),
+               line<collective::send>("gradients to the stage before", axis::pipeline, phase::backward, 1, part_of_it,
+                                      pp - 1, pp, sc21));
+}();
+
+/// What a rank sends per step over the data-parallel group: gradients, and weights once they are sharded. Gradients
+/// that no rank keeps whole go to their shards after every micro-batch; weights that no rank keeps whole are gathered
+/// for each of its two passes.
+/// Needs: rank_parameters, training, parallel.
+inline constexpr auto data_transfer_terms = [] {
+  using detail::static_memory::expert_replicas, detail::static_memory::replicas;
+  using detail::wire::line, detail::wire::zero_paper;
+  using enum collective;
+  constexpr auto whole = choose(zero_level, 1, 0, 0, 0);
+  constexpr auto sharded = 1 - whole;
+  constexpr auto each = greatest(micro_batches, 1);
+  constexpr auto gathers = choose(zero_level, 0, 1, 1, 2 * each);
+  constexpr auto reduced = choose(zero_level, 1, 1, each, each);
+  return terms(line<all_reduce>("gradients", axis::data, phase::step, 1, c_g * N_r, whole, replicas, zero_paper),
+               line<reduce_scatter>("gradients to their shards", axis::data, phase::step, 1, reduced * (c_g * N_r),
+                                    sharded, replicas, zero_paper),
+               line<all_gather>("weights from their shards", axis::data, phase::step, 1, gathers * (c_w * N_r), sharded,
+                                replicas, zero_paper),
+               line<all_reduce>("expert gradients", axis::data, phase::step, 1, c_g * N_e, whole * N_e / element,
+                                expert_replicas, zero_paper),
+               line<reduce_scatter>("expert gradients to their shards", axis::data, phase::step, 1,
+                                    reduced * (c_g * N_e), sharded * N_e / element, expert_replicas, zero_paper),
+               line<all_gather>("expert weights from their shards", axis::data, phase::step, 1, gathers * (c_w * N_e),
+                                sharded * N_e / element, expert_replicas, zero_paper));
+}();
+
+/// The part of a collective's time that stays visible when a layer's work is cut into copies whose collectives hide
+/// behind each other's compute: of work K and communication C in n_c copies, C/n_c + (1 - 1/n_c) max(0, C - K).
+/// That is the flow shop of two machines with equal jobs; with one copy it is C.
+/// Needs: parallel; seconds of compute and communication as formulas.
+template <formula Compute, formula Communication>
+[[nodiscard]] constexpr auto exposed_of_copies(const Compute& compute, const Communication& communication) noexcept {
+  return communication / n_c + (n_c - 1) * greatest(0 * second, communication - compute) / n_c;
+}
+
+}  // namespace hocket::inline HOCKET_ABI::cost::letters
+
+namespace hocket::inline HOCKET_ABI::cost {
+using letters::data_transfer_terms, letters::exposed_of_copies, letters::layer_transfer_terms,
+    letters::pipeline_transfer_terms;
+}  // namespace hocket::inline HOCKET_ABI::cost

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/cost/formula/evaluate.hpp>
+#include <hocket/cost/model/config.hpp>
+#include <hocket/cost/model/symbols.hpp>
+
+namespace hocket::inline HOCKET_ABI::cost {
+
+/// Micro-batches per pipeline and step, B/(b dp).
+inline constexpr auto micro_batches = define(BOOST_HANA_STRING("m"), letters::B / (letters::b * letters::dp));
+
+/// Micro-batches of the largest group that interleaving takes through all chunks of a rank at a time: m in as many
+/// groups of at least pp as there can be, their sizes at most one apart. pp where pp divides m; Megatron-LM takes no
+/// other m.  Needs: training, parallel.
+inline constexpr auto largest_group =
+    define(BOOST_HANA_STRING("m_g"),
+           divide_up(micro_batches, greatest(divide_up(micro_batches + 1 - letters::pp, letters::pp), 1)));
+
+/// Chunks of activations that rank i of a 1F1B pipeline holds at its peak: micro-batches with one chunk per rank,
+/// min(m, pp - i); with vp > 1 interleaved chunks, min(m vp, 2 (pp - i - 1) + (vp - 1) m_g + 1): the warm-up and the
+/// one it is working on. That is hocket::pipeline::interleaved, for every m; where pp divides m, also Megatron-LM's
+/// schedule. Other schedules: count them with hocket::pipeline.
+/// Needs: part, training, parallel.  Source: arXiv:2104.04473 section 2.2; docs/pipeline.md.
+inline constexpr auto chunks_in_flight = [] {
+  using letters::i, letters::pp, letters::vp;
+  return choose(least(vp, 2) - 1, least(micro_batches, pp - i),
+                least(micro_batches * vp, 2 * (pp - i - 1) + (vp - 1) * largest_group + 1));
+}();
+
+}  // namespace hocket::inline HOCKET_ABI::cost

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/cost/hardware.hpp>
+#include <hocket/cost/model/activations.hpp>
+#include <hocket/cost/model/communication.hpp>
+#include <hocket/cost/model/flops.hpp>
+#include <hocket/cost/model/moved_bytes.hpp>
+#include <hocket/cost/model/step_formulas.hpp>
+
+#include <array>
+#include <vector>
+
+namespace hocket::inline HOCKET_ABI::cost {
+
+/// What one layer stands for in a sequence of unequal layers.
+enum class layer_kind : std::uint8_t { embedding, dense, experts, prediction, head };
+[[nodiscard]] constexpr std::string_view name_of(layer_kind kind) noexcept {
+  constexpr std::string_view names[] = {"embedding", "dense", "experts", "prediction", "head"};
+  return names[static_cast<std::size_t>(kind)];
+}
+/// So many layers of one kind, one after the other.
+struct layer_run {
+  layer_kind kind = layer_kind::dense;
+  std::int64_t count = 0;
+  friend constexpr bool operator==(const layer_run&, const layer_run&) = default;
+};
+/// The model as a sequence: embedding, layers without experts, layers with, multi-token-prediction modules, head.
+///
+///     layer_runs(deepseek_v3)   // embedding 1, dense 3, experts 58, head 1
+[[nodiscard]] inline std::vector<layer_run> layer_runs(const model& m) {
+  std::vector<layer_run> runs{{layer_kind::embedding, 1}};
+  if (m.layers > m.moe_layers) runs.push_back({layer_kind::dense, m.layers - m.moe_layers});
+  if (m.moe_layers > 0) runs.push_back({layer_kind::experts, m.moe_layers});
+  if (m.mtp_layers > 0) runs.push_back({layer_kind::prediction, m.mtp_layers});
+  runs.push_back({layer_kind::head, 1});
+  return runs;
+}
+
+/// Seconds of one layer and one micro-batch on one rank. `tensor` collectives lie between dependent operations and are
+/// visible, but for what copies hide; `context` and `expert` exchanges overlap as far as the machine says.
+struct layer_seconds {
+  double forward = 0, backward = 0, again = 0;  ///< compute: forward, backward, computed again
+  double exposed = 0, hidden = 0;               ///< communication
+  double attention = 0;                         ///< the part of `forward` that is inside attention
+  [[nodiscard]] constexpr double compute() const noexcept { return forward + backward + again; }
+  [[nodiscard]] constexpr double total() const noexcept { return compute() + exposed; }
+  constexpr layer_seconds& operator+=(const layer_seconds& x) noexcept {
+    forward += x.forward, backward += x.backward, again += x.again, exposed += x.exposed, hidden += x.hidden;
+    attention += x.attention;
+    return *this;
+  }
+  friend constexpr layer_seconds operator*(double n, const layer_seconds& x) noexcept {
+    return {n * x.forward, n * x.backward, n * x.again, n * x.exposed, n * x.hidden, n * x.attention};
+  }
+};
+
+/// How one layer is recomputed: the level, and operations by name.
+struct recompute_choice {
+  recompute level = recompute::none;
+  replay_set operations{};
+  friend constexpr bool operator==(const recompute_choice&, const recompute_choice&) = default;
+};
+
+namespace detail {
+template <class Numbers, class Hardware>
+struct seconds_sum {
+  const Numbers& numbers;
+  const Hardware& on;
+  layer_seconds out{};
+  template <const auto& List>
+  constexpr void add(double split_more) noexcept {
+    for_each_term<List>(numbers, [&](const counted_term& t) {
+      const double size = t.amount().value().real() / t.ranks().value().real() / split_more;
+      work_item item;
+      item.by = t.by, (t.is_flops ? item.flops : item.bytes) = size;
+      const double once = seconds_of(on, item);
+      out.forward += once;
+      out.attention += t.by == op::attention ? once : 0;
+      out.again += t.again().value().real() * once;
+    });
+  }
+};
+[[nodiscard]] constexpr work_item item_of(const counted_term& x) noexcept {
+  work_item item;
+  item.by = x.by, item.kind = x.kind, item.over = x.over, item.calls = x.calls;
+  item.bytes = x.amount().value().real();
+  item.ranks = static_cast<std::int64_t>(x.ranks().value().real());
+  return item;
+}
+// One layer of a kind by itself, as the formulas see it: a model of one layer and a step of one micro-batch.
+constexpr setting setting_of_layer(const model& m, const training& t, const parallel& p, layer_kind kind,
+                                   const recompute_choice& how) noexcept {
+  const bool head = kind == layer_kind::head, predicts = kind == layer_kind::prediction;
+  const bool experts = kind == layer_kind::experts || (predicts && m.moe_layers > 0);
+  setting all{
+      .on_rank = {.layers = head ? 0 : 1, .moe_layers = experts ? 1 : 0, .first = false, .last = head || predicts},
+      .in_flight = {},
+      .parameters = {},
+      .model = m,
+      .training = t,
+      .parallel = p,
+      .counted = {.attention = attention_count::window},
+      .replayed = how.operations};
+  all.model.mtp_layers = predicts ? 1 : 0;
+  all.training.global_batch = t.micro_batch;
+  all.parallel.recompute = how.level;
+  return all;
+}
+}  // namespace detail
+
+/// Time of one layer and one micro-batch under a recompute choice. A `prediction` module counts as one layer with its
+/// joint input; `embedding` takes no time worth counting; `head` is head, final norm and loss.
+/// Errors: errc::undefined_value if a rate that is needed is 0.
+template <class Numbers = numbers_of_setting, hardware Hardware = machine>
+[[nodiscard]] constexpr result<layer_seconds> seconds_of_layer(const model& m, const training& t, const parallel& p,
+                                                               const Hardware& on, layer_kind kind,
+                                                               const recompute_choice& how = {}) noexcept {
+  if (kind == layer_kind::embedding) return layer_seconds{};
+  const bool head = kind == layer_kind::head, predicts = kind == layer_kind::prediction;
+  const setting all = detail::setting_of_layer(m, t, p, kind, how);
+  const bool experts = all.on_rank.moe_layers > 0;
+  const auto one = [&](const setting& at, bool layer, bool loss) {
+    const Numbers numbers(numbers_of(at));
+    detail::seconds_sum<Numbers, Hardware> sum{numbers, on};
+    sum.template add<forward_flop_terms>(static_cast<double>(p.cp));
+    if (layer) sum.template add<moved_byte_terms>(1);
+    if (loss) sum.template add<moved_loss_terms>(1);
+    sum.out.backward =
+        real(backward_of_layer,
+             environment(
+                 detail::layer_numbers{.forward_seconds = sum.out.forward, .attention_seconds = sum.out.attention}, t));
+    return sum.out;
+  };
+  layer_seconds took = one(all, !head, head || predicts);
+  if (predicts) {  // the terms of the last part count the model's own head as well
+    setting head_alone = all;
+    head_alone.on_rank.layers = head_alone.on_rank.moe_layers = 0, head_alone.model.mtp_layers = 0;
+    took += -1 * one(head_alone, false, true);
+  }
+  if (!head && !predicts && m.window_layers > 0) {  // windowed layers are taken to be spread evenly
+    setting windowed = all;
+    windowed.on_rank.window_layers = 1;
+    const double part_windowed = static_cast<double>(m.window_layers) / static_cast<double>(m.layers);
+    layer_seconds mixed = part_windowed * one(windowed, true, false);
+    mixed += (1 - part_windowed) * took;
+    took = mixed;
+  }
+  if (!head) {
+    const Numbers numbers(numbers_of(all));
+    detail::layer_numbers x{.compute_seconds = took.compute(),
+                            .expert_overlap = overlap_of(on, axis::expert),
+                            .host_overlap = host_of(on).host_overlap};
+    double hidden = 0;
+    for_each_term<layer_transfer_terms>(numbers, [&](const detail::counted_term& term) {
+      const work_item item = detail::item_of(term);
+      if (item.bytes == 0) return;
+      const double by_wire = seconds_of(on, item), behind = overlap_of(on, item.over) * by_wire;
+      if (item.over == axis::expert) x.expert_seconds += by_wire;
+      else x.wire_seconds += by_wire - behind, hidden += behind;
+    });
+    if (p.offload_activations) {  // what is kept goes to the host and comes back, as far as nothing hides it
+      const auto kept = layer_activation_bytes<Numbers>(m, t, all.parallel, experts, how.operations);
+      if (!kept) return kept.error();
+      work_item item;
+      item.to_host = true, item.bytes = 2 * kept->real();
+      x.offload_seconds = seconds_of(on, item);
+    }
+    took.exposed = real(exposed_of_layer, environment(x, p));
+    took.hidden = hidden + x.wire_seconds + x.expert_seconds + x.offload_seconds - took.exposed;
+  }
+  const double sum = took.total();
+  if (!(sum - sum == 0)) return error{errc::undefined_value}.with("seconds of a layer: a rate is 0");
+  return took;
+}
+
+/// What one layer keeps of one micro-batch, and what it costs in time, for one recompute choice: the rows from which a
+/// planner chooses.
+struct recompute_option {
+  recompute_choice how;
+  rational kept_bytes;    ///< per micro-batch in flight
+  layer_seconds seconds;  ///< `again` is what the choice costs
+};
+/// The option of one layer kind under one choice. Errors: those of its parts.
+template <class Numbers = numbers_of_setting, hardware Hardware = machine>
+[[nodiscard]] constexpr result<recompute_option> option_of(const model& m, const training& t, const parallel& p,
+                                                           const Hardware& on, layer_kind kind,
+                                                           const recompute_choice& how) noexcept {
+  parallel at = p;
+  at.recompute = how.level;
+  const bool layer = kind != layer_kind::embedding && kind != layer_kind::head;
+  const bool experts = kind == layer_kind::experts || (kind == layer_kind::prediction && m.moe_layers > 0);
+  const auto kept = layer ? layer_activation_bytes<Numbers>(m, t, at, experts, how.operations) : rational(0);
+  if (!kept) return kept.error();
+  const auto took = seconds_of_layer<Numbers>(m, t, p, on, kind, how);
+  if (!took) return took.error();
+  return recompute_option{how, *kept, *took};
+}
+
+/// The operations whose recompute can be chosen one by one, with a name each.
+inline constexpr std::array<op, 11> replayable = {op::cast,   op::cast_back,  op::norm,      op::gather,
+                                                  op::qkv,    op::core,       op::attention, op::output,
+                                                  op::ffn_in, op::activation, op::ffn_out};
+/// The flag of an operation in a replay_set. Precondition: it is one of `replayable`.
+[[nodiscard]] constexpr bool replay_set::* flag_of(op which) noexcept {
+  switch (which) {
+    case op::cast: return &replay_set::cast;
+    case op::cast_back: return &replay_set::cast_back;
+    case op::norm: return &replay_set::norm;
+    case op::gather: return &replay_set::gather;
+    case op::qkv: return &replay_set::qkv;
+    case op::core: return &replay_set::core;
+    case op::attention: return &replay_set::attention_output;
+    case op::output: return &replay_set::projection;
+    case op::ffn_in: return &replay_set::ffn_in;
+    case op::activation: return &replay_set::activation;
+    case op::ffn_out: return &replay_set::ffn_out;
+    default: HOCKET_ASSERT(false); return &replay_set::core;
+  }
+}
+
+/// One operation computed again: bytes that a layer keeps with and without, and what it takes. Worth it only if it
+/// keeps less: the rule by which the cast to 32 bits, SiLU and Mul, and the all-gather after a sequence-parallel norm
+/// are recomputed, and a cast back to 16 bits is not.
+struct replay_row {
+  op which = op::none;
+  rational bytes_kept, bytes_if_again;
+  double seconds_again = 0;  ///< per micro-batch, compute and communication
+  [[nodiscard]] constexpr bool saves_memory() const noexcept { return bytes_if_again < bytes_kept; }
+};
+/// The table of operations for one layer kind, read off the table of saved tensors with each flag on and off; the
+/// others as in `others`. Errors: those of its parts.
+template <class Numbers = numbers_of_setting, hardware Hardware = machine>
+[[nodiscard]] constexpr result<std::array<replay_row, replayable.size()>> replay_table(
+    const model& m, const training& t, const parallel& p, const Hardware& on, layer_kind kind = layer_kind::dense,
+    const replay_set& others = {.gather = false}) noexcept {
+  std::array<replay_row, replayable.size()> rows{};
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    recompute_choice without{recompute::none, others}, with{recompute::none, others};
+    without.operations.*flag_of(replayable[i]) = false, with.operations.*flag_of(replayable[i]) = true;
+    const auto kept = option_of<Numbers>(m, t, p, on, kind, without),
+               again = option_of<Numbers>(m, t, p, on, kind, with);
+    if (!kept) return kept.error();
+    if (!again) return again.error();
+    rows[i] = {replayable[i], kept->kept_bytes, again->kept_bytes, again->seconds.total() - kept->seconds.total()};
+  }
+  return rows;
+}
+
+}  // namespace hocket::inline HOCKET_ABI::cost

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/core/result.hpp>
+#include <hocket/cost/model/config.hpp>
+
+#include <cstdint>
+#include <limits>
+#include <span>
+
+namespace hocket::inline HOCKET_ABI::cost {
+
+/// The same step with several documents packed into each sequence: a position attends within its document alone, in
+/// windowed layers also no further back than the window. Formulas need only two sums over the documents: the squares
+/// of their lengths, and the pairs of positions within the window of `m`.
+/// @param lengths  tokens of each document of one sequence; they add up to t.sequence
+/// Errors: errc::out_of_range for a length that is not in [1, sequence], errc::contradictory_field for another sum,
+/// errc::limit_exceeded where the squares pass 2^31 - 1, as every size of a training. O(documents).
+///
+///     const std::int64_t lengths[] = {1024, 3072};
+///     cost::packed({.sequence = 4096}, m, lengths)->squared_lengths == 1024 * 1024 + 3072 * 3072;
+[[nodiscard]] constexpr result<training> packed(training t, const model& m,
+                                                std::span<const std::int64_t> lengths) noexcept {
+  constexpr std::int64_t limit = (std::numeric_limits<std::int32_t>::max)();
+  std::int64_t sum = 0, squares = 0, pairs = 0;
+  for (const std::int64_t length : lengths) {
+    if (length < 1 || length > t.sequence)
+      return error{errc::out_of_range, length, 1, t.sequence}.with("length of a document");
+    sum += length;
+    if (sum > t.sequence) break;
+    if (length > limit || length * length > limit - squares)
+      return error{errc::limit_exceeded, length, limit}.with("sum of squared document lengths");
+    squares += length * length;
+    const std::int64_t seen = m.window > 0 && m.window < length ? m.window : length;
+    pairs += seen * length - seen * (seen - 1) / 2;
+  }
+  if (sum != t.sequence) return error{errc::contradictory_field, t.sequence, sum}.with("sequence");
+  t.squared_lengths = squares, t.windowed_pairs = pairs;
+  return t;
+}
+
+/// Errors: errc::invalid_argument if documents are packed and the model has windows, but the pairs within them are not
+/// told. Formulas that count attention within windows would count over the border of a document.
+[[nodiscard]] constexpr result<void> check_packing(const model& m, const training& t) noexcept {
+  if (m.window_layers > 0 && t.squared_lengths > 0 && t.windowed_pairs == 0)
+    return error{errc::invalid_argument, t.squared_lengths}.with("squared_lengths without windowed_pairs");
+  return {};
+}
+
+}  // namespace hocket::inline HOCKET_ABI::cost

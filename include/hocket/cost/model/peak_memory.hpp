@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/cost/model/activations.hpp>
+#include <hocket/cost/model/context_parallel.hpp>
+#include <hocket/cost/model/partition.hpp>
+#include <hocket/cost/model/static_memory.hpp>
+
+#include <vector>
+
+namespace hocket::inline HOCKET_ABI::cost::letters {
+
+/// Buffers that a framework keeps through the step, and that are no tensor of the model: by name, not a margin.
+/// Transformer Engine returns a buffer in place of each weight gradient that it has added to the main gradient itself;
+/// it keeps one per shape of weight: those of a layer, and the head's.
+/// Needs: part, layer_parameters, model, training, parallel.
+inline constexpr auto workspace_terms = [] {
+  using detail::saved::tensor;
+  constexpr std::string_view te = "Transformer Engine get_dummy_wgrad";
+  constexpr auto has = least(buffers, 1);
+  return terms(
+      tensor("stand-ins for a layer's gradients", c_w * N_l, has, literal<pure>(1), te, op::none, origin::derived),
+      tensor("stand-in for the head's gradient", c_w * (element * (h * V)), has * last, tp, te, op::none,
+             origin::derived));
+}();
+
+/// What lives through the backward pass of one layer: under sharded weights or gradients one whole layer of them.
+/// Needs: layer_parameters, training, parallel.
+inline constexpr auto transient_terms = [] {
+  using detail::saved::tensor;
+  constexpr std::string_view shards = "arXiv:1910.02054 section 5";
+  return terms(
+      tensor("gathered weights of a layer", c_w * N_l, choose(zero_level, 0, 0, 0, 1), literal<pure>(1), shards),
+      tensor("gathered expert weights of a layer", c_w * N_le, choose(zero_level, 0, 0, 0, 1) * N_le / element,
+             literal<pure>(1), shards),
+      tensor("whole gradients of a layer", c_g * N_l, choose(zero_level, 0, 0, 1, 1), literal<pure>(1), shards),
+      tensor("whole expert gradients of a layer", c_g * N_le, choose(zero_level, 0, 0, 1, 1) * N_le / element,
+             literal<pure>(1), shards));
+}();
+/// What lives while the last rank computes the loss: the head, whole. Needs: part, model, training, parallel.
+inline constexpr auto head_transient_terms = [] {
+  using detail::saved::tensor;
+  constexpr std::string_view shards = "arXiv:1910.02054 section 5";
+  return terms(tensor("gathered weights of the head", c_w * (element * (h * V)), last * choose(zero_level, 0, 0, 0, 1),
+                      tp, shards),
+               tensor("whole gradient of the head", c_g * (element * (h * V)), last * choose(zero_level, 0, 0, 1, 1),
+                      tp, shards));
+}();
+/// What lives for a moment of it, inside the FFN, under a framework's buffers: the gradients of the activation's output
+/// and inputs, and, with sequence parallelism, a gathered input and its gradient before they are cut again.
+/// Needs: model, training, parallel.
+inline constexpr auto ffn_transient_terms = [] {
+  using detail::saved::tensor;
+  constexpr std::string_view backward = "arXiv:2205.05198 section 4.2";
+  constexpr auto has = least(buffers, 1);
+  constexpr auto width = choose(least(f, 1), k * f_e + f_s, f);
+  return terms(tensor("gradients inside the FFN", c * (element * (n_f * s * b * width)), has, tp * cp, backward,
+                      op::ffn_in, origin::derived),
+               tensor("gathered input and its gradient", 2 * c * (element * (s * b * h)), has * sp * least(tp - 1, 1),
+                      cp, backward, op::gather, origin::derived));
+}();
+/// What lives for a moment of it, inside the attention, under context parallelism, beside the rank's own part: the
+/// block of keys and values that arrives in a ring, and that of their gradients; or all keys and values, and their
+/// gradients; or queries, keys and values on their way between sequence and heads. Needs: model, training, parallel.
+inline constexpr auto attention_transient_terms = [] {
+  namespace context = detail::context;
+  using detail::saved::tensor;
+  constexpr literal<pure> own{1};
+  return terms(tensor("block that arrives, and its gradient", 2 * context::keys_values, context::by_ring, own,
+                      context::ring_attention, op::attention, origin::derived),
+               tensor("all keys and values, and their gradients", 2 * cp * context::keys_values, context::by_gather,
+                      own, context::llama3, op::attention, origin::derived),
+               tensor("queries, keys and values on their way", context::queries + context::keys_values,
+                      context::by_heads, own, context::ulysses, op::attention, origin::derived));
+}();
+
+}  // namespace hocket::inline HOCKET_ABI::cost::letters
+
+namespace hocket::inline HOCKET_ABI::cost {
+using letters::attention_transient_terms, letters::ffn_transient_terms, letters::head_transient_terms,
+    letters::transient_terms, letters::workspace_terms;
+
+/// Bytes of one rank at its peak, taken apart.
+struct memory_peak {
+  rational static_bytes;       ///< weights, gradients, optimizer states
+  rational kept_bytes;         ///< saved tensors of all layer passes in flight
+  rational workspace_bytes;    ///< buffers of the framework
+  rational at_loss_bytes;      ///< more, while the loss is computed (last rank)
+  rational at_backward_bytes;  ///< more, inside the backward pass of a layer
+  [[nodiscard]] constexpr rational total_bytes() const noexcept {
+    return static_bytes + kept_bytes + workspace_bytes +
+           (at_loss_bytes < at_backward_bytes ? at_backward_bytes : at_loss_bytes);
+  }
+};
+
+/// The peak of one pipeline rank: the larger of two moments, the loss (all that is kept, logits, the head) and the
+/// backward pass of a layer (all that is kept, gradients inside it, whole shards, the layer that is being recomputed).
+/// @param in_flight  what a schedule holds at its peak; held_by_1f1b for 1F1B
+/// Errors: errc::undefined_value, errc::overflow.
+template <class Numbers = numbers_of_setting>
+[[nodiscard]] constexpr result<memory_peak> peak_memory(const model& m, const training& t, const parallel& p,
+                                                        const part& on_rank, const held& in_flight,
+                                                        const replay_set& replayed = {}) noexcept {
+  const auto own = count_rank_parameters<Numbers>(m, p, on_rank);
+  if (!own) return own.error();
+  const auto fixed = static_bytes<Numbers>(*own, t, p);
+  if (!fixed) return fixed.error();
+  setting all{.on_rank = on_rank,
+              .in_flight = in_flight,
+              .parameters = *own,
+              .model = m,
+              .training = t,
+              .parallel = p,
+              .counted = {},
+              .replayed = replayed};
+  for (const std::int64_t experts : {0, 1}) {
+    if (experts == 0 ? on_rank.moe_layers == on_rank.layers : on_rank.moe_layers == 0) continue;
+    const auto layer =
+        count_rank_parameters<Numbers>(m, p, part{.layers = 1, .moe_layers = experts, .first = false, .last = false});
+    if (!layer) return layer.error();
+    if (layer->dense + layer->expert > all.largest_layer.layer_dense + all.largest_layer.layer_expert)
+      all.largest_layer = {layer->dense, layer->expert};
+  }
+  part not_last = on_rank;
+  not_last.last = false;  // the loss has a moment of its own; the first rank's end is kept like the layers' tensors
+  all.on_rank.first = false;
+  parallel not_again = p;
+  const auto kept = activation_bytes<Numbers>(m, t, p, not_last, in_flight, replayed);
+  if (!kept) return kept.error();
+  rational again = 0;
+  if (p.recompute ==
+      recompute::full) {  // activation_bytes adds the layer that is being recomputed: it comes at backward
+    not_again.recompute = recompute::none;
+    const auto one = layer_activation_bytes<Numbers>(m, t, not_again, on_rank.moe_layers > 0, replayed);
+    if (!one) return one.error();
+    again = *one;
+  }
+  const Numbers numbers(numbers_of(all));
+  const auto buffers = rank_total<workspace_terms>(numbers), loss = rank_total<end_tensor_terms>(numbers),
+             head = rank_total<head_transient_terms>(numbers), shards = rank_total<transient_terms>(numbers),
+             in_ffn = rank_total<ffn_transient_terms>(numbers),
+             in_attention = rank_total<attention_transient_terms>(numbers);
+  for (const auto* r : {&buffers, &loss, &head, &shards, &in_ffn, &in_attention})
+    if (!*r) return r->error();
+  const rational inside = *shards + (*in_ffn < *in_attention ? *in_attention : *in_ffn);
+  return memory_peak{*fixed, *kept - again, *buffers, *loss + *head, inside + again};
+}
+
+}  // namespace hocket::inline HOCKET_ABI::cost

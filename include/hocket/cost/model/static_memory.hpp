@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/cost/model/parameters.hpp>
+
+namespace hocket::inline HOCKET_ABI::cost::detail::static_memory {
+
+using letters::cp, letters::dp, letters::ep, letters::etp, letters::tp, letters::zero_level;
+// Over how many ranks the optimizer's sharding spreads a state: from which level on is it sharded at all.
+inline constexpr auto replicas = dp * cp;
+inline constexpr auto expert_replicas = dp * cp * tp / (ep * etp);
+template <class Shards>
+constexpr auto from_level_1(const Shards& n) noexcept {
+  return choose(zero_level, 1, n, n, n);
+}
+template <class Shards>
+constexpr auto from_level_2(const Shards& n) noexcept {
+  return choose(zero_level, 1, 1, n, n);
+}
+template <class Shards>
+constexpr auto from_level_3(const Shards& n) noexcept {
+  return choose(zero_level, 1, 1, 1, n);
+}
+template <class F, class When, class Split>
+constexpr term<F, When, Split> state(std::string_view name, const F& formula, const When& when,
+                                     const Split& split) noexcept {
+  return {name, formula, when, split, "arXiv:1910.02054 section 3 and 5", origin::published, literal<pure>(0)};
+}
+
+}  // namespace hocket::inline HOCKET_ABI::cost::detail::static_memory
+
+namespace hocket::inline HOCKET_ABI::cost::letters {
+
+/// Bytes of one rank for what lives through the step: weights, gradients, master copy, optimizer moments. `split` is
+/// the optimizer's sharding (ZeRO); the experts' states are shared by fewer ranks than the others. The transient of
+/// gathered weights under zero::weights is not part of it. Needs: rank_parameters, training, parallel.
+inline constexpr auto static_memory_terms = [] {
+  using detail::static_memory::expert_replicas, detail::static_memory::replicas, detail::static_memory::state;
+  using detail::static_memory::from_level_1, detail::static_memory::from_level_2, detail::static_memory::from_level_3;
+  constexpr literal<pure> always{1};
+  constexpr auto on_device = 1 - offload_optimizer;
+  return terms(state("weights", c_w * N_r, always, from_level_3(replicas)),
+               state("gradients", c_g * N_r, always, from_level_2(replicas)),
+               state("master weights", c_m * N_r, c_m * on_device, from_level_1(replicas)),
+               state("optimizer moments", c_o * N_r, c_o * on_device, from_level_1(replicas)),
+               state("expert weights", c_w * N_e, N_e, from_level_3(expert_replicas)),
+               state("expert gradients", c_g * N_e, N_e, from_level_2(expert_replicas)),
+               state("expert master weights", c_m * N_e, N_e * on_device, from_level_1(expert_replicas)),
+               state("expert moments", c_o * N_e, N_e * on_device, from_level_1(expert_replicas)));
+}();
+
+}  // namespace hocket::inline HOCKET_ABI::cost::letters
+
+namespace hocket::inline HOCKET_ABI::cost {
+
+using letters::static_memory_terms;
+
+/// Parameters that one rank holds: its part of the pipeline, divided over tensor- and expert-parallel ranks; divisions
+/// that do not come out whole (a padded shard) are rounded up.
+/// Errors: errc::undefined_value, errc::overflow.
+template <class Numbers = numbers_of_setting>
+[[nodiscard]] constexpr result<rank_parameters> count_rank_parameters(const model& m, const parallel& p,
+                                                                      const part& held_part) noexcept {
+  const setting all{.on_rank = held_part,
+                    .in_flight = {},
+                    .parameters = {},
+                    .model = m,
+                    .training = {},
+                    .parallel = p,
+                    .counted = {}};
+  const Numbers numbers = numbers_of(all);
+  const result<rational> dense = rank_total<parameter_terms>(numbers),
+                         expert = rank_total<expert_parameter_terms>(numbers);
+  if (!dense) return dense.error();
+  if (!expert) return expert.error();
+  const integer d = dense->ceiling().num(), e = expert->ceiling().num();
+  constexpr integer limit = (std::numeric_limits<std::int64_t>::max)();
+  if (d > limit || e > limit) return error{errc::overflow}.with("parameters of a rank");
+  return rank_parameters{static_cast<std::int64_t>(d), static_cast<std::int64_t>(e)};
+}
+
+/// Bytes of weights, gradients and optimizer states on one rank, exact (a fraction where shards are uneven).
+template <class Numbers = numbers_of_setting>
+[[nodiscard]] constexpr result<rational> static_bytes(const rank_parameters& n, const training& t,
+                                                      const parallel& p) noexcept {
+  const setting all{
+      .on_rank = {}, .in_flight = {}, .parameters = n, .model = {}, .training = t, .parallel = p, .counted = {}};
+  return rank_total<static_memory_terms>(Numbers(numbers_of(all)));
+}
+
+}  // namespace hocket::inline HOCKET_ABI::cost

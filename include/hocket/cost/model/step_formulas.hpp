@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/cost/formula/reflect.hpp>
+#include <hocket/cost/model/communication.hpp>
+#include <hocket/cost/model/in_flight.hpp>
+
+/// How seconds of layers add up to a step: the formulas that predict_step evaluates and a report prints.
+namespace hocket::inline HOCKET_ABI::cost {
+
+namespace detail {
+// Seconds of one layer and micro-batch, by what takes them.
+struct layer_numbers {
+  double compute_seconds = 0, wire_seconds = 0;  // compute; tensor- and context-parallel transfers
+  double expert_seconds = 0, offload_seconds = 0;
+  double expert_overlap = 0, host_overlap = 1;
+  double forward_seconds = 0, attention_seconds = 0, backward_seconds = 0, again_seconds = 0;
+  double exposed_seconds = 0, hop_seconds = 0;
+  std::int64_t layer_count = 1;
+};
+}  // namespace detail
+
+/// What a step's parts are computed from: seconds on the busiest rank, for one micro-batch where not said otherwise.
+struct step_numbers {
+  double compute_seconds = 0, exposed_seconds = 0, hidden_seconds = 0;
+  double rank_seconds = 0, all_ranks_seconds = 0;   ///< compute and exposed: of the busiest rank, of all together
+  double exchange_seconds = 0, update_seconds = 0;  ///< per step: data-parallel transfers, optimizer
+  double load_seconds = 0, post_seconds = 0;        ///< per step
+  double launch_seconds = 0, launches = 0;          ///< of one kernel; per layer and pass
+  double data_overlap = 0;
+  std::int64_t most_layers = 0, devices = 1;  ///< layers of the rank that has most
+  double step_seconds = 0;
+};
+
+}  // namespace hocket::inline HOCKET_ABI::cost
+
+HOCKET_COST_STRUCT(hocket::cost::detail::layer_numbers, compute_seconds, wire_seconds, expert_seconds, offload_seconds,
+                   expert_overlap, host_overlap, forward_seconds, attention_seconds, backward_seconds, again_seconds,
+                   exposed_seconds, hop_seconds, layer_count);
+HOCKET_COST_STRUCT(hocket::cost::step_numbers, compute_seconds, exposed_seconds, hidden_seconds, rank_seconds,
+                   all_ranks_seconds, exchange_seconds, update_seconds, load_seconds, post_seconds, launch_seconds,
+                   launches, data_overlap, most_layers, devices, step_seconds);
+
+namespace hocket::inline HOCKET_ABI::cost::letters {
+
+// NOLINTBEGIN(bugprone-macro-parentheses): names
+#define HOCKET_DETAIL_LETTER(name, unit, member)                    \
+  struct printed_##name {                                           \
+    using key = detail::hana_string<member>;                        \
+    static constexpr const char* c_str() noexcept { return #name; } \
+  };                                                                \
+  inline constexpr symbol<printed_##name, unit> name {}
+// NOLINTEND(bugprone-macro-parentheses)
+HOCKET_DETAIL_LETTER(T_k, seconds, "compute_seconds");
+HOCKET_DETAIL_LETTER(T_c, seconds, "wire_seconds");
+HOCKET_DETAIL_LETTER(T_e, seconds, "expert_seconds");
+HOCKET_DETAIL_LETTER(T_o, seconds, "offload_seconds");
+HOCKET_DETAIL_LETTER(T_f, seconds, "forward_seconds");
+HOCKET_DETAIL_LETTER(T_a, seconds, "attention_seconds");
+HOCKET_DETAIL_LETTER(T_b, seconds, "backward_seconds");
+HOCKET_DETAIL_LETTER(T_g, seconds, "again_seconds");
+HOCKET_DETAIL_LETTER(T_x, seconds, "exposed_seconds");
+HOCKET_DETAIL_LETTER(T_h, seconds, "hidden_seconds");
+HOCKET_DETAIL_LETTER(T_s, seconds, "hop_seconds");
+HOCKET_DETAIL_LETTER(T_r, seconds, "rank_seconds");
+HOCKET_DETAIL_LETTER(T_all, seconds, "all_ranks_seconds");
+HOCKET_DETAIL_LETTER(T_d, seconds, "exchange_seconds");
+HOCKET_DETAIL_LETTER(T_u, seconds, "update_seconds");
+HOCKET_DETAIL_LETTER(T_l, seconds, "load_seconds");
+HOCKET_DETAIL_LETTER(T_p, seconds, "post_seconds");
+HOCKET_DETAIL_LETTER(t_k, seconds, "launch_seconds");
+HOCKET_DETAIL_LETTER(n_k, pure, "launches");
+HOCKET_DETAIL_LETTER(n_L, pure, "most_layers");
+HOCKET_DETAIL_LETTER(n_l, pure, "layer_count");
+#undef HOCKET_DETAIL_LETTER
+
+/// Backward of one layer. It multiplies twice per product of the forward pass; flash attention forms its scores a third
+/// time (arXiv:2205.14135): five products for two. The FLOP conventions do not count that, the clock does.
+inline constexpr auto backward_of_layer = 2 * T_f + flash * T_a / 2;
+/// Communication of one layer that stays visible: collectives between dependent operations but for what copies hide,
+/// the experts' exchange as far as it does not overlap, and what offloading takes beyond the compute it hides behind.
+inline constexpr auto exposed_of_layer =
+    exposed_of_copies(T_k, T_c) + (1 - o_e) * T_e + greatest(0 * second, T_o - o_h * T_k);
+
+/// The parts of a step (step_parts.hpp). Need: step_numbers, parallel, training.
+inline constexpr auto forward_backward_seconds = micro_batches * T_k;
+inline constexpr auto exposed_seconds_of_step = micro_batches * T_x + (1 - o_d) * T_d;
+inline constexpr auto hidden_seconds_of_step = micro_batches * T_h + o_d * T_d;
+inline constexpr auto bubble_seconds = (T_all - T_r) / vp;
+/// The host launches every kernel of every layer and pass; only what the device does not cover shows.
+inline constexpr auto scheduling_seconds =
+    greatest(0 * second, 2 * micro_batches * n_L * n_k * t_k -
+                             (forward_backward_seconds + exposed_seconds_of_step + bubble_seconds));
+inline constexpr auto tokens_per_second_and_device = token * (B * s) / (T * W);
+
+}  // namespace hocket::inline HOCKET_ABI::cost::letters
+
+namespace hocket::inline HOCKET_ABI::cost {
+using letters::backward_of_layer, letters::bubble_seconds, letters::exposed_of_layer, letters::exposed_seconds_of_step,
+    letters::forward_backward_seconds, letters::hidden_seconds_of_step, letters::scheduling_seconds,
+    letters::tokens_per_second_and_device;
+}  // namespace hocket::inline HOCKET_ABI::cost

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/pipeline/detail/phases.hpp>
+#include <hocket/pipeline/rank_view.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace hocket::inline HOCKET_ABI::pipeline {
+
+namespace detail {
+
+[[nodiscard]] constexpr phase_list::lane lane_after(phase_list::lane x, std::uint32_t rounds) noexcept {
+  x.first += rounds;
+  return x;
+}
+
+/// The list of rank r of a V of `depth` ranks, of which the first takes in the micro-batches: its chunk `o` (0 or 1) is
+/// the one that they pass first. Precondition: micro_batches >= 2 depth.
+[[nodiscard]] constexpr phase_list dual_pipe_phases(std::uint32_t depth, std::uint32_t r, std::uint32_t micro_batches,
+                                                    std::uint8_t o) noexcept {
+  constexpr auto f = op::forward, b = op::backward, i = op::input_grad, w = op::weight_grad;
+  const std::uint32_t d = depth - r - 1, up = r + 1;
+  const std::uint32_t steady = micro_batches - 2 * depth + r + 1;
+  const std::uint8_t x = o == 0 ? 1 : 0;
+  phase_list list;
+  list.add(2 * d, {{f, o, 0}});
+  list.add(2 * up, {{f, o, 2 * d}, {f, x, 0}});
+  list.add(3 * d, {{i, x, 0}, {w, x, 0}, {f, x, up}});
+  const std::uint32_t first = 2 * d + up, xf = up + d;  // forwards so far
+  if (d == 0) {                                         // nothing can hide the first backward
+    list.add(2, {{f, o, first}, {b, x, 0}});
+    list.add(2, {{f, x, xf, true}, {b, o, 0}});
+    list.add(4 * (steady - 1), {{f, o, first + 1, true}, {b, x, 1}, {f, x, xf + 1, true}, {b, o, 1}});
+  } else {
+    list.add(4 * steady, {{f, o, first, true}, {b, x, d}, {f, x, xf, true}, {b, o, 0}});
+  }
+  const std::uint32_t xb = d + steady, ob = steady;  // backwards so far
+  list.add(3 * d, {{b, x, xb}, {f, x, xf + steady, true}, {b, o, ob}});
+  // The last r + 1 of these 2(r + 1) backwards are split; their weight gradients follow in the same order.
+  list.add(up, {{b, x, xb + d}, {b, o, ob + d}});
+  const std::uint32_t xs = xb + d + (up + 1) / 2, os = ob + d + up / 2;  // first split ones
+  const bool swap = up % 2 != 0;
+  if (swap) list.add(up, {{i, o, os}, {i, x, xs}});
+  else list.add(up, {{i, x, xs}, {i, o, os}});
+  // The rest of the input gradients of chunk `o`, in turn with the weight gradients; those follow the input gradients
+  // of all of them in order: first the ones that alternate between the chunks, then those of chunk `o` alone.
+  const std::uint32_t rest = os + (swap ? (up + 1) / 2 : up / 2), mixed = d < up ? d : up;
+  const phase_list::lane even = swap ? phase_list::lane{w, o, os} : phase_list::lane{w, x, xs},
+                         odd = swap ? phase_list::lane{w, x, xs} : phase_list::lane{w, o, os};
+  list.add(2 * mixed, {even, {i, o, rest, false, 2}, odd, {i, o, rest + 1, false, 2}});
+  list.add(2 * (d - mixed), {{w, o, rest}, {i, o, rest + mixed}});
+  if (mixed % 2 == 0) list.add(up - mixed, {lane_after(even, mixed / 2), lane_after(odd, mixed / 2)});
+  else list.add(up - mixed, {lane_after(odd, mixed / 2), lane_after(even, mixed / 2 + 1)});
+  list.add(mixed, {{w, o, rest + (d - mixed)}});
+  return list;
+}
+
+/// Actions of that list: four for each micro-batch, and one more for each backward that is split.
+[[nodiscard]] constexpr std::uint32_t dual_pipe_size(std::uint32_t depth, std::uint32_t r,
+                                                     std::uint32_t micro_batches) noexcept {
+  return 4 * micro_batches + 2 * depth - r - 1;
+}
+
+}  // namespace detail
+
+/// DualPipeV: two chunks per rank in a V; in the steady state a forward and a backward run at the same time (joined
+/// actions), so that the all-to-all transfers of one hide behind the computation of the other; at the ends the backward
+/// is split. At equal times, and a pair no shorter than its parts, it takes 6m + 2(p - 1) with 2p + 1 activations
+/// on every rank.
+/// Source: DeepSeek-V3 (arXiv:2412.19437), github.com/deepseek-ai/DualPipe, PyTorch's ScheduleDualPipeV;
+/// docs/pipeline.md.
+///
+///     constexpr auto plan = hocket::pipeline::dual_pipe_v::make({4, 2, 8}).value();
+///     static_assert(plan.rank(0).size() == 39 && plan.peak_in_flight(0) == 9);
+class dual_pipe_v {
+ public:
+  constexpr dual_pipe_v() noexcept = default;
+
+  /// Errors: errc::bad_shape if chunks != 2 or m < 2p.
+  [[nodiscard]] static constexpr result<dual_pipe_v> make(const shape& s) noexcept {
+    if (const auto ok = validate(s); !ok) return ok.error();
+    const error bad{errc::bad_shape, s.ranks, s.chunks, s.micro_batches};
+    if (s.chunks != 2) return bad.with("dualpipev has two chunks per rank");
+    if (s.micro_batches < 2 * s.ranks) return bad.with("dualpipev needs m of at least 2p");
+    dual_pipe_v plan;
+    plan.ranks_ = static_cast<std::uint32_t>(s.ranks);
+    plan.micro_batches_ = static_cast<std::uint32_t>(s.micro_batches);
+    return plan;
+  }
+
+  [[nodiscard]] constexpr std::uint32_t ranks() const noexcept { return ranks_; }
+  [[nodiscard]] constexpr std::uint32_t chunks() const noexcept { return 2; }
+  [[nodiscard]] constexpr std::uint32_t micro_batches() const noexcept { return micro_batches_; }
+  [[nodiscard]] constexpr v_placement placement() const noexcept { return {ranks_}; }
+
+  /// Forwards before the first backward.
+  [[nodiscard]] constexpr std::uint32_t warm_up(std::uint32_t rank) const noexcept {
+    return 2 * ranks_ + (rank + 1 == ranks_ ? 1 : 0);
+  }
+  /// Activations that the rank holds at most: 2p + 1.
+  [[nodiscard]] constexpr std::uint32_t peak_in_flight(std::uint32_t) const noexcept { return 2 * ranks_ + 1; }
+
+  /// Steps of warm-up, steady state and drain.
+  [[nodiscard]] constexpr step_counts counts(std::uint32_t rank) const noexcept { return phases(rank).counts(); }
+
+  [[nodiscard]] constexpr std::uint32_t size(std::uint32_t rank) const noexcept {
+    return detail::dual_pipe_size(ranks_, rank, micro_batches_);
+  }
+  /// Preconditions: rank < ranks(), step < size(rank). O(1).
+  [[nodiscard]] constexpr action at(std::uint32_t rank, std::uint32_t step) const noexcept {
+    return phases(rank).at(step);
+  }
+  /// The step at which the rank runs `a`; size(rank) if it never does, for example because it runs that backward whole.
+  /// O(1).
+  [[nodiscard]] constexpr std::uint32_t step_of(std::uint32_t rank, action a) const noexcept {
+    return phases(rank).step_of(a);
+  }
+  /// The list of one rank. Precondition: rank < ranks().
+  [[nodiscard]] constexpr rank_view<dual_pipe_v> rank(std::uint32_t rank) const noexcept;
+  /// The same as its phases.
+  [[nodiscard]] constexpr phase_list phases(std::uint32_t rank) const noexcept {
+    HOCKET_ASSERT(rank < ranks_);
+    return detail::dual_pipe_phases(ranks_, rank, micro_batches_, 0);
+  }
+
+  /// Writes steps from `first` on, as many as fit and are left; returns how many.
+  constexpr std::size_t fill(std::uint32_t rank, std::span<action> out, std::uint32_t first) const noexcept {
+    return phases(rank).fill(out, first);
+  }
+
+  friend constexpr bool operator==(const dual_pipe_v&, const dual_pipe_v&) = default;
+
+ private:
+  std::uint32_t ranks_ = 1;
+  std::uint32_t micro_batches_ = 2;
+};
+
+constexpr rank_view<dual_pipe_v> dual_pipe_v::rank(std::uint32_t rank) const noexcept { return {*this, rank}; }
+
+/// DualPipe: the same in both directions at once. Half of the micro-batches enter at each end of the pipeline, which
+/// takes two copies of the weights: rank r holds stage r of the first direction and stage p - 1 - r of the second. Each
+/// direction numbers its m / 2 micro-batches from 0, and ranks(), chunks() and micro_batches() speak of one direction.
+/// Actions are `stage_action`s, which name their direction.
+/// Source: as dual_pipe_v.
+///
+///     constexpr auto plan = hocket::pipeline::dual_pipe::make({.ranks = 4, .micro_batches = 8}).value();
+///     static_assert(plan.directions() == 2 && plan.micro_batches() == 4 && plan.peak_in_flight(0) == 5);
+class dual_pipe {
+ public:
+  constexpr dual_pipe() noexcept = default;
+
+  /// @param s  ranks p, chunks 1 (in each direction), micro-batches m of both directions together
+  /// Errors: errc::bad_shape if chunks != 1, p or m is odd, or m < 2p.
+  [[nodiscard]] static constexpr result<dual_pipe> make(const shape& s) noexcept {
+    if (const auto ok = validate(s); !ok) return ok.error();
+    const error bad{errc::bad_shape, s.ranks, s.chunks, s.micro_batches};
+    if (s.chunks != 1) return bad.with("dualpipe has one chunk each way");
+    if (s.ranks % 2 != 0) return bad.with("dualpipe needs an even p");
+    if (s.micro_batches % 2 != 0) return bad.with("dualpipe needs an even m");
+    if (s.micro_batches < 2 * s.ranks) return bad.with("dualpipe needs m of at least 2p");
+    dual_pipe plan;
+    plan.ranks_ = static_cast<std::uint32_t>(s.ranks);
+    plan.micro_batches_ = static_cast<std::uint32_t>(s.micro_batches / 2);
+    return plan;
+  }
+
+  [[nodiscard]] constexpr std::uint32_t ranks() const noexcept { return ranks_; }
+  [[nodiscard]] constexpr std::uint32_t chunks() const noexcept { return 1; }
+  [[nodiscard]] constexpr std::uint32_t micro_batches() const noexcept { return micro_batches_; }
+  [[nodiscard]] constexpr std::uint32_t directions() const noexcept { return 2; }
+  /// Of the first direction; the second is its mirror image.
+  [[nodiscard]] constexpr loop_placement placement() const noexcept { return {ranks_}; }
+
+  /// Forwards before the first backward.
+  [[nodiscard]] constexpr std::uint32_t warm_up(std::uint32_t rank) const noexcept {
+    return ranks_ + (half_of(rank) + 1 == ranks_ / 2 ? 1 : 0);
+  }
+  /// Activations that the rank holds at most, of both directions: p + 1.
+  [[nodiscard]] constexpr std::uint32_t peak_in_flight(std::uint32_t) const noexcept { return ranks_ + 1; }
+
+  /// Steps of warm-up, steady state and drain.
+  [[nodiscard]] constexpr step_counts counts(std::uint32_t rank) const noexcept { return phases(rank).counts(); }
+
+  [[nodiscard]] constexpr std::uint32_t size(std::uint32_t rank) const noexcept {
+    return detail::dual_pipe_size(ranks_ / 2, half_of(rank), micro_batches_);
+  }
+  /// Preconditions: rank < ranks(), step < size(rank). O(1).
+  [[nodiscard]] constexpr stage_action at(std::uint32_t rank, std::uint32_t step) const noexcept {
+    return widened(rank, phases(rank).at(step));
+  }
+  /// The step at which the rank runs `a`; size(rank) if it never does. O(1).
+  [[nodiscard]] constexpr std::uint32_t step_of(std::uint32_t rank, stage_action a) const noexcept {
+    const bool here = a.stage() == (a.direction() == 0 ? rank : ranks_ - 1 - rank) && a.slice() == 0;
+    if (!here || a.micro_batch() >= micro_batches_ || !computes(a.kind())) return size(rank);
+    return phases(rank).step_of({a.kind(), a.direction(), a.micro_batch()});
+  }
+  /// The list of one rank. Precondition: rank < ranks().
+  [[nodiscard]] constexpr rank_view<dual_pipe> rank(std::uint32_t rank) const noexcept;
+  /// The same as its phases, with the direction for the chunk.
+  [[nodiscard]] constexpr phase_list phases(std::uint32_t rank) const noexcept {
+    HOCKET_ASSERT(rank < ranks_);
+    return detail::dual_pipe_phases(ranks_ / 2, half_of(rank), micro_batches_, rank < ranks_ / 2 ? 0 : 1);
+  }
+  /// An action of phases(rank) in its form for interchange.
+  [[nodiscard]] constexpr stage_action widened(std::uint32_t rank, action a) const noexcept {
+    return {a.kind(), a.chunk() == 0 ? rank : ranks_ - 1 - rank, a.micro_batch(), 0, a.chunk(), a.joined()};
+  }
+
+  /// Writes steps from `first` on, as many as fit and are left; returns how many.
+  constexpr std::size_t fill(std::uint32_t rank, std::span<stage_action> out, std::uint32_t first) const noexcept {
+    const phase_list list = phases(rank);
+    const std::size_t left = list.size() - first, total = out.size() < left ? out.size() : left;
+    action block[128];
+    for (std::size_t done = 0; done < total;) {
+      const std::size_t count = total - done < 128 ? total - done : 128;
+      list.fill(std::span<action>(block, count), first + static_cast<std::uint32_t>(done));
+      for (std::size_t i = 0; i < count; ++i) out[done++] = widened(rank, block[i]);
+    }
+    return total;
+  }
+
+  friend constexpr bool operator==(const dual_pipe&, const dual_pipe&) = default;
+
+ private:
+  /// The place of a rank in its half, counted from where micro-batches enter.
+  [[nodiscard]] constexpr std::uint32_t half_of(std::uint32_t rank) const noexcept {
+    return rank < ranks_ / 2 ? rank : ranks_ - 1 - rank;
+  }
+  std::uint32_t ranks_ = 2;
+  std::uint32_t micro_batches_ = 2;
+};
+
+constexpr rank_view<dual_pipe> dual_pipe::rank(std::uint32_t rank) const noexcept { return {*this, rank}; }
+
+}  // namespace hocket::inline HOCKET_ABI::pipeline

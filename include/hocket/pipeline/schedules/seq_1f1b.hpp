@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/pipeline/detail/alternation.hpp>
+#include <hocket/pipeline/rank_view.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace hocket::inline HOCKET_ABI::pipeline {
+
+/// The largest number of sequence slices that the encoding of an action holds.
+inline constexpr std::uint32_t max_slices = 65'536;
+
+/// Seq1F1B: 1F1B whose unit is a slice of the sequence instead of a whole micro-batch, for contexts so long that few
+/// micro-batches are left to fill the pipeline. Causal attention lets slice t run forward after slice t - 1 of the same
+/// micro-batch on the same stage, and makes the backwards go from the last slice to the first. Actions are
+/// `stage_action`s, because the 32 bits of `action` have no room for a slice.
+/// Source: Sun et al. 2024, arXiv:2406.03488; docs/pipeline.md.
+///
+///     constexpr auto plan = hocket::pipeline::seq_1f1b::make({.ranks = 4, .micro_batches = 4}, 2).value();
+///     static_assert(plan.rank(3)[1] == hocket::pipeline::stage_action(hocket::pipeline::op::forward, 3, 0, 1));
+class seq_1f1b {
+ public:
+  constexpr seq_1f1b() noexcept = default;
+
+  /// @param slices  per micro-batch; with 1 this is 1F1B
+  /// Errors: errc::bad_shape if chunks != 1 or the shape is out of range; errc::out_of_range for slices, and if there
+  /// are more than max_micro_batches slices in all.
+  [[nodiscard]] static constexpr result<seq_1f1b> make(const shape& s, std::int64_t slices) noexcept {
+    if (const auto ok = validate(s); !ok) return ok.error();
+    if (s.chunks != 1)
+      return error{errc::bad_shape, s.ranks, s.chunks, s.micro_batches}.with("seq-1f1b has one chunk per rank");
+    if (slices < 1 || slices > max_slices) return error{errc::out_of_range, slices, 1, max_slices}.with("slices");
+    if (slices > max_micro_batches / s.micro_batches)
+      return error{errc::out_of_range, slices, 1, max_micro_batches / s.micro_batches}.with("slices");
+    seq_1f1b plan;
+    plan.ranks_ = static_cast<std::uint32_t>(s.ranks);
+    plan.micro_batches_ = static_cast<std::uint32_t>(s.micro_batches);
+    plan.slices_ = static_cast<std::uint32_t>(slices);
+    return plan;
+  }
+
+  [[nodiscard]] constexpr std::uint32_t ranks() const noexcept { return ranks_; }
+  [[nodiscard]] constexpr std::uint32_t chunks() const noexcept { return 1; }
+  [[nodiscard]] constexpr std::uint32_t micro_batches() const noexcept { return micro_batches_; }
+  [[nodiscard]] constexpr std::uint32_t slices() const noexcept { return slices_; }
+  [[nodiscard]] constexpr loop_placement placement() const noexcept { return {ranks_}; }
+
+  /// Forwards of slices before forward and backward alternate: p - 2 - r + slices, at most all.
+  [[nodiscard]] constexpr std::uint32_t warm_up(std::uint32_t rank) const noexcept {
+    const std::uint32_t w = ranks_ - rank - 1 + (slices_ - 1);
+    return w < count() ? w : count();
+  }
+  /// Slices whose activations the rank holds at most: one micro-batch has slices() of them.
+  [[nodiscard]] constexpr std::uint32_t peak_in_flight(std::uint32_t rank) const noexcept { return beat(rank).peak(); }
+
+  /// Steps of warm-up, steady state and drain.
+  [[nodiscard]] constexpr step_counts counts(std::uint32_t rank) const noexcept { return beat(rank).counts(); }
+
+  [[nodiscard]] constexpr std::uint32_t size(std::uint32_t) const noexcept { return 2 * count(); }
+  /// Preconditions: rank < ranks(), step < size(rank). O(1).
+  [[nodiscard]] constexpr stage_action at(std::uint32_t rank, std::uint32_t step) const noexcept {
+    const auto turn = beat(rank).at(step);
+    const std::uint32_t j = turn.index / slices_, t = turn.index % slices_;
+    return turn.forward ? stage_action(op::forward, rank, j, t) : stage_action(op::backward, rank, j, slices_ - 1 - t);
+  }
+  /// The step at which the rank runs `a`, or size(rank) if it never does. O(1).
+  [[nodiscard]] constexpr std::uint32_t step_of(std::uint32_t rank, stage_action a) const noexcept {
+    if (a.kind() > op::backward || a.stage() != rank || a.micro_batch() >= micro_batches_ || a.slice() >= slices_ ||
+        a.direction() != 0)
+      return size(rank);
+    const std::uint32_t k = a.micro_batch() * slices_;
+    return a.kind() == op::forward ? beat(rank).step_of_forward(k + a.slice())
+                                   : beat(rank).step_of_backward(k + slices_ - 1 - a.slice());
+  }
+  /// The list of one rank. Precondition: rank < ranks().
+  [[nodiscard]] constexpr rank_view<seq_1f1b> rank(std::uint32_t rank) const noexcept;
+
+  /// Writes steps from `first` on, as many as fit and are left; returns how many.
+  constexpr std::size_t fill(std::uint32_t rank, std::span<stage_action> out, std::uint32_t first) const noexcept {
+    const std::size_t left = size(rank) - first, total = out.size() < left ? out.size() : left;
+    const alternation rhythm = beat(rank);
+    std::uint32_t next_batch[2] = {}, next_slice[2] = {};  // backwards, forwards
+    bool known[2] = {};
+    for (std::size_t i = 0; i < total; ++i) {
+      const auto turn = rhythm.at(first + static_cast<std::uint32_t>(i));
+      const std::size_t x = turn.forward ? 1 : 0;
+      if (!known[x]) known[x] = true, next_batch[x] = turn.index / slices_, next_slice[x] = turn.index % slices_;
+      const std::uint32_t t = next_slice[x];
+      out[i] = turn.forward ? stage_action(op::forward, rank, next_batch[x], t)
+                            : stage_action(op::backward, rank, next_batch[x], slices_ - 1 - t);
+      if (++next_slice[x] == slices_) next_slice[x] = 0, ++next_batch[x];
+    }
+    return total;
+  }
+
+  friend constexpr bool operator==(const seq_1f1b&, const seq_1f1b&) = default;
+
+ private:
+  [[nodiscard]] constexpr std::uint32_t count() const noexcept { return micro_batches_ * slices_; }
+  [[nodiscard]] constexpr alternation beat(std::uint32_t rank) const noexcept {
+    HOCKET_ASSERT(rank < ranks_);
+    return {.count = count(), .warm_up = warm_up(rank)};
+  }
+  std::uint32_t ranks_ = 1;
+  std::uint32_t micro_batches_ = 1;
+  std::uint32_t slices_ = 1;
+};
+
+constexpr rank_view<seq_1f1b> seq_1f1b::rank(std::uint32_t rank) const noexcept { return {*this, rank}; }
+
+}  // namespace hocket::inline HOCKET_ABI::pipeline

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/pipeline/detail/phases.hpp>
+#include <hocket/pipeline/rank_view.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace hocket::inline HOCKET_ABI::pipeline {
+
+/// ZB-V: two chunks per rank in a V (the first rank holds the first and the last stage), backwards split. No rank idles
+/// between its first and its last action at equal times, with the activations of 1F1B: 2p chunks, for every m >= 1.
+/// A rank's list is nine phases; with m < 2p - 1 it is the list of 2p - 1 micro-batches without the ones that do not
+/// exist, as in PyTorch's ScheduleZBVZeroBubble.
+/// Source: Qi et al. 2024, arXiv:2405.15362; docs/pipeline.md, "V schedules".
+///
+///     constexpr auto plan = hocket::pipeline::zbv::make({.ranks = 4, .chunks = 2, .micro_batches = 8}).value();
+///     static_assert(plan.size(0) == 48 && plan.peak_in_flight(0) == 8);
+class zbv {
+ public:
+  constexpr zbv() noexcept = default;
+
+  /// Errors: errc::bad_shape if chunks != 2 or the shape is out of range.
+  [[nodiscard]] static constexpr result<zbv> make(const shape& s) noexcept {
+    if (const auto ok = validate(s); !ok) return ok.error();
+    if (s.chunks != 2) return error{errc::bad_shape, s.ranks, s.chunks, s.micro_batches}.with("zbv has two chunks");
+    zbv plan;
+    plan.ranks_ = static_cast<std::uint32_t>(s.ranks);
+    plan.micro_batches_ = static_cast<std::uint32_t>(s.micro_batches);
+    return plan;
+  }
+
+  [[nodiscard]] constexpr std::uint32_t ranks() const noexcept { return ranks_; }
+  [[nodiscard]] constexpr std::uint32_t chunks() const noexcept { return 2; }
+  [[nodiscard]] constexpr std::uint32_t micro_batches() const noexcept { return micro_batches_; }
+  [[nodiscard]] constexpr v_placement placement() const noexcept { return {ranks_}; }
+
+  /// Forwards before the first backward.
+  [[nodiscard]] constexpr std::uint32_t warm_up(std::uint32_t rank) const noexcept { return counts(rank).warm_up; }
+  /// Activations that the rank holds at most: 2p for m >= 2p - 1.
+  [[nodiscard]] constexpr std::uint32_t peak_in_flight(std::uint32_t rank) const noexcept {
+    return micro_batches_ + 1 >= 2 * ranks_ ? 2 * ranks_ : phases(rank).peak();
+  }
+
+  /// Steps of warm-up, steady state and drain.
+  [[nodiscard]] constexpr step_counts counts(std::uint32_t rank) const noexcept { return phases(rank).counts(); }
+
+  [[nodiscard]] constexpr std::uint32_t size(std::uint32_t) const noexcept { return 6 * micro_batches_; }
+  /// Preconditions: rank < ranks(), step < size(rank). O(1).
+  [[nodiscard]] constexpr action at(std::uint32_t rank, std::uint32_t step) const noexcept {
+    return phases(rank).at(step);
+  }
+  /// The step at which the rank runs `a`, or size(rank) if it never does. O(1).
+  [[nodiscard]] constexpr std::uint32_t step_of(std::uint32_t rank, action a) const noexcept {
+    return phases(rank).step_of(a);
+  }
+  /// The list of one rank. Precondition: rank < ranks().
+  [[nodiscard]] constexpr rank_view<zbv> rank(std::uint32_t rank) const noexcept;
+
+  /// The list of one rank as its phases, by which a caller walks it without a division.
+  [[nodiscard]] constexpr phase_list phases(std::uint32_t rank) const noexcept {
+    HOCKET_ASSERT(rank < ranks_);
+    constexpr auto f = op::forward, i = op::input_grad, w = op::weight_grad;
+    const std::uint32_t p = ranks_, r = rank, least = 2 * p - 1;
+    const std::uint32_t n = micro_batches_ < least ? least : micro_batches_;
+    // Micro-batches that both chunks have finished, chunk by chunk, as the phases go by.
+    const std::uint32_t lead = 2 * (p - r) - 1;      // first forwards of chunk 0
+    const std::uint32_t turn = p - r;                // whole rounds of chunk 1 before chunk 0 turns back
+    const std::uint32_t steady = n - 2 * p + r + 1;  // rounds in which nothing is added
+    const std::uint32_t tail = p - r - 1;
+    phase_list list(micro_batches_);
+    list.add(lead, {{f, 0, 0}});
+    list.add(2 * r, {{f, 1, 0}, {f, 0, lead}});
+    list.add(3 * turn, {{f, 1, r}, {i, 1, 0}, {w, 1, 0}});
+    list.add(6 * steady, {{f, 0, lead + r}, {i, 0, 0}, {w, 0, 0}, {f, 1, r + turn}, {i, 1, turn}, {w, 1, turn}});
+    const std::uint32_t one = turn + steady;  // backwards of chunk 1 so far
+    list.add(5 * tail, {{i, 0, steady}, {w, 0, steady}, {f, 1, r + one}, {i, 1, one}, {w, 1, one}});
+    list.add(2 * r, {{i, 0, steady + tail}, {i, 1, one + tail}});
+    list.add(2 * turn, {{i, 0, steady + tail + r}, {w, 0, steady + tail}});
+    list.add(r, {{w, 1, one + tail}});
+    list.add(r, {{w, 0, steady + tail + turn}});
+    return list;
+  }
+
+  /// Writes steps from `first` on, as many as fit and are left; returns how many.
+  constexpr std::size_t fill(std::uint32_t rank, std::span<action> out, std::uint32_t first) const noexcept {
+    return phases(rank).fill(out, first);
+  }
+
+  friend constexpr bool operator==(const zbv&, const zbv&) = default;
+
+ private:
+  std::uint32_t ranks_ = 1;
+  std::uint32_t micro_batches_ = 1;
+};
+
+constexpr rank_view<zbv> zbv::rank(std::uint32_t rank) const noexcept { return {*this, rank}; }
+
+}  // namespace hocket::inline HOCKET_ABI::pipeline

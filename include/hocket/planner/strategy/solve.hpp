@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/core/result.hpp>
+#include <hocket/cost/check_machine.hpp>
+#include <hocket/planner/strategy/detail/strategy_parts.hpp>
+#include <hocket/planner/strategy/strategy.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace hocket::inline HOCKET_ABI::planner {
+
+/// The time and memory of one strategy, by the formulas of `cost`. Errors: those of cost::check; errc::undefined_value;
+/// errc::limit_exceeded for a step of more nanoseconds than 64 bits hold.
+/// Complexity: some dozens of formulas; search_strategies() shares them among all strategies.
+[[nodiscard]] inline result<strategy_cost> price_of_strategy(const cost::model& m, cost::training t, const strategy& s,
+                                                             const cluster& on) {
+  t.micro_batch = s.micro_batch;
+  if (const auto ok = cost::check(m, t, s.how); !ok) return ok.error();
+  const auto layer =
+      detail::prices_of_layers(m, t, s.how, on.rates, cost::replay_set{.activation = s.replay_activation});
+  if (!layer) return layer.error();
+  const auto n = detail::prices_of_parameters(m, s.how);
+  if (!n) return n.error();
+  const auto state = detail::prices_of_states(m, t, s.how, *n);
+  if (!state) return state.error();
+  const strategy_cost price =
+      detail::price_of(s, m, t, on.rates, *layer, *n, *state, detail::shapes_of(m, s.how), held_in_closed_form{});
+  if (price.step == detail::too_long) return detail::step_too_long();
+  return price;
+}
+
+namespace detail {
+
+template <held_policy H>
+class strategy_finder {
+ public:
+  strategy_finder(const cost::model& m, const cost::training& t, const cluster& on, const strategy_space& space,
+                  const H& held)
+      : m_(m), t_(t), on_(on), space_(space), held_(held) {}
+
+  [[nodiscard]] result<strategy_report> operator()() {
+    const std::int64_t all = on_.devices;
+    for (const std::int64_t tp : space_.tensor)
+      for (const std::int64_t cp : space_.context) {
+        if (all % (tp * cp) != 0) continue;  // does not spread over all devices: not a strategy
+        for (std::int64_t pp = 1; pp <= all / (tp * cp); ++pp) {
+          if (all / (tp * cp) % pp != 0) continue;
+          if (const auto& some = space_.pipeline;
+              !some.empty() && std::find(some.begin(), some.end(), pp) == some.end())
+            continue;
+          s_ = {};
+          s_.how.tp = tp, s_.how.cp = cp, s_.how.pp = pp, s_.how.dp = all / (tp * cp * pp);
+          if (const auto ok = cuts(); !ok) return ok.error();
+        }
+      }
+    if (too_long_) return *too_long_;
+    finish();
+    return std::move(report_);
+  }
+
+ private:
+  struct variant {
+    bool sequence_parallel;
+    std::int64_t copies;
+    cost::recompute level;
+    bool replay;
+  };
+
+  // Strategies below one node of the enumeration, for counting what is rejected as a whole.
+  [[nodiscard]] std::int64_t per_cut() const {
+    return static_cast<std::int64_t>(levels_.size() * space_.zeros.size()) * (space_.zero_bubble ? 2 : 1);
+  }
+  [[nodiscard]] std::int64_t per_batch() const {
+    return static_cast<std::int64_t>(space_.sequence.size() * space_.copies.size()) * per_cut();
+  }
+  [[nodiscard]] std::int64_t inner() const {
+    return static_cast<std::int64_t>(space_.micro_batches.size()) * per_batch();
+  }
+  [[nodiscard]] std::vector<variant> levels() const {
+    std::vector<variant> list;
+    using cost::recompute;
+    list.push_back({false, 1, recompute::none, false}), list.push_back({false, 1, recompute::none, true});
+    if (!t_.flash_attention) list.push_back({false, 1, recompute::selective, false});
+    list.push_back({false, 1, recompute::full, false});
+    if (const auto& some = space_.recomputes; !some.empty())
+      std::erase_if(list, [&](const variant& x) {
+        return x.replay || std::find(some.begin(), some.end(), x.level) == some.end();
+      });
+    return list;
+  }
+  void reject(rejection why, std::int64_t count) {
+    report_.rejected[static_cast<std::size_t>(why)] += count, report_.named += count;
+  }
+
+  [[nodiscard]] result<void> cuts() {
+    const cost::parallel& p = s_.how;
+    const auto experts = m_.moe_layers > 0 ? space_.expert : std::vector<std::int64_t>{1};
+    const auto below = static_cast<std::int64_t>(experts.size() * space_.chunks.size()) * inner();
+    if (p.tp > on_.devices_per_node) return reject(rejection::node, below), result<void>{};
+    cost::training t = t_;
+    t.micro_batch = t.global_batch = 1;
+    cost::parallel shape = p;
+    shape.pp = shape.dp = 1;
+    if (!cost::check(m_, t, shape)) return reject(rejection::heads, below), result<void>{};
+    if (p.pp > m_.layers) return reject(rejection::stages, below), result<void>{};
+    for (const std::int64_t ep : experts) {
+      s_.how.ep = ep;
+      if (ep > 1 && (m_.experts % ep != 0 || (p.dp * p.cp * p.tp) % ep != 0)) {
+        reject(rejection::experts, static_cast<std::int64_t>(space_.chunks.size()) * inner());
+        continue;
+      }
+      const auto n = prices_of_parameters(m_, s_.how);
+      if (!n) return n.error();
+      states_.clear();
+      for (const cost::zero zero : space_.zeros) {
+        cost::parallel at = s_.how;
+        at.zero = shards() ? zero : cost::zero::none;
+        const auto state = prices_of_states(m_, t_, at, *n);
+        if (!state) return state.error();
+        states_.push_back(*state);
+      }
+      for (const std::int64_t vp : space_.chunks) {
+        s_.how.vp = vp;
+        if (p.pp * vp > m_.layers || (vp > 1 && p.pp == 1)) {
+          reject(rejection::stages, inner());
+          continue;
+        }
+        const auto shapes = shapes_of(m_, s_.how);
+        if (const auto ok = batches(*n, shapes); !ok) return ok;
+      }
+    }
+    return {};
+  }
+
+  [[nodiscard]] result<void> batches(const parameter_prices& n, const std::vector<rank_shape>& shapes) {
+    const cost::parallel& p = s_.how;
+    for (std::size_t b = 0; b < space_.micro_batches.size(); ++b) {
+      s_.micro_batch = space_.micro_batches[b];
+      if (t_.global_batch % (s_.micro_batch * p.dp) != 0) {
+        reject(rejection::batch, per_batch());
+        continue;
+      }
+      const std::int64_t m = t_.global_batch / (s_.micro_batch * p.dp);
+      if (p.vp > 1 && m < p.pp) {
+        reject(rejection::few_batches, per_batch());
+        continue;
+      }
+      for (std::size_t q = 0; q < space_.sequence.size(); ++q)
+        for (std::size_t c = 0; c < space_.copies.size(); ++c) {
+          s_.how.sequence_parallel = p.tp > 1 && space_.sequence[q];
+          s_.how.copies = p.tp > 1 ? space_.copies[c] : 1;
+          if (p.tp == 1 && q + c > 0) {
+            reject(rejection::no_effect, per_cut());
+            continue;
+          }
+          if (p.sequence_parallel && t_.sequence / p.cp % p.tp != 0) {
+            reject(rejection::heads, per_cut());
+            continue;
+          }
+          if (s_.micro_batch * (t_.sequence / p.cp) % p.copies != 0) {
+            reject(rejection::copies, per_cut());
+            continue;
+          }
+          for (std::size_t k = 0; k < levels_.size(); ++k) {
+            s_.how.recompute = levels_[k].level, s_.replay_activation = levels_[k].replay;
+            const result<const layer_prices*> layer = prices(b, q, c, k);
+            if (!layer) return layer.error();
+            states(n, **layer, shapes);
+          }
+        }
+    }
+    return {};
+  }
+
+  void states(const parameter_prices& n, const layer_prices& layer, const std::vector<rank_shape>& shapes) {
+    for (std::size_t z = 0; z < space_.zeros.size(); ++z) {
+      s_.how.zero = shards() ? space_.zeros[z] : cost::zero::none;
+      for (const bool zero_bubble : {false, true}) {
+        if (zero_bubble && !space_.zero_bubble) continue;
+        s_.zero_bubble = zero_bubble;
+        if ((zero_bubble && s_.how.pp == 1) || (z > 0 && !shards())) {
+          reject(rejection::no_effect, 1);
+          continue;
+        }
+        ++report_.named, ++report_.evaluated;
+        const strategy_cost price = price_of(s_, m_, t_, on_.rates, layer, n, states_[z], shapes, held_);
+        if (price.step == too_long && !too_long_) too_long_ = why_too_long();
+        consider({s_, price});
+      }
+    }
+  }
+  /// One price list per way to cut a layer; pipeline and data-parallel sizes do not change it.
+  [[nodiscard]] result<const layer_prices*> prices(std::size_t b, std::size_t q, std::size_t c, std::size_t k) {
+    const std::size_t index = ((b * space_.sequence.size() + q) * space_.copies.size() + c) * levels_.size() + k;
+    if (cached_.tp != s_.how.tp || cached_.cp != s_.how.cp || cached_.ep != s_.how.ep) {
+      std::size_t at = 0;
+      while (at < tables_.size() &&
+             (tables_[at].key.tp != s_.how.tp || tables_[at].key.cp != s_.how.cp || tables_[at].key.ep != s_.how.ep))
+        ++at;
+      if (at == tables_.size())
+        tables_.push_back({s_.how, std::vector<layer_prices>(space_.micro_batches.size() * space_.sequence.size() *
+                                                             space_.copies.size() * levels_.size())});
+      table_ = at, cached_ = s_.how;
+    }
+    layer_prices& known = tables_[table_].list[index];
+    if (!known.known) {
+      cost::training t = t_;
+      t.micro_batch = s_.micro_batch;
+      cost::parallel p = s_.how;
+      p.pp = 2, p.vp = 1, p.dp = 1, p.zero = cost::zero::none;
+      const auto made = prices_of_layers(m_, t, p, on_.rates, cost::replay_set{.activation = s_.replay_activation});
+      if (!made) return made.error();
+      known = *made;
+    }
+    return &known;
+  }
+
+  /// Keeps the candidates of the front; ties go to less memory, then to what was named first.
+  void consider(const scored_strategy& x) {
+    if (x.cost.bytes > on_.memory) {
+      reject(rejection::memory, 1);
+      --report_.named;  // it was counted when it was evaluated
+      if (beyond_.empty() || better(x, beyond_.front())) beyond_.assign(1, x);
+      return;
+    }
+    ++report_.fitting;
+    // `front` is kept by rising time and falling memory.
+    auto& front = report_.front;
+    auto at = std::partition_point(front.begin(), front.end(),
+                                   [&](const scored_strategy& y) { return y.cost.step <= x.cost.step; });
+    if (at != front.begin() && std::prev(at)->cost.bytes <= x.cost.bytes) return;
+    auto first = at;
+    while (first != front.begin() && std::prev(first)->cost.step == x.cost.step) --first;  // same time, more memory
+    auto last = at;
+    while (last != front.end() && last->cost.bytes >= x.cost.bytes) ++last;
+    if (first == last) {
+      front.insert(at, x);
+    } else {
+      *first = x;
+      front.erase(first + 1, last);
+    }
+  }
+  [[nodiscard]] static bool better(const scored_strategy& a, const scored_strategy& b) noexcept {
+    return a.cost.step != b.cost.step ? a.cost.step < b.cost.step : a.cost.bytes < b.cost.bytes;
+  }
+  /// Whether there are ranks over which a sharding spreads anything.
+  [[nodiscard]] bool shards() const noexcept { return s_.how.dp * s_.how.cp > 1; }
+  [[nodiscard]] error why_too_long() const {
+    const error none{errc::undefined_value};
+    if (s_.how.pp > 1 && on_.rates.pipeline_bytes == 0) return none.with("pipeline_bytes is 0");
+    if (shards() && on_.rates.data_bytes == 0) return none.with("data_bytes is 0");
+    return on_.rates.memory_bytes == 0 ? none.with("memory_bytes is 0") : step_too_long();
+  }
+  void finish() {
+    if (!beyond_.empty() && (report_.front.empty() || better(beyond_.front(), report_.front.front())))
+      report_.best_beyond_memory = beyond_;
+  }
+
+  struct table {
+    cost::parallel key;
+    std::vector<layer_prices> list;
+  };
+  const cost::model& m_;
+  const cost::training& t_;
+  const cluster& on_;
+  const strategy_space& space_;
+  const H& held_;
+  strategy s_;
+  strategy_report report_;
+  std::vector<state_prices> states_;
+  std::vector<table> tables_;
+  std::size_t table_ = 0;
+  std::vector<variant> levels_ = levels();
+  cost::parallel cached_{.tp = 0};
+  std::vector<scored_strategy> beyond_;
+  std::optional<error> too_long_;
+};
+
+}  // namespace detail
+
+/// All strategies of a space on all devices of a cluster, each evaluated or rejected with its reason: the Pareto front
+/// of step time and memory, the fastest first. That nothing better exists in the named space holds by exhaustion:
+/// named = evaluated + rejected before evaluation, and no bound leaves any out. Layers are dealt out evenly, all
+/// recomputed alike; split() refines that. Times are integral nanoseconds, ties go to less memory, then to the
+/// strategy that is named first, so every machine finds the same.
+/// @param m   the model; multi-token-prediction modules are left out
+/// @param t   the step; micro_batch is chosen, the rest given
+/// @param held  what each rank holds in flight, where schedules are others than those named by `strategy`
+/// Errors: errc::out_of_range for devices, memory, sequence or global batch that are none; errc::invalid_argument for a
+/// choice that the space has twice; errc::bad_rate for a rate, overlap or time of the machine that is none;
+/// errc::undefined_value if a rate that is needed is 0; errc::limit_exceeded if a step takes more nanoseconds than 64
+/// bits hold.
+/// Complexity: one pass over the formulas per way to cut a layer, some ten multiplications per strategy and rank kind.
+///
+///     const auto found = hocket::planner::search_strategies(m, t, {.devices = 64, .memory = 64'000'000'000, .rates =
+///     r});
+///     if (!found->front.empty()) found->front.front().of.how.tp;  // else nothing fits: found->rejected says why
+template <held_policy H = held_in_closed_form>
+[[nodiscard]] result<strategy_report> search_strategies(cost::model m, const cost::training& t, const cluster& on,
+                                                        const strategy_space& space = {}, const H& held = {}) {
+  constexpr std::int64_t most = std::int64_t{1} << 20;
+  if (on.devices < 1 || on.devices > most) return error{errc::out_of_range, on.devices, 1, most}.with("devices");
+  if (on.memory < 1)
+    return error{errc::out_of_range, on.memory, 1, (std::numeric_limits<std::int64_t>::max)()}.with(
+        "memory of a device");
+  if (on.devices_per_node < 1) return error{errc::out_of_range, on.devices_per_node, 1, most}.with("devices_per_node");
+  if (const auto ok = cost::check(on.rates); !ok) return ok.error();
+  if (const auto ok = cost::check(m); !ok) return ok.error();
+  constexpr std::int64_t longest = (std::numeric_limits<std::int32_t>::max)();  // as cost::check
+  const auto size = [](std::int64_t x) { return x >= 1 && x <= longest; };
+  if (!size(t.sequence)) return error{errc::out_of_range, t.sequence, 1, longest}.with("sequence");
+  if (!size(t.global_batch)) return error{errc::out_of_range, t.global_batch, 1, longest}.with("global_batch");
+  const auto once = [](const auto& list) -> result<void> {
+    for (auto x = list.begin(); x != list.end(); ++x)
+      if (std::find(list.begin(), x, *x) != x)
+        return error{errc::invalid_argument, static_cast<std::int64_t>(*x)}.with("a choice of the space twice");
+    return {};
+  };
+  for (const auto* list : {&space.pipeline, &space.tensor, &space.context, &space.expert, &space.chunks,
+                           &space.micro_batches, &space.copies}) {
+    for (const std::int64_t x : *list)
+      if (x < 1 || x > most) return error{errc::out_of_range, x, 1, most}.with("a size of the space");
+    if (const auto ok = once(*list); !ok) return ok.error();
+  }
+  if (const auto ok = once(space.sequence); !ok) return ok.error();
+  if (const auto ok = once(space.zeros); !ok) return ok.error();
+  if (const auto ok = once(space.recomputes); !ok) return ok.error();
+  m.mtp_layers = 0;
+  return detail::strategy_finder(m, t, on, space, held)();
+}
+
+/// search_strategies() for several device counts of one cluster, and the Pareto front of step time, memory and devices.
+/// The step is the same for all: fewer devices each do more of it.
+/// @param counts  device counts, in any order; on.devices does not matter
+/// Errors: those of search_strategies(); a count on which nothing fits is none: its report says why.
+/// Complexity: that of the searches, and O(front of one count · front).
+///
+///     const std::int64_t counts[] = {4, 8, 16};
+///     const auto found = hocket::planner::search_device_counts(model, training, cluster, counts);
+///     found->front.front().devices;   // the fewest on which it fits
+template <held_policy H = held_in_closed_form>
+[[nodiscard]] result<device_report> search_device_counts(const cost::model& m, const cost::training& t, cluster on,
+                                                         std::span<const std::int64_t> counts,
+                                                         const strategy_space& space = {}, const H& held = {}) {
+  device_report all;
+  const auto before = [](const scored_on_devices& a, const scored_on_devices& b) {
+    if (a.devices != b.devices) return a.devices < b.devices;
+    if (a.best.cost.step != b.best.cost.step) return a.best.cost.step < b.best.cost.step;
+    return a.best.cost.bytes < b.best.cost.bytes;
+  };
+  for (const std::int64_t n : counts) {
+    on.devices = n;
+    auto one = search_strategies(m, t, on, space, held);
+    if (!one) return one.error();
+    for (const scored_strategy& x : one->front) {
+      const scored_on_devices next{n, x};
+      all.front.insert(std::upper_bound(all.front.begin(), all.front.end(), next, before), next);
+    }
+    all.counts.push_back(std::move(*one));
+  }
+  // What comes before has no more devices, so it alone can rule out what comes after.
+  std::vector<scored_on_devices> front;
+  for (const scored_on_devices& x : all.front) {
+    bool ruled_out = false;
+    for (const scored_on_devices& y : front)
+      ruled_out = ruled_out || (y.best.cost.step <= x.best.cost.step && y.best.cost.bytes <= x.best.cost.bytes);
+    if (!ruled_out) front.push_back(x);
+  }
+  all.front = std::move(front);
+  return all;
+}
+
+}  // namespace hocket::inline HOCKET_ABI::planner

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/core/result.hpp>
+#include <hocket/core/time.hpp>
+#include <hocket/cost/machine.hpp>
+#include <hocket/cost/model/config.hpp>
+#include <hocket/cost/model/layer_cost.hpp>
+
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace hocket::inline HOCKET_ABI::planner {
+
+/// The devices that a strategy may use.
+struct cluster {
+  std::int64_t devices = 1;
+  std::int64_t devices_per_node = 8;  ///< tensor parallelism stays within a node
+  std::int64_t memory = 0;            ///< bytes of one device that training may use
+  cost::machine rates;
+};
+
+/// One way to train on all devices.
+struct strategy {
+  cost::parallel how;
+  std::int64_t micro_batch = 1;
+  bool zero_bubble = false;        ///< backwards in two halves (zb-h1, interleaved-zb), else 1F1B or interleaved
+  bool replay_activation = false;  ///< SiLU and Mul computed again in every layer
+  friend constexpr bool operator==(const strategy&, const strategy&) = default;
+};
+
+/// Which strategies are looked at. Every combination of these lists and of the divisors of the devices is named, and
+/// each is either evaluated or rejected with its reason. Of combinations that are the same (sharding over one rank,
+/// copies without tensor parallelism) one is evaluated, and told as the plain one. No list may hold a value twice.
+struct strategy_space {
+  std::vector<std::int64_t> tensor{1, 2, 4, 8, 16}, context{1}, expert{1, 2, 4, 8, 16, 32, 64, 128, 256};
+  std::vector<std::int64_t> chunks{1, 2, 4, 8}, micro_batches{1, 2, 4, 8}, copies{1, 2};
+  std::vector<cost::zero> zeros{cost::zero::none, cost::zero::optimizer, cost::zero::gradients, cost::zero::weights};
+  bool zero_bubble = true;                    ///< also schedules with split backwards
+  std::vector<std::int64_t> pipeline{};       ///< pipeline sizes; empty: every divisor of the devices
+  std::vector<cost::recompute> recomputes{};  ///< empty: every level, and SiLU and Mul alone
+  std::vector<bool> sequence{false, true};    ///< sequence parallelism
+};
+
+/// Says how many chunks of activations a rank holds at its peak.
+template <class H>
+concept held_policy = requires(const H& held, const strategy& s, std::int64_t micro_batches, std::int64_t rank) {
+  { held(s, micro_batches, rank) } -> std::convertible_to<std::int64_t>;
+};
+
+/// As 1F1B, interleaved and the zero-bubble schedules do: cost::chunks_in_flight, and what pipeline::zero_bubble holds.
+struct held_in_closed_form {
+  [[nodiscard]] constexpr std::int64_t operator()(const strategy& s, std::int64_t micro_batches,
+                                                  std::int64_t rank) const noexcept {
+    const std::int64_t pp = s.how.pp, vp = s.how.vp;
+    const std::int64_t groups = (std::max)(std::int64_t{1}, micro_batches / pp),
+                       largest = (micro_batches + groups - 1) / groups;
+    const std::int64_t ahead = s.zero_bubble ? pp : vp == 1 ? pp - rank : 2 * (pp - rank - 1) + 1;
+    return (std::min)(micro_batches * vp, ahead + (vp - 1) * largest);
+  }
+};
+
+/// Why a strategy is not possible, in the order in which it is asked.
+enum class rejection : std::uint8_t {
+  node,         ///< tensor parallel size beyond a node
+  heads,        ///< heads, KV heads, FFN, vocabulary, expert width or sequence do not divide over their ranks
+  stages,       ///< more stages than layers, or chunks without a pipeline
+  experts,      ///< experts do not divide over ep, or ep does not divide the ranks of one stage
+  batch,        ///< the global batch does not divide over micro_batch x dp
+  few_batches,  ///< fewer micro-batches than interleaved chunks need: m < pp with vp > 1
+  copies,       ///< the tokens of a micro-batch do not divide over its copies
+  no_effect,    ///< the same as another strategy: sharding, sequence parallel or copies over one rank
+  memory,       ///< some rank needs more than a device has
+  count_
+};
+inline constexpr std::size_t rejections = static_cast<std::size_t>(rejection::count_);
+
+[[nodiscard]] constexpr std::string_view sentence(rejection why) noexcept {
+  constexpr std::string_view text[] = {"tensor parallel size beyond a node",
+                                       "heads, KV heads, FFN, vocabulary, expert width or sequence do not divide",
+                                       "more stages than layers, or chunks without a pipeline",
+                                       "experts do not divide over ep, or ep does not divide a stage's ranks",
+                                       "the global batch does not divide over micro_batch x dp",
+                                       "interleaved chunks with fewer micro-batches than stages",
+                                       "the tokens of a micro-batch do not divide over its copies",
+                                       "no effect: sharding, sequence parallel or copies over a single rank",
+                                       "a rank needs more memory than a device has"};
+  return text[static_cast<std::size_t>(why)];
+}
+
+/// What a strategy costs: step time in nanoseconds, and bytes of its fullest rank at its peak (cost::peak_memory).
+struct strategy_cost {
+  ticks step = 0;
+  std::int64_t bytes = 0;
+};
+struct scored_strategy {
+  strategy of;
+  strategy_cost cost;
+};
+
+/// The answer of search_strategies().
+struct strategy_report {
+  /// Of strategies that fit: no other is as fast with as little memory. Fastest first; the first is the best.
+  std::vector<scored_strategy> front;
+  /// The fastest that does not fit, and so what memory costs. Empty if all fit.
+  std::vector<scored_strategy> best_beyond_memory;
+  std::array<std::int64_t, rejections> rejected{};
+  std::int64_t named = 0;      ///< = evaluated + rejected before evaluation
+  std::int64_t evaluated = 0;  ///< time and memory computed: all that are legal
+  std::int64_t fitting = 0;
+};
+
+/// A strategy on so many devices.
+struct scored_on_devices {
+  std::int64_t devices = 0;
+  scored_strategy best;
+};
+
+/// The answer of search_device_counts().
+struct device_report {
+  /// Of all counts together: no other that fits is as fast with as little memory on as few devices. Fewest devices
+  /// first, then fastest.
+  std::vector<scored_on_devices> front;
+  std::vector<strategy_report> counts;  ///< each count by itself, in the order asked for
+};
+
+}  // namespace hocket::inline HOCKET_ABI::planner

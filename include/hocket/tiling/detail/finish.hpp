@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/tiling/bound.hpp>
+#include <hocket/tiling/detail/candidates.hpp>
+
+#include <cstdint>
+#include <span>
+
+namespace hocket::inline HOCKET_ABI::tiling::detail {
+
+/// Kind of the bound and flags of a plan whose tiles and times are known.
+template <class Phases>
+constexpr void judge(const problem<Phases>& p, plan& out) noexcept {
+  // The documented rule may leave the space that the bound is about.
+  const bool outside = out.lower_bound > out.predicted || out.flags.has(flag::max_tiles_exceeded);
+  if (out.lower_bound > out.predicted) out.lower_bound = out.predicted;
+  out.bound = out.lower_bound > 0 ? bound_kind::envelope : bound_kind::none;
+  const auto tiles = out.tiles();
+  out.flags.set(flag::uncut, tiles.size() == 1);
+  out.flags.set(flag::optimal, out.lower_bound > 0 && out.lower_bound == out.predicted && !outside);
+  std::int64_t shortest = tiles[0], longest = tiles[0];
+  for (const std::int64_t rows : tiles) {
+    if (rows < shortest) shortest = rows;
+    if (rows > longest) longest = rows;
+  }
+  for_each_phase(p.phases, [&](std::size_t, const auto& each) {
+    const curve::interval good = curve::domain(each.cost);
+    out.flags.set(flag::extrapolated,
+                  !good.contains(static_cast<double>(shortest)) || !good.contains(static_cast<double>(longest)));
+  });
+}
+
+/// The plan of these tiles: times, bound, flags. Errors: errc::bad_cost.
+template <class Phases>
+constexpr result<plan> finish(const problem<Phases>& p, std::span<const std::int64_t> tiles, policy decided_by,
+                              flag_set flags = {}) noexcept {
+  const grid axis(p.axis);
+  clock<Phases> timer(p);
+  result<plan> out{plan{}};
+  out->assign(tiles);
+  out->decided_by = decided_by;
+  out->predicted = timer.makespan(tiles);
+  out->serial = timer.uncut(axis.rows);
+  out->lower_bound = lower_bound(axis, timer);
+  out->flags = flags;
+  if (timer.failed()) return timer.error();
+  judge(p, *out);
+  return out;
+}
+
+}  // namespace hocket::inline HOCKET_ABI::tiling::detail

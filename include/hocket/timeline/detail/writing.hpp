@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/core/result.hpp>
+#include <hocket/core/time.hpp>
+
+#include <charconv>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace hocket::inline HOCKET_ABI::detail {
+
+/// Appends a whole number.
+template <std::integral T>
+void put(std::string& out, T value) {
+  char digits[24];
+  const auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
+  out.append(digits, static_cast<std::size_t>(end - digits));
+}
+inline void put(std::string& out, std::string_view text) { out += text; }
+
+/// Appends value / 10^digits, without trailing zeros: coordinates and microseconds are kept as scaled integers, so that
+/// the same timeline gives the same bytes on every machine.
+inline void put_scaled(std::string& out, std::int64_t value, int digits) {
+  std::int64_t unit = 1;
+  for (int i = 0; i < digits; ++i) unit *= 10;
+  if (value < 0) out += '-', value = -value;
+  put(out, value / unit);
+  std::int64_t rest = value % unit;
+  if (rest == 0) return;
+  out += '.';
+  for (unit /= 10; rest != 0; rest %= unit, unit /= 10) out += static_cast<char>('0' + rest / unit);
+}
+
+/// Appends a time in microseconds with up to three decimals, the rest cut off. Any time and any rate >= 1 will do.
+inline void put_microseconds(std::string& out, std::int64_t at, std::int64_t ticks_per_second) {
+  __extension__ using wide = __int128;
+  const std::int64_t seconds = at / ticks_per_second;
+  const auto rest = static_cast<std::int64_t>(wide{at % ticks_per_second} * 1'000'000'000 / ticks_per_second);
+  constexpr std::int64_t most = 9'000'000'000;  // so many seconds fit 64 bits as nanoseconds
+  if (seconds > -most && seconds < most) return put_scaled(out, seconds * 1'000'000'000 + rest, 3);
+  put(out, seconds);
+  std::string decimals;  // "1" and the nine digits of the nanoseconds
+  put(decimals, 1'000'000'000 + (rest < 0 ? -rest : rest));
+  out.append(decimals, 1, 6);
+  while (decimals.back() == '0' && decimals.size() > 7) decimals.pop_back();
+  if (decimals.size() > 7) out += '.', out.append(decimals, 7);
+}
+
+/// Appends all parts, numbers and text, one after another.
+template <class... Parts>
+void put_all(std::string& out, const Parts&... parts) {
+  (put(out, parts), ...);
+}
+
+/// How many bytes at the front of `text` are one character of UTF-8 that XML may hold too; 0 if they are none.
+/// Precondition: !text.empty().
+[[nodiscard]] constexpr std::size_t character_length(std::string_view text) noexcept {
+  const auto byte = [&](std::size_t i) { return std::uint32_t{static_cast<unsigned char>(text[i])}; };
+  const std::uint32_t lead = byte(0);
+  if (lead < 0x80) return 1;
+  const std::size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+  if (lead < 0xc2 || lead > 0xf4 || text.size() < length) return 0;
+  std::uint32_t code = lead & (0x7fu >> length);
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0u) != 0x80u) return 0;
+    code = code << 6 | (byte(i) & 0x3fu);
+  }
+  constexpr std::uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+  const bool surrogate = code >= 0xd800 && code < 0xe000;
+  return code < least[length] || code > 0x10ffff || surrogate || code == 0xfffe || code == 0xffff ? 0 : length;
+}
+
+/// Calls put_ascii(c) for each ASCII character of foreign text and appends all others as they are; what is not UTF-8
+/// becomes '?', because one such byte makes a whole file unreadable.
+template <class PutAscii>
+void put_characters(std::string& out, std::string_view text, PutAscii&& put_ascii) {
+  while (!text.empty()) {
+    const std::size_t length = character_length(text);
+    if (length == 1) put_ascii(text[0]);
+    else if (length == 0) out += '?';
+    else out += text.substr(0, length);
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+}
+
+/// The first `most` bytes of text, fewer if that would cut a character.
+[[nodiscard]] constexpr std::string_view cut_text(std::string_view text, std::size_t most) noexcept {
+  if (text.size() <= most) return text;
+  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xc0u) == 0x80u) --most;
+  return text.substr(0, most);
+}
+
+/// Appends foreign text so that it is text in XML, in element content and in quoted attributes. Characters that XML 1.0
+/// cannot hold become '?'.
+inline void put_xml(std::string& out, std::string_view text) {
+  put_characters(out, text, [&](char c) {
+    switch (c) {
+      case '&': out += "&amp;"; break;
+      case '<': out += "&lt;"; break;
+      case '>': out += "&gt;"; break;
+      case '"': out += "&quot;"; break;
+      case '\'': out += "&#39;"; break;
+      default: out += static_cast<unsigned char>(c) < 0x20 && c != '\t' && c != '\n' ? '?' : c;
+    }
+  });
+}
+
+/// Appends foreign text as a JSON string with its quotes; bytes that are not UTF-8 become '?'.
+inline void put_json(std::string& out, std::string_view text) {
+  constexpr std::string_view hex = "0123456789abcdef";
+  out += '"';
+  put_characters(out, text, [&](char c) {
+    const auto u = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      out += '\\', out += c;
+    } else if (u < 0x20 || u == 0x7f) {
+      out += "\\u00", out += hex[u >> 4], out += hex[u & 15];
+    } else {
+      out += c;
+    }
+  });
+  out += '"';
+}
+
+}  // namespace hocket::inline HOCKET_ABI::detail

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each tool must find what it looks for in a small wrong checkout, and nothing in a right one."""
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+COMPILER = "c++"
+SPDX = "// SPDX-License-Identifier: Apache-2.0\n"
+HEADER = SPDX + "#pragma once\n{includes}\nnamespace hocket::inline HOCKET_ABI {{\n/// A number.\ninline int {name}() {{ return 1; }}\n}}\n"
+
+
+class Checkout(unittest.TestCase):
+    """A right checkout in a temporary folder, for each test to make wrong."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.root = pathlib.Path(self.folder.name)
+        self.write("include/hocket/version.hpp", SPDX + "// The version.\n#pragma once\n#define HOCKET_VERSION_MAJOR 0\n"
+                   "#define HOCKET_VERSION_MINOR 1\n#define HOCKET_VERSION_PATCH 0\n#define HOCKET_VERSION_STRING \"0.1.0\"\n")
+        self.write("include/hocket/config.hpp", SPDX + "// Macros.\n#pragma once\n#include <hocket/version.hpp>\n#define HOCKET_ABI v1\n")
+        for path, includes in (("core/a", "#include <hocket/config.hpp>"), ("graph/b", "#include <hocket/core/a.hpp>"),
+                               ("timeline/t", "#include <hocket/core/a.hpp>"),
+                               ("pipeline/p", "#include <hocket/timeline/t.hpp>\n#include <vector>"),
+                               ("interop/i", "#include <hocket/graph/b.hpp>\n#include <ranges>")):
+            self.header(path, includes)
+        self.write("vcpkg.json", '{"version": "0.1.0"}\n')
+        self.write("ports/hocket/vcpkg.json", '{"version": "0.1.0"}\n')
+        self.write("conanfile.py", "# SPDX-License-Identifier: Apache-2.0\nclass C:\n    version = \"0.1.0\"\n")
+        self.write("CHANGELOG.md", "## 0.1.0\n")
+        self.list_headers()
+
+    def write(self, name, text):
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+    def header(self, path, includes):
+        self.write(f"include/hocket/{path}.hpp", HEADER.format(includes=includes, name=path.replace("/", "_")))
+
+    def list_headers(self):
+        names = sorted(str(p.relative_to(self.root / "include")) for p in (self.root / "include").rglob("*.hpp"))
+        rows = {"HOCKET_HEADERS": [n for n in names if "interop" not in n and "cost" not in n],
+                "HOCKET_COST_HEADERS": [n for n in names if "cost" in n],
+                "HOCKET_RANGE_V3_HEADERS": [n for n in names if "interop" in n]}
+        lists = "".join(f"set({k}\n" + "".join(f"  {n}\n" for n in v) + ")\n" for k, v in rows.items())
+        self.write("cmake/headers.cmake", "# SPDX-License-Identifier: Apache-2.0\n" + lists)
+
+    def run_tool(self, *words):
+        done = subprocess.run([sys.executable, *map(str, words)], capture_output=True, text=True)
+        return done.returncode, done.stdout + done.stderr
+
+    def assert_finds(self, words, *tool):
+        status, output = self.run_tool(*tool)
+        self.assertEqual(status, 1, output)
+        self.assertIn(words, output)
+
+
+class Includes(Checkout):
+    def tool(self):
+        return ROOT / "tools/check_includes.py", "--compiler", COMPILER, "--root", self.root
+
+    def test_right(self):
+        status, output = self.run_tool(*self.tool())
+        self.assertEqual(status, 0, output)
+        self.assertIn("7 headers, 0 findings", output)
+
+    def test_component(self):
+        self.header("graph/b", "#include <hocket/timeline/t.hpp>")
+        self.assert_finds("hocket/graph/b.hpp reaches hocket/timeline/t.hpp, but graph may only include core, graph", *self.tool())
+
+    def test_through_another_header(self):
+        self.header("core/a", "#include <hocket/config.hpp>\n#include <hocket/graph/b.hpp>")
+        self.assert_finds("hocket/timeline/t.hpp reaches hocket/graph/b.hpp", *self.tool())
+
+    def test_interop_is_included_by_none(self):
+        self.header("pipeline/p", "#include <hocket/interop/i.hpp>")
+        self.assert_finds("hocket/pipeline/p.hpp reaches hocket/interop/i.hpp", *self.tool())
+
+    def test_bridge_reaches_one_component(self):
+        self.header("launch/from_graph", "#include <hocket/graph/b.hpp>")
+        self.list_headers()
+        self.assertEqual(self.run_tool(*self.tool())[0], 0)
+        self.header("launch/from_graph", "#include <hocket/pipeline/p.hpp>")
+        self.assert_finds("hocket/launch/bridges/graph.hpp reaches hocket/pipeline/p.hpp", *self.tool())
+
+    def test_heavy(self):
+        self.header("pipeline/p", "#include <hocket/timeline/t.hpp>\n#  include <functional>")
+        self.assert_finds("hocket/pipeline/p.hpp includes <functional>, which is too heavy", *self.tool())
+
+    def test_input_and_output(self):
+        self.header("graph/b", "#include <hocket/core/a.hpp>\n#include <cstdio>")
+        self.assert_finds("hocket/graph/b.hpp includes <cstdio>, but headers do no I/O", *self.tool())
+
+    def test_threads(self):
+        self.header("graph/b", "#include <hocket/core/a.hpp>\n#include <mutex>")
+        self.assert_finds("hocket/graph/b.hpp includes <mutex>, but only launch has threads", *self.tool())
+
+    def test_third_party(self):
+        self.header("core/a", "#include <hocket/config.hpp>\n#include <sys/epoll.h>")
+        self.assert_finds("hocket/core/a.hpp belongs to hocket::hocket, but opens", *self.tool())
+
+    def test_umbrella_without_third_party(self):
+        self.header("cost/c", "#include <hocket/core/a.hpp>")
+        self.header("hocket", "#include <hocket/cost/c.hpp>")
+        self.list_headers()
+        self.assert_finds("hocket/hocket.hpp reaches hocket/cost/c.hpp", *self.tool())
+
+
+class Lint(Checkout):
+    def tool(self):
+        return ROOT / "tools/lint.py", self.root
+
+    def test_right(self):
+        status, output = self.run_tool(*self.tool())
+        self.assertEqual(status, 0, output)
+
+    def test_findings(self):
+        header = (self.root / "include/hocket/graph/b.hpp").read_text()
+        for name, text, words in (
+            ("src/x.cpp", "int x;\n", "src/x.cpp: the first line"),
+            ("vcpkg.json", '{"version": "0.2.0"}\n', "vcpkg.json says version 0.2.0"),
+            ("CHANGELOG.md", "nothing\n", "CHANGELOG.md names no version"),
+            ("include/hocket/graph/new.hpp", header, "include/hocket/graph/new.hpp is not listed"),
+            ("include/hocket/graph/b.hpp", header + "//" * 20_000, "over 25000 it is two headers"),
+            ("include/hocket/graph/b.hpp", header.replace("/// A number.\n", ""), "has no docstring"),
+            ("include/hocket/graph/b.hpp", header.replace("inline HOCKET_ABI", "inline v2"), "without `inline HOCKET_ABI`"),
+            ("include/hocket/graph/b.hpp", header + "#define SMALL 1\n", "defines the macro SMALL"),
+            ("docs/x.md", "see /home" + "/someone/x\n", "is a place on one machine"),
+            ("tests/unit/x/a.cpp", SPDX + "TEST_CASE() { CHECK" + "( true); }\n", "cannot fail"),
+            ("tests/unit/x/a.cpp", SPDX + "TEST_CASE() { CHECK" + "(f()); }\n", "is in no CMakeLists.txt"),
+            ("tests/unit/x/a.cpp", SPDX + "#include <catch2" + "/catch.hpp>\n", "must include \"catch.hpp\""),
+            ("tests/static/x/a.cpp", SPDX + "int x;\n", "has no static_assert"),
+            ("tests/compile_fail/a.cpp", SPDX + "int x\n", "does not say with"),
+            ("tests/data/x/golden.csv", "1\n", "tests/data/x has no README.md"),
+            ("broken.json", "{", "broken.json is no JSON"),
+        ):
+            with self.subTest(words):
+                old = (self.root / name).read_text() if (self.root / name).exists() else None
+                self.write(name, text)
+                self.assert_finds(words, *self.tool())
+                if old is None:
+                    (self.root / name).unlink()
+                else:
+                    self.write(name, old)
+        self.assertEqual(self.run_tool(*self.tool())[0], 0)
+
+    def test_missing_header(self):
+        (self.root / "include/hocket/graph/b.hpp").unlink()
+        self.assert_finds("lists hocket/graph/b.hpp, which does not exist", *self.tool())
+
+
+class CompileFail(Checkout):
+    def finds(self, source, words):
+        self.write("fail/a.cpp", source)
+        self.assert_finds(words, ROOT / "tests/compile_fail/run.py", "--compiler", COMPILER, "--folder", self.root / "fail")
+
+    def test_findings(self):
+        head, control = "// expect: our words\n", "#ifndef HOCKET_CONTROL\nstatic_assert(false, \"our words\");\n#endif\n"
+        self.write("fail/a.cpp", head + control)
+        status, output = self.run_tool(ROOT / "tests/compile_fail/run.py", "--compiler", COMPILER, "--folder", self.root / "fail")
+        self.assertEqual(status, 0, output)
+        self.finds(control, "it has no line `// expect: …`")
+        self.finds(head + "int x;\n", "it compiles, but must not")
+        self.finds(head + control.replace("our words", "others"), "does not say \"our words\"")
+        self.finds(head + "static_assert(false, \"our words\");\n", "neither an #ifdef HOCKET_CONTROL")
+        self.finds(head + "// HOCKET_CONTROL\nstatic_assert(false, \"our words\");\n", "its control (-DHOCKET_CONTROL) does not compile")
+
+
+class Readme(Checkout):
+    def test_blocks(self):
+        self.write("a.md", "x\n```cpp\n#include <a>\n```\n<!-- before:\n#include <b>\n-->\n```cpp\nint main() {}\n```\n"
+                   "```sh\nls\n```\n")
+        status, output = self.run_tool(ROOT / "tools/check_readme.py", "--out", self.root / "out", self.root / "a.md")
+        self.assertEqual(status, 0, output)
+        self.assertEqual([line.split("/")[-1] for line in output.split("\n")[1:3]], ["a_2.cpp", "a_8.cpp"])
+        self.assertIn("program ", output)
+        self.assertTrue((self.root / "out/a_8.cpp").read_text().startswith("#include <b>\nint main() {}\n"))
+
+    def test_fragment(self):
+        self.write("a.md", "```cpp\nint x = 1;\n```\n")
+        self.assert_finds("a.md:1: the block does not start with #include", ROOT / "tools/check_readme.py", "--out",
+                          self.root / "out", self.root / "a.md")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 2 and sys.argv[1] == "--compiler":
+        COMPILER = sys.argv[2]
+        del sys.argv[1:3]
+    unittest.main()
