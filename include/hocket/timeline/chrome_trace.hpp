@@ -22,7 +22,7 @@ struct chrome_trace_options {
 [[nodiscard]] inline std::string to_chrome_trace(const timeline& t, const chrome_trace_options& options = {}) {
   HOCKET_ASSERT(t.ticks_per_second >= 1);
   using detail::put_all, detail::put_json;
-  const auto microseconds = [&](std::string& out, ticks x) { detail::put_microseconds(out, x, t.ticks_per_second); };
+  const auto put = [&](std::string& out, ticks x) { detail::put_microseconds(out, x, t.ticks_per_second); };
   const span_rows rows = rows_of(t);
   const auto levels = levels_of(t);
   std::string out;
@@ -48,9 +48,9 @@ struct chrome_trace_options {
       std::string name(s.micro_batch >= 0 && !letter_of(s.kind).empty() ? letter_of(s.kind) : name_of(s.kind));
       if (s.micro_batch >= 0) put_all(name, s.micro_batch);
       put_all(out, ",\n{\"ph\":\"X\",\"pid\":0,\"tid\":", thread + row, ",\"ts\":");
-      microseconds(out, s.start);
+      put(out, s.start);
       out += ",\"dur\":";
-      microseconds(out, s.finish - s.start);
+      put(out, s.finish - s.start);
       put_all(out, ",\"name\":\"", name, "\",\"cat\":\"", name_of(s.kind), "\",\"args\":{\"id\":", s.id,
               ",\"chunk\":", s.chunk);
       if (s.micro_batch >= 0) put_all(out, ",\"micro_batch\":", s.micro_batch);
@@ -63,7 +63,7 @@ struct chrome_trace_options {
       put_all(name, ", ", t.lane_name(lane));
       put_json(out, name);
       out += ",\"ts\":";
-      microseconds(out, l.at);
+      put(out, l.at);
       put_all(out, ",\"args\":{\"held\":", l.value, "}}");
     }
   }
@@ -71,7 +71,7 @@ struct chrome_trace_options {
     out += ",\n{\"ph\":\"i\",\"s\":\"g\",\"pid\":0,\"tid\":0,\"name\":";
     put_json(out, m.label);
     out += ",\"ts\":";
-    microseconds(out, m.at);
+    put(out, m.at);
     out += "}";
   }
   out += "\n]}\n";
