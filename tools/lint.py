@@ -168,8 +168,11 @@ def test_sources(root, names):
             if "static_assert" not in (root / name).read_text(encoding="utf-8"):
                 yield f"{name} has no static_assert"
         if name.startswith("tests/compile_fail/") and name.endswith(".cpp"):
-            if "// expect: " not in (root / name).read_text(encoding="utf-8"):
+            text = (root / name).read_text(encoding="utf-8")
+            if "// expect: " not in text:
                 yield f"{name} does not say with `// expect: …` which message it is refused with"
+            elif not re.search(r"^#ifn?def CORRECTED$|^// no correction: ", text, re.M):
+                yield f"{name} has no corrected half (#ifdef CORRECTED)"
 
 
 def data(root, names):

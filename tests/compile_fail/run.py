@@ -4,11 +4,12 @@
     // expect: <words that the compiler's output must contain>      one or more, in any order
     // flags: -std=c++17                                            optional, added at the end of the command
 
-With -DHOCKET_CONTROL the same file must compile: the mistake, and nothing else, is what is refused. A file that cannot
-have a control says `// no control: <reason>`.
+With -DCORRECTED the same file must compile: the mistake, and nothing else, is what is refused. A file that cannot be
+corrected in place says `// no correction: <reason>`.
 """
 import argparse
 import concurrent.futures
+import os
 import pathlib
 import re
 import subprocess
@@ -36,23 +37,23 @@ def check(compiler, source):
     if status == 0:
         return ["it compiles, but must not"]
     reasons = [f"the compiler does not say \"{words}\"; it says:\n{output[:3000]}" for words in expected if words not in output]
-    if "HOCKET_CONTROL" in text:
-        status, output = compile_source(compiler, source, [*flags, "-DHOCKET_CONTROL"])
+    if "CORRECTED" in text:
+        status, output = compile_source(compiler, source, [*flags, "-DCORRECTED"])
         if status != 0:
-            reasons.append(f"its control (-DHOCKET_CONTROL) does not compile:\n{output[:3000]}")
-    elif "// no control: " not in text:
-        reasons.append("it has neither an #ifdef HOCKET_CONTROL nor a line `// no control: …`")
+            reasons.append(f"it does not compile with -DCORRECTED either:\n{output[:3000]}")
+    elif "// no correction: " not in text:
+        reasons.append("it has neither an #ifdef CORRECTED nor a line `// no correction: …`")
     return reasons
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--compiler", default="c++")
-    parser.add_argument("--folder", type=pathlib.Path, default=HERE)
+    parser.add_argument("--folder", type=pathlib.Path, default=HERE, help="only what is below this folder")
     options = parser.parse_args()
     sources = sorted(options.folder.rglob("*.cpp"))
     failed = 0
-    with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
+    with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
         for source, reasons in zip(sources, pool.map(lambda s: check(options.compiler, s), sources)):
             print(f"{source.relative_to(options.folder)}: {'ok' if not reasons else 'failed'}")
             for reason in reasons:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // flags: -std=c++17
 // expect: hocket needs C++20: compile with -std=c++20 or newer
-// no control: the same line compiles as C++20 in every other test
+// no correction: the same line compiles as C++20 in every other test
 #include <hocket/config.hpp>

@@ -2,7 +2,7 @@
 // expect: nodiscard
 #include <hocket/core/ids.hpp>
 void use(long value) {
-#ifdef HOCKET_CONTROL
+#ifdef CORRECTED
   static_cast<void>(hocket::to_id(value, "node"));
 #else
   hocket::to_id(value, "node");

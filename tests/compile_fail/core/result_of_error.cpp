@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: result<T>: T must be a value type other than error
 #include <hocket/core/result.hpp>
-#ifdef HOCKET_CONTROL
+#ifdef CORRECTED
 using value = int;
 #else
 using value = hocket::error;

@@ -2,7 +2,7 @@
 // In a constant expression, taking the value of a failed result is a compile error.
 // expect: abort
 #include <hocket/core/ids.hpp>
-#ifdef HOCKET_CONTROL
+#ifdef CORRECTED
 constexpr auto id = hocket::to_id(3, "node").value();
 #else
 constexpr auto id = hocket::to_id(-3, "node").value();

@@ -6,7 +6,7 @@
 
 struct program {};
 
-#ifdef HOCKET_CONTROL
+#ifdef CORRECTED
 template <>
 struct hocket::graph_access<program> {
   using node = std::uint32_t;

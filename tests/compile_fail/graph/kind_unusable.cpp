@@ -11,7 +11,7 @@ struct hocket::graph_access<program> {
   static std::size_t node_count(const program&) { return 0; }
   static void for_each_read(const program&, node, auto&&) {}
   static void for_each_write(const program&, node, auto&&) {}
-#ifdef HOCKET_CONTROL
+#ifdef CORRECTED
   static graph::op_kind kind(const program&, node) { return graph::op_kind::collective; }
 #else
   static my_kind kind(const program&, node) { return my_kind::collective; }

@@ -9,7 +9,7 @@ template <>
 struct hocket::graph_access<program> {
   using node = std::uint32_t;
   static std::size_t node_count(const program&) { return 0; }
-#ifdef HOCKET_CONTROL
+#ifdef CORRECTED
   static hocket::stream_id stream(const program&, node) { return 0; }
 #endif
 };

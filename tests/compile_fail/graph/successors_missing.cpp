@@ -13,7 +13,7 @@ struct hocket::graph_access<program> {
   static std::size_t node_count(const program&) { return 0; }
   static void for_each_read(const program&, node, auto&&) {}
   static void for_each_write(const program&, node, auto&&) {}
-#ifdef HOCKET_CONTROL
+#ifdef CORRECTED
   static void for_each_successor(const program&, node, auto&&) {}
 #endif
 };

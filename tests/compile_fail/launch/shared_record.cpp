@@ -17,7 +17,7 @@ struct resetting {
 bool issue(const hocket::launch::command_list& list, std::span<const int> streams, std::span<const int> events) {
   resetting b;
   const auto launch = [](hocket::node_id, int) {};
-#ifdef HOCKET_CONTROL
+#ifdef CORRECTED
   return hocket::launch::drive(b, hocket::launch::single_wait_list::of(list).value(), streams, events, launch).complete;
 #else
   return hocket::launch::drive(b, list, streams, events, launch).complete;

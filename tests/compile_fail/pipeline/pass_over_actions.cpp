@@ -5,7 +5,7 @@
 
 using namespace hocket::pipeline;
 
-#ifdef HOCKET_CONTROL
+#ifdef CORRECTED
 auto merged(const zero_bubble& plan) { return after(stage_list(plan, 0), merge_halves{}); }
 #else
 auto merged(const zero_bubble& plan) { return after(plan.rank(0), merge_halves{}); }

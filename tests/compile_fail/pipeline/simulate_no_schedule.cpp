@@ -5,7 +5,7 @@
 #include <hocket/pipeline/schedules/one_f_one_b.hpp>
 #include <hocket/pipeline/simulate.hpp>
 
-#ifdef HOCKET_CONTROL
+#ifdef CORRECTED
 using plan = hocket::pipeline::one_f_one_b;
 using times = hocket::pipeline::costs;
 #else

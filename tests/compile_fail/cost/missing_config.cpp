@@ -8,7 +8,7 @@
 inline constexpr hocket::cost::model m{.hidden = 8};
 inline constexpr hocket::cost::training t{.sequence = 4};
 
-#ifdef HOCKET_CONTROL
+#ifdef CORRECTED
 inline constexpr hocket::cost::environment numbers(m, t);
 #else
 inline constexpr hocket::cost::environment numbers(m);

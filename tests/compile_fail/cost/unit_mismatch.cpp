@@ -5,7 +5,7 @@
 
 inline constexpr auto s = hocket::cost::named(BOOST_HANA_STRING("sequence"), BOOST_HANA_STRING("s"));
 
-#ifdef HOCKET_CONTROL
+#ifdef CORRECTED
 inline constexpr auto sum = 2 * hocket::cost::FLOP * s + hocket::cost::FLOP * s;
 #else
 inline constexpr auto sum = 2 * hocket::cost::FLOP * s + hocket::cost::byte * s;
