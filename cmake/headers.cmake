@@ -234,6 +234,7 @@ set(HOCKET_COST_HEADERS
   hocket/cost/report.hpp
   hocket/cost/step_report.hpp
   hocket/planner.hpp
+  hocket/planner/detail/random_numbers.hpp
   hocket/planner/replay_graph.hpp
   hocket/planner/schedule/detail/activity_heap.hpp
   hocket/planner/schedule/detail/beam_rounds.hpp
@@ -244,7 +245,6 @@ set(HOCKET_COST_HEADERS
   hocket/planner/schedule/detail/modulo_search.hpp
   hocket/planner/schedule/detail/neighbourhoods.hpp
   hocket/planner/schedule/detail/order_search.hpp
-  hocket/planner/schedule/detail/random_numbers.hpp
   hocket/planner/schedule/detail/rank_blocks.hpp
   hocket/planner/schedule/detail/rank_bound.hpp
   hocket/planner/schedule/detail/rank_window.hpp

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <hocket/planner/detail/random_numbers.hpp>
 #include <hocket/planner/schedule/detail/beam_search.hpp>
 #include <hocket/planner/schedule/detail/list_scheduler.hpp>
 #include <hocket/planner/schedule/detail/order_search.hpp>
-#include <hocket/planner/schedule/detail/random_numbers.hpp>
 #include <hocket/planner/schedule/detail/rank_blocks.hpp>
 
 #include <algorithm>

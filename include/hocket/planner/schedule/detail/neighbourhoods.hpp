@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <hocket/planner/detail/random_numbers.hpp>
 #include <hocket/planner/schedule/detail/list_scheduler.hpp>
-#include <hocket/planner/schedule/detail/random_numbers.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/planner/schedule/detail/random_numbers.hpp>
+#include <hocket/planner/detail/random_numbers.hpp>
 #include <hocket/planner/split/detail/rank_choice.hpp>
 
 #include <algorithm>
