@@ -13,22 +13,14 @@ import pathlib
 import re
 import sys
 
-from lint import tracked
+from lint import tracked, without_comments_and_text
 
 MOST_WORDS = 40
 CODE = {".hpp", ".cpp", ".h", ".cu"}
 
 
-def without_comments_and_text(source):
-    """The same characters in the same places, but comments and literals are blank (literals keep their quotes)."""
-    def blank(m):
-        word = m[0]
-        if word[0] in "\"'":
-            return word[0] + re.sub(r"[^\n]", " ", word[1:-1]) + word[-1]
-        return re.sub(r"[^\n]", " ", word)
-    raw = r'R"(\w*)\((?:.|\n)*?\)\1"'
-    pattern = rf'{raw}|//[^\n]*|/\*(?:.|\n)*?\*/|"(?:\\.|[^"\\\n])*"|(?<![\w])\'(?:\\.|[^\'\\\n])+\''
-    return re.sub(pattern, blank, source)
+LAMBDA = re.compile(r"(?<![\w\])])\s*(?<!\[)\[[^\[\]]*\]\s*(?:<[^{}]*>\s*)?(?:\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))?"
+                    r"\s*(?:mutable|noexcept|constexpr|\s)*(?:->[^;{}]*)?$")
 
 
 def statements(code):
@@ -42,10 +34,10 @@ def statements(code):
             depth = max(0, depth - 1)
         elif c == "{":
             before = code[start:i].rstrip()
-            # A brace behind a name, = ( , return or an operator begins a value, not a block.
-            value = depth > 0 or re.search(r"(?:[=,(<>]|\breturn|[\w\]>])$", before) and not re.search(
+            # A brace behind a name, = ( , return or an operator begins a value, not a block; one behind [] a lambda's body.
+            value = not LAMBDA.search(before) and (depth > 0 or re.search(r"(?:[=,(<>]|\breturn|[\w\]>])$", before) and not re.search(
                 r"\b(?:else|do|try|const|noexcept|override|final|mutable)$|^\s*(?:inline\s+)?(?:namespace|struct|class|union|enum|extern|export)\b"
-                r"|->[^;]*$|\b(?:struct|class|enum|union)\b", before)
+                r"|->[^;]*$|\b(?:struct|class|enum|union)\b", before))
             stack.append((value, depth, start))
             if value:
                 depth += 1
@@ -87,6 +79,11 @@ def simple(text):
 
 
 def top_level_comma(text):
+    while True:  # lists of template arguments stand close to the name, comparisons do not
+        shorter = re.sub(r"(?<=\w)<(?:[^\s<>;][^<>;]*)?>", "", text)
+        if shorter == text:
+            break
+        text = shorter
     depth = 0
     for c in text:
         depth += (c in "([{") - (c in ")]}")
@@ -107,12 +104,13 @@ def joined(source):
         rest, cut = simple(text)
         if re.match(r"\s*return\b", rest) or (EXPRESSION.match(rest) and not DECLARATION.match(rest)):
             body = re.sub(r"^\s*return\b", "", rest)
-            if top_level_comma(body) and not re.match(r"\s*(?:\w+\s*)?\([^;]*\)\s*(?:noexcept|const)?\s*:", body) and "<" not in body.split(",")[0]:
+            if top_level_comma(body) and not re.match(r"\s*(?:\w+\s*)?\([^;]*\)\s*(?:noexcept|const)?\s*:", body):
                 line = code.count("\n", 0, offset + cut + len(rest) - len(rest.lstrip())) + 1
                 yield line, "statements joined by a comma: one a line"
+    heads = r"\b(?:for|if|while|switch)\s*(?:constexpr\s*)?\((?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*\)"
+    code = re.sub(heads, lambda m: re.sub(r"[^\n]", " ", m[0]), code)
     for number, line in enumerate(code.split("\n"), 1):
         outside = re.sub(r"^(\s*(?:case\b.*|default\s*):(?!:)[^;]*;)\s*(?:break|return)\b.*", r"\1", line)
-        outside = re.sub(r"\b(?:for|if|while|switch)\s*(?:constexpr\s*)?\((?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*(?:\)|$)", "", outside)
         outside = re.sub(r"\{[^{}]*\}|\([^()]*\)", "", outside)
         if re.search(r";\s*[^\s}\\/]", outside) and not line.lstrip().startswith("#") and not line.rstrip().endswith("\\"):
             yield number, "two statements on one line"
@@ -161,11 +159,12 @@ def paragraphs(source, markdown):
                 text = None if fenced or re.match(r"\s*(?:\||<!--|<|#|!\[)", line) else line
             new = text is not None and re.match(r"\s*(?:[-*]|\d+\.)\s", text)
         else:
-            m = re.match(r"\s*//+!?<?\s?(.*)$", line) or re.match(r".*?[;{},)]\s+///?<?\s(.*)$", line)
+            alone = re.match(r"\s*//+!?<?\s?(.*)$", line)
+            m = alone or re.match(r".*?[;{},)]\s+///?<?\s(.*)$", line)
             text = m[1] if m else None
-            if text is not None and (text.startswith("    ") or text.startswith("SPDX")):
+            if text is not None and re.match(r"    |SPDX|\s*\|", text):
                 text = None
-            new = text is not None and re.match(r"\s*(?:[-*]|@param|@return|Errors|Complexity|Source|Precondition)", text)
+            new = text is not None and (not alone or re.match(r"\s*(?:[-*]|\d+\.|@\w+|Errors|Complexity|Source|Precondition)\s?", text))
         if not text or new:
             if block:
                 yield block

@@ -126,6 +126,90 @@ def headers(root, names):
                 yield f"include/{header} defines the macro {macro}, which does not start with HOCKET_"
 
 
+def without_comments_and_text(source):
+    """The same characters in the same places, but comments and literals are blank (literals keep their quotes)."""
+    def blank(m):
+        word = m[0]
+        if word[0] in "\"'":
+            return word[0] + re.sub(r"[^\n]", " ", word[1:-1]) + word[-1]
+        return re.sub(r"[^\n]", " ", word)
+    raw = r'R"(\w*)\((?:.|\n)*?\)\1"'
+    pattern = rf'{raw}|//[^\n]*|/\*(?:.|\n)*?\*/|"(?:\\.|[^"\\\n])*"|(?<![\w])\'(?:\\.|[^\'\\\n])+\''
+    return re.sub(pattern, blank, source)
+
+
+def in_classes(code):
+    """(class, access, offset, statement, body) of what stands directly in a class; body is empty behind a semicolon."""
+    stack, start, parentheses = [], 0, 0  # of [class name, access]; a namespace has the name "", any other block None
+    for i, c in enumerate(code):
+        parentheses += (c == "(") - (c == ")")
+        if c not in ";{}" or parentheses > 0:
+            continue
+        inside = stack[-1] if stack and stack[-1][0] and all(name is not None for name, _ in stack) else None
+        text = re.sub(r"\btemplate <[^;{}]*?>(?=\s*(?:class|struct|requires)\b)|\[\[[^\]]*\]\]", " ", code[start:i])
+        for label in re.findall(r"\b(public|private|protected):", text) if inside else ():
+            inside[1] = label
+        text = " ".join(re.sub(r"\b(?:public|private|protected):(?!:)", " ", text).split())
+        if c == "{":
+            found = re.search(r"\b(class|struct|namespace)\s+(?!.*\b(?:class|struct)\s)([\w:]+)?[^;()]*$", text)
+            if found and not re.search(r"\benum\b|= *$", text):
+                stack.append(["" if found[1] == "namespace" else found[2], "private" if found[1] == "class" else "public"])
+            else:
+                stack.append([None, ""])
+                if inside:
+                    end, depth = i, 0
+                    while end < len(code) and (end == i or depth > 0):
+                        depth += (code[end] == "{") - (code[end] == "}")
+                        end += 1
+                    yield *inside, i, text, code[i:end]
+        elif c == ";" and inside:
+            yield *inside, i, text, ""
+        elif c == "}" and stack:
+            stack.pop()
+        start = i + 1
+
+
+def conventions(root, names):
+    """What of docs/conventions.md can be seen in one public header."""
+    owner = re.compile(r"(?:mutable )?std::(?:pmr::)?(?:vector|array|string|deque|basic_string)\b(?!.*\().* (\w+)(?: =.*)?$")
+    view = r"std::(?:span<.*>|(?:basic_)?string_view)"
+    for name in names:
+        if not (name.startswith("include/") and name.endswith(".hpp")):
+            continue
+        source = (root / name).read_text(encoding="utf-8")
+        code = without_comments_and_text(source)
+        if "/detail/" in name:
+            if re.search(r"^namespace ", code, re.M) and not re.search(r"^\s*namespace [^;{}]*\bdetail\b", code, re.M):
+                yield f"{name} stands in detail/, but opens no namespace detail"
+            continue
+        inner = r"(?ms)^namespace [^\n;{}]*\bdetail\b[^\n;{}]*\{.*?^\}"
+        public = re.sub(inner, lambda m: re.sub(r"[^\n]", " ", m[0]), code)
+        found = list(in_classes(public))
+        owned = {c: {m[1] for k, _, _, s, _ in found if k == c and (m := owner.match(s))} for c in {f[0] for f in found}}
+
+        def line(at):
+            return f"{name}:{public.count(chr(10), 0, at) + 1}"
+
+        for m in re.finditer(r"\bstruct (\w*(?:settings|limits|config))\b", public):
+            yield f"{line(m.start())}: {m[1]} must be called …_options"
+        for m in re.finditer(r"(?:result<void>|string_view|char\*|std::string|\bbool)\s+(name_of|text_of|validate|is_valid)\(", public):
+            yield f"{line(m.start())}: {m[1]} must be called {'to_string' if m[1].endswith('_of') else 'check'}"
+        for m in re.finditer(r"std::(pmr::)?vector<[^;(){}]*>\*\s*(\w+) = nullptr\b(?!\s*\)|,\s*std::pmr::memory_resource\s*\*)", public):
+            yield f"{line(m.start())}: the witness {m[2]} must be the last argument (before a memory resource)"
+        for m in re.finditer(r"std::vector<[^;(){}]*>\*\s*(\w+) = nullptr\b", public):
+            yield f"{line(m.start())}: the witness {m[1]} must be a std::pmr::vector"
+        for klass, access, at, text, body in found:
+            made = re.search(rf"\bstatic\b.*\bresult<{klass}(?:<[^(]*>)?> (\w+)\(", text)
+            if made and access == "public" and not re.match(r"make(_|$)|start$", made[1]):
+                yield f"{line(at)}: {klass}::{made[1]} constructs a {klass}: call it make or make_KIND"
+            literal = "literal" in source.split("\n")[public.count("\n", 0, at)]
+            if re.match(rf"(?:mutable |const )*{view} \w+(?: =.*)?$", text) and not klass.endswith(("_view", "_ref")) and not literal:
+                yield f"{line(at)}: {klass} keeps a view: hold a borrowed<T> or a std::string, or call it …_view (or say ///< literal)"
+            given = re.search(rf"(?:{view}|const [\w:<>, ]+&) (\w+)\([^()]*\) const(?: noexcept)?$", text)
+            if given and access == "public" and any(re.search(rf"return [^;]*\b{o}\b(?!\()", body) for o in owned[klass]):
+                yield f"{line(at)}: {klass}::{given[1]} hands out its own data: write const&, and delete the && overload"
+
+
 def privacy(root, names):
     """Paths and hosts of the machine on which something was written help no reader."""
     places = re.compile(r"(?<![\w./-])/(?:work|home|root|Users|mnt|scratch|tmp/h)/[\w.]|(?<![\w.])(?:localhost|127\.0\.0\.1)(?![\w.])"
@@ -194,7 +278,7 @@ def data(root, names):
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent).resolve()
     names = tracked(root)
-    findings = [f for rule in (spdx, versions, headers, privacy, test_sources, data) for f in rule(root, names)]
+    findings = [f for rule in (spdx, versions, headers, conventions, privacy, test_sources, data) for f in rule(root, names)]
     for finding in findings:
         print(finding)
     print(f"{len(names)} files, {len(findings)} findings")

@@ -153,6 +153,85 @@ class Lint(Checkout):
         self.assert_finds("lists hocket/graph/b.hpp, which does not exist", *self.tool())
 
 
+    def test_conventions(self):
+        """One wrong declaration each, and a right one."""
+        for right, wrong, words in (
+            ("struct c_options {};", "struct c_settings {};", "c_settings must be called …_options"),
+            ("result<void> check(c);", "result<void> validate(c);", "validate must be called check"),
+            ("std::string_view to_string(c);", "std::string_view name_of(c);", "name_of must be called to_string"),
+            ("struct c { static result<c> make_x(int); };", "struct c { static result<c> of(int); };", "c::of constructs a c"),
+            ("class c { static result<c> of(int); };", "class c { public: static result<c> of(int); };", "c::of constructs a c"),
+            ("int f(int, std::pmr::vector<int>* w = nullptr);", "int f(std::pmr::vector<int>* w = nullptr, int = 1);",
+             "the witness w must be the last argument"),
+            ("int f(std::pmr::vector<int>* w = nullptr);", "int f(std::vector<int>* w = nullptr);", "must be a std::pmr::vector"),
+            ("struct c { borrowed<int> b; };", "struct c { std::span<const int> b; };", "c keeps a view"),
+            ("struct c_view { std::span<const int> b; };", "template <class T> class c { std::string_view b; };", "c keeps a view"),
+            ("inline int f() { std::string_view s; return 1; }", "struct c { std::string_view s = \"\"; };", "c keeps a view"),
+            ("struct c { std::string_view s;  ///< literal\n};", "struct c { std::string_view s;\n};", "c keeps a view"),
+            ("struct c { std::vector<int> v; std::span<const int> f() const& { return v; } };",
+             "struct c { std::vector<int> v; std::span<const int> f() const { return v; } };", "c::f hands out its own data"),
+        ):
+            with self.subTest(wrong):
+                header = (self.root / "include/hocket/graph/b.hpp").read_text()
+                self.write("include/hocket/graph/b.hpp", header.replace("inline int", right + "\ninline int"))
+                status, output = self.run_tool(*self.tool())
+                self.assertEqual(status, 0, output)
+                self.write("include/hocket/graph/b.hpp", header.replace("inline int", wrong + "\ninline int"))
+                self.assert_finds(words, *self.tool())
+                self.write("include/hocket/graph/b.hpp", header)
+        self.header("graph/detail/d", "#include <hocket/config.hpp>")
+        self.list_headers()
+        self.assert_finds("graph/detail/d.hpp stands in detail/, but opens no namespace detail", *self.tool())
+
+
+class Style(Checkout):
+    def tool(self):
+        return ROOT / "tools/check_style.py", "--root", self.root
+
+    def test_code(self):
+        for right, wrong, words in (
+            ("void f() { a = 1; }", "void f() { a = 1, b = 2; }", "joined by a comma"),
+            ("int a = 1, b = 2;", "void f() { if (c) a = 1, b(); }", "joined by a comma"),
+            ("void f() { return g<1, 2>(3); }", "void f() { return g(), true; }", "joined by a comma"),
+            ("void f() { h([] { a = 1; }, 2); }", "void f() { h([] { a = 1, b = 2; }); }", "joined by a comma"),
+            ("void f() { x = {1, 2}; }", "void f() { x = a < 1, y = b > 2; }", "joined by a comma"),
+            ("void f() {\n  for (int i = 0;\n       i < 3; ++i, ++j) g(i);\n}", "void f() {\n  a(); b();\n}", "two statements"),
+            ("class c {\n public:\n  int f();\n\n private:\n  int a;\n};",
+             "class c {\n  int a;\n\n public:\n  int f();\n};", "does not begin with its public members"),
+        ):
+            with self.subTest(wrong):
+                self.write("include/hocket/graph/x.hpp", SPDX + right + "\n")
+                status, output = self.run_tool(*self.tool())
+                self.assertEqual(status, 0, output)
+                self.write("include/hocket/graph/x.hpp", SPDX + wrong + "\n")
+                self.assert_finds(words, *self.tool())
+
+    def test_sentences(self):
+        words = "word " * 25
+        for right, wrong in (
+            (f"{words}. {words}.", f"{words}; {words}."),
+            (f"* {words}\n* {words}", f"* {words}\n  {words}"),
+            (f"{words}\n\n{words}", f"{words}: {words}"),
+            (f"| {words} |\n| {words} |", f"a {words} {words}"),
+            (f"```\n{words} {words}\n```", f"{words} `a.b` {words}"),
+        ):
+            with self.subTest(wrong):
+                self.write("docs/x.md", right + "\n")
+                status, output = self.run_tool(*self.tool())
+                self.assertEqual(status, 0, output)
+                self.write("docs/x.md", wrong + "\n")
+                self.assert_finds("docs/x.md:1: a sentence of", *self.tool())
+
+    def test_comments(self):
+        words = "word " * 25
+        self.write("include/hocket/graph/x.hpp", SPDX + f"/// {words}\n/// @param x {words}\nint a;  ///< {words}\nint b;  ///< {words}\n"
+                   f"///     {words * 2}\nint c;\n")
+        status, output = self.run_tool(*self.tool())
+        self.assertEqual(status, 0, output)
+        self.write("include/hocket/graph/x.hpp", SPDX + f"int a;  ///< {words}\n        ///< {words}\n")
+        self.assert_finds("x.hpp:2: a sentence of 50 words", *self.tool())
+
+
 class CompileFail(Checkout):
     def finds(self, source, words):
         self.write("fail/a.cpp", source)
