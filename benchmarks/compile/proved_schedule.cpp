@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What compile_cost.py compiles: a constexpr table of 4,096 actions and a simulation that proves its makespan.
-#ifdef HOCKET_WHOLE_PIPELINE
-#include <hocket/pipeline.hpp>
-#else
+// What a proof in the compiler costs (tools/check_compile_cost.py): a constexpr table of 4,096 actions, and a
+// simulation that proves its makespan.
 #include <hocket/pipeline/bound.hpp>
 #include <hocket/pipeline/run.hpp>
 #include <hocket/pipeline/schedules/interleaved.hpp>
-#endif
 
-#ifndef HOCKET_HEADER_ALONE
 #include <cstdint>
 
 namespace {
@@ -34,4 +30,3 @@ constexpr hocket::ticks makespan = [] {
 static_assert(makespan == makespan_bound(shape_of(plan), 1, 1).value());
 
 }  // namespace
-#endif

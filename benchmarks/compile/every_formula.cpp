@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What compiling hocket/cost.hpp takes with every formula of it evaluated: compile_cost.py compiles this file and
-// reports the time. -DHOCKET_HEADER_ALONE: the header and nothing else; -DHOCKET_EVERYTHING: also reports, text, LaTeX
-// and predictions.
+// What every formula of cost, evaluated, costs the compiler (tools/check_compile_cost.py): lists of terms, closed
+// forms, times, reports and predictions.
 #include <hocket/cost.hpp>
 
-#if !defined(HOCKET_HEADER_ALONE)
 namespace cost = hocket::cost;
 
 double every_list(const cost::setting& all) {
@@ -39,16 +37,24 @@ double every_closed_form(const cost::setting& all) {
   double sum = 0;
   const auto add = [&](const hocket::result<cost::rational>& x) { sum += x ? x->real() : 0; };
   namespace korthikanti = cost::korthikanti;
-  add(cost::exact<korthikanti::model_flops>(numbers)), add(cost::exact<korthikanti::selective_flops>(numbers));
-  add(cost::exact<korthikanti::no_parallelism>(numbers)), add(cost::exact<korthikanti::tensor>(numbers));
-  add(cost::exact<korthikanti::tensor_sequence>(numbers)), add(cost::exact<korthikanti::tensor_selective>(numbers));
-  add(cost::exact<korthikanti::tensor_sequence_selective>(numbers)), add(cost::exact<korthikanti::full>(numbers));
-  add(cost::exact<cost::megatron::static_bytes>(numbers)), add(cost::exact<cost::megatron::activation_bytes>(numbers));
+  add(cost::exact<korthikanti::model_flops>(numbers));
+  add(cost::exact<korthikanti::selective_flops>(numbers));
+  add(cost::exact<korthikanti::no_parallelism>(numbers));
+  add(cost::exact<korthikanti::tensor>(numbers));
+  add(cost::exact<korthikanti::tensor_sequence>(numbers));
+  add(cost::exact<korthikanti::tensor_selective>(numbers));
+  add(cost::exact<korthikanti::tensor_sequence_selective>(numbers));
+  add(cost::exact<korthikanti::full>(numbers));
+  add(cost::exact<cost::megatron::static_bytes>(numbers));
+  add(cost::exact<cost::megatron::activation_bytes>(numbers));
   add(cost::exact<cost::megatron::activation_bytes_without_sp>(numbers));
-  add(cost::exact<cost::sc21::flops_of_step>(numbers)), add(cost::exact<cost::sc21::parameters>(numbers));
-  add(cost::exact<cost::palm::flops_per_token>(numbers)), add(cost::exact<cost::torchtitan::flops_per_token>(numbers));
+  add(cost::exact<cost::sc21::flops_of_step>(numbers));
+  add(cost::exact<cost::sc21::parameters>(numbers));
+  add(cost::exact<cost::palm::flops_per_token>(numbers));
+  add(cost::exact<cost::torchtitan::flops_per_token>(numbers));
   namespace guide = cost::mindformers;
-  add(cost::total<guide::guide_printed>(numbers)), add(cost::total<guide::guide_corrected>(numbers));
+  add(cost::total<guide::guide_printed>(numbers));
+  add(cost::total<guide::guide_corrected>(numbers));
   add(cost::exact<guide::llama_model_flops>(numbers));
   return sum;
 }
@@ -64,8 +70,7 @@ double every_second(const cost::step_numbers& x, const cost::detail::layer_numbe
          real(cost::utilization_formula, cost::environment(measured));
 }
 
-#if defined(HOCKET_EVERYTHING)
-hocket::result<cost::report> everything(const cost::model& m, const cost::training& t, const cost::parallel& p) {
+hocket::result<cost::report> every_report(const cost::model& m, const cost::training& t, const cost::parallel& p) {
   auto report = cost::make_report(m, t, p, {});
   if (!report) return report;
   const auto step = cost::predict_step(m, t, p, cost::machines::a100_peak.rates);
@@ -73,5 +78,3 @@ hocket::result<cost::report> everything(const cost::model& m, const cost::traini
   if (step && peak) report->tokens_per_step = peak->total_bytes();
   return report;
 }
-#endif
-#endif
