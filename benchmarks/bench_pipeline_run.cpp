@@ -134,8 +134,8 @@ int main(int count, char** words) {
   judge("1f1b 64,1,1024", one_f_one_b::make({64, 1, 1024}).value(), 5);
   judge("1f1b 64,1,16384", one_f_one_b::make({64, 1, 16384}).value(), 5);
   judge("interleaved 16,4,16384", interleaved::make({16, 4, 16384}).value(), 5);
-  judge("zb-h2 64,1,1024", zero_bubble::h2({64, 1, 1024}).value(), 5);
-  judge("interleaved-zb 8,4,512", zero_bubble::interleaved_zb({8, 4, 512}).value(), 11);
+  judge("zb-h2 64,1,1024", zero_bubble::make_h2({64, 1, 1024}).value(), 5);
+  judge("interleaved-zb 8,4,512", zero_bubble::make_interleaved({8, 4, 512}).value(), 11);
   judge("zbv 16,2,512", zbv::make({16, 2, 512}).value(), 5);
   if (full) judge("interleaved 1024,4,4096", interleaved::make({1024, 4, 4096}).value(), 1, false);
   return kept == 0 ? 1 : 0;

@@ -142,7 +142,7 @@ void schedules() {
       gaps of(percent);
       for (const std::int64_t p : {4, 6, 8})
         for (const std::int64_t m : {p, 2 * p, 3 * p}) {
-          const auto plan = pipeline::v_schedule({p, 2, m}, of_1f1b).value();
+          const auto plan = pipeline::make_v_schedule({p, 2, m}, of_1f1b).value();
           const auto ran = pipeline::simulate(plan, unit).value();
           std::vector<std::uint32_t> caps;
           for (const auto& rank : ran.ranks) caps.push_back(rank.peak_in_flight);

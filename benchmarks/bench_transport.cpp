@@ -78,15 +78,15 @@ double over_simulation(const pipeline::table_schedule& plan, const timeline& t) 
 }
 
 std::vector<std::pair<std::string, pipeline::table_schedule>> balanced_schedules() {
-  const auto table = [](const auto& plan) { return pipeline::table_schedule::copy_of(plan.value()).value(); };
+  const auto table = [](const auto& plan) { return pipeline::table_schedule::make_copy(plan.value()).value(); };
   std::vector<std::pair<std::string, pipeline::table_schedule>> all;
   all.emplace_back("1f1b", table(pipeline::one_f_one_b::make({2, 1, 16})));
   all.emplace_back("interleaved", table(pipeline::interleaved::make({2, 2, 9})));
-  all.emplace_back("zb-h1", table(pipeline::zero_bubble::h1({2, 1, 16})));
+  all.emplace_back("zb-h1", table(pipeline::zero_bubble::make_h1({2, 1, 16})));
   return all;
 }
 constexpr int unit = 300;  // microseconds of a forward
-int units_of(pipeline::op kind) { return kind == pipeline::op::backward ? 2 * unit : unit; }
+int units_of(pipeline::action_kind kind) { return kind == pipeline::action_kind::backward ? 2 * unit : unit; }
 
 constexpr int rounds = 31;
 

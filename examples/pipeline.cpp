@@ -19,7 +19,7 @@ static_assert(plan.peak_in_flight(0) == 8);                                 // a
 
 int main() {
   for (const action a : plan.rank(3))  // what an executor does: no table, no allocation
-    std::printf("%s%u.%u ", a.kind() == op::forward ? "F" : "B", a.chunk(), a.micro_batch());
+    std::printf("%s%u.%u ", a.kind() == action_kind::forward ? "F" : "B", a.chunk(), a.micro_batch());
   std::printf("\n");
 
   hocket::timeline drawn;

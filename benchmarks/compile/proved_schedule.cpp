@@ -21,7 +21,7 @@ constexpr lists table = [] {
     for (std::uint32_t i = 0; i < 512; ++i) all.of_rank[r][i] = plan.at(r, i);
   return all;
 }();
-static_assert(table.of_rank[7][511].kind() == op::backward);
+static_assert(table.of_rank[7][511].kind() == action_kind::backward);
 
 constexpr hocket::ticks makespan = [] {
   constexpr_workspace memory;

@@ -157,15 +157,15 @@ pipeline::simulation simulated(const options& o, const Plan& plan, hocket::timel
   std::pmr::vector<pipeline::blocked> cycle;
   if (!o.table.empty())
     if (const auto ok = pipeline::check(plan, &cycle); !ok) fail_with_cycle(o, plan, ok.error(), cycle);
-  const pipeline::simulation_outputs outputs{.into = into, .cycle = &cycle};
-  auto ran = with_times(o, plan, [&](const auto& times) { return pipeline::simulate(plan, times, outputs); });
+  auto ran =
+      with_times(o, plan, [&](const auto& times) { return pipeline::simulate(plan, times, {.into = into}, &cycle); });
   if (!ran) fail_with_cycle(o, plan, ran.error(), cycle);
   return std::move(ran).value();
 }
 
 /// Whether any rank runs an action of this kind.
 template <class Plan>
-bool runs(const Plan& plan, pipeline::op kind) {
+bool runs(const Plan& plan, pipeline::action_kind kind) {
   for (std::uint32_t r = 0; r < plan.ranks(); ++r)
     for (std::uint32_t i = 0; i < plan.size(r); ++i)
       if (plan.at(r, i).kind() == kind) return true;
@@ -180,11 +180,11 @@ void summarize(const options& o, const Plan& plan, const pipeline::simulation& r
   std::cerr << "makespan=" << ran.makespan << " lower_bound=" << ran.lower_bound << " bubble=" << bubble;
   std::string unused;
   const auto name = [&](const char* option) { unused += (unused.empty() ? " unused=" : ",") + std::string(option); };
-  if (o.backward && !runs(plan, pipeline::op::backward)) name("--backward");
-  if ((o.input_grad || o.weight_grad) && (o.backward || !runs(plan, pipeline::op::backward))) {
+  if (o.backward && !runs(plan, pipeline::action_kind::backward)) name("--backward");
+  if ((o.input_grad || o.weight_grad) && (o.backward || !runs(plan, pipeline::action_kind::backward))) {
     // Without --backward the two make up the whole one.
-    if (o.input_grad && !runs(plan, pipeline::op::input_grad)) name("--input-grad");
-    if (o.weight_grad && !runs(plan, pipeline::op::weight_grad)) name("--weight-grad");
+    if (o.input_grad && !runs(plan, pipeline::action_kind::input_grad)) name("--input-grad");
+    if (o.weight_grad && !runs(plan, pipeline::action_kind::weight_grad)) name("--weight-grad");
   }
   std::cerr << unused << '\n';
 }
@@ -223,15 +223,15 @@ void write_list(const options& o, const Plan& plan, bool reduce_grad) {
 }
 
 void list(const options& o) {
-  const pipeline::lowering with{.merge_halves = o.merge,
-                                .overlap = o.overlap,
-                                .recompute = o.recompute,
-                                .offload = o.offload,
-                                .unshard = o.unshard,
-                                .reduce_grad = o.reduce_grad,
-                                .transfers = transfers_of(o),
-                                .optimizer = o.optimizer,
-                                .post_validation = o.post_validation};
+  const pipeline::lowering_options with{.merge_halves = o.merge,
+                                        .overlap = o.overlap,
+                                        .recompute = o.recompute,
+                                        .offload = o.offload,
+                                        .unshard = o.unshard,
+                                        .reduce_grad = o.reduce_grad,
+                                        .transfers = transfers_of(o),
+                                        .optimizer = o.optimizer,
+                                        .post_validation = o.post_validation};
   const bool lowered = o.merge || o.overlap || o.recompute || o.offload > 0 || o.unshard > 0 || o.optimizer ||
                        o.post_validation || with.transfers != pipeline::transfer_policy::none;
   const auto put = [&](const auto& plan) {

@@ -63,7 +63,7 @@ void compare(const comparison& o) {
         if (p * v * m > (1 << 22)) fail(std::to_string(p * v * m) + " stages x micro-batches are too many to compare");
         ++shapes;
         for (const policy& x : policies) {
-          pipeline::schedule_options with{.groups = x.groups, .kappa = x.kappa};
+          pipeline::any_schedule_options with{.groups = x.groups, .kappa = x.kappa};
           with.times = {.forward = o.forward, .backward = o.backward, .hop = o.hop};
           if (x.kappa == 0 || x.groups == "least-memory") with.memory_cap = o.memory_cap;
           const auto plan = pipeline::any_schedule::make("interleaved", s, with);

@@ -85,7 +85,7 @@ std::string as_json(const planner::found_schedule& found) {
 
 void search(const options& o) {
   const pipeline::shape shape{*o.ranks, o.chunks, *o.micro_batches};
-  if (const auto ok = pipeline::validate(shape); !ok) fail(message(ok.error()));
+  if (const auto ok = pipeline::check(shape); !ok) fail(message(ok.error()));
   const stage_times t = read_times(o, static_cast<std::size_t>(shape.stages()));
   const std::vector<std::uint32_t> caps = read_caps(o);
   const auto found =

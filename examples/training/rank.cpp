@@ -21,16 +21,16 @@ namespace pipeline = hocket::pipeline;
 
 std::vector<std::pair<std::string, table_schedule>> schedules() {
   const pipeline::shape one{4, 1, 9}, two{4, 2, 9};
-  const auto table = [](const auto& plan) { return table_schedule::copy_of(plan.value()).value(); };
+  const auto table = [](const auto& plan) { return table_schedule::make_copy(plan.value()).value(); };
   std::vector<std::pair<std::string, table_schedule>> all;
   all.emplace_back("1f1b", table(pipeline::one_f_one_b::make(one)));
   all.emplace_back("interleaved, uneven", table(pipeline::interleaved::make(two)));
-  all.emplace_back("zb-h1", table(pipeline::zero_bubble::h1(one)));
-  all.emplace_back("zb-h2", table(pipeline::zero_bubble::h2(one)));
-  all.emplace_back("interleaved-zb", table(pipeline::zero_bubble::interleaved_zb(two)));
+  all.emplace_back("zb-h1", table(pipeline::zero_bubble::make_h1(one)));
+  all.emplace_back("zb-h2", table(pipeline::zero_bubble::make_h2(one)));
+  all.emplace_back("interleaved-zb", table(pipeline::zero_bubble::make_interleaved(two)));
   all.emplace_back("zbv", table(pipeline::zbv::make(two)));
   all.emplace_back("dualpipev", table(pipeline::dual_pipe_v::make(two)));
-  all.emplace_back("looped-bfs", table(pipeline::gpipe::looped_bfs(two)));
+  all.emplace_back("looped-bfs", table(pipeline::gpipe::make_looped_bfs(two)));
   return all;
 }
 
@@ -73,17 +73,17 @@ void rank_state::compute(stage_action a) {
   const std::size_t bytes = std::size_t(config_.tokens) * std::size_t(config_.hidden) * sizeof(double);
   stage& here = *find(a.stage());
   switch (a.kind()) {
-    case op::forward:
+    case action_kind::forward:
       here.forward(j);
       if (stage* next = find(a.stage() + 1)) std::memcpy(next->input(j), here.output(j), bytes);
       break;
-    case op::backward:
-    case op::input_grad:
+    case action_kind::backward:
+    case action_kind::input_grad:
       here.input_grad(j);
       if (stage* before = find(a.stage() - 1)) std::memcpy(before->grad_of_output(j), here.grad_of_input(j), bytes);
-      if (a.kind() == op::backward) here.weight_grad(j);
+      if (a.kind() == action_kind::backward) here.weight_grad(j);
       break;
-    case op::weight_grad: here.weight_grad(j); break;
+    case action_kind::weight_grad: here.weight_grad(j); break;
     default: break;
   }
 }
@@ -93,9 +93,9 @@ hocket::launch::transfer_memory rank_state::memory(stage_action a) {
   const std::size_t bytes = std::size_t(config_.tokens) * std::size_t(config_.hidden) * sizeof(double);
   stage& here = *find(a.stage());
   switch (a.kind()) {
-    case op::send_forward: return {here.output(j), bytes};
-    case op::recv_forward: return {here.input(j), bytes};
-    case op::send_backward: return {here.grad_of_input(j), bytes};
+    case action_kind::send_forward: return {here.output(j), bytes};
+    case action_kind::recv_forward: return {here.input(j), bytes};
+    case action_kind::send_backward: return {here.grad_of_input(j), bytes};
     default: return {here.grad_of_output(j), bytes};
   }
 }
@@ -128,7 +128,8 @@ bool keeps_order_of_summation(const table_schedule& plan) {
   std::map<std::uint32_t, std::uint32_t> next;
   for (std::uint32_t r = 0; r < plan.ranks(); ++r)
     for (const stage_action a : plan.rank(r))
-      if ((a.kind() == op::backward || a.kind() == op::weight_grad) && a.micro_batch() != next[a.stage()]++)
+      if ((a.kind() == action_kind::backward || a.kind() == action_kind::weight_grad) &&
+          a.micro_batch() != next[a.stage()]++)
         return false;
   return true;
 }

@@ -16,7 +16,7 @@
 
 namespace training {
 
-using hocket::pipeline::op;
+using hocket::pipeline::action_kind;
 using hocket::pipeline::stage_action;
 using hocket::pipeline::table_schedule;
 

@@ -85,7 +85,7 @@ void mistakes(mpi_transport t) {
 
 // One type for all schedules: what runs them is compiled once.
 pipeline::table_schedule copy(const pipeline::schedule auto& plan) {
-  return pipeline::table_schedule::copy_of(plan).value();
+  return pipeline::table_schedule::make_copy(plan).value();
 }
 
 void pipeline_run(mpi_transport t, const pipeline::table_schedule& plan, std::size_t words, std::size_t number) {
@@ -99,7 +99,7 @@ void pipeline_run(mpi_transport t, const pipeline::table_schedule& plan, std::si
       const auto done = runner.run([&](stage_action a) { return n.memory(a); },
                                    [&](stage_action a) {
                                      n.compute(a);
-                                     if (a.kind() == op::backward || a.kind() == op::input_grad)
+                                     if (a.kind() == action_kind::backward || a.kind() == action_kind::input_grad)
                                        mine += n.sum(numbers::key(2, a.stage(), a));
                                    });
       expect(done.complete && !n.missing, runner.message(done).c_str(), number);
@@ -128,7 +128,7 @@ int main(int argc, char** argv) {
     pipeline_run(t, copy(pipeline::dual_pipe_v::make({ranks, 2, 2 * ranks}).value()), words, number++);
     if (words > 2048) break;
     pipeline_run(t, copy(pipeline::interleaved::make({ranks, 2, 5}).value()), words, number++);
-    pipeline_run(t, copy(pipeline::zero_bubble::interleaved_zb({ranks, 2, 5}).value()), words, number++);
+    pipeline_run(t, copy(pipeline::zero_bubble::make_interleaved({ranks, 2, 5}).value()), words, number++);
   }
   int all = 0;
   MPI_Allreduce(&failures, &all, 1, MPI_INT, MPI_SUM, own);

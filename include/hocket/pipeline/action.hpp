@@ -9,7 +9,7 @@ namespace hocket::inline HOCKET_ABI::pipeline {
 
 /// What a rank does in one step. `backward` is the whole backward pass of a chunk; `input_grad` and `weight_grad` are
 /// its two halves, which zero-bubble schedules run apart. The rest are the steps around them that runtimes list too.
-enum class op : std::uint8_t {
+enum class action_kind : std::uint8_t {
   forward,
   backward,
   input_grad,
@@ -29,32 +29,33 @@ enum class op : std::uint8_t {
   post_validation,  ///< judge the step after the fact, and take it back if it was wrong; only as a stage_action
 };
 /// The last op in the order of their numbers.
-inline constexpr op last_op = op::post_validation;
+inline constexpr action_kind last_action_kind = action_kind::post_validation;
 
 /// True for the four ops that compute: they occupy the rank and carry a micro-batch.
-[[nodiscard]] constexpr bool computes(op kind) noexcept { return kind <= op::weight_grad; }
+[[nodiscard]] constexpr bool is_compute(action_kind kind) noexcept { return kind <= action_kind::weight_grad; }
 /// True for the four transfers of activations and gradients.
-[[nodiscard]] constexpr bool transfers(op kind) noexcept {
-  return kind >= op::send_forward && kind <= op::recv_backward;
+[[nodiscard]] constexpr bool is_transfer(action_kind kind) noexcept {
+  return kind >= action_kind::send_forward && kind <= action_kind::recv_backward;
 }
 
 /// One step of one rank in 32 bits: op, chunk and micro-batch. Which stage that is follows from the rank and the
 /// placement, so a list of actions is the same data on a rank whatever the rank is called.
 ///
-///     constexpr hocket::pipeline::action a{hocket::pipeline::op::forward, 1, 7};   // second chunk, micro-batch 7
-///     static_assert(sizeof a == 4 && a.chunk() == 1 && hocket::pipeline::action::from_bits(a.bits()) == a);
+///     constexpr hocket::pipeline::action a{hocket::pipeline::action_kind::forward, 1, 7};   // second chunk,
+///     micro-batch 7 static_assert(sizeof a == 4 && a.chunk() == 1 && hocket::pipeline::action::from_bits(a.bits()) ==
+///     a);
 class action {
  public:
   constexpr action() noexcept = default;
-  /// Preconditions: chunk < 64, micro_batch < 2^21, kind <= op::idle.
+  /// Preconditions: chunk < 64, micro_batch < 2^21, kind <= action_kind::idle.
   /// @param joined  this action and the next one in the list run at the same time (a forward beside a backward)
-  constexpr action(op kind, std::uint32_t chunk, std::uint32_t micro_batch, bool joined = false) noexcept
+  constexpr action(action_kind kind, std::uint32_t chunk, std::uint32_t micro_batch, bool joined = false) noexcept
       : bits_(micro_batch | chunk << 21 | static_cast<std::uint32_t>(joined) << 27 |
               static_cast<std::uint32_t>(kind) << 28) {
-    HOCKET_ASSERT(chunk < 64 && micro_batch < (1u << 21) && kind <= op::idle);
+    HOCKET_ASSERT(chunk < 64 && micro_batch < (1u << 21) && kind <= action_kind::idle);
   }
 
-  [[nodiscard]] constexpr op kind() const noexcept { return static_cast<op>(bits_ >> 28); }
+  [[nodiscard]] constexpr action_kind kind() const noexcept { return static_cast<action_kind>(bits_ >> 28); }
   [[nodiscard]] constexpr bool joined() const noexcept { return (bits_ >> 27 & 1u) != 0; }
   [[nodiscard]] constexpr std::uint32_t chunk() const noexcept { return bits_ >> 21 & 63u; }
   [[nodiscard]] constexpr std::uint32_t micro_batch() const noexcept { return bits_ & ((1u << 21) - 1); }
@@ -69,7 +70,7 @@ class action {
   constexpr auto operator<=>(const action&) const noexcept = default;
 
  private:
-  std::uint32_t bits_ = static_cast<std::uint32_t>(op::idle) << 28;
+  std::uint32_t bits_ = static_cast<std::uint32_t>(action_kind::idle) << 28;
 };
 
 /// One step in 64 bits that means the same on every rank: op, stage, micro-batch, sequence slice, direction. The form
@@ -83,14 +84,14 @@ class stage_action {
   /// Preconditions: stage < 2^16, micro_batch < 2^22, slice < 2^16, direction < 2.
   /// @param slice      part of the sequence, where a micro-batch is cut along it
   /// @param direction  1 for the second, reversed pipeline of bidirectional schedules
-  constexpr stage_action(op kind, std::uint32_t stage, std::uint32_t micro_batch, std::uint32_t slice = 0,
+  constexpr stage_action(action_kind kind, std::uint32_t stage, std::uint32_t micro_batch, std::uint32_t slice = 0,
                          std::uint32_t direction = 0, bool joined = false) noexcept
       : bits_(std::uint64_t{slice} | std::uint64_t{micro_batch} << 16 | std::uint64_t{stage} << 38 |
               std::uint64_t{joined} << 54 | std::uint64_t{direction} << 55 | static_cast<std::uint64_t>(kind) << 58) {
     HOCKET_ASSERT(stage < (1u << 16) && micro_batch < (1u << 22) && slice < (1u << 16) && direction < 2);
   }
 
-  [[nodiscard]] constexpr op kind() const noexcept { return static_cast<op>(bits_ >> 58); }
+  [[nodiscard]] constexpr action_kind kind() const noexcept { return static_cast<action_kind>(bits_ >> 58); }
   [[nodiscard]] constexpr std::uint32_t direction() const noexcept { return bits_ >> 55 & 1u; }
   [[nodiscard]] constexpr bool joined() const noexcept { return (bits_ >> 54 & 1u) != 0; }
   [[nodiscard]] constexpr std::uint32_t stage() const noexcept { return bits_ >> 38 & 0xffffu; }
@@ -107,7 +108,7 @@ class stage_action {
   constexpr auto operator<=>(const stage_action&) const noexcept = default;
 
  private:
-  std::uint64_t bits_ = static_cast<std::uint64_t>(op::idle) << 58;
+  std::uint64_t bits_ = static_cast<std::uint64_t>(action_kind::idle) << 58;
 };
 
 }  // namespace hocket::inline HOCKET_ABI::pipeline

@@ -35,7 +35,7 @@ inline constexpr std::string_view schedule_names[] = {"gpipe",    "1f1b",  "eage
 
 /// What a schedule by name can be told besides its shape. A field that the schedule does not have must keep its
 /// default.
-struct schedule_options {
+struct any_schedule_options {
   /// interleaved: balanced, last, first, paper, least-memory, auto, or sizes such as "3,4,2".
   std::string_view groups = "balanced";
   std::uint32_t kappa = 0;      ///< interleaved: 1 or 2; 0 for what the groups prefer
@@ -58,7 +58,7 @@ class schedule_by_name {
   /// schedule does not have; errc::unknown_groups; those of the schedule's own make. Complexity: O(1), but O(p m (p +
   /// m)) for v-half and v-min, O(actions) for groups auto and O(groups) for sizes.
   [[nodiscard]] static result<schedule_by_name> make(
-      std::string_view name, const shape& s, const schedule_options& o = {},
+      std::string_view name, const shape& s, const any_schedule_options& o = {},
       std::pmr::memory_resource* memory = std::pmr::get_default_resource());
   /// The same for lists, for example of a file.
   [[nodiscard]] static schedule_by_name of(table_schedule table) {
@@ -208,7 +208,7 @@ class schedule_by_name {
     std::uint32_t operator()(const S& plan) const noexcept {
       const bool here = a.stage() < plan.ranks() * plan.chunks() && a.direction() < directions_of(plan) &&
                         pipeline::rank_of(plan.placement(), plan.ranks(), a.stage(), a.direction()) == rank &&
-                        computes(a.kind()) && a.micro_batch() < plan.micro_batches() && a.slice() < slices_of(plan);
+                        is_compute(a.kind()) && a.micro_batch() < plan.micro_batches() && a.slice() < slices_of(plan);
       if (!here) return plan.size(rank);
       if constexpr (std::is_same_v<decltype(plan.at(0, 0)), stage_action>) return pipeline::step_of(plan, rank, a);
       else
@@ -228,7 +228,7 @@ class schedule_by_name {
     return plan;
   }
   [[nodiscard]] static result<schedule_by_name> make_interleaved(std::string_view name, const shape& s,
-                                                                 const schedule_options& o,
+                                                                 const any_schedule_options& o,
                                                                  std::pmr::memory_resource* memory);
 
   std::variant<gpipe, one_f_one_b, interleaved, seq_1f1b, zero_bubble, zbv, dual_pipe_v, dual_pipe, table_pointer>
@@ -266,10 +266,10 @@ namespace detail {
 }  // namespace detail
 
 template <class Later>
-auto schedule_by_name<Later>::make_interleaved(std::string_view name, const shape& s, const schedule_options& o,
+auto schedule_by_name<Later>::make_interleaved(std::string_view name, const shape& s, const any_schedule_options& o,
                                                std::pmr::memory_resource* memory) -> result<schedule_by_name> {
   const ticks f = o.times.forward, b = o.times.backward;
-  const interleaved::options with{.kappa = o.kappa, .extra = o.extra};
+  const interleaved_options with{.kappa = o.kappa, .extra = o.extra};
   const bool capable = o.groups == "least-memory" || o.groups == "auto";
   if (o.memory_cap != 0 && !capable)
     return error{errc::invalid_argument, o.memory_cap}.with("a cap without auto or least-memory");
@@ -297,7 +297,7 @@ auto schedule_by_name<Later>::make_interleaved(std::string_view name, const shap
 }
 
 template <class Later>
-auto schedule_by_name<Later>::make(std::string_view name, const shape& s, const schedule_options& o,
+auto schedule_by_name<Later>::make(std::string_view name, const shape& s, const any_schedule_options& o,
                                    std::pmr::memory_resource* memory) -> result<schedule_by_name> {
   const std::string_view* known = nullptr;
   for (const std::string_view& x : schedule_names)
@@ -315,15 +315,15 @@ auto schedule_by_name<Later>::make(std::string_view name, const shape& s, const 
   if (name == "seq-1f1b") return holding(name, seq_1f1b::make(s, o.slices));
   if (o.slices != 1) return error{errc::not_an_option}.with("slices");
   if (name == "gpipe") return holding(name, gpipe::make(s));
-  if (name == "looped-bfs") return holding(name, gpipe::looped_bfs(s));
+  if (name == "looped-bfs") return holding(name, gpipe::make_looped_bfs(s));
   if (name == "1f1b") return holding(name, one_f_one_b::make(s, 1));
   if (name == "eager-1f1b") return holding(name, one_f_one_b::make(s, 2));
-  if (name == "zb-h1") return holding(name, zero_bubble::h1(s));
-  if (name == "zb-h2") return holding(name, zero_bubble::h2(s));
-  if (name == "interleaved-zb") return holding(name, zero_bubble::interleaved_zb(s));
+  if (name == "zb-h1") return holding(name, zero_bubble::make_h1(s));
+  if (name == "zb-h2") return holding(name, zero_bubble::make_h2(s));
+  if (name == "interleaved-zb") return holding(name, zero_bubble::make_interleaved(s));
   if (name == "zbv") return holding(name, zbv::make(s));
-  if (name == "v-half") return holding(name, v_schedule(s, v_memory::half, memory));
-  if (name == "v-min") return holding(name, v_schedule(s, v_memory::third, memory));
+  if (name == "v-half") return holding(name, make_v_schedule(s, v_memory::half, memory));
+  if (name == "v-min") return holding(name, make_v_schedule(s, v_memory::third, memory));
   if (name == "dualpipe") return holding(name, dual_pipe::make(s));
   return holding(name, dual_pipe_v::make(s));
 }

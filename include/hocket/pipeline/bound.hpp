@@ -16,7 +16,7 @@ namespace hocket::inline HOCKET_ABI::pipeline {
 ///
 ///     static_assert(makespan_bound({.ranks = 4, .chunks = 2, .micro_batches = 9}, 1, 1).value() == 42);
 [[nodiscard]] constexpr result<ticks> makespan_bound(const shape& s, ticks f, ticks b) noexcept {
-  if (const auto ok = validate(s); !ok) return ok.error();
+  if (const auto ok = check(s); !ok) return ok.error();
   if (f < 0 || b < 0) return error{errc::invalid_argument, f < 0 ? f : b}.with("a negative time");
   const ticks more = s.micro_batches > s.ranks ? s.micro_batches : s.ranks;
   const ticks less = s.micro_batches > s.ranks ? s.ranks : s.micro_batches;
@@ -31,7 +31,7 @@ namespace hocket::inline HOCKET_ABI::pipeline {
 /// the last rank cannot start before (p - 1) f and then has m·v·(f + i + w) of work. Tight for zero-bubble schedules.
 /// @param f, i, w  time of one forward, input gradient, weight gradient of a chunk, in ticks, each >= 0
 [[nodiscard]] constexpr result<ticks> split_makespan_bound(const shape& s, ticks f, ticks i, ticks w) noexcept {
-  if (const auto ok = validate(s); !ok) return ok.error();
+  if (const auto ok = check(s); !ok) return ok.error();
   if (f < 0 || i < 0 || w < 0) return error{errc::invalid_argument, f < 0 ? f : i < 0 ? i : w}.with("a negative time");
   ticks beat = 0, work = 0, start = 0, total = 0;
   if (!checked_add(f, i, beat) || !checked_add(beat, w, beat))

@@ -26,18 +26,18 @@ struct cycle_sink {
 /// Whether a schedule can be trusted with a training step: every forward and every backward (whole, or both halves) of
 /// every stage runs exactly once, on the rank of its stage, and running the lists in order never blocks for ever.
 /// Transfers are assumed to be buffered, as in every runtime with asynchronous sends.
-/// @param cycle  after errc::deadlock: the shortest cycle of ranks that wait for each other
+/// @param witness  after errc::deadlock: the shortest cycle of ranks that wait for each other
 /// Errors: errc::duplicate_action, incomplete_schedule, misplaced_action, out_of_range (a stage or micro-batch that the
 /// shape does not have), deadlock, limit_exceeded. Complexity: O(actions).
 ///
 ///     const auto plan = hocket::pipeline::interleaved::make({5, 2, 7}, hocket::pipeline::groups::paper()).value();
 ///     hocket::pipeline::check(plan).error().code == hocket::errc::deadlock;
 template <schedule S>
-[[nodiscard]] result<void> check(const S& plan, std::pmr::vector<blocked>* cycle = nullptr,
+[[nodiscard]] result<void> check(const S& plan, std::pmr::vector<blocked>* witness = nullptr,
                                  std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
-  if (cycle != nullptr) cycle->clear();
+  if (witness != nullptr) witness->clear();
   workspace room{std::pmr::polymorphic_allocator<std::byte>(memory)};
-  const auto ran = run(plan, costs{}, room, detail::cycle_sink{cycle});
+  const auto ran = run(plan, costs{}, room, detail::cycle_sink{witness});
   if (!ran) return ran.error();
   return {};
 }

@@ -48,8 +48,8 @@ namespace detail {
   raise(p - 1, pieces, 0);
   raise(stages - 1, m, 0);
   const std::uint32_t last = plan.ranks() - 1, chunk = plan.chunks() - 1, j = plan.micro_batches() - 1;
-  const ticks before = plan.step_of(last, {op::forward, chunk, 0});
-  const ticks after = 2 * pieces - 1 - plan.step_of(last, {op::backward, chunk, j});
+  const ticks before = plan.step_of(last, {action_kind::forward, chunk, 0});
+  const ticks after = 2 * pieces - 1 - plan.step_of(last, {action_kind::backward, chunk, j});
   if (before <= plan.warm_up(last) && after <= plan.warm_up(last)) raise(stages - 1, pieces, 0, before, after);
   if (plan.kappa() == 1 && p > 1) {
     const ticks warm_up = plan.warm_up(plan.ranks() - 2);
@@ -92,7 +92,7 @@ template <class Later = void>
 [[nodiscard]] result<groups_choice> choose_groups(
     const shape& s, const costs& c, std::int64_t cap = 0,
     std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
-  if (const auto ok = validate(s); !ok) return ok.error();
+  if (const auto ok = check(s); !ok) return ok.error();
   if (cap < 0) return error{errc::out_of_range, cap, 1, s.stages()}.with("the cap on activations");
   for (const ticks t : {c.forward, c.backward, c.hop})
     if (t < 0) return error{errc::invalid_argument, t}.with("a negative time");

@@ -59,7 +59,7 @@ struct transfer_run {
   }
   [[nodiscard]] std::uint64_t number_of(stage_action transfer) const noexcept {
     const stage_action end = is_send(transfer.kind()) ? far_end(transfer) : transfer;
-    return 2 * triple(end, end.stage()) + (end.kind() == op::recv_backward ? 1 : 0);
+    return 2 * triple(end, end.stage()) + (end.kind() == action_kind::recv_backward ? 1 : 0);
   }
   [[nodiscard]] std::uint32_t rank_at(stage_action a) const noexcept {
     return rank_of(plan.placement(), plan.ranks(), a.stage(), a.direction());
@@ -96,8 +96,9 @@ struct transfer_run {
 
   [[nodiscard]] error complaint(errc code, std::uint32_t rank, stage_action a, std::uint64_t at) const {
     const auto step = static_cast<std::int64_t>(at - first[rank]);
-    const std::string_view what = computes(a.kind()) ? (a.kind() == op::forward ? "the forward" : "the backward")
-                                                     : (is_send(a.kind()) ? "the send" : "the receive");
+    const std::string_view what = is_compute(a.kind())
+                                    ? (a.kind() == action_kind::forward ? "the forward" : "the backward")
+                                    : (is_send(a.kind()) ? "the send" : "the receive");
     return error{code, rank, a.stage(), a.micro_batch(), step}.with(what);
   }
   /// Every transfer has both ends, each once and where it belongs: a send after what it sends, a receive before its
@@ -106,7 +107,7 @@ struct transfer_run {
     for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
       for (std::uint64_t i = first[r]; i < first[r + 1]; ++i) {
         const stage_action a = actions[i];
-        if (!transfers(a.kind())) continue;
+        if (!is_transfer(a.kind())) continue;
         if (a.stage() >= stages || a.micro_batch() >= plan.micro_batches() || a.slice() >= slices ||
             a.direction() >= directions_of(plan))
           return error{errc::out_of_range, a.micro_batch(), 0, std::int64_t{plan.micro_batches()} - 1}.with(
@@ -124,7 +125,7 @@ struct transfer_run {
     for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
       for (std::uint64_t i = first[r]; i < first[r + 1]; ++i) {
         const stage_action a = actions[i];
-        if (transfers(a.kind())) {
+        if (is_transfer(a.kind())) {
           std::uint8_t& s = state[number_of(a)];
           if ((s & (send_listed | receive_listed)) != (send_listed | receive_listed)) {
             const stage_action end = far_end(a);
@@ -170,7 +171,7 @@ struct transfer_run {
     lane& l = lanes[n];
     for (; l.at < l.end; ++l.at) {
       const stage_action a = actions[l.at];
-      if (!computes(a.kind())) continue;
+      if (!is_compute(a.kind())) continue;
       if (needs_receive(plan, a) && (state[number_of(receive_of(a))] & receive_reached) == 0) {
         l.waits = true;
         return;
@@ -181,14 +182,14 @@ struct transfer_run {
   void advance_transfers(std::uint32_t n) {
     lane& l = lanes[n];
     while (l.at < l.end) {
-      if (!transfers(actions[l.at].kind())) {
+      if (!is_transfer(actions[l.at].kind())) {
         ++l.at;
         continue;
       }
       if (l.pending > 0) return;
       std::uint64_t group = l.at + 1;
       if (model == communication::batched)
-        while (group < l.end && transfers(actions[group].kind())) ++group;
+        while (group < l.end && is_transfer(actions[group].kind())) ++group;
       for (std::uint64_t i = l.at; i < group; ++i) {
         const stage_action a = actions[i];
         std::uint8_t& s = state[number_of(a)];
@@ -224,7 +225,7 @@ struct transfer_run {
     lane& other = lanes[peer];
     if (--other.pending == 0) {
       do ++other.at;
-      while (model == communication::batched && other.at < other.end && transfers(actions[other.at].kind()));
+      while (model == communication::batched && other.at < other.end && is_transfer(actions[other.at].kind()));
       runnable.push_back(peer);
     }
     if (streams()) {  // whoever needs the data may go on
@@ -252,7 +253,7 @@ struct transfer_run {
       }
       std::uint64_t group = l.at + 1;
       if (model == communication::batched)
-        while (group < l.end && transfers(actions[group].kind())) ++group;
+        while (group < l.end && is_transfer(actions[group].kind())) ++group;
       for (std::uint64_t i = l.at; i < group; ++i) {
         const std::uint8_t s = state[number_of(actions[i])];
         if ((s & send_reached) != 0 && (s & receive_reached) != 0) continue;
@@ -264,7 +265,7 @@ struct transfer_run {
   }
   [[nodiscard]] std::uint32_t lane_of(const blocked& b) const noexcept {
     if (!streams()) return b.holder;
-    return 2 * b.holder + (transfers(b.needs.kind()) ? 1 : 0);
+    return 2 * b.holder + (is_transfer(b.needs.kind()) ? 1 : 0);
   }
 };
 
@@ -274,16 +275,16 @@ struct transfer_run {
 /// A list with send and receive actions is taken at its word: every transfer must have both ends, once, on the right
 /// ranks, a send after what it sends and a receive before its use. In a list without any, each rank receives right
 /// before an action what it needs, and sends right after it what it made; `lower` inserts transfers in better places.
-/// @param cycle  after errc::deadlock: the shortest cycle of ranks that wait for each other where the run stands still
-/// Errors: those of `check`; errc::local_transfer, misordered_action. Complexity: O(actions) time and memory.
+/// @param witness  after errc::deadlock: the shortest cycle of ranks that wait for each other where the run stands
+/// still Errors: those of `check`; errc::local_transfer, misordered_action. Complexity: O(actions) time and memory.
 ///
 ///     const auto plan = hocket::pipeline::one_f_one_b::make({.ranks = 4, .micro_batches = 8}).value();
 ///     check(plan, communication::batched).has_value();                          // Megatron-LM's way
 ///     check(plan, communication::rendezvous).error().code == hocket::errc::deadlock;  // both sides send first
 template <schedule S>
-[[nodiscard]] result<void> check(const S& plan, communication model, std::pmr::vector<blocked>* cycle = nullptr,
+[[nodiscard]] result<void> check(const S& plan, communication model, std::pmr::vector<blocked>* witness = nullptr,
                                  std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
-  if (const auto ok = check(plan, cycle, memory); !ok) return ok;
+  if (const auto ok = check(plan, witness, memory); !ok) return ok;
   if (model == communication::buffered && !has_transfers(plan)) return {};  // that is what was checked
   detail::transfer_run<S> ran{plan, model, memory};
   if (const auto ok = ran.prepare(); !ok) return ok;
@@ -299,7 +300,7 @@ template <schedule S>
       [&](const blocked& b) {
         if (opening) why = error{errc::deadlock, b.rank, b.step, b.needs.stage(), b.needs.micro_batch()};
         opening = false;
-        if (cycle != nullptr) cycle->push_back(b);
+        if (witness != nullptr) witness->push_back(b);
       });
   return why;
 }

@@ -44,7 +44,8 @@ concept uniform_costs = requires { requires C::same_for_micro_batches; };
 
 /// The same times for all stages and micro-batches. Ops that do not compute take no time.
 ///
-///     static_assert(hocket::pipeline::costs{.forward = 2}.duration({hocket::pipeline::op::forward, 0, 0}) == 2);
+///     static_assert(hocket::pipeline::costs{.forward = 2}.duration({hocket::pipeline::action_kind::forward, 0, 0}) ==
+///     2);
 struct costs {
   static constexpr bool same_for_micro_batches = true;
   ticks forward = 1;
@@ -64,10 +65,10 @@ struct costs {
   }
   [[nodiscard]] constexpr ticks duration(stage_action a) const noexcept {
     switch (a.kind()) {
-      case op::forward: return forward;
-      case op::backward: return backward;
-      case op::input_grad: return input_grad;
-      case op::weight_grad: return weight_grad;
+      case action_kind::forward: return forward;
+      case action_kind::backward: return backward;
+      case action_kind::input_grad: return input_grad;
+      case action_kind::weight_grad: return weight_grad;
       default: return 0;
     }
   }
@@ -77,12 +78,12 @@ struct costs {
 namespace detail {
 /// The member with the times of one op, or null for what is no work.
 template <class Costs>
-constexpr auto times_of(const Costs& costs, op kind) noexcept -> decltype(&costs.forward) {
+constexpr auto times_of(const Costs& costs, action_kind kind) noexcept -> decltype(&costs.forward) {
   switch (kind) {
-    case op::forward: return &costs.forward;
-    case op::backward: return &costs.backward;
-    case op::input_grad: return &costs.input_grad;
-    case op::weight_grad: return &costs.weight_grad;
+    case action_kind::forward: return &costs.forward;
+    case action_kind::backward: return &costs.backward;
+    case action_kind::input_grad: return &costs.input_grad;
+    case action_kind::weight_grad: return &costs.weight_grad;
     default: return nullptr;
   }
 }
@@ -175,14 +176,14 @@ struct cost_layer {
 ///
 ///     const std::int64_t bytes[] = {4096, 4096, 4096, 4096};
 ///     const with_links<costs> slow{{costs{.forward = 100, .backward = 200, .hop = 5}}, bytes, 64};
-///     slow.transfer({op::forward, 0, 0}, 0, 1) == 64;
+///     slow.transfer({action_kind::forward, 0, 0}, 0, 1) == 64;
 template <cost_policy C>
 struct with_links : detail::cost_layer<C> {
   std::span<const std::int64_t> bytes;  ///< of the output of each stage
   std::int64_t bytes_per_tick = 1;      ///< of every link, >= 1
   /// Ticks for which the link is occupied: rounded up.
   [[nodiscard]] constexpr ticks transfer(stage_action a, std::uint32_t, std::uint32_t) const {
-    const std::uint32_t boundary = a.kind() == op::forward ? a.stage() : a.stage() - 1;
+    const std::uint32_t boundary = a.kind() == action_kind::forward ? a.stage() : a.stage() - 1;
     HOCKET_ASSERT(boundary < bytes.size() && bytes_per_tick >= 1);
     return ceil_div(bytes[boundary], bytes_per_tick);
   }
@@ -206,12 +207,12 @@ struct with_memory : detail::cost_layer<C> {
     const std::int64_t all = s < activation.size() ? activation[s] : 0;
     const std::int64_t kept = s < checkpoint.size() ? checkpoint[s] : all;
     switch (a.kind()) {
-      case op::forward: return kept;
-      case op::recompute: return all - kept;
-      case op::offload: return -kept;
-      case op::reload: return kept;
-      case op::backward:
-      case op::weight_grad: return -all;
+      case action_kind::forward: return kept;
+      case action_kind::recompute: return all - kept;
+      case action_kind::offload: return -kept;
+      case action_kind::reload: return kept;
+      case action_kind::backward:
+      case action_kind::weight_grad: return -all;
       default: return 0;
     }
   }

@@ -48,12 +48,12 @@ struct path_recorder {
   void on_action(std::uint32_t rank, std::uint32_t step, stage_action a, ticks start, ticks finish) {
     const std::uint64_t at = first[rank] + step;
     steps[at] = {rank, step, a, start, finish};
-    if (!computes(a.kind()) || a.kind() == op::weight_grad) return;
+    if (!is_compute(a.kind()) || a.kind() == action_kind::weight_grad) return;
     const stage_action send = send_of(a);
     if (!detail::goes_to_another_rank(plan, send)) return;
     const stage_action use = far_end(send);
     const std::uint32_t to = rank_of(plan.placement(), plan.ranks(), use.stage(), use.direction());
-    result_of& made = results[slot(a, a.stage(), a.slice(), a.kind() != op::forward)];
+    result_of& made = results[slot(a, a.stage(), a.slice(), a.kind() != action_kind::forward)];
     made = {at, finish};
     if constexpr (linked_costs<C>) {
       link& l = link_to(rank, to);
@@ -127,7 +127,7 @@ template <schedule S, cost_policy C>
     const auto wants = [&](stage_action a) {
       if (!needs_receive(plan, a)) return;
       const stage_action made = producer_of(far_end(receive_of(a)));
-      const auto& x = seen.results[seen.slot(a, made.stage(), a.slice(), a.kind() != op::forward)];
+      const auto& x = seen.results[seen.slot(a, made.stage(), a.slice(), a.kind() != action_kind::forward)];
       if (best == at && x.arrival == here.start) best = x.from;
     };
     for (std::uint64_t i = before; i < seen.first[here.rank] + plan.size(here.rank); ++i) {

@@ -134,7 +134,7 @@ class run_cursor {
 
   constexpr void load(lane& x, bool forward) noexcept {
     const order_run r = plan_.next_run(forward, x.walk);
-    x.bits = action(forward ? op::forward : op::backward, r.chunk, r.micro_batch).bits();
+    x.bits = action(forward ? action_kind::forward : action_kind::backward, r.chunk, r.micro_batch).bits();
     x.left = r.length;
     x.stride = static_cast<std::uint32_t>(r.stride);
   }

@@ -30,9 +30,9 @@ template <schedule S>
     const std::uint32_t size = plan.size(rank);
     std::uint32_t first = size, last = 0;
     for (std::uint32_t i = 0; i < size; ++i) {
-      const op kind = plan.at(rank, i).kind();
-      if (kind == op::forward) last = i + 1;
-      else if (computes(kind) && first == size) first = i;
+      const action_kind kind = plan.at(rank, i).kind();
+      if (kind == action_kind::forward) last = i + 1;
+      else if (is_compute(kind) && first == size) first = i;
     }
     if (last < first) first = last;
     return {first, last - first, size - last};
@@ -62,8 +62,8 @@ template <schedule S, class Action>
     return plan.step_of(rank, a);
   } else {
     constexpr Action flag = [] {
-      if constexpr (std::is_same_v<Action, stage_action>) return stage_action(op::forward, 0, 0, 0, 0, true);
-      else return action(op::forward, 0, 0, true);
+      if constexpr (std::is_same_v<Action, stage_action>) return stage_action(action_kind::forward, 0, 0, 0, 0, true);
+      else return action(action_kind::forward, 0, 0, true);
     }();
     const std::uint32_t size = plan.size(rank);
     for (std::uint32_t i = 0; i < size; ++i)
@@ -83,8 +83,8 @@ template <schedule S>
     bool half = false;  // of a pair, which lets go when both are done
     for (std::uint32_t i = 0, size = plan.size(rank); i < size; ++i) {
       const auto a = plan.at(rank, i);
-      if (a.kind() == op::forward && ++held > most) most = held;
-      if (a.kind() == op::backward || a.kind() == op::weight_grad) ++leaving;
+      if (a.kind() == action_kind::forward && ++held > most) most = held;
+      if (a.kind() == action_kind::backward || a.kind() == action_kind::weight_grad) ++leaving;
       half = a.joined() && !half;
       if (!half) held -= leaving, leaving = 0;
     }

@@ -26,7 +26,7 @@ enum class transfer_policy : std::uint8_t {
 };
 
 /// What to add to the lists of a schedule before a runtime follows them. In this order:
-struct lowering {
+struct lowering_options {
   bool merge_halves = false;  ///< input gradient + weight gradient in a row: one backward
   bool overlap = false;       ///< forward + backward in a row: a pair that runs at once
   bool recompute = false;     ///< a recompute before each backward
@@ -69,7 +69,7 @@ void add_unshard(action_list& list, std::uint32_t most) {
   std::vector<std::uint64_t> active;
   std::vector<upcoming> next;  // in the order of their first use when they came into sight
   const auto name = [](stage_action a) { return std::uint64_t{a.direction()} << 32 | a.stage(); };
-  const auto alone = [](op kind, std::uint64_t stage) {
+  const auto alone = [](action_kind kind, std::uint64_t stage) {
     return stage_action(kind, static_cast<std::uint32_t>(stage), stage_action::no_micro_batch, 0,
                         static_cast<std::uint32_t>(stage >> 32));
   };
@@ -99,7 +99,7 @@ void add_unshard(action_list& list, std::uint32_t most) {
     kept = 0;
     for (const auto s : active) {
       if (find(s) != next.size()) active[kept++] = s;
-      else longer.push_back(alone(op::reshard, s));
+      else longer.push_back(alone(action_kind::reshard, s));
     }
     active.resize(kept);
     for (const auto [s, uses] : next) {
@@ -107,7 +107,7 @@ void add_unshard(action_list& list, std::uint32_t most) {
       while (at < active.size() && active[at] < s) ++at;
       if (at < active.size() && active[at] == s) continue;
       active.insert(active.begin() + static_cast<std::ptrdiff_t>(at), s);
-      longer.push_back(alone(op::unshard, s));
+      longer.push_back(alone(action_kind::unshard, s));
     }
     const cell c = take_cell(i, end);
     leave(c.a);
@@ -115,7 +115,7 @@ void add_unshard(action_list& list, std::uint32_t most) {
     longer.push_back(c.a);
     if (c.pair) longer.push_back(c.b);
   }
-  for (const auto s : active) longer.push_back(alone(op::reshard, s));
+  for (const auto s : active) longer.push_back(alone(action_kind::reshard, s));
   list.swap(longer);
 }
 
@@ -137,7 +137,7 @@ result<void> add_transfers(const S& plan, transfer_policy policy, action_lists& 
                 a.slice()];
   };
   const auto ready = [&](stage_action a) {
-    if (a.kind() == op::forward) return a.stage() == 0 || (input_of(a) & 1u) != 0;
+    if (a.kind() == action_kind::forward) return a.stage() == 0 || (input_of(a) & 1u) != 0;
     if (starts_backward(a.kind())) return a.stage() + 1 == stages || (input_of(a) & 2u) != 0;
     return true;
   };
@@ -151,14 +151,14 @@ result<void> add_transfers(const S& plan, transfer_policy policy, action_lists& 
     transfer(send, receive, rank_of(place, p, send.stage(), send.direction()), rank);
   };
   const auto run_and_send = [&](std::uint32_t rank, stage_action a) {
-    if (a.kind() != op::forward && !starts_backward(a.kind())) return;
+    if (a.kind() != action_kind::forward && !starts_backward(a.kind())) return;
     const stage_action send = send_of(a);
     if (!has_far_end(send, stages)) return;
     const stage_action receive = far_end(send);
     const std::uint32_t peer = rank_of(place, p, receive.stage(), receive.direction());
     if (peer != rank && policy != transfer_policy::just_in_time) transfer(send, receive, rank, peer);
     std::uint8_t& bits = input_of(receive);
-    bits = static_cast<std::uint8_t>(bits | (a.kind() == op::forward ? 1u : 2u));
+    bits = static_cast<std::uint8_t>(bits | (a.kind() == action_kind::forward ? 1u : 2u));
   };
   struct beat {
     std::uint32_t rank;
@@ -179,7 +179,7 @@ result<void> add_transfers(const S& plan, transfer_policy policy, action_lists& 
       const stage_action* i = lists[r].data() + at[r];
       for (;;) {
         c = take_cell(i, end);
-        if (!lockstep || computes(c.a.kind()) || i == end) break;
+        if (!lockstep || is_compute(c.a.kind()) || i == end) break;
         out[r].push_back(c.a);  // what does not compute takes no beat
         at[r] = static_cast<std::uint32_t>(i - lists[r].data());
         moved = true;
@@ -209,11 +209,12 @@ result<void> add_transfers(const S& plan, transfer_policy policy, action_lists& 
       while (at[r] == lists[r].size()) ++r;
       const stage_action* const i = lists[r].data() + at[r];
       const stage_action a = ready(i[0]) ? i[1] : i[0];  // of a pair, the one that has to wait
-      const std::uint32_t wanted = a.kind() == op::forward ? a.stage() - 1 : a.stage() + 1;
+      const std::uint32_t wanted = a.kind() == action_kind::forward ? a.stage() - 1 : a.stage() + 1;
       return error{errc::deadlock, r, at[r], wanted, a.micro_batch()};
     }
     for (const beat& b : now) {
-      if (b.c.a.kind() == op::idle) out[b.rank].push_back(alone({op::idle, place.stage(b.rank, 0), 0}, op::idle));
+      if (b.c.a.kind() == action_kind::idle)
+        out[b.rank].push_back(alone({action_kind::idle, place.stage(b.rank, 0), 0}, action_kind::idle));
       else out[b.rank].push_back(b.c.a);
       if (b.c.pair) out[b.rank].push_back(b.c.b);
     }
@@ -248,16 +249,16 @@ void defer_receives(const S& plan, action_lists& lists) {
     const stage_action* const end = lists[r].data() + lists[r].size();
     for (const stage_action* i = lists[r].data(); i != end;) {
       const cell c = take_cell(i, end);
-      if (transfers(c.a.kind()) && !is_send(c.a.kind())) {
+      if (is_transfer(c.a.kind()) && !is_send(c.a.kind())) {
         waiting.push_back(c.a);
         continue;
       }
-      if (transfers(c.a.kind())) {
+      if (is_transfer(c.a.kind())) {
         const std::uint32_t peer = peer_of(c.a);
         if (r < peer) flush([&](stage_action w) { return peer_of(w) == peer; });
       }
       const auto used_by = [&](stage_action a) {
-        if (computes(a.kind()) && a.kind() != op::weight_grad)
+        if (is_compute(a.kind()) && a.kind() != action_kind::weight_grad)
           flush([&](stage_action w) { return w == receive_of(a); });
       };
       used_by(c.a);
@@ -281,7 +282,7 @@ void defer_receives(const S& plan, action_lists& lists) {
 ///     const auto plan = interleaved::make({.ranks = 4, .chunks = 2, .micro_batches = 8}).value();
 ///     const auto lists = lower(plan, {.unshard = 3, .reduce_grad = true, .transfers = transfer_policy::eager});
 template <schedule S>
-[[nodiscard]] result<table_schedule> lower(const S& plan, const lowering& with,
+[[nodiscard]] result<table_schedule> lower(const S& plan, const lowering_options& with,
                                            std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
   using detail::apply_pass;
   if (const auto total = detail::units_of(plan, "stages x micro-batches to lower"); !total) return total.error();
@@ -294,7 +295,7 @@ template <schedule S>
     list.reserve(plan.size(r));
     for (std::uint32_t i = 0; i < plan.size(r); ++i) {
       const stage_action a = stage_action_at(plan, r, i);
-      if (transfers(a.kind())) continue;
+      if (is_transfer(a.kind())) continue;
       if (a.stage() >= stages) return error{errc::out_of_range, a.stage(), 0, stages - 1}.with("stage");
       if (!detail::in_shape(plan, a))
         return error{errc::out_of_range, a.micro_batch(), 0, std::int64_t{plan.micro_batches()} - 1}.with(

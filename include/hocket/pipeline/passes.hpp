@@ -45,16 +45,16 @@ constexpr cell take_cell(Iterator& i, const End& end) {
   return a.stage() == b.stage() && a.micro_batch() == b.micro_batch() && a.slice() == b.slice() &&
          a.direction() == b.direction();
 }
-[[nodiscard]] constexpr bool ends_activation(op kind) noexcept {
-  return kind == op::backward || kind == op::weight_grad;
+[[nodiscard]] constexpr bool ends_activation(action_kind kind) noexcept {
+  return kind == action_kind::backward || kind == action_kind::weight_grad;
 }
-[[nodiscard]] constexpr bool starts_backward(op kind) noexcept {
-  return kind == op::backward || kind == op::input_grad;
+[[nodiscard]] constexpr bool starts_backward(action_kind kind) noexcept {
+  return kind == action_kind::backward || kind == action_kind::input_grad;
 }
-[[nodiscard]] constexpr stage_action with_kind(stage_action a, op kind) noexcept {
+[[nodiscard]] constexpr stage_action with_kind(stage_action a, action_kind kind) noexcept {
   return {kind, a.stage(), a.micro_batch(), a.slice(), a.direction()};
 }
-[[nodiscard]] constexpr stage_action alone(stage_action a, op kind) noexcept {
+[[nodiscard]] constexpr stage_action alone(stage_action a, action_kind kind) noexcept {
   return {kind, a.stage(), stage_action::no_micro_batch, 0, a.direction()};
 }
 
@@ -63,7 +63,7 @@ constexpr cell take_cell(Iterator& i, const End& end) {
 /// A list as a pass leaves it: lazily, without allocation. A forward range of stage_action over any other, so that
 /// passes can be stacked; const, so that it can be walked any number of times.
 ///
-///     const auto plan = hocket::pipeline::zero_bubble::h1({.ranks = 4, .micro_batches = 8}).value();
+///     const auto plan = hocket::pipeline::zero_bubble::make_h1({.ranks = 4, .micro_batches = 8}).value();
 ///     for (const stage_action a : after(stage_list(plan, 0), merge_halves{})) run(a);
 template <class Range, class Pass>
 class pass_view {
@@ -185,15 +185,15 @@ struct merge_halves {
   stage_action taken{};  // a weight gradient that is part of the backward before it
   template <class Iterator, class End>
   constexpr void step(const cell& c, Iterator next, const End& end, pass_output& out) {
-    if (!c.pair && c.a.kind() == op::weight_grad && taken == c.a) {
+    if (!c.pair && c.a.kind() == action_kind::weight_grad && taken == c.a) {
       taken = {};
       return;
     }
-    if (!c.pair && c.a.kind() == op::input_grad && next != end) {
+    if (!c.pair && c.a.kind() == action_kind::input_grad && next != end) {
       const stage_action follower = *next;
-      if (follower.kind() == op::weight_grad && !follower.joined() && detail::same_unit(c.a, follower)) {
+      if (follower.kind() == action_kind::weight_grad && !follower.joined() && detail::same_unit(c.a, follower)) {
         taken = follower;
-        return out.put(detail::with_kind(c.a, op::backward));
+        return out.put(detail::with_kind(c.a, action_kind::backward));
       }
     }
     out.put(c);
@@ -205,9 +205,9 @@ struct merge_halves {
 struct split_backwards {
   template <class Iterator, class End>
   constexpr void step(const cell& c, Iterator, const End&, pass_output& out) const {
-    if (c.pair || c.a.kind() != op::backward) return out.put(c);
-    out.put(detail::with_kind(c.a, op::input_grad));
-    out.put(detail::with_kind(c.a, op::weight_grad));
+    if (c.pair || c.a.kind() != action_kind::backward) return out.put(c);
+    out.put(detail::with_kind(c.a, action_kind::input_grad));
+    out.put(detail::with_kind(c.a, action_kind::weight_grad));
   }
   constexpr void finish(pass_output&) const noexcept {}
 };
@@ -220,12 +220,13 @@ struct overlap_pairs {
   bool second = false;  // the backward that comes next is part of a pair already
   template <class Iterator, class End>
   constexpr void step(const cell& c, Iterator next, const End& end, pass_output& out) {
-    if (!c.pair && !second && c.a.kind() == op::forward && next != end) {
+    if (!c.pair && !second && c.a.kind() == action_kind::forward && next != end) {
       const stage_action b = *next;
-      if (b.kind() == op::backward && !b.joined() &&
+      if (b.kind() == action_kind::backward && !b.joined() &&
           (b.micro_batch() != c.a.micro_batch() || b.direction() != c.a.direction())) {
         second = true;
-        return out.put(stage_action(op::forward, c.a.stage(), c.a.micro_batch(), c.a.slice(), c.a.direction(), true));
+        return out.put(
+            stage_action(action_kind::forward, c.a.stage(), c.a.micro_batch(), c.a.slice(), c.a.direction(), true));
       }
     }
     second = false;
@@ -252,7 +253,7 @@ struct recompute_before_backward {
  private:
   constexpr void again(stage_action a, pass_output& out) const {
     if (detail::starts_backward(a.kind()) && (chunks >> place.chunk_of(a.stage()) & 1u) != 0)
-      out.put(detail::with_kind(a, op::recompute));
+      out.put(detail::with_kind(a, action_kind::recompute));
   }
 };
 
@@ -286,17 +287,17 @@ struct offload_activations {
   template <class Iterator, class End>
   constexpr void reload(stage_action a, const cell& c, Iterator next, const End& end, pass_output& out) const {
     if (!detail::starts_backward(a.kind())) return;
-    const stage_action made = detail::with_kind(a, op::forward);
+    const stage_action made = detail::with_kind(a, action_kind::forward);
     if (holds(c, made) || within(made, next, end)) return;
-    out.put(detail::with_kind(a, op::reload));
+    out.put(detail::with_kind(a, action_kind::reload));
   }
   template <class Iterator, class End>
   constexpr void offload(stage_action a, Iterator next, const End& end, pass_output& out) const {
-    if (a.kind() != op::forward) return;
-    if (within(detail::with_kind(a, op::backward), next, end) ||
-        within(detail::with_kind(a, op::input_grad), next, end))
+    if (a.kind() != action_kind::forward) return;
+    if (within(detail::with_kind(a, action_kind::backward), next, end) ||
+        within(detail::with_kind(a, action_kind::input_grad), next, end))
       return;
-    out.put(detail::with_kind(a, op::offload));
+    out.put(detail::with_kind(a, action_kind::offload));
   }
   [[nodiscard]] static constexpr bool holds(const cell& c, stage_action wanted) noexcept {
     const auto is = [&](stage_action a) { return a.kind() == wanted.kind() && detail::same_unit(a, wanted); };
@@ -329,7 +330,7 @@ struct reduce_when_done {
   constexpr void count(stage_action a, pass_output& out) {
     if (!detail::ends_activation(a.kind())) return;
     const std::uint32_t at = place.chunk_of(a.stage()) % 64 + 64 * a.direction();
-    if (++done[at] == per_stage) out.put(detail::alone(a, op::reduce_grad));
+    if (++done[at] == per_stage) out.put(detail::alone(a, action_kind::reduce_grad));
   }
 };
 
@@ -344,8 +345,8 @@ struct end_with_optimizer {
     out.put(c);
   }
   constexpr void finish(pass_output& out) const noexcept {
-    out.put({op::optimizer, stage, stage_action::no_micro_batch});
-    if (post_validation) out.put({op::post_validation, stage, stage_action::no_micro_batch});
+    out.put({action_kind::optimizer, stage, stage_action::no_micro_batch});
+    if (post_validation) out.put({action_kind::post_validation, stage, stage_action::no_micro_batch});
   }
 };
 

@@ -42,7 +42,7 @@ template <class S>
 ///
 ///     constexpr auto plan = hocket::pipeline::one_f_one_b::make({.ranks = 4, .micro_batches = 8}).value();
 ///     for (hocket::pipeline::action a : plan.rank(0)) run(a);
-///     static_assert(plan.rank(3)[1] == hocket::pipeline::action(hocket::pipeline::op::backward, 0, 0));
+///     static_assert(plan.rank(3)[1] == hocket::pipeline::action(hocket::pipeline::action_kind::backward, 0, 0));
 template <class S>  // not `schedule S`: schedules name their own view before they are complete
 class rank_view {
   static_assert(schedule<S>);

@@ -142,7 +142,7 @@ struct runner {
 
   /// Whether `a` can start now, and if so when at the earliest.
   constexpr verdict ready(std::uint32_t rank, stage_action a, input& in) {
-    if (!computes(a.kind())) return verdict::go;
+    if (!is_compute(a.kind())) return verdict::go;
     const std::uint32_t s = a.stage(), t = a.slice();
     if (s >= stages_ || a.direction() >= directions_) return out_of_range(s, stages_, "stage");
     if (a.micro_batch() >= micro_batches_) return out_of_range(a.micro_batch(), micro_batches_, "micro-batch");
@@ -155,14 +155,14 @@ struct runner {
       return verdict::wrong;
     }
     switch (a.kind()) {
-      case op::forward:
+      case action_kind::forward:
         if (t > 0 && !pipes_.contains(here.forwards, u - 1)) return not_yet(here.forwards, a, rank, u);
         if (s > 0 && !receive(here.forward_in, here.forward_hop, u, in)) return not_yet(here.forwards, a, rank, u);
         if (s + 1 < stages_ && !pipes_.has_room(memory_.stages[number + 1].forward_in, 2 * number + 2))
           return verdict::wait;
         break;
-      case op::backward:
-      case op::input_grad:
+      case action_kind::backward:
+      case action_kind::input_grad:
         if (!pipes_.contains(here.forwards, u)) return not_yet(here.backwards, a, rank, mirrored(u));
         if (t + 1 < slices_ && !pipes_.contains(here.backwards, mirrored(u + 1)))
           return not_yet(here.backwards, a, rank, mirrored(u));
@@ -231,7 +231,7 @@ struct runner {
       if (start > before) wait_for(l, start - before, in.travel);
       l.report.finish = finish;
       l.report.busy += time;
-      if (computes(a.kind()) || (pair && computes(b.kind()))) l.computing += time;
+      if (is_compute(a.kind()) || (pair && is_compute(b.kind()))) l.computing += time;
       if (pair && !hold_both(l, b)) return false;
       if (!finish_action(rank, l, l.step, a, start, finish, time)) return false;
       if (pair && !finish_action(rank, l, l.step + 1, b, start, finish, b.stage() == a.stage() ? 0 : time))
@@ -263,7 +263,7 @@ struct runner {
   /// The second of a pair takes its memory before the first lets go of any.
   constexpr bool hold_both(lane& l, stage_action second) {
     rank_report& report = l.report;
-    if (second.kind() == op::forward && l.in_flight >= std::int64_t{report.peak_in_flight})
+    if (second.kind() == action_kind::forward && l.in_flight >= std::int64_t{report.peak_in_flight})
       report.peak_in_flight = static_cast<std::uint32_t>(l.in_flight + 1);
     if constexpr (has_bytes) {
       const std::int64_t change = costs_.memory_change(second);
@@ -287,11 +287,11 @@ struct runner {
       }
       l.report.peak_bytes = l.bytes > l.report.peak_bytes ? l.bytes : l.report.peak_bytes;
     }
-    if (!computes(a.kind())) return true;
+    if (!is_compute(a.kind())) return true;
     const std::uint32_t number = a.direction() * stages_ + a.stage();
     const std::uint32_t u = a.micro_batch() * slices_ + a.slice();
     stage& here = memory_.stages[number];
-    if (a.kind() == op::forward) {
+    if (a.kind() == action_kind::forward) {
       if (!pipes_.insert(here.forwards, u, units_)) return duplicate(a, rank, step);
       if (++l.in_flight > l.report.peak_in_flight) l.report.peak_in_flight = static_cast<std::uint32_t>(l.in_flight);
       l.report.idle_by.steady += l.undecided;
@@ -301,15 +301,15 @@ struct runner {
       if (a.stage() + 1 < stages_) send(memory_.stages[number + 1], true, u, a, finish);
       return true;
     }
-    if (a.kind() != op::input_grad) {
+    if (a.kind() != action_kind::input_grad) {
       if (!pipes_.insert(here.weights, u, units_)) return duplicate(a, rank, step);
       --l.in_flight;
-      if (a.kind() == op::weight_grad) return true;
+      if (a.kind() == action_kind::weight_grad) return true;
     }
     if (!pipes_.insert(here.backwards, mirrored(u), units_)) return duplicate(a, rank, step);
     l.backwards_began = true;
     here.work += time;
-    (a.kind() == op::backward ? here.fused : here.split) = true;
+    (a.kind() == action_kind::backward ? here.fused : here.split) = true;
     if (a.stage() + 1 < stages_) pipes_.take(here.backward_in, u, here.backward_sender);
     if (a.stage() > 0) send(memory_.stages[number - 1], false, u, a, finish);
     return true;

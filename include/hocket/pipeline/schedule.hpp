@@ -25,7 +25,7 @@ namespace hocket::inline HOCKET_ABI::pipeline {
 ///       constexpr std::uint32_t size(std::uint32_t) const { return 2 * m; }
 ///       constexpr auto at(std::uint32_t, std::uint32_t i) const {
 ///         using namespace hocket::pipeline;
-///         return action(i % 2 == 0 ? op::forward : op::backward, 0, i / 2);
+///         return action(i % 2 == 0 ? action_kind::forward : action_kind::backward, 0, i / 2);
 ///       }
 ///       constexpr auto placement() const { return hocket::pipeline::loop_placement{1}; }
 ///     };

@@ -32,15 +32,15 @@ struct simulation {
 };
 
 /// The bar in which a timeline shows an action.
-[[nodiscard]] constexpr activity activity_of(op kind) noexcept {
+[[nodiscard]] constexpr activity activity_of(action_kind kind) noexcept {
   switch (kind) {
-    case op::forward: return activity::forward;
-    case op::backward: return activity::backward;
-    case op::input_grad: return activity::input_grad;
-    case op::weight_grad: return activity::weight_grad;
-    case op::optimizer: return activity::optimizer;
-    case op::recompute: return activity::recompute;
-    case op::idle: return activity::wait;
+    case action_kind::forward: return activity::forward;
+    case action_kind::backward: return activity::backward;
+    case action_kind::input_grad: return activity::input_grad;
+    case action_kind::weight_grad: return activity::weight_grad;
+    case action_kind::optimizer: return activity::optimizer;
+    case action_kind::recompute: return activity::recompute;
+    case action_kind::idle: return activity::wait;
     default: return activity::communication;
   }
 }
@@ -61,9 +61,9 @@ struct timeline_sink {
       const std::int64_t change = costs.memory_change(a);
       if (change != 0) into.add_change({.at = change > 0 ? start : finish, .lane = first_lane + rank, .by = change});
     } else {
-      if (a.kind() == op::forward || a.kind() == op::reload)
+      if (a.kind() == action_kind::forward || a.kind() == action_kind::reload)
         into.add_change({.at = start, .lane = first_lane + rank, .by = 1});
-      if (a.kind() == op::backward || a.kind() == op::weight_grad || a.kind() == op::offload)
+      if (a.kind() == action_kind::backward || a.kind() == action_kind::weight_grad || a.kind() == action_kind::offload)
         into.add_change({.at = finish, .lane = first_lane + rank, .by = -1});
     }
     if (finish == start) return;
@@ -81,32 +81,32 @@ struct timeline_sink {
   }
 };
 
-/// Where `simulate` writes what does not fit a table of figures. Both may be null.
-struct simulation_outputs {
-  timeline* into = nullptr;                    ///< a lane per rank ("rank 0", …) is appended, with bars and activations
-  std::pmr::vector<blocked>* cycle = nullptr;  ///< after errc::deadlock: the shortest cycle of ranks that wait
+struct simulate_options {
+  timeline* into = nullptr;  ///< if not null: a lane per rank ("rank 0", …) is appended, with bars and activations
 };
 
 /// How long a schedule takes, where it idles, how many activations each rank holds, and how far that is from the
 /// least possible.
 /// @param costs   durations and latencies in ticks: `costs` (also if none are given), `stage_costs`, `unit_costs`, one
 ///                of them in `with_links` or `with_memory`, or the host's own policy
+/// @param witness  after errc::deadlock: the shortest cycle of ranks that wait for each other
 /// @param memory  where results and working memory come from
-/// Errors: errc::deadlock (with the cycle in `out.cycle`), incomplete_schedule, duplicate_action, overflow,
-/// limit_exceeded; invalid_argument for a negative time. After an error `out.into` is as before.
+/// Errors: errc::deadlock, incomplete_schedule, duplicate_action, overflow,
+/// limit_exceeded; invalid_argument for a negative time. After an error `options.into` is as before.
 /// Complexity: O(actions) time, memory: see basic_workspace.
 ///
 ///     const auto plan = hocket::pipeline::interleaved::make({.ranks = 4, .chunks = 2, .micro_batches = 9}).value();
 ///     const auto run = hocket::pipeline::simulate(plan, hocket::pipeline::costs{.forward = 1, .backward = 1});
 ///     run->makespan == 42 && run->lower_bound == 42;
 template <schedule S, cost_policy C = costs>
-[[nodiscard]] result<simulation> simulate(const S& plan, const C& costs = {}, simulation_outputs out = {},
+[[nodiscard]] result<simulation> simulate(const S& plan, const C& costs = {}, const simulate_options& options = {},
+                                          std::pmr::vector<blocked>* witness = nullptr,
                                           std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
   workspace room{std::pmr::polymorphic_allocator<std::byte>(memory)};
-  if (out.cycle != nullptr) out.cycle->clear();
+  if (witness != nullptr) witness->clear();
   timeline drawn(memory);
-  timeline_sink<S, C> sink{plan, costs, drawn, 0, out.cycle};
-  if (out.into != nullptr) {
+  timeline_sink<S, C> sink{plan, costs, drawn, 0, witness};
+  if (options.into != nullptr) {
     for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
       char name[24] = "rank ";
       const auto end = std::to_chars(name + 5, name + sizeof name, r).ptr;
@@ -114,14 +114,14 @@ template <schedule S, cost_policy C = costs>
     }
   }
   const auto ran =
-      out.into != nullptr ? run(plan, costs, room, sink) : run(plan, costs, room, detail::cycle_sink{out.cycle});
+      options.into != nullptr ? run(plan, costs, room, sink) : run(plan, costs, room, detail::cycle_sink{witness});
   if (!ran) return ran.error();
   simulation answer{ran->makespan, ran->lower_bound, ran->bounds, std::pmr::vector<rank_report>(memory)};
   answer.ranks.reserve(plan.ranks());
   for (const auto& lane : room.lanes) answer.ranks.push_back(lane.report);
-  if (out.into != nullptr) {
+  if (options.into != nullptr) {
     drawn.add_mark(ran->lower_bound, "lower bound");
-    out.into->append(drawn);
+    options.into->append(drawn);
   }
   return answer;
 }

@@ -48,7 +48,7 @@ class table_schedule {
 
   /// The same lists as any other schedule's.
   template <schedule S>
-  [[nodiscard]] static result<table_schedule> copy_of(
+  [[nodiscard]] static result<table_schedule> make_copy(
       const S& plan, std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
     std::int64_t total = 0;
     for (std::uint32_t r = 0; r < plan.ranks(); ++r) total += plan.size(r);
@@ -122,10 +122,11 @@ result<table_schedule> table_schedule::make(std::span<const stage_action> action
   table.ends_.assign(row_ends.begin(), row_ends.end());
   std::uint32_t stages = 0, micro_batches = 0;
   for (const stage_action a : actions) {
-    if (a.kind() > last_op) return error{errc::invalid_argument, static_cast<std::int64_t>(a.kind())}.with("op");
+    if (a.kind() > last_action_kind)
+      return error{errc::invalid_argument, static_cast<std::int64_t>(a.kind())}.with("op");
     if (a.direction() != 0) table.directions_ = 2;
     stages = a.stage() >= stages ? a.stage() + 1 : stages;
-    if (!computes(a.kind())) continue;
+    if (!is_compute(a.kind())) continue;
     micro_batches = a.micro_batch() >= micro_batches ? a.micro_batch() + 1 : micro_batches;
     table.slices_ = a.slice() >= table.slices_ ? a.slice() + 1 : table.slices_;
   }
@@ -134,7 +135,7 @@ result<table_schedule> table_schedule::make(std::span<const stage_action> action
   for (std::uint32_t r = 0; r < table.ranks(); ++r) {
     for (std::uint32_t i = 0; i < table.size(r); ++i) {
       const stage_action a = table.at(r, i);
-      if (a.kind() == op::idle) continue;  // of no stage
+      if (a.kind() == action_kind::idle) continue;  // of no stage
       std::uint32_t& where = table.rank_of_[std::size_t{a.direction()} * stages + a.stage()];
       if (where != nowhere && where != r)
         return error{errc::misplaced_action, std::int64_t{r} + 1, a.stage(), std::int64_t{where} + 1,
@@ -146,7 +147,7 @@ result<table_schedule> table_schedule::make(std::span<const stage_action> action
   if (stages % p != 0 || stages == 0) return bad.with("stages do not divide evenly over ranks");
   table.chunks_ = static_cast<std::uint32_t>(stages / p);
   table.micro_batches_ = micro_batches;
-  if (const auto ok = validate(shape_of(table)); !ok) return ok.error();
+  if (const auto ok = check(shape_of(table)); !ok) return ok.error();
   table.chunk_of_.assign(stages, 0);
   table.stage_at_.assign(stages, 0);
   std::pmr::vector<std::uint32_t> held(row_ends.size(), 0, memory);

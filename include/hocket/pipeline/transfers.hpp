@@ -6,43 +6,46 @@
 
 namespace hocket::inline HOCKET_ABI::pipeline {
 
-/// True for the two sends. Precondition: transfers(kind).
-[[nodiscard]] constexpr bool is_send(op kind) noexcept { return kind == op::send_forward || kind == op::send_backward; }
+/// True for the two sends. Precondition: is_transfer(kind).
+[[nodiscard]] constexpr bool is_send(action_kind kind) noexcept {
+  return kind == action_kind::send_forward || kind == action_kind::send_backward;
+}
 
 /// The other end of a transfer: the receive of a send, the send of a receive.
-/// Precondition: transfers(a.kind()), and the stage at the other end exists.
+/// Precondition: is_transfer(a.kind()), and the stage at the other end exists.
 ///
-///     constexpr hocket::pipeline::stage_action send{hocket::pipeline::op::send_forward, 3, 7};
-///     static_assert(far_end(send) == hocket::pipeline::stage_action(hocket::pipeline::op::recv_forward, 4, 7));
+///     constexpr hocket::pipeline::stage_action send{hocket::pipeline::action_kind::send_forward, 3, 7};
+///     static_assert(far_end(send) == hocket::pipeline::stage_action(hocket::pipeline::action_kind::recv_forward, 4,
+///     7));
 [[nodiscard]] constexpr stage_action far_end(stage_action a) noexcept {
-  const auto moved = [&](op kind, std::uint32_t stage) {
+  const auto moved = [&](action_kind kind, std::uint32_t stage) {
     return stage_action(kind, stage, a.micro_batch(), a.slice(), a.direction());
   };
   switch (a.kind()) {
-    case op::send_forward: return moved(op::recv_forward, a.stage() + 1);
-    case op::recv_forward: return moved(op::send_forward, a.stage() - 1);
-    case op::send_backward: return moved(op::recv_backward, a.stage() - 1);
-    default: return moved(op::send_backward, a.stage() + 1);
+    case action_kind::send_forward: return moved(action_kind::recv_forward, a.stage() + 1);
+    case action_kind::recv_forward: return moved(action_kind::send_forward, a.stage() - 1);
+    case action_kind::send_backward: return moved(action_kind::recv_backward, a.stage() - 1);
+    default: return moved(action_kind::send_backward, a.stage() + 1);
   }
 }
 /// Whether the stage at the other end of a transfer exists among `stages`.
 [[nodiscard]] constexpr bool has_far_end(stage_action a, std::uint32_t stages) noexcept {
-  const bool up = a.kind() == op::send_forward || a.kind() == op::recv_backward;
+  const bool up = a.kind() == action_kind::send_forward || a.kind() == action_kind::recv_backward;
   return up ? a.stage() + 1 < stages : a.stage() > 0;
 }
 
 /// The send of what a forward or a backward makes, the receive of what it needs, and the action whose result a send
 /// sends. They need not exist: see needs_send, needs_receive.
 [[nodiscard]] constexpr stage_action send_of(stage_action a) noexcept {
-  const op kind = a.kind() == op::forward ? op::send_forward : op::send_backward;
+  const action_kind kind = a.kind() == action_kind::forward ? action_kind::send_forward : action_kind::send_backward;
   return {kind, a.stage(), a.micro_batch(), a.slice(), a.direction()};
 }
 [[nodiscard]] constexpr stage_action receive_of(stage_action a) noexcept {
-  const op kind = a.kind() == op::forward ? op::recv_forward : op::recv_backward;
+  const action_kind kind = a.kind() == action_kind::forward ? action_kind::recv_forward : action_kind::recv_backward;
   return {kind, a.stage(), a.micro_batch(), a.slice(), a.direction()};
 }
 [[nodiscard]] constexpr stage_action producer_of(stage_action send) noexcept {
-  const op kind = send.kind() == op::send_forward ? op::forward : op::backward;
+  const action_kind kind = send.kind() == action_kind::send_forward ? action_kind::forward : action_kind::backward;
   return {kind, send.stage(), send.micro_batch(), send.slice(), send.direction()};
 }
 
@@ -61,19 +64,20 @@ template <schedule S>
 /// Whether `a` makes something that another rank needs.
 template <schedule S>
 [[nodiscard]] constexpr bool needs_send(const S& plan, stage_action a) noexcept {
-  return computes(a.kind()) && a.kind() != op::weight_grad && detail::goes_to_another_rank(plan, send_of(a));
+  return is_compute(a.kind()) && a.kind() != action_kind::weight_grad && detail::goes_to_another_rank(plan, send_of(a));
 }
 /// Whether `a` needs something that another rank makes.
 template <schedule S>
 [[nodiscard]] constexpr bool needs_receive(const S& plan, stage_action a) noexcept {
-  return computes(a.kind()) && a.kind() != op::weight_grad && detail::goes_to_another_rank(plan, receive_of(a));
+  return is_compute(a.kind()) && a.kind() != action_kind::weight_grad &&
+         detail::goes_to_another_rank(plan, receive_of(a));
 }
 /// Whether the lists hold any send or receive. O(actions).
 template <schedule S>
 [[nodiscard]] constexpr bool has_transfers(const S& plan) noexcept {
   for (std::uint32_t r = 0; r < plan.ranks(); ++r)
     for (std::uint32_t i = 0; i < plan.size(r); ++i)
-      if (transfers(plan.at(r, i).kind())) return true;
+      if (is_transfer(plan.at(r, i).kind())) return true;
   return false;
 }
 

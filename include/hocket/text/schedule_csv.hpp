@@ -18,7 +18,7 @@
 namespace hocket::inline HOCKET_ABI::text {
 
 /// The spelling of an op in PyTorch's pipeline CSV dialect; the last six are ours.
-[[nodiscard]] constexpr std::string_view token_of(pipeline::op kind) noexcept {
+[[nodiscard]] constexpr std::string_view token_of(pipeline::action_kind kind) noexcept {
   constexpr std::string_view tokens[] = {"F",       "B",      "I",         "W",       "SEND_F",         "RECV_F",
                                          "SEND_B",  "RECV_B", "UNSHARD",   "RESHARD", "REDUCE_GRAD",    "RECOMPUTE",
                                          "OFFLOAD", "RELOAD", "OPTIMIZER", "IDLE",    "POST_VALIDATION"};
@@ -26,9 +26,10 @@ namespace hocket::inline HOCKET_ABI::text {
 }
 
 /// True for ops whose token carries no micro-batch.
-[[nodiscard]] constexpr bool stands_alone(pipeline::op kind) noexcept {
-  return kind == pipeline::op::unshard || kind == pipeline::op::reshard || kind == pipeline::op::reduce_grad ||
-         kind == pipeline::op::optimizer || kind == pipeline::op::idle || kind == pipeline::op::post_validation;
+[[nodiscard]] constexpr bool stands_alone(pipeline::action_kind kind) noexcept {
+  return kind == pipeline::action_kind::unshard || kind == pipeline::action_kind::reshard ||
+         kind == pipeline::action_kind::reduce_grad || kind == pipeline::action_kind::optimizer ||
+         kind == pipeline::action_kind::idle || kind == pipeline::action_kind::post_validation;
 }
 
 namespace detail {
@@ -64,8 +65,8 @@ constexpr bool parse_token(std::string_view text, bool joined, pipeline::stage_a
   while (letters < text.size() && ((text[letters] >= 'A' && text[letters] <= 'Z') || text[letters] == '_')) ++letters;
   const std::string_view word = text.substr(0, letters);
   text.remove_prefix(letters);
-  for (unsigned k = 0; k <= static_cast<unsigned>(pipeline::last_op); ++k) {
-    const auto kind = static_cast<pipeline::op>(k);
+  for (unsigned k = 0; k <= static_cast<unsigned>(pipeline::last_action_kind); ++k) {
+    const auto kind = static_cast<pipeline::action_kind>(k);
     if (word != token_of(kind)) continue;
     if (!stands_alone(kind)) {
       if (!take_number(text, static_cast<std::uint32_t>(pipeline::max_micro_batches) - 1, micro_batch)) return false;
@@ -175,14 +176,14 @@ namespace detail {
 /// The tokens of all ops in places of one size, so that copying one is two moves.
 struct op_tokens {
   static constexpr std::size_t room = 16;
-  static constexpr std::size_t count = static_cast<std::size_t>(pipeline::last_op) + 1;
+  static constexpr std::size_t count = static_cast<std::size_t>(pipeline::last_action_kind) + 1;
   char text[count][room];
   std::uint8_t size[count];
 };
 inline constexpr op_tokens tokens = [] {
   op_tokens t{};
   for (std::size_t k = 0; k < op_tokens::count; ++k) {
-    const std::string_view word = token_of(static_cast<pipeline::op>(k));
+    const std::string_view word = token_of(static_cast<pipeline::action_kind>(k));
     for (std::size_t i = 0; i < word.size(); ++i) t.text[k][i] = word[i];
     t.size[k] = static_cast<std::uint8_t>(word.size());
   }
@@ -360,8 +361,8 @@ class cell_writer {
     for (std::uint32_t c = 0; c < plan_.chunks(); ++c) {
       char word[32];
       char* const end = write_number(word, place_.stage(rank, c));
-      for (unsigned kind = 0; kind <= static_cast<unsigned>(pipeline::op::weight_grad); ++kind) {
-        *end = token_of(static_cast<pipeline::op>(kind))[0];  // tokens of a letter each
+      for (unsigned kind = 0; kind <= static_cast<unsigned>(pipeline::action_kind::weight_grad); ++kind) {
+        *end = token_of(static_cast<pipeline::action_kind>(kind))[0];  // tokens of a letter each
         short_text& text = beginnings_[kind << 7 | c];
         std::memcpy(text.text, word, sizeof text.text);
         text.size = static_cast<std::uint8_t>(end - word + 1);
@@ -462,7 +463,8 @@ template <pipeline::schedule S>
     if (!counts.empty()) at = detail::write_idle(out, at, counts[r].back());
     if (options.reduce_grad)
       for (std::uint32_t c = 0; c < plan.chunks(); ++c) {
-        at = detail::write_token(out.room(at), {pipeline::op::reduce_grad, plan.placement().stage(r, c), 0}, false);
+        at = detail::write_token(out.room(at), {pipeline::action_kind::reduce_grad, plan.placement().stage(r, c), 0},
+                                 false);
         *at++ = ',';
       }
     at = out.room(at);

@@ -31,16 +31,17 @@ constexpr std::string_view take_line(std::string_view& text) noexcept {
 ///     table->size(0) == 3;
 [[nodiscard]] inline result<pipeline::table_schedule> parse_deepspeed_schedule(
     std::string_view text, std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
-  using pipeline::op;
+  using pipeline::action_kind;
   struct word {
     std::string_view name;
-    op kind;
+    action_kind kind;
   };
-  constexpr word words[] = {{"ForwardPass", op::forward},         {"BackwardPass", op::backward},
-                            {"SendActivation", op::send_forward}, {"RecvActivation", op::recv_forward},
-                            {"SendGrad", op::send_backward},      {"RecvGrad", op::recv_backward},
-                            {"ReduceGrads", op::reduce_grad},     {"OptimizerStep", op::optimizer},
-                            {"LoadMicroBatch", op::idle},         {"ReduceTiedGrads", op::idle}};
+  constexpr word words[] = {
+      {"ForwardPass", action_kind::forward},         {"BackwardPass", action_kind::backward},
+      {"SendActivation", action_kind::send_forward}, {"RecvActivation", action_kind::recv_forward},
+      {"SendGrad", action_kind::send_backward},      {"RecvGrad", action_kind::recv_backward},
+      {"ReduceGrads", action_kind::reduce_grad},     {"OptimizerStep", action_kind::optimizer},
+      {"LoadMicroBatch", action_kind::idle},         {"ReduceTiedGrads", action_kind::idle}};
   std::pmr::vector<pipeline::stage_action> actions(memory);
   std::pmr::vector<std::uint32_t> ends(memory);
   std::uint32_t counts[8] = {};
@@ -72,7 +73,7 @@ constexpr std::string_view take_line(std::string_view& text) noexcept {
       for (const word& w : words)
         if (w.name == name) found = &w;
       if (found == nullptr) return error{errc::unknown_token, number, cell}.with(token);
-      if (found->kind == op::idle) continue;
+      if (found->kind == action_kind::idle) continue;
       const auto stage = static_cast<std::uint32_t>(ends.size());
       if (stage >= pipeline::max_stages)
         return error{errc::too_large, number, stage, pipeline::max_stages}.with("stages");
@@ -111,7 +112,7 @@ constexpr std::string_view take_line(std::string_view& text) noexcept {
       std::string_view left = detail::trimmed(job);
       const error bad = error{errc::unknown_token, number, cell}.with(left);
       if (left.empty() || (left.front() != 'f' && left.front() != 'b')) return bad;
-      const auto kind = left.front() == 'f' ? pipeline::op::forward : pipeline::op::backward;
+      const auto kind = left.front() == 'f' ? pipeline::action_kind::forward : pipeline::action_kind::backward;
       left.remove_prefix(1);
       std::uint32_t micro_batch = 0, chunk = 0;
       if (!detail::take_number(left, static_cast<std::uint32_t>(pipeline::max_micro_batches) - 1, micro_batch) ||
@@ -138,8 +139,8 @@ template <pipeline::schedule S>
   for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
     for (std::uint32_t i = 0; i < plan.size(r); ++i) {
       const auto a = pipeline::stage_action_at(plan, r, i);
-      if (a.kind() > pipeline::op::backward) continue;
-      out += a.kind() == pipeline::op::forward ? 'f' : 'b';
+      if (a.kind() > pipeline::action_kind::backward) continue;
+      out += a.kind() == pipeline::action_kind::forward ? 'f' : 'b';
       detail::put_number(out, a.micro_batch());
       out += "_vp";
       detail::put_number(out, plan.placement().chunk_of(a.stage()));

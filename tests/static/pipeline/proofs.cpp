@@ -62,7 +62,7 @@ constexpr bool good_view() {
 }
 static_assert(good_view<interleaved>() && good_view<one_f_one_b>() && good_view<gpipe>() && good_view<zero_bubble>());
 static_assert(good_view<zbv>() && good_view<dual_pipe>() && good_view<dual_pipe_v>() && good_view<seq_1f1b>());
-static_assert(std::ranges::range_value_t<rank_view<interleaved>>{}.kind() == op::idle && sizeof(action) == 4);
+static_assert(std::ranges::range_value_t<rank_view<interleaved>>{}.kind() == action_kind::idle && sizeof(action) == 4);
 static_assert(sizeof(stage_action) == 8 && std::is_trivially_copyable_v<stage_action>);
 
 // Pairs, links, bytes and bounds, in the compiler.

@@ -99,7 +99,7 @@ TEST_CASE("a time limit beyond the clock is no time limit", "[launch][transport]
 
 TEST_CASE("a trace shows the chunks of the plan, also of the second direction", "[launch][transport]") {
   const auto plan =
-      lists_of::table_schedule::copy_of(lists_of::dual_pipe::make({.ranks = 2, .micro_batches = 4}).value()).value();
+      lists_of::table_schedule::make_copy(lists_of::dual_pipe::make({.ranks = 2, .micro_batches = 4}).value()).value();
   const auto program = from_pipeline(plan).value();
   pipeline_trace trace(program, 0);
   for (std::size_t i = 0; i < program.steps(0).size(); ++i)

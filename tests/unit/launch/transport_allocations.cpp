@@ -40,7 +40,7 @@ thread_local bool no_memory_here = false;
 
 TEST_CASE("a run allocates nothing once the queues have grown", "[launch][transport]") {
   using namespace hocket;
-  const auto plan = pipeline::table_schedule::copy_of(
+  const auto plan = pipeline::table_schedule::make_copy(
                         pipeline::interleaved::make({.ranks = 2, .chunks = 2, .micro_batches = 5}).value())
                         .value();
   const auto program = launch::from_pipeline(plan).value();

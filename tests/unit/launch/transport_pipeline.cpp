@@ -32,7 +32,7 @@ pipeline::table_schedule golden(const std::string& name) {
 }
 
 pipeline::table_schedule copy(const pipeline::schedule auto& plan) {
-  return pipeline::table_schedule::copy_of(plan).value();
+  return pipeline::table_schedule::make_copy(plan).value();
 }
 
 std::vector<std::pair<std::string, pipeline::table_schedule>> schedules() {
@@ -47,9 +47,9 @@ std::vector<std::pair<std::string, pipeline::table_schedule>> schedules() {
       all.emplace_back(name("1f1b"), copy(one_f_one_b::make({p, 1, m}).value()));
       all.emplace_back(name("interleaved"), copy(interleaved::make({p, 2, m}).value()));
       all.emplace_back(name("interleaved v=3"), copy(interleaved::make({p, 3, m}, groups::last()).value()));
-      all.emplace_back(name("zb-h1"), copy(zero_bubble::h1({p, 1, m}).value()));
-      all.emplace_back(name("zb-h2"), copy(zero_bubble::h2({p, 1, m}).value()));
-      all.emplace_back(name("interleaved-zb"), copy(zero_bubble::interleaved_zb({p, 2, m}).value()));
+      all.emplace_back(name("zb-h1"), copy(zero_bubble::make_h1({p, 1, m}).value()));
+      all.emplace_back(name("zb-h2"), copy(zero_bubble::make_h2({p, 1, m}).value()));
+      all.emplace_back(name("interleaved-zb"), copy(zero_bubble::make_interleaved({p, 2, m}).value()));
     }
   for (const char* file :
        {"torch__DualPipeV__p4_v2_m8", "torch__DualPipeV__p3_v2_m6", "torch__ZBVZeroBubble__p4_v2_m8",
@@ -149,13 +149,14 @@ TEST_CASE("receives next to their consumer: fine where posts do not block, a dea
     for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
       std::map<std::uint64_t, stage_action> pending;
       for (const stage_action a : plan.rank(r)) {
-        if (a.kind() == op::recv_forward || a.kind() == op::recv_backward) {
+        if (a.kind() == action_kind::recv_forward || a.kind() == action_kind::recv_backward) {
           pending[stage_action(a.kind(), a.stage(), a.micro_batch()).bits()] = a;
           continue;
         }
-        for (const op kind : {op::recv_forward, op::recv_backward}) {
-          const bool fits = kind == op::recv_forward ? a.kind() == op::forward
-                                                     : a.kind() == op::backward || a.kind() == op::input_grad;
+        for (const action_kind kind : {action_kind::recv_forward, action_kind::recv_backward}) {
+          const bool fits = kind == action_kind::recv_forward
+                              ? a.kind() == action_kind::forward
+                              : a.kind() == action_kind::backward || a.kind() == action_kind::input_grad;
           const auto at = pending.find(stage_action(kind, a.stage(), a.micro_batch()).bits());
           if (fits && at != pending.end()) actions.push_back(at->second), pending.erase(at);
         }
@@ -244,8 +245,8 @@ TEST_CASE("all ranks as streams of one process", "[launch][transport]") {
     numbers n{stages};
     for (std::uint32_t j = 0; j < plan.micro_batches(); ++j)
       for (std::uint32_t s = 0; s <= stages; ++s) {
-        for (int which = 0; which < 4; ++which) n.value(numbers::key(which, s, {op::forward, s, j}));
-        n.value(numbers::key(1, 1023, {op::forward, s, j}));
+        for (int which = 0; which < 4; ++which) n.value(numbers::key(which, s, {action_kind::forward, s, j}));
+        n.value(numbers::key(1, 1023, {action_kind::forward, s, j}));
       }
     std::vector<std::uint64_t> totals(plan.ranks());
     auto device = host_backend::start(plan.ranks()).value();
@@ -253,7 +254,8 @@ TEST_CASE("all ranks as streams of one process", "[launch][transport]") {
     const auto report = device.run(program, [&](node_id k, stream_id rank) {
       const stage_action a = all->actions[k];
       n.compute(a);
-      if (a.kind() == op::backward || a.kind() == op::input_grad) totals[rank] += n.sum(numbers::key(2, a.stage(), a));
+      if (a.kind() == action_kind::backward || a.kind() == action_kind::input_grad)
+        totals[rank] += n.sum(numbers::key(2, a.stage(), a));
     });
     CHECK(report);
     std::uint64_t total = 0;
@@ -279,12 +281,12 @@ TEST_CASE("a rank's commands for streams order what its transfers need", "[launc
         for (std::size_t k = 0; k < steps.size(); ++k) {
           const stage_action a = actions[i], b = actions[k];
           if (a.micro_batch() != b.micro_batch() || a.stage() != b.stage()) continue;
-          const bool backward = b.kind() == op::backward || b.kind() == op::input_grad;
-          const bool made_here =
-              (a.kind() == op::forward && b.kind() == op::send_forward) ||
-              ((a.kind() == op::backward || a.kind() == op::input_grad) && b.kind() == op::send_backward);
-          const bool needed_here =
-              (a.kind() == op::recv_forward && b.kind() == op::forward) || (a.kind() == op::recv_backward && backward);
+          const bool backward = b.kind() == action_kind::backward || b.kind() == action_kind::input_grad;
+          const bool made_here = (a.kind() == action_kind::forward && b.kind() == action_kind::send_forward) ||
+                                 ((a.kind() == action_kind::backward || a.kind() == action_kind::input_grad) &&
+                                  b.kind() == action_kind::send_backward);
+          const bool needed_here = (a.kind() == action_kind::recv_forward && b.kind() == action_kind::forward) ||
+                                   (a.kind() == action_kind::recv_backward && backward);
           if (steps[i].kind == transfer_kind::wait || steps[k].kind == transfer_kind::wait) continue;
           if (!made_here && !needed_here) continue;
           ++checked;

@@ -15,7 +15,7 @@ namespace transport_test {
 
 using namespace hocket;
 using namespace hocket::launch;
-using pipeline::op;
+using pipeline::action_kind;
 using pipeline::stage_action;
 
 inline std::uint64_t mixed(std::uint64_t x) {
@@ -42,9 +42,9 @@ struct numbers {
   // What a stage reads is under (0, stage) for activations and (1, stage) for gradients.
   transfer_memory memory(stage_action a) {
     std::uint64_t k = 0;
-    if (a.kind() == op::send_forward) k = key(0, a.stage() + 1, a);
-    else if (a.kind() == op::send_backward) k = key(1, a.stage() - 1, a);
-    else k = key(a.kind() == op::recv_forward ? 0 : 1, a.stage(), a);
+    if (a.kind() == action_kind::send_forward) k = key(0, a.stage() + 1, a);
+    else if (a.kind() == action_kind::send_backward) k = key(1, a.stage() - 1, a);
+    else k = key(a.kind() == action_kind::recv_forward ? 0 : 1, a.stage(), a);
     auto& v = value(k);
     return {v.data(), v.size() * sizeof(std::uint64_t)};
   }
@@ -62,15 +62,15 @@ struct numbers {
     const std::uint32_t s = a.stage();
     const std::uint64_t own =
         std::uint64_t{s} << 32 | a.micro_batch() << 4 | a.slice() | std::uint64_t{a.direction()} << 60;
-    if (a.kind() == op::forward) {
+    if (a.kind() == action_kind::forward) {
       if (s == 0) put(key(0, 0, a), own + 1);
       put(key(0, s + 1, a), sum(key(0, s, a)) * 3 + own);
-    } else if (a.kind() == op::backward || a.kind() == op::input_grad) {
+    } else if (a.kind() == action_kind::backward || a.kind() == action_kind::input_grad) {
       if (s + 1 == stages) put(key(1, s, a), sum(key(0, s + 1, a)));
       const std::uint64_t made = sum(key(0, s + 1, a)) * 5 + sum(key(1, s, a)) * 7 + own;
       put(key(1, s - 1 + 1024 * (s == 0), a), made);
       put(key(2, s, a), made);
-    } else if (a.kind() == op::weight_grad) {
+    } else if (a.kind() == action_kind::weight_grad) {
       put(key(3, s, a), sum(key(2, s, a)));
     }
   }
@@ -85,11 +85,11 @@ std::uint64_t serial_sum(const S& plan, std::size_t words) {
   for (std::uint32_t d = 0; d < directions_of(plan); ++d)
     for (std::uint32_t j = 0; j < plan.micro_batches(); ++j) {
       for (std::uint32_t t = 0; t < slices_of(plan); ++t)
-        for (std::uint32_t s = 0; s < stages; ++s) n.compute({op::forward, s, j, t, d});
+        for (std::uint32_t s = 0; s < stages; ++s) n.compute({action_kind::forward, s, j, t, d});
       for (std::uint32_t t = slices_of(plan); t-- > 0;)
         for (std::uint32_t s = stages; s-- > 0;) {
-          n.compute({op::backward, s, j, t, d});
-          total += n.sum(numbers::key(2, s, {op::backward, s, j, t, d}));
+          n.compute({action_kind::backward, s, j, t, d});
+          total += n.sum(numbers::key(2, s, {action_kind::backward, s, j, t, d}));
         }
     }
   return total;
@@ -117,7 +117,7 @@ std::vector<rank_result> run_threads(const S& plan, const pipeline_program& prog
         auto done = runner.run([&](stage_action a) { return n.memory(a); },
                                [&](stage_action a) {
                                  n.compute(a);
-                                 if (a.kind() == op::backward || a.kind() == op::input_grad)
+                                 if (a.kind() == action_kind::backward || a.kind() == action_kind::input_grad)
                                    all[r].total += n.sum(numbers::key(2, a.stage(), a));
                                  return fail(r, a);
                                });

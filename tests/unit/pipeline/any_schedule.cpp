@@ -15,7 +15,7 @@ using hocket::errc;
 
 namespace {
 
-std::string schedule_complaint(std::string_view name, const shape& s, const schedule_options& o = {}) {
+std::string schedule_complaint(std::string_view name, const shape& s, const any_schedule_options& o = {}) {
   const auto plan = any_schedule::make(name, s, o);
   return plan ? "" : message(plan.error());
 }
@@ -55,8 +55,8 @@ TEST_CASE("every schedule by its name", "[pipeline]") {
         CHECK(room.lanes[r].report.peak_in_flight == plan.peak_in_flight(r));
         CHECK(plan.counts(r).size() == plan.size(r));
         for (std::uint32_t i = 0; i < plan.size(r); ++i) REQUIRE(plan.step_of(r, plan.at(r, i)) == i);
-        CHECK(plan.step_of(r, {op::forward, 65'000, 0}) == plan.size(r));
-        CHECK(plan.step_of(r, {op::unshard, r, 0}) == plan.size(r));
+        CHECK(plan.step_of(r, {action_kind::forward, 65'000, 0}) == plan.size(r));
+        CHECK(plan.step_of(r, {action_kind::unshard, r, 0}) == plan.size(r));
       }
     }
   STATIC_REQUIRE(sizeof(any_schedule) <= 128);
@@ -218,8 +218,8 @@ TEST_CASE("facts of a schedule that has no formulas are read from its lists", "[
           CHECK(first == next);
           CHECK(count > 0);
           for (std::uint32_t i = first; i < first + count; ++i) {
-            if (phase == run_phase::warm_up) CHECK(plan.at(r, i).kind() == op::forward);
-            if (phase == run_phase::drain) CHECK(plan.at(r, i).kind() == op::backward);
+            if (phase == run_phase::warm_up) CHECK(plan.at(r, i).kind() == action_kind::forward);
+            if (phase == run_phase::drain) CHECK(plan.at(r, i).kind() == action_kind::backward);
           }
           next += count;
           ++phases;
@@ -227,7 +227,7 @@ TEST_CASE("facts of a schedule that has no formulas are read from its lists", "[
         CHECK(next == plan.size(r));
         CHECK(phases >= 1);
         for (std::uint32_t i = 0; i < plan.size(r); ++i) CHECK(step_of(plain, r, plan.at(r, i)) == i);
-        CHECK(step_of(plain, r, action(op::input_grad, 0, 0)) == plan.size(r));
+        CHECK(step_of(plain, r, action(action_kind::input_grad, 0, 0)) == plan.size(r));
         action list[32];
         CHECK(fill(plain, r, std::span(list, 5), 1) == (plan.size(r) < 6 ? plan.size(r) - 1 : 5));
         CHECK(list[0] == plan.at(r, 1));

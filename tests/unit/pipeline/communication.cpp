@@ -63,13 +63,13 @@ table_schedule receives_at_their_use(const table_schedule& table) {
     std::vector<stage_action> moved, waiting;
     for (std::size_t i = 0; i < list.size(); ++i) {
       const stage_action a = list[i];
-      if (a.kind() == op::recv_forward || a.kind() == op::recv_backward) {
+      if (a.kind() == action_kind::recv_forward || a.kind() == action_kind::recv_backward) {
         waiting.push_back(a);
         continue;
       }
       const auto use = [&](stage_action user) {
         const auto at = std::find(waiting.begin(), waiting.end(), receive_of(user));
-        if (computes(user.kind()) && user.kind() != op::weight_grad && at != waiting.end())
+        if (is_compute(user.kind()) && user.kind() != action_kind::weight_grad && at != waiting.end())
           moved.push_back(*at), waiting.erase(at);
       };
       use(a);
@@ -104,18 +104,18 @@ bool has_cycle(const table_schedule& lowered, communication model) {
     for (std::size_t i = 0; i < list.size(); ++i) {
       const stage_action a = list[i];
       if (model == communication::stream) {
-        if (computes(a.kind())) {
+        if (is_compute(a.kind())) {
           const int x = event();
           chain(last_compute, x);
           if (needs_receive(lowered, a)) edge(meeting(receive_of(a)), x);
           if (needs_send(lowered, a)) made[send_of(a).bits()] = x;
-        } else if (transfers(a.kind())) {
+        } else if (is_transfer(a.kind())) {
           chain(last_transfer, meeting(a));
           if (is_send(a.kind())) edge(made.at(a.bits()), meeting(a));
         }
         continue;
       }
-      if (!transfers(a.kind())) continue;
+      if (!is_transfer(a.kind())) continue;
       if (model == communication::rendezvous) {
         chain(last, meeting(a));
       } else if (model == communication::buffered) {
@@ -126,7 +126,7 @@ bool has_cycle(const table_schedule& lowered, communication model) {
       } else {
         const int start = event(), end = event();
         chain(last, start);
-        for (; i < list.size() && transfers(list[i].kind()); ++i) {
+        for (; i < list.size() && is_transfer(list[i].kind()); ++i) {
           edge(start, meeting(list[i]));
           edge(meeting(list[i]), end);
         }
@@ -177,7 +177,7 @@ void agrees(const Plan& plan) {
       CHECK(here.holder == cycle[(i + 1) % cycle.size()].rank);
       const auto list = plan.rank(here.holder);  // what is needed is there
       CHECK(std::any_of(list.begin(), list.end(), [&](stage_action a) {
-        const op kind = a.kind() == op::input_grad ? op::backward : a.kind();
+        const action_kind kind = a.kind() == action_kind::input_grad ? action_kind::backward : a.kind();
         return kind == here.needs.kind() && a.stage() == here.needs.stage() &&
                a.micro_batch() == here.needs.micro_batch();
       }));
@@ -191,14 +191,14 @@ TEST_CASE("lowered lists are PyTorch's byte for byte", "[pipeline][golden]") {
   for (const char* const file : lowered_files) {
     INFO(file);
     const auto theirs = parse_schedule_csv(slurp(file)).value();
-    const auto bare = only(theirs, [](stage_action a) { return computes(a.kind()); });
+    const auto bare = only(theirs, [](stage_action a) { return is_compute(a.kind()); });
     const auto ours = lower(bare, {.unshard = 3, .reduce_grad = true, .transfers = transfer_policy::eager});
     REQUIRE(ours.has_value());
     CHECK(write_schedule_csv(*ours) == slurp(file));
   }
-  const lowering as_torch{.unshard = 3, .reduce_grad = true, .transfers = transfer_policy::eager};
+  const lowering_options as_torch{.unshard = 3, .reduce_grad = true, .transfers = transfer_policy::eager};
   CHECK(write_schedule_csv(*lower(interleaved::make({4, 2, 10}).value(), as_torch)) == slurp(lowered_files[1]));
-  CHECK(write_schedule_csv(*lower(gpipe::looped_bfs({4, 2, 8}).value(), as_torch)) == slurp(lowered_files[2]));
+  CHECK(write_schedule_csv(*lower(gpipe::make_looped_bfs({4, 2, 8}).value(), as_torch)) == slurp(lowered_files[2]));
   CHECK(write_schedule_csv(*lower(zbv::make({4, 2, 8}).value(), as_torch)) == slurp(lowered_files[3]));
   CHECK(write_schedule_csv(*lower(dual_pipe_v::make({4, 2, 10}).value(), as_torch)) == slurp(lowered_files[4]));
 }
@@ -228,14 +228,14 @@ TEST_CASE("every policy for transfers is safe under every model", "[pipeline]") 
         REQUIRE(ok.has_value());
       }
       // nothing of the computation has changed
-      const auto bare = only(*lowered, [](stage_action a) { return computes(a.kind()); });
-      CHECK(fingerprint_of(bare) == fingerprint_of(table_schedule::copy_of(plan).value()));
+      const auto bare = only(*lowered, [](stage_action a) { return is_compute(a.kind()); });
+      CHECK(fingerprint_of(bare) == fingerprint_of(table_schedule::make_copy(plan).value()));
       if (policy != transfer_policy::barrier) continue;
       std::set<std::size_t> beats;
       for (std::uint32_t r = 0; r < lowered->ranks(); ++r) {
         std::size_t count = 0;
         for (const stage_action a : lowered->rank(r))
-          count += (computes(a.kind()) || a.kind() == op::idle) && !a.joined();
+          count += (is_compute(a.kind()) || a.kind() == action_kind::idle) && !a.joined();
         beats.insert(count);
       }
       CHECK(beats.size() == 1);
@@ -247,11 +247,11 @@ TEST_CASE("every policy for transfers is safe under every model", "[pipeline]") 
       judge(gpipe::make({p, 1, m}).value());
       judge(one_f_one_b::make({p, 1, m}).value());
       judge(one_f_one_b::make({p, 1, m}, 2).value());
-      judge(zero_bubble::h2({p, 1, m}).value());
+      judge(zero_bubble::make_h2({p, 1, m}).value());
       for (const std::int64_t v : {2, 3}) {
         judge(interleaved::make({p, v, m}).value());
         judge(interleaved::make({p, v, m}, groups::least_memory()).value());
-        judge(zero_bubble::interleaved_zb({p, v, m}).value());
+        judge(zero_bubble::make_interleaved({p, v, m}).value());
       }
       judge(zbv::make({p, 2, m}).value());
     }
@@ -269,16 +269,16 @@ TEST_CASE("the checker agrees with a graph of all constraints on lists at random
   for (int round = 0; round < 300; ++round) {
     const std::int64_t p = 2 + random(3), m = 1 + random(5);
     const transfer_policy policy = safe_policies[random(3)];
-    const auto plan = random(2) == 0 ? table_schedule::copy_of(interleaved::make({p, 2, m}).value()).value()
-                                     : table_schedule::copy_of(zero_bubble::h1({p, 1, m}).value()).value();
+    const auto plan = random(2) == 0 ? table_schedule::make_copy(interleaved::make({p, 2, m}).value()).value()
+                                     : table_schedule::make_copy(zero_bubble::make_h1({p, 1, m}).value()).value();
     rows lists = rows_of(lower(plan, {.transfers = policy}).value());
     for (std::uint32_t k = 1 + random(6); k-- > 0;) {  // move transfers about, each to where it still makes sense
       auto& list = lists[random(static_cast<std::uint32_t>(lists.size()))];
       const std::uint32_t i = random(static_cast<std::uint32_t>(list.size()) - 1);
-      if (!transfers(list[i].kind()) && !transfers(list[i + 1].kind())) continue;
+      if (!is_transfer(list[i].kind()) && !is_transfer(list[i + 1].kind())) continue;
       if (is_send(list[i + 1].kind()) && list[i + 1] == send_of(list[i])) continue;
-      if (is_send(list[i + 1].kind()) && list[i].kind() == op::input_grad) continue;
-      if (computes(list[i + 1].kind()) && list[i] == receive_of(list[i + 1])) continue;
+      if (is_send(list[i + 1].kind()) && list[i].kind() == action_kind::input_grad) continue;
+      if (is_compute(list[i + 1].kind()) && list[i] == receive_of(list[i + 1])) continue;
       std::swap(list[i], list[i + 1]);
     }
     const auto shuffled = table_of(lists);
@@ -332,7 +332,7 @@ TEST_CASE("what is wrong with transfers is said", "[pipeline]") {
 
 TEST_CASE("every known bad list is caught", "[pipeline]") {
   const auto good = interleaved::make({4, 2, 9}).value();
-  const rows lists = rows_of(table_schedule::copy_of(good).value());
+  const rows lists = rows_of(table_schedule::make_copy(good).value());
   const auto verdict = [](const rows& l) {
     const auto ok = check(table_of(l));
     return ok ? errc{} : ok.error().code;
@@ -374,9 +374,9 @@ TEST_CASE("every known bad list is caught", "[pipeline]") {
   }
   CHECK(table_schedule::make(all, ends).error().code == errc::misplaced_action);
   // a dropped weight gradient
-  auto split = rows_of(table_schedule::copy_of(zero_bubble::h1({4, 1, 6}).value()).value());
+  auto split = rows_of(table_schedule::make_copy(zero_bubble::make_h1({4, 1, 6}).value()).value());
   for (std::size_t i = 0; i < split[2].size(); ++i) {
-    if (split[2][i].kind() != op::weight_grad) continue;
+    if (split[2][i].kind() != action_kind::weight_grad) continue;
     auto dropped = split;
     dropped[2].erase(dropped[2].begin() + static_cast<std::ptrdiff_t>(i));
     const auto said = check(table_of(dropped));

@@ -46,7 +46,7 @@ bool walks_like_at(const Plan& plan) {
         });
       if (first == 0 && (at != size || i != size)) return false;
       for (const std::uint32_t length : {size + 3, size / 2, 3u, 0u}) {
-        const value untouched(op::idle, 7, 7);
+        const value untouched(action_kind::idle, 7, 7);
         room.assign(length + 1, untouched);
         const std::size_t count = fill(plan, r, std::span<value>(room.data(), length), first);
         if (count != (length < size - first ? length : size - first) || room[count] != untouched) return false;
@@ -72,8 +72,8 @@ constexpr bool walks_in_the_compiler(const Plan& plan, std::uint32_t rank) {
 static_assert(walks_in_the_compiler(interleaved::make({4, 2, 33}).value(), 1));
 static_assert(walks_in_the_compiler(interleaved::make({4, 2, 33}, groups::least_memory(1, 2)).value(), 0));
 static_assert(walks_in_the_compiler(one_f_one_b::make({4, 1, 40}).value(), 2));
-static_assert(walks_in_the_compiler(gpipe::looped_bfs({2, 3, 17}).value(), 0));
-static_assert(walks_in_the_compiler(zero_bubble::interleaved_zb({4, 2, 17}).value(), 1));
+static_assert(walks_in_the_compiler(gpipe::make_looped_bfs({2, 3, 17}).value(), 0));
+static_assert(walks_in_the_compiler(zero_bubble::make_interleaved({4, 2, 17}).value(), 1));
 static_assert(walks_in_the_compiler(zbv::make({4, 2, 17}).value(), 1));
 static_assert(interleaved::make({4, 2, 33}).value().rank(1)[40] == interleaved::make({4, 2, 33}).value().at(1, 40));
 
@@ -93,8 +93,8 @@ TEST_CASE("cursor and fill give what at gives", "[pipeline]") {
         for (std::int64_t x = m % 3 + 1; x < m; x += 2 + x % 3) ends.push_back(static_cast<std::uint32_t>(x));
         ends.push_back(static_cast<std::uint32_t>(m));
         REQUIRE(walks_like_at(interleaved::make({p, v, m}, groups::list(ends)).value()));
-        REQUIRE(walks_like_at(gpipe::looped_bfs({p, v, m}).value()));
-        REQUIRE(walks_like_at(gpipe::f_then_b({p, v, m}).value()));
+        REQUIRE(walks_like_at(gpipe::make_looped_bfs({p, v, m}).value()));
+        REQUIRE(walks_like_at(gpipe::make_f_then_b({p, v, m}).value()));
         if (v == 1)
           for (const std::uint32_t kappa : {1u, 2u})
             REQUIRE(walks_like_at(one_f_one_b::make({p, 1, m}, kappa).value()));
@@ -114,22 +114,22 @@ TEST_CASE("cursor and fill of zero bubble, V, DualPipe, slices, tables and sched
   for (std::int64_t p = 1; p <= 7; ++p)
     for (std::int64_t m = 1; m <= 5 * p + 2; ++m) {
       INFO("p " << p << " m " << m);
-      REQUIRE(walks_like_at(zero_bubble::h1({p, 1, m}).value()));
-      REQUIRE(walks_like_at(zero_bubble::h2({p, 1, m}).value()));
-      for (const std::int64_t v : {2, 3}) REQUIRE(walks_like_at(zero_bubble::interleaved_zb({p, v, m}).value()));
+      REQUIRE(walks_like_at(zero_bubble::make_h1({p, 1, m}).value()));
+      REQUIRE(walks_like_at(zero_bubble::make_h2({p, 1, m}).value()));
+      for (const std::int64_t v : {2, 3}) REQUIRE(walks_like_at(zero_bubble::make_interleaved({p, v, m}).value()));
       REQUIRE(walks_like_at(zbv::make({p, 2, m}).value()));
       for (const std::int64_t slices : {1, 3}) REQUIRE(walks_like_at(seq_1f1b::make({p, 1, m}, slices).value()));
       if (m >= 2 * p) REQUIRE(walks_like_at(dual_pipe_v::make({p, 2, m}).value()));
       if (m >= 2 * p && p % 2 == 0 && m % 2 == 0) REQUIRE(walks_like_at(dual_pipe::make({p, 1, m}).value()));
     }
-  REQUIRE(walks_like_at(v_schedule({5, 2, 11}, v_memory::half).value()));
+  REQUIRE(walks_like_at(make_v_schedule({5, 2, 11}, v_memory::half).value()));
   for (const char* name : {"interleaved", "zbv", "zb-h1", "dualpipe", "v-min", "seq-1f1b"})
     REQUIRE(walks_like_at(
         any_schedule::make(name, {4, default_chunks(name), 150}, {.slices = name[0] == 's' ? 3 : 1}).value()));
   // Several blocks of the cursor.
   REQUIRE(walks_like_at(zbv::make({4, 2, 500}).value()));
-  for (const std::int64_t m : {500, 501, 503}) REQUIRE(walks_like_at(zero_bubble::interleaved_zb({4, 3, m}).value()));
-  for (const std::int64_t p : {4, 13}) REQUIRE(walks_like_at(zero_bubble::h2({p, 1, 300}).value()));
+  for (const std::int64_t m : {500, 501, 503}) REQUIRE(walks_like_at(zero_bubble::make_interleaved({4, 3, m}).value()));
+  for (const std::int64_t p : {4, 13}) REQUIRE(walks_like_at(zero_bubble::make_h2({p, 1, 300}).value()));
   REQUIRE(walks_like_at(dual_pipe::make({4, 1, 500}).value()));
 }
 

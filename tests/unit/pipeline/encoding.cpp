@@ -15,7 +15,7 @@ TEST_CASE("an action keeps its fields, at their limits too", "[pipeline]") {
     for (const std::uint32_t chunk : {0u, 1u, 63u})
       for (const std::uint32_t j : {0u, 5u, (1u << 21) - 1})
         for (const bool joined : {false, true}) {
-          const action a(static_cast<op>(kind), chunk, j, joined);
+          const action a(static_cast<action_kind>(kind), chunk, j, joined);
           CHECK(static_cast<int>(a.kind()) == kind);
           CHECK(a.chunk() == chunk);
           CHECK(a.micro_batch() == j);
@@ -27,7 +27,7 @@ TEST_CASE("an action keeps its fields, at their limits too", "[pipeline]") {
 
 TEST_CASE("a stage action keeps its fields, at their limits too", "[pipeline]") {
   std::set<std::uint64_t> seen;
-  for (const op kind : {op::forward, op::weight_grad, op::idle})
+  for (const action_kind kind : {action_kind::forward, action_kind::weight_grad, action_kind::idle})
     for (const std::uint32_t stage : {0u, 7u, 65'535u})
       for (const std::uint32_t j : {0u, 9u, stage_action::no_micro_batch})
         for (const std::uint32_t slice : {0u, 65'535u})
@@ -66,15 +66,15 @@ TEST_CASE("placements are bijections, and neighbours in the model are neighbours
 }
 
 TEST_CASE("impossible shapes come back with the reason", "[pipeline]") {
-  const auto reason = [](const shape& s) { return hocket::message(validate(s).error()); };
+  const auto reason = [](const shape& s) { return hocket::message(check(s).error()); };
   CHECK(reason({.ranks = 4, .chunks = 2, .micro_batches = 0}) ==
         "a pipeline of 4 ranks, 2 chunks and 0 micro-batches is not possible: each must be at least 1");
-  CHECK(validate({.ranks = 1'024, .chunks = 64, .micro_batches = 2'097'152}).has_value());
-  CHECK(validate({.ranks = 1'025, .chunks = 64, .micro_batches = 1}).error().code == errc::bad_shape);
-  CHECK(validate({.ranks = 1, .chunks = 65, .micro_batches = 1}).error().code == errc::bad_shape);
-  CHECK(validate({.ranks = 1, .chunks = 1, .micro_batches = 2'097'153}).error().code == errc::bad_shape);
-  CHECK(validate({.ranks = -1, .chunks = 1, .micro_batches = 1}).error().code == errc::bad_shape);
-  CHECK(validate({.ranks = INT64_MAX, .chunks = 64, .micro_batches = 1}).error().code == errc::bad_shape);
+  CHECK(check({.ranks = 1'024, .chunks = 64, .micro_batches = 2'097'152}).has_value());
+  CHECK(check({.ranks = 1'025, .chunks = 64, .micro_batches = 1}).error().code == errc::bad_shape);
+  CHECK(check({.ranks = 1, .chunks = 65, .micro_batches = 1}).error().code == errc::bad_shape);
+  CHECK(check({.ranks = 1, .chunks = 1, .micro_batches = 2'097'153}).error().code == errc::bad_shape);
+  CHECK(check({.ranks = -1, .chunks = 1, .micro_batches = 1}).error().code == errc::bad_shape);
+  CHECK(check({.ranks = INT64_MAX, .chunks = 64, .micro_batches = 1}).error().code == errc::bad_shape);
 }
 
 TEST_CASE("bounds: overflow and nonsense are errors", "[pipeline]") {

@@ -52,17 +52,17 @@ TEST_CASE("every schedule over the whole range of shapes", "[.][full]") {
         REQUIRE(proof.holds(interleaved::make(s, groups::least_memory(1, 2)).value(), costs{}, bound));
         REQUIRE(proof.holds(interleaved::make(s, groups::least_memory(1, 1)).value(), costs{1, 1},
                             makespan_bound(s, 1, 1).value()));
-        const auto zb = zero_bubble::interleaved_zb(s).value();
+        const auto zb = zero_bubble::make_interleaved(s).value();
         REQUIRE(proof.holds(zb, costs{}, m >= p ? split_makespan_bound(s, 1, 1, 1).value() : -1));
-        REQUIRE(proof.holds(gpipe::looped_bfs(s).value(), costs{}, -1));
+        REQUIRE(proof.holds(gpipe::make_looped_bfs(s).value(), costs{}, -1));
       }
       const shape one{p, 1, m};
       const auto whole = makespan_bound(one, 1, 2).value(), split = split_makespan_bound(one, 1, 1, 1).value();
       for (const std::uint32_t kappa : {1u, 2u})
         REQUIRE(proof.holds(one_f_one_b::make(one, kappa).value(), costs{}, whole));
       REQUIRE(proof.holds(gpipe::make(one).value(), costs{}, whole));
-      REQUIRE(proof.holds(zero_bubble::h1(one).value(), costs{}, m >= p ? split : -1));
-      REQUIRE(proof.holds(zero_bubble::h2(one).value(), costs{}, m >= 2 * p - 1 ? split : -1));
+      REQUIRE(proof.holds(zero_bubble::make_h1(one).value(), costs{}, m >= p ? split : -1));
+      REQUIRE(proof.holds(zero_bubble::make_h2(one).value(), costs{}, m >= 2 * p - 1 ? split : -1));
       const auto v_split = split_makespan_bound({p, 2, m}, 1, 1, 1).value();
       REQUIRE(proof.holds(zbv::make({p, 2, m}).value(), costs{},
                           m >= 2 * p - 1 || v_split > 4 * m + 4 * p - 2 ? v_split : 4 * m + 4 * p - 2));

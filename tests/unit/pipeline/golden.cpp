@@ -59,8 +59,8 @@ TEST_CASE("V schedules equal PyTorch's and their authors'", "[golden]") {
   equals_golden(zbv::make({4, 2, 12}), "torch__ZBVZeroBubble__p4_v2_m12");
   for (const auto& [p, m] : {std::pair{2, 4}, {4, 8}, {4, 12}, {5, 10}, {8, 16}}) {
     const std::string shape_name = "__p" + std::to_string(p) + "_v2_m" + std::to_string(m);
-    equals_golden(v_schedule({p, 2, m}, v_memory::half), "zb__Vhalf" + shape_name);
-    if (m != 12) equals_golden(v_schedule({p, 2, m}, v_memory::third), "zb__Vmin" + shape_name);
+    equals_golden(make_v_schedule({p, 2, m}, v_memory::half), "zb__Vhalf" + shape_name);
+    if (m != 12) equals_golden(make_v_schedule({p, 2, m}, v_memory::third), "zb__Vmin" + shape_name);
   }
 }
 
@@ -77,22 +77,22 @@ TEST_CASE("DualPipe and DualPipeV equal DeepSeek's and PyTorch's", "[golden]") {
 TEST_CASE("sequence slices equal their authors', interleaved zero bubble PyTorch's", "[golden]") {
   equals_golden(seq_1f1b::make({4, 1, 4}, 2), "zb__Seq1F1B__p4_v1_m4_s2");
   equals_golden(seq_1f1b::make({4, 1, 8}, 2), "zb__Seq1F1B__p4_v1_m8_s2");
-  equals_golden(zero_bubble::interleaved_zb({4, 2, 5}), "torch__InterleavedZeroBubble__p4_v2_m5");
-  equals_golden(zero_bubble::interleaved_zb({4, 2, 10}), "torch__InterleavedZeroBubble__p4_v2_m10");
-  equals_golden(gpipe::f_then_b({4, 2, 5}), "paddle__dy_fthenb__p4_v2_m5");
-  equals_golden(gpipe::f_then_b({4, 2, 7}), "paddle__dy_fthenb__p4_v2_m7");
+  equals_golden(zero_bubble::make_interleaved({4, 2, 5}), "torch__InterleavedZeroBubble__p4_v2_m5");
+  equals_golden(zero_bubble::make_interleaved({4, 2, 10}), "torch__InterleavedZeroBubble__p4_v2_m10");
+  equals_golden(gpipe::make_f_then_b({4, 2, 5}), "paddle__dy_fthenb__p4_v2_m5");
+  equals_golden(gpipe::make_f_then_b({4, 2, 7}), "paddle__dy_fthenb__p4_v2_m7");
 }
 
 TEST_CASE("heuristics of others are no better", "[golden]") {
-  no_worse_than_golden(zero_bubble::h1({4, 1, 8}), "zb__heuristic__p4_v1_m8_mem1x1F1B");
-  no_worse_than_golden(zero_bubble::h1({8, 1, 16}), "zb__heuristic__p8_v1_m16_mem1x1F1B");
-  no_worse_than_golden(zero_bubble::h2({8, 1, 24}), "zb__heuristic__p8_v1_m24_mem2x1F1B");
-  no_worse_than_golden(zero_bubble::h2({4, 1, 8}), "zb__heuristic__p4_v1_m8_meminf");
-  no_worse_than_golden(zero_bubble::h2({4, 1, 12}), "zb__heuristic__p4_v1_m12_meminf");
+  no_worse_than_golden(zero_bubble::make_h1({4, 1, 8}), "zb__heuristic__p4_v1_m8_mem1x1F1B");
+  no_worse_than_golden(zero_bubble::make_h1({8, 1, 16}), "zb__heuristic__p8_v1_m16_mem1x1F1B");
+  no_worse_than_golden(zero_bubble::make_h2({8, 1, 24}), "zb__heuristic__p8_v1_m24_mem2x1F1B");
+  no_worse_than_golden(zero_bubble::make_h2({4, 1, 8}), "zb__heuristic__p4_v1_m8_meminf");
+  no_worse_than_golden(zero_bubble::make_h2({4, 1, 12}), "zb__heuristic__p4_v1_m12_meminf");
   no_worse_than_golden(zbv::make({4, 2, 8}), "zb__ZBV_heuristic__p4_v2_m8");
   no_worse_than_golden(zbv::make({4, 2, 12}), "zb__ZBV_heuristic__p4_v2_m12");
-  no_worse_than_golden(zero_bubble::h1({4, 1, 4}), "paddle__ZBH1__p4_v1_m4");
-  no_worse_than_golden(zero_bubble::h1({8, 1, 16}), "paddle__ZBH1__p8_v1_m16");
+  no_worse_than_golden(zero_bubble::make_h1({4, 1, 4}), "paddle__ZBH1__p4_v1_m4");
+  no_worse_than_golden(zero_bubble::make_h1({8, 1, 16}), "paddle__ZBH1__p8_v1_m16");
   no_worse_than_golden(interleaved::make({4, 3, 13}, groups::least_memory(1, 2)),
                        "paddle__dy_interleave_best_unbalanced__p4_v3_m13");
 }

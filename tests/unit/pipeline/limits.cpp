@@ -29,8 +29,9 @@ struct contradictory {
   std::uint32_t micro_batches() const { return 1; }
   std::uint32_t size(std::uint32_t) const { return 2; }
   stage_action at(std::uint32_t rank, std::uint32_t step) const {
-    if (rank == 1) return step == 0 ? stage_action(op::backward, 1, 0) : stage_action(op::forward, 1, 0);
-    return step == 0 ? stage_action(op::backward, 0, 0, 0, 0, true) : second;
+    if (rank == 1)
+      return step == 0 ? stage_action(action_kind::backward, 1, 0) : stage_action(action_kind::forward, 1, 0);
+    return step == 0 ? stage_action(action_kind::backward, 0, 0, 0, 0, true) : second;
   }
   loop_placement placement() const { return {2}; }
 };
@@ -41,8 +42,9 @@ auto step_key(stage_action a) { return std::tuple(a.stage(), a.micro_batch(), a.
 }  // namespace
 
 TEST_CASE("the second action of a pair that cannot start is judged, too", "[pipeline]") {
-  for (const stage_action second : {stage_action(op::forward, 60'000, 0), stage_action(op::forward, 0, 2'000'000),
-                                    stage_action(op::forward, 0, 0, 60'000), stage_action(op::forward, 0, 0, 0, 1)}) {
+  for (const stage_action second :
+       {stage_action(action_kind::forward, 60'000, 0), stage_action(action_kind::forward, 0, 2'000'000),
+        stage_action(action_kind::forward, 0, 0, 60'000), stage_action(action_kind::forward, 0, 0, 0, 1)}) {
     const contradictory plan{second};
     constexpr_workspace room;
     CHECK(!run(plan, costs{}, room));
@@ -70,7 +72,8 @@ TEST_CASE("a schedule by name knows that it has no such op", "[pipeline]") {
   for (const std::string_view name : schedule_names) {
     const auto plan = any_schedule::make(name, {2, default_chunks(name), 4}).value();
     for (std::uint32_t r = 0; r < 2; ++r)
-      for (const op kind : {op::forward, op::backward, op::input_grad, op::weight_grad}) {
+      for (const action_kind kind :
+           {action_kind::forward, action_kind::backward, action_kind::input_grad, action_kind::weight_grad}) {
         const stage_action a(kind, r, 1);
         const std::uint32_t step = plan.step_of(r, a);
         REQUIRE(step <= plan.size(r));
@@ -98,13 +101,14 @@ void every_step_is_found_or_not(const S& plan) {
       while (i < plan.size(r) && (plan.at(r, i).kind() != a.kind() || step_key(plan.at(r, i)) != step_key(a))) ++i;
       CHECK(step_of(plan, r, a) == i);
     };
-    for (unsigned k = 0; k <= static_cast<unsigned>(op::idle); ++k)
+    for (unsigned k = 0; k <= static_cast<unsigned>(action_kind::idle); ++k)
       for (std::uint32_t j = 0; j <= plan.micro_batches() + 1; ++j)
         for (std::uint32_t s = 0; s <= plan.ranks() * plan.chunks(); ++s) {
-          if constexpr (std::is_same_v<decltype(plan.at(0, 0)), action>) same(action(static_cast<op>(k), s, j));
+          if constexpr (std::is_same_v<decltype(plan.at(0, 0)), action>)
+            same(action(static_cast<action_kind>(k), s, j));
           else
             for (std::uint32_t t = 0; t <= slices_of(plan); ++t)
-              for (const std::uint32_t d : {0u, 1u}) same(stage_action(static_cast<op>(k), s, j, t, d));
+              for (const std::uint32_t d : {0u, 1u}) same(stage_action(static_cast<action_kind>(k), s, j, t, d));
         }
   }
 }
@@ -117,8 +121,8 @@ TEST_CASE("an action that a list has not is found behind its end", "[pipeline]")
       for (std::int64_t v = 1; v <= 3; ++v) {
         every_step_is_found_or_not(interleaved::make({p, v, m}).value());
         every_step_is_found_or_not(interleaved::make({p, v, m}, groups::least_memory()).value());
-        every_step_is_found_or_not(gpipe::looped_bfs({p, v, m}).value());
-        every_step_is_found_or_not(zero_bubble::interleaved_zb({p, v, m}).value());
+        every_step_is_found_or_not(gpipe::make_looped_bfs({p, v, m}).value());
+        every_step_is_found_or_not(zero_bubble::make_interleaved({p, v, m}).value());
       }
       every_step_is_found_or_not(one_f_one_b::make({p, 1, m}, 2).value());
       every_step_is_found_or_not(seq_1f1b::make({p, 1, m}, 2).value());
@@ -129,7 +133,7 @@ TEST_CASE("an action that a list has not is found behind its end", "[pipeline]")
 }
 
 TEST_CASE("an idle action belongs to no stage", "[pipeline]") {
-  using enum op;
+  using enum action_kind;
   const stage_action lists[] = {{forward, 0, 0}, {}, {backward, 0, 0}, {forward, 1, 0}, {}, {backward, 1, 0}};
   const std::uint32_t ends[] = {3, 6};
   const auto plan = table_schedule::make(lists, ends);
@@ -139,7 +143,10 @@ TEST_CASE("an idle action belongs to no stage", "[pipeline]") {
 }
 
 TEST_CASE("ends of lists that are none are refused", "[pipeline]") {
-  const stage_action lists[] = {{op::forward, 0, 0}, {op::backward, 0, 0}, {op::forward, 1, 0}, {op::backward, 1, 0}};
+  const stage_action lists[] = {{action_kind::forward, 0, 0},
+                                {action_kind::backward, 0, 0},
+                                {action_kind::forward, 1, 0},
+                                {action_kind::backward, 1, 0}};
   for (const std::array<std::uint32_t, 2> ends : {std::array{2u, 3u}, std::array{3u, 2u}, std::array{2u, 5u}}) {
     const auto made = table_schedule::make(lists, ends);
     REQUIRE(!made);
@@ -162,7 +169,7 @@ TEST_CASE("negative times are refused", "[pipeline]") {
 
 TEST_CASE("the time of a pair is right for any two times", "[pipeline]") {
   constexpr hocket::ticks most = std::numeric_limits<hocket::ticks>::max();
-  constexpr stage_action f(op::forward, 0, 0), b(op::backward, 0, 0);
+  constexpr stage_action f(action_kind::forward, 0, 0), b(action_kind::backward, 0, 0);
   CHECK(costs{.forward = most, .backward = most, .overlap = 50}.joined(f, b) == most);
   CHECK(costs{.forward = most - 1, .backward = 1, .overlap = 60}.joined(f, b) == most - 1);
   CHECK(costs{.forward = most, .backward = 1, .overlap = most}.joined(f, b) == most);
@@ -196,7 +203,7 @@ TEST_CASE("options that groups auto cannot honour are refused", "[pipeline]") {
 TEST_CASE("nothing is left behind the end of a list", "[pipeline]") {
   std::array<action, 4> out{};
   const auto plan = interleaved::make({2, 2, 4}).value();
-  const auto split = zero_bubble::h1({.ranks = 2, .micro_batches = 4}).value();
+  const auto split = zero_bubble::make_h1({.ranks = 2, .micro_batches = 4}).value();
   for (const std::uint32_t beyond : {0u, 1u, 1000u}) {
     CHECK(fill(plan, 0, std::span(out), plan.size(0) + beyond) == 0);
     CHECK(fill(split, 0, std::span(out), split.size(0) + beyond) == 0);
@@ -204,7 +211,7 @@ TEST_CASE("nothing is left behind the end of a list", "[pipeline]") {
 }
 
 TEST_CASE("v schedules of many ranks are refused before they take memory", "[pipeline]") {
-  const auto made = v_schedule({32'768, 2, 1}, v_memory::half);
+  const auto made = make_v_schedule({32'768, 2, 1}, v_memory::half);
   REQUIRE(!made);
   CHECK(made.error().code == errc::limit_exceeded);
   CHECK(made.error().values[1] == max_v_schedule_ranks);
@@ -222,23 +229,23 @@ TEST_CASE("gathering weights reads a list of few stages once", "[pipeline]") {
   const auto plan = one_f_one_b::make({.ranks = 2, .micro_batches = 30'000}).value();
   const auto lists = lower(plan, {.unshard = 3}).value();
   REQUIRE(lists.size(0) == plan.size(0) + 2);
-  CHECK(lists.at(0, 0).kind() == op::unshard);
-  CHECK(lists.at(0, lists.size(0) - 1).kind() == op::reshard);
+  CHECK(lists.at(0, 0).kind() == action_kind::unshard);
+  CHECK(lists.at(0, lists.size(0) - 1).kind() == action_kind::reshard);
 }
 
 namespace {
 
 /// No time for forwards but the first; only the link from rank 0 to rank 1 takes any.
 struct one_slow_link {
-  hocket::ticks duration(stage_action a) const { return a.kind() != op::forward || a.stage() == 0 ? 1 : 0; }
+  hocket::ticks duration(stage_action a) const { return a.kind() != action_kind::forward || a.stage() == 0 ? 1 : 0; }
   hocket::ticks latency(std::uint32_t from, std::uint32_t to) const { return from == 0 && to == 1 ? 5 : 0; }
 };
 
 }  // namespace
 
 TEST_CASE("a critical path through actions without duration ends", "[pipeline]") {
-  const auto f = [](std::uint32_t s) { return stage_action(op::forward, s, 0); };
-  const auto b = [](std::uint32_t s) { return stage_action(op::backward, s, 0); };
+  const auto f = [](std::uint32_t s) { return stage_action(action_kind::forward, s, 0); };
+  const auto b = [](std::uint32_t s) { return stage_action(action_kind::backward, s, 0); };
   const stage_action lists[] = {f(0), f(5), b(5), b(0), f(1), f(3), b(3), b(1), f(2), f(4), b(4), b(2)};
   const std::uint32_t ends[] = {4, 8, 12};
   const auto plan = table_schedule::make(lists, ends).value();

@@ -26,7 +26,7 @@ std::string tokens(const Range& list) {
 }
 table_schedule table(const std::string& csv) { return hocket::text::parse_schedule_csv(csv).value(); }
 
-constexpr auto lean = zero_bubble::h1({.ranks = 2, .micro_batches = 3}).value();
+constexpr auto lean = zero_bubble::make_h1({.ranks = 2, .micro_batches = 3}).value();
 constexpr std::uint32_t length(auto list) {
   std::uint32_t n = 0;
   for (auto i = list.begin(); i != list.end(); ++i) ++n;
@@ -46,7 +46,7 @@ TEST_CASE("merge and split", "[pipeline]") {
         "0F0 0F1 0I0 0W0 0I1 0F2 0W1 0I2 0W2");
   for (std::int64_t m = 1; m < 12; ++m)  // merging loses nothing, splitting brings it back
     for (std::uint32_t r = 0; r < 4; ++r) {
-      const auto h1 = zero_bubble::h1({4, 1, m}).value();
+      const auto h1 = zero_bubble::make_h1({4, 1, m}).value();
       CHECK(tokens(after(after(stage_list(h1, r), merge_halves{}), split_backwards{})) == tokens(stage_list(h1, r)));
     }
 }
@@ -123,16 +123,16 @@ TEST_CASE("every activation that is offloaded comes back before its backward", "
       for (std::uint32_t r = 0; r < 3; ++r) {
         std::vector<stage_action> outside;
         for (const stage_action a : away.rank(r)) {
-          const stage_action unit(op::forward, a.stage(), a.micro_batch());
+          const stage_action unit(action_kind::forward, a.stage(), a.micro_batch());
           const auto at = std::find(outside.begin(), outside.end(), unit);
-          if (a.kind() == op::offload) {
+          if (a.kind() == action_kind::offload) {
             CHECK(at == outside.end());
             outside.push_back(unit);
             continue;
           }
-          if (a.kind() != op::forward) {
-            CHECK((at != outside.end()) == (a.kind() == op::reload));
-            if (a.kind() == op::reload && at != outside.end()) outside.erase(at);
+          if (a.kind() != action_kind::forward) {
+            CHECK((at != outside.end()) == (a.kind() == action_kind::reload));
+            if (a.kind() == action_kind::reload && at != outside.end()) outside.erase(at);
           }
         }
         CHECK(outside.empty());
@@ -147,9 +147,9 @@ TEST_CASE("weights are there when they are used, and as few stages as wanted", "
       std::vector<std::uint32_t> active;
       for (const stage_action a : plan.rank(r)) {
         const auto at = std::find(active.begin(), active.end(), a.stage());
-        CHECK((at == active.end()) == (a.kind() == op::unshard));
-        if (a.kind() == op::unshard) active.push_back(a.stage());
-        else if (a.kind() == op::reshard) active.erase(at);
+        CHECK((at == active.end()) == (a.kind() == action_kind::unshard));
+        if (a.kind() == action_kind::unshard) active.push_back(a.stage());
+        else if (a.kind() == action_kind::reshard) active.erase(at);
         CHECK(active.size() <= most);
       }
       CHECK(active.empty());

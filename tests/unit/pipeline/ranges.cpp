@@ -21,7 +21,7 @@ using namespace hocket::pipeline;
 namespace {
 
 constexpr auto plan = interleaved::make({.ranks = 4, .chunks = 2, .micro_batches = 9}).value();
-constexpr bool is_forward(action a) { return a.kind() == op::forward; }
+constexpr bool is_forward(action a) { return a.kind() == action_kind::forward; }
 
 using view = rank_view<interleaved>;
 static_assert(ranges::random_access_range<view> && ranges::sized_range<view> && ranges::common_range<view>);
@@ -77,6 +77,6 @@ TEST_CASE("iterators move like numbers and outlive their view", "[pipeline]") {
   CHECK((i-- != last && i - plan.rank(2).begin() == 6));
   std::vector<action> copy(plan.rank(2).begin(), plan.rank(2).end());  // algorithms of C++17 take it as input iterators
   CHECK(std::ranges::equal(copy, plan.rank(2)));
-  CHECK(std::ranges::find(plan.rank(2), action(op::backward, 1, 4)) - plan.rank(2).begin() ==
-        static_cast<std::ptrdiff_t>(plan.rank(2).step_of(action(op::backward, 1, 4))));
+  CHECK(std::ranges::find(plan.rank(2), action(action_kind::backward, 1, 4)) - plan.rank(2).begin() ==
+        static_cast<std::ptrdiff_t>(plan.rank(2).step_of(action(action_kind::backward, 1, 4))));
 }

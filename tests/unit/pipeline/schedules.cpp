@@ -19,7 +19,7 @@ bool complete_and_inverse(const Plan& plan) {
     if (list.size() != 2u * plan.chunks() * plan.micro_batches()) return false;
     for (std::uint32_t c = 0; c < plan.chunks(); ++c)
       for (std::uint32_t j = 0; j < plan.micro_batches(); ++j)
-        for (const op kind : {op::forward, op::backward}) {
+        for (const action_kind kind : {action_kind::forward, action_kind::backward}) {
           const action a(kind, c, j);
           const std::size_t i = list.step_of(a);
           if (i >= list.size() || list[i] != a) return false;  // 2mv actions in 2mv steps: a bijection
@@ -172,7 +172,7 @@ TEST_CASE("1f1b, eager 1f1b and gpipe", "[pipeline]") {
       REQUIRE(optimal(all, {2, 3}, memory));
       REQUIRE(complete_and_inverse(all));
       for (std::int64_t v = 1; v <= 4; ++v) {
-        const auto bfs = gpipe::looped_bfs({p, v, m}).value();
+        const auto bfs = gpipe::make_looped_bfs({p, v, m}).value();
         REQUIRE(run(bfs, costs{1, 2}, memory).has_value());
         REQUIRE(complete_and_inverse(bfs));
       }
@@ -188,5 +188,5 @@ TEST_CASE("large shapes stay exact", "[pipeline]") {
   CHECK(list.size() == 268'435'456);
   for (const std::size_t i : {std::size_t{0}, std::size_t{123'456'789}, list.size() - 1})
     CHECK(list.step_of(list[i]) == i);
-  CHECK(list.back() == action(op::backward, 0, 2'097'151));
+  CHECK(list.back() == action(action_kind::backward, 0, 2'097'151));
 }

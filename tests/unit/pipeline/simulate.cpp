@@ -42,15 +42,17 @@ lists copy_of(const schedule auto& plan) {
 
 struct uneven {  // a policy with an irregular duration per stage and micro-batch
   ticks duration(stage_action a) const {
-    return a.kind() > op::weight_grad ? 0
-                                      : 1 + (a.stage() * 5 + a.micro_batch() * 3 + static_cast<ticks>(a.kind())) % 4;
+    return a.kind() > action_kind::weight_grad
+             ? 0
+             : 1 + (a.stage() * 5 + a.micro_batch() * 3 + static_cast<ticks>(a.kind())) % 4;
   }
   ticks latency(std::uint32_t from, std::uint32_t to) const { return from < to ? 2 : 1; }
 };
 
 /// The same rules as an independent fixpoint: relax all start times until nothing changes.
-std::map<std::tuple<op, std::uint32_t, std::uint32_t>, ticks> ends_by_relaxation(const lists& l, const uneven& c) {
-  using key = std::tuple<op, std::uint32_t, std::uint32_t>;
+std::map<std::tuple<action_kind, std::uint32_t, std::uint32_t>, ticks> ends_by_relaxation(const lists& l,
+                                                                                          const uneven& c) {
+  using key = std::tuple<action_kind, std::uint32_t, std::uint32_t>;
   std::map<key, ticks> end;
   for (bool changed = true; changed;) {
     changed = false;
@@ -59,15 +61,15 @@ std::map<std::tuple<op, std::uint32_t, std::uint32_t>, ticks> ends_by_relaxation
       for (const auto& a : row) {
         const std::uint32_t s = a.stage(), j = a.micro_batch(), r = s % l.p;
         ticks start = clock;
-        const auto after = [&](op kind, std::uint32_t stage) {
+        const auto after = [&](action_kind kind, std::uint32_t stage) {
           const auto it = end.find(key{kind, stage, j});
           const ticks t = it == end.end() ? 0 : it->second;
           const ticks hop = stage % l.p == r ? 0 : c.latency(stage % l.p, r);
           start = start > t + hop ? start : t + hop;
         };
-        if (a.kind() == op::forward && s > 0) after(op::forward, s - 1);
-        if (a.kind() == op::backward) after(op::forward, s);
-        if (a.kind() == op::backward && s + 1 < l.stages) after(op::backward, s + 1);
+        if (a.kind() == action_kind::forward && s > 0) after(action_kind::forward, s - 1);
+        if (a.kind() == action_kind::backward) after(action_kind::forward, s);
+        if (a.kind() == action_kind::backward && s + 1 < l.stages) after(action_kind::backward, s + 1);
         clock = start + c.duration(a);
         ticks& e = end[key{a.kind(), s, j}];
         changed |= e != clock;
@@ -79,7 +81,7 @@ std::map<std::tuple<op, std::uint32_t, std::uint32_t>, ticks> ends_by_relaxation
 }
 
 struct collect {
-  std::map<std::tuple<op, std::uint32_t, std::uint32_t>, ticks> end;
+  std::map<std::tuple<action_kind, std::uint32_t, std::uint32_t>, ticks> end;
   void on_action(std::uint32_t, std::uint32_t, stage_action a, ticks, ticks finish) {
     end[{a.kind(), a.stage(), a.micro_batch()}] = finish;
   }
@@ -143,7 +145,7 @@ TEST_CASE("a deadlock comes back with the shortest cycle", "[pipeline]") {
   const auto bad = interleaved::make({5, 2, 7}, groups::paper()).value();
   REQUIRE(bad.outlook() == interleaved::verdict::deadlocks);
   hocket::timeline drawn;
-  const auto ran = simulate(bad, costs{1, 1}, {.into = &drawn, .cycle = &cycle});
+  const auto ran = simulate(bad, costs{1, 1}, {.into = &drawn}, &cycle);
   REQUIRE_FALSE(ran.has_value());
   CHECK(ran.error().code == errc::deadlock);
   CHECK(drawn.lane_count() == 0);  // a failed call changes nothing
@@ -164,10 +166,10 @@ TEST_CASE("a deadlock names what it waits for as it is listed", "[pipeline]") {
   const auto split = hocket::text::parse_schedule_csv("0F0,0W0,0I0\n").value();
   CHECK(check(split, &cycle).error().code == errc::deadlock);
   REQUIRE(cycle.size() == 1);
-  CHECK(cycle[0].needs == stage_action(op::input_grad, 0, 0));
+  CHECK(cycle[0].needs == stage_action(action_kind::input_grad, 0, 0));
   const auto whole = hocket::text::parse_schedule_csv("0F0,0B0\n1B0,1F0\n").value();
   CHECK(check(whole, &cycle).error().code == errc::deadlock);
-  CHECK(cycle[0].needs == stage_action(op::forward, 1, 0));
+  CHECK(cycle[0].needs == stage_action(action_kind::forward, 1, 0));
 }
 
 TEST_CASE("broken lists are refused with the reason", "[pipeline]") {
@@ -198,8 +200,8 @@ TEST_CASE("broken lists are refused with the reason", "[pipeline]") {
 TEST_CASE("split backwards, pairs and slices", "[pipeline]") {
   workspace memory;
   // F0 I0 W0 on one stage after another: the weight gradient is off the critical path
-  lists split{{{{op::forward, 0, 0}, {op::input_grad, 0, 0}, {op::weight_grad, 0, 0}},
-               {{op::forward, 1, 0}, {op::input_grad, 1, 0}, {op::weight_grad, 1, 0}}},
+  lists split{{{{action_kind::forward, 0, 0}, {action_kind::input_grad, 0, 0}, {action_kind::weight_grad, 0, 0}},
+               {{action_kind::forward, 1, 0}, {action_kind::input_grad, 1, 0}, {action_kind::weight_grad, 1, 0}}},
               2,
               1,
               2};
@@ -217,19 +219,32 @@ TEST_CASE("split backwards, pairs and slices", "[pipeline]") {
       return (duration(a) > duration(b) ? duration(a) : duration(b)) + 1;
     }
   };
-  lists pair{
-      {{{op::forward, 0, 0}, {op::forward, 0, 1, 0, 0, true}, {op::backward, 0, 0}, {op::backward, 0, 1}}}, 1, 2, 1};
+  lists pair{{{{action_kind::forward, 0, 0},
+               {action_kind::forward, 0, 1, 0, 0, true},
+               {action_kind::backward, 0, 0},
+               {action_kind::backward, 0, 1}}},
+             1,
+             2,
+             1};
   CHECK(run(pair, costs{}, memory)->makespan == 6);
   overlapping shorter;
   CHECK(run(pair, shorter, memory)->makespan == 6);
   shorter.forward = 2;
   CHECK(run(pair, shorter, memory)->makespan == 2 + 3 + 2);
-  lists self{
-      {{{op::forward, 0, 0, 0, 0, true}, {op::backward, 0, 0}}}, 1, 1, 1};  // each would have to end before the other
+  lists self{{{{action_kind::forward, 0, 0, 0, 0, true}, {action_kind::backward, 0, 0}}},
+             1,
+             1,
+             1};  // each would have to end before the other
   CHECK(run(self, costs{}, memory).error().code == errc::deadlock);
 
-  lists sliced{
-      {{{op::forward, 0, 0, 0}, {op::forward, 0, 0, 1}, {op::backward, 0, 0, 1}, {op::backward, 0, 0, 0}}}, 1, 1, 1, 2};
+  lists sliced{{{{action_kind::forward, 0, 0, 0},
+                 {action_kind::forward, 0, 0, 1},
+                 {action_kind::backward, 0, 0, 1},
+                 {action_kind::backward, 0, 0, 0}}},
+               1,
+               1,
+               1,
+               2};
   CHECK(run(sliced, costs{}, memory)->makespan == 6);
   std::swap(sliced.rows[0][0], sliced.rows[0][1]);  // the second slice attends to the first
   CHECK(run(sliced, costs{}, memory).error().code == errc::deadlock);
@@ -269,8 +284,10 @@ TEST_CASE("work besides forwards and backwards is no part of the window that the
     ticks latency(std::uint32_t, std::uint32_t) const { return 0; }
   };
   // Rank 1 gathers its weights while rank 0 runs its forward.
-  const lists plan{{{{op::forward, 0, 0}, {op::backward, 0, 0}},
-                    {{op::unshard, 1, stage_action::no_micro_batch}, {op::forward, 1, 0}, {op::backward, 1, 0}}},
+  const lists plan{{{{action_kind::forward, 0, 0}, {action_kind::backward, 0, 0}},
+                    {{action_kind::unshard, 1, stage_action::no_micro_batch},
+                     {action_kind::forward, 1, 0},
+                     {action_kind::backward, 1, 0}}},
                    2,
                    1,
                    2};
@@ -279,7 +296,11 @@ TEST_CASE("work besides forwards and backwards is no part of the window that the
   CHECK(ran->makespan == 40);
   CHECK(ran->lower_bound == 40);
   // Where that work is all there is to wait for, it still counts.
-  const lists busy{
-      {{{op::unshard, 0, stage_action::no_micro_batch}, {op::forward, 0, 0}, {op::backward, 0, 0}}}, 1, 1, 1};
+  const lists busy{{{{action_kind::unshard, 0, stage_action::no_micro_batch},
+                     {action_kind::forward, 0, 0},
+                     {action_kind::backward, 0, 0}}},
+                   1,
+                   1,
+                   1};
   CHECK(simulate(busy, gathering{})->lower_bound == 30);
 }

@@ -27,23 +27,24 @@ table_schedule load(const std::string& name) {
 
 struct irregular {  // durations, latencies, transfers and bytes that differ everywhere
   ticks duration(stage_action a) const {
-    if (!computes(a.kind())) return 0;
+    if (!is_compute(a.kind())) return 0;
     return 1 + (a.stage() * 5 + a.micro_batch() * 3 + a.slice() * 7 + a.direction() + static_cast<ticks>(a.kind())) % 4;
   }
   ticks latency(std::uint32_t from, std::uint32_t to) const { return from < to ? 2 : 1; }
   ticks joined(stage_action a, stage_action b) const { return (std::max)(duration(a), duration(b)) + 1; }
   ticks transfer(stage_action a, std::uint32_t from, std::uint32_t) const {
-    return (a.micro_batch() + from) % 3 + (a.kind() == op::forward ? 1 : 0);
+    return (a.micro_batch() + from) % 3 + (a.kind() == action_kind::forward ? 1 : 0);
   }
   std::int64_t memory_change(stage_action a) const {
-    if (a.kind() == op::forward) return 10 + a.stage();
-    return a.kind() == op::backward || a.kind() == op::weight_grad ? -10 - std::int64_t{a.stage()} : 0;
+    if (a.kind() == action_kind::forward) return 10 + a.stage();
+    return a.kind() == action_kind::backward || a.kind() == action_kind::weight_grad ? -10 - std::int64_t{a.stage()}
+                                                                                     : 0;
   }
 };
 
-using key = std::tuple<std::uint32_t, op, std::uint32_t, std::uint32_t, std::uint32_t>;
+using key = std::tuple<std::uint32_t, action_kind, std::uint32_t, std::uint32_t, std::uint32_t>;
 key key_of(stage_action a, std::uint32_t stage, std::uint32_t slice, bool backward) {
-  return {a.direction(), backward ? op::backward : op::forward, stage, a.micro_batch(), slice};
+  return {a.direction(), backward ? action_kind::backward : action_kind::forward, stage, a.micro_batch(), slice};
 }
 
 struct reference {
@@ -72,8 +73,8 @@ reference relax(const table_schedule& plan, const irregular& c) {
         ticks start = clock;
         for (const stage_action a : now) {
           const auto after = [&](const key& k) { start = (std::max)(start, arrival[k]); };
-          const bool backward = a.kind() == op::backward || a.kind() == op::input_grad;
-          if (a.kind() == op::forward && a.stage() > 0) after(key_of(a, a.stage() - 1, a.slice(), false));
+          const bool backward = a.kind() == action_kind::backward || a.kind() == action_kind::input_grad;
+          if (a.kind() == action_kind::forward && a.stage() > 0) after(key_of(a, a.stage() - 1, a.slice(), false));
           if (backward && a.stage() + 1 < stages) after(key_of(a, a.stage() + 1, a.slice(), true));
         }
         const ticks time = now.size() == 2 ? c.joined(now[0], now[1]) : c.duration(now[0]);
@@ -83,8 +84,8 @@ reference relax(const table_schedule& plan, const irregular& c) {
           out.times.back().push_back({start, clock});
           held += c.memory_change(a);
           peak = (std::max)(peak, held);
-          if (a.kind() == op::weight_grad || !computes(a.kind())) continue;
-          const bool backward = a.kind() != op::forward;
+          if (a.kind() == action_kind::weight_grad || !is_compute(a.kind())) continue;
+          const bool backward = a.kind() != action_kind::forward;
           if (backward ? a.stage() == 0 : a.stage() + 1 == stages) continue;
           const std::uint32_t to =
               rank_of(plan.placement(), plan.ranks(), backward ? a.stage() - 1 : a.stage() + 1, a.direction());
@@ -153,9 +154,9 @@ TEST_CASE("runs with links, bytes, slices, pairs and two directions agree with a
   }
   for (std::int64_t p = 1; p <= 4; ++p)
     for (std::int64_t m = 1; m <= 2 * p + 1; m += 2) {
-      agrees_with_fixpoint(table_schedule::copy_of(interleaved::make({p, 3, m}).value()).value());
-      agrees_with_fixpoint(table_schedule::copy_of(gpipe::looped_bfs({p, 2, m}).value()).value());
-      agrees_with_fixpoint(table_schedule::copy_of(zero_bubble::interleaved_zb({p, 2, m}).value()).value());
+      agrees_with_fixpoint(table_schedule::make_copy(interleaved::make({p, 3, m}).value()).value());
+      agrees_with_fixpoint(table_schedule::make_copy(gpipe::make_looped_bfs({p, 2, m}).value()).value());
+      agrees_with_fixpoint(table_schedule::make_copy(zero_bubble::make_interleaved({p, 2, m}).value()).value());
     }
 }
 
@@ -201,7 +202,7 @@ TEST_CASE("a run is shorter only if its critical path is", "[pipeline]") {
   const auto pairs = interleaved::make({4, 2, 8}, groups::balanced(), {.extra = 1}).value();
   const table_schedule plans[] = {lower(one_f_one_b::make({4, 1, 9}, 2).value(), {.overlap = true}).value(),
                                   lower(pairs, {.overlap = true}).value(),
-                                  table_schedule::copy_of(zbv::make({4, 2, 8}).value()).value(),
+                                  table_schedule::make_copy(zbv::make({4, 2, 8}).value()).value(),
                                   load("dualpipe__DualPipe__p4_m10.csv"), load("zb__Seq1F1B__p4_v1_m8_s2.csv")};
   for (const table_schedule& plan : plans) {
     only_the_path_matters<faster>(plan);
@@ -216,8 +217,8 @@ TEST_CASE("stages that disagree about the order of micro-batches", "[pipeline]")
   std::vector<stage_action> all;
   std::vector<std::uint32_t> ends;
   for (std::uint32_t r = 0; r < 2; ++r) {
-    for (std::uint32_t j = 0; j < m; ++j) all.emplace_back(op::forward, r, r == 0 ? j : (j * 7) % m);
-    for (std::uint32_t j = 0; j < m; ++j) all.emplace_back(op::backward, r, r == 0 ? j : (j * 11 + 5) % m);
+    for (std::uint32_t j = 0; j < m; ++j) all.emplace_back(action_kind::forward, r, r == 0 ? j : (j * 7) % m);
+    for (std::uint32_t j = 0; j < m; ++j) all.emplace_back(action_kind::backward, r, r == 0 ? j : (j * 11 + 5) % m);
     ends.push_back(static_cast<std::uint32_t>(all.size()));
   }
   agrees_with_fixpoint(table_schedule::make(all, ends).value());
@@ -278,15 +279,16 @@ ticks link_window(const table_schedule& plan, const Costs& c) {
   const std::uint32_t stages = plan.ranks() * plan.chunks();
   bool split = false;
   for (std::uint32_t r = 0; r < plan.ranks(); ++r)
-    for (const stage_action a : plan.rank(r)) split |= a.kind() == op::weight_grad;
+    for (const stage_action a : plan.rank(r)) split |= a.kind() == action_kind::weight_grad;
   std::map<std::pair<std::uint32_t, std::uint32_t>, carried> links;
   for (std::uint32_t d = 0; d < plan.directions(); ++d)
     for (std::uint32_t j = 0; j < plan.micro_batches(); ++j)
       for (std::uint32_t t = 0; t < plan.slices(); ++t) {
         std::vector<stage_action> way;
-        for (std::uint32_t s = 0; s < stages; ++s) way.push_back({op::forward, s, j, t, d});
-        for (std::uint32_t s = stages; s-- > 0;) way.push_back({split ? op::input_grad : op::backward, s, j, t, d});
-        if (split) way.push_back({op::weight_grad, 0, j, t, d});
+        for (std::uint32_t s = 0; s < stages; ++s) way.push_back({action_kind::forward, s, j, t, d});
+        for (std::uint32_t s = stages; s-- > 0;)
+          way.push_back({split ? action_kind::input_grad : action_kind::backward, s, j, t, d});
+        if (split) way.push_back({action_kind::weight_grad, 0, j, t, d});
         const auto rank_at = [&](std::size_t i) {
           return rank_of(plan.placement(), plan.ranks(), way[i].stage(), way[i].direction());
         };
@@ -318,7 +320,7 @@ ticks link_window(const table_schedule& plan, const Costs& c) {
 
 TEST_CASE("the bound of links is the one written down from the way of every micro-batch", "[pipeline]") {
   const auto agrees = [](const auto& plan) {
-    const auto table = table_schedule::copy_of(plan).value();
+    const auto table = table_schedule::make_copy(plan).value();
     const std::vector<std::int64_t> bytes(std::size_t{table.ranks()} * table.chunks(), 300);
     const with_links<costs> even{
         {costs{.forward = 3, .backward = 5, .input_grad = 2, .weight_grad = 4, .hop = 7}}, bytes, 64};
@@ -334,7 +336,7 @@ TEST_CASE("the bound of links is the one written down from the way of every micr
       agrees(interleaved::make({p, 3, m}).value());
       agrees(gpipe::make({p, 1, m}).value());
       agrees(seq_1f1b::make({p, 1, m}, 3).value());
-      agrees(zero_bubble::interleaved_zb({p, 2, m}).value());
+      agrees(zero_bubble::make_interleaved({p, 2, m}).value());
       if (p > 1) agrees(zbv::make({p, 2, 2 * p + m}).value());
     }
 }
@@ -342,7 +344,7 @@ TEST_CASE("the bound of links is the one written down from the way of every micr
 TEST_CASE("no order of the actions is shorter than the bound of links", "[pipeline]") {
   // Every order of every rank's actions: p ranks, v chunks, m micro-batches. Deadlocks are left out.
   const auto best_of_all = [](const shape& s, const auto& c) {
-    const auto start = table_schedule::copy_of(interleaved::make(s).value()).value();
+    const auto start = table_schedule::make_copy(interleaved::make(s).value()).value();
     std::vector<std::vector<stage_action>> lists;
     std::vector<std::uint32_t> ends;
     for (std::uint32_t r = 0; r < start.ranks(); ++r) {
@@ -431,13 +433,13 @@ TEST_CASE("a pair lets go of memory when both are done, whichever stands first",
 }
 
 TEST_CASE("without costs, forward and both halves of the backward take one tick", "[pipeline]") {
-  const auto plan = zero_bubble::h1({.ranks = 4, .micro_batches = 8}).value();
+  const auto plan = zero_bubble::make_h1({.ranks = 4, .micro_batches = 8}).value();
   CHECK(simulate(plan)->makespan == simulate(plan, costs{1, 2, 1, 1, 0})->makespan);
 }
 
 TEST_CASE("overlapped pairs take a share of the sum", "[pipeline]") {
   const costs c{.forward = 3, .backward = 5, .overlap = 75};
-  const stage_action f{op::forward, 0, 1}, b{op::backward, 0, 0};
+  const stage_action f{action_kind::forward, 0, 1}, b{action_kind::backward, 0, 0};
   CHECK(c.joined(f, b) == 6);
   CHECK(costs{.forward = 3, .backward = 5, .overlap = 10}.joined(f, b) == 5);
   CHECK(costs{.forward = 3, .backward = 5}.joined(f, b) == 8);
@@ -468,6 +470,6 @@ TEST_CASE("memory of a run is linear in ranks and stages", "[pipeline]") {
   flat([](std::int64_t m) { return interleaved::make({32, 4, m}).value(); }, 128);
   flat([](std::int64_t m) { return interleaved::make({32, 4, m}, groups::least_memory()).value(); }, 128);
   flat([](std::int64_t m) { return one_f_one_b::make({64, 1, m}).value(); }, 64);
-  flat([](std::int64_t m) { return zero_bubble::interleaved_zb({32, 2, m}).value(); }, 64);
+  flat([](std::int64_t m) { return zero_bubble::make_interleaved({32, 2, m}).value(); }, 64);
   flat([](std::int64_t m) { return zbv::make({32, 2, m}).value(); }, 64);
 }

@@ -42,7 +42,7 @@ struct uneven {
   static constexpr bool same_for_micro_batches = true;
   std::uint32_t seed = 0;
   ticks duration(stage_action a) const {
-    return computes(a.kind()) ? (a.stage() * 7 + static_cast<std::uint32_t>(a.kind()) * 3 + seed) % 5 : 0;
+    return is_compute(a.kind()) ? (a.stage() * 7 + static_cast<std::uint32_t>(a.kind()) * 3 + seed) % 5 : 0;
   }
   ticks latency(std::uint32_t from, std::uint32_t to) const { return (from * 3 + to + seed) % 4; }
 };
@@ -63,10 +63,10 @@ table_schedule random_lists(std::mt19937& random, std::uint32_t ranks, std::uint
         const int d = done[s][j];
         if (d == 3 || (in_order && seen[d])) continue;
         seen[d] = true;
-        if (d == 0 && (s == 0 || done[s - 1][j] > 0)) next.emplace_back(op::forward, s, j);
+        if (d == 0 && (s == 0 || done[s - 1][j] > 0)) next.emplace_back(action_kind::forward, s, j);
         if (d == 1 && (s + 1 == stages || done[s + 1][j] > 1))
-          next.emplace_back(splits && (in_order || j % 3 != 0) ? op::input_grad : op::backward, s, j);
-        if (d == 2) next.emplace_back(op::weight_grad, s, j);
+          next.emplace_back(splits && (in_order || j % 3 != 0) ? action_kind::input_grad : action_kind::backward, s, j);
+        if (d == 2) next.emplace_back(action_kind::weight_grad, s, j);
       }
     }
     if (next.empty()) break;
@@ -74,8 +74,8 @@ table_schedule random_lists(std::mt19937& random, std::uint32_t ranks, std::uint
     const std::uint32_t row = a.stage() / ranks, x = a.stage() % ranks;
     lists[v_shape && row % 2 == 1 ? ranks - 1 - x : x].push_back(a);
     int& d = done[a.stage()][a.micro_batch()];
-    d = a.kind() == op::backward ? 3 : d + 1;
-    if (pick(50) == 0) lists[x].emplace_back(op::optimizer, x, stage_action::no_micro_batch);
+    d = a.kind() == action_kind::backward ? 3 : d + 1;
+    if (pick(50) == 0) lists[x].emplace_back(action_kind::optimizer, x, stage_action::no_micro_batch);
   }
   std::vector<stage_action> all;
   std::vector<std::uint32_t> ends;

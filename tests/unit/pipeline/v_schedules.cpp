@@ -28,7 +28,7 @@ template <class Plan>
 bool v_warm_up_is_formula(const Plan& plan) {
   for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
     std::uint32_t i = 0;
-    while (plan.at(r, i).kind() == op::forward) ++i;
+    while (plan.at(r, i).kind() == action_kind::forward) ++i;
     if (i != plan.warm_up(r)) return false;
   }
   return true;
@@ -93,14 +93,15 @@ TEST_CASE("DualPipe and DualPipeV", "[pipeline]") {
 
 TEST_CASE("a table keeps both directions", "[pipeline]") {
   const auto plan = dual_pipe::make({4, 1, 10}).value();
-  const auto table = table_schedule::copy_of(plan).value();
+  const auto table = table_schedule::make_copy(plan).value();
   CHECK(table.directions() == 2);
   CHECK(table.chunks() == 1);
   CHECK(fingerprint_of(table) == fingerprint_of(plan));
   CHECK(check(table).has_value());
   CHECK(simulate(table, costs{})->makespan == simulate(plan, costs{})->makespan);
   // One direction alone would be half a schedule.
-  stage_action list[] = {{op::forward, 0, 0}, {op::backward, 0, 0}, {op::forward, 0, 0, 0, 1}};
+  stage_action list[] = {
+      {action_kind::forward, 0, 0}, {action_kind::backward, 0, 0}, {action_kind::forward, 0, 0, 0, 1}};
   const std::uint32_t ends[] = {3};
   const auto half = table_schedule::make(list, ends).value();
   CHECK(check(half).error().code == hocket::errc::incomplete_schedule);
@@ -137,7 +138,7 @@ TEST_CASE("V-Half and V-Min: complete, and within their memory", "[pipeline]") {
       for (const v_memory kind : {v_memory::half, v_memory::third}) {
         if (m < 1) continue;
         INFO("p " << p << " m " << m << " kind " << int(kind));
-        const auto plan = v_schedule({p, 2, m}, kind).value();
+        const auto plan = make_v_schedule({p, 2, m}, kind).value();
         REQUIRE(check(plan).has_value());
         const auto ran = simulate(plan, costs{}).value();
         const std::int64_t cap = kind == v_memory::half ? 2 * (p / 2) + 2 : 2 * ((p + 2) / 3) + 2;
@@ -147,6 +148,6 @@ TEST_CASE("V-Half and V-Min: complete, and within their memory", "[pipeline]") {
           REQUIRE(ran.makespan <=
                   split_makespan_bound({p, 2, m}, 1, 1, 1).value() + (kind == v_memory::half ? 2 : 3) * p);
       }
-  CHECK(v_schedule({4, 1, 8}, v_memory::half).error().code == hocket::errc::bad_shape);
-  CHECK(v_schedule({1'024, 2, 1'000'000}, v_memory::half).error().code == hocket::errc::limit_exceeded);
+  CHECK(make_v_schedule({4, 1, 8}, v_memory::half).error().code == hocket::errc::bad_shape);
+  CHECK(make_v_schedule({1'024, 2, 1'000'000}, v_memory::half).error().code == hocket::errc::limit_exceeded);
 }

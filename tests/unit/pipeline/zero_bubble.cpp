@@ -25,9 +25,9 @@ TEST_CASE("zero-bubble schedules reach the bound of split backwards", "[pipeline
       for (std::int64_t m = 1; m <= 4 * p; ++m)
         for (int kind = 0; kind < (v == 1 ? 3 : 1); ++kind) {
           const shape s{p, v, m};
-          const auto plan = (kind == 0   ? zero_bubble::interleaved_zb(s)
-                             : kind == 1 ? zero_bubble::h1(s)
-                                         : zero_bubble::h2(s))
+          const auto plan = (kind == 0   ? zero_bubble::make_interleaved(s)
+                             : kind == 1 ? zero_bubble::make_h1(s)
+                                         : zero_bubble::make_h2(s))
                                 .value();
           INFO("p " << p << " v " << v << " m " << m << " kind " << kind);
           REQUIRE(complete_and_inverse(plan));
@@ -44,5 +44,5 @@ TEST_CASE("zero-bubble schedules reach the bound of split backwards", "[pipeline
             if (kind == 2 && m >= 2 * p - 1) REQUIRE(plan.peak_in_flight(r) == 2 * p - 1);
           }
         }
-  CHECK(zero_bubble::h1({.ranks = 2, .chunks = 2, .micro_batches = 4}).error().code == hocket::errc::bad_shape);
+  CHECK(zero_bubble::make_h1({.ranks = 2, .chunks = 2, .micro_batches = 4}).error().code == hocket::errc::bad_shape);
 }

@@ -85,15 +85,17 @@ struct every_order {
       return;
     }
     for (std::uint32_t s = 0; s < in.stages; ++s)
-      for (const auto kind : {pipeline::op::forward, pipeline::op::backward, pipeline::op::weight_grad}) {
+      for (const auto kind :
+           {pipeline::action_kind::forward, pipeline::action_kind::backward, pipeline::action_kind::weight_grad}) {
         const std::uint32_t r = in.rank_of[s];
-        if (kind == pipeline::op::forward && plan.held[r] >= in.cap[r]) continue;
-        const ticks ready = kind == pipeline::op::forward  ? plan.forward_ready(s)
-                          : kind == pipeline::op::backward ? plan.backward_ready(s)
-                                                           : plan.weight_ready(s);
+        if (kind == pipeline::action_kind::forward && plan.held[r] >= in.cap[r]) continue;
+        const ticks ready = kind == pipeline::action_kind::forward  ? plan.forward_ready(s)
+                          : kind == pipeline::action_kind::backward ? plan.backward_ready(s)
+                                                                    : plan.weight_ready(s);
         const ticks before = plan.free_at[r], t = std::max(ready, before);
         if (t >= detail::partial_schedule::never || t < from) continue;
-        plan.start(s, kind == pipeline::op::backward && in.split ? pipeline::op::input_grad : kind, t);
+        plan.start(s, kind == pipeline::action_kind::backward && in.split ? pipeline::action_kind::input_grad : kind,
+                   t);
         run(t);
         take_back(before);
       }
@@ -103,10 +105,10 @@ struct every_order {
     const detail::placed x = plan.list.back();
     const std::size_t at = plan.index(x.stage, x.micro_batch);
     plan.list.pop_back(), ++plan.remaining, plan.free_at[x.rank] = before;
-    if (x.kind == pipeline::op::forward) {
+    if (x.kind == pipeline::action_kind::forward) {
       --plan.forwards[x.stage], --plan.held[x.rank], plan.left[x.rank] += in.forward[x.stage];
       plan.forward_end[at] = detail::partial_schedule::never;
-    } else if (x.kind == pipeline::op::weight_grad) {
+    } else if (x.kind == pipeline::action_kind::weight_grad) {
       --plan.weights[x.stage], ++plan.held[x.rank], plan.left[x.rank] += in.weight[x.stage];
     } else {
       --plan.backwards[x.stage], plan.left[x.rank] += in.backward[x.stage];
@@ -371,7 +373,7 @@ TEST_CASE("searches within the windows of a target do not lose the optimum, and 
         detail::partial_schedule plan(in);
         like = search.list();
         for (const detail::placed& x : like) {
-          REQUIRE((x.kind != pipeline::op::forward || plan.held[x.rank] < in.cap[x.rank]));
+          REQUIRE((x.kind != pipeline::action_kind::forward || plan.held[x.rank] < in.cap[x.rank]));
           REQUIRE(plan.ready(x.stage, x.kind) < detail::partial_schedule::never);
           plan.start(x.stage, x.kind, std::max(plan.ready(x.stage, x.kind), plan.free_at[x.rank]));
         }
@@ -453,7 +455,7 @@ TEST_CASE("in V-Min's memory: as good as V-Min, and better where a better one ex
   for (const std::int64_t p : {4, 6, 8})
     for (const auto kind : {pipeline::v_memory::half, pipeline::v_memory::third}) {
       INFO("p " << p);
-      const auto theirs = pipeline::simulate(pipeline::v_schedule({p, 2, p}, kind).value(), unit).value();
+      const auto theirs = pipeline::simulate(pipeline::make_v_schedule({p, 2, p}, kind).value(), unit).value();
       std::vector<std::uint32_t> caps;
       for (const auto& rank : theirs.ranks) caps.push_back(rank.peak_in_flight);
       const schedule_question q{.shape = {p, 2, p}, .order = stage_order::v, .cap = caps};

@@ -230,9 +230,9 @@ TEST_CASE("the split equals brute force on random instances", "[planner][split]"
     for (std::uint32_t r = 0; r < p; ++r) rooms.push_back({capacity + draw(0, 5), draw(0, 3), draw(0, 3)});
     const auto held = [&]() -> in_flight_profile {
       const pipeline::shape s{p, v, m};
-      if (v == 1 && draw(0, 2) == 0) return in_flight_profile::of(pipeline::zero_bubble::h2(s).value()).value();
+      if (v == 1 && draw(0, 2) == 0) return in_flight_profile::of(pipeline::zero_bubble::make_h2(s).value()).value();
       if (v == 1) return in_flight_profile::of(pipeline::one_f_one_b::make(s).value()).value();
-      if (draw(0, 2) == 0) return in_flight_profile::of(pipeline::zero_bubble::interleaved_zb(s).value()).value();
+      if (draw(0, 2) == 0) return in_flight_profile::of(pipeline::zero_bubble::make_interleaved(s).value()).value();
       return in_flight_profile::of(pipeline::interleaved::make(s).value()).value();
     }();
     split_problem q{.layers = runs, .ranks = rooms, .in_flight = held, .micro_batches = m};
@@ -301,8 +301,8 @@ void check_bytes(const Plan& plan, std::mt19937& random) {
       for (std::uint32_t i = 0; i < plan.size(r); ++i) {
         const auto a = pipeline::stage_action_at(plan, r, i);
         const std::uint32_t c = place.chunk_of(a.stage());
-        if (a.kind() == pipeline::op::forward) now += size[c], ++count[c];
-        else if (a.kind() == pipeline::op::backward || a.kind() == pipeline::op::weight_grad)
+        if (a.kind() == pipeline::action_kind::forward) now += size[c], ++count[c];
+        else if (a.kind() == pipeline::action_kind::backward || a.kind() == pipeline::action_kind::weight_grad)
           now -= size[c], --count[c];
         most = std::max(most, now);
       }
@@ -332,8 +332,9 @@ void check_pairs(const pipeline::dual_pipe& plan, std::mt19937& random) {
     for (std::uint32_t i = 0; i < plan.size(r); ++i) {
       const auto a = pipeline::stage_action_at(plan, r, i);
       const std::int64_t bytes = size[a.direction() == 0 ? r : p - 1 - r];
-      if (a.kind() == pipeline::op::forward) now += bytes;
-      else if (a.kind() == pipeline::op::backward || a.kind() == pipeline::op::weight_grad) now -= bytes;
+      if (a.kind() == pipeline::action_kind::forward) now += bytes;
+      else if (a.kind() == pipeline::action_kind::backward || a.kind() == pipeline::action_kind::weight_grad)
+        now -= bytes;
       std::int64_t& here = most[std::min(r, p - 1 - r)];
       here = std::max(here, now);
     }
@@ -359,11 +360,11 @@ TEST_CASE("the kept counts give the most bytes of any chunk sizes", "[planner][s
         for (const std::uint32_t kappa : {1u, 2u})
           check_bytes(pipeline::interleaved::make(s, pipeline::groups::balanced(), {.kappa = kappa}).value(), random);
         check_bytes(pipeline::interleaved::make(s, pipeline::groups::least_memory(1, 2)).value(), random);
-        check_bytes(pipeline::gpipe::looped_bfs(s).value(), random);
-        if (const auto plan = pipeline::zero_bubble::interleaved_zb(s)) check_bytes(*plan, random);
+        check_bytes(pipeline::gpipe::make_looped_bfs(s).value(), random);
+        if (const auto plan = pipeline::zero_bubble::make_interleaved(s)) check_bytes(*plan, random);
         if (v != 2) continue;
         if (const auto plan = pipeline::zbv::make(s)) check_bytes(*plan, random);
-        if (const auto plan = pipeline::v_schedule(s, pipeline::v_memory::half)) check_bytes(*plan, random);
+        if (const auto plan = pipeline::make_v_schedule(s, pipeline::v_memory::half)) check_bytes(*plan, random);
       }
   for (const std::int64_t p : {2, 4, 6, 8})
     for (const std::int64_t m : {2 * p, 2 * p + 2, 4 * p}) {
@@ -585,8 +586,8 @@ TEST_CASE("the split of several chunks equals brute force on random instances", 
     const auto held = [&]() -> in_flight_profile {
       const pipeline::shape s{p, v, m};
       switch (draw(0, 3)) {
-        case 0: return in_flight_profile::of(pipeline::zero_bubble::interleaved_zb(s).value()).value();
-        case 1: return in_flight_profile::of(pipeline::gpipe::looped_bfs(s).value()).value();
+        case 0: return in_flight_profile::of(pipeline::zero_bubble::make_interleaved(s).value()).value();
+        case 1: return in_flight_profile::of(pipeline::gpipe::make_looped_bfs(s).value()).value();
         case 2:
           if (v == 2) return in_flight_profile::of(pipeline::zbv::make(s).value()).value();
           [[fallthrough]];

@@ -56,7 +56,7 @@ double bytes_by_formula(const cost::model& m, cost::training t, const strategy& 
                               .micro_batches = static_cast<std::uint32_t>(batches)};
   for (const cost::part& x : cost::even_parts(m, s.how)) {
     const auto rank = static_cast<std::uint32_t>(x.rank);
-    const std::int64_t chunks = s.zero_bubble ? pipeline::zero_bubble::interleaved_zb(shape)->peak_in_flight(rank)
+    const std::int64_t chunks = s.zero_bubble ? pipeline::zero_bubble::make_interleaved(shape)->peak_in_flight(rank)
                               : s.how.vp == 1 ? pipeline::one_f_one_b::make(shape)->peak_in_flight(rank)
                                               : pipeline::interleaved::make(shape)->peak_in_flight(rank);
     const auto passes = [&](std::int64_t layers) { return (chunks * layers + s.how.vp - 1) / s.how.vp; };

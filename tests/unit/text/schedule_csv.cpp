@@ -39,7 +39,7 @@ TEST_CASE("a schedule CSV is read, with line ends and spaces as they come", "[te
     CHECK(table->ranks() == 2);
     CHECK(table->chunks() == 1);
     CHECK(table->micro_batches() == 2);
-    CHECK(table->at(1, 1) == stage_action(op::backward, 1, 0));
+    CHECK(table->at(1, 1) == stage_action(action_kind::backward, 1, 0));
     CHECK(table->rank(1).size() == 4);
     CHECK(check(*table).has_value());
     CHECK(fingerprint_of(*table) == fingerprint_of(one_f_one_b::make({.ranks = 2, .micro_batches = 2}).value()));
@@ -192,7 +192,7 @@ TEST_CASE("what repeats in a list is written as what does not", "[text]") {
       const std::uint32_t length = below(20) + 1, times = below(200) + 1, most = turn % 2 == 0 ? 2'000 : 65'000;
       const auto later = static_cast<std::int64_t>(below(400)) - (turn % 3 == 0 ? 200 : 0);
       for (std::uint32_t k = 0; k < length; ++k) {
-        const auto kind = static_cast<op>(below(5));
+        const auto kind = static_cast<action_kind>(below(5));
         plan.actions.emplace_back(kind, below(3), below(most) * (turn % 5 == 0 ? 32 : 1), below(60) == 0);
       }
       const std::size_t first = plan.actions.size() - length;
@@ -222,9 +222,9 @@ TEST_CASE("what repeats in a list is written as what does not", "[text]") {
 }
 
 TEST_CASE("bits that are no op are refused before they are written", "[text]") {
-  using hocket::pipeline::op, hocket::pipeline::stage_action;
+  using hocket::pipeline::action_kind, hocket::pipeline::stage_action;
   const stage_action foreign = stage_action::from_bits(std::uint64_t{63} << 58);
-  const stage_action actions[] = {{op::forward, 0, 0}, {op::backward, 0, 0}, foreign};
+  const stage_action actions[] = {{action_kind::forward, 0, 0}, {action_kind::backward, 0, 0}, foreign};
   const std::uint32_t ends[] = {3};
   const auto table = hocket::pipeline::table_schedule::make(actions, ends);
   REQUIRE_FALSE(table);

@@ -41,7 +41,7 @@ bool same_lists(const Plan& plan, const table_schedule& theirs) {
     std::vector<stage_action> a, b;
     for (std::uint32_t i = 0; i < plan.size(r); ++i) a.push_back(stage_action_at(plan, r, i));
     for (const stage_action x : theirs.rank(r))
-      if (computes(x.kind())) b.emplace_back(x.kind(), x.stage(), x.micro_batch());
+      if (is_compute(x.kind())) b.emplace_back(x.kind(), x.stage(), x.micro_batch());
     if (a != b) return false;
   }
   return true;
@@ -170,10 +170,10 @@ TEST_CASE("files equal PyTorch's byte for byte", "[golden]") {
   bytes(interleaved::make({4, 3, 12}), "torch__Interleaved1F1B__p4_v3_m12.csv");
   bytes(interleaved::make({8, 2, 16}), "torch__Interleaved1F1B__p8_v2_m16.csv");
   bytes(interleaved::make({8, 2, 20}), "torch__Interleaved1F1B__p8_v2_m20.csv");
-  bytes(gpipe::looped_bfs({4, 2, 4}), "torch__LoopedBFS__p4_v2_m4.csv");
-  bytes(gpipe::looped_bfs({4, 3, 5}), "torch__LoopedBFS__p4_v3_m5.csv");
-  bytes(zero_bubble::interleaved_zb({4, 2, 5}), "torch__InterleavedZeroBubble__p4_v2_m5.csv");
-  bytes(zero_bubble::interleaved_zb({4, 2, 10}), "torch__InterleavedZeroBubble__p4_v2_m10.csv");
+  bytes(gpipe::make_looped_bfs({4, 2, 4}), "torch__LoopedBFS__p4_v2_m4.csv");
+  bytes(gpipe::make_looped_bfs({4, 3, 5}), "torch__LoopedBFS__p4_v3_m5.csv");
+  bytes(zero_bubble::make_interleaved({4, 2, 5}), "torch__InterleavedZeroBubble__p4_v2_m5.csv");
+  bytes(zero_bubble::make_interleaved({4, 2, 10}), "torch__InterleavedZeroBubble__p4_v2_m10.csv");
   bytes(zbv::make({2, 2, 4}), "torch__ZBVZeroBubble__p2_v2_m4.csv");
   bytes(zbv::make({4, 2, 3}), "torch__ZBVZeroBubble__p4_v2_m3.csv");
   bytes(zbv::make({4, 2, 8}), "torch__ZBVZeroBubble__p4_v2_m8.csv");
@@ -188,8 +188,8 @@ TEST_CASE("files equal PyTorch's byte for byte", "[golden]") {
 }
 
 TEST_CASE("interleaved zero bubble equals PyTorch's, apart from idle cells", "[golden]") {
-  same(zero_bubble::interleaved_zb({4, 2, 5}), "torch__InterleavedZeroBubble__p4_v2_m5.csv");
-  same(zero_bubble::interleaved_zb({4, 2, 10}), "torch__InterleavedZeroBubble__p4_v2_m10.csv");
+  same(zero_bubble::make_interleaved({4, 2, 5}), "torch__InterleavedZeroBubble__p4_v2_m5.csv");
+  same(zero_bubble::make_interleaved({4, 2, 10}), "torch__InterleavedZeroBubble__p4_v2_m10.csv");
 }
 
 TEST_CASE("the upstream 1F1B with a wrong last rank is caught", "[golden]") {
@@ -218,7 +218,7 @@ TEST_CASE("the empty cells of zero-bubble files have a formula where no rank wai
   for (std::int64_t p = 1; p <= 6; ++p) {
     for (std::int64_t m = p; m <= 4 * p; ++m) {
       for (std::int64_t v = 1; v <= 3; ++v) {
-        const auto plan = zero_bubble::interleaved_zb({p, v, m}).value();
+        const auto plan = zero_bubble::make_interleaved({p, v, m}).value();
         if (!plan.even_groups()) continue;
         INFO(p << ' ' << v << ' ' << m);
         CHECK(agrees(plan));

@@ -27,7 +27,7 @@ template <class Plan>
 std::vector<stage_action> computing(const Plan& plan, std::uint32_t rank) {
   std::vector<stage_action> list;
   for (std::uint32_t i = 0; i < plan.size(rank); ++i)
-    if (const stage_action a = stage_action_at(plan, rank, i); computes(a.kind())) list.push_back(a);
+    if (const stage_action a = stage_action_at(plan, rank, i); is_compute(a.kind())) list.push_back(a);
   return list;
 }
 template <class Plan>

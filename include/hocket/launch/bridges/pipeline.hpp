@@ -61,7 +61,7 @@ namespace detail {
 template <pipeline::schedule S>
 struct pipeline_lowering {
   using action = pipeline::stage_action;
-  using op = pipeline::op;
+  using action_kind = pipeline::action_kind;
   // One transfer, as the receiver calls it.
   struct incoming {
     std::uint32_t from, to, tag;
@@ -96,29 +96,33 @@ struct pipeline_lowering {
     return pipeline::rank_of(plan.placement(), plan.ranks(), stage, a.direction());
   }
   [[nodiscard]] static action receipt(bool forward, std::uint32_t stage, action a) {
-    return {forward ? op::recv_forward : op::recv_backward, stage, a.micro_batch(), a.slice(), a.direction()};
+    return {forward ? action_kind::recv_forward : action_kind::recv_backward, stage, a.micro_batch(), a.slice(),
+            a.direction()};
   }
   /// What a computing action hands to another rank; false if nothing.
   [[nodiscard]] bool output(action a, action& out) const {
     const std::uint32_t s = a.stage();
-    if (a.kind() == op::forward && s + 1 < stages) out = receipt(true, s + 1, a);
-    else if ((a.kind() == op::backward || a.kind() == op::input_grad) && s > 0) out = receipt(false, s - 1, a);
+    if (a.kind() == action_kind::forward && s + 1 < stages) out = receipt(true, s + 1, a);
+    else if ((a.kind() == action_kind::backward || a.kind() == action_kind::input_grad) && s > 0)
+      out = receipt(false, s - 1, a);
     else return false;
     return rank_of(out) != rank_of(a);
   }
   /// What it needs from another rank.
   [[nodiscard]] bool input(action a, action& in, std::uint32_t& from) const {
     const std::uint32_t s = a.stage();
-    if (a.kind() == op::forward && s > 0) in = receipt(true, s, a), from = rank_of(s - 1, a);
-    else if ((a.kind() == op::backward || a.kind() == op::input_grad) && s + 1 < stages)
+    if (a.kind() == action_kind::forward && s > 0) in = receipt(true, s, a), from = rank_of(s - 1, a);
+    else if ((a.kind() == action_kind::backward || a.kind() == action_kind::input_grad) && s + 1 < stages)
       in = receipt(false, s, a), from = rank_of(s + 1, a);
     else return false;
     return from != rank_of(a);
   }
   /// The two ends of a transfer of a lowered list; false if there can be none.
-  [[nodiscard]] static bool is_send(op kind) { return kind == op::send_forward || kind == op::send_backward; }
+  [[nodiscard]] static bool is_send(action_kind kind) {
+    return kind == action_kind::send_forward || kind == action_kind::send_backward;
+  }
   [[nodiscard]] bool ends_of(action a, action& as_received, std::uint32_t& from, std::uint32_t& to) const {
-    const bool forward = a.kind() == op::send_forward || a.kind() == op::recv_forward;
+    const bool forward = a.kind() == action_kind::send_forward || a.kind() == action_kind::recv_forward;
     std::uint32_t sender = a.stage(), receiver = a.stage();
     if (is_send(a.kind())) receiver = forward ? sender + 1 : sender - 1;
     else sender = forward ? receiver - 1 : receiver + 1;
@@ -141,7 +145,7 @@ struct pipeline_lowering {
         if (a.stage() >= stages) return error{errc::out_of_range, a.stage(), 0, std::int64_t{stages} - 1}.with("stage");
         action received;
         std::uint32_t from = rank, to = 0;
-        if (lowered && pipeline::transfers(a.kind())) {
+        if (lowered && pipeline::is_transfer(a.kind())) {
           if (!ends_of(a, received, from, to)) return bad(i, "a transfer to no other rank");
           if ((is_send(a.kind()) ? from : to) != rank) return bad(i, "a transfer of another rank's stage");
           if (!is_send(a.kind())) continue;
@@ -203,9 +207,10 @@ struct pipeline_lowering {
   }
   void put_send(action received, std::uint32_t to, bool in_group = false) {
     if (options.sends_in_flight != 0 && !in_group) await_sends(options.sends_in_flight - std::size_t{1});
-    const action a{received.kind() == op::recv_forward ? op::send_forward : op::send_backward,
-                   received.kind() == op::recv_forward ? received.stage() - 1 : received.stage() + 1,
-                   received.micro_batch(), received.slice(), received.direction()};
+    const action a{
+        received.kind() == action_kind::recv_forward ? action_kind::send_forward : action_kind::send_backward,
+        received.kind() == action_kind::recv_forward ? received.stage() - 1 : received.stage() + 1,
+        received.micro_batch(), received.slice(), received.direction()};
     sends.push_back(static_cast<std::uint32_t>(program.steps_.size()));
     put({received.bits(), to, requests++, next_tag[to]++, transfer_kind::send}, a);
   }
@@ -255,9 +260,9 @@ struct pipeline_lowering {
       const action a = stage_action_at(plan, rank, i);
       action received;
       std::uint32_t from = 0, to = 0;
-      if (pipeline::transfers(a.kind())) {
+      if (pipeline::is_transfer(a.kind())) {
         const bool goes_on = a.joined() || (options.group_neighbours && i + 1 < plan.size(rank) &&
-                                            pipeline::transfers(stage_action_at(plan, rank, i + 1).kind()));
+                                            pipeline::is_transfer(stage_action_at(plan, rank, i + 1).kind()));
         if (goes_on && !in_group) put({.kind = transfer_kind::group_begin}, {}), in_group = true;
         (void)ends_of(a, received, from, to);
         if (is_send(a.kind())) {
@@ -280,7 +285,7 @@ struct pipeline_lowering {
         if (index == none || all[index].request == none) return bad(i, "its input is not received before it");
         put_wait(index);
       }
-      if (a.kind() != op::idle) put({}, a);
+      if (a.kind() != action_kind::idle) put({}, a);
     }
     return in_group ? result<void>(bad(plan.size(rank), "a group that does not end")) : result<void>();
   }
@@ -289,7 +294,7 @@ struct pipeline_lowering {
     bool lowered = false;
     for (std::uint32_t r = 0; r < plan.ranks() && !lowered; ++r)
       for (std::uint32_t i = 0; i < plan.size(r) && !lowered; ++i)
-        lowered = pipeline::transfers(stage_action_at(plan, r, i).kind());
+        lowered = pipeline::is_transfer(stage_action_at(plan, r, i).kind());
     if (const auto ok = collect(lowered); !ok) return ok.error();
     for (rank = 0; rank < plan.ranks(); ++rank) {
       requests = 0;

@@ -40,9 +40,11 @@ class pipeline_runner {
     std::string s = message_of(rank_, o.done, o.at, o.code, o.exception != nullptr, T::text(o.status));
     const pipeline::stage_action a = program_->actions(rank_)[o.done];
     constexpr const char* names[] = {"forward", "backward", "input gradient", "weight gradient"};
-    if (pipeline::computes(a.kind())) s += std::string(" (") + names[static_cast<int>(a.kind())];
-    else if (a.kind() == pipeline::op::recv_forward || a.kind() == pipeline::op::send_forward) s += " (activations";
-    else if (a.kind() == pipeline::op::recv_backward || a.kind() == pipeline::op::send_backward) s += " (gradients";
+    if (pipeline::is_compute(a.kind())) s += std::string(" (") + names[static_cast<int>(a.kind())];
+    else if (a.kind() == pipeline::action_kind::recv_forward || a.kind() == pipeline::action_kind::send_forward)
+      s += " (activations";
+    else if (a.kind() == pipeline::action_kind::recv_backward || a.kind() == pipeline::action_kind::send_backward)
+      s += " (gradients";
     else return s;
     return s + " of stage " + std::to_string(a.stage()) + ", micro-batch " + std::to_string(a.micro_batch()) + ")";
   }
@@ -90,11 +92,11 @@ class pipeline_trace {
  private:
   template <class ChunkOf>
   void add(timeline& into, std::uint32_t lane, const ChunkOf& chunk_of) const {
-    using pipeline::op;
+    using pipeline::action_kind;
     for (std::size_t i = 0; i < actions_.size(); ++i) {
       const auto [start, finish] = times_[i];
       const pipeline::stage_action a = actions_[i];
-      if (start < 0 || finish < start || !pipeline::computes(a.kind())) continue;
+      if (start < 0 || finish < start || !pipeline::is_compute(a.kind())) continue;
       constexpr activity kinds[] = {activity::forward, activity::backward, activity::input_grad, activity::weight_grad};
       into.add({.start = start,
                 .finish = finish,
@@ -103,8 +105,8 @@ class pipeline_trace {
                 .chunk = static_cast<std::uint16_t>(chunk_of(a)),
                 .id = a.stage(),
                 .micro_batch = static_cast<std::int32_t>(a.micro_batch())});
-      if (a.kind() == op::forward) into.add_change({.at = start, .lane = lane, .by = 1});
-      if (a.kind() == op::backward || a.kind() == op::weight_grad)
+      if (a.kind() == action_kind::forward) into.add_change({.at = start, .lane = lane, .by = 1});
+      if (a.kind() == action_kind::backward || a.kind() == action_kind::weight_grad)
         into.add_change({.at = finish, .lane = lane, .by = -1});
     }
   }

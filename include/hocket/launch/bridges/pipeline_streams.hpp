@@ -117,7 +117,7 @@ struct stream_sink {
 ///     device.run(program, [&](hocket::node_id op, hocket::stream_id rank) { compute(all.actions[op], rank); });
 template <pipeline::schedule S>
 [[nodiscard]] result<pipeline_streams> streams_of(const S& plan) {
-  using pipeline::op, pipeline::stage_action;
+  using pipeline::action_kind, pipeline::stage_action;
   if (const auto ok = pipeline::check(plan); !ok) return ok.error();
   if (plan.ranks() > max_streams) return error{errc::limit_exceeded, plan.ranks(), max_streams}.with("streams");
   pipeline::workspace room{std::pmr::polymorphic_allocator<std::byte>(std::pmr::get_default_resource())};
@@ -140,7 +140,7 @@ template <pipeline::schedule S>
   std::vector<command> out;
   event_id events = 0;
   for (const auto& [rank, a] : sink.order) {
-    if (a.kind() == op::idle || pipeline::transfers(a.kind())) continue;
+    if (a.kind() == action_kind::idle || pipeline::is_transfer(a.kind())) continue;
     const auto stream = static_cast<std::uint16_t>(rank);
     if (names.input(a, x, from)) out.push_back(wait_event(*event(x), stream));
     out.push_back(run_op(static_cast<node_id>(all.actions.size()), stream));

@@ -15,13 +15,13 @@ namespace hocket::inline HOCKET_ABI::pipeline {
 /// Rounds of a phase need not be equally long: a lane whose rounds are over is left out.
 ///
 ///     hocket::pipeline::phase_list list;                                  // F0 F1 then B0 W0 B1 W1 …
-///     list.add(2, {{hocket::pipeline::op::forward, 0, 0}});
-///     list.add(4, {{hocket::pipeline::op::input_grad, 0, 0}, {hocket::pipeline::op::weight_grad, 0, 0}});
-///     list.at(3) == hocket::pipeline::action(hocket::pipeline::op::weight_grad, 0, 0);
+///     list.add(2, {{hocket::pipeline::action_kind::forward, 0, 0}});
+///     list.add(4, {{hocket::pipeline::action_kind::input_grad, 0, 0}, {hocket::pipeline::action_kind::weight_grad, 0,
+///     0}}); list.at(3) == hocket::pipeline::action(hocket::pipeline::action_kind::weight_grad, 0, 0);
 class phase_list {
  public:
   struct lane {
-    op kind = op::idle;
+    action_kind kind = action_kind::idle;
     std::uint8_t chunk = 0;
     std::uint32_t first = 0;  ///< micro-batch of its first round
     bool joined = false;      ///< runs beside the next lane
@@ -169,7 +169,7 @@ class phase_list {
       for (std::uint32_t l = 0; l < x.width; ++l) {
         const lane& y = x.lanes[l];
         if (y.rounds == 0) continue;
-        if (y.kind == op::forward) {
+        if (y.kind == action_kind::forward) {
           const std::uint32_t end = step_of({y.kind, y.chunk, y.first + (y.rounds - 1) * y.stride}) + 1;
           last = end > last ? end : last;
         } else if (first == size_) {  // the first lane of the first phase that has one
@@ -193,8 +193,8 @@ class phase_list {
           const lane& y = x.lanes[l];
           if (y.rounds <= round) continue;
           if (y.rounds < next) next = y.rounds;
-          if (y.kind == op::forward) ++gain;
-          if (y.kind == op::backward || y.kind == op::weight_grad) --gain;
+          if (y.kind == action_kind::forward) ++gain;
+          if (y.kind == action_kind::backward || y.kind == action_kind::weight_grad) --gain;
           if (gain > high) high = gain;
         }
         if (next == ~std::uint32_t{0}) break;

@@ -56,16 +56,16 @@ template <schedule S, cost_policy C, class Allocator>
       for (std::uint32_t s = 0; s < count; ++s) {
         auto& here = stages[s];
         ticks back = infinite, way_back = s > 0 ? infinite : 0;
-        for (const op kind : {op::backward, op::input_grad}) {
-          if (!(kind == op::backward ? here.fused : here.split)) continue;
+        for (const action_kind kind : {action_kind::backward, action_kind::input_grad}) {
+          if (!(kind == action_kind::backward ? here.fused : here.split)) continue;
           const stage_action a{kind, s, j, t, d};
           const ticks time = costs.duration(a), way = s > 0 ? transfer(a, here.rank, stages[s - 1].rank) : 0;
           shrink(back, time), shrink(way_back, way);
         }
-        const ticks way = s > 0 ? transfer({op::forward, s - 1, j, t, d}, stages[s - 1].rank, here.rank) : 0;
-        if (s == 0 && !here.fused) tail = costs.duration({op::weight_grad, 0, j, t, d});
+        const ticks way = s > 0 ? transfer({action_kind::forward, s - 1, j, t, d}, stages[s - 1].rank, here.rank) : 0;
+        if (s == 0 && !here.fused) tail = costs.duration({action_kind::weight_grad, 0, j, t, d});
         visit(s, head, way, way_back, tail);
-        head += way + here.forward_hop + costs.duration({op::forward, s, j, t, d});
+        head += way + here.forward_hop + costs.duration({action_kind::forward, s, j, t, d});
         tail += way_back + back + here.backward_hop;
       }
       return head + tail;

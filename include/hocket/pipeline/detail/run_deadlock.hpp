@@ -58,8 +58,8 @@ constexpr bool shortest_cycle(const basic_workspace<Allocator>& memory, const Li
 template <schedule S>
 [[nodiscard]] constexpr blocked as_listed(const S& plan, blocked b) {
   const stage_action a = b.needs;
-  if (a.kind() != op::backward) return b;
-  const stage_action half(op::input_grad, a.stage(), a.micro_batch(), a.slice(), a.direction());
+  if (a.kind() != action_kind::backward) return b;
+  const stage_action half(action_kind::input_grad, a.stage(), a.micro_batch(), a.slice(), a.direction());
   for (std::uint32_t i = 0; i < plan.size(b.holder); ++i) {
     const stage_action x = stage_action_at(plan, b.holder, i);
     if (stage_action(x.kind(), x.stage(), x.micro_batch(), x.slice(), x.direction()) == half) b.needs = half;
@@ -78,26 +78,26 @@ template <schedule S, class Allocator, class Sink>
   typename space::template vector<std::uint32_t> first(memory.runnable.get_allocator());
 
   const auto mirrored = [&](std::uint32_t u) { return u - u % slices + (slices - 1 - u % slices); };
-  const auto done = [&](op kind, std::uint32_t number, std::uint32_t u) {
-    return kind == op::forward ? sets.contains(memory.stages[number].forwards, u)
-                               : sets.contains(memory.stages[number].backwards, mirrored(u));
+  const auto done = [&](action_kind kind, std::uint32_t number, std::uint32_t u) {
+    return kind == action_kind::forward ? sets.contains(memory.stages[number].forwards, u)
+                                        : sets.contains(memory.stages[number].backwards, mirrored(u));
   };
   const auto wants = [&](std::uint32_t rank, std::uint32_t step, stage_action a) {
-    if (!computes(a.kind()) || !in_shape(plan, a)) return;  // nobody judged the second of a pair whose first waits
+    if (!is_compute(a.kind()) || !in_shape(plan, a)) return;  // nobody judged the second of a pair whose first waits
     const std::uint32_t s = a.stage(), j = a.micro_batch(), t = a.slice(), d = a.direction();
-    const auto need = [&](op kind, std::uint32_t stage, std::uint32_t slice) {
+    const auto need = [&](action_kind kind, std::uint32_t stage, std::uint32_t slice) {
       if (done(kind, d * stages + stage, j * slices + slice)) return;
       links.push_back({rank, step, a, {kind, stage, j, slice, d}, memory.stages[d * stages + stage].rank});
     };
-    if (a.kind() == op::forward) {
-      if (t > 0) need(op::forward, s, t - 1);
-      if (s > 0) need(op::forward, s - 1, t);
-    } else if (a.kind() == op::weight_grad) {
-      need(op::backward, s, t);
+    if (a.kind() == action_kind::forward) {
+      if (t > 0) need(action_kind::forward, s, t - 1);
+      if (s > 0) need(action_kind::forward, s - 1, t);
+    } else if (a.kind() == action_kind::weight_grad) {
+      need(action_kind::backward, s, t);
     } else {
-      need(op::forward, s, t);
-      if (t + 1 < slices) need(op::backward, s, t + 1);
-      if (s + 1 < stages) need(op::backward, s + 1, t);
+      need(action_kind::forward, s, t);
+      if (t + 1 < slices) need(action_kind::backward, s, t + 1);
+      if (s + 1 < stages) need(action_kind::backward, s + 1, t);
     }
   };
   for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
@@ -110,12 +110,13 @@ template <schedule S, class Allocator, class Sink>
   }
   first.push_back(static_cast<std::uint32_t>(links.size()));
 
-  const auto listed = [&](std::uint32_t rank, op kind, stage_action like) {
+  const auto listed = [&](std::uint32_t rank, action_kind kind, stage_action like) {
     const auto& lane = memory.lanes[rank];
     for (std::uint32_t i = lane.step; i < lane.size; ++i) {
       const stage_action a = stage_action_at(plan, rank, i);
-      if ((a.kind() == op::input_grad ? op::backward : a.kind()) == kind && a.stage() == like.stage() &&
-          a.micro_batch() == like.micro_batch() && a.slice() == like.slice() && a.direction() == like.direction())
+      if ((a.kind() == action_kind::input_grad ? action_kind::backward : a.kind()) == kind &&
+          a.stage() == like.stage() && a.micro_batch() == like.micro_batch() && a.slice() == like.slice() &&
+          a.direction() == like.direction())
         return true;
     }
     return false;
@@ -123,9 +124,9 @@ template <schedule S, class Allocator, class Sink>
   for (const blocked& b : links) {
     if (listed(b.holder, b.needs.kind(), b.needs)) continue;
     const std::uint32_t number = b.needs.direction() * stages + b.needs.stage();
-    const bool forward = b.needs.kind() == op::forward ||
-                         (!done(op::forward, number, b.needs.micro_batch() * slices + b.needs.slice()) &&
-                          !listed(b.holder, op::forward, b.needs));
+    const bool forward = b.needs.kind() == action_kind::forward ||
+                         (!done(action_kind::forward, number, b.needs.micro_batch() * slices + b.needs.slice()) &&
+                          !listed(b.holder, action_kind::forward, b.needs));
     return error{errc::incomplete_schedule, b.holder, b.needs.stage(), b.needs.micro_batch()}.with(
         forward ? "the forward" : "the backward");
   }

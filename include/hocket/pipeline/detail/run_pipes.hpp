@@ -35,7 +35,7 @@ template <schedule S>
 template <schedule S>
 [[nodiscard]] constexpr bool in_shape(const S& plan, stage_action a) noexcept {
   if (a.stage() >= plan.ranks() * plan.chunks() || a.direction() >= directions_of(plan)) return false;
-  return !computes(a.kind()) || (a.micro_batch() < plan.micro_batches() && a.slice() < slices_of(plan));
+  return !is_compute(a.kind()) || (a.micro_batch() < plan.micro_batches() && a.slice() < slices_of(plan));
 }
 
 /// The pipes and sets of a workspace. A pipe starts small; its writer stops when it is full, so that memory stays

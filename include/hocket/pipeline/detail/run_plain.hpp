@@ -149,8 +149,8 @@ struct plain_runner {
       const value_type a = read(l, rank, step);
       if (a.joined()) [[unlikely]]
         return odd;
-      const op kind = a.kind();
-      if (!computes(kind)) [[unlikely]] {
+      const action_kind kind = a.kind();
+      if (!is_compute(kind)) [[unlikely]] {
         if (costs_.duration(stage_action_at(plan_, rank, step)) != 0) return odd;
         continue;
       }
@@ -165,7 +165,7 @@ struct plain_runner {
         return odd;
       if (here.time[static_cast<std::size_t>(kind)] < 0) [[unlikely]]
         if (!learn(here, {kind, s, j})) return odd;
-      if (kind == op::forward) {
+      if (kind == action_kind::forward) {
         plain_pipe& in = here.forward;
         plain_pipe& out = stages[std::size_t{s} + 1].forward;
         if (j != in.head) [[unlikely]]
@@ -179,7 +179,7 @@ struct plain_runner {
         ++in.head, ++in.limit;
         times[out.at + (j & out.mask)] = now + out.hop;
         out.tail = j + 1;
-      } else if (kind != op::weight_grad) {
+      } else if (kind != action_kind::weight_grad) {
         plain_pipe& in = here.backward;
         plain_pipe& out = (&here - 1)->backward;  // of stage 0 too: one that nobody reads
         if (j != in.head) [[unlikely]]
@@ -188,7 +188,7 @@ struct plain_runner {
         const ticks ready = times[in.at + (j & in.mask)];
         if (ready > now) wait(ready - now, in.hop), now = ready;
         began = true;
-        if (kind == op::backward) {
+        if (kind == action_kind::backward) {
           if (j != here.weights) [[unlikely]]
             return odd;
           ++here.weights, ++here.fused, --in_flight;

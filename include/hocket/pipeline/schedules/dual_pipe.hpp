@@ -20,7 +20,8 @@ namespace detail {
 /// the one that they pass first. Precondition: micro_batches >= 2 depth.
 [[nodiscard]] constexpr phase_list dual_pipe_phases(std::uint32_t depth, std::uint32_t r, std::uint32_t micro_batches,
                                                     std::uint8_t o) noexcept {
-  constexpr auto f = op::forward, b = op::backward, i = op::input_grad, w = op::weight_grad;
+  constexpr auto f = action_kind::forward, b = action_kind::backward, i = action_kind::input_grad,
+                 w = action_kind::weight_grad;
   const std::uint32_t d = depth - r - 1, up = r + 1;
   const std::uint32_t steady = micro_batches - 2 * depth + r + 1;
   const std::uint8_t x = o == 0 ? 1 : 0;
@@ -80,7 +81,7 @@ class dual_pipe_v {
 
   /// Errors: errc::bad_shape if chunks != 2 or m < 2p.
   [[nodiscard]] static constexpr result<dual_pipe_v> make(const shape& s) noexcept {
-    if (const auto ok = validate(s); !ok) return ok.error();
+    if (const auto ok = check(s); !ok) return ok.error();
     const error bad{errc::bad_shape, s.ranks, s.chunks, s.micro_batches};
     if (s.chunks != 2) return bad.with("dualpipev has two chunks per rank");
     if (s.micro_batches < 2 * s.ranks) return bad.with("dualpipev needs m of at least 2p");
@@ -154,7 +155,7 @@ class dual_pipe {
   /// @param s  ranks p, chunks 1 (in each direction), micro-batches m of both directions together
   /// Errors: errc::bad_shape if chunks != 1, p or m is odd, or m < 2p.
   [[nodiscard]] static constexpr result<dual_pipe> make(const shape& s) noexcept {
-    if (const auto ok = validate(s); !ok) return ok.error();
+    if (const auto ok = check(s); !ok) return ok.error();
     const error bad{errc::bad_shape, s.ranks, s.chunks, s.micro_batches};
     if (s.chunks != 1) return bad.with("dualpipe has one chunk each way");
     if (s.ranks % 2 != 0) return bad.with("dualpipe needs an even p");
@@ -193,7 +194,7 @@ class dual_pipe {
   /// The step at which the rank runs `a`; size(rank) if it never does. O(1).
   [[nodiscard]] constexpr std::uint32_t step_of(std::uint32_t rank, stage_action a) const noexcept {
     const bool here = a.stage() == (a.direction() == 0 ? rank : ranks_ - 1 - rank) && a.slice() == 0;
-    if (!here || a.micro_batch() >= micro_batches_ || !computes(a.kind())) return size(rank);
+    if (!here || a.micro_batch() >= micro_batches_ || !is_compute(a.kind())) return size(rank);
     return phases(rank).step_of({a.kind(), a.direction(), a.micro_batch()});
   }
   /// The list of one rank. Precondition: rank < ranks().

@@ -15,7 +15,7 @@ namespace hocket::inline HOCKET_ABI::pipeline {
 /// Source: GPipe (Huang et al. 2019, arXiv:1811.06965); Lamy-Poirier 2023, arXiv:2211.05953.
 ///
 ///     constexpr auto plan = hocket::pipeline::gpipe::make({.ranks = 2, .micro_batches = 3}).value();
-///     static_assert(plan.rank(1)[3] == hocket::pipeline::action(hocket::pipeline::op::backward, 0, 0));
+///     static_assert(plan.rank(1)[3] == hocket::pipeline::action(hocket::pipeline::action_kind::backward, 0, 0));
 class gpipe {
  public:
   static constexpr bool quick_at = true;
@@ -28,9 +28,9 @@ class gpipe {
     return make(s, false);
   }
   /// All forwards, then all backwards, both in the order of micro-batches, with any number of chunks.
-  [[nodiscard]] static constexpr result<gpipe> f_then_b(const shape& s) noexcept { return make(s, false); }
+  [[nodiscard]] static constexpr result<gpipe> make_f_then_b(const shape& s) noexcept { return make(s, false); }
   /// Looped BFS with any number of chunks.
-  [[nodiscard]] static constexpr result<gpipe> looped_bfs(const shape& s) noexcept { return make(s, true); }
+  [[nodiscard]] static constexpr result<gpipe> make_looped_bfs(const shape& s) noexcept { return make(s, true); }
 
   [[nodiscard]] constexpr std::uint32_t ranks() const noexcept { return ranks_; }
   [[nodiscard]] constexpr std::uint32_t chunks() const noexcept { return chunks_; }
@@ -54,14 +54,15 @@ class gpipe {
   [[nodiscard]] constexpr action at([[maybe_unused]] std::uint32_t rank, std::uint32_t step) const noexcept {
     HOCKET_ASSERT(rank < ranks_ && step < size(rank));
     const std::uint32_t n = micro_batches_ * chunks_;
-    if (step < n) return {op::forward, step / micro_batches_, step % micro_batches_};
+    if (step < n) return {action_kind::forward, step / micro_batches_, step % micro_batches_};
     const std::uint32_t x = step - n;
-    return {op::backward, chunks_ - 1 - x / micro_batches_, mirrored(x % micro_batches_)};
+    return {action_kind::backward, chunks_ - 1 - x / micro_batches_, mirrored(x % micro_batches_)};
   }
   /// The step at which the rank runs `a`, or size(rank) if it never does. O(1).
   [[nodiscard]] constexpr std::uint32_t step_of(std::uint32_t rank, action a) const noexcept {
-    if (a.kind() > op::backward || a.chunk() >= chunks_ || a.micro_batch() >= micro_batches_) return size(rank);
-    if (a.kind() == op::forward) return a.chunk() * micro_batches_ + a.micro_batch();
+    if (a.kind() > action_kind::backward || a.chunk() >= chunks_ || a.micro_batch() >= micro_batches_)
+      return size(rank);
+    if (a.kind() == action_kind::forward) return a.chunk() * micro_batches_ + a.micro_batch();
     return (2 * chunks_ - 1 - a.chunk()) * micro_batches_ + mirrored(a.micro_batch());
   }
   /// The list of one rank. Precondition: rank < ranks().
@@ -89,7 +90,7 @@ class gpipe {
 
  private:
   [[nodiscard]] static constexpr result<gpipe> make(const shape& s, bool reversed) noexcept {
-    if (const auto ok = validate(s); !ok) return ok.error();
+    if (const auto ok = check(s); !ok) return ok.error();
     gpipe plan;
     plan.ranks_ = static_cast<std::uint32_t>(s.ranks);
     plan.chunks_ = static_cast<std::uint32_t>(s.chunks);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <hocket/core/arithmetic.hpp>
 #include <hocket/pipeline/cursor.hpp>
 #include <hocket/pipeline/detail/alternation.hpp>
 #include <hocket/pipeline/detail/interleaved_order.hpp>
@@ -10,6 +11,17 @@
 
 namespace hocket::inline HOCKET_ABI::pipeline {
 
+/// How far the ranks of an interleaved schedule run ahead.
+struct interleaved_options {
+  /// Forwards that rank r runs ahead per rank below it: 1 suffices for the least makespan, 2 (Megatron-LM, PyTorch,
+  /// Paddle) hides more latency at p - 1 - r activations more. 0: 2, but 1 with least_memory and capped, which allow
+  /// no other.
+  std::uint32_t kappa = 0;
+  /// One forward more before the first backward, so that the two of a step can overlap (Megatron-LM's
+  /// expert-parallel overlap). 0 or 1; 0 with least_memory and capped.
+  std::uint32_t extra = 0;
+};
+
 /// Interleaved 1F1B ("virtual pipeline"): v chunks per rank, so that the pipeline fills v times faster, for every
 /// number of micro-batches, also those that p does not divide and those below p. A small value; every question below is
 /// answered in O(1) (O(log groups) for groups::list), also in a constant expression.
@@ -17,20 +29,11 @@ namespace hocket::inline HOCKET_ABI::pipeline {
 ///
 ///     using namespace hocket::pipeline;
 ///     constexpr auto plan = interleaved::make({.ranks = 4, .chunks = 2, .micro_batches = 9}).value();
-///     static_assert(plan.rank(0).size() == 36 && plan.rank(0)[5] == action(op::forward, 1, 0));
+///     static_assert(plan.rank(0).size() == 36 && plan.rank(0)[5] == action(action_kind::forward, 1, 0));
 ///     constexpr auto lean = interleaved::make({.ranks = 4, .chunks = 2, .micro_batches = 9}, groups::least_memory());
 ///     static_assert(plan.peak_in_flight(0) == 12 && lean->peak_in_flight(0) == 8);
 class interleaved {
  public:
-  struct options {
-    /// Forwards that rank r runs ahead per rank below it: 1 suffices for the least makespan, 2 (Megatron-LM, PyTorch,
-    /// Paddle) hides more latency at p - 1 - r activations more. 0: 2, but 1 with least_memory and capped, which allow
-    /// no other.
-    std::uint32_t kappa = 0;
-    /// One forward more before the first backward, so that the two of a step can overlap (Megatron-LM's
-    /// expert-parallel overlap). 0 or 1; 0 with least_memory and capped.
-    std::uint32_t extra = 0;
-  };
   /// What is known in O(1) about running the lists in order.
   enum class verdict : std::uint8_t {
     optimal,    ///< reaches makespan_bound (least_memory: at its ratio f : b, else it runs but may be longer)
@@ -44,11 +47,9 @@ class interleaved {
   /// Errors: errc::bad_shape; errc::bad_groups if a list does not add up to m or has an empty group; errc::out_of_range
   /// for kappa, extra and a cap that no order of this kind meets; errc::bad_cost for f or b < 1; errc::overflow if p·f
   /// does not fit.
-  [[nodiscard]] static constexpr result<interleaved> make(const shape& s, groups g = groups::balanced()) noexcept {
-    return make(s, g, options{});
-  }
-  [[nodiscard]] static constexpr result<interleaved> make(const shape& s, groups g, options o) noexcept {
-    if (const auto ok = validate(s); !ok) return ok.error();
+  [[nodiscard]] static constexpr result<interleaved> make(const shape& s, groups g = groups::balanced(),
+                                                          const interleaved_options& o = {}) noexcept {
+    if (const auto ok = check(s); !ok) return ok.error();
     const bool lean = g.kind() == groups::rule::least_memory || g.kind() == groups::rule::capped;
     if (o.kappa > (lean ? 1u : 2u)) return error{errc::out_of_range, o.kappa, 1, lean ? 1 : 2}.with("kappa");
     if (o.extra > (lean ? 0u : 1u)) return error{errc::out_of_range, o.extra, 0, lean ? 0 : 1}.with("extra");
@@ -105,13 +106,14 @@ class interleaved {
     if (whole_) return at_whole(rank, step);
     const auto turn = beat(rank).at(step);
     const chunk_batch x = turn.forward ? forward_at(turn.index) : backward_at(turn.index);
-    return {turn.forward ? op::forward : op::backward, x.chunk, x.micro_batch};
+    return {turn.forward ? action_kind::forward : action_kind::backward, x.chunk, x.micro_batch};
   }
   /// The step at which the rank runs `a`, or size(rank) if it never does.
   [[nodiscard]] constexpr std::uint32_t step_of(std::uint32_t rank, action a) const noexcept {
-    if (a.kind() > op::backward || a.chunk() >= chunks_ || a.micro_batch() >= micro_batches_) return size(rank);
-    return a.kind() == op::forward ? beat(rank).step_of_forward(forward_index(a.chunk(), a.micro_batch()))
-                                   : beat(rank).step_of_backward(backward_index(a.chunk(), a.micro_batch()));
+    if (a.kind() > action_kind::backward || a.chunk() >= chunks_ || a.micro_batch() >= micro_batches_)
+      return size(rank);
+    return a.kind() == action_kind::forward ? beat(rank).step_of_forward(forward_index(a.chunk(), a.micro_batch()))
+                                            : beat(rank).step_of_backward(backward_index(a.chunk(), a.micro_batch()));
   }
   /// The alternating part of one rank's list, without a condition to guess wrong: `rank(r)[step]` uses it.
   class reader {
@@ -274,14 +276,15 @@ constexpr action interleaved::at_whole(std::uint32_t rank, std::uint32_t step) c
   const std::uint32_t group = detail::divided_by_chunks(x, chunks_factor_), c = x - group * chunks_;
   const std::uint32_t j = base + y - (x - group) * size_here;                       // base + group · size + y mod size
   const std::uint32_t chunk = (c ^ (0u - backward)) + (chunks_ & (0u - backward));  // backwards: chunks_ - 1u - c
-  constexpr std::uint32_t one = action(op::backward, 0, 0).bits();
-  return action::from_bits(action(op::forward, chunk, j).bits() + backward * one);
+  constexpr std::uint32_t one = action(action_kind::backward, 0, 0).bits();
+  return action::from_bits(action(action_kind::forward, chunk, j).bits() + backward * one);
 }
 
 constexpr interleaved::reader::reader(const interleaved& plan, std::uint32_t rank) noexcept {
   if (!plan.whole_) return;
   const std::uint32_t w = plan.warm_up(rank), head = plan.first_count_ * plan.first_size_, v = plan.chunks_;
-  constexpr std::uint32_t chunk = action(op::forward, 1, 0).bits(), last_kind = action(op::backward, 0, 0).bits();
+  constexpr std::uint32_t chunk = action(action_kind::forward, 1, 0).bits(),
+                          last_kind = action(action_kind::backward, 0, 0).bits();
   chunks_factor_ = plan.chunks_factor_;
   begin_ = w, length_ = 2 * (plan.count() - w);
   shift_[0] = w;

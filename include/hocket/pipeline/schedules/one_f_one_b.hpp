@@ -24,7 +24,7 @@ class one_f_one_b {
   /// @param kappa  1, or 2 for Eager 1F1B
   /// Errors: errc::bad_shape if chunks != 1 or the shape is out of range; errc::out_of_range for kappa.
   [[nodiscard]] static constexpr result<one_f_one_b> make(const shape& s, std::uint32_t kappa = 1) noexcept {
-    if (const auto ok = validate(s); !ok) return ok.error();
+    if (const auto ok = check(s); !ok) return ok.error();
     if (s.chunks != 1)
       return error{errc::bad_shape, s.ranks, s.chunks, s.micro_batches}.with("1f1b has one chunk per rank");
     if (kappa < 1 || kappa > 2) return error{errc::out_of_range, kappa, 1, 2}.with("kappa");
@@ -55,13 +55,13 @@ class one_f_one_b {
   /// Preconditions: rank < ranks(), step < size(rank). O(1).
   [[nodiscard]] constexpr action at(std::uint32_t rank, std::uint32_t step) const noexcept {
     const auto turn = beat(rank).at(step);
-    return {turn.forward ? op::forward : op::backward, 0, turn.index};
+    return {turn.forward ? action_kind::forward : action_kind::backward, 0, turn.index};
   }
   /// The step at which the rank runs `a`, or size(rank) if it never does. O(1).
   [[nodiscard]] constexpr std::uint32_t step_of(std::uint32_t rank, action a) const noexcept {
-    if (a.kind() > op::backward || a.chunk() != 0 || a.micro_batch() >= micro_batches_) return size(rank);
-    return a.kind() == op::forward ? beat(rank).step_of_forward(a.micro_batch())
-                                   : beat(rank).step_of_backward(a.micro_batch());
+    if (a.kind() > action_kind::backward || a.chunk() != 0 || a.micro_batch() >= micro_batches_) return size(rank);
+    return a.kind() == action_kind::forward ? beat(rank).step_of_forward(a.micro_batch())
+                                            : beat(rank).step_of_backward(a.micro_batch());
   }
   /// The list of one rank. Precondition: rank < ranks().
   [[nodiscard]] constexpr rank_view<one_f_one_b> rank(std::uint32_t rank) const noexcept;

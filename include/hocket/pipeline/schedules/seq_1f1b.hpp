@@ -19,7 +19,8 @@ inline constexpr std::uint32_t max_slices = 65'536;
 /// Source: Sun et al. 2024, arXiv:2406.03488; docs/pipeline.md.
 ///
 ///     constexpr auto plan = hocket::pipeline::seq_1f1b::make({.ranks = 4, .micro_batches = 4}, 2).value();
-///     static_assert(plan.rank(3)[1] == hocket::pipeline::stage_action(hocket::pipeline::op::forward, 3, 0, 1));
+///     static_assert(plan.rank(3)[1] == hocket::pipeline::stage_action(hocket::pipeline::action_kind::forward, 3, 0,
+///     1));
 class seq_1f1b {
  public:
   constexpr seq_1f1b() noexcept = default;
@@ -28,7 +29,7 @@ class seq_1f1b {
   /// Errors: errc::bad_shape if chunks != 1 or the shape is out of range; errc::out_of_range for slices, and if there
   /// are more than max_micro_batches slices in all.
   [[nodiscard]] static constexpr result<seq_1f1b> make(const shape& s, std::int64_t slices) noexcept {
-    if (const auto ok = validate(s); !ok) return ok.error();
+    if (const auto ok = check(s); !ok) return ok.error();
     if (s.chunks != 1)
       return error{errc::bad_shape, s.ranks, s.chunks, s.micro_batches}.with("seq-1f1b has one chunk per rank");
     if (slices < 1 || slices > max_slices) return error{errc::out_of_range, slices, 1, max_slices}.with("slices");
@@ -63,16 +64,17 @@ class seq_1f1b {
   [[nodiscard]] constexpr stage_action at(std::uint32_t rank, std::uint32_t step) const noexcept {
     const auto turn = beat(rank).at(step);
     const std::uint32_t j = turn.index / slices_, t = turn.index % slices_;
-    return turn.forward ? stage_action(op::forward, rank, j, t) : stage_action(op::backward, rank, j, slices_ - 1 - t);
+    return turn.forward ? stage_action(action_kind::forward, rank, j, t)
+                        : stage_action(action_kind::backward, rank, j, slices_ - 1 - t);
   }
   /// The step at which the rank runs `a`, or size(rank) if it never does. O(1).
   [[nodiscard]] constexpr std::uint32_t step_of(std::uint32_t rank, stage_action a) const noexcept {
-    if (a.kind() > op::backward || a.stage() != rank || a.micro_batch() >= micro_batches_ || a.slice() >= slices_ ||
-        a.direction() != 0)
+    if (a.kind() > action_kind::backward || a.stage() != rank || a.micro_batch() >= micro_batches_ ||
+        a.slice() >= slices_ || a.direction() != 0)
       return size(rank);
     const std::uint32_t k = a.micro_batch() * slices_;
-    return a.kind() == op::forward ? beat(rank).step_of_forward(k + a.slice())
-                                   : beat(rank).step_of_backward(k + slices_ - 1 - a.slice());
+    return a.kind() == action_kind::forward ? beat(rank).step_of_forward(k + a.slice())
+                                            : beat(rank).step_of_backward(k + slices_ - 1 - a.slice());
   }
   /// The list of one rank. Precondition: rank < ranks().
   [[nodiscard]] constexpr rank_view<seq_1f1b> rank(std::uint32_t rank) const noexcept;
@@ -88,8 +90,8 @@ class seq_1f1b {
       const std::size_t x = turn.forward ? 1 : 0;
       if (!known[x]) known[x] = true, next_batch[x] = turn.index / slices_, next_slice[x] = turn.index % slices_;
       const std::uint32_t t = next_slice[x];
-      out[i] = turn.forward ? stage_action(op::forward, rank, next_batch[x], t)
-                            : stage_action(op::backward, rank, next_batch[x], slices_ - 1 - t);
+      out[i] = turn.forward ? stage_action(action_kind::forward, rank, next_batch[x], t)
+                            : stage_action(action_kind::backward, rank, next_batch[x], slices_ - 1 - t);
       if (++next_slice[x] == slices_) next_slice[x] = 0, ++next_batch[x];
     }
     return total;

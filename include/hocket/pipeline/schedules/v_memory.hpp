@@ -41,9 +41,10 @@ class v_builder {
     drop_weights();
     for (std::uint32_t r = 0; r < p_; ++r) put_weights(r, true);
     in_order(6, [&](const event& e) {
-      constexpr op ops[] = {op::forward, op::forward, op::input_grad, op::input_grad, op::weight_grad, op::weight_grad};
+      constexpr action_kind kinds[] = {action_kind::forward,    action_kind::forward,     action_kind::input_grad,
+                                       action_kind::input_grad, action_kind::weight_grad, action_kind::weight_grad};
       const std::uint32_t chunk = e.type < 2 ? e.type : 1 - e.type % 2;
-      put(e.rank, ops[e.type], chunk, e.index);
+      put(e.rank, kinds[e.type], chunk, e.index);
     });
   }
 
@@ -220,12 +221,12 @@ class v_builder {
 /// max_v_schedule_units or max_v_schedule_ranks. Complexity: O(p · m · (p + m)) time in practice, O(p · (p + m))
 /// memory. Source: Qi et al. 2024, arXiv:2405.15362; the lists are those of its authors' scheduler. docs/pipeline.md.
 ///
-///     const auto plan = hocket::pipeline::v_schedule({4, 2, 8}, hocket::pipeline::v_memory::half).value();
+///     const auto plan = hocket::pipeline::make_v_schedule({4, 2, 8}, hocket::pipeline::v_memory::half).value();
 ///     hocket::pipeline::simulate(plan, hocket::pipeline::costs{})->ranks[0].peak_in_flight == 6;   // of 8
 template <class Later = void>
-[[nodiscard]] result<table_schedule> v_schedule(const shape& s, v_memory kind,
-                                                std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
-  if (const auto ok = validate(s); !ok) return ok.error();
+[[nodiscard]] result<table_schedule> make_v_schedule(
+    const shape& s, v_memory kind, std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
+  if (const auto ok = check(s); !ok) return ok.error();
   if (s.chunks != 2)
     return error{errc::bad_shape, s.ranks, s.chunks, s.micro_batches}.with("v-half and v-min have two chunks");
   if (s.ranks > max_v_schedule_ranks)
@@ -238,7 +239,7 @@ template <class Later = void>
   for (std::uint32_t r = 0; r < p; ++r) next.push_back(r * m * 6), ends.push_back((r + 1) * m * 6);
   const v_placement place{p};
   detail::v_builder<Later>(p, m, memory)
-      .build(kind, [&](std::uint32_t r, op kind_of, std::uint32_t chunk, std::uint32_t j) {
+      .build(kind, [&](std::uint32_t r, action_kind kind_of, std::uint32_t chunk, std::uint32_t j) {
         actions[next[r]++] = {kind_of, place.stage(r, chunk), j};
       });
   return table_schedule::make(actions, ends, memory);

@@ -23,7 +23,7 @@ class zbv {
 
   /// Errors: errc::bad_shape if chunks != 2 or the shape is out of range.
   [[nodiscard]] static constexpr result<zbv> make(const shape& s) noexcept {
-    if (const auto ok = validate(s); !ok) return ok.error();
+    if (const auto ok = check(s); !ok) return ok.error();
     if (s.chunks != 2) return error{errc::bad_shape, s.ranks, s.chunks, s.micro_batches}.with("zbv has two chunks");
     zbv plan;
     plan.ranks_ = static_cast<std::uint32_t>(s.ranks);
@@ -61,7 +61,7 @@ class zbv {
   /// The list of one rank as its phases, by which a caller walks it without a division.
   [[nodiscard]] constexpr phase_list phases(std::uint32_t rank) const noexcept {
     HOCKET_ASSERT(rank < ranks_);
-    constexpr auto f = op::forward, i = op::input_grad, w = op::weight_grad;
+    constexpr auto f = action_kind::forward, i = action_kind::input_grad, w = action_kind::weight_grad;
     const std::uint32_t p = ranks_, r = rank, least = 2 * p - 1;
     const std::uint32_t n = micro_batches_ < least ? least : micro_batches_;
     // Micro-batches that both chunks have finished, chunk by chunk, as the phases go by.

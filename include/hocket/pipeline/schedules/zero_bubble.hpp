@@ -14,19 +14,19 @@ namespace hocket::inline HOCKET_ABI::pipeline {
 /// input gradients in turn with forwards, and each weight gradient `lag` input gradients late.
 /// Source: Qi et al. 2023, arXiv:2401.10241 (ZB-H1, ZB-H2); PyTorch's ScheduleInterleavedZeroBubble; docs/pipeline.md.
 ///
-///     constexpr auto plan = hocket::pipeline::zero_bubble::h1({.ranks = 4, .micro_batches = 8}).value();
+///     constexpr auto plan = hocket::pipeline::zero_bubble::make_h1({.ranks = 4, .micro_batches = 8}).value();
 ///     static_assert(plan.size(0) == 24 && plan.peak_in_flight(3) == 4);
 class zero_bubble {
  public:
   constexpr zero_bubble() noexcept = default;
 
   /// ZB-H1: one chunk per rank, p activations on every rank. Errors: errc::bad_shape.
-  [[nodiscard]] static constexpr result<zero_bubble> h1(const shape& s) noexcept { return single(s, 1); }
+  [[nodiscard]] static constexpr result<zero_bubble> make_h1(const shape& s) noexcept { return single(s, 1); }
   /// ZB-H2: one chunk per rank, 2p - 1 activations; no rank idles between its first and its last action, so steps of
   /// training can follow each other without a bubble where the optimizer does not wait for all ranks.
-  [[nodiscard]] static constexpr result<zero_bubble> h2(const shape& s) noexcept { return single(s, 2); }
+  [[nodiscard]] static constexpr result<zero_bubble> make_h2(const shape& s) noexcept { return single(s, 2); }
   /// Interleaved: any number of chunks, and any number of micro-batches, in balanced groups.
-  [[nodiscard]] static constexpr result<zero_bubble> interleaved_zb(const shape& s) noexcept { return make(s, 1); }
+  [[nodiscard]] static constexpr result<zero_bubble> make_interleaved(const shape& s) noexcept { return make(s, 1); }
 
   [[nodiscard]] constexpr std::uint32_t ranks() const noexcept { return order_.ranks(); }
   [[nodiscard]] constexpr std::uint32_t chunks() const noexcept { return order_.chunks(); }
@@ -60,7 +60,7 @@ class zero_bubble {
     const std::uint32_t n = count(), a = lead(rank);
     if (a == n) return {n, 0, 2 * n};
     const chunk_batch last = order_.forward_at(n - 1);
-    const std::uint32_t end = step_of(rank, {op::forward, last.chunk, last.micro_batch}) + 1;
+    const std::uint32_t end = step_of(rank, {action_kind::forward, last.chunk, last.micro_batch}) + 1;
     return {a, end - a, 3 * n - end};
   }
 
@@ -69,31 +69,32 @@ class zero_bubble {
   [[nodiscard]] constexpr action at(std::uint32_t rank, std::uint32_t step) const noexcept {
     HOCKET_ASSERT(rank < ranks() && step < size(rank));
     const std::uint32_t n = count(), a = lead(rank), d = lag(rank), forwards = n - a;
-    if (step < a) return made(op::forward, step);
+    if (step < a) return made(action_kind::forward, step);
     // Round j: the j-th input gradient, weight gradient j - d if j >= d, forward a + j if j < n - a.
     const std::uint32_t x = step - a, low = d < forwards ? d : forwards, high = d < forwards ? forwards : d;
-    if (x < 2 * low) return x % 2 == 0 ? made(op::input_grad, x / 2) : made(op::forward, a + x / 2);
+    if (x < 2 * low) return x % 2 == 0 ? made(action_kind::input_grad, x / 2) : made(action_kind::forward, a + x / 2);
     const std::uint32_t width = d < forwards ? 3 : 1, y = x - 2 * low;
     if (y < width * (high - low)) {
       const std::uint32_t j = low + y / width;
-      if (y % width == 0) return made(op::input_grad, j);
-      return y % width == 1 ? made(op::weight_grad, j - d) : made(op::forward, a + j);
+      if (y % width == 0) return made(action_kind::input_grad, j);
+      return y % width == 1 ? made(action_kind::weight_grad, j - d) : made(action_kind::forward, a + j);
     }
     const std::uint32_t z = y - width * (high - low), j = high + z / 2;
-    if (j >= n) return made(op::weight_grad, n - d + (z - 2 * (n - high)));
-    return z % 2 == 0 ? made(op::input_grad, j) : made(op::weight_grad, j - d);
+    if (j >= n) return made(action_kind::weight_grad, n - d + (z - 2 * (n - high)));
+    return z % 2 == 0 ? made(action_kind::input_grad, j) : made(action_kind::weight_grad, j - d);
   }
   /// The step at which the rank runs `a`, or size(rank) if it never does. O(1).
   [[nodiscard]] constexpr std::uint32_t step_of(std::uint32_t rank, action x) const noexcept {
-    if (x.kind() == op::backward || !computes(x.kind()) || x.chunk() >= chunks() || x.micro_batch() >= micro_batches())
+    if (x.kind() == action_kind::backward || !is_compute(x.kind()) || x.chunk() >= chunks() ||
+        x.micro_batch() >= micro_batches())
       return size(rank);
     const std::uint32_t n = count(), a = lead(rank), d = lag(rank), forwards = n - a;
     const auto clipped = [](std::uint32_t j, std::uint32_t from) { return j > from ? j - from : 0; };
     // Actions before round j: the lead, j input gradients, the weight gradients and the forwards of earlier rounds.
     const auto round = [&](std::uint32_t j) { return a + j + clipped(j, d) + (j < forwards ? j : forwards); };
-    const std::uint32_t k = order_.index_of(x.kind() == op::forward, x.chunk(), x.micro_batch());
-    if (x.kind() == op::forward) return k < a ? k : round(k - a) + 1 + (k - a >= d ? 1u : 0u);
-    if (x.kind() == op::input_grad) return round(k);
+    const std::uint32_t k = order_.index_of(x.kind() == action_kind::forward, x.chunk(), x.micro_batch());
+    if (x.kind() == action_kind::forward) return k < a ? k : round(k - a) + 1 + (k - a >= d ? 1u : 0u);
+    if (x.kind() == action_kind::input_grad) return round(k);
     return k + d < n ? round(k + d) + 1 : 2 * n + k;
   }
   /// Whether the steps from one on repeat, some micro-batches later: see read_list.hpp. O(1).
@@ -132,8 +133,8 @@ class zero_bubble {
     return make(s, reach);
   }
   [[nodiscard]] constexpr std::uint32_t count() const noexcept { return chunks() * micro_batches(); }
-  [[nodiscard]] constexpr action made(op kind, std::uint32_t k) const noexcept {
-    const chunk_batch x = kind == op::forward ? order_.forward_at(k) : order_.backward_at(k);
+  [[nodiscard]] constexpr action made(action_kind kind, std::uint32_t k) const noexcept {
+    const chunk_batch x = kind == action_kind::forward ? order_.forward_at(k) : order_.backward_at(k);
     return {kind, x.chunk, x.micro_batch};
   }
   interleaved order_;  // its kappa says how far a rank runs ahead: 1, or 2 for ZB-H2
@@ -141,10 +142,10 @@ class zero_bubble {
 
 // The five regions of at(), each of up to three lanes in turn, from stretch to stretch of the order.
 constexpr std::size_t zero_bubble::fill(std::uint32_t rank, std::span<action> out, std::uint32_t first) const noexcept {
-  constexpr op f = op::forward, i = op::input_grad, w = op::weight_grad;
+  constexpr action_kind f = action_kind::forward, i = action_kind::input_grad, w = action_kind::weight_grad;
   struct region {
     std::uint32_t steps, width;
-    op kinds[3];
+    action_kind kinds[3];
     std::uint32_t index[3];  // of each lane, in its order
   };
   const std::uint32_t n = count(), a = lead(rank), d = lag(rank), forwards = n - a;

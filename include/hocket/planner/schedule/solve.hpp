@@ -81,10 +81,10 @@ class schedule_finder {
     for (std::uint32_t s = 0; s < in_.stages; ++s) {
       const std::uint32_t r = q.order == stage_order::v ? pipeline::v_placement{p}.rank_of(s) : s % p;
       in_.rank_of.push_back(r), in_.owned[r].push_back(s);
-      using pipeline::op;
-      in_.forward.push_back(costs.duration({op::forward, s, 0}));
-      in_.backward.push_back(costs.duration({in_.split ? op::input_grad : op::backward, s, 0}));
-      in_.weight.push_back(in_.split ? costs.duration({op::weight_grad, s, 0}) : 0);
+      using pipeline::action_kind;
+      in_.forward.push_back(costs.duration({action_kind::forward, s, 0}));
+      in_.backward.push_back(costs.duration({in_.split ? action_kind::input_grad : action_kind::backward, s, 0}));
+      in_.weight.push_back(in_.split ? costs.duration({action_kind::weight_grad, s, 0}) : 0);
     }
     in_.hop = p > 1 ? costs.latency(0, 1) : 0;
     const std::uint32_t all = v * in_.micro_batches;
@@ -169,9 +169,9 @@ class schedule_finder {
     for (std::uint32_t r = 0; r < plan->ranks(); ++r) {
       for (std::uint32_t i = 0; i < plan->size(r); ++i) {
         const pipeline::stage_action a = pipeline::stage_action_at(*plan, r, i);
-        if (in_.split && a.kind() == pipeline::op::backward) {
-          actions.push_back({pipeline::op::input_grad, a.stage(), a.micro_batch()});
-          actions.push_back({pipeline::op::weight_grad, a.stage(), a.micro_batch()});
+        if (in_.split && a.kind() == pipeline::action_kind::backward) {
+          actions.push_back({pipeline::action_kind::input_grad, a.stage(), a.micro_batch()});
+          actions.push_back({pipeline::action_kind::weight_grad, a.stage(), a.micro_batch()});
         } else {
           actions.push_back({a.kind(), a.stage(), a.micro_batch()});
         }
@@ -196,15 +196,15 @@ class schedule_finder {
   [[nodiscard]] bool is_loop() const noexcept { return q_.order == stage_order::loop || q_.shape.chunks == 1; }
   /// Each micro-batch by itself holds as many activations as a rank has chunks: within any cap.
   void one_at_a_time() {
-    using pipeline::op;
+    using pipeline::action_kind;
     std::vector<pipeline::stage_action> actions;
     std::vector<std::uint32_t> ends;
     for (const auto& owned : in_.owned) {
       for (std::uint32_t k = 0; k < in_.micro_batches; ++k) {
-        for (const std::uint32_t s : owned) actions.push_back({op::forward, s, k});
+        for (const std::uint32_t s : owned) actions.push_back({action_kind::forward, s, k});
         for (std::size_t c = owned.size(); c-- > 0;) {
-          actions.push_back({in_.split ? op::input_grad : op::backward, owned[c], k});
-          if (in_.split) actions.push_back({op::weight_grad, owned[c], k});
+          actions.push_back({in_.split ? action_kind::input_grad : action_kind::backward, owned[c], k});
+          if (in_.split) actions.push_back({action_kind::weight_grad, owned[c], k});
         }
       }
       ends.push_back(static_cast<std::uint32_t>(actions.size()));
@@ -217,8 +217,9 @@ class schedule_finder {
     const std::uint32_t least = *std::min_element(in_.cap.begin(), in_.cap.end());
     if (is_loop()) {
       if (in_.split) {
-        if (s.chunks == 1) seed(pipeline::zero_bubble::h1(s), "zb-h1"), seed(pipeline::zero_bubble::h2(s), "zb-h2");
-        seed(pipeline::zero_bubble::interleaved_zb(s), "interleaved-zb");
+        if (s.chunks == 1)
+          seed(pipeline::zero_bubble::make_h1(s), "zb-h1"), seed(pipeline::zero_bubble::make_h2(s), "zb-h2");
+        seed(pipeline::zero_bubble::make_interleaved(s), "interleaved-zb");
       }
       if (s.chunks == 1) {
         seed(pipeline::one_f_one_b::make(s, 1), "1f1b"), seed(pipeline::one_f_one_b::make(s, 2), "eager-1f1b");
@@ -248,11 +249,11 @@ class schedule_finder {
         for (const std::uint32_t kappa : {1u, 2u})
           seed(pipeline::interleaved::make(s, groups::list(ends), {.kappa = kappa}), "interleaved");
       }
-      seed(pipeline::gpipe::looped_bfs(s), "looped-bfs");
+      seed(pipeline::gpipe::make_looped_bfs(s), "looped-bfs");
     } else if (s.chunks == 2 && in_.split) {
       seed(pipeline::zbv::make(s), "zbv"), seed(pipeline::dual_pipe_v::make(s), "dualpipev");
-      seed(pipeline::v_schedule(s, pipeline::v_memory::half), "v-half"),
-          seed(pipeline::v_schedule(s, pipeline::v_memory::third), "v-min");
+      seed(pipeline::make_v_schedule(s, pipeline::v_memory::half), "v-half"),
+          seed(pipeline::make_v_schedule(s, pipeline::v_memory::third), "v-min");
     }
     if (actions_.empty()) one_at_a_time();
   }
@@ -433,7 +434,7 @@ class schedule_finder {
 ///     found->makespan == 29 && found->proved;
 template <pipeline::cost_policy C>
 [[nodiscard]] result<found_schedule> find_schedule(const schedule_question& q, const C& costs) {
-  if (const auto ok = pipeline::validate(q.shape); !ok) return ok.error();
+  if (const auto ok = pipeline::check(q.shape); !ok) return ok.error();
   const error bad{errc::bad_shape, q.shape.ranks, q.shape.chunks, q.shape.micro_batches};
   if (!q.cap.empty() && static_cast<std::int64_t>(q.cap.size()) != q.shape.ranks)
     return bad.with("one cap per rank, or none");
@@ -445,7 +446,7 @@ template <pipeline::cost_policy C>
     return error{errc::limit_exceeded, q.shape.stages() * q.shape.micro_batches, std::int64_t{1} << 22}.with(
         "stages x micro-batches to search");
   std::int64_t total = 0;
-  using pipeline::op;
+  using pipeline::action_kind;
   const auto add = [&](ticks t, const char* of) -> result<void> {  // so often at the most
     constexpr ticks most = detail::partial_schedule::never / 2;
     const ticks often = 2 * q.shape.micro_batches;
@@ -455,15 +456,18 @@ template <pipeline::cost_policy C>
     if (total > most) return error{errc::limit_exceeded, total, most}.with("all times of a schedule, twice");
     return {};
   };
-  const auto word = [](op kind) {
-    return kind == op::forward    ? "a forward"
-         : kind == op::backward   ? "a whole backward"
-         : kind == op::input_grad ? "an input gradient"
-                                  : "a weight gradient";
+  const auto word = [](action_kind kind) {
+    return kind == action_kind::forward    ? "a forward"
+         : kind == action_kind::backward   ? "a whole backward"
+         : kind == action_kind::input_grad ? "an input gradient"
+                                           : "a weight gradient";
   };
   for (std::uint32_t s = 0; s < q.shape.stages(); ++s) {
-    for (const op kind : {op::forward, op::backward, op::input_grad, op::weight_grad}) {
-      if (q.split_backward ? kind == op::backward : kind == op::input_grad || kind == op::weight_grad) continue;
+    for (const action_kind kind :
+         {action_kind::forward, action_kind::backward, action_kind::input_grad, action_kind::weight_grad}) {
+      if (q.split_backward ? kind == action_kind::backward
+                           : kind == action_kind::input_grad || kind == action_kind::weight_grad)
+        continue;
       if constexpr (requires { costs.knows(pipeline::stage_action{}); })
         if (!costs.knows({kind, s, 0})) return error{errc::untimed_action, s}.with(word(kind));
       if (const auto ok = add(costs.duration({kind, s, 0}), word(kind)); !ok) return ok.error();

@@ -37,7 +37,8 @@ class in_flight_profile {
     walk path(v);
     for (std::uint32_t r = 0; r < profile.ranks_; ++r) {
       path.begin();
-      const bool ok = read(plan, r, [&](pipeline::op kind, std::uint32_t chunk) { return path.step(kind, chunk); });
+      const bool ok =
+          read(plan, r, [&](pipeline::action_kind kind, std::uint32_t chunk) { return path.step(kind, chunk); });
       if (!ok || !path.end())
         return error{errc::limit_exceeded, std::int64_t{max_counts} + 1, std::int64_t{max_counts}}.with(
             "maximal in-flight counts");
@@ -67,7 +68,7 @@ class in_flight_profile {
       for (const std::uint32_t of : {r, p - 1 - r}) {
         for (std::uint32_t i = 0; i < plan.size(of) && ok; ++i) {
           const pipeline::stage_action a = pipeline::stage_action_at(plan, of, i);
-          if (pipeline::computes(a.kind())) ok = path.step(a.kind(), (of == r) == (a.direction() == 0) ? 0 : 1);
+          if (pipeline::is_compute(a.kind())) ok = path.step(a.kind(), (of == r) == (a.direction() == 0) ? 0 : 1);
         }
         ok = ok && path.end();  // all that was taken has been given back
       }
@@ -128,7 +129,7 @@ class in_flight_profile {
       const auto place = plan.placement();
       for (std::uint32_t i = 0; i < size; ++i) {
         const pipeline::stage_action a = pipeline::stage_action_at(plan, r, i);
-        if (!pipeline::computes(a.kind())) continue;
+        if (!pipeline::is_compute(a.kind())) continue;
         if (!use(a.kind(), place.chunk_of(a.stage()))) return false;
       }
     }
@@ -143,12 +144,12 @@ class in_flight_profile {
       rising = waiting = false, takes = gives = 0, hint = 0, direction = none;
     }
     /// False if there are too many maximal counts.
-    bool step(pipeline::op kind, std::uint32_t chunk) {
-      if (kind == pipeline::op::forward) {
+    bool step(pipeline::action_kind kind, std::uint32_t chunk) {
+      if (kind == pipeline::action_kind::forward) {
         ++now[chunk], ++takes, take = chunk, rising = true;
         return true;
       }
-      if (kind != pipeline::op::backward && kind != pipeline::op::weight_grad) return true;
+      if (kind != pipeline::action_kind::backward && kind != pipeline::action_kind::weight_grad) return true;
       if (rising && !peak()) return false;
       rising = false;
       if (now[chunk] > 0) --now[chunk];

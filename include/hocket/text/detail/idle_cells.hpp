@@ -76,7 +76,7 @@ bool waits_in_between(const S& plan) {
 /// with few micro-batches is one with 2p - 1 of them, of which the cells too many are empty. O(actions).
 template <class S>
 std::vector<std::vector<std::uint32_t>> counted_idle_cells(const S& plan) {
-  using pipeline::action, pipeline::op;
+  using pipeline::action, pipeline::action_kind;
   const std::uint32_t p = plan.ranks(), m = plan.micro_batches(), stages = p * plan.chunks();
   std::vector<std::vector<action>> lists(p);
   S longer = plan;
@@ -99,19 +99,19 @@ std::vector<std::vector<std::uint32_t>> counted_idle_cells(const S& plan) {
     for (std::uint32_t r = 0; r < p; ++r) {
       if (next[r] == lists[r].size()) continue;
       const action a = lists[r][next[r]];
-      const std::size_t stage = a.kind() == op::idle ? 0 : plan.placement().stage(r, a.chunk());
+      const std::size_t stage = a.kind() == action_kind::idle ? 0 : plan.placement().stage(r, a.chunk());
       const std::size_t unit = stage * m + a.micro_batch();
-      if (a.kind() == op::forward && stage > 0 && !seen[unit - m]) {
+      if (a.kind() == action_kind::forward && stage > 0 && !seen[unit - m]) {
         ++counts[r].back();
         continue;
       }
       moved = true;
       ++next[r];
-      if (a.kind() == op::idle) {
+      if (a.kind() == action_kind::idle) {
         ++counts[r].back();
       } else {
         counts[r].push_back(0);
-        if (a.kind() == op::forward) now.push_back(unit);
+        if (a.kind() == action_kind::forward) now.push_back(unit);
       }
     }
     for (const std::size_t unit : now) seen[unit] = true;

@@ -17,7 +17,7 @@ namespace hocket::inline HOCKET_ABI::planner::detail {
 /// One action in the order in which it starts.
 struct placed {
   std::uint32_t rank, stage, micro_batch;
-  pipeline::op kind;
+  pipeline::action_kind kind;
 };
 
 /// What a search knows of a pipeline. Micro-batches are alike, so every stage takes them in order, at no loss.
@@ -38,14 +38,17 @@ struct search_input {
   [[nodiscard]] ticks time(std::uint32_t kind, std::uint32_t s) const noexcept {
     return kind == 0 ? forward[s] : kind == 1 ? backward[s] : weight[s];
   }
-  [[nodiscard]] pipeline::op name(std::uint32_t kind) const noexcept {
-    using pipeline::op;
-    return kind == 0 ? op::forward : kind == 2 ? op::weight_grad : split ? op::input_grad : op::backward;
+  [[nodiscard]] pipeline::action_kind name(std::uint32_t kind) const noexcept {
+    using pipeline::action_kind;
+    return kind == 0 ? action_kind::forward
+         : kind == 2 ? action_kind::weight_grad
+         : split     ? action_kind::input_grad
+                     : action_kind::backward;
   }
   /// A letter is a kind of action of a stage: those of a letter are one for each micro-batch.
-  [[nodiscard]] std::uint32_t letter(pipeline::op kind, std::uint32_t s) const noexcept {
-    using pipeline::op;
-    return s + (kind == op::forward ? 0 : kind == op::weight_grad ? 2 : 1) * stages;
+  [[nodiscard]] std::uint32_t letter(pipeline::action_kind kind, std::uint32_t s) const noexcept {
+    using pipeline::action_kind;
+    return s + (kind == action_kind::forward ? 0 : kind == action_kind::weight_grad ? 2 : 1) * stages;
   }
   [[nodiscard]] std::uint32_t kind_of(std::uint32_t letter) const noexcept { return letter / stages; }
   [[nodiscard]] std::uint32_t stage_of(std::uint32_t letter) const noexcept { return letter % stages; }
@@ -110,7 +113,8 @@ struct tails {
   std::vector<placed> out;
   for (std::size_t i = list.size(); i-- > 0;) {
     placed x = list[i];
-    x.kind = x.kind == pipeline::op::forward ? pipeline::op::backward : pipeline::op::forward;
+    x.kind =
+        x.kind == pipeline::action_kind::forward ? pipeline::action_kind::backward : pipeline::action_kind::forward;
     x.micro_batch = in.micro_batches - 1 - x.micro_batch;
     out.push_back(x);
   }
@@ -167,20 +171,20 @@ class partial_schedule {
   }
 
   /// The same of any kind.
-  [[nodiscard]] ticks ready(std::uint32_t s, pipeline::op kind) const noexcept {
-    return kind == pipeline::op::forward     ? forward_ready(s)
-         : kind == pipeline::op::weight_grad ? weight_ready(s)
-                                             : backward_ready(s);
+  [[nodiscard]] ticks ready(std::uint32_t s, pipeline::action_kind kind) const noexcept {
+    return kind == pipeline::action_kind::forward     ? forward_ready(s)
+         : kind == pipeline::action_kind::weight_grad ? weight_ready(s)
+                                                      : backward_ready(s);
   }
 
-  void start(std::uint32_t s, pipeline::op kind, ticks t) {
+  void start(std::uint32_t s, pipeline::action_kind kind, ticks t) {
     const std::uint32_t r = in.rank_of[s];
     ticks time = 0;
     std::uint32_t k = 0;
-    if (kind == pipeline::op::forward) {
+    if (kind == pipeline::action_kind::forward) {
       k = forwards[s]++, time = in.forward[s], ++held[r];
       forward_end[index(s, k)] = t + time;
-    } else if (kind == pipeline::op::weight_grad) {
+    } else if (kind == pipeline::action_kind::weight_grad) {
       k = weights[s]++, time = in.weight[s], --held[r];
     } else {
       k = backwards[s]++, time = in.backward[s];
@@ -262,8 +266,8 @@ bool run_in_time(partial_schedule& plan, Choose&& choose) {
     const placed x = plan.list.back();
     const ticks end = plan.free_at[r];
     events.push({end, r});
-    if (x.kind == pipeline::op::weight_grad) continue;
-    const bool forward = x.kind == pipeline::op::forward;
+    if (x.kind == pipeline::action_kind::weight_grad) continue;
+    const bool forward = x.kind == pipeline::action_kind::forward;
     if (forward ? x.stage + 1 == in.stages : x.stage == 0) continue;
     const std::uint32_t to = forward ? x.stage + 1 : x.stage - 1;
     if (in.rank_of[to] != r) events.push({end + in.hop, in.rank_of[to]});
@@ -316,9 +320,9 @@ inline bool run_greedy(partial_schedule& plan, const tails& ends, const greedy_r
     if (forward && back == in.stages && soon < t + rule.patience) return false;
     const bool any = best < in.stages || back < in.stages;
     const bool use_weight = weight < in.stages && (!any || (forward && rule.eager_weights));
-    if (use_weight) plan.start(weight, pipeline::op::weight_grad, t);
-    else if (forward) plan.start(best, pipeline::op::forward, t);
-    else plan.start(back, in.split ? pipeline::op::input_grad : pipeline::op::backward, t);
+    if (use_weight) plan.start(weight, pipeline::action_kind::weight_grad, t);
+    else if (forward) plan.start(best, pipeline::action_kind::forward, t);
+    else plan.start(back, in.split ? pipeline::action_kind::input_grad : pipeline::action_kind::backward, t);
     if (!use_weight) backward_next[r] = forward ? 1 : 0;
     return true;
   });

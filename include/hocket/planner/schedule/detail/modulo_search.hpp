@@ -149,21 +149,22 @@ class modulo_search {
     return most;
   }
   void unroll(std::uint32_t together, ticks period) {
-    using pipeline::op;
+    using pipeline::action_kind;
     std::vector<timed> all;
     for (std::uint32_t k = 0; k < in_.micro_batches; ++k)
       for (std::uint32_t s = 0; s < in_.stages; ++s) {
         const std::size_t at = std::size_t{k % together} * in_.stages + s;
         const ticks before = ticks{k / together} * period;
         const std::uint32_t r = in_.rank_of[s];
-        all.push_back({best_.forward[at] + before, {r, s, k, op::forward}});
-        all.push_back({best_.backward[at] + before, {r, s, k, in_.split ? op::input_grad : op::backward}});
-        if (in_.split) all.push_back({best_.weight[at] + before, {r, s, k, op::weight_grad}});
+        all.push_back({best_.forward[at] + before, {r, s, k, action_kind::forward}});
+        all.push_back(
+            {best_.backward[at] + before, {r, s, k, in_.split ? action_kind::input_grad : action_kind::backward}});
+        if (in_.split) all.push_back({best_.weight[at] + before, {r, s, k, action_kind::weight_grad}});
       }
     std::sort(all.begin(), all.end(), [](const timed& a, const timed& b) {
       if (a.start != b.start) return a.start < b.start;
       if (a.what.kind != b.what.kind) return a.what.kind < b.what.kind;
-      if (a.what.stage != b.what.stage) return (a.what.kind == op::forward) == (a.what.stage < b.what.stage);
+      if (a.what.stage != b.what.stage) return (a.what.kind == action_kind::forward) == (a.what.stage < b.what.stage);
       return a.what.micro_batch < b.what.micro_batch;
     });
     list_.clear();

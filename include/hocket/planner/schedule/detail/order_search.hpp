@@ -103,7 +103,9 @@ class order_search {
 
   [[nodiscard]] const letter& of(std::uint32_t a) const noexcept { return letters_[letter_[a]]; }
   [[nodiscard]] std::uint32_t id(const placed& x) const {
-    const std::uint32_t kind = x.kind == pipeline::op::forward ? 0 : x.kind == pipeline::op::weight_grad ? 2 : 1;
+    const std::uint32_t kind = x.kind == pipeline::action_kind::forward     ? 0
+                             : x.kind == pipeline::action_kind::weight_grad ? 2
+                                                                            : 1;
     return kind * each_ + x.stage * in_.micro_batches + x.micro_batch;
   }
 

@@ -40,7 +40,7 @@ inline bool run_by_wish(partial_schedule& plan, const std::vector<ticks>& wish, 
       if (b < m) offer(s, false, plan.backward_ready(s), wish[each + plan.index(s, b)]);
     }
     if (best == in.stages || soon < least) return false;
-    plan.start(best, forward ? pipeline::op::forward : pipeline::op::backward, t);
+    plan.start(best, forward ? pipeline::action_kind::forward : pipeline::action_kind::backward, t);
     return true;
   });
 }
@@ -162,7 +162,8 @@ class round_search {
     order_search sorter(in_);  // a list that was turned back follows what it needs only rank by rank
     (void)sorter(list, 0, 0);
     for (const placed& x : sorter.list()) {
-      const ticks ready = x.kind == pipeline::op::forward ? plan.forward_ready(x.stage) : plan.backward_ready(x.stage);
+      const ticks ready =
+          x.kind == pipeline::action_kind::forward ? plan.forward_ready(x.stage) : plan.backward_ready(x.stage);
       if (ready >= partial_schedule::never) return;
       plan.start(x.stage, x.kind, (std::max)(ready, plan.free_at[x.rank]));
     }
