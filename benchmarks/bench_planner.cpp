@@ -15,7 +15,7 @@
 #include <sys/resource.h>
 #endif
 
-#include "../tests/published_shapes.hpp"
+#include "../tests/data/cost/published_shapes.hpp"
 #include "measure.hpp"
 
 namespace {

@@ -259,6 +259,22 @@ def test_sources(root, names):
                 yield f"{name} has no corrected half (#ifdef CORRECTED)"
 
 
+def documents(root, names):
+    """What a document points to exists: links, and paths of headers and files in backticks."""
+    for name in names:
+        if not name.endswith(".md") or name.startswith("tests/"):
+            continue
+        text = re.sub(r"(?ms)^ *```.*?^ *```$", lambda m: re.sub(r"[^\n]", "", m[0]), (root / name).read_text(encoding="utf-8"))
+        for number, line in enumerate(text.split("\n"), 1):
+            paths = [root / name / ".." / p for p in re.findall(r"\]\((?!\w+:|#)([^)#\s]+)", line)]
+            paths += [root / p for p in re.findall(r"`((?:include|tests|tools|benchmarks|examples|docs|cmake|fuzz)/[a-z\d_./-]+\.\w+)`", line)]
+            for header in re.findall(r"`((?:core|curve|timeline|graph|pipeline|tiling|cost|launch|planner|text|interop)/[\w/]+\.hpp)`", line):
+                paths.append(root / "include/hocket" / header)
+            for path in paths:
+                if not path.resolve().exists():
+                    yield f"{name}:{number} points to {path.resolve().relative_to(root)}, which does not exist"
+
+
 def data(root, names):
     """Golden data says where it comes from."""
     folders = {"/".join(n.split("/")[:3]) for n in names if n.startswith("tests/data/") and n.count("/") >= 3}
@@ -278,7 +294,7 @@ def data(root, names):
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent).resolve()
     names = tracked(root)
-    findings = [f for rule in (spdx, versions, headers, conventions, privacy, test_sources, data) for f in rule(root, names)]
+    findings = [f for rule in (spdx, versions, headers, conventions, privacy, test_sources, documents, data) for f in rule(root, names)]
     for finding in findings:
         print(finding)
     print(f"{len(names)} files, {len(findings)} findings")

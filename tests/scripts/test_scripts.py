@@ -137,6 +137,8 @@ class Lint(Checkout):
             ("tests/compile_fail/a.cpp", SPDX + "// expect: x\n", "has no corrected half"),
             ("tests/data/x/golden.csv", "1\n", "tests/data/x has no README.md"),
             ("broken.json", "{", "broken.json is no JSON"),
+            ("docs/x.md", "see [a](b.md), `graph/b.hpp`\n", "docs/x.md:1 points to docs/b.md, which does not exist"),
+            ("docs/x.md", "see\n`graph/c.hpp`\n", "docs/x.md:2 points to include/hocket/graph/c.hpp"),
         ):
             with self.subTest(words):
                 old = (self.root / name).read_text() if (self.root / name).exists() else None

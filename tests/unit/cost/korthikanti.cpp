@@ -13,7 +13,7 @@
 
 #include "catch.hpp"
 #include "csv.hpp"
-#include "published_shapes.hpp"
+#include "data/cost/published_shapes.hpp"
 
 namespace cost = hocket::cost;
 

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "catch.hpp"
-#include "published_shapes.hpp"
+#include "data/cost/published_shapes.hpp"
 
 using namespace hocket::planner;
 namespace cost = hocket::cost;
