@@ -179,7 +179,7 @@ void strategies() {
     std::int64_t evaluated = 0;
     strategy best;
     const double ms = median(9, [&] {
-      const auto found = search_strategies(x.m, t, on);
+      const auto found = solve(strategy_problem{x.m, t, on});
       if (!found || found->front.empty()) std::abort();
       evaluated = found->evaluated, best = found->front.front().of;
     });
@@ -187,7 +187,7 @@ void strategies() {
     const double one = median(9,
                               [&] {
                                 for (int i = 0; i < 20; ++i)
-                                  if (!price_of_strategy(x.m, t, best, on)) std::abort();
+                                  if (!price_of_strategy({x.m, t, on}, best)) std::abort();
                               }) /
                        20;
     print("planner/strategy", (std::string(x.name) + ": time to the certified best").c_str(), ms, "ms", x.must, x.aim);

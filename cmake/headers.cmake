@@ -207,7 +207,7 @@ set(HOCKET_COST_HEADERS
   hocket/cost/measure_step.hpp
   hocket/cost/model/activations.hpp
   hocket/cost/model/bubble.hpp
-  hocket/cost/model/check_sizes.hpp
+  hocket/cost/model/check.hpp
   hocket/cost/model/collective_of_layout.hpp
   hocket/cost/model/communication.hpp
   hocket/cost/model/config.hpp
@@ -222,7 +222,7 @@ set(HOCKET_COST_HEADERS
   hocket/cost/model/partition.hpp
   hocket/cost/model/peak_memory.hpp
   hocket/cost/model/setting.hpp
-  hocket/cost/model/stage_plan.hpp
+  hocket/cost/model/recompute_plan.hpp
   hocket/cost/model/static_memory.hpp
   hocket/cost/model/step_formulas.hpp
   hocket/cost/model/step_parts.hpp

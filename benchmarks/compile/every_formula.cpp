@@ -60,7 +60,7 @@ double every_closed_form(const cost::setting& all) {
 }
 
 double every_second(const cost::step_numbers& x, const cost::detail::layer_numbers& layer, const cost::parallel& p,
-                    const cost::training& t, const cost::run& measured) {
+                    const cost::training& t, const cost::measured_run& measured) {
   const cost::environment step(x, p, t);
   const cost::environment one(layer, p, t);
   return real(cost::backward_of_layer, one) + real(cost::exposed_of_layer, one) +

@@ -226,13 +226,14 @@ cost::replay_set read_replay(const json_object& in) {
   cost::replay_set out{.gather = false};
   for (const json& each : names) {
     bool found = false;
-    for (const cost::op which : cost::replayable) {
-      if (!each.is_string() || each.get_ref<const std::string&>() != cost::name_of(which)) continue;
+    for (const cost::layer_operation which : cost::replayable) {
+      if (!each.is_string() || each.get_ref<const std::string&>() != cost::to_string(which)) continue;
       out.*cost::flag_of(which) = found = true;
     }
     if (found) continue;
     std::string known;
-    for (const cost::op which : cost::replayable) known += (known.empty() ? "" : ", ") + std::string(name_of(which));
+    for (const cost::layer_operation which : cost::replayable)
+      known += (known.empty() ? "" : ", ") + std::string(to_string(which));
     in.fail_at("replay", "must hold names of operations: " + known);
   }
   return out;
@@ -278,23 +279,23 @@ namespace {
 // the table of saved tensors, it is computed again only with all of them. Reshapes and transposes move nothing.
 struct operation_part {
   std::string_view pattern;
-  cost::op which;
+  cost::layer_operation which;
 };
-constexpr operation_part parts_of_operations[] = {{"feed_forward.mul", cost::op::activation},
-                                                  {"feed_forward.w1.activation", cost::op::activation},
-                                                  {"feed_forward.w1.matmul", cost::op::ffn_in},
-                                                  {"feed_forward.w3.matmul", cost::op::ffn_in},
-                                                  {"feed_forward.w2.matmul", cost::op::ffn_out},
-                                                  {"attention_norm.norm", cost::op::norm},
-                                                  {"ffn_norm.norm", cost::op::norm},
-                                                  {"attention_norm.rcast", cost::op::cast_back},
-                                                  {"ffn_norm.rcast", cost::op::cast_back},
-                                                  {"attention.wq.matmul", cost::op::qkv},
-                                                  {"attention.wk.matmul", cost::op::qkv},
-                                                  {"attention.wv.matmul", cost::op::qkv},
-                                                  {"attention.wo.matmul", cost::op::output},
-                                                  {"add", cost::op::output},
-                                                  {"attention.flash_attention", cost::op::attention}};
+constexpr operation_part parts_of_operations[] = {{"feed_forward.mul", cost::layer_operation::activation},
+                                                  {"feed_forward.w1.activation", cost::layer_operation::activation},
+                                                  {"feed_forward.w1.matmul", cost::layer_operation::ffn_in},
+                                                  {"feed_forward.w3.matmul", cost::layer_operation::ffn_in},
+                                                  {"feed_forward.w2.matmul", cost::layer_operation::ffn_out},
+                                                  {"attention_norm.norm", cost::layer_operation::norm},
+                                                  {"ffn_norm.norm", cost::layer_operation::norm},
+                                                  {"attention_norm.rcast", cost::layer_operation::cast_back},
+                                                  {"ffn_norm.rcast", cost::layer_operation::cast_back},
+                                                  {"attention.wq.matmul", cost::layer_operation::qkv},
+                                                  {"attention.wk.matmul", cost::layer_operation::qkv},
+                                                  {"attention.wv.matmul", cost::layer_operation::qkv},
+                                                  {"attention.wo.matmul", cost::layer_operation::output},
+                                                  {"add", cost::layer_operation::output},
+                                                  {"attention.flash_attention", cost::layer_operation::attention}};
 constexpr std::string_view parts_without_work[] = {
     "feed_forward.w1.reshape", "feed_forward.w2.reshape", "feed_forward.w3.reshape", "attention.wq.reshape",
     "attention.wk.reshape",    "attention.wv.reshape",    "attention.wo.reshape",    "attention.merger_head_transpose"};
@@ -356,7 +357,7 @@ class plan_reader {
       bad("select_recompute", "must be an array of operations, or an object of operations with their layers");
     }
     for (const operation_flags& each : found) check_known(each);
-    for (const cost::op which : cost::replayable) {
+    for (const cost::layer_operation which : cost::replayable) {
       cost::layer_flags where;
       const auto both = [&](const cost::layer_flags& more) {
         if (where.empty()) where = more;
@@ -365,7 +366,7 @@ class plan_reader {
       };
       const operation_flags* of_parts = nullptr;
       for (const operation_flags& each : found) {
-        if (each.name == cost::name_of(which)) both(each.where);
+        if (each.name == cost::to_string(which)) both(each.where);
         for (const operation_part& part : parts_of_operations)
           if (part.which == which && part.pattern == each.name) of_parts = &each, both(each.where);
       }
@@ -374,7 +375,7 @@ class plan_reader {
             std::any_of(found.begin(), found.end(), [&](const auto& x) { return x.name == part.pattern; });
         if (of_parts != nullptr && part.which == which && !named)
           bad("select_recompute", "names \"" + of_parts->name + "\" but not \"" + std::string(part.pattern) +
-                                      "\": only together are they the operation " + std::string(name_of(which)));
+                                      "\": only together are they the operation " + std::string(to_string(which)));
       }
       if (!where.empty()) plan.operations.push_back({which, std::move(where)});
     }
@@ -396,14 +397,15 @@ class plan_reader {
     return *x;
   }
   void check_known(const operation_flags& each) const {
-    for (const cost::op which : cost::replayable)
-      if (each.name == name_of(which)) return;
+    for (const cost::layer_operation which : cost::replayable)
+      if (each.name == to_string(which)) return;
     for (const operation_part& part : parts_of_operations)
       if (each.name == part.pattern) return;
     for (const std::string_view part : parts_without_work)
       if (each.name == part) return;
     std::string known;
-    for (const cost::op which : cost::replayable) known += (known.empty() ? "" : ", ") + std::string(name_of(which));
+    for (const cost::layer_operation which : cost::replayable)
+      known += (known.empty() ? "" : ", ") + std::string(to_string(which));
     bad("select_recompute." + each.written,
         "is no operation known here: " + known + ", or a part as MindFormers names it");
   }

@@ -51,7 +51,8 @@ std::vector<named_part> parts_of(const cost::step_parts& p) {
 std::string gib(const cost::rational& bytes) { return fixed(bytes.real() / (1024.0 * 1024 * 1024), 2); }
 
 std::string convention_of(const cost::convention& c) {
-  std::string s = "attention " + std::string(name_of(c.attention)) + ", recompute " + std::string(name_of(c.replay));
+  std::string s =
+      "attention " + std::string(to_string(c.attention)) + ", recompute " + std::string(to_string(c.replay));
   s += c.router ? ", router counted" : ", router not counted";
   return s + (c.latent_norms ? ", latent norms counted" : "");
 }
@@ -141,7 +142,7 @@ std::string report_as_text(const cost::report& r, const report_context& context)
       out += "  " + left(std::to_string(row.stage), 7) + right(std::to_string(row.layers.count), 7) +
              right(grouped(row.kept_bytes), 24) + right(grouped(row.again_flops), 26) + "  " +
              to_string(row.layers.how) + (row.layers.kind == cost::layer_kind::dense ? "" : ", ") +
-             (row.layers.kind == cost::layer_kind::dense ? "" : std::string(name_of(row.layers.kind))) + "\n";
+             (row.layers.kind == cost::layer_kind::dense ? "" : std::string(to_string(row.layers.kind))) + "\n";
     out += "  kept: of one micro-batch on one rank; again: over all ranks of the stage and the whole step\n";
   }
 
@@ -172,7 +173,7 @@ std::string report_as_text(const cost::report& r, const report_context& context)
     out += "  " + left(std::string(line.name), 34) + right(value_of(line), 30) + "  = " + line.formula + "\n";
     out += "  " + left("", 34) + right("", 30) + "  = " + line.numbers;
     if (line.split != "1") out += "   over " + line.split;
-    out += "   [" + std::string(line.source) + "; " + std::string(name_of(line.how)) + "]\n";
+    out += "   [" + std::string(line.source) + "; " + std::string(to_string(line.how)) + "]\n";
     if (!line.where.empty() && !explained[line.where]) {
       explained[line.where] = true;
       out += "  " + left("", 34) + right("", 30) + "  where " + line.where + "\n";
@@ -192,7 +193,7 @@ std::string report_as_json(const cost::report& r, const report_context& context)
   out += "]},\n  \"flops\": ";
   if (r.flops) {
     out += "{\"convention\": " + json_string(convention_of(r.flops->counted)) +
-           ", \"attention_count\": " + json_string(name_of(r.flops->counted.attention)) +
+           ", \"attention_count\": " + json_string(to_string(r.flops->counted.attention)) +
            ", \"per_token\": " + number(r.flops->model_step / r.tokens_per_step) +
            ", \"per_step\": " + number(r.flops->model_step) +
            ", \"hardware_per_step\": " + number(r.flops->hardware_step);
@@ -225,7 +226,7 @@ std::string report_as_json(const cost::report& r, const report_context& context)
     for (std::size_t i = 0; i < context.plan.size(); ++i) {
       const cost::plan_row& row = context.plan[i];
       out += (i ? "," : "") + std::string("\n    {\"stage\": ") + std::to_string(row.stage) +
-             ", \"kind\": " + json_string(name_of(row.layers.kind)) +
+             ", \"kind\": " + json_string(to_string(row.layers.kind)) +
              ", \"layers\": " + std::to_string(row.layers.count) +
              ", \"recompute\": " + json_string(to_string(row.layers.how)) +
              ", \"kept_bytes\": " + number(row.kept_bytes) + ", \"again_flops\": " + number(row.again_flops) + "}";
@@ -251,7 +252,7 @@ std::string report_as_json(const cost::report& r, const report_context& context)
            ", \"numbers\": " + json_string(line.numbers) + ", \"where\": " + json_string(line.where) +
            ", \"value\": " + number(line) + ", \"divided_by\": " + json_string(line.split) +
            ", \"unit\": " + json_string(line.unit) + ", \"source\": " + json_string(line.source) +
-           ", \"origin\": " + json_string(name_of(line.how)) + "}";
+           ", \"origin\": " + json_string(to_string(line.how)) + "}";
     first = false;
   }
   return out + "\n  ]\n}\n";

@@ -62,12 +62,12 @@ std::vector<hocket::planner::strategy_space> parts_with(const plan_input& in,
 }
 
 /// The report of several parts as that of one space.
-hocket::planner::strategy_report joined(std::vector<hocket::planner::strategy_report> parts) {
+hocket::planner::strategy_plan joined(std::vector<hocket::planner::strategy_plan> parts) {
   if (parts.size() == 1) return std::move(parts.front());
   const auto faster = [](const auto& a, const auto& b) {
     return a.cost.step != b.cost.step ? a.cost.step < b.cost.step : a.cost.bytes < b.cost.bytes;
   };
-  hocket::planner::strategy_report all;
+  hocket::planner::strategy_plan all;
   std::vector<hocket::planner::scored_strategy> fits;
   auto& beyond = all.best_beyond_memory;
   for (const auto& one : parts) {
@@ -123,11 +123,11 @@ void choose(plan_input& in, bool split_is_open, const fixed_sizes& fixed) {
     return peak_of_named(in, {s.how.pp, s.how.vp, micro_batches}, static_cast<std::uint32_t>(rank));
   };
   const auto search = [&](std::int64_t memory) {
-    std::vector<hocket::planner::strategy_report> parts;
+    std::vector<hocket::planner::strategy_plan> parts;
     for (const auto& part : parts_with(in, space, fixed))
       parts.push_back(value_or_fail(
-          hocket::planner::search_strategies(
-              m, in.training.step, {in.devices, in.devices_per_node, memory, in.training.on->rates}, part, held),
+          hocket::planner::solve(
+              {m, in.training.step, {in.devices, in.devices_per_node, memory, in.training.on->rates}, part}, held),
           in.file));
     return joined(std::move(parts));
   };
@@ -192,7 +192,7 @@ void fail_to_choose(const plan_input& in) {
   for (std::size_t i = 0; i < hocket::planner::rejections; ++i)
     if (in.choice->rejected[i] > 0)
       why += (why.empty() ? ": " : "; ") + std::to_string(in.choice->rejected[i]) + " x " +
-             std::string(sentence(static_cast<hocket::planner::rejection>(i)));
+             std::string(to_string(static_cast<hocket::planner::rejection>(i)));
   fail(in.file + ": \"parallel\" leaves " + names + " open, but none of " + std::to_string(in.choice->named) +
        " choices is possible and fits" + why);
 }

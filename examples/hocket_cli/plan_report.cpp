@@ -194,7 +194,7 @@ void choice_section(std::string& out, const plan_input& in, const step_plan& p) 
   for (std::size_t i = 0; i < hocket::planner::rejections; ++i)
     if (c.rejected[i] > 0)
       line(out, "  rejected               %9lld %s", static_cast<long long>(c.rejected[i]),
-           std::string(sentence(static_cast<hocket::planner::rejection>(i))).c_str());
+           std::string(to_string(static_cast<hocket::planner::rejection>(i))).c_str());
   out += '\n';
 }
 
@@ -249,7 +249,7 @@ std::string plan_as_json(const plan_input& in, const step_plan& p) {
     for (const auto& x : c.best_beyond_memory) alike(to["with_more_memory"], x);
     to["named"] = c.named, to["evaluated"] = c.evaluated, to["fitting"] = c.fitting;
     for (std::size_t i = 0; i < hocket::planner::rejections; ++i)
-      to["rejected"][std::string(sentence(static_cast<hocket::planner::rejection>(i)))] = c.rejected[i];
+      to["rejected"][std::string(to_string(static_cast<hocket::planner::rejection>(i)))] = c.rejected[i];
   }
   const auto& g = p.graph;
   out["dependencies"] = {{"ops", g.ops},

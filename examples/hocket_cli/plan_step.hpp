@@ -51,7 +51,7 @@ struct plan_input {
 
   /// What the file leaves open, and the answer: the fastest strategy that fits, with what was compared.
   std::vector<std::string> open;
-  std::optional<hocket::planner::strategy_report> choice;
+  std::optional<hocket::planner::strategy_plan> choice;
   /// Strategies that may be best once each has a split of its own, if the split is open, too.
   std::vector<hocket::planner::strategy> candidates;
   std::optional<double> step_seconds;  ///< of the best of them, which `parallel` then says

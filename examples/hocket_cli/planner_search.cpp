@@ -228,7 +228,7 @@ std::string files_of(const options& o) { return o.model + " with " + o.training 
 
 void search_counts(const options& o, const cost::model& m, const cost::training& t, const question& q) {
   const auto counts = device_counts(o, q.on.devices);
-  const auto report = value_or_fail(planner::search_device_counts(m, t, q.on, counts, q.space), files_of(o));
+  const auto report = value_or_fail(planner::solve({m, t, q.on, q.space}, counts), files_of(o));
   if (report.front.empty()) fail("no strategy fits on any of these numbers of devices");
   const double tokens = static_cast<double>(t.global_batch) * static_cast<double>(t.sequence);
   if (o.format == "svg") {
@@ -286,7 +286,7 @@ void search(const options& o) {
   if (!o.devices.empty()) {
     return search_counts(o, m, training.step, q);
   }
-  const auto report = value_or_fail(planner::search_strategies(m, training.step, q.on, q.space), files_of(o));
+  const auto report = value_or_fail(planner::solve({m, training.step, q.on, q.space}), files_of(o));
   if (report.named == 0)
     fail(o.cluster + ": no sizes of \"space.tensor\" and \"space.context\" divide the " + std::to_string(q.on.devices) +
          " devices");
@@ -296,11 +296,11 @@ void search(const options& o) {
   for (std::size_t i = 0; i < planner::rejections; ++i) {
     char text[160];
     std::snprintf(text, sizeof text, "%10lld  %s\n", static_cast<long long>(report.rejected[i]),
-                  std::string(sentence(static_cast<planner::rejection>(i))).c_str());
+                  std::string(to_string(static_cast<planner::rejection>(i))).c_str());
     why += text;
     if (report.rejected[i] > 0)
-      reasons +=
-          "; " + std::to_string(report.rejected[i]) + " x " + std::string(sentence(static_cast<planner::rejection>(i)));
+      reasons += "; " + std::to_string(report.rejected[i]) + " x " +
+                 std::string(to_string(static_cast<planner::rejection>(i)));
   }
   if (report.front.empty())
     fail("none of " + std::to_string(report.named) + " strategies fits: " + std::to_string(report.evaluated) +
@@ -319,7 +319,7 @@ void search(const options& o) {
     for (const auto& x : report.front) out["front"].push_back(as_json(x, tokens));
     for (const auto& x : report.best_beyond_memory) out["fastest_that_does_not_fit"] = as_json(x, tokens);
     for (std::size_t i = 0; i < planner::rejections; ++i)
-      out["rejected"][std::string(sentence(static_cast<planner::rejection>(i)))] = report.rejected[i];
+      out["rejected"][std::string(to_string(static_cast<planner::rejection>(i)))] = report.rejected[i];
     write_file(o.out, out.dump(2) + "\n");
   } else {
     const std::string head =

@@ -21,7 +21,7 @@
 #include <hocket/cost/machines.hpp>
 #include <hocket/cost/model/activations.hpp>
 #include <hocket/cost/model/bubble.hpp>
-#include <hocket/cost/model/check_sizes.hpp>
+#include <hocket/cost/model/check.hpp>
 #include <hocket/cost/model/collective_of_layout.hpp>
 #include <hocket/cost/model/communication.hpp>
 #include <hocket/cost/model/config.hpp>
@@ -33,8 +33,8 @@
 #include <hocket/cost/model/parameters.hpp>
 #include <hocket/cost/model/partition.hpp>
 #include <hocket/cost/model/peak_memory.hpp>
+#include <hocket/cost/model/recompute_plan.hpp>
 #include <hocket/cost/model/setting.hpp>
-#include <hocket/cost/model/stage_plan.hpp>
 #include <hocket/cost/model/static_memory.hpp>
 #include <hocket/cost/model/step_formulas.hpp>
 #include <hocket/cost/model/step_parts.hpp>

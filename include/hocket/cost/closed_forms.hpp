@@ -18,7 +18,7 @@ inline constexpr auto tensor = byte * (s * b * h) * (10 + 24 / tp + 5 * a * s / 
 inline constexpr auto tensor_sequence = byte * (s * b * h) * (34 / tp + 5 * a * s / (h * tp));
 inline constexpr auto tensor_selective = byte * (s * b * h) * (10 + 24 / tp);
 inline constexpr auto tensor_sequence_selective = byte * (s * b * h) * (34 / tp);
-inline constexpr auto full = byte * (s * b * h) * literal<pure>(2);
+inline constexpr auto full = byte * (s * b * h) * literal<units::pure>(2);
 }  // namespace korthikanti
 
 /// Megatron-LM's theoretical_memory_usage.py (commit d98e8a64dd) in its convention: bytes of the most loaded rank,
@@ -79,7 +79,7 @@ inline constexpr auto flops_per_token =
 /// The guide that names q = a/g: (60 + 12/q)/72 in place of 1, and an exact second forward of attention.
 /// Source: MindFormers "large language model performance optimisation guide".
 namespace mindformers {
-inline constexpr auto corr = define(BOOST_HANA_STRING("corr"), (60 + 12 * g / a) / literal<pure>(72));
+inline constexpr auto corr = define(BOOST_HANA_STRING("corr"), (60 + 12 * g / a) / literal<units::pure>(72));
 inline constexpr auto model_flops = 72 * FLOP * B * L * s * squared(h) * (corr + s / (6 * h) + V / (12 * h * L));
 inline constexpr auto selective_flops =
     72 * FLOP * B * L * s * squared(h) * (corr + 4 * s / (18 * h) + V / (12 * h * L));
@@ -97,7 +97,7 @@ inline constexpr auto llama_layer_corrected =
 inline constexpr auto llama_layer_printed = llama_layer_corrected + head_of_micro_batch;
 /// The closed factor for Llama: corr is GPT's alone and is 18 % low for Llama2-70B.
 inline constexpr auto llama_corr =
-    define(BOOST_HANA_STRING("corr_L"), (12 + 12 * g / a + 18 * f / h) / literal<pure>(72));
+    define(BOOST_HANA_STRING("corr_L"), (12 + 12 * g / a + 18 * f / h) / literal<units::pure>(72));
 inline constexpr auto llama_model_flops =
     72 * FLOP * B * L * s * squared(h) * (llama_corr + s / (6 * h) + V / (12 * h * L));
 /// What attention keeps of one micro-batch, bytes: the printed total lacks b in its second term.

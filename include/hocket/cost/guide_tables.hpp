@@ -12,10 +12,12 @@ struct guide_row {
   template <class Printed, class Right>
   constexpr auto operator()(std::string_view name, const Printed& printed, const Right& right,
                             std::string_view why) const noexcept {
-    constexpr literal<pure> one{1};
+    constexpr literal<units::pure> one{1};
     if constexpr (Corrected)
-      return term<Right, literal<pure>, literal<pure>>{name, right, one, one, why, origin::derived};
-    else return term<Printed, literal<pure>, literal<pure>>{name, printed, one, one, "the guide", origin::published};
+      return term<Right, literal<units::pure>, literal<units::pure>>{name, right, one, one, why, origin::derived};
+    else
+      return term<Printed, literal<units::pure>, literal<units::pure>>{name, printed,     one,
+                                                                       one,  "the guide", origin::published};
   }
   template <class Formula>
   constexpr auto operator()(std::string_view name, const Formula& both) const noexcept {

@@ -9,7 +9,7 @@ namespace hocket::inline HOCKET_ABI::cost {
 
 /// One piece of work of a step on one rank, as the formulas give it: what a hardware policy puts a time on.
 struct work_item {
-  op by = op::none;
+  layer_operation by = layer_operation::none;
   double flops = 0;  ///< of matrix products and attention
   double bytes = 0;  ///< read and written by element-wise work, or sent, if `kind` is a collective
   collective kind = collective::none;
@@ -18,7 +18,9 @@ struct work_item {
   std::int64_t calls = 1;
   bool to_host = false;  ///< over the link to the host's memory
 };
-[[nodiscard]] constexpr bool inside_attention(op by) noexcept { return by == op::attention || by == op::core; }
+[[nodiscard]] constexpr bool inside_attention(layer_operation by) noexcept {
+  return by == layer_operation::attention || by == layer_operation::core;
+}
 
 /// A hardware policy: `machine`, or any class with `double seconds(const work_item&) const`; ready-made ones over
 /// hocket::curve are in policy.hpp. If it has `overlap(axis)`, the part of a transfer that hides behind compute (0 to

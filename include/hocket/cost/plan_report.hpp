@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/cost/model/stage_plan.hpp>
+#include <hocket/cost/model/recompute_plan.hpp>
 #include <hocket/cost/report.hpp>
 
 #include <algorithm>

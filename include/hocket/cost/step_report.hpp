@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/cost/model/stage_plan.hpp>
+#include <hocket/cost/model/recompute_plan.hpp>
 #include <hocket/cost/model/step_time.hpp>
 #include <hocket/cost/report.hpp>
 
@@ -24,12 +24,12 @@ inline std::uint32_t append(formula_tree& to, const formula_tree& more) {
 }
 inline formula_tree over(formula_tree amount, const formula_tree& by) {
   const std::uint32_t left = amount.root(), right = append(amount, by);
-  push_binary(amount, operation::divide, left, right);
+  push_binary(amount, arithmetic::divide, left, right);
   return amount;
 }
 inline formula_tree over_rate(formula_tree amount, std::string_view letter, double rate) {
   const std::uint32_t left = amount.root(), right = push_symbol(amount, letter, rate);
-  push_binary(amount, operation::divide, left, right);
+  push_binary(amount, arithmetic::divide, left, right);
   return amount;
 }
 
@@ -89,7 +89,7 @@ void add_work(report& out, std::string_view group, const setting& all, const mac
     if (again > 0) {
       formula_tree more = tree_of(t.again());
       const std::uint32_t left = more.root(), right = append(more, tree);
-      push_binary(more, operation::multiply, left, right);
+      push_binary(more, arithmetic::multiply, left, right);
       add_seconds(out, group, std::string(t.name) + ", again", over_rate(more, r.letter, r.per_second), again * once,
                   t.source, t.how);
     }
@@ -189,7 +189,7 @@ template <class Numbers = numbers_of_setting>
       formula_tree moved;
       const std::uint32_t two = detail::push_literal(moved, 2),
                           kept_bytes = detail::push_symbol(moved, "A", kept->real());
-      detail::push_binary(moved, operation::multiply, two, kept_bytes);
+      detail::push_binary(moved, arithmetic::multiply, two, kept_bytes);
       add_seconds(out, name, "to the host and back, A bytes kept",
                   detail::over_rate(std::move(moved), "D_h", on.host_bytes), x.offload_seconds,
                   "saved tensors of the layer", origin::derived);
@@ -199,7 +199,8 @@ template <class Numbers = numbers_of_setting>
     x.backward_seconds = took->backward;
     if (!head) add_seconds(out, name, "exposed communication, T_x", exposed_of_layer, numbers, detail::flow_shop);
     report before;
-    const std::string kind = std::string(name_of(group.kind)) + (several ? ", recompute " + to_string(group.how) : "");
+    const std::string kind =
+        std::string(to_string(group.kind)) + (several ? ", recompute " + to_string(group.how) : "");
     add_seconds(before, on_rank, kind + ", compute", n_l * (T_f + T_b + T_g), numbers, "sum");
     if (!head) add_seconds(before, on_rank, kind + ", exposed communication", n_l * T_x, numbers, "sum");
     for (report_line& line : before.lines) sums.push_back(std::move(line));

@@ -79,8 +79,8 @@ class replay_graph {
   /// Errors: errc::out_of_range for a variable beyond `values`; errc::invalid_argument for negative bytes or a negative
   /// time; errc::overflow if bytes or times do not add up to a 64-bit number.
   template <class G, class Policy, class Forward, class Bytes, class Time>
-  [[nodiscard]] static result<replay_graph> of(const G& host, const Policy& policy, std::size_t values,
-                                               Forward&& forward, Bytes&& bytes_of, Time&& time_of) {
+  [[nodiscard]] static result<replay_graph> make(const G& host, const Policy& policy, std::size_t values,
+                                                 Forward&& forward, Bytes&& bytes_of, Time&& time_of) {
     replay_graph out;
     std::int64_t all_bytes = 0;
     ticks all_time = 0;
@@ -222,23 +222,34 @@ class replay_graph {
   std::vector<std::uint32_t> edges_;
 };
 
-/// A set of ops to compute again, and how good it is.
-struct replay_choice {
+/// The answer: a set of ops to compute again, and how good it is.
+struct replay_plan {
   std::vector<std::uint32_t> ops;  ///< ascending
   replay_effect effect;
   std::int64_t most_possible = 0;  ///< no set of that size frees more
   bool proved = false;             ///< freed == the most possible, or the search was exhaustive
 };
 
-/// The set of at most k ops that frees most. Chosen greedily, then, within the budget of sets looked at, searched
-/// exhaustively under the bound of most_freed(). Ties go to less extra time, then to what is looked at first, which is
-/// the same everywhere.
-/// Complexity: greedy O(k · candidates · ops); exact: `budget` times O(ops).
+/// Which ops are worth computing again?
+struct replay_problem {
+  replay_graph graph;
+  std::size_t most_ops = 1;
+};
+struct replay_options {
+  std::int64_t budget = 200'000;  ///< sets that are looked at
+};
+
+/// The set of at most `most_ops` ops that frees most. Chosen greedily, then, within the budget, searched exhaustively
+/// under the bound of most_freed(). Ties go to less extra time, then to what is looked at first, which is the same
+/// everywhere.
+/// Complexity: greedy O(most_ops · candidates · ops); exact: the budget times O(ops).
 ///
-///     const auto best = hocket::planner::best_replay(graph, 3);
+///     const auto best = hocket::planner::solve(hocket::planner::replay_problem{graph, 3});
 ///     best.effect.freed();  best.proved;
-[[nodiscard]] inline replay_choice best_replay(const replay_graph& graph, std::size_t k,
-                                               std::int64_t budget = 200'000) {
+[[nodiscard]] inline replay_plan solve(const replay_problem& problem, const replay_options& options = {}) {
+  const replay_graph& graph = problem.graph;
+  const std::size_t k = problem.most_ops;
+  std::int64_t budget = options.budget;
   // Candidates: ops that write something the backward pass reads, and ops whose results those would need instead.
   std::vector<std::uint32_t> candidates;
   for (std::uint32_t o = 0; o < graph.op_count(); ++o) {
@@ -250,7 +261,7 @@ struct replay_choice {
   for (const std::uint32_t o : candidates) most[o] = graph.most_freed(o);
   std::sort(candidates.begin(), candidates.end(),
             [&](std::uint32_t a, std::uint32_t b) { return most[a] != most[b] ? most[a] > most[b] : a < b; });
-  replay_choice best;
+  replay_plan best;
   best.effect = graph.effect_of({});
   std::int64_t bound = 0;
   for (std::size_t i = 0; i < k && i < candidates.size(); ++i) bound += most[candidates[i]];
@@ -296,7 +307,7 @@ struct replay_choice {
     const std::vector<std::int64_t>& most;
     std::size_t k;
     std::int64_t& budget;
-    replay_choice& best;
+    replay_plan& best;
     std::vector<std::uint32_t> set{};
     void run(std::size_t from, std::int64_t sum, ticks extra) {
       for (std::size_t i = from; i < candidates.size(); ++i) {

@@ -16,9 +16,9 @@ using cost::unit_of;
 using namespace hocket::cost::letters;
 
 // Units follow the formula.
-static_assert(std::is_same_v<unit_of<decltype(2 * cost::FLOP * b * s * h * V)>, cost::flops>);
-static_assert(std::is_same_v<unit_of<decltype(c_w * (cost::element * (V * h)))>, cost::bytes>);
-static_assert(std::is_same_v<unit_of<decltype(F_step / (T * W * P))>, cost::pure>);
+static_assert(std::is_same_v<unit_of<decltype(2 * cost::FLOP * b * s * h * V)>, cost::units::flops>);
+static_assert(std::is_same_v<unit_of<decltype(c_w * (cost::element * (V * h)))>, cost::units::bytes>);
+static_assert(std::is_same_v<unit_of<decltype(F_step / (T * W * P))>, cost::units::pure>);
 static_assert(std::is_same_v<unit_of<decltype(cost::token * (B * s) / T)>, cost::unit<0, 0, 0, -1, 1>>);
 
 // Llama-2-13B: the published count, proved by the compiler.

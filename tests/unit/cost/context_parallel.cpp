@@ -29,9 +29,9 @@ sent_bytes by_formula(const cost::model& m, const cost::training& t, const cost:
     const auto bytes = cost::exact(x.formula, cost::numbers_of(one));
     REQUIRE(bytes);
     REQUIRE(bytes->is_whole());
-    (x.in == cost::phase::forward    ? out.forward
-     : x.in == cost::phase::backward ? out.backward
-                                     : out.again) += static_cast<std::int64_t>(bytes->num());
+    (x.in == cost::pass_kind::forward    ? out.forward
+     : x.in == cost::pass_kind::backward ? out.backward
+                                         : out.again) += static_cast<std::int64_t>(bytes->num());
   });
   return out;
 }

@@ -271,7 +271,7 @@ TEST_CASE("rows of the guide's tables, as printed and corrected", "[cost]") {
   });
   CHECK(products == cost::rational(5));
   // Two stages: per data-parallel rank is twice per device.
-  const cost::run measured{.step_seconds = 1, .devices = 16};
+  const cost::measured_run measured{.step_seconds = 1, .devices = 16};
   CHECK(cost::real(guide::throughput_printed, cost::environment(t, p, measured)) ==
         2 * cost::real(guide::throughput_corrected, cost::environment(t, p, measured)));
 }

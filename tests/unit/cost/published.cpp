@@ -204,10 +204,10 @@ TEST_CASE("communication volumes are those of the papers", "[cost]") {
           kind.find("+sp") != kind.npos || r.at("note_or_params") == "scatter/gather or SP";
       if (kind.find("pp_p2p") == 0) {
         all.parallel.pp = 2;
-        add(cost::pipeline_transfer_terms, [](const auto& x) { return x.in == cost::phase::forward; });
+        add(cost::pipeline_transfer_terms, [](const auto& x) { return x.in == cost::pass_kind::forward; });
       } else {
         const bool extra = kind.find("extra") != kind.npos;
-        add(cost::layer_transfer_terms, [&](const auto& x) { return (x.in == cost::phase::again) == extra; });
+        add(cost::layer_transfer_terms, [&](const auto& x) { return (x.in == cost::pass_kind::again) == extra; });
       }
     }
     CHECK(sent == number(r, "value"));

@@ -175,27 +175,28 @@ TEST_CASE("what to compute again: the guide's rules follow from the table of sav
   const cost::training t{.sequence = 4096, .wide_norm = true, .fused_activation = false};
   const cost::parallel p{.tp = 8, .sequence_parallel = true};
   const auto rows = cost::replay_table(llama_13b, t, p, cost::machines::a100_peak.rates).value();
-  const auto row = [&](cost::op which) {
+  const auto row = [&](cost::layer_operation which) {
     for (const auto& r : rows)
       if (r.which == which) return r;
     return cost::replay_row{};
   };
   const std::int64_t sbh = 4096 * 5120, sbf = 4096 * 13824;
   // A cast to 32 bits before each norm: 4 bytes become 2.
-  CHECK(row(cost::op::cast).saves_memory());
-  CHECK(row(cost::op::cast).bytes_kept - row(cost::op::cast).bytes_if_again == cost::rational(2 * (4 - 2) * sbh / 8));
+  CHECK(row(cost::layer_operation::cast).saves_memory());
+  CHECK(row(cost::layer_operation::cast).bytes_kept - row(cost::layer_operation::cast).bytes_if_again ==
+        cost::rational(2 * (4 - 2) * sbh / 8));
   // A cast back to 16 bits: 2 bytes become 4.
-  CHECK(!row(cost::op::cast_back).saves_memory());
-  CHECK(row(cost::op::cast_back).bytes_kept < row(cost::op::cast_back).bytes_if_again);
+  CHECK(!row(cost::layer_operation::cast_back).saves_memory());
+  CHECK(row(cost::layer_operation::cast_back).bytes_kept < row(cost::layer_operation::cast_back).bytes_if_again);
   // SiLU and Mul: the input of w2 and the first input of Mul.
-  CHECK(row(cost::op::activation).bytes_kept - row(cost::op::activation).bytes_if_again ==
+  CHECK(row(cost::layer_operation::activation).bytes_kept - row(cost::layer_operation::activation).bytes_if_again ==
         cost::rational(2 * 2 * sbf / 8));
   // The gather after a sequence-parallel norm: each rank keeps its eighth.
-  CHECK(row(cost::op::gather).bytes_kept - row(cost::op::gather).bytes_if_again ==
+  CHECK(row(cost::layer_operation::gather).bytes_kept - row(cost::layer_operation::gather).bytes_if_again ==
         cost::rational(2 * 2 * (sbh - sbh / 8)));
-  CHECK(row(cost::op::gather).seconds_again > 0);
-  CHECK(row(cost::op::ffn_in).seconds_again > row(cost::op::activation).seconds_again);
-  CHECK(!row(cost::op::ffn_out).saves_memory());
+  CHECK(row(cost::layer_operation::gather).seconds_again > 0);
+  CHECK(row(cost::layer_operation::ffn_in).seconds_again > row(cost::layer_operation::activation).seconds_again);
+  CHECK(!row(cost::layer_operation::ffn_out).saves_memory());
   // All of it, and still less than full recompute takes.
   const auto full = cost::option_of(llama_13b, t, p, cost::machines::a100_peak.rates, kind::dense, {level::full, {}});
   CHECK(full.value().kept_bytes == cost::rational(2 * sbh / 8));
@@ -286,11 +287,12 @@ TEST_CASE("the collective that a split of a product needs", "[cost]") {
   using cost::collective;
   const auto of = [](const cost::matmul_layout& l) { return cost::expected_collective(l); };
   // The guide's wo: in_strategy ((1, 4), (1, 4)) with the second factor transposed, so both are cut along k.
-  CHECK(of({.left_inner = 4, .right_inner = 4}).value() == cost::expected{collective::all_reduce, 4, false});
+  CHECK(of({.left_inner = 4, .right_inner = 4}).value() == cost::needed_collective{collective::all_reduce, 4, false});
   CHECK(of({.left_inner = 4, .right_inner = 4, .rows_wanted = 4}).value().kind == collective::reduce_scatter);
   CHECK(of({.right_columns = 4}).value().kind == collective::none);
-  CHECK(of({.right_columns = 4, .columns_wanted = 1}).value() == cost::expected{collective::all_gather, 4, false});
-  CHECK(of({.left_inner = 4}).value() == cost::expected{collective::all_gather, 4, true});
+  CHECK(of({.right_columns = 4, .columns_wanted = 1}).value() ==
+        cost::needed_collective{collective::all_gather, 4, false});
+  CHECK(of({.left_inner = 4}).value() == cost::needed_collective{collective::all_gather, 4, true});
   CHECK(of({.left_inner = 4, .right_inner = 2}).error().code == hocket::errc::bad_shape);
   CHECK(of({.left_rows = 0}).error().code == hocket::errc::out_of_range);
 }

@@ -60,7 +60,7 @@ TEST_CASE("SiLU and Mul free nothing while reshapes between them keep the tensor
   CHECK(all.freed() == 8 * s);  // SiLU's output and the product
   CHECK(all.extra == 2);
   CHECK(all.again.size() == 4);
-  const auto best = best_replay(f.graph, 4);
+  const auto best = solve(replay_problem{f.graph, 4});
   CHECK(best.proved);
   CHECK(best.effect.freed() == 8 * s);  // nothing else of four ops frees more, and nothing as cheaply
   CHECK(best.ops == list{f.silu, f.silu_reshape, f.mul, f.mul_reshape});
@@ -75,7 +75,9 @@ TEST_CASE("recompute pays iff inputs are smaller than outputs: casts both ways, 
     const auto effect = g.effect_of(list{cast});
     CHECK(effect.freed() == out - in);  // to 32 bits: saves half; to 16 bits: costs; all-gather over 8: saves 7/8
     CHECK(effect.extra == 1);
-    CHECK(best_replay(g, 1).effect.freed() == (best_replay(g, 1).ops == list{0} ? 0 : out - in > 0 ? out - in : 0));
+    CHECK(solve(replay_problem{g, 1}).effect.freed() == (solve(replay_problem{g, 1}).ops == list{0} ? 0
+                                                         : out - in > 0                             ? out - in
+                                                                                                    : 0));
   }
 }
 
@@ -104,12 +106,12 @@ TEST_CASE("the best set equals brute force on random graphs", "[planner][replay]
         if (effect.freed() > most || (effect.freed() == most && effect.extra < least_extra))
           most = effect.freed(), least_extra = effect.extra;
       }
-      const auto best = best_replay(g, k);
+      const auto best = solve(replay_problem{g, k});
       CHECK(best.proved);
       CHECK(best.effect.freed() == most);
       CHECK(best.effect.extra == least_extra);  // no op that only takes time
       CHECK(best.ops.size() <= k);
-      const auto quick = best_replay(g, k, 1);
+      const auto quick = solve(replay_problem{g, k}, {.budget = 1});
       CHECK(quick.effect.freed() <= most);
       CHECK(quick.most_possible >= most);
     }
@@ -122,7 +124,7 @@ TEST_CASE("what runs again after writes in place makes what the backward pass re
     const auto x = g.add_value(100, true);
     const auto in_place = g.add_op(list{x}, list{x}, 1);  // its input is gone
     CHECK(g.effect_of(list{in_place}).freed() == 0);
-    CHECK(best_replay(g, 1).ops.empty());
+    CHECK(solve(replay_problem{g, 1}).ops.empty());
   }
   {
     replay_graph g;
@@ -235,7 +237,7 @@ TEST_CASE("captured PyTorch steps: the best ops, with a bound", "[planner][repla
         bytes[v] = cells[3] == "value" ? std::stoll(cells[4]) : 0;  // parameters and the batch stay anyhow
       }
     }
-    const auto graph = replay_graph::of(
+    const auto graph = replay_graph::make(
         *table, hocket::graph_access<hocket::text::ops_table>{}, bytes.size(),
         [&](std::uint32_t n) { return forward[n] != 0; }, [&](std::size_t v) { return bytes[v]; },
         [&](std::uint32_t n) { return flops[n]; });
@@ -247,7 +249,7 @@ TEST_CASE("captured PyTorch steps: the best ops, with a bound", "[planner][repla
     std::int64_t from_elsewhere = 0;
     for (const std::uint32_t v : graph->effect_of({}).kept) from_elsewhere += written[v] == 0 ? bytes[v] : 0;
     CHECK(from_elsewhere < graph->effect_of({}).bytes_before / 1000);
-    const auto one = best_replay(*graph, 1), eight = best_replay(*graph, 8, 3'000);
+    const auto one = solve(replay_problem{*graph, 1}), eight = solve(replay_problem{*graph, 8}, {.budget = 3'000});
     INFO(name << ": one frees " << one.effect.freed() << ", eight free " << eight.effect.freed() << " of "
               << eight.effect.bytes_before << ", bound " << eight.most_possible);
     CHECK(one.proved);
@@ -262,7 +264,7 @@ TEST_CASE("graphs of negative or endless bytes and times are refused", "[planner
   const auto table = hocket::text::parse_ops_csv("op,stream,kind,reads,writes\n0,0,io,0,1\n1,0,io,1,2\n");
   REQUIRE(table);
   const auto code = [&](std::int64_t bytes, std::int64_t time) {
-    const auto graph = replay_graph::of(
+    const auto graph = replay_graph::make(
         *table, hocket::graph_access<hocket::text::ops_table>{}, 3, [](std::uint32_t n) { return n == 0; },
         [&](std::size_t) { return bytes; }, [&](std::uint32_t) { return time; });
     return graph ? hocket::errc{} : graph.error().code;

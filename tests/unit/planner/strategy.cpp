@@ -101,7 +101,7 @@ std::vector<scored_strategy> one_by_one(const cost::model& m, const cost::traini
                         if (zero != cost::zero::none && s.how.dp == 1) continue;
                         if (ep > 1 && (m.moe_layers == 0 || s.how.dp * tp % ep != 0)) continue;
                         if (vp > 1 && t.global_batch / (b * s.how.dp) < pp) continue;
-                        const auto price = price_of_strategy(m, t, s, on);
+                        const auto price = price_of_strategy({m, t, on}, s);
                         if (price) all.push_back({s, *price});
                       }
   return all;
@@ -116,10 +116,10 @@ TEST_CASE("a strategy's price is that of the formulas, one by one", "[planner][s
     const cluster on = cluster_of(devices);
     cluster roomy = on;
     roomy.memory = std::int64_t{1} << 45;
-    const auto found = search_strategies(m, step(batch), roomy);
+    const auto found = solve(strategy_problem{m, step(batch), roomy});
     REQUIRE(found);
     for (const scored_strategy& x : found->front) {
-      const auto alone = price_of_strategy(m, step(batch), x.of, on);
+      const auto alone = price_of_strategy({m, step(batch), on}, x.of);
       REQUIRE(alone);
       CHECK(std::llabs(alone->step - x.cost.step) <= 1);
       CHECK(std::llabs(alone->bytes - x.cost.bytes) <= 1);
@@ -162,7 +162,7 @@ TEST_CASE("a strategy fits if its peak does, whatever shape, schedule, sharding 
                            .recompute = level};
                   s.zero_bubble = zero_bubble;
                   if (pp * vp > m.layers || (pp == 1 && (vp > 1 || zero_bubble))) continue;
-                  const auto price = price_of_strategy(m, t, s, cluster_of(pp * 4));
+                  const auto price = price_of_strategy({m, t, cluster_of(pp * 4)}, s);
                   REQUIRE(price);
                   const double bytes = bytes_by_formula(m, t, s);
                   INFO("pp " << pp << " vp " << vp << " batch " << batch);
@@ -181,11 +181,11 @@ TEST_CASE("what sharded weights move is priced by the micro-batches of each stra
                              .zeros = {cost::zero::weights}};
   cluster on = cluster_of(8);
   on.memory = std::int64_t{1} << 45;
-  const auto found = search_strategies(llama_13b, step(64), on, space);
+  const auto found = solve(strategy_problem{llama_13b, step(64), on, space});
   REQUIRE(found);
   bool larger = false;
   for (const scored_strategy& x : found->front) {
-    const auto alone = price_of_strategy(llama_13b, step(64), x.of, on);
+    const auto alone = price_of_strategy({llama_13b, step(64), on}, x.of);
     REQUIRE(alone);
     CHECK(std::llabs(alone->step - x.cost.step) <= 1);
     CHECK(std::llabs(alone->bytes - x.cost.bytes) <= 1);
@@ -199,7 +199,7 @@ TEST_CASE("what is evaluated is legal: copies that do not divide the tokens are 
   for (const std::int64_t sequence : {4095, 4096}) {
     auto t = step(32);
     t.sequence = sequence;
-    const auto found = search_strategies(llama_13b, t, cluster_of(4), space);
+    const auto found = solve(strategy_problem{llama_13b, t, cluster_of(4), space});
     REQUIRE(found);
     CHECK(found->evaluated == static_cast<std::int64_t>(one_by_one(llama_13b, t, cluster_of(4), space).size()));
     CHECK(found->rejected[static_cast<std::size_t>(rejection::copies)] > 0);
@@ -213,13 +213,13 @@ TEST_CASE("a policy says what ranks hold in flight", "[planner][strategy]") {
   const auto all = [](const strategy&, std::int64_t micro_batches, std::int64_t) { return micro_batches; };
   const auto one = [](const strategy&, std::int64_t, std::int64_t) { return 1; };
   const auto on = cluster_of(16);
-  const auto usual = search_strategies(llama_13b, t, on, space),
-             gpipe = search_strategies(llama_13b, t, on, space, all),
-             alone = search_strategies(llama_13b, t, on, space, one);
+  const auto usual = solve(strategy_problem{llama_13b, t, on, space}),
+             gpipe = solve(strategy_problem{llama_13b, t, on, space}, all),
+             alone = solve(strategy_problem{llama_13b, t, on, space}, one);
   REQUIRE((usual && gpipe && alone));
   CHECK((usual->named == gpipe->named && usual->evaluated == alone->evaluated));
   CHECK(gpipe->fitting < usual->fitting);
-  const auto leanest = [](const strategy_report& r) { return r.front.back().cost.bytes; };
+  const auto leanest = [](const strategy_plan& r) { return r.front.back().cost.bytes; };
   CHECK((leanest(*gpipe) > leanest(*usual) && leanest(*usual) > leanest(*alone)));
   // Of full recompute a rank keeps the input of its 20 layers, 4096 x 5120 halves over 8 ranks, for each micro-batch.
   CHECK(leanest(*gpipe) - leanest(*alone) == 31 * 20 * INT64_C(4096) * 5120 * 2 / 8);
@@ -236,7 +236,7 @@ TEST_CASE("the front is that of brute force over the same space", "[planner][str
     cluster on = cluster_of(8);
     on.memory = gib << 30;
     const auto t = step(32);
-    const auto found = search_strategies(llama_13b, t, on, space);
+    const auto found = solve(strategy_problem{llama_13b, t, on, space});
     REQUIRE(found);
     const auto all = one_by_one(llama_13b, t, on, space);
     CHECK(static_cast<std::int64_t>(all.size()) == found->evaluated);
@@ -264,7 +264,7 @@ TEST_CASE("the front is that of brute force over the same space", "[planner][str
 
 TEST_CASE("the guide's advice: 7B data parallel, 13B pipeline, 70B tensor + sequence + pipeline + copies",
           "[planner][strategy]") {
-  const auto small_model = search_strategies(llama_7b, step(64), cluster_of(8));
+  const auto small_model = solve(strategy_problem{llama_7b, step(64), cluster_of(8)});
   REQUIRE(small_model);
   const strategy& a = small_model->front.front().of;
   CHECK((a.how.tp == 1 && a.how.pp == 1 && a.how.dp == 8 && a.how.zero != cost::zero::none));  // agrees
@@ -274,85 +274,85 @@ TEST_CASE("the guide's advice: 7B data parallel, 13B pipeline, 70B tensor + sequ
   strategy alone;
   alone.how = {.dp = 8, .zero = cost::zero::weights};
   alone.micro_batch = 2;
-  CHECK(price_of_strategy(llama_13b, step(2048), alone, cluster_of(8))->bytes > cluster_of(8).memory);
+  CHECK(price_of_strategy({llama_13b, step(2048), cluster_of(8)}, alone)->bytes > cluster_of(8).memory);
   alone.how.recompute = cost::recompute::full;
-  CHECK(price_of_strategy(llama_13b, step(2048), alone, cluster_of(8))->bytes < cluster_of(8).memory);
+  CHECK(price_of_strategy({llama_13b, step(2048), cluster_of(8)}, alone)->bytes < cluster_of(8).memory);
   // On 16, with what the guide had (micro-batch 2, weights and optimizer sharded, no zero bubble), two stages win over
   // data parallel alone with full recompute, as in its story.
   strategy wide, staged;
   wide.how = {.dp = 16, .zero = cost::zero::weights, .recompute = cost::recompute::full};
   staged.how = {.pp = 2, .dp = 8, .zero = cost::zero::optimizer};
   wide.micro_batch = 2, staged.micro_batch = 1, staged.replay_activation = true;
-  const auto w = price_of_strategy(llama_13b, step(2048), wide, cluster_of(16)),
-             s = price_of_strategy(llama_13b, step(2048), staged, cluster_of(16));
+  const auto w = price_of_strategy({llama_13b, step(2048), cluster_of(16)}, wide),
+             s = price_of_strategy({llama_13b, step(2048), cluster_of(16)}, staged);
   REQUIRE((w && s));
   CHECK(s->bytes < cluster_of(16).memory);
   CHECK(s->step < w->step);
-  const auto middle = search_strategies(llama_13b, step(2048), cluster_of(16));
+  const auto middle = solve(strategy_problem{llama_13b, step(2048), cluster_of(16)});
   REQUIRE(middle);
   const strategy& b = middle->front.front().of;
   CHECK((b.how.tp == 1 && b.how.pp == 2 && b.how.dp == 8));  // agrees
   REQUIRE(!middle->best_beyond_memory.empty());
   CHECK(middle->best_beyond_memory.front().of.how.dp == 16);  // quicker, with more memory
 
-  const auto large = search_strategies(llama_70b, step(512), cluster_of(64));
+  const auto large = solve(strategy_problem{llama_70b, step(512), cluster_of(64)});
   REQUIRE(large);
   const strategy& c = large->front.front().of;
   CHECK((c.how.tp > 1 && c.how.sequence_parallel && c.how.pp > 1 && c.how.copies > 1));  // agrees
 }
 
 TEST_CASE("strategy searches are repeatable and refuse what is no question", "[planner][strategy]") {
-  const auto a = search_strategies(llama_70b, step(2048), cluster_of(1024)),
-             b = search_strategies(llama_70b, step(2048), cluster_of(1024));
+  const auto a = solve(strategy_problem{llama_70b, step(2048), cluster_of(1024)}),
+             b = solve(strategy_problem{llama_70b, step(2048), cluster_of(1024)});
   REQUIRE((a && b));
   REQUIRE(a->front.size() == b->front.size());
   for (std::size_t i = 0; i < a->front.size(); ++i) CHECK(a->front[i].of == b->front[i].of);
-  CHECK(search_strategies(llama_7b, step(64), cluster_of(0)).error().code == errc::out_of_range);
+  CHECK(solve(strategy_problem{llama_7b, step(64), cluster_of(0)}).error().code == errc::out_of_range);
   cluster none = cluster_of(8);
   none.memory = 0;
-  CHECK(search_strategies(llama_7b, step(64), none).error().code == errc::out_of_range);
+  CHECK(solve(strategy_problem{llama_7b, step(64), none}).error().code == errc::out_of_range);
   none.memory = 1;
-  const auto nothing = search_strategies(llama_7b, step(64), none);
+  const auto nothing = solve(strategy_problem{llama_7b, step(64), none});
   REQUIRE(nothing);
   CHECK((nothing->front.empty() && nothing->fitting == 0 && !nothing->best_beyond_memory.empty()));
   cluster still = cluster_of(8);
   still.rates = {};
-  CHECK(!search_strategies(llama_7b, step(64), still));
+  CHECK(!solve(strategy_problem{llama_7b, step(64), still}));
   cluster slow = cluster_of(8);  // a step of more nanoseconds than 64 bits hold
   slow.rates.gemm_flops = 1;
-  CHECK(search_strategies(llama_7b, step(64), slow).error().code == errc::limit_exceeded);
+  CHECK(solve(strategy_problem{llama_7b, step(64), slow}).error().code == errc::limit_exceeded);
   strategy alone;
   alone.how.dp = 8;
-  CHECK(price_of_strategy(llama_7b, step(64), alone, slow).error().code == errc::limit_exceeded);
+  CHECK(price_of_strategy({llama_7b, step(64), slow}, alone).error().code == errc::limit_exceeded);
   for (const auto change :
        {+[](cost::training& t) { t.global_batch = INT64_MAX; }, +[](cost::training& t) { t.sequence = INT64_MAX; },
         +[](cost::training& t) { t.sequence = 0; }}) {
     auto t = step(64);
     change(t);
-    CHECK(search_strategies(llama_7b, t, cluster_of(8)).error().code == errc::out_of_range);
+    CHECK(solve(strategy_problem{llama_7b, t, cluster_of(8)}).error().code == errc::out_of_range);
   }
   using cost::recompute, cost::zero;
   for (const strategy_space& repeated :
        {strategy_space{.tensor = {1, 2, 1}}, strategy_space{.zeros = {zero::none, zero::none}},
         strategy_space{.recomputes = {recompute::full, recompute::full}}, strategy_space{.sequence = {true, true}}})
-    CHECK(search_strategies(llama_7b, step(64), cluster_of(8), repeated).error().code == errc::invalid_argument);
+    CHECK(solve(strategy_problem{llama_7b, step(64), cluster_of(8), repeated}).error().code == errc::invalid_argument);
   for (const strategy_space& empty :
        {strategy_space{.micro_batches = {}}, strategy_space{.zeros = {}}, strategy_space{.sequence = {}}}) {
-    const auto found = search_strategies(llama_7b, step(64), cluster_of(8), empty);
+    const auto found = solve(strategy_problem{llama_7b, step(64), cluster_of(8), empty});
     REQUIRE(found);
     CHECK((found->named == 0 && found->front.empty()));
   }
   none.memory = INT64_MAX;
-  CHECK(search_strategies(llama_7b, step(64), none));
+  CHECK(solve(strategy_problem{llama_7b, step(64), none}));
   none = cluster_of(8), none.devices_per_node = 0;
-  CHECK(search_strategies(llama_7b, step(64), none).error().code == errc::out_of_range);
+  CHECK(solve(strategy_problem{llama_7b, step(64), none}).error().code == errc::out_of_range);
 }
 
 TEST_CASE("a machine that cannot be is refused, with the member and its value", "[planner][strategy]") {
   const auto says = [](auto change) {
     cluster on = cluster_of(16);
     change(on.rates);
-    const auto found = search_strategies(llama_13b, step(32), on);
+    const auto found = solve(strategy_problem{llama_13b, step(32), on});
     const auto step_of = cost::predict_step(llama_13b, step(32), {}, on.rates);
     if (!found && found.error().code == errc::bad_rate) CHECK((!step_of && step_of.error() == found.error()));
     return found ? std::string() : message(found.error());
@@ -380,22 +380,22 @@ TEST_CASE("choices without effect are evaluated once, whatever the space leaves 
                                .copies = std::move(copies),
                                .zeros = std::move(zeros),
                                .sequence = std::move(sequence)};
-    const auto found = search_strategies(llama_7b, step(64), cluster_of(2), space);
+    const auto found = solve(strategy_problem{llama_7b, step(64), cluster_of(2), space});
     REQUIRE(found);
     return *found;
   };
   using cost::zero;
   const auto plain = search({zero::none}, {1}, {false});
-  const auto of_two_stages = [](const strategy_report& r) {
+  const auto of_two_stages = [](const strategy_plan& r) {
     std::vector<strategy_cost> costs;
     for (const auto& x : r.front)
       if (x.of.how.pp == 2) costs.push_back(x.cost);
     return costs;
   };
   REQUIRE(!of_two_stages(plain).empty());
-  const std::vector<strategy_report> others{search({zero::weights}, {1}, {false}), search({zero::none}, {2}, {false}),
-                                            search({zero::none}, {1}, {true})};
-  for (const strategy_report& other : others) {
+  const std::vector<strategy_plan> others{search({zero::weights}, {1}, {false}), search({zero::none}, {2}, {false}),
+                                          search({zero::none}, {1}, {true})};
+  for (const strategy_plan& other : others) {
     CHECK(other.evaluated == plain.evaluated);  // no copies, sequences or shards over one rank, but strategies
     const auto a = of_two_stages(plain), b = of_two_stages(other);
     REQUIRE(a.size() == b.size());

@@ -46,17 +46,17 @@ constexpr double quotient_up(double a, double b) noexcept {
   const double up = nearest < q ? nearest + 1 : nearest;
   return q > -whole_from && q < whole_from ? up : q;
 }
-template <operation O>
+template <arithmetic O>
 constexpr double joined_lane(double a, double b) noexcept {
-  if constexpr (O == operation::add) return a + b;
-  else if constexpr (O == operation::subtract) return a - b;
-  else if constexpr (O == operation::multiply) return a * b;
-  else if constexpr (O == operation::divide) return a / b;
-  else if constexpr (O == operation::divide_up) return quotient_up(a, b);
-  else if constexpr (O == operation::least) return b < a ? b : a;
+  if constexpr (O == arithmetic::add) return a + b;
+  else if constexpr (O == arithmetic::subtract) return a - b;
+  else if constexpr (O == arithmetic::multiply) return a * b;
+  else if constexpr (O == arithmetic::divide) return a / b;
+  else if constexpr (O == arithmetic::divide_up) return quotient_up(a, b);
+  else if constexpr (O == arithmetic::least) return b < a ? b : a;
   else return a < b ? b : a;
 }
-template <operation O, class A, class B, class Out>
+template <arithmetic O, class A, class B, class Out>
 constexpr void join_blocks(const A& a, const B& b, Out& out) noexcept {
   if constexpr (is_lanes<Out>) {
     for (std::size_t i = 0; i < block_width; ++i) out.v[i] = joined_lane<O>(lane(a, i), lane(b, i));
@@ -110,13 +110,13 @@ constexpr auto widest(std::type_identity<S>, const pack<C...>*) noexcept {
 }
 template <class E, class Block>
 constexpr auto value_kind() noexcept {
-  if constexpr (E::is == node::literal) {
+  if constexpr (E::is == formula_kind::literal) {
     return std::type_identity<double>{};
-  } else if constexpr (E::is == node::symbol) {
+  } else if constexpr (E::is == formula_kind::symbol) {
     return std::type_identity<typename Block::template kind<typename E::key>>{};
-  } else if constexpr (E::is == node::binary) {
+  } else if constexpr (E::is == formula_kind::binary) {
     return std::type_identity<wider<block_value<decltype(E::left), Block>, block_value<decltype(E::right), Block>>>{};
-  } else if constexpr (E::is == node::definition) {
+  } else if constexpr (E::is == formula_kind::definition) {
     return detail::value_kind<decltype(E::body), Block>();
   } else {
     return detail::widest<Block>(std::type_identity<decltype(E::selector)>{},
@@ -126,17 +126,17 @@ constexpr auto value_kind() noexcept {
 
 template <class Block, class E>
 constexpr void eval_block(const E& e, const Block& b, block_value<E, Block>& out) noexcept {
-  if constexpr (E::is == node::literal) {
+  if constexpr (E::is == formula_kind::literal) {
     out = static_cast<double>(e.value);
-  } else if constexpr (E::is == node::symbol) {
+  } else if constexpr (E::is == formula_kind::symbol) {
     b.template load<typename E::key>(out);
-  } else if constexpr (E::is == node::binary) {
+  } else if constexpr (E::is == formula_kind::binary) {
     block_value<decltype(E::left), Block> left;
     block_value<decltype(E::right), Block> right;
     detail::eval_block(e.left, b, left);
     detail::eval_block(e.right, b, right);
     join_blocks<E::join>(left, right, out);
-  } else if constexpr (E::is == node::definition) {
+  } else if constexpr (E::is == formula_kind::definition) {
     detail::eval_block(e.body, b, out);
   } else {
     block_value<decltype(E::selector), Block> selector;
@@ -223,7 +223,7 @@ constexpr void sum_block(const Terms& list, const Block& b, lanes& out) noexcept
     if constexpr (Split) detail::eval_block(t.split, b, ranks);
     else copy_block(1.0, ranks);
     wider<whole_type, split_type> share;
-    join_blocks<operation::divide>(whole, ranks, share);
+    join_blocks<arithmetic::divide>(whole, ranks, share);
     for (std::size_t i = 0; i < block_width; ++i) out.v[i] += lane(when, i) != 0 ? lane(share, i) : 0.0;
   });
 }

@@ -23,8 +23,8 @@ namespace detail {
 
 /// One node of a formula. Children stand before their parents.
 struct code_op {
-  node what = node::literal;
-  operation join = operation::add;
+  formula_kind what = formula_kind::literal;
+  arithmetic join = arithmetic::add;
   std::uint16_t left = 0, right = 0;  // binary; definition: left is the body; choice: left selects, cases from right on
   std::int64_t value = 0;             // of a literal; of a symbol its place among the numbers; how many cases
   std::string_view letter{};          // symbol, definition
@@ -34,7 +34,7 @@ struct code_term {
   std::string_view name{}, source{};
   std::uint16_t formula = 0, when = 0, split = 0, also = 0;
   origin how = origin::definition;
-  op by = op::none;
+  layer_operation by = layer_operation::none;
   collective kind = collective::none;
   axis over = axis::tensor;
   std::int64_t calls = 1;
@@ -60,21 +60,21 @@ struct code_draft {
     return static_cast<std::uint16_t>(op_count++);
   }
   constexpr std::uint16_t symbol(std::size_t place, std::string_view letter) noexcept {
-    ops[op_count].what = node::symbol, ops[op_count].value = static_cast<std::int64_t>(place);
+    ops[op_count].what = formula_kind::symbol, ops[op_count].value = static_cast<std::int64_t>(place);
     ops[op_count].letter = letter;
     return static_cast<std::uint16_t>(op_count++);
   }
-  constexpr std::uint16_t binary(operation join, std::uint16_t left, std::uint16_t right) noexcept {
-    ops[op_count].what = node::binary, ops[op_count].join = join;
+  constexpr std::uint16_t binary(arithmetic join, std::uint16_t left, std::uint16_t right) noexcept {
+    ops[op_count].what = formula_kind::binary, ops[op_count].join = join;
     ops[op_count].left = left, ops[op_count].right = right;
     return static_cast<std::uint16_t>(op_count++);
   }
   constexpr std::uint16_t definition(std::string_view letter, std::uint16_t body) noexcept {
-    ops[op_count].what = node::definition, ops[op_count].left = body, ops[op_count].letter = letter;
+    ops[op_count].what = formula_kind::definition, ops[op_count].left = body, ops[op_count].letter = letter;
     return static_cast<std::uint16_t>(op_count++);
   }
   constexpr std::uint16_t choice(std::uint16_t selector, const std::uint16_t* from, std::size_t count) noexcept {
-    ops[op_count].what = node::choice, ops[op_count].left = selector;
+    ops[op_count].what = formula_kind::choice, ops[op_count].left = selector;
     ops[op_count].right = static_cast<std::uint16_t>(case_count);
     ops[op_count].value = static_cast<std::int64_t>(count);
     for (std::size_t i = 0; i < count; ++i) cases[case_count++] = from[i];
@@ -84,14 +84,14 @@ struct code_draft {
 
 template <class Env, class E>
 constexpr std::uint16_t encode(const E& e, code_draft& to) noexcept {
-  if constexpr (E::is == node::literal) {
+  if constexpr (E::is == formula_kind::literal) {
     return to.literal(e.value);
-  } else if constexpr (E::is == node::symbol) {
+  } else if constexpr (E::is == formula_kind::symbol) {
     return to.symbol(Env::template place_of<typename E::key>(), E::letter::c_str());
-  } else if constexpr (E::is == node::binary) {
+  } else if constexpr (E::is == formula_kind::binary) {
     const std::uint16_t left = detail::encode<Env>(e.left, to);
     return to.binary(E::join, left, detail::encode<Env>(e.right, to));
-  } else if constexpr (E::is == node::definition) {
+  } else if constexpr (E::is == formula_kind::definition) {
     return to.definition(E::letter::c_str(), detail::encode<Env>(e.body, to));
   } else {
     const std::uint16_t selector = detail::encode<Env>(e.selector, to);
@@ -109,7 +109,7 @@ constexpr void encode_term(const Term& t, code_draft& to) noexcept {
   out.split = detail::encode<Env>(t.split, to);
   if constexpr (requires { t.also; }) out.also = detail::encode<Env>(t.also, to);
   if constexpr (requires { t.kind; }) out.kind = t.kind, out.over = t.over, out.calls = t.calls;
-  out.is_flops = std::is_same_v<typename Term::unit, flops>;
+  out.is_flops = std::is_same_v<typename Term::unit, units::flops>;
   out.unit = &unit_name<typename Term::unit>;
   to.terms[to.term_count++] = out;
 }
@@ -170,25 +170,25 @@ struct code_view {
   [[nodiscard]] constexpr bool whole(std::uint16_t at, integer& out) const noexcept {
     const code_op& o = ops[at];
     switch (o.what) {
-      case node::literal: return out = o.value, true;
-      case node::symbol: return out = numbers[o.value], true;
-      case node::definition: return whole(o.left, out);
-      case node::choice: {
+      case formula_kind::literal: return out = o.value, true;
+      case formula_kind::symbol: return out = numbers[o.value], true;
+      case formula_kind::definition: return whole(o.left, out);
+      case formula_kind::choice: {
         integer which = 0;
         return whole(o.left, which) && which >= 0 && which < o.value &&
                whole(cases[o.right + static_cast<std::int64_t>(which)], out);
       }
-      case node::binary: break;
+      case formula_kind::binary: break;
     }
     integer a = 0, b = 0;
     if (!whole(o.left, a) || !whole(o.right, b)) return false;
     constexpr integer limit = integer{1} << 62;
     const bool small_enough = a < limit && a > -limit && b < limit && b > -limit;
     switch (o.join) {
-      case operation::add: return small_enough ? (out = a + b, true) : add(a, b, out);
-      case operation::subtract: return small_enough ? (out = a - b, true) : add(a, -b, out);
-      case operation::multiply: return small_enough ? (out = a * b, true) : multiply(a, b, out);
-      case operation::divide:
+      case arithmetic::add: return small_enough ? (out = a + b, true) : add(a, b, out);
+      case arithmetic::subtract: return small_enough ? (out = a - b, true) : add(a, -b, out);
+      case arithmetic::multiply: return small_enough ? (out = a * b, true) : multiply(a, b, out);
+      case arithmetic::divide:
         if (b == 1) return out = a, true;
         if (b == 0) return false;
         if (small_enough) {  // in 64 bits: a division of 128 is a call
@@ -196,9 +196,9 @@ struct code_view {
           return out = n / d, n % d == 0;
         }
         return out = a / b, a % b == 0;
-      case operation::least: return out = b < a ? b : a, true;
-      case operation::greatest: return out = a < b ? b : a, true;
-      case operation::divide_up:
+      case arithmetic::least: return out = b < a ? b : a, true;
+      case arithmetic::greatest: return out = a < b ? b : a, true;
+      case arithmetic::divide_up:
         if (b <= 0 || !small_enough) return false;
         return out = a / b + (a % b > 0 ? 1 : 0), true;
     }
@@ -207,11 +207,11 @@ struct code_view {
   [[nodiscard]] constexpr rational fraction(std::uint16_t at) const noexcept {
     const code_op& o = ops[at];
     switch (o.what) {
-      case node::literal: return rational(o.value);
-      case node::symbol: return rational(numbers[o.value]);
-      case node::binary: return apply<rational>(o.join, value(o.left), value(o.right));
-      case node::definition: return value(o.left);
-      case node::choice: break;
+      case formula_kind::literal: return rational(o.value);
+      case formula_kind::symbol: return rational(numbers[o.value]);
+      case formula_kind::binary: return apply<rational>(o.join, value(o.left), value(o.right));
+      case formula_kind::definition: return value(o.left);
+      case formula_kind::choice: break;
     }
     const std::int64_t which = taken(o);
     return which < 0 ? rational(0) / rational(0) : value(cases[o.right + which]);

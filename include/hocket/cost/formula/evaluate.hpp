@@ -207,15 +207,15 @@ constexpr bool comparable(const Number& a, const Number& b) noexcept {
 constexpr const rational& pick(const rational& chosen, const rational&) noexcept { return chosen; }
 constexpr double pick(double chosen, double) noexcept { return chosen; }
 template <class Number>
-constexpr Number apply(operation what, const Number& a, const Number& b) noexcept {
+constexpr Number apply(arithmetic what, const Number& a, const Number& b) noexcept {
   switch (what) {
-    case operation::add: return a + b;
-    case operation::subtract: return a - b;
-    case operation::multiply: return a * b;
-    case operation::divide: return a / b;
-    case operation::divide_up: return divided_up(a, b);
-    case operation::least: return !comparable(a, b) ? a + b : b < a ? pick(b, a) : pick(a, b);
-    case operation::greatest: return !comparable(a, b) ? a + b : a < b ? pick(b, a) : pick(a, b);
+    case arithmetic::add: return a + b;
+    case arithmetic::subtract: return a - b;
+    case arithmetic::multiply: return a * b;
+    case arithmetic::divide: return a / b;
+    case arithmetic::divide_up: return divided_up(a, b);
+    case arithmetic::least: return !comparable(a, b) ? a + b : b < a ? pick(b, a) : pick(a, b);
+    case arithmetic::greatest: return !comparable(a, b) ? a + b : a < b ? pick(b, a) : pick(a, b);
   }
   return a;
 }
@@ -239,13 +239,13 @@ constexpr std::int64_t selected(const S& selector, const Env& env) noexcept;
 // One function per node and kind of number: the trees are deep, and a single candidate keeps them cheap to compile.
 template <class Number, class Env, class E>
 constexpr Number eval(const E& e, const Env& env) noexcept {
-  if constexpr (E::is == node::literal) {
+  if constexpr (E::is == formula_kind::literal) {
     return make_number<Number>::from_literal(e.value);
-  } else if constexpr (E::is == node::symbol) {
+  } else if constexpr (E::is == formula_kind::symbol) {
     return make_number<Number>::template from_symbol<typename E::key>(env.template get<typename E::key>());
-  } else if constexpr (E::is == node::binary) {
+  } else if constexpr (E::is == formula_kind::binary) {
     return apply<Number>(E::join, detail::eval<Number>(e.left, env), detail::eval<Number>(e.right, env));
-  } else if constexpr (E::is == node::definition) {
+  } else if constexpr (E::is == formula_kind::definition) {
     return detail::eval<Number>(e.body, env);
   } else {
     const std::int64_t at = detail::selected(e.selector, env);

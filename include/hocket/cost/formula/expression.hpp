@@ -14,7 +14,7 @@
 namespace hocket::inline HOCKET_ABI::cost {
 
 /// What a node of a formula is.
-enum class node : std::uint8_t { literal, symbol, binary, definition, choice };
+enum class formula_kind : std::uint8_t { literal, symbol, binary, definition, choice };
 
 /// Every node says so, so that the operators below take formulas and nothing else.
 template <class T>
@@ -28,23 +28,23 @@ using unit_of = typename E::unit;
 template <class U>
 struct literal {
   using is_formula = void;
-  static constexpr node is = node::literal;
+  static constexpr formula_kind is = formula_kind::literal;
   using unit = U;
   std::int64_t value;
   constexpr explicit literal(std::int64_t v) noexcept : value(v) {}
 };
-inline constexpr literal<flops> FLOP{1};
-inline constexpr literal<bytes> byte{1};
-inline constexpr literal<elements> element{1};
-inline constexpr literal<seconds> second{1};
-inline constexpr literal<tokens> token{1};
+inline constexpr literal<units::flops> FLOP{1};
+inline constexpr literal<units::bytes> byte{1};
+inline constexpr literal<units::elements> element{1};
+inline constexpr literal<units::seconds> second{1};
+inline constexpr literal<units::tokens> token{1};
 
 /// A named quantity. `Letter` says both names: `Letter::key`, a Hana string, is that of the member it is read from,
 /// `Letter::c_str()` what it prints as.
-template <class Letter, class U = pure>
+template <class Letter, class U = units::pure>
 struct symbol {
   using is_formula = void;
-  static constexpr node is = node::symbol;
+  static constexpr formula_kind is = formula_kind::symbol;
   using key = typename Letter::key;
   using letter = Letter;
   using unit = U;
@@ -61,28 +61,28 @@ struct letter_of {
 /// symbol of a member and its letter, the one way to write one:
 ///
 ///     inline constexpr auto h = hocket::cost::named(BOOST_HANA_STRING("hidden"), BOOST_HANA_STRING("h"));
-template <class U = pure, class Key, class Printed>
+template <class U = units::pure, class Key, class Printed>
 [[nodiscard]] constexpr symbol<typename detail::letter_of<Key, Printed>::type, U> named(Key, Printed) noexcept {
   return {};
 }
 
-enum class operation : std::uint8_t { add, subtract, multiply, divide, least, greatest, divide_up };
+enum class arithmetic : std::uint8_t { add, subtract, multiply, divide, least, greatest, divide_up };
 
 namespace detail {
-template <operation O, class A, class B>
+template <arithmetic O, class A, class B>
 struct joined {
   using unit = A;  // sums, differences, min, max: both have it, see same_unit
 };
 template <class A, class B>
-struct joined<operation::multiply, A, B> {
+struct joined<arithmetic::multiply, A, B> {
   using unit = unit_product<A, B>;
 };
 template <class A, class B>
-struct joined<operation::divide, A, B> {
+struct joined<arithmetic::divide, A, B> {
   using unit = unit_quotient<A, B>;
 };
 template <class A, class B>
-struct joined<operation::divide_up, A, B> {
+struct joined<arithmetic::divide_up, A, B> {
   using unit = unit_quotient<A, B>;
 };
 
@@ -113,12 +113,12 @@ constexpr void for_each_in(const detail::leaves<std::index_sequence<At...>, T...
 
 // Nodes are members of templates, not templates themselves: for an operator between two of those the compiler would
 // look through all of their arguments, the whole of both formulas, for namespaces that may have such an operator.
-template <operation O, class L, class R>
+template <arithmetic O, class L, class R>
 struct binary_of {
   struct type {
     using is_formula = void;
-    static constexpr node is = node::binary;
-    static constexpr operation join = O;
+    static constexpr formula_kind is = formula_kind::binary;
+    static constexpr arithmetic join = O;
     using unit = typename detail::joined<O, typename L::unit, typename R::unit>::unit;
     L left;
     R right;
@@ -128,7 +128,7 @@ template <class Letter, class E>
 struct definition_of {
   struct type {
     using is_formula = void;
-    static constexpr node is = node::definition;
+    static constexpr formula_kind is = formula_kind::definition;
     using letter = Letter;
     using unit = unit_of<E>;
     E body;
@@ -138,7 +138,7 @@ template <class Selector, class First, class... Rest>
 struct choice_of {
   struct type {
     using is_formula = void;
-    static constexpr node is = node::choice;
+    static constexpr formula_kind is = formula_kind::choice;
     using unit = unit_of<First>;
     Selector selector;
     pack<First, Rest...> cases;
@@ -146,7 +146,7 @@ struct choice_of {
 };
 
 /// Two formulas joined by an operation.
-template <operation O, class L, class R>
+template <arithmetic O, class L, class R>
 using binary = typename binary_of<O, L, R>::type;
 
 /// A formula with a name of its own: it prints as the letter, and once in full ("where kappa = …").
@@ -169,14 +169,14 @@ struct same_unit {
                 "conversion such as bytes per element first");
   static constexpr bool value = true;
 };
-constexpr literal<pure> lift(std::int64_t n) noexcept { return literal<pure>(n); }
+constexpr literal<units::pure> lift(std::int64_t n) noexcept { return literal<units::pure>(n); }
 template <formula E>
 constexpr const E& lift(const E& e) noexcept {
   return e;
 }
-template <operation O, class L, class R>
+template <arithmetic O, class L, class R>
 constexpr binary<O, L, R> join(const L& l, const R& r) noexcept {
-  if constexpr (O != operation::divide_up) static_assert(same_unit<unit_of<L>, unit_of<R>>::value);
+  if constexpr (O != arithmetic::divide_up) static_assert(same_unit<unit_of<L>, unit_of<R>>::value);
   return {l, r};
 }
 template <class T>
@@ -184,74 +184,82 @@ using lifted = std::remove_cvref_t<decltype(lift(std::declval<const T&>()))>;
 }  // namespace detail
 
 template <formula L, formula R>
-[[nodiscard]] constexpr binary<operation::add, L, R> operator+(const L& l, const R& r) noexcept {
+[[nodiscard]] constexpr binary<arithmetic::add, L, R> operator+(const L& l, const R& r) noexcept {
   static_assert(detail::same_unit<unit_of<L>, unit_of<R>>::value);
   return {l, r};
 }
 template <formula L>
-[[nodiscard]] constexpr binary<operation::add, L, literal<pure>> operator+(const L& l, std::int64_t r) noexcept {
-  static_assert(detail::same_unit<unit_of<L>, pure>::value);
-  return {l, literal<pure>(r)};
+[[nodiscard]] constexpr binary<arithmetic::add, L, literal<units::pure>> operator+(const L& l,
+                                                                                   std::int64_t r) noexcept {
+  static_assert(detail::same_unit<unit_of<L>, units::pure>::value);
+  return {l, literal<units::pure>(r)};
 }
 template <formula R>
-[[nodiscard]] constexpr binary<operation::add, literal<pure>, R> operator+(std::int64_t l, const R& r) noexcept {
-  static_assert(detail::same_unit<pure, unit_of<R>>::value);
-  return {literal<pure>(l), r};
+[[nodiscard]] constexpr binary<arithmetic::add, literal<units::pure>, R> operator+(std::int64_t l,
+                                                                                   const R& r) noexcept {
+  static_assert(detail::same_unit<units::pure, unit_of<R>>::value);
+  return {literal<units::pure>(l), r};
 }
 template <formula L, formula R>
-[[nodiscard]] constexpr binary<operation::subtract, L, R> operator-(const L& l, const R& r) noexcept {
+[[nodiscard]] constexpr binary<arithmetic::subtract, L, R> operator-(const L& l, const R& r) noexcept {
   static_assert(detail::same_unit<unit_of<L>, unit_of<R>>::value);
   return {l, r};
 }
 template <formula L>
-[[nodiscard]] constexpr binary<operation::subtract, L, literal<pure>> operator-(const L& l, std::int64_t r) noexcept {
-  static_assert(detail::same_unit<unit_of<L>, pure>::value);
-  return {l, literal<pure>(r)};
+[[nodiscard]] constexpr binary<arithmetic::subtract, L, literal<units::pure>> operator-(const L& l,
+                                                                                        std::int64_t r) noexcept {
+  static_assert(detail::same_unit<unit_of<L>, units::pure>::value);
+  return {l, literal<units::pure>(r)};
 }
 template <formula R>
-[[nodiscard]] constexpr binary<operation::subtract, literal<pure>, R> operator-(std::int64_t l, const R& r) noexcept {
-  static_assert(detail::same_unit<pure, unit_of<R>>::value);
-  return {literal<pure>(l), r};
+[[nodiscard]] constexpr binary<arithmetic::subtract, literal<units::pure>, R> operator-(std::int64_t l,
+                                                                                        const R& r) noexcept {
+  static_assert(detail::same_unit<units::pure, unit_of<R>>::value);
+  return {literal<units::pure>(l), r};
 }
 template <formula L, formula R>
-[[nodiscard]] constexpr binary<operation::multiply, L, R> operator*(const L& l, const R& r) noexcept {
+[[nodiscard]] constexpr binary<arithmetic::multiply, L, R> operator*(const L& l, const R& r) noexcept {
   return {l, r};
 }
 template <formula L>
-[[nodiscard]] constexpr binary<operation::multiply, L, literal<pure>> operator*(const L& l, std::int64_t r) noexcept {
-  return {l, literal<pure>(r)};
+[[nodiscard]] constexpr binary<arithmetic::multiply, L, literal<units::pure>> operator*(const L& l,
+                                                                                        std::int64_t r) noexcept {
+  return {l, literal<units::pure>(r)};
 }
 template <formula R>
-[[nodiscard]] constexpr binary<operation::multiply, literal<pure>, R> operator*(std::int64_t l, const R& r) noexcept {
-  return {literal<pure>(l), r};
+[[nodiscard]] constexpr binary<arithmetic::multiply, literal<units::pure>, R> operator*(std::int64_t l,
+                                                                                        const R& r) noexcept {
+  return {literal<units::pure>(l), r};
 }
 template <formula L, formula R>
-[[nodiscard]] constexpr binary<operation::divide, L, R> operator/(const L& l, const R& r) noexcept {
+[[nodiscard]] constexpr binary<arithmetic::divide, L, R> operator/(const L& l, const R& r) noexcept {
   return {l, r};
 }
 template <formula L>
-[[nodiscard]] constexpr binary<operation::divide, L, literal<pure>> operator/(const L& l, std::int64_t r) noexcept {
-  return {l, literal<pure>(r)};
+[[nodiscard]] constexpr binary<arithmetic::divide, L, literal<units::pure>> operator/(const L& l,
+                                                                                      std::int64_t r) noexcept {
+  return {l, literal<units::pure>(r)};
 }
 template <formula R>
-[[nodiscard]] constexpr binary<operation::divide, literal<pure>, R> operator/(std::int64_t l, const R& r) noexcept {
-  return {literal<pure>(l), r};
+[[nodiscard]] constexpr binary<arithmetic::divide, literal<units::pure>, R> operator/(std::int64_t l,
+                                                                                      const R& r) noexcept {
+  return {literal<units::pure>(l), r};
 }
 /// The smaller, the larger of two; a / b rounded up. (Not min and max: those are macros on some platforms.)
 template <class L, class R>
   requires formula<L> || formula<R>
 [[nodiscard]] constexpr auto least(const L& l, const R& r) noexcept {
-  return detail::join<operation::least>(detail::lift(l), detail::lift(r));
+  return detail::join<arithmetic::least>(detail::lift(l), detail::lift(r));
 }
 template <class L, class R>
   requires formula<L> || formula<R>
 [[nodiscard]] constexpr auto greatest(const L& l, const R& r) noexcept {
-  return detail::join<operation::greatest>(detail::lift(l), detail::lift(r));
+  return detail::join<arithmetic::greatest>(detail::lift(l), detail::lift(r));
 }
 template <class L, class R>
   requires formula<L> || formula<R>
 [[nodiscard]] constexpr auto divide_up(const L& l, const R& r) noexcept {
-  return detail::join<operation::divide_up>(detail::lift(l), detail::lift(r));
+  return detail::join<arithmetic::divide_up>(detail::lift(l), detail::lift(r));
 }
 // 2 * FLOP is one literal, so that formulas start as the papers write them.
 template <class U>
@@ -265,7 +273,7 @@ template <class A, class B>
 
 /// e * e, printed as a power.
 template <formula E>
-[[nodiscard]] constexpr binary<operation::multiply, E, E> squared(const E& e) noexcept {
+[[nodiscard]] constexpr binary<arithmetic::multiply, E, E> squared(const E& e) noexcept {
   return {e, e};
 }
 

@@ -22,10 +22,10 @@ enum class style : std::uint8_t {
 /// The syntax tree of a formula as plain data, for code that walks formulas without templates: printers, viewers,
 /// checks. Node 0 is unused; children have smaller numbers than their parents; the root is the last node.
 struct formula_tree {
-  using kind = node;
+  using kind = formula_kind;
   struct entry {
     kind what = kind::literal;
-    operation op = operation::add;
+    arithmetic op = arithmetic::add;
     std::string_view letter;  ///< symbol, definition
     rational value;           ///< literal; symbol if `known`
     double real_value = 0;    ///< symbol whose number is real
@@ -56,48 +56,48 @@ inline std::uint32_t push_literal(formula_tree& t, std::int64_t value) {
 }
 inline std::uint32_t push_symbol(formula_tree& t, std::string_view letter) {
   formula_tree::entry n;
-  n.what = node::symbol, n.letter = letter;
+  n.what = formula_kind::symbol, n.letter = letter;
   return t.push(std::move(n));
 }
 inline std::uint32_t push_symbol(formula_tree& t, std::string_view letter, std::int64_t value) {
   formula_tree::entry n;
-  n.what = node::symbol, n.letter = letter, n.known = true, n.value = rational(value);
+  n.what = formula_kind::symbol, n.letter = letter, n.known = true, n.value = rational(value);
   return t.push(std::move(n));
 }
 inline std::uint32_t push_symbol(formula_tree& t, std::string_view letter, double value) {
   formula_tree::entry n;
-  n.what = node::symbol, n.letter = letter, n.known = n.is_real = true, n.real_value = value;
+  n.what = formula_kind::symbol, n.letter = letter, n.known = n.is_real = true, n.real_value = value;
   return t.push(std::move(n));
 }
-inline std::uint32_t push_binary(formula_tree& t, operation op, std::uint32_t left, std::uint32_t right) {
+inline std::uint32_t push_binary(formula_tree& t, arithmetic op, std::uint32_t left, std::uint32_t right) {
   formula_tree::entry n;
-  n.what = node::binary;
+  n.what = formula_kind::binary;
   n.op = op, n.left = left, n.right = right;
   return t.push(std::move(n));
 }
 inline std::uint32_t push_definition(formula_tree& t, std::string_view letter, std::uint32_t body) {
   formula_tree::entry n;
-  n.what = node::definition;
+  n.what = formula_kind::definition;
   n.letter = letter, n.left = body;
   return t.push(std::move(n));
 }
 template <class E, class Env>
 std::uint32_t flatten(formula_tree& t, const E& e, const Env* env) {
-  if constexpr (E::is == node::literal) {
+  if constexpr (E::is == formula_kind::literal) {
     return push_literal(t, e.value);
-  } else if constexpr (E::is == node::symbol) {
+  } else if constexpr (E::is == formula_kind::symbol) {
     if constexpr (Env::template knows<typename E::key>())
       return push_symbol(t, letters<typename E::letter>(), env->template get<typename E::key>());
     else return push_symbol(t, letters<typename E::letter>());
-  } else if constexpr (E::is == node::binary) {
+  } else if constexpr (E::is == formula_kind::binary) {
     const std::uint32_t left = detail::flatten(t, e.left, env);
     const std::uint32_t right = detail::flatten(t, e.right, env);
     return push_binary(t, E::join, left, right);
-  } else if constexpr (E::is == node::definition) {
+  } else if constexpr (E::is == formula_kind::definition) {
     return push_definition(t, letters<typename E::letter>(), detail::flatten(t, e.body, env));
   } else {
     formula_tree::entry n;
-    n.what = node::choice;
+    n.what = formula_kind::choice;
     n.left = detail::flatten(t, e.selector, env);
     cost::for_each_in(e.cases, [&](const auto& each) { n.cases.push_back(detail::flatten(t, each, env)); });
     if constexpr (!std::is_same_v<Env, environment<>>) {
@@ -111,18 +111,18 @@ std::uint32_t flatten(formula_tree& t, const E& e, const Env* env) {
 inline std::uint32_t flatten(formula_tree& t, const code_view& from, std::uint16_t at) {
   const code_op& o = from.ops[at];
   switch (o.what) {
-    case node::literal: return push_literal(t, o.value);
-    case node::symbol: return push_symbol(t, o.letter, from.numbers[o.value]);
-    case node::binary: {
+    case formula_kind::literal: return push_literal(t, o.value);
+    case formula_kind::symbol: return push_symbol(t, o.letter, from.numbers[o.value]);
+    case formula_kind::binary: {
       const std::uint32_t left = flatten(t, from, o.left);
       const std::uint32_t right = flatten(t, from, o.right);
       return push_binary(t, o.join, left, right);
     }
-    case node::definition: return push_definition(t, o.letter, flatten(t, from, o.left));
-    case node::choice: break;
+    case formula_kind::definition: return push_definition(t, o.letter, flatten(t, from, o.left));
+    case formula_kind::choice: break;
   }
   formula_tree::entry n;
-  n.what = node::choice;
+  n.what = formula_kind::choice;
   n.left = flatten(t, from, o.left);
   for (std::int64_t i = 0; i < o.value; ++i) n.cases.push_back(flatten(t, from, from.cases[o.right + i]));
   if (const std::int64_t which = from.taken(o); which >= 0) n.taken = n.cases[static_cast<std::size_t>(which)];

@@ -16,7 +16,7 @@ enum class origin : std::uint8_t {
   estimated    ///< holds under an assumption named in the source text
 };
 
-[[nodiscard]] constexpr std::string_view name_of(origin how) noexcept {
+[[nodiscard]] constexpr std::string_view to_string(origin how) noexcept {
   switch (how) {
     case origin::definition: return "definition";
     case origin::published: return "published";
@@ -27,7 +27,7 @@ enum class origin : std::uint8_t {
 }
 
 /// The operation of a layer that a term belongs to: the one that makes a saved tensor, does the FLOPs, moves the bytes.
-enum class op : std::uint8_t {
+enum class layer_operation : std::uint8_t {
   none,
   cast,
   cast_back,
@@ -45,7 +45,7 @@ enum class op : std::uint8_t {
   head,
   embedding
 };
-[[nodiscard]] constexpr std::string_view name_of(op which) noexcept {
+[[nodiscard]] constexpr std::string_view to_string(layer_operation which) noexcept {
   constexpr std::string_view names[] = {"none",   "cast",      "cast_back", "norm",     "gather",     "qkv",
                                         "core",   "attention", "output",    "ffn_in",   "activation", "ffn_out",
                                         "router", "dispatch",  "head",      "embedding"};
@@ -54,7 +54,7 @@ enum class op : std::uint8_t {
 
 /// One line of a sum: a formula with its name, the condition under which it counts, by how many ranks it is divided,
 /// and where it comes from. `also` carries what a group of terms adds (FLOPs: how often the term is computed again).
-template <class Formula, class When, class Split, class Also = literal<pure>>
+template <class Formula, class When, class Split, class Also = literal<units::pure>>
 struct term {
   using unit = unit_of<Formula>;
   std::string_view name;
@@ -64,7 +64,7 @@ struct term {
   std::string_view source;
   origin how;
   Also also{0};
-  op by = op::none;
+  layer_operation by = layer_operation::none;
 };
 
 /// A list of terms: any formulas, one constant.

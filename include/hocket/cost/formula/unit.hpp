@@ -22,6 +22,8 @@ template <class A, class B>
 using unit_quotient =
     unit<A::flop - B::flop, A::byte - B::byte, A::element - B::element, A::second - B::second, A::token - B::token>;
 
+/// The units that formulas have, by name: unit_of<decltype(2 * FLOP * h)> is units::flops.
+namespace units {
 using pure = unit<>;
 using flops = unit<1>;
 using bytes = unit<0, 1>;
@@ -31,6 +33,7 @@ using tokens = unit<0, 0, 0, 0, 1>;
 using bytes_per_element = unit_quotient<bytes, elements>;
 using flops_per_second = unit_quotient<flops, seconds>;
 using bytes_per_second = unit_quotient<bytes, seconds>;
+}  // namespace units
 
 /// "FLOP", "byte/element", "token/second", …; "1" for a pure number.
 template <class U>

@@ -118,28 +118,28 @@ class writer {
 
   std::string binary_of(const formula_tree::entry& n, binding& has) const {
     switch (n.op) {
-      case operation::add:
+      case arithmetic::add:
         if (is_zero(n.left)) return plain(n.right, has);
         has = binding::sum;
         return line(n.left) + " + " + line(n.right);
-      case operation::subtract: {
+      case arithmetic::subtract: {
         has = binding::sum;
         return line(n.left) + " - " + line(n.right, binding::product);
       }
-      case operation::multiply: return product_of(n, has);
-      case operation::divide:
+      case arithmetic::multiply: return product_of(n, has);
+      case arithmetic::divide:
         if (is_one(n.right)) return plain(n.left, has);
         if (latex()) return has = binding::power, "\\frac{" + line(n.left) + "}{" + line(n.right) + "}";
         has = binding::product;
         return line(n.left, binding::product) + "/" + line(n.right, binding::power);
-      case operation::divide_up:
+      case arithmetic::divide_up:
         has = binding::atom;
         if (latex()) return "\\left\\lceil\\frac{" + line(n.left) + "}{" + line(n.right) + "}\\right\\rceil";
         return "ceil(" + line(n.left, binding::product) + "/" + line(n.right, binding::power) + ")";
-      case operation::least:
-      case operation::greatest: {
+      case arithmetic::least:
+      case arithmetic::greatest: {
         has = binding::atom;
-        const std::string f = n.op == operation::least ? "min" : "max";
+        const std::string f = n.op == arithmetic::least ? "min" : "max";
         return (latex() ? "\\" : "") + f + "(" + line(n.left) + ", " + line(n.right) + ")";
       }
     }

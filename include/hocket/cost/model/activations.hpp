@@ -23,9 +23,9 @@ constexpr auto unless(const Flag& again) noexcept {
 }
 template <class F, class When, class Split>
 constexpr term<F, When, Split> tensor(std::string_view name, const F& formula, const When& when, const Split& split,
-                                      std::string_view source, op by = op::none,
+                                      std::string_view source, layer_operation by = layer_operation::none,
                                       origin how = origin::published) noexcept {
-  return {name, formula, when, split, source, how, literal<pure>(0), by};
+  return {name, formula, when, split, source, how, literal<units::pure>(0), by};
 }
 
 }  // namespace hocket::inline HOCKET_ABI::cost::detail::saved
@@ -60,52 +60,58 @@ inline constexpr auto saved_tensor_terms = [] {
                              mla_assumed = "arXiv:2405.04434; assumes that compressed and expanded vectors are kept";
   return terms(
       tensor("layer input", stream, kept_if_full, region, table),
-      tensor("attention norm, input", norm_input, kept, region, table, op::cast),
-      tensor("attention input", norm_output, unless(r_norm), gathered, table, op::norm),
-      tensor("queries", c * (element * (s * b * a * d)), unless(r_qkv) * (1 - latent), inner, table, op::qkv),
+      tensor("attention norm, input", norm_input, kept, region, table, layer_operation::cast),
+      tensor("attention input", norm_output, unless(r_norm), gathered, table, layer_operation::norm),
+      tensor("queries", c * (element * (s * b * a * d)), unless(r_qkv) * (1 - latent), inner, table,
+             layer_operation::qkv),
       tensor("keys and values", c * (element * (2 * s * b * g * d)), unless(r_qkv) * (1 - latent), least(tp, g) * cp,
-             table, op::qkv),
-      tensor("query norm, input", c * (element * (s * b * a * d)), head_norms, inner, "arXiv:2505.09388", op::qkv,
-             origin::derived),
+             table, layer_operation::qkv),
+      tensor("query norm, input", c * (element * (s * b * a * d)), head_norms, inner, "arXiv:2505.09388",
+             layer_operation::qkv, origin::derived),
       tensor("key norm, input", c * (element * (s * b * g * d)), head_norms, least(tp, g) * cp, "arXiv:2505.09388",
-             op::qkv, origin::derived),
-      tensor("softmax output", c * (element * (a * squared(s) * b)), scores, inner, table, op::core),
-      tensor("softmax dropout mask", byte * (a * squared(s) * b), scores * dropout, inner, table, op::core),
-      tensor("softmax dropout output", c * (element * (a * squared(s) * b)), scores * dropout, inner, table, op::core),
+             layer_operation::qkv, origin::derived),
+      tensor("softmax output", c * (element * (a * squared(s) * b)), scores, inner, table, layer_operation::core),
+      tensor("softmax dropout mask", byte * (a * squared(s) * b), scores * dropout, inner, table,
+             layer_operation::core),
+      tensor("softmax dropout output", c * (element * (a * squared(s) * b)), scores * dropout, inner, table,
+             layer_operation::core),
       tensor("softmax statistics", 4 * byte * (a * s * b), attention_kept * flash, inner, "arXiv:2205.14135",
-             op::attention),
+             layer_operation::attention),
       tensor("attention output", c * (element * (s * b * a * d)), attention_kept * (1 - latent), inner, table,
-             op::attention),
+             layer_operation::attention),
       // Latent attention keeps the compressed vectors and their norms, and the expanded heads.
       tensor("compressed query, key and value", c * (element * (2 * s * b * (r_q + r_k))), unless(r_qkv) * latent,
-             region, mla_assumed, op::qkv, origin::estimated),
+             region, mla_assumed, layer_operation::qkv, origin::estimated),
       tensor("expanded query, key and value", c * (element * (s * b * a * (2 * (d_n + d_r) + d_v))),
-             unless(r_qkv) * latent, inner, mla_assumed, op::qkv, origin::estimated),
+             unless(r_qkv) * latent, inner, mla_assumed, layer_operation::qkv, origin::estimated),
       tensor("latent attention output", c * (element * (s * b * a * d_v)), attention_kept * latent, inner, mla_assumed,
-             op::attention, origin::estimated),
-      tensor("attention dropout mask", byte * (s * b * h), unless(r_output) * dropout, region, table, op::output),
-      tensor("FFN norm, input", norm_input, unless(r_output) * own_norm, region, table, op::output),
-      tensor("FFN input", norm_output, unless(r_norm) * own_norm, gathered, table, op::norm),
+             layer_operation::attention, origin::estimated),
+      tensor("attention dropout mask", byte * (s * b * h), unless(r_output) * dropout, region, table,
+             layer_operation::output),
+      tensor("FFN norm, input", norm_input, unless(r_output) * own_norm, region, table, layer_operation::output),
+      tensor("FFN input", norm_output, unless(r_norm) * own_norm, gathered, table, layer_operation::norm),
       tensor("norms behind attention and FFN, inputs", (n_n - 2) * norm_input, kept * norms_behind, region,
-             "arXiv:2408.00118", op::none, origin::derived),
+             "arXiv:2408.00118", layer_operation::none, origin::derived),
       tensor("FFN activation, inputs", c * (element * ((n_f - 1) * s * b * f)), unless(r_ffn_in) * (L - L_m), inner,
-             table, op::ffn_in),
+             table, layer_operation::ffn_in),
       tensor("FFN activation, first factor", c * (element * ((n_f - 2) * s * b * f)),
-             unless(r_activation) * (1 - fused) * (L - L_m), inner, "arXiv:2002.05202", op::activation,
+             unless(r_activation) * (1 - fused) * (L - L_m), inner, "arXiv:2002.05202", layer_operation::activation,
              origin::derived),
       tensor("FFN activation, output", c * (element * (s * b * f)), unless(r_activation) * (L - L_m), inner, table,
-             op::activation),
+             layer_operation::activation),
       // Tokens are assumed to be spread evenly over experts and ranks; the router keeps its probabilities in 32 bits.
-      tensor("router probabilities", 4 * byte * (s * b * E), kept * L_m, region, moe, op::router, origin::estimated),
-      tensor("expert inputs", c * (element * (k * s * b * h)), kept * L_m, inner, moe, op::dispatch, origin::estimated),
+      tensor("router probabilities", 4 * byte * (s * b * E), kept * L_m, region, moe, layer_operation::router,
+             origin::estimated),
+      tensor("expert inputs", c * (element * (k * s * b * h)), kept * L_m, inner, moe, layer_operation::dispatch,
+             origin::estimated),
       tensor("expert activations, inputs", c * (element * ((n_f - 1) * k * s * b * f_e)), unless(r_ffn_in) * L_m, inner,
-             moe, op::ffn_in, origin::estimated),
+             moe, layer_operation::ffn_in, origin::estimated),
       tensor("expert activations, outputs", c * (element * (k * s * b * f_e)), unless(r_activation) * L_m, inner, moe,
-             op::activation, origin::estimated),
+             layer_operation::activation, origin::estimated),
       tensor("shared expert activations, inputs", c * (element * ((n_f - 1) * s * b * f_s)),
-             unless(r_ffn_in) * L_m * f_s, inner, mla_shared, op::ffn_in, origin::estimated),
+             unless(r_ffn_in) * L_m * f_s, inner, mla_shared, layer_operation::ffn_in, origin::estimated),
       tensor("shared expert activations, outputs", c * (element * (s * b * f_s)), unless(r_activation) * L_m * f_s,
-             inner, mla_shared, op::activation, origin::estimated),
+             inner, mla_shared, layer_operation::activation, origin::estimated),
       tensor("FFN dropout mask", byte * (s * b * h), kept * dropout, region, table));
 }();
 
@@ -115,13 +121,14 @@ inline constexpr auto saved_tensor_terms = [] {
 inline constexpr auto end_tensor_terms = [] {
   using detail::saved::inner, detail::saved::region, detail::saved::tensor;
   constexpr std::string_view ends = "arXiv:2205.05198 section 4.3";
-  return terms(tensor("embedding dropout mask", byte * (s * b * h * n_held_embedding), first * dropout, region, ends),
-               tensor("final norm, input", c * (element * (s * b * h)), last * final_norm, region, ends),
-               tensor("head input", c * (element * (s * b * h)), last, region, ends),
-               tensor("logits", c * (element * (s * b * V)), last, inner, ends, op::head, origin::derived),
-               tensor("logits in 32 bits", 4 * byte * (s * b * V), last * (1 - fused_loss), inner, ends, op::head),
-               tensor("gradient of the logits", c * (element * (s * b * V)), last * fused_loss, inner,
-                      "Megatron-LM --cross-entropy-loss-fusion", op::head, origin::derived));
+  return terms(
+      tensor("embedding dropout mask", byte * (s * b * h * n_held_embedding), first * dropout, region, ends),
+      tensor("final norm, input", c * (element * (s * b * h)), last * final_norm, region, ends),
+      tensor("head input", c * (element * (s * b * h)), last, region, ends),
+      tensor("logits", c * (element * (s * b * V)), last, inner, ends, layer_operation::head, origin::derived),
+      tensor("logits in 32 bits", 4 * byte * (s * b * V), last * (1 - fused_loss), inner, ends, layer_operation::head),
+      tensor("gradient of the logits", c * (element * (s * b * V)), last * fused_loss, inner,
+             "Megatron-LM --cross-entropy-loss-fusion", layer_operation::head, origin::derived));
 }();
 
 }  // namespace hocket::inline HOCKET_ABI::cost::letters

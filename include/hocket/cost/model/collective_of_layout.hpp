@@ -13,11 +13,11 @@ struct matmul_layout {
   std::int64_t rows_wanted = 0, columns_wanted = 0;
 };
 /// A collective and the number of ranks in it; `before` if it must bring a factor together before the product.
-struct expected {
+struct needed_collective {
   collective kind = collective::none;
   std::int64_t ranks = 1;
   bool before = false;
-  friend constexpr bool operator==(const expected&, const expected&) = default;
+  friend constexpr bool operator==(const needed_collective&, const needed_collective&) = default;
 };
 
 /// The collective that a split of a matrix product needs to be right, so that the one found in a trace can be judged:
@@ -28,7 +28,7 @@ struct expected {
 /// A row-parallel linear layer, A cut (1, 4) and B (4, 1), needs an all-reduce of 4.
 /// Errors: errc::out_of_range for a cut below 1 (below 0 for what is wanted), errc::bad_shape if both factors are cut
 /// along k, unequally, or the wanted cut cannot be had with one collective.
-[[nodiscard]] constexpr result<expected> expected_collective(const matmul_layout& at) noexcept {
+[[nodiscard]] constexpr result<needed_collective> expected_collective(const matmul_layout& at) noexcept {
   for (const std::int64_t cut : {at.left_rows, at.left_inner, at.right_inner, at.right_columns})
     if (cut < 1) return error{errc::out_of_range, cut, 1, (std::numeric_limits<std::int32_t>::max)()}.with("cut");
   for (const std::int64_t cut : {at.rows_wanted, at.columns_wanted})
@@ -41,18 +41,18 @@ struct expected {
   if (at.left_inner != at.right_inner) {
     if (at.left_inner != 1 && at.right_inner != 1) return bad("factors cut differently along the inner dimension");
     if (!as_it_comes) return bad("a layout that takes two collectives");
-    return expected{collective::all_gather, at.left_inner == 1 ? at.right_inner : at.left_inner, true};
+    return needed_collective{collective::all_gather, at.left_inner == 1 ? at.right_inner : at.left_inner, true};
   }
   if (at.left_inner > 1) {
-    if (as_it_comes) return expected{collective::all_reduce, at.left_inner, false};
+    if (as_it_comes) return needed_collective{collective::all_reduce, at.left_inner, false};
     const bool by_rows = rows == at.left_rows * at.left_inner && columns == at.right_columns,
                by_columns = columns == at.right_columns * at.left_inner && rows == at.left_rows;
-    if (by_rows || by_columns) return expected{collective::reduce_scatter, at.left_inner, false};
+    if (by_rows || by_columns) return needed_collective{collective::reduce_scatter, at.left_inner, false};
     return bad("a layout that takes two collectives");
   }
-  if (as_it_comes) return expected{};
-  if (rows == 1 && columns == at.right_columns) return expected{collective::all_gather, at.left_rows, false};
-  if (columns == 1 && rows == at.left_rows) return expected{collective::all_gather, at.right_columns, false};
+  if (as_it_comes) return needed_collective{};
+  if (rows == 1 && columns == at.right_columns) return needed_collective{collective::all_gather, at.left_rows, false};
+  if (columns == 1 && rows == at.left_rows) return needed_collective{collective::all_gather, at.right_columns, false};
   return bad("a layout that takes two collectives");
 }
 

@@ -10,17 +10,17 @@
 
 namespace hocket::inline HOCKET_ABI::cost {
 
-[[nodiscard]] constexpr std::string_view name_of(collective kind) noexcept {
+[[nodiscard]] constexpr std::string_view to_string(collective kind) noexcept {
   constexpr std::string_view names[] = {"none", "all_reduce", "reduce_scatter", "all_gather", "all_to_all", "send"};
   return names[static_cast<std::size_t>(kind)];
 }
-[[nodiscard]] constexpr std::string_view name_of(axis over) noexcept {
+[[nodiscard]] constexpr std::string_view to_string(axis over) noexcept {
   constexpr std::string_view names[] = {"tensor", "context", "expert", "pipeline", "data"};
   return names[static_cast<std::size_t>(over)];
 }
 /// When it happens: in the forward or the backward pass of a micro-batch, because something is computed again, or once
 /// per step.
-enum class phase : std::uint8_t { forward, backward, again, step };
+enum class pass_kind : std::uint8_t { forward, backward, again, step };
 
 /// One line of communication: the bytes that a rank sends, as a ring or a full exchange sends them, in `calls` calls.
 /// A ring sends (n-1)/n of the whole tensor for a gather or a reduction to parts, twice that for an all-reduce.
@@ -34,9 +34,9 @@ struct transfer {
   std::string_view source;
   collective kind;
   axis over;
-  phase in;
+  pass_kind in;
   std::int64_t calls;
-  op by = op::none;
+  layer_operation by = layer_operation::none;
   origin how = origin::published;
 };
 
@@ -56,8 +56,9 @@ constexpr auto sent(std::int64_t calls, const Bytes& tensor, const Group& n) noe
   else return calls * tensor * share(n);
 }
 template <collective Kind, class Bytes, class When, class Group>
-constexpr auto line(std::string_view name, axis over, phase in, std::int64_t calls, const Bytes& tensor,
-                    const When& when, const Group& group, std::string_view source, op by = op::none) noexcept {
+constexpr auto line(std::string_view name, axis over, pass_kind in, std::int64_t calls, const Bytes& tensor,
+                    const When& when, const Group& group, std::string_view source,
+                    layer_operation by = layer_operation::none) noexcept {
   const auto bytes_sent = sent<Kind>(calls, tensor, group);
   return transfer<std::remove_cvref_t<decltype(bytes_sent)>, When, Group>{name, bytes_sent, when, group, source,
                                                                           Kind, over,       in,   calls, by};
@@ -88,53 +89,53 @@ inline constexpr auto layer_transfer_terms = [] {
   constexpr auto dispatched = c * (element * (k * s * b * h)) / (cp * choose(sp, 1, tp));
   constexpr std::string_view ep_source = "arXiv:2006.16668";
   return terms(
-      line<all_reduce>("all-reduce, forward", axis::tensor, phase::forward, 2, stream, plain, tp, ring),
-      line<all_reduce>("all-reduce, backward", axis::tensor, phase::backward, 2, stream, plain, tp, ring),
-      line<all_reduce>("all-reduce, again", axis::tensor, phase::again, 2, stream, plain * all_again, tp, ring),
-      line<all_reduce>("all-reduce of the projection, again", axis::tensor, phase::again, 1, stream,
-                       plain * projection_again, tp, ring, op::output),
-      line<all_gather>("all-gather, forward", axis::tensor, phase::forward, 2, stream, sp, tp, ring),
-      line<reduce_scatter>("reduce-scatter, forward", axis::tensor, phase::forward, 2, stream, sp, tp, ring),
-      line<all_gather>("all-gather, backward", axis::tensor, phase::backward, 2, stream, sp, tp, ring),
-      line<reduce_scatter>("reduce-scatter, backward", axis::tensor, phase::backward, 2, stream, sp, tp, ring),
-      line<all_gather>("all-gather of saved inputs", axis::tensor, phase::again, 2, stream, sp * r_gather, tp, ring,
-                       op::gather),
-      line<all_gather>("all-gather and reduce-scatter, again", axis::tensor, phase::again, 4, stream, sp * all_again,
-                       tp, ring),
-      line<reduce_scatter>("reduce-scatter of the projection, again", axis::tensor, phase::again, 1, stream,
-                           sp * projection_again, tp, ring, op::output),
-      line<send>("keys and values, forward", axis::context, phase::forward, 1, blocks, context::by_ring, cp,
+      line<all_reduce>("all-reduce, forward", axis::tensor, pass_kind::forward, 2, stream, plain, tp, ring),
+      line<all_reduce>("all-reduce, backward", axis::tensor, pass_kind::backward, 2, stream, plain, tp, ring),
+      line<all_reduce>("all-reduce, again", axis::tensor, pass_kind::again, 2, stream, plain * all_again, tp, ring),
+      line<all_reduce>("all-reduce of the projection, again", axis::tensor, pass_kind::again, 1, stream,
+                       plain * projection_again, tp, ring, layer_operation::output),
+      line<all_gather>("all-gather, forward", axis::tensor, pass_kind::forward, 2, stream, sp, tp, ring),
+      line<reduce_scatter>("reduce-scatter, forward", axis::tensor, pass_kind::forward, 2, stream, sp, tp, ring),
+      line<all_gather>("all-gather, backward", axis::tensor, pass_kind::backward, 2, stream, sp, tp, ring),
+      line<reduce_scatter>("reduce-scatter, backward", axis::tensor, pass_kind::backward, 2, stream, sp, tp, ring),
+      line<all_gather>("all-gather of saved inputs", axis::tensor, pass_kind::again, 2, stream, sp * r_gather, tp, ring,
+                       layer_operation::gather),
+      line<all_gather>("all-gather and reduce-scatter, again", axis::tensor, pass_kind::again, 4, stream,
+                       sp * all_again, tp, ring),
+      line<reduce_scatter>("reduce-scatter of the projection, again", axis::tensor, pass_kind::again, 1, stream,
+                           sp * projection_again, tp, ring, layer_operation::output),
+      line<send>("keys and values, forward", axis::context, pass_kind::forward, 1, blocks, context::by_ring, cp,
                  context::ring_attention),
-      line<send>("keys, values and gradients, backward", axis::context, phase::backward, 2, blocks, context::by_ring,
-                 cp, context::ring_attention),
-      line<send>("keys and values, again", axis::context, phase::again, 1, blocks, context::by_ring * context::again,
-                 cp, context::ring_attention),
-      line<all_gather>("all keys and values, forward", axis::context, phase::forward, 1, whole, context::by_gather, cp,
-                       context::llama3),
-      line<all_gather>("all keys and values, backward", axis::context, phase::backward, 1, whole, context::by_gather,
+      line<send>("keys, values and gradients, backward", axis::context, pass_kind::backward, 2, blocks,
+                 context::by_ring, cp, context::ring_attention),
+      line<send>("keys and values, again", axis::context, pass_kind::again, 1, blocks,
+                 context::by_ring * context::again, cp, context::ring_attention),
+      line<all_gather>("all keys and values, forward", axis::context, pass_kind::forward, 1, whole, context::by_gather,
                        cp, context::llama3),
-      line<reduce_scatter>("gradients of keys and values to their ranks", axis::context, phase::backward, 1, whole,
+      line<all_gather>("all keys and values, backward", axis::context, pass_kind::backward, 1, whole,
+                       context::by_gather, cp, context::llama3),
+      line<reduce_scatter>("gradients of keys and values to their ranks", axis::context, pass_kind::backward, 1, whole,
                            context::by_gather, cp, context::llama3),
-      line<all_gather>("all keys and values, again", axis::context, phase::again, 1, whole,
+      line<all_gather>("all keys and values, again", axis::context, pass_kind::again, 1, whole,
                        context::by_gather * context::again, cp, context::llama3),
-      line<all_to_all>("queries, keys, values for heads, forward", axis::context, phase::forward, 1, projections,
+      line<all_to_all>("queries, keys, values for heads, forward", axis::context, pass_kind::forward, 1, projections,
                        context::by_heads, cp, context::ulysses),
-      line<all_to_all>("output for its sequence, forward", axis::context, phase::forward, 1, context::outputs,
+      line<all_to_all>("output for its sequence, forward", axis::context, pass_kind::forward, 1, context::outputs,
                        context::by_heads, cp, context::ulysses),
-      line<all_to_all>("their gradients, backward", axis::context, phase::backward, 1, projections, context::by_heads,
-                       cp, context::ulysses),
-      line<all_to_all>("gradient of the output, backward", axis::context, phase::backward, 1, context::outputs,
+      line<all_to_all>("their gradients, backward", axis::context, pass_kind::backward, 1, projections,
                        context::by_heads, cp, context::ulysses),
-      line<all_to_all>("queries, keys, values for heads, again", axis::context, phase::again, 1, projections,
+      line<all_to_all>("gradient of the output, backward", axis::context, pass_kind::backward, 1, context::outputs,
+                       context::by_heads, cp, context::ulysses),
+      line<all_to_all>("queries, keys, values for heads, again", axis::context, pass_kind::again, 1, projections,
                        context::by_heads * context::again, cp, context::ulysses),
-      line<all_to_all>("output for its sequence, again", axis::context, phase::again, 1, context::outputs,
+      line<all_to_all>("output for its sequence, again", axis::context, pass_kind::again, 1, context::outputs,
                        context::by_heads * context::again, cp, context::ulysses),
-      line<all_to_all>("dispatch and combine, forward", axis::expert, phase::forward, 2, dispatched, L_m, ep, ep_source,
-                       op::dispatch),
-      line<all_to_all>("dispatch and combine, backward", axis::expert, phase::backward, 2, dispatched, L_m, ep,
-                       ep_source, op::dispatch),
-      line<all_to_all>("dispatch and combine, again", axis::expert, phase::again, 2, dispatched, L_m * all_again, ep,
-                       ep_source, op::dispatch));
+      line<all_to_all>("dispatch and combine, forward", axis::expert, pass_kind::forward, 2, dispatched, L_m, ep,
+                       ep_source, layer_operation::dispatch),
+      line<all_to_all>("dispatch and combine, backward", axis::expert, pass_kind::backward, 2, dispatched, L_m, ep,
+                       ep_source, layer_operation::dispatch),
+      line<all_to_all>("dispatch and combine, again", axis::expert, pass_kind::again, 2, dispatched, L_m * all_again,
+                       ep, ep_source, layer_operation::dispatch));
 }();
 
 /// What a stage sends to the next for one micro-batch, and gets back. With sequence parallelism (or scatter and gather)
@@ -142,10 +143,10 @@ inline constexpr auto layer_transfer_terms = [] {
 inline constexpr auto pipeline_transfer_terms = [] {
   using detail::wire::line, detail::wire::stream, detail::wire::sc21;
   constexpr auto part_of_it = stream / choose(sp, 1, tp);
-  return terms(line<collective::send>("activations to the next stage", axis::pipeline, phase::forward, 1, part_of_it,
-                                      pp - 1, pp, sc21),
-               line<collective::send>("gradients to the stage before", axis::pipeline, phase::backward, 1, part_of_it,
-                                      pp - 1, pp, sc21));
+  return terms(line<collective::send>("activations to the next stage", axis::pipeline, pass_kind::forward, 1,
+                                      part_of_it, pp - 1, pp, sc21),
+               line<collective::send>("gradients to the stage before", axis::pipeline, pass_kind::backward, 1,
+                                      part_of_it, pp - 1, pp, sc21));
 }();
 
 /// What a rank sends per step over the data-parallel group: gradients, and weights once they are sharded. Gradients
@@ -161,17 +162,17 @@ inline constexpr auto data_transfer_terms = [] {
   constexpr auto each = greatest(micro_batches, 1);
   constexpr auto gathers = choose(zero_level, 0, 1, 1, 2 * each);
   constexpr auto reduced = choose(zero_level, 1, 1, each, each);
-  return terms(line<all_reduce>("gradients", axis::data, phase::step, 1, c_g * N_r, whole, replicas, zero_paper),
-               line<reduce_scatter>("gradients to their shards", axis::data, phase::step, 1, reduced * (c_g * N_r),
+  return terms(line<all_reduce>("gradients", axis::data, pass_kind::step, 1, c_g * N_r, whole, replicas, zero_paper),
+               line<reduce_scatter>("gradients to their shards", axis::data, pass_kind::step, 1, reduced * (c_g * N_r),
                                     sharded, replicas, zero_paper),
-               line<all_gather>("weights from their shards", axis::data, phase::step, 1, gathers * (c_w * N_r), sharded,
-                                replicas, zero_paper),
-               line<all_reduce>("expert gradients", axis::data, phase::step, 1, c_g * N_e, whole * N_e / element,
+               line<all_gather>("weights from their shards", axis::data, pass_kind::step, 1, gathers * (c_w * N_r),
+                                sharded, replicas, zero_paper),
+               line<all_reduce>("expert gradients", axis::data, pass_kind::step, 1, c_g * N_e, whole * N_e / element,
                                 expert_replicas, zero_paper),
-               line<reduce_scatter>("expert gradients to their shards", axis::data, phase::step, 1,
+               line<reduce_scatter>("expert gradients to their shards", axis::data, pass_kind::step, 1,
                                     reduced * (c_g * N_e), sharded * N_e / element, expert_replicas, zero_paper),
-               line<all_gather>("expert weights from their shards", axis::data, phase::step, 1, gathers * (c_w * N_e),
-                                sharded * N_e / element, expert_replicas, zero_paper));
+               line<all_gather>("expert weights from their shards", axis::data, pass_kind::step, 1,
+                                gathers * (c_w * N_e), sharded * N_e / element, expert_replicas, zero_paper));
 }();
 
 /// The part of a collective's time that stays visible when a layer's work is cut into copies whose collectives hide

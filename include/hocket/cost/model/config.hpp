@@ -173,7 +173,7 @@ struct layer_parameters {
 };
 
 /// A measured run, for utilization.
-struct run {
+struct measured_run {
   double step_flops = 0, step_seconds = 0, peak_flops = 0;
   std::int64_t devices = 1;
 };
@@ -197,4 +197,4 @@ HOCKET_COST_STRUCT(hocket::cost::part, layers, moe_layers, window_layers, first,
 HOCKET_COST_STRUCT(hocket::cost::held, layer_passes, moe_layer_passes, embedding_passes);
 HOCKET_COST_STRUCT(hocket::cost::rank_parameters, dense, expert);
 HOCKET_COST_STRUCT(hocket::cost::layer_parameters, layer_dense, layer_expert);
-HOCKET_COST_STRUCT(hocket::cost::run, step_flops, step_seconds, peak_flops, devices);
+HOCKET_COST_STRUCT(hocket::cost::measured_run, step_flops, step_seconds, peak_flops, devices);

@@ -10,7 +10,7 @@
 /// keys, values and the attention's output are each 1/cp of the sequence on a rank.
 namespace hocket::inline HOCKET_ABI::cost {
 
-[[nodiscard]] constexpr std::string_view name_of(context_exchange how) noexcept {
+[[nodiscard]] constexpr std::string_view to_string(context_exchange how) noexcept {
   switch (how) {
     case context_exchange::ring: return "p2p";
     case context_exchange::all_gather: return "all_gather";

@@ -2,8 +2,7 @@
 #pragma once
 #include <hocket/cost/formula/code.hpp>
 #include <hocket/cost/formula/term.hpp>
-#include <hocket/cost/model/check_sizes.hpp>
-#include <hocket/cost/model/packing.hpp>
+#include <hocket/cost/model/check.hpp>
 #include <hocket/cost/model/setting.hpp>
 #include <hocket/cost/model/symbols.hpp>
 
@@ -30,12 +29,12 @@ constexpr auto replays(const Flag& flag) noexcept {
 inline constexpr auto once_more = choose(recomputed, 0, 0, 1);
 inline constexpr auto core_by_name = greatest(letters::r_core, letters::r_attention);
 inline constexpr auto core_once_more = choose(recomputed, core_by_name, choose(replay_counted, 1, 3), 1);
-inline constexpr literal<pure> never{0};
+inline constexpr literal<units::pure> never{0};
 
 template <class F, class When, class Split, class Again>
 constexpr term<F, When, Split, Again> work(std::string_view name, const F& formula, const When& when,
-                                           const Split& split, const Again& again, std::string_view source, op by,
-                                           origin how = origin::definition) noexcept {
+                                           const Split& split, const Again& again, std::string_view source,
+                                           layer_operation by, origin how = origin::definition) noexcept {
   return {name, formula, when, split, source, how, again, by};
 }
 }  // namespace detail::flop
@@ -57,43 +56,44 @@ inline constexpr auto forward_flop_terms = [] {
                              mtp = "arXiv:2412.19437 section 2.2", moe = "arXiv:2101.03961";
   return terms(
       work("queries, keys and values", 2 * FLOP * rows * h * d * (a + 2 * g) * L, plain_attention * L, tp,
-           replays(r_qkv), megatron, op::qkv),
+           replays(r_qkv), megatron, layer_operation::qkv),
       work("attention core", 2 * FLOP * B * (2 * a * d) * attended * (L - L_w), plain_attention * (L - L_w), tp,
-           core_once_more, megatron, op::attention),
+           core_once_more, megatron, layer_operation::attention),
       work("attention core, windowed", 2 * FLOP * B * (2 * a * d) * attended_in_window * L_w, plain_attention * L_w, tp,
-           core_once_more, "arXiv:2310.06825", op::attention),
+           core_once_more, "arXiv:2310.06825", layer_operation::attention),
       work("attention output", 2 * FLOP * rows * h * d * a * L, plain_attention * L, tp, replays(r_output), megatron,
-           op::output),
+           layer_operation::output),
       work("latent query, compressed", 2 * FLOP * rows * (h * r_q + r_q * a * (d_n + d_r)) * L, latent * r_q * L, tp,
-           replays(r_qkv), mla, op::qkv),
+           replays(r_qkv), mla, layer_operation::qkv),
       work("latent query", 2 * FLOP * rows * (h * a * (d_n + d_r)) * L, latent * (1 - least(r_q, 1)) * L, tp,
-           replays(r_qkv), mla, op::qkv),
+           replays(r_qkv), mla, layer_operation::qkv),
       work("latent key and value", 2 * FLOP * rows * (h * (r_k + d_r) + r_k * a * (d_n + d_v)) * L, latent * L, tp,
-           replays(r_qkv), mla, op::qkv),
+           replays(r_qkv), mla, layer_operation::qkv),
       work("latent attention core", 2 * FLOP * B * (a * (d_n + d_r + d_v)) * attended * L, latent * L, tp,
-           core_once_more, mla, op::attention),
-      work("latent output", 2 * FLOP * rows * (a * d_v * h) * L, latent * L, tp, replays(r_output), mla, op::output),
+           core_once_more, mla, layer_operation::attention),
+      work("latent output", 2 * FLOP * rows * (a * d_v * h) * L, latent * L, tp, replays(r_output), mla,
+           layer_operation::output),
       work("latent norms", 2 * FLOP * rows * (r_q + r_k) * L, latent * latent_norms_counted * L, tp, replays(r_qkv),
-           "Megatron-LM num_floating_point_operations", op::qkv),
+           "Megatron-LM num_floating_point_operations", layer_operation::qkv),
       work("FFN, before the activation", 2 * FLOP * rows * (n_f - 1) * h * f * (L - L_m), (L - L_m), tp,
-           replays(r_ffn_in), megatron, op::ffn_in),
+           replays(r_ffn_in), megatron, layer_operation::ffn_in),
       work("FFN, after the activation", 2 * FLOP * rows * h * f * (L - L_m), (L - L_m), tp, replays(r_ffn_out),
-           megatron, op::ffn_out),
+           megatron, layer_operation::ffn_out),
       work("router", 2 * FLOP * rows * h * E * L_m, L_m * router_counted, choose(sp, 1, tp), once_more, moe,
-           op::router),
+           layer_operation::router),
       work("experts, before the activation", 2 * FLOP * rows * k * (n_f - 1) * h * f_e * L_m, L_m, tp,
-           replays(r_ffn_in), moe, op::ffn_in),
+           replays(r_ffn_in), moe, layer_operation::ffn_in),
       work("experts, after the activation", 2 * FLOP * rows * k * h * f_e * L_m, L_m, tp, replays(r_ffn_out), moe,
-           op::ffn_out),
+           layer_operation::ffn_out),
       work("shared experts, before the activation", 2 * FLOP * rows * (n_f - 1) * h * f_s * L_m, L_m * f_s, tp,
-           replays(r_ffn_in), mla, op::ffn_in),
+           replays(r_ffn_in), mla, layer_operation::ffn_in),
       work("shared experts, after the activation", 2 * FLOP * rows * h * f_s * L_m, L_m * f_s, tp, replays(r_ffn_out),
-           mla, op::ffn_out),
+           mla, layer_operation::ffn_out),
       work("multi-token prediction, joint input", 2 * FLOP * rows * (2 * squared(h)) * n_mtp, last * n_mtp, tp,
-           once_more, mtp, op::embedding),
+           once_more, mtp, layer_operation::embedding),
       work("multi-token prediction, norms", 2 * FLOP * rows * (3 * h) * n_mtp, last * n_mtp * latent_norms_counted, tp,
-           once_more, "Megatron-LM num_floating_point_operations", op::embedding),
-      work("output head", 2 * FLOP * rows * h * V * (1 + n_mtp), last, tp, never, megatron, op::head));
+           once_more, "Megatron-LM num_floating_point_operations", layer_operation::embedding),
+      work("output head", 2 * FLOP * rows * h * V * (1 + n_mtp), last, tp, never, megatron, layer_operation::head));
 }();
 
 }  // namespace hocket::inline HOCKET_ABI::cost::letters
@@ -116,10 +116,10 @@ template <class Numbers = numbers_of_setting>
 [[nodiscard]] constexpr result<flop_count> count_flops(const model& m, const training& t, const parallel& p,
                                                        const convention& c, const replay_set& replayed = {}) noexcept {
   if (const auto sound = check(m); !sound) return sound.error();
-  if (const auto sound = check_sizes(t); !sound) return sound.error();
-  if (const auto sound = check_sizes(p); !sound) return sound.error();
+  if (const auto sound = check(t); !sound) return sound.error();
+  if (const auto sound = check(p); !sound) return sound.error();
   if (c.attention == attention_count::window)
-    if (const auto sound = check_packing(m, t); !sound) return sound.error();
+    if (const auto sound = check(m, t); !sound) return sound.error();
   const setting all{.on_rank = part::whole(m),
                     .in_flight = {},
                     .parameters = {},

@@ -14,7 +14,7 @@ namespace hocket::inline HOCKET_ABI::cost {
 
 /// What one layer stands for in a sequence of unequal layers.
 enum class layer_kind : std::uint8_t { embedding, dense, experts, prediction, head };
-[[nodiscard]] constexpr std::string_view name_of(layer_kind kind) noexcept {
+[[nodiscard]] constexpr std::string_view to_string(layer_kind kind) noexcept {
   constexpr std::string_view names[] = {"embedding", "dense", "experts", "prediction", "head"};
   return names[static_cast<std::size_t>(kind)];
 }
@@ -75,7 +75,7 @@ struct seconds_sum {
       item.by = t.by, (t.is_flops ? item.flops : item.bytes) = size;
       const double once = seconds_of(on, item);
       out.forward += once;
-      out.attention += t.by == op::attention ? once : 0;
+      out.attention += t.by == layer_operation::attention ? once : 0;
       out.again += t.again().value().real() * once;
     });
   }
@@ -197,23 +197,24 @@ template <class Numbers = numbers_of_setting, hardware Hardware = machine>
 }
 
 /// The operations whose recompute can be chosen one by one, with a name each.
-inline constexpr std::array<op, 11> replayable = {op::cast,   op::cast_back,  op::norm,      op::gather,
-                                                  op::qkv,    op::core,       op::attention, op::output,
-                                                  op::ffn_in, op::activation, op::ffn_out};
+inline constexpr std::array<layer_operation, 11> replayable = {
+    layer_operation::cast,   layer_operation::cast_back,  layer_operation::norm,      layer_operation::gather,
+    layer_operation::qkv,    layer_operation::core,       layer_operation::attention, layer_operation::output,
+    layer_operation::ffn_in, layer_operation::activation, layer_operation::ffn_out};
 /// The flag of an operation in a replay_set. Precondition: it is one of `replayable`.
-[[nodiscard]] constexpr bool replay_set::* flag_of(op which) noexcept {
+[[nodiscard]] constexpr bool replay_set::* flag_of(layer_operation which) noexcept {
   switch (which) {
-    case op::cast: return &replay_set::cast;
-    case op::cast_back: return &replay_set::cast_back;
-    case op::norm: return &replay_set::norm;
-    case op::gather: return &replay_set::gather;
-    case op::qkv: return &replay_set::qkv;
-    case op::core: return &replay_set::core;
-    case op::attention: return &replay_set::attention_output;
-    case op::output: return &replay_set::projection;
-    case op::ffn_in: return &replay_set::ffn_in;
-    case op::activation: return &replay_set::activation;
-    case op::ffn_out: return &replay_set::ffn_out;
+    case layer_operation::cast: return &replay_set::cast;
+    case layer_operation::cast_back: return &replay_set::cast_back;
+    case layer_operation::norm: return &replay_set::norm;
+    case layer_operation::gather: return &replay_set::gather;
+    case layer_operation::qkv: return &replay_set::qkv;
+    case layer_operation::core: return &replay_set::core;
+    case layer_operation::attention: return &replay_set::attention_output;
+    case layer_operation::output: return &replay_set::projection;
+    case layer_operation::ffn_in: return &replay_set::ffn_in;
+    case layer_operation::activation: return &replay_set::activation;
+    case layer_operation::ffn_out: return &replay_set::ffn_out;
     default: HOCKET_ASSERT(false); return &replay_set::core;
   }
 }
@@ -222,7 +223,7 @@ inline constexpr std::array<op, 11> replayable = {op::cast,   op::cast_back,  op
 /// keeps less: the rule by which the cast to 32 bits, SiLU and Mul, and the all-gather after a sequence-parallel norm
 /// are recomputed, and a cast back to 16 bits is not.
 struct replay_row {
-  op which = op::none;
+  layer_operation which = layer_operation::none;
   rational bytes_kept, bytes_if_again;
   double seconds_again = 0;  ///< per micro-batch, compute and communication
   [[nodiscard]] constexpr bool saves_memory() const noexcept { return bytes_if_again < bytes_kept; }

@@ -38,12 +38,4 @@ namespace hocket::inline HOCKET_ABI::cost {
   return t;
 }
 
-/// Errors: errc::invalid_argument if documents are packed and the model has windows, but the pairs within them are not
-/// told. Formulas that count attention within windows would count over the border of a document.
-[[nodiscard]] constexpr result<void> check_packing(const model& m, const training& t) noexcept {
-  if (m.window_layers > 0 && t.squared_lengths > 0 && t.windowed_pairs == 0)
-    return error{errc::invalid_argument, t.squared_lengths}.with("squared_lengths without windowed_pairs");
-  return {};
-}
-
 }  // namespace hocket::inline HOCKET_ABI::cost

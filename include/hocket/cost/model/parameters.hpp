@@ -2,21 +2,21 @@
 #pragma once
 #include <hocket/cost/formula/code.hpp>
 #include <hocket/cost/formula/term.hpp>
-#include <hocket/cost/model/check_sizes.hpp>
+#include <hocket/cost/model/check.hpp>
 #include <hocket/cost/model/setting.hpp>
 #include <hocket/cost/model/symbols.hpp>
 
 namespace hocket::inline HOCKET_ABI::cost {
 
 namespace detail {
-inline constexpr literal<pure> always{1}, whole_rank{1};
+inline constexpr literal<units::pure> always{1}, whole_rank{1};
 
 template <class F, class When, class Split>
 constexpr auto weights(std::string_view name, const F& formula, const When& when, const Split& split,
                        std::string_view source) noexcept {
   const auto counted = element * formula;
   return term<std::remove_cvref_t<decltype(counted)>, When, Split>{
-      name, counted, when, split, source, origin::definition, literal<pure>(0)};
+      name, counted, when, split, source, origin::definition, literal<units::pure>(0)};
 }
 inline constexpr auto no_latent = 1 - letters::latent;
 inline constexpr auto kv_split = least(letters::tp, letters::g);
@@ -67,7 +67,7 @@ inline constexpr auto parameter_terms = [] {
       weights("multi-token prediction, norms", n_mtp * (3 * n_w * h), last * n_mtp, whole_rank, "arXiv:2412.19437"),
       weights("final norm", n_w * h, last * final_norm, whole_rank, "arXiv:1910.07467"),
       weights("output head", V * h, last * (1 - tied * first), tp, transformer),
-      weights("output head bias", V * literal<pure>(1), last * head_bias, tp, "GPT-J"));
+      weights("output head bias", V * literal<units::pure>(1), last * head_bias, tp, "GPT-J"));
 }();
 
 /// The experts' weights: apart, because another group of ranks shares their optimizer states.

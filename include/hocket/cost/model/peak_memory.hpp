@@ -17,10 +17,10 @@ inline constexpr auto workspace_terms = [] {
   using detail::saved::tensor;
   constexpr std::string_view te = "Transformer Engine get_dummy_wgrad";
   constexpr auto has = least(buffers, 1);
-  return terms(
-      tensor("stand-ins for a layer's gradients", c_w * N_l, has, literal<pure>(1), te, op::none, origin::derived),
-      tensor("stand-in for the head's gradient", c_w * (element * (h * V)), has * last, tp, te, op::none,
-             origin::derived));
+  return terms(tensor("stand-ins for a layer's gradients", c_w * N_l, has, literal<units::pure>(1), te,
+                      layer_operation::none, origin::derived),
+               tensor("stand-in for the head's gradient", c_w * (element * (h * V)), has * last, tp, te,
+                      layer_operation::none, origin::derived));
 }();
 
 /// What lives through the backward pass of one layer: under sharded weights or gradients one whole layer of them.
@@ -29,12 +29,12 @@ inline constexpr auto transient_terms = [] {
   using detail::saved::tensor;
   constexpr std::string_view shards = "arXiv:1910.02054 section 5";
   return terms(
-      tensor("gathered weights of a layer", c_w * N_l, choose(zero_level, 0, 0, 0, 1), literal<pure>(1), shards),
+      tensor("gathered weights of a layer", c_w * N_l, choose(zero_level, 0, 0, 0, 1), literal<units::pure>(1), shards),
       tensor("gathered expert weights of a layer", c_w * N_le, choose(zero_level, 0, 0, 0, 1) * N_le / element,
-             literal<pure>(1), shards),
-      tensor("whole gradients of a layer", c_g * N_l, choose(zero_level, 0, 0, 1, 1), literal<pure>(1), shards),
+             literal<units::pure>(1), shards),
+      tensor("whole gradients of a layer", c_g * N_l, choose(zero_level, 0, 0, 1, 1), literal<units::pure>(1), shards),
       tensor("whole expert gradients of a layer", c_g * N_le, choose(zero_level, 0, 0, 1, 1) * N_le / element,
-             literal<pure>(1), shards));
+             literal<units::pure>(1), shards));
 }();
 /// What lives while the last rank computes the loss: the head, whole. Needs: part, model, training, parallel.
 inline constexpr auto head_transient_terms = [] {
@@ -54,9 +54,9 @@ inline constexpr auto ffn_transient_terms = [] {
   constexpr auto has = least(buffers, 1);
   constexpr auto width = choose(least(f, 1), k * f_e + f_s, f);
   return terms(tensor("gradients inside the FFN", c * (element * (n_f * s * b * width)), has, tp * cp, backward,
-                      op::ffn_in, origin::derived),
+                      layer_operation::ffn_in, origin::derived),
                tensor("gathered input and its gradient", 2 * c * (element * (s * b * h)), has * sp * least(tp - 1, 1),
-                      cp, backward, op::gather, origin::derived));
+                      cp, backward, layer_operation::gather, origin::derived));
 }();
 /// What lives for a moment of it, inside the attention, under context parallelism, beside the rank's own part: the
 /// block of keys and values that arrives in a ring, and that of their gradients; or all keys and values, and their
@@ -64,13 +64,13 @@ inline constexpr auto ffn_transient_terms = [] {
 inline constexpr auto attention_transient_terms = [] {
   namespace context = detail::context;
   using detail::saved::tensor;
-  constexpr literal<pure> own{1};
+  constexpr literal<units::pure> own{1};
   return terms(tensor("block that arrives, and its gradient", 2 * context::keys_values, context::by_ring, own,
-                      context::ring_attention, op::attention, origin::derived),
+                      context::ring_attention, layer_operation::attention, origin::derived),
                tensor("all keys and values, and their gradients", 2 * cp * context::keys_values, context::by_gather,
-                      own, context::llama3, op::attention, origin::derived),
+                      own, context::llama3, layer_operation::attention, origin::derived),
                tensor("queries, keys and values on their way", context::queries + context::keys_values,
-                      context::by_heads, own, context::ulysses, op::attention, origin::derived));
+                      context::by_heads, own, context::ulysses, layer_operation::attention, origin::derived));
 }();
 
 }  // namespace hocket::inline HOCKET_ABI::cost::letters

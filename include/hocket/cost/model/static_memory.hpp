@@ -23,7 +23,7 @@ constexpr auto from_level_3(const Shards& n) noexcept {
 template <class F, class When, class Split>
 constexpr term<F, When, Split> state(std::string_view name, const F& formula, const When& when,
                                      const Split& split) noexcept {
-  return {name, formula, when, split, "arXiv:1910.02054 section 3 and 5", origin::published, literal<pure>(0)};
+  return {name, formula, when, split, "arXiv:1910.02054 section 3 and 5", origin::published, literal<units::pure>(0)};
 }
 
 }  // namespace hocket::inline HOCKET_ABI::cost::detail::static_memory
@@ -36,7 +36,7 @@ namespace hocket::inline HOCKET_ABI::cost::letters {
 inline constexpr auto static_memory_terms = [] {
   using detail::static_memory::expert_replicas, detail::static_memory::replicas, detail::static_memory::state;
   using detail::static_memory::from_level_1, detail::static_memory::from_level_2, detail::static_memory::from_level_3;
-  constexpr literal<pure> always{1};
+  constexpr literal<units::pure> always{1};
   constexpr auto on_device = 1 - offload_optimizer;
   return terms(state("weights", c_w * N_r, always, from_level_3(replicas)),
                state("gradients", c_g * N_r, always, from_level_2(replicas)),

@@ -48,7 +48,7 @@ namespace hocket::inline HOCKET_ABI::cost::letters {
     using key = detail::hana_string<member>;                        \
     static constexpr const char* c_str() noexcept { return #name; } \
   };                                                                \
-  inline constexpr symbol<printed_##name, unit> name {}
+  inline constexpr symbol<printed_##name, units::unit> name {}
 // NOLINTEND(bugprone-macro-parentheses)
 HOCKET_DETAIL_LETTER(T_k, seconds, "compute_seconds");
 HOCKET_DETAIL_LETTER(T_c, seconds, "wire_seconds");

@@ -19,10 +19,10 @@ namespace hocket::inline HOCKET_ABI::cost::letters {
 inline constexpr auto optimizer_byte_terms = [] {
   using detail::static_memory::expert_replicas, detail::static_memory::from_level_1, detail::static_memory::replicas;
   using detail::static_memory::state;
-  return terms(
-      state("optimizer traffic", (c_g + c_w + 2 * c_m + 2 * c_o) * N_r, literal<pure>(1), from_level_1(replicas)),
-      state("optimizer traffic, experts", (c_g + c_w + 2 * c_m + 2 * c_o) * N_e, N_e / element,
-            from_level_1(expert_replicas)));
+  return terms(state("optimizer traffic", (c_g + c_w + 2 * c_m + 2 * c_o) * N_r, literal<units::pure>(1),
+                     from_level_1(replicas)),
+               state("optimizer traffic, experts", (c_g + c_w + 2 * c_m + 2 * c_o) * N_e, N_e / element,
+                     from_level_1(expert_replicas)));
 }();
 
 }  // namespace hocket::inline HOCKET_ABI::cost::letters

@@ -15,7 +15,7 @@ namespace hocket::inline HOCKET_ABI::cost::letters {
     using key = detail::hana_string<member>;                         \
     static constexpr const char* c_str() noexcept { return letter; } \
   };                                                                 \
-  inline constexpr symbol<printed_##name, unit> name {}
+  inline constexpr symbol<printed_##name, units::unit> name {}
 // NOLINTEND(bugprone-macro-parentheses)
 
 // model

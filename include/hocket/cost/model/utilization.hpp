@@ -15,7 +15,7 @@ inline constexpr auto utilization_formula = letters::F_step / (letters::T * lett
 /// Which FLOPs a utilization counts: those of the model, or also those that were computed twice.
 enum class work : std::uint8_t { model, hardware };
 
-[[nodiscard]] constexpr std::string_view name_of(attention_count a) noexcept {
+[[nodiscard]] constexpr std::string_view to_string(attention_count a) noexcept {
   switch (a) {
     case attention_count::full: return "full";
     case attention_count::causal_half: return "causal_half";
@@ -24,7 +24,7 @@ enum class work : std::uint8_t { model, hardware };
   }
   return "";
 }
-[[nodiscard]] constexpr std::string_view name_of(recompute_count r) noexcept {
+[[nodiscard]] constexpr std::string_view to_string(recompute_count r) noexcept {
   return r == recompute_count::exact ? "exact" : "korthikanti";
 }
 
@@ -58,20 +58,21 @@ template <work Work>
     return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10);
   };
   std::string s = Work == work::model ? "MFU " : "HFU ";
-  s += fixed(u.ratio_by_convention() * 100) + " % (attention " + std::string(name_of(u.counted().attention));
-  if (Work == work::hardware) s += ", recompute " + std::string(name_of(u.counted().replay));
+  s += fixed(u.ratio_by_convention() * 100) + " % (attention " + std::string(to_string(u.counted().attention));
+  if (Work == work::hardware) s += ", recompute " + std::string(to_string(u.counted().replay));
   s += ", peak " + fixed(u.peak_flops() / 1e12) + " TFLOP/s)";
   if (u.ratio_by_convention() > 1) s += ": above the peak, so the time, the peak, the devices or the count is wrong";
   return s;
 }
 
-/// The utilization of counted FLOPs: those of a plan (stage_plan.hpp), or with operations computed again by name.
+/// The utilization of counted FLOPs: those of a plan (recompute_plan.hpp), or with operations computed again by name.
 /// Preconditions: devices > 0, step_seconds > 0, peak_flops > 0.
 template <work Work>
 [[nodiscard]] constexpr utilization<Work> utilization_of(const flop_count& f, std::int64_t devices, double step_seconds,
                                                          double peak_flops) noexcept {
   HOCKET_ASSERT(devices > 0 && step_seconds > 0 && peak_flops > 0);
-  const run measured{(Work == work::model ? f.model_step : f.hardware_step).real(), step_seconds, peak_flops, devices};
+  const measured_run measured{(Work == work::model ? f.model_step : f.hardware_step).real(), step_seconds, peak_flops,
+                              devices};
   return utilization<Work>(real(utilization_formula, environment(measured)), f.counted, peak_flops);
 }
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <optional>
 #include <span>
@@ -16,11 +17,13 @@
 
 namespace hocket::inline HOCKET_ABI::planner {
 
-/// The time and memory of one strategy, by the formulas of `cost`. Errors: those of cost::check; errc::undefined_value;
-/// errc::limit_exceeded for a step of more nanoseconds than 64 bits hold.
-/// Complexity: some dozens of formulas; search_strategies() shares them among all strategies.
-[[nodiscard]] inline result<strategy_cost> price_of_strategy(const cost::model& m, cost::training t, const strategy& s,
-                                                             const cluster& on) {
+/// The time and memory of one strategy, by the formulas of `cost`; the space of the problem does not matter.
+/// Errors: those of cost::check; errc::undefined_value; errc::limit_exceeded for a step of more nanoseconds than 64
+/// bits hold. Complexity: some dozens of formulas; solve() shares them among all strategies.
+[[nodiscard]] inline result<strategy_cost> price_of_strategy(const strategy_problem& problem, const strategy& s) {
+  const cost::model& m = problem.model;
+  const cluster& on = problem.cluster;
+  cost::training t = problem.training;
   t.micro_batch = s.micro_batch;
   if (const auto ok = cost::check(m, t, s.how); !ok) return ok.error();
   const auto layer =
@@ -45,7 +48,7 @@ class strategy_finder {
                   const H& held)
       : m_(m), t_(t), on_(on), space_(space), held_(held) {}
 
-  [[nodiscard]] result<strategy_report> operator()() {
+  [[nodiscard]] result<strategy_plan> operator()() {
     const std::int64_t all = on_.devices;
     for (const std::int64_t tp : space_.tensor)
       for (const std::int64_t cp : space_.context) {
@@ -273,7 +276,7 @@ class strategy_finder {
   const strategy_space& space_;
   const H& held_;
   strategy s_;
-  strategy_report report_;
+  strategy_plan report_;
   std::vector<state_prices> states_;
   std::vector<table> tables_;
   std::size_t table_ = 0;
@@ -285,36 +288,20 @@ class strategy_finder {
 
 }  // namespace detail
 
-/// All strategies of a space on all devices of a cluster, each evaluated or rejected with its reason: the Pareto front
-/// of step time and memory, the fastest first. That nothing better exists in the named space holds by exhaustion:
-/// named = evaluated + rejected before evaluation, and no bound leaves any out. Layers are dealt out evenly, all
-/// recomputed alike; split() refines that. Times are integral nanoseconds, ties go to less memory, then to the
-/// strategy that is named first, so every machine finds the same.
-/// @param m   the model; multi-token-prediction modules are left out
-/// @param t   the step; micro_batch is chosen, the rest given
-/// @param held  what each rank holds in flight, where schedules are others than those named by `strategy`
-/// Errors: errc::out_of_range for devices, memory, sequence or global batch that are none; errc::invalid_argument for a
-/// choice that the space has twice; errc::bad_rate for a rate, overlap or time of the machine that is none;
-/// errc::undefined_value if a rate that is needed is 0; errc::limit_exceeded if a step takes more nanoseconds than 64
-/// bits hold.
-/// Complexity: one pass over the formulas per way to cut a layer, some ten multiplications per strategy and rank kind.
-///
-///     const auto found = hocket::planner::search_strategies(m, t, {.devices = 64, .memory = 64'000'000'000, .rates =
-///     r});
-///     if (!found->front.empty()) found->front.front().of.how.tp;  // else nothing fits: found->rejected says why
-template <held_policy H = held_in_closed_form>
-[[nodiscard]] result<strategy_report> search_strategies(cost::model m, const cost::training& t, const cluster& on,
-                                                        const strategy_space& space = {}, const H& held = {}) {
+/// What is looked at must mean something: devices, memory, sizes of the step and of the space, each choice once.
+[[nodiscard]] inline result<void> check(const strategy_problem& problem) {
   constexpr std::int64_t most = std::int64_t{1} << 20;
+  const cluster& on = problem.cluster;
   if (on.devices < 1 || on.devices > most) return error{errc::out_of_range, on.devices, 1, most}.with("devices");
   if (on.memory < 1)
     return error{errc::out_of_range, on.memory, 1, (std::numeric_limits<std::int64_t>::max)()}.with(
         "memory of a device");
   if (on.devices_per_node < 1) return error{errc::out_of_range, on.devices_per_node, 1, most}.with("devices_per_node");
-  if (const auto ok = cost::check(on.rates); !ok) return ok.error();
-  if (const auto ok = cost::check(m); !ok) return ok.error();
+  if (const auto ok = cost::check(on.rates); !ok) return ok;
+  if (const auto ok = cost::check(problem.model); !ok) return ok;
   constexpr std::int64_t longest = (std::numeric_limits<std::int32_t>::max)();  // as cost::check
   const auto size = [](std::int64_t x) { return x >= 1 && x <= longest; };
+  const cost::training& t = problem.training;
   if (!size(t.sequence)) return error{errc::out_of_range, t.sequence, 1, longest}.with("sequence");
   if (!size(t.global_batch)) return error{errc::out_of_range, t.global_batch, 1, longest}.with("global_batch");
   const auto once = [](const auto& list) -> result<void> {
@@ -323,41 +310,60 @@ template <held_policy H = held_in_closed_form>
         return error{errc::invalid_argument, static_cast<std::int64_t>(*x)}.with("a choice of the space twice");
     return {};
   };
+  const strategy_space& space = problem.space;
   for (const auto* list : {&space.pipeline, &space.tensor, &space.context, &space.expert, &space.chunks,
                            &space.micro_batches, &space.copies}) {
     for (const std::int64_t x : *list)
       if (x < 1 || x > most) return error{errc::out_of_range, x, 1, most}.with("a size of the space");
-    if (const auto ok = once(*list); !ok) return ok.error();
+    if (const auto ok = once(*list); !ok) return ok;
   }
-  if (const auto ok = once(space.sequence); !ok) return ok.error();
-  if (const auto ok = once(space.zeros); !ok) return ok.error();
-  if (const auto ok = once(space.recomputes); !ok) return ok.error();
-  m.mtp_layers = 0;
-  return detail::strategy_finder(m, t, on, space, held)();
+  if (const auto ok = once(space.sequence); !ok) return ok;
+  if (const auto ok = once(space.zeros); !ok) return ok;
+  return once(space.recomputes);
 }
 
-/// search_strategies() for several device counts of one cluster, and the Pareto front of step time, memory and devices.
-/// The step is the same for all: fewer devices each do more of it.
-/// @param counts  device counts, in any order; on.devices does not matter
-/// Errors: those of search_strategies(); a count on which nothing fits is none: its report says why.
+/// All strategies of a space on all devices of a cluster, each evaluated or rejected with its reason: the Pareto front
+/// of step time and memory, the fastest first. That nothing better exists in the named space holds by exhaustion:
+/// named = evaluated + rejected before evaluation, and no bound leaves any out. Layers are dealt out evenly, all
+/// recomputed alike; the stage split refines that. Times are integral nanoseconds, ties go to less memory, then to the
+/// strategy that is named first, so every machine finds the same.
+/// @param held  what each rank holds in flight, where schedules are others than those named by `strategy`
+/// Errors: errc::out_of_range for devices, memory, sequence or global batch that are none; errc::invalid_argument for a
+/// choice that the space has twice; errc::bad_rate for a rate, overlap or time of the machine that is none;
+/// errc::undefined_value if a rate that is needed is 0; errc::limit_exceeded if a step takes more nanoseconds than 64
+/// bits hold.
+/// Complexity: one pass over the formulas per way to cut a layer, some ten multiplications per strategy and rank kind.
+///
+///     const auto found = hocket::planner::solve({.model = m, .training = t, .cluster = {.devices = 64, …}});
+///     if (!found->front.empty()) found->front.front().of.how.tp;  // else nothing fits: found->rejected says why
+template <held_policy H = held_in_closed_form>
+[[nodiscard]] result<strategy_plan> solve(const strategy_problem& problem, const H& held = {}) {
+  if (const auto ok = check(problem); !ok) return ok.error();
+  cost::model m = problem.model;
+  m.mtp_layers = 0;
+  return detail::strategy_finder(m, problem.training, problem.cluster, problem.space, held)();
+}
+
+/// The same for several numbers of devices, and the Pareto front of step time, memory and devices. The step is the same
+/// for all: fewer devices each do more of it.
+/// @param device_counts  in any order; problem.cluster.devices does not matter
+/// Errors: those of solve(problem); a count on which nothing fits is none: its plan says why.
 /// Complexity: that of the searches, and O(front of one count · front).
 ///
-///     const std::int64_t counts[] = {4, 8, 16};
-///     const auto found = hocket::planner::search_device_counts(model, training, cluster, counts);
+///     const auto found = hocket::planner::solve(problem, {4, 8, 16});
 ///     found->front.front().devices;   // the fewest on which it fits
 template <held_policy H = held_in_closed_form>
-[[nodiscard]] result<device_report> search_device_counts(const cost::model& m, const cost::training& t, cluster on,
-                                                         std::span<const std::int64_t> counts,
-                                                         const strategy_space& space = {}, const H& held = {}) {
-  device_report all;
+[[nodiscard]] result<device_plan> solve(strategy_problem problem, std::span<const std::int64_t> device_counts,
+                                        const H& held = {}) {
+  device_plan all;
   const auto before = [](const scored_on_devices& a, const scored_on_devices& b) {
     if (a.devices != b.devices) return a.devices < b.devices;
     if (a.best.cost.step != b.best.cost.step) return a.best.cost.step < b.best.cost.step;
     return a.best.cost.bytes < b.best.cost.bytes;
   };
-  for (const std::int64_t n : counts) {
-    on.devices = n;
-    auto one = search_strategies(m, t, on, space, held);
+  for (const std::int64_t n : device_counts) {
+    problem.cluster.devices = n;
+    auto one = solve(problem, held);
     if (!one) return one.error();
     for (const scored_strategy& x : one->front) {
       const scored_on_devices next{n, x};
@@ -375,6 +381,11 @@ template <held_policy H = held_in_closed_form>
   }
   all.front = std::move(front);
   return all;
+}
+template <held_policy H = held_in_closed_form>
+[[nodiscard]] result<device_plan> solve(const strategy_problem& problem,
+                                        std::initializer_list<std::int64_t> device_counts, const H& held = {}) {
+  return solve(problem, std::span(device_counts.begin(), device_counts.size()), held);
 }
 
 }  // namespace hocket::inline HOCKET_ABI::planner

@@ -79,7 +79,7 @@ enum class rejection : std::uint8_t {
 };
 inline constexpr std::size_t rejections = static_cast<std::size_t>(rejection::count_);
 
-[[nodiscard]] constexpr std::string_view sentence(rejection why) noexcept {
+[[nodiscard]] constexpr std::string_view to_string(rejection why) noexcept {
   constexpr std::string_view text[] = {"tensor parallel size beyond a node",
                                        "heads, KV heads, FFN, vocabulary, expert width or sequence do not divide",
                                        "more stages than layers, or chunks without a pipeline",
@@ -92,6 +92,14 @@ inline constexpr std::size_t rejections = static_cast<std::size_t>(rejection::co
   return text[static_cast<std::size_t>(why)];
 }
 
+/// Which way to train is best?  solve(strategy_problem) names every strategy of the space, and evaluates or rejects it.
+struct strategy_problem {
+  cost::model model;        ///< multi-token-prediction modules are left out
+  cost::training training;  ///< micro_batch is chosen, the rest given
+  planner::cluster cluster;
+  strategy_space space{};
+};
+
 /// What a strategy costs: step time in nanoseconds, and bytes of its fullest rank at its peak (cost::peak_memory).
 struct strategy_cost {
   ticks step = 0;
@@ -102,8 +110,8 @@ struct scored_strategy {
   strategy_cost cost;
 };
 
-/// The answer of search_strategies().
-struct strategy_report {
+/// The answer of solve(strategy_problem).
+struct strategy_plan {
   /// Of strategies that fit: no other is as fast with as little memory. Fastest first; the first is the best.
   std::vector<scored_strategy> front;
   /// The fastest that does not fit, and so what memory costs. Empty if all fit.
@@ -120,12 +128,12 @@ struct scored_on_devices {
   scored_strategy best;
 };
 
-/// The answer of search_device_counts().
-struct device_report {
+/// The answer of solve(strategy_problem, device_counts).
+struct device_plan {
   /// Of all counts together: no other that fits is as fast with as little memory on as few devices. Fewest devices
   /// first, then fastest.
   std::vector<scored_on_devices> front;
-  std::vector<strategy_report> counts;  ///< each count by itself, in the order asked for
+  std::vector<strategy_plan> counts;  ///< each count by itself, in the order asked for
 };
 
 }  // namespace hocket::inline HOCKET_ABI::planner

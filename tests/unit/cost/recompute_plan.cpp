@@ -46,8 +46,8 @@ TEST_CASE("a plan that treats all layers alike is the uniform choice", "[cost]")
       }
       // An operation everywhere, as a plan and as a set.
       cost::recompute_plan norms;
-      norms.operations.push_back(
-          {hocket::cost::op::norm, cost::first_layers(cost::layers_of_stages(m, p), cost::layers_of_stages(m, p))});
+      norms.operations.push_back({hocket::cost::layer_operation::norm,
+                                  cost::first_layers(cost::layers_of_stages(m, p), cost::layers_of_stages(m, p))});
       const auto by_name = cost::planned_stages(m, p, norms).value();
       CHECK(by_name == cost::even_stages(m, p, {.norm = true}));
     }
@@ -59,7 +59,7 @@ TEST_CASE("the guide's lists: recompute [4, 0], and SiLU and Mul in the other la
   cost::recompute_plan plan = whole_layers(llama_13b, p, {4, 0});
   const auto each = cost::layers_of_stages(llama_13b, p);
   CHECK(each == std::vector<std::int64_t>{20, 20});
-  plan.operations.push_back({cost::op::activation, cost::first_layers(each, each)});
+  plan.operations.push_back({cost::layer_operation::activation, cost::first_layers(each, each)});
   const auto stages = cost::planned_stages(llama_13b, p, plan).value();
   // Embedding; 4 whole layers; 16 with the activation. 20 with the activation; head.
   REQUIRE(stages[0].size() == 3);

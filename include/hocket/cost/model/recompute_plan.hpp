@@ -16,7 +16,7 @@ using layer_flags = std::vector<std::vector<bool>>;
 /// What is computed again where: whole layers, and single operations in layers that are not.
 struct recompute_plan {
   struct operation_flags {
-    op which = op::none;  ///< one of `replayable`
+    layer_operation which = layer_operation::none;  ///< one of `replayable`
     layer_flags where;
   };
   layer_flags full;  ///< empty: as the recompute level of `parallel` says, in every layer
@@ -94,9 +94,9 @@ struct recompute_plan {
 [[nodiscard]] inline std::string to_string(const recompute_choice& how) {
   if (how.level == recompute::full) return "full";
   std::string out = how.level == recompute::selective ? "selective" : "";
-  for (const op which : replayable)
-    if (which != op::gather && how.operations.*flag_of(which))
-      out += (out.empty() ? "" : ", ") + std::string(name_of(which));
+  for (const layer_operation which : replayable)
+    if (which != layer_operation::gather && how.operations.*flag_of(which))
+      out += (out.empty() ? "" : ", ") + std::string(to_string(which));
   if (out.empty()) out = "none";
   return how.operations.gather ? out : out + ", gather kept";
 }

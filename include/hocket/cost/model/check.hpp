@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/core/result.hpp>
+#include <hocket/cost/formula/evaluate.hpp>
+#include <hocket/cost/model/config.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string_view>
+
+/// Whether configs can be used. The formulas are polynomials: they would turn a negative size into a plausible number
+/// without a word.
+namespace hocket::inline HOCKET_ABI::cost {
+
+namespace detail {
+
+/// Sizes are at most this, so that products of two fit 64 bits.
+inline constexpr std::int64_t largest_size = (std::numeric_limits<std::int32_t>::max)();
+
+struct named_size {
+  std::int64_t value;
+  std::string_view name;
+};
+constexpr result<void> check_range(std::span<const named_size> sizes, std::int64_t least) noexcept {
+  for (const named_size& s : sizes)
+    if (s.value < least || s.value > largest_size)
+      return error{errc::out_of_range, s.value, least, largest_size}.with(s.name);
+  return {};
+}
+
+/// That every std::int64_t member is a size: not negative, below 2^31. O(members).
+template <class Config>
+constexpr result<void> check_members(const Config& config) noexcept {
+  using slots = slots_of<Config>;
+  std::int64_t values[slots::count] = {};
+  slots::read_all(config, values);
+  for (std::size_t i = 0; i < slots::count; ++i) {
+    if (!slots::template is_size<Config>[i]) continue;
+    const named_size one{values[i], slots::names[i]};
+    if (const auto ok = check_range({&one, 1}, 0); !ok) return ok;
+  }
+  return {};
+}
+
+struct named_division {
+  std::int64_t value, by;
+  std::string_view name;
+};
+constexpr result<void> check_whole(std::span<const named_division> divisions) noexcept {
+  for (const named_division& x : divisions)
+    if (x.value % x.by != 0) return error{errc::indivisible, x.value, x.by}.with(x.name);
+  return {};
+}
+
+/// Key-value heads over tensor-parallel ranks, and heads that are exchanged for parts of the sequence over cp.
+constexpr result<void> check_heads(const model& m, const parallel& p) noexcept {
+  if (!m.latent) {
+    if (m.kv_heads < 1) return error{errc::out_of_range, m.kv_heads, 1, m.heads}.with("kv_heads");
+    if (p.tp % m.kv_heads != 0 && m.kv_heads % p.tp != 0)
+      return error{errc::indivisible, m.kv_heads, p.tp}.with("kv heads over tp");
+  }
+  if (p.cp_exchange != context_exchange::all_to_all) return {};
+  const std::int64_t heads = m.heads / p.tp;
+  const std::int64_t kv_heads = m.latent ? heads : m.kv_heads > p.tp ? m.kv_heads / p.tp : 1;
+  const named_division over_cp[] = {{heads, p.cp, "heads of a rank over cp"},
+                                    {kv_heads, p.cp, "kv heads of a rank over cp"}};
+  return check_whole(over_cp);
+}
+
+}  // namespace detail
+
+/// Whether every size is one (not negative, below 2^31) and the heads of a model fit together.
+/// Errors: errc::out_of_range, naming the first member that is none; errc::indivisible. O(members).
+///
+///     static_assert(!check(model{.layers = -4}) && check(model{.layers = 4}));
+[[nodiscard]] constexpr result<void> check(const model& m) noexcept {
+  if (const auto sizes = detail::check_members(m); !sizes) return sizes;
+  if (!m.latent && m.kv_heads != 0 && m.heads % m.kv_heads != 0)
+    return error{errc::indivisible, m.heads, m.kv_heads}.with("heads over kv_heads");
+  return {};
+}
+/// Whether every size is one. Errors: errc::out_of_range.
+[[nodiscard]] constexpr result<void> check(const training& t) noexcept { return detail::check_members(t); }
+[[nodiscard]] constexpr result<void> check(const parallel& p) noexcept { return detail::check_members(p); }
+
+/// Whether attention within windows can be counted: if documents are packed, it would reach over their borders.
+/// Errors: errc::invalid_argument if the model has windows, but the pairs within them are not told (cost::packed).
+[[nodiscard]] constexpr result<void> check(const model& m, const training& t) noexcept {
+  if (m.window_layers > 0 && t.squared_lengths > 0 && t.windowed_pairs == 0)
+    return error{errc::invalid_argument, t.squared_lengths}.with("squared_lengths without windowed_pairs");
+  return {};
+}
+
+/// What the formulas need of sizes and splits to mean anything: heads, FFN, vocabulary, sequence and experts divide
+/// over their ranks, the ranks of a stage over those that share its experts, the batch over data-parallel ranks, every
+/// pipeline stage has a layer, and learned positions reach for the sequence.
+/// Errors: errc::indivisible, errc::out_of_range, each naming the sizes; those of check(m, t).
+[[nodiscard]] constexpr result<void> check(const model& m, const training& t, const parallel& p) noexcept {
+  const detail::named_size sizes[] = {{p.tp, "tp"},
+                                      {p.pp, "pp"},
+                                      {p.vp, "vp"},
+                                      {p.dp, "dp"},
+                                      {p.cp, "cp"},
+                                      {p.ep, "ep"},
+                                      {p.etp, "etp"},
+                                      {p.copies, "copies"},
+                                      {t.sequence, "sequence"},
+                                      {t.micro_batch, "micro_batch"},
+                                      {t.global_batch, "global_batch"}};
+  if (const auto ok = detail::check_range(sizes, 1); !ok) return ok;
+  const integer ranks = integer{p.tp} * p.dp * p.cp, devices = ranks * p.pp;  // below 2^124
+  if (devices > detail::largest_size) {
+    constexpr std::int64_t most = (std::numeric_limits<std::int64_t>::max)();
+    const std::int64_t shown = devices > most ? most : static_cast<std::int64_t>(devices);
+    return error{errc::out_of_range, shown, 1, detail::largest_size}.with("devices, tp x pp x dp x cp");
+  }
+  const detail::named_division divisions[] = {
+      {m.heads, p.tp, "attention heads over tp"},
+      {m.ffn, p.tp, "ffn over tp"},
+      {m.vocabulary, p.tp, "vocabulary over tp (pad it)"},
+      {m.experts, p.ep, "experts over ep"},
+      {m.expert_ffn, p.etp, "expert ffn over etp"},
+      {t.sequence, p.cp, "sequence over cp"},
+      {t.sequence / p.cp, p.sequence_parallel ? p.tp : 1, "sequence of a cp rank over tp"},
+      {t.micro_batch * (t.sequence / p.cp), p.copies, "tokens of a micro-batch over copies"},
+      {t.global_batch, t.micro_batch * p.dp, "global batch over micro_batch x dp"}};
+  if (const auto ok = detail::check_whole(divisions); !ok) return ok;
+  if (ranks % (integer{p.ep} * p.etp) != 0)
+    return error{errc::indivisible, static_cast<std::int64_t>(ranks), p.ep * p.etp}.with(
+        "ranks of a stage over ep x etp");
+  if (m.positions > 0 && t.sequence > m.positions)
+    return error{errc::out_of_range, t.sequence, 1, m.positions}.with("sequence (positions are learned)");
+  if (const auto ok = detail::check_heads(m, p); !ok) return ok;
+  if (p.pp * p.vp > m.layers)
+    return error{errc::out_of_range, m.layers, p.pp * p.vp, detail::largest_size}.with("layers for pp x vp stages");
+  return check(m, t);
+}
+
+}  // namespace hocket::inline HOCKET_ABI::cost
