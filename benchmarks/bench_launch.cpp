@@ -5,6 +5,7 @@
 // what other programs on the machine take away is not ours.
 #include <hocket/graph.hpp>
 #include <hocket/launch.hpp>
+#include <hocket/launch/backends/host.hpp>
 #include <hocket/text/ops_csv.hpp>
 
 #include <time.h>
@@ -92,13 +93,6 @@ void print(const char* name, double value, const char* unit, const char* must, c
   return 0;
 }
 int turns = 0;  // what a call into the driver takes
-std::uint64_t counter() noexcept {
-#if defined(__x86_64__)
-  return __builtin_ia32_rdtsc();
-#else
-  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
-#endif
-}
 [[gnu::noinline]] int c_record(int e, int s) noexcept { return call(e, s, turns); }
 [[gnu::noinline]] int c_wait(int s, int e) noexcept { return call(s, e, turns); }
 [[gnu::noinline]] int c_launch(int op, int s) noexcept { return call(op, s, turns); }
@@ -172,8 +166,6 @@ void drive_rows() {
   row("drive / hand-written loop, calls that do nothing", 0, 30, "<= 1.15", "<= 1.05");
 
   turns = 0;
-  stamp_trace stamps(list);
-  op_stamp_trace op_stamps(list);
   timeline_trace clocks(list);
   c_backend b;
   const auto op = [](node_id o, int s) { return c_launch(static_cast<int>(o), s); };
@@ -189,19 +181,6 @@ void drive_rows() {
         });
     return 1e9 * (r.ours - r.theirs) / 20 / static_cast<double>(list.size());
   };
-  std::vector<std::uint64_t> readings(list.size());
-  const auto reading = by_turns(
-      31, thread_time, false,
-      [&] {
-        for (int i = 0; i < 20; ++i)
-          for (auto& r : readings) r = counter();
-      },
-      [] {});
-  std::printf("# reading the counter and storing it, nothing else: %.1f ns\n",
-              1e9 * reading.ours / 20 / static_cast<double>(list.size()));
-  sink += readings[7];
-  print("trace on: stamp_trace, more per command", per_command(stamps), "ns", "-", "a few");
-  print("trace on: op_stamp_trace, more per command", per_command(op_stamps), "ns", "-", "a few");
   print("trace on: timeline_trace (two readings of the clock), more per command", per_command(clocks), "ns", "-", "-");
   if (sink == 0) std::puts("");
 }
@@ -238,7 +217,7 @@ void replay_row() {
   for (node_id op = 0; op < ops; ++op) commands.push_back(run_op(op, 0));
   const auto list = command_list::make(commands, 1).value();
   auto device = host_backend::start(1).value();
-  auto program = host_program::compile(list);
+  host_program program(list);
   std::uint64_t x = 1;
   const auto body = [&](node_id, stream_id) { x = busy(x, 160); };
   const auto r = by_turns(
@@ -294,7 +273,7 @@ void hop_rows() {
   const auto row = [](const char* name, unsigned streams, unsigned hops, const char* must, const char* aim) {
     const auto list = ring_list(streams, hops);
     auto device = host_backend::start(streams).value();
-    auto program = host_program::compile(list);
+    host_program program(list);
     const auto nothing = [](node_id, stream_id) {};
     const auto r = by_turns(
         15, wall, true, [&] { static_cast<void>(device.run(program, nothing)); },
@@ -310,7 +289,7 @@ void hop_rows() {
 void waiting_row() {
   const auto list = command_list::make(std::vector{run_op(0, 0), record_event(0, 0), wait_event(0, 1)}, 2).value();
   auto device = host_backend::start(2).value();
-  auto program = host_program::compile(list);
+  host_program program(list);
   const auto sleepy = [](node_id, stream_id) { std::this_thread::sleep_for(std::chrono::milliseconds(1)); };
   constexpr int times = 100;
   const auto r = by_turns(
@@ -375,12 +354,7 @@ void enqueue_rows() {
   auto device = host_backend::start(1).value();
   std::uint64_t done = 0;
   const auto work = [p = &done] { ++*p; };
-  host_batch batch(device);
   const auto ours = [&] {
-    for (int i = 0; i < ops; ++i) static_cast<void>(batch.enqueue(device.stream(0), work));
-    static_cast<void>(batch.publish());
-  };
-  const auto eager = [&] {
     for (int i = 0; i < ops; ++i) static_cast<void>(device.enqueue(device.stream(0), work));
   };
   mutex_queue queue;
@@ -390,7 +364,7 @@ void enqueue_rows() {
     for (int i = 0; i < ops; ++i) queue.push(work);
     queue.push([&left] { left = 0; });
   };
-  std::vector<double> a, b, c;  // the producer's time; the queues run dry in between
+  std::vector<double> a, b;  // the producer's time; the queues run dry in between
   for (int round = 0; round < 21; ++round) {
     double start = thread_time();
     ours();
@@ -400,15 +374,10 @@ void enqueue_rows() {
     theirs();
     b.push_back(thread_time() - start);
     while (left != 0) std::this_thread::yield();
-    start = thread_time();
-    eager();
-    c.push_back(thread_time() - start);
-    static_cast<void>(device.synchronize());
   }
-  std::printf("# the producer's time per op: batched %.1f ns, eager %.1f ns, mutex queue %.1f ns\n",
-              1e9 * median(a) / ops, 1e9 * median(c) / ops, 1e9 * median(b) / ops);
-  print("batched enqueue / mutex queue", median(a) / median(b), "x", "<= 0.125", "-");
-  print("eager enqueue / mutex queue", median(c) / median(b), "x", "-", "-");
+  std::printf("# the producer's time per op: eager %.1f ns, mutex queue %.1f ns\n", 1e9 * median(a) / ops,
+              1e9 * median(b) / ops);
+  print("eager enqueue / mutex queue", median(a) / median(b), "x", "-", "-");
 }
 
 // ---- counted, not timed
@@ -439,7 +408,7 @@ void counting_rows() {
   }
   const auto list = fenced(mixed_list(300, 3, 4)).value();
   auto device = host_backend::start(3).value();
-  auto program = host_program::compile(list);
+  host_program program(list);
   event_pool events(device);
   static_cast<void>(events.prepare(list));
   const auto body = [](node_id, stream_id) {};

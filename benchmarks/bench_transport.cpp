@@ -2,7 +2,7 @@
 // The targets of transports and of pipelines that really run: each line is a ratio of two things that ran by turns.
 // bench_transport [--benchmark_filter=REGEX]      starts itself under mpirun for the lines that need two processes
 #include <hocket/launch/backends/host.hpp>
-#include <hocket/launch/bridges/pipeline_run.hpp>
+#include <hocket/launch/bridges/pipeline_runner.hpp>
 #include <hocket/launch/bridges/pipeline_streams.hpp>
 #include <hocket/launch/transports/in_process.hpp>
 #include <hocket/pipeline/schedules/interleaved.hpp>
@@ -94,11 +94,11 @@ void host_pipelines() {
   for (const auto& [schedule, plan] : balanced_schedules()) {
     const std::string name = "transport/pipeline/" + schedule;
     if (!is_wanted(name)) continue;
-    const auto streams = launch::streams_of(plan).value();
+    const auto streams = launch::pipeline_streams::make(plan).value();
     auto device = launch::host_backend::start(2).value();
-    auto program = launch::host_program::compile(streams.commands);
+    launch::host_program program(streams.commands);
     const auto transfers = launch::from_pipeline(plan).value();
-    auto group = launch::in_process_group::make(2).value();
+    auto group = launch::in_process_group::start(2).value();
     std::vector<double> by_events, by_transport;
     for (int r = 0; r < rounds; ++r) {
       launch::timeline_trace trace(streams.commands);
@@ -174,8 +174,8 @@ void mpi_exchange(MPI_Comm comm, int rank) {
     };
     std::vector<double> times[3];
     for (int r = 0; r < 61; ++r) {
-      const auto forever = launch::mpi_transport::of(comm),
-                 limited = launch::mpi_transport::of(comm, std::chrono::seconds(60));
+      const auto forever = launch::mpi_transport::make(comm).value(),
+                 limited = launch::mpi_transport::make(comm, {.time_limit = std::chrono::seconds(60)}).value();
       for (int k = 0; k < 3; ++k) {
         const int which = (k + r) % 3;
         times[which].push_back(which == 0   ? timed(raw)
@@ -198,7 +198,7 @@ void mpi_pipelines(MPI_Comm comm, int rank) {
   for (const auto& [schedule, plan] : balanced_schedules()) {
     const auto program = launch::from_pipeline(plan).value();
     launch::pipeline_runner runner(program, static_cast<std::uint32_t>(rank),
-                                   launch::mpi_transport::of(comm, std::chrono::seconds(60)));
+                                   launch::mpi_transport::make(comm, {.time_limit = std::chrono::seconds(60)}).value());
     std::vector<char> memory(65536);
     std::vector<double> ratios;
     for (int r = 0; r < rounds; ++r) {

@@ -71,30 +71,30 @@ set(HOCKET_HEADERS
   hocket/launch/backend.hpp
   hocket/launch/backends/erased.hpp
   hocket/launch/backends/host.hpp
-  hocket/launch/backends/host_batch.hpp
   hocket/launch/backends/host_program.hpp
   hocket/launch/backends/inline.hpp
   hocket/launch/backends/recording.hpp
+  hocket/launch/bridges/device_commands.hpp
   hocket/launch/bridges/graph.hpp
   hocket/launch/bridges/pipeline.hpp
-  hocket/launch/bridges/pipeline_check.hpp
-  hocket/launch/bridges/pipeline_run.hpp
+  hocket/launch/bridges/pipeline_runner.hpp
   hocket/launch/bridges/pipeline_streams.hpp
   hocket/launch/bridges/tiling.hpp
   hocket/launch/capture.hpp
+  hocket/launch/check_transfers.hpp
   hocket/launch/command.hpp
   hocket/launch/detail/host_signal.hpp
+  hocket/launch/device_probe.hpp
   hocket/launch/drive.hpp
   hocket/launch/event_pool.hpp
-  hocket/launch/order.hpp
-  hocket/launch/passes.hpp
-  hocket/launch/probe.hpp
-  hocket/launch/single_wait.hpp
-  hocket/launch/stamp_trace.hpp
+  hocket/launch/fenced.hpp
+  hocket/launch/issue_order.hpp
+  hocket/launch/reuse_events.hpp
+  hocket/launch/run_transfers.hpp
+  hocket/launch/single_wait_list.hpp
   hocket/launch/trace.hpp
+  hocket/launch/transfer.hpp
   hocket/launch/transport.hpp
-  hocket/launch/transport_check.hpp
-  hocket/launch/transport_run.hpp
   hocket/launch/transports/in_process.hpp
   hocket/pipeline.hpp
   hocket/pipeline/action.hpp

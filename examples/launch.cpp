@@ -2,6 +2,7 @@
 // A program of six ops on three streams, planned, run on real threads, measured.
 #include <hocket/graph.hpp>
 #include <hocket/launch.hpp>
+#include <hocket/launch/backends/host.hpp>
 
 #include <array>
 #include <cstdio>
@@ -40,7 +41,7 @@ int main() {
   const auto list = launch::reuse_events(launch::from_graph(plan).value());
 
   auto device = launch::host_backend::start(list.stream_count()).value();
-  auto replay = launch::host_program::compile(list);
+  launch::host_program replay(list);
   launch::timeline_trace trace(list);
   std::array<long, 6> memory{1, 0, 0, 0, 0, 0};
   const auto run_op = [&](node_id n, stream_id) {
@@ -52,7 +53,7 @@ int main() {
   const timeline measured = trace.timeline();
 
   std::printf("%zu ops, %zu waits for %zu cross-stream edges, %u events: %s\n", plan.node_count(), plan.waits().size(),
-              plan.cross_stream_edges(), list.event_count(), text_of(report.status));
+              plan.cross_stream_edges(), list.event_count(), to_string(report.status).data());
   for (const auto& span : measured.spans())
     std::printf("op %u  stream %u  %6lld ns to %6lld ns\n", span.id, span.lane,
                 static_cast<long long>(span.start - measured.begin()),

@@ -4,6 +4,7 @@
 // in it. The same plan is driven both ways: through the framework's verbs it is right, around them it is wrong, and
 // nothing reports it. That is why a backend of hocket is a policy and not a set of calls on handles.
 #include <hocket/launch.hpp>
+#include <hocket/launch/backends/host.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -103,7 +104,7 @@ struct bare_backend {
   status_type record(framework::event e, framework::stream s) noexcept { return device->record(e, s); }
   status_type wait(framework::stream s, framework::event e) noexcept { return device->wait(s, e); }
   static bool ok(status_type status) noexcept { return status == status_type{}; }
-  static const char* text(status_type status) noexcept { return text_of(status); }
+  static const char* text(status_type status) noexcept { return to_string(status).data(); }
 };
 
 template <class Backend>

@@ -4,6 +4,7 @@
 // product itself must be the same, cut or not.
 #include <hocket/curve.hpp>
 #include <hocket/launch.hpp>
+#include <hocket/launch/backends/host.hpp>
 #include <hocket/tiling.hpp>
 
 #include <algorithm>
@@ -45,7 +46,7 @@ void copy(buffers& m, std::int64_t first, std::int64_t count) {
 }
 
 template <class F>
-double microseconds(F&& f) {
+double microseconds_of(F&& f) {
   const auto start = std::chrono::steady_clock::now();
   f();
   return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
@@ -58,8 +59,8 @@ hocket::curve::any_curve measured(const char* what, F&& run) {
   for (const std::int64_t size : {16, 32, 64, 128, 256, 512})
     for (int repeat = 0; repeat < 5; ++repeat)
       samples.push_back({static_cast<double>(size),
-                         std::max(0.01, std::min({microseconds([&] { run(size); }), microseconds([&] { run(size); }),
-                                                  microseconds([&] { run(size); })}))});
+                         std::max(0.01, std::min({microseconds_of([&] { run(size); }), microseconds_of([&] { run(size); }),
+                                                  microseconds_of([&] { run(size); })}))});
   auto fit = hocket::curve::fit_isotonic(samples);
   if (!fit) {  // the machine was interrupted too often: take the fastest run of each size
     for (std::size_t i = 0; i < samples.size(); i += 5)
@@ -104,7 +105,7 @@ int main() {
     const auto list =
         launch::from_tiling(plan, std::array{tiling::phase_kind::compute, tiling::phase_kind::comm}).value();
     auto device = launch::host_backend::start(2).value();
-    auto program = launch::host_program::compile(list);
+    launch::host_program program(list);
     const auto body = [&](node_id tile, std::uint8_t phase, stream_id) {
       const std::int64_t from = first[tile], count = plan.tiles()[tile];
       if (phase == 0) multiply(m, from, count);
@@ -113,7 +114,7 @@ int main() {
     std::fill(m.c.begin(), m.c.end(), 0.0f);
     std::vector<double> us;
     for (int repeat = 0; repeat < 9; ++repeat)
-      us.push_back(microseconds([&] { same = static_cast<bool>(device.run(program, body)) && same; }));
+      us.push_back(microseconds_of([&] { same = static_cast<bool>(device.run(program, body)) && same; }));
     same = same && m.c == expected && m.target == m.source;
     std::sort(us.begin(), us.end());
     std::printf("%-8s predicted %8.1f us, measured %8.1f us, tiles", what,

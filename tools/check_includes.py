@@ -30,7 +30,7 @@ DIRECT = {
 }
 COMPONENTS = set(DIRECT) | {"text", "testing", "interop"}
 INCLUDED_BY_NONE = {"testing", "interop"}
-BRIDGES = {"graph", "tiling", "pipeline"}  # launch/bridges/NAME*.hpp: each may include that component
+BRIDGES = {"graph": "graph", "tiling": "tiling", "pipeline": "pipeline", "device": "pipeline"}  # first word of bridges/NAME.hpp → component
 NEEDS_THIRD_PARTY = {"cost", "planner"}  # so neither the umbrella hocket.hpp nor text may reach them
 
 HEAVY = {"ranges", "iostream", "functional", "regex"}
@@ -59,9 +59,9 @@ def allowed(header):
     direct = set(DIRECT[component])
     bridge = re.match(r"hocket/launch/bridges/([a-z]+)", header)
     if bridge and bridge[1] in BRIDGES:
-        direct.add(bridge[1])
+        direct.add(BRIDGES[bridge[1]])
     elif header == "hocket/launch.hpp":
-        direct |= BRIDGES
+        direct |= set(BRIDGES.values())
     reached, queue = {component, "core"}, list(direct)
     while queue:
         c = queue.pop()

@@ -377,7 +377,7 @@ void check_tiles() {
 int main() {
   const device_probe found = cuda_backend::probe();
   if (!found) {
-    std::printf("no device: %s (code %lld)\n", text_of(found.state), static_cast<long long>(found.code));
+    std::printf("no device: %s (code %lld)\n", to_string(found.state).data(), static_cast<long long>(found.code));
     return 77;
   }
   cudaDeviceProp device{};

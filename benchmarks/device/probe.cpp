@@ -9,7 +9,7 @@
 int main() {
   using namespace hocket::launch;
   const device_probe found = cuda_backend::probe();
-  std::printf("cuda: %s (code %lld), %d devices\n", text_of(found.state), static_cast<long long>(found.code),
+  std::printf("cuda: %s (code %lld), %d devices\n", to_string(found.state).data(), static_cast<long long>(found.code),
               found.devices);
   if (found) return 0;
 

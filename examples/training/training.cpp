@@ -4,9 +4,9 @@
 // the plain serial program.   training [FOLDER]: writes the traces there
 #include <hocket/core/message.hpp>
 #include <hocket/launch/backends/host.hpp>
-#include <hocket/launch/bridges/pipeline_run.hpp>
+#include <hocket/launch/bridges/pipeline_runner.hpp>
 #include <hocket/launch/bridges/pipeline_streams.hpp>
-#include <hocket/launch/passes.hpp>
+#include <hocket/launch/reuse_events.hpp>
 #include <hocket/launch/transports/in_process.hpp>
 
 #include <cmath>
@@ -47,15 +47,15 @@ bool gradients_are_derivatives() {
 // Rank r is stream r of the host backend; events keep the order. One process, one memory.
 outcome on_streams(const config& c, const table_schedule& plan, hocket::timeline& trace) {
   rank_state all(c, plan);
-  const auto streams = launch::streams_of(plan).value();
+  const auto streams = launch::pipeline_streams::make(plan).value();
   auto device = launch::host_backend::start(plan.ranks()).value();
-  auto program = launch::host_program::compile(launch::reuse_events(streams.commands));
+  launch::host_program program(launch::reuse_events(streams.commands));
   launch::timeline_trace times(streams.commands);
   for (int step = 0; step < steps_of_training; ++step) {
     all.begin_step(step);
     const auto report =
         device.run(program, [&](hocket::node_id k, hocket::stream_id) { all.compute(streams.actions[k]); }, times);
-    if (!report) std::printf("  op %u: %s\n", report.op, text_of(report.status));
+    if (!report) std::printf("  op %u: %s\n", report.op, to_string(report.status).data());
     all.end_step();
   }
   // The trace knows commands; the pipeline's words are stage and micro-batch.
@@ -75,7 +75,7 @@ outcome on_streams(const config& c, const table_schedule& plan, hocket::timeline
 // Every rank a thread with its own stages, which knows the others only through the transport.
 outcome on_threads(const config& c, const table_schedule& plan, launch::completion sends, hocket::timeline& trace) {
   const auto program = launch::from_pipeline(plan).value();
-  auto group = launch::in_process_group::make(plan.ranks(), {.sends = sends}).value();
+  auto group = launch::in_process_group::start(plan.ranks(), {.sends = sends}).value();
   std::vector<rank_state> states;
   std::vector<launch::pipeline_trace> traces;
   const auto origin = launch::pipeline_trace::clock::now();

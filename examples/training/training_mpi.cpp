@@ -3,7 +3,7 @@
 // `die`: for tests of what happens to the others when RANK is killed (HOW = kill), leaves without a word (exit) or
 // stops (hang) in the middle of a step.
 #include <hocket/core/message.hpp>
-#include <hocket/launch/bridges/pipeline_run.hpp>
+#include <hocket/launch/bridges/pipeline_runner.hpp>
 #include <hocket/launch/transports/mpi.hpp>
 #include <hocket/pipeline/schedule.hpp>
 
@@ -101,7 +101,7 @@ int main(int argc, char** argv) {
     const auto program = launch::from_pipeline(plan).value();
     const auto time_limit = dying ? std::chrono::seconds(2) : std::chrono::seconds(60);
     launch::pipeline_runner runner(program, static_cast<std::uint32_t>(rank),
-                                   launch::mpi_transport::of(own, time_limit));
+                                   launch::mpi_transport::make(own, {.time_limit = time_limit}).value());
 
     // All ranks must follow the same plan.
     const std::uint64_t print = hocket::pipeline::fingerprint_of(plan);

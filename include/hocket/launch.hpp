@@ -1,31 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a plan reaches the device. Everything here needs the standard library alone; vendors' backends are opt-in.
+// How a plan reaches the device. What few need is included by name: backends/host.hpp and the other backends,
+// transports/, and of bridges/ those that need more than graph and tiling.
 #pragma once
 #include <hocket/core/message.hpp>
 #include <hocket/launch/backend.hpp>
 #include <hocket/launch/backends/erased.hpp>
-#include <hocket/launch/backends/host.hpp>
-#include <hocket/launch/backends/host_batch.hpp>
-#include <hocket/launch/backends/host_program.hpp>
 #include <hocket/launch/backends/inline.hpp>
 #include <hocket/launch/backends/recording.hpp>
 #include <hocket/launch/bridges/graph.hpp>
-#include <hocket/launch/bridges/pipeline.hpp>
-#include <hocket/launch/bridges/pipeline_check.hpp>
-#include <hocket/launch/bridges/pipeline_run.hpp>
-#include <hocket/launch/bridges/pipeline_streams.hpp>
 #include <hocket/launch/bridges/tiling.hpp>
 #include <hocket/launch/capture.hpp>
 #include <hocket/launch/command.hpp>
 #include <hocket/launch/drive.hpp>
 #include <hocket/launch/event_pool.hpp>
-#include <hocket/launch/order.hpp>
-#include <hocket/launch/passes.hpp>
-#include <hocket/launch/probe.hpp>
-#include <hocket/launch/single_wait.hpp>
-#include <hocket/launch/stamp_trace.hpp>
+#include <hocket/launch/fenced.hpp>
+#include <hocket/launch/issue_order.hpp>
+#include <hocket/launch/reuse_events.hpp>
+#include <hocket/launch/single_wait_list.hpp>
 #include <hocket/launch/trace.hpp>
-#include <hocket/launch/transport.hpp>
-#include <hocket/launch/transport_check.hpp>
-#include <hocket/launch/transport_run.hpp>
-#include <hocket/launch/transports/in_process.hpp>

@@ -67,14 +67,13 @@ void mistakes(mpi_transport t) {
   expect(!t.ok(longer) && std::string(t.text(longer)) == "MPI: a message longer than expected", "longer than expected");
   expect(t.ok(t.wait(q)), "the send of that");
   // Nobody sends: bounded, and about as long as the limit says.
-  mpi_transport brief = t;
-  brief.time_limit = std::chrono::milliseconds(50);
+  mpi_transport brief = mpi_transport::make(t.communicator(), {.time_limit = std::chrono::milliseconds(50)}).value();
   const auto start = std::chrono::steady_clock::now();
   expect(brief.ok(brief.recv(in, 16, other, 3, {}, p)), "posting");
   expect(brief.wait(p) == mpi_status::timed_out, "nobody sends");
   const auto took = std::chrono::steady_clock::now() - start;
   expect(took >= std::chrono::milliseconds(50) && took < std::chrono::seconds(10), "the time limit");
-  MPI_Barrier(t.comm);
+  MPI_Barrier(t.communicator());
   // Late is not never: the same request completes.
   expect(t.ok(t.send(out, 16, other, 3, {}, q)) && t.ok(t.wait(p)) && t.ok(t.wait(q)), "a late answer");
   expect(t.ok(t.progress()), "progress");
@@ -90,7 +89,7 @@ pipeline::table_schedule copy(const pipeline::schedule auto& plan) {
 
 void pipeline_run(mpi_transport t, const pipeline::table_schedule& plan, std::size_t words, std::size_t number) {
   const auto me = static_cast<std::uint32_t>(rank);
-  for (const pipeline_options options : {pipeline_options{}, pipeline_options{.lookahead = 3, .sends_in_flight = 2}}) {
+  for (const from_pipeline_options options : {from_pipeline_options{}, from_pipeline_options{.lookahead = 3, .sends_in_flight = 2}}) {
     const auto program = from_pipeline(plan, options).value();
     pipeline_runner runner(program, me, t);
     for (int step = 0; step < 2; ++step) {
@@ -103,7 +102,7 @@ void pipeline_run(mpi_transport t, const pipeline::table_schedule& plan, std::si
                                        mine += n.sum(numbers::key(2, a.stage(), a));
                                    });
       expect(done.complete && !n.missing, runner.message(done).c_str(), number);
-      MPI_Allreduce(&mine, &total, 1, MPI_UINT64_T, MPI_SUM, t.comm);
+      MPI_Allreduce(&mine, &total, 1, MPI_UINT64_T, MPI_SUM, t.communicator());
       expect(total == serial_sum(plan, words), "the sum of all gradients", number);
     }
   }
@@ -117,9 +116,9 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   MPI_Comm own = MPI_COMM_NULL;
   MPI_Comm_dup(MPI_COMM_WORLD, &own);
-  const mpi_transport t = mpi_transport::of(own, std::chrono::seconds(30));
+  const mpi_transport t = mpi_transport::make(own, {.time_limit = std::chrono::seconds(30)}).value();
   exchange(t);
-  exchange(mpi_transport::of(own));  // without a limit
+  exchange(mpi_transport::make(own).value());  // without a limit
   mistakes(t);
   // 16 KiB and 64 KiB a message: below and above what Open MPI sends eagerly.
   std::size_t number = 0;

@@ -50,8 +50,8 @@ inline constexpr std::size_t max_streams = 65535;
 /// Complexity: O(commands) time, one byte per event.
 ///
 ///     constexpr hocket::launch::command list[] = {wait_event(0, 1), record_event(0, 0)};
-///     static_assert(validate(list, 2).error().code == hocket::errc::unrecorded_event);
-[[nodiscard]] constexpr result<void> validate(std::span<const command> commands, std::size_t stream_count) {
+///     static_assert(check(list, 2).error().code == hocket::errc::unrecorded_event);
+[[nodiscard]] constexpr result<void> check(std::span<const command> commands, std::size_t stream_count) {
   if (stream_count > max_streams)
     return error{errc::limit_exceeded, static_cast<std::int64_t>(stream_count), static_cast<std::int64_t>(max_streams)}
         .with("streams");
@@ -77,7 +77,7 @@ inline constexpr std::size_t max_streams = 65535;
   return {};
 }
 
-/// Commands that passed `validate`, in topological issue order: the flat form in which every plan reaches a backend.
+/// Commands that passed `check`, in topological issue order: the flat form in which every plan reaches a backend.
 /// Immutable, so one list can be driven by many threads and replayed for ever.
 ///
 ///     auto list = hocket::launch::command_list::make(
@@ -87,11 +87,11 @@ class command_list {
  public:
   explicit command_list(std::pmr::memory_resource* memory = std::pmr::get_default_resource()) : commands_(memory) {}
 
-  /// Copies `commands` if they pass `validate`, else its error.
+  /// Copies `commands` if they pass `check`, else its error.
   /// @param stream_count  streams that the list may use; they need not all occur
   [[nodiscard]] static result<command_list> make(std::span<const command> commands, std::size_t stream_count,
                                                  std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
-    if (const auto valid = validate(commands, stream_count); !valid) return valid.error();
+    if (const auto valid = check(commands, stream_count); !valid) return valid.error();
     command_list list(memory);
     list.commands_.assign(commands.begin(), commands.end());
     list.stream_count_ = static_cast<std::uint32_t>(stream_count);

@@ -2,7 +2,7 @@
 #pragma once
 #include <hocket/launch/backend.hpp>
 #include <hocket/launch/command.hpp>
-#include <hocket/launch/single_wait.hpp>
+#include <hocket/launch/single_wait_list.hpp>
 #include <hocket/launch/trace.hpp>
 
 namespace hocket::inline HOCKET_ABI::launch {
@@ -84,7 +84,7 @@ template <class B, class List>
 constexpr void require_usable() {
   static_assert(!wait_resets_event<B> || std::derived_from<List, single_wait_list>,
                 "hocket: a wait of this backend uses the record up (wait_resets_event), so each record may serve only "
-                "one: give it single_wait_list::of(list)");
+                "one: give it single_wait_list::make(list)");
 }
 
 }  // namespace detail

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/launch/backend.hpp>
-#include <hocket/launch/single_wait.hpp>
+#include <hocket/launch/single_wait_list.hpp>
 
 #include <cstddef>
 #include <span>
@@ -41,7 +41,7 @@ class event_pool {
     static_assert(
         !wait_resets_event<B> || std::derived_from<List, single_wait_list>,
         "hocket: a wait of this backend uses the record up (wait_resets_event), so each record may serve only "
-        "one: give it single_wait_list::of(list)");
+        "one: give it single_wait_list::make(list)");
     const std::size_t before = events_.size();
     const std::uint64_t needed = list.event_count();
     if (needed <= before) return {};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hocket/launch.hpp>
+#include <hocket/launch/backends/host.hpp>
 
 #include <array>
 
@@ -14,10 +15,10 @@ static_assert(std::is_trivially_copyable_v<backend_table> && std::is_standard_la
 
 // Lists are checked in constant expressions.
 constexpr std::array good{run_op(0, 0), record_event(0, 0), wait_event(0, 1), run_op(1, 1)};
-static_assert(validate(good, 2).has_value());
-static_assert(validate(good, 1).error() == hocket::error{errc::stream_out_of_range, 2, 1, 1});
+static_assert(check(good, 2).has_value());
+static_assert(check(good, 1).error() == hocket::error{errc::stream_out_of_range, 2, 1, 1});
 constexpr std::array swapped{good[0], good[2], good[1], good[3]};
-static_assert(validate(swapped, 2).error() == hocket::error{errc::unrecorded_event, 1, 0});
+static_assert(check(swapped, 2).error() == hocket::error{errc::unrecorded_event, 1, 0});
 
 // What a backend is, and what it is not.
 struct handles {

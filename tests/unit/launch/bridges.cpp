@@ -162,7 +162,7 @@ TEST_CASE("a stream plan becomes its waits, one record per recorder, and every o
   CHECK(reused.event_count() < list.event_count() / 3);
 
   // The vector clocks of the list order every conflict, whatever the planner thought.
-  const auto order = issue_order::of(reused);
+  const issue_order order(reused);
   std::size_t unordered = 0;
   for (const auto& [a, b] : conflicts(p)) unordered += !order.before(order.find(a), order.find(b));
   CHECK(unordered == 0);
@@ -180,7 +180,7 @@ TEST_CASE("golden and captured steps run on threads: values, timestamps, replays
     const auto expected = serial(p, 5);
     for (const std::uint32_t threads : {1u, 2u, 6u}) {
       auto device = host_backend::start(threads).value();
-      auto program = host_program::compile(list, threads);
+      host_program program(list, threads);
       timeline_trace trace(list);
       machine m(p);
       for (int step = 0; step < 5; ++step) {
@@ -199,7 +199,7 @@ TEST_CASE("random programs with synthetic work, replayed and driven eagerly", "[
     const auto pairs = conflicts(p);
     const auto list = reuse_events(from_graph(plan_of(p)).value());
     auto device = host_backend::start(list.stream_count()).value();
-    auto program = host_program::compile(list);
+    host_program program(list);
     timeline_trace trace(list);
     machine m(p);
     CHECK(device.run(
@@ -237,10 +237,10 @@ TEST_CASE("each wait of a minimal plan is needed: without it, its two ops overla
       std::vector<command> fewer(full.begin(), full.end());
       fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(at++));
       const auto list = command_list::make(fewer, full.stream_count()).value();
-      const auto order = issue_order::of(list);
+      const issue_order order(list);
       CHECK_FALSE(order.before(order.find(w.recorder), order.find(w.waiter)));  // so no wait is superfluous
       if (removed++ % 8 != 0) continue;                                         // and some of them are tried out
-      auto program = host_program::compile(list);
+      host_program program(list);
       timeline_trace trace(list);
       std::atomic<bool> started{false};
       const auto give_up = clock::now() + std::chrono::seconds(20);
@@ -272,7 +272,7 @@ std::vector<std::int64_t> run_tiles(host_backend& device, const hocket::tiling::
   std::vector<std::int64_t> first_row{0};
   for (const std::int64_t rows : plan.tiles()) first_row.push_back(first_row.back() + rows);
   std::vector<std::int64_t> data(static_cast<std::size_t>(first_row.back()));
-  auto program = host_program::compile(list);
+  host_program program(list);
   timeline_trace trace(list);
   std::atomic<int> arrived{0};
   const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
@@ -323,7 +323,7 @@ TEST_CASE("a tile plan runs with computation or communication first, and overlap
       for (const std::int64_t x : run_tiles(device, plan, reuse_events(list), overlapping, tiles > 1)) REQUIRE(x == 12);
       CHECK((overlapping > 0) == (tiles > 1));
       // Which order the list itself promises: phases of a tile, tiles of a phase, and no more.
-      const auto order = issue_order::of(list);
+      const issue_order order(list);
       for (node_id a = 0; a < tiles; ++a)
         for (node_id b = 0; b < tiles; ++b) {
           CHECK(order.before(order.find(a, 0), order.find(b, 1)) == (a <= b));

@@ -53,7 +53,7 @@ TEST_CASE("the order of a naive plan is the closure of the graph plus the stream
   for (unsigned seed = 0; seed < 40; ++seed) {
     auto p = make_program(seed, 80, static_cast<std::uint16_t>(1 + seed % 5));
     const auto list = naive_list(p);
-    const auto order = issue_order::of(list);
+    const issue_order order(list);
     // Oracle: the graph with the FIFO edges drawn in, closed by brute force.
     std::vector<node_id> last(p.streams, hocket::no_id);
     auto with_fifo = p;
@@ -73,7 +73,7 @@ TEST_CASE("the order of a naive plan is the closure of the graph plus the stream
 
 TEST_CASE("the order finds ops by number and phase", "[launch]") {
   const auto list = command_list::make(std::vector{run_op(7, 0, 1), run_op(7, 0), run_op(300, 0)}, 1).value();
-  const auto order = issue_order::of(list);
+  const issue_order order(list);
   CHECK(order.find(7, 1) == 0);
   CHECK(order.find(7) == 1);
   CHECK(order.find(300) == 2);
@@ -84,7 +84,7 @@ TEST_CASE("the order finds ops by number and phase", "[launch]") {
 namespace {
 // Whether two lists run the same ops and promise the same order.
 bool same_order(const command_list& a, const command_list& b) {
-  const auto x = issue_order::of(a), y = issue_order::of(b);
+  const issue_order x(a), y(b);
   if (x.size() != y.size()) return false;
   for (std::size_t i = 0; i < x.size(); ++i) {
     if (!(x.op(i) == y.op(i))) return false;
@@ -126,7 +126,7 @@ TEST_CASE("a fence puts everything of one replay before everything of the next",
   CHECK(fence->size() == list.size() + 4 + 6);
   std::vector<command> twice(fence->begin(), fence->end());
   twice.insert(twice.end(), fence->begin(), fence->end());
-  const auto order = issue_order::of(command_list::make(twice, 4).value());
+  const issue_order order(command_list::make(twice, 4).value());
   bool all = true;
   for (std::size_t a = 0; a < 50; ++a)
     for (std::size_t b = 50; b < 100; ++b) all = all && order.before(a, b);

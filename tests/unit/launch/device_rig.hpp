@@ -17,7 +17,7 @@ namespace launch_test {
 // The list in the form that a backend's events allow.
 template <class B>
 auto fitted(const command_list& list) {
-  if constexpr (wait_resets_event<B>) return single_wait_list::of(list).value();
+  if constexpr (wait_resets_event<B>) return single_wait_list::make(list).value();
   else return reuse_events(list);
 }
 

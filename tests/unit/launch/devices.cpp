@@ -121,7 +121,7 @@ TEST_CASE("fakes: what classic events do to a list that shares records", "[launc
                                                      wait_event(0, 2), run_op(2, 2)},
                                          3)
                           .value();
-  const auto list = single_wait_list::of(shared).value();
+  const auto list = single_wait_list::make(shared).value();
   CHECK(list.event_count() == 2);
   CHECK(list.wait_count() == 2);
   CHECK(list.size() == 7);
@@ -131,7 +131,7 @@ TEST_CASE("single_wait_list: an event per wait, order unchanged", "[launch]") {
   for (unsigned seed = 0; seed < 30; ++seed) {
     const auto p = make_program(seed, 80, static_cast<std::uint16_t>(1 + seed % 6));
     for (const auto& list : {naive_list(p), reuse_events(naive_list(p)), fenced(naive_list(p)).value()}) {
-      const auto single = single_wait_list::of(list).value();
+      const auto single = single_wait_list::make(list).value();
       CHECK(single.wait_count() == list.wait_count());
       CHECK(single.op_count() == list.op_count());
       std::vector<int> records(single.event_count()), waits(single.event_count());
@@ -141,7 +141,7 @@ TEST_CASE("single_wait_list: an event per wait, order unchanged", "[launch]") {
       }
       CHECK(std::count(records.begin(), records.end(), 1) == static_cast<std::ptrdiff_t>(records.size()));
       CHECK(std::count_if(waits.begin(), waits.end(), [](int n) { return n > 1; }) == 0);
-      const auto before = issue_order::of(list), after = issue_order::of(single);
+      const issue_order before(list), after(single);
       std::size_t different = 0;
       for (node_id a = 0; a < 80; ++a)
         for (node_id b = 0; b < 80; ++b)
@@ -266,7 +266,7 @@ TEST_CASE("fakes: a kernel fails at any position: reported, nothing hangs", "[la
         CHECK(done.asynchronous);
       }
       CHECK(device.synchronize() == 507015);
-      const auto order = issue_order::of(list);
+      const issue_order order(list);
       for (node_id op = 0; op < 20; ++op)
         if (order.before(order.find(bad), order.find(op))) CHECK(v.out[op] == 0);
     }
@@ -336,7 +336,7 @@ TEST_CASE("fakes: more events than the device has", "[launch][device]") {
     event_pool events(device.backend);
     CHECK(events.reserve(9) == 207007);  // classic events fail at creation
     CHECK(events.size() == 8);
-    const auto refused = events.prepare(single_wait_list::of(list).value());
+    const auto refused = events.prepare(single_wait_list::make(list).value());
     CHECK(refused.error().code == errc::too_many_events);
     CHECK(events.size() == 8);
   }
@@ -455,6 +455,6 @@ TEST_CASE("probe says whether there is a device, and why not", "[launch][device]
   CHECK(ascend({.probe_code = 100001}).state == device_state::uninitialised);
   CHECK(ascend({.probe_code = 207004}).state == device_state::no_device);
   CHECK(ascend({.probe_code = 507899}).state == device_state::no_driver);
-  CHECK(std::string(text_of(device_state::no_driver)) == "no driver");
+  CHECK(std::string(to_string(device_state::no_driver)) == "no driver");
   fake::reset();
 }

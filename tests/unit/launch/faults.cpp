@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What must not hang, does not: every prefix of a list, failures in it, a hundred thousand replays; and the batch.
+// What must not hang, does not: every prefix of a list, failures in it, a hundred thousand replays.
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -61,7 +61,7 @@ struct flags {
 
 }  // namespace
 
-TEST_CASE("every prefix of a list ends: replayed, driven, batched, and cut off by a failing launch", "[launch][host]") {
+TEST_CASE("every prefix of a list ends: replayed, driven, and cut off by a failing launch", "[launch][host]") {
   const watchdog guard(120);
   for (unsigned seed = 0; seed < 3; ++seed) {
     const auto streams = static_cast<std::uint16_t>(2 + seed);
@@ -75,18 +75,11 @@ TEST_CASE("every prefix of a list ends: replayed, driven, batched, and cut off b
     for (std::size_t n = 0; n <= list.size(); ++n) {
       const auto prefix = command_list::make(list.commands().first(n), streams).value();
       const auto expected = ops_in(prefix.commands(), 20);
-      auto program = host_program::compile(prefix);
+      host_program program(prefix);
       right = device.run(program, [&](node_id op, stream_id) { ++f.ran[op]; }) && f.equal(expected) && right;
 
-      const auto into = [&f](auto& target) {
-        return [&f, &target](node_id op, host_stream s) { return target.enqueue(s, [&f, op] { ++f.ran[op]; }); };
-      };
-      right = drive(device, prefix, device.streams(), events.events(), into(device)) && right;
-      right = device.synchronize() && f.equal(expected) && right;
-      {
-        host_batch batch(device, 1 + n % 7);
-        right = drive(batch, prefix, device.streams(), events.events(), into(batch)) && right;
-      }
+      const auto launch = [&](node_id op, host_stream s) { return device.enqueue(s, [&f, op] { ++f.ran[op]; }); };
+      right = drive(device, prefix, device.streams(), events.events(), launch) && right;
       right = device.synchronize() && f.equal(expected) && right;
 
       // The launcher refuses the op at this place: what was issued before it runs, and ends.
@@ -101,12 +94,11 @@ TEST_CASE("every prefix of a list ends: replayed, driven, batched, and cut off b
 }
 
 #if HOCKET_HAS_EXCEPTIONS
-TEST_CASE("an exception at any position of an eager or batched run: dependents are skipped, the rest runs",
-          "[launch][host]") {
+TEST_CASE("an exception at any position of an eager run: dependents are skipped, the rest runs", "[launch][host]") {
   const watchdog guard(120);
   const auto p = make_program(5, 30, 3);
   const auto list = naive_list(p);
-  const auto order = issue_order::of(list);
+  const issue_order order(list);
   auto device = host_backend::start(3).value();
   event_pool events(device);
   REQUIRE(events.prepare(list));
@@ -119,27 +111,17 @@ TEST_CASE("an exception at any position of an eager or batched run: dependents a
       expected[op] = op != bad && !skipped;
       after += skipped;
     }
-    for (const bool batched : {false, true}) {
-      const auto run = [&](auto& target) {
-        CHECK(drive(target, list, device.streams(), events.events(), [&](node_id op, host_stream s) {
-          return target.enqueue(s, [&f, op, bad] {
-            if (op == bad) throw std::runtime_error("bad op");
-            ++f.ran[op];
-          });
-        }));
-      };
-      if (batched) {
-        host_batch batch(device, 5);
-        run(batch);
-      } else {
-        run(device);
-      }
-      const auto report = device.synchronize();
-      CHECK(report.status == host_status::op_threw);
-      CHECK(report.skipped == after);
-      CHECK(report.exception != nullptr);
-      CHECK(f.equal(expected));
-    }
+    CHECK(drive(device, list, device.streams(), events.events(), [&](node_id op, host_stream s) {
+      return device.enqueue(s, [&f, op, bad] {
+        if (op == bad) throw std::runtime_error("bad op");
+        ++f.ran[op];
+      });
+    }));
+    const auto report = device.synchronize();
+    CHECK(report.status == host_status::op_threw);
+    CHECK(report.skipped == after);
+    CHECK(report.exception != nullptr);
+    CHECK(f.equal(expected));
   }
 }
 #endif
@@ -148,7 +130,7 @@ TEST_CASE("a hundred thousand replays, a hundred in flight at a time", "[launch]
   const watchdog guard(500);
   const auto p = make_program(2, 8, 2);
   const auto expected = expected_values(p);
-  auto program = host_program::compile(reuse_events(fenced(naive_list(p)).value()));
+  host_program program(reuse_events(fenced(naive_list(p)).value()));
   auto device = host_backend::start(2).value();
   values v(p);
   std::vector<int> runs(8);  // plain: two replays of one op may not meet
@@ -161,88 +143,4 @@ TEST_CASE("a hundred thousand replays, a hundred in flight at a time", "[launch]
   }
   CHECK(wrong == 0);
   CHECK(runs == std::vector<int>(8, 100000));
-}
-
-TEST_CASE("a batch starts when full, when published, and when it ends; records count across batches",
-          "[launch][host]") {
-  auto device = host_backend::start(2).value();
-  event_pool events(device);
-  REQUIRE(events.reserve(1) == host_status::ok);
-  const auto e = events.events()[0];
-  std::atomic<int> ran{0};
-  const auto work = [&ran] { ++ran; };
-  {
-    host_batch batch(device, 4);
-    CHECK(batch.wait(device.stream(1), e) == host_status::unrecorded_event);
-    for (int i = 0; i < 3; ++i) CHECK(batch.enqueue(device.stream(0), work) == host_status::ok);
-    CHECK(device.synchronize(device.stream(0)) == host_status::ok);
-    CHECK(ran == 0);  // still staged
-    CHECK(batch.enqueue(device.stream(0), work) == host_status::ok);
-    CHECK(batch.record(e, device.stream(0)) == host_status::ok);  // full: what came before goes out
-    CHECK(device.synchronize(device.stream(0)) == host_status::ok);
-    CHECK(ran == 4);
-    CHECK(batch.wait(device.stream(1), e) == host_status::ok);
-    CHECK(batch.enqueue(device.stream(1), work) == host_status::ok);
-    CHECK(batch.publish() == host_status::ok);
-    CHECK(device.synchronize());
-    CHECK(ran == 5);
-    CHECK(batch.enqueue(device.stream(1), work) == host_status::ok);
-  }
-  CHECK(device.record(e, device.stream(1)) == host_status::ok);  // numbered after those of the batch
-  CHECK(device.wait(device.stream(0), e) == host_status::ok);
-  CHECK(device.enqueue(device.stream(0), work) == host_status::ok);
-  CHECK(device.synchronize());
-  CHECK(ran == 7);
-}
-
-namespace {
-
-template <class Trace>
-void check_stamps() {
-  const auto p = make_program(1, 20, 3);
-  const auto list = naive_list(p);
-  inline_backend b(list.event_count());
-  Trace trace(list);
-  const auto slow_op = [](node_id op, stream_id) {
-    if (op != 7) return;
-    const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(3);
-    while (std::chrono::steady_clock::now() < until) {
-    }
-  };
-  const auto nothing = [&] { return trace.size() == 0 && trace.at(0) == 0 && trace.timeline().spans().empty(); };
-  CHECK(nothing());
-  trace.stop();  // without a start
-  CHECK(nothing());
-  CHECK(drive(b, list, slow_op, trace));  // unobserved
-  CHECK(nothing());
-  trace.start();
-  CHECK(drive(b, list, slow_op, trace));
-  CHECK(nothing());  // not stopped yet
-  trace.stop();
-  REQUIRE(trace.size() == list.size());
-  bool ascending = true;
-  for (std::size_t i = 0; i < list.size(); ++i) ascending = ascending && trace.at(i) <= trace.at(i + 1);
-  CHECK(ascending);
-  const auto t = trace.timeline();
-  REQUIRE(t.spans().size() == 20);
-  for (const auto& s : t.spans()) CHECK((s.finish - s.start >= 2'500'000) == (s.id == 7));
-  const auto before = trace.at(trace.size());
-  trace.stop();  // once is enough
-  CHECK(trace.at(trace.size()) == before);
-
-  // A failure: stamps up to the command that failed.
-  recording_backend failing;
-  failing.fail_at(5);
-  trace.start();
-  CHECK(nothing());
-  CHECK(drive(failing, list, failing.launcher(), trace).issued == 5);
-  trace.stop();
-  CHECK(trace.size() == 6);
-}
-
-}  // namespace
-
-TEST_CASE("stamps tell when each command was issued, once they are stopped", "[launch]") {
-  check_stamps<stamp_trace>();
-  check_stamps<op_stamp_trace>();
 }

@@ -17,7 +17,7 @@ TEST_CASE("replay: random programs on 1, 2 and 8 threads, values and timestamps"
     for (unsigned seed = 0; seed < 20; ++seed) {
       const auto p = make_program(seed, 200, streams);
       const auto list = seed % 2 == 0 ? naive_list(p) : reuse_events(naive_list(p));
-      auto program = host_program::compile(list);
+      host_program program(list);
       timeline_trace trace(list);
       values v(p);
       for (int step = 0; step < 3; ++step) {
@@ -38,7 +38,7 @@ TEST_CASE("replay: streams folded onto fewer threads", "[launch][host]") {
   const auto p = make_program(77, 300, 8);
   const auto list = naive_list(p);
   for (const std::uint32_t threads : {1u, 2u, 3u, 8u, 20u}) {
-    auto program = host_program::compile(list, threads);
+    host_program program(list, threads);
     CHECK(program.thread_count() == (threads < 8 ? threads : 8));
     if (threads == 1) CHECK(program.wait_count() == 0);
     values v(p);
@@ -46,7 +46,7 @@ TEST_CASE("replay: streams folded onto fewer threads", "[launch][host]") {
     CHECK(v.out == expected_values(p));
   }
   auto narrow = host_backend::start(2).value();
-  auto wide = host_program::compile(list);
+  host_program wide(list);
   CHECK(narrow.run(wide, [](node_id, stream_id) {}).status == host_status::too_few_streams);
   CHECK(narrow.synchronize());
 }
@@ -58,7 +58,7 @@ TEST_CASE("compiling drops the waits that other waits imply, and no others", "[l
                                      wait_event(0, 1), wait_event(1, 1), wait_event(2, 1)},
                          2)
           .value();
-  CHECK(host_program::compile(list).wait_count() == 1);
+  CHECK(host_program(list).wait_count() == 1);
   for (unsigned seed = 0; seed < 10; ++seed) {
     const auto p = make_program(seed, 120, 4);
     std::set<std::pair<node_id, node_id>>
@@ -68,7 +68,7 @@ TEST_CASE("compiling drops the waits that other waits imply, and no others", "[l
       for (const node_id u : p.predecessors[v])
         if (p.stream[u] != p.stream[v] && seen[p.stream[v]][p.stream[u]] < u)
           seen[p.stream[v]][p.stream[u]] = u, needed.insert({u, v});
-    CHECK(host_program::compile(naive_list(p)).wait_count() == needed.size());
+    CHECK(host_program(naive_list(p)).wait_count() == needed.size());
   }
 }
 
@@ -76,7 +76,7 @@ TEST_CASE("replay a thousand times without resetting anything", "[launch][host]"
   for (const std::uint16_t streams : thread_counts) {
     auto device = host_backend::start(streams).value();
     const auto p = make_program(123, 40, streams);
-    auto program = host_program::compile(naive_list(p));
+    host_program program(naive_list(p));
     const auto expected = expected_values(p);
     values v(p);
     std::size_t wrong = 0;
@@ -93,8 +93,8 @@ TEST_CASE("runs in flight together keep their order if fenced, also two programs
   auto device = host_backend::start(4).value();
   const auto p = make_program(9, 60, 4);
   const auto q = make_program(10, 60, 4);
-  auto program = host_program::compile(fenced(naive_list(p)).value());
-  auto other = host_program::compile(fenced(naive_list(q)).value());
+  host_program program(fenced(naive_list(p)).value());
+  host_program other(fenced(naive_list(q)).value());
   values v(p), w(q);
   std::vector<int> runs(60);  // plain: run r and r + 1 may not meet
   auto body = [&](node_id op, stream_id) { v.run(op), ++runs[op]; };
@@ -129,10 +129,10 @@ TEST_CASE("take one needed wait away and the checker sees the violation", "[laun
       std::size_t k = i;
       while (commands[k].kind != command_kind::run) ++k;
       const node_id waiter = commands[k].id;
-      const auto order = issue_order::of(list);
+      const issue_order order(list);
       if (order.before(order.find(recorder), order.find(waiter))) continue;  // implied by the rest: not needed
       ++removed;
-      auto program = host_program::compile(list);
+      host_program program(list);
       timeline_trace trace(list);
       std::atomic<bool> started{false};
       const auto give_up = clock::now() + std::chrono::seconds(20);
@@ -156,9 +156,9 @@ TEST_CASE("an exception at any position: dependents are skipped, the rest runs, 
     const std::uint16_t streams = static_cast<std::uint16_t>(1 + seed % 4);
     auto p = make_program(seed, 40, streams);
     const auto list = reuse_events(naive_list(p));
-    const auto order = issue_order::of(list);
+    const issue_order order(list);
     auto device = host_backend::start(streams).value();
-    auto program = host_program::compile(list);
+    host_program program(list);
     const auto expected = expected_values(p);
     for (node_id bad = 0; bad < 40; ++bad) {
       values v(p);
@@ -199,7 +199,7 @@ TEST_CASE("several failures: the first of the plan is reported, on every run", "
   auto device = host_backend::start(4).value();
   const auto list =
       command_list::make(std::vector{run_op(0, 0), run_op(1, 3), run_op(2, 1), run_op(3, 2), run_op(4, 3)}, 4).value();
-  auto program = host_program::compile(list);
+  host_program program(list);
   for (int i = 0; i < 300; ++i) {
     const auto report =
         device.run(program, [](node_id op, std::uint8_t, stream_id) { return op == 0 ? 0 : static_cast<int>(op) + 7; });
@@ -213,7 +213,7 @@ TEST_CASE("several failures: the first of the plan is reported, on every run", "
 TEST_CASE("a failure on one backend says nothing about the next one that runs the program", "[launch][host]") {
   const auto list =
       command_list::make(std::vector{run_op(0, 0), record_event(0, 0), wait_event(0, 1), run_op(1, 1)}, 2).value();
-  auto program = host_program::compile(list);
+  host_program program(list);
   for (int i = 0; i < 20; ++i) {  // each backend may get the memory of the one before
     auto device = host_backend::start(2).value();
     std::atomic<int> ran{0};
@@ -230,8 +230,8 @@ TEST_CASE("a failure on one backend says nothing about the next one that runs th
 
 TEST_CASE("two programs in flight: the failure of the one submitted first is reported", "[launch][host]") {
   auto device = host_backend::start(2).value();
-  auto early = host_program::compile(command_list::make(std::vector{run_op(5, 0), run_op(6, 1)}, 2).value());
-  auto late = host_program::compile(command_list::make(std::vector{run_op(7, 1)}, 2).value());
+  host_program early(command_list::make(std::vector{run_op(5, 0), run_op(6, 1)}, 2).value());
+  host_program late(command_list::make(std::vector{run_op(7, 1)}, 2).value());
   // One more run behind it: the number of its runs alone must not decide.
   CHECK(device.run(early, [](node_id, stream_id) {}));
   for (int i = 0; i < 200; ++i) {
@@ -254,7 +254,7 @@ TEST_CASE("an op that was skipped did not run: its trace says so", "[launch][hos
           std::vector{run_op(0, 0), run_op(1, 0), record_event(0, 0), wait_event(0, 1), run_op(2, 1), run_op(3, 2)}, 3)
           .value();
   auto device = host_backend::start(3).value();
-  auto program = host_program::compile(list);
+  host_program program(list);
   timeline_trace trace(list);
   const auto report = device.run(program, [](node_id op, stream_id) { return op == 0 ? 1 : 0; }, trace);
   CHECK(report.skipped == 2);
@@ -268,7 +268,7 @@ TEST_CASE("an op that was skipped did not run: its trace says so", "[launch][hos
 
 TEST_CASE("a code of 64 bits is a failure even if its lower half is 0", "[launch][host]") {
   auto device = host_backend::start(1).value();
-  auto program = host_program::compile(command_list::make(std::vector{run_op(0, 0)}, 1).value());
+  host_program program(command_list::make(std::vector{run_op(0, 0)}, 1).value());
   CHECK(device.run(program, [](node_id, stream_id) { return std::int64_t{1} << 32; }).status == host_status::op_failed);
   CHECK(device.run(program, [](node_id, stream_id) { return std::int64_t{0}; }));
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Launch where something goes wrong: launchers that throw, limits beyond the clock, groups with few sends in flight.
-#include <hocket/launch/bridges/pipeline_run.hpp>
+#include <hocket/launch/bridges/pipeline_runner.hpp>
 #include <hocket/launch/capture.hpp>
-#include <hocket/launch/passes.hpp>
+#include <hocket/launch/fenced.hpp>
+#include <hocket/launch/reuse_events.hpp>
 #include <hocket/launch/transports/in_process.hpp>
 #include <hocket/pipeline/lower.hpp>
 #include <hocket/pipeline/schedules/dual_pipe.hpp>
@@ -80,7 +81,7 @@ TEST_CASE("sends in flight are bounded in lists with groups, too", "[launch][tra
 }
 
 TEST_CASE("a time limit beyond the clock is no time limit", "[launch][transport]") {
-  auto group = in_process_group::make(2, {.time_limit = (std::chrono::milliseconds::max)()}).value();
+  auto group = in_process_group::start(2, {.time_limit = (std::chrono::milliseconds::max)()}).value();
   auto t = group.rank(0);
   int got = 0;
   in_process_transport::request_type request;

@@ -91,7 +91,7 @@ struct timed_run {
 
   timed_run(const command_list& list, std::size_t op_count)
       : device(host_backend::start(list.stream_count()).value()),
-        program(host_program::compile(list)),
+        program(list),
         trace(list),
         at(op_count) {
     for (std::size_t i = 0; i < list.size(); ++i)

@@ -3,17 +3,16 @@
 #pragma once
 #include <hocket/launch/backends/erased.hpp>
 #include <hocket/launch/backends/host.hpp>
-#include <hocket/launch/backends/host_batch.hpp>
 #include <hocket/launch/backends/host_program.hpp>
 #include <hocket/launch/backends/inline.hpp>
 #include <hocket/launch/backends/recording.hpp>
 #include <hocket/launch/capture.hpp>
 #include <hocket/launch/drive.hpp>
 #include <hocket/launch/event_pool.hpp>
-#include <hocket/launch/order.hpp>
-#include <hocket/launch/passes.hpp>
-#include <hocket/launch/single_wait.hpp>
-#include <hocket/launch/stamp_trace.hpp>
+#include <hocket/launch/fenced.hpp>
+#include <hocket/launch/issue_order.hpp>
+#include <hocket/launch/reuse_events.hpp>
+#include <hocket/launch/single_wait_list.hpp>
 #include <hocket/launch/trace.hpp>
 
 #include <cstdint>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The in-process transport by itself, the check over all ranks, and NCCL's and HCCL's calls on stand-ins that write
 // them down.
-#include <hocket/launch/transport_run.hpp>
+#include <hocket/launch/check_transfers.hpp>
+#include <hocket/launch/run_transfers.hpp>
 #include <hocket/launch/transports/in_process.hpp>
 
 #include <array>
@@ -16,7 +17,7 @@ using namespace hocket::launch;
 
 TEST_CASE("two ranks exchange messages of every size, both ways at once", "[launch][transport]") {
   for (const auto sends : {completion::rendezvous, completion::buffered}) {
-    auto group = in_process_group::make(2, {.sends = sends}).value();
+    auto group = in_process_group::start(2, {.sends = sends}).value();
     for (const std::size_t size : {0ul, 8ul, 257ul, 4097ul, 32769ul, 1ul << 20}) {
       std::array<std::vector<unsigned char>, 2> out, in;
       std::array<bool, 2> good{};
@@ -47,7 +48,7 @@ TEST_CASE("two ranks exchange messages of every size, both ways at once", "[laun
 TEST_CASE("in process: order, completion, mismatches, strangers, abort", "[launch][transport]") {
   using status = in_process_status;
   const auto made = [](completion c) {
-    return in_process_group::make(3, {.sends = c, .time_limit = std::chrono::milliseconds(20)}).value();
+    return in_process_group::start(3, {.sends = c, .time_limit = std::chrono::milliseconds(20)}).value();
   };
   std::array<int, 2> from{1, 2}, to{};
   in_process_transport::request_type a, b, c, d;
@@ -90,7 +91,7 @@ TEST_CASE("in process: order, completion, mismatches, strangers, abort", "[launc
     CHECK(x.recv(&to, 4, 0, 0, {}, a) == status::peer_out_of_range);
   }
   SECTION("an abort ends the waits of everybody, now and later") {
-    auto group = in_process_group::make(3, {.time_limit = std::chrono::milliseconds(0)}).value();
+    auto group = in_process_group::start(3, {.time_limit = std::chrono::milliseconds(0)}).value();
     auto x = group.rank(0), y = group.rank(1), z = group.rank(2);
     CHECK(x.recv(&to[0], 4, 1, 0, {}, a) == status::ok);
     status seen = status::ok;
@@ -103,9 +104,9 @@ TEST_CASE("in process: order, completion, mismatches, strangers, abort", "[launc
     CHECK(y.progress() == status::aborted);
     CHECK(to[0] == 0);
   }
-  CHECK(in_process_group::make(0).error().code == errc::invalid_argument);
-  CHECK(in_process_group::make(5000).error().code == errc::limit_exceeded);
-  for (int s = 0; s < 8; ++s) CHECK(std::string(text_of(static_cast<status>(s))).size() > 1);
+  CHECK(in_process_group::start(0).error().code == errc::invalid_argument);
+  CHECK(in_process_group::start(5000).error().code == errc::limit_exceeded);
+  for (int s = 0; s < 8; ++s) CHECK(std::string(to_string(static_cast<status>(s))).size() > 1);
 }
 
 // ---- the check over all ranks

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // from_pipeline: every rank's steps, the check over all of them, and real runs on threads.
 #include <hocket/launch/backends/host.hpp>
-#include <hocket/launch/bridges/pipeline_check.hpp>
+#include <hocket/launch/bridges/device_commands.hpp>
 #include <hocket/launch/bridges/pipeline_streams.hpp>
-#include <hocket/launch/order.hpp>
-#include <hocket/launch/passes.hpp>
+#include <hocket/launch/issue_order.hpp>
+#include <hocket/launch/reuse_events.hpp>
 #include <hocket/pipeline/lower.hpp>
 #include <hocket/pipeline/schedules/dual_pipe.hpp>
 #include <hocket/pipeline/schedules/gpipe.hpp>
@@ -72,11 +72,11 @@ TEST_CASE("every schedule runs on threads, buffered and unbuffered, and computes
     INFO(name);
     const std::uint64_t expected = serial_sum(plan, 4);
     for (const auto sends : {completion::rendezvous, completion::buffered}) {
-      auto group = in_process_group::make(plan.ranks(), {.sends = sends}).value();
+      auto group = in_process_group::start(plan.ranks(), {.sends = sends}).value();
       std::uint32_t variant = 0;
-      for (const pipeline_options options :
-           {pipeline_options{}, pipeline_options{.lookahead = 0},
-            pipeline_options{.lookahead = 4, .sends_in_flight = 3}, pipeline_options{.pairs_at_once = true}}) {
+      for (const from_pipeline_options options :
+           {from_pipeline_options{}, from_pipeline_options{.lookahead = 0},
+            from_pipeline_options{.lookahead = 4, .sends_in_flight = 3}, from_pipeline_options{.pairs_at_once = true}}) {
         INFO("variant " << variant++);
         const auto program = from_pipeline(plan, options);
         REQUIRE(program);
@@ -92,8 +92,8 @@ TEST_CASE("lists that PyTorch lowered run as they are, and no stream can hang on
     const auto plan = golden(name);
     const auto program = from_pipeline(plan);
     REQUIRE(program);
-    CHECK(program->check(transfer_model::in_order));
-    auto group = in_process_group::make(plan.ranks()).value();
+    CHECK(check_transfers(*program, transfer_model::in_order));
+    auto group = in_process_group::start(plan.ranks()).value();
     CHECK(total_of(run_threads(plan, *program, group, 100, nothing_fails)) == serial_sum(plan, 100));
     // The same order as in the file.
     for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
@@ -125,14 +125,14 @@ TEST_CASE("every schedule under every placement of transfers: no stream can hang
         continue;
       }
       REQUIRE(program);
-      if (policy != transfer_policy::deferred) CHECK(program->check(transfer_model::in_order));
+      if (policy != transfer_policy::deferred) CHECK(check_transfers(*program, transfer_model::in_order));
       if (groups && program->request_count(0) != 0) {
         std::size_t begins = 0;
         for (const auto& c : program->steps(0)) begins += c.kind == transfer_kind::group_begin;
         CHECK(device_commands(*program, 0, {.compute = 0, .recv = 1, .send = 1}));
         if (begins != 0) CHECK(device_commands(*program, 0).error().code == errc::bad_transfer);
       }
-      auto group = in_process_group::make(plan.ranks()).value();
+      auto group = in_process_group::start(plan.ranks()).value();
       CHECK(total_of(run_threads(plan, *program, group, 4, nothing_fails)) == serial_sum(plan, 4));
     }
   }
@@ -172,7 +172,7 @@ TEST_CASE("receives next to their consumer: fine where posts do not block, a dea
       continue;
     }
     std::pmr::vector<blocked_transfer> cycle;
-    const auto in_order = program->check(transfer_model::in_order, &cycle);
+    const auto in_order = check_transfers(*program, transfer_model::in_order, &cycle);
     REQUIRE(!in_order);
     CHECK(in_order.error().code == errc::transfer_deadlock);
     REQUIRE(cycle.size() >= 2);
@@ -207,7 +207,7 @@ TEST_CASE("a rank that fails at any action ends the others, in bounded time", "[
   for (std::uint32_t victim = 0; victim < plan.ranks(); ++victim)
     for (std::uint32_t step = 0; step < plan.size(victim); ++step) {
       const stage_action last = stage_action_at(plan, victim, step);
-      auto group = in_process_group::make(plan.ranks()).value();
+      auto group = in_process_group::start(plan.ranks()).value();
       const auto all = run_threads(plan, program, group, 4, [&](std::uint32_t r, stage_action a) {
 #if HOCKET_HAS_EXCEPTIONS
         if (r == victim && a == last && step % 2 == 1) throw 7;
@@ -223,7 +223,7 @@ TEST_CASE("a rank that fails at any action ends the others, in bounded time", "[
       }
     }
   // A rank that never comes: the others give up after their time limit and say for whom they waited.
-  auto group = in_process_group::make(3, {.time_limit = std::chrono::milliseconds(30)}).value();
+  auto group = in_process_group::start(3, {.time_limit = std::chrono::milliseconds(30)}).value();
   pipeline_runner alone(program, 1, group.rank(1));
   numbers n{6};
   const auto done = alone.run([&](stage_action a) { return n.memory(a); }, [](stage_action) {});
@@ -237,7 +237,7 @@ TEST_CASE("all ranks as streams of one process", "[launch][transport]") {
   for (const auto& [name, plan] : schedules()) {
     if (plan.slices() != 1 || plan.directions() != 1) continue;
     INFO(name);
-    const auto all = streams_of(plan);
+    const auto all = pipeline_streams::make(plan);
     REQUIRE(all);
     const auto list = reuse_events(all->commands);
     // One memory for all: events alone keep the order.
@@ -250,7 +250,7 @@ TEST_CASE("all ranks as streams of one process", "[launch][transport]") {
       }
     std::vector<std::uint64_t> totals(plan.ranks());
     auto device = host_backend::start(plan.ranks()).value();
-    auto program = host_program::compile(list);
+    host_program program(list);
     const auto report = device.run(program, [&](node_id k, stream_id rank) {
       const stage_action a = all->actions[k];
       n.compute(a);
@@ -270,7 +270,7 @@ TEST_CASE("a rank's commands for streams order what its transfers need", "[launc
     const auto program = from_pipeline(plan).value();
     for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
       const auto list = device_commands(program, r).value();
-      const auto order = issue_order::of(list);
+      const issue_order order(list);
       const auto steps = program.steps(r);
       const auto actions = program.actions(r);
       const auto place = [&](std::size_t i) {
@@ -366,7 +366,7 @@ TEST_CASE("whether the streams of all ranks can finish, for one, two and three s
   std::size_t refused[3] = {}, accepted[3] = {}, more_is_better = 0;
   const auto judge = [&](const pipeline_program& program) {
     const pipeline_stream_numbers numbers[] = {{0, 0, 0}, {0, 1, 1}, {0, 1, 2}};
-    const bool in_order = static_cast<bool>(program.check(transfer_model::in_order));
+    const bool in_order = static_cast<bool>(check_transfers(program, transfer_model::in_order));
     for (int k = 0; k < 3; ++k) {
       const auto fits = check_device_commands(program, numbers[k]);
       if (!fits && fits.error().code == errc::bad_transfer) continue;  // groups and two streams

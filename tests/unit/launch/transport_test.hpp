@@ -2,7 +2,7 @@
 // Runs a pipeline on threads with numbers in place of tensors: what a stage makes is a hash of what it got, so that a
 // transfer to the wrong place, of the wrong micro-batch, or too early shows in the sum at the end.
 #pragma once
-#include <hocket/launch/bridges/pipeline_run.hpp>
+#include <hocket/launch/bridges/pipeline_runner.hpp>
 #include <hocket/launch/transports/in_process.hpp>
 
 #include <atomic>

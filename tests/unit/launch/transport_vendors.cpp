@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The NCCL and HCCL transports call by call, on stand-ins that write down what they are asked.
-#include <hocket/launch/transport_run.hpp>
+#include <hocket/launch/run_transfers.hpp>
 #include <hocket/launch/transports/hccl.hpp>
 #include <hocket/launch/transports/nccl.hpp>
 

@@ -3,7 +3,7 @@
 #pragma once
 #include <cuda_runtime_api.h>
 #include <hocket/launch/backend.hpp>
-#include <hocket/launch/probe.hpp>
+#include <hocket/launch/device_probe.hpp>
 
 namespace hocket::inline HOCKET_ABI::launch {
 

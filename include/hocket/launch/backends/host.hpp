@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <string_view>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -25,7 +26,7 @@ enum class host_status : std::uint8_t {
   out_of_memory,     ///< nothing was enqueued
 };
 
-[[nodiscard]] constexpr const char* text_of(host_status s) noexcept {
+[[nodiscard]] constexpr std::string_view to_string(host_status s) noexcept {
   switch (s) {
     case host_status::ok: return "ok";
     case host_status::op_failed: return "an op returned a failure code";
@@ -300,7 +301,7 @@ class host_event {
 ///
 ///     auto device = hocket::launch::host_backend::start(list.stream_count()).value();
 ///     auto report = device.run(program, [&](hocket::node_id op, hocket::stream_id) { work(op); });
-///     if (!report) std::printf("op %u: %s\n", report.op, text_of(report.status));
+///     if (!report) std::printf("op %u: %s\n", report.op, to_string(report.status));
 class host_backend {
  public:
   using stream_type = host_stream;
@@ -413,7 +414,7 @@ class host_backend {
   }
 
   static constexpr bool ok(status_type s) noexcept { return s == host_status::ok; }
-  static constexpr const char* text(status_type s) noexcept { return text_of(s); }
+  static constexpr const char* text(status_type s) noexcept { return to_string(s).data(); }
   /// The op behind the status ran long before the call that returned it.
   static constexpr bool asynchronous(status_type s) noexcept {
     return s == host_status::op_failed || s == host_status::op_threw;

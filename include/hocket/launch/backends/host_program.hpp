@@ -14,20 +14,19 @@ namespace hocket::inline HOCKET_ABI::launch {
 /// Compile once, run often; one run after the other (`host_backend::submit`), on one backend or, once idle, on another.
 /// Must outlive its runs.
 ///
-///     auto program = hocket::launch::host_program::compile(list);           // one thread per stream
-///     auto serial  = hocket::launch::host_program::compile(list, 1);        // all streams on one thread
+///     hocket::launch::host_program program(list);           // one thread per stream
+///     auto serial  = hocket::launch::host_program(list, 1);        // all streams on one thread
 class host_program {
  public:
   /// @param threads  stream s runs on thread s mod `threads`. Fewer threads than streams is always safe: a thread
   ///                 walks its streams' commands in issue order, which is topological. 0: one per stream
   /// Complexity: O(commands + events + threads^2).
-  [[nodiscard]] static host_program compile(const command_list& list, std::uint32_t threads = 0) {
+  explicit host_program(const command_list& list, std::uint32_t threads = 0) {
     if (threads == 0 || threads > list.stream_count()) threads = list.stream_count();
-    host_program program;
-    program.slices_.resize(threads);
-    program.records_.resize(threads);
-    program.signals_ = std::make_unique<detail::host_signal[]>(threads);
-    if (threads == 0) return program;
+    slices_.resize(threads);
+    records_.resize(threads);
+    signals_ = std::make_unique<detail::host_signal[]>(threads);
+    if (threads == 0) return;
 
     // A record made by `thread`, the `ordinal`-th of that thread (from 1); `number`: the same among those waited for.
     struct made {
@@ -53,7 +52,7 @@ class host_program {
       }
     }
     for (made& r : records)
-      if (r.number != 0) r.number = ++program.records_[r.thread];
+      if (r.number != 0) r.number = ++records_[r.thread];
 
     for (std::size_t i = 0; i < list.size(); ++i) {
       const command& c = list[i];
@@ -63,9 +62,8 @@ class host_program {
         s.number = records[bound[i]].number;
         s.thread = records[bound[i]].thread;
       }
-      program.slices_[c.stream % threads].push_back(s);
+      slices_[c.stream % threads].push_back(s);
     }
-    return program;
   }
 
   [[nodiscard]] std::uint32_t thread_count() const noexcept { return static_cast<std::uint32_t>(slices_.size()); }

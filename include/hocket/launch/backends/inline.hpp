@@ -2,6 +2,7 @@
 #pragma once
 #include <hocket/launch/backend.hpp>
 
+#include <string_view>
 #include <vector>
 
 namespace hocket::inline HOCKET_ABI::launch {
@@ -15,7 +16,7 @@ enum class local_status : std::uint8_t {
   out_of_memory,
 };
 
-[[nodiscard]] constexpr const char* text_of(local_status s) noexcept {
+[[nodiscard]] constexpr std::string_view to_string(local_status s) noexcept {
   switch (s) {
     case local_status::ok: return "ok";
     case local_status::unrecorded_event: return "wait on an event that was never recorded";
@@ -51,7 +52,7 @@ class inline_backend {
   }
   constexpr status_type synchronize(stream_type) noexcept { return local_status::ok; }
   static constexpr bool ok(status_type s) noexcept { return s == local_status::ok; }
-  static constexpr const char* text(status_type s) noexcept { return text_of(s); }
+  static constexpr const char* text(status_type s) noexcept { return to_string(s).data(); }
 
  private:
   std::vector<unsigned char> recorded_;

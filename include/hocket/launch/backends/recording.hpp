@@ -9,7 +9,7 @@ namespace hocket::inline HOCKET_ABI::launch {
 
 /// Runs nothing, writes down every call, and can fail on demand: for tests of plans and of what drives them.
 /// Unlike CUDA, where it is a silent race, it rejects a wait on an event that was never recorded.
-/// What the log orders is answered by `issue_order` (launch/order.hpp).
+/// What the log orders is answered by `issue_order` (launch/issue_order.hpp).
 ///
 ///     hocket::launch::recording_backend b;
 ///     b.fail_at(3);
@@ -51,7 +51,7 @@ class recording_backend {
   void clear() noexcept { log_.clear(), calls_ = 0; }
 
   static constexpr bool ok(status_type s) noexcept { return s == local_status::ok; }
-  static constexpr const char* text(status_type s) noexcept { return text_of(s); }
+  static constexpr const char* text(status_type s) noexcept { return to_string(s).data(); }
 
  private:
   status_type write(const command& c) noexcept {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/launch/transport_check.hpp>
+#include <hocket/launch/check_transfers.hpp>
 #include <hocket/pipeline/check.hpp>
 
 namespace hocket::inline HOCKET_ABI::launch {
 
-struct pipeline_options {
+struct from_pipeline_options {
   std::uint32_t lookahead = 1;  ///< receives are posted this many actions before the one that needs them
   /// A rank waits for its oldest send beyond this many, behind a group if it is in one; 0: waits at the end only.
   std::uint32_t sends_in_flight = 0;
@@ -38,13 +38,6 @@ class pipeline_program {
   /// Sends and receives of a rank.
   [[nodiscard]] std::uint32_t request_count(std::uint32_t rank) const noexcept { return requests_[rank]; }
 
-  /// Whether the ranks fit together under another model of blocking than the one `from_pipeline` made them for.
-  [[nodiscard]] result<void> check(transfer_model model, std::pmr::vector<blocked_transfer>* cycle = nullptr) const {
-    std::pmr::vector<std::span<const transfer_command>> lists(steps_.get_allocator().resource());
-    for (std::uint32_t r = 0; r < ranks(); ++r) lists.push_back(steps(r));
-    return check_transfers(lists, model, cycle, steps_.get_allocator().resource());
-  }
-
  private:
   template <pipeline::schedule S>
   friend struct detail::pipeline_lowering;
@@ -54,6 +47,16 @@ class pipeline_program {
   std::pmr::vector<std::size_t> ends_;
   std::pmr::vector<std::uint32_t> requests_;
 };
+
+/// Whether the ranks of a program fit together under another model of blocking than the one `from_pipeline` made them
+/// for. See the overload for lists of steps.
+[[nodiscard]] inline result<void> check_transfers(
+    const pipeline_program& program, transfer_model model, std::pmr::vector<blocked_transfer>* witness = nullptr,
+    std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
+  std::pmr::vector<std::span<const transfer_command>> lists(memory);
+  for (std::uint32_t r = 0; r < program.ranks(); ++r) lists.push_back(program.steps(r));
+  return check_transfers(lists, model, witness, memory);
+}
 
 namespace detail {
 
@@ -69,7 +72,7 @@ struct pipeline_lowering {
     std::uint32_t request;
   };
   const S& plan;
-  const pipeline_options& options;
+  const from_pipeline_options& options;
   pipeline_program program;
   std::pmr::vector<incoming> all;            // by receiver, then sender, then order of sending
   std::pmr::vector<std::uint32_t> by_label;  // into all: by receiver, then label
@@ -81,7 +84,7 @@ struct pipeline_lowering {
   std::pmr::vector<std::uint32_t> next_tag;  // of this rank: by the other, for sends
   static constexpr std::uint32_t none = ~std::uint32_t{0};
 
-  pipeline_lowering(const S& of, const pipeline_options& with, std::pmr::memory_resource* memory)
+  pipeline_lowering(const S& of, const from_pipeline_options& with, std::pmr::memory_resource* memory)
       : plan(of),
         options(with),
         program(memory),
@@ -306,7 +309,7 @@ struct pipeline_lowering {
       program.ends_.push_back(program.steps_.size());
       program.requests_.push_back(requests);
     }
-    if (const auto ok = program.check(transfer_model::posted, cycle); !ok) return ok.error();
+    if (const auto ok = check_transfers(program, transfer_model::posted, cycle); !ok) return ok.error();
     return static_cast<pipeline_program&&>(program);
   }
 };
@@ -329,7 +332,7 @@ struct pipeline_lowering {
 ///     program.steps(0).size();                                        // run by pipeline_runner, from_pipeline_run.hpp
 template <pipeline::schedule S>
 [[nodiscard]] result<pipeline_program> from_pipeline(
-    const S& plan, const pipeline_options& options = {}, std::pmr::vector<blocked_transfer>* cycle = nullptr,
+    const S& plan, const from_pipeline_options& options = {}, std::pmr::vector<blocked_transfer>* cycle = nullptr,
     std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
   if (cycle != nullptr) cycle->clear();
   if (options.complete_step)

@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -25,7 +26,7 @@ enum class in_process_status : std::uint8_t {
   out_of_memory,
 };
 
-[[nodiscard]] constexpr const char* text_of(in_process_status s) noexcept {
+[[nodiscard]] constexpr std::string_view to_string(in_process_status s) noexcept {
   switch (s) {
     case in_process_status::ok: return "ok";
     case in_process_status::timed_out: return "the peer did not come within the time limit";
@@ -44,7 +45,7 @@ enum class completion : std::uint8_t {
   buffered,    ///< at once: the data is copied aside
 };
 
-struct in_process_options {
+struct in_process_group_options {
   completion sends = completion::rendezvous;
   std::chrono::milliseconds time_limit{10'000};  ///< of one wait; 0: none
 };
@@ -115,10 +116,10 @@ struct alignas(64) in_process_channel {
 };
 
 struct in_process_state {
-  in_process_state(std::uint32_t count, const in_process_options& with)
+  in_process_state(std::uint32_t count, const in_process_group_options& with)
       : ranks(count), options(with), channels(std::make_unique<in_process_channel[]>(std::size_t{count} * count)) {}
   std::uint32_t ranks;
-  in_process_options options;
+  in_process_group_options options;
   std::unique_ptr<in_process_channel[]> channels;  // [from][to]
   [[nodiscard]] in_process_channel& channel(std::uint32_t from, std::uint32_t to) const noexcept {
     return channels[std::size_t{from} * ranks + to];
@@ -221,7 +222,7 @@ class in_process_transport {
   }
 
   static constexpr bool ok(status_type s) noexcept { return s == status_type::ok; }
-  static constexpr const char* text(status_type s) noexcept { return text_of(s); }
+  static constexpr const char* text(status_type s) noexcept { return to_string(s).data(); }
 
  private:
   friend class in_process_group;
@@ -250,13 +251,13 @@ class in_process_transport {
 /// what runs here cannot depend on a network's buffers. The group owns the channels and must outlive the transports
 /// that `rank` hands out. After an abort it stays aborted.
 ///
-///     auto group = hocket::launch::in_process_group::make(4).value();
+///     auto group = hocket::launch::in_process_group::start(4).value();
 ///     std::thread([t = group.rank(2)]() mutable { … t.send(data, bytes, 3, tag, {}, request); t.wait(request); … });
 class in_process_group {
  public:
   /// errc::invalid_argument without ranks, errc::limit_exceeded beyond 1,024 (the channels are ranks²),
   /// errc::out_of_memory.
-  [[nodiscard]] static result<in_process_group> make(std::uint32_t ranks, const in_process_options& options = {}) {
+  [[nodiscard]] static result<in_process_group> start(std::uint32_t ranks, const in_process_group_options& options = {}) {
     if (ranks == 0) return error{errc::invalid_argument, 0}.with("number of ranks");
     if (ranks > 1024) return error{errc::limit_exceeded, ranks, 1024}.with("ranks in one process");
     in_process_group group;

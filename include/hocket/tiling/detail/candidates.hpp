@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the policies share: the axis in whole units, the best tiling so far, and the tie rule.
 #pragma once
+#include <hocket/core/arithmetic.hpp>
 #include <hocket/tiling/evaluate.hpp>
 #include <hocket/tiling/plan.hpp>
 

@@ -3,6 +3,7 @@
 #include <hocket/config.hpp>
 
 #include <cstdint>
+#include <string_view>
 
 namespace hocket::inline HOCKET_ABI::launch {
 
@@ -17,7 +18,7 @@ enum class device_state : std::uint8_t {
   other,          ///< see the code
 };
 
-[[nodiscard]] constexpr const char* text_of(device_state s) noexcept {
+[[nodiscard]] constexpr std::string_view to_string(device_state s) noexcept {
   switch (s) {
     case device_state::ready: return "ready";
     case device_state::no_driver: return "no driver";
@@ -33,7 +34,7 @@ enum class device_state : std::uint8_t {
 /// The answer of a backend's `probe()`: is there a device, and if not, why not. Never thrown, never logged.
 ///
 ///     if (const auto found = hocket::launch::cuda_backend::probe(); !found)
-///       std::printf("skipped: %s (code %lld)\n", text_of(found.state), static_cast<long long>(found.code));
+///       std::printf("skipped: %s (code %lld)\n", to_string(found.state), static_cast<long long>(found.code));
 struct device_probe {
   device_state state = device_state::other;
   std::int64_t code = 0;     ///< what the vendor's call returned

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/launch/bridges/pipeline_streams.hpp>
-#include <hocket/launch/transport_check.hpp>
+#include <hocket/launch/bridges/pipeline.hpp>
+#include <hocket/launch/check_transfers.hpp>
+#include <hocket/launch/command.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +11,83 @@
 #include <vector>
 
 namespace hocket::inline HOCKET_ABI::launch {
+
+/// Which stream does what on a rank. One stream for receives and sends keeps one communicator in one order; two, with a
+/// communicator each, let the directions overlap.
+struct pipeline_stream_numbers {
+  std::uint16_t compute = 0;
+  std::uint16_t recv = 1;
+  std::uint16_t send = 2;
+};
+
+/// One rank's part of a program as commands for streams, for transports that complete in the order of a stream (NCCL,
+/// HCCL): op = index of the step, phase = its transfer_kind; work runs on stream `compute`, receives and sends on
+/// theirs. The launcher enqueues work itself and hands everything else to `issue`. A receive is recorded and what needs
+/// it waits; a send waits for what made its data.
+/// Looks at this rank alone. Whether the streams of all ranks can finish depends on which streams there are: ask
+/// `check_device_commands` once for a program and a choice of streams, before anything is launched.
+/// @return errc::bad_transfer if there are groups, but receives and sends are on two streams; errc::limit_exceeded
+///
+///     auto list = device_commands(program, rank, {.compute = 0, .recv = 1, .send = 2}).value();
+///     drive(cuda, list, streams, events, [&](node_id step, std::uint8_t phase, cudaStream_t s) { … });
+[[nodiscard]] inline result<command_list> device_commands(const pipeline_program& program, std::uint32_t rank,
+                                                          const pipeline_stream_numbers& streams = {}) {
+  const auto steps = program.steps(rank);
+  std::vector<command> out;
+  std::vector<event_id> event_of(program.request_count(rank), no_id);  // by receive
+  event_id events = 0;
+  bool ran = false;  // the compute stream has work that no event stands for yet
+  event_id made = no_id;
+  std::vector<event_id> closing;  // receives of the open group that are waited for later
+  std::vector<bool> waited(program.request_count(rank));
+  for (const transfer_command& c : steps)
+    if (c.kind == transfer_kind::wait) waited[c.request] = true;
+  std::vector<bool> is_recv(program.request_count(rank));
+  bool in_group = false;
+  for (std::uint32_t i = 0; i < steps.size(); ++i) {
+    const transfer_command& c = steps[i];
+    const auto phase = static_cast<std::uint8_t>(c.kind);
+    switch (c.kind) {
+      case transfer_kind::run:
+        out.push_back(run_op(i, streams.compute, phase));
+        ran = true;
+        break;
+      case transfer_kind::wait:
+        if (is_recv[c.request]) out.push_back(wait_event(event_of[c.request], streams.compute));
+        break;  // sends end in the order of their stream
+      case transfer_kind::send:
+      case transfer_kind::recv: {
+        const bool sends = c.kind == transfer_kind::send;
+        const std::uint16_t on = sends ? streams.send : streams.recv;
+        if (sends && on != streams.compute) {
+          if (ran) out.push_back(record_event(made = events++, streams.compute)), ran = false;
+          if (made != no_id) out.push_back(wait_event(made, on));
+        }
+        out.push_back(run_op(i, on, phase));
+        if (sends) break;
+        is_recv[c.request] = true;
+        if (!waited[c.request]) break;
+        event_of[c.request] = events++;
+        if (in_group) closing.push_back(event_of[c.request]);
+        else out.push_back(record_event(event_of[c.request], on));
+        break;
+      }
+      case transfer_kind::group_begin:
+      case transfer_kind::group_end:
+        if (streams.recv != streams.send)
+          return error{errc::bad_transfer, rank, i}.with("a group needs one stream for both");
+        in_group = c.kind == transfer_kind::group_begin;
+        out.push_back(run_op(i, streams.send, phase));
+        for (const event_id e : closing) out.push_back(record_event(e, streams.recv));
+        closing.clear();
+        break;
+    }
+  }
+  std::uint16_t most = streams.compute;
+  most = streams.recv > most ? streams.recv : most;
+  most = streams.send > most ? streams.send : most;
+  return command_list::make(out, std::size_t{most} + 1);
+}
 
 namespace detail {
 

@@ -8,7 +8,7 @@ namespace hocket::inline HOCKET_ABI::launch {
 /// event is recorded once and waited for at most once. `drive` on such a backend takes no other list.
 /// Events are not reused within the list. It would not do that the stream which waited records the event next: whoever
 /// waits for that second record might still see the first, before the reset behind it.
-/// Two replays without a synchronisation in between need a fence: `single_wait_list::of(fenced(list))`.
+/// Two replays without a synchronisation in between need a fence: `single_wait_list::make(fenced(list))`.
 class single_wait_list : public command_list {
  public:
   /// The same list with one record and one event per wait. A record that nobody waits for keeps an event to itself.
@@ -16,9 +16,9 @@ class single_wait_list : public command_list {
   /// Complexity: O(commands).
   ///
   ///     // op 0 -> record 0 -> waited for by streams 1 and 2: becomes two records of two events
-  ///     auto list = hocket::launch::single_wait_list::of(plan).value();
+  ///     auto list = hocket::launch::single_wait_list::make(plan).value();
   ///     list.event_count() == 2;
-  [[nodiscard]] static result<single_wait_list> of(const command_list& list) {
+  [[nodiscard]] static result<single_wait_list> make(const command_list& list) {
     constexpr std::size_t none = static_cast<std::size_t>(-1);
     // Which waits bind to which record: a chain per record, first to last.
     std::vector<std::size_t> latest(list.event_count());  // per event: index of its latest record

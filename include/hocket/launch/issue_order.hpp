@@ -11,39 +11,37 @@ namespace hocket::inline HOCKET_ABI::launch {
 /// with the planner: a plan is right if this order contains the graph's, and tight if it adds only the streams' FIFO.
 /// Memory: 4 bytes x ops x streams.
 ///
-///     auto order = hocket::launch::issue_order::of(list);
+///     hocket::launch::issue_order order(list);
 ///     order.before(order.find(3), order.find(7));     // op 3 always finishes before op 7 starts
 class issue_order {
  public:
   static constexpr std::size_t npos = static_cast<std::size_t>(-1);
 
   /// Complexity: O(commands x streams).
-  [[nodiscard]] static issue_order of(const command_list& list) {
-    issue_order order;
-    const std::size_t streams = order.streams_ = list.stream_count();
+  explicit issue_order(const command_list& list) {
+    const std::size_t streams = streams_ = list.stream_count();
     std::vector<std::uint32_t> now(streams * streams);                     // per stream: its clock
     std::vector<std::uint32_t> event_clock(list.event_count() * streams);  // per event: clock of its latest record
-    order.clocks_.reserve(list.op_count() * streams);
-    order.ops_.reserve(list.op_count());
+    clocks_.reserve(list.op_count() * streams);
+    ops_.reserve(list.op_count());
     for (const command& c : list) {
       std::uint32_t* clock = now.data() + c.stream * streams;
       std::uint32_t* event = c.kind == command_kind::run ? nullptr : event_clock.data() + c.id * streams;
       if (c.kind == command_kind::run) {
         ++clock[c.stream];
-        order.clocks_.insert(order.clocks_.end(), clock, clock + streams);
-        order.ops_.push_back(c);
+        clocks_.insert(clocks_.end(), clock, clock + streams);
+        ops_.push_back(c);
       } else if (c.kind == command_kind::record) {
         std::copy(clock, clock + streams, event);
       } else {
         for (std::size_t s = 0; s < streams; ++s) clock[s] = clock[s] < event[s] ? event[s] : clock[s];
       }
     }
-    order.by_op_.resize(order.ops_.size());
-    for (std::size_t i = 0; i < order.by_op_.size(); ++i) order.by_op_[i] = static_cast<std::uint32_t>(i);
-    std::sort(order.by_op_.begin(), order.by_op_.end(), [&](std::uint32_t a, std::uint32_t b) {
-      return order.key(a) != order.key(b) ? order.key(a) < order.key(b) : a < b;
+    by_op_.resize(ops_.size());
+    for (std::size_t i = 0; i < by_op_.size(); ++i) by_op_[i] = static_cast<std::uint32_t>(i);
+    std::sort(by_op_.begin(), by_op_.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return key(a) != key(b) ? key(a) < key(b) : a < b;
     });
-    return order;
   }
 
   /// Number of run commands. They are numbered from 0 in issue order.

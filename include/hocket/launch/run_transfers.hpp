@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/launch/transport_check.hpp>
+#include <hocket/launch/transfer.hpp>
+#include <hocket/launch/transport.hpp>
 
 #include <exception>
+#include <span>
 #include <string>
 #include <type_traits>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/launch/bridges/pipeline.hpp>
-#include <hocket/launch/transport_run.hpp>
+#include <hocket/launch/run_transfers.hpp>
 #include <hocket/timeline/timeline.hpp>
 
 #include <chrono>
