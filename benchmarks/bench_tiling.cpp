@@ -37,6 +37,7 @@ namespace {
 
 namespace curve = hocket::curve;
 namespace tiling = hocket::tiling;
+using hocket::picoseconds;
 using hocket::ticks;
 
 double now() { return bench::now() * 1e3; }  // microseconds
@@ -58,7 +59,9 @@ struct ratio {
 };
 ratio operator+(ratio a, const ratio& b) { return {a.logs + b.logs, std::max(a.worst, b.worst), a.count + b.count}; }
 
-double quotient(ticks a, ticks b) { return static_cast<double>(a) / static_cast<double>(b); }
+double quotient(picoseconds a, picoseconds b) {
+  return static_cast<double>(a.count()) / static_cast<double>(b.count());
+}
 
 // ---- shapes and cost models ----------------------------------------------------------------------------------------
 
@@ -107,7 +110,7 @@ auto compute_of(const shape& s) {
 }
 template <int Truth>
 auto problem_of(const shape& s, double compute_error = 1, double comm_error = 1) {
-  return tiling::make_problem(
+  return tiling::problem(
       {.rows = s.m, .align = 128, .max_tiles = 16}, {.k = s.k, .n = s.n},
       tiling::compute(curve::scaled{compute_of<Truth>(s), compute_error}, Truth == 0 ? 1.0 : 1.15),
       tiling::comm(curve::scaled{curve::mib_of_rows(reduce_mib, static_cast<double>(s.n) * 2), comm_error}, 1.15));
@@ -122,7 +125,7 @@ ticks tile_time(const Phase& f, std::int64_t rows) {
 
 /// Every a tiles of one length, then b of another, each priced in O(1).
 template <class Problem>
-ticks every_two_runs(const Problem& p) {
+picoseconds every_two_runs(const Problem& p) {
   const auto& [first, second] = p.phases;
   const std::int64_t units = (p.axis.rows + p.axis.align - 1) / p.axis.align, most = std::min(p.axis.max_tiles, units);
   ticks best = static_cast<ticks>(
@@ -139,12 +142,12 @@ ticks every_two_runs(const Problem& p) {
       }
     }
   }
-  return best;
+  return picoseconds(best);
 }
 
 /// At most ten equal groups of rows and all 2^9 ways to join neighbours.
 template <class Problem>
-ticks ten_groups(const Problem& p) {
+picoseconds ten_groups(const Problem& p) {
   const auto& [first, second] = p.phases;
   const std::int64_t units = (p.axis.rows + p.axis.align - 1) / p.axis.align,
                      groups = std::min<std::int64_t>(units, 10);
@@ -162,14 +165,14 @@ ticks ten_groups(const Problem& p) {
     }
     best = std::min(best, t);
   }
-  return best;
+  return picoseconds(best);
 }
 
 /// The optimum by trying every tiling; for 16 units at most.
 template <class Problem>
-ticks every_tiling(const Problem& p) {
+picoseconds every_tiling(const Problem& p) {
   const std::int64_t align = p.axis.align, units = p.axis.rows / align;
-  ticks best = tiling::serial_time(p).value();
+  picoseconds best = tiling::serial_time(p).value();
   std::vector<std::int64_t> tiles;
   for (std::uint32_t cuts = 1; cuts < (1u << (units - 1)); ++cuts) {
     tiles.assign(1, align);
@@ -195,25 +198,26 @@ quality judge(const std::vector<shape>& shapes) {
   constexpr double errors[4][2] = {{0.8, 1}, {1.25, 1}, {1, 0.8}, {1, 1.25}};
   for (const shape& s : shapes) {
     const auto p = problem_of<Truth>(s);
-    const auto best = tiling::automatic(p).value(), proved = tiling::exact(p).value();
-    const ticks optimum = proved.predicted;
+    const auto best = tiling::solve(p).value(), proved = tiling::solve(p, {.policy = tiling::policy::exact}).value();
+    const picoseconds optimum = proved.predicted;
     q.automatic.add(quotient(best.predicted, optimum));
     q.gap.add(1 + best.gap());
     auto of_form = p;
     of_form.axis.format = tiling::tile_format::one_plus_n;
-    q.one_n.add(quotient(tiling::one_plus_n(p)->predicted, tiling::exact(of_form)->predicted));
+    q.one_n.add(quotient(tiling::solve(p, {.policy = tiling::policy::one_plus_n})->predicted,
+                         tiling::solve(of_form, {.policy = tiling::policy::exact})->predicted));
     of_form.axis.format = tiling::tile_format::uniform;
-    const ticks even = tiling::exact(of_form)->predicted;
+    const picoseconds even = tiling::solve(of_form, {.policy = tiling::policy::exact})->predicted;
     for (const auto by : {tiling::policy::automatic, tiling::policy::lot_streaming, tiling::policy::one_plus_n,
                           tiling::policy::uniform}) {
-      const auto plan = tiling::solve(p, by).value();
+      const auto plan = tiling::solve(p, {.policy = by}).value();
       q.slower += plan.predicted > plan.serial || plan.predicted > even ? 1 : 0;
     }
-    q.rule.add(quotient(tiling::documented(p)->predicted, best.predicted));
-    q.lots.add(quotient(tiling::lot_streaming(p)->predicted, optimum));
+    q.rule.add(quotient(tiling::solve(p, {.policy = tiling::policy::documented})->predicted, best.predicted));
+    q.lots.add(quotient(tiling::solve(p, {.policy = tiling::policy::lot_streaming})->predicted, optimum));
     q.groups.add(quotient(ten_groups(p), optimum));
     for (int i = 0; i < 4; ++i) {
-      const auto believed = tiling::automatic(problem_of<Truth>(s, errors[i][0], errors[i][1])).value();
+      const auto believed = tiling::solve(problem_of<Truth>(s, errors[i][0], errors[i][1])).value();
       q.wrong[i].add(quotient(tiling::makespan(p, believed.tiles()).value(), optimum));
     }
     // Contention by rate: no exact search; the best of the static optimum, the policy that knows the rate, and one that
@@ -222,10 +226,11 @@ quality judge(const std::vector<shape>& shapes) {
     rate.slowdown = tiling::contention::while_both;
     auto calm = p;
     std::get<0>(calm.phases).overlap = std::get<1>(calm.phases).overlap = 1;
-    ticks least = tiling::makespan(rate, proved.tiles()).value();
-    least = std::min(least, tiling::automatic(rate)->predicted);
-    least = std::min(least, tiling::makespan(rate, tiling::exact(calm)->tiles()).value());
-    const ticks by_rate = tiling::makespan(rate, best.tiles()).value();
+    picoseconds least = tiling::makespan(rate, proved.tiles()).value();
+    least = std::min(least, tiling::solve(rate)->predicted);
+    least = std::min(least,
+                     tiling::makespan(rate, tiling::solve(calm, {.policy = tiling::policy::exact})->tiles()).value());
+    const picoseconds by_rate = tiling::makespan(rate, best.tiles()).value();
     q.by_rate.add(quotient(by_rate, least));
     if (s.m <= 2048) q.by_rate_proved.add(quotient(by_rate, every_tiling(rate)));
   }
@@ -241,7 +246,7 @@ struct times {
 template <class F>
 double once(F&& f, int calls) {
   const double start = now();
-  for (int i = 0; i < calls; ++i) sink += f();
+  for (int i = 0; i < calls; ++i) sink += f().count();
   return (now() - start) / calls;
 }
 double median(std::vector<double> v) {
@@ -262,26 +267,28 @@ void race(const std::vector<shape>& shapes, times& out) {
     // The same costs as functions of a host, of which nothing is known.
     const auto [first, second] = p.phases;
     auto opaque =
-        tiling::make_problem(p.axis, tiling::compute([f = first.cost](double m) { return f.time(m); }, first.overlap),
-                             tiling::comm([f = second.cost](double m) { return f.time(m); }, second.overlap));
+        tiling::problem(p.axis, tiling::compute([f = first.cost](double m) { return f.time(m); }, first.overlap),
+                        tiling::comm([f = second.cost](double m) { return f.time(m); }, second.overlap));
     std::vector<double> rounds[7];
     // The rows are read anew each time, so that nothing is computed once for all calls.
     volatile std::int64_t rows = s.m;
     for (int round = 0; round < 7; ++round) {
       const auto fresh = [&]() -> auto& { return p.axis.rows = rows, p; };
-      rounds[0].push_back(once([&] { return tiling::automatic(fresh())->predicted; }, 20));
-      rounds[1].push_back(once([&] { return tiling::one_plus_n(fresh())->predicted; }, 20));
-      rounds[2].push_back(once([&] { return tiling::lot_streaming(fresh())->predicted; }, 20));
+      rounds[0].push_back(once([&] { return tiling::solve(fresh())->predicted; }, 20));
+      rounds[1].push_back(
+          once([&] { return tiling::solve(fresh(), {.policy = tiling::policy::one_plus_n})->predicted; }, 20));
+      rounds[2].push_back(
+          once([&] { return tiling::solve(fresh(), {.policy = tiling::policy::lot_streaming})->predicted; }, 20));
       rounds[3].push_back(once([&] { return every_two_runs(fresh()); }, 3));
       rounds[4].push_back(once([&] { return ten_groups(fresh()); }, 3));
       std::int64_t at = 0;
       rounds[5].push_back(once(
           [&] {
             at = at + 128 > rows ? 128 : at + 128;
-            return tile_time(std::get<0>(p.phases), at) + tile_time(std::get<1>(p.phases), at);
+            return picoseconds(tile_time(std::get<0>(p.phases), at) + tile_time(std::get<1>(p.phases), at));
           },
           200));
-      rounds[6].push_back(once([&] { return opaque.axis.rows = rows, tiling::automatic(opaque)->predicted; }, 1));
+      rounds[6].push_back(once([&] { return opaque.axis.rows = rows, tiling::solve(opaque)->predicted; }, 1));
     }
     std::vector<double>* const kept[7] = {&out.automatic, &out.one_n,      &out.lots,    &out.two_runs,
                                           &out.groups,    &out.evaluation, &out.no_lines};
@@ -295,7 +302,8 @@ void exact_at_32768(const std::vector<shape>& shapes) {
     if (s.m != 32768) continue;
     const auto add = [&](const auto& p) {
       std::vector<double> rounds;
-      for (int i = 0; i < 3; ++i) rounds.push_back(once([&] { return tiling::exact(p)->predicted; }, 1) / 1e3);
+      for (int i = 0; i < 3; ++i)
+        rounds.push_back(once([&] { return tiling::solve(p, {.policy = tiling::policy::exact})->predicted; }, 1) / 1e3);
       ms.push_back(median(rounds));
     };
     add(problem_of<0>(s)), add(problem_of<1>(s)), add(problem_of<2>(s));
@@ -315,17 +323,17 @@ void three_phases() {
   for (int round = 0; round < 400; ++round) {
     const auto units = static_cast<std::int64_t>(4 + random() % 11);
     auto last = tiling::compute(curve::affine{.fixed = real(10), .per_size = 1 + real(9)}, 1 + real(0.2));
-    last.ready = real(30);
-    const auto p = tiling::make_problem(
-        {.rows = units, .align = 1, .max_tiles = 16},
-        tiling::compute(curve::affine{.fixed = real(10), .per_size = 1 + real(9)}, 1 + real(0.2)),
-        tiling::comm(curve::affine{.fixed = real(10), .per_size = 1 + real(9)}, 1 + real(0.2)), last);
-    const double q = quotient(tiling::automatic(p)->predicted, every_tiling(p));
+    last.ready = hocket::microseconds(real(30));
+    const auto p =
+        tiling::problem({.rows = units, .align = 1, .max_tiles = 16},
+                        tiling::compute(curve::affine{.fixed = real(10), .per_size = 1 + real(9)}, 1 + real(0.2)),
+                        tiling::comm(curve::affine{.fixed = real(10), .per_size = 1 + real(9)}, 1 + real(0.2)), last);
+    const double q = quotient(tiling::solve(p)->predicted, every_tiling(p));
     r.add(q);
     sum += q;
     auto fresh = p;
     volatile std::int64_t rows = units;
-    us.push_back(once([&] { return fresh.axis.rows = rows, tiling::automatic(fresh)->predicted; }, 5));
+    us.push_back(once([&] { return fresh.axis.rows = rows, tiling::solve(fresh)->predicted; }, 5));
   }
   line("tiling/three", "auto / brute force, mean", sum / r.count, "x", "<= 1.005", "-");
   line("tiling/three", "auto / brute force, worst", r.worst, "x", "-", "-");
@@ -396,8 +404,9 @@ int main(int argc, char** argv) {
     line("tiling/speed", "auto, in evaluations: worst", most(multiples), "x", "-", "-");
     const std::size_t before = allocations;
     for (const shape& s : shapes)
-      sink += tiling::automatic(problem_of<0>(s))->predicted + tiling::automatic(problem_of<1>(s))->predicted +
-              tiling::automatic(problem_of<2>(s))->predicted;
+      sink += (tiling::solve(problem_of<0>(s))->predicted + tiling::solve(problem_of<1>(s))->predicted +
+               tiling::solve(problem_of<2>(s))->predicted)
+                  .count();
     line("tiling/speed", "auto, allocations", static_cast<double>(allocations - before), "", "0", "0");
   }
   if (is_wanted("tiling/exact")) exact_at_32768(shapes);

@@ -152,25 +152,15 @@ set(HOCKET_HEADERS
   hocket/text/schedule_csv.hpp
   hocket/text/schedule_jobs.hpp
   hocket/tiling.hpp
-  hocket/tiling/any_problem.hpp
-  hocket/tiling/automatic.hpp
-  hocket/tiling/bound.hpp
   hocket/tiling/detail/candidates.hpp
   hocket/tiling/detail/finish.hpp
-  hocket/tiling/detail/lots.hpp
   hocket/tiling/detail/search.hpp
   hocket/tiling/detail/two_phase.hpp
-  hocket/tiling/documented.hpp
   hocket/tiling/evaluate.hpp
-  hocket/tiling/exact.hpp
-  hocket/tiling/lot_streaming.hpp
-  hocket/tiling/one_plus_n.hpp
-  hocket/tiling/pinned.hpp
   hocket/tiling/plan.hpp
   hocket/tiling/problem.hpp
   hocket/tiling/solve.hpp
   hocket/tiling/timeline.hpp
-  hocket/tiling/uniform.hpp
   hocket/timeline.hpp
   hocket/timeline/analysis.hpp
   hocket/timeline/ascii.hpp
@@ -299,4 +289,9 @@ set(HOCKET_VENDOR_HEADERS
   hocket/launch/transports/hccl.hpp
   hocket/launch/transports/mpi.hpp
   hocket/launch/transports/nccl.hpp
+  hocket/tiling/detail/bound.hpp
+  hocket/tiling/detail/documented.hpp
+  hocket/tiling/detail/exact.hpp
+  hocket/tiling/detail/pinned.hpp
+  hocket/tiling/detail/wide_search.hpp
 )

@@ -117,8 +117,8 @@ int main() {
       us.push_back(microseconds_of([&] { same = static_cast<bool>(device.run(program, body)) && same; }));
     same = same && m.c == expected && m.target == m.source;
     std::sort(us.begin(), us.end());
-    std::printf("%-8s predicted %8.1f us, measured %8.1f us, tiles", what,
-                static_cast<double>(predicted) / static_cast<double>(tiling::ticks_per_us), us[us.size() / 2]);
+    std::printf("%-8s predicted %8.1f us, measured %8.1f us, tiles", what, microseconds(predicted).count(),
+                us[us.size() / 2]);
     for (const std::int64_t length : plan.tiles()) std::printf(" %lld", static_cast<long long>(length));
     std::puts("");
   }

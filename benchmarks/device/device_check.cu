@@ -315,7 +315,7 @@ void check_tiles() {
     product.push_back(std::max(two_p - one_p, product.empty() ? 0.1 : product.back()));
     copying.push_back(std::max(two_c - one_c, copying.empty() ? 0.1 : copying.back()));
   }
-  const auto problem = tiling::make_problem({.rows = unit * units, .align = unit, .max_tiles = 4},
+  const auto problem = tiling::problem({.rows = unit * units, .align = unit, .max_tiles = 4},
                                             tiling::compute(curve::table_view::make(rows, product).value()),
                                             tiling::comm(curve::table_view::make(rows, copying).value()));
   const auto best = tiling::solve(problem);
@@ -339,7 +339,7 @@ void check_tiles() {
     };
     measured.push_back(
         timed([&] { expect(static_cast<bool>(drive(cuda, list, s, events.events(), launch_tile)), "drive"); }));
-    predicted.push_back(static_cast<double>(tiling::makespan(problem, tiles).value()) / tiling::ticks_per_us);
+    predicted.push_back(microseconds(tiling::makespan(problem, tiles).value()).count());
     errors.push_back(std::abs(measured.back() / predicted.back() - 1));
     if (best && std::equal(tiles.begin(), tiles.end(), best->tiles().begin(), best->tiles().end()))
       chosen = measured.back();

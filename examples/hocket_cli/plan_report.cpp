@@ -27,9 +27,7 @@ namespace cost = hocket::cost;
 }
 
 double ms(hocket::ticks ns) { return static_cast<double>(ns) / 1e6; }
-double us(hocket::ticks picoseconds) {
-  return static_cast<double>(picoseconds) / static_cast<double>(hocket::tiling::ticks_per_us);
-}
+double us(hocket::microseconds t) { return t.count(); }
 double gib(const cost::rational& bytes) { return bytes.real() / 1073741824.0; }
 double above(double x, double bound) { return bound > 0 ? (x / bound - 1) * 100 : 0; }
 
@@ -145,7 +143,7 @@ void tiling_section(std::string& out, const plan_input& in, const step_plan& p) 
   line(out, "  tiles                  %s", tiles.c_str());
   line(out, "  predicted              %9.1f us", us(t.predicted));
   line(out, "  not cut                %9.1f us  (cutting saves %.1f %%)", us(t.serial),
-       t.serial > 0 ? (1 - static_cast<double>(t.predicted) / static_cast<double>(t.serial)) * 100 : 0);
+       us(t.serial) > 0 ? (1 - us(t.predicted) / us(t.serial)) * 100 : 0);
   line(out, "  lower bound            %9.1f us", us(t.lower_bound));
   out += '\n';
 }

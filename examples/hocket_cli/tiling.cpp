@@ -23,13 +23,9 @@ struct solve_options {
 };
 
 void solve(const solve_options& o) {
-  tiling::policy by = tiling::policy::automatic;
-  for (int i = 0; i <= static_cast<int>(tiling::policy::pinned); ++i)
-    if (name(static_cast<tiling::policy>(i)) == o.policy) by = static_cast<tiling::policy>(i);
-
   const std::string where = o.problem == "-" ? "standard input" : o.problem;
   const tiling::any_problem p = read_tiling_problem(parse_json(read_file(o.problem), where), where);
-  const tiling::plan plan = value_or_fail(tiling::solve(p, by), where);
+  const tiling::plan plan = value_or_fail(tiling::solve(p, {.policy = tiling::parse_policy(o.policy).value()}), where);
   if (!o.svg.empty()) {
     const hocket::timeline drawn = value_or_fail(tiling::before_and_after(p, plan.tiles()), where);
     write_file(o.svg, hocket::to_svg(drawn, {.title = std::to_string(p.axis.rows) + " rows, " + o.policy + ": " +
@@ -37,9 +33,8 @@ void solve(const solve_options& o) {
   }
   write_file(o.out, tiling_answer(plan).dump() + "\n");
   std::fprintf(stderr, "tiles=%zu predicted_us=%.3f serial_us=%.3f lower_bound_us=%.3f gap=%.4f policy=%s\n",
-               plan.tiles().size(), static_cast<double>(plan.predicted) / static_cast<double>(tiling::ticks_per_us),
-               static_cast<double>(plan.serial) / static_cast<double>(tiling::ticks_per_us),
-               static_cast<double>(plan.lower_bound) / static_cast<double>(tiling::ticks_per_us), plan.gap(),
+               plan.tiles().size(), hocket::microseconds(plan.predicted).count(),
+               hocket::microseconds(plan.serial).count(), hocket::microseconds(plan.lower_bound).count(), plan.gap(),
                o.policy.c_str());
 }
 
@@ -55,7 +50,7 @@ struct fit_options {
 nlohmann::ordered_json repairs_of(std::span<const hocket::curve::repair> repairs) {
   nlohmann::ordered_json out = nlohmann::ordered_json::array();
   for (const hocket::curve::repair& r : repairs)
-    out.push_back({{"kind", name(r.kind)}, {"size", r.size}, {"from_us", r.before_us}, {"to_us", r.after_us}});
+    out.push_back({{"kind", to_string(r.kind)}, {"size", r.size}, {"from_us", r.before_us}, {"to_us", r.after_us}});
   return out;
 }
 

@@ -53,7 +53,7 @@ curve::any_curve read_roofline(const json_object& v) {
   on.block_columns = v.integer_or("block_columns", on.block_columns, 1, tiling::max_rows);
   const auto f = curve::matmul_roofline::of(v.integer("k", 1, tiling::max_rows), v.integer("n", 1, tiling::max_rows),
                                             v.integer_or("element_bytes", 2, 1, 64), on);
-  if (auto good = f.check(); !good) fail_in(v, message(good.error()));
+  if (auto good = check(f); !good) fail_in(v, message(good.error()));
   return f;
 }
 
@@ -146,25 +146,24 @@ tiling::any_problem read_tiling_problem(const json& value, std::string_view file
     const std::int64_t groups = phase.integer_or("groups", 1, 1, 1'000'000);
     p.phases.push_back({static_cast<tiling::phase_kind>(kind),
                         read_cost_curve(phase.at("cost"), file, phase.name("cost")).in_groups(groups), overlap[kind],
-                        phase.not_negative_or("ready_us", 0)});
+                        hocket::microseconds(phase.not_negative_or("ready_us", 0))});
   }
   if (auto sound = check(p); !sound) fail(file, sound.error());
   return p;
 }
 
 nlohmann::ordered_json tiling_answer(const tiling::plan& plan) {
-  const auto us = [](hocket::ticks t) { return static_cast<double>(t) / static_cast<double>(tiling::ticks_per_us); };
   nlohmann::ordered_json answer;
   answer["version"] = 1;
   answer["tiles"] = std::vector<std::int64_t>(plan.tiles().begin(), plan.tiles().end());
-  answer["predicted_us"] = us(plan.predicted);
-  answer["serial_us"] = us(plan.serial);
-  answer["lower_bound_us"] = us(plan.lower_bound);
-  answer["policy"] = name(plan.decided_by);
+  answer["predicted_us"] = hocket::microseconds(plan.predicted).count();
+  answer["serial_us"] = hocket::microseconds(plan.serial).count();
+  answer["lower_bound_us"] = hocket::microseconds(plan.lower_bound).count();
+  answer["policy"] = to_string(plan.decided_by);
   answer["flags"] = nlohmann::ordered_json::array();
   for (std::size_t i = 0; i < tiling::flag_count; ++i) {
     const auto f = static_cast<tiling::flag>(1u << i);
-    if (plan.flags.has(f)) answer["flags"].push_back(name(f));
+    if (plan.flags.has(f)) answer["flags"].push_back(to_string(f));
   }
   if (const auto runs = plan.as_two_runs())
     answer["two_runs"] = {{"tileM", runs->tile_rows},

@@ -33,12 +33,13 @@ struct affine {
     if (over.most <= least) return {fixed + per_size * least, 0};
     return {fixed, per_size};
   }
-  /// errc::bad_cost unless all three numbers are finite and not negative.
-  [[nodiscard]] constexpr result<void> check() const noexcept {
-    if (!is_cost(fixed) || !is_cost(per_size) || !is_cost(least)) return error{errc::bad_cost}.with("affine curve");
-    return {};
-  }
   friend constexpr bool operator==(const affine&, const affine&) = default;
 };
+
+/// errc::bad_cost unless all three numbers are finite and not negative.
+[[nodiscard]] constexpr result<void> check(const affine& f) noexcept {
+  if (!is_cost(f.fixed) || !is_cost(f.per_size) || !is_cost(f.least)) return error{errc::bad_cost}.with("affine curve");
+  return {};
+}
 
 }  // namespace hocket::inline HOCKET_ABI::curve

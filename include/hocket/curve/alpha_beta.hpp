@@ -21,14 +21,15 @@ struct alpha_beta {
     return (t - alpha_us) * (gb_per_s * 1e3);
   }
   [[nodiscard]] constexpr line affine_form(interval) const noexcept { return {alpha_us, 1 / (gb_per_s * 1e3)}; }
-  /// errc::bad_cost unless both numbers are finite, alpha not negative and the bandwidth positive.
-  [[nodiscard]] constexpr result<void> check() const noexcept {
-    if (!is_cost(alpha_us) || !is_cost(gb_per_s) || gb_per_s == 0)
-      return error{errc::bad_cost}.with("latency and rate");
-    return {};
-  }
   friend constexpr bool operator==(const alpha_beta&, const alpha_beta&) = default;
 };
+
+/// errc::bad_cost unless both numbers are finite, alpha not negative and the bandwidth positive.
+[[nodiscard]] constexpr result<void> check(const alpha_beta& f) noexcept {
+  if (!is_cost(f.alpha_us) || !is_cost(f.gb_per_s) || f.gb_per_s == 0)
+    return error{errc::bad_cost}.with("latency and rate");
+  return {};
+}
 
 /// A ring all-reduce: 2 (ranks - 1) hops, 2 (ranks - 1) / ranks of the bytes over each link. Half of it, one of its two
 /// passes, is a reduce-scatter or an all-gather. Precondition: ranks >= 2.

@@ -34,6 +34,18 @@ concept cost_curve = std::is_object_v<F> && requires(const F& f, double size) {
   { f.time(size) } -> std::convertible_to<double>;
 };
 
+/// The same, and where F is no cost curve the compiler says which member it should have: for
+/// `static_assert(is_cost_curve<F>())`.
+template <class F>
+consteval bool is_cost_curve() {
+  constexpr bool has_time = requires(F& f) { f.time(1.0); };
+  constexpr bool is_const = requires(const F& f) { f.time(1.0); };
+  static_assert(has_time, "a cost curve needs a member double time(double size) const, in microseconds");
+  static_assert(is_const || !has_time, "time(size) of a cost curve must be const");
+  static_assert(cost_curve<F> || !is_const, "time(size) of a cost curve must return microseconds, a number");
+  return true;
+}
+
 /// A curve that inverts itself, faster than by bisection.
 template <class F>
 concept invertible_curve = cost_curve<F> && requires(const F& f, double t) {

@@ -31,7 +31,7 @@ enum class repair_kind : std::uint8_t {
   slope,   ///< a piece would have fallen: it was made level
   joint,   ///< a piece would have begun below the end of the one before: it was raised
 };
-[[nodiscard]] constexpr std::string_view name(repair_kind k) noexcept {
+[[nodiscard]] constexpr std::string_view to_string(repair_kind k) noexcept {
   constexpr std::string_view names[] = {"merged", "pooled", "slope", "joint"};
   return names[static_cast<std::size_t>(k)];
 }

@@ -78,13 +78,14 @@ struct matmul_roofline {
     const double middle = over.least + (over.most - over.least) / 2;
     return work(middle) < memory(middle) ? memory : work;
   }
-  /// errc::bad_cost unless every number is finite and not negative and blocks and cores are positive.
-  [[nodiscard]] constexpr result<void> check() const noexcept {
-    for (const double x : {launch_us, wave_us, column_blocks, cores, block_rows, weights_us, us_per_row})
-      if (!is_cost(x)) return error{errc::bad_cost}.with("matrix product");
-    if (column_blocks == 0 || cores == 0 || block_rows == 0) return error{errc::bad_cost}.with("matrix product");
-    return {};
-  }
 };
+
+/// errc::bad_cost unless every number is finite and not negative and blocks and cores are positive.
+[[nodiscard]] constexpr result<void> check(const matmul_roofline& f) noexcept {
+  for (const double x : {f.launch_us, f.wave_us, f.column_blocks, f.cores, f.block_rows, f.weights_us, f.us_per_row})
+    if (!is_cost(x)) return error{errc::bad_cost}.with("matrix product");
+  if (f.column_blocks == 0 || f.cores == 0 || f.block_rows == 0) return error{errc::bad_cost}.with("matrix product");
+  return {};
+}
 
 }  // namespace hocket::inline HOCKET_ABI::curve

@@ -41,14 +41,14 @@ class clock {
   [[nodiscard]] constexpr bool failed() const noexcept { return bad_rows_ != 0; }
   [[nodiscard]] constexpr hocket::error error() const noexcept {
     if (too_long_us_ != 0)
-      return hocket::error{errc::limit_exceeded, too_long_us_, max_tile_ticks / ticks_per_us}.with(
+      return hocket::error{errc::limit_exceeded, too_long_us_, longest_tile.count() / ticks_per_us}.with(
           "microseconds of one tile");
     return hocket::error{errc::bad_cost, bad_rows_}.with("phase");
   }
 
   /// The time of a tile in one phase as ticks; 0 for what is no cost, which is remembered.
   constexpr ticks to_ticks(double us, std::int64_t rows) noexcept {
-    constexpr double most = static_cast<double>(max_tile_ticks) / static_cast<double>(ticks_per_us);
+    constexpr double most = static_cast<double>(longest_tile.count()) / static_cast<double>(ticks_per_us);
     if (!(us >= 0 && us <= most)) [[unlikely]] {
       if (!failed()) {
         bad_rows_ = rows;
@@ -110,7 +110,7 @@ class clock {
     tick_row ready{};
     if (reversed_) return ready;
     for_each_phase(*phases_, [&](std::size_t i, const auto& each) {
-      ready[i] = static_cast<ticks>(each.ready * static_cast<double>(ticks_per_us) + 0.5);
+      ready[i] = static_cast<ticks>(each.ready.count() * static_cast<double>(ticks_per_us) + 0.5);
     });
     return ready;
   }
@@ -209,16 +209,16 @@ class clock {
 
 }  // namespace detail
 
-/// The time of the operator without cutting: one phase after the other, from its ready time on, in picoseconds.
+/// The time of the operator without cutting: one phase after the other, from its ready time on.
 /// Errors: as `check`; errc::bad_cost for a time that is negative or not finite, errc::limit_exceeded above 37 minutes.
 /// O(phases).
 template <class Phases>
-[[nodiscard]] constexpr result<ticks> serial_time(const problem<Phases>& p) noexcept {
+[[nodiscard]] constexpr result<picoseconds> serial_time(const problem<Phases>& p) noexcept {
   if (auto sound = check(p); !sound) return sound.error();
   detail::clock clock(p);
   const ticks t = clock.uncut(p.axis.rows);
   if (clock.failed()) return clock.error();
-  return t;
+  return picoseconds(t);
 }
 
 /// The time that any tiles take, in execution order: a tile enters a phase when it has left the one before and the
@@ -230,7 +230,8 @@ template <class Phases>
 ///     constexpr std::int64_t tiles[] = {512, 896, 896, 896, 896};
 ///     auto t = hocket::tiling::makespan(p, tiles);
 template <class Phases>
-[[nodiscard]] constexpr result<ticks> makespan(const problem<Phases>& p, std::span<const std::int64_t> tiles) noexcept {
+[[nodiscard]] constexpr result<picoseconds> makespan(const problem<Phases>& p,
+                                                     std::span<const std::int64_t> tiles) noexcept {
   if (auto sound = check(p); !sound) return sound.error();
   std::int64_t rest = p.axis.rows;
   for (const std::int64_t rows : tiles) {
@@ -243,7 +244,7 @@ template <class Phases>
   detail::clock clock(p);
   const ticks t = clock.makespan(tiles);
   if (clock.failed()) return clock.error();
-  return t;
+  return picoseconds(t);
 }
 
 }  // namespace hocket::inline HOCKET_ABI::tiling

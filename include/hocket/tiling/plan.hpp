@@ -6,19 +6,21 @@
 #include <hocket/tiling/problem.hpp>
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <type_traits>
 
 namespace hocket::inline HOCKET_ABI::tiling {
 
-/// Who decides. `automatic` is the best of the others that are fast; the words in brackets are those of the tool.
+/// Who decides; the words in brackets are those of `to_string` and of the tool.
 enum class policy : std::uint8_t {
-  automatic,   ///< [auto] never worse than any of none, uniform, documented (where allowed), one_plus_n, lot_streaming
-  documented,  ///< [documented] the published rule, with the larger of its three short tiles (as its example does)
+  automatic,   ///< [auto] never worse than any of none, uniform, one_plus_n, lot_streaming, as the format allows them
+  documented,  ///< [documented] the published rule, with the largest of its three short tiles (as its example does)
   documented_min,  ///< [documented-min] the published rule to the letter: the smallest of the three
   one_plus_n,      ///< [one-plus-n] the best of one tile and n equal ones, in either order
   lot_streaming,   ///< [lot] growing or shrinking tiles
@@ -27,13 +29,26 @@ enum class policy : std::uint8_t {
   none,            ///< [none] not cut
   pinned,          ///< [pinned] lengths that depend on k and n alone
 };
-[[nodiscard]] constexpr std::string_view name(policy p) noexcept {
-  constexpr std::string_view names[] = {"auto",  "documented", "documented-min", "one-plus-n", "lot",
-                                        "exact", "uniform",    "none",           "pinned"};
+inline constexpr std::size_t policy_count = 9;
+[[nodiscard]] constexpr std::string_view to_string(policy p) noexcept {
+  constexpr std::string_view names[policy_count] = {"auto",  "documented", "documented-min", "one-plus-n", "lot",
+                                                    "exact", "uniform",    "none",           "pinned"};
   return names[static_cast<std::size_t>(p)];
 }
+[[nodiscard]] constexpr std::optional<policy> parse_policy(std::string_view text) noexcept {
+  for (std::size_t i = 0; i < policy_count; ++i)
+    if (text == to_string(static_cast<policy>(i))) return static_cast<policy>(i);
+  return std::nullopt;
+}
 
-/// What a caller may want to know about how a plan came about; combined with |.
+/// How much `policy::exact` may do before it gives up: counts and not seconds, so that every rank gives up alike.
+struct exact_options {
+  std::int64_t units = 4096;                    ///< rows / align
+  std::int64_t states = std::int64_t{1} << 21;  ///< states kept, 72 bytes each
+  std::int64_t steps = std::int64_t{1} << 32;   ///< tiles tried behind a state, and states compared; seconds
+};
+
+/// What a caller may want to know about how a plan came about; combined in a flag_set.
 enum class flag : std::uint32_t {
   uncut = 1,                 ///< one tile
   optimal = 2,               ///< no tiling of this problem is faster, under its own costs
@@ -46,20 +61,17 @@ enum class flag : std::uint32_t {
   short_is_longest = 256,    ///< documented rule: after rounding, the "short" tile is the longest
 };
 inline constexpr std::size_t flag_count = 9;
-/// Of one flag.
-[[nodiscard]] constexpr std::string_view name(flag f) noexcept {
-  switch (f) {
-    case flag::uncut: return "uncut";
-    case flag::optimal: return "optimal";
-    case flag::extrapolated: return "extrapolated";
-    case flag::max_tiles_exceeded: return "max_tiles_exceeded";
-    case flag::short_covers_all: return "short_covers_all";
-    case flag::long_tile_raised: return "long_tile_raised";
-    case flag::single_long_tile: return "single_long_tile";
-    case flag::long_tile_vanished: return "long_tile_vanished";
-    case flag::short_is_longest: return "short_is_longest";
-  }
-  return "";
+[[nodiscard]] constexpr std::string_view to_string(flag f) noexcept {
+  constexpr std::string_view names[flag_count] = {"uncut",
+                                                  "optimal",
+                                                  "extrapolated",
+                                                  "max_tiles_exceeded",
+                                                  "short_covers_all",
+                                                  "long_tile_raised",
+                                                  "single_long_tile",
+                                                  "long_tile_vanished",
+                                                  "short_is_longest"};
+  return names[std::countr_zero(static_cast<std::uint32_t>(f))];
 }
 class flag_set {
  public:
@@ -82,7 +94,7 @@ enum class bound_kind : std::uint8_t {
   proved,    ///< a search that saw every tiling: the bound is the makespan
 };
 
-[[nodiscard]] constexpr std::string_view name(bound_kind b) noexcept {
+[[nodiscard]] constexpr std::string_view to_string(bound_kind b) noexcept {
   constexpr std::string_view names[] = {"none", "envelope", "proved"};
   return names[static_cast<std::size_t>(b)];
 }
@@ -104,27 +116,32 @@ class plan {
   }
   constexpr plan(const plan& other) noexcept : plan() { *this = other; }
   constexpr plan& operator=(const plan& other) noexcept {
-    predicted = other.predicted, serial = other.serial, lower_bound = other.lower_bound;
-    decided_by = other.decided_by, bound = other.bound, flags = other.flags;
+    predicted = other.predicted;
+    serial = other.serial;
+    lower_bound = other.lower_bound;
+    decided_by = other.decided_by;
+    bound = other.bound;
+    flags = other.flags;
     count_ = other.count_;
     for (std::size_t i = 0; i < count_; ++i) tiles_[i] = other.tiles_[i];
     return *this;
   }
 
-  ticks predicted = 0;    ///< makespan under the problem's costs, in picoseconds
-  ticks serial = 0;       ///< time without cutting
-  ticks lower_bound = 0;  ///< no tiling takes less; never above predicted unless max_tiles_exceeded
+  picoseconds predicted{0};    ///< makespan under the problem's costs
+  picoseconds serial{0};       ///< time without cutting
+  picoseconds lower_bound{0};  ///< no tiling takes less; 0 if no bound was found
   policy decided_by = policy::none;
   bound_kind bound = bound_kind::none;
   flag_set flags;
 
   /// Lengths in rows, in execution order.
-  [[nodiscard]] constexpr std::span<const std::int64_t> tiles() const noexcept { return {tiles_.data(), count_}; }
+  [[nodiscard]] constexpr std::span<const std::int64_t> tiles() const& noexcept { return {tiles_.data(), count_}; }
+  std::span<const std::int64_t> tiles() && = delete;  // it would outlive the plan
 
   /// (predicted - lower_bound) / lower_bound: how far from the optimum this can be at most; infinity without a bound.
   [[nodiscard]] constexpr double gap() const noexcept {
-    if (lower_bound <= 0) return predicted == 0 ? 0 : std::numeric_limits<double>::infinity();
-    return static_cast<double>(predicted - lower_bound) / static_cast<double>(lower_bound);
+    if (lower_bound.count() <= 0) return predicted.count() == 0 ? 0 : std::numeric_limits<double>::infinity();
+    return static_cast<double>((predicted - lower_bound).count()) / static_cast<double>(lower_bound.count());
   }
   /// As at most two runs of equal tiles, or errc::invalid_argument (with the number of runs) if there are more.
   /// O(tiles).
@@ -133,8 +150,9 @@ class plan {
     two_runs r;
     for (std::size_t i = 0; i < count_; ++i) {
       if (i == 0 || tiles_[i] != tiles_[i - 1]) ++runs;
-      if (runs == 1) r.tile_rows = tiles_[i], ++r.tile_count;
-      if (runs == 2) r.tail_rows = tiles_[i], ++r.tail_count;
+      if (runs > 2) continue;
+      (runs == 1 ? r.tile_rows : r.tail_rows) = tiles_[i];
+      ++(runs == 1 ? r.tile_count : r.tail_count);
     }
     if (runs > 2) return error{errc::invalid_argument, runs}.with("number of runs of equal tiles");
     return r;

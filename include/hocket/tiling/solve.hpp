@@ -1,37 +1,62 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/tiling/automatic.hpp>
-#include <hocket/tiling/documented.hpp>
-#include <hocket/tiling/exact.hpp>
-#include <hocket/tiling/lot_streaming.hpp>
-#include <hocket/tiling/one_plus_n.hpp>
-#include <hocket/tiling/pinned.hpp>
-#include <hocket/tiling/uniform.hpp>
+#include <hocket/tiling/detail/documented.hpp>
+#include <hocket/tiling/detail/exact.hpp>
+#include <hocket/tiling/detail/pinned.hpp>
+#include <hocket/tiling/detail/search.hpp>
 
 #include <cstdint>
+#include <memory_resource>
 
 namespace hocket::inline HOCKET_ABI::tiling {
 
-/// How to cut, by a policy chosen at run time; each is also a function of its own.
-/// Errors: those of the policy; errc::invalid_argument for a number that is no policy. `exact` allocates,
-/// the others do not; it throws what its memory throws.
+/// Who decides, and how much the exact search may do.
+struct solve_options {
+  tiling::policy policy = tiling::policy::automatic;
+  exact_options exact{};
+};
+
+/// How to cut this operator. The policies:
+/// * `automatic`: the best of the fast ones that the problem's format allows, so never slower than any of them under
+///   the problem's own costs. Two phases whose curves have affine forms (every curve of this library) take about a
+///   microsecond.
+/// * `none`: one tile, the operator as it was before fusion.
+/// * `uniform`: the best number of equal tiles, 1 included. Where units of `align` rows do not divide, some tiles are
+///   one unit longer, all at one end. What most systems do, with the number chosen well.
+/// * `one_plus_n`: the best of `uniform` and one tile with n equal ones before or after it. It fits operators that take
+///   {tileM, tileNum, tailM, tailNum}: `plan::as_two_runs`.
+/// * `lot_streaming`: tiles that grow or shrink so that the bottleneck never pauses. Known in scheduling as lot
+///   streaming with consistent sublots (Potts and Baker 1989), here with any cost curve, then improved tile by tile.
+/// * `documented`, `documented_min`: the published rule, see docs/tiling.md; slower than no cut for many shapes.
+/// * `pinned`: one length that depends on k and n alone, so that tile boundaries stay where they are in every batch.
+/// * `exact`: the optimum, proved; milliseconds.
+/// @param memory  for `exact`, the only policy that allocates; null: the default resource. What it throws is thrown
+/// Errors: as `check`; errc::bad_cost for a time that is negative or not finite; errc::limit_exceeded for one above 37
+/// minutes, and for `exact` beyond its options; errc::out_of_range for `documented` and `pinned` without k and n;
+/// errc::invalid_argument for `documented` unless there is one compute and one comm phase, for `exact` under contention
+/// by rate, and for a number that is no policy; errc::too_many_tiles for `pinned` above max_tiles, for `documented`
+/// above tile_capacity.
 ///
 ///     auto plan = hocket::tiling::solve(p);
 ///     for (std::int64_t rows : plan->tiles()) launch(rows);
+///     auto proved = hocket::tiling::solve(p, {.policy = hocket::tiling::policy::exact});
 template <class Phases>
-[[nodiscard]] constexpr result<plan> solve(const problem<Phases>& p, policy by = policy::automatic) {
-  switch (by) {
-    case policy::automatic: return automatic(p);
-    case policy::documented: return documented(p);
-    case policy::documented_min: return documented(p, short_tile::smallest);
-    case policy::one_plus_n: return one_plus_n(p);
-    case policy::lot_streaming: return lot_streaming(p);
-    case policy::uniform: return uniform(p);
-    case policy::none: return none(p);
-    case policy::exact: return exact(p);
-    case policy::pinned: return pinned(p);
+[[nodiscard]] constexpr result<plan> solve(const problem<Phases>& p, const solve_options& options = {},
+                                           std::pmr::memory_resource* memory = nullptr) {
+  using detail::search_kind;
+  switch (options.policy) {
+    case policy::automatic: return detail::decide<search_kind::all>(p, policy::automatic);
+    case policy::documented:
+    case policy::documented_min: return detail::documented(p, options.policy);
+    case policy::one_plus_n: return detail::decide<search_kind::one_and_equal>(p, policy::one_plus_n);
+    case policy::lot_streaming: return detail::decide<search_kind::lots>(p, policy::lot_streaming);
+    case policy::uniform: return detail::decide<search_kind::equal>(p, policy::uniform);
+    case policy::none: return detail::decide<search_kind::nothing>(p, policy::none);
+    case policy::exact:
+      return detail::exact(p, options.exact, memory != nullptr ? memory : std::pmr::get_default_resource());
+    case policy::pinned: return detail::pinned(p);
   }
-  return error{errc::invalid_argument, static_cast<std::int64_t>(by)}.with("tiling policy");
+  return error{errc::invalid_argument, static_cast<std::int64_t>(options.policy)}.with("tiling policy");
 }
 
 }  // namespace hocket::inline HOCKET_ABI::tiling

@@ -16,7 +16,7 @@ namespace detail {
 template <class Phases>
 void add_spans(const problem<Phases>& p, std::span<const std::int64_t> tiles, std::uint32_t first_lane, timeline& out) {
   std::array<activity, max_phases> kinds{};
-  for_each_phase(p.phases, [&](std::size_t q, const auto& each) {
+  detail::for_each_phase(p.phases, [&](std::size_t q, const auto& each) {
     kinds[q] = each.kind == phase_kind::compute ? activity::compute : activity::communication;
   });
   clock<Phases> timer(p);
@@ -41,8 +41,8 @@ template <class Phases>
     std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
   if (auto sound = makespan(p, tiles); !sound) return sound.error();
   timeline out(memory);
-  out.ticks_per_second = ticks_per_us * 1'000'000;
-  for_each_phase(p.phases, [&](std::size_t, const auto& each) {
+  out.ticks_per_second = detail::ticks_per_us * 1'000'000;
+  detail::for_each_phase(p.phases, [&](std::size_t, const auto& each) {
     out.add_lane(each.kind == phase_kind::compute ? "compute" : "communication");
   });
   detail::add_spans(p, tiles, 0, out);
@@ -58,9 +58,9 @@ template <class Phases>
                                                 std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
   if (auto sound = makespan(p, tiles); !sound) return sound.error();
   timeline out(memory);
-  out.ticks_per_second = ticks_per_us * 1'000'000;
+  out.ticks_per_second = detail::ticks_per_us * 1'000'000;
   for (const bool cut : {false, true}) {
-    for_each_phase(p.phases, [&](std::size_t, const auto& each) {
+    detail::for_each_phase(p.phases, [&](std::size_t, const auto& each) {
       const bool compute = each.kind == phase_kind::compute;
       out.add_lane(cut ? (compute ? "cut: compute" : "cut: communication")
                        : (compute ? "uncut: compute" : "uncut: communication"));
@@ -68,7 +68,7 @@ template <class Phases>
   }
   const std::int64_t whole[1] = {p.axis.rows};
   detail::add_spans(p, whole, 0, out);
-  detail::add_spans(p, tiles, static_cast<std::uint32_t>(phase_count(p.phases)), out);
+  detail::add_spans(p, tiles, static_cast<std::uint32_t>(detail::phase_count(p.phases)), out);
   return out;
 }
 

@@ -52,8 +52,8 @@ namespace detail {
 [[nodiscard]] inline std::pmr::vector<lane_use> lane_uses(
     const timeline& t, std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
   std::pmr::vector<lane_use> uses(t.lane_count(), memory);
-  const span_rows rows = rows_of(t, memory);
-  const auto levels = levels_of(t, memory);
+  const detail::span_rows rows = detail::rows_of(t, memory);
+  const auto levels = detail::levels_of(t, memory);
   const ticks makespan = t.makespan();
   std::pmr::vector<std::pair<ticks, ticks>> busy(memory), computing(memory);
   for (std::uint32_t lane = 0; lane < t.lane_count(); ++lane) {
@@ -67,7 +67,7 @@ namespace detail {
     uses[lane].busy = detail::covered(busy);
     uses[lane].computing = detail::covered(computing);
     uses[lane].idle = makespan - uses[lane].busy;
-    for (const level& l : levels[lane]) uses[lane].peak = l.value > uses[lane].peak ? l.value : uses[lane].peak;
+    for (const detail::level& l : levels[lane]) uses[lane].peak = l.value > uses[lane].peak ? l.value : uses[lane].peak;
   }
   return uses;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <hocket/core/arithmetic.hpp>
 #include <hocket/timeline/detail/rows.hpp>
 #include <hocket/timeline/detail/writing.hpp>
 
@@ -18,10 +19,10 @@ namespace detail {
 
 /// The lines under a lane that show its quantity. @param end_of  column -> the time at its end
 template <class EndOf>
-void put_ascii_curve(std::string& out, const std::pmr::vector<level>& levels, std::int64_t highest, std::uint32_t rows,
-                     std::size_t gutter, std::size_t width, const EndOf& end_of) {
+void put_ascii_curve(std::string& out, const std::pmr::vector<detail::level>& levels, std::int64_t highest,
+                     std::uint32_t rows, std::size_t gutter, std::size_t width, const EndOf& end_of) {
   std::int64_t peak = 0;
-  for (const level& l : levels) peak = l.value > peak ? l.value : peak;
+  for (const detail::level& l : levels) peak = l.value > peak ? l.value : peak;
   if (peak <= 0 || rows == 0) return;
   std::string heights(width, '\0');  // in half lines
   std::size_t next = 0;
@@ -62,7 +63,7 @@ void put_ascii_curve(std::string& out, const std::pmr::vector<level>& levels, st
 ///             :::##########::::::  holds at most 2
 [[nodiscard]] inline std::string to_ascii(const timeline& t, const ascii_options& options = {}) {
   const std::uint32_t columns = options.columns < 20 ? 20 : options.columns;
-  const span_rows rows = rows_of(t);
+  const detail::span_rows rows = detail::rows_of(t);
   const ticks begin = t.begin(), length = t.makespan();
   std::size_t gutter = 0;
   for (std::uint32_t lane = 0; lane < t.lane_count(); ++lane)
@@ -70,7 +71,7 @@ void put_ascii_curve(std::string& out, const std::pmr::vector<level>& levels, st
   gutter = gutter < 40 ? gutter : 40;
 
   const auto label_of = [](const timeline::span& s) {
-    std::string label(letter_of(s.kind).empty() ? name_of(s.kind).substr(0, 1) : letter_of(s.kind));
+    std::string label(detail::bar_text(s.kind).empty() ? to_string(s.kind).substr(0, 1) : detail::bar_text(s.kind));
     if (s.chunk % 2 != 0)
       for (char& c : label) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
     if (s.micro_batch >= 0) detail::put(label, s.micro_batch);
@@ -88,10 +89,10 @@ void put_ascii_curve(std::string& out, const std::pmr::vector<level>& levels, st
   const bool to_scale = length > 0 && length <= columns / per_tick;
   const auto width = static_cast<std::size_t>(to_scale ? length * per_tick : columns);
   const std::uint32_t curve_rows = options.curve_rows < 20 ? options.curve_rows : 20;
-  const auto levels = curve_rows > 0 ? levels_of(t) : std::pmr::vector<std::pmr::vector<level>>();
+  const auto levels = curve_rows > 0 ? detail::levels_of(t) : std::pmr::vector<std::pmr::vector<detail::level>>();
   std::int64_t highest = 1;
   for (const auto& lane : levels)
-    for (const level& l : lane) highest = l.value > highest ? l.value : highest;
+    for (const detail::level& l : lane) highest = l.value > highest ? l.value : highest;
   const auto end_of = [&](std::size_t x) {
     if (to_scale) return begin + static_cast<ticks>(x + 1) / per_tick + (static_cast<ticks>(x + 1) % per_tick != 0);
     return begin + static_cast<ticks>(static_cast<double>(x + 1) * static_cast<double>(length) / columns);

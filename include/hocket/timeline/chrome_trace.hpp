@@ -23,8 +23,8 @@ struct chrome_trace_options {
   HOCKET_ASSERT(t.ticks_per_second >= 1);
   using detail::put_all, detail::put_json;
   const auto put = [&](std::string& out, ticks x) { detail::put_microseconds(out, x, t.ticks_per_second); };
-  const span_rows rows = rows_of(t);
-  const auto levels = levels_of(t);
+  const detail::span_rows rows = detail::rows_of(t);
+  const auto levels = detail::levels_of(t);
   std::string out;
   out.reserve(256 + rows.spans.size() * 150 + t.changes().size() * 90);
   out +=
@@ -45,19 +45,20 @@ struct chrome_trace_options {
     }
     for (std::size_t i = rows.first[lane]; i < rows.first[lane + 1]; ++i) {
       const auto& [s, row, added] = rows.spans[i];
-      std::string name(s.micro_batch >= 0 && !letter_of(s.kind).empty() ? letter_of(s.kind) : name_of(s.kind));
+      std::string name(s.micro_batch >= 0 && !detail::bar_text(s.kind).empty() ? detail::bar_text(s.kind)
+                                                                               : to_string(s.kind));
       if (s.micro_batch >= 0) put_all(name, s.micro_batch);
       put_all(out, ",\n{\"ph\":\"X\",\"pid\":0,\"tid\":", thread + row, ",\"ts\":");
       put(out, s.start);
       out += ",\"dur\":";
       put(out, s.finish - s.start);
-      put_all(out, ",\"name\":\"", name, "\",\"cat\":\"", name_of(s.kind), "\",\"args\":{\"id\":", s.id,
+      put_all(out, ",\"name\":\"", name, "\",\"cat\":\"", to_string(s.kind), "\",\"args\":{\"id\":", s.id,
               ",\"chunk\":", s.chunk);
       if (s.micro_batch >= 0) put_all(out, ",\"micro_batch\":", s.micro_batch);
       out += "}}";
     }
     thread += rows.row_count[lane];
-    for (const level& l : levels[lane]) {
+    for (const detail::level& l : levels[lane]) {
       out += ",\n{\"ph\":\"C\",\"pid\":0,\"name\":";
       std::string name(options.quantity);
       put_all(name, ", ", t.lane_name(lane));

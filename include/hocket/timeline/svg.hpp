@@ -132,7 +132,7 @@ class svg_writer {
       const auto kind = static_cast<activity>(k);
       const std::uint32_t shades = chunks_ < 6 ? chunks_ : 6;
       const std::int64_t swatches = std::int64_t{1'200} * shades;
-      const std::int64_t words = 620 * static_cast<std::int64_t>(name_of(kind).size()) + 700;
+      const std::int64_t words = 620 * static_cast<std::int64_t>(to_string(kind).size()) + 700;
       const std::int64_t from = y > 0 ? 0 : 2'000 + 660 * static_cast<std::int64_t>(subtitle_.size());
       if (x - words - swatches < from && (x != right_ || y == 0)) x = right_, y += 1'800;
       if (!drawn) {
@@ -140,7 +140,7 @@ class svg_writer {
         continue;
       }
       x -= words;
-      text(x + 500, 5'000 + y, "class=\"q\" font-size=\"12\"", name_of(kind));
+      text(x + 500, 5'000 + y, "class=\"q\" font-size=\"12\"", to_string(kind));
       for (std::uint32_t c = shades; c-- > 0;) {
         x -= 1'200;
         const std::uint32_t chunk = shades > 1 ? c * (chunks_ - 1) / (shades - 1) : 0;
@@ -222,7 +222,7 @@ class svg_writer {
     out_ += "<rect x=\"", px(x), out_ += "\" y=\"", px(y), out_ += "\" width=\"", px(width), out_ += "\" height=\"",
         px(height);
     out_ += "\" fill=\"", hex(fill), out_ += width > 300 ? "\" class=\"s\">" : "\">";
-    put_all(out_, "<title>", name_of(s.kind), " · ", s.id);
+    put_all(out_, "<title>", to_string(s.kind), " · ", s.id);
     if (s.micro_batch >= 0) put_all(out_, ", micro-batch ", s.micro_batch);
     out_ += " · ", put_time(out_, s.start), out_ += " to ", put_time(out_, s.finish), out_ += "</title></rect>\n";
     if (s.micro_batch < 0) return;
@@ -274,7 +274,7 @@ class svg_writer {
   std::uint32_t chunks_ = 1;
   std::int64_t margin_ = 9'800;  // right of the bars
   std::string subtitle_;
-  bool used_[10] = {};
+  bool used_[activity_count] = {};
 };
 
 }  // namespace detail

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory_resource>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,6 +28,18 @@ enum class activity : std::uint8_t {
   other,
   recompute  ///< a forward again, for its backward
 };
+inline constexpr std::size_t activity_count = 10;
+[[nodiscard]] constexpr std::string_view to_string(activity kind) noexcept {
+  constexpr std::string_view names[activity_count] = {"forward", "backward",      "input gradient", "weight gradient",
+                                                      "compute", "communication", "optimizer",      "wait",
+                                                      "other",   "recompute"};
+  return names[static_cast<std::size_t>(kind)];
+}
+[[nodiscard]] constexpr std::optional<activity> parse_activity(std::string_view text) noexcept {
+  for (std::size_t i = 0; i < activity_count; ++i)
+    if (text == to_string(static_cast<activity>(i))) return static_cast<activity>(i);
+  return std::nullopt;
+}
 
 /// Spans on lanes: the one form in which simulated, predicted and measured runs are compared, analysed and drawn.
 /// A lane is a rank, a stream or a thread; a span is one piece of work on it. Spans may be added in any order.

@@ -20,7 +20,7 @@ static_assert(curve::invertible_curve<curve::any_curve>);
 constexpr curve::affine matmul{.fixed = 6, .per_size = 0.25, .least = 128};
 static_assert(matmul.time(100) == 38 && matmul.time(256) == 70 && matmul.inverse(70) == 256);
 static_assert(matmul.inverse(38) == 128 && matmul.inverse(37.9) == curve::no_size);
-static_assert(matmul.check() && !curve::affine{.per_size = -1}.check());
+static_assert(check(matmul) && !check(curve::affine{.per_size = -1}));
 
 // Piecewise: the all-reduce of the document over MiB. A piece holds below its bound, the next from it on.
 using fit = curve::piecewise_polynomial<2, 3>;

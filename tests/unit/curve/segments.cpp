@@ -161,13 +161,13 @@ TEST_CASE("a matrix product in waves", "[curve]") {
     const auto rows = static_cast<double>(curve::largest(f, us, 1, 5000));
     if (rows > 0 && rows < 5000) CHECK((f.time(rows) <= us && f.time(rows + 1) > us));
   }
-  CHECK((curve::matmul_roofline{.cores = 0}).check().error().code == errc::bad_cost);
+  CHECK(check(curve::matmul_roofline{.cores = 0}).error().code == errc::bad_cost);
   // Bound by memory: one row of 4096 x 4096 weights at 1 TB/s.
   const auto thin = curve::matmul_roofline::of(4096, 4096, 2, {.tflops = 1000, .gb_per_s = 1000, .cores = 100});
   CHECK(std::fabs(thin.time(1) - (4096.0 * 4096 * 2 + 2 * 8192) / 1e6) < 1e-9);
   const auto ring = curve::ring_all_reduce(8, 1.5, 100);
   CHECK(std::fabs(ring.time(1e6) - (21 + 17.5)) < 1e-9);
-  CHECK((curve::alpha_beta{.gb_per_s = 0}).check().error().code == errc::bad_cost);
+  CHECK(check(curve::alpha_beta{.gb_per_s = 0}).error().code == errc::bad_cost);
   const curve::function steps{[](double x) { return x < 3 ? 1.0 : 2.0; }};
   CHECK(curve::inverse(steps, 5, {0, 10}) == 10);
   CHECK(curve::inverse(steps, 1.5, {0, 10}) < 3);

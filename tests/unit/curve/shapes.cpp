@@ -19,9 +19,9 @@ const double not_a_number = std::nan("");
 
 TEST_CASE("an affine curve refuses what is not a cost", "[curve]") {
   for (const double bad : {-1.0, not_a_number, inf}) {
-    CHECK((curve::affine{.fixed = bad}.check().error().code == errc::bad_cost));
-    CHECK((curve::affine{.per_size = bad}.check().error().code == errc::bad_cost));
-    CHECK((curve::affine{.least = bad}.check().error().code == errc::bad_cost));
+    CHECK((check(curve::affine{.fixed = bad}).error().code == errc::bad_cost));
+    CHECK((check(curve::affine{.per_size = bad}).error().code == errc::bad_cost));
+    CHECK((check(curve::affine{.least = bad}).error().code == errc::bad_cost));
   }
   CHECK((curve::affine{.fixed = 3}.inverse(3) == inf));
   CHECK((curve::affine{.fixed = 3, .per_size = 1}.inverse(not_a_number) == curve::no_size));

@@ -14,7 +14,7 @@
 
 namespace curve = hocket::curve;
 namespace tiling = hocket::tiling;
-using hocket::ticks;
+using hocket::picoseconds;
 
 namespace {
 
@@ -79,7 +79,7 @@ std::int64_t simulate(const instance& p, const std::vector<std::int64_t>& tiles)
       end[i][q] = std::max(end[i - 1][q], end[i][q - 1]) + sixteenths(p.phases[q - 1], tiles[i - 1], true);
   return end[tiles.size()][phases];
 }
-ticks to_ticks(std::int64_t s) { return s * (tiling::ticks_per_us / 16); }
+picoseconds to_time(std::int64_t s) { return s * picoseconds(62'500); }  // of sixteenths of a microsecond
 
 // Every tiling that the problem allows.
 template <class F>
@@ -130,7 +130,7 @@ TEST_CASE("makespan, bound and policies against every tiling of small problems",
     std::int64_t optimum = -1, one_n = -1;
     for_each_tiling(p, [&](const std::vector<std::int64_t>& tiles) {
       const std::int64_t t = simulate(p, tiles);
-      if (tiling::makespan(p, tiles).value() != to_ticks(t)) FAIL("makespan differs from the simulator");
+      if (tiling::makespan(p, tiles).value() != to_time(t)) FAIL("makespan differs from the simulator");
       if (optimum < 0 || t < optimum) optimum = t;
       if (p.axis.rows % p.axis.align == 0 && is_one_plus_n(tiles) && (one_n < 0 || t < one_n)) one_n = t;
       ++tilings;
@@ -139,26 +139,26 @@ TEST_CASE("makespan, bound and policies against every tiling of small problems",
     const auto serial = tiling::serial_time(p).value();
     for (const tiling::policy by : {tiling::policy::none, tiling::policy::uniform, tiling::policy::one_plus_n,
                                     tiling::policy::lot_streaming, tiling::policy::automatic}) {
-      const auto plan = tiling::solve(p, by);
+      const auto plan = tiling::solve(p, {.policy = by});
       REQUIRE(plan);
-      CHECK(plan->predicted >= to_ticks(optimum));
+      CHECK(plan->predicted >= to_time(optimum));
       CHECK(plan->predicted <= serial);
-      CHECK(plan->lower_bound <= to_ticks(optimum));
-      CHECK(plan->predicted == to_ticks(simulate(p, {plan->tiles().begin(), plan->tiles().end()})));
+      CHECK(plan->lower_bound <= to_time(optimum));
+      CHECK(plan->predicted == to_time(simulate(p, {plan->tiles().begin(), plan->tiles().end()})));
       CHECK(allowed(p, plan->tiles()));
-      if (plan->flags.has(tiling::flag::optimal)) CHECK(plan->predicted == to_ticks(optimum));
-      if (by == tiling::policy::one_plus_n && one_n >= 0) CHECK(plan->predicted <= to_ticks(one_n));
+      if (plan->flags.has(tiling::flag::optimal)) CHECK(plan->predicted == to_time(optimum));
+      if (by == tiling::policy::one_plus_n && one_n >= 0) CHECK(plan->predicted <= to_time(one_n));
     }
-    const auto best = tiling::automatic(p);
-    CHECK(best->predicted <= tiling::one_plus_n(p)->predicted);
-    CHECK(best->predicted <= tiling::lot_streaming(p)->predicted);
-    const auto proved = tiling::exact(p);
+    const auto best = tiling::solve(p);
+    CHECK(best->predicted <= tiling::solve(p, {.policy = tiling::policy::one_plus_n})->predicted);
+    CHECK(best->predicted <= tiling::solve(p, {.policy = tiling::policy::lot_streaming})->predicted);
+    const auto proved = tiling::solve(p, {.policy = tiling::policy::exact});
     REQUIRE(proved);
-    CHECK(proved->predicted == to_ticks(optimum));
+    CHECK(proved->predicted == to_time(optimum));
     CHECK(proved->bound == tiling::bound_kind::proved);
     CHECK(proved->lower_bound == proved->predicted);
     CHECK(allowed(p, proved->tiles()));
-    met += best->predicted == to_ticks(optimum) ? 1 : 0;
+    met += best->predicted == to_time(optimum) ? 1 : 0;
     ++cases;
   }
   std::printf("brute force: %lld tilings of %lld problems with arbitrary costs; auto met the optimum in %lld\n",
@@ -182,20 +182,20 @@ TEST_CASE("reversing the phases reverses the tiles", "[tiling]") {
 
 TEST_CASE("ties go to fewer tiles, then to the lexicographically smaller lengths", "[tiling]") {
   // Free communication: every tiling takes the same time.
-  const auto p = tiling::make_problem({.rows = 12, .align = 1}, tiling::compute(curve::affine{.per_size = 2}),
-                                      tiling::comm(curve::affine{}));
+  const auto p = tiling::problem({.rows = 12, .align = 1}, tiling::compute(curve::affine{.per_size = 2}),
+                                 tiling::comm(curve::affine{}));
   for (const tiling::policy by : {tiling::policy::uniform, tiling::policy::one_plus_n, tiling::policy::lot_streaming,
                                   tiling::policy::automatic}) {
-    const auto plan = tiling::solve(p, by);
+    const auto plan = tiling::solve(p, {.policy = by});
     CHECK(plan->tiles().size() == 1);
     CHECK(plan->flags.has(tiling::flag::uncut));
     CHECK(plan->gap() < 1e-6);  // bounds from lines leave room for rounding
   }
   // Two tiles are clearly better and 1 + 3 ties with 3 + 1.
-  const auto q = tiling::make_problem({.rows = 4, .align = 1, .max_tiles = 2},
-                                      tiling::compute(curve::function{[](double r) { return r == 2 ? 9.0 : r; }}),
-                                      tiling::comm(curve::function{[](double r) { return r == 2 ? 9.0 : r; }}));
-  const auto plan = tiling::automatic(q);
+  const auto q = tiling::problem({.rows = 4, .align = 1, .max_tiles = 2},
+                                 tiling::compute(curve::function{[](double r) { return r == 2 ? 9.0 : r; }}),
+                                 tiling::comm(curve::function{[](double r) { return r == 2 ? 9.0 : r; }}));
+  const auto plan = tiling::solve(q);
   REQUIRE(plan->tiles().size() == 2);
   CHECK(plan->tiles()[0] == 1);
 }
@@ -208,16 +208,16 @@ TEST_CASE("optimal for costs within e is within (1 + e) / (1 - e) for the true c
     for (auto& f : believed.phases)
       for (double& us : f.cost.us) us *= g.below(2) == 0 ? 1.25 : 0.75;
     const auto best = [](const instance& p) {
-      std::int64_t least = -1;
+      auto least = picoseconds::max();
       std::vector<std::int64_t> at;
       for_each_tiling(p, [&](const std::vector<std::int64_t>& t) {
         const auto time = tiling::makespan(p, t).value();
-        if (least < 0 || time < least) least = time, at = t;
+        if (time < least) least = time, at = t;
       });
       return at;
     };
     const auto chosen = tiling::makespan(truth, best(believed)).value(),
                optimum = tiling::makespan(truth, best(truth)).value();
-    CHECK(static_cast<double>(chosen) <= static_cast<double>(optimum) * (1.25 / 0.75) * (1 + 1e-9));
+    CHECK(static_cast<double>(chosen.count()) <= static_cast<double>(optimum.count()) * (1.25 / 0.75) * (1 + 1e-9));
   }
 }

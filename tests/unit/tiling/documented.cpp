@@ -35,13 +35,14 @@ TEST_CASE("the documented rule gives the golden tiles, to the row, with max and 
     INFO(r[0] << " tp " << r[1] << " M " << r[2]);
     const std::int64_t m = std::stoll(r[2]), k = std::stoll(r[3]), n = std::stoll(r[4]);
     const auto p = problem(0, m, k, n);
-    const tiling::short_tiles s = tiling::documented_short_tiles(p.shape);
+    const tiling::detail::short_tiles s = tiling::detail::documented_short_tiles(p.shape);
     CHECK(s.a == std::stoll(r[5]));
     CHECK(s.b == std::stoll(r[6]));
     CHECK(s.c == std::stoll(r[7]));
     CHECK(std::fabs(compute_curve{0, k, n}.time(static_cast<double>(m)) - std::stod(r[8])) < 0.00051);
     CHECK(std::fabs(comm_curve(n).time(static_cast<double>(m)) - std::stod(r[9])) < 0.00051);
-    const auto smallest = tiling::documented(p, tiling::short_tile::smallest), largest = tiling::documented(p);
+    const auto smallest = tiling::solve(p, {.policy = tiling::policy::documented_min}),
+               largest = tiling::solve(p, {.policy = tiling::policy::documented});
     REQUIRE(smallest);
     REQUIRE(largest);
     check_row(*smallest, r[11], r[12]);
@@ -54,9 +55,10 @@ TEST_CASE("the documented rule gives the golden tiles, to the row, with max and 
 TEST_CASE("communication before compute is the mirror image", "[tiling]") {
   for (const auto& r : read_csv("documented_rule.csv")) {
     const std::int64_t m = std::stoll(r[2]), k = std::stoll(r[3]), n = std::stoll(r[4]);
-    const auto gather = tiling::make_problem({.rows = m}, {.k = k, .n = n}, tiling::comm(comm_curve(n), 1.15),
-                                             tiling::compute(compute_curve{0, k, n}));
-    const auto forward = tiling::documented(problem(0, m, k, n)), mirrored = tiling::documented(gather);
+    const auto gather = tiling::problem({.rows = m}, {.k = k, .n = n}, tiling::comm(comm_curve(n), 1.15),
+                                        tiling::compute(compute_curve{0, k, n}));
+    const auto forward = tiling::solve(problem(0, m, k, n), {.policy = tiling::policy::documented}),
+               mirrored = tiling::solve(gather, {.policy = tiling::policy::documented});
     REQUIRE(mirrored);
     CHECK(std::vector<std::int64_t>(mirrored->tiles().rbegin(), mirrored->tiles().rend()) ==
           std::vector<std::int64_t>(forward->tiles().begin(), forward->tiles().end()));
@@ -68,23 +70,24 @@ TEST_CASE("the documented rule says what it cannot answer", "[tiling]") {
   const auto code = [](const auto& r) { return r ? hocket::errc{} : r.error().code; };
   auto p = problem(0, 4096, 3072, 8192);
   p.shape.k = 0;
-  CHECK(code(tiling::documented(p)) == hocket::errc::out_of_range);
+  CHECK(code(tiling::solve(p, {.policy = tiling::policy::documented})) == hocket::errc::out_of_range);
   p.shape = {.k = 3072, .n = 0};
-  CHECK(code(tiling::documented(p)) == hocket::errc::out_of_range);
+  CHECK(code(tiling::solve(p, {.policy = tiling::policy::documented})) == hocket::errc::out_of_range);
   const curve::affine a{.per_size = 1};
   const tiling::matmul_shape s{.k = 64, .n = 64};
-  CHECK(code(tiling::documented(tiling::make_problem({.rows = 512}, s, tiling::compute(a)))) ==
-        hocket::errc::invalid_argument);
-  CHECK(code(tiling::documented(tiling::make_problem({.rows = 512}, s, tiling::comm(a), tiling::comm(a)))) ==
-        hocket::errc::invalid_argument);
+  CHECK(code(tiling::solve(tiling::problem({.rows = 512}, s, tiling::compute(a)),
+                           {.policy = tiling::policy::documented})) == hocket::errc::invalid_argument);
+  CHECK(code(tiling::solve(tiling::problem({.rows = 512}, s, tiling::comm(a), tiling::comm(a)),
+                           {.policy = tiling::policy::documented})) == hocket::errc::invalid_argument);
   // K N beyond 64 bits: still an answer, a = b = 1.
   constexpr std::int64_t huge = std::int64_t{1} << 50;
-  CHECK(tiling::documented_short_tiles({.k = huge, .n = huge}).a == 1);
-  CHECK(tiling::documented_short_tiles({.k = huge, .n = huge}).b == 1);
+  CHECK(tiling::detail::documented_short_tiles({.k = huge, .n = huge}).a == 1);
+  CHECK(tiling::detail::documented_short_tiles({.k = huge, .n = huge}).b == 1);
   // Balance lengths that collapse: 128-row tiles by the thousand do not fit a plan, and the sentence says how many.
-  const auto r = tiling::documented(tiling::make_problem({.rows = 1 << 20}, {.k = 8192, .n = 8192},
-                                                         tiling::compute(curve::affine{.per_size = 2}),
-                                                         tiling::comm(curve::affine{.fixed = 800, .per_size = 1})));
+  const auto r = tiling::solve(
+      tiling::problem({.rows = 1 << 20}, {.k = 8192, .n = 8192}, tiling::compute(curve::affine{.per_size = 2}),
+                      tiling::comm(curve::affine{.fixed = 800, .per_size = 1})),
+      {.policy = tiling::policy::documented});
   REQUIRE(!r);
   CHECK(r.error().code == hocket::errc::too_many_tiles);
   CHECK(message(r.error()) == "8190 tiles are needed, but at most 256 can be held");

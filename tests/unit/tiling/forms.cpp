@@ -16,10 +16,13 @@
 namespace curve = hocket::curve;
 namespace tiling = hocket::tiling;
 using hocket::errc;
-using hocket::ticks;
+using hocket::microseconds;
+using hocket::picoseconds;
 
 namespace tiling_forms {
 namespace {
+
+constexpr picoseconds step(62'500);  // a sixteenth of a microsecond
 
 // Any costs, also falling ones.
 struct lookup {
@@ -43,7 +46,8 @@ struct generator {
       for (std::int64_t r = 0; r <= p.axis.rows; ++r)
         f.us.push_back(falls ? static_cast<double>(below(60)) / 4 : sum += static_cast<double>(below(12)) / 4);
       p.phases.push_back({i % 2 == 0 ? tiling::phase_kind::compute : tiling::phase_kind::comm, f,
-                          below(2) == 0 ? 1.0 : 1.25, below(3) == 0 ? static_cast<double>(below(20)) : 0.0});
+                          below(2) == 0 ? 1.0 : 1.25,
+                          microseconds(below(3) == 0 ? static_cast<double>(below(20)) : 0.0)});
       if (below(8) == 0) p.phases.back().overlap = 0.5;  // one that the other speeds up, as by warming a cache
     }
     return p;
@@ -93,7 +97,7 @@ bool is_allowed(const tiling::row_axis& a, std::vector<std::int64_t> t) {
 }
 
 // Contention by rate with a small fixed step, in units that all times of the generator are multiples of.
-ticks simulate_by_rate(const problem& p, const std::vector<std::int64_t>& tiles) {
+picoseconds simulate_by_rate(const problem& p, const std::vector<std::int64_t>& tiles) {
   const std::size_t phases = p.phases.size();
   // 1/20 of a quarter microsecond: a phase alone does 5 parts a step, one slowed by 1.25 does 4, one sped up by 0.5 10.
   std::vector<std::size_t> passed(phases, 0);
@@ -108,12 +112,12 @@ ticks simulate_by_rate(const problem& p, const std::vector<std::int64_t>& tiles)
       again = false;
       for (std::size_t q = 0; q < phases; ++q) {
         const std::size_t entered = q == 0 ? tiles.size() : passed[q - 1];
-        if (left[q] < 0 && passed[q] < entered && static_cast<double>(steps) >= p.phases[q].ready * 16)
+        if (left[q] < 0 && passed[q] < entered && static_cast<double>(steps) >= p.phases[q].ready.count() * 16)
           left[q] = parts(q);
         if (left[q] == 0) ++passed[q], left[q] = -1, again = true;
       }
     }
-    if (passed[phases - 1] == tiles.size()) return steps * (tiling::ticks_per_us / 16);
+    if (passed[phases - 1] == tiles.size()) return steps * step;
     int working = 0;
     for (const auto x : left) working += x > 0;
     for (std::size_t q = 0; q < phases; ++q)
@@ -140,11 +144,11 @@ TEST_CASE("exact is the best of every tiling that the format and the order allow
   for (int round = 0; round < rounds; ++round) {
     problem p = g.any(8, static_cast<std::size_t>(1 + g.below(4)));
     // Every allowed tiling of every form at once.
-    ticks best[4][3];
+    picoseconds best[4][3];
     for (auto& row : best)
-      for (ticks& b : row) b = tiling::serial_time(p).value();
+      for (picoseconds& b : row) b = tiling::serial_time(p).value();
     for_each_tiling(p.axis, [&](const std::vector<std::int64_t>& tiles) {
-      const ticks t = tiling::makespan(p, tiles).value();
+      const picoseconds t = tiling::makespan(p, tiles).value();
       tiling::row_axis form = p.axis;
       for (int f = 0; f < 4; ++f)
         for (int s = 0; s < 3; ++s) {
@@ -156,10 +160,10 @@ TEST_CASE("exact is the best of every tiling that the format and the order allow
       for (int s = 0; s < 3; ++s) {
         p.axis.format = static_cast<tiling::tile_format>(f), p.axis.shorter = static_cast<tiling::short_end>(s);
         INFO("round " << round << " format " << f << " order " << s << " rows " << p.axis.rows);
-        const auto proved = tiling::exact(p);
+        const auto proved = tiling::solve(p, {.policy = tiling::policy::exact});
         REQUIRE(proved);
         if (proved->predicted != best[f][s]) CHECK(proved->predicted == best[f][s]);
-        const auto quick = tiling::automatic(p);
+        const auto quick = tiling::solve(p);
         REQUIRE(quick);
         if (quick->predicted < best[f][s] || quick->predicted > proved->serial) CHECK(quick->predicted == best[f][s]);
         if (quick->lower_bound > best[f][s]) CHECK(quick->lower_bound <= best[f][s]);
@@ -181,27 +185,27 @@ TEST_CASE("contention by rate is what small steps of time give", "[tiling]") {
     p.slowdown = tiling::contention::while_both;
     problem fixed = p;
     fixed.slowdown = tiling::contention::fixed;
-    ticks best = tiling::serial_time(p).value();
+    picoseconds best = tiling::serial_time(p).value();
     for_each_tiling(p.axis, [&](const std::vector<std::int64_t>& tiles) {
-      const ticks t = tiling::makespan(p, tiles).value();
+      const picoseconds t = tiling::makespan(p, tiles).value();
       best = std::min(best, t);
       // The steps round each event up to 1/16 us.
-      const ticks stepped = tiles.size() == 1 ? t : simulate_by_rate(p, tiles);
-      const ticks slack = static_cast<ticks>(tiles.size() * p.phases.size() * 2 + 2) * (tiling::ticks_per_us / 16);
-      if (t > stepped + 1 || t < stepped - slack) CHECK(t == stepped);
+      const picoseconds stepped = tiles.size() == 1 ? t : simulate_by_rate(p, tiles);
+      const picoseconds slack = static_cast<std::int64_t>(tiles.size() * p.phases.size() * 2 + 2) * step;
+      if (t > stepped + picoseconds(1) || t < stepped - slack) CHECK(t == stepped);
       const bool slows = std::all_of(p.phases.begin(), p.phases.end(), [](const auto& f) { return f.overlap >= 1; });
-      if (slows && tiles.size() > 1 && t > tiling::makespan(fixed, tiles).value() + 1)
+      if (slows && tiles.size() > 1 && t > tiling::makespan(fixed, tiles).value() + picoseconds(1))
         FAIL("slower than with fixed factors");
       ++tilings;
     });
-    const auto plan = tiling::automatic(p);
+    const auto plan = tiling::solve(p);
     REQUIRE(plan);
     CHECK(plan->predicted >= best);
     CHECK(plan->predicted <= plan->serial);
-    CHECK(plan->predicted <= tiling::uniform(p)->predicted);
+    CHECK(plan->predicted <= tiling::solve(p, {.policy = tiling::policy::uniform})->predicted);
     CHECK(plan->lower_bound <= best);
-    CHECK(tiling::none(p)->lower_bound <= best);
-    CHECK(tiling::exact(p).error().code == errc::invalid_argument);
+    CHECK(tiling::solve(p, {.policy = tiling::policy::none})->lower_bound <= best);
+    CHECK(tiling::solve(p, {.policy = tiling::policy::exact}).error().code == errc::invalid_argument);
   }
   CHECK(tilings > 1000);
 }
@@ -209,18 +213,18 @@ TEST_CASE("contention by rate is what small steps of time give", "[tiling]") {
 TEST_CASE("a shard that is at hand lets the second phase start later, not never", "[tiling]") {
   // Gather, then a product; the own shard of 40 us keeps the product busy from the start.
   auto product = tiling::compute(curve::affine{.per_size = 0.1});
-  product.ready = 40;
-  const auto p = tiling::make_problem({.rows = 1024, .align = 128},
-                                      tiling::comm(curve::affine{.fixed = 5, .per_size = 0.1}), product);
-  CHECK(tiling::serial_time(p).value() == std::llround((5 + 102.4 + 102.4) * 1e6));
+  product.ready = microseconds(40);
+  const auto p =
+      tiling::problem({.rows = 1024, .align = 128}, tiling::comm(curve::affine{.fixed = 5, .per_size = 0.1}), product);
+  CHECK(tiling::serial_time(p).value().count() == std::llround((5 + 102.4 + 102.4) * 1e6));
   const std::vector<std::int64_t> halves{512, 512};
   // The first half arrives at 56.2, the second at 112.4; both are multiplied at 163.6.
-  CHECK(tiling::makespan(p, halves).value() == std::llround((5 + 51.2 + 5 + 51.2 + 51.2) * 1e6));
+  CHECK(tiling::makespan(p, halves).value().count() == std::llround((5 + 51.2 + 5 + 51.2 + 51.2) * 1e6));
   auto early = p;
-  std::get<1>(early.phases).ready = 100;
-  CHECK(tiling::makespan(early, halves).value() == std::llround((100 + 102.4) * 1e6));
-  std::get<1>(early.phases).ready = -1;
-  CHECK(tiling::automatic(early).error().code == errc::bad_cost);
+  std::get<1>(early.phases).ready = microseconds(100);
+  CHECK(tiling::makespan(early, halves).value().count() == std::llround((100 + 102.4) * 1e6));
+  std::get<1>(early.phases).ready = microseconds(-1);
+  CHECK(tiling::solve(early).error().code == errc::bad_cost);
 }
 
 TEST_CASE("exact tries every two runs", "[tiling]") {
@@ -234,10 +238,9 @@ TEST_CASE("exact tries every two runs", "[tiling]") {
     row_times first, second;
     for (double& us : first.us) us = static_cast<double>(random() % 64);
     for (double& us : second.us) us = static_cast<double>(random() % 64);
-    const auto p =
-        tiling::make_problem({.rows = units, .align = 1, .max_tiles = 8, .format = tiling::tile_format::two_runs},
-                             tiling::compute(first), tiling::comm(second, 1.25));
-    ticks best = tiling::makespan(p, std::vector<std::int64_t>{units}).value();
+    const auto p = tiling::problem({.rows = units, .align = 1, .max_tiles = 8, .format = tiling::tile_format::two_runs},
+                                   tiling::compute(first), tiling::comm(second, 1.25));
+    picoseconds best = tiling::makespan(p, std::vector<std::int64_t>{units}).value();
     for (std::int64_t a = 1; a <= 8; ++a)
       for (std::int64_t b = 0; a + b <= 8; ++b)
         for (std::int64_t u = 1; a * u <= units; ++u) {
@@ -248,34 +251,35 @@ TEST_CASE("exact tries every two runs", "[tiling]") {
           best = std::min(best, tiling::makespan(p, tiles).value());
         }
     INFO(units << " units, case " << i);
-    const auto found = tiling::exact(p);
+    const auto found = tiling::solve(p, {.policy = tiling::policy::exact});
     CHECK(found->predicted == best);
     CHECK(found->lower_bound <= best);
-    CHECK(tiling::automatic(p)->lower_bound <= best);
+    CHECK(tiling::solve(p)->lower_bound <= best);
   }
 }
 
 TEST_CASE("a bound of lines far below a curve gives way to one of times", "[tiling]") {
   const auto bent =
       *curve::piecewise_polynomial<1, 3>::make({{curve::piecewise_polynomial<1, 3>::unbounded, {0, 0, 3}}});
-  const auto p = tiling::make_problem({.rows = 4096, .align = 128, .max_tiles = 16},
-                                      tiling::compute(curve::affine{.per_size = 0.2}),
-                                      tiling::comm(curve::mib_of_rows(bent, 16384.0)));
-  CHECK(tiling::automatic(p)->lower_bound > 819 * tiling::ticks_per_us);  // computing alone
-  const auto too_much = tiling::make_problem({.rows = 4096}, tiling::compute(curve::affine{.per_size = 0.2}, 1e12),
-                                             tiling::comm(curve::affine{.per_size = 0.2}));
-  CHECK(tiling::automatic(too_much).error().code == errc::bad_cost);
+  const auto p =
+      tiling::problem({.rows = 4096, .align = 128, .max_tiles = 16}, tiling::compute(curve::affine{.per_size = 0.2}),
+                      tiling::comm(curve::mib_of_rows(bent, 16384.0)));
+  CHECK(tiling::solve(p)->lower_bound > microseconds(819));  // computing alone
+  const auto too_much = tiling::problem({.rows = 4096}, tiling::compute(curve::affine{.per_size = 0.2}, 1e12),
+                                        tiling::comm(curve::affine{.per_size = 0.2}));
+  CHECK(tiling::solve(too_much).error().code == errc::bad_cost);
 }
 
 TEST_CASE("pinned lengths do not depend on the rows", "[tiling]") {
   const curve::affine f{.fixed = 5, .per_size = 0.1};
   for (const std::int64_t k : {512, 3072, 14336})
     for (const std::int64_t n : {1024, 8192}) {
-      const std::int64_t length = tiling::pinned_length({.k = k, .n = n}, 128);
+      const std::int64_t length = tiling::detail::pinned_length({.k = k, .n = n}, 128);
       CHECK(length % 128 == 0);
       for (const std::int64_t m : {1, 127, 384, 385, 4096, 5000, 20000}) {
-        const auto plan = tiling::pinned(
-            tiling::make_problem({.rows = m, .max_tiles = 64}, {.k = k, .n = n}, tiling::compute(f), tiling::comm(f)));
+        const auto plan = tiling::solve(
+            tiling::problem({.rows = m, .max_tiles = 64}, {.k = k, .n = n}, tiling::compute(f), tiling::comm(f)),
+            {.policy = tiling::policy::pinned});
         if (m > 64 * length) {
           CHECK(plan.error().code == errc::too_many_tiles);
           continue;
@@ -290,8 +294,9 @@ TEST_CASE("pinned lengths do not depend on the rows", "[tiling]") {
         CHECK(plan->as_two_runs());
       }
     }
-  const auto joined = tiling::pinned(tiling::make_problem({.rows = 900, .align = 1, .least_tile = 200},
-                                                          {.k = 3072, .n = 8192}, tiling::compute(f), tiling::comm(f)));
+  const auto joined = tiling::solve(tiling::problem({.rows = 900, .align = 1, .least_tile = 200},
+                                                    {.k = 3072, .n = 8192}, tiling::compute(f), tiling::comm(f)),
+                                    {.policy = tiling::policy::pinned});
   REQUIRE(joined);
   CHECK(std::vector<std::int64_t>(joined->tiles().begin(), joined->tiles().end()) ==
         std::vector<std::int64_t>{384, 516});

@@ -41,9 +41,9 @@ struct compute_curve {
 };
 
 inline auto problem(int truth, std::int64_t m, std::int64_t k, std::int64_t n) {
-  return tiling::make_problem({.rows = m, .align = 128, .max_tiles = 16}, {.k = k, .n = n},
-                              tiling::compute(compute_curve{truth, k, n}, truth == 0 ? 1.0 : 1.15),
-                              tiling::comm(comm_curve(n), 1.15));
+  return tiling::problem({.rows = m, .align = 128, .max_tiles = 16}, {.k = k, .n = n},
+                         tiling::compute(compute_curve{truth, k, n}, truth == 0 ? 1.0 : 1.15),
+                         tiling::comm(comm_curve(n), 1.15));
 }
 
 /// The rows of a CSV file without quotes, header skipped.
@@ -76,6 +76,6 @@ inline std::vector<std::int64_t> tiles_of(const std::string& text) {
   return out;
 }
 
-inline double us(hocket::ticks t) { return static_cast<double>(t) / static_cast<double>(tiling::ticks_per_us); }
+inline double us(hocket::microseconds t) { return t.count(); }
 
 }  // namespace golden

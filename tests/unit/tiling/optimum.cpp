@@ -59,8 +59,11 @@ TEST_CASE("policies against the exact optimum", "[tiling]") {
     // Our clock agrees with theirs on their tiles.
     CHECK(std::fabs(us(tiling::makespan(p, tiles_of(r[9])).value()) / optimum - 1) < printed);
 
-    const auto best = tiling::automatic(p), lots = tiling::lot_streaming(p), n = tiling::one_plus_n(p);
-    const auto even = tiling::uniform(p), uncut = tiling::none(p), rule = tiling::documented(p);
+    const auto best = tiling::solve(p), lots = tiling::solve(p, {.policy = tiling::policy::lot_streaming}),
+               n = tiling::solve(p, {.policy = tiling::policy::one_plus_n});
+    const auto even = tiling::solve(p, {.policy = tiling::policy::uniform}),
+               uncut = tiling::solve(p, {.policy = tiling::policy::none}),
+               rule = tiling::solve(p, {.policy = tiling::policy::documented});
     REQUIRE((best && lots && n && even && uncut && rule));
     CHECK(std::fabs(us(uncut->predicted) / serial - 1) < printed);
     for (const auto* each : {&*best, &*lots, &*n, &*even, &*uncut}) {
@@ -79,7 +82,7 @@ TEST_CASE("policies against the exact optimum", "[tiling]") {
     const auto theirs = tiles_of(r[9]);
     const double best_known = real_time(p, theirs);
     CHECK(std::fabs(best_known / optimum - 1) < printed);
-    const auto proved = tiling::exact(p);
+    const auto proved = tiling::solve(p, {.policy = tiling::policy::exact});
     REQUIRE(proved);
     CHECK(std::fabs(real_time(p, proved->tiles()) / best_known - 1) <= 1e-9);
     CHECK(proved->predicted <= tiling::makespan(p, theirs).value());

@@ -18,9 +18,7 @@ using hocket::errc;
 namespace {
 
 constexpr curve::affine unit{.per_size = 1};
-auto with(const tiling::row_axis& axis) {
-  return tiling::make_problem(axis, tiling::compute(unit), tiling::comm(unit));
-}
+auto with(const tiling::row_axis& axis) { return tiling::problem(axis, tiling::compute(unit), tiling::comm(unit)); }
 template <class R>
 errc code(const R& r) {
   return r ? errc{} : r.error().code;
@@ -34,23 +32,23 @@ TEST_CASE("impossible problems are errors with a sentence, for every policy", "[
   for (const tiling::policy by : {tiling::policy::automatic, tiling::policy::none, tiling::policy::uniform,
                                   tiling::policy::one_plus_n, tiling::policy::lot_streaming}) {
     for (const std::int64_t rows : {std::int64_t{0}, std::int64_t{-1}, most, least})
-      CHECK(code(solve(with({.rows = rows}), by)) == errc::out_of_range);
+      CHECK(code(solve(with({.rows = rows}), {.policy = by})) == errc::out_of_range);
     for (const std::int64_t align : {std::int64_t{0}, std::int64_t{-128}, most, least})
-      CHECK(code(solve(with({.rows = 512, .align = align}), by)) == errc::out_of_range);
+      CHECK(code(solve(with({.rows = 512, .align = align}), {.policy = by})) == errc::out_of_range);
     for (const std::int64_t tiles : {std::int64_t{0}, std::int64_t{-1}, std::int64_t{257}, most})
-      CHECK(code(solve(with({.rows = 512, .max_tiles = tiles}), by)) == errc::out_of_range);
-    CHECK(code(solve(with({.rows = 512, .least_tile = 0}), by)) == errc::out_of_range);
-    CHECK(code(solve(with({.rows = 512, .least_tile = 513}), by)) == errc::no_feasible_tiling);
-    CHECK(code(solve(with({.rows = 512, .least_tile = 512}), by)) == errc{});
+      CHECK(code(solve(with({.rows = 512, .max_tiles = tiles}), {.policy = by})) == errc::out_of_range);
+    CHECK(code(solve(with({.rows = 512, .least_tile = 0}), {.policy = by})) == errc::out_of_range);
+    CHECK(code(solve(with({.rows = 512, .least_tile = 513}), {.policy = by})) == errc::no_feasible_tiling);
+    CHECK(code(solve(with({.rows = 512, .least_tile = 512}), {.policy = by})) == errc{});
   }
   CHECK(message(solve(with({.rows = 0})).error()) == "rows is 0, but must lie in [1, 9007199254740992]");
   tiling::problem<std::vector<tiling::phase<curve::affine>>> empty;
   empty.axis.rows = 5;
-  CHECK(code(tiling::none(empty)) == errc::out_of_range);
+  CHECK(code(tiling::solve(empty, {.policy = tiling::policy::none})) == errc::out_of_range);
   empty.phases.assign(9, tiling::compute(unit));
-  CHECK(code(tiling::none(empty)) == errc::out_of_range);
-  CHECK(code(solve(with({.rows = 512}), tiling::policy::pinned)) == errc::out_of_range);  // no matrix
-  CHECK(code(solve(with({.rows = 512}), static_cast<tiling::policy>(99))) == errc::invalid_argument);
+  CHECK(code(tiling::solve(empty, {.policy = tiling::policy::none})) == errc::out_of_range);
+  CHECK(code(solve(with({.rows = 512}), {.policy = tiling::policy::pinned})) == errc::out_of_range);  // no matrix
+  CHECK(code(solve(with({.rows = 512}), {.policy = static_cast<tiling::policy>(99)})) == errc::invalid_argument);
 }
 
 TEST_CASE("costs that are not costs are errors, wherever they are met", "[tiling]") {
@@ -60,33 +58,36 @@ TEST_CASE("costs that are not costs are errors, wherever they are met", "[tiling
     const curve::function uncut_only{[=](double rows) { return rows == 4096 ? bad : 1.0; }};
     const curve::function some{[=](double rows) { return rows == 256 ? bad : 10.0 + rows; }};
     const tiling::row_axis axis{.rows = 4096};
-    CHECK(code(tiling::none(tiling::make_problem(axis, tiling::compute(unit), tiling::comm(everywhere)))) ==
+    CHECK(code(tiling::solve(tiling::problem(axis, tiling::compute(unit), tiling::comm(everywhere)),
+                             {.policy = tiling::policy::none})) == errc::bad_cost);
+    CHECK(code(tiling::solve(tiling::problem(axis, tiling::compute(uncut_only)), {.policy = tiling::policy::none})) ==
           errc::bad_cost);
-    CHECK(code(tiling::none(tiling::make_problem(axis, tiling::compute(uncut_only)))) == errc::bad_cost);
-    CHECK(code(tiling::automatic(tiling::make_problem(axis, tiling::compute(unit), tiling::comm(some)))) ==
+    CHECK(code(tiling::solve(tiling::problem(axis, tiling::compute(unit), tiling::comm(some)))) == errc::bad_cost);
+    CHECK(code(tiling::makespan(tiling::problem(axis, tiling::comm(some)), std::vector<std::int64_t>{256, 3840})) ==
           errc::bad_cost);
-    CHECK(code(tiling::makespan(tiling::make_problem(axis, tiling::comm(some)),
-                                std::vector<std::int64_t>{256, 3840})) == errc::bad_cost);
   }
-  const auto endless = tiling::make_problem({.rows = 512}, tiling::compute(curve::affine{.fixed = 3e9}));
-  CHECK(message(tiling::none(endless).error()) ==
+  const auto endless = tiling::problem({.rows = 512}, tiling::compute(curve::affine{.fixed = 3e9}));
+  CHECK(message(tiling::solve(endless, {.policy = tiling::policy::none}).error()) ==
         "microseconds of one tile: 3000000000 exceeds the limit of 2251799813");
   for (const double factor : {0.0, -1.0, nan, inf}) {
-    const auto p = tiling::make_problem({.rows = 512}, tiling::compute(unit, factor), tiling::comm(unit));
-    CHECK(code(tiling::uniform(p)) == errc::bad_cost);
+    const auto p = tiling::problem({.rows = 512}, tiling::compute(unit, factor), tiling::comm(unit));
+    CHECK(code(tiling::solve(p, {.policy = tiling::policy::uniform})) == errc::bad_cost);
   }
   const auto r =
-      tiling::none(tiling::make_problem({.rows = 7}, tiling::compute(curve::function{[](double) { return -1.0; }})));
+      tiling::solve(tiling::problem({.rows = 7}, tiling::compute(curve::function{[](double) { return -1.0; }})),
+                    {.policy = tiling::policy::none});
   CHECK(message(r.error()) == "phase: a cost must be finite and not negative (at 7 rows)");
 }
 
 TEST_CASE("the exact search gives up at its limits, by count", "[tiling]") {
   const auto p = with({.rows = 4096, .align = 16});
-  CHECK(code(tiling::exact(p, {.units = 255})) == errc::limit_exceeded);
-  CHECK(code(tiling::exact(p, {.states = 10})) == errc::limit_exceeded);
-  CHECK(message(tiling::exact(p, {.states = 10}).error()) == "states of the exact search: 11 exceeds the limit of 10");
-  CHECK(message(tiling::exact(p, {.steps = 7}).error()) == "steps of the exact search: 8 exceeds the limit of 7");
-  CHECK(tiling::exact(p));
+  CHECK(code(tiling::solve(p, {.policy = tiling::policy::exact, .exact = {.units = 255}})) == errc::limit_exceeded);
+  CHECK(code(tiling::solve(p, {.policy = tiling::policy::exact, .exact = {.states = 10}})) == errc::limit_exceeded);
+  CHECK(message(tiling::solve(p, {.policy = tiling::policy::exact, .exact = {.states = 10}}).error()) ==
+        "states of the exact search: 11 exceeds the limit of 10");
+  CHECK(message(tiling::solve(p, {.policy = tiling::policy::exact, .exact = {.steps = 7}}).error()) ==
+        "steps of the exact search: 8 exceeds the limit of 7");
+  CHECK(tiling::solve(p, {.policy = tiling::policy::exact}));
 }
 
 TEST_CASE("tiles that are no tiling are errors", "[tiling]") {
@@ -122,14 +123,17 @@ TEST_CASE("a plan converts to two runs, or says why not", "[tiling]") {
 }
 
 TEST_CASE("a problem whose phases are chosen at run time is solved alike", "[tiling]") {
-  const auto typed = tiling::make_problem({.rows = 5000, .align = 128}, {.k = 3072, .n = 8192},
-                                          tiling::compute(curve::affine{.fixed = 5, .per_size = 0.2}, 1.1),
-                                          tiling::comm(curve::affine{.fixed = 30, .per_size = 0.25}, 1.15));
-  tiling::any_problem read{typed.axis, typed.shape, {}};
+  const auto typed = tiling::problem({.rows = 5000, .align = 128}, {.k = 3072, .n = 8192},
+                                     tiling::compute(curve::affine{.fixed = 5, .per_size = 0.2}, 1.1),
+                                     tiling::comm(curve::affine{.fixed = 30, .per_size = 0.25}, 1.15));
+  tiling::any_problem read;
+  read.axis = typed.axis;
+  read.shape = typed.shape;
   read.phases = {tiling::compute(curve::any_curve(curve::affine{.fixed = 5, .per_size = 0.2}), 1.1),
                  tiling::comm(curve::any_curve(curve::affine{.fixed = 30, .per_size = 0.25}), 1.15)};
   for (int by = 0; by < static_cast<int>(tiling::policy::pinned); ++by) {
-    const auto a = solve(typed, static_cast<tiling::policy>(by)), b = solve(read, static_cast<tiling::policy>(by));
+    const auto a = solve(typed, {.policy = static_cast<tiling::policy>(by)});
+    const auto b = solve(read, {.policy = static_cast<tiling::policy>(by)});
     REQUIRE((a && b));
     CHECK(a->fingerprint() == b->fingerprint());
     CHECK(a->predicted == b->predicted);
@@ -138,22 +142,22 @@ TEST_CASE("a problem whose phases are chosen at run time is solved alike", "[til
 }
 
 TEST_CASE("the predicted timeline is what the makespan says", "[tiling]") {
-  const auto p = tiling::make_problem({.rows = 8, .align = 1}, tiling::compute(curve::affine{.per_size = 1}),
-                                      tiling::comm(curve::affine{.fixed = 1, .per_size = 1}));
+  const auto p = tiling::problem({.rows = 8, .align = 1}, tiling::compute(curve::affine{.per_size = 1}),
+                                 tiling::comm(curve::affine{.fixed = 1, .per_size = 1}));
   const std::vector<std::int64_t> tiles{3, 5};
   const auto t = tiling::predicted_timeline(p, tiles);
   REQUIRE(t);
   CHECK(t->lane_count() == 2);
   CHECK(t->spans().size() == 4);
-  CHECK(t->makespan() == tiling::makespan(p, tiles).value());
-  CHECK(t->spans()[3].start == 8 * tiling::ticks_per_us);
+  CHECK(t->makespan() == tiling::makespan(p, tiles).value().count());
+  CHECK(t->spans()[3].start == 8'000'000);
 }
 
 TEST_CASE("a search without memory throws, it does not end the program", "[tiling]") {
   std::pmr::memory_resource* const before = std::pmr::set_default_resource(std::pmr::null_memory_resource());
   bool thrown = false;
   try {
-    const auto plan = tiling::solve(with({.rows = 64, .align = 1}), tiling::policy::exact);
+    const auto plan = tiling::solve(with({.rows = 64, .align = 1}), {.policy = tiling::policy::exact});
     thrown = !plan;
   } catch (const std::bad_alloc&) {
     thrown = true;
@@ -166,8 +170,8 @@ TEST_CASE("tiles outside of what a fit has seen are flagged", "[tiling]") {
   const curve::sample samples[] = {{128, 20, 1}, {256, 30, 1}, {512, 52, 1}, {1024, 99, 1}, {2048, 190, 1}};
   const auto fitted = curve::fit_segments(samples).value();
   const auto plan_of = [&](std::int64_t rows) {
-    return tiling::automatic(tiling::make_problem({.rows = rows}, tiling::compute(fitted.bounded()),
-                                                  tiling::comm(curve::affine{.fixed = 5, .per_size = 0.05})))
+    return tiling::solve(tiling::problem({.rows = rows}, tiling::compute(fitted.bounded()),
+                                         tiling::comm(curve::affine{.fixed = 5, .per_size = 0.05})))
         .value();
   };
   CHECK(!plan_of(2048).flags.has(tiling::flag::extrapolated));

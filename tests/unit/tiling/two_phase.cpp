@@ -16,7 +16,7 @@
 
 namespace curve = hocket::curve;
 namespace tiling = hocket::tiling;
-using hocket::ticks;
+using hocket::picoseconds;
 
 namespace tiling_two_phase {
 namespace {
@@ -107,19 +107,19 @@ bool is_of(tiling::tile_format format, const tiling::row_axis& a, std::span<cons
 
 template <class Problem>
 void judge(const Problem& p, tally& sum) {
-  ticks best = tiling::serial_time(p).value(), even = best;
+  picoseconds best = tiling::serial_time(p).value(), even = best;
   for_each_tiling(p.axis, [&](const std::vector<std::int64_t>& tiles) {
     if (!is_of(p.axis.format, p.axis, tiles)) return;
-    const ticks t = tiling::makespan(p, tiles).value();
+    const picoseconds t = tiling::makespan(p, tiles).value();
     best = std::min(best, t);
     if (is_of(tiling::tile_format::uniform, p.axis, tiles)) even = std::min(even, t);
     ++sum.tilings;
   });
   for (const auto by : {tiling::policy::automatic, tiling::policy::lot_streaming, tiling::policy::one_plus_n,
                         tiling::policy::uniform, tiling::policy::none}) {
-    const auto plan = tiling::solve(p, by);
+    const auto plan = tiling::solve(p, {.policy = by});
     REQUIRE(plan);
-    INFO(name(by) << " rows " << p.axis.rows << " align " << p.axis.align << " tiles " << p.axis.max_tiles);
+    INFO(to_string(by) << " rows " << p.axis.rows << " align " << p.axis.align << " tiles " << p.axis.max_tiles);
     CHECK(tiling::makespan(p, plan->tiles()).value() == plan->predicted);
     CHECK(plan->predicted >= best);
     CHECK(plan->lower_bound <= best);
@@ -129,8 +129,8 @@ void judge(const Problem& p, tally& sum) {
     CHECK(is_of(p.axis.format, p.axis, plan->tiles()));
     for (const std::int64_t rows : plan->tiles()) CHECK(rows >= p.axis.least_tile);
     if (plan->flags.has(tiling::flag::optimal)) CHECK(plan->predicted == best);
-    if (by != tiling::policy::automatic || best == 0) continue;
-    const double r = static_cast<double>(plan->predicted) / static_cast<double>(best);
+    if (by != tiling::policy::automatic || best.count() == 0) continue;
+    const double r = static_cast<double>(plan->predicted.count()) / static_cast<double>(best.count());
     sum.auto_over_best += r, sum.worst = std::max(sum.worst, r);
   }
   ++sum.problems;
@@ -145,10 +145,10 @@ TEST_CASE("bounds by lines hold, and the fast search is never worse than equal t
     const tiling::row_axis a = g.axis(9);
     const double f = 1 + g.real(0.3), h = 1 + g.real(0.3);
     auto comm = tiling::comm(curve::affine{.fixed = g.real(5), .per_size = g.real(0.6)}, h);
-    if (g.below(4) == 0) comm.ready = g.real(8);
-    judge(tiling::make_problem(a, tiling::compute(g.steps(a.align), f), comm), sum);
-    judge(tiling::make_problem(a, comm, tiling::compute(g.waves(a.align), f)), sum);
-    judge(tiling::make_problem(a, tiling::compute(g.table(a.rows), f), tiling::comm(g.table(a.rows), h)), sum);
+    if (g.below(4) == 0) comm.ready = hocket::microseconds(g.real(8));
+    judge(tiling::problem(a, tiling::compute(g.steps(a.align), f), comm), sum);
+    judge(tiling::problem(a, comm, tiling::compute(g.waves(a.align), f)), sum);
+    judge(tiling::problem(a, tiling::compute(g.table(a.rows), f), tiling::comm(g.table(a.rows), h)), sum);
   }
   std::printf("two phases: %lld problems, %lld tilings, auto / optimum mean %.5f worst %.4f\n",
               static_cast<long long>(sum.problems), static_cast<long long>(sum.tilings),

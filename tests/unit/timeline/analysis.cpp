@@ -143,7 +143,7 @@ TEST_CASE("use and exposure equal a count of every tick", "[timeline]") {
       CHECK(uses[lane].peak == peak);
     }
     // rows: spans of one row of a lane do not overlap
-    const auto rows = hocket::rows_of(t);
+    const auto rows = hocket::detail::rows_of(t);
     CHECK(rows.spans.size() == t.spans().size());
     for (const auto& a : rows.spans)
       for (const auto& b : rows.spans)

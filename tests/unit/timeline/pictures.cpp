@@ -187,7 +187,7 @@ TEST_CASE("SVG: legend and labels lie inside, whatever the width and the numbers
       const auto x_before = [&](std::size_t at) { return std::stod(svg.substr(svg.rfind(" x=\"", at) + 4)); };
       CHECK(x_before(svg.find(">" + label + "<")) + 6 * static_cast<double>(label.size()) <= whole);
       for (int k = 0; k < 10; ++k) {
-        const auto at = svg.find(">" + std::string(hocket::name_of(static_cast<activity>(k))) + "<");
+        const auto at = svg.find(">" + std::string(hocket::to_string(static_cast<activity>(k))) + "<");
         REQUIRE(at != std::string::npos);
         const double x = x_before(at), y = std::stod(svg.substr(svg.rfind(" y=\"", at) + 4));
         CHECK(x > 3 * 12);
@@ -242,15 +242,15 @@ TEST_CASE("colours: shades differ by chunk, hues by kind, and numbers can be rea
   for (int k = 0; k < 10; ++k)
     for (const std::uint32_t chunks : {1u, 2u, 4u, 8u})
       for (std::uint32_t c = 0; c < chunks; ++c) {
-        const auto fill = hocket::colour_of(static_cast<activity>(k), c, chunks);
+        const auto fill = hocket::detail::colour_of(static_cast<activity>(k), c, chunks);
         CHECK(fill <= 0xffffff);
-        CHECK(hocket::ink_on(fill) != fill);
-        if (c > 0) CHECK(fill != hocket::colour_of(static_cast<activity>(k), c - 1, chunks));
+        CHECK(hocket::detail::ink_on(fill) != fill);
+        if (c > 0) CHECK(fill != hocket::detail::colour_of(static_cast<activity>(k), c - 1, chunks));
       }
-  CHECK(hocket::ink_on(0xffffff) != 0xffffff);
-  CHECK(hocket::ink_on(0x000000) == 0xffffff);
-  CHECK(hocket::colour_of(activity::forward, 0, 1) != hocket::colour_of(activity::backward, 0, 1));
-  CHECK(hocket::colour_of(activity::forward, 0, 1) != hocket::colour_of(activity::recompute, 0, 1));
+  CHECK(hocket::detail::ink_on(0xffffff) != 0xffffff);
+  CHECK(hocket::detail::ink_on(0x000000) == 0xffffff);
+  CHECK(hocket::detail::colour_of(activity::forward, 0, 1) != hocket::detail::colour_of(activity::backward, 0, 1));
+  CHECK(hocket::detail::colour_of(activity::forward, 0, 1) != hocket::detail::colour_of(activity::recompute, 0, 1));
 }
 
 TEST_CASE("times far apart and rates above a gigahertz are drawn and exported without overflow", "[timeline]") {

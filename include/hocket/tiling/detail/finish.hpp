@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/tiling/bound.hpp>
+#include <hocket/tiling/detail/bound.hpp>
 #include <hocket/tiling/detail/candidates.hpp>
 
 #include <cstdint>
@@ -14,10 +14,10 @@ constexpr void judge(const problem<Phases>& p, plan& out) noexcept {
   // The documented rule may leave the space that the bound is about.
   const bool outside = out.lower_bound > out.predicted || out.flags.has(flag::max_tiles_exceeded);
   if (out.lower_bound > out.predicted) out.lower_bound = out.predicted;
-  out.bound = out.lower_bound > 0 ? bound_kind::envelope : bound_kind::none;
+  out.bound = out.lower_bound.count() > 0 ? bound_kind::envelope : bound_kind::none;
   const auto tiles = out.tiles();
   out.flags.set(flag::uncut, tiles.size() == 1);
-  out.flags.set(flag::optimal, out.lower_bound > 0 && out.lower_bound == out.predicted && !outside);
+  out.flags.set(flag::optimal, out.lower_bound.count() > 0 && out.lower_bound == out.predicted && !outside);
   std::int64_t shortest = tiles[0], longest = tiles[0];
   for (const std::int64_t rows : tiles) {
     if (rows < shortest) shortest = rows;
@@ -39,9 +39,9 @@ constexpr result<plan> finish(const problem<Phases>& p, std::span<const std::int
   result<plan> out{plan{}};
   out->assign(tiles);
   out->decided_by = decided_by;
-  out->predicted = timer.makespan(tiles);
-  out->serial = timer.uncut(axis.rows);
-  out->lower_bound = lower_bound(axis, timer);
+  out->predicted = picoseconds(timer.makespan(tiles));
+  out->serial = picoseconds(timer.uncut(axis.rows));
+  out->lower_bound = picoseconds(lower_bound(axis, timer));
   out->flags = flags;
   if (timer.failed()) return timer.error();
   judge(p, *out);

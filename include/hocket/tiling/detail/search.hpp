@@ -2,10 +2,10 @@
 // From a problem to a plan: which search, then times, bound and flags.
 #pragma once
 #include <hocket/core/speculation.hpp>
-#include <hocket/tiling/bound.hpp>
+#include <hocket/tiling/detail/bound.hpp>
 #include <hocket/tiling/detail/finish.hpp>
-#include <hocket/tiling/detail/lots.hpp>
 #include <hocket/tiling/detail/two_phase.hpp>
+#include <hocket/tiling/detail/wide_search.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -74,19 +74,19 @@ constexpr result<plan> decide(const problem<Phases>& p, policy decided_by) noexc
   if (auto sound = check(p); !sound) return sound.error();
   const grid axis(p.axis);
   clock<Phases> timer(p);
-  if constexpr (phases_with_lines<Phases>::value) {
+  if constexpr (phases_have_lines<Phases>) {
     if (is_simple(p)) {
       two_phase<Phases> search(p, axis, timer);
       search_quickly<Kind>(search, axis.format);
       result<plan> out{plan{}};
       const run_list& best = search.best();
       for (std::size_t i = 0; i < best.size(); ++i) out->append(best[i].rows, best[i].count);
-      out->predicted = search.time();
-      out->serial = search.serial();
-      out->lower_bound = search.lower_bound();
+      out->predicted = picoseconds(search.time());
+      out->serial = picoseconds(search.serial());
+      out->lower_bound = picoseconds(search.lower_bound());
       // Lines lie far below curves that are not: there, what every tile takes says more.
       if (out->lower_bound < out->predicted / 2)
-        out->lower_bound = (std::max)(out->lower_bound, lower_bound(axis, timer));
+        out->lower_bound = (std::max)(out->lower_bound, picoseconds(lower_bound(axis, timer)));
       out->decided_by = decided_by;
       if (timer.failed()) return timer.error();
       judge(p, *out);

@@ -16,14 +16,11 @@
 namespace hocket::inline HOCKET_ABI::tiling::detail {
 
 template <class Phases>
-struct phases_with_lines : std::false_type {};
-template <class C, class T>
-struct phases_with_lines<std::tuple<phase<C>, phase<T>>>
-    : std::bool_constant<curve::bounded_curve<C> && curve::bounded_curve<T>> {};
-template <class Range>
-  requires requires { typename Range::value_type; }
-struct phases_with_lines<Range>
-    : std::bool_constant<curve::bounded_curve<decltype(std::declval<typename Range::value_type>().cost)>> {};
+inline constexpr bool phases_have_lines =
+    curve::bounded_curve<decltype(std::declval<typename Phases::value_type>().cost)>;
+template <class... Curves>
+inline constexpr bool phases_have_lines<std::tuple<phase<Curves>...>> =
+    sizeof...(Curves) == 2 && (curve::bounded_curve<Curves> && ...);
 
 /// Tiles as runs of equal ones: short to copy, written out once at the end. Nothing is set before it is used: clearing
 /// buffers would take as long as a search.
@@ -83,7 +80,7 @@ class two_phase {
         if (!(f.per_size >= 0)) f.per_size = 0;  // a curve that falls, or not a number: then the line is not believed
         line_[i] = {f.fixed * each.overlap, f.per_size * each.overlap};
       }
-      ready_us_[i] = each.ready;
+      ready_us_[i] = each.ready.count();
     });
     ready_ = {timer.start()[0], timer.start()[1]};
     serial_ = timer.uncut(axis.rows);
@@ -178,6 +175,9 @@ class two_phase {
  private:
   static constexpr std::size_t most_tiles = 32;  // of unequal lengths
   static constexpr ticks never = (std::numeric_limits<ticks>::max)();
+  /// No makespan is longer than the longest tile in each of two phases, times the most tiles. A line may promise more,
+  /// since a curve is a cost of any size until it is evaluated.
+  static constexpr ticks longest_bound = ticks{1} << 61;
 
   // ---- times -----------------------------------------------------------------------------------------------------
 
@@ -217,6 +217,7 @@ class two_phase {
   /// A bound from real numbers as ticks that is still one after rounding: of the reals, and of each tile's time.
   [[nodiscard]] static constexpr ticks floor_ticks(double us, std::int64_t k) noexcept {
     const double t = us * static_cast<double>(ticks_per_us) * (1 - 1e-12) - static_cast<double>(k + 2);
+    if (t >= static_cast<double>(longest_bound)) return longest_bound;
     return t > 0 ? static_cast<ticks>(t) : 0;
   }
 

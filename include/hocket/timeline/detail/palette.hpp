@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace hocket::inline HOCKET_ABI {
+namespace hocket::inline HOCKET_ABI::detail {
 
 /// A colour as 0xRRGGBB.
 using colour = std::uint32_t;
@@ -44,4 +44,4 @@ using colour = std::uint32_t;
   return light > 140'000 ? 0x14202e : 0xffffff;
 }
 
-}  // namespace hocket::inline HOCKET_ABI
+}  // namespace hocket::inline HOCKET_ABI::detail

@@ -8,17 +8,12 @@
 #include <string_view>
 #include <vector>
 
-namespace hocket::inline HOCKET_ABI {
+namespace hocket::inline HOCKET_ABI::detail {
 
-/// The short name of an activity, one or two letters in bars, and the long one in legends.
-[[nodiscard]] constexpr std::string_view letter_of(activity kind) noexcept {
-  constexpr std::string_view letters[] = {"F", "B", "I", "W", "", "C", "O", "", "", "R"};
-  return letters[static_cast<std::size_t>(kind)];
-}
-[[nodiscard]] constexpr std::string_view name_of(activity kind) noexcept {
-  constexpr std::string_view names[] = {"forward",       "backward",  "input gradient", "weight gradient", "compute",
-                                        "communication", "optimizer", "wait",           "other",           "recompute"};
-  return names[static_cast<std::size_t>(kind)];
+/// What bars of an activity show before the micro-batch; empty where the colour says enough.
+[[nodiscard]] constexpr std::string_view bar_text(activity kind) noexcept {
+  constexpr std::string_view texts[activity_count] = {"F", "B", "I", "W", "", "C", "O", "", "", "R"};
+  return texts[static_cast<std::size_t>(kind)];
 }
 
 /// The spans of a timeline ordered by lane and start, each with the row of its lane in which it can be drawn without
@@ -89,4 +84,4 @@ struct level {
   return lanes;
 }
 
-}  // namespace hocket::inline HOCKET_ABI
+}  // namespace hocket::inline HOCKET_ABI::detail

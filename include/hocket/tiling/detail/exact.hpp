@@ -7,16 +7,7 @@
 #include <memory_resource>
 #include <vector>
 
-namespace hocket::inline HOCKET_ABI::tiling {
-
-/// How much `exact` may do before it gives up: counts and not seconds, so that every rank gives up alike.
-struct exact_limits {
-  std::int64_t units = 4096;                    ///< rows / align
-  std::int64_t states = std::int64_t{1} << 21;  ///< states kept, 72 bytes each
-  std::int64_t steps = std::int64_t{1} << 32;   ///< tiles tried behind a state, and states compared; seconds
-};
-
-namespace detail {
+namespace hocket::inline HOCKET_ABI::tiling::detail {
 
 /// The Pareto programme. A state is a prefix of tiles: the units it covers and when each phase becomes free behind it.
 /// Of two states with the same units and number of tiles, one whose phases are all free no later makes the other
@@ -26,7 +17,7 @@ namespace detail {
 template <class Phases>
 class pareto_search {
  public:
-  pareto_search(const grid& axis, clock<Phases>& timer, const exact_limits& limits, std::pmr::memory_resource* memory)
+  pareto_search(const grid& axis, clock<Phases>& timer, const exact_options& limits, std::pmr::memory_resource* memory)
       : axis_(axis),
         timer_(timer),
         limits_(limits),
@@ -237,15 +228,13 @@ class pareto_search {
 
   const grid axis_;
   clock<Phases>& timer_;
-  exact_limits limits_;
+  exact_options limits_;
   std::pmr::vector<state> states_;
   std::pmr::vector<tick_row> first_, inner_, last_, rest_;
   std::pmr::vector<ticks> lines_;
   std::int64_t steps_ = 0;
   bool first_ragged_ = false, last_ragged_ = false;
 };
-
-}  // namespace detail
 
 /// The optimum, proved: no tiling that the problem allows is faster under its costs, whatever their form. For tests,
 /// for offline tables and to learn how far a fast policy is off; its lower bound is its makespan. Starts from what the
@@ -256,21 +245,20 @@ class pareto_search {
 /// that the proof needs does not exist.
 /// Complexity: O(max_tiles * units^2 * front), where fronts are short in practice: a millisecond or so at 256 units.
 template <class Phases>
-[[nodiscard]] result<plan> exact(const problem<Phases>& p, const exact_limits& limits = {},
-                                 std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
+result<plan> exact(const problem<Phases>& p, const exact_options& limits, std::pmr::memory_resource* memory) {
   if (auto sound = check(p); !sound) return sound.error();
   if (p.slowdown != contention::fixed)
     return error{errc::invalid_argument, static_cast<std::int64_t>(p.slowdown)}.with("contention (exact search)");
-  const detail::grid axis(p.axis);
+  const grid axis(p.axis);
   if (axis.units > limits.units) return error{errc::limit_exceeded, axis.units, limits.units}.with("units of the axis");
-  detail::clock<Phases> timer(p);
-  detail::incumbent best(axis, timer);
-  detail::search_widely(p, axis, timer, best);
-  if (p.axis.format == tile_format::one_plus_n) detail::offer_one_plus_n(axis, timer, best, axis.units);
-  if (p.axis.format == tile_format::two_runs) detail::offer_every_two_runs(axis, timer, best, axis.units);
+  clock<Phases> timer(p);
+  incumbent best(axis, timer);
+  search_widely(p, axis, timer, best);
+  if (p.axis.format == tile_format::one_plus_n) offer_one_plus_n(axis, timer, best, axis.units);
+  if (p.axis.format == tile_format::two_runs) offer_every_two_runs(axis, timer, best, axis.units);
   if (timer.failed()) return timer.error();
   bool complete = true;
-  detail::pareto_search<Phases> search(axis, timer, limits, memory);
+  pareto_search<Phases> search(axis, timer, limits, memory);
   if (p.axis.format == tile_format::any) {
     axis.for_each_end([&](bool first_ragged, bool last_ragged) {
       complete = complete && search.run(first_ragged, last_ragged, best);
@@ -278,7 +266,7 @@ template <class Phases>
   }
   if (timer.failed()) return timer.error();
   if (!complete) return search.why();
-  auto out = detail::finish(p, best.tiles.span(), policy::exact);
+  auto out = finish(p, best.tiles.span(), policy::exact);
   if (!out) return out;
   out->lower_bound = out->predicted;
   out->bound = bound_kind::proved;
@@ -286,4 +274,4 @@ template <class Phases>
   return out;
 }
 
-}  // namespace hocket::inline HOCKET_ABI::tiling
+}  // namespace hocket::inline HOCKET_ABI::tiling::detail

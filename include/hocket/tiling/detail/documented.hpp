@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <hocket/core/arithmetic.hpp>
 #include <hocket/tiling/detail/finish.hpp>
 
 #include <cstddef>
 #include <cstdint>
 
-namespace hocket::inline HOCKET_ABI::tiling {
-
-/// Which of the document's three short tiles to take: its text says the smallest, its worked example the largest.
-enum class short_tile : std::uint8_t { largest, smallest };
+namespace hocket::inline HOCKET_ABI::tiling::detail {
 
 /// The document's candidates a, b, c for the short tile, in rows.
 struct short_tiles {
@@ -28,18 +26,16 @@ struct short_tiles {
   return t;
 }
 
-namespace detail {
-
 /// The rule itself: writes tiles in execution order, false if they are more than a list can hold (count says how many).
 template <class Phases>
-constexpr bool documented_tiles(const problem<Phases>& p, short_tile which, tile_list& out, flag_set& flags,
+constexpr bool documented_tiles(const problem<Phases>& p, policy which, tile_list& out, flag_set& flags,
                                 std::int64_t& count) noexcept {
   constexpr double inflation = 1.15;  // the document's own, on the short tile's time when balancing
   const std::int64_t rows = p.axis.rows, align = p.axis.align;
   const short_tiles s = documented_short_tiles(p.shape);
   std::int64_t m0 = s.a;
   for (const std::int64_t other : {s.b, s.c})
-    if (which == short_tile::largest ? other > m0 : other < m0) m0 = other;
+    if (which == policy::documented ? other > m0 : other < m0) m0 = other;
   count = 1;
   if (rows <= m0) {
     flags.set(flag::short_covers_all);
@@ -51,8 +47,10 @@ constexpr bool documented_tiles(const problem<Phases>& p, short_tile which, tile
   for_each_phase(p.phases, [&](std::size_t i, const auto& each) {
     const auto whole = static_cast<double>(each.cost.time(static_cast<double>(rows)));
     const auto part = static_cast<double>(each.cost.time(static_cast<double>(m0)));
-    if (each.kind == phase_kind::compute) compute_us = whole, compute_short = part, compute_first = i == 0;
-    else comm_us = whole, comm_short = part;
+    const bool computes = each.kind == phase_kind::compute;
+    (computes ? compute_us : comm_us) = whole;
+    (computes ? compute_short : comm_short) = part;
+    if (i == 0) compute_first = computes;
   });
   const bool comm_bound = comm_us > compute_us;
   // Balance: the long tile hides the short tile's time on the other side.
@@ -62,9 +60,11 @@ constexpr bool documented_tiles(const problem<Phases>& p, short_tile which, tile
     if ((each.kind == phase_kind::compute) == comm_bound) m1 = curve::largest(each.cost, target, 1, rows);
   });
   m1 = m1 / align * align;
-  if (m1 < align) m1 = align, flags.set(flag::long_tile_raised);
+  flags.set(flag::long_tile_raised, m1 < align);
+  if (m1 < align) m1 = align;
   count = (rows - m0) / m1;
-  if (count == 0) count = 1, flags.set(flag::single_long_tile);
+  flags.set(flag::single_long_tile, count == 0);
+  if (count == 0) count = 1;
   m1 = (rows - m0) / count / align * align;
   if (m1 == 0) {
     flags.set(flag::long_tile_vanished);
@@ -93,8 +93,6 @@ constexpr bool documented_applies(const problem<Phases>& p) noexcept {
   return p.shape.k >= 1 && p.shape.n >= 1 && phase_count(p.phases) == 2 && computes == 1;
 }
 
-}  // namespace detail
-
 /// The tiling rule of the published tuning case for fused matrix product and communication: a short tile from K and N,
 /// long tiles that balance it, one run of each. Here because operators are tuned by it and other policies are measured
 /// against it; it is slower than not cutting at all for many shapes (see docs/tiling.md).
@@ -102,21 +100,19 @@ constexpr bool documented_applies(const problem<Phases>& p) noexcept {
 /// Errors: as `check`; errc::out_of_range if k or n is 0; errc::invalid_argument unless there is one compute and one
 /// comm phase; errc::bad_cost; errc::too_many_tiles beyond tile_capacity. O(tiles * phases + log rows).
 template <class Phases>
-[[nodiscard]] constexpr result<plan> documented(const problem<Phases>& p,
-                                                short_tile which = short_tile::largest) noexcept {
+[[nodiscard]] constexpr result<plan> documented(const problem<Phases>& p, policy which) noexcept {
   if (auto sound = check(p); !sound) return sound.error();
   if (p.shape.k < 1) return error{errc::out_of_range, p.shape.k, 1, max_rows}.with("k (documented rule)");
   if (p.shape.n < 1) return error{errc::out_of_range, p.shape.n, 1, max_rows}.with("n (documented rule)");
-  if (!detail::documented_applies(p))
+  if (!documented_applies(p))
     return error{errc::invalid_argument, static_cast<std::int64_t>(phase_count(p.phases))}.with(
         "phases (not 1 compute and 1 comm)");
-  detail::tile_list tiles;
+  tile_list tiles;
   flag_set flags;
   std::int64_t count = 0;
-  if (!detail::documented_tiles(p, which, tiles, flags, count))
+  if (!documented_tiles(p, which, tiles, flags, count))
     return error{errc::too_many_tiles, count + 1, static_cast<std::int64_t>(tile_capacity)};
-  return detail::finish(p, tiles.span(), which == short_tile::largest ? policy::documented : policy::documented_min,
-                        flags);
+  return finish(p, tiles.span(), which, flags);
 }
 
-}  // namespace hocket::inline HOCKET_ABI::tiling
+}  // namespace hocket::inline HOCKET_ABI::tiling::detail

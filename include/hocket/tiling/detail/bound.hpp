@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <hocket/core/arithmetic.hpp>
 #include <hocket/tiling/detail/candidates.hpp>
 
 #include <array>
@@ -11,7 +12,7 @@ namespace hocket::inline HOCKET_ABI::tiling::detail {
 __extension__ using wide = __int128;  // products of times and lengths; -Wpedantic wants the mark
 
 /// The largest convex function below a set of points, given in ascending order of x; Andrew's monotone chain, in whole
-/// numbers, so that the bound is the same on every machine. Preconditions: 0 <= x <= max_rows, |y| <= max_tile_ticks.
+/// numbers, so that the bound is the same on every machine. Preconditions: 0 <= x <= max_rows, |y| <= longest_tile.
 class lower_hull {
  public:
   constexpr void add(std::int64_t x, ticks y) noexcept {
@@ -60,7 +61,7 @@ constexpr ticks lower_bound(const grid& axis, clock<Phases>& timer) noexcept {
   const std::int64_t block = ceil_div(axis.units, blocks);
   const std::size_t phases = timer.phases();
   std::array<lower_hull, max_phases> hull{};
-  constexpr ticks unset = max_tile_ticks * static_cast<ticks>(max_phases);
+  constexpr ticks unset = longest_tile.count() * static_cast<ticks>(max_phases);
   tick_row before{}, after{};  // the least time of one tile in all phases before p, after p
   before.fill(unset), after.fill(unset);
   const tick_row ready = timer.start();

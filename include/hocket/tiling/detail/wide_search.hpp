@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The wide search: any number of phases, any costs. It needs nothing but the times of tiles.
 #pragma once
+#include <hocket/core/arithmetic.hpp>
 #include <hocket/tiling/detail/candidates.hpp>
 
 #include <algorithm>

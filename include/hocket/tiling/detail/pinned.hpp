@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/tiling/documented.hpp>
+#include <hocket/core/arithmetic.hpp>
+#include <hocket/tiling/detail/documented.hpp>
 
 #include <cstdint>
 
-namespace hocket::inline HOCKET_ABI::tiling {
+namespace hocket::inline HOCKET_ABI::tiling::detail {
 
 /// The tile length that `pinned` takes for a matrix of k and n: the document's short tile (its largest candidate),
 /// raised to `least` and rounded up to whole units of `align`. It does not depend on the rows. O(1).
@@ -24,8 +25,7 @@ namespace hocket::inline HOCKET_ABI::tiling {
 /// than no cut, it stays cut. A last tile shorter than `least_tile` joins the one before it.
 /// Errors: as `check`; errc::out_of_range if k or n is 0; errc::bad_cost; errc::too_many_tiles if the axis has more
 /// such tiles than `max_tiles`: raise it or split the batch, a longer tile would break the promise. O(tiles).
-///
-///     auto plan = hocket::tiling::pinned(p);  // 4096 rows, k = 3072, n = 8192: 384 ten times, then 256
+/// 4096 rows, k = 3072, n = 8192: 384 ten times, then 256.
 template <class Phases>
 [[nodiscard]] constexpr result<plan> pinned(const problem<Phases>& p) noexcept {
   if (auto sound = check(p); !sound) return sound.error();
@@ -34,14 +34,18 @@ template <class Phases>
   const std::int64_t length = pinned_length(p.shape, p.axis.align, p.axis.least_tile);
   std::int64_t whole = p.axis.rows / length, rest = p.axis.rows % length;
   std::int64_t joined = 0;  // to the last whole tile
-  if (whole > 0 && rest > 0 && rest < p.axis.least_tile) --whole, joined = length + rest, rest = 0;
+  if (whole > 0 && rest > 0 && rest < p.axis.least_tile) {
+    --whole;
+    joined = length + rest;
+    rest = 0;
+  }
   const std::int64_t count = whole + (joined > 0 ? 1 : 0) + (rest > 0 ? 1 : 0);
   if (count > p.axis.max_tiles) return error{errc::too_many_tiles, count, p.axis.max_tiles};
   plan tiles;
   tiles.append(length, whole);
   if (joined > 0) tiles.append(joined);
   if (rest > 0) tiles.append(rest);
-  return detail::finish(p, tiles.tiles(), policy::pinned);
+  return finish(p, tiles.tiles(), policy::pinned);
 }
 
-}  // namespace hocket::inline HOCKET_ABI::tiling
+}  // namespace hocket::inline HOCKET_ABI::tiling::detail
