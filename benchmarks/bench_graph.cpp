@@ -310,7 +310,7 @@ void late(const std::string& name, const flat_program& program) {
                              }},
                              {[&] {
                                dag<> g;
-                               (void)g.build(rows.size(), shuffled);
+                               (void)g.assign(rows.size(), shuffled);
                                return g.edge_count();
                              }}};
   race(all, 15);
@@ -371,14 +371,14 @@ void changes(const std::string& name, const flat_program& program) {
   for (std::size_t i = edges.size(); i > 1; --i) std::swap(edges[i - 1], edges[random.below(i)]);
   std::vector<contender> all{{[&] { return build_dag(rows); }}, {[&] {
                                dag<> g;
-                               (void)g.build(rows.size(), edges);
+                               (void)g.assign(rows.size(), edges);
                                return g.edge_count();
                              }}};
   race(all, 5);
   line(name, "shuffled batch / in order", all[1].median() / all[0].median(), "x", "<= 2.5", "-");
   dag<> g;
   g.log_dropped_edges();
-  (void)g.build(rows.size(), edges);
+  (void)g.assign(rows.size(), edges);
   const std::vector<graph::edge> kept = g.edges(), dropped = g.dropped_edges();
   double longest = 0, total = 0;
   constexpr int count = 10;
@@ -407,12 +407,12 @@ void captured(const std::string& name, const flat_program& program, std::size_t 
     peak = allocated;
     double start = now();
     const auto deps = graph::dependencies(program);
-    const auto plan = graph::plan_streams(deps->graph(), program.streams());
+    const auto plan = graph::stream_plan::make(deps->graph(), program.streams());
     once = std::min(once, now() - start);
     bytes = peak - before;
     start = now();
     const auto loop = graph::dependencies_of_steps(program);
-    const auto steady = graph::plan_steady_streams(loop->two_steps, program.streams());
+    const auto steady = graph::steady_stream_plan::make(loop->two_steps, program.streams());
     twice = std::min(twice, now() - start);
     if (round != 0) continue;
     check(name, "edges kept", deps->edge_count(), kept);

@@ -400,11 +400,11 @@ void counting_rows() {
             static_cast<double>(list.wait_count()) / static_cast<double>(plan.cross_stream_edges()), "x", "report",
             "the minimum, proved");
     };
-    row("as captured", graph::plan_streams(deps.graph(), *ops).value());
+    row("as captured", graph::stream_plan::make(deps.graph(), *ops).value());
     std::minstd_rand random(1);
     std::vector<stream_id> streams;
     for (std::size_t i = 0; i < ops->size(); ++i) streams.push_back(static_cast<stream_id>(random() % 4));
-    row("on 4 at random", graph::plan_streams(deps.graph(), std::span<const stream_id>(streams)).value());
+    row("on 4 at random", graph::stream_plan::make(deps.graph(), std::span<const stream_id>(streams)).value());
   }
   const auto list = fenced(mixed_list(300, 3, 4)).value();
   auto device = host_backend::start(3).value();

@@ -57,7 +57,6 @@ set(HOCKET_HEADERS
   hocket/graph/edge_list.hpp
   hocket/graph/index.hpp
   hocket/graph/index_refinements.hpp
-  hocket/graph/make_dag.hpp
   hocket/graph/op_kind.hpp
   hocket/graph/persistent_index.hpp
   hocket/graph/rule.hpp

@@ -42,7 +42,7 @@ int main() {
   for (hocket::node_id a = 0; a < deps.node_count(); ++a)
     for (const hocket::node_id b : deps.downstream(a)) std::printf("%s -> %s\n", step.ops[a].name, step.ops[b].name);
 
-  const auto plan = hocket::graph::plan_streams(deps.graph(), step).value();
+  const auto plan = hocket::graph::stream_plan::make(deps.graph(), step).value();
   for (const auto& w : plan.waits())
     std::printf("stream %u waits for %s before %s\n", w.wait_stream, step.ops[w.recorder].name,
                 step.ops[w.waiter].name);

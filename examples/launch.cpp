@@ -37,7 +37,7 @@ struct hocket::graph_access<program> {
 int main() {
   using namespace hocket;
   const auto deps = graph::dependencies(step).value();
-  const auto plan = graph::plan_streams(deps.graph(), step).value();
+  const auto plan = graph::stream_plan::make(deps.graph(), step).value();
   const auto list = launch::reuse_events(launch::from_graph(plan).value());
 
   auto device = launch::host_backend::start(list.stream_count()).value();

@@ -20,8 +20,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
   const fuzz::closure truth(table->node_count, table->edges);
   graph::dag<> g;
-  std::vector<node_id> cycle;
-  const auto built = g.build(table->node_count, table->edges, &cycle);
+  std::pmr::vector<node_id> cycle;
+  const auto built = g.assign(table->node_count, table->edges, &cycle);
   fuzz::require(built.has_value() != truth.has_cycle());
   if (built) {
     fuzz::require_equal(g, truth);

@@ -50,7 +50,7 @@ hocket::result<hocket::launch::command_list> plan(const program& p) {
   using namespace hocket;
   const auto deps = graph::dependencies(p);
   if (!deps) return deps.error();
-  const auto streams = graph::plan_streams(deps->graph(), p);
+  const auto streams = graph::stream_plan::make(deps->graph(), p);
   if (!streams) return streams.error();
   const auto list = launch::from_graph(*streams);
   if (!list) return list.error();

@@ -44,7 +44,7 @@ class stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-[[noreturn]] void fail_with_cycle(const std::string& file, std::vector<node_id> cycle) {
+[[noreturn]] void fail_with_cycle(const std::string& file, const std::pmr::vector<node_id>& cycle) {
   std::string sentence = file + ": the edges close a cycle of " + std::to_string(cycle.size()) + ": ";
   constexpr std::size_t shown = 50;  // a line that a person can read
   for (std::size_t i = 0; i < cycle.size() && i < shown; ++i) sentence += std::to_string(cycle[i]) + " -> ";
@@ -78,9 +78,9 @@ graph::dag<Index> load(const options& o, std::size_t& edges_before, long long& m
   distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
   edges_before = distinct.size();
   graph::dag<Index> g;
-  std::vector<node_id> cycle;
+  std::pmr::vector<node_id> cycle;
   const stopwatch watch;
-  const auto built = g.build(table.node_count, table.edges, &cycle);
+  const auto built = g.assign(table.node_count, table.edges, &cycle);
   microseconds = watch.microseconds();
   if (!built && !cycle.empty()) fail_with_cycle(o.edges, cycle);
   if (!built) fail(o.edges, built.error());
@@ -119,7 +119,7 @@ void prune_without_index(const options& o) {
     s.nodes = table.node_count;
     edges = std::move(table.edges);
   }
-  std::vector<node_id> cycle;
+  std::pmr::vector<node_id> cycle;
   const stopwatch watch;
   const auto reduced = graph::transitive_reduction(s.nodes, edges, &cycle);
   const long long microseconds = watch.microseconds();
@@ -163,7 +163,7 @@ void sync(const options& o) {
   std::vector<hocket::stream_id> streams(program.streams().begin(), program.streams().end());
   if (o.streams != 0) streams = value_or_fail(graph::assign_streams(deps.graph(), o.streams), o.ops);
   const stopwatch watch;
-  const auto plan = value_or_fail(graph::plan_streams(deps.graph(), streams), o.ops);
+  const auto plan = value_or_fail(graph::stream_plan::make(deps.graph(), streams), o.ops);
   const long long microseconds = watch.microseconds();
   write_file(o.out, text::write_waits_csv(plan.waits()));
   std::cerr << "nodes=" << plan.node_count() << " edges=" << deps.rule_edges() << " kept=" << deps.edge_count()
@@ -179,8 +179,8 @@ void compare(const options& o) {
   const auto ours = load<graph::auto_index>(o, edges, microseconds);
   const auto theirs =
       table_or_fail(text::parse_pairs_csv(read_file(o.theirs), ours.node_count()), o.theirs, text::edges_csv_header);
-  std::vector<node_id> cycle;
-  const auto result = graph::compare(ours, theirs, o.limit, &cycle);
+  std::pmr::vector<node_id> cycle;
+  const auto result = graph::compare(ours, theirs, {.limit = o.limit}, &cycle);
   if (!result && !cycle.empty()) fail_with_cycle(o.theirs, cycle);
   if (!result) fail(o.theirs, result.error());
   write_file(o.out, text::write_comparison_csv(*result));

@@ -29,7 +29,7 @@ constexpr double ns_per_us = 1000;
 step_plan::dependencies plan_graph(const plan_input& in) {
   const auto options = in.ordered ? graph::dependency_options::ordered() : graph::dependency_options::data();
   const auto deps = value_or_fail(graph::dependencies(in.ops, options), in.ops_file);
-  const auto streams = value_or_fail(graph::plan_streams(deps.graph(), in.ops.streams()), in.ops_file);
+  const auto streams = value_or_fail(graph::stream_plan::make(deps.graph(), in.ops.streams()), in.ops_file);
   return {in.ops.size(),     streams.stream_count(),       deps.rule_edges(),
           deps.edge_count(), streams.cross_stream_edges(), streams.waits().size()};
 }

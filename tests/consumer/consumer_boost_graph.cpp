@@ -8,6 +8,6 @@ int main() {
   add_edge(0, 1, host);
   add_edge(1, 2, host);
   add_edge(0, 2, host);  // redundant
-  const auto dag = hocket::graph::make_dag(host);
+  const auto dag = hocket::graph::dag<>::make(host);
   return dag && dag->edge_count() == 2 && dag->reaches(0, 2) ? 0 : 1;
 }

@@ -19,7 +19,7 @@ namespace hocket::inline HOCKET_ABI::graph {
 /// Complexity: O(edges + nodes · streams).
 ///
 ///     const auto streams = graph::assign_streams(g, 4);
-///     const auto plan = graph::plan_streams(g, *streams);
+///     const auto plan = graph::stream_plan::make(g, *streams);
 template <reachability_index Index>
 [[nodiscard]] result<std::vector<stream_id>> assign_streams(const dag<Index>& g, stream_id streams) {
   if (streams == 0 || streams > stream_limit)

@@ -2,6 +2,7 @@
 #pragma once
 #include <hocket/graph/stream_plan.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <utility>
@@ -16,6 +17,22 @@ namespace hocket::inline HOCKET_ABI::graph {
 /// To capture: begin on `origin`; if there are forks, record one event on it and let each fork wait for it; issue the
 /// plan; after the last op record one event for each of `joins` on its stream, and let the origin wait for them; end.
 struct capture_plan {
+  /// The fewest forks and joins with which a plan can be captured; they add no order between its ops.
+  ///
+  /// A stream whose first op waits for an event is brought in by that: the recorder was issued before, on a stream that
+  /// takes part already. A stream whose first op waits for nothing needs a fork, and the start of the origin is the
+  /// only point that puts no op before it. An op that is the last of its stream and recorded for nobody has no
+  /// successor at all, so nothing but a join of its own brings it to the origin; every other op happens before such an
+  /// op or before the last op of the origin, hence needs none.
+  /// @param origin  the stream on which the capture begins; it need not run an op
+  /// @return errc::out_of_range unless origin < stream_limit
+  /// Complexity: O(nodes + streams + waits).
+  /// Source: CUDA C++ Programming Guide, "Cross-stream Dependencies and Events" of stream capture.
+  ///
+  ///     const auto capture = graph::capture_plan::make(*plan);
+  ///     for (const auto s : capture->forks) …
+  [[nodiscard]] static result<capture_plan> make(const stream_plan& plan, stream_id origin = 0);
+
   stream_id origin = 0;
   std::vector<stream_id> forks;  ///< ascending; these wait for the event that the origin records before its first op
   std::vector<node_id> joins;    ///< ascending; the last ops of their streams, after which one event each is recorded
@@ -24,21 +41,7 @@ struct capture_plan {
   [[nodiscard]] std::size_t event_count() const noexcept { return joins.size() + (forks.empty() ? 0u : 1u); }
 };
 
-/// The fewest forks and joins with which a plan can be captured; they add no order between its ops.
-///
-/// A stream whose first op waits for an event is brought in by that: the recorder was issued before, on a stream that
-/// takes part already. A stream whose first op waits for nothing needs a fork, and the start of the origin is the only
-/// point that puts no op before it. An op that is the last of its stream and recorded for nobody has no successor at
-/// all, so nothing but a join of its own brings it to the origin; every other op happens before such an op or before
-/// the last op of the origin, hence needs none.
-/// @param origin  the stream on which the capture begins; it need not run an op
-/// @return errc::out_of_range unless origin < stream_limit
-/// Complexity: O(nodes + streams + waits).
-/// Source: CUDA C++ Programming Guide, "Cross-stream Dependencies and Events" of stream capture.
-///
-///     const auto capture = graph::plan_capture(*plan);
-///     for (const auto s : capture->forks) …
-[[nodiscard]] inline result<capture_plan> plan_capture(const stream_plan& plan, stream_id origin = 0) {
+inline result<capture_plan> capture_plan::make(const stream_plan& plan, stream_id origin) {
   if (origin >= stream_limit) return error{errc::out_of_range, origin, 0, stream_limit - 1}.with("origin stream");
   capture_plan out;
   out.origin = origin;

@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory_resource>
 #include <span>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -20,6 +22,11 @@ enum class difference_kind : std::uint8_t {
   extra_order,     ///< they need source -> target, and no path of ours asks for it: lost concurrency
   redundant_edge,  ///< their own other edges imply source -> target: an event for nothing
 };
+
+[[nodiscard]] constexpr std::string_view to_string(difference_kind k) noexcept {
+  constexpr std::string_view names[] = {"missing_order", "extra_order", "redundant_edge"};
+  return names[static_cast<std::size_t>(k)];
+}
 
 /// One difference between two graphs on the same nodes, with the path that proves it.
 struct difference {
@@ -51,28 +58,33 @@ struct comparison {
   [[nodiscard]] bool equal_order() const noexcept { return missing == 0 && extra == 0; }
 };
 
+struct compare_options {
+  std::size_t limit = 20;  ///< keep at most this many differences of each kind; the counts are complete
+};
+
 /// The shadow mode of a framework that migrates: it runs with its own dependencies, and asks how they differ from ours.
 ///
 /// The two orders are equal if and only if nothing is missing and nothing extra. If every edge that we keep is implied
 /// by theirs, so is every order that those generate, which is all of ours; and the other way round with their
 /// reduction.
 /// @param theirs  edges in any order, repetitions allowed; ids are those of ours
-/// @param limit   keep at most this many differences of each kind; the counts are complete
 /// @param cycle   if given and their edges close a cycle: its nodes, smallest first, each before the next
 /// @return errc::unknown_node, errc::self_edge, errc::cycle: of theirs
-/// Complexity: a dag::build of theirs, O(1) an edge, and a path for each difference kept.
+/// Complexity: building a dag of theirs, O(1) an edge, and a path for each difference kept.
 ///
 ///     const std::array<graph::edge, 3> theirs{{{0, 1}, {1, 2}, {0, 2}}};
 ///     const auto result = graph::compare(deps->graph(), theirs);
 ///     if (result && result->missing != 0) report(result->first.front());
 template <reachability_index Index>
-[[nodiscard]] result<comparison> compare(const dag<Index>& ours, std::span<const edge> theirs, std::size_t limit = 20,
-                                         std::vector<node_id>* cycle = nullptr) {
-  dag<Index> other;
-  if (const result<void> built = other.build(ours.node_count(), theirs, cycle); !built) return built.error();
+[[nodiscard]] result<comparison> compare(const dag<Index>& ours, std::span<const edge> theirs,
+                                         const compare_options& options = {},
+                                         std::pmr::vector<node_id>* cycle = nullptr) {
+  const result<dag<Index>> built = dag<Index>::make(ours.node_count(), theirs, cycle);
+  if (!built) return built.error();
+  const dag<Index>& other = *built;
   comparison out;
   const auto differ = [&](difference_kind kind, edge e, std::size_t& count, const auto& mine, const auto& others) {
-    if (count++ >= limit) return;
+    if (count++ >= options.limit) return;
     const bool opposite = others.reaches(e.target, e.source);
     out.first.push_back({kind, e, opposite ? others.path(e.target, e.source) : mine.path(e.source, e.target)});
   };
@@ -90,7 +102,7 @@ template <reachability_index Index>
   for (const edge& e : distinct) {
     const std::span<const node_id> next = other.downstream(e.source);
     if (std::binary_search(next.begin(), next.end(), e.target)) continue;
-    if (out.redundant++ < limit)
+    if (out.redundant++ < options.limit)
       out.first.push_back({difference_kind::redundant_edge, e, other.path(e.source, e.target)});
   }
   return out;
@@ -100,10 +112,11 @@ template <reachability_index Index>
 template <reachability_index Index, class G, class Policy = graph_access<G>>
   requires(!std::is_convertible_v<const G&, std::span<const edge>>)
 [[nodiscard]] result<comparison> compare(const dag<Index>& ours, const G& theirs, const Policy& policy = {},
-                                         std::size_t limit = 20, std::vector<node_id>* cycle = nullptr) {
+                                         const compare_options& options = {},
+                                         std::pmr::vector<node_id>* cycle = nullptr) {
   const result<std::vector<edge>> edges = graph::edge_list(theirs, policy);
   if (!edges) return edges.error();
-  return graph::compare(ours, std::span<const edge>(*edges), limit, cycle);
+  return graph::compare(ours, std::span<const edge>(*edges), options, cycle);
 }
 
 }  // namespace hocket::inline HOCKET_ABI::graph

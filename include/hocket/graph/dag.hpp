@@ -7,12 +7,15 @@
 #include <hocket/graph/detail/pooled_lists.hpp>
 #include <hocket/graph/detail/workspace.hpp>
 #include <hocket/graph/edge.hpp>
+#include <hocket/graph/edge_list.hpp>
 #include <hocket/graph/index.hpp>
 #include <hocket/graph/index_refinements.hpp>
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <memory_resource>
 #include <span>
@@ -32,8 +35,8 @@ namespace hocket::inline HOCKET_ABI::graph {
 ///
 ///     hocket::graph::dag<> g;
 ///     const auto a = g.append({}).value();
-///     const auto b = g.append(std::array{a}).value();       // after a
-///     const auto c = g.append(std::array{a, b}).value();    // after a and b: the edge a -> c is redundant
+///     const auto b = g.append({a}).value();       // after a
+///     const auto c = g.append({a, b}).value();    // after a and b: the edge a -> c is redundant
 ///     g.reaches(a, c) && g.edge_count() == 2 && g.add_edge(c, a) == hocket::graph::edge_status::cycle;
 template <reachability_index Index = auto_index>
 class dag {
@@ -69,6 +72,31 @@ class dag {
   }
   ~dag() = default;
 
+  /// The graph of these edges over nodes 0 … nodes - 1. See assign.
+  ///
+  ///     const auto g = hocket::graph::dag<>::make(3, edges);
+  [[nodiscard]] static result<dag> make(std::size_t nodes, std::span<const edge> edges,
+                                        std::pmr::vector<node_id>* cycle = nullptr,
+                                        std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
+    dag g(memory);
+    if (const result<void> done = g.assign(nodes, edges, cycle); !done) return done.error();
+    return g;
+  }
+  /// The host's own edges as a dag: their closure, and the edges that are worth keeping.
+  /// @param host  a graph whose policy satisfies successors_policy; nodes may be in any order
+  /// @return as assign; errc::unknown_node also if the policy reports a node outside [0, node_count)
+  ///
+  ///     const auto g = hocket::graph::dag<>::make(std::vector<std::vector<int>>{{1, 2}, {2}, {}});   // drops 0 -> 2
+  template <class G, class Policy = graph_access<G>>
+    requires(!std::integral<G>)
+  [[nodiscard]] static result<dag> make(const G& host, const Policy& policy = {},
+                                        std::pmr::vector<node_id>* cycle = nullptr,
+                                        std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
+    const result<std::vector<edge>> edges = graph::edge_list(host, policy);
+    if (!edges) return edges.error();
+    return make(static_cast<std::size_t>(policy.node_count(host)), *edges, cycle, memory);
+  }
+
   /// Adds the next node of the program, which runs after `preds` (any order, repetitions allowed), and returns its id.
   /// @return errc::bad_order if a predecessor is not an earlier node; errc::unknown_node if it was fused away;
   ///         errc::limit_exceeded past 2^32 - 2 nodes, or past what the index can number (see bounded_index)
@@ -88,6 +116,9 @@ class dag {
       if (!index_.has_room(preds.size())) return error{errc::limit_exceeded, id, id}.with("size of the index");
     append_distinct(id, descending);
     return id;
+  }
+  result<node_id> append(std::initializer_list<node_id> preds) {
+    return append(std::span<const node_id>(preds.begin(), preds.size()));
   }
 
   /// Adds an edge between existing nodes, in any order and at any time. What it makes redundant is removed.
@@ -161,12 +192,12 @@ class dag {
     return edge_status::added;
   }
 
-  /// Becomes the graph of these edges over nodes 0 … nodes - 1, whatever it was before. Edges may come in any order and
-  /// repeatedly. Much faster than edge by edge.
+  /// Becomes the graph of these edges over nodes 0 … nodes - 1, whatever it was before, in the memory that clear()
+  /// kept. Edges may come in any order and repeatedly. Much faster than edge by edge.
   /// @param cycle  if given and the edges close a cycle: its nodes, smallest first, each before the next
   /// @return errc::unknown_node, errc::cycle (an edge that closes it), errc::self_edge, errc::limit_exceeded
   /// Complexity: O((nodes + edges) log) and one append per node.
-  result<void> build(std::size_t nodes, std::span<const edge> edges, std::vector<node_id>* cycle = nullptr) {
+  result<void> assign(std::size_t nodes, std::span<const edge> edges, std::pmr::vector<node_id>* cycle = nullptr) {
     if (const result<node_id> last = to_id(nodes, "number of nodes"); !last) return last.error();
     bool forward = true;
     for (const edge& e : edges) {
@@ -182,9 +213,9 @@ class dag {
     if (!forward) {
       detail::order_topologically(work_.in, work_.topological);
       if (work_.topological.order.size() < nodes) {
-        std::vector<node_id> found = detail::find_cycle(work_.in, work_.topological.order);
+        const std::vector<node_id> found = detail::find_cycle(work_.in, work_.topological.order);
         const error why{errc::cycle, found.back(), found.front()};
-        if (cycle != nullptr) *cycle = std::move(found);
+        if (cycle != nullptr) cycle->assign(found.begin(), found.end());
         return why;
       }
     }
@@ -210,7 +241,7 @@ class dag {
   }
 
   /// From now on remembers edges that are not kept because others imply them, 4 bytes each, so that erase_edge can
-  /// bring them back. Precondition: node_count() == 0. clear and build keep the setting.
+  /// bring them back. Precondition: node_count() == 0. clear and assign keep the setting.
   void log_dropped_edges() noexcept {
     HOCKET_ASSERT(node_count() == 0);
     logging_ = true;
@@ -228,7 +259,7 @@ class dag {
   /// Takes back an edge that was offered, as if it never had been: dropped edges that it made redundant return.
   /// @return errc::dropped_edges_not_logged without log_dropped_edges, since what must return is not known then;
   ///         errc::no_such_edge
-  /// Complexity: O(log) if the edge is a dropped one, else as build.
+  /// Complexity: O(log) if the edge is a dropped one, else as assign.
   result<void> erase_edge(node_id a, node_id b) {
     if (!logging_) return error{errc::dropped_edges_not_logged, a, b};
     if (a >= node_count() || b >= node_count()) return error{errc::no_such_edge, a, b};
@@ -254,8 +285,8 @@ class dag {
   /// @param cycle  if given and the fusion is refused: a path from a member over outside nodes back to a member
   /// @return the smallest id of the group, which now stands for it; errc::fusion_closes_cycle if an outside node runs
   ///         between two members; errc::unknown_node, errc::invalid_argument (an empty group)
-  /// Complexity: the edges out of the group times its size, then as build.
-  result<node_id> contract(std::span<const node_id> group, std::vector<node_id>* cycle = nullptr) {
+  /// Complexity: the edges out of the group times its size, then as assign.
+  result<node_id> contract(std::span<const node_id> group, std::pmr::vector<node_id>* cycle = nullptr) {
     if (group.empty()) return error{errc::invalid_argument}.with("group");
     for (const node_id n : group)
       if (n >= node_count() || fused_.contains(n))
@@ -263,9 +294,9 @@ class dag {
     std::vector<node_id> members(group.begin(), group.end());
     std::sort(members.begin(), members.end());
     members.erase(std::unique(members.begin(), members.end()), members.end());
-    if (std::vector<node_id> way = detail::way_out_and_back(*this, members); !way.empty()) {
+    if (const std::vector<node_id> way = detail::way_out_and_back(*this, members); !way.empty()) {
       const error why{errc::fusion_closes_cycle, way[0], way[1], way.back()};
-      if (cycle != nullptr) *cycle = std::move(way);
+      if (cycle != nullptr) cycle->assign(way.begin(), way.end());
       return why;
     }
     const node_id one = members.front();
@@ -294,9 +325,10 @@ class dag {
   /// until forget_snapshots; appended nodes cost nothing. To try a single edge, would_cycle is cheaper.
   dag_snapshot snapshot() { return journal_.take(node_count()); }
   /// Returns to the snapshot: nodes, edges, dropped edges, fusions. Later snapshots are forgotten.
-  /// @return errc::stale_snapshot if the dag was rolled back behind it, if clear, build or forget_snapshots came since,
+  /// @return errc::stale_snapshot if the dag was rolled back behind it, if clear, assign or forget_snapshots came
+  /// since,
   ///         or if it is a snapshot of another dag
-  /// Complexity: O(what was added) if nodes were appended and nothing else, and the index can truncate; else as build.
+  /// Complexity: O(what was added) if nodes were appended and nothing else, and the index can truncate; else as assign.
   result<void> rollback(const dag_snapshot& to) {
     if (!journal_.knows(to)) return error{errc::stale_snapshot};
     const std::size_t nodes = detail::journal::nodes_at(to);
@@ -330,15 +362,17 @@ class dag {
   /// Number of edges kept.
   [[nodiscard]] std::size_t edge_count() const noexcept { return edge_count_; }
   /// The kept edges out of a: what an executor must notify when a is done. Ascending. O(1).
-  [[nodiscard]] std::span<const node_id> downstream(node_id a) const noexcept {
+  [[nodiscard]] std::span<const node_id> downstream(node_id a) const& noexcept {
     HOCKET_ASSERT(a < node_count());
     return succs_[a];
   }
+  std::span<const node_id> downstream(node_id a) && = delete;
   /// The kept edges into b; their number is the count an executor waits down to zero. Ascending. O(1).
-  [[nodiscard]] std::span<const node_id> upstream(node_id b) const noexcept {
+  [[nodiscard]] std::span<const node_id> upstream(node_id b) const& noexcept {
     HOCKET_ASSERT(b < node_count());
     return preds_[b];
   }
+  std::span<const node_id> upstream(node_id b) && = delete;
   [[nodiscard]] std::size_t in_degree(node_id b) const noexcept { return upstream(b).size(); }
   /// The in-degree of every node, by id. O(n).
   [[nodiscard]] std::vector<node_id> in_degrees() const {
@@ -413,13 +447,14 @@ class dag {
     }
   }
 
-  [[nodiscard]] const Index& index() const noexcept { return index_; }
+  [[nodiscard]] const Index& index() const& noexcept { return index_; }
+  const Index& index() && = delete;
   /// Memory held.
   [[nodiscard]] std::size_t bytes() const noexcept {
     return index_.bytes() + preds_.bytes() + succs_.bytes() + dropped_.bytes() + fused_.bytes() + journal_.bytes() +
            work_.bytes();
   }
-  /// Frees what build keeps for the next one.
+  /// Frees what assign keeps for the next one.
   void release_workspace() noexcept { work_ = detail::workspace(memory()); }
   /// Room for so many nodes.
   void reserve(std::size_t nodes) {
@@ -541,7 +576,7 @@ class dag {
   [[nodiscard]] dag rebuilt(std::size_t nodes, std::span<const edge> edges) const {
     dag fresh(memory());
     fresh.logging_ = logging_;
-    const result<void> built = fresh.build(nodes, edges);
+    const result<void> built = fresh.assign(nodes, edges);
     HOCKET_ASSERT(built);
     static_cast<void>(built);
     return fresh;

@@ -49,9 +49,11 @@ class dependency_graph {
   /// Must a finish before b may start? Strict, O(1).
   [[nodiscard]] bool reaches(node_id a, node_id b) const noexcept { return graph_.reaches(a, b); }
   /// The ops to notify when a is done; ascending.
-  [[nodiscard]] std::span<const node_id> downstream(node_id a) const noexcept { return graph_.downstream(a); }
+  [[nodiscard]] std::span<const node_id> downstream(node_id a) const& noexcept { return graph_.downstream(a); }
+  std::span<const node_id> downstream(node_id a) && = delete;
   /// The ops whose completion b counts; ascending.
-  [[nodiscard]] std::span<const node_id> upstream(node_id b) const noexcept { return graph_.upstream(b); }
+  [[nodiscard]] std::span<const node_id> upstream(node_id b) const& noexcept { return graph_.upstream(b); }
+  std::span<const node_id> upstream(node_id b) && = delete;
   [[nodiscard]] std::size_t node_count() const noexcept { return graph_.node_count(); }
   /// Edges before pruning: distinct pairs of ops that the rules ask for; rule_edges(host) lists them.
   [[nodiscard]] std::size_t rule_edges() const noexcept { return rule_edges_; }
@@ -61,9 +63,10 @@ class dependency_graph {
   [[nodiscard]] std::optional<reason> why(node_id a, node_id b) const noexcept {
     return detail::find_reason(reasons_, {a, b});
   }
-  [[nodiscard]] const dag<Index>& graph() const noexcept { return graph_; }
+  [[nodiscard]] const dag<Index>& graph() const& noexcept { return graph_; }
   /// The dag itself, to add the host's own control edges to it.
-  [[nodiscard]] dag<Index>& graph() noexcept { return graph_; }
+  [[nodiscard]] dag<Index>& graph() & noexcept { return graph_; }
+  [[nodiscard]] dag<Index> graph() && noexcept { return std::move(graph_); }
 
  private:
   dag<Index> graph_;
@@ -81,7 +84,7 @@ template <class P, class G>
 
 // Options that chain ops of a kind, for a policy that does not tell kinds, would be a promise that nobody keeps.
 template <class P, class G>
-[[nodiscard]] constexpr result<void> check_options(const dependency_options& options) {
+[[nodiscard]] constexpr result<void> check_policy(const dependency_options& options) {
   detail::check_optional_members<P, G>();
   if constexpr (!tells_kind<P, G> && !tells_resources<P, G>) {
     const char* const chained = options.collectives ? "collectives" : options.random ? "random" : "io";
@@ -178,7 +181,7 @@ template <class Index, class F>
 template <class Index, bool Reasons, class G, class Policy>
 [[nodiscard]] result<dependency_graph<Index>> derive(const G& host, const dependency_options& options,
                                                      const Policy& policy, std::pmr::memory_resource* memory) {
-  if (const result<void> told = detail::check_options<Policy, G>(options); !told) return told.error();
+  if (const result<void> told = detail::check_policy<Policy, G>(options); !told) return told.error();
   dag<Index> g(memory);
   g.reserve(static_cast<std::size_t>(policy.node_count(host)));
   hazard_rules<Reasons> rules(options, memory);
@@ -224,7 +227,7 @@ template <class Index, bool Reasons, class G, class Policy>
 /// buffers, ordered resources, barriers, control edges and a start-up rule come from optional members of the policy;
 /// `options` switches them.
 /// @param host     a program whose policy satisfies effects_policy: see graph/access.hpp
-/// @param policy   how to see it; by default graph_access<G>. A call may leave out options, policy, or both
+/// @param policy   how to see it; by default graph_access<G>
 /// @return the graph; errc::kind_not_told if an option chains ops of a kind and the policy tells none;
 ///         errc::limit_exceeded past 2^32 - 2 ops; of the control edges: errc::unknown_node,
 /// errc::self_edge,
@@ -234,43 +237,34 @@ template <class Index, bool Reasons, class G, class Policy>
 ///
 ///     const auto deps = hocket::graph::dependencies(program);      // result<dependency_graph<>>
 ///     deps->reaches(a, b);  deps->downstream(a);
-template <reachability_index Index = auto_index, class G, class Policy = graph_access<G>>
+template <reachability_index Index = auto_index, class G, class Policy>
 [[nodiscard]] result<dependency_graph<Index>> dependencies(
-    const G& host, const dependency_options& options, const Policy& policy = {},
+    const G& host, const Policy& policy, const dependency_options& options = {},
     std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
+  detail::require_effects<Policy, G>();
   if constexpr (effects_policy<Policy, G>) {
     if (options.reasons) return detail::derive<Index, true>(host, options, policy, memory);
     return detail::derive<Index, false>(host, options, policy, memory);
   } else {
-    static_assert(effects_policy<Policy, G>,
-                  "hocket: no policy tells what the ops of this host type read and write. Specialise "
-                  "hocket::graph_access<G> with: using node = std::uint32_t; static std::size_t node_count(const G&); "
-                  "static void for_each_read(const G&, node, auto&& f); static void for_each_write(const G&, node, "
-                  "auto&& f); or pass such a policy as the last argument");
     return error{errc::invalid_argument};
   }
 }
-
 template <reachability_index Index = auto_index, class G>
-[[nodiscard]] result<dependency_graph<Index>> dependencies(const G& host) {
-  return graph::dependencies<Index>(host, dependency_options{});
-}
-
-template <reachability_index Index = auto_index, class G, class Policy>
-  requires(!std::is_same_v<Policy, dependency_options>)
-[[nodiscard]] result<dependency_graph<Index>> dependencies(const G& host, const Policy& policy) {
-  return graph::dependencies<Index>(host, dependency_options{}, policy);
+[[nodiscard]] result<dependency_graph<Index>> dependencies(
+    const G& host, const dependency_options& options = {},
+    std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
+  return graph::dependencies<Index>(host, graph_access<G>{}, options, memory);
 }
 
 /// The edges that `dependencies` would be built from, before any pruning: by target, then source.
 /// For hosts that want to see or count them, and for transitive_reduction, which needs no index. Empty if the options
 /// or the host's control edges are impossible: dependencies says why.
 /// Complexity: linear in the reads, writes and edges.
-template <class G, class Policy = graph_access<G>>
-[[nodiscard]] std::vector<edge> rule_edges(const G& host, const dependency_options& options = {},
-                                           const Policy& policy = {}) {
-  static_assert(effects_policy<Policy, G>, "hocket: no policy tells what the ops of this host type read and write");
-  if (!detail::check_options<Policy, G>(options)) return {};
+template <class G, class Policy>
+[[nodiscard]] std::vector<edge> rule_edges(const G& host, const Policy& policy,
+                                           const dependency_options& options = {}) {
+  detail::require_effects<Policy, G>();
+  if (!detail::check_policy<Policy, G>(options)) return {};
   detail::hazard_rules<false> rules(options, std::pmr::get_default_resource());
   detail::late_rules late;
   std::vector<edge> edges;
@@ -284,7 +278,7 @@ template <class G, class Policy = graph_access<G>>
   });
   if (!late.control.empty() || !late.starts.empty()) {
     dag<> g;  // which ops the start-up rule is about depends on the order so far
-    if (g.build(b, edges) && !detail::add_late(g, late, [&edges](const edge& e, rule) { edges.push_back(e); }))
+    if (g.assign(b, edges) && !detail::add_late(g, late, [&edges](const edge& e, rule) { edges.push_back(e); }))
       return {};
     std::sort(edges.begin(), edges.end(), [](const edge& x, const edge& y) {
       return x.target != y.target ? x.target < y.target : x.source < y.source;
@@ -293,10 +287,9 @@ template <class G, class Policy = graph_access<G>>
   return edges;
 }
 
-template <class G, class Policy>
-  requires(!std::is_same_v<Policy, dependency_options>)
-[[nodiscard]] std::vector<edge> rule_edges(const G& host, const Policy& policy) {
-  return graph::rule_edges(host, dependency_options{}, policy);
+template <class G>
+[[nodiscard]] std::vector<edge> rule_edges(const G& host, const dependency_options& options = {}) {
+  return graph::rule_edges(host, graph_access<G>{}, options);
 }
 
 }  // namespace hocket::inline HOCKET_ABI::graph

@@ -20,7 +20,7 @@ namespace hocket::inline HOCKET_ABI::graph {
 /// lifetime edge keeps what the source owns alive until the target has run, and orders them.
 enum class edge_kind : std::uint8_t { data, control, lifetime };
 
-[[nodiscard]] constexpr std::string_view name(edge_kind k) noexcept {
+[[nodiscard]] constexpr std::string_view to_string(edge_kind k) noexcept {
   return k == edge_kind::data ? "data" : k == edge_kind::control ? "control" : "lifetime";
 }
 
@@ -57,11 +57,14 @@ class kinded_dependencies {
   /// Does a path of data edges lead from a to b? O(1).
   [[nodiscard]] bool data_reaches(node_id a, node_id b) const noexcept { return data_.reaches(a, b); }
   /// The reduction of all edges: what a scheduler of the host counts down.
-  [[nodiscard]] const dag<Index>& order() const noexcept { return order_; }
+  [[nodiscard]] const dag<Index>& order() const& noexcept { return order_; }
+  const dag<Index>& order() && = delete;
   /// The reduction of the data edges: what a stream plan is made from.
-  [[nodiscard]] const dag<Index>& data() const noexcept { return data_; }
+  [[nodiscard]] const dag<Index>& data() const& noexcept { return data_; }
+  const dag<Index>& data() && = delete;
   /// Every lifetime edge, by source, then target.
-  [[nodiscard]] std::span<const edge> lifetime() const noexcept { return lifetime_; }
+  [[nodiscard]] std::span<const edge> lifetime() const& noexcept { return lifetime_; }
+  std::span<const edge> lifetime() && = delete;
 
   /// Adds the next op: after `data` by data edges, after `control` by control edges, after `lifetime` by lifetime
   /// edges. Each in any order, repetitions allowed.
@@ -196,7 +199,7 @@ template <reachability_index Index, bool Reasons, class G, class Policy>
 [[nodiscard]] result<kinded_dependencies<Index>> derive_by_kind(const G& host, const dependency_options& options,
                                                                 const Policy& policy,
                                                                 std::pmr::memory_resource* memory) {
-  if (const result<void> told = detail::check_options<Policy, G>(options); !told) return told.error();
+  if (const result<void> told = detail::check_policy<Policy, G>(options); !told) return told.error();
   dag<Index> order(memory), data(memory);
   hazard_rules<Reasons> rules(options, memory);
   late_rules late;
@@ -266,19 +269,23 @@ template <reachability_index Index, bool Reasons, class G, class Policy>
 ///
 ///     const auto deps = hocket::graph::dependencies_by_kind(program);
 ///     for (auto [e, kind] : deps->edges()) ...
-template <reachability_index Index = auto_index, class G, class Policy = graph_access<G>>
-[[nodiscard]] result<kinded_dependencies<Index>> dependencies_by_kind(
-    const G& host, const dependency_options& options = {}, const Policy& policy = {},
-    std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
-  static_assert(effects_policy<Policy, G>, "hocket: no policy tells what the ops of this host type read and write");
-  return options.reasons ? detail::derive_by_kind<Index, true>(host, options, policy, memory)
-                         : detail::derive_by_kind<Index, false>(host, options, policy, memory);
-}
-
 template <reachability_index Index = auto_index, class G, class Policy>
-  requires(!std::is_same_v<Policy, dependency_options>)
-[[nodiscard]] result<kinded_dependencies<Index>> dependencies_by_kind(const G& host, const Policy& policy) {
-  return graph::dependencies_by_kind<Index>(host, dependency_options{}, policy);
+[[nodiscard]] result<kinded_dependencies<Index>> dependencies_by_kind(
+    const G& host, const Policy& policy, const dependency_options& options = {},
+    std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
+  detail::require_effects<Policy, G>();
+  if constexpr (effects_policy<Policy, G>) {
+    if (options.reasons) return detail::derive_by_kind<Index, true>(host, options, policy, memory);
+    return detail::derive_by_kind<Index, false>(host, options, policy, memory);
+  } else {
+    return error{errc::invalid_argument};
+  }
+}
+template <reachability_index Index = auto_index, class G>
+[[nodiscard]] result<kinded_dependencies<Index>> dependencies_by_kind(
+    const G& host, const dependency_options& options = {},
+    std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
+  return graph::dependencies_by_kind<Index>(host, graph_access<G>{}, options, memory);
 }
 
 }  // namespace hocket::inline HOCKET_ABI::graph

@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string_view>
 
 namespace hocket::inline HOCKET_ABI::graph {
 
@@ -15,5 +17,18 @@ enum class op_kind : std::uint8_t {
   io,          ///< files, logs, prints
 };
 inline constexpr std::size_t op_kind_count = 4;
+
+namespace detail {
+inline constexpr std::string_view op_kind_names[op_kind_count] = {"compute", "collective", "random", "io"};
+}
+
+[[nodiscard]] constexpr std::string_view to_string(op_kind k) noexcept {
+  return detail::op_kind_names[static_cast<std::size_t>(k)];
+}
+[[nodiscard]] constexpr std::optional<op_kind> parse_op_kind(std::string_view text) noexcept {
+  for (std::size_t k = 0; k < op_kind_count; ++k)
+    if (detail::op_kind_names[k] == text) return static_cast<op_kind>(k);
+  return std::nullopt;
+}
 
 }  // namespace hocket::inline HOCKET_ABI::graph

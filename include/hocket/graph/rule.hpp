@@ -25,7 +25,7 @@ enum class rule : std::uint8_t {
 };
 
 /// One line for a picture or a log: "read after write".
-[[nodiscard]] constexpr std::string_view name(rule r) noexcept {
+[[nodiscard]] constexpr std::string_view to_string(rule r) noexcept {
   constexpr std::string_view names[] = {
       "read after write", "write after write", "write after read", "sequential", "collective", "random", "io",
       "control",          "barrier",           "start-up",         "lifetime"};

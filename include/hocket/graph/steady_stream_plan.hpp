@@ -13,15 +13,38 @@ namespace hocket::inline HOCKET_ABI::graph {
 /// step, and those of each step for the step before.
 class steady_stream_plan {
  public:
+  /// Plans a program that is repeated, from two copies of it: step k + 1 against step k.
+  ///
+  /// No dependency may span more than one step boundary; those of `dependencies` on a program written down twice never
+  /// do. Then a path from one step to the next stays within these two, so two copies decide which waits of an endless
+  /// run are redundant: the plan is the one minimum for it. Waits whose recorder is in the second copy say nothing new
+  /// and are dropped, waiters of the second copy are wrapped.
+  /// @param two_steps  the graph of the program twice: ops 0 … n - 1, then n … 2n - 1; edges must point forward
+  /// @param stream_of  one stream per op of a step: n of them
+  /// @return as stream_plan::make; errc::not_periodic if the waits within the second step are not those within the
+  /// first,
+  ///         errc::invalid_argument for an op that is fused away in one of the two only
+  /// Complexity: that of stream_plan::make for 2n ops.
+  ///
+  ///     const graph::two_step_access<graph_access<my::program>, my::program> twice;
+  ///     const auto deps = graph::dependencies(program, twice);
+  ///     const auto plan = graph::steady_stream_plan::make(deps->graph(), streams);
+  template <reachability_index Index>
+  [[nodiscard]] static result<steady_stream_plan> make(const dag<Index>& two_steps,
+                                                       std::span<const stream_id> stream_of);
+
   /// One step by itself. The first step needs nothing else.
-  [[nodiscard]] const stream_plan& step() const noexcept { return step_; }
+  [[nodiscard]] const stream_plan& step() const& noexcept { return step_; }
+  const stream_plan& step() && = delete;
   /// What every later step waits for besides: `recorder` of the step before, `waiter` of this one. Both are ops of one
   /// step. By waiter, then recorder.
-  [[nodiscard]] std::span<const stream_wait> previous_waits() const noexcept { return previous_; }
+  [[nodiscard]] std::span<const stream_wait> previous_waits() const& noexcept { return previous_; }
+  std::span<const stream_wait> previous_waits() && = delete;
   /// Those before op, ascending by recorder. O(log waits).
-  [[nodiscard]] std::span<const stream_wait> previous_waits_of(node_id op) const noexcept {
+  [[nodiscard]] std::span<const stream_wait> previous_waits_of(node_id op) const& noexcept {
     return detail::waits_of(previous_, op);
   }
+  std::span<const stream_wait> previous_waits_of(node_id op) && = delete;
   /// Ops of a step after which an event is recorded, for this step or the next.
   [[nodiscard]] std::size_t event_count() const noexcept { return event_count_; }
   /// Is some op waited for by a later op of the next step? When that wait is issued, the recorder of the same step has
@@ -30,39 +53,20 @@ class steady_stream_plan {
   [[nodiscard]] bool alternating() const noexcept { return alternating_; }
 
  private:
-  template <reachability_index Index>
-  friend result<steady_stream_plan> plan_steady_streams(const dag<Index>& two_steps,
-                                                        std::span<const stream_id> stream_of);
   stream_plan step_;
   std::vector<stream_wait> previous_;
   std::size_t event_count_ = 0;
   bool alternating_ = false;
 };
 
-/// Plans a program that is repeated, from two copies of it: step k + 1 against step k.
-///
-/// No dependency may span more than one step boundary; those of `dependencies` on a program written down twice never
-/// do. Then a path from one step to the next stays within these two, so two copies decide which waits of an endless run
-/// are redundant: the plan is the one minimum for it. Waits whose recorder is in the second copy say nothing new and
-/// are dropped, waiters of the second copy are wrapped.
-/// @param two_steps  the graph of the program twice: ops 0 … n - 1, then n … 2n - 1; edges must point forward
-/// @param stream_of  one stream per op of a step: n of them
-/// @return as plan_streams; errc::not_periodic if the waits within the second step are not those within the first,
-///         errc::invalid_argument for an op that is fused away in one of the two only
-/// Complexity: that of plan_streams for 2n ops.
-///
-///     const graph::two_step_access<graph_access<my::program>, my::program> twice;
-///     const auto deps = graph::dependencies(program, twice);
-///     const auto plan = graph::plan_steady_streams(deps->graph(), streams);
 template <reachability_index Index>
-[[nodiscard]] result<steady_stream_plan> plan_steady_streams(const dag<Index>& two_steps,
-                                                             std::span<const stream_id> stream_of) {
+result<steady_stream_plan> steady_stream_plan::make(const dag<Index>& two_steps, std::span<const stream_id> stream_of) {
   const std::size_t nodes = stream_of.size();
   if (two_steps.node_count() != 2 * nodes)
     return error{errc::invalid_argument, static_cast<std::int64_t>(nodes)}.with("number of streams given");
   std::vector<stream_id> twice(stream_of.begin(), stream_of.end());
   twice.insert(twice.end(), stream_of.begin(), stream_of.end());
-  const result<stream_plan> both = plan_streams(two_steps, std::span<const stream_id>(twice));
+  const result<stream_plan> both = stream_plan::make(two_steps, std::span<const stream_id>(twice));
   if (!both) return both.error();
 
   const auto n = static_cast<node_id>(nodes);

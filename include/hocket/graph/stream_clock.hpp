@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <memory_resource>
 #include <span>
 #include <vector>
@@ -31,7 +32,7 @@ inline constexpr stream_id stream_limit = 1u << 16;
 ///     hocket::graph::stream_clock order(2);
 ///     const auto a = order.append(0, {}).value();
 ///     const auto b = order.append(1, {}).value();
-///     const auto c = order.append(0, std::array{b}).value();    // one wait: stream 0 for b
+///     const auto c = order.append(0, {b}).value();    // one wait: stream 0 for b
 ///     order.reaches(a, c) && order.reaches(b, c) && !order.ordered(a, b);    // a before c by FIFO alone
 class stream_clock {
  public:
@@ -91,6 +92,9 @@ class stream_clock {
   }
   result<node_id> append(stream_id stream, std::span<const node_id> preds) {
     return append(stream, preds, [](node_id) {});
+  }
+  result<node_id> append(stream_id stream, std::initializer_list<node_id> preds) {
+    return append(stream, std::span<const node_id>(preds.begin(), preds.size()));
   }
 
   /// Does a finish before b starts, on any machine that honours dependencies and FIFO? Strict: reaches(a, a) is false.

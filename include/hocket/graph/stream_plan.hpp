@@ -37,26 +37,71 @@ namespace detail {
 
 }  // namespace detail
 
-class steady_stream_plan;
-
 /// The fewest waits that make streams run a graph's ops in a legal order, and imply no order beyond the graph's and
 /// that of the streams themselves. What `launch` drives. Ops are issued in program order, each on its stream.
 class stream_plan {
  public:
+  /// Plans the waits for ops on given streams.
+  ///
+  /// Every set of waits that enforces exactly the order "graph ∪ each stream's FIFO" contains the edges of that order's
+  /// transitive reduction that are not consecutive on a stream. These edges suffice, and the reduction is unique: so
+  /// the answer is the one minimum, not a heuristic. docs/graph.md, "Stream plans", has the proofs.
+  /// @param g  edges must point forward in program order
+  /// @param stream_of  one stream per node, < stream_limit
+  /// @return errc::invalid_argument if the sizes differ, errc::limit_exceeded for a stream, errc::bad_order for an edge
+  ///         that points backwards: its waiter would be issued before its recorder
+  /// Complexity: O(nodes + kept waits) · streams up to clock_limit streams, beyond that as building a dag.
+  ///
+  ///     auto plan = hocket::graph::stream_plan::make(g, streams);   // result<stream_plan>
+  ///     for (const auto& w : plan->waits()) …
+  template <reachability_index Index>
+  [[nodiscard]] static result<stream_plan> make(const dag<Index>& g, std::span<const stream_id> stream_of) {
+    stream_plan plan;
+    if (const result<void> fits = plan.place(g, stream_of); !fits) return fits.error();
+    const result<void> planned =
+        plan.stream_count_ <= clock_limit ? plan.find_waits_by_clock(g) : plan.find_waits_by_dag(g);
+    if (!planned) return planned.error();
+    std::vector<unsigned char> records(plan.node_count());
+    for (const stream_wait& w : plan.waits_) records[w.recorder] = 1;
+    for (const unsigned char r : records) plan.event_count_ += r;
+    return plan;
+  }
+  /// As above, with the streams that the host's policy names.
+  template <reachability_index Index, class G, class Policy = graph_access<G>>
+    requires(!std::is_convertible_v<const G&, std::span<const stream_id>>)
+  [[nodiscard]] static result<stream_plan> make(const dag<Index>& g, const G& host, const Policy& policy = {}) {
+    if constexpr (stream_policy<Policy, G>) {
+      std::vector<stream_id> streams;
+      streams.reserve(g.node_count());
+      detail::for_each_node(policy, host, [&](const typename Policy::node& n) {
+        streams.push_back(static_cast<stream_id>(policy.stream(host, n)));
+      });
+      return make(g, std::span<const stream_id>(streams));
+    } else {
+      static_assert(stream_policy<Policy, G>,
+                    "hocket: the policy does not say on which stream an op runs. Add to hocket::graph_access<G>: "
+                    "static hocket::stream_id stream(const G&, node);");
+      return error{errc::invalid_argument};
+    }
+  }
+
   [[nodiscard]] std::size_t node_count() const noexcept { return stream_of_.size(); }
   /// One more than the highest stream used.
   [[nodiscard]] std::size_t stream_count() const noexcept { return stream_count_; }
   [[nodiscard]] stream_id stream_of(node_id op) const noexcept { return stream_of_[op]; }
-  [[nodiscard]] std::span<const stream_id> streams() const noexcept { return stream_of_; }
+  [[nodiscard]] std::span<const stream_id> streams() const& noexcept { return stream_of_; }
+  std::span<const stream_id> streams() && = delete;
   /// Is op issued? Not if `contract` fused it away: then nothing is waited for, recorded or joined on its account.
   /// O(log of how many were).
   [[nodiscard]] bool issues(node_id op) const noexcept { return !detail::is_among(fused_, op); }
   /// By waiter, then recorder.
-  [[nodiscard]] std::span<const stream_wait> waits() const noexcept { return waits_; }
+  [[nodiscard]] std::span<const stream_wait> waits() const& noexcept { return waits_; }
+  std::span<const stream_wait> waits() && = delete;
   /// The waits before op, ascending by recorder. O(log waits).
-  [[nodiscard]] std::span<const stream_wait> waits_of(node_id op) const noexcept {
+  [[nodiscard]] std::span<const stream_wait> waits_of(node_id op) const& noexcept {
     return detail::waits_of(waits_, op);
   }
+  std::span<const stream_wait> waits_of(node_id op) && = delete;
   /// Ops after which an event is recorded: each serves all its waiters. The fewest possible. docs/graph.md has the
   /// proof.
   [[nodiscard]] std::size_t event_count() const noexcept { return event_count_; }
@@ -64,11 +109,62 @@ class stream_plan {
   [[nodiscard]] std::size_t cross_stream_edges() const noexcept { return cross_stream_edges_; }
 
  private:
-  template <reachability_index Index>
-  friend result<stream_plan> plan_streams(const dag<Index>& g, std::span<const stream_id> stream_of);
-  template <reachability_index Index>
-  friend result<steady_stream_plan> plan_steady_streams(const dag<Index>& two_steps,
-                                                        std::span<const stream_id> stream_of);
+  friend class steady_stream_plan;
+
+  /// Up to so many streams an op's clock is narrower than a row of an index.
+  static constexpr std::size_t clock_limit = 64;
+
+  // Takes down who runs where, and checks it.
+  template <class Index>
+  [[nodiscard]] result<void> place(const dag<Index>& g, std::span<const stream_id> stream_of) {
+    const std::size_t nodes = g.node_count();
+    if (stream_of.size() != nodes)
+      return error{errc::invalid_argument, static_cast<std::int64_t>(stream_of.size())}.with("number of streams given");
+    for (std::size_t i = 0; i < nodes; ++i) {
+      const auto b = static_cast<node_id>(i);
+      const stream_id s = stream_of[b];
+      if (s >= stream_limit) return error{errc::limit_exceeded, s, stream_limit - 1}.with("stream");
+      stream_count_ = (std::max)(stream_count_, s + std::size_t{1});
+      if (g.fused_into(b) != b) fused_.push_back(b);
+      const std::span<const node_id> ups = g.upstream(b);
+      if (!ups.empty() && ups.back() > b) return error{errc::bad_order, b, ups.back()};
+      for (const node_id a : ups) cross_stream_edges_ += stream_of[a] != s ? 1u : 0u;
+    }
+    stream_of_.assign(stream_of.begin(), stream_of.end());
+    return {};
+  }
+  void add(node_id a, node_id b) { waits_.push_back({a, b, stream_of_[a], stream_of_[b]}); }
+
+  template <class Index>
+  [[nodiscard]] result<void> find_waits_by_clock(const dag<Index>& g) {
+    stream_clock order(stream_count_);
+    order.reserve(node_count());
+    for (std::size_t i = 0; i < node_count(); ++i) {
+      const auto b = static_cast<node_id>(i);
+      const auto first = static_cast<std::ptrdiff_t>(waits_.size());
+      const auto id = order.append(stream_of_[b], g.upstream(b), [&](node_id a) { add(a, b); });
+      if (!id) return id.error();
+      std::reverse(waits_.begin() + first, waits_.end());
+    }
+    return {};
+  }
+  template <class Index>
+  [[nodiscard]] result<void> find_waits_by_dag(const dag<Index>& g) {
+    dag<> order;
+    order.reserve(node_count());
+    std::vector<node_id> tail(stream_count_, no_id), preds;
+    for (std::size_t i = 0; i < node_count(); ++i) {
+      const auto b = static_cast<node_id>(i);
+      const std::span<const node_id> ups = g.upstream(b);
+      preds.assign(ups.begin(), ups.end());
+      if (tail[stream_of_[b]] != no_id) preds.push_back(tail[stream_of_[b]]);
+      if (const result<node_id> id = order.append(preds); !id) return id.error();
+      for (const node_id a : order.upstream(b))
+        if (stream_of_[a] != stream_of_[b]) add(a, b);
+      tail[stream_of_[b]] = b;
+    }
+    return {};
+  }
 
   std::vector<stream_id> stream_of_;
   std::vector<stream_wait> waits_;
@@ -77,91 +173,6 @@ class stream_plan {
   std::size_t event_count_ = 0;
   std::size_t cross_stream_edges_ = 0;
 };
-
-/// Plans the waits for ops on given streams.
-///
-/// Every set of waits that enforces exactly the order "graph ∪ each stream's FIFO" contains the edges of that order's
-/// transitive reduction that are not consecutive on a stream; these edges suffice; and the reduction is unique. So the
-/// answer is the one minimum, not a heuristic. A stream_clock finds it: the FIFO predecessor first, then the others in
-/// descending order, each skipped if the clock covers it already (the proof of dag::append with the FIFO edge as a
-/// predecessor that is always there). Each wait stands at the only place where it can stand: one op later on its
-/// stream it would come after its waiter, one op earlier it would hold back an op that need not wait.
-/// @param g  edges must point forward in program order
-/// @param stream_of  one stream per node, < stream_limit
-/// @return errc::invalid_argument if the sizes differ, errc::limit_exceeded for a stream, errc::bad_order for an edge
-///         that points backwards: ops are issued in program order, so its waiter would be issued before its recorder
-/// Complexity: O(nodes + kept waits) · streams up to 64 streams, beyond that as building a dag.
-///
-///     auto plan = hocket::graph::plan_streams(g, streams);   // result<stream_plan>
-///     for (const auto& w : plan->waits()) …
-template <reachability_index Index>
-[[nodiscard]] result<stream_plan> plan_streams(const dag<Index>& g, std::span<const stream_id> stream_of) {
-  const std::size_t nodes = g.node_count();
-  if (stream_of.size() != nodes)
-    return error{errc::invalid_argument, static_cast<std::int64_t>(stream_of.size())}.with("number of streams given");
-  stream_plan plan;
-  for (std::size_t b = 0; b < nodes; ++b) {
-    const stream_id s = stream_of[b];
-    if (s >= stream_limit) return error{errc::limit_exceeded, s, stream_limit - 1}.with("stream");
-    if (plan.stream_count_ <= s) plan.stream_count_ = s + std::size_t{1};
-    if (const auto op = static_cast<node_id>(b); g.fused_into(op) != op) plan.fused_.push_back(op);
-    const std::span<const node_id> ups = g.upstream(static_cast<node_id>(b));
-    if (!ups.empty() && ups.back() > b) return error{errc::bad_order, static_cast<std::int64_t>(b), ups.back()};
-    for (const node_id a : ups) plan.cross_stream_edges_ += stream_of[a] != s ? 1u : 0u;
-  }
-  plan.stream_of_.assign(stream_of.begin(), stream_of.end());
-  std::vector<unsigned char> records(nodes);
-  const auto add = [&](node_id a, node_id b) {
-    plan.waits_.push_back({a, b, stream_of[a], stream_of[b]});
-    plan.event_count_ += records[a] == 0 ? 1u : 0u;
-    records[a] = 1;
-  };
-  if (plan.stream_count_ <= 64) {
-    stream_clock order(plan.stream_count_);
-    order.reserve(nodes);
-    for (std::size_t i = 0; i < nodes; ++i) {
-      const auto b = static_cast<node_id>(i);
-      const auto first = static_cast<std::ptrdiff_t>(plan.waits_.size());
-      const auto id = order.append(stream_of[b], g.upstream(b), [&](node_id a) { add(a, b); });
-      if (!id) return id.error();
-      std::reverse(plan.waits_.begin() + first, plan.waits_.end());
-    }
-  } else {  // a clock a node would be wider than a row of an index
-    dag<> order;
-    order.reserve(nodes);
-    std::vector<node_id> tail(plan.stream_count_, no_id), preds;
-    for (std::size_t i = 0; i < nodes; ++i) {
-      const auto b = static_cast<node_id>(i);
-      const std::span<const node_id> ups = g.upstream(b);
-      preds.assign(ups.begin(), ups.end());
-      if (tail[stream_of[b]] != no_id) preds.push_back(tail[stream_of[b]]);
-      if (const result<node_id> id = order.append(preds); !id) return id.error();
-      for (const node_id a : order.upstream(b))
-        if (stream_of[a] != stream_of[b]) add(a, b);
-      tail[stream_of[b]] = b;
-    }
-  }
-  return plan;
-}
-
-/// As above, with the streams that the host's policy names.
-template <reachability_index Index, class G, class Policy = graph_access<G>>
-  requires(!std::is_convertible_v<const G&, std::span<const stream_id>>)
-[[nodiscard]] result<stream_plan> plan_streams(const dag<Index>& g, const G& host, const Policy& policy = {}) {
-  if constexpr (stream_policy<Policy, G>) {
-    std::vector<stream_id> streams;
-    streams.reserve(g.node_count());
-    detail::for_each_node(policy, host, [&](const typename Policy::node& n) {
-      streams.push_back(static_cast<stream_id>(policy.stream(host, n)));
-    });
-    return graph::plan_streams(g, std::span<const stream_id>(streams));
-  } else {
-    static_assert(stream_policy<Policy, G>,
-                  "hocket: the policy does not say on which stream an op runs. Add to hocket::graph_access<G>: "
-                  "static hocket::stream_id stream(const G&, node);");
-    return error{errc::invalid_argument};
-  }
-}
 
 /// The order that a plan enforces, dependencies and FIFO, as a clock to ask. Its streams are plan.stream_count().
 /// Complexity: O(nodes + waits) · streams.

@@ -106,7 +106,7 @@ inline void reduce_by_windows(const ranked& g, reduction& out) {
 ///     const std::array<edge, 3> edges{{{0, 1}, {1, 2}, {0, 2}}};
 ///     graph::transitive_reduction(3, edges)->kept.size() == 2;
 [[nodiscard]] inline result<reduction> transitive_reduction(std::size_t nodes, std::span<const edge> edges,
-                                                            std::vector<node_id>* cycle = nullptr) {
+                                                            std::pmr::vector<node_id>* cycle = nullptr) {
   if (const result<node_id> last = to_id(nodes, "number of nodes"); !last) return last.error();
   for (const edge& e : edges) {
     const node_id worst = e.source > e.target ? e.source : e.target;
@@ -120,9 +120,9 @@ inline void reduce_by_windows(const ranked& g, reduction& out) {
   detail::incoming in = detail::incoming_of(nodes, edges, memory);
   const std::pmr::vector<node_id> order = detail::topological_order(in, memory);
   if (order.size() < nodes) {
-    std::vector<node_id> found = detail::find_cycle(in, order);
+    const std::vector<node_id> found = detail::find_cycle(in, order);
     const error why{errc::cycle, found.back(), found.front()};
-    if (cycle != nullptr) *cycle = std::move(found);
+    if (cycle != nullptr) cycle->assign(found.begin(), found.end());
     return why;
   }
   detail::ranked g{in, order, std::vector<node_id>(nodes)};

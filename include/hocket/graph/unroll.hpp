@@ -114,13 +114,13 @@ struct step_edges {
 ///
 ///     const auto loop = hocket::graph::dependencies_of_steps(program);
 ///     for (auto [a, b] : loop->across) ...        // b of step i + 1 waits for a of step i
-template <class G, class Policy = graph_access<G>>
+template <class G, class Policy>
 [[nodiscard]] result<step_edges> dependencies_of_steps(
-    const G& host, dependency_options options = {}, const Policy& policy = {},
+    const G& host, const Policy& policy, dependency_options options = {},
     std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
-  static_assert(effects_policy<Policy, G>, "hocket: no policy tells what the ops of this host type read and write");
+  detail::require_effects<Policy, G>();
   options.start_up = false;
-  result<dependency_graph<>> deps = graph::dependencies(host, options, two_step_access<Policy, G>{policy}, memory);
+  result<dependency_graph<>> deps = graph::dependencies(host, two_step_access<Policy, G>{policy}, options, memory);
   if (!deps) return deps.error();
   step_edges found;
   const auto n = static_cast<node_id>(deps->node_count() / 2);
@@ -133,10 +133,11 @@ template <class G, class Policy = graph_access<G>>
   return found;
 }
 
-template <class G, class Policy>
-  requires(!std::is_same_v<Policy, dependency_options>)
-[[nodiscard]] result<step_edges> dependencies_of_steps(const G& host, const Policy& policy) {
-  return graph::dependencies_of_steps(host, dependency_options{}, policy);
+template <class G>
+[[nodiscard]] result<step_edges> dependencies_of_steps(
+    const G& host, const dependency_options& options = {},
+    std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
+  return graph::dependencies_of_steps(host, graph_access<G>{}, options, memory);
 }
 
 }  // namespace hocket::inline HOCKET_ABI::graph

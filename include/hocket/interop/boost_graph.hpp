@@ -20,8 +20,8 @@ namespace hocket::inline HOCKET_ABI::graph {
 ///
 ///     boost::adjacency_list<> g(3);
 ///     add_edge(0, 1, g);
-///     const auto d = hocket::graph::make_dag(g);                  // adjacency_list needs no further word
-///     const auto e = hocket::graph::make_dag(other, hocket::graph::boost_graph_access<other_graph>{});
+///     const auto d = hocket::graph::dag<>::make(g);                  // adjacency_list needs no further word
+///     const auto e = hocket::graph::dag<>::make(other, hocket::graph::boost_graph_access<other_graph>{});
 template <class G>
 struct boost_graph_access {
   using node = typename boost::graph_traits<G>::vertex_descriptor;

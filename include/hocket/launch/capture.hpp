@@ -6,7 +6,7 @@ namespace hocket::inline HOCKET_ABI::launch {
 
 /// Whether `list` can be captured on stream 0: every other stream joins the capture before its first op or record, by
 /// waiting for an event of a stream that is already in it, and stream 0 waits, at last and perhaps through others, for
-/// the end of each. `fenced(list)` always can, and so can the plans of `graph::plan_capture`.
+/// the end of each. `fenced(list)` always can, and so can the plans of `graph::capture_plan::make`.
 /// Devices report a list that cannot only at the end of the capture (CUDA: 904, 905), without saying which command.
 /// @return errc::outside_capture, errc::unjoined_stream with the command and its stream
 /// Complexity: O(commands).

@@ -101,7 +101,7 @@ class pruned_map {
 /// @return the number of kept edges
 template <graph::reachability_index Index = graph::auto_index, class G, class Policy = graph_access<G>>
 [[nodiscard]] std::size_t program_to_dag(const G& host, const Policy& policy = {}) {
-  const auto deps = graph::dependencies<Index>(host, graph::dependency_options{}, policy);
+  const auto deps = graph::dependencies<Index>(host, policy);
   return deps ? deps->edge_count() : 0;
 }
 

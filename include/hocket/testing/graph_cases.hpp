@@ -238,7 +238,7 @@ class gpt_writer {
 /// The edges that the rules derive from a program, before any pruning.
 template <class G, class Policy = graph_access<G>>
 [[nodiscard]] edge_rows rule_rows(const G& host, const Policy& policy = {}) {
-  return rows_of(static_cast<std::size_t>(policy.node_count(host)), graph::rule_edges(host, {}, policy));
+  return rows_of(static_cast<std::size_t>(policy.node_count(host)), graph::rule_edges(host, policy));
 }
 
 }  // namespace hocket::inline HOCKET_ABI::testing

@@ -16,10 +16,9 @@ namespace hocket::inline HOCKET_ABI::text {
 ///
 ///     redundant_edge,0,2,theirs,0 1 2        their edges 0 -> 1 and 1 -> 2 make 0 -> 2 needless
 [[nodiscard]] inline std::string write_comparison_csv(const graph::comparison& result) {
-  constexpr std::string_view kinds[] = {"missing_order", "extra_order", "redundant_edge"};
   std::string out = "difference,source,target,path_in,path\n";
   for (const graph::difference& d : result.first) {
-    out += kinds[static_cast<std::size_t>(d.kind)];
+    out += graph::to_string(d.kind);
     out += ',';
     detail::append_number(out, d.pair.source);
     out += ',';

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -63,8 +64,6 @@ inline constexpr std::string_view ops_csv_header = "op,stream,kind,reads,writes"
 
 namespace detail {
 
-inline constexpr std::string_view kind_names[graph::op_kind_count] = {"compute", "collective", "random", "io"};
-
 // Numbers separated by spaces.
 [[nodiscard]] inline result<void> numbers(const csv_scanner& in, std::string_view cell, std::int64_t column,
                                           std::vector<std::uint32_t>& out) {
@@ -107,12 +106,11 @@ inline constexpr std::string_view kind_names[graph::op_kind_count] = {"compute",
     if (!stream) return stream.error();
     if (*stream >= graph::stream_limit)
       return error{errc::too_large, in.line(), *stream, graph::stream_limit - 1}.with("stream");
-    std::size_t kind = 0;
-    while (kind < graph::op_kind_count && detail::kind_names[kind] != cells[2]) ++kind;
-    if (kind == graph::op_kind_count) return error{errc::unknown_token, in.line(), 3}.with(cells[2]);
+    const std::optional<graph::op_kind> kind = graph::parse_op_kind(cells[2]);
+    if (!kind) return error{errc::unknown_token, in.line(), 3}.with(cells[2]);
     if (const auto r = detail::numbers(in, cells[3], 4, reads); !r) return r.error();
     if (const auto r = detail::numbers(in, cells[4], 5, writes); !r) return r.error();
-    table.add(*stream, static_cast<graph::op_kind>(kind), reads, writes);
+    table.add(*stream, *kind, reads, writes);
   }
   return table;
 }
@@ -132,7 +130,7 @@ inline constexpr std::string_view kind_names[graph::op_kind_count] = {"compute",
     out += ',';
     detail::append_number(out, table.stream(op));
     out += ',';
-    out += detail::kind_names[static_cast<std::size_t>(table.kind(op))];
+    out += graph::to_string(table.kind(op));
     out += ',';
     list(table.reads(op));
     out += ',';

@@ -14,4 +14,4 @@ struct hocket::graph_access<program> {
 #endif
 };
 
-bool f(const program& p) { return hocket::graph::plan_streams(hocket::graph::dag<>{}, p).has_value(); }
+bool f(const program& p) { return hocket::graph::stream_plan::make(hocket::graph::dag<>{}, p).has_value(); }

@@ -3,7 +3,7 @@
 // expect: hocket: no policy tells the successors of a node of this host type. Specialise hocket::graph_access<G> with:
 // using node = std::uint32_t; static std::size_t node_count(const G&); static void for_each_successor(const G&, node,
 // auto&& f); or pass such a policy as the last argument
-#include <hocket/graph/make_dag.hpp>
+#include <hocket/graph/dag.hpp>
 
 struct program {};
 
@@ -18,4 +18,4 @@ struct hocket::graph_access<program> {
 #endif
 };
 
-bool f(const program& p) { return hocket::graph::make_dag(p).has_value(); }
+bool f(const program& p) { return hocket::graph::dag<>::make(p).has_value(); }

@@ -34,14 +34,14 @@ TEST_CASE("the reduction without an index is that of the dag, in any order of id
     const auto reduced = hocket::graph::transitive_reduction(nodes, edges);
     REQUIRE(reduced);
     dag<> g;
-    REQUIRE(g.build(nodes, edges));
+    REQUIRE(g.assign(nodes, edges));
     CHECK(reduced->kept == g.edges());
     std::uint64_t pairs = 0;
     for (node_id b = 0; b < nodes; ++b) pairs += g.ancestor_count(b);
     CHECK(reduced->reachable_pairs == pairs);
     if (nodes < 100) CHECK(reduced->kept == graph_oracle(nodes, edges).reduction());
   }
-  std::vector<node_id> cycle;
+  std::pmr::vector<node_id> cycle;
   const std::vector<edge> bad{{3, 1}, {1, 2}, {2, 3}, {0, 3}};
   CHECK(hocket::graph::transitive_reduction(4, bad, &cycle).error().code == hocket::errc::cycle);
   CHECK(hocket::testing::is_cycle(cycle, bad));
@@ -61,6 +61,6 @@ TEST_CASE("assigned streams: a chain stays on one, independent ops spread, the n
   CHECK(hocket::graph::assign_streams(apart, 0).error().code == hocket::errc::out_of_range);
   const std::vector<edge> backwards{{1, 0}};
   dag<> g;
-  REQUIRE(g.build(2, backwards));
+  REQUIRE(g.assign(2, backwards));
   CHECK(hocket::graph::assign_streams(g, 2).error().code == hocket::errc::bad_order);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A graph library as a host: vertices that are integers, and vertices that are pointers.
-#include <hocket/graph/make_dag.hpp>
+#include <hocket/graph/dag.hpp>
 #include <hocket/interop/boost_graph.hpp>
 #include <hocket/testing/graph_laws.hpp>
 
@@ -17,7 +17,7 @@ TEST_CASE("a Boost graph with vertices in a vector", "[graph]") {
   add_edge(3, 1, g);
   add_edge(0, 1, g);
   add_edge(0, 1, g);
-  const auto d = hocket::graph::make_dag(g);
+  const auto d = hocket::graph::dag<>::make(g);
   REQUIRE(d);
   const std::vector<edge> edges{{3, 0}, {3, 1}, {0, 1}};
   CHECK(hocket::testing::broken_law(*d, hocket::testing::graph_oracle(4, edges)).empty());
@@ -31,9 +31,9 @@ TEST_CASE("a Boost graph with vertices in a list and an index of its own", "[gra
   add_edge(a, b, g);
   add_edge(b, c, g);
   add_edge(a, c, g);
-  const auto d = hocket::graph::make_dag(g);
+  const auto d = hocket::graph::dag<>::make(g);
   REQUIRE(d);
   CHECK(d->edges() == std::vector<edge>{{0, 1}, {1, 2}});
   add_edge(c, a, g);
-  CHECK(hocket::graph::make_dag(g).error().code == hocket::errc::cycle);
+  CHECK(hocket::graph::dag<>::make(g).error().code == hocket::errc::cycle);
 }

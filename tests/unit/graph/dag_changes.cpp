@@ -198,7 +198,7 @@ std::size_t every_change() {
     if (m.oracle().has_cycle()) continue;
     dag<Index> g;
     g.log_dropped_edges();
-    REQUIRE(g.build(4, m.offered));
+    REQUIRE(g.assign(4, m.offered));
     same(g, m);
     const auto start = g.snapshot();
     for (const edge& e : pairs) {
@@ -226,7 +226,7 @@ std::size_t every_change() {
         if ((members >> n & 1u) != 0) group.push_back(n);
       model fused = m;
       const bool possible = fused.fuse(group);
-      std::vector<node_id> cycle;
+      std::pmr::vector<node_id> cycle;
       const auto r = g.contract(group, &cycle);
       REQUIRE(r.has_value() == possible);
       if (possible) {
@@ -380,11 +380,11 @@ TEST_CASE("a second build after clear allocates nothing", "[graph]") {
     }
   dag<> g;
   for (const std::vector<edge>* edges : {&forward, &any}) {
-    REQUIRE(g.build(nodes, *edges));
+    REQUIRE(g.assign(nodes, *edges));
     const std::vector<edge> first = g.edges();
     g.clear();
     const std::size_t before = allocations;
-    const bool built = g.build(nodes, *edges).has_value();
+    const bool built = g.assign(nodes, *edges).has_value();
     const std::size_t after = allocations;
     REQUIRE(built);
     CHECK(after == before);
@@ -449,11 +449,11 @@ TEST_CASE("a second build beyond bit rows allocates nothing either", "[graph]") 
   constexpr node_id nodes = 12'000;
   std::vector<edge> edges;
   for (node_id b = 1; b < nodes; ++b) edges.push_back({b - 1 - b % 7 % b, b}), edges.push_back({b / 2, b});
-  REQUIRE(g.build(nodes, edges));
+  REQUIRE(g.assign(nodes, edges));
   const std::vector<edge> first = g.edges();
   g.clear();
   const std::size_t before = allocations;
-  const bool built = g.build(nodes, edges).has_value();
+  const bool built = g.assign(nodes, edges).has_value();
   const std::size_t after = allocations;
   CHECK(built);
   CHECK(after == before);
@@ -465,8 +465,8 @@ TEST_CASE("limits: nothing to change, ids at the end of their range", "[graph]")
   const auto empty = g.snapshot();
   CHECK(g.contract(std::vector<node_id>{0}).error().code == errc::unknown_node);
   CHECK(g.append(std::vector<node_id>{no_id}).error() == hocket::error{errc::bad_order, 0, no_id});
-  CHECK(g.build(std::size_t{no_id} + 1, {}).error().code == errc::limit_exceeded);
-  CHECK(g.build(1, std::vector<edge>{{no_id, 0}}).error().code == errc::unknown_node);
+  CHECK(g.assign(std::size_t{no_id} + 1, {}).error().code == errc::limit_exceeded);
+  CHECK(g.assign(1, std::vector<edge>{{no_id, 0}}).error().code == errc::unknown_node);
   CHECK(g.node_count() == 0);
   REQUIRE(g.append({}));
   CHECK(g.contract(std::vector<node_id>{0, 0, 0}).value() == 0);
@@ -489,7 +489,7 @@ TEST_CASE("limits: nothing to change, ids at the end of their range", "[graph]")
 
 TEST_CASE("erasing needs the log, fusing needs members, a shared graph has many readers", "[graph]") {
   dag<> plain;
-  REQUIRE(plain.build(3, std::vector<edge>{{0, 1}, {1, 2}, {0, 2}}));
+  REQUIRE(plain.assign(3, std::vector<edge>{{0, 1}, {1, 2}, {0, 2}}));
   CHECK(plain.erase_edge(1, 2).error() == hocket::error{errc::dropped_edges_not_logged, 1, 2});
   CHECK(plain.dropped_edges().empty());
   CHECK(plain.contract({}).error().code == errc::invalid_argument);
@@ -498,7 +498,7 @@ TEST_CASE("erasing needs the log, fusing needs members, a shared graph has many 
 
   dag<> logged;
   logged.log_dropped_edges();
-  REQUIRE(logged.build(3, std::vector<edge>{{0, 1}, {1, 2}, {0, 2}}));
+  REQUIRE(logged.assign(3, std::vector<edge>{{0, 1}, {1, 2}, {0, 2}}));
   CHECK(logged.dropped_edges() == std::vector<edge>{{0, 2}});
   REQUIRE(logged.erase_edge(1, 2));
   CHECK(logged.edges() == std::vector<edge>{{0, 1}, {0, 2}});  // 0 -> 2 has returned

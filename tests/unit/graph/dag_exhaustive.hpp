@@ -101,7 +101,7 @@ std::size_t every_dag_by_build(node_id nodes) {
     if (left != 0) continue;
     ++dags;
     const std::vector<edge> edges = subset(pairs, mask);
-    REQUIRE(g.build(nodes, edges));
+    REQUIRE(g.assign(nodes, edges));
     if (const std::string law = broken_law(g, graph_oracle(nodes, edges)); !law.empty()) FAIL(law);
   }
   const std::size_t labelled_dags[] = {1, 1, 3, 25, 543, 29281};  // OEIS A003024
@@ -145,8 +145,8 @@ std::size_t every_cyclic_graph(node_id most) {
       (void)g.append({});
       (void)g.append(std::vector<node_id>{0});
       const std::string before = state(g);
-      std::vector<node_id> cycle;
-      const auto r = g.build(nodes, edges, &cycle);
+      std::pmr::vector<node_id> cycle;
+      const auto r = g.assign(nodes, edges, &cycle);
       REQUIRE_FALSE(r);
       CHECK(r.error().code == hocket::errc::cycle);
       if (!hocket::testing::is_cycle(cycle, edges)) FAIL("the witness is no cycle");
@@ -168,7 +168,7 @@ std::size_t every_rejection() {
     const graph_oracle oracle(4, edges);
     if (oracle.has_cycle()) continue;
     dag<Index> g;
-    REQUIRE(g.build(4, edges));
+    REQUIRE(g.assign(4, edges));
     const std::string before = state(g);
     for (node_id a = 0; a < 5; ++a) {
       for (node_id b = 0; b < 5; ++b) {

@@ -52,11 +52,11 @@ TEST_CASE("random graphs: late edges, one build, and edges after a build agree w
     if (const std::string law = broken_law(one_by_one, oracle); !law.empty()) FAIL(law);
 
     dag<> at_once;
-    REQUIRE(at_once.build(nodes, edges));
+    REQUIRE(at_once.assign(nodes, edges));
     if (const std::string law = broken_law(at_once, oracle); !law.empty()) FAIL(law);
 
     dag<> half;
-    REQUIRE(half.build(nodes, std::span(edges).first(edges.size() / 2)));
+    REQUIRE(half.assign(nodes, std::span(edges).first(edges.size() / 2)));
     for (std::size_t i = edges.size() / 2; i < edges.size(); ++i)
       REQUIRE(holds(half.add_edge(edges[i].source, edges[i].target)));
     CHECK(half.edges() == at_once.edges());
@@ -69,7 +69,7 @@ TEST_CASE("appending to a graph whose ids are in no topological order stays exac
     node_id nodes = 2 + random.below(60);
     std::vector<edge> edges = random_edges(nodes, random.below(3 * nodes), random);
     dag<> g;
-    REQUIRE(g.build(nodes, edges));
+    REQUIRE(g.assign(nodes, edges));
     for (int more = 0; more < 10; ++more, ++nodes) {
       std::vector<node_id> preds;
       for (std::uint32_t k = random.below(6); k-- > 0;) preds.push_back(random.below(nodes));
@@ -83,7 +83,7 @@ TEST_CASE("appending to a graph whose ids are in no topological order stays exac
 TEST_CASE("copies are independent, moves leave an empty graph, clear allows a new start", "[graph]") {
   dag<> g;
   const std::vector<edge> edges{{2, 0}, {0, 1}, {2, 1}};
-  REQUIRE(g.build(3, edges));
+  REQUIRE(g.assign(3, edges));
   dag<> copy = g;
   CHECK(copy.add_edge(1, 2) == edge_status::cycle);
   (void)copy.append(std::vector<node_id>{1});
@@ -109,9 +109,9 @@ TEST_CASE("a predecessor that is no earlier node is refused and nothing changes"
   CHECK(g.node_count() == 1);
   CHECK(g.downstream(0).empty());
   const std::vector<edge> outside{{0, 3}}, self{{1, 1}};
-  CHECK(g.build(3, outside).error() == hocket::error{hocket::errc::unknown_node, 3, 3});
-  std::vector<node_id> cycle;
-  CHECK(g.build(3, self, &cycle).error() == hocket::error{hocket::errc::self_edge, 1});
-  CHECK(cycle == std::vector<node_id>{1});
+  CHECK(g.assign(3, outside).error() == hocket::error{hocket::errc::unknown_node, 3, 3});
+  std::pmr::vector<node_id> cycle;
+  CHECK(g.assign(3, self, &cycle).error() == hocket::error{hocket::errc::self_edge, 1});
+  CHECK(cycle == std::pmr::vector<node_id>{1});
   CHECK(g.node_count() == 1);
 }

@@ -27,20 +27,20 @@ TEST_CASE("the ten-line host", "[graph]") {
 
 TEST_CASE("adjacency lists", "[graph]") {
   const std::vector<std::vector<int>> lists{{}, {2, 0}, {0}};
-  const auto g = hocket::graph::make_dag(lists);
+  const auto g = hocket::graph::dag<>::make(lists);
   REQUIRE(g);
   const std::vector<edge> edges{{1, 2}, {1, 0}, {2, 0}};
   CHECK(hocket::testing::broken_law(*g, hocket::testing::graph_oracle(3, edges)).empty());
 
-  std::vector<node_id> cycle;
+  std::pmr::vector<node_id> cycle;
   const std::vector<std::vector<std::int64_t>> bad{{1}, {2}, {0}}, wild{{5}}, negative{{-1}}, self{{0}};
-  CHECK(hocket::graph::make_dag(bad, hocket::graph_access<std::vector<std::vector<std::int64_t>>>{}, &cycle)
+  CHECK(hocket::graph::dag<>::make(bad, hocket::graph_access<std::vector<std::vector<std::int64_t>>>{}, &cycle)
             .error()
             .code == hocket::errc::cycle);
-  CHECK(cycle == std::vector<node_id>{0, 1, 2});
-  CHECK(hocket::graph::make_dag(wild).error() == hocket::error{hocket::errc::unknown_node, 5, 1});
-  CHECK(hocket::graph::make_dag(negative).error().code == hocket::errc::unknown_node);
-  CHECK(hocket::graph::make_dag(self).error().code == hocket::errc::self_edge);
+  CHECK(cycle == std::pmr::vector<node_id>{0, 1, 2});
+  CHECK(hocket::graph::dag<>::make(wild).error() == hocket::error{hocket::errc::unknown_node, 5, 1});
+  CHECK(hocket::graph::dag<>::make(negative).error().code == hocket::errc::unknown_node);
+  CHECK(hocket::graph::dag<>::make(self).error().code == hocket::errc::self_edge);
 }
 
 // An intrusive IR: ops and values are objects, operands are pointers.
@@ -91,10 +91,10 @@ TEST_CASE("a pointer IR, seen twice: memory hazards and data flow", "[graph]") {
   const auto hazards = hocket::graph::dependencies(b, view);
   REQUIRE(hazards);
   CHECK(hazards->graph().edges() == std::vector<edge>{{0, 1}, {1, 2}});
-  const auto flow = hocket::graph::make_dag(b, view);
+  const auto flow = hocket::graph::dag<>::make(b, view);
   REQUIRE(flow);
   CHECK(flow->edges() == std::vector<edge>{{0, 1}});
-  const auto plan = hocket::graph::plan_streams(hazards->graph(), b, view);
+  const auto plan = hocket::graph::stream_plan::make(hazards->graph(), b, view);
   REQUIRE(plan);
   CHECK(plan->waits().size() == 2);
   CHECK(plan->stream_of(1) == 1);
@@ -176,8 +176,6 @@ void feed(T&&...) = delete;
 template <class... T>
 void dependencies(const T&...) = delete;
 template <class... T>
-void plan_streams(const T&...) = delete;
-template <class... T>
 void compare(const T&...) = delete;
 }  // namespace crowded
 
@@ -188,12 +186,12 @@ TEST_CASE("a host whose namespace has functions of our names", "[graph]") {
   const auto deps = hocket::graph::dependencies(p, policy);
   REQUIRE(deps);
   CHECK(deps->graph().edges() == chain);
-  CHECK(hocket::graph::rule_edges(p, {}, policy) == chain);
-  CHECK(hocket::graph::dependencies_by_kind(p, {}, policy)->order().edges() == chain);
-  CHECK(hocket::graph::dependencies_of_steps(p, {}, policy)->within == chain);
+  CHECK(hocket::graph::rule_edges(p, policy) == chain);
+  CHECK(hocket::graph::dependencies_by_kind(p, policy)->order().edges() == chain);
+  CHECK(hocket::graph::dependencies_of_steps(p, policy)->within == chain);
   CHECK(hocket::graph::edge_list(p, policy).value() == chain);
-  const auto own = hocket::graph::make_dag(p, policy);
+  const auto own = hocket::graph::dag<>::make(p, policy);
   REQUIRE(own);
   CHECK(hocket::graph::compare(*own, p, policy)->equal_order());
-  CHECK(hocket::graph::plan_streams(*own, p, policy)->waits().size() == 2);
+  CHECK(hocket::graph::stream_plan::make(*own, p, policy)->waits().size() == 2);
 }

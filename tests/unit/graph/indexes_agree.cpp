@@ -101,9 +101,9 @@ TEST_CASE("one build of shuffled edges over shuffled ids", "[graph]") {
     dag<dense_index> dense;
     dag<persistent_index> persistent;
     dag<auto_index> automatic;
-    REQUIRE(dense.build(nodes, edges));
-    REQUIRE(persistent.build(nodes, edges));
-    REQUIRE(automatic.build(nodes, edges));
+    REQUIRE(dense.assign(nodes, edges));
+    REQUIRE(persistent.assign(nodes, edges));
+    REQUIRE(automatic.assign(nodes, edges));
     CHECK(automatic.index().is_persistent() == (nodes > auto_index::dense_limit));
     CHECK(same(dense, persistent, random));
     CHECK(same(dense, automatic, random));

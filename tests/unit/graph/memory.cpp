@@ -87,7 +87,7 @@ void run_out_of_memory() {
       unchanged();
     }
     const std::vector<edge> other{{3, 1}, {1, 0}, {3, 0}, {2, 3}};
-    failures += until_it_succeeds(memory, [&] { accepted = g.build(4, other).has_value(); }, unchanged);
+    failures += until_it_succeeds(memory, [&] { accepted = g.assign(4, other).has_value(); }, unchanged);
     CHECK(accepted);
     CHECK(broken_law(g, graph_oracle(4, other)).empty());
   }

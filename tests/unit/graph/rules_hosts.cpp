@@ -116,7 +116,7 @@ TEST_CASE("the same step again and again", "[graph]") {
 
   // What ops keep alive is seen in both steps.
   const hocket::graph::two_step_access<hocket::graph_access<ir::function>, ir::function> twice{};
-  const auto kinds = dependencies_by_kind(f, {}, twice);
+  const auto kinds = dependencies_by_kind(f, twice);
   REQUIRE(kinds);
   const auto alive = kinds->lifetime();
   CHECK(std::vector<edge>(alive.begin(), alive.end()) == std::vector<edge>{{0, 4}, {3, 4}, {5, 9}, {8, 9}});

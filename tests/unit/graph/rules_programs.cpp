@@ -137,5 +137,5 @@ TEST_CASE("why, one by one", "[graph]") {
   CHECK(deps->why(5, 6) == reason{rule::random, 2});
   CHECK(deps->why(6, 7) == reason{rule::read_after_write, 6});  // the part that the view and the variable share
   CHECK_FALSE(deps->why(0, 2));                                 // implied, so not kept
-  CHECK(name(rule::start_up) == "start-up");
+  CHECK(to_string(rule::start_up) == "start-up");
 }

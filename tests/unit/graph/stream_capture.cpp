@@ -16,7 +16,7 @@ using hocket::node_id;
 using hocket::stream_id;
 using hocket::graph::capture_plan;
 using hocket::graph::edge;
-using hocket::graph::plan_capture;
+using hocket::graph::capture_plan;
 using hocket::graph::stream_plan;
 using hocket::testing::graph_oracle;
 
@@ -63,9 +63,9 @@ std::string captured(const stream_plan& plan, const capture_plan& capture, const
 }
 
 std::string wrong(const std::vector<edge>& data, const std::vector<stream_id>& streams, stream_id origin) {
-  const auto plan = hocket::graph::plan_streams(hocket_test::dag_of(streams.size(), data), streams);
+  const auto plan = hocket::graph::stream_plan::make(hocket_test::dag_of(streams.size(), data), streams);
   if (!plan) return "plan";
-  const auto capture = plan_capture(*plan, origin);
+  const auto capture = capture_plan::make(*plan, origin);
   if (!capture || capture->origin != origin) return "capture";
   std::vector<edge> wanted = hocket_test::fifo(streams);
   wanted.insert(wanted.end(), data.begin(), data.end());
@@ -116,12 +116,12 @@ TEST_CASE("random programs can be captured from any stream", "[graph]") {
 }
 
 TEST_CASE("a capture that needs nothing, and one that cannot be", "[graph]") {
-  const auto one = hocket::graph::plan_streams(hocket_test::dag_of(2, {}), std::vector<stream_id>{0, 0});
+  const auto one = hocket::graph::stream_plan::make(hocket_test::dag_of(2, {}), std::vector<stream_id>{0, 0});
   REQUIRE(one);
-  CHECK(plan_capture(*one)->event_count() == 0);
-  CHECK(plan_capture(*one, 3)->event_count() == 2);
-  CHECK(plan_capture(stream_plan{})->event_count() == 0);
-  CHECK(plan_capture(*one, hocket::graph::stream_limit).error().code == hocket::errc::out_of_range);
+  CHECK(capture_plan::make(*one)->event_count() == 0);
+  CHECK(capture_plan::make(*one, 3)->event_count() == 2);
+  CHECK(capture_plan::make(stream_plan{})->event_count() == 0);
+  CHECK(capture_plan::make(*one, hocket::graph::stream_limit).error().code == hocket::errc::out_of_range);
 }
 
 TEST_CASE("an op that was fused away is not joined, and brings no stream in", "[graph]") {
@@ -129,18 +129,18 @@ TEST_CASE("an op that was fused away is not joined, and brings no stream in", "[
   REQUIRE(g.contract(std::vector<node_id>{1, 3}).value() == 1);
   // Op 2 is joined by nobody else; op 3, behind it on its stream, and alone on another, is not there.
   for (const stream_id of_fused : {1u, 2u}) {
-    const auto plan = hocket::graph::plan_streams(g, std::vector<stream_id>{0, 0, 1, of_fused});
+    const auto plan = hocket::graph::stream_plan::make(g, std::vector<stream_id>{0, 0, 1, of_fused});
     REQUIRE(plan);
     CHECK((plan->issues(1) && !plan->issues(3)));
-    const auto capture = plan_capture(*plan);
+    const auto capture = capture_plan::make(*plan);
     CHECK(capture->forks.empty());
     CHECK(capture->joins == std::vector<node_id>{2});
   }
   // Op 1 waits for op 2, and op 3 comes behind op 2: its stream is joined by that wait.
   auto chain = hocket_test::dag_of(5, {{0, 1}, {1, 4}});
   REQUIRE(chain.contract(std::vector<node_id>{0, 3}).value() == 0);
-  const auto plan = hocket::graph::plan_streams(chain, std::vector<stream_id>{0, 1, 0, 1, 0});
+  const auto plan = hocket::graph::stream_plan::make(chain, std::vector<stream_id>{0, 1, 0, 1, 0});
   REQUIRE(plan);
   CHECK(plan->waits().size() == 2);
-  CHECK(plan_capture(*plan)->event_count() == 0);
+  CHECK(capture_plan::make(*plan)->event_count() == 0);
 }

@@ -66,7 +66,7 @@ std::vector<edge> random_edges(Random& random, node_id nodes, std::uint32_t most
 
 inline hocket::graph::dag<> dag_of(std::size_t nodes, const std::vector<edge>& edges) {
   hocket::graph::dag<> g;
-  (void)g.build(nodes, edges);
+  (void)g.assign(nodes, edges);
   return g;
 }
 

@@ -153,7 +153,7 @@ TEST_CASE("all programs of 4 ops on up to 4 streams get the fewest waits", "[gra
           if ((bits & 1u) != 0) preds.push_back(a), data.push_back({a, b});
         (void)g.append(preds);
       }
-      const auto plan = hocket::graph::plan_streams(g, streams);
+      const auto plan = hocket::graph::stream_plan::make(g, streams);
       REQUIRE(plan);
       if (const std::string w = wrong(*plan, data, streams); !w.empty()) FAIL(w);
       const least best = least_of(data, streams);
@@ -180,7 +180,7 @@ TEST_CASE("random programs on few and on many streams", "[graph]") {
       streams.push_back(random.below(count));
     }
     if (round % 2 == 1) streams.back() = 99;
-    const auto plan = hocket::graph::plan_streams(g, streams);
+    const auto plan = hocket::graph::stream_plan::make(g, streams);
     REQUIRE(plan);
     if (const std::string w = wrong(*plan, data, streams); !w.empty()) FAIL(w);
     if (const std::string w = misplaced(*plan, data, streams); !w.empty()) FAIL(w);
@@ -198,16 +198,16 @@ TEST_CASE("random programs on few and on many streams", "[graph]") {
 TEST_CASE("a stream plan refuses what it cannot issue", "[graph]") {
   dag<> g;
   const std::array<edge, 1> backwards{edge{1, 0}};
-  REQUIRE(g.build(2, backwards));
+  REQUIRE(g.assign(2, backwards));
   const std::array<stream_id, 2> streams{0, 1};
-  const auto late = hocket::graph::plan_streams(g, streams);
+  const auto late = hocket::graph::stream_plan::make(g, streams);
   REQUIRE_FALSE(late);
   CHECK(late.error() == hocket::error{hocket::errc::bad_order, 0, 1});
-  CHECK(hocket::graph::plan_streams(g, std::span(streams).first(1)).error().code == hocket::errc::invalid_argument);
+  CHECK(hocket::graph::stream_plan::make(g, std::span(streams).first(1)).error().code == hocket::errc::invalid_argument);
   const std::array<stream_id, 2> wild{0, 1u << 31};
   dag<> two;
   (void)two.append({});
   (void)two.append({});
-  CHECK(hocket::graph::plan_streams(two, wild).error().code == hocket::errc::limit_exceeded);
-  CHECK(hocket::graph::plan_streams(dag<>{}, std::span<const stream_id>{})->waits().empty());
+  CHECK(hocket::graph::stream_plan::make(two, wild).error().code == hocket::errc::limit_exceeded);
+  CHECK(hocket::graph::stream_plan::make(dag<>{}, std::span<const stream_id>{})->waits().empty());
 }

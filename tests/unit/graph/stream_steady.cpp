@@ -15,7 +15,7 @@
 using hocket::node_id;
 using hocket::stream_id;
 using hocket::graph::edge;
-using hocket::graph::plan_steady_streams;
+using hocket::graph::steady_stream_plan;
 using hocket::graph::steady_stream_plan;
 using hocket::graph::stream_wait;
 using hocket::testing::random_source;
@@ -109,12 +109,12 @@ TEST_CASE("two copies of a program decide the waits of a run of six steps", "[gr
     twice.insert(twice.end(), p.begin(), p.end());
     const auto deps = hocket::graph::dependencies(twice);
     REQUIRE(deps);
-    const auto plan = plan_steady_streams(deps->graph(), streams);
+    const auto plan = steady_stream_plan::make(deps->graph(), streams);
     REQUIRE(plan);
 
     const std::vector<stream_id> all = repeated(streams, steps);
     std::vector<edge> order = conflicts(p, steps);
-    const auto whole = hocket::graph::plan_streams(hocket_test::dag_of(all.size(), order), all);
+    const auto whole = hocket::graph::stream_plan::make(hocket_test::dag_of(all.size(), order), all);
     REQUIRE(whole);
     const std::vector<stream_wait> expected(whole->waits().begin(), whole->waits().end());
     REQUIRE(unrolled(*plan, n, steps) == expected);
@@ -148,7 +148,7 @@ TEST_CASE("an edge of the host's own may need two events in turn", "[graph]") {
   // Op 1 of a step waits for op 0 of the step before, but not for op 0 of its own: nothing conflicts so.
   const std::vector<edge> edges{{0, 3}};
   const std::array<stream_id, 2> streams{0, 1};
-  const auto plan = plan_steady_streams(hocket_test::dag_of(4, edges), streams);
+  const auto plan = steady_stream_plan::make(hocket_test::dag_of(4, edges), streams);
   REQUIRE(plan);
   CHECK(plan->step().waits().empty());
   REQUIRE(plan->previous_waits().size() == 1);
@@ -168,8 +168,8 @@ TEST_CASE("the first step of a steady plan is the plan of one step, with what wa
     auto one = hocket::graph::dependencies(p)->graph(), two = hocket::graph::dependencies(twice)->graph();
     const std::vector<node_id> pair{random.below(n - 1), n - 1}, next{pair[0] + n, pair[1] + n};
     if (!one.contract(pair) || !two.contract(pair) || !two.contract(next)) continue;
-    const auto step = hocket::graph::plan_streams(one, streams);
-    const auto plan = plan_steady_streams(two, streams);
+    const auto step = hocket::graph::stream_plan::make(one, streams);
+    const auto plan = steady_stream_plan::make(two, streams);
     REQUIRE(step.has_value() == plan.has_value());
     if (!plan) continue;
     const auto& first = plan->step();
@@ -181,18 +181,18 @@ TEST_CASE("the first step of a steady plan is the plan of one step, with what wa
   }
   auto two = hocket_test::dag_of(4, {});
   REQUIRE(two.contract(std::vector<node_id>{0, 1}));
-  CHECK(plan_steady_streams(two, std::vector<stream_id>{0, 1}).error().code == hocket::errc::invalid_argument);
+  CHECK(steady_stream_plan::make(two, std::vector<stream_id>{0, 1}).error().code == hocket::errc::invalid_argument);
 }
 
 TEST_CASE("what does not repeat has no steady plan", "[graph]") {
   const std::array<stream_id, 2> streams{0, 1};
-  CHECK(plan_steady_streams(hocket_test::dag_of(3, {}), streams).error().code == hocket::errc::invalid_argument);
-  CHECK(plan_steady_streams(hocket_test::dag_of(4, {{0, 1}}), streams).error() ==
+  CHECK(steady_stream_plan::make(hocket_test::dag_of(3, {}), streams).error().code == hocket::errc::invalid_argument);
+  CHECK(steady_stream_plan::make(hocket_test::dag_of(4, {{0, 1}}), streams).error() ==
         hocket::error(hocket::errc::not_periodic, 0, 1));
-  CHECK(plan_steady_streams(hocket_test::dag_of(4, {{2, 3}}), streams).error() ==
+  CHECK(steady_stream_plan::make(hocket_test::dag_of(4, {{2, 3}}), streams).error() ==
         hocket::error(hocket::errc::not_periodic, 0, 1));
-  CHECK(plan_steady_streams(hocket_test::dag_of(4, {{3, 2}}), streams).error().code == hocket::errc::bad_order);
-  const auto empty = plan_steady_streams(hocket::graph::dag<>{}, std::span<const stream_id>{});
+  CHECK(steady_stream_plan::make(hocket_test::dag_of(4, {{3, 2}}), streams).error().code == hocket::errc::bad_order);
+  const auto empty = steady_stream_plan::make(hocket::graph::dag<>{}, std::span<const stream_id>{});
   REQUIRE(empty);
   CHECK(empty->previous_waits().empty());
 }

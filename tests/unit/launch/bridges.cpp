@@ -140,7 +140,7 @@ struct hocket::graph_access<step_program> {
 namespace {
 hocket::graph::stream_plan plan_of(const step_program& p) {
   const auto deps = hocket::graph::dependencies(p).value();
-  return hocket::graph::plan_streams(deps.graph(), std::span<const hocket::stream_id>(p.stream)).value();
+  return hocket::graph::stream_plan::make(deps.graph(), std::span<const hocket::stream_id>(p.stream)).value();
 }
 }  // namespace
 

@@ -78,8 +78,8 @@ struct step {
 
 hocket::graph::stream_plan plan_of(const step& s, const std::vector<stream_id>& streams = {}) {
   const auto deps = hocket::graph::dependencies(s.program).value();
-  if (streams.empty()) return hocket::graph::plan_streams(deps.graph(), s.program).value();
-  return hocket::graph::plan_streams(deps.graph(), std::span<const stream_id>(streams)).value();
+  if (streams.empty()) return hocket::graph::stream_plan::make(deps.graph(), s.program).value();
+  return hocket::graph::stream_plan::make(deps.graph(), std::span<const stream_id>(streams)).value();
 }
 
 // Runs a list once, and counts the pairs whose second began before the first had ended.

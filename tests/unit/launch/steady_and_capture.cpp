@@ -104,7 +104,7 @@ TEST_CASE("steady plans are issued step after step, and every conflict is ordere
     const auto n = static_cast<node_id>(p.stream.size());
     const auto loop = hocket::graph::dependencies_of_steps(p);
     REQUIRE(loop);
-    const auto plan = hocket::graph::plan_steady_streams(loop->two_steps, std::span<const stream_id>(p.stream));
+    const auto plan = hocket::graph::steady_stream_plan::make(loop->two_steps, std::span<const stream_id>(p.stream));
     REQUIRE(plan);
     const auto steady = from_graph(*plan);
     REQUIRE(steady);
@@ -128,9 +128,9 @@ TEST_CASE("steady plans are issued step after step, and every conflict is ordere
 
 TEST_CASE("ops that were fused away are not issued", "[launch]") {
   hocket::graph::dag<> g;
-  REQUIRE(g.build(4, std::vector<hocket::graph::edge>{{0, 2}}));
+  REQUIRE(g.assign(4, std::vector<hocket::graph::edge>{{0, 2}}));
   REQUIRE(g.contract(std::vector<node_id>{1, 3}));
-  const auto plan = hocket::graph::plan_streams(g, std::vector<stream_id>{0, 0, 1, 1});
+  const auto plan = hocket::graph::stream_plan::make(g, std::vector<stream_id>{0, 0, 1, 1});
   REQUIRE(plan);
   const auto list = from_graph(*plan);
   REQUIRE(list);
@@ -141,9 +141,9 @@ TEST_CASE("ops that were fused away are not issued", "[launch]") {
 TEST_CASE("a wait for a later op of the step before alternates between two events", "[launch]") {
   // Ops 0 and 1 on streams 0 and 1; op 1 of a step waits for op 0 of the step before, and nothing else is asked for.
   hocket::graph::dag<> two;
-  REQUIRE(two.build(4, std::vector<hocket::graph::edge>{{0, 3}}));
+  REQUIRE(two.assign(4, std::vector<hocket::graph::edge>{{0, 3}}));
   const std::vector<stream_id> streams{0, 1};
-  const auto plan = hocket::graph::plan_steady_streams(two, streams);
+  const auto plan = hocket::graph::steady_stream_plan::make(two, streams);
   REQUIRE(plan);
   REQUIRE(plan->alternating());
   const auto steady = from_graph(*plan);
@@ -163,10 +163,10 @@ TEST_CASE("a plan to be captured starts at the origin and comes back to it", "[l
     const small_program p = random_program(seed);
     const auto deps = hocket::graph::dependencies(p);
     REQUIRE(deps);
-    const auto plan = hocket::graph::plan_streams(deps->graph(), std::span<const stream_id>(p.stream));
+    const auto plan = hocket::graph::stream_plan::make(deps->graph(), std::span<const stream_id>(p.stream));
     REQUIRE(plan);
     const stream_id origin = seed % 5;
-    const auto capture = hocket::graph::plan_capture(*plan, origin);
+    const auto capture = hocket::graph::capture_plan::make(*plan, origin);
     REQUIRE(capture);
     const auto list = from_graph(*plan, *capture);
     REQUIRE(list);

@@ -56,7 +56,7 @@ TEST_CASE("golden programs: both rule sets, byte for byte", "[text][graph]") {
       if (g.waits != 0) CHECK(deps->rule_edges() == g.before[ordered ? 1 : 0]);
       CHECK(hocket::text::write_edges_csv(deps->graph().edges()) ==
             data(name + ".reduction." + (ordered ? "ordered" : "data") + ".csv"));
-      const auto plan = hocket::graph::plan_streams(deps->graph(), *program);
+      const auto plan = hocket::graph::stream_plan::make(deps->graph(), *program);
       REQUIRE(plan);
       if (g.waits != 0) CHECK(plan->waits().size() == g.waits);
     }

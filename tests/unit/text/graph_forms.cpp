@@ -17,7 +17,7 @@ namespace {
 
 hocket::graph::dag<> dag_of(std::size_t nodes, const std::vector<edge>& edges) {
   hocket::graph::dag<> g;
-  REQUIRE(g.build(nodes, edges));
+  REQUIRE(g.assign(nodes, edges));
   return g;
 }
 

@@ -44,7 +44,7 @@ void append_step(std::vector<command>& out, const graph::stream_plan& plan, cons
 /// @return errc::limit_exceeded for more than max_streams streams
 /// Complexity: O(nodes + waits).
 ///
-///     auto plan = hocket::graph::plan_streams(dependencies->graph(), streams);
+///     auto plan = hocket::graph::stream_plan::make(dependencies->graph(), streams);
 ///     auto list = hocket::launch::reuse_events(hocket::launch::from_graph(*plan).value());
 [[nodiscard]] inline result<command_list> from_graph(const graph::stream_plan& plan) {
   std::vector<event_id> event_of(plan.node_count(), no_id);
@@ -58,11 +58,11 @@ void append_step(std::vector<command>& out, const graph::stream_plan& plan, cons
 
 /// The commands of a plan that is to be captured: what forks the other streams off the origin, the plan, and what joins
 /// them again. Begin the capture on the plan's origin, drive the list, end the capture.
-/// @param capture  graph::plan_capture of the same plan
+/// @param capture  graph::capture_plan::make of the same plan
 /// @return errc::limit_exceeded for more than max_streams streams
 /// Complexity: O(nodes + waits).
 ///
-///     auto capture = hocket::graph::plan_capture(*plan);
+///     auto capture = hocket::graph::capture_plan::make(*plan);
 ///     auto list = hocket::launch::from_graph(*plan, *capture);
 [[nodiscard]] inline result<command_list> from_graph(const graph::stream_plan& plan,
                                                      const graph::capture_plan& capture) {
@@ -116,7 +116,7 @@ class steady_commands {
 /// @return errc::limit_exceeded for more than max_streams streams
 /// Complexity: O(nodes + waits).
 ///
-///     auto steady = hocket::launch::from_graph(*hocket::graph::plan_steady_streams(two_steps, streams));
+///     auto steady = hocket::launch::from_graph(*hocket::graph::steady_stream_plan::make(two_steps, streams));
 ///     for (std::uint64_t k = 0;; ++k) drive_step(backend, *steady, k, streams, events, launch_op);
 [[nodiscard]] inline result<steady_commands> from_graph(const graph::steady_stream_plan& plan) {
   const graph::stream_plan& step = plan.step();
