@@ -54,8 +54,14 @@ struct strategies {
   }
   void add(int t, int p, int v, int micro, int z, int r, int sequence) {
     if (p * v > 80 || (p == 1 && v > 1)) return;
-    tp.push_back(t), pp.push_back(p), vp.push_back(v), dp.push_back(1024 / t / p), b.push_back(micro);
-    zero.push_back(z), level.push_back(r), sp.push_back(sequence);
+    tp.push_back(t);
+    pp.push_back(p);
+    vp.push_back(v);
+    dp.push_back(1024 / t / p);
+    b.push_back(micro);
+    zero.push_back(z);
+    level.push_back(r);
+    sp.push_back(sequence);
     structs.push_back({.tp = t,
                        .pp = p,
                        .vp = v,
@@ -120,7 +126,10 @@ int main(int count, char** arguments) {
     double hand_sum = 0, exact_sum = 0;
     const double hand = best_of(30, [&] {
       hand_sum = 0;
-      for (std::size_t i = 0; i < n; ++i) a1[i] = by_hand(llama_70b, all.steps[i], all.structs[i]), hand_sum += a1[i];
+      for (std::size_t i = 0; i < n; ++i) {
+        a1[i] = by_hand(llama_70b, all.steps[i], all.structs[i]);
+        hand_sum += a1[i];
+      }
     });
     const double exact = best_of(2, [&] {
       exact_sum = 0;

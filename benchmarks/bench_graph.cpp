@@ -387,7 +387,8 @@ void changes(const std::string& name, const flat_program& program) {
     const double start = now();
     sink += g.erase_edge(e.source, e.target).has_value() ? 1u : 0u;
     const double ms = now() - start;
-    total += ms, longest = std::max(longest, ms);
+    total += ms;
+    longest = std::max(longest, ms);
     (void)g.add_edge(e.source, e.target);
   }
   line(name, "erase a kept edge, mean", total / count, "ms", "-", "-");
@@ -466,7 +467,10 @@ int main(int argc, char** argv) {
     const std::string option = argv[i];
     if (option.rfind("--benchmark_filter=", 0) == 0) wanted = std::regex(option.substr(19));
     else if (option == "--full") full = true;
-    else return std::fprintf(stderr, "usage: %s [--benchmark_filter=REGEX] [--full]\n", argv[0]), 2;
+    else {
+      std::fprintf(stderr, "usage: %s [--benchmark_filter=REGEX] [--full]\n", argv[0]);
+      return 2;
+    }
   }
 #if defined(__GLIBC__)
   mallopt(M_MMAP_THRESHOLD, 128 << 10);  // large blocks come fresh from the system each time: page faults count
@@ -488,7 +492,8 @@ int main(int argc, char** argv) {
   const targets hundred{134'195, "<= 22", "<= 12", "<= 160", "-", ">= 75"};
   const targets million{1'386'514, "<= 40", "<= 20", "<= 200", "<= 150", "-"};
   targets hundred_deep = hundred, million_deep = million;
-  hundred_deep.kept = 121'351, million_deep.kept = 1'215'027;
+  hundred_deep.kept = 121'351;
+  million_deep.kept = 1'215'027;
   if (is_wanted("graph/gpt_100k")) {
     training("graph/gpt_100k", gpt_program({96, 6, 2}, 100'000), 9, hundred);
     appends("graph/gpt_100k", gpt_program({96, 6, 2}, 100'000));

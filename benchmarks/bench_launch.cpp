@@ -70,7 +70,8 @@ pair_of_times by_turns(int rounds, double (*clock)(), bool best, Ours ours, Thei
     f();
     return clock() - start;
   };
-  ours(), theirs();
+  ours();
+  theirs();
   for (int r = 0; r < rounds; ++r) {
     if (r % 2 == 0) a.push_back(timed(ours));
     b.push_back(timed(theirs));

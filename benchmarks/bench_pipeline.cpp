@@ -36,13 +36,15 @@ ratio by_turns(std::size_t items, const std::function<void()>& a, const std::fun
     f();
     return now() - from;
   };
-  a(), b();
+  a();
+  b();
   std::vector<double> ratios;
   double best_a = 1e9, best_b = 1e9;
   for (int turn = 0; turn < 41; ++turn) {
     const double x = timed(a), y = timed(b);
     ratios.push_back(x / y);
-    best_a = (std::min)(best_a, x), best_b = (std::min)(best_b, y);
+    best_a = (std::min)(best_a, x);
+    best_b = (std::min)(best_b, y);
   }
   std::nth_element(ratios.begin(), ratios.begin() + 20, ratios.end());
   const double ns = 1e9 / static_cast<double>(items);
@@ -69,7 +71,10 @@ void measure(const char* shape_name, const interleaved& plan, std::uint32_t rank
   const int repeats = static_cast<int>(4'000'000 / size) + 1;
   const std::size_t items = std::size_t{size} * static_cast<std::size_t>(repeats);
   const auto copying = [&] {
-    for (int i = 0; i < repeats; ++i) std::memcpy(copy.data(), table.data(), size * sizeof(action)), keep(copy[0]);
+    for (int i = 0; i < repeats; ++i) {
+      std::memcpy(copy.data(), table.data(), size * sizeof(action));
+      keep(copy[0]);
+    }
   };
   const auto walking = [&] {
     for (int i = 0; i < repeats; ++i) {
@@ -93,7 +98,10 @@ void measure(const char* shape_name, const interleaved& plan, std::uint32_t rank
     }
   };
   const auto filling = [&] {
-    for (int i = 0; i < repeats; ++i) fill(plan, rank, std::span<action>(copy), 0), keep(copy[0]);
+    for (int i = 0; i < repeats; ++i) {
+      fill(plan, rank, std::span<action>(copy), 0);
+      keep(copy[0]);
+    }
   };
   report("cursor walk / memcpy", shape_name, by_turns(items, walking, copying), 6, 4);
   report("that loop over the table / memcpy", shape_name, by_turns(items, reading, copying), 0, 0);

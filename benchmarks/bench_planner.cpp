@@ -53,7 +53,8 @@ void splits() {
     for (const objective goal : {objective::slowest_rank, objective::step_time})
       for (const std::int64_t m : {4, 64}) {
         std::vector<rank_room> ranks(16, rank_room{capacity, 0, 0});
-        ranks.front() = {capacity, 20'000, 6'000}, ranks.back() = {capacity, 20'000, 50'000};
+        ranks.front() = {capacity, 20'000, 6'000};
+        ranks.back() = {capacity, 20'000, 50'000};
         const split_problem q{.layers = layers, .ranks = ranks, .in_flight = held, .micro_batches = m, .goal = goal};
         worst = std::max(worst, median(31, [&] {
                            if (!split(q)) std::abort();
@@ -86,10 +87,17 @@ class gaps {
   void ask(const schedule_question& q) {
     const auto stages = static_cast<std::size_t>(q.shape.stages());
     std::vector<ticks> f(stages), b(stages), i(stages), w(stages);
-    for (std::size_t s = 0; s < stages; ++s) f[s] = draw(), i[s] = draw(), w[s] = draw(), b[s] = i[s] + w[s];
+    for (std::size_t s = 0; s < stages; ++s) {
+      f[s] = draw();
+      i[s] = draw();
+      w[s] = draw();
+      b[s] = i[s] + w[s];
+    }
     const auto found = find_schedule(q, pipeline::stage_costs{f, b, i, w});
     if (!found) std::abort();
-    worst_ = std::max(worst_, found->gap()), sum_ += found->gap(), ++n_;
+    worst_ = std::max(worst_, found->gap());
+    sum_ += found->gap();
+    ++n_;
   }
   void print(const char* memory) const {
     const std::string what = "gap at +-" + std::to_string(percent_) + " %, " + memory;
@@ -115,7 +123,8 @@ void schedules() {
     const double ms = median(3, [&] {
       const auto found = find_schedule(q, unit);
       if (!found) std::abort();
-      proved = found->proved, expansions = found->expansions;
+      proved = found->proved;
+      expansions = found->expansions;
     });
     print("planner/schedule", (std::string(what) + (proved ? ": proved" : ": not proved")).c_str(), ms * 1e-3, "s",
           must, "-");
@@ -154,8 +163,14 @@ void schedules() {
 
 cost::machine rates() {
   cost::machine on;
-  on.gemm_flops = 240e12, on.attention_flops = 150e12, on.memory_bytes = 1.2e12, on.tensor_bytes = 150e9;
-  on.expert_bytes = 40e9, on.pipeline_bytes = 25e9, on.data_bytes = 25e9, on.data_overlap = 0.7;
+  on.gemm_flops = 240e12;
+  on.attention_flops = 150e12;
+  on.memory_bytes = 1.2e12;
+  on.tensor_bytes = 150e9;
+  on.expert_bytes = 40e9;
+  on.pipeline_bytes = 25e9;
+  on.data_bytes = 25e9;
+  on.data_overlap = 0.7;
   return on;
 }
 
@@ -181,7 +196,8 @@ void strategies() {
     const double ms = median(9, [&] {
       const auto found = solve(strategy_problem{x.m, t, on});
       if (!found || found->front.empty()) std::abort();
-      evaluated = found->evaluated, best = found->front.front().of;
+      evaluated = found->evaluated;
+      best = found->front.front().of;
     });
     // The same formulas without sharing: one strategy at a time.
     const double one = median(9,

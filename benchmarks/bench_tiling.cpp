@@ -54,7 +54,11 @@ void line(const char* name, const char* what, double measured, const char* unit,
 struct ratio {
   double logs = 0, worst = 0;
   int count = 0;
-  void add(double r) { logs += std::log(r), worst = std::max(worst, r), ++count; }
+  void add(double r) {
+    logs += std::log(r);
+    worst = std::max(worst, r);
+    ++count;
+  }
   [[nodiscard]] double mean() const { return std::exp(logs / count); }
 };
 ratio operator+(ratio a, const ratio& b) { return {a.logs + b.logs, std::max(a.worst, b.worst), a.count + b.count}; }
@@ -273,7 +277,10 @@ void race(const std::vector<shape>& shapes, times& out) {
     // The rows are read anew each time, so that nothing is computed once for all calls.
     volatile std::int64_t rows = s.m;
     for (int round = 0; round < 7; ++round) {
-      const auto fresh = [&]() -> auto& { return p.axis.rows = rows, p; };
+      const auto fresh = [&]() -> auto& {
+        p.axis.rows = rows;
+        return p;
+      };
       rounds[0].push_back(once([&] { return tiling::solve(fresh())->predicted; }, 20));
       rounds[1].push_back(
           once([&] { return tiling::solve(fresh(), {.policy = tiling::policy::one_plus_n})->predicted; }, 20));
@@ -288,7 +295,12 @@ void race(const std::vector<shape>& shapes, times& out) {
             return picoseconds(tile_time(std::get<0>(p.phases), at) + tile_time(std::get<1>(p.phases), at));
           },
           200));
-      rounds[6].push_back(once([&] { return opaque.axis.rows = rows, tiling::solve(opaque)->predicted; }, 1));
+      rounds[6].push_back(once(
+          [&] {
+            opaque.axis.rows = rows;
+            return tiling::solve(opaque)->predicted;
+          },
+          1));
     }
     std::vector<double>* const kept[7] = {&out.automatic, &out.one_n,      &out.lots,    &out.two_runs,
                                           &out.groups,    &out.evaluation, &out.no_lines};
@@ -306,7 +318,9 @@ void exact_at_32768(const std::vector<shape>& shapes) {
         rounds.push_back(once([&] { return tiling::solve(p, {.policy = tiling::policy::exact})->predicted; }, 1) / 1e3);
       ms.push_back(median(rounds));
     };
-    add(problem_of<0>(s)), add(problem_of<1>(s)), add(problem_of<2>(s));
+    add(problem_of<0>(s));
+    add(problem_of<1>(s));
+    add(problem_of<2>(s));
   }
   line("tiling/exact", "32,768 rows, align 128: median", median(ms), "ms", "-", "<= 5");
   line("tiling/exact", "32,768 rows, align 128: worst", most(ms), "ms", "<= 50", "<= 5");
@@ -333,7 +347,12 @@ void three_phases() {
     sum += q;
     auto fresh = p;
     volatile std::int64_t rows = units;
-    us.push_back(once([&] { return fresh.axis.rows = rows, tiling::solve(fresh)->predicted; }, 5));
+    us.push_back(once(
+        [&] {
+          fresh.axis.rows = rows;
+          return tiling::solve(fresh)->predicted;
+        },
+        5));
   }
   line("tiling/three", "auto / brute force, mean", sum / r.count, "x", "<= 1.005", "-");
   line("tiling/three", "auto / brute force, worst", r.worst, "x", "-", "-");
@@ -347,7 +366,10 @@ int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string option = argv[i];
     if (option.rfind("--benchmark_filter=", 0) == 0) wanted = std::regex(option.substr(19));
-    else return std::fprintf(stderr, "usage: %s [--benchmark_filter=REGEX]\n", argv[0]), 2;
+    else {
+      std::fprintf(stderr, "usage: %s [--benchmark_filter=REGEX]\n", argv[0]);
+      return 2;
+    }
   }
   const auto is_wanted = [](const char* name) { return std::regex_search(std::string(name), wanted); };
   const std::vector<shape> shapes = all_shapes();

@@ -51,7 +51,11 @@ void line(const std::string& name, const std::string& what, double measured, con
 std::uint64_t sink = 0;
 std::uint64_t work(int units) {
   std::uint64_t x = 88172645463325252ull;
-  for (int i = 0; i < units * 600; ++i) x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+  for (int i = 0; i < units * 600; ++i) {
+    x ^= x << 13;
+    x ^= x >> 7;
+    x ^= x << 17;
+  }
   return x;
 }
 
@@ -111,7 +115,8 @@ void host_pipelines() {
       const timeline raw = trace.timeline();
       for (timeline::span s : raw.spans()) {
         const stage_action a = streams.actions[s.id];
-        s.kind = static_cast<activity>(a.kind()), s.id = a.stage(),
+        s.kind = static_cast<activity>(a.kind());
+        s.id = a.stage();
         s.micro_batch = static_cast<std::int32_t>(a.micro_batch());
         t.add(s);
       }

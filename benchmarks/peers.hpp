@@ -76,7 +76,10 @@ inline std::size_t before_pull_request(const edge_rows& rows) {
     queue.assign(1, static_cast<node_id>(a));
     for (std::size_t i = 0; i < queue.size(); ++i)
       for (const node_id b : rows.successors(queue[i]))
-        if (!happens_before[a][b]) happens_before[a][b] = true, queue.push_back(b);
+        if (!happens_before[a][b]) {
+          happens_before[a][b] = true;
+          queue.push_back(b);
+        }
   }
   std::size_t kept = 0;
   for (std::size_t a = 0; a < nodes; ++a)
@@ -113,7 +116,10 @@ class bit_rows {
       bool copied = false;
       const auto preds = rows.predecessors(b);
       for (std::size_t i = preds.size(); i-- > 0;)
-        if (g.unite(row, preds[i], copied)) sources.push_back(preds[i]), ++degree[b];
+        if (g.unite(row, preds[i], copied)) {
+          sources.push_back(preds[i]);
+          ++degree[b];
+        }
       g.finish(row, b, copied);
     }
     g.begin_.assign(rows.size() + 2, 0);

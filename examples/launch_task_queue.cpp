@@ -89,8 +89,14 @@ struct queue_backend {
   using event_type = framework::event;
   using status_type = int;
   framework::task_queue* queue;
-  int record(framework::event e, framework::stream s) noexcept { return queue->record(e, s), 0; }
-  int wait(framework::stream s, framework::event e) noexcept { return queue->wait(s, e), 0; }
+  int record(framework::event e, framework::stream s) noexcept {
+    queue->record(e, s);
+    return 0;
+  }
+  int wait(framework::stream s, framework::event e) noexcept {
+    queue->wait(s, e);
+    return 0;
+  }
   static bool ok(int status) noexcept { return status == 0; }
   static const char* text(int) noexcept { return "ok"; }
 };

@@ -13,7 +13,10 @@ int main() {
                                        tiling::compute(curve::affine{.per_size = 803.137 / 4096, .least = 128}),
                                        tiling::comm(curve::mib_of_rows(reduce.value(), 8192 * 2), 1.15));
   const auto rule = tiling::solve(problem, {.policy = tiling::policy::documented}), best = tiling::solve(problem);
-  if (!best) return std::puts(message(best.error()).c_str()), 1;
+  if (!best) {
+    std::puts(message(best.error()).c_str());
+    return 1;
+  }
   for (const auto& plan : {*rule, *best}) {
     for (const auto rows : plan.tiles()) std::printf("%lld ", static_cast<long long>(rows));
     std::printf("-> %.0f us, uncut %.0f us, at most %.0f %% above the optimum\n", microseconds(plan.predicted).count(),

@@ -90,7 +90,10 @@ int main() {
   problem.phases = {tiling::compute(measured("product", [&](std::int64_t n) { multiply(m, 0, n); }), 1.1),
                     tiling::comm(measured("copy", [&](std::int64_t n) { copy(m, 0, n); }), 1.1)};
   const auto decided = tiling::solve(problem);
-  if (!decided) return std::fprintf(stderr, "%s\n", message(decided.error()).c_str()), 1;
+  if (!decided) {
+    std::fprintf(stderr, "%s\n", message(decided.error()).c_str());
+    return 1;
+  }
 
   multiply(m, 0, rows);
   const std::vector<float> expected = m.c;

@@ -36,7 +36,10 @@ void require_same(const Graph& g, const model& m) {
   fuzz::require(g.logs_dropped_edges() ? g.dropped_edges() == dropped : g.dropped_edges().empty());
   for (std::uint32_t a = 0; a < m.nodes; ++a) {
     std::size_t before = 0, after = 0;
-    for (std::uint32_t b = 0; b < m.nodes; ++b) before += truth.reaches(b, a), after += truth.reaches(a, b);
+    for (std::uint32_t b = 0; b < m.nodes; ++b) {
+      before += truth.reaches(b, a);
+      after += truth.reaches(a, b);
+    }
     fuzz::require(g.ancestor_count(a) == before && g.descendant_count(a) == after);
     fuzz::require((g.fused_into(a) != a) == m.fused[a]);
   }

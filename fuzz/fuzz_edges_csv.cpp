@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as an edges CSV: refused with a sentence, or read so that writing and reading again changes nothing; and
-// the graph of a small one is the one that Warshall's algorithm finds, or it has a cycle and says which.
+// Any bytes as an edges CSV: refused with a sentence, or read so that writing and reading again changes nothing.
+// The graph of a small one is the one that Warshall's algorithm finds, or it has a cycle and says which.
 #include "fuzz.hpp"
 
 #include <hocket/text/edges_csv.hpp>

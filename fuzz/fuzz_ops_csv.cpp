@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as an ops CSV: refused with a sentence, or read so that writing and reading again changes nothing; and the
+// Any bytes as an ops CSV: refused with a sentence, or read so that writing and reading again changes nothing. The
 // dependencies of a small program are the closure of its hazards, found here by comparing every op with every other.
 #include "fuzz.hpp"
 

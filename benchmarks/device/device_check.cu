@@ -248,7 +248,10 @@ struct operands {
     REQUIRE_CUDA(cublasCreate(&blas));
     REQUIRE_CUDA(cublasSetMathMode(blas, CUBLAS_TF32_TENSOR_OP_MATH));
   }
-  ~operands() { cublasDestroy(blas), cudaFreeHost(host); }
+  ~operands() {
+    cublasDestroy(blas);
+    cudaFreeHost(host);
+  }
   // Rows [from, from + rows) of C = A B, all row-major: the transposed product for a column-major library.
   cudaError_t multiply(std::int64_t from, std::int64_t rows, cudaStream_t s) {
     const float one = 1, zero = 0;
@@ -330,7 +333,10 @@ void check_tiles() {
   for (const auto& tiles : vectors) {
     tiling::plan plan;
     std::vector<std::int64_t> from{0};
-    for (const auto t : tiles) plan.append(t), from.push_back(from.back() + t);
+    for (const auto t : tiles) {
+      plan.append(t);
+      from.push_back(from.back() + t);
+    }
     const auto list = reuse_events(fenced(from_tiling(plan, phases).value()).value());
     event_pool events(cuda);
     expect(static_cast<bool>(events.prepare(list)), "prepare");

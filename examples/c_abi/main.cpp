@@ -80,7 +80,10 @@ int main() {
   const std::size_t count = sizeof ops / sizeof ops[0];
 
   hocket_plan* plan = nullptr;
-  if (hocket_plan_create(ops, count, &plan) != 0) return std::printf("%s\n", hocket_message()), 1;
+  if (hocket_plan_create(ops, count, &plan) != 0) {
+    std::printf("%s\n", hocket_message());
+    return 1;
+  }
   std::printf("%zu ops on %u streams: %u waits, %u events\n", count, hocket_plan_streams(plan), hocket_plan_waits(plan),
               hocket_plan_events(plan));
 
@@ -91,7 +94,10 @@ int main() {
   h.latest.resize(hocket_plan_events(plan));
   const hocket_backend backend = {sizeof(hocket_backend), &h, launch, record, wait};
   std::size_t issued = 0;
-  if (hocket_plan_drive(plan, &backend, &issued) != 0) return std::printf("%s\n", hocket_message()), 1;
+  if (hocket_plan_drive(plan, &backend, &issued) != 0) {
+    std::printf("%s\n", hocket_message());
+    return 1;
+  }
 
   std::vector<std::uint32_t> order;
   const bool drained = drain(h, [&](std::uint32_t op) { order.push_back(op); });

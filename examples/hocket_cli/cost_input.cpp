@@ -94,7 +94,8 @@ machine_input read_machine(const json& machine, std::string_view file, const std
                         "expert_bytes", "pipeline_bytes", "data_bytes", "host_bytes", "data_overlap", "expert_overlap",
                         "host_overlap", "load_seconds", "post_seconds", "launch_seconds", "launches"});
   machine_input out;
-  out.name = in.text("name"), out.source = in.text("source");
+  out.name = in.text("name");
+  out.source = in.text("source");
   if (out.source.empty()) in.fail_at("source", "is empty: say where the numbers come from");
   for (const char* key : {"name", "source"})
     for (const char c : in.text(key))
@@ -142,7 +143,8 @@ void take_lists(const json_object& in, recompute_lists& lists, bool level_is_her
   const auto take = [&](const char* key, json& to) {
     if (!in.has(key)) return;
     if (!to.is_null()) in.fail_at(key, "is given in " + lists.file + ", too: say it once");
-    to = in.at(key), lists.file = std::string(in.file());
+    to = in.at(key);
+    lists.file = std::string(in.file());
   };
   if (!level_is_here || (in.has("recompute") && !in.at("recompute").is_string())) take("recompute", lists.whole);
   take("select_recompute", lists.select);
@@ -251,8 +253,13 @@ cost::parallel read_parallel(const json& parallel, std::string_view file, const 
   if (lists != nullptr) take_lists(in, *lists, true);
   if (replay != nullptr && in.has("replay")) *replay = read_replay(in);
   cost::parallel p;
-  p.tp = size_or(in, "tp", 1), p.pp = size_or(in, "pp", 1), p.vp = size_or(in, "vp", 1), p.dp = size_or(in, "dp", 1);
-  p.cp = size_or(in, "cp", 1), p.ep = size_or(in, "ep", 1), p.etp = size_or(in, "etp", 1);
+  p.tp = size_or(in, "tp", 1);
+  p.pp = size_or(in, "pp", 1);
+  p.vp = size_or(in, "vp", 1);
+  p.dp = size_or(in, "dp", 1);
+  p.cp = size_or(in, "cp", 1);
+  p.ep = size_or(in, "ep", 1);
+  p.etp = size_or(in, "etp", 1);
   std::int64_t devices = 1;
   for (const std::int64_t ways : {p.tp, p.pp, p.dp, p.cp})
     if (!hocket::checked_multiply(devices, ways, devices) || devices > std::numeric_limits<std::int32_t>::max())
@@ -368,7 +375,10 @@ class plan_reader {
       for (const operation_flags& each : found) {
         if (each.name == cost::to_string(which)) both(each.where);
         for (const operation_part& part : parts_of_operations)
-          if (part.which == which && part.pattern == each.name) of_parts = &each, both(each.where);
+          if (part.which == which && part.pattern == each.name) {
+            of_parts = &each;
+            both(each.where);
+          }
       }
       for (const operation_part& part : parts_of_operations) {
         const bool named =

@@ -82,8 +82,10 @@ std::optional<utilizations> utilizations_of(const cost::report& r, const report_
 std::string json_string(std::string_view s) {
   std::string out = "\"";
   for (const char c : s) {
-    if (c == '"' || c == '\\') out += '\\', out += c;
-    else if (static_cast<unsigned char>(c) < 0x20)
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (static_cast<unsigned char>(c) < 0x20)
       out += "\\u00" + std::string(1, "01"[c >> 4]) + "0123456789abcdef"[c & 15];
     else out += c;
   }

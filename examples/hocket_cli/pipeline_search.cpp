@@ -34,7 +34,9 @@ struct stage_times {
 stage_times read_times(const options& o, std::size_t stages) {
   stage_times t;
   if (o.costs.empty()) {
-    t.forward.assign(stages, 1), t.input_grad = t.weight_grad = t.forward, t.backward.assign(stages, 2);
+    t.forward.assign(stages, 1);
+    t.input_grad = t.weight_grad = t.forward;
+    t.backward.assign(stages, 2);
     return t;
   }
   const nlohmann::json whole = read_json_file(o.costs);
@@ -50,7 +52,8 @@ stage_times read_times(const options& o, std::size_t stages) {
     v.fail_at("backward", "is whole: give it or \"input_grad\" and \"weight_grad\", not both");
   t.forward = read("forward");
   if (o.backward == "split") {
-    t.input_grad = read("input_grad"), t.weight_grad = read("weight_grad");
+    t.input_grad = read("input_grad");
+    t.weight_grad = read("weight_grad");
     for (std::size_t s = 0; s < stages; ++s) t.backward.push_back(t.input_grad[s] + t.weight_grad[s]);
   } else {
     t.backward = read("backward");

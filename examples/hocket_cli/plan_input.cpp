@@ -47,8 +47,10 @@ std::vector<hocket::planner::strategy_space> parts_with(const plan_input& in,
         if (fixed.stages > 0 && pp * vp != fixed.stages) continue;
         if (fixed.micro_batches > 0 && (batch % (one * dp) != 0 || batch / (one * dp) != fixed.micro_batches)) continue;
         parts.push_back(space);
-        parts.back().tensor = {tp}, parts.back().pipeline = {pp};
-        parts.back().chunks = {vp}, parts.back().micro_batches = {one};
+        parts.back().tensor = {tp};
+        parts.back().pipeline = {pp};
+        parts.back().chunks = {vp};
+        parts.back().micro_batches = {one};
       }
   };
   for (const std::int64_t tp : space.tensor) {
@@ -71,7 +73,9 @@ hocket::planner::strategy_plan joined(std::vector<hocket::planner::strategy_plan
   std::vector<hocket::planner::scored_strategy> fits;
   auto& beyond = all.best_beyond_memory;
   for (const auto& one : parts) {
-    all.named += one.named, all.evaluated += one.evaluated, all.fitting += one.fitting;
+    all.named += one.named;
+    all.evaluated += one.evaluated;
+    all.fitting += one.fitting;
     for (std::size_t i = 0; i < hocket::planner::rejections; ++i) all.rejected[i] += one.rejected[i];
     for (const auto& x : one.front) fits.insert(std::upper_bound(fits.begin(), fits.end(), x, faster), x);
     for (const auto& x : one.best_beyond_memory)
@@ -179,9 +183,13 @@ void read_split(plan_input& in, const json_object& pipeline) {
 }  // namespace
 
 void take(plan_input& in, const hocket::planner::strategy& best) {
-  in.parallel.tp = best.how.tp, in.parallel.pp = best.how.pp, in.parallel.vp = best.how.vp,
+  in.parallel.tp = best.how.tp;
+  in.parallel.pp = best.how.pp;
+  in.parallel.vp = best.how.vp;
   in.parallel.dp = best.how.dp;
-  in.parallel.zero = best.how.zero, in.parallel.recompute = best.how.recompute, in.parallel.copies = best.how.copies;
+  in.parallel.zero = best.how.zero;
+  in.parallel.recompute = best.how.recompute;
+  in.parallel.copies = best.how.copies;
   in.parallel.sequence_parallel = best.how.sequence_parallel;
   in.training.step.micro_batch = best.micro_batch;
 }

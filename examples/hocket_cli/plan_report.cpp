@@ -230,7 +230,8 @@ std::string plan_as_json(const plan_input& in, const step_plan& p) {
     }
     to["dp"] = in.parallel.dp;
     const auto price = [](ordered_json& at, double seconds, std::int64_t bytes) {
-      at["step_seconds"] = seconds, at["bytes"] = bytes;
+      at["step_seconds"] = seconds;
+      at["bytes"] = bytes;
     };
     const auto alike = [&](ordered_json& at, const hocket::planner::scored_strategy& x) {
       price(at, static_cast<double>(x.cost.step) * 1e-9, x.cost.bytes);
@@ -245,7 +246,9 @@ std::string plan_as_json(const plan_input& in, const step_plan& p) {
     }
     if (!c.front.empty()) alike(to["leanest"], c.front.back());
     for (const auto& x : c.best_beyond_memory) alike(to["with_more_memory"], x);
-    to["named"] = c.named, to["evaluated"] = c.evaluated, to["fitting"] = c.fitting;
+    to["named"] = c.named;
+    to["evaluated"] = c.evaluated;
+    to["fitting"] = c.fitting;
     for (std::size_t i = 0; i < hocket::planner::rejections; ++i)
       to["rejected"][std::string(to_string(static_cast<hocket::planner::rejection>(i)))] = c.rejected[i];
   }

@@ -67,8 +67,12 @@ void set_parts(const plan_input& in, layer_split& split) {
                     .rank = stage.rank};
     split.by_stage.push_back(part);
     cost::part& rank = split.by_rank[stage.rank];
-    rank.layers += part.layers, rank.moe_layers += part.moe_layers, rank.window_layers += part.window_layers;
-    rank.first = rank.first || part.first, rank.last = rank.last || part.last, rank.rank = stage.rank;
+    rank.layers += part.layers;
+    rank.moe_layers += part.moe_layers;
+    rank.window_layers += part.window_layers;
+    rank.first = rank.first || part.first;
+    rank.last = rank.last || part.last;
+    rank.rank = stage.rank;
   }
 }
 
@@ -121,7 +125,8 @@ rank_bytes bytes_of(const plan_input& in, const layer_split& split, const planne
   for (std::size_t s = 0; s < split.by_stage.size(); ++s) {
     const planner::stage_plan& stage = split.plan.stages[s];
     if (stage.rank != rank) continue;
-    layers[stage.chunk] = split.by_stage[s].layers, experts[stage.chunk] = split.by_stage[s].moe_layers;
+    layers[stage.chunk] = split.by_stage[s].layers;
+    experts[stage.chunk] = split.by_stage[s].moe_layers;
     for (std::size_t w = 0; w < split.ways.size(); ++w)
       for (const bool moe : {false, true})
         if (const std::int64_t n = split.layers_of(s, w, moe, dense_layers(m)); n > 0)
@@ -135,9 +140,14 @@ rank_bytes bytes_of(const plan_input& in, const layer_split& split, const planne
     std::int64_t passes = 0, moe = 0;
     for (std::uint32_t c = 0; c < chunks; ++c) {
       sum = sum + chunk_bytes[c] * cost::rational(std::int64_t{counts[c]});
-      passes += counts[c] * layers[c], moe += counts[c] * experts[c];
+      passes += counts[c] * layers[c];
+      moe += counts[c] * experts[c];
     }
-    if (k == 0 || out.kept < sum) out.kept = sum, out.passes = passes, out.moe_passes = moe;
+    if (k == 0 || out.kept < sum) {
+      out.kept = sum;
+      out.passes = passes;
+      out.moe_passes = moe;
+    }
   }
   out.embedded = part.first ? most_held(held, rank, held.chunk_of(0)) : 0;
   out.beside = ends_of(in, part, out.embedded);
@@ -227,7 +237,8 @@ std::optional<layer_split> plan_split(const plan_input& in, const planner::in_fl
     rooms[r].capacity = in.memory_bytes;
     const std::int64_t states = ceiling(value_or_fail(cost::static_bytes(n, in.training.step, in.parallel), in.file)),
                        beside = ceiling(ends_of(in, ends, embedded));
-    ends.layers = 1, ends.moe_layers = m.moe_layers > 0 ? 1 : 0;
+    ends.layers = 1;
+    ends.moe_layers = m.moe_layers > 0 ? 1 : 0;
     const auto at_peak = [&](bool again) {
       const cost::memory_peak x = moments_of(in, ends, again, embedded);
       return ceiling(x.total_bytes() - x.static_bytes);
@@ -266,7 +277,8 @@ std::optional<layer_split> plan_split(const plan_input& in, const planner::in_fl
       }
       if (with_whole)
         for (std::uint32_t r = 0; r < p; ++r) roomy[r].fixed = fixed_with_whole[r];
-      q.layers = some, q.ranks = roomy;
+      q.layers = some;
+      q.ranks = roomy;
       auto plan = planner::split(q);
       if (!plan) {
         why = plan.error();
@@ -280,7 +292,8 @@ std::optional<layer_split> plan_split(const plan_input& in, const planner::in_fl
       if (!best || plan->step_time < best->step_time) best = std::move(*plan);
     }
     if (best) {
-      best->proved = proved, best->lower_bound = bound;
+      best->proved = proved;
+      best->lower_bound = bound;
       return best;
     }
     if (!in.split.empty() || !in.search_split || !why) return best;
@@ -435,7 +448,9 @@ void put_split_into_report(const plan_input& in, const layer_split& split, const
     cost::rank_memory& memory = out.cost.memory[r];
     memory.on_rank = split.by_rank[r];
     memory.in_flight = {b.passes, b.moe_passes, b.embedded};
-    memory.parameters = b.parameters, memory.static_bytes = b.fixed, memory.activation_bytes = b.kept + b.beside;
+    memory.parameters = b.parameters;
+    memory.static_bytes = b.fixed;
+    memory.activation_bytes = b.kept + b.beside;
     out.cost_context.peaks.push_back(peak_of(in, split, r, b));
   }
   // Terms of the even split have no place in this report.
@@ -485,9 +500,11 @@ bool said_by_lists(const planner::stage_plan& stage, const std::vector<pasted_le
       does.push_back(!level.whole && std::find(select.begin(), select.end(), pattern) != select.end());
       says.push_back(i >= whole && i < count);
     }
-    planned.emplace_back(kind, std::move(does)), listed.emplace_back(kind, std::move(says));
+    planned.emplace_back(kind, std::move(does));
+    listed.emplace_back(kind, std::move(says));
   }
-  std::sort(planned.begin(), planned.end()), std::sort(listed.begin(), listed.end());
+  std::sort(planned.begin(), planned.end());
+  std::sort(listed.begin(), listed.end());
   return planned == listed;
 }
 
@@ -525,7 +542,10 @@ std::string mind_formers(const std::vector<pasted_level>& levels, const planner:
   };
   counts size(stages), offset(stages);
   std::int64_t layers = 0;
-  for (const planner::stage_plan& s : plan.stages) size[index(s)] = s.layers, layers += s.layers;
+  for (const planner::stage_plan& s : plan.stages) {
+    size[index(s)] = s.layers;
+    layers += s.layers;
+  }
   bool even = true;
   for (std::size_t i = 0; i < stages; ++i) {
     offset[i] = size[i] - layers / static_cast<std::int64_t>(stages);
@@ -538,7 +558,10 @@ std::string mind_formers(const std::vector<pasted_level>& levels, const planner:
     if (!levels[k].whole) continue;
     any_whole = true;
     const counts n = at_level(k);
-    for (std::size_t i = 0; i < stages; ++i) whole[i] += n[i], rest[i] -= n[i];
+    for (std::size_t i = 0; i < stages; ++i) {
+      whole[i] += n[i];
+      rest[i] -= n[i];
+    }
   }
   text += "  recompute: " + (any_whole ? printed(whole) : "False") + "\n";
   std::vector<std::pair<std::string, counts>> patterns;  // layers by stage that run it again, and not the whole layer

@@ -39,8 +39,9 @@ step_plan::dependencies plan_graph(const plan_input& in) {
 std::vector<step_plan::stage> stage_times(const plan_input& in, const layer_split* split) {
   const cost::model& m = in.model.model;
   if (split != nullptr && timed_by_the_machine(in)) return times_of_split(in, *split);
-  cost::parallel flat = in.parallel;  // every stage a rank of its own
-  flat.pp = in.parallel.pp * in.parallel.vp, flat.vp = 1;
+  cost::parallel flat = in.parallel;
+  flat.pp = in.parallel.pp * in.parallel.vp;
+  flat.vp = 1;
   cost::training one = in.training.step;  // one micro-batch on one pipeline
   one.global_batch = one.micro_batch;
   if (split == nullptr && timed_by_the_machine(in)) return times_of_even_stages(in, cost::even_parts(m, flat));
@@ -226,7 +227,10 @@ void settle(plan_input& in) {
     if (!one.split || !split_fits(in, *one.split, one.held)) continue;
     ++in.candidates_that_fit;
     const double seconds = step_of_split(in, *one.split).seconds();
-    if (best == nullptr || seconds < least) best = &x, least = seconds;
+    if (best == nullptr || seconds < least) {
+      best = &x;
+      least = seconds;
+    }
   }
   if (best != nullptr) {
     take(in, *best);

@@ -72,7 +72,8 @@ question read_cluster(const std::string& file) {
   m.data_bytes = rate("data_gb_per_s") * 1e9;
   m.pipeline_bytes = r.has("pipeline_gb_per_s") ? rate("pipeline_gb_per_s") * 1e9 : m.data_bytes;
   m.expert_bytes = r.has("expert_gb_per_s") ? rate("expert_gb_per_s") * 1e9 : m.data_bytes;
-  m.data_overlap = overlap("data_overlap"), m.expert_overlap = overlap("expert_overlap");
+  m.data_overlap = overlap("data_overlap");
+  m.expert_overlap = overlap("expert_overlap");
   if (!v.has("space")) return q;
   const json_object s =
       v.object("space", {"tensor", "context", "expert", "chunks", "micro_batches", "copies", "zero", "zero_bubble"});
@@ -83,8 +84,12 @@ question read_cluster(const std::string& file) {
     if (list.empty()) s.fail_at(key, "is empty");
     if (const auto x = first_repeated(list)) s.fail_at(key, "holds " + std::to_string(*x) + " twice");
   };
-  sizes("tensor", q.space.tensor), sizes("context", q.space.context), sizes("expert", q.space.expert);
-  sizes("chunks", q.space.chunks), sizes("micro_batches", q.space.micro_batches), sizes("copies", q.space.copies);
+  sizes("tensor", q.space.tensor);
+  sizes("context", q.space.context);
+  sizes("expert", q.space.expert);
+  sizes("chunks", q.space.chunks);
+  sizes("micro_batches", q.space.micro_batches);
+  sizes("copies", q.space.copies);
   std::vector<std::int64_t> zeros;
   sizes("zero", zeros, 0, 3);
   if (!zeros.empty()) q.space.zeros.clear();
@@ -158,7 +163,8 @@ std::string as_svg(const std::vector<series>& fronts, std::int64_t capacity, con
   for (const series& front : fronts)
     for (const auto& x : front.points) {
       const double s = static_cast<double>(x.cost.step) * 1e-9;
-      slowest = s > slowest ? s : slowest, fastest = fastest == 0 || s < fastest ? s : fastest;
+      slowest = s > slowest ? s : slowest;
+      fastest = fastest == 0 || s < fastest ? s : fastest;
     }
   const double span = slowest > fastest ? slowest - fastest : 1, most = static_cast<double>(capacity);
   const auto number = [](double x) {
@@ -258,7 +264,10 @@ void search_counts(const options& o, const cost::model& m, const cost::training&
     std::size_t lines = 0;
     std::int64_t before = 0;
     for (const auto& x : report.front) {
-      if (x.devices != before) text += left_out(lines, o.top), lines = 0;
+      if (x.devices != before) {
+        text += left_out(lines, o.top);
+        lines = 0;
+      }
       before = x.devices;
       if (++lines > o.top) continue;
       char head[32];

@@ -164,7 +164,9 @@ problem read_problem(const std::string& file) {
   p.beside.resize(stages);
   const auto add = [&](std::uint32_t stage, std::int64_t bytes, ticks time) {
     planner::rank_room& room = p.rooms[p.held.rank_of(stage)];
-    room.fixed += bytes, room.time += time, p.beside[stage] += time;
+    room.fixed += bytes;
+    room.time += time;
+    p.beside[stage] += time;
   };
   beside("every", [&](std::int64_t bytes, ticks time) {
     for (std::uint32_t s = 0; s < stages; ++s)
@@ -236,10 +238,13 @@ std::optional<double> simulated_seconds(const problem& p, const planner::split_p
     ticks once = p.beside[s], again = 0;
     for (std::size_t i = 0; i < plan.stages[s].levels.size(); ++i) {
       const planner::layer& layer = run_of[static_cast<std::size_t>(plan.stages[s].first_layer) + i]->of;
-      once += layer.time, again += layer.levels[plan.stages[s].levels[i]].extra;
+      once += layer.time;
+      again += layer.levels[plan.stages[s].levels[i]].extra;
     }
-    forward.push_back(once / 3), weight_grad.push_back(once / 3);
-    input_grad.push_back(once - 2 * (once / 3) + again), backward.push_back(once - once / 3 + again);
+    forward.push_back(once / 3);
+    weight_grad.push_back(once / 3);
+    input_grad.push_back(once - 2 * (once / 3) + again);
+    backward.push_back(once - once / 3 + again);
   }
   const auto run = value_or_fail(pipeline::simulate(*p.lists, pipeline::stage_costs{.forward = forward,
                                                                                     .backward = backward,
@@ -342,7 +347,10 @@ std::string mind_formers(const problem& p, const planner::split_plan& plan) {
   }
   if (p.paired) {  // by stage of one direction
     planner::split_plan flat = plan;
-    for (std::uint32_t s = 0; s < flat.stages.size(); ++s) flat.stages[s].rank = s, flat.stages[s].chunk = 0;
+    for (std::uint32_t s = 0; s < flat.stages.size(); ++s) {
+      flat.stages[s].rank = s;
+      flat.stages[s].chunk = 0;
+    }
     return mind_formers(levels, flat, static_cast<std::uint32_t>(flat.stages.size()), 1, runs);
   }
   return mind_formers(levels, plan, p.held.ranks(), p.held.chunks(), runs);
@@ -457,7 +465,8 @@ std::string as_json(const problem& p, const planner::split_plan& plan, const std
                     const planner::memory_price& price, const std::vector<variant>& variants) {
   nlohmann::json out = plan_as_json(p, plan);
   if (simulated) out["simulated_seconds"] = *simulated;
-  out["version"] = 1, out["title"] = p.title;
+  out["version"] = 1;
+  out["title"] = p.title;
   if (p.paired) out["ranks_are_pairs"] = true;
   nlohmann::json one = nlohmann::json::array();
   for (const ticks t : price.on_one_rank) one.push_back(p.seconds(t));

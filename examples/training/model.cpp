@@ -56,7 +56,12 @@ struct block_weights {
   matrix gain1, qkv, project, gain2, up, down;
   template <class F>
   void each(F f) {
-    f(gain1), f(qkv), f(project), f(gain2), f(up), f(down);
+    f(gain1);
+    f(qkv);
+    f(project);
+    f(gain2);
+    f(up);
+    f(down);
   }
 };
 
@@ -136,7 +141,12 @@ void weight_grad(const block_state& s, block_weights& g) {
                gain2 = s.d_n2.cwiseProduct(s.n2.hat).colwise().sum();
   const matrix qkv = s.n1.out.transpose() * s.d_qkv, project = s.mixed.transpose() * s.d_mid,
                up = s.n2.out.transpose() * s.d_pre, down = s.act.transpose() * s.d_out;
-  g.gain1 += gain1, g.qkv += qkv, g.project += project, g.gain2 += gain2, g.up += up, g.down += down;
+  g.gain1 += gain1;
+  g.qkv += qkv;
+  g.project += project;
+  g.gain2 += gain2;
+  g.up += up;
+  g.down += down;
 }
 
 }  // namespace
@@ -166,7 +176,9 @@ struct stage::inside {
 };
 
 stage::stage(const config& c, int first, int count) : in_(std::make_unique<inside>()) {
-  in_->c = c, in_->first = first, in_->count = count;
+  in_->c = c;
+  in_->first = first;
+  in_->count = count;
   for (int b = first; b < first + count; ++b) {
     random_numbers r(c.seed + static_cast<std::uint64_t>(b) * 7919);
     const double h = 1 / std::sqrt(double(c.hidden)), f = 1 / std::sqrt(double(c.ffn));

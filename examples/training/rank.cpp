@@ -140,7 +140,10 @@ namespace {
 std::pair<double, bool> difference(const std::vector<double>& a, const std::vector<double>& b) {
   if (a.size() != b.size()) return {1, false};
   double off = 0, norm = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) off += (a[i] - b[i]) * (a[i] - b[i]), norm += b[i] * b[i];
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    off += (a[i] - b[i]) * (a[i] - b[i]);
+    norm += b[i] * b[i];
+  }
   return {std::sqrt(off / norm), std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0};
 }
 

@@ -23,10 +23,16 @@ namespace {
 // The hand-written backward pass against differences of the loss.
 bool gradients_are_derivatives() {
   config c;
-  c.blocks = 2, c.tokens = 6, c.hidden = 8, c.ffn = 12, c.micro_batches = 1;
+  c.blocks = 2;
+  c.tokens = 6;
+  c.hidden = 8;
+  c.ffn = 12;
+  c.micro_batches = 1;
   stage model(c, 0, c.blocks);
   const std::vector<double> w = model.weights();
-  model.forward(0), model.input_grad(0), model.weight_grad(0);
+  model.forward(0);
+  model.input_grad(0);
+  model.weight_grad(0);
   const std::vector<double> g = model.gradients();
   double off = 0, norm = 0;
   for (std::size_t i = 0; i < w.size(); i += 17) {
@@ -34,11 +40,13 @@ bool gradients_are_derivatives() {
     const auto loss = [&](double by) {
       std::vector<double> moved = w;
       moved[i] += by;
-      model.set_weights(moved), model.forward(0);
+      model.set_weights(moved);
+      model.forward(0);
       return model.loss(0);
     };
     const double slope = (loss(h) - loss(-h)) / (2 * h);
-    off += (slope - g[i]) * (slope - g[i]), norm += g[i] * g[i];
+    off += (slope - g[i]) * (slope - g[i]);
+    norm += g[i] * g[i];
   }
   std::printf("gradients against differences: %.1e of their norm\n", std::sqrt(off / norm));
   return off <= 1e-14 * norm;
@@ -66,7 +74,8 @@ outcome on_streams(const config& c, const table_schedule& plan, hocket::timeline
     const stage_action a = streams.actions[s.id];
     s.kind = static_cast<hocket::activity>(a.kind());  // forward … weight_grad are the same in both
     s.chunk = static_cast<std::uint16_t>(plan.placement().chunk_of(a.stage()));
-    s.id = a.stage(), s.micro_batch = static_cast<std::int32_t>(a.micro_batch());
+    s.id = a.stage();
+    s.micro_batch = static_cast<std::int32_t>(a.micro_batch());
     trace.add(s);
   }
   return collect({&all});
@@ -116,8 +125,10 @@ int main(int argc, char** argv) {
   bool good = gradients_are_derivatives();
   const outcome expected = train_serially(c);
   double first = 0, last = 0;
-  for (int j = 0; j < c.micro_batches; ++j)
-    first += expected.losses[std::size_t(j)], last += *(expected.losses.end() - 1 - j);
+  for (int j = 0; j < c.micro_batches; ++j) {
+    first += expected.losses[std::size_t(j)];
+    last += *(expected.losses.end() - 1 - j);
+  }
   std::printf("serial: loss %.6f -> %.6f in %d steps\n", first, last, steps_of_training);
   good = good && last < first;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The same training with ranks as processes:   mpirun -n 4 training_mpi [FOLDER] [die RANK HOW]
-// `die`: for tests of what happens to the others when RANK is killed (HOW = kill), leaves without a word (exit) or
+//
+// `die` is for tests of what happens to the others when RANK is killed (HOW = kill), leaves without a word (exit) or
 // stops (hang) in the middle of a step.
 #include <hocket/core/message.hpp>
 #include <hocket/launch/bridges/pipeline_runner.hpp>
@@ -28,7 +29,10 @@ std::vector<double> gathered(const std::vector<double>& mine) {
   std::vector<int> counts(static_cast<std::size_t>(ranks)), places(counts);
   MPI_Gather(&count, 1, MPI_INT, counts.data(), 1, MPI_INT, 0, MPI_COMM_WORLD);
   int total = 0;
-  for (int r = 0; rank == 0 && r < ranks; ++r) places[std::size_t(r)] = total, total += counts[std::size_t(r)];
+  for (int r = 0; rank == 0 && r < ranks; ++r) {
+    places[std::size_t(r)] = total;
+    total += counts[std::size_t(r)];
+  }
   std::vector<double> all(static_cast<std::size_t>(total));
   MPI_Gatherv(mine.data(), count, MPI_DOUBLE, all.data(), counts.data(), places.data(), MPI_DOUBLE, 0, MPI_COMM_WORLD);
   return all;
@@ -39,7 +43,8 @@ std::vector<double> by_stage(const rank_state& state, bool weights) {
   std::vector<double> mine;
   for (std::size_t i = 0; i < state.stages().size(); ++i) {
     const auto x = weights ? state.weights(i) : state.gradients(i);
-    mine.push_back(state.stages()[i]), mine.push_back(static_cast<double>(x.size()));
+    mine.push_back(state.stages()[i]);
+    mine.push_back(static_cast<double>(x.size()));
     mine.insert(mine.end(), x.begin(), x.end());
   }
   const std::vector<double> all = gathered(mine);

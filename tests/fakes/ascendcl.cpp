@@ -56,7 +56,10 @@ extern "C" {
 aclError aclrtGetDeviceCount(uint32_t* count) {
   engine& e = engine::get();
   if (e.now().probe_code != 0) return e.now().probe_code;
-  return call([&](engine& one) { return *count = static_cast<uint32_t>(one.now().devices), verdict::ok; });
+  return call([&](engine& one) {
+    *count = static_cast<uint32_t>(one.now().devices);
+    return verdict::ok;
+  });
 }
 const char* aclGetRecentErrMsg(void) {
   engine::get().read_last_error();
@@ -124,7 +127,10 @@ aclError aclrtEventElapsedTime(float* ms, aclrtEvent start, aclrtEvent end) {
   return call([&](engine& e) { return e.elapsed(event_of(start), event_of(end), *ms); });
 }
 aclError aclrtGetEventAvailNum(uint32_t* count) {
-  return call([&](engine& e) { return *count = static_cast<uint32_t>(e.available_events()), verdict::ok; });
+  return call([&](engine& e) {
+    *count = static_cast<uint32_t>(e.available_events());
+    return verdict::ok;
+  });
 }
 aclError aclrtLaunchHostFunc(aclrtStream stream, aclrtHostFunc fn, void* args) {
   return call([&](engine& e) { return e.launch(stream_of(stream), [fn, args] { fn(args); }, true); });
@@ -144,7 +150,10 @@ aclError aclmdlRIExecuteAsync(aclmdlRI graph, aclrtStream stream) {
   return call([&](engine& e) { return e.launch_graph(static_cast<fake::graph*>(graph), stream_of(stream)); });
 }
 aclError aclmdlRIDestroy(aclmdlRI graph) {
-  return call([&](engine& e) { return e.destroy(static_cast<fake::graph*>(graph)), verdict::ok; });
+  return call([&](engine& e) {
+    e.destroy(static_cast<fake::graph*>(graph));
+    return verdict::ok;
+  });
 }
 
 }  // extern "C"

@@ -54,18 +54,27 @@ extern "C" {
 cudaError_t cudaGetDeviceCount(int* count) {
   engine& e = engine::get();
   if (e.now().probe_code != 0) return static_cast<cudaError_t>(e.now().probe_code);  // leaves *count alone
-  return call([&](engine& one) { return *count = one.now().devices, verdict::ok; });
+  return call([&](engine& one) {
+    *count = one.now().devices;
+    return verdict::ok;
+  });
 }
 cudaError_t cudaDriverGetVersion(int* version) {
   *version = engine::get().now().driver_version;
   return cudaSuccess;
 }
 cudaError_t cudaGetDevice(int* device) {
-  return call([&](engine&) { return *device = current_device, verdict::ok; });
+  return call([&](engine&) {
+    *device = current_device;
+    return verdict::ok;
+  });
 }
 cudaError_t cudaSetDevice(int device) {
   if (device >= engine::get().now().devices) return cudaErrorInvalidDevice;
-  return call([&](engine&) { return current_device = device, verdict::ok; });
+  return call([&](engine&) {
+    current_device = device;
+    return verdict::ok;
+  });
 }
 cudaError_t cudaGetLastError() {
   engine::get().read_last_error();
@@ -76,7 +85,11 @@ const char* cudaGetErrorString(cudaError_t error) {
 }
 
 cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
-  return call([&](engine&) { return *least = 0, *greatest = -5, verdict::ok; });
+  return call([&](engine&) {
+    *least = 0;
+    *greatest = -5;
+    return verdict::ok;
+  });
 }
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned int, int) {
   return call([&](engine& e) {
@@ -140,13 +153,19 @@ cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* exec, cudaGraph_t gra
   });
 }
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
-  return call([&](engine& e) { return e.destroy(reinterpret_cast<fake::graph*>(graph)), verdict::ok; });
+  return call([&](engine& e) {
+    e.destroy(reinterpret_cast<fake::graph*>(graph));
+    return verdict::ok;
+  });
 }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream) {
   return call([&](engine& e) { return e.launch_graph(reinterpret_cast<fake::graph*>(graph), of(stream)); });
 }
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) {
-  return call([&](engine& e) { return e.destroy(reinterpret_cast<fake::graph*>(graph)), verdict::ok; });
+  return call([&](engine& e) {
+    e.destroy(reinterpret_cast<fake::graph*>(graph));
+    return verdict::ok;
+  });
 }
 
 }  // extern "C"

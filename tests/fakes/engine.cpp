@@ -25,10 +25,12 @@ void engine::reset(const settings& s) {
   const std::lock_guard lock(mutex_);
   for (event* e : events_) delete e;
   for (graph* g : graphs_) delete g;
-  events_.clear(), graphs_.clear();
+  events_.clear();
+  graphs_.clear();
   settings_ = s;
   calls_ = created_events_ = waits_on_nothing_ = gave_up_ = last_error_reads_ = host_functions_ = stops_ = 0;
-  ids_ = 0, next_stream_ = 0;
+  ids_ = 0;
+  next_stream_ = 0;
   any_stop_ = false;
   context_error = 0;
 }
@@ -41,10 +43,16 @@ void engine::settle() {
 counters engine::count() {
   const std::lock_guard lock(mutex_);
   counters c;
-  c.calls = calls_, c.created_events = created_events_;
-  c.live_events = events_.size(), c.live_streams = streams_.size(), c.live_graphs = graphs_.size();
-  c.waits_on_nothing = waits_on_nothing_, c.gave_up = gave_up_, c.last_error_reads = last_error_reads_;
-  c.host_functions = host_functions_, c.stops_on_failure = stops_;
+  c.calls = calls_;
+  c.created_events = created_events_;
+  c.live_events = events_.size();
+  c.live_streams = streams_.size();
+  c.live_graphs = graphs_.size();
+  c.waits_on_nothing = waits_on_nothing_;
+  c.gave_up = gave_up_;
+  c.last_error_reads = last_error_reads_;
+  c.host_functions = host_functions_;
+  c.stops_on_failure = stops_;
   return c;
 }
 
@@ -169,7 +177,10 @@ verdict engine::create_event(event*& out, bool classic, bool timed, bool waitabl
     ++ids_;
   }
   auto* e = new event;
-  e->classic = classic, e->timed = timed, e->waitable = waitable, e->holds_id = ascend && classic;
+  e->classic = classic;
+  e->timed = timed;
+  e->waitable = waitable;
+  e->holds_id = ascend && classic;
   events_.insert(e);
   ++created_events_;
   out = e;
@@ -341,9 +352,15 @@ verdict engine::end_capture(stream* s, graph*& out) {
   }
   const bool joined = std::all_of(before.begin(), before.end(), [](bool b) { return b; });
   for (stream* one : capture->streams)
-    if (known(one)) one->capture.reset(), one->frontier.clear();
+    if (known(one)) {
+      one->capture.reset();
+      one->frontier.clear();
+    }
   for (event* e : events_)
-    if (e->capture == capture) e->capture.reset(), e->frontier.clear();
+    if (e->capture == capture) {
+      e->capture.reset();
+      e->frontier.clear();
+    }
   if (capture->invalid) return verdict::capture_invalidated;
   if (!joined) return verdict::capture_unjoined;
   out = copy({capture->nodes});
