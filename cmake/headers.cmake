@@ -151,10 +151,15 @@ set(HOCKET_HEADERS
   hocket/text/schedule_csv.hpp
   hocket/text/schedule_jobs.hpp
   hocket/tiling.hpp
+  hocket/tiling/detail/bound.hpp
   hocket/tiling/detail/candidates.hpp
+  hocket/tiling/detail/documented.hpp
+  hocket/tiling/detail/exact.hpp
   hocket/tiling/detail/finish.hpp
+  hocket/tiling/detail/pinned.hpp
   hocket/tiling/detail/search.hpp
   hocket/tiling/detail/two_phase.hpp
+  hocket/tiling/detail/wide_search.hpp
   hocket/tiling/evaluate.hpp
   hocket/tiling/plan.hpp
   hocket/tiling/problem.hpp
@@ -210,8 +215,8 @@ set(HOCKET_COST_HEADERS
   hocket/cost/model/parameters.hpp
   hocket/cost/model/partition.hpp
   hocket/cost/model/peak_memory.hpp
-  hocket/cost/model/setting.hpp
   hocket/cost/model/recompute_plan.hpp
+  hocket/cost/model/setting.hpp
   hocket/cost/model/static_memory.hpp
   hocket/cost/model/step_formulas.hpp
   hocket/cost/model/step_parts.hpp
@@ -288,9 +293,4 @@ set(HOCKET_VENDOR_HEADERS
   hocket/launch/transports/hccl.hpp
   hocket/launch/transports/mpi.hpp
   hocket/launch/transports/nccl.hpp
-  hocket/tiling/detail/bound.hpp
-  hocket/tiling/detail/documented.hpp
-  hocket/tiling/detail/exact.hpp
-  hocket/tiling/detail/pinned.hpp
-  hocket/tiling/detail/wide_search.hpp
 )
