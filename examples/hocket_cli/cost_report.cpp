@@ -101,6 +101,149 @@ std::string number(const cost::report_line& line) {
   return line.is_real ? number(line.real_value) : number(line.value);
 }
 
+void memory_as_text(std::string& out, const cost::report& r, const report_context& context) {
+  if (r.memory.empty()) return;
+  out += "\nmemory by pipeline rank, GiB (2^30 bytes)\n";
+  out += "  " + left("rank", 6) + right("layers", 8) + right("held", 8) + right("static", 12) +
+         right("activations", 13) + right("total", 12) + right("total bytes", 20) + "\n";
+  for (const auto& m : r.memory)
+    out += "  " + left(std::to_string(m.on_rank.rank), 6) + right(std::to_string(m.on_rank.layers), 8) +
+           right(std::to_string(m.in_flight.layer_passes), 8) + right(gib(m.static_bytes), 12) +
+           right(gib(m.activation_bytes), 13) + right(gib(m.total_bytes()), 12) +
+           right(grouped(m.total_bytes().ceiling()), 20) + "\n";
+  out += "  held: layer passes whose activations are alive at the peak\n";
+  out += "  at the peak of the step, with what lives for a moment:";
+  for (std::size_t i = 0; i < context.peaks.size(); ++i)
+    out += (i == 0 ? " " : ", ") + gib(context.peaks[i].total_bytes());
+  out += " GiB\n";
+}
+
+void recompute_as_text(std::string& out, const report_context& context) {
+  if (context.plan.empty()) return;
+  out += "\nwhat is computed again, by pipeline stage\n  " + left("stage", 7) + right("layers", 7) +
+         right("kept by each, bytes", 24) + right("again by each, FLOP", 26) + "  choice\n";
+  for (const cost::plan_row& row : context.plan)
+    out += "  " + left(std::to_string(row.stage), 7) + right(std::to_string(row.layers.count), 7) +
+           right(grouped(row.kept_bytes), 24) + right(grouped(row.again_flops), 26) + "  " + to_string(row.layers.how) +
+           (row.layers.kind == cost::layer_kind::dense ? "" : ", ") +
+           (row.layers.kind == cost::layer_kind::dense ? "" : std::string(to_string(row.layers.kind))) + "\n";
+  out += "  kept: of one micro-batch on one rank; again: over all ranks of the stage and the whole step\n";
+}
+
+void step_as_text(std::string& out, const report_context& context) {
+  if (!context.step || !context.training->on) return;
+  const machine_input& on = *context.training->on;
+  const double whole = context.step->seconds();
+  out += "\nseconds of a step, predicted for " + on.name + "\n";
+  for (const named_part& part : parts_of(context.step->parts)) {
+    const bool hidden = std::string_view(part.key) == "communication_hidden";
+    out += "  " + left(part.name, 24) + right(fixed(part.seconds, 4), 14) +
+           (hidden ? "  (costs nothing)" : right(fixed(100 * part.seconds / whole, 1), 8) + " %") + "\n";
+  }
+  out += "  " + left("step", 24) + right(fixed(whole, 4), 14) + "\n";
+  out +=
+      "  " + left("tokens/s per device", 24) + right(fixed(context.step->tokens_per_second_per_device, 1), 14) + "\n";
+  out += "  busiest pipeline rank: " + std::to_string(context.step->busiest) + "; rates: " + on.source + "\n";
+  if (on.worst_error > 0)
+    out += "  the steps that the rates were fitted to lie within " + fixed(100 * on.worst_error, 1) + " %\n";
+}
+
+void terms_as_text(std::string& out, const cost::report& r) {
+  std::string_view group;
+  std::map<std::string, bool> explained;
+  for (const auto& line : r.lines) {
+    if (line.group != group) {
+      group = line.group;
+      out += "\n" + std::string(group) + ", " + line.unit + (line.group == "parameters" ? "s" : "") + "\n";
+    }
+    out += "  " + left(std::string(line.name), 34) + right(value_of(line), 30) + "  = " + line.formula + "\n";
+    out += "  " + left("", 34) + right("", 30) + "  = " + line.numbers;
+    if (line.split != "1") out += "   over " + line.split;
+    out += "   [" + std::string(line.source) + "; " + std::string(to_string(line.how)) + "]\n";
+    if (!line.where.empty() && !explained[line.where]) {
+      explained[line.where] = true;
+      out += "  " + left("", 34) + right("", 30) + "  where " + line.where + "\n";
+    }
+  }
+}
+
+void flops_as_json(std::string& out, const cost::report& r, const report_context& context) {
+  if (!r.flops) {
+    out += "null";
+    return;
+  }
+  out += "{\"convention\": " + json_string(convention_of(r.flops->counted)) +
+         ", \"attention_count\": " + json_string(to_string(r.flops->counted.attention)) +
+         ", \"per_token\": " + number(r.flops->model_step / r.tokens_per_step) +
+         ", \"per_step\": " + number(r.flops->model_step) +
+         ", \"hardware_per_step\": " + number(r.flops->hardware_step);
+  if (const auto u = utilizations_of(r, context)) {
+    char text[160];
+    std::snprintf(text, sizeof text, ", \"mfu\": {\"ratio\": %.17g, \"text\": ", u->mfu_ratio);
+    out += text + json_string(u->mfu) + "}";
+    std::snprintf(text, sizeof text, ", \"hfu\": {\"ratio\": %.17g, \"text\": ", u->hfu_ratio);
+    out += text + json_string(u->hfu) + "}";
+  }
+  out += "}";
+}
+
+void memory_as_json(std::string& out, const cost::report& r, const report_context& context) {
+  out += ",\n  \"memory\": [";
+  for (std::size_t i = 0; i < r.memory.size(); ++i) {
+    const auto& m = r.memory[i];
+    out += (i ? "," : "") + std::string("\n    {\"rank\": ") + std::to_string(m.on_rank.rank) +
+           ", \"layers\": " + std::to_string(m.on_rank.layers) +
+           ", \"layer_passes_held\": " + std::to_string(m.in_flight.layer_passes) +
+           ", \"parameters\": " + std::to_string(m.parameters.dense + m.parameters.expert) +
+           ", \"static_bytes\": " + to_string(m.static_bytes.ceiling().num()) +
+           ", \"activation_bytes\": " + to_string(m.activation_bytes.ceiling().num()) +
+           ", \"total_bytes\": " + to_string(m.total_bytes().ceiling().num()) +
+           ", \"peak_bytes\": " + to_string(context.peaks[i].total_bytes().ceiling().num()) + "}";
+  }
+  out += r.memory.empty() ? "]" : "\n  ]";
+}
+
+void recompute_as_json(std::string& out, const report_context& context) {
+  if (context.plan.empty()) return;
+  out += ",\n  \"stages\": [";
+  for (std::size_t i = 0; i < context.plan.size(); ++i) {
+    const cost::plan_row& row = context.plan[i];
+    out += (i ? "," : "") + std::string("\n    {\"stage\": ") + std::to_string(row.stage) +
+           ", \"kind\": " + json_string(to_string(row.layers.kind)) +
+           ", \"layers\": " + std::to_string(row.layers.count) +
+           ", \"recompute\": " + json_string(to_string(row.layers.how)) +
+           ", \"kept_bytes\": " + number(row.kept_bytes) + ", \"again_flops\": " + number(row.again_flops) + "}";
+  }
+  out += "\n  ]";
+}
+
+void step_as_json(std::string& out, const report_context& context) {
+  if (!context.step || !context.training->on) return;
+  const machine_input& on = *context.training->on;
+  out += ",\n  \"step\": {\"machine\": {\"name\": " + json_string(on.name) + ", \"source\": " + json_string(on.source) +
+         ", \"worst_error\": " + number(on.worst_error) + "},\n    \"seconds\": " + number(context.step->seconds()) +
+         ", \"parts\": {";
+  const auto parts = parts_of(context.step->parts);
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    out += (i ? ", " : "") + json_string(parts[i].key) + ": " + number(parts[i].seconds);
+  out += "},\n    \"tokens_per_second_per_device\": " + number(context.step->tokens_per_second_per_device) +
+         ", \"busiest_rank\": " + std::to_string(context.step->busiest) + "}";
+}
+
+void terms_as_json(std::string& out, const cost::report& r) {
+  out += ",\n  \"terms\": [";
+  bool first = true;
+  for (const auto& line : r.lines) {
+    out += (first ? "" : ",") + std::string("\n    {\"group\": ") + json_string(line.group) +
+           ", \"name\": " + json_string(line.name) + ", \"formula\": " + json_string(line.formula) +
+           ", \"numbers\": " + json_string(line.numbers) + ", \"where\": " + json_string(line.where) +
+           ", \"value\": " + number(line) + ", \"divided_by\": " + json_string(line.split) +
+           ", \"unit\": " + json_string(line.unit) + ", \"source\": " + json_string(line.source) +
+           ", \"origin\": " + json_string(to_string(line.how)) + "}";
+    first = false;
+  }
+}
+
 }  // namespace
 
 std::string report_as_text(const cost::report& r, const report_context& context) {
@@ -120,67 +263,10 @@ std::string report_as_text(const cost::report& r, const report_context& context)
   }
   if (const auto u = utilizations_of(r, context)) out += "  " + u->mfu + "\n  " + u->hfu + "\n";
   for (const auto& a : context.assumed) out += "  assumed, because the config does not say: " + a + "\n";
-
-  if (!r.memory.empty()) {
-    out += "\nmemory by pipeline rank, GiB (2^30 bytes)\n";
-    out += "  " + left("rank", 6) + right("layers", 8) + right("held", 8) + right("static", 12) +
-           right("activations", 13) + right("total", 12) + right("total bytes", 20) + "\n";
-    for (const auto& m : r.memory)
-      out += "  " + left(std::to_string(m.on_rank.rank), 6) + right(std::to_string(m.on_rank.layers), 8) +
-             right(std::to_string(m.in_flight.layer_passes), 8) + right(gib(m.static_bytes), 12) +
-             right(gib(m.activation_bytes), 13) + right(gib(m.total_bytes()), 12) +
-             right(grouped(m.total_bytes().ceiling()), 20) + "\n";
-    out += "  held: layer passes whose activations are alive at the peak\n";
-    out += "  at the peak of the step, with what lives for a moment:";
-    for (std::size_t i = 0; i < context.peaks.size(); ++i)
-      out += (i == 0 ? " " : ", ") + gib(context.peaks[i].total_bytes());
-    out += " GiB\n";
-  }
-
-  if (!context.plan.empty()) {
-    out += "\nwhat is computed again, by pipeline stage\n  " + left("stage", 7) + right("layers", 7) +
-           right("kept by each, bytes", 24) + right("again by each, FLOP", 26) + "  choice\n";
-    for (const cost::plan_row& row : context.plan)
-      out += "  " + left(std::to_string(row.stage), 7) + right(std::to_string(row.layers.count), 7) +
-             right(grouped(row.kept_bytes), 24) + right(grouped(row.again_flops), 26) + "  " +
-             to_string(row.layers.how) + (row.layers.kind == cost::layer_kind::dense ? "" : ", ") +
-             (row.layers.kind == cost::layer_kind::dense ? "" : std::string(to_string(row.layers.kind))) + "\n";
-    out += "  kept: of one micro-batch on one rank; again: over all ranks of the stage and the whole step\n";
-  }
-
-  if (context.step && context.training->on) {
-    const machine_input& on = *context.training->on;
-    const double whole = context.step->seconds();
-    out += "\nseconds of a step, predicted for " + on.name + "\n";
-    for (const named_part& part : parts_of(context.step->parts)) {
-      const bool hidden = std::string_view(part.key) == "communication_hidden";
-      out += "  " + left(part.name, 24) + right(fixed(part.seconds, 4), 14) +
-             (hidden ? "  (costs nothing)" : right(fixed(100 * part.seconds / whole, 1), 8) + " %") + "\n";
-    }
-    out += "  " + left("step", 24) + right(fixed(whole, 4), 14) + "\n";
-    out +=
-        "  " + left("tokens/s per device", 24) + right(fixed(context.step->tokens_per_second_per_device, 1), 14) + "\n";
-    out += "  busiest pipeline rank: " + std::to_string(context.step->busiest) + "; rates: " + on.source + "\n";
-    if (on.worst_error > 0)
-      out += "  the steps that the rates were fitted to lie within " + fixed(100 * on.worst_error, 1) + " %\n";
-  }
-
-  std::string_view group;
-  std::map<std::string, bool> explained;
-  for (const auto& line : r.lines) {
-    if (line.group != group) {
-      group = line.group;
-      out += "\n" + std::string(group) + ", " + line.unit + (line.group == "parameters" ? "s" : "") + "\n";
-    }
-    out += "  " + left(std::string(line.name), 34) + right(value_of(line), 30) + "  = " + line.formula + "\n";
-    out += "  " + left("", 34) + right("", 30) + "  = " + line.numbers;
-    if (line.split != "1") out += "   over " + line.split;
-    out += "   [" + std::string(line.source) + "; " + std::string(to_string(line.how)) + "]\n";
-    if (!line.where.empty() && !explained[line.where]) {
-      explained[line.where] = true;
-      out += "  " + left("", 34) + right("", 30) + "  where " + line.where + "\n";
-    }
-  }
+  memory_as_text(out, r, context);
+  recompute_as_text(out, context);
+  step_as_text(out, context);
+  terms_as_text(out, r);
   if (r.flops) {
     out += "\n  forward and backward: 3 x " + grouped(sum_of(r, "forward FLOPs of a step")) + " = " +
            grouped(r.flops->model_step) + " FLOP\n";
@@ -193,70 +279,11 @@ std::string report_as_json(const cost::report& r, const report_context& context)
                     ", \"active\": " + std::to_string(r.parameters.active) + ", \"assumed\": [";
   for (std::size_t i = 0; i < context.assumed.size(); ++i) out += (i ? ", " : "") + json_string(context.assumed[i]);
   out += "]},\n  \"flops\": ";
-  if (r.flops) {
-    out += "{\"convention\": " + json_string(convention_of(r.flops->counted)) +
-           ", \"attention_count\": " + json_string(to_string(r.flops->counted.attention)) +
-           ", \"per_token\": " + number(r.flops->model_step / r.tokens_per_step) +
-           ", \"per_step\": " + number(r.flops->model_step) +
-           ", \"hardware_per_step\": " + number(r.flops->hardware_step);
-    if (const auto u = utilizations_of(r, context)) {
-      char text[160];
-      std::snprintf(text, sizeof text, ", \"mfu\": {\"ratio\": %.17g, \"text\": ", u->mfu_ratio);
-      out += text + json_string(u->mfu) + "}";
-      std::snprintf(text, sizeof text, ", \"hfu\": {\"ratio\": %.17g, \"text\": ", u->hfu_ratio);
-      out += text + json_string(u->hfu) + "}";
-    }
-    out += "}";
-  } else {
-    out += "null";
-  }
-  out += ",\n  \"memory\": [";
-  for (std::size_t i = 0; i < r.memory.size(); ++i) {
-    const auto& m = r.memory[i];
-    out += (i ? "," : "") + std::string("\n    {\"rank\": ") + std::to_string(m.on_rank.rank) +
-           ", \"layers\": " + std::to_string(m.on_rank.layers) +
-           ", \"layer_passes_held\": " + std::to_string(m.in_flight.layer_passes) +
-           ", \"parameters\": " + std::to_string(m.parameters.dense + m.parameters.expert) +
-           ", \"static_bytes\": " + to_string(m.static_bytes.ceiling().num()) +
-           ", \"activation_bytes\": " + to_string(m.activation_bytes.ceiling().num()) +
-           ", \"total_bytes\": " + to_string(m.total_bytes().ceiling().num()) +
-           ", \"peak_bytes\": " + to_string(context.peaks[i].total_bytes().ceiling().num()) + "}";
-  }
-  out += r.memory.empty() ? "]" : "\n  ]";
-  if (!context.plan.empty()) {
-    out += ",\n  \"stages\": [";
-    for (std::size_t i = 0; i < context.plan.size(); ++i) {
-      const cost::plan_row& row = context.plan[i];
-      out += (i ? "," : "") + std::string("\n    {\"stage\": ") + std::to_string(row.stage) +
-             ", \"kind\": " + json_string(to_string(row.layers.kind)) +
-             ", \"layers\": " + std::to_string(row.layers.count) +
-             ", \"recompute\": " + json_string(to_string(row.layers.how)) +
-             ", \"kept_bytes\": " + number(row.kept_bytes) + ", \"again_flops\": " + number(row.again_flops) + "}";
-    }
-    out += "\n  ]";
-  }
-  if (context.step && context.training->on) {
-    const machine_input& on = *context.training->on;
-    out += ",\n  \"step\": {\"machine\": {\"name\": " + json_string(on.name) +
-           ", \"source\": " + json_string(on.source) + ", \"worst_error\": " + number(on.worst_error) +
-           "},\n    \"seconds\": " + number(context.step->seconds()) + ", \"parts\": {";
-    const auto parts = parts_of(context.step->parts);
-    for (std::size_t i = 0; i < parts.size(); ++i)
-      out += (i ? ", " : "") + json_string(parts[i].key) + ": " + number(parts[i].seconds);
-    out += "},\n    \"tokens_per_second_per_device\": " + number(context.step->tokens_per_second_per_device) +
-           ", \"busiest_rank\": " + std::to_string(context.step->busiest) + "}";
-  }
-  out += ",\n  \"terms\": [";
-  bool first = true;
-  for (const auto& line : r.lines) {
-    out += (first ? "" : ",") + std::string("\n    {\"group\": ") + json_string(line.group) +
-           ", \"name\": " + json_string(line.name) + ", \"formula\": " + json_string(line.formula) +
-           ", \"numbers\": " + json_string(line.numbers) + ", \"where\": " + json_string(line.where) +
-           ", \"value\": " + number(line) + ", \"divided_by\": " + json_string(line.split) +
-           ", \"unit\": " + json_string(line.unit) + ", \"source\": " + json_string(line.source) +
-           ", \"origin\": " + json_string(to_string(line.how)) + "}";
-    first = false;
-  }
+  flops_as_json(out, r, context);
+  memory_as_json(out, r, context);
+  recompute_as_json(out, context);
+  step_as_json(out, context);
+  terms_as_json(out, r);
   return out + "\n  ]\n}\n";
 }
 
