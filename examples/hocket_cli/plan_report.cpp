@@ -196,6 +196,105 @@ void choice_section(std::string& out, const plan_input& in, const step_plan& p) 
   out += '\n';
 }
 
+nlohmann::ordered_json choice_as_json(const plan_input& in, const step_plan& p) {
+  using nlohmann::ordered_json;
+  const auto& c = *in.choice;
+  ordered_json to;
+  for (const std::string& key : in.open) {
+    const std::string value = chosen(in, key);
+    to["open"][key] = key == "recompute" ? ordered_json(value) : ordered_json::parse(value);
+  }
+  to["dp"] = in.parallel.dp;
+  const auto price = [](ordered_json& at, double seconds, std::int64_t bytes) {
+    at["step_seconds"] = seconds;
+    at["bytes"] = bytes;
+  };
+  const auto alike = [&](ordered_json& at, const hocket::planner::scored_strategy& x) {
+    price(at, static_cast<double>(x.cost.step) * 1e-9, x.cost.bytes);
+  };
+  if (in.step_seconds) {
+    price(to, *in.step_seconds, static_cast<std::int64_t>(fullest(p).ceiling().num()));
+    to["split_by_themselves"] = in.candidates.size();
+    to["splits_that_fit"] = in.candidates_that_fit;
+    if (!c.front.empty()) alike(to["all_layers_alike"], c.front.front());
+  } else {
+    alike(to, c.front.front());
+  }
+  if (!c.front.empty()) alike(to["leanest"], c.front.back());
+  for (const auto& x : c.best_beyond_memory) alike(to["with_more_memory"], x);
+  to["named"] = c.named;
+  to["evaluated"] = c.evaluated;
+  to["fitting"] = c.fitting;
+  for (std::size_t i = 0; i < hocket::planner::rejections; ++i)
+    to["rejected"][std::string(to_string(static_cast<hocket::planner::rejection>(i)))] = c.rejected[i];
+  return to;
+}
+
+nlohmann::ordered_json dependencies_as_json(const plan_input& in, const step_plan& p) {
+  const auto& g = p.graph;
+  return {{"ops", g.ops},
+          {"streams", g.streams},
+          {"rules", in.ordered ? "ordered" : "data"},
+          {"edges_before", g.rule_edges},
+          {"edges_after", g.kept_edges},
+          {"edges_between_streams", g.cross_stream_edges},
+          {"waits", g.waits}};
+}
+
+nlohmann::ordered_json pipeline_as_json(const plan_input& in, const step_plan& p) {
+  using nlohmann::ordered_json;
+  ordered_json ranks = ordered_json::array();
+  for (std::size_t r = 0; r < p.run.ranks.size(); ++r)
+    ranks.push_back({{"rank", r},
+                     {"busy_us", static_cast<double>(p.run.ranks[r].busy) / 1e3},
+                     {"idle_us", static_cast<double>(p.run.ranks[r].idle) / 1e3},
+                     {"peak_in_flight", p.run.ranks[r].peak_in_flight}});
+  ordered_json stages = ordered_json::array();
+  for (const auto& s : p.stages)
+    stages.push_back({{"layers", s.layers}, {"forward_us", s.forward_us}, {"backward_us", s.backward_us}});
+  ordered_json out = {{"schedule", in.schedule},
+                      {"groups", in.groups},
+                      {"ranks", in.parallel.pp},
+                      {"chunks", in.parallel.vp},
+                      {"micro_batches", in.micro_batches()},
+                      {"stage_times", in.forward_us ? "measured" : "predicted"},
+                      {"stages", std::move(stages)},
+                      {"hop_us", p.hop_us},
+                      {"makespan_us", static_cast<double>(p.run.makespan) / 1e3},
+                      {"lower_bound_us", static_cast<double>(p.run.lower_bound) / 1e3},
+                      {"bubble", p.run.bubble()},
+                      {"per_rank", std::move(ranks)}};
+  if (!p.found_by.empty()) out["found_by"] = p.found_by;
+  if (!p.why_even.empty()) out["split_even_because"] = p.why_even;
+  return out;
+}
+
+nlohmann::ordered_json split_as_json(const plan_input& in, const layer_split& s) {
+  using nlohmann::ordered_json;
+  ordered_json to;
+  to["searched"] = s.searched;
+  for (const auto& stage : s.plan.stages) {
+    ordered_json at = ordered_json::object();
+    for (std::size_t w = 0; w < s.ways.size(); ++w) at[s.ways[w].name] = layers_at(stage, w);
+    to["stages"].push_back({{"rank", stage.rank},
+                            {"chunk", stage.chunk},
+                            {"first_layer", stage.first_layer},
+                            {"layers", stage.layers},
+                            {"layers_at", std::move(at)}});
+  }
+  if (s.step_seconds > 0) {
+    to["step_seconds"] = s.step_seconds;
+    to["simulated"] = in.parallel.vp > 1;
+  }
+  if (s.step_seconds > 0 && in.parallel.vp == 1) {
+    to["lower_bound_seconds"] = static_cast<double>(s.plan.lower_bound) * 1e-9;
+    to["proved"] = s.plan.proved;
+  }
+  if (s.even_seconds > 0) to["even_split_seconds"] = s.even_seconds;
+  to["mind_formers"] = pasted_lists(in, s);
+  return to;
+}
+
 }  // namespace
 
 std::string plan_as_text(const plan_input& in, const step_plan& p) {
@@ -221,93 +320,10 @@ std::string plan_as_json(const plan_input& in, const step_plan& p) {
   ordered_json out;
   out["version"] = 1;
   out["title"] = in.title;
-  if (in.choice) {
-    const auto& c = *in.choice;
-    auto& to = out["chosen"];
-    for (const std::string& key : in.open) {
-      const std::string value = chosen(in, key);
-      to["open"][key] = key == "recompute" ? ordered_json(value) : ordered_json::parse(value);
-    }
-    to["dp"] = in.parallel.dp;
-    const auto price = [](ordered_json& at, double seconds, std::int64_t bytes) {
-      at["step_seconds"] = seconds;
-      at["bytes"] = bytes;
-    };
-    const auto alike = [&](ordered_json& at, const hocket::planner::scored_strategy& x) {
-      price(at, static_cast<double>(x.cost.step) * 1e-9, x.cost.bytes);
-    };
-    if (in.step_seconds) {
-      price(to, *in.step_seconds, static_cast<std::int64_t>(fullest(p).ceiling().num()));
-      to["split_by_themselves"] = in.candidates.size();
-      to["splits_that_fit"] = in.candidates_that_fit;
-      if (!c.front.empty()) alike(to["all_layers_alike"], c.front.front());
-    } else {
-      alike(to, c.front.front());
-    }
-    if (!c.front.empty()) alike(to["leanest"], c.front.back());
-    for (const auto& x : c.best_beyond_memory) alike(to["with_more_memory"], x);
-    to["named"] = c.named;
-    to["evaluated"] = c.evaluated;
-    to["fitting"] = c.fitting;
-    for (std::size_t i = 0; i < hocket::planner::rejections; ++i)
-      to["rejected"][std::string(to_string(static_cast<hocket::planner::rejection>(i)))] = c.rejected[i];
-  }
-  const auto& g = p.graph;
-  out["dependencies"] = {{"ops", g.ops},
-                         {"streams", g.streams},
-                         {"rules", in.ordered ? "ordered" : "data"},
-                         {"edges_before", g.rule_edges},
-                         {"edges_after", g.kept_edges},
-                         {"edges_between_streams", g.cross_stream_edges},
-                         {"waits", g.waits}};
-  ordered_json ranks = ordered_json::array();
-  for (std::size_t r = 0; r < p.run.ranks.size(); ++r)
-    ranks.push_back({{"rank", r},
-                     {"busy_us", static_cast<double>(p.run.ranks[r].busy) / 1e3},
-                     {"idle_us", static_cast<double>(p.run.ranks[r].idle) / 1e3},
-                     {"peak_in_flight", p.run.ranks[r].peak_in_flight}});
-  ordered_json stages = ordered_json::array();
-  for (const auto& s : p.stages)
-    stages.push_back({{"layers", s.layers}, {"forward_us", s.forward_us}, {"backward_us", s.backward_us}});
-  out["pipeline"] = {{"schedule", in.schedule},
-                     {"groups", in.groups},
-                     {"ranks", in.parallel.pp},
-                     {"chunks", in.parallel.vp},
-                     {"micro_batches", in.micro_batches()},
-                     {"stage_times", in.forward_us ? "measured" : "predicted"},
-                     {"stages", std::move(stages)},
-                     {"hop_us", p.hop_us},
-                     {"makespan_us", static_cast<double>(p.run.makespan) / 1e3},
-                     {"lower_bound_us", static_cast<double>(p.run.lower_bound) / 1e3},
-                     {"bubble", p.run.bubble()},
-                     {"per_rank", std::move(ranks)}};
-  if (!p.found_by.empty()) out["pipeline"]["found_by"] = p.found_by;
-  if (!p.why_even.empty()) out["pipeline"]["split_even_because"] = p.why_even;
-  if (p.split) {
-    const layer_split& s = *p.split;
-    ordered_json to;
-    to["searched"] = s.searched;
-    for (const auto& stage : s.plan.stages) {
-      ordered_json at = ordered_json::object();
-      for (std::size_t w = 0; w < s.ways.size(); ++w) at[s.ways[w].name] = layers_at(stage, w);
-      to["stages"].push_back({{"rank", stage.rank},
-                              {"chunk", stage.chunk},
-                              {"first_layer", stage.first_layer},
-                              {"layers", stage.layers},
-                              {"layers_at", std::move(at)}});
-    }
-    if (s.step_seconds > 0) {
-      to["step_seconds"] = s.step_seconds;
-      to["simulated"] = in.parallel.vp > 1;
-    }
-    if (s.step_seconds > 0 && in.parallel.vp == 1) {
-      to["lower_bound_seconds"] = static_cast<double>(s.plan.lower_bound) * 1e-9;
-      to["proved"] = s.plan.proved;
-    }
-    if (s.even_seconds > 0) to["even_split_seconds"] = s.even_seconds;
-    to["mind_formers"] = pasted_lists(in, s);
-    out["split"] = std::move(to);
-  }
+  if (in.choice) out["chosen"] = choice_as_json(in, p);
+  out["dependencies"] = dependencies_as_json(in, p);
+  out["pipeline"] = pipeline_as_json(in, p);
+  if (p.split) out["split"] = split_as_json(in, *p.split);
   ordered_json memory = ordered_json::array();
   for (const auto& m : p.cost.memory) memory.push_back({{"rank", m.on_rank.rank}, {"fits", in.fits(m)}});
   out["memory_limit_bytes"] = in.memory_bytes;
