@@ -87,39 +87,55 @@ hocket::planner::strategy_plan joined(std::vector<hocket::planner::strategy_plan
   return all;
 }
 
-/// Decides what is open: the fastest strategy that fits, of all that agree with what the file says.
-void choose(plan_input& in, bool split_is_open, const fixed_sizes& fixed) {
-  const auto is_open = [&](const char* key) { return std::find(in.open.begin(), in.open.end(), key) != in.open.end(); };
-  if (!in.training.on)
-    fail(in.file + ": \"parallel\" leaves " + in.open.front() +
-         " open, so \"training.machine\" must say how fast the devices are");
+bool is_open(const plan_input& in, std::string_view key) {
+  return std::find(in.open.begin(), in.open.end(), key) != in.open.end();
+}
+
+/// Every choice that agrees with what the file says.
+hocket::planner::strategy_space space_of(const plan_input& in) {
   const hocket::cost::parallel& p = in.parallel;
   hocket::planner::strategy_space space{.context = {p.cp}, .expert = {p.ep}, .zero_bubble = false};
-  if (!is_open("tp")) space.tensor = {p.tp};
-  if (!is_open("pp")) space.pipeline = {p.pp};
-  if (!is_open("vp")) space.chunks = {p.vp};
+  if (!is_open(in, "tp")) space.tensor = {p.tp};
+  if (!is_open(in, "pp")) space.pipeline = {p.pp};
+  if (!is_open(in, "vp")) space.chunks = {p.vp};
   else if (in.schedule == "1f1b" || in.schedule == "gpipe") space.chunks = {1};
-  if (!is_open("zero")) space.zeros = {p.zero};
-  if (!is_open("copies")) space.copies = {p.copies};
-  if (!is_open("sequence_parallel")) space.sequence = {p.sequence_parallel};
-  if (!is_open("micro_batch")) space.micro_batches = {in.training.step.micro_batch};
+  if (!is_open(in, "zero")) space.zeros = {p.zero};
+  if (!is_open(in, "copies")) space.copies = {p.copies};
+  if (!is_open(in, "sequence_parallel")) space.sequence = {p.sequence_parallel};
+  if (!is_open(in, "micro_batch")) space.micro_batches = {in.training.step.micro_batch};
   using hocket::cost::recompute;
   space.recomputes = {p.recompute};
-  if (is_open("recompute")) space.recomputes = {recompute::none, recompute::selective, recompute::full};
+  if (is_open(in, "recompute")) space.recomputes = {recompute::none, recompute::selective, recompute::full};
+  return space;
+}
+
+/// Open choices need the rates of their links.
+void check_rates(const plan_input& in) {
   struct need {
     bool needed;
     double rate;
     const char* key;
   };
+  const hocket::cost::parallel& p = in.parallel;
   const hocket::cost::machine& rates = in.training.on->rates;
   for (const need x :
-       {need{p.cp > 1 || p.tp > 1 || (is_open("tp") && in.devices > 1), rates.tensor_bytes, "tensor_bytes"},
+       {need{p.cp > 1 || p.tp > 1 || (is_open(in, "tp") && in.devices > 1), rates.tensor_bytes, "tensor_bytes"},
         {p.ep > 1, rates.expert_bytes, "expert_bytes"},
-        {p.pp > 1 || (is_open("pp") && in.devices > 1), rates.pipeline_bytes, "pipeline_bytes"},
+        {p.pp > 1 || (is_open(in, "pp") && in.devices > 1), rates.pipeline_bytes, "pipeline_bytes"},
         {in.devices > 1, rates.data_bytes, "data_bytes"}})
     if (x.needed && x.rate <= 0)
       fail(in.file + ": machine \"" + in.training.on->name + "\" has no \"" + x.key +
            "\", which the open choices need");
+}
+
+/// Decides what is open: the fastest strategy that fits, of all that agree with what the file says.
+void choose(plan_input& in, bool split_is_open, const fixed_sizes& fixed) {
+  if (!in.training.on)
+    fail(in.file + ": \"parallel\" leaves " + in.open.front() +
+         " open, so \"training.machine\" must say how fast the devices are");
+  using hocket::cost::recompute;
+  hocket::planner::strategy_space space = space_of(in);
+  check_rates(in);
   hocket::cost::model m = in.model.model;
   if (in.training.padded_vocabulary > 0) m.vocabulary = in.training.padded_vocabulary;
   const auto held = [&](const hocket::planner::strategy& s, std::int64_t micro_batches, std::int64_t rank) {
@@ -180,6 +196,68 @@ void read_split(plan_input& in, const json_object& pipeline) {
   if (in.forward_us) pipeline.fail_at("split", "is \"search\": give no measured stage times with it");
 }
 
+/// The devices, what each has and can, and the link between pipeline ranks.
+void read_devices(plan_input& in, const json_object& v, bool searched) {
+  const json_object cluster =
+      v.object("cluster", {"devices", "devices_per_node", "memory_gib", "peak_tflops", "efficiency", "links"});
+  in.devices = cluster.integer("devices", 1, std::int64_t{1} << 20);
+  in.devices_per_node = cluster.integer_or("devices_per_node", 8, 1, std::int64_t{1} << 20);
+  if (!searched && in.devices != in.parallel.devices())
+    cluster.fail_at("devices", "is " + std::to_string(in.devices) + ", but tp x pp x dp x cp is " +
+                                   std::to_string(in.parallel.devices()));
+  const double memory_gib = cluster.positive("memory_gib");
+  if (memory_gib > 1e6) cluster.fail_at("memory_gib", "must be at most 1000000");
+  in.memory_bytes = static_cast<std::int64_t>(memory_gib * 1073741824.0);
+  const std::string type = v.at("training").value("weights", "bf16");
+  in.peak_tflops = cluster.object("peak_tflops", {"fp8", "bf16", "fp16", "fp32", "fp64"}).positive(type.c_str());
+  if (cluster.has("efficiency")) in.efficiency = cluster.positive("efficiency");
+  if (in.efficiency > 1) cluster.fail_at("efficiency", "must be at most 1");
+  const json_object links = cluster.object("links", {"pipeline"});
+  const json_object pipeline_link = links.object("pipeline", {"latency_us", "gb_per_s"});
+  in.pipeline_link = {pipeline_link.number("latency_us"), pipeline_link.positive("gb_per_s")};
+  if (in.pipeline_link.latency_us < 0) pipeline_link.fail_at("latency_us", "must not be negative");
+}
+
+void read_schedule(plan_input& in, const json_object& pipeline) {
+  const auto word = [&](const char* key, std::initializer_list<std::string_view> names, const std::string& otherwise) {
+    return pipeline.has(key) ? std::string(names.begin()[pipeline.choice(key, names)]) : otherwise;
+  };
+  in.schedule = word("schedule", {"1f1b", "gpipe", "interleaved", "search"}, "search");
+  for (const char* key : {"groups", "kappa"})
+    if (in.schedule == "search" && pipeline.has(key))
+      pipeline.fail_at(key, "needs a \"schedule\": none is searched for");
+  in.groups = word("groups", {"balanced", "last", "first", "paper", "least-memory"}, in.groups);
+  in.kappa = static_cast<std::uint32_t>(pipeline.integer_or("kappa", 0, 1, 2));
+  if (pipeline.has("forward_us") != pipeline.has("backward_us"))
+    pipeline.fail_at(pipeline.has("forward_us") ? "backward_us" : "forward_us",
+                     "is missing: measured times come in pairs");
+  if (pipeline.has("forward_us")) {
+    in.forward_us = pipeline.positive("forward_us");
+    in.backward_us = pipeline.positive("backward_us");
+  }
+}
+
+fixed_sizes read_fixed_sizes(const json_object& pipeline) {
+  fixed_sizes fixed;
+  if (pipeline.has("split") && pipeline.at("split").is_array()) {
+    fixed.stages = static_cast<std::int64_t>(pipeline.at("split").size());
+    if (fixed.stages == 0) pipeline.fail_at("split", "is empty");
+  }
+  fixed.micro_batches = pipeline.integer_or("micro_batches", 0, 1);
+  return fixed;
+}
+
+void check_batch(const plan_input& in, const json_object& pipeline, const fixed_sizes& fixed) {
+  const hocket::cost::training& t = in.training.step;
+  if (t.global_batch % (t.micro_batch * in.parallel.dp) != 0)
+    fail(in.file + ": training: \"global_batch\" of " + std::to_string(t.global_batch) +
+         " is not divisible by micro_batch x dp = " + std::to_string(t.micro_batch * in.parallel.dp));
+  if (fixed.micro_batches > 0 && fixed.micro_batches != in.micro_batches())
+    pipeline.fail_at("micro_batches", "is " + std::to_string(fixed.micro_batches) +
+                                          ", but global_batch / (micro_batch x dp) is " +
+                                          std::to_string(in.micro_batches()));
+}
+
 }  // namespace
 
 void take(plan_input& in, const hocket::planner::strategy& best) {
@@ -234,24 +312,7 @@ plan_input read_plan(const std::string& file) {
   in.training = read_training(training, in.model.model, file, "training");
   in.parallel = read_parallel(parallel, file, "parallel");
 
-  const json_object cluster =
-      v.object("cluster", {"devices", "devices_per_node", "memory_gib", "peak_tflops", "efficiency", "links"});
-  in.devices = cluster.integer("devices", 1, std::int64_t{1} << 20);
-  in.devices_per_node = cluster.integer_or("devices_per_node", 8, 1, std::int64_t{1} << 20);
-  if (!searched && in.devices != in.parallel.devices())
-    cluster.fail_at("devices", "is " + std::to_string(in.devices) + ", but tp x pp x dp x cp is " +
-                                   std::to_string(in.parallel.devices()));
-  const double memory_gib = cluster.positive("memory_gib");
-  if (memory_gib > 1e6) cluster.fail_at("memory_gib", "must be at most 1000000");
-  in.memory_bytes = static_cast<std::int64_t>(memory_gib * 1073741824.0);
-  const std::string type = v.at("training").value("weights", "bf16");
-  in.peak_tflops = cluster.object("peak_tflops", {"fp8", "bf16", "fp16", "fp32", "fp64"}).positive(type.c_str());
-  if (cluster.has("efficiency")) in.efficiency = cluster.positive("efficiency");
-  if (in.efficiency > 1) cluster.fail_at("efficiency", "must be at most 1");
-  const json_object links = cluster.object("links", {"pipeline"});
-  const json_object pipeline_link = links.object("pipeline", {"latency_us", "gb_per_s"});
-  in.pipeline_link = {pipeline_link.number("latency_us"), pipeline_link.positive("gb_per_s")};
-  if (in.pipeline_link.latency_us < 0) pipeline_link.fail_at("latency_us", "must not be negative");
+  read_devices(in, v, searched);
   if (v.has("step_seconds")) {
     in.training.step_seconds = v.positive("step_seconds");
     in.training.peak_tflops = in.peak_tflops;
@@ -265,39 +326,12 @@ plan_input read_plan(const std::string& file) {
 
   const json_object pipeline =
       v.object("pipeline", {"schedule", "groups", "kappa", "micro_batches", "forward_us", "backward_us", "split"});
-  const auto word = [&](const char* key, std::initializer_list<std::string_view> names, const std::string& otherwise) {
-    return pipeline.has(key) ? std::string(names.begin()[pipeline.choice(key, names)]) : otherwise;
-  };
-  in.schedule = word("schedule", {"1f1b", "gpipe", "interleaved", "search"}, "search");
-  for (const char* key : {"groups", "kappa"})
-    if (in.schedule == "search" && pipeline.has(key))
-      pipeline.fail_at(key, "needs a \"schedule\": none is searched for");
-  in.groups = word("groups", {"balanced", "last", "first", "paper", "least-memory"}, in.groups);
-  in.kappa = static_cast<std::uint32_t>(pipeline.integer_or("kappa", 0, 1, 2));
-  if (pipeline.has("forward_us") != pipeline.has("backward_us"))
-    pipeline.fail_at(pipeline.has("forward_us") ? "backward_us" : "forward_us",
-                     "is missing: measured times come in pairs");
-  if (pipeline.has("forward_us")) {
-    in.forward_us = pipeline.positive("forward_us");
-    in.backward_us = pipeline.positive("backward_us");
-  }
+  read_schedule(in, pipeline);
   const bool split_is_open = !pipeline.has("split") || pipeline.at("split") == "search";
-  fixed_sizes fixed;
-  if (pipeline.has("split") && pipeline.at("split").is_array()) {
-    fixed.stages = static_cast<std::int64_t>(pipeline.at("split").size());
-    if (fixed.stages == 0) pipeline.fail_at("split", "is empty");
-  }
-  fixed.micro_batches = pipeline.integer_or("micro_batches", 0, 1);
+  const fixed_sizes fixed = read_fixed_sizes(pipeline);
   if (searched) choose(in, split_is_open && !in.forward_us, fixed);
   read_split(in, pipeline);
-  const hocket::cost::training& t = in.training.step;
-  if (t.global_batch % (t.micro_batch * in.parallel.dp) != 0)
-    fail(file + ": training: \"global_batch\" of " + std::to_string(t.global_batch) +
-         " is not divisible by micro_batch x dp = " + std::to_string(t.micro_batch * in.parallel.dp));
-  if (fixed.micro_batches > 0 && fixed.micro_batches != in.micro_batches())
-    pipeline.fail_at("micro_batches", "is " + std::to_string(fixed.micro_batches) +
-                                          ", but global_batch / (micro_batch x dp) is " +
-                                          std::to_string(in.micro_batches()));
+  check_batch(in, pipeline, fixed);
 
   if (v.has("fused_operator")) in.fused = read_tiling_problem(v.at("fused_operator"), file, "fused_operator");
   return in;
