@@ -285,6 +285,41 @@ void search_counts(const options& o, const cost::model& m, const cost::training&
                static_cast<long long>(report.front.front().devices));
 }
 
+std::string report_as_json(const planner::strategy_plan& report, double tokens) {
+  nlohmann::json out = {{"version", 1},
+                        {"named", report.named},
+                        {"evaluated", report.evaluated},
+                        {"fitting", report.fitting},
+                        {"certificate", "exhaustive: every named strategy is evaluated or rejected with a reason"}};
+  for (const auto& x : report.front) out["front"].push_back(as_json(x, tokens));
+  for (const auto& x : report.best_beyond_memory) out["fastest_that_does_not_fit"] = as_json(x, tokens);
+  for (std::size_t i = 0; i < planner::rejections; ++i)
+    out["rejected"][std::string(to_string(static_cast<planner::rejection>(i)))] = report.rejected[i];
+  return out.dump(2) + "\n";
+}
+
+std::string report_as_text(const planner::strategy_plan& report, double tokens, const std::string& title,
+                           std::size_t top) {
+  std::string why = "Rejected\n";
+  for (std::size_t i = 0; i < planner::rejections; ++i) {
+    char line[160];
+    std::snprintf(line, sizeof line, "%10lld  %s\n", static_cast<long long>(report.rejected[i]),
+                  std::string(to_string(static_cast<planner::rejection>(i))).c_str());
+    why += line;
+  }
+  const std::string head =
+      "    step_s  tok/s/dev      GiB   tp  cp  pp  vp    dp  ep  zero batch  sp  copies  recompute schedule\n";
+  std::string text = title + ": no other that fits is as fast with as little memory\n\n" + head;
+  for (std::size_t i = 0; i < report.front.size() && i < top; ++i) text += line_of(report.front[i], tokens);
+  text += left_out(report.front.size(), top);
+  for (const auto& x : report.best_beyond_memory)
+    text += "\nFastest of those that do not fit\n" + head + line_of(x, tokens);
+  text += "\n" + why + "\n" + std::to_string(report.named) + " named, " + std::to_string(report.evaluated) +
+          " evaluated, " + std::to_string(report.fitting) +
+          " fit. Each is evaluated or rejected, so in this space nothing better exists.\n";
+  return text;
+}
+
 void search(const options& o) {
   const auto model = read_model_config(read_json_file(o.model), o.model);
   const training_input training = read_training(read_json_file(o.training), model.model, o.training);
@@ -301,16 +336,11 @@ void search(const options& o) {
          " devices");
   const double tokens = static_cast<double>(training.step.global_batch) * static_cast<double>(training.step.sequence) /
                         static_cast<double>(q.on.devices);
-  std::string why = "Rejected\n", reasons;
-  for (std::size_t i = 0; i < planner::rejections; ++i) {
-    char text[160];
-    std::snprintf(text, sizeof text, "%10lld  %s\n", static_cast<long long>(report.rejected[i]),
-                  std::string(to_string(static_cast<planner::rejection>(i))).c_str());
-    why += text;
+  std::string reasons;
+  for (std::size_t i = 0; i < planner::rejections; ++i)
     if (report.rejected[i] > 0)
       reasons += "; " + std::to_string(report.rejected[i]) + " x " +
                  std::string(to_string(static_cast<planner::rejection>(i)));
-  }
   if (report.front.empty())
     fail("none of " + std::to_string(report.named) + " strategies fits: " + std::to_string(report.evaluated) +
          " are possible, " +
@@ -320,28 +350,9 @@ void search(const options& o) {
   if (o.format == "svg") {
     write_file(o.out, as_svg({{q.on.devices, report.front}}, q.on.memory, title));
   } else if (o.format == "json") {
-    nlohmann::json out = {{"version", 1},
-                          {"named", report.named},
-                          {"evaluated", report.evaluated},
-                          {"fitting", report.fitting},
-                          {"certificate", "exhaustive: every named strategy is evaluated or rejected with a reason"}};
-    for (const auto& x : report.front) out["front"].push_back(as_json(x, tokens));
-    for (const auto& x : report.best_beyond_memory) out["fastest_that_does_not_fit"] = as_json(x, tokens);
-    for (std::size_t i = 0; i < planner::rejections; ++i)
-      out["rejected"][std::string(to_string(static_cast<planner::rejection>(i)))] = report.rejected[i];
-    write_file(o.out, out.dump(2) + "\n");
+    write_file(o.out, report_as_json(report, tokens));
   } else {
-    const std::string head =
-        "    step_s  tok/s/dev      GiB   tp  cp  pp  vp    dp  ep  zero batch  sp  copies  recompute schedule\n";
-    std::string text = title + ": no other that fits is as fast with as little memory\n\n" + head;
-    for (std::size_t i = 0; i < report.front.size() && i < o.top; ++i) text += line_of(report.front[i], tokens);
-    text += left_out(report.front.size(), o.top);
-    for (const auto& x : report.best_beyond_memory)
-      text += "\nFastest of those that do not fit\n" + head + line_of(x, tokens);
-    text += "\n" + why + "\n" + std::to_string(report.named) + " named, " + std::to_string(report.evaluated) +
-            " evaluated, " + std::to_string(report.fitting) +
-            " fit. Each is evaluated or rejected, so in this space nothing better exists.\n";
-    write_file(o.out, text);
+    write_file(o.out, report_as_text(report, tokens, title, o.top));
   }
   const auto& best = report.front.front();
   std::fprintf(stderr, "named=%lld evaluated=%lld fitting=%lld front=%zu best_step_s=%.6f best_bytes=%lld\n",

@@ -111,16 +111,10 @@ planner::in_flight_profile held_of(const pipeline::any_schedule& plan, const std
   return value_or_fail(plan.visit([](const auto& x) { return planner::in_flight_profile::of(x); }), file);
 }
 
-problem read_problem(const std::string& file) {
-  constexpr std::int64_t most_bytes = std::int64_t{1} << 50;
-  const nlohmann::json whole = read_json_file(file);
-  const json_object v(whole, file, "",
-                      {"version", "title", "schedule", "ranks", "chunks", "micro_batches", "objective", "capacity_gib",
-                       "capacity_bytes", "slices", "layers", "every", "first", "last", "split", "most_on_stage",
-                       "more_gib", "tokens", "notes"});
-  problem p;
-  p.file = file;
-  p.title = v.line_or("title", "stage split");
+constexpr std::int64_t most_bytes = std::int64_t{1} << 50;
+
+/// The schedule's lists, and what its ranks hold.
+void read_lists(problem& p, const json_object& v) {
   const std::int64_t ranks = v.integer("ranks", 1, 4096),
                      chunks = v.integer_or("chunks", pipeline::default_chunks(v.text_or("schedule", "")), 1,
                                            pipeline::max_chunks);
@@ -129,11 +123,13 @@ problem read_problem(const std::string& file) {
   if (v.has("slices") && p.schedule != "seq-1f1b") v.fail_at("slices", "is only for seq-1f1b");
   p.slices = v.integer_or("slices", 1, 1, pipeline::max_slices);
   p.lists = read_schedule(v, p.schedule, {ranks, chunks, p.micro_batches}, p.slices);
-  p.held = held_of(*p.lists, file);
+  p.held = held_of(*p.lists, p.file);
   p.paired = p.schedule == "dualpipe";  // ranks r and p - 1 - r hold the same two stages
   p.micro_batches = p.paired ? p.micro_batches / 2 : p.micro_batches * p.slices;
-  p.goal = v.choice_or("objective", {"step_time", "slowest_rank"}, 0) == 0 ? planner::objective::step_time
-                                                                           : planner::objective::slowest_rank;
+}
+
+void read_capacity(problem& p, const json_object& v) {
+  const std::int64_t ranks = v.integer("ranks", 1, 4096);
   if (v.has("capacity_gib") == v.has("capacity_bytes"))
     v.fail_at("capacity_gib", "or \"capacity_bytes\" must be given, and not both");
   const char* const key = v.has("capacity_gib") ? "capacity_gib" : "capacity_bytes";
@@ -153,6 +149,10 @@ problem read_problem(const std::string& file) {
   for (std::size_t r = 0; p.paired && r < p.rooms.size() / 2; ++r)
     p.rooms[r].capacity = std::min(p.rooms[r].capacity, p.rooms[p.rooms.size() - 1 - r].capacity);
   p.rooms.resize(p.held.ranks());
+}
+
+/// Bytes and times of what lies beside the layers: on every rank, on the first and on the last stage.
+void read_beside(problem& p, const json_object& v) {
   const auto beside = [&](const char* name, auto&& use) {
     if (!v.has(name)) return;
     const json_object in = v.object(name, {"bytes", "time_us"});
@@ -174,12 +174,30 @@ problem read_problem(const std::string& file) {
   });
   beside("first", [&](std::int64_t bytes, ticks time) { add(0, bytes, time); });
   beside("last", [&](std::int64_t bytes, ticks time) { add(stages - 1, bytes, time); });
+}
 
+level_name read_level_name(const json_object& one, std::size_t k) {
+  level_name name;
+  name.name = one.line_or("name", "level " + std::to_string(k));
+  name.whole = one.boolean_or("whole", false);
+  if (one.has("select")) {
+    const nlohmann::json& select = one.at("select");
+    if (!select.is_array()) one.fail_at("select", "must be an array of patterns");
+    for (const nlohmann::json& x : select) {
+      if (!x.is_string() || !is_line(x.get_ref<const std::string&>()))
+        one.fail_at("select", "holds " + shown(x) + ", but must hold patterns, each on one line");
+      name.select.push_back(x.get<std::string>());
+    }
+  }
+  return name;
+}
+
+void read_layers(problem& p, const json_object& v) {
   const nlohmann::json& layers = v.at("layers");
   if (!layers.is_array() || layers.empty()) v.fail_at("layers", "must be an array of runs of equal layers");
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const std::string path = "layers[" + std::to_string(i) + "]";
-    const json_object in(layers[i], file, path, {"count", "time_us", "weights_bytes", "levels"});
+    const json_object in(layers[i], p.file, path, {"count", "time_us", "weights_bytes", "levels"});
     planner::layer_run run;
     run.count = in.integer_or("count", 1, 1, 4096);
     run.of.time = nanoseconds(in, "time_us") / p.slices;
@@ -189,22 +207,11 @@ problem read_problem(const std::string& file) {
       in.fail_at("levels", "must be an array of 1 to 8 levels");
     if (i > 0 && levels.size() != p.levels.size()) in.fail_at("levels", "must be as many as those of layers[0]");
     for (std::size_t k = 0; k < levels.size(); ++k) {
-      const json_object one(levels[k], file, path + ".levels[" + std::to_string(k) + "]",
+      const json_object one(levels[k], p.file, path + ".levels[" + std::to_string(k) + "]",
                             {"name", "bytes", "extra_us", "select", "whole"});
       run.of.levels.push_back({hocket::ceil_div(one.integer("bytes", 0, most_bytes), p.slices),
                                nanoseconds(one, "extra_us", false) / p.slices});
-      level_name name;
-      name.name = one.line_or("name", "level " + std::to_string(k));
-      name.whole = one.boolean_or("whole", false);
-      if (one.has("select")) {
-        const nlohmann::json& select = one.at("select");
-        if (!select.is_array()) one.fail_at("select", "must be an array of patterns");
-        for (const nlohmann::json& x : select) {
-          if (!x.is_string() || !is_line(x.get_ref<const std::string&>()))
-            one.fail_at("select", "holds " + shown(x) + ", but must hold patterns, each on one line");
-          name.select.push_back(x.get<std::string>());
-        }
-      }
+      const level_name name = read_level_name(one, k);
       for (std::size_t other = 0; i == 0 && other < k; ++other)
         if (p.levels[other].name == name.name) one.fail_at("name", "is that of another level, too");
       if (i == 0) p.levels.push_back(name);
@@ -212,12 +219,30 @@ problem read_problem(const std::string& file) {
     }
     p.runs.push_back(run);
   }
+}
+
+problem read_problem(const std::string& file) {
+  const nlohmann::json whole = read_json_file(file);
+  const json_object v(whole, file, "",
+                      {"version", "title", "schedule", "ranks", "chunks", "micro_batches", "objective", "capacity_gib",
+                       "capacity_bytes", "slices", "layers", "every", "first", "last", "split", "most_on_stage",
+                       "more_gib", "tokens", "notes"});
+  problem p;
+  p.file = file;
+  p.title = v.line_or("title", "stage split");
+  read_lists(p, v);
+  p.goal = v.choice_or("objective", {"step_time", "slowest_rank"}, 0) == 0 ? planner::objective::step_time
+                                                                           : planner::objective::slowest_rank;
+  read_capacity(p, v);
+  read_beside(p, v);
+  read_layers(p, v);
   if (v.has("split") && v.at("split").empty()) v.fail_at("split", "is empty");
   if (v.has("split")) p.split = v.integers("split", 1, 4096, 65536);
   if (v.has("most_on_stage")) p.most_on_stage = v.integer("most_on_stage", 1, 4096);
   if (p.most_on_stage > 0 && p.most_on_stage < p.even_share())
     v.fail_at("most_on_stage", "must be at least " + std::to_string(p.even_share()) + ": " +
-                                   std::to_string(p.layers()) + " layers on " + std::to_string(stages) + " stages");
+                                   std::to_string(p.layers()) + " layers on " + std::to_string(p.beside.size()) +
+                                   " stages");
   const double more = v.number_or("more_gib", 1);
   if (!(more >= 0) || more > 1e6) v.fail_at("more_gib", "must lie in [0, 1000000]");
   p.more_bytes = static_cast<std::int64_t>(more * gib);
