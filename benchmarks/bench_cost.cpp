@@ -101,6 +101,89 @@ constexpr auto wire = cost::named<cost::units::bytes>(BOOST_HANA_STRING("wire"),
 constexpr auto step_wire = cost::named<cost::units::bytes>(BOOST_HANA_STRING("step_wire"), BOOST_HANA_STRING("w_d"));
 constexpr auto moved = cost::named<cost::units::bytes>(BOOST_HANA_STRING("moved"), BOOST_HANA_STRING("m_l"));
 
+const cost::part one_layer{.layers = 1, .first = false, .last = false};
+const cost::replay_set by_level;
+const cost::convention counted{.attention = cost::attention_count::causal_exact};
+const cost::parallel defaults;
+const cost::environment common(one_layer, llama_70b, step, defaults, by_level, counted);
+
+/// The table of saved tensors by three ways, which must agree.
+bool saved_tensors(const strategies& all) {
+  const std::size_t n = all.tp.size();
+  const double strategies_count = static_cast<double>(n);
+  std::vector<double> kept(n), by_hands(n);
+  const cost::batch many(common, cost::column_of(tp, all.tp), cost::column_of(b, all.b), cost::column_of(sp, all.sp),
+                         cost::column_of(recomputed, all.level));
+  const double batch = best_of(30, [&] { cost::rank_total(cost::saved_tensor_terms, many, kept); });
+  double hand_sum = 0, exact_sum = 0;
+  const double hand = best_of(30, [&] {
+    hand_sum = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      by_hands[i] = by_hand(llama_70b, all.steps[i], all.structs[i]);
+      hand_sum += by_hands[i];
+    }
+  });
+  const double exact = best_of(2, [&] {
+    exact_sum = 0;
+    for (std::size_t i = 0; i < n; ++i)
+      exact_sum += cost::layer_activation_bytes(llama_70b, all.steps[i], all.structs[i]).value().real();
+  });
+  double batch_sum = 0;
+  for (const double x : kept) batch_sum += x;
+  const bool equal = batch_sum == exact_sum && hand_sum / exact_sum - 1 < 1e-12 && 1 - hand_sum / exact_sum < 1e-12;
+  std::printf("table of saved tensors, %zu strategies, 26 terms; all three %s\n", n, equal ? "agree" : "DISAGREE");
+  std::printf("  generated batch   %8.2f M/s\n  by hand, scalar   %8.2f M/s   batch takes %.2f x as long\n",
+              strategies_count / batch / 1e6, strategies_count / hand / 1e6, batch / hand);
+  std::printf("  exact, one by one %8.2f M/s   batch is %.0f x as fast\n", strategies_count / exact / 1e6,
+              exact / batch);
+  return equal;
+}
+
+/// Memory of the first rank and time of a step, of every strategy: fast enough?
+bool memory_and_time(const strategies& all) {
+  const std::size_t n = all.tp.size();
+  const double strategies_count = static_cast<double>(n);
+  std::vector<double> kept(n), a1(n), a2(n), a3(n), a4(n), a5(n), a6(n), memory(n), seconds(n);
+  // Memory of the first rank and time of a step: parameters, states, saved tensors, in flight, FLOPs, collectives.
+  const double best = best_of(10, [&] {
+    const cost::part whole_model = cost::part::whole(llama_70b);
+    const cost::environment model_numbers(whole_model, llama_70b, step, defaults, by_level, counted);
+    const cost::batch spread(model_numbers, cost::column_of(tp, all.tp));
+    cost::rank_total(cost::parameter_terms, spread, a1);
+    for (std::size_t i = 0; i < n; ++i) a1[i] /= all.pp[i];
+    const cost::rank_parameters none{};
+    const cost::environment states(none, llama_70b, step, defaults);
+    const cost::batch state_batch(states, cost::column_of(N_r, a1), cost::column_of(tp, all.tp),
+                                  cost::column_of(dp, all.dp), cost::column_of(zero_level, all.zero));
+    cost::rank_total(cost::static_memory_terms, state_batch, a2);
+    cost::total(cost::data_transfer_terms, state_batch, a3);
+    const cost::batch many(common, cost::column_of(tp, all.tp), cost::column_of(b, all.b), cost::column_of(sp, all.sp),
+                           cost::column_of(recomputed, all.level));
+    cost::rank_total(cost::saved_tensor_terms, many, kept);
+    cost::total(cost::layer_transfer_terms, many, a4);
+    cost::rank_total(cost::moved_byte_terms, many, a6);
+    const cost::batch micro(common, cost::column_of(tp, all.tp), cost::column_of(B, all.b), cost::column_of(sp, all.sp),
+                            cost::column_of(recomputed, all.level));
+    cost::rank_total(cost::forward_flop_terms, micro, a5);
+    const cost::part first{};
+    const cost::machine on{.gemm_flops = 4e14, .memory_bytes = 2e12, .tensor_bytes = 2e11, .data_bytes = 5e10};
+    const cost::environment ends_of(llama_70b, first, step, defaults, on);
+    const cost::batch rank(ends_of, cost::column_of(kept_layer, kept), cost::column_of(fixed, a2),
+                           cost::column_of(work, a5), cost::column_of(wire, a4), cost::column_of(step_wire, a3),
+                           cost::column_of(moved, a6), cost::column_of(pp, all.pp), cost::column_of(vp, all.vp),
+                           cost::column_of(dp, all.dp), cost::column_of(b, all.b),
+                           cost::column_of(recomputed, all.level));
+    cost::evaluate(fixed + kept_layer * cost::chunks_in_flight * divide_up(L_all, pp * vp), rank, memory);
+    cost::evaluate((work * (3 + choose(recomputed, 0, 0, 1)) / P_g + wire / D_t + 3 * moved / M) *
+                           (L_all * cost::micro_batches / pp) * (1 + cost::bubble_over_work) +
+                       step_wire / D_d,
+                   rank, seconds);
+  });
+  std::printf("memory and time of a strategy: %zu strategies in %.2f ms, %.2f M/s (must: 1 M/s)\n", n, 1e3 * best,
+              strategies_count / best / 1e6);
+  return strategies_count / best >= 1e6;
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -109,83 +192,8 @@ int main(int count, char** arguments) {
     if (std::strncmp(arguments[i], "--benchmark_filter=", 19) == 0) filter = arguments[i] + 19;
   const auto wanted = [&](const char* name) { return std::regex_search(name, std::regex(filter)); };
   const strategies all(10'000);
-  const std::size_t n = all.tp.size();
-  const double strategies_count = static_cast<double>(n);
-  std::vector<double> kept(n), a1(n), a2(n), a3(n), a4(n), a5(n), a6(n), memory(n), seconds(n);
-  const cost::part one_layer{.layers = 1, .first = false, .last = false};
-  const cost::replay_set by_level;
-  const cost::convention counted{.attention = cost::attention_count::causal_exact};
-  const cost::parallel defaults;
-  const cost::environment common(one_layer, llama_70b, step, defaults, by_level, counted);
   int failed = 0;
-
-  if (wanted("saved_tensors")) {
-    const cost::batch many(common, cost::column_of(tp, all.tp), cost::column_of(b, all.b), cost::column_of(sp, all.sp),
-                           cost::column_of(recomputed, all.level));
-    const double batch = best_of(30, [&] { cost::rank_total(cost::saved_tensor_terms, many, kept); });
-    double hand_sum = 0, exact_sum = 0;
-    const double hand = best_of(30, [&] {
-      hand_sum = 0;
-      for (std::size_t i = 0; i < n; ++i) {
-        a1[i] = by_hand(llama_70b, all.steps[i], all.structs[i]);
-        hand_sum += a1[i];
-      }
-    });
-    const double exact = best_of(2, [&] {
-      exact_sum = 0;
-      for (std::size_t i = 0; i < n; ++i)
-        exact_sum += cost::layer_activation_bytes(llama_70b, all.steps[i], all.structs[i]).value().real();
-    });
-    double batch_sum = 0;
-    for (const double x : kept) batch_sum += x;
-    const bool equal = batch_sum == exact_sum && hand_sum / exact_sum - 1 < 1e-12 && 1 - hand_sum / exact_sum < 1e-12;
-    failed += !equal;
-    std::printf("table of saved tensors, %zu strategies, 26 terms; all three %s\n", n, equal ? "agree" : "DISAGREE");
-    std::printf("  generated batch   %8.2f M/s\n  by hand, scalar   %8.2f M/s   batch takes %.2f x as long\n",
-                strategies_count / batch / 1e6, strategies_count / hand / 1e6, batch / hand);
-    std::printf("  exact, one by one %8.2f M/s   batch is %.0f x as fast\n", strategies_count / exact / 1e6,
-                exact / batch);
-  }
-
-  if (wanted("strategies")) {
-    // Memory of the first rank and time of a step: parameters, states, saved tensors, in flight, FLOPs, collectives.
-    const double best = best_of(10, [&] {
-      const cost::part whole_model = cost::part::whole(llama_70b);
-      const cost::environment model_numbers(whole_model, llama_70b, step, defaults, by_level, counted);
-      const cost::batch spread(model_numbers, cost::column_of(tp, all.tp));
-      cost::rank_total(cost::parameter_terms, spread, a1);
-      for (std::size_t i = 0; i < n; ++i) a1[i] /= all.pp[i];
-      const cost::rank_parameters none{};
-      const cost::environment states(none, llama_70b, step, defaults);
-      const cost::batch state_batch(states, cost::column_of(N_r, a1), cost::column_of(tp, all.tp),
-                                    cost::column_of(dp, all.dp), cost::column_of(zero_level, all.zero));
-      cost::rank_total(cost::static_memory_terms, state_batch, a2);
-      cost::total(cost::data_transfer_terms, state_batch, a3);
-      const cost::batch many(common, cost::column_of(tp, all.tp), cost::column_of(b, all.b),
-                             cost::column_of(sp, all.sp), cost::column_of(recomputed, all.level));
-      cost::rank_total(cost::saved_tensor_terms, many, kept);
-      cost::total(cost::layer_transfer_terms, many, a4);
-      cost::rank_total(cost::moved_byte_terms, many, a6);
-      const cost::batch micro(common, cost::column_of(tp, all.tp), cost::column_of(B, all.b),
-                              cost::column_of(sp, all.sp), cost::column_of(recomputed, all.level));
-      cost::rank_total(cost::forward_flop_terms, micro, a5);
-      const cost::part first{};
-      const cost::machine on{.gemm_flops = 4e14, .memory_bytes = 2e12, .tensor_bytes = 2e11, .data_bytes = 5e10};
-      const cost::environment ends_of(llama_70b, first, step, defaults, on);
-      const cost::batch rank(ends_of, cost::column_of(kept_layer, kept), cost::column_of(fixed, a2),
-                             cost::column_of(work, a5), cost::column_of(wire, a4), cost::column_of(step_wire, a3),
-                             cost::column_of(moved, a6), cost::column_of(pp, all.pp), cost::column_of(vp, all.vp),
-                             cost::column_of(dp, all.dp), cost::column_of(b, all.b),
-                             cost::column_of(recomputed, all.level));
-      cost::evaluate(fixed + kept_layer * cost::chunks_in_flight * divide_up(L_all, pp * vp), rank, memory);
-      cost::evaluate((work * (3 + choose(recomputed, 0, 0, 1)) / P_g + wire / D_t + 3 * moved / M) *
-                             (L_all * cost::micro_batches / pp) * (1 + cost::bubble_over_work) +
-                         step_wire / D_d,
-                     rank, seconds);
-    });
-    std::printf("memory and time of a strategy: %zu strategies in %.2f ms, %.2f M/s (must: 1 M/s)\n", n, 1e3 * best,
-                strategies_count / best / 1e6);
-    failed += strategies_count / best < 1e6;
-  }
+  if (wanted("saved_tensors")) failed += !saved_tensors(all);
+  if (wanted("strategies")) failed += !memory_and_time(all);
   return failed;
 }

@@ -360,6 +360,66 @@ void three_phases() {
   line("tiling/three", "auto, worst", most(us), "us", "-", "-");
 }
 
+void qualities(const std::vector<shape>& shapes) {
+  std::printf("# %zu shapes, 3 cost models\n", shapes.size());
+  const quality each[3] = {judge<0>(shapes), judge<1>(shapes), judge<2>(shapes)};
+  const auto over = [&](auto member) { return member(each[0]) + member(each[1]) + member(each[2]); };
+  const auto two = [&](const char* what, auto member, const char* must, const char* aim, const char* must_worst,
+                       const char* aim_worst) {
+    const ratio r = over(member);
+    line("tiling/quality", (std::string(what) + ", geometric mean").c_str(), r.mean(), "x", must, aim);
+    line("tiling/quality", (std::string(what) + ", worst").c_str(), r.worst, "x", must_worst, aim_worst);
+  };
+  two(
+      "auto / exact optimum", [](const quality& q) { return q.automatic; }, "<= 1.002", "<= 1.0005", "<= 1.035",
+      "<= 1.01");
+  two("one_plus_n / exact best one+n", [](const quality& q) { return q.one_n; }, "<= 1.001", "1.000", "-", "-");
+  two("documented(max) / auto", [](const quality& q) { return q.rule; }, "-", "-", "-", "-");
+  const char* const wrong[4] = {"compute believed x0.8 / optimum", "compute believed x1.25 / optimum",
+                                "comm believed x0.8 / optimum", "comm believed x1.25 / optimum"};
+  for (int i = 0; i < 4; ++i)
+    two(wrong[i], [i](const quality& q) { return q.wrong[i]; }, "<= 1.04", "<= 1.02", "-", "-");
+  two("contention is by rate / best known", [](const quality& q) { return q.by_rate; }, "<= 1.04", "<= 1.02", "-", "-");
+  two(
+      "by rate / every tiling (to 2,048 rows)", [](const quality& q) { return q.by_rate_proved; }, "<= 1.04", "<= 1.02",
+      "-", "-");
+  line("tiling/quality", "plans slower than serial or best uniform", each[0].slower + each[1].slower + each[2].slower,
+       "", "0", "0");
+  two("optimum known within (plan / lower bound)", [](const quality& q) { return q.gap; }, "-", "-", "-", "-");
+  two("lot streaming / exact optimum", [](const quality& q) { return q.lots; }, "better", "-", "-", "-");
+  two("10 groups / exact optimum", [](const quality& q) { return q.groups; }, "-", "-", "-", "-");
+}
+
+void speeds(const std::vector<shape>& shapes) {
+  times t;
+  race<0>(shapes, t);
+  race<1>(shapes, t);
+  race<2>(shapes, t);
+  line("tiling/speed", "one_plus_n / every two runs, mean time", mean(t.one_n) / mean(t.two_runs), "x", "<= 0.05",
+       "<= 0.02");
+  line("tiling/speed", "lot streaming / 10 groups, mean time", mean(t.lots) / mean(t.groups), "x", "<= 0.1",
+       "<= 0.033");
+  line("tiling/speed", "every two runs, mean", mean(t.two_runs), "us", "-", "-");
+  line("tiling/speed", "10 groups, mean", mean(t.groups), "us", "-", "-");
+  line("tiling/speed", "one_plus_n, mean", mean(t.one_n), "us", "-", "-");
+  line("tiling/speed", "lot streaming, mean", mean(t.lots), "us", "-", "-");
+  line("tiling/speed", "auto, median", median(t.automatic), "us", "<= 0.5", "-");
+  line("tiling/speed", "auto, worst", most(t.automatic), "us", "<= 5", "<= 2");
+  line("tiling/speed", "auto, costs as lambdas: median", median(t.no_lines), "us", "-", "-");
+  line("tiling/speed", "auto, costs as lambdas: worst", most(t.no_lines), "us", "-", "-");
+  std::vector<double> multiples;
+  for (std::size_t i = 0; i < t.automatic.size(); ++i) multiples.push_back(t.automatic[i] / t.evaluation[i]);
+  line("tiling/speed", "one evaluation of both curves, median", median(t.evaluation) * 1e3, "ns", "-", "-");
+  line("tiling/speed", "auto, in evaluations: median", median(multiples), "x", "-", "-");
+  line("tiling/speed", "auto, in evaluations: worst", most(multiples), "x", "-", "-");
+  const std::size_t before = allocations;
+  for (const shape& s : shapes)
+    sink += (tiling::solve(problem_of<0>(s))->predicted + tiling::solve(problem_of<1>(s))->predicted +
+             tiling::solve(problem_of<2>(s))->predicted)
+                .count();
+  line("tiling/speed", "auto, allocations", static_cast<double>(allocations - before), "", "0", "0");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -373,64 +433,8 @@ int main(int argc, char** argv) {
   }
   const auto is_wanted = [](const char* name) { return std::regex_search(std::string(name), wanted); };
   const std::vector<shape> shapes = all_shapes();
-  if (is_wanted("tiling/quality")) {
-    std::printf("# %zu shapes, 3 cost models\n", shapes.size());
-    const quality each[3] = {judge<0>(shapes), judge<1>(shapes), judge<2>(shapes)};
-    const auto over = [&](auto member) { return member(each[0]) + member(each[1]) + member(each[2]); };
-    const auto two = [&](const char* what, auto member, const char* must, const char* aim, const char* must_worst,
-                         const char* aim_worst) {
-      const ratio r = over(member);
-      line("tiling/quality", (std::string(what) + ", geometric mean").c_str(), r.mean(), "x", must, aim);
-      line("tiling/quality", (std::string(what) + ", worst").c_str(), r.worst, "x", must_worst, aim_worst);
-    };
-    two(
-        "auto / exact optimum", [](const quality& q) { return q.automatic; }, "<= 1.002", "<= 1.0005", "<= 1.035",
-        "<= 1.01");
-    two("one_plus_n / exact best one+n", [](const quality& q) { return q.one_n; }, "<= 1.001", "1.000", "-", "-");
-    two("documented(max) / auto", [](const quality& q) { return q.rule; }, "-", "-", "-", "-");
-    const char* const wrong[4] = {"compute believed x0.8 / optimum", "compute believed x1.25 / optimum",
-                                  "comm believed x0.8 / optimum", "comm believed x1.25 / optimum"};
-    for (int i = 0; i < 4; ++i)
-      two(wrong[i], [i](const quality& q) { return q.wrong[i]; }, "<= 1.04", "<= 1.02", "-", "-");
-    two(
-        "contention is by rate / best known", [](const quality& q) { return q.by_rate; }, "<= 1.04", "<= 1.02", "-",
-        "-");
-    two(
-        "by rate / every tiling (to 2,048 rows)", [](const quality& q) { return q.by_rate_proved; }, "<= 1.04",
-        "<= 1.02", "-", "-");
-    line("tiling/quality", "plans slower than serial or best uniform", each[0].slower + each[1].slower + each[2].slower,
-         "", "0", "0");
-    two("optimum known within (plan / lower bound)", [](const quality& q) { return q.gap; }, "-", "-", "-", "-");
-    two("lot streaming / exact optimum", [](const quality& q) { return q.lots; }, "better", "-", "-", "-");
-    two("10 groups / exact optimum", [](const quality& q) { return q.groups; }, "-", "-", "-", "-");
-  }
-  if (is_wanted("tiling/speed")) {
-    times t;
-    race<0>(shapes, t), race<1>(shapes, t), race<2>(shapes, t);
-    line("tiling/speed", "one_plus_n / every two runs, mean time", mean(t.one_n) / mean(t.two_runs), "x", "<= 0.05",
-         "<= 0.02");
-    line("tiling/speed", "lot streaming / 10 groups, mean time", mean(t.lots) / mean(t.groups), "x", "<= 0.1",
-         "<= 0.033");
-    line("tiling/speed", "every two runs, mean", mean(t.two_runs), "us", "-", "-");
-    line("tiling/speed", "10 groups, mean", mean(t.groups), "us", "-", "-");
-    line("tiling/speed", "one_plus_n, mean", mean(t.one_n), "us", "-", "-");
-    line("tiling/speed", "lot streaming, mean", mean(t.lots), "us", "-", "-");
-    line("tiling/speed", "auto, median", median(t.automatic), "us", "<= 0.5", "-");
-    line("tiling/speed", "auto, worst", most(t.automatic), "us", "<= 5", "<= 2");
-    line("tiling/speed", "auto, costs as lambdas: median", median(t.no_lines), "us", "-", "-");
-    line("tiling/speed", "auto, costs as lambdas: worst", most(t.no_lines), "us", "-", "-");
-    std::vector<double> multiples;
-    for (std::size_t i = 0; i < t.automatic.size(); ++i) multiples.push_back(t.automatic[i] / t.evaluation[i]);
-    line("tiling/speed", "one evaluation of both curves, median", median(t.evaluation) * 1e3, "ns", "-", "-");
-    line("tiling/speed", "auto, in evaluations: median", median(multiples), "x", "-", "-");
-    line("tiling/speed", "auto, in evaluations: worst", most(multiples), "x", "-", "-");
-    const std::size_t before = allocations;
-    for (const shape& s : shapes)
-      sink += (tiling::solve(problem_of<0>(s))->predicted + tiling::solve(problem_of<1>(s))->predicted +
-               tiling::solve(problem_of<2>(s))->predicted)
-                  .count();
-    line("tiling/speed", "auto, allocations", static_cast<double>(allocations - before), "", "0", "0");
-  }
+  if (is_wanted("tiling/quality")) qualities(shapes);
+  if (is_wanted("tiling/speed")) speeds(shapes);
   if (is_wanted("tiling/exact")) exact_at_32768(shapes);
   if (is_wanted("tiling/three")) three_phases();
   return sink == 0 ? 1 : 0;

@@ -46,105 +46,134 @@ void require_same(const Graph& g, const model& m) {
 }
 
 template <class Index>
-void run(const std::uint8_t* data, std::size_t size, bool logging) {
-  graph::dag<Index> g;
-  if (logging) g.log_dropped_edges();
-  model m;
-  std::vector<std::pair<graph::dag_snapshot, model>> snapshots;
-  const std::uint8_t* const end = data + size;
-  const auto next = [&]() -> std::uint32_t { return data == end ? 0u : *data++; };
-  const auto usable = [&](std::uint32_t n) { return n < m.nodes && !m.fused[n]; };
-  for (int step = 0; data != end && step < 60; ++step) {
-    const std::uint32_t what = next() % 10;
-    if (what < 3) {
-      std::vector<node_id> preds;
-      bool valid = true;
-      for (std::uint32_t k = next() % 4; k-- > 0;) preds.push_back(next() % 26);
-      for (const node_id p : preds) valid = valid && usable(p);
-      if (m.nodes >= 24) continue;
-      const auto id = g.append(preds);
-      fuzz::require(id.has_value() == valid);
-      if (valid) {
-        for (const node_id p : preds) m.offer({p, m.nodes});
-        ++m.nodes;
-        m.fused.push_back(false);
-      }
-    } else if (what < 6) {
-      const edge e{next() % 26, next() % 26};
-      const fuzz::closure truth = m.truth();
-      const edge_status s = g.add_edge(e.source, e.target);
-      if (!usable(e.source) || !usable(e.target)) fuzz::require(s == edge_status::unknown_node);
-      else if (e.source == e.target) fuzz::require(s == edge_status::self);
-      else if (truth.reaches(e.target, e.source)) fuzz::require(s == edge_status::cycle);
-      else fuzz::require(holds(s) && (s == edge_status::added) == !truth.reaches(e.source, e.target));
-      if (holds(s)) m.offer(e);
-    } else if (what == 6) {
-      const edge e{next() % 26, next() % 26};
-      const auto at = std::find(m.edges.begin(), m.edges.end(), e);
-      fuzz::require(g.erase_edge(e.source, e.target).has_value() == (logging && at != m.edges.end()));
-      if (logging && at != m.edges.end()) m.edges.erase(at);
-    } else if (what == 7) {
-      std::vector<node_id> group;
-      for (std::uint32_t k = next() % 4; k-- > 0;) group.push_back(next() % 26);
-      const fuzz::closure truth = m.truth();
-      const auto in = [&](node_id n) { return std::find(group.begin(), group.end(), n) != group.end(); };
-      bool possible = !group.empty();
-      for (const node_id a : group) possible = possible && usable(a);
-      for (std::size_t i = 0; possible && i < group.size(); ++i)
-        for (const node_id b : group)
-          for (node_id x = 0; x < m.nodes; ++x)
-            if (!in(x) && truth.reaches(group[i], x) && truth.reaches(x, b)) possible = false;
-      std::pmr::vector<node_id> way;
-      const auto one = g.contract(group, &way);
-      fuzz::require(one.has_value() == possible);
-      if (!possible) continue;
-      const std::vector<edge> old = std::exchange(m.edges, {});
-      for (const edge& e : old) {
-        const edge mapped{in(e.source) ? *one : e.source, in(e.target) ? *one : e.target};
-        if (mapped.source != mapped.target) m.offer(mapped);
-      }
-      for (const node_id n : group) m.fused[n] = m.fused[n] || n != *one;
-    } else if (what == 8) {
-      if (next() % 2 == 0 || snapshots.empty()) {
-        snapshots.emplace_back(g.snapshot(), m);
-      } else {
-        const std::size_t i = next() % snapshots.size();
-        fuzz::require(g.rollback(snapshots[i].first).has_value());
-        m = snapshots[i].second;
-        snapshots.erase(snapshots.begin() + static_cast<std::ptrdiff_t>(i) + 1, snapshots.end());
-      }
+class changes {
+ public:
+  changes(const std::uint8_t* data, std::size_t size, bool logging)
+      : data_(data), end_(data + size), logging_(logging) {
+    if (logging_) g_.log_dropped_edges();
+  }
+
+  void run() {
+    for (int step = 0; data_ != end_ && step < 60; ++step) {
+      const std::uint32_t what = byte() % 10;
+      if (what < 3) append();
+      else if (what < 6) add();
+      else if (what == 6) erase();
+      else if (what == 7) fuse();
+      else if (what == 8) go_back();
+      else replace();
+      require_same(g_, m_);
+    }
+  }
+
+ private:
+  std::uint32_t byte() { return data_ == end_ ? 0u : *data_++; }
+  [[nodiscard]] bool usable(std::uint32_t n) const { return n < m_.nodes && !m_.fused[n]; }
+
+  void append() {
+    std::vector<node_id> preds;
+    bool valid = true;
+    for (std::uint32_t k = byte() % 4; k-- > 0;) preds.push_back(byte() % 26);
+    for (const node_id p : preds) valid = valid && usable(p);
+    if (m_.nodes >= 24) return;
+    const auto id = g_.append(preds);
+    fuzz::require(id.has_value() == valid);
+    if (valid) {
+      for (const node_id p : preds) m_.offer({p, m_.nodes});
+      ++m_.nodes;
+      m_.fused.push_back(false);
+    }
+  }
+
+  void add() {
+    const edge e{byte() % 26, byte() % 26};
+    const fuzz::closure truth = m_.truth();
+    const edge_status s = g_.add_edge(e.source, e.target);
+    if (!usable(e.source) || !usable(e.target)) fuzz::require(s == edge_status::unknown_node);
+    else if (e.source == e.target) fuzz::require(s == edge_status::self);
+    else if (truth.reaches(e.target, e.source)) fuzz::require(s == edge_status::cycle);
+    else fuzz::require(holds(s) && (s == edge_status::added) == !truth.reaches(e.source, e.target));
+    if (holds(s)) m_.offer(e);
+  }
+
+  void erase() {
+    const edge e{byte() % 26, byte() % 26};
+    const auto at = std::find(m_.edges.begin(), m_.edges.end(), e);
+    fuzz::require(g_.erase_edge(e.source, e.target).has_value() == (logging_ && at != m_.edges.end()));
+    if (logging_ && at != m_.edges.end()) m_.edges.erase(at);
+  }
+
+  void fuse() {
+    std::vector<node_id> group;
+    for (std::uint32_t k = byte() % 4; k-- > 0;) group.push_back(byte() % 26);
+    const fuzz::closure truth = m_.truth();
+    const auto in = [&](node_id n) { return std::find(group.begin(), group.end(), n) != group.end(); };
+    bool possible = !group.empty();
+    for (const node_id a : group) possible = possible && usable(a);
+    for (std::size_t i = 0; possible && i < group.size(); ++i)
+      for (const node_id b : group)
+        for (node_id x = 0; x < m_.nodes; ++x)
+          if (!in(x) && truth.reaches(group[i], x) && truth.reaches(x, b)) possible = false;
+    std::pmr::vector<node_id> way;
+    const auto one = g_.contract(group, &way);
+    fuzz::require(one.has_value() == possible);
+    if (!possible) return;
+    const std::vector<edge> old = std::exchange(m_.edges, {});
+    for (const edge& e : old) {
+      const edge mapped{in(e.source) ? *one : e.source, in(e.target) ? *one : e.target};
+      if (mapped.source != mapped.target) m_.offer(mapped);
+    }
+    for (const node_id n : group) m_.fused[n] = m_.fused[n] || n != *one;
+  }
+
+  void go_back() {
+    if (byte() % 2 == 0 || snapshots_.empty()) {
+      snapshots_.emplace_back(g_.snapshot(), m_);
     } else {
-      const std::uint32_t how = next() % 4;
-      if (how == 0) {
-        g.clear();
-        m = {};
-        snapshots.clear();
-      } else if (how == 1) {
-        graph::dag<Index> copy = g;
-        g = std::move(copy);
-      } else {
-        std::vector<edge> edges;
-        for (std::uint32_t k = next() % 8; k-- > 0;) edges.push_back({next() % 9, next() % 9});
-        const bool known = std::all_of(edges.begin(), edges.end(), [](edge e) { return e.source < 8 && e.target < 8; });
-        const bool valid = known && !fuzz::closure(9, edges).has_cycle();
-        fuzz::require(g.assign(8, edges).has_value() == valid);
-        if (valid) {
-          m = {8, {}, std::vector<bool>(8)};
-          for (const edge& e : edges) m.offer(e);
-          snapshots.clear();
-        }
+      const std::size_t i = byte() % snapshots_.size();
+      fuzz::require(g_.rollback(snapshots_[i].first).has_value());
+      m_ = snapshots_[i].second;
+      snapshots_.erase(snapshots_.begin() + static_cast<std::ptrdiff_t>(i) + 1, snapshots_.end());
+    }
+  }
+
+  void replace() {
+    const std::uint32_t how = byte() % 4;
+    if (how == 0) {
+      g_.clear();
+      m_ = {};
+      snapshots_.clear();
+    } else if (how == 1) {
+      graph::dag<Index> copy = g_;
+      g_ = std::move(copy);
+    } else {
+      std::vector<edge> edges;
+      for (std::uint32_t k = byte() % 8; k-- > 0;) edges.push_back({byte() % 9, byte() % 9});
+      const bool known = std::all_of(edges.begin(), edges.end(), [](edge e) { return e.source < 8 && e.target < 8; });
+      const bool valid = known && !fuzz::closure(9, edges).has_cycle();
+      fuzz::require(g_.assign(8, edges).has_value() == valid);
+      if (valid) {
+        m_ = {8, {}, std::vector<bool>(8)};
+        for (const edge& e : edges) m_.offer(e);
+        snapshots_.clear();
       }
     }
-    require_same(g, m);
   }
-}
+
+  const std::uint8_t* data_;
+  const std::uint8_t* end_;
+  bool logging_;
+  graph::dag<Index> g_;
+  model m_;
+  std::vector<std::pair<graph::dag_snapshot, model>> snapshots_;
+};
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const bool logging = data[0] % 2 == 0;
-  if (data[0] % 4 < 2) run<graph::dense_index>(data + 1, size - 1, logging);
-  else run<graph::persistent_index>(data + 1, size - 1, logging);
+  if (data[0] % 4 < 2) changes<graph::dense_index>(data + 1, size - 1, logging).run();
+  else changes<graph::persistent_index>(data + 1, size - 1, logging).run();
   return 0;
 }
