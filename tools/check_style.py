@@ -35,7 +35,8 @@ def statements(code):
         elif c == "{":
             before = code[start:i].rstrip()
             # A brace behind a name, = ( , return or an operator begins a value, not a block; one behind [] a lambda's body.
-            value = not LAMBDA.search(before) and (depth > 0 or re.search(r"(?:[=,(<>]|\breturn|[\w\]>])$", before) and not re.search(
+            # So do enumerators.
+            value = re.search(r"\benum\b[^;()]*$", before) or not LAMBDA.search(before) and (depth > 0 or re.search(r"(?:[=,(<>]|\breturn|[\w\]>])$", before) and not re.search(
                 r"\b(?:else|do|try|const|noexcept|override|final|mutable)$|^\s*(?:inline\s+)?(?:namespace|struct|class|union|enum|extern|export)\b"
                 r"|->[^;]*$|\b(?:struct|class|enum|union)\b", before))
             stack.append((value, depth, start))

@@ -196,6 +196,7 @@ class Style(Checkout):
             ("int a = 1, b = 2;", "void f() { if (c) a = 1, b(); }", "joined by a comma"),
             ("void f() { return g<1, 2>(3); }", "void f() { return g(), true; }", "joined by a comma"),
             ("void f() { h([] { a = 1; }, 2); }", "void f() { h([] { a = 1, b = 2; }); }", "joined by a comma"),
+            ("enum class e : int { a = 1, b };", "void f() { a = 1, b(); }", "joined by a comma"),
             ("void f() { x = {1, 2}; }", "void f() { x = a < 1, y = b > 2; }", "joined by a comma"),
             ("void f() {\n  for (int i = 0;\n       i < 3; ++i, ++j) g(i);\n}", "void f() {\n  a(); b();\n}", "two statements"),
             ("class c {\n public:\n  int f();\n\n private:\n  int a;\n};",

@@ -91,6 +91,8 @@ enum class errc : std::uint16_t {
 
 /// The English sentence of an error, with {0} … {3} for the offending values and {w} for the offending word.
 /// Kept apart from the rendering so that it is constexpr and can be translated or logged as a key.
+/// As long as there are codes: one line each.
+// NOLINTNEXTLINE(readability-function-size)
 [[nodiscard]] constexpr std::string_view sentence(errc code) noexcept {
   switch (code) {
     case errc::overflow: return "{w}: the result does not fit 64 bits (operands {0} and {1})";

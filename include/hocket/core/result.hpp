@@ -59,19 +59,46 @@ class [[nodiscard]] result {
   constexpr explicit operator bool() const noexcept { return has_; }
 
   /// The value; ends the program if there is none, in every build. In a constant expression that is a compile error.
-  constexpr T& value() & { return require(), value_; }
-  constexpr const T& value() const& { return require(), value_; }
-  constexpr T&& value() && { return require(), std::move(value_); }
+  constexpr T& value() & {
+    require();
+    return value_;
+  }
+  constexpr const T& value() const& {
+    require();
+    return value_;
+  }
+  constexpr T&& value() && {
+    require();
+    return std::move(value_);
+  }
 
   /// The value. Precondition: has_value().
-  [[nodiscard]] constexpr T& operator*() & noexcept { return HOCKET_ASSERT(has_), value_; }
-  [[nodiscard]] constexpr const T& operator*() const& noexcept { return HOCKET_ASSERT(has_), value_; }
-  [[nodiscard]] constexpr T&& operator*() && noexcept { return HOCKET_ASSERT(has_), std::move(value_); }
-  [[nodiscard]] constexpr T* operator->() noexcept { return HOCKET_ASSERT(has_), std::addressof(value_); }
-  [[nodiscard]] constexpr const T* operator->() const noexcept { return HOCKET_ASSERT(has_), std::addressof(value_); }
+  [[nodiscard]] constexpr T& operator*() & noexcept {
+    HOCKET_ASSERT(has_);
+    return value_;
+  }
+  [[nodiscard]] constexpr const T& operator*() const& noexcept {
+    HOCKET_ASSERT(has_);
+    return value_;
+  }
+  [[nodiscard]] constexpr T&& operator*() && noexcept {
+    HOCKET_ASSERT(has_);
+    return std::move(value_);
+  }
+  [[nodiscard]] constexpr T* operator->() noexcept {
+    HOCKET_ASSERT(has_);
+    return std::addressof(value_);
+  }
+  [[nodiscard]] constexpr const T* operator->() const noexcept {
+    HOCKET_ASSERT(has_);
+    return std::addressof(value_);
+  }
 
   /// The reason. Precondition: !has_value().
-  [[nodiscard]] constexpr const hocket::error& error() const noexcept { return HOCKET_ASSERT(!has_), error_; }
+  [[nodiscard]] constexpr const hocket::error& error() const noexcept {
+    HOCKET_ASSERT(!has_);
+    return error_;
+  }
 
   template <class U>
   [[nodiscard]] constexpr T value_or(U&& otherwise) const& {
@@ -110,7 +137,10 @@ class [[nodiscard]] result<void> {
     if (!has_) [[unlikely]]
       std::abort();
   }
-  [[nodiscard]] constexpr const hocket::error& error() const noexcept { return HOCKET_ASSERT(!has_), error_; }
+  [[nodiscard]] constexpr const hocket::error& error() const noexcept {
+    HOCKET_ASSERT(!has_);
+    return error_;
+  }
 
  private:
   hocket::error error_{};

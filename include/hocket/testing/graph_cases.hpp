@@ -43,14 +43,21 @@ struct edge_rows {
   edge_rows rows;
   rows.in_begin.assign(nodes + 1, 0);
   rows.out_begin.assign(nodes + 1, 0);
-  for (const graph::edge& e : edges)
-    ++rows.in_begin[e.target + std::size_t{1}], ++rows.out_begin[e.source + std::size_t{1}];
-  for (std::size_t i = 1; i <= nodes; ++i)
-    rows.in_begin[i] += rows.in_begin[i - 1], rows.out_begin[i] += rows.out_begin[i - 1];
+  for (const graph::edge& e : edges) {
+    ++rows.in_begin[e.target + std::size_t{1}];
+    ++rows.out_begin[e.source + std::size_t{1}];
+  }
+  for (std::size_t i = 1; i <= nodes; ++i) {
+    rows.in_begin[i] += rows.in_begin[i - 1];
+    rows.out_begin[i] += rows.out_begin[i - 1];
+  }
   rows.sources.resize(edges.size());
   rows.targets.reserve(edges.size());
   std::vector<std::size_t> at(rows.in_begin.begin(), rows.in_begin.end() - 1);
-  for (const graph::edge& e : edges) rows.targets.push_back(e.target), rows.sources[at[e.target]++] = e.source;
+  for (const graph::edge& e : edges) {
+    rows.targets.push_back(e.target);
+    rows.sources[at[e.target]++] = e.source;
+  }
   return rows;
 }
 
@@ -71,10 +78,14 @@ class gpt_writer {
   explicit gpt_writer(gpt_size size) : size_(size) {
     const std::size_t weights = std::size_t{16} * size.layers;
     for (std::size_t w = 0; w < weights; ++w) {
-      master_.push_back(next_++), half_.push_back(next_++), gradient_.push_back(next_++);
+      master_.push_back(next_++);
+      half_.push_back(next_++);
+      gradient_.push_back(next_++);
       moment_.push_back(next_++);
     }
-    mask_ = next_++, found_ = next_++, base_ = next_;
+    mask_ = next_++;
+    found_ = next_++;
+    base_ = next_;
     program_.reserve(std::size_t{90} * size.layers * size.micro_batches * size.steps);
   }
 
@@ -97,7 +108,8 @@ class gpt_writer {
 
   void emit(stream_id stream, graph::op_kind kind, std::initializer_list<var> reads,
             std::initializer_list<var> writes) {
-    reads_.clear(), writes_.clear();
+    reads_.clear();
+    writes_.clear();
     for (const var v : reads)
       if (v != none) reads_.push_back(v);
     for (const var v : writes)

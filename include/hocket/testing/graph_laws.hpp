@@ -24,7 +24,10 @@ class graph_oracle {
       queue.assign(1, static_cast<node_id>(a));
       for (std::size_t i = 0; i < queue.size(); ++i)
         for (const node_id b : out[queue[i]])
-          if (!reach_[a * nodes + b]) reach_[a * nodes + b] = true, queue.push_back(b);
+          if (!reach_[a * nodes + b]) {
+            reach_[a * nodes + b] = true;
+            queue.push_back(b);
+          }
     }
   }
   [[nodiscard]] std::size_t node_count() const noexcept { return nodes_; }

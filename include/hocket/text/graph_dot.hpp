@@ -33,8 +33,10 @@ namespace detail {
 inline void append_dot(std::string& out, std::string_view text) {
   for (const char c : text) {
     const auto u = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') out += '\\', out += c;
-    else if (c == '\n') out += "\\n";
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (c == '\n') out += "\\n";
     else out += u < 0x20 || u == 0x7f ? '?' : c;
   }
 }

@@ -40,12 +40,18 @@ class ops_table {
   }
   /// Room for so many ops.
   void reserve(std::size_t ops) {
-    kinds_.reserve(ops), streams_.reserve(ops), variables_.reserve(4 * ops), begin_.reserve(2 * ops + 1);
+    kinds_.reserve(ops);
+    streams_.reserve(ops);
+    variables_.reserve(4 * ops);
+    begin_.reserve(2 * ops + 1);
   }
   /// Keeps the first ops only.
   void cut(std::size_t ops) {
     if (ops >= size()) return;
-    kinds_.resize(ops), streams_.resize(ops), begin_.resize(2 * ops + 1), variables_.resize(begin_.back());
+    kinds_.resize(ops);
+    streams_.resize(ops);
+    begin_.resize(2 * ops + 1);
+    variables_.resize(begin_.back());
   }
 
  private:
