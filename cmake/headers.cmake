@@ -45,10 +45,8 @@ set(HOCKET_HEADERS
   hocket/graph/detail/journal.hpp
   hocket/graph/detail/policy_members.hpp
   hocket/graph/detail/pooled_lists.hpp
-  hocket/graph/detail/top_rows.hpp
   hocket/graph/detail/topological.hpp
-  hocket/graph/detail/trie_blocks.hpp
-  hocket/graph/detail/union_memo.hpp
+  hocket/graph/detail/trie_leaf.hpp
   hocket/graph/detail/variable_table.hpp
   hocket/graph/detail/word_arena.hpp
   hocket/graph/detail/workspace.hpp
