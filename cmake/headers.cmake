@@ -7,6 +7,7 @@ set(HOCKET_HEADERS
   hocket/core/arithmetic.hpp
   hocket/core/borrowed.hpp
   hocket/core/bytes.hpp
+  hocket/core/detail/sentences.hpp
   hocket/core/error.hpp
   hocket/core/fingerprint.hpp
   hocket/core/ids.hpp

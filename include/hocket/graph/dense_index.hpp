@@ -15,8 +15,8 @@
 namespace hocket::inline HOCKET_ABI::graph {
 
 /// Exact reachability as one bit row per node: bit a of row b says that a happens before b.
-/// A row ends with its last set word, so in program order the rows form a triangle (n²/16 bytes at most) and a node
-/// without ancestors costs nothing; a late edge that points backwards in the numbering just widens the rows it touches.
+/// A row ends with its last set word, so in program order the rows form a triangle (n²/16 bytes at most). A node
+/// without ancestors costs nothing. A late edge that points backwards in the numbering just widens the rows it touches.
 /// The fastest index for a few thousand nodes. reaches: two dependent loads.
 /// Source: Goralcikova, Koubek, "A Reduct-and-Closure Algorithm for Graphs" (1979), on machine words.
 ///

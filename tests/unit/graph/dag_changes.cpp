@@ -92,7 +92,10 @@ class plain_index {
   }
   void clear() noexcept { rows_.clear(); }
   void truncate(std::size_t n) noexcept {
-    while (rows_.size() > n) rows_.pop_back(), ++truncated;
+    while (rows_.size() > n) {
+      rows_.pop_back();
+      ++truncated;
+    }
   }
   static inline std::size_t truncated = 0;
 
@@ -449,7 +452,10 @@ TEST_CASE("a second build beyond bit rows allocates nothing either", "[graph]") 
   dag<persistent_index> g;
   constexpr node_id nodes = 12'000;
   std::vector<edge> edges;
-  for (node_id b = 1; b < nodes; ++b) edges.push_back({b - 1 - b % 7 % b, b}), edges.push_back({b / 2, b});
+  for (node_id b = 1; b < nodes; ++b) {
+    edges.push_back({b - 1 - b % 7 % b, b});
+    edges.push_back({b / 2, b});
+  }
   REQUIRE(g.assign(nodes, edges));
   const std::vector<edge> first = g.edges();
   g.clear();
