@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The targets of the planner, each beside what was measured, in processor time of this thread.
 //   bench_planner [--benchmark_filter=REGEX]
+#include <hocket/pipeline/bound.hpp>
 #include <hocket/planner.hpp>
 
 #include <algorithm>
@@ -84,7 +85,7 @@ void splits() {
 class gaps {
  public:
   explicit gaps(int percent) : percent_(percent) {}
-  void ask(const schedule_question& q) {
+  void ask(const schedule_problem& q) {
     const auto stages = static_cast<std::size_t>(q.shape.stages());
     std::vector<ticks> f(stages), b(stages), i(stages), w(stages);
     for (std::size_t s = 0; s < stages; ++s) {
@@ -93,7 +94,7 @@ class gaps {
       w[s] = draw();
       b[s] = i[s] + w[s];
     }
-    const auto found = find_schedule(q, pipeline::stage_costs{f, b, i, w});
+    const auto found = solve(q, pipeline::stage_costs{f, b, i, w});
     if (!found) std::abort();
     worst_ = std::max(worst_, found->gap());
     sum_ += found->gap();
@@ -117,11 +118,11 @@ class gaps {
 void schedules() {
   if (!wanted("planner/schedule")) return;
   const pipeline::costs unit{.forward = 1, .backward = 1};
-  const auto time = [&](const char* what, const schedule_question& q, const char* must) {
+  const auto time = [&](const char* what, const schedule_problem& q, const char* must) {
     bool proved = false;
     std::int64_t expansions = 0;
     const double ms = median(3, [&] {
-      const auto found = find_schedule(q, unit);
+      const auto found = solve(q, unit);
       if (!found) std::abort();
       proved = found->proved;
       expansions = found->expansions;

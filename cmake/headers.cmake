@@ -7,7 +7,6 @@ set(HOCKET_HEADERS
   hocket/core/arithmetic.hpp
   hocket/core/borrowed.hpp
   hocket/core/bytes.hpp
-  hocket/core/detail/sentences.hpp
   hocket/core/error.hpp
   hocket/core/fingerprint.hpp
   hocket/core/ids.hpp
@@ -46,8 +45,10 @@ set(HOCKET_HEADERS
   hocket/graph/detail/journal.hpp
   hocket/graph/detail/policy_members.hpp
   hocket/graph/detail/pooled_lists.hpp
+  hocket/graph/detail/top_rows.hpp
   hocket/graph/detail/topological.hpp
-  hocket/graph/detail/trie_leaf.hpp
+  hocket/graph/detail/trie_blocks.hpp
+  hocket/graph/detail/union_memo.hpp
   hocket/graph/detail/variable_table.hpp
   hocket/graph/detail/word_arena.hpp
   hocket/graph/detail/workspace.hpp
@@ -229,21 +230,18 @@ set(HOCKET_COST_HEADERS
   hocket/planner.hpp
   hocket/planner/detail/random_numbers.hpp
   hocket/planner/replay_graph.hpp
-  hocket/planner/schedule/detail/activity_heap.hpp
-  hocket/planner/schedule/detail/beam_rounds.hpp
   hocket/planner/schedule/detail/beam_search.hpp
-  hocket/planner/schedule/detail/clause_search.hpp
-  hocket/planner/schedule/detail/learning_search.hpp
-  hocket/planner/schedule/detail/list_scheduler.hpp
-  hocket/planner/schedule/detail/modulo_search.hpp
-  hocket/planner/schedule/detail/neighbourhoods.hpp
-  hocket/planner/schedule/detail/order_search.hpp
-  hocket/planner/schedule/detail/rank_blocks.hpp
+  hocket/planner/schedule/detail/closed_forms.hpp
+  hocket/planner/schedule/detail/greedy_rules.hpp
+  hocket/planner/schedule/detail/partial_schedule.hpp
+  hocket/planner/schedule/detail/path_moves.hpp
+  hocket/planner/schedule/detail/periodic_search.hpp
   hocket/planner/schedule/detail/rank_bound.hpp
-  hocket/planner/schedule/detail/rank_window.hpp
-  hocket/planner/schedule/detail/round_search.hpp
-  hocket/planner/schedule/detail/target_search.hpp
+  hocket/planner/schedule/detail/schedule_search.hpp
+  hocket/planner/schedule/detail/search_input.hpp
   hocket/planner/schedule/detail/window_bound.hpp
+  hocket/planner/schedule/detail/work_bound.hpp
+  hocket/planner/schedule/problem.hpp
   hocket/planner/schedule/solve.hpp
   hocket/planner/split/detail/byte_prices.hpp
   hocket/planner/split/detail/chunk_deal.hpp

@@ -3,6 +3,7 @@
 #include <hocket/planner/schedule/solve.hpp>
 #include <hocket/text/schedule_csv.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -77,12 +78,12 @@ std::vector<std::uint32_t> read_caps(const options& o) {
 }
 
 /// The lists, and behind them how far they are from the best possible.
-std::string as_json(const planner::found_schedule& found) {
-  std::string text = hocket::text::write_schedule_json(found.plan);
+std::string as_json(const planner::schedule_plan& found) {
+  std::string text = hocket::text::write_schedule_json(found.schedule);
   text.erase(text.find_last_of('}'));
   const nlohmann::ordered_json more = {{"makespan", found.makespan}, {"lower_bound", found.lower_bound},
                                        {"gap", found.gap()},         {"proved", found.proved},
-                                       {"found_by", found.from},     {"expansions", found.expansions}};
+                                       {"found_by", found.found_by}, {"expansions", found.expansions}};
   return text + "," + more.dump().substr(1) + "\n";
 }
 
@@ -91,31 +92,24 @@ void search(const options& o) {
   if (const auto ok = pipeline::check(shape); !ok) fail(message(ok.error()));
   const stage_times t = read_times(o, static_cast<std::size_t>(shape.stages()));
   const std::vector<std::uint32_t> caps = read_caps(o);
-  const auto found =
-      planner::find_schedule({.shape = shape,
-                              .order = o.placement == "v" ? planner::stage_order::v : planner::stage_order::loop,
-                              .split_backward = o.backward == "split",
-                              .cap = caps,
-                              .budget = o.budget},
-                             pipeline::stage_costs{.forward = t.forward,
-                                                   .backward = t.backward,
-                                                   .input_grad = t.input_grad,
-                                                   .weight_grad = t.weight_grad,
-                                                   .hop = t.hop});
+  const auto found = planner::solve({.shape = shape,
+                                     .order = o.placement == "v" ? planner::stage_order::v : planner::stage_order::loop,
+                                     .split_backward = o.backward == "split",
+                                     .memory_cap = caps,
+                                     .budget = o.budget},
+                                    pipeline::stage_costs{.forward = t.forward,
+                                                          .backward = t.backward,
+                                                          .input_grad = t.input_grad,
+                                                          .weight_grad = t.weight_grad,
+                                                          .hop = t.hop});
   if (!found) fail(message(found.error()));
   if (o.format == "json") write_file(o.out, as_json(*found));
-  else write_file(o.out, hocket::text::write_schedule_csv(found->plan, {}));
-  std::fprintf(
-      stderr, "makespan=%lld lower_bound=%lld gap=%.6f proved=%s from=%s expansions=%lld\n",
-      static_cast<long long>(found->makespan), static_cast<long long>(found->lower_bound), found->gap(),
-      found->proved ? "yes" : "no",
-      [&] {
-        static std::string name;
-        name = found->from;
-        for (char& c : name) c = c == ' ' ? '-' : c;
-        return name.c_str();
-      }(),
-      static_cast<long long>(found->expansions));
+  else write_file(o.out, hocket::text::write_schedule_csv(found->schedule, {}));
+  std::string name(found->found_by);
+  std::replace(name.begin(), name.end(), ' ', '-');
+  std::fprintf(stderr, "makespan=%lld lower_bound=%lld gap=%.6f proved=%s from=%s expansions=%lld\n",
+               static_cast<long long>(found->makespan), static_cast<long long>(found->lower_bound), found->gap(),
+               found->proved ? "yes" : "no", name.c_str(), static_cast<long long>(found->expansions));
 }
 
 }  // namespace

@@ -176,15 +176,15 @@ void plan_pipeline(const plan_input& in, step_plan& out) {
   std::vector<std::uint32_t> caps;
   for (std::uint32_t r = 0; r < usual.ranks(); ++r) caps.push_back(usual.peak_in_flight(r));
   const auto found = value_or_fail(
-      planner::find_schedule({.shape = shape, .split_backward = false, .cap = caps, .budget = 50'000}, costs), in.file);
+      planner::solve({.shape = shape, .split_backward = false, .memory_cap = caps, .budget = 50'000}, costs), in.file);
   // As many activations may be of larger chunks: then the split decides.
   if (out.split && split_fits(in, *out.split, out.held) &&
-      !split_fits(in, *out.split, value_or_fail(planner::in_flight_profile::of(found.plan), in.file))) {
+      !split_fits(in, *out.split, value_or_fail(planner::in_flight_profile::of(found.schedule), in.file))) {
     out.found_by = "interleaved, because the shorter ones found do not fit this split";
     return use(usual);
   }
-  out.found_by = found.from;
-  use(found.plan);
+  out.found_by = found.found_by;
+  use(found.schedule);
 }
 
 void plan_tiles(const plan_input& in, step_plan& out) {

@@ -3,6 +3,7 @@
 #pragma once
 #include <hocket/core/message.hpp>
 #include <hocket/planner/replay_graph.hpp>
+#include <hocket/planner/schedule/problem.hpp>
 #include <hocket/planner/schedule/solve.hpp>
 #include <hocket/planner/split/in_flight.hpp>
 #include <hocket/planner/split/memory_price.hpp>

@@ -98,10 +98,7 @@ template <class P, class G, class V, class F>
 void for_each_part(const P& policy, const G& host, const V& variable, F&& f) {
   if constexpr (tells_parts<P, G, V>) {
     bool whole = true;
-    policy.for_each_part(host, variable, [&](const auto& part) {
-      whole = false;
-      f(part);
-    });
+    policy.for_each_part(host, variable, [&](const auto& part) { whole = false, f(part); });
     if (whole) f(variable);
   } else {
     static_assert(!names_for_each_part<P>,

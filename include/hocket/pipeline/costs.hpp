@@ -19,7 +19,7 @@ namespace hocket::inline HOCKET_ABI::pipeline {
 /// `transfer(a, from, to)`: the time for which the result of `a` occupies the link between two ranks, one transfer
 /// after another, before the latency (default: links carry everything at once); `memory_change(a)`: bytes that the rank
 /// takes (> 0) when `a` starts or lets go (< 0) when it ends; `knows(a)`: whether it has a time for the action, which
-/// planner::find_schedule asks first (default: for all); `static constexpr bool same_for_micro_batches = true`: a
+/// planner::solve asks first (default: for all); `static constexpr bool same_for_micro_batches = true`: a
 /// promise that durations and transfers depend on op and stage alone, which makes the lower bounds of a run O(stages).
 template <class C>
 concept cost_policy = requires(const C& c, stage_action a, std::uint32_t rank) {

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/planner/detail/random_numbers.hpp>
+#include <hocket/planner/schedule/detail/work_bound.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace hocket::inline HOCKET_ABI::planner::detail::scheduling {
+
+/// Periodic schedules: some micro-batches are placed once, and again every period (modulo scheduling, Rau 1994).
+///
+///     rank 0   |F0    B0 F1|   |B1|        one micro-batch on two chunks, as placed
+///     period   |..F0..F1..B0..B1..|        the same modulo the period: no two actions at one time
+///
+/// Each action takes the first time that is free on its rank in every period; some, drawn at random, wait a little,
+/// which lets others meet. The shortest period whose activations stay within the caps wins. For many chunks in little
+/// memory nothing else comes near: there an activation must not wait anywhere, and rules that look at one action see
+/// that too late.
+class periodic_search {
+ public:
+  explicit periodic_search(const search_input& in) : in_(in), busy_(in.ranks) {
+    for (const task& x : in.tasks)
+      if (x.time > 0) least_time_ = least_time_ == 0 ? x.time : (std::min)(least_time_, x.time);
+  }
+
+  /// Looks for the shortest period of `together` micro-batches.
+  /// @param steps  actions that may be placed, those of all tries
+  /// @return whether there is one; list() is the schedule
+  [[nodiscard]] bool operator()(std::uint32_t together, std::int64_t steps) {
+    constexpr ticks longest_period = ticks{1} << 44;  // so that sums over a way there and back fit
+    constexpr int first_tries = 4;                    // for each period, until one is found
+    constexpr int more_tries = 256;                   // for each shorter one
+    together_ = together;
+    const auto each = static_cast<std::int64_t>(together * in_.tasks.size());
+    ticks found = 0;
+    const auto finds = [&](ticks period, int tries) {
+      for (int i = 0; i < tries && steps >= each; ++i) {
+        steps -= each;
+        if (!place(period, i)) continue;
+        found = period;
+        best_ = now_;
+        return true;
+      }
+      return false;
+    };
+    const ticks least = least_period();
+    ticks stride = least / 64 + 1;
+    for (ticks period = least; period <= (std::min)(4 * least, longest_period); period += stride) {
+      if (finds(period, first_tries)) break;
+      stride += stride / 8;
+    }
+    for (ticks low = least; low < found && steps >= each;) {
+      const ticks period = low + (found - low) / 2;
+      if (!finds(period, more_tries)) low = period + 1;
+    }
+    if (found > 0) unroll(found);
+    return found > 0;
+  }
+  /// By start; what starts at once, by what it needs.
+  [[nodiscard]] const std::vector<std::uint32_t>& list() const noexcept { return list_; }
+
+ private:
+  struct slot {
+    ticks start;
+    ticks time;
+  };
+
+  [[nodiscard]] static ticks modulo(ticks x, ticks period) noexcept { return (x % period + period) % period; }
+  /// Of the copies of a task in one period.
+  [[nodiscard]] std::size_t at(std::uint32_t copy, std::uint32_t task) const noexcept {
+    return copy * in_.tasks.size() + task;
+  }
+  /// What the work of each rank takes, and the lives of its activations within its cap.
+  [[nodiscard]] ticks least_period() const {
+    const std::vector<ticks> lives = least_lives(in_);
+    ticks least = 1;
+    for (std::uint32_t r = 0; r < in_.ranks; ++r) {
+      ticks work = 0;
+      for (const std::uint32_t s : in_.owned[r]) work += in_.time_of_stage(s);
+      least = (std::max)({least, together_ * work, lives_within_cap(in_, lives, r, together_)});
+    }
+    return least;
+  }
+  /// The first start from `ready` on at which the rank is free in every period; never if there is none.
+  [[nodiscard]] ticks take(std::uint32_t r, ticks ready, ticks time, ticks period) {
+    if (time == 0) return ready;
+    for (const ticks end = ready + period; ready < end;) {
+      ticks wait = 0;
+      for (const slot& x : busy_[r]) {
+        const ticks since = modulo(ready - x.start, period);
+        if (since < x.time) wait = x.time - since;
+        else if (period - since < time) wait = period - since + x.time;
+        if (wait > 0) break;
+      }
+      if (wait == 0) {
+        busy_[r].push_back({modulo(ready, period), time});
+        return ready;
+      }
+      ready += wait;
+    }
+    return never;
+  }
+  /// Places the next copy of a task; false if there is no time for it, or the copies of a task take more than a period.
+  [[nodiscard]] bool put(std::uint32_t copy, std::uint32_t task, ticks ready, ticks wait, ticks period) {
+    const auto& x = in_.tasks[task];
+    if (x.need != none) ready = (std::max)(ready, now_[at(copy, x.need)] + in_.tasks[x.need].time + x.hop);
+    ready += wait;
+    if (copy > 0) ready = (std::max)(ready, now_[at(copy - 1, task)] + x.time);
+    const ticks start = take(x.rank, ready, x.time, period);
+    now_[at(copy, task)] = start;
+    return start < never && (copy + 1 < together_ || start + x.time <= now_[at(0, task)] + period);
+  }
+  /// @param attempt  the first is without noise; every other one runs weight gradients right after their other half
+  [[nodiscard]] bool place(ticks period, int attempt) {
+    const std::uint32_t rate = attempt > 0 ? 2 + random_.below(6 * in_.ranks) : 0;
+    const auto wait = [&]() -> ticks {
+      return rate > 0 && random_.below(rate) == 0 ? least_time_ * static_cast<ticks>(1 + random_.below(4)) : 0;
+    };
+    for (auto& slots : busy_) slots.clear();
+    now_.assign(together_ * in_.tasks.size(), 0);
+    const bool weights_at_once = in_.split && attempt % 2 == 1;
+    for (std::uint32_t copy = 0; copy < together_; ++copy) {
+      const ticks begin = copy * (period / together_);
+      for (std::uint32_t s = 0; s < in_.stages; ++s)
+        if (!put(copy, in_.task_number(work::forward, s), s == 0 ? begin : 0, wait(), period)) return false;
+      for (std::uint32_t s = in_.stages; s-- > 0;) {
+        if (!put(copy, in_.task_number(work::backward, s), 0, wait(), period)) return false;
+        if (weights_at_once && !put(copy, in_.task_number(work::weight_grad, s), 0, 0, period)) return false;
+      }
+    }
+    for (std::uint32_t copy = 0; in_.split && !weights_at_once && copy < together_; ++copy)
+      for (std::uint32_t s = 0; s < in_.stages; ++s)
+        if (!put(copy, in_.task_number(work::weight_grad, s), 0, 0, period)) return false;
+    for (std::uint32_t r = 0; r < in_.ranks; ++r)
+      if (peak(r, period) > in_.cap[r]) return false;
+    return true;
+  }
+  /// Most activations that the rank holds at once.
+  [[nodiscard]] std::int64_t peak(std::uint32_t r, ticks period) {
+    std::int64_t always = 0;
+    changes_.clear();
+    for (const std::uint32_t s : in_.owned[r])
+      for (std::uint32_t copy = 0; copy < together_; ++copy) {
+        const std::uint32_t last = in_.task_number(in_.split ? work::weight_grad : work::backward, s);
+        const ticks start = now_[at(copy, in_.task_number(work::forward, s))];
+        const ticks held = now_[at(copy, last)] + in_.tasks[last].time - start;
+        const ticks from = modulo(start, period);
+        const ticks to = from + held % period;
+        always += held / period + (to > period ? 1 : 0);
+        changes_.push_back({from, 1});
+        changes_.push_back({to > period ? to - period : to, -1});
+      }
+    std::sort(changes_.begin(), changes_.end());  // at one time, ends come first
+    std::int64_t now = always;
+    std::int64_t most = always;
+    for (const auto& [when, change] : changes_) {
+      now += change;
+      most = (std::max)(most, now);
+    }
+    return most;
+  }
+  /// All micro-batches, the placed ones again and again.
+  void unroll(ticks period) {
+    struct timed {
+      ticks start;
+      std::uint32_t action;
+    };
+    std::vector<timed> all;
+    for (std::uint32_t k = 0; k < in_.micro_batches; ++k)
+      for (std::uint32_t t = 0; t < in_.tasks.size(); ++t)
+        all.push_back({best_[at(k % together_, t)] + ticks{k / together_} * period, in_.action(t, k)});
+    const auto order = [&](const timed& x) {
+      const task& of = in_.task_of(x.action);
+      const std::uint32_t way = of.kind == work::backward ? in_.stages - of.stage : of.stage;
+      return std::tuple(x.start, of.kind, way, in_.micro_batch_of(x.action));
+    };
+    std::sort(all.begin(), all.end(), [&](const timed& a, const timed& b) { return order(a) < order(b); });
+    list_.clear();
+    for (const timed& x : all) list_.push_back(x.action);
+  }
+
+  const search_input& in_;
+  std::uint32_t together_ = 1;           // micro-batches in a period
+  std::vector<std::vector<slot>> busy_;  // by rank, in one period
+  std::vector<ticks> now_, best_;        // starts, by copy and task
+  std::vector<std::pair<ticks, int>> changes_;
+  std::vector<std::uint32_t> list_;
+  ticks least_time_ = 0;  // of an action that takes any
+  random_numbers random_{0x13198a2e03707344u};
+};
+
+}  // namespace hocket::inline HOCKET_ABI::planner::detail::scheduling
