@@ -12,7 +12,6 @@ set(HOCKET_HEADERS
   hocket/core/ids.hpp
   hocket/core/message.hpp
   hocket/core/result.hpp
-  hocket/core/speculation.hpp
   hocket/core/time.hpp
   hocket/curve.hpp
   hocket/curve/affine.hpp
@@ -20,7 +19,6 @@ set(HOCKET_HEADERS
   hocket/curve/any_curve.hpp
   hocket/curve/combinators.hpp
   hocket/curve/cost_curve.hpp
-  hocket/curve/grouped.hpp
   hocket/curve/isotonic.hpp
   hocket/curve/matmul_roofline.hpp
   hocket/curve/piecewise_polynomial.hpp

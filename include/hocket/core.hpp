@@ -9,5 +9,4 @@
 #include <hocket/core/ids.hpp>
 #include <hocket/core/message.hpp>
 #include <hocket/core/result.hpp>
-#include <hocket/core/speculation.hpp>
 #include <hocket/core/time.hpp>

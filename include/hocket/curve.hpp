@@ -7,7 +7,6 @@
 #include <hocket/curve/any_curve.hpp>
 #include <hocket/curve/combinators.hpp>
 #include <hocket/curve/cost_curve.hpp>
-#include <hocket/curve/grouped.hpp>
 #include <hocket/curve/isotonic.hpp>
 #include <hocket/curve/matmul_roofline.hpp>
 #include <hocket/curve/piecewise_polynomial.hpp>

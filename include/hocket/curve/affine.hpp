@@ -12,7 +12,7 @@ namespace hocket::inline HOCKET_ABI::curve {
 /// An aggregate, so that it can be written in place; `check` says whether its numbers make sense.
 ///
 ///     constexpr hocket::curve::affine matmul{.fixed = 6, .per_size = 0.25, .least = 128};
-///     static_assert(matmul.time(100) == 38 && matmul.time(256) == 70 && matmul.inverse(70) == 256);
+///     static_assert(matmul.time(100) == 38 && matmul.time(256) == 70);
 struct affine {
   double fixed = 0;     ///< us
   double per_size = 0;  ///< us per unit of size
@@ -20,18 +20,6 @@ struct affine {
 
   [[nodiscard]] constexpr double time(double size) const noexcept {
     return fixed + per_size * (size < least ? least : size);
-  }
-  /// The largest size that takes at most t us: infinity if every size does, no_size if none does. O(1).
-  [[nodiscard]] constexpr double inverse(double t) const noexcept {
-    if (!(time(0) <= t)) return no_size;
-    if (per_size == 0) return std::numeric_limits<double>::infinity();
-    const double size = (t - fixed) / per_size;
-    return size < least ? least : size;
-  }
-  /// The line of the sizes beyond `least`; all of the curve if `over` begins there.
-  [[nodiscard]] constexpr line affine_form(interval over) const noexcept {
-    if (over.most <= least) return {fixed + per_size * least, 0};
-    return {fixed, per_size};
   }
   friend constexpr bool operator==(const affine&, const affine&) = default;
 };

@@ -10,17 +10,12 @@ namespace hocket::inline HOCKET_ABI::curve {
 /// was measured. (Hockney 1994, "The communication challenge for MPP".)
 ///
 ///     constexpr hocket::curve::alpha_beta link{.alpha_us = 4, .gb_per_s = 50};
-///     static_assert(link.time(1e6) == 24 && link.inverse(24) == 1e6);
+///     static_assert(link.time(1e6) == 24);
 struct alpha_beta {
   double alpha_us = 0;
   double gb_per_s = 1;  ///< 10^9 bytes per second; > 0
 
   [[nodiscard]] constexpr double time(double bytes) const noexcept { return alpha_us + bytes / (gb_per_s * 1e3); }
-  [[nodiscard]] constexpr double inverse(double t) const noexcept {
-    if (!(alpha_us <= t)) return no_size;
-    return (t - alpha_us) * (gb_per_s * 1e3);
-  }
-  [[nodiscard]] constexpr line affine_form(interval) const noexcept { return {alpha_us, 1 / (gb_per_s * 1e3)}; }
   friend constexpr bool operator==(const alpha_beta&, const alpha_beta&) = default;
 };
 

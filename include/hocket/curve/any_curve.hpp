@@ -17,6 +17,22 @@ namespace hocket::inline HOCKET_ABI::curve {
 /// The piecewise polynomial that files may hold: up to 16 pieces of degree up to 5.
 using stored_polynomial = piecewise_polynomial<16, 6>;
 
+namespace detail {
+
+/// f of what a variant of curves holds. Not std::visit, which wants exceptions.
+template <class First, class... Others, class F>
+[[nodiscard]] auto visit_curve(const std::variant<First, Others...>& held, F&& f) noexcept {
+  decltype(f(std::declval<const First&>())) out{};
+  const auto attempt = [&](const auto* curve) {
+    if (curve != nullptr) out = f(*curve);
+  };
+  attempt(std::get_if<First>(&held));
+  (attempt(std::get_if<Others>(&held)), ...);
+  return out;
+}
+
+}  // namespace detail
+
 /// One of the curves that a file can describe, chosen at run time: affine, piecewise polynomial, table, matrix product
 /// by the roofline, or latency and bandwidth; over rows. An owning value without virtual functions. Implicit from each
 /// of them, so that it takes their place.
@@ -27,18 +43,6 @@ class any_curve {
  public:
   using variant = std::variant<affine, stored_polynomial, table, matmul_roofline, alpha_beta>;
 
- private:
-  // Not std::visit, which wants exceptions.
-  template <class F>
-  [[nodiscard]] auto visit(F&& f) const noexcept {
-    if (const auto* p = std::get_if<affine>(&held_)) return f(*p);
-    if (const auto* p = std::get_if<stored_polynomial>(&held_)) return f(*p);
-    if (const auto* p = std::get_if<table>(&held_)) return f(*p);
-    if (const auto* p = std::get_if<matmul_roofline>(&held_)) return f(*p);
-    return f(*std::get_if<alpha_beta>(&held_));
-  }
-
- public:
   any_curve(const affine& f) noexcept : held_(f) {}
   /// @param units_per_row  what one row is in the unit of the polynomial: bytes_per_row / 2^20 for one over MiB
   any_curve(const stored_polynomial& f, double units_per_row = 1) noexcept : held_(f), units_(units_per_row) {}
@@ -62,33 +66,23 @@ class any_curve {
   ///     any_curve(fitted.curve).within(fitted.domain)
   [[nodiscard]] any_curve within(interval rows) const {
     any_curve out = *this;
-    out.good_ = detail::both(good_, rows);
+    out.good_ = good_.within(rows);
     return out;
   }
 
   /// Microseconds for so many rows.
   [[nodiscard]] double time(double rows) const noexcept {
     const double size = rows * units_;
-    return times_ * visit([&](const auto& f) { return f.time(size); });
-  }
-  /// The largest number of rows that takes at most t us, infinity if every one does, no_size if none does.
-  [[nodiscard]] double inverse(double t) const noexcept {
-    const double size = visit([&](const auto& f) { return f.inverse(t / times_); });
-    return size < 0 ? no_size : size / units_;
-  }
-  /// A line that the curve is nowhere below between two numbers of rows.
-  [[nodiscard]] line affine_form(interval over) const noexcept {
-    const interval sizes{over.least * units_, over.most * units_};
-    const line out = visit([&](const auto& f) { return f.affine_form(sizes); });
-    return {out.fixed * times_, out.per_size * units_ * times_};
+    return times_ * detail::visit_curve(held_, [&](const auto& f) { return f.time(size); });
   }
   /// The numbers of rows it is good for: what the curve knows by itself, and `within`.
   [[nodiscard]] interval domain() const noexcept {
-    const interval d = visit([](const auto& f) { return hocket::curve::domain(f); });
-    return detail::both(good_, {d.least / units_, d.most / units_});
+    const interval d = detail::visit_curve(held_, [](const auto& f) { return hocket::curve::domain(f); });
+    return good_.within({d.least / units_, d.most / units_});
   }
   /// The curve inside, for writers of files and for drawing.
-  [[nodiscard]] const variant& held() const noexcept { return held_; }
+  [[nodiscard]] const variant& held() const& noexcept { return held_; }
+  const variant& held() && = delete;
   [[nodiscard]] double units_per_row() const noexcept { return units_; }
 
  private:

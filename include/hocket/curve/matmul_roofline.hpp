@@ -57,27 +57,6 @@ struct matmul_roofline {
     const double work = waves * wave_us, memory = weights_us + us_per_row * rows;
     return launch_us + (work < memory ? memory : work);
   }
-  /// The most rows that take at most t, up to rounding; infinity if every number does, no_size if none does. O(1).
-  [[nodiscard]] constexpr double inverse(double t) const noexcept {
-    constexpr double endless = std::numeric_limits<double>::infinity();
-    if (!(time(0) <= t)) return no_size;
-    const double left = t - launch_us;
-    double rows = endless;
-    if (wave_us > 0 && left / wave_us < 1e15) {
-      const double waves = static_cast<double>(static_cast<std::int64_t>(left / wave_us * (1 + 1e-15)));
-      const double blocks = waves * cores / column_blocks;
-      if (blocks < 1e15) rows = static_cast<double>(static_cast<std::int64_t>(blocks)) * block_rows;
-    }
-    if (us_per_row > 0 && (left - weights_us) / us_per_row < rows) rows = (left - weights_us) / us_per_row;
-    return rows;
-  }
-  /// Waves without their rounding, or the memory traffic, whichever is more in the middle.
-  [[nodiscard]] constexpr line affine_form(interval over) const noexcept {
-    const line work{launch_us, wave_us * column_blocks / (cores * block_rows)};
-    const line memory{launch_us + weights_us, us_per_row};
-    const double middle = over.least + (over.most - over.least) / 2;
-    return work(middle) < memory(middle) ? memory : work;
-  }
 };
 
 /// errc::bad_cost unless every number is finite and not negative and blocks and cores are positive.

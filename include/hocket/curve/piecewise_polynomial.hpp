@@ -79,63 +79,6 @@ class piecewise_polynomial {
     return pieces_[i].value(size);
   }
 
-  /// The least upper bound of the sizes that take at most t; it is the bound itself where the time jumps over t there.
-  /// infinity if every size does, no_size if none does. Closed form up to degree 1, else bisection.
-  [[nodiscard]] constexpr double inverse(double t) const noexcept {
-    if (!(time(0) <= t)) return no_size;
-    std::size_t i = 0;  // the last piece that begins at or below t; the curve never falls, so it is the right one
-    while (i + 1 < count_ && pieces_[i + 1].value(pieces_[i].below) <= t) ++i;
-    const auto& [below, q] = pieces_[i];
-    const double low = i == 0 ? 0 : pieces_[i - 1].below;
-    const std::size_t degree = q.degree();
-    if (degree == 0) return below;
-    double high = below;
-    if (degree == 1) high = (t - q.c[0]) / q.c[1];
-    if (degree == 1) return high < low ? low : high < below ? high : below;
-    if (i + 1 == count_) {
-      polynomial<Coefficients> shifted = q;
-      shifted.c[0] -= t;
-      high = shifted.root_bound() > low ? shifted.root_bound() : low + 1;
-    }
-    if (q(high) <= t) return below;
-    return q.crossing(low, high, t);
-  }
-
-  /// The line of the slope between the ends of `over` that touches the curve from below. O(Pieces), plus bisections for
-  /// pieces of degree 3 and more. Precondition: `over` is finite.
-  [[nodiscard]] constexpr line affine_form(interval over) const noexcept {
-    const double low_us = time(over.least), high_us = time(over.most);
-    const double slope = over.most > over.least ? (high_us - low_us) / (over.most - over.least) : 0;
-    double fixed = low_us - slope * over.least;
-    const auto meet = [&](const polynomial<Coefficients>& q, double x) {
-      const double lift = q(x) - slope * x;
-      if (lift < fixed) fixed = lift;
-    };
-    for (std::size_t i = 0; i < count_; ++i) {
-      const auto& [below, q] = pieces_[i];
-      const double low = start_of(i) > over.least ? start_of(i) : over.least;
-      const double high = below < over.most ? below : over.most;
-      if (!(low < high)) continue;
-      meet(q, low), meet(q, high);
-      const std::size_t degree = q.degree();
-      if constexpr (Coefficients > 2) {
-        if (degree == 2) {
-          const double vertex = (slope - q.c[1]) / (2 * q.c[2]);  // a highest point does no harm
-          if (vertex > low && vertex < high) meet(q, vertex);
-          continue;
-        }
-      }
-      if (degree > 2) {
-        polynomial<Coefficients> tilted = q;
-        tilted.c[1] -= slope;
-        std::array<double, Coefficients + 1> cuts{};
-        const std::size_t n = tilted.monotone_stretches(low, high, cuts);
-        for (std::size_t j = 0; j < n; ++j) meet(q, cuts[j]);
-      }
-    }
-    return {fixed, slope};
-  }
-
   [[nodiscard]] constexpr std::size_t size() const noexcept { return count_; }
   /// The pieces, as `make` took them.
   [[nodiscard]] constexpr std::array<piece, Pieces> all_pieces() const noexcept {
@@ -145,7 +88,6 @@ class piecewise_polynomial {
   }
 
  private:
-  [[nodiscard]] constexpr double start_of(std::size_t i) const noexcept { return i == 0 ? 0 : pieces_[i - 1].below; }
   struct held {
     double below = unbounded;
     polynomial<Coefficients> value{};

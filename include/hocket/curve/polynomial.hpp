@@ -7,8 +7,7 @@
 
 namespace hocket::inline HOCKET_ABI::curve {
 
-/// c[0] + c[1] x + … of degree below Size; just enough of it to judge and invert a fitted curve, in constant
-/// expressions.
+/// c[0] + c[1] x + … of degree below Size; just enough of it to judge a fitted curve, in constant expressions.
 template <std::size_t Size>
 struct polynomial {
   static_assert(Size >= 1);
@@ -52,41 +51,21 @@ struct polynomial {
       const std::size_t n = slope.monotone_stretches(low, high, cuts);
       for (std::size_t i = 0; i + 1 < n; ++i) {
         const double a = slope(cuts[i]), b = slope(cuts[i + 1]);
-        if ((a < 0 && b > 0) || (a > 0 && b < 0)) out[count++] = slope.crossing(cuts[i], cuts[i + 1], 0);
+        if ((a < 0 && b > 0) || (a > 0 && b < 0)) out[count++] = slope.root(cuts[i], cuts[i + 1]);
       }
     }
     out[count++] = high;
     return count;
   }
 
-  /// The point of [low, high] where the polynomial passes `level`, by Newton's steps and
-  /// bisection down to neighbouring numbers; the end with value <= level is returned. Precondition: monotone there, and
-  /// the level lies between the end values.
-  [[nodiscard]] constexpr double crossing(double low, double high, double level) const noexcept {
-    const bool rising = (*this)(low) <= level;
-    const polynomial slope = derivative();
-    double x = low + (high - low) / 2;
-    for (int step = 0;; ++step) {
-      // Newton's steps while they stay inside the bracket; at the limit, a bracket of a few roundings around them.
-      if (step < 24) {
-        const double at = (*this)(x), next = x - (at - level) / slope(x), gap = next < x ? x - next : next - x;
-        if ((at <= level) == rising) low = x > low ? x : low;
-        else high = x < high ? x : high;
-        const double size = x < 0 ? -x : x, reach = size * 1e-15;
-        if (gap <= reach) {
-          for (const double end : {x - 2 * reach, x + 2 * reach}) {
-            if (!(end > low && end < high)) continue;
-            if (((*this)(end) <= level) == rising) low = end;
-            else high = end;
-          }
-          step = 24;
-        }
-        x = next > low && next < high ? next : low + (high - low) / 2;
-        continue;
-      }
+  /// The point of [low, high] where the polynomial passes 0, by bisection down to neighbouring numbers.
+  /// Precondition: monotone there, with values of different signs at the ends.
+  [[nodiscard]] constexpr double root(double low, double high) const noexcept {
+    const bool is_rising = (*this)(low) < 0;
+    for (;;) {
       const double middle = low + (high - low) / 2;
-      if (!(middle > low && middle < high)) return rising ? low : high;
-      if (((*this)(middle) <= level) == rising) low = middle;
+      if (!(middle > low && middle < high)) return low;
+      if (((*this)(middle) < 0) == is_rising) low = middle;
       else high = middle;
     }
   }

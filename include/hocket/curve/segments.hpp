@@ -66,9 +66,15 @@ class range_fitter {
     fitted_line f;
     const double spread = w * xx - x * x;
     f.per_size = spread > 1e-12 * w * xx ? (w * xy - x * y) / spread : 0;
-    if (!(f.per_size >= 0)) f.per_size = 0, f.levelled = true;
+    if (!(f.per_size >= 0)) {
+      f.per_size = 0;
+      f.levelled = true;
+    }
     f.fixed = (y - f.per_size * x) / w;
-    if (first == 0 && f.fixed < 0) f.fixed = 0, f.per_size = xy / xx;
+    if (first == 0 && f.fixed < 0) {
+      f.fixed = 0;
+      f.per_size = xy / xx;
+    }
     const double e = yy - 2 * f.fixed * y - 2 * f.per_size * xy + f.fixed * f.fixed * w + 2 * f.fixed * f.per_size * x +
                      f.per_size * f.per_size * xx;
     f.error = e > 0 ? e : 0;
@@ -103,7 +109,10 @@ inline result<segmented> fit_pieces(std::span<const pooled_point> measured, std:
         const double before = least[(k - 1) * (n + 1) + first];
         if (before == unset) continue;
         const double e = before + line_of(first, last).error;
-        if (e < least[k * (n + 1) + last]) least[k * (n + 1) + last] = e, from[k * (n + 1) + last] = first;
+        if (e < least[k * (n + 1) + last]) {
+          least[k * (n + 1) + last] = e;
+          from[k * (n + 1) + last] = first;
+        }
       }
   std::size_t pieces = most;
   while (pieces > 1 && least[pieces * (n + 1) + n] == unset) --pieces;
@@ -175,7 +184,10 @@ inline result<segmented> fit_pieces(std::span<const pooled_point> measured, std:
   for (std::size_t k = 1; k <= most; ++k) {
     const result<double> e = unseen_error(k);
     if (!e) return e.error();
-    if (k == 1 || *e < 0.99 * unseen) unseen = *e, pieces = k;
+    if (k == 1 || *e < 0.99 * unseen) {
+      unseen = *e;
+      pieces = k;
+    }
   }
   auto fitted = detail::fit_pieces(points, pieces, &repairs, memory);
   if (!fitted) return fitted.error();
@@ -239,7 +251,10 @@ inline result<segmented> fit_pieces(std::span<const pooled_point> measured, std:
       const double between = std::floor(std::sqrt(a * b) + 0.5);
       if (!(between > a && between < b)) continue;
       const double ratio = points[i + 1].us / points[i].us;
-      if (ratio > widest) widest = ratio, middle = between;
+      if (ratio > widest) {
+        widest = ratio;
+        middle = between;
+      }
     }
     if (widest == 0) break;
     add(middle, true);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <hocket/core/borrowed.hpp>
 #include <hocket/core/result.hpp>
 #include <hocket/curve/affine.hpp>
 #include <hocket/curve/cost_curve.hpp>
@@ -14,14 +15,14 @@
 namespace hocket::inline HOCKET_ABI::curve {
 
 /// Measured points joined by straight lines: constant below the first size, on along the last line above the last.
-/// Does not own its points; `table` does. Constant expressions may use it over constexpr arrays.
+/// It does not own its points, and takes no temporary ones; `table` owns its own. Constant expressions may use it over
+/// constexpr arrays.
 class table_view {
  public:
   /// Errors: errc::invalid_argument for no points, unequal counts or sizes that do not ascend; errc::bad_cost for a
   /// time that is not finite or negative; errc::decreasing_cost where a larger size took less time (repair such points
   /// first, for example by isotonic regression). O(points).
-  [[nodiscard]] static constexpr result<table_view> make(std::span<const double> sizes,
-                                                         std::span<const double> us) noexcept {
+  [[nodiscard]] static constexpr result<table_view> make(borrowed<double> sizes, borrowed<double> us) noexcept {
     if (sizes.empty() || sizes.size() != us.size())
       return hocket::error{errc::invalid_argument, static_cast<std::int64_t>(us.size())}.with(
           "number of times in a table");
@@ -48,35 +49,6 @@ class table_view {
     return us_[low] + (us_[high] - us_[low]) * ((size - sizes_[low]) / (sizes_[high] - sizes_[low]));
   }
 
-  /// The largest size that takes at most t, infinity if every size does, no_size if none does. O(log points).
-  [[nodiscard]] constexpr double inverse(double t) const noexcept {
-    if (!(us_.front() <= t)) return no_size;
-    if (sizes_.size() == 1) return std::numeric_limits<double>::infinity();
-    std::size_t low = 0, high = sizes_.size();  // us_[low] <= t
-    while (high - low > 1) {
-      const std::size_t middle = low + (high - low) / 2;
-      if (us_[middle] <= t) low = middle;
-      else high = middle;
-    }
-    if (low + 1 == sizes_.size()) --low;  // beyond the last point: along the last line
-    const double rise = us_[low + 1] - us_[low];
-    if (rise == 0) return std::numeric_limits<double>::infinity();
-    return sizes_[low] + (t - us_[low]) / rise * (sizes_[low + 1] - sizes_[low]);
-  }
-
-  /// The line of the slope between the ends of `over` that touches the curve from below. O(points).
-  [[nodiscard]] constexpr line affine_form(interval over) const noexcept {
-    const double low_us = time(over.least), high_us = time(over.most);
-    const double slope = over.most > over.least ? (high_us - low_us) / (over.most - over.least) : 0;
-    double fixed = low_us - slope * over.least;
-    for (std::size_t i = 0; i < sizes_.size(); ++i) {
-      if (!over.contains(sizes_[i])) continue;
-      const double lift = us_[i] - slope * sizes_[i];
-      if (lift < fixed) fixed = lift;
-    }
-    return {fixed, slope};
-  }
-
   /// From the first measured size to the last.
   [[nodiscard]] constexpr interval domain() const noexcept { return {sizes_.front(), sizes_.back()}; }
   [[nodiscard]] constexpr std::span<const double> sizes() const noexcept { return sizes_; }
@@ -101,10 +73,9 @@ class table {
     if (auto checked = table_view::make(sizes, us); !checked) return checked.error();
     return table{sizes, us, memory};
   }
-  [[nodiscard]] table_view view() const noexcept { return table_view(sizes_, us_); }
+  [[nodiscard]] table_view view() const& noexcept { return table_view(sizes_, us_); }
+  table_view view() && = delete;  // it would outlive the points
   [[nodiscard]] double time(double size) const noexcept { return view().time(size); }
-  [[nodiscard]] double inverse(double t) const noexcept { return view().inverse(t); }
-  [[nodiscard]] line affine_form(interval over) const noexcept { return view().affine_form(over); }
   [[nodiscard]] interval domain() const noexcept { return {sizes_.front(), sizes_.back()}; }
 
  private:

@@ -129,7 +129,7 @@ inline constexpr bool are_phases<std::tuple<Each...>> = sizeof...(Each) >= 1 && 
 template <class Phases>
 struct problem {
   static_assert(detail::are_phases<Phases>,
-                "a tiling problem is an axis, then one phase or more, each made by tiling::compute(curve) or "
+                "hocket: a tiling problem is an axis, then one phase or more, each made by tiling::compute(curve) or "
                 "tiling::comm(curve)");
   row_axis axis{};
   matmul_shape shape{};

@@ -40,7 +40,10 @@ namespace detail {
   bool any = false;
   for (const auto& [start, finish] : pieces) {
     const ticks from = any && until > start ? until : start;
-    if (finish > from) sum += finish - from, until = finish;
+    if (finish > from) {
+      sum += finish - from;
+      until = finish;
+    }
     any = true;
   }
   return sum;
@@ -57,7 +60,8 @@ namespace detail {
   const ticks makespan = t.makespan();
   std::pmr::vector<std::pair<ticks, ticks>> busy(memory), computing(memory);
   for (std::uint32_t lane = 0; lane < t.lane_count(); ++lane) {
-    busy.clear(), computing.clear();
+    busy.clear();
+    computing.clear();
     for (std::size_t i = rows.first[lane]; i < rows.first[lane + 1]; ++i) {
       const auto& s = rows.spans[i].span;
       if (s.kind != activity::wait) busy.emplace_back(s.start, s.finish);
@@ -87,9 +91,12 @@ namespace detail {
     bool mine = false;
     for (const std::uint32_t lane : lanes) mine |= lane == s.lane;
     if (!mine) continue;
-    if (computes(s.kind)) computing.emplace_back(s.start, s.finish), either.emplace_back(s.start, s.finish);
-    if (s.kind == activity::communication)
-      communicating.emplace_back(s.start, s.finish), either.emplace_back(s.start, s.finish);
+    if (computes(s.kind)) {
+      computing.emplace_back(s.start, s.finish);
+      either.emplace_back(s.start, s.finish);
+    }
+    if (s.kind == activity::communication) communicating.emplace_back(s.start, s.finish);
+    either.emplace_back(s.start, s.finish);
   }
   exposure e;
   e.computing = detail::covered(computing);

@@ -126,7 +126,10 @@ void put_ascii_curve(std::string& out, const std::pmr::vector<detail::level>& le
           const ticks from = s.start - begin > left ? s.start - begin : left;
           const ticks to = s.finish - begin < right ? s.finish - begin : right;
           if (s.finish - begin <= left) break;
-          if (to - from > filled[x] || cells[x] == '.') filled[x] = to - from, cells[x] = label[0];
+          if (to - from > filled[x] || cells[x] == '.') {
+            filled[x] = to - from;
+            cells[x] = label[0];
+          }
         }
       }
       while (!cells.empty() && cells.back() == ' ') cells.pop_back();

@@ -10,8 +10,8 @@
 namespace hocket::inline HOCKET_ABI {
 
 struct chrome_trace_options {
-  std::string_view process = "hocket";      ///< name of the group of lanes
-  std::string_view quantity = "in flight";  ///< what the changes of a lane count
+  std::string process = "hocket";      ///< name of the group of lanes
+  std::string quantity = "in flight";  ///< what the changes of a lane count
 };
 
 /// The timeline in Chrome's trace event format, which ui.perfetto.dev and chrome://tracing load: a thread per lane,

@@ -13,15 +13,29 @@
 namespace hocket::inline HOCKET_ABI {
 
 struct svg_options {
-  std::string_view title{};                 ///< above the picture; escaped
-  std::string_view subtitle{};              ///< below the title; empty: makespan and idle share
-  std::uint32_t width = 1400;               ///< of the picture, in pixels
-  std::uint32_t lane_height = 30;           ///< of a lane's bars, in pixels
-  std::string_view quantity = "in flight";  ///< what the changes of a lane count
-  bool seconds = false;                     ///< axis in s, ms, µs or ns by ticks_per_second, instead of ticks
+  std::string title{};                 ///< above the picture; escaped
+  std::string subtitle{};              ///< below the title; empty: makespan and idle share
+  std::uint32_t width = 1400;          ///< of the picture, in pixels
+  std::uint32_t lane_height = 30;      ///< of a lane's bars, in pixels
+  std::string quantity = "in flight";  ///< what the changes of a lane count
+  bool seconds = false;                ///< axis in s, ms, µs or ns by ticks_per_second, instead of ticks
 };
 
 namespace detail {
+
+/// A coordinate in hundredths of a pixel, and a colour, as they are written.
+struct pixels {
+  std::int64_t hundredths;
+};
+inline void put(std::string& out, pixels x) { put_scaled(out, x.hundredths, 2); }
+struct hex {
+  colour c;
+};
+inline void put(std::string& out, hex h) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  out += '#';
+  for (int shift = 20; shift >= 0; shift -= 4) out += digits[h.c >> shift & 15u];
+}
 
 /// Draws one timeline. Coordinates are whole hundredths of a pixel.
 class svg_writer {
@@ -76,30 +90,25 @@ class svg_writer {
     const double seen = share < -1 ? -1 : share > 2 ? 2 : share;  // a mark or a change far outside of all spans
     return left_ + static_cast<std::int64_t>(seen * static_cast<double>(right_ - left_) + 0.5);
   }
-  void px(std::int64_t hundredths) { put_scaled(out_, hundredths, 2); }
-  void hex(colour c) {
-    constexpr std::string_view digits = "0123456789abcdef";
-    out_ += '#';
-    for (int shift = 20; shift >= 0; shift -= 4) out_ += digits[c >> shift & 15u];
-  }
+  [[nodiscard]] static pixels px(std::int64_t hundredths) noexcept { return {hundredths}; }
   void rect(std::int64_t x, std::int64_t y, std::int64_t w, std::int64_t h, std::string_view style) {
-    out_ += "<rect x=\"", px(x), out_ += "\" y=\"", px(y), out_ += "\" width=\"", px(w), out_ += "\" height=\"", px(h);
-    put_all(out_, "\" ", style, "/>\n");
+    put_all(out_, "<rect x=\"", px(x), "\" y=\"", px(y), "\" width=\"", px(w), "\" height=\"", px(h), "\" ", style,
+            "/>\n");
   }
   void text(std::int64_t x, std::int64_t y, std::string_view style, std::string_view words) {
-    out_ += "<text x=\"", px(x), out_ += "\" y=\"", px(y), put_all(out_, "\" ", style, ">");
+    put_all(out_, "<text x=\"", px(x), "\" y=\"", px(y), "\" ", style, ">");
     put_xml(out_, words);
     out_ += "</text>\n";
   }
   void line(std::int64_t x1, std::int64_t y1, std::int64_t x2, std::int64_t y2, std::string_view style) {
-    out_ += "<line x1=\"", px(x1), out_ += "\" y1=\"", px(y1), out_ += "\" x2=\"", px(x2), out_ += "\" y2=\"", px(y2);
-    put_all(out_, "\" ", style, "/>\n");
+    put_all(out_, "<line x1=\"", px(x1), "\" y1=\"", px(y1), "\" x2=\"", px(x2), "\" y2=\"", px(y2), "\" ", style,
+            "/>\n");
   }
 
   void head(std::int64_t height) {
-    out_ += "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"", px(right_ + margin_), out_ += "\" height=\"",
-        px(height);
-    out_ += "\" viewBox=\"0 0 ", px(right_ + margin_), out_ += ' ', px(height);
+    const pixels width = px(right_ + margin_);
+    put_all(out_, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"", width, "\" height=\"", px(height),
+            "\" viewBox=\"0 0 ", width, " ", px(height));
     out_ +=
         "\" font-family=\"Inter,'Helvetica Neue',Arial,'DejaVu Sans',sans-serif\" font-size=\"12\">\n<style>"
         ".n{font-size:12px;font-weight:600;fill:#24292f}.q{font-size:10.5px;fill:#6b7480}"
@@ -121,7 +130,10 @@ class svg_writer {
     const double all = static_cast<double>(t_.makespan()) * static_cast<double>(uses_.size());
     return all > 0 ? static_cast<std::int64_t>(idle / all * 1'000 + 0.5) : 0;
   }
-  static void put_share(std::string& out, std::int64_t thousandths) { put_scaled(out, thousandths, 1), out += " %"; }
+  static void put_share(std::string& out, std::int64_t thousandths) {
+    put_scaled(out, thousandths, 1);
+    out += " %";
+  }
 
   // Swatches: per kind in use, its shades from the first chunk to the last. Beside the subtitle, and below it where
   // there is no room. Returns how much lower than one row it ends.
@@ -134,7 +146,10 @@ class svg_writer {
       const std::int64_t swatches = std::int64_t{1'200} * shades;
       const std::int64_t words = 620 * static_cast<std::int64_t>(to_string(kind).size()) + 700;
       const std::int64_t from = y > 0 ? 0 : 2'000 + 660 * static_cast<std::int64_t>(subtitle_.size());
-      if (x - words - swatches < from && (x != right_ || y == 0)) x = right_, y += 1'800;
+      if (x - words - swatches < from && (x != right_ || y == 0)) {
+        x = right_;
+        y += 1'800;
+      }
       if (!drawn) {
         x -= words + swatches + 1'400;
         continue;
@@ -144,8 +159,8 @@ class svg_writer {
       for (std::uint32_t c = shades; c-- > 0;) {
         x -= 1'200;
         const std::uint32_t chunk = shades > 1 ? c * (chunks_ - 1) / (shades - 1) : 0;
-        out_ += "<rect x=\"", px(x), out_ += "\" y=\"", px(4'000 + y), out_ += "\" width=\"12\" height=\"12\" fill=\"",
-            hex(colour_of(kind, chunk, chunks_)), out_ += "\"/>\n";
+        put_all(out_, "<rect x=\"", px(x), "\" y=\"", px(4'000 + y), "\" width=\"12\" height=\"12\" fill=\"",
+                hex{colour_of(kind, chunk, chunks_)}, "\"/>\n");
       }
       x -= 1'400;
     }
@@ -219,21 +234,23 @@ class svg_writer {
   }
   void bar(const timeline::span& s, std::int64_t x, std::int64_t y, std::int64_t width, std::int64_t height) {
     const colour fill = colour_of(s.kind, s.chunk, chunks_);
-    out_ += "<rect x=\"", px(x), out_ += "\" y=\"", px(y), out_ += "\" width=\"", px(width), out_ += "\" height=\"",
-        px(height);
-    out_ += "\" fill=\"", hex(fill), out_ += width > 300 ? "\" class=\"s\">" : "\">";
-    put_all(out_, "<title>", to_string(s.kind), " · ", s.id);
+    put_all(out_, "<rect x=\"", px(x), "\" y=\"", px(y), "\" width=\"", px(width), "\" height=\"", px(height),
+            "\" fill=\"", hex{fill}, width > 300 ? "\" class=\"s\">" : "\">", "<title>", to_string(s.kind), " · ",
+            s.id);
     if (s.micro_batch >= 0) put_all(out_, ", micro-batch ", s.micro_batch);
-    out_ += " · ", put_time(out_, s.start), out_ += " to ", put_time(out_, s.finish), out_ += "</title></rect>\n";
+    out_ += " · ";
+    put_time(out_, s.start);
+    out_ += " to ";
+    put_time(out_, s.finish);
+    out_ += "</title></rect>\n";
     if (s.micro_batch < 0) return;
     std::string number;
     put(number, s.micro_batch);
     const auto digits = static_cast<std::int64_t>(number.size());
     if (width < 150 + 465 * digits || height < 1'100) return;
     const bool narrow = width < 300 + 640 * digits;
-    out_ += narrow ? "<text class=\"b c\" x=\"" : "<text class=\"b\" x=\"", px(x + width / 2);
-    out_ += "\" y=\"", px(y + height / 2 + (narrow ? 290 : 390)), out_ += "\" fill=\"", hex(ink_on(fill));
-    put_all(out_, "\">", number, "</text>\n");
+    put_all(out_, narrow ? "<text class=\"b c\" x=\"" : "<text class=\"b\" x=\"", px(x + width / 2), "\" y=\"",
+            px(y + height / 2 + (narrow ? 290 : 390)), "\" fill=\"", hex{ink_on(fill)}, "\">", number, "</text>\n");
   }
   // The lane's quantity as steps, on one scale for all lanes so that they can be compared.
   void draw_curve(std::uint32_t lane, std::int64_t y, std::int64_t height) {
@@ -244,10 +261,10 @@ class svg_writer {
              static_cast<std::int64_t>(static_cast<double>(value < 0 ? 0 : value) / static_cast<double>(peak_) *
                                        static_cast<double>(height));
     };
-    out_ += "<path d=\"M", px(x_of(levels.front().at)), out_ += ' ', px(y + height);
-    for (const level& l : levels) out_ += 'H', px(x_of(l.at)), out_ += 'V', px(y_of(l.value));
-    out_ += 'H', px(right_), out_ += 'V', px(y + height),
-        out_ += "Z\" fill=\"#8fa3b8\" fill-opacity=\".38\" stroke=\"#5b7083\" stroke-width=\".9\"/>\n";
+    put_all(out_, "<path d=\"M", px(x_of(levels.front().at)), " ", px(y + height));
+    for (const level& l : levels) put_all(out_, "H", px(x_of(l.at)), "V", px(y_of(l.value)));
+    put_all(out_, "H", px(right_), "V", px(y + height),
+            "Z\" fill=\"#8fa3b8\" fill-opacity=\".38\" stroke=\"#5b7083\" stroke-width=\".9\"/>\n");
     std::string words(o_.quantity);
     put_all(words, " ", uses_[lane].peak);
     text(right_ + 1'000, y + height - 500, "class=\"q\"", words);
@@ -257,7 +274,8 @@ class svg_writer {
       const std::int64_t x = x_of(m.at);
       line(x, top, x, bottom + 400, "stroke=\"#b3261e\" stroke-width=\"1.6\" stroke-dasharray=\"5 3\"");
       std::string words(m.label);
-      words += ' ', put_time(words, m.at - begin_);
+      words += ' ';
+      put_time(words, m.at - begin_);
       const bool outside = x > (left_ + right_) / 2;
       text(x, bottom + 3'600, outside ? "class=\"m\" text-anchor=\"end\"" : "class=\"m\"", words);
     }

@@ -17,10 +17,6 @@ TEST_CASE("a curve chosen at run time is the curve that was put in", "[curve]") 
     CHECK(curves[0].time(rows) == a.time(rows));
     CHECK(curves[1].time(rows) == p.time(rows / 64));
     CHECK(curves[2].time(rows) == t.time(rows));
-    const double us = rows / 40;
-    CHECK(curves[0].inverse(us) == a.inverse(us));
-    CHECK(curves[1].inverse(us) == (p.inverse(us) < 0 ? curve::no_size : p.inverse(us) * 64));
-    CHECK(curves[2].inverse(us) == t.inverse(us));
   }
   CHECK(curve::domain(curves[0]) == curve::interval{});
   CHECK(curve::domain(curves[2]) == curve::interval{128, 1024});
@@ -35,10 +31,6 @@ TEST_CASE("matrix products and links take their place too, in groups as well", "
     CHECK(curves[0].time(rows) == product.time(rows));
     CHECK(curves[1].time(rows) == link.time(rows * 2048));
     CHECK(grouped.time(rows) == 8 * product.time(rows / 8));
-    CHECK(curves[0].inverse(rows) == product.inverse(rows));
-    CHECK(curves[1].inverse(rows + 4) == link.inverse(rows + 4) / 2048);
-    for (const auto& f : {curves[0], curves[1], grouped})
-      CHECK(f.affine_form({1, 3000})(rows) <= f.time(rows) * (1 + 1e-12));
   }
 }
 
@@ -58,5 +50,4 @@ TEST_CASE("a domain is carried along and never widened", "[curve]") {
   CHECK(curve::domain(b) == curve::interval{128, 1024});
   CHECK(curve::domain(curve::scaled{b, 2.0}) == curve::interval{128, 1024});
   for (const double size : {1.0, 200.0, 5000.0}) CHECK(b.time(size) == fitted.curve.time(size));
-  static_assert(curve::bounded_curve<decltype(b)> && curve::invertible_curve<decltype(b)>);
 }

@@ -27,7 +27,11 @@ double alpha_beta_error(const std::vector<sample>& points) {
     for (std::size_t i = 0; i < points.size(); ++i) {
       if (i == out) continue;
       const double weight = 1 / (points[i].us * points[i].us), x = points[i].size, y = points[i].us;
-      w += weight, wx += weight * x, wy += weight * y, wxx += weight * x * x, wxy += weight * x * y;
+      w += weight;
+      wx += weight * x;
+      wy += weight * y;
+      wxx += weight * x * x;
+      wxy += weight * x * y;
     }
     const double rate = (w * wxy - wx * wy) / (w * wxx - wx * wx), fixed = (wy - rate * wx) / w;
     sum += std::fabs((fixed + rate * points[out].size) / points[out].us - 1);
@@ -45,7 +49,9 @@ TEST_CASE("measured all-reduce tables become curves that never fall, better than
   while (std::getline(file, line)) {
     std::istringstream in(line);
     std::string algorithm, size, us;
-    std::getline(in, algorithm, ','), std::getline(in, size, ','), std::getline(in, us, ',');
+    std::getline(in, algorithm, ',');
+    std::getline(in, size, ',');
+    std::getline(in, us, ',');
     tables[algorithm].push_back({std::stod(size), std::stod(us)});
   }
   REQUIRE(tables.size() == 4);

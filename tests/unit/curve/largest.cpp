@@ -41,7 +41,7 @@ TEST_CASE("largest() finds what a scan finds", "[curve]") {
   compare(curve::affine{.fixed = 0.1, .per_size = 0.3, .least = 17}, random, 120);
   compare(curve::mib_of_rows(reduce, 100'000), random, 600);
   compare(curve::per_row{curve::scaled{reduce, 1.15}, 0.1}, random, 600);
-  compare(curve::function{[](double x) { return 6 + std::ceil(x / 37) * 2.5; }}, random, 40);  // steps, no inverse
+  compare(curve::function{[](double x) { return 6 + std::ceil(x / 37) * 2.5; }}, random, 40);  // steps
   compare(curve::any_curve{*curve::table::make(std::vector<double>{3, 50, 51, 200}, std::vector<double>{1, 1, 4, 20})},
           random, 40);
 }

@@ -212,7 +212,10 @@ TEST_CASE("optimal for costs within e is within (1 + e) / (1 - e) for the true c
       std::vector<std::int64_t> at;
       for_each_tiling(p, [&](const std::vector<std::int64_t>& t) {
         const auto time = tiling::makespan(p, t).value();
-        if (time < least) least = time, at = t;
+        if (time < least) {
+          least = time;
+          at = t;
+        }
       });
       return at;
     };

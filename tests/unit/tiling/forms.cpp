@@ -114,7 +114,11 @@ picoseconds simulate_by_rate(const problem& p, const std::vector<std::int64_t>& 
         const std::size_t entered = q == 0 ? tiles.size() : passed[q - 1];
         if (left[q] < 0 && passed[q] < entered && static_cast<double>(steps) >= p.phases[q].ready.count() * 16)
           left[q] = parts(q);
-        if (left[q] == 0) ++passed[q], left[q] = -1, again = true;
+        if (left[q] == 0) {
+          ++passed[q];
+          left[q] = -1;
+          again = true;
+        }
       }
     }
     if (passed[phases - 1] == tiles.size()) return steps * step;
@@ -152,13 +156,15 @@ TEST_CASE("exact is the best of every tiling that the format and the order allow
       tiling::row_axis form = p.axis;
       for (int f = 0; f < 4; ++f)
         for (int s = 0; s < 3; ++s) {
-          form.format = static_cast<tiling::tile_format>(f), form.shorter = static_cast<tiling::short_end>(s);
+          form.format = static_cast<tiling::tile_format>(f);
+          form.shorter = static_cast<tiling::short_end>(s);
           if (t < best[f][s] && is_allowed(form, tiles)) best[f][s] = t;
         }
     });
     for (int f = 0; f < 4; ++f)
       for (int s = 0; s < 3; ++s) {
-        p.axis.format = static_cast<tiling::tile_format>(f), p.axis.shorter = static_cast<tiling::short_end>(s);
+        p.axis.format = static_cast<tiling::tile_format>(f);
+        p.axis.shorter = static_cast<tiling::short_end>(s);
         INFO("round " << round << " format " << f << " order " << s << " rows " << p.axis.rows);
         const auto proved = tiling::solve(p, {.policy = tiling::policy::exact});
         REQUIRE(proved);
@@ -169,7 +175,8 @@ TEST_CASE("exact is the best of every tiling that the format and the order allow
         if (quick->lower_bound > best[f][s]) CHECK(quick->lower_bound <= best[f][s]);
         for (const auto& plan : {*proved, *quick})
           if (!is_allowed(p.axis, {plan.tiles().begin(), plan.tiles().end()})) FAIL("not of the format");
-        ++cases, restricted += best[f][s] != best[0][0];
+        ++cases;
+        restricted += best[f][s] != best[0][0];
       }
   }
   std::printf("exact: %lld cases with formats and orders, %lld of them with another optimum\n",

@@ -29,7 +29,7 @@ TEST_CASE("the text's minimum contradicts its own example; the maximum reproduce
 TEST_CASE("the jump at 8 MiB belongs to the upper piece", "[tiling]") {
   CHECK(std::fabs(reduce_mib.time(std::nextafter(8.0, 0)) - 169.1986) < 1e-4);
   CHECK(std::fabs(reduce_mib.time(8) - 170.1876) < 1e-4);
-  CHECK(reduce_mib.inverse(170) == 8);
+  CHECK(curve::inverse(reduce_mib, 170, {0, 64}) == std::nextafter(8.0, 0));
 }
 
 TEST_CASE("an axis no longer than the short tile is one tile", "[tiling]") {
@@ -130,9 +130,29 @@ TEST_CASE("sizes near the limits are answered or refused, never wrapped", "[tili
     CHECK(sum == tiling::max_rows);
     CHECK(plan->predicted.count() > 0);
     CHECK(plan->predicted <= plan->serial);
-    CHECK(plan->bound == tiling::bound_kind::envelope);
-    CHECK(plan->lower_bound <= plan->predicted);
+    CHECK(plan->bound == tiling::bound_kind::none);  // it would read every length
+    CHECK(plan->lower_bound.count() == 0);
   }
+}
+
+TEST_CASE("costs beyond any time are refused before they become integers", "[tiling]") {
+  for (const double fixed : {1.0, 9e18, 1e300}) {
+    for (const double least : {0.0, 1e308}) {
+      for (const std::int64_t align : {std::int64_t{1}, tiling::max_rows / 4}) {
+        const curve::affine cost{.fixed = fixed, .per_size = 1e300, .least = least};
+        const auto p = tiling::problem({.rows = tiling::max_rows, .align = align}, {.k = 3072, .n = 8192},
+                                       tiling::compute(cost), tiling::comm(cost, tiling::most_overlap));
+        for (std::size_t by = 0; by < tiling::policy_count; ++by)
+          CHECK_FALSE(tiling::solve(p, {.policy = static_cast<tiling::policy>(by)}));
+      }
+    }
+  }
+  // Every tile is a time, but contention makes their sum none.
+  const curve::affine slow{.fixed = 2e9};
+  auto p = tiling::problem({.rows = 4, .align = 1}, tiling::compute(slow, tiling::most_overlap),
+                           tiling::comm(slow, tiling::most_overlap));
+  p.slowdown = tiling::contention::while_both;
+  CHECK(tiling::makespan(p, std::vector<std::int64_t>{1, 1, 1, 1}).error().code == hocket::errc::limit_exceeded);
 }
 
 TEST_CASE("a table is not trusted outside of what was measured", "[tiling]") {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fast search for two phases whose curves have lines, against every tiling of small problems.
+// Two phases of staircases, waves and tables, against every tiling of small problems.
 #include <hocket/core.hpp>
 #include <hocket/tiling.hpp>
 
@@ -29,8 +29,10 @@ struct generator {
     std::vector<double> sizes, us;
     double x = 1, t = real(20);
     while (x < static_cast<double>(rows) || sizes.empty()) {
-      sizes.push_back(x), us.push_back(t);
-      x += 1 + real(static_cast<double>(rows) / 3), t += below(3) == 0 ? 0 : real(30);
+      sizes.push_back(x);
+      us.push_back(t);
+      x += 1 + real(static_cast<double>(rows) / 3);
+      t += below(3) == 0 ? 0 : real(30);
     }
     return *curve::table::make(sizes, us);
   }
@@ -57,7 +59,7 @@ struct generator {
     a.max_tiles = 1 + below(8);
     a.least_tile = below(3) == 0 ? std::min<std::int64_t>(a.rows, 1 + below(2 * a.align)) : 1;
     a.rest = static_cast<tiling::remainder>(below(3));
-    const auto format = below(4);  // the fast search takes all of these
+    const auto format = below(4);
     if (format == 1) a.format = tiling::tile_format::one_plus_n;
     if (format == 2) a.format = tiling::tile_format::uniform;
     return a;
@@ -131,14 +133,15 @@ void judge(const Problem& p, tally& sum) {
     if (plan->flags.has(tiling::flag::optimal)) CHECK(plan->predicted == best);
     if (by != tiling::policy::automatic || best.count() == 0) continue;
     const double r = static_cast<double>(plan->predicted.count()) / static_cast<double>(best.count());
-    sum.auto_over_best += r, sum.worst = std::max(sum.worst, r);
+    sum.auto_over_best += r;
+    sum.worst = std::max(sum.worst, r);
   }
   ++sum.problems;
 }
 
 }  // namespace
 
-TEST_CASE("bounds by lines hold, and the fast search is never worse than equal tiles", "[tiling]") {
+TEST_CASE("two phases: bounds hold, and what searches is never worse than equal tiles", "[tiling]") {
   generator g{std::mt19937_64(21)};
   tally sum;
   for (int round = 0; round < 1500; ++round) {
@@ -153,7 +156,7 @@ TEST_CASE("bounds by lines hold, and the fast search is never worse than equal t
   std::printf("two phases: %lld problems, %lld tilings, auto / optimum mean %.5f worst %.4f\n",
               static_cast<long long>(sum.problems), static_cast<long long>(sum.tilings),
               sum.auto_over_best / static_cast<double>(sum.problems), sum.worst);
-  CHECK(sum.auto_over_best / static_cast<double>(sum.problems) < 1.01);
+  CHECK(sum.auto_over_best / static_cast<double>(sum.problems) < 1.001);
 }
 
 }  // namespace tiling_two_phase

@@ -119,10 +119,13 @@ TEST_CASE("use and exposure equal a count of every tick", "[timeline]") {
           computes |= hocket::computes(s.kind);
           if (lane != 1) communicating |= s.kind == activity::communication;
         }
-        use[lane].busy += busy, use[lane].idle += !busy, use[lane].computing += computes;
+        use[lane].busy += busy;
+        use[lane].idle += !busy;
+        use[lane].computing += computes;
         if (lane != 1) computing |= computes;
       }
-      expected.computing += computing, expected.communicating += communicating;
+      expected.computing += computing;
+      expected.communicating += communicating;
       expected.exposed += communicating && !computing;
     }
     const auto found = hocket::exposure_of(t, device);

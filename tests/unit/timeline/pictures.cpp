@@ -81,7 +81,7 @@ bool balanced_json(std::string_view json) {
   return open.empty() && !text;
 }
 
-constexpr std::string_view hostile = "</svg><script>\"'&\\\n\x01";
+const std::string hostile = "</svg><script>\"'&\\\n\x01";
 
 }  // namespace
 
@@ -114,7 +114,12 @@ TEST_CASE("text: what a lane holds under its bars", "[timeline]") {
     t.add({.start = at, .finish = at + 2, .lane = lane, .kind = activity::backward, .micro_batch = j});
     t.add_change({.at = at + 2, .lane = lane, .by = -1});
   };
-  forward(0, 0, 0), forward(0, 1, 1), forward(1, 1, 0), backward(1, 2, 0), backward(0, 4, 0), backward(0, 6, 1);
+  forward(0, 0, 0);
+  forward(0, 1, 1);
+  forward(1, 1, 0);
+  backward(1, 2, 0);
+  backward(0, 4, 0);
+  backward(0, 6, 1);
   CHECK(hocket::to_ascii(t, {.curve_rows = 1}) ==
         "rank 0  F0 F1 .  .  B0--- B1---\n"
         "        :::###############::::::  holds at most 2\n"

@@ -2,16 +2,19 @@
 // What the policies share: the axis in whole units, the best tiling so far, and the tie rule.
 #pragma once
 #include <hocket/core/arithmetic.hpp>
-#include <hocket/tiling/evaluate.hpp>
-#include <hocket/tiling/plan.hpp>
+#include <hocket/tiling/detail/clock.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <span>
 
 namespace hocket::inline HOCKET_ABI::tiling::detail {
+
+[[nodiscard]] constexpr ticks lesser(ticks a, ticks b) noexcept { return b < a ? b : a; }
+[[nodiscard]] constexpr ticks larger(ticks a, ticks b) noexcept { return a < b ? b : a; }
 
 /// The axis counted in units of `align` rows. When the rows are no multiple, one end tile is `shortage` rows shorter
 /// than its units say: the ragged one.
@@ -106,8 +109,10 @@ struct incumbent {
     tiles.push(g.rows);
   }
   constexpr void offer(ticks t, const tile_list& candidate) noexcept {
-    if (t <= time && axis->admits(candidate.span()) && comes_before(t, candidate.span(), time, tiles.span()))
-      time = t, tiles = candidate;
+    if (t > time || !axis->admits(candidate.span())) return;
+    if (!comes_before(t, candidate.span(), time, tiles.span())) return;
+    time = t;
+    tiles = candidate;
   }
   /// The same for runs; they are only written out if they are not slower.
   constexpr void offer(ticks t, std::span<const tile_run> runs) noexcept {
@@ -182,6 +187,28 @@ constexpr void offer_one_plus_n(const grid& axis, clock<Phases>& timer, incumben
         const std::int64_t high = at + 4 * step < longest ? at + 4 * step : longest;
         for (std::int64_t length = low; length <= high; length += step)
           if (attempt(length)) at = length;
+      }
+    }
+  });
+}
+
+/// Offers every a tiles of one length and then b of another, if they are few; else of each a and b those lengths that
+/// are spread evenly. O(max_tiles^2 * lengths * phases^2).
+template <class Phases>
+constexpr void offer_every_two_runs(const grid& axis, clock<Phases>& timer, incumbent& best,
+                                    std::int64_t lengths = 256) noexcept {
+  axis.for_each_end([&](bool first, bool last) {
+    for (std::int64_t a = 1; a < axis.max_tiles; ++a) {
+      for (std::int64_t b = 1; a + b <= axis.max_tiles; ++b) {
+        const std::int64_t longest = (axis.units - b) / a;
+        // Lengths for which b divides the rest come in this period.
+        const std::int64_t period = b / std::gcd(a, b);
+        std::int64_t start = 1;
+        while (start <= period && (axis.units - a * start) % b != 0) ++start;
+        if (start > period) continue;
+        const std::int64_t step = period * ceil_div(ceil_div(longest, period), lengths);
+        for (std::int64_t u = start; u <= longest; u += step)
+          offer_two_runs(axis, timer, best, u, a, (axis.units - a * u) / b, b, first, last);
       }
     }
   });

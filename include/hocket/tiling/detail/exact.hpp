@@ -25,8 +25,7 @@ class pareto_search {
         first_(memory),
         inner_(memory),
         last_(memory),
-        rest_(memory),
-        lines_(memory) {}
+        rest_(memory) {}
 
   [[nodiscard]] hocket::error why() const noexcept {
     if (steps_ == limits_.steps)
@@ -38,35 +37,20 @@ class pareto_search {
   /// up.
   bool run(bool first_ragged, bool last_ragged, incumbent& best) {
     const auto units = static_cast<std::size_t>(axis_.units);
-    first_ragged_ = first_ragged, last_ragged_ = last_ragged;
+    first_ragged_ = first_ragged;
+    last_ragged_ = last_ragged;
     prepare();
     states_.clear();
-    // fronts[u]: the states that cover u units with the current number of tiles.
-    using fronts = std::pmr::vector<std::pmr::vector<std::uint32_t>>;
+    // now[u]: the states that cover u units with the current number of tiles.
     fronts now(units, states_.get_allocator()), next(units, states_.get_allocator());
-    for (std::size_t u = 1; u < units; ++u) {
-      if (!step()) return false;
-      if (!usable(first_[u])) continue;
-      state s{timer_.start(), none, static_cast<std::uint32_t>(u)};
-      timer_.pass(s.done, first_[u]);
-      if (!is_hopeless(s.done, best, u, 1) && !keep(now[u], s)) return false;
-    }
+    for (std::size_t u = 1; u < units; ++u)
+      if (!extend(no_state, u, first_, u, now, best)) return false;
     for (std::int64_t tiles = 2; tiles <= axis_.max_tiles; ++tiles) {
       for (auto& front : next) front.clear();
       for (std::size_t u = 1; u < units; ++u) {
         for (const std::uint32_t id : now[u]) {
           complete(id, units - u, best);
-          if (tiles == axis_.max_tiles) continue;
-          const state from = states_[id];
-          const bool rising = axis_.shorter == short_end::first, falling = axis_.shorter == short_end::last;
-          const std::size_t most = falling && from.units < units - u - 1 ? from.units : units - u - 1;
-          for (std::size_t more = rising ? from.units : 1; more <= most; ++more) {
-            if (!step()) return false;
-            if (!usable(inner_[more])) continue;
-            state s{from.done, id, static_cast<std::uint32_t>(more)};
-            timer_.pass(s.done, inner_[more]);
-            if (!is_hopeless(s.done, best, u + more, tiles) && !keep(next[u + more], s)) return false;
-          }
+          if (tiles < axis_.max_tiles && !extend_by_all(id, u, next, best)) return false;
         }
       }
       now.swap(next);
@@ -75,7 +59,7 @@ class pareto_search {
   }
 
  private:
-  static constexpr std::uint32_t none = 0xffffffffu;
+  static constexpr std::uint32_t no_state = 0xffffffffu;
   static constexpr ticks never = -1;  // in place of a time: this length is not allowed
   static constexpr ticks unset = ticks{1} << 61;
   struct state {
@@ -83,8 +67,9 @@ class pareto_search {
     std::uint32_t before;
     std::uint32_t units;
   };
+  using fronts = std::pmr::vector<std::pmr::vector<std::uint32_t>>;
+
   [[nodiscard]] static bool usable(const tick_row& t) noexcept { return t[0] != never; }
-  [[nodiscard]] static ticks lesser(ticks a, ticks b) noexcept { return b < a ? b : a; }
   /// Counted before it is done, so that the search does exactly as much as it may.
   [[nodiscard]] bool step() noexcept {
     if (steps_ == limits_.steps) return false;
@@ -99,14 +84,9 @@ class pareto_search {
     if (axis_.shorter == short_end::last) return a.units >= b.units;
     return true;
   }
-  /// An equal time may still have fewer tiles.
-  [[nodiscard]] bool is_hopeless(const tick_row& done, const incumbent& best, std::size_t covered,
-                                 std::int64_t tiles) const noexcept {
-    const auto units = static_cast<std::size_t>(axis_.units), left = units - covered;
-    if (!lines_.empty() &&
-        done[0] + lines_[static_cast<std::size_t>(axis_.max_tiles - tiles) * units + left] > best.time)
-      return true;
-    const tick_row& rest = rest_[left];
+  /// Whether every phase serving the rest at its least total is too late. An equal time may still have fewer tiles.
+  [[nodiscard]] bool is_hopeless(const tick_row& done, const incumbent& best, std::size_t covered) const noexcept {
+    const tick_row& rest = rest_[static_cast<std::size_t>(axis_.units) - covered];
     for (std::size_t q = 0; q < timer_.phases(); ++q)
       if (done[q] + rest[q] > best.time) return true;
     return false;
@@ -139,51 +119,8 @@ class pareto_search {
     }
     for (tick_row& each : rest_)
       for (std::size_t q = 0; q < phases; ++q) each[q] = lesser(unset, each[q] + behind[q]);
-    lines_.clear();
-    if (phases == 2) bound_by_lines();
   }
 
-  /// For two phases, what follows takes at least what the weighted paths of two_phase::bound_all say, from the time on
-  /// at which the first phase is free. The lines are taken from the lengths themselves, so costs may have any form.
-  void bound_by_lines() {
-    const auto units = static_cast<std::size_t>(axis_.units);
-    double fixed[2]{}, slope[2]{};
-    for (const std::size_t q : {std::size_t{0}, std::size_t{1}}) {
-      std::size_t low = 0, high = 0;
-      for (std::size_t u = 1; u < units; ++u)
-        if (usable(inner_[u])) low = low == 0 ? u : low, high = u;
-      if (high > low)
-        slope[q] = static_cast<double>(inner_[high][q] - inner_[low][q]) / static_cast<double>(high - low);
-      if (!(slope[q] > 0)) slope[q] = 0;
-      fixed[q] = 1e300;
-      for (std::size_t u = 1; u < units; ++u)
-        for (const auto* times : {&inner_, &last_}) {
-          if (!usable((*times)[u])) continue;
-          const double at = static_cast<double>((*times)[u][q]) - slope[q] * static_cast<double>(u);
-          if (at < fixed[q]) fixed[q] = at;
-        }
-      if (fixed[q] > 1e299) return;
-    }
-    if (!(slope[1] > 0)) return;
-    const double r = slope[0] / slope[1];
-    lines_.assign(units * static_cast<std::size_t>(axis_.max_tiles), 0);  // by the tiles that may follow, and the units
-    for (std::size_t u = 1; u < units; ++u) {
-      double power = 1, sum = 1, weighted = 1, least = 1e300;
-      for (std::int64_t k = 1; k < axis_.max_tiles; ++k) {
-        if (!(sum < 1e100)) {  // no weights for so many; nothing is claimed
-          lines_[static_cast<std::size_t>(k) * units + u] = 0;
-          continue;
-        }
-        const double share = 1 / sum, middle = weighted * share, n = static_cast<double>(k);
-        const double all =
-            (slope[0] + slope[1] * share) * static_cast<double>(u) + fixed[0] * middle + fixed[1] * (n + 1 - middle);
-        if (all < least) least = all;
-        power *= r, sum += power, weighted += (n + 1) * power;
-        const double safe = least * (1 - 1e-9) - 4;
-        lines_[static_cast<std::size_t>(k) * units + u] = safe > 0 ? static_cast<ticks>(safe) : 0;
-      }
-    }
-  }
   void measure(std::pmr::vector<tick_row>& times, bool ragged) {
     const auto units = static_cast<std::size_t>(axis_.units);
     times.assign(units, tick_row{never});
@@ -191,6 +128,23 @@ class pareto_search {
       const std::int64_t rows = axis_.length(static_cast<std::int64_t>(u), ragged);
       if (rows >= axis_.least) times[u] = timer_.times(rows, true);
     }
+  }
+
+  /// One more tile of `more` units behind state `id`, so that `covered` are; false if a limit is reached.
+  bool extend(std::uint32_t id, std::size_t more, const std::pmr::vector<tick_row>& times, std::size_t covered,
+              fronts& out, const incumbent& best) {
+    if (!step()) return false;
+    if (!usable(times[more])) return true;
+    state s{id == no_state ? timer_.start() : states_[id].done, id, static_cast<std::uint32_t>(more)};
+    timer_.pass(s.done, times[more]);
+    return is_hopeless(s.done, best, covered) || keep(out[covered], s);
+  }
+  bool extend_by_all(std::uint32_t id, std::size_t covered, fronts& out, const incumbent& best) {
+    const std::size_t before = states_[id].units, left = static_cast<std::size_t>(axis_.units) - covered - 1;
+    const std::size_t most = axis_.shorter == short_end::last && before < left ? before : left;
+    for (std::size_t more = axis_.shorter == short_end::first ? before : 1; more <= most; ++more)
+      if (!extend(id, more, inner_, covered + more, out, best)) return false;
+    return true;
   }
 
   /// Adds a state unless it is dominated, and removes those it dominates. False if a limit is reached.
@@ -220,8 +174,8 @@ class pareto_search {
     if (time > best.time) return;
     tile_list tiles;
     tiles.push(axis_.length(static_cast<std::int64_t>(left), last_ragged_));
-    for (std::uint32_t at = id; at != none; at = states_[at].before)
-      tiles.push(axis_.length(states_[at].units, first_ragged_ && states_[at].before == none));
+    for (std::uint32_t at = id; at != no_state; at = states_[at].before)
+      tiles.push(axis_.length(states_[at].units, first_ragged_ && states_[at].before == no_state));
     tiles.reverse();
     best.offer(time, tiles);
   }
@@ -231,7 +185,6 @@ class pareto_search {
   exact_options limits_;
   std::pmr::vector<state> states_;
   std::pmr::vector<tick_row> first_, inner_, last_, rest_;
-  std::pmr::vector<ticks> lines_;
   std::int64_t steps_ = 0;
   bool first_ragged_ = false, last_ragged_ = false;
 };
@@ -253,7 +206,7 @@ result<plan> exact(const problem<Phases>& p, const exact_options& limits, std::p
   if (axis.units > limits.units) return error{errc::limit_exceeded, axis.units, limits.units}.with("units of the axis");
   clock<Phases> timer(p);
   incumbent best(axis, timer);
-  search_widely(p, axis, timer, best);
+  search(p, policy::automatic, axis, timer, best);
   if (p.axis.format == tile_format::one_plus_n) offer_one_plus_n(axis, timer, best, axis.units);
   if (p.axis.format == tile_format::two_runs) offer_every_two_runs(axis, timer, best, axis.units);
   if (timer.failed()) return timer.error();

@@ -1,103 +1,99 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a problem to a plan: which search, then times, bound and flags.
+// From a problem to a plan: the search, then times, bound and flags.
 #pragma once
-#include <hocket/core/speculation.hpp>
 #include <hocket/tiling/detail/bound.hpp>
-#include <hocket/tiling/detail/finish.hpp>
-#include <hocket/tiling/detail/two_phase.hpp>
-#include <hocket/tiling/detail/wide_search.hpp>
+#include <hocket/tiling/detail/lots.hpp>
+#include <hocket/tiling/plan.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <span>
 
 namespace hocket::inline HOCKET_ABI::tiling::detail {
 
-enum class search_kind : std::uint8_t { nothing, equal, one_and_equal, lots, all };
-
-/// The wide search of a kind: for more phases than two, for costs without lines, for restricted formats.
-template <search_kind Kind, class Phases>
-constexpr void search_slowly(const problem<Phases>& p, const grid& axis, clock<Phases>& timer,
-                             incumbent& best) noexcept {
-  if constexpr (Kind == search_kind::nothing) return;
-  if constexpr (Kind == search_kind::all) return search_widely(p, axis, timer, best);
-  offer_uniform(axis, timer, best);
-  if (axis.format == tile_format::uniform) return;
-  if constexpr (Kind == search_kind::one_and_equal) offer_one_plus_n(axis, timer, best);
-  if constexpr (Kind == search_kind::lots) {
-    if (axis.format == tile_format::any) offer_lots(p, axis, timer, best);
-    if (axis.format == tile_format::two_runs) offer_every_two_runs(axis, timer, best);
-    if (axis.format == tile_format::one_plus_n) offer_one_plus_n(axis, timer, best);
+/// Kind of the bound and flags of a plan whose tiles and times are known.
+template <class Phases>
+constexpr void judge(const problem<Phases>& p, plan& out) noexcept {
+  // The documented rule may leave the space that the bound is about.
+  const bool outside = out.lower_bound > out.predicted || out.flags.has(flag::max_tiles_exceeded);
+  if (out.lower_bound > out.predicted) out.lower_bound = out.predicted;
+  out.bound = out.lower_bound.count() > 0 ? bound_kind::envelope : bound_kind::none;
+  const auto tiles = out.tiles();
+  out.flags.set(flag::uncut, tiles.size() == 1);
+  out.flags.set(flag::optimal, out.lower_bound.count() > 0 && out.lower_bound == out.predicted && !outside);
+  std::int64_t shortest = tiles[0], longest = tiles[0];
+  for (const std::int64_t rows : tiles) {
+    if (rows < shortest) shortest = rows;
+    if (rows > longest) longest = rows;
   }
+  for_each_phase(p.phases, [&](std::size_t, const auto& each) {
+    const curve::interval good = curve::domain(each.cost);
+    out.flags.set(flag::extrapolated,
+                  !good.contains(static_cast<double>(shortest)) || !good.contains(static_cast<double>(longest)));
+  });
+}
+
+/// The plan of these tiles: times, bound, flags. Errors: errc::bad_cost.
+template <class Phases>
+constexpr result<plan> finish(const problem<Phases>& p, std::span<const std::int64_t> tiles, policy decided_by,
+                              flag_set flags = {}) noexcept {
+  const grid axis(p.axis);
+  clock<Phases> timer(p);
+  result<plan> out{plan{}};
+  out->assign(tiles);
+  out->decided_by = decided_by;
+  out->predicted = picoseconds(timer.makespan(tiles));
+  out->serial = picoseconds(timer.uncut(axis.rows));
+  out->lower_bound = picoseconds(lower_bound(axis, timer));
+  out->flags = flags;
+  if (timer.failed()) return timer.error();
+  judge(p, *out);
+  return out;
+}
+
+/// Offers what a policy looks at, as far as the problem's format allows it.
+template <class Phases>
+constexpr void search(const problem<Phases>& p, policy by, const grid& axis, clock<Phases>& timer,
+                      incumbent& best) noexcept {
+  if (by == policy::none) return;
+  offer_uniform(axis, timer, best);
+  if (by == policy::uniform || axis.format == tile_format::uniform) return;
+  if (by != policy::one_plus_n && axis.format == tile_format::any) offer_lots(p, axis, timer, best);
+  if (by != policy::lot_streaming || axis.format == tile_format::one_plus_n) offer_one_plus_n(axis, timer, best);
+  if (by == policy::one_plus_n) return;
+  if (axis.format == tile_format::two_runs) offer_every_two_runs(axis, timer, best);
+  if (by != policy::lot_streaming && axis.format == tile_format::any) descend(axis, timer, best);
 }
 
 /// Contention by rate has no tile times of its own. The search runs with the factors fixed, which overrates contention,
 /// and what it finds is timed again; equal tiles and the descent are timed by rate.
-template <search_kind Kind, class Phases>
-constexpr void search_by_rate(const problem<Phases>& p, const grid& axis, clock<Phases>& timer,
+template <class Phases>
+constexpr void search_by_rate(const problem<Phases>& p, policy by, const grid& axis, clock<Phases>& timer,
                               incumbent& best) noexcept {
-  if constexpr (Kind == search_kind::nothing) return;
-  if constexpr (Kind == search_kind::equal) return offer_uniform(axis, timer, best);
+  if (by == policy::none) return;
+  offer_uniform(axis, timer, best);
+  if (by == policy::uniform) return;
   clock<Phases> fixed(p.phases);
   incumbent found(axis, fixed);
-  found.time = (std::numeric_limits<ticks>::max)();  // also what is slower than no cut with the factors fixed
-  search_slowly<Kind>(p, axis, fixed, found);
-  offer_uniform(axis, timer, best);
+  found.time = infeasible;  // also what is slower than no cut with the factors fixed
+  search(p, by, axis, fixed, found);
   best.offer(timer.makespan(found.tiles.span()), found.tiles);
-  if (axis.format != tile_format::any || Kind == search_kind::one_and_equal) return;
+  if (axis.format != tile_format::any || by == policy::one_plus_n) return;
   descend(axis, timer, found.tiles.count > 1 && best.tiles.count < 2 ? found : best);
 }
 
-/// Whether the fast search answers what is asked.
+/// Decides by a policy that searches and makes the plan. Errors: as `check`; errc::bad_cost, errc::limit_exceeded.
 template <class Phases>
-constexpr bool is_simple(const problem<Phases>& p) noexcept {
-  return phase_count(p.phases) == 2 && p.slowdown == contention::fixed && p.axis.shorter == short_end::either &&
-         p.axis.format != tile_format::two_runs;
-}
-
-template <search_kind Kind, class Phases>
-constexpr void search_quickly(two_phase<Phases>& search, tile_format format) noexcept {
-  if (search.is_settled()) return;
-  if constexpr (Kind == search_kind::nothing) return;
-  if (Kind == search_kind::one_and_equal || format == tile_format::one_plus_n) {
-    if (Kind != search_kind::equal && format != tile_format::uniform) search.one_and_equal();
-  } else if (Kind != search_kind::equal && format == tile_format::any) {
-    search.lots();
-  }
-  search.equal_tiles();  // last: what is known by then rules most of them out
-}
-
-/// Decides by the search of a kind and makes the plan. Errors: as `check`; errc::bad_cost, errc::limit_exceeded.
-template <search_kind Kind, class Phases>
-constexpr result<plan> decide(const problem<Phases>& p, policy decided_by) noexcept {
-  not_on_speculation();
+constexpr result<plan> decide(const problem<Phases>& p, policy by) noexcept {
   if (auto sound = check(p); !sound) return sound.error();
   const grid axis(p.axis);
   clock<Phases> timer(p);
-  if constexpr (phases_have_lines<Phases>) {
-    if (is_simple(p)) {
-      two_phase<Phases> search(p, axis, timer);
-      search_quickly<Kind>(search, axis.format);
-      result<plan> out{plan{}};
-      const run_list& best = search.best();
-      for (std::size_t i = 0; i < best.size(); ++i) out->append(best[i].rows, best[i].count);
-      out->predicted = picoseconds(search.time());
-      out->serial = picoseconds(search.serial());
-      out->lower_bound = picoseconds(search.lower_bound());
-      // Lines lie far below curves that are not: there, what every tile takes says more.
-      if (out->lower_bound < out->predicted / 2)
-        out->lower_bound = (std::max)(out->lower_bound, picoseconds(lower_bound(axis, timer)));
-      out->decided_by = decided_by;
-      if (timer.failed()) return timer.error();
-      judge(p, *out);
-      return out;
-    }
-  }
   incumbent best(axis, timer);
-  if (p.slowdown == contention::while_both) search_by_rate<Kind>(p, axis, timer, best);
-  else search_slowly<Kind>(p, axis, timer, best);
+  if (p.slowdown == contention::while_both) search_by_rate(p, by, axis, timer, best);
+  else search(p, by, axis, timer, best);
   if (timer.failed()) return timer.error();
-  return finish(p, best.tiles.span(), decided_by);
+  return finish(p, best.tiles.span(), by);
 }
 
 }  // namespace hocket::inline HOCKET_ABI::tiling::detail

@@ -26,7 +26,10 @@ inline void put(std::string& out, std::string_view text) { out += text; }
 inline void put_scaled(std::string& out, std::int64_t value, int digits) {
   std::int64_t unit = 1;
   for (int i = 0; i < digits; ++i) unit *= 10;
-  if (value < 0) out += '-', value = -value;
+  if (value < 0) {
+    out += '-';
+    value = -value;
+  }
   put(out, value / unit);
   std::int64_t rest = value % unit;
   if (rest == 0) return;
@@ -46,7 +49,10 @@ inline void put_microseconds(std::string& out, std::int64_t at, std::int64_t tic
   put(decimals, 1'000'000'000 + (rest < 0 ? -rest : rest));
   out.append(decimals, 1, 6);
   while (decimals.back() == '0' && decimals.size() > 7) decimals.pop_back();
-  if (decimals.size() > 7) out += '.', out.append(decimals, 7);
+  if (decimals.size() > 7) {
+    out += '.';
+    out.append(decimals, 7);
+  }
 }
 
 /// Appends all parts, numbers and text, one after another.
@@ -117,7 +123,9 @@ inline void put_json(std::string& out, std::string_view text) {
     if (c == '"' || c == '\\') {
       out += '\\', out += c;
     } else if (u < 0x20 || u == 0x7f) {
-      out += "\\u00", out += hex[u >> 4], out += hex[u & 15];
+      out += "\\u00";
+      out += hex[u >> 4];
+      out += hex[u & 15];
     } else {
       out += c;
     }

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// expect: hocket: time(size) of a cost curve must be const
+#include <hocket/tiling.hpp>
+
+struct my_copy {
+#ifdef CORRECTED
+  double time(double mib) const { return 3 + 20 * mib; }
+#else
+  double time(double mib) { return 3 + 20 * mib; }
+#endif
+};
+
+auto f() { return hocket::tiling::comm(my_copy{}); }
