@@ -194,8 +194,9 @@ def search_cases(file):
 
 def fingerprint(done):
     """Of everything that a user sees, but for times and for the words of --help."""
-    summary = re.sub(r"\b(time_us|seconds|bytes)=\S+", "", done.err.replace(str(harness.ROOT), ""))
-    return hashlib.sha256(f"{done.code}\n{done.text}\n{summary}".encode()).hexdigest()[:16]
+    root = str(harness.ROOT)
+    summary = re.sub(r"\b(time_us|seconds|bytes)=\S+", "", done.err.replace(root, ""))
+    return hashlib.sha256(f"{done.code}\n{done.text.replace(root, '')}\n{summary}".encode()).hexdigest()[:16]
 
 
 def quality(done, key):
@@ -213,7 +214,7 @@ class Answers(ToolTest):
                 yield name, words, fingerprint(done)
         done = harness.hocket("plan", PLAN, "--out", self.folder / "plan")
         for path in sorted((self.folder / "plan").iterdir()):
-            yield f"plan {path.name}", ("plan", PLAN), hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+            yield f"plan {path.name}", ("plan", PLAN), hashlib.sha256(path.read_bytes().replace(str(harness.ROOT).encode(), b"")).hexdigest()[:16]
 
     def run_searches(self):
         for name, words, key in search_cases(self.file):

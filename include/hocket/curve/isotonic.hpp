@@ -157,10 +157,10 @@ inline result<std::pmr::vector<pooled_point>> medians(std::span<const sample> sa
 /// violators), then straight lines. It follows protocol switches that no single polynomial follows, and repairs noise
 /// such as 29, 24, 25 us at growing sizes, which a solver could not use as it is.
 /// @param samples  in any order; sizes and times in the caller's units and us
-/// Errors: errc::out_of_range for fewer than two sizes or more than max_samples samples; errc::bad_sample with the
-/// number of a sample (from 1) whose size or time is not finite and positive; errc::contradictory_samples with a size
-/// at which half of the times or more are beyond a factor of 2 around their median; errc::invalid_argument for repeats
-/// below 1. O(n log n), plus O(n^2) for the leave-one-out error up to 1,000 sizes; above, it is taken at 1,000 evenly
+/// Errors: errc::out_of_range for fewer than two sizes or more than max_samples samples, errc::invalid_argument for
+/// repeats below 1. errc::bad_sample has the number of a sample (from 1) whose size or time is not finite and positive.
+/// errc::contradictory_samples has a size at which half of the times or more are beyond a factor of 2 around their
+/// median. O(n log n), plus O(n^2) for the leave-one-out error up to 1,000 sizes; above, it is taken at 1,000 evenly
 /// spread ones.
 [[nodiscard]] inline result<isotonic_fit> fit_isotonic(
     std::span<const sample> samples, std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {

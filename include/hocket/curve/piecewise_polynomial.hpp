@@ -31,7 +31,7 @@ class piecewise_polynomial {
   };
 
   /// The curve of these pieces, in ascending order of their bounds.
-  /// Errors: errc::bad_cost for a number that is not finite, bounds out of order, or a negative time;
+  /// Errors: errc::bad_cost for a number that is not finite, bounds out of order, or a negative time.
   /// errc::decreasing_cost if the time falls anywhere, also at a bound or far out on the last piece (a quadratic that
   /// bends down is the usual case). Complexity: O(Pieces * Coefficients^2) bisections.
   [[nodiscard]] static constexpr result<piecewise_polynomial> make(std::span<const piece> pieces) noexcept {

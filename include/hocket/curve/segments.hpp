@@ -207,7 +207,7 @@ inline result<segmented> fit_pieces(std::span<const pooled_point> measured, std:
 
 /// Which sizes to measure next: writes up to out.size() whole sizes within `wanted`, the most telling one first.
 /// Between two measured sizes a never-falling time is only known to lie between theirs, so the gap with the largest
-/// ratio of times is halved first (at the geometric middle); beyond what was measured, time is taken to grow like the
+/// ratio of times is halved first (at the geometric middle). Beyond what was measured, time is taken to grow like the
 /// size. Without samples: the ends, then the middles. Sizes whose neighbours are whole are left alone.
 /// @return how many were written; errc::invalid_argument unless 1 <= wanted.least < wanted.most < 2^53; errors of
 /// samples as in `fit_isotonic`. O(n log n + out.size() * (n + out.size())).

@@ -30,11 +30,11 @@ struct solve_options {
 /// * `pinned`: one length that depends on k and n alone, so that tile boundaries stay where they are in every batch.
 /// * `exact`: the optimum, proved; milliseconds.
 /// @param memory  for `exact`, the only policy that allocates; null: the default resource. What it throws is thrown
-/// Errors: as `check`; errc::bad_cost for a time that is negative or not finite; errc::limit_exceeded for one above 37
-/// minutes, and for `exact` beyond its options; errc::out_of_range for `documented` and `pinned` without k and n;
-/// errc::invalid_argument for `documented` unless there is one compute and one comm phase, for `exact` under contention
-/// by rate, and for a number that is no policy; errc::too_many_tiles for `pinned` above max_tiles, for `documented`
-/// above tile_capacity.
+/// Errors: as `check`, and for a number that is no policy errc::invalid_argument.
+/// * Costs: errc::bad_cost for a time that is negative or not finite, errc::limit_exceeded for one above 37 minutes.
+/// * `documented`, `pinned`: errc::out_of_range without k and n; errc::too_many_tiles above tile_capacity or max_tiles.
+/// * `documented`: errc::invalid_argument unless there is one compute and one comm phase.
+/// * `exact`: errc::limit_exceeded beyond its options, errc::invalid_argument under contention by rate.
 ///
 ///     auto plan = hocket::tiling::solve(p);
 ///     for (std::int64_t rows : plan->tiles()) launch(rows);

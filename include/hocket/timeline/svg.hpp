@@ -297,8 +297,9 @@ class svg_writer {
 
 }  // namespace detail
 
-/// The timeline as a picture: a lane per row, bars coloured by activity and shaded by chunk with the micro-batch in
-/// them, idle time hatched, an axis, marks as dashed lines, and under each lane what it holds, if changes were added.
+/// The timeline as a picture: a lane per row, an axis, and marks as dashed lines. Bars are coloured by activity and
+/// shaded by chunk, with the micro-batch in them; idle time is hatched. Under each lane is what it holds, if changes
+/// were added.
 /// The same timeline gives the same bytes on every machine. Names are escaped.
 /// Complexity: O(s log s); spans narrower than a third of a pixel are merged.
 ///

@@ -149,8 +149,8 @@ struct length_facts {
 
 /// A time that no tiling of the problem undercuts, 0 if the axis has too many units.
 /// With k tiles, phase p is busy for at least k * envelope_p(rows / k), by Jensen's inequality on the convex envelope
-/// of its costs; before it starts, some tile has passed the phases before p, and after it ends some tile has to pass
-/// those behind p. Two phases are bounded by weighted paths too. The bound is the least over k of the largest of these;
+/// of its costs. Before it starts, some tile has passed the phases before p; after it ends, some tile has to pass those
+/// behind p. Two phases are bounded by weighted paths too. The bound is the least over k of the largest of these;
 /// k = 1 is the serial time itself. Costs may be of any form, also falling.
 /// O(units * phases + max_tiles * phases * hull points).
 template <class Phases>

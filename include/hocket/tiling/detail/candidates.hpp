@@ -158,7 +158,7 @@ constexpr void offer_uniform(const grid& axis, clock<Phases>& timer, incumbent& 
 }
 
 /// Offers one tile and n equal ones in both orders: every such tiling if there are at most `exhaustive` lengths to try
-/// for an n, else the best of 64 evenly spread ones, refined around the best until neighbours have been tried.
+/// for an n. Else it offers 64 evenly spread ones, and then others around the best until neighbours have been tried.
 /// O(max_tiles * lengths * phases^2).
 template <class Phases>
 constexpr void offer_one_plus_n(const grid& axis, clock<Phases>& timer, incumbent& best,

@@ -121,7 +121,8 @@ inline void put_json(std::string& out, std::string_view text) {
   put_characters(out, text, [&](char c) {
     const auto u = static_cast<unsigned char>(c);
     if (c == '"' || c == '\\') {
-      out += '\\', out += c;
+      out += '\\';
+      out += c;
     } else if (u < 0x20 || u == 0x7f) {
       out += "\\u00";
       out += hex[u >> 4];
