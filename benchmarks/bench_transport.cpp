@@ -4,6 +4,7 @@
 #include <hocket/launch/backends/host.hpp>
 #include <hocket/launch/bridges/pipeline_runner.hpp>
 #include <hocket/launch/bridges/pipeline_streams.hpp>
+#include <hocket/launch/timeline_trace.hpp>
 #include <hocket/launch/transports/in_process.hpp>
 #include <hocket/pipeline/schedules/interleaved.hpp>
 #include <hocket/pipeline/schedules/one_f_one_b.hpp>
@@ -135,6 +136,7 @@ void host_pipelines() {
       other.join();
       sink += sums[0] + sums[1];
       timeline u;
+      u.ticks_per_second = 1'000'000'000;
       for (std::uint32_t k = 0; k < 2; ++k) traces[k].add_to(u, u.add_lane(""), 2);
       by_transport.push_back(over_simulation(plan, u));
     }
@@ -212,6 +214,7 @@ void mpi_pipelines(MPI_Comm comm, int rank) {
       (void)runner.run([&](stage_action) { return launch::transfer_memory{memory.data(), memory.size()}; },
                        [&](stage_action a) { sink += work(units_of(a.kind())); }, trace);
       timeline mine, all;
+      mine.ticks_per_second = 1'000'000'000;
       trace.add_to(mine, mine.add_lane(""), 2);
       std::vector<std::int64_t> flat, theirs;
       for (const timeline::span& s : mine.spans())

@@ -69,11 +69,13 @@ set(HOCKET_HEADERS
   hocket/launch/backends/erased.hpp
   hocket/launch/backends/host.hpp
   hocket/launch/backends/host_program.hpp
+  hocket/launch/backends/host_report.hpp
   hocket/launch/backends/inline.hpp
   hocket/launch/backends/recording.hpp
   hocket/launch/bridges/device_commands.hpp
   hocket/launch/bridges/graph.hpp
   hocket/launch/bridges/pipeline.hpp
+  hocket/launch/bridges/pipeline_program.hpp
   hocket/launch/bridges/pipeline_runner.hpp
   hocket/launch/bridges/pipeline_streams.hpp
   hocket/launch/bridges/tiling.hpp
@@ -81,6 +83,11 @@ set(HOCKET_HEADERS
   hocket/launch/check_transfers.hpp
   hocket/launch/command.hpp
   hocket/launch/detail/host_signal.hpp
+  hocket/launch/detail/host_worker.hpp
+  hocket/launch/detail/pipeline_flow.hpp
+  hocket/launch/detail/pipeline_lowering.hpp
+  hocket/launch/detail/policy_members.hpp
+  hocket/launch/detail/transfer_checker.hpp
   hocket/launch/device_probe.hpp
   hocket/launch/drive.hpp
   hocket/launch/event_pool.hpp
@@ -89,7 +96,7 @@ set(HOCKET_HEADERS
   hocket/launch/reuse_events.hpp
   hocket/launch/run_transfers.hpp
   hocket/launch/single_wait_list.hpp
-  hocket/launch/trace.hpp
+  hocket/launch/timeline_trace.hpp
   hocket/launch/transfer.hpp
   hocket/launch/transport.hpp
   hocket/launch/transports/in_process.hpp

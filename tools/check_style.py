@@ -39,17 +39,18 @@ def statements(code):
             value = re.search(r"\benum\b[^;()]*$", before) or not LAMBDA.search(before) and (depth > 0 or re.search(r"(?:[=,(<>]|\breturn|[\w\]>])$", before) and not re.search(
                 r"\b(?:else|do|try|const|noexcept|override|final|mutable)$|^\s*(?:inline\s+)?(?:namespace|struct|class|union|enum|extern|export)\b"
                 r"|->[^;]*$|\b(?:struct|class|enum|union)\b", before))
-            stack.append((value, depth, start))
+            stack.append((value, depth, start, re.search(r"\benum\b", before)))
             if value:
                 depth += 1
             else:
                 depth, start = 0, i + 1
         elif c == "}":
-            value, was, _ = stack.pop() if stack else (False, 0, 0)
+            value, was, _, enumerators = stack.pop() if stack else (False, 0, 0, None)
             if value:
                 depth = was
             else:
-                yield start, code[start:i]
+                if not enumerators:
+                    yield start, code[start:i]
                 depth, start = was, i + 1
         elif c == ";" and depth == 0:
             yield start, code[start:i]

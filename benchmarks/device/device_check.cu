@@ -295,9 +295,9 @@ void check_tiles() {
       enqueue();
       REQUIRE_CUDA(cuda.record_timed(end, s[0]));
       REQUIRE_CUDA(cuda.synchronize(s[0]));
-      std::int64_t ns = 0;
-      REQUIRE_CUDA(cuda.elapsed_ns(begin, end, ns));
-      us.push_back(static_cast<double>(ns) * 1e-3);
+      std::chrono::nanoseconds time{};
+      REQUIRE_CUDA(cuda.elapsed(begin, end, time));
+      us.push_back(std::chrono::duration<double, std::micro>(time).count());
     }
     return median(us);
   };

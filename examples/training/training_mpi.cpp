@@ -61,6 +61,7 @@ std::vector<double> by_stage(const rank_state& state, bool weights) {
 // The spans of all ranks on rank 0; the steady clock is that of the machine, the same for its processes.
 hocket::timeline gathered(const launch::pipeline_trace& trace) {
   hocket::timeline mine, all;
+  mine.ticks_per_second = 1'000'000'000;
   trace.add_to(mine, mine.add_lane("mine"), static_cast<std::uint32_t>(ranks));
   std::vector<double> flat;
   for (const auto& s : mine.spans())

@@ -17,4 +17,4 @@
 #include <hocket/launch/issue_order.hpp>
 #include <hocket/launch/reuse_events.hpp>
 #include <hocket/launch/single_wait_list.hpp>
-#include <hocket/launch/trace.hpp>
+#include <hocket/launch/timeline_trace.hpp>

@@ -2,13 +2,36 @@
 // What a backend is, what it may offer beyond that, and how `drive` calls the host framework's launcher.
 #pragma once
 #include <hocket/core/ids.hpp>
+#include <hocket/launch/detail/policy_members.hpp>
 
+#include <chrono>
 #include <concepts>
 #include <cstdint>
 #include <type_traits>
 #include <utility>
 
 namespace hocket::inline HOCKET_ABI::launch {
+
+namespace detail {
+
+// What a backend is made of, member by member.
+
+template <class B>
+concept has_stream_type = std::is_trivially_copyable_v<typename B::stream_type>;
+template <class B>
+concept has_event_type = std::is_trivially_copyable_v<typename B::event_type>;
+template <class B>
+concept has_status_type = std::regular<typename B::status_type>;
+template <class B>
+concept has_record = requires(B& b, typename B::event_type event, typename B::stream_type stream) {
+  { b.record(event, stream) } noexcept -> std::same_as<typename B::status_type>;
+};
+template <class B>
+concept has_wait = requires(B& b, typename B::event_type event, typename B::stream_type stream) {
+  { b.wait(stream, event) } noexcept -> std::same_as<typename B::status_type>;
+};
+
+}  // namespace detail
 
 /// A policy that can order streams. Two verbs are all that a plan needs from a device:
 ///   * `record(event, stream)`: the event stands for all work issued to the stream so far;
@@ -27,15 +50,27 @@ namespace hocket::inline HOCKET_ABI::launch {
 ///     };
 ///     static_assert(hocket::launch::backend<my_backend>);
 template <class B>
-concept backend =
-    std::is_trivially_copyable_v<typename B::stream_type> && std::is_trivially_copyable_v<typename B::event_type> &&
-    std::regular<typename B::status_type> &&
-    requires(B& b, typename B::stream_type stream, typename B::event_type event, typename B::status_type status) {
-      { b.record(event, stream) } noexcept -> std::same_as<typename B::status_type>;
-      { b.wait(stream, event) } noexcept -> std::same_as<typename B::status_type>;
-      { B::ok(status) } noexcept -> std::same_as<bool>;
-      { B::text(status) } noexcept -> std::same_as<const char*>;
-    };
+concept backend = detail::has_stream_type<B> && detail::has_event_type<B> && detail::has_status_type<B> &&
+                  detail::has_record<B> && detail::has_wait<B> && detail::has_ok<B> && detail::has_text<B>;
+
+namespace detail {
+
+/// Says which member a backend lacks; `drive` and all that takes a backend goes through it.
+template <class B>
+struct checked_backend {
+  static_assert(has_stream_type<B>, "hocket: a backend needs `stream_type`, trivially copyable: what names a stream");
+  static_assert(has_event_type<B>, "hocket: a backend needs `event_type`, trivially copyable: what names an event");
+  static_assert(has_status_type<B>, "hocket: a backend needs `status_type`, a regular type whose value {} is success");
+  static_assert(has_record<B>, "hocket: a backend needs `status_type record(event_type, stream_type) noexcept`");
+  static_assert(has_wait<B>, "hocket: a backend needs `status_type wait(stream_type, event_type) noexcept`");
+  static_assert(has_ok<B>, "hocket: a backend needs `static bool ok(status_type) noexcept`");
+  static_assert(has_text<B>, "hocket: a backend needs `static const char* text(status_type) noexcept`");
+  using stream = typename B::stream_type;
+  using event = typename B::event_type;
+  using status = typename B::status_type;
+};
+
+}  // namespace detail
 
 // Refinements: detected, never required.
 
@@ -80,15 +115,15 @@ concept priority_stream_source = stream_source<B> && requires(B& b, typename B::
 };
 
 /// Can measure on the device. Timed events are a type of their own, because timing makes an event slower.
-/// `elapsed_ns(from, to, out)` needs both to have happened.
+/// `elapsed(from, to, out)` needs both to have happened.
 template <class B>
 concept timed_backend = backend<B> && std::is_trivially_copyable_v<typename B::timed_event_type> &&
                         requires(B& b, typename B::stream_type stream, typename B::timed_event_type event,
-                                 typename B::timed_event_type& out, std::int64_t& ns) {
+                                 typename B::timed_event_type& out, std::chrono::nanoseconds& time) {
                           { b.create_timed_event(out) } noexcept -> std::same_as<typename B::status_type>;
                           { b.destroy_timed_event(event) } noexcept -> std::same_as<typename B::status_type>;
                           { b.record_timed(event, stream) } noexcept -> std::same_as<typename B::status_type>;
-                          { b.elapsed_ns(event, event, ns) } noexcept -> std::same_as<typename B::status_type>;
+                          { b.elapsed(event, event, time) } noexcept -> std::same_as<typename B::status_type>;
                         };
 
 /// Can write down what is enqueued, instead of running it, and run that later as one piece: see `capture`.
@@ -139,9 +174,9 @@ inline constexpr bool takes_phase = std::is_invocable_v<F&, node_id, std::uint8_
 
 /// f(op, phase, stream) if it takes three arguments, else f(op, stream).
 template <class F, class Stream>
-constexpr decltype(auto) call_op(F& f, node_id op, std::uint8_t phase, Stream stream) {
+constexpr decltype(auto) call_op(F& f, node_id op, [[maybe_unused]] std::uint8_t phase, Stream stream) {
   if constexpr (takes_phase<F, Stream>) return f(op, phase, stream);
-  else return static_cast<void>(phase), f(op, stream);
+  else return f(op, stream);
 }
 
 template <class F, class Stream>
@@ -159,5 +194,20 @@ concept launcher = backend<B> &&
                    (std::is_void_v<detail::op_result<std::remove_reference_t<L>, typename B::stream_type>> ||
                     std::is_convertible_v<detail::op_result<std::remove_reference_t<L>, typename B::stream_type>,
                                           typename B::status_type>);
+
+namespace detail {
+
+/// Says what is wrong with a launcher.
+template <class L, class B>
+struct checked_launcher {
+  static constexpr bool called =
+      std::is_invocable_v<L&, node_id, typename B::stream_type> || takes_phase<L, typename B::stream_type>;
+  static_assert(called,
+                "hocket: a launcher is called as `launch(op, stream)` or `launch(op, phase, stream)`, with the "
+                "backend's stream_type");
+  static_assert(!called || launcher<L, B>, "hocket: a launcher returns the backend's status_type, or nothing");
+};
+
+}  // namespace detail
 
 }  // namespace hocket::inline HOCKET_ABI::launch

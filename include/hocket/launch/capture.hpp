@@ -4,9 +4,9 @@
 
 namespace hocket::inline HOCKET_ABI::launch {
 
-/// Whether `list` can be captured on stream 0: every other stream joins the capture before its first op or record, by
-/// waiting for an event of a stream that is already in it, and stream 0 waits, at last and perhaps through others, for
-/// the end of each. `fenced(list)` always can, and so can the plans of `graph::capture_plan::make`.
+/// Whether `list` can be captured on stream 0. Every other stream must join the capture before its first op or record,
+/// by waiting for an event of a stream that is already in it. And stream 0 must wait at last, perhaps through others,
+/// for the end of each. `fenced(list)` always can, and so can the plans of `graph::capture_plan::make`.
 /// Devices report a list that cannot only at the end of the capture (CUDA: 904, 905), without saying which command.
 /// @return errc::outside_capture, errc::unjoined_stream with the command and its stream
 /// Complexity: O(commands).
@@ -17,17 +17,18 @@ namespace hocket::inline HOCKET_ABI::launch {
   std::vector<bool> in(list.stream_count());
   if (!in.empty()) in[0] = true;
   for (std::size_t i = 0; i < list.size(); ++i) {
-    const command& c = list[i];
+    const command c = list[i];
     if (c.kind == command_kind::wait) in[c.stream] = true;
     else if (!in[c.stream])
       return error{errc::outside_capture, static_cast<std::int64_t>(i), static_cast<std::int64_t>(c.stream)};
   }
   // Backward: what stream 0 sees the end of. The first command met of a stream that is not seen must be a record that a
   // later wait of a seen stream binds to.
-  std::vector<bool> seen(list.stream_count()), wanted(list.event_count());
+  std::vector<bool> seen(list.stream_count());
+  std::vector<bool> wanted(list.event_count());
   if (!seen.empty()) seen[0] = true;
   for (std::size_t i = list.size(); i-- > 0;) {
-    const command& c = list[i];
+    const command c = list[i];
     if (c.kind == command_kind::record && wanted[c.id]) {
       wanted[c.id] = false;
       seen[c.stream] = true;
@@ -41,8 +42,17 @@ namespace hocket::inline HOCKET_ABI::launch {
 
 namespace detail {
 
+/// Says which member a backend lacks that is asked to capture.
+template <class B>
+struct checked_capture_backend : checked_backend<B> {
+  static_assert(capture_backend<B>,
+                "hocket: capture needs a backend with `captured_type`, `begin_capture(stream)`, `end_capture(stream, "
+                "captured_type&)`, `launch_captured(captured_type, stream)` and `destroy_captured(captured_type)`, all "
+                "noexcept and returning status_type");
+};
+
 // Ends the capture, also when the launcher throws: a stream that is left capturing refuses all further work.
-template <capture_backend B>
+template <class B>
 struct open_capture {
   B& b;
   typename B::stream_type stream;
@@ -61,7 +71,7 @@ struct open_capture {
 }  // namespace detail
 
 /// What `capture` gives.
-template <capture_backend B>
+template <class B>
 struct capture_outcome {
   outcome<typename B::status_type> issue;  ///< of issuing the commands; its status also tells of begin and end
   typename B::captured_type graph{};       ///< to launch and to destroy; value-initialised unless complete
@@ -81,9 +91,10 @@ struct capture_outcome {
 ///     auto captured = hocket::launch::capture(cuda, list, streams, events, launch_op);
 ///     if (captured)
 ///       for (int step = 0; step < 1000; ++step) cuda.launch_captured(captured.graph, streams[0]);
-template <capture_backend B, launcher<B> L, std::derived_from<command_list> List>
-capture_outcome<B> capture(B& b, const List& list, std::span<const typename B::stream_type> streams,
-                           std::span<const typename B::event_type> events, L&& launch) {
+template <class B, class List, class L>
+capture_outcome<B> capture(B& b, const List& list,
+                           std::span<const typename detail::checked_capture_backend<B>::stream> streams,
+                           std::span<const typename detail::checked_capture_backend<B>::event> events, L&& launch) {
   HOCKET_ASSERT(!list.empty() && check_capture(list).has_value());
   capture_outcome<B> done;
   const auto fail_with = [&done](typename B::status_type status) {
@@ -93,7 +104,10 @@ capture_outcome<B> capture(B& b, const List& list, std::span<const typename B::s
     done.issue.kind = command_kind::record;  // of the whole: no op is to blame
     if constexpr (requires { B::asynchronous(status); }) done.issue.asynchronous = B::asynchronous(status);
   };
-  if (const auto begun = b.begin_capture(streams[0]); !B::ok(begun)) return fail_with(begun), done;
+  if (const auto begun = b.begin_capture(streams[0]); !B::ok(begun)) {
+    fail_with(begun);
+    return done;
+  }
   detail::open_capture<B> begun_capture{b, streams[0]};
   done.issue = drive(b, list, streams, events, launch);
   typename B::captured_type graph{};
@@ -102,7 +116,10 @@ capture_outcome<B> capture(B& b, const List& list, std::span<const typename B::s
     if (B::ok(ended)) static_cast<void>(b.destroy_captured(graph));
     return done;
   }
-  if (!B::ok(ended)) return fail_with(ended), done;
+  if (!B::ok(ended)) {
+    fail_with(ended);
+    return done;
+  }
   done.graph = graph;
   return done;
 }

@@ -103,13 +103,15 @@ class command_list {
     return list;
   }
 
-  [[nodiscard]] std::span<const command> commands() const noexcept { return commands_; }
+  [[nodiscard]] std::span<const command> commands() const& noexcept { return commands_; }
+  std::span<const command> commands() && = delete;
   [[nodiscard]] const command* begin() const noexcept { return commands_.data(); }
   [[nodiscard]] const command* end() const noexcept { return commands_.data() + commands_.size(); }
   [[nodiscard]] std::size_t size() const noexcept { return commands_.size(); }
   [[nodiscard]] bool empty() const noexcept { return commands_.empty(); }
-  [[nodiscard]] const command& operator[](std::size_t i) const noexcept {
-    return HOCKET_ASSERT(i < size()), commands_[i];
+  [[nodiscard]] command operator[](std::size_t i) const noexcept {
+    HOCKET_ASSERT(i < size());
+    return commands_[i];
   }
 
   [[nodiscard]] std::uint32_t stream_count() const noexcept { return stream_count_; }

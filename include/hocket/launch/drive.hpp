@@ -3,7 +3,12 @@
 #include <hocket/launch/backend.hpp>
 #include <hocket/launch/command.hpp>
 #include <hocket/launch/single_wait_list.hpp>
-#include <hocket/launch/trace.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
 
 namespace hocket::inline HOCKET_ABI::launch {
 
@@ -34,13 +39,24 @@ template <class Status>
   return error{errc::backend_failed, code, static_cast<std::int64_t>(o.issued), op, o.stream};
 }
 
+/// The hook that does nothing. A trace is any type with `begin(index, command)` and `end(index, command)`, both
+/// noexcept; `index` is the command's place in its list. The host backend calls it from the stream's own thread; calls
+/// for one index never overlap, so one slot per index needs no lock.
+struct no_trace {
+  constexpr void begin(std::size_t, const command&) const noexcept {}
+  constexpr void end(std::size_t, const command&) const noexcept {}
+};
+
 namespace detail {
 
 template <class B, class L>
 constexpr typename B::status_type launch_one(L& launch, const command& c, typename B::stream_type stream) {
-  if constexpr (std::is_void_v<op_result<L, typename B::stream_type>>)
-    return detail::call_op(launch, c.id, c.phase, stream), typename B::status_type{};
-  else return detail::call_op(launch, c.id, c.phase, stream);
+  if constexpr (std::is_void_v<op_result<L, typename B::stream_type>>) {
+    detail::call_op(launch, c.id, c.phase, stream);
+    return typename B::status_type{};
+  } else {
+    return detail::call_op(launch, c.id, c.phase, stream);
+  }
 }
 
 // What to index when a backend's handles are the plan's own numbers.
@@ -80,51 +96,49 @@ constexpr outcome<typename B::status_type> drive(B& b, std::span<const command> 
 
 inline constexpr no_trace untraced{};
 
-template <class B, class List>
-constexpr void require_usable() {
+/// Says which requirement of driving is broken.
+template <class B, class List, class L>
+struct checked_drive : checked_launcher<std::remove_reference_t<L>, B> {
+  static_assert(std::derived_from<List, command_list>,
+                "hocket: what is driven is a command_list: command_list::make(commands, stream_count)");
   static_assert(!wait_resets_event<B> || std::derived_from<List, single_wait_list>,
                 "hocket: a wait of this backend uses the record up (wait_resets_event), so each record may serve only "
                 "one: give it single_wait_list::make(list)");
-}
+};
 
 }  // namespace detail
 
 /// Issues a plan: each command, in order, to the backend or the launcher. Stops at the first failure and says where.
 /// Clears no error state, rolls nothing back, allocates nothing.
 /// @param b        the backend; see `backend`
-/// @param list     what to issue; a `single_wait_list` where `wait_resets_event<B>`
+/// @param list     what to issue: a `command_list`; a `single_wait_list` where `wait_resets_event<B>`
 /// @param streams  handles by stream number, at least list.stream_count()
 /// @param events   handles by event number, at least list.event_count()
 /// @param launch   enqueues an op; see `launcher`
+/// @param trace    is told of every command; see `no_trace`
 /// Preconditions: the two spans are long enough.  Complexity: one call per command.
 ///
 ///     auto done = hocket::launch::drive(b, list, streams, events, launch_op);
 ///     if (!done) report(done.op, done.stream, b.text(done.status));
-template <backend B, launcher<B> L, std::derived_from<command_list> List>
-constexpr outcome<typename B::status_type> drive(B& b, const List& list,
-                                                 std::span<const typename B::stream_type> streams,
-                                                 std::span<const typename B::event_type> events, L&& launch) {
-  detail::require_usable<B, List>();
-  HOCKET_ASSERT(streams.size() >= list.stream_count() && events.size() >= list.event_count());
-  return detail::drive(b, list.commands(), streams, events, launch, detail::untraced);
-}
-/// The same, and a trace is told of every command.
-/// @param trace  see `no_trace`
-template <backend B, launcher<B> L, std::derived_from<command_list> List, class Trace>
-constexpr outcome<typename B::status_type> drive(B& b, const List& list,
-                                                 std::span<const typename B::stream_type> streams,
-                                                 std::span<const typename B::event_type> events, L&& launch,
-                                                 Trace& trace) {
-  detail::require_usable<B, List>();
+template <class B, class List, class L, class Trace = const no_trace>
+constexpr outcome<typename detail::checked_backend<B>::status> drive(
+    B& b, const List& list, std::span<const typename detail::checked_backend<B>::stream> streams,
+    std::span<const typename detail::checked_backend<B>::event> events, L&& launch, Trace& trace = detail::untraced) {
+  static_cast<void>(detail::checked_drive<B, List, L>{});
+  static_cast<void>(detail::checked_trace<Trace, command>{});
   HOCKET_ASSERT(streams.size() >= list.stream_count() && events.size() >= list.event_count());
   return detail::drive(b, list.commands(), streams, events, launch, trace);
 }
 
 /// The same for a backend whose handles are the plan's own stream and event numbers (inline, recording).
-template <backend B, launcher<B> L, std::derived_from<command_list> List, class Trace = const no_trace>
-  requires std::same_as<typename B::stream_type, stream_id> && std::same_as<typename B::event_type, event_id>
-constexpr outcome<typename B::status_type> drive(B& b, const List& list, L&& launch, Trace& trace = detail::untraced) {
-  detail::require_usable<B, List>();
+template <class B, class List, class L, class Trace = const no_trace>
+constexpr outcome<typename detail::checked_backend<B>::status> drive(B& b, const List& list, L&& launch,
+                                                                     Trace& trace = detail::untraced) {
+  static_cast<void>(detail::checked_drive<B, List, L>{});
+  static_cast<void>(detail::checked_trace<Trace, command>{});
+  static_assert(
+      std::same_as<typename B::stream_type, stream_id> && std::same_as<typename B::event_type, event_id>,
+      "hocket: this backend has handles of its own: give drive the streams and the events, by the list's numbers");
   return detail::drive(b, list.commands(), detail::own_numbers{}, detail::own_numbers{}, launch, trace);
 }
 

@@ -18,9 +18,14 @@ namespace hocket::inline HOCKET_ABI::launch {
 ///     hocket::launch::event_pool events(device);
 ///     if (const auto ready = events.prepare(list); !ready) return ready.error();
 ///     hocket::launch::drive(device, list, device.streams(), events.events(), launch);
-template <event_source B>
+template <class B>
 class event_pool {
+  static_assert(event_source<B>,
+                "hocket: event_pool needs a backend with `status_type create_event(event_type&) noexcept` and "
+                "`status_type destroy_event(event_type) noexcept`");
+
  public:
+  /// Borrows the backend.
   explicit event_pool(B& backend) noexcept : backend_(&backend) {}
   event_pool(event_pool&& other) noexcept : backend_(other.backend_), events_(std::exchange(other.events_, {})) {}
   event_pool& operator=(event_pool&& other) noexcept {
@@ -36,7 +41,7 @@ class event_pool {
   /// Asks first, where the backend can say (`max_events`, `available_events`): on some devices it is not creating an
   /// event that fails but recording it that blocks, for ever.
   /// @return errc::too_many_events; errc::event_not_created with the backend's status
-  template <std::derived_from<command_list> List>
+  template <class List>
   [[nodiscard]] result<void> prepare(const List& list) {
     static_assert(
         !wait_resets_event<B> || std::derived_from<List, single_wait_list>,
@@ -77,7 +82,8 @@ class event_pool {
     return status;
   }
 
-  [[nodiscard]] std::span<const typename B::event_type> events() const noexcept { return events_; }
+  [[nodiscard]] std::span<const typename B::event_type> events() const& noexcept { return events_; }
+  std::span<const typename B::event_type> events() && = delete;
   [[nodiscard]] std::size_t size() const noexcept { return events_.size(); }
 
   /// Hands the events over to the caller, who destroys them or leaves them to the end of the process.

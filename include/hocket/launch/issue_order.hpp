@@ -7,8 +7,8 @@
 namespace hocket::inline HOCKET_ABI::launch {
 
 /// What a command list promises: which ops happen before which, whatever the streams' speeds. Computed with vector
-/// clocks (Fidge, Mattern 1988) from nothing but the rules of streams and events, and so an oracle that shares no code
-/// with the planner: a plan is right if this order contains the graph's, and tight if it adds only the streams' FIFO.
+/// clocks (Fidge, Mattern 1988) from nothing but the rules of streams and events. So it shares no code with the planner
+/// and can judge it: a plan is right if this order contains the graph's, and tight if it adds only the streams' FIFO.
 /// Memory: 4 bytes x ops x streams.
 ///
 ///     hocket::launch::issue_order order(list);
@@ -39,14 +39,13 @@ class issue_order {
     }
     by_op_.resize(ops_.size());
     for (std::size_t i = 0; i < by_op_.size(); ++i) by_op_[i] = static_cast<std::uint32_t>(i);
-    std::sort(by_op_.begin(), by_op_.end(), [&](std::uint32_t a, std::uint32_t b) {
-      return key(a) != key(b) ? key(a) < key(b) : a < b;
-    });
+    std::sort(by_op_.begin(), by_op_.end(),
+              [&](std::uint32_t a, std::uint32_t b) { return key(a) != key(b) ? key(a) < key(b) : a < b; });
   }
 
   /// Number of run commands. They are numbered from 0 in issue order.
   [[nodiscard]] std::size_t size() const noexcept { return ops_.size(); }
-  [[nodiscard]] const command& op(std::size_t i) const noexcept { return ops_[i]; }
+  [[nodiscard]] command op(std::size_t i) const noexcept { return ops_[i]; }
 
   /// The first run command of (op, phase), or npos. O(log ops).
   [[nodiscard]] std::size_t find(node_id op, std::uint8_t phase = 0) const noexcept {

@@ -32,9 +32,10 @@ struct transfer_outcome {
 
 /// Posts one transfer, or opens or closes a group: the one place where commands become calls of a transport.
 /// Precondition: the step is neither `run` nor `wait`.
-template <transport T>
-typename T::status_type issue(T& t, const transfer_command& c, transfer_memory memory, typename T::stream_type stream,
-                              typename T::request_type& request) noexcept {
+template <class T>
+typename detail::checked_transport<T>::status issue(T& t, const transfer_command& c, transfer_memory memory,
+                                                    typename detail::checked_transport<T>::stream stream,
+                                                    typename detail::checked_transport<T>::request& request) noexcept {
   HOCKET_ASSERT(c.kind != transfer_kind::run && c.kind != transfer_kind::wait);
   if (c.kind == transfer_kind::send) return t.send(memory.data, memory.bytes, c.peer, c.tag, stream, request);
   if (c.kind == transfer_kind::recv) return t.recv(memory.data, memory.bytes, c.peer, c.tag, stream, request);
@@ -44,18 +45,23 @@ typename T::status_type issue(T& t, const transfer_command& c, transfer_memory m
 namespace detail {
 
 template <class Status, class Work>
+void call_work(transfer_outcome<Status>& out, Work& work, std::size_t index) {
+  if constexpr (std::is_void_v<decltype(work(index))>) work(index);
+  else out.code = static_cast<int>(work(index));
+  out.complete = out.code == 0;
+}
+
+template <class Status, class Work>
 void do_work(transfer_outcome<Status>& out, Work& work, std::size_t index) {
 #if HOCKET_HAS_EXCEPTIONS
   try {
-#endif
-    if constexpr (std::is_void_v<decltype(work(index))>) work(index);
-    else out.code = static_cast<int>(work(index));
-    out.complete = out.code == 0;
-#if HOCKET_HAS_EXCEPTIONS
+    call_work(out, work, index);
   } catch (...) {
     out.exception = std::current_exception();
     out.complete = false;
   }
+#else
+  call_work(out, work, index);
 #endif
 }
 
@@ -72,11 +78,13 @@ void do_work(transfer_outcome<Status>& out, Work& work, std::size_t index) {
 /// @param trace     see `no_transfer_trace`
 ///
 ///     auto done = run_transfers(t, steps, requests, memory, work);
-///     if (!done) { report(message(done, rank)); t.abort(); }
-template <host_transport T, class Memory, class Work, class Trace = const no_transfer_trace>
-transfer_outcome<typename T::status_type> run_transfers(T& t, std::span<const transfer_command> steps,
-                                                        std::span<typename T::request_type> requests, Memory&& memory,
-                                                        Work&& work, Trace&& trace = {}) {
+///     if (!done) { report(message(done, rank, t.text(done.status))); t.abort(); }
+template <class T, class Memory, class Work, class Trace = const no_transfer_trace>
+transfer_outcome<typename detail::checked_host_transport<T>::status> run_transfers(
+    T& t, std::span<const transfer_command> steps,
+    std::span<typename detail::checked_host_transport<T>::request> requests, Memory&& memory, Work&& work,
+    Trace&& trace = {}) {
+  static_cast<void>(detail::checked_trace<std::remove_reference_t<Trace>, transfer_command>{});
   transfer_outcome<typename T::status_type> out;
   for (const transfer_command& c : steps) {
     trace.begin(out.done, c);
@@ -103,18 +111,23 @@ transfer_outcome<typename T::status_type> run_transfers(T& t, std::span<const tr
   return out;
 }
 
-/// One English sentence about a rank that did not get through. `text` is the transport's text for the status.
-[[nodiscard]] inline std::string message_of(std::uint32_t rank, std::size_t step, const transfer_command& at, int code,
-                                            bool threw, const char* text) {
-  const std::string s = "rank " + std::to_string(rank) + ", step " + std::to_string(step) + ": ";
-  if (threw) return s + "its own work threw an exception";
-  if (code != 0) return s + "its own work returned " + std::to_string(code);
-  if (at.kind == transfer_kind::run) return s + text;
-  const char* verb = at.kind == transfer_kind::send ? "sending to"
-                   : at.kind == transfer_kind::recv ? "receiving from"
-                                                    : "waiting for";
-  if (at.kind == transfer_kind::group_begin || at.kind == transfer_kind::group_end) return s + "a group: " + text;
-  return s + verb + " rank " + std::to_string(at.peer) + ": " + text;
+/// One English sentence about a rank that did not get through: "rank 1, step 12: waiting for rank 2: …".
+/// @param text  the transport's text for the outcome's status
+template <class Status>
+[[nodiscard]] std::string message(const transfer_outcome<Status>& o, std::uint32_t rank, const char* text) {
+  if (o.complete) return "rank " + std::to_string(rank) + ": done";
+  const std::string s = "rank " + std::to_string(rank) + ", step " + std::to_string(o.done) + ": ";
+  if (o.exception != nullptr) return s + "its own work threw an exception";
+  if (o.code != 0) return s + "its own work returned " + std::to_string(o.code);
+  switch (o.at.kind) {
+    case transfer_kind::run: return s + text;
+    case transfer_kind::group_begin:
+    case transfer_kind::group_end: return s + "a group: " + text;
+    case transfer_kind::send: return s + "sending to rank " + std::to_string(o.at.peer) + ": " + text;
+    case transfer_kind::recv: return s + "receiving from rank " + std::to_string(o.at.peer) + ": " + text;
+    case transfer_kind::wait: break;
+  }
+  return s + "waiting for rank " + std::to_string(o.at.peer) + ": " + text;
 }
 
 }  // namespace hocket::inline HOCKET_ABI::launch

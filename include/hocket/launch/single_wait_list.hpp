@@ -37,7 +37,7 @@ class single_wait_list : public command_list {
     std::vector<event_id> event_of(list.size(), no_id);  // per wait
     event_id made = 0;
     for (std::size_t i = 0; i < list.size(); ++i) {
-      const command& c = list[i];
+      const command c = list[i];
       if (c.kind == command_kind::run) {
         out.push_back(c);
       } else if (c.kind == command_kind::wait) {

@@ -28,4 +28,20 @@ struct transfer_command {
   friend constexpr bool operator==(const transfer_command&, const transfer_command&) = default;
 };
 
+/// When a step that talks to others lets the rank go on, if nothing is buffered (the worst that a network may do).
+enum class transfer_model : std::uint8_t {
+  posted,    ///< posts return at once, waits block: MPI and other host transports, or one stream per transfer
+  in_order,  ///< a transfer blocks until its peer comes, a group until all its transfers are done: one stream of NCCL
+             ///< or HCCL that also computes, and so a safe assumption for any number of streams
+};
+
+/// One link of a deadlock: `rank` stands at `step` until rank `peer` comes to `needs`, a step further down its list.
+struct blocked_transfer {
+  std::uint32_t rank = 0;
+  std::uint32_t step = 0;
+  std::uint32_t peer = 0;
+  std::uint32_t needs = 0;
+  friend constexpr bool operator==(const blocked_transfer&, const blocked_transfer&) = default;
+};
+
 }  // namespace hocket::inline HOCKET_ABI::launch

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a transport between ranks is. Shipped: in_process_transport.hpp here; mpi_transport.hpp, nccl_transport.hpp and
-// hccl_transport.hpp are opt-in, since they include a vendor's header.
+// What a transport between ranks is. Those that come with it are in transports/.
 #pragma once
-#include <hocket/config.hpp>
+#include <hocket/launch/detail/policy_members.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -19,6 +18,48 @@ struct no_stream {
 struct no_request {
   friend constexpr bool operator==(no_request, no_request) = default;
 };
+
+namespace detail {
+
+// What a transport is made of, member by member.
+
+template <class T>
+concept has_transfer_types =
+    std::is_trivially_copyable_v<typename T::stream_type> && std::is_trivially_copyable_v<typename T::request_type> &&
+    std::default_initializable<typename T::request_type> && std::regular<typename T::status_type>;
+template <class T>
+concept has_send = requires(T& t, const void* from, std::size_t bytes, std::uint32_t number,
+                            typename T::stream_type stream, typename T::request_type& request) {
+  { t.send(from, bytes, number, number, stream, request) } noexcept -> std::same_as<typename T::status_type>;
+};
+template <class T>
+concept has_recv = requires(T& t, void* to, std::size_t bytes, std::uint32_t number, typename T::stream_type stream,
+                            typename T::request_type& request) {
+  { t.recv(to, bytes, number, number, stream, request) } noexcept -> std::same_as<typename T::status_type>;
+};
+template <class T>
+concept has_group = requires(T& t, typename T::stream_type stream) {
+  { t.group_begin() } noexcept -> std::same_as<typename T::status_type>;
+  { t.group_end(stream) } noexcept -> std::same_as<typename T::status_type>;
+};
+template <class T>
+concept has_progress = requires(T& t) {
+  { t.progress() } noexcept -> std::same_as<typename T::status_type>;
+};
+template <class T>
+concept has_abort = requires(T& t) {
+  { t.abort() } noexcept;
+};
+template <class T>
+concept has_test = requires(T& t, typename T::request_type& request, bool& done) {
+  { t.test(request, done) } noexcept -> std::same_as<typename T::status_type>;
+};
+template <class T>
+concept has_wait_for_request = requires(T& t, typename T::request_type& request) {
+  { t.wait(request) } noexcept -> std::same_as<typename T::status_type>;
+};
+
+}  // namespace detail
 
 /// A policy by which one rank sends to others. It owns nothing: communicators, buffers and streams are the framework's.
 /// Failures are statuses, never exceptions; a value-initialised status is success.
@@ -43,27 +84,47 @@ struct no_request {
 ///     static_assert(hocket::launch::transport<loopback>);
 template <class T>
 concept transport =
-    std::is_trivially_copyable_v<typename T::stream_type> && std::is_trivially_copyable_v<typename T::request_type> &&
-    std::default_initializable<typename T::request_type> && std::regular<typename T::status_type> &&
-    requires(T& t, const void* from, void* to, std::size_t bytes, std::uint32_t x, typename T::stream_type stream,
-             typename T::request_type& request, typename T::status_type status) {
-      { t.send(from, bytes, x, x, stream, request) } noexcept -> std::same_as<typename T::status_type>;
-      { t.recv(to, bytes, x, x, stream, request) } noexcept -> std::same_as<typename T::status_type>;
-      { t.group_begin() } noexcept -> std::same_as<typename T::status_type>;
-      { t.group_end(stream) } noexcept -> std::same_as<typename T::status_type>;
-      { t.progress() } noexcept -> std::same_as<typename T::status_type>;
-      { t.abort() } noexcept;
-      { T::ok(status) } noexcept -> std::same_as<bool>;
-      { T::text(status) } noexcept -> std::same_as<const char*>;
-    };
+    detail::has_transfer_types<T> && detail::has_send<T> && detail::has_recv<T> && detail::has_group<T> &&
+    detail::has_progress<T> && detail::has_abort<T> && detail::has_ok<T> && detail::has_text<T>;
 
-/// Completes transfers on the host: `test` asks whether a transfer is complete and helps it along, `wait` blocks until
-/// it is, but not for ever: a transport gives up after its own time limit, so that a dead peer cannot hang a rank.
+/// Completes transfers on the host. `test` asks whether a transfer is complete and helps it along; `wait` blocks until
+/// it is. But not for ever: a transport gives up after its own time limit, so that a dead peer cannot hang a rank.
 template <class T>
-concept host_transport = transport<T> && requires(T& t, typename T::request_type& request, bool& done) {
-  { t.test(request, done) } noexcept -> std::same_as<typename T::status_type>;
-  { t.wait(request) } noexcept -> std::same_as<typename T::status_type>;
+concept host_transport = transport<T> && detail::has_test<T> && detail::has_wait_for_request<T>;
+
+namespace detail {
+
+/// Says which member a transport lacks; everything that takes a transport goes through it.
+template <class T>
+struct checked_transport {
+  static_assert(has_transfer_types<T>,
+                "hocket: a transport needs `stream_type`, `request_type` (both trivially copyable) and `status_type`");
+  static_assert(has_send<T>,
+                "hocket: a transport needs `status_type send(const void* from, std::size_t bytes, std::uint32_t peer, "
+                "std::uint32_t tag, stream_type, request_type&) noexcept`");
+  static_assert(has_recv<T>,
+                "hocket: a transport needs `status_type recv(void* to, std::size_t bytes, std::uint32_t peer, "
+                "std::uint32_t tag, stream_type, request_type&) noexcept`");
+  static_assert(has_group<T>,
+                "hocket: a transport needs `status_type group_begin() noexcept` and `status_type "
+                "group_end(stream_type) noexcept`");
+  static_assert(has_progress<T>, "hocket: a transport needs `status_type progress() noexcept`");
+  static_assert(has_abort<T>, "hocket: a transport needs `void abort() noexcept`");
+  static_assert(has_ok<T>, "hocket: a transport needs `static bool ok(status_type) noexcept`");
+  static_assert(has_text<T>, "hocket: a transport needs `static const char* text(status_type) noexcept`");
+  using stream = typename T::stream_type;
+  using request = typename T::request_type;
+  using status = typename T::status_type;
 };
+
+/// The same for a transport that completes transfers on the host.
+template <class T>
+struct checked_host_transport : checked_transport<T> {
+  static_assert(has_test<T>, "hocket: a host transport needs `status_type test(request_type&, bool& done) noexcept`");
+  static_assert(has_wait_for_request<T>, "hocket: a host transport needs `status_type wait(request_type&) noexcept`");
+};
+
+}  // namespace detail
 
 /// Memory that a transfer reads or writes. Borrowed.
 struct transfer_memory {

@@ -18,7 +18,8 @@ bool issue(const hocket::launch::command_list& list, std::span<const int> stream
   resetting b;
   const auto launch = [](hocket::node_id, int) {};
 #ifdef CORRECTED
-  return hocket::launch::drive(b, hocket::launch::single_wait_list::make(list).value(), streams, events, launch).complete;
+  return hocket::launch::drive(b, hocket::launch::single_wait_list::make(list).value(), streams, events, launch)
+      .complete;
 #else
   return hocket::launch::drive(b, list, streams, events, launch).complete;
 #endif

@@ -57,10 +57,6 @@ static_assert(event_source<host_backend> && !event_source<recording_backend> && 
 static_assert(!wait_resets_event<host_backend> && max_events<host_backend> == 0);
 static_assert(!std::is_copy_constructible_v<host_backend> && std::is_nothrow_move_constructible_v<host_backend>);
 
-// What a batch stages lies at multiples of 8, also where pointers have 4 bytes.
-static_assert(detail::host_chunk::head % 8 == 0 && detail::host_chunk::size_of<char> % 8 == 0 &&
-              detail::host_chunk::head >= sizeof(detail::host_chunk::step));
-
 // Driving works in constant expressions: the inline backend runs a plan at compile time.
 constexpr int run_at_compile_time() {
   inline_backend b(1);

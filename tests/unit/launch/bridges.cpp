@@ -44,8 +44,11 @@ step_program read_ops(const std::string& path) {
   while (std::getline(file, line)) {
     std::istringstream row(line);
     std::string op, stream, kind, reads, writes;
-    std::getline(row, op, ','), std::getline(row, stream, ','), std::getline(row, kind, ',');
-    std::getline(row, reads, ','), std::getline(row, writes, ',');
+    std::getline(row, op, ',');
+    std::getline(row, stream, ',');
+    std::getline(row, kind, ',');
+    std::getline(row, reads, ',');
+    std::getline(row, writes, ',');
     REQUIRE(std::stoul(op) == p.stream.size());
     p.stream.push_back(static_cast<hocket::stream_id>(std::stoul(stream)));
     p.reads.push_back(numbers(reads));
@@ -95,7 +98,10 @@ std::vector<std::pair<node_id, node_id>> conflicts(const step_program& p) {
 std::size_t violated(const hocket::timeline& t, const std::vector<std::pair<node_id, node_id>>& pairs,
                      std::size_t ops) {
   std::vector<hocket::ticks> start(ops, -1), finish(ops, -1);
-  for (const auto& s : t.spans()) start[s.id] = s.start, finish[s.id] = s.finish;
+  for (const auto& s : t.spans()) {
+    start[s.id] = s.start;
+    finish[s.id] = s.finish;
+  }
   std::size_t bad = 0;
   for (const auto& [a, b] : pairs) bad += start[b] < finish[a] || start[a] < 0 || start[b] < 0;
   return bad;
@@ -108,7 +114,8 @@ step_program random_step(unsigned seed) {
   const std::size_t streams = 1 + seed % 5;
   for (int op = 0; op < 120; ++op) {
     p.stream.push_back(static_cast<hocket::stream_id>(random() % streams));
-    p.reads.emplace_back(), p.writes.emplace_back();
+    p.reads.emplace_back();
+    p.writes.emplace_back();
     for (std::size_t k = random() % 3; k > 0; --k)
       p.reads.back().push_back(static_cast<std::uint32_t>(random() % p.variables));
     for (std::size_t k = random() % 2; k > 0; --k)

@@ -12,7 +12,8 @@ namespace {
 
 template <class F>
 void on_both_backends(F f) {
-  f(cuda_backend{}), f(ascend_backend{});
+  f(cuda_backend{});
+  f(ascend_backend{});
 }
 
 command_list list_of(const std::vector<command>& commands, std::size_t streams) {

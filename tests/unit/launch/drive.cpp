@@ -62,7 +62,10 @@ TEST_CASE("the inline backend runs the plan in issue order", "[launch]") {
   inline_backend b(list.event_count());
   values v(p);
   std::vector<node_id> ran;
-  CHECK(drive(b, list, [&](node_id op, stream_id) { v.run(op), ran.push_back(op); }));
+  CHECK(drive(b, list, [&](node_id op, stream_id) {
+    v.run(op);
+    ran.push_back(op);
+  }));
   CHECK(v.out == expected_values(p));
   CHECK(ran.size() == 200);
   CHECK(std::is_sorted(ran.begin(), ran.end()));
@@ -108,9 +111,13 @@ struct queueing_backend {
   using status_type = int;
   std::vector<std::string>* queue;
   int record(int e, int s) noexcept {
-    return queue->push_back("record " + std::to_string(e) + " " + std::to_string(s)), 0;
+    queue->push_back("record " + std::to_string(e) + " " + std::to_string(s));
+    return 0;
   }
-  int wait(int s, int e) noexcept { return queue->push_back("wait " + std::to_string(s) + " " + std::to_string(e)), 0; }
+  int wait(int s, int e) noexcept {
+    queue->push_back("wait " + std::to_string(s) + " " + std::to_string(e));
+    return 0;
+  }
   static bool ok(int status) noexcept { return status == 0; }
   static const char* text(int) noexcept { return "?"; }
   static bool asynchronous(int status) noexcept { return status == 700; }

@@ -134,7 +134,10 @@ TEST_CASE("a hundred thousand replays, a hundred in flight at a time", "[launch]
   auto device = host_backend::start(2).value();
   values v(p);
   std::vector<int> runs(8);  // plain: two replays of one op may not meet
-  auto body = [&](node_id op, stream_id) { v.run(op), ++runs[op]; };
+  auto body = [&](node_id op, stream_id) {
+    v.run(op);
+    ++runs[op];
+  };
   std::size_t wrong = 0;
   for (int batch = 0; batch < 1000; ++batch) {
     v.out.assign(8, 0);

@@ -161,12 +161,12 @@ TEST_CASE("counters pass 2^32, and what is long done stays done", "[launch][host
   std::thread other([&] {
     for (std::uint64_t k = turn - 1; k != turn + 4; ++k) signal.advance(k, k >= turn + 2, 1);
   });
-  CHECK_FALSE(signal.wait(turn - 1, 1));
-  CHECK_FALSE(signal.wait(turn + 1, 1));
-  CHECK(signal.wait(turn + 3, 1));
-  CHECK_FALSE(signal.wait(turn + 3, 2));  // the next generation is healthy
+  CHECK_FALSE(signal.wait(turn - 1, 1, false));
+  CHECK_FALSE(signal.wait(turn + 1, 1, false));
+  CHECK(signal.wait(turn + 3, 1, false));
+  CHECK_FALSE(signal.wait(turn + 3, 2, false));  // the next generation is healthy
   other.join();
   // More than half a turn of 32 bits ago: an event recorded once, at the start, and waited for ever since.
-  CHECK_FALSE(signal.wait(1, 1));
-  CHECK_FALSE(signal.wait(turn / 4, 1));
+  CHECK_FALSE(signal.wait(1, 1, false));
+  CHECK_FALSE(signal.wait(turn / 4, 1, false));
 }

@@ -97,7 +97,10 @@ TEST_CASE("runs in flight together keep their order if fenced, also two programs
   host_program other(fenced(naive_list(q)).value());
   values v(p), w(q);
   std::vector<int> runs(60);  // plain: run r and r + 1 may not meet
-  auto body = [&](node_id op, stream_id) { v.run(op), ++runs[op]; };
+  auto body = [&](node_id op, stream_id) {
+    v.run(op);
+    ++runs[op];
+  };
   auto other_body = [&](node_id op, stream_id) { w.run(op); };
   std::thread second([&] {
     for (int i = 0; i < 200; ++i) static_cast<void>(device.submit(other, other_body));
@@ -262,8 +265,8 @@ TEST_CASE("an op that was skipped did not run: its trace says so", "[launch][hos
   const auto t = trace.timeline();
   for (const auto& s : t.spans()) ran.insert(s.id);
   CHECK(ran == std::set<std::uint32_t>{0, 3});
-  CHECK(trace.start(1) == -1);
-  CHECK(trace.start(4) == -1);
+  CHECK(trace.start(1).count() < 0);
+  CHECK(trace.start(4).count() < 0);
 }
 
 TEST_CASE("a code of 64 bits is a failure even if its lower half is 0", "[launch][host]") {

@@ -31,10 +31,21 @@ struct counting_device {
   int wait(stream_type, event_type) noexcept { return 0; }
   static bool ok(int s) noexcept { return s == 0; }
   static const char* text(int) noexcept { return ""; }
-  int begin_capture(stream_type) noexcept { return ++open, 0; }
-  int end_capture(stream_type, int& out) noexcept { return --open, ++graphs, out = 1, 0; }
+  int begin_capture(stream_type) noexcept {
+    ++open;
+    return 0;
+  }
+  int end_capture(stream_type, int& out) noexcept {
+    --open;
+    ++graphs;
+    out = 1;
+    return 0;
+  }
   int launch_captured(int, stream_type) noexcept { return 0; }
-  int destroy_captured(int) noexcept { return --graphs, 0; }
+  int destroy_captured(int) noexcept {
+    --graphs;
+    return 0;
+  }
 };
 
 }  // namespace
@@ -67,10 +78,19 @@ TEST_CASE("sends in flight are bounded in lists with groups, too", "[launch][tra
       std::vector<bool> sent(program->request_count(r));
       bool in_group = false;
       for (const transfer_command& c : program->steps(r)) {
-        if (c.kind == transfer_kind::group_begin) in_group = true, ++groups;
+        if (c.kind == transfer_kind::group_begin) {
+          in_group = true;
+          ++groups;
+        }
         if (c.kind == transfer_kind::group_end) in_group = false;
-        if (c.kind == transfer_kind::send) sent[c.request] = true, ++flying;
-        if (c.kind == transfer_kind::wait && sent[c.request]) sent[c.request] = false, --flying;
+        if (c.kind == transfer_kind::send) {
+          sent[c.request] = true;
+          ++flying;
+        }
+        if (c.kind == transfer_kind::wait && sent[c.request]) {
+          sent[c.request] = false;
+          --flying;
+        }
         if (c.kind == transfer_kind::run) REQUIRE(flying <= most);
       }
       CHECK(!in_group);
@@ -103,9 +123,12 @@ TEST_CASE("a trace shows the chunks of the plan, also of the second direction", 
       lists_of::table_schedule::make_copy(lists_of::dual_pipe::make({.ranks = 2, .micro_batches = 4}).value()).value();
   const auto program = from_pipeline(plan).value();
   pipeline_trace trace(program, 0);
-  for (std::size_t i = 0; i < program.steps(0).size(); ++i)
-    trace.begin(i, program.steps(0)[i]), trace.end(i, program.steps(0)[i]);
+  for (std::size_t i = 0; i < program.steps(0).size(); ++i) {
+    trace.begin(i, program.steps(0)[i]);
+    trace.end(i, program.steps(0)[i]);
+  }
   hocket::timeline t;
+  t.ticks_per_second = 1'000'000'000;
   trace.add_to(t, t.add_lane("rank 0"), plan);
   std::array<int, 2> of_chunk{};
   for (const auto& span : t.spans()) {

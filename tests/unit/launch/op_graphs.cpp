@@ -63,7 +63,10 @@ pairs conflicts(const ops& p) {
       for (const node_id reader : at(v).readers)
         if (reader != op) out.push_back({reader, op});
     }
-    for (const std::uint32_t v : p.writes(op)) at(v).writer = op, at(v).readers.clear();
+    for (const std::uint32_t v : p.writes(op)) {
+      at(v).writer = op;
+      at(v).readers.clear();
+    }
     for (const std::uint32_t v : p.reads(op))
       if (at(v).writer != op) at(v).readers.push_back(op);
   }
@@ -90,10 +93,7 @@ struct timed_run {
   std::vector<std::size_t> at;
 
   timed_run(const command_list& list, std::size_t op_count)
-      : device(host_backend::start(list.stream_count()).value()),
-        program(list),
-        trace(list),
-        at(op_count) {
+      : device(host_backend::start(list.stream_count()).value()), program(list), trace(list), at(op_count) {
     for (std::size_t i = 0; i < list.size(); ++i)
       if (list[i].kind == command_kind::run) at[list[i].id] = i;
   }
@@ -103,7 +103,8 @@ struct timed_run {
     REQUIRE(device.run(program, body, trace));
     std::size_t bad = 0;
     for (const auto& [a, b] : order)
-      bad += trace.start(at[a]) < 0 || trace.start(at[b]) < 0 || trace.start(at[b]) < trace.finish(at[a]);
+      bad +=
+          trace.start(at[a]).count() < 0 || trace.start(at[b]).count() < 0 || trace.start(at[b]) < trace.finish(at[a]);
     return bad;
   }
 };

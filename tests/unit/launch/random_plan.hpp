@@ -13,7 +13,7 @@
 #include <hocket/launch/issue_order.hpp>
 #include <hocket/launch/reuse_events.hpp>
 #include <hocket/launch/single_wait_list.hpp>
-#include <hocket/launch/trace.hpp>
+#include <hocket/launch/timeline_trace.hpp>
 
 #include <cstdint>
 #include <random>
@@ -108,7 +108,10 @@ inline std::vector<std::uint64_t> expected_values(const random_program& p) {
 // Edges that a measured run violated: the successor started before the predecessor finished.
 inline std::size_t violations(const hocket::timeline& t, const random_program& p) {
   std::vector<hocket::ticks> start(p.predecessors.size(), -1), finish(p.predecessors.size(), -1);
-  for (const auto& s : t.spans()) start[s.id] = s.start, finish[s.id] = s.finish;
+  for (const auto& s : t.spans()) {
+    start[s.id] = s.start;
+    finish[s.id] = s.finish;
+  }
   std::size_t bad = 0;
   for (std::size_t v = 0; v < p.predecessors.size(); ++v) {
     if (start[v] < 0) ++bad;

@@ -30,7 +30,8 @@ small_program random_program(unsigned seed) {
   const std::size_t ops = 1 + random() % 12, streams = 1 + random() % 4;
   for (std::size_t i = 0; i < ops; ++i) {
     p.stream.push_back(static_cast<stream_id>(random() % streams));
-    p.reads.emplace_back(), p.writes.emplace_back();
+    p.reads.emplace_back();
+    p.writes.emplace_back();
     for (std::size_t k = random() % 3; k > 0; --k) p.reads.back().push_back(static_cast<int>(random() % 5));
     for (std::size_t k = random() % 2; k > 0; --k) p.writes.back().push_back(static_cast<int>(random() % 5));
   }
@@ -170,7 +171,8 @@ TEST_CASE("a plan to be captured starts at the origin and comes back to it", "[l
     REQUIRE(capture);
     const auto list = from_graph(*plan, *capture);
     REQUIRE(list);
-    forks += capture->forks.size(), joins += capture->joins.size();
+    forks += capture->forks.size();
+    joins += capture->joins.size();
     CHECK(list->event_count() == plan->event_count() + capture->event_count());
 
     std::set<stream_id> captured{origin};

@@ -258,7 +258,8 @@ bool hangs(const std::vector<commands>& ranks) {
       if (at[c.peer] == ranks[c.peer].size()) continue;
       const transfer_command& other = ranks[c.peer][at[c.peer]];
       if (other.peer != r || other.kind == c.kind) continue;
-      ++at[r], ++at[c.peer];
+      ++at[r];
+      ++at[c.peer];
       moved = true;
     }
   }

@@ -74,9 +74,9 @@ TEST_CASE("every schedule runs on threads, buffered and unbuffered, and computes
     for (const auto sends : {completion::rendezvous, completion::buffered}) {
       auto group = in_process_group::start(plan.ranks(), {.sends = sends}).value();
       std::uint32_t variant = 0;
-      for (const from_pipeline_options options :
-           {from_pipeline_options{}, from_pipeline_options{.lookahead = 0},
-            from_pipeline_options{.lookahead = 4, .sends_in_flight = 3}, from_pipeline_options{.pairs_at_once = true}}) {
+      for (const from_pipeline_options options : {from_pipeline_options{}, from_pipeline_options{.lookahead = 0},
+                                                  from_pipeline_options{.lookahead = 4, .sends_in_flight = 3},
+                                                  from_pipeline_options{.pairs_at_once = true}}) {
         INFO("variant " << variant++);
         const auto program = from_pipeline(plan, options);
         REQUIRE(program);
@@ -158,7 +158,10 @@ TEST_CASE("receives next to their consumer: fine where posts do not block, a dea
                               ? a.kind() == action_kind::forward
                               : a.kind() == action_kind::backward || a.kind() == action_kind::input_grad;
           const auto at = pending.find(stage_action(kind, a.stage(), a.micro_batch()).bits());
-          if (fits && at != pending.end()) actions.push_back(at->second), pending.erase(at);
+          if (fits && at != pending.end()) {
+            actions.push_back(at->second);
+            pending.erase(at);
+          }
         }
         actions.push_back(a);
       }
@@ -354,7 +357,8 @@ bool streams_finish(const pipeline_program& program, const pipeline_stream_numbe
         for (const command& x : call) moved = came.insert(meet(p, x, true)).second || moved;
         for (const command& x : call) all_there = all_there && came.count(meet(p, x, false)) != 0;
         if (!all_there) break;
-        ++p.at, moved = true;
+        ++p.at;
+        moved = true;
       }
   }
   return std::all_of(all.begin(), all.end(), [](const place& p) { return p.at == p.queue.size(); });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a pipeline on threads with numbers in place of tensors: what a stage makes is a hash of what it got, so that a
+// Runs a pipeline on threads with numbers in place of tensors. What a stage makes is a hash of what it got. So a
 // transfer to the wrong place, of the wrong micro-batch, or too early shows in the sum at the end.
 #pragma once
 #include <hocket/launch/bridges/pipeline_runner.hpp>
@@ -19,7 +19,9 @@ using pipeline::action_kind;
 using pipeline::stage_action;
 
 inline std::uint64_t mixed(std::uint64_t x) {
-  x ^= x >> 31, x *= 0x9e3779b97f4a7c15ull, x ^= x >> 29;
+  x ^= x >> 31;
+  x *= 0x9e3779b97f4a7c15ull;
+  x ^= x >> 29;
   return x * 0xbf58476d1ce4e5b9ull;
 }
 
@@ -55,7 +57,10 @@ struct numbers {
   std::uint64_t sum(std::uint64_t k) {
     std::uint64_t s = 0;
     auto& v = value(k);
-    for (std::size_t i = 0; i < v.size(); ++i) s += (i + 1) * v[i], missing = missing || v[i] == 0;
+    for (std::size_t i = 0; i < v.size(); ++i) {
+      s += (i + 1) * v[i];
+      missing = missing || v[i] == 0;
+    }
     return s;
   }
   void compute(stage_action a) {

@@ -5,6 +5,10 @@
 #include <hocket/launch/backend.hpp>
 #include <hocket/launch/device_probe.hpp>
 
+#include <chrono>
+#include <cstdint>
+#include <ratio>
+
 namespace hocket::inline HOCKET_ABI::launch {
 
 /// The two kinds of events that AscendCL has.
@@ -211,10 +215,11 @@ class basic_ascend_backend {
   status_type record_timed(timed_event_type event, stream_type stream) noexcept {
     return aclrtRecordEvent(event.handle, stream);
   }
-  status_type elapsed_ns(timed_event_type from, timed_event_type to, std::int64_t& out) noexcept {
+  status_type elapsed(timed_event_type from, timed_event_type to, std::chrono::nanoseconds& out) noexcept {
     float ms = 0;
     const aclError status = aclrtEventElapsedTime(&ms, from.handle, to.handle);
-    if (status == 0) out = static_cast<std::int64_t>(static_cast<double>(ms) * 1e6);
+    if (status == 0)
+      out = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double, std::milli>(ms));
     return status;
   }
 

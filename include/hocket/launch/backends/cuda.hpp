@@ -5,6 +5,10 @@
 #include <hocket/launch/backend.hpp>
 #include <hocket/launch/device_probe.hpp>
 
+#include <chrono>
+#include <cstdint>
+#include <ratio>
+
 namespace hocket::inline HOCKET_ABI::launch {
 
 /// CUDA streams and events through the runtime API. Holds nothing: streams and events are the framework's, or made
@@ -129,10 +133,11 @@ class cuda_backend {
     return cudaEventRecord(event.handle, stream);
   }
   /// CUDA reports single-precision milliseconds, about half a microsecond fine.
-  status_type elapsed_ns(timed_event_type from, timed_event_type to, std::int64_t& out) noexcept {
+  status_type elapsed(timed_event_type from, timed_event_type to, std::chrono::nanoseconds& out) noexcept {
     float ms = 0;
     const cudaError_t status = cudaEventElapsedTime(&ms, from.handle, to.handle);
-    if (status == cudaSuccess) out = static_cast<std::int64_t>(static_cast<double>(ms) * 1e6);
+    if (status == cudaSuccess)
+      out = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double, std::milli>(ms));
     return status;
   }
 

@@ -2,264 +2,23 @@
 #pragma once
 #include <hocket/launch/backend.hpp>
 #include <hocket/launch/backends/host_program.hpp>
-#include <hocket/launch/detail/host_signal.hpp>
-#include <hocket/launch/trace.hpp>
+#include <hocket/launch/backends/host_report.hpp>
+#include <hocket/launch/detail/host_worker.hpp>
+#include <hocket/launch/drive.hpp>
 
 #include <cstddef>
-#include <exception>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <new>
-#include <string_view>
+#include <span>
 #include <system_error>
 #include <thread>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace hocket::inline HOCKET_ABI::launch {
-
-enum class host_status : std::uint8_t {
-  ok,
-  op_failed,         ///< an op returned a code other than 0
-  op_threw,          ///< an op ended with an exception
-  unrecorded_event,  ///< a wait on an event that was never recorded
-  too_few_streams,   ///< the program needs more threads than the backend has
-  out_of_memory,     ///< nothing was enqueued
-};
-
-[[nodiscard]] constexpr std::string_view to_string(host_status s) noexcept {
-  switch (s) {
-    case host_status::ok: return "ok";
-    case host_status::op_failed: return "an op returned a failure code";
-    case host_status::op_threw: return "an op threw an exception";
-    case host_status::unrecorded_event: return "wait on an event that was never recorded";
-    case host_status::too_few_streams: return "the program needs more streams than the backend has";
-    case host_status::out_of_memory: return "out of memory: nothing was enqueued";
-  }
-  return "unknown status";
-}
-
-/// What `synchronize` and `run` report: the first failure, and how much was not run because of it.
-struct host_report {
-  host_status status = host_status::ok;
-  node_id op = no_id;        ///< the op that failed; no_id for a closure given to enqueue()
-  stream_id stream = no_id;  ///< its stream
-  std::uint8_t phase = 0;
-  int code = 0;                  ///< what it returned
-  std::size_t skipped = 0;       ///< ops and closures that were not run, because something they wait for failed
-  std::exception_ptr exception;  ///< what it threw; rethrow it, or let it go
-
-  explicit operator bool() const noexcept { return status == host_status::ok; }
-};
-
-namespace detail {
-
-struct host_worker;
-
-// One entry of a stream's queue. Everything a stream does (a closure, a record, a wait, a slice of a program) is one.
-struct host_task {
-  static constexpr std::size_t room = 48;
-  void (*call)(host_worker&, void* closure) noexcept;
-  alignas(8) std::byte closure[room];
-
-  // Writes no more than the closure: queues are filled entry by entry, and the rest of an entry is never read.
-  template <class F>
-  explicit host_task(const F& f) noexcept
-      : call([](host_worker& w, void* p) noexcept { (*std::launder(static_cast<F*>(p)))(w); }) {
-    static_assert(
-        sizeof(F) <= room && alignof(F) <= 8 && std::is_trivially_copyable_v<F>,
-        "hocket: a closure given to a host stream is copied into its queue: at most 48 bytes, trivially copyable. "
-        "Capture a pointer to larger state that outlives the work");
-    ::new (closure) F(f);
-  }
-};
-
-// Many closures in one entry, back to back: what a `host_batch` hands over. Each stands behind its function, which
-// returns how many bytes its closure takes; so entries share cache lines instead of filling one each.
-struct host_chunk {
-  using step = std::size_t (*)(host_worker&, void* closure) noexcept;
-  std::unique_ptr<std::byte[]> bytes;  // aligned by operator new, for 8 at least
-  std::size_t used = 0, capacity = 0;
-  host_chunk* next = nullptr;
-
-  static constexpr std::size_t head = (sizeof(step) + 7) / 8 * 8;  // closures stay aligned where a pointer has 4 bytes
-  template <class F>
-  static constexpr std::size_t size_of = head + (sizeof(F) + 7) / 8 * 8;
-
-  // The caller has looked for room.
-  template <class F>
-  void add(const F& f) noexcept {
-    static_assert(sizeof(F) <= host_task::room && alignof(F) <= 8 && std::is_trivially_copyable_v<F>,
-                  "hocket: a closure given to a host stream is copied into its queue: at most 48 bytes, trivially "
-                  "copyable. Capture a pointer to larger state that outlives the work");
-    ::new (bytes.get() + used) step([](host_worker& w, void* p) noexcept {
-      (*std::launder(static_cast<F*>(p)))(w);
-      return size_of<F> - head;
-    });
-    ::new (bytes.get() + used + head) F(f);
-    used += size_of<F>;
-  }
-  void run(host_worker& w) noexcept {
-    for (std::size_t at = 0; at != used;) {
-      const step call = *std::launder(reinterpret_cast<step*>(bytes.get() + at));
-      at += head;
-      at += call(w, bytes.get() + at);
-    }
-    used = 0;
-  }
-};
-
-// Compared as what it is: a 64-bit code must not lose its upper half first.
-template <class Code>
-[[nodiscard]] constexpr bool is_failure(const Code& code) noexcept {
-  if constexpr (std::is_scalar_v<Code>) return code != Code{};
-  else return static_cast<int>(code) != 0;
-}
-
-// What the streams of a backend share.
-struct host_shared {
-  // Counts synchronizations; poison of an older generation is void. Changes only while every stream is idle.
-  std::atomic<std::uint64_t> generation{1};
-  std::mutex mutex;  // guards the rest
-  host_report report;
-  std::uint64_t report_at = 0;  // place of the reported failure in the order of submission: the lowest one is kept
-};
-
-struct alignas(64) host_worker {
-  // Written by those who enqueue.
-  std::mutex mutex;
-  std::vector<host_task> inbox;
-  std::uint64_t records = 0;   // issued so far
-  std::uint32_t programs = 0;  // submitted in this generation; only that of the first stream counts
-  std::atomic<std::uint32_t> submitted{0};
-  bool stopping = false;
-  host_chunk* free_chunks = nullptr;
-  host_shared* shared = nullptr;
-  std::uint32_t number = 0;
-  bool crowded = false;  // more streams than processors
-
-  // Written by the thread.
-  alignas(64) std::atomic<std::uint32_t> finished{0};
-  std::uint64_t poisoned_in = 0;  // the generation in which something on this stream failed
-  std::size_t skipped = 0;        // in that generation
-  std::vector<host_task> batch;
-  host_chunk* spent_chunks = nullptr;
-  host_signal signal;
-  std::thread thread;
-
-  host_worker() = default;
-  ~host_worker() {
-    for (host_chunk* list : {free_chunks, spent_chunks})
-      while (list != nullptr) delete std::exchange(list, list->next);
-  }
-
-  [[nodiscard]] std::uint64_t generation() const noexcept { return shared->generation.load(std::memory_order_relaxed); }
-  [[nodiscard]] bool poisoned() const noexcept { return poisoned_in == generation(); }
-  void poison() noexcept {
-    if (!poisoned()) poisoned_in = generation(), skipped = 0;
-  }
-
-  void fail(std::uint64_t at, const command& c, host_status status, int code, std::exception_ptr exception) noexcept {
-    poison();
-    const std::lock_guard lock(shared->mutex);
-    if (shared->report.status != host_status::ok && shared->report_at <= at) return;
-    shared->report_at = at;
-    shared->report = {status, c.id, c.stream, c.phase, code, 0, std::move(exception)};
-  }
-
-  /// Runs f() unless something before it failed. Whatever it throws or returns ends here.
-  template <class F>
-  void run(std::uint64_t at, const command& c, F&& f) noexcept {
-    if (poisoned()) [[unlikely]] {
-      ++skipped;
-      return;
-    }
-#if HOCKET_HAS_EXCEPTIONS
-    try {
-#endif
-      if constexpr (std::is_void_v<decltype(f())>) f();
-      else if (const auto code = f(); is_failure(code))
-        fail(at, c, host_status::op_failed, static_cast<int>(code), nullptr);
-#if HOCKET_HAS_EXCEPTIONS
-    } catch (...) {
-      fail(at, c, host_status::op_threw, 0, std::current_exception());
-    }
-#endif
-  }
-
-  void loop() noexcept {
-    std::uint32_t done = 0;
-    for (;;) {
-      await(submitted, [done](std::uint32_t value) { return value != done; }, crowded);
-      bool last = false;
-      {
-        const std::lock_guard lock(mutex);
-        batch.swap(inbox);
-        last = stopping;
-        while (spent_chunks != nullptr) give_back(*std::exchange(spent_chunks, spent_chunks->next));
-      }
-      if (batch.empty() && last) return;
-      for (host_task& task : batch) task.call(*this, task.closure);
-      done += static_cast<std::uint32_t>(batch.size());
-      batch.clear();
-      finished.store(done, std::memory_order_seq_cst);
-      finished.notify_all();
-    }
-  }
-
-  void wait_until_idle() noexcept {
-    std::uint32_t all = 0;
-    {
-      const std::lock_guard lock(mutex);
-      all = submitted.load(std::memory_order_relaxed);
-    }
-    await(finished, [all](std::uint32_t value) { return reached(value, all); }, crowded);
-  }
-
-  // The caller holds `mutex`.
-  void give_back(host_chunk& chunk) noexcept {
-    chunk.next = free_chunks;
-    free_chunks = &chunk;
-  }
-  [[nodiscard]] host_chunk* take_chunk(std::size_t capacity) noexcept {
-    if (free_chunks != nullptr && free_chunks->capacity >= capacity)
-      return std::exchange(free_chunks, free_chunks->next);
-    auto* made = new (std::nothrow) host_chunk;
-    if (made == nullptr) return nullptr;
-    made->bytes.reset(new (std::nothrow) std::byte[capacity]);
-    made->capacity = capacity;
-    if (made->bytes != nullptr) return made;
-    delete made;
-    return nullptr;
-  }
-
-  // The two halves of an enqueue. The caller holds `mutex`; only the first can fail.
-  [[nodiscard]] bool make_room() noexcept {
-    if (inbox.size() < inbox.capacity()) return true;
-    const std::size_t wanted = inbox.size() < 16 ? 32 : 2 * inbox.size();
-#if HOCKET_HAS_EXCEPTIONS
-    try {
-      inbox.reserve(wanted);
-    } catch (...) {
-      return false;
-    }
-#else
-    inbox.reserve(wanted);
-#endif
-    return true;
-  }
-  template <class F>
-  void push(const F& closure) noexcept {
-    inbox.emplace_back(closure);
-    submitted.store(submitted.load(std::memory_order_relaxed) + 1, std::memory_order_seq_cst);
-  }
-};
-
-struct host_event_state {
-  host_worker* stream = nullptr;  // of the latest record; null: never recorded
-  std::uint64_t count = 0;
-};
-
-}  // namespace detail
 
 /// A stream of a `host_backend`: a queue and the thread that works it off.
 class host_stream {
@@ -270,7 +29,6 @@ class host_stream {
 
  private:
   friend class host_backend;
-  friend class host_batch;
   explicit host_stream(detail::host_worker* w) noexcept : worker_(w) {}
   detail::host_worker* worker_ = nullptr;
 };
@@ -283,14 +41,12 @@ class host_event {
 
  private:
   friend class host_backend;
-  friend class host_batch;
   detail::host_event_state* state_ = nullptr;
 };
 
 /// Real threads as streams, real events: the backend where there is no device, and the one that tests of plans run on.
 /// Two ways to use it, which mix freely, since both are entries of the same queues:
-///   * eagerly, as a `backend` under `drive`: `enqueue`, `record`, `wait` (each about the price of a mutex; through a
-///     `host_batch` about a tenth of that);
+///   * eagerly, as a `backend` under `drive`: `enqueue`, `record`, `wait` (each about the price of a mutex);
 ///   * by replay: `run(program, body)` gives each thread its slice of a `host_program`; nothing is queued or allocated
 ///     per op, and a thread that waits sees a record without a system call if it comes soon.
 ///
@@ -332,7 +88,8 @@ class host_backend {
 
   host_backend(host_backend&& other) noexcept
       : shared_(std::move(other.shared_)), workers_(std::move(other.workers_)), streams_(std::move(other.streams_)) {
-    other.workers_.clear(), other.streams_.clear();
+    other.workers_.clear();
+    other.streams_.clear();
   }
   host_backend& operator=(host_backend&& other) noexcept {
     if (this != &other) {
@@ -340,7 +97,8 @@ class host_backend {
       shared_ = std::move(other.shared_);
       workers_ = std::move(other.workers_);
       streams_ = std::move(other.streams_);
-      other.workers_.clear(), other.streams_.clear();
+      other.workers_.clear();
+      other.streams_.clear();
     }
     return *this;
   }
@@ -348,9 +106,11 @@ class host_backend {
   ~host_backend() { stop(); }
 
   [[nodiscard]] std::size_t stream_count() const noexcept { return workers_.size(); }
-  [[nodiscard]] std::span<const host_stream> streams() const noexcept { return streams_; }
+  [[nodiscard]] std::span<const host_stream> streams() const& noexcept { return streams_; }
+  std::span<const host_stream> streams() && = delete;
   [[nodiscard]] host_stream stream(std::size_t i) const noexcept {
-    return HOCKET_ASSERT(i < streams_.size()), streams_[i];
+    HOCKET_ASSERT(i < streams_.size());
+    return streams_[i];
   }
 
   // ---- backend: eager enqueues. From any thread.
@@ -475,7 +235,6 @@ class host_backend {
   }
 
  private:
-  friend class host_batch;
   static constexpr no_trace untraced_{};
   static constexpr std::uint64_t eager = ~std::uint64_t{0};  // closures: the first in time is reported
 
@@ -491,7 +250,6 @@ class host_backend {
       w->shared = shared_.get();
       w->number = static_cast<std::uint32_t>(i);
       w->crowded = processors != 0 && streams > processors;
-      w->inbox.reserve(16), w->batch.reserve(16);  // never none: see ~host_batch
       w->thread = std::thread([worker = w.get()] { worker->loop(); });
       workers_.push_back(std::move(w));
       streams_.push_back(host_stream(workers_.back().get()));
@@ -502,7 +260,7 @@ class host_backend {
     for (auto& w : workers_) {
       const std::lock_guard lock(w->mutex);
       w->stopping = true;
-      w->submitted.store(w->submitted.load(std::memory_order_relaxed) + 1, std::memory_order_seq_cst);
+      w->count_one_more();
       w->submitted.notify_one();
     }
     for (auto& w : workers_) w->thread.join();

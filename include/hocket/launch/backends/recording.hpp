@@ -47,8 +47,12 @@ class recording_backend {
   /// is refused because nothing recorded its event does not count.
   void fail_at(std::size_t call) noexcept { fail_at_ = call; }
 
-  [[nodiscard]] std::span<const command> log() const noexcept { return log_; }
-  void clear() noexcept { log_.clear(), calls_ = 0; }
+  [[nodiscard]] std::span<const command> log() const& noexcept { return log_; }
+  std::span<const command> log() && = delete;
+  void clear() noexcept {
+    log_.clear();
+    calls_ = 0;
+  }
 
   static constexpr bool ok(status_type s) noexcept { return s == local_status::ok; }
   static constexpr const char* text(status_type s) noexcept { return to_string(s).data(); }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/launch/bridges/pipeline.hpp>
+#include <hocket/launch/bridges/pipeline_program.hpp>
 #include <hocket/launch/check_transfers.hpp>
 #include <hocket/launch/command.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory_resource>
@@ -20,6 +21,75 @@ struct pipeline_stream_numbers {
   std::uint16_t send = 2;
 };
 
+namespace detail {
+
+/// Lowers the steps of one rank, one after the other.
+class device_command_writer {
+ public:
+  device_command_writer(std::span<const transfer_command> steps, std::uint32_t requests,
+                        const pipeline_stream_numbers& streams)
+      : streams_(streams), event_of_(requests, no_id), is_recv_(requests), awaited_(requests) {
+    for (const transfer_command& c : steps)
+      if (c.kind == transfer_kind::wait) awaited_[c.request] = true;
+  }
+
+  void run(std::uint32_t step, const transfer_command& c) {
+    add(step, c, streams_.compute);
+    ran_ = true;
+  }
+  /// Only for receives: sends end in the order of their stream.
+  void wait(const transfer_command& c) {
+    if (is_recv_[c.request]) out.push_back(wait_event(event_of_[c.request], streams_.compute));
+  }
+  /// After the work that made the data.
+  void send(std::uint32_t step, const transfer_command& c) {
+    if (streams_.send != streams_.compute) {
+      if (ran_) {
+        made_ = events_++;
+        out.push_back(record_event(made_, streams_.compute));
+        ran_ = false;
+      }
+      if (made_ != no_id) out.push_back(wait_event(made_, streams_.send));
+    }
+    add(step, c, streams_.send);
+  }
+  void recv(std::uint32_t step, const transfer_command& c) {
+    add(step, c, streams_.recv);
+    is_recv_[c.request] = true;
+    if (!awaited_[c.request]) return;
+    const event_id arrived = events_++;
+    event_of_[c.request] = arrived;
+    if (in_group_) closing_.push_back(arrived);
+    else out.push_back(record_event(arrived, streams_.recv));
+  }
+  /// What a group receives is there at its end.
+  void group(std::uint32_t step, const transfer_command& c) {
+    in_group_ = c.kind == transfer_kind::group_begin;
+    add(step, c, streams_.send);
+    for (const event_id e : closing_) out.push_back(record_event(e, streams_.recv));
+    closing_.clear();
+  }
+
+  std::vector<command> out{};
+
+ private:
+  void add(std::uint32_t step, const transfer_command& c, std::uint16_t stream) {
+    out.push_back(run_op(step, stream, static_cast<std::uint8_t>(c.kind)));
+  }
+
+  pipeline_stream_numbers streams_;
+  std::vector<event_id> event_of_;  // by receive
+  std::vector<bool> is_recv_;       // by request
+  std::vector<bool> awaited_;       // by request
+  std::vector<event_id> closing_;   // receives of the open group that are waited for later
+  event_id events_ = 0;
+  event_id made_ = no_id;  // stands for the work of the compute stream so far …
+  bool ran_ = false;       // … unless it has run more since
+  bool in_group_ = false;
+};
+
+}  // namespace detail
+
 /// One rank's part of a program as commands for streams, for transports that complete in the order of a stream (NCCL,
 /// HCCL): op = index of the step, phase = its transfer_kind; work runs on stream `compute`, receives and sends on
 /// theirs. The launcher enqueues work itself and hands everything else to `issue`. A receive is recorded and what needs
@@ -33,60 +103,24 @@ struct pipeline_stream_numbers {
 [[nodiscard]] inline result<command_list> device_commands(const pipeline_program& program, std::uint32_t rank,
                                                           const pipeline_stream_numbers& streams = {}) {
   const auto steps = program.steps(rank);
-  std::vector<command> out;
-  std::vector<event_id> event_of(program.request_count(rank), no_id);  // by receive
-  event_id events = 0;
-  bool ran = false;  // the compute stream has work that no event stands for yet
-  event_id made = no_id;
-  std::vector<event_id> closing;  // receives of the open group that are waited for later
-  std::vector<bool> waited(program.request_count(rank));
-  for (const transfer_command& c : steps)
-    if (c.kind == transfer_kind::wait) waited[c.request] = true;
-  std::vector<bool> is_recv(program.request_count(rank));
-  bool in_group = false;
+  detail::device_command_writer write(steps, program.request_count(rank), streams);
   for (std::uint32_t i = 0; i < steps.size(); ++i) {
     const transfer_command& c = steps[i];
-    const auto phase = static_cast<std::uint8_t>(c.kind);
     switch (c.kind) {
-      case transfer_kind::run:
-        out.push_back(run_op(i, streams.compute, phase));
-        ran = true;
-        break;
-      case transfer_kind::wait:
-        if (is_recv[c.request]) out.push_back(wait_event(event_of[c.request], streams.compute));
-        break;  // sends end in the order of their stream
-      case transfer_kind::send:
-      case transfer_kind::recv: {
-        const bool sends = c.kind == transfer_kind::send;
-        const std::uint16_t on = sends ? streams.send : streams.recv;
-        if (sends && on != streams.compute) {
-          if (ran) out.push_back(record_event(made = events++, streams.compute)), ran = false;
-          if (made != no_id) out.push_back(wait_event(made, on));
-        }
-        out.push_back(run_op(i, on, phase));
-        if (sends) break;
-        is_recv[c.request] = true;
-        if (!waited[c.request]) break;
-        event_of[c.request] = events++;
-        if (in_group) closing.push_back(event_of[c.request]);
-        else out.push_back(record_event(event_of[c.request], on));
-        break;
-      }
+      case transfer_kind::run: write.run(i, c); break;
+      case transfer_kind::wait: write.wait(c); break;
+      case transfer_kind::send: write.send(i, c); break;
+      case transfer_kind::recv: write.recv(i, c); break;
       case transfer_kind::group_begin:
       case transfer_kind::group_end:
         if (streams.recv != streams.send)
           return error{errc::bad_transfer, rank, i}.with("a group needs one stream for both");
-        in_group = c.kind == transfer_kind::group_begin;
-        out.push_back(run_op(i, streams.send, phase));
-        for (const event_id e : closing) out.push_back(record_event(e, streams.recv));
-        closing.clear();
+        write.group(i, c);
         break;
     }
   }
-  std::uint16_t most = streams.compute;
-  most = streams.recv > most ? streams.recv : most;
-  most = streams.send > most ? streams.send : most;
-  return command_list::make(out, std::size_t{most} + 1);
+  const std::uint16_t highest = std::max({streams.compute, streams.recv, streams.send});
+  return command_list::make(write.out, std::size_t{highest} + 1);
 }
 
 namespace detail {
@@ -140,7 +174,10 @@ struct device_stream_checker {
     for (; l.at < l.queue.size(); ++l.at) {
       const command& c = l.queue[l.at];
       if (!l.in_group) l.first = l.at;
-      if (c.kind == command_kind::record) recorded[rank][c.id] = true, wake(rank);
+      if (c.kind == command_kind::record) {
+        recorded[rank][c.id] = true;
+        wake(rank);
+      }
       if (kind_of(c) == transfer_kind::group_begin) l.in_group = true;
       const bool calls = kind_of(c) == transfer_kind::group_end || (transfers(c) && !l.in_group);
       if (c.kind == command_kind::wait ? !recorded[rank][c.id] : calls && !called(rank, l)) return;
@@ -172,8 +209,8 @@ struct device_stream_checker {
 
 }  // namespace detail
 
-/// Whether `device_commands` of all ranks can finish on these streams, if nothing is buffered: a transfer holds up its
-/// stream until the peer's stream comes to the other end, a group until all of its transfers have met, and a wait until
+/// Whether `device_commands` of all ranks can finish on these streams, if nothing is buffered. A transfer holds up its
+/// stream until the peer's stream comes to the other end; a group, until all of its transfers have met; a wait, until
 /// its record is reached. Exact where `transfer_model::in_order` takes a rank for one stream: what that accepts is
 /// fine on any streams; what it refuses may be fine on three.
 /// @return errc::transfer_deadlock with one of those that stand: rank and step, the peer and the step that it needs;

@@ -7,19 +7,29 @@
 #include <hocket/launch/drive.hpp>
 
 #include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
 #include <utility>
+#include <vector>
 
 namespace hocket::inline HOCKET_ABI::launch {
 
 namespace detail {
 
-// Numbers the events of the ops that have one, which are not no_id, in program order; returns how many.
-[[nodiscard]] inline event_id number_events(std::vector<event_id>& event_of) {
-  event_id events = 0;
-  for (event_id& e : event_of)
-    if (e != no_id) e = events++;
-  return events;
-}
+// The events of ops that somebody waits for, numbered in program order.
+struct op_events {
+  std::vector<event_id> of;  // by op; no_id: nobody waits for it
+  event_id count = 0;
+
+  op_events(std::size_t ops, std::initializer_list<std::span<const graph::stream_wait>> waits) : of(ops, no_id) {
+    for (const auto& some : waits)
+      for (const graph::stream_wait& w : some) of[w.recorder] = 0;
+    for (event_id& e : of)
+      if (e != no_id) e = count++;
+  }
+};
 
 // One step: before each op its waits and what `more(op, stream)` adds; after it the record of event_of(op), if any.
 template <class Event, class More>
@@ -47,12 +57,10 @@ void append_step(std::vector<command>& out, const graph::stream_plan& plan, cons
 ///     auto plan = hocket::graph::stream_plan::make(dependencies->graph(), streams);
 ///     auto list = hocket::launch::reuse_events(hocket::launch::from_graph(*plan).value());
 [[nodiscard]] inline result<command_list> from_graph(const graph::stream_plan& plan) {
-  std::vector<event_id> event_of(plan.node_count(), no_id);
-  for (const graph::stream_wait& w : plan.waits()) event_of[w.recorder] = 0;
-  const event_id events = detail::number_events(event_of);
+  const detail::op_events events(plan.node_count(), {plan.waits()});
   std::vector<command> out;
-  out.reserve(plan.node_count() + plan.waits().size() + events);
-  detail::append_step(out, plan, [&](node_id op) { return event_of[op]; }, [](node_id, std::uint16_t) {});
+  out.reserve(plan.node_count() + plan.waits().size() + events.count);
+  detail::append_step(out, plan, [&](node_id op) { return events.of[op]; }, [](node_id, std::uint16_t) {});
   return command_list::make(out, plan.stream_count());
 }
 
@@ -66,9 +74,8 @@ void append_step(std::vector<command>& out, const graph::stream_plan& plan, cons
 ///     auto list = hocket::launch::from_graph(*plan, *capture);
 [[nodiscard]] inline result<command_list> from_graph(const graph::stream_plan& plan,
                                                      const graph::capture_plan& capture) {
-  std::vector<event_id> event_of(plan.node_count(), no_id);
-  for (const graph::stream_wait& w : plan.waits()) event_of[w.recorder] = 0;
-  event_id events = detail::number_events(event_of);
+  const detail::op_events events(plan.node_count(), {plan.waits()});
+  event_id next = events.count;
   const std::size_t streams =
       plan.stream_count() > capture.origin ? plan.stream_count() : capture.origin + std::size_t{1};
   if (streams > max_streams)
@@ -77,14 +84,14 @@ void append_step(std::vector<command>& out, const graph::stream_plan& plan, cons
   const auto origin = static_cast<std::uint16_t>(capture.origin);
   std::vector<command> out;
   if (!capture.forks.empty()) {
-    out.push_back(record_event(events, origin));
-    for (const stream_id s : capture.forks) out.push_back(wait_event(events, static_cast<std::uint16_t>(s)));
-    ++events;
+    out.push_back(record_event(next, origin));
+    for (const stream_id s : capture.forks) out.push_back(wait_event(next, static_cast<std::uint16_t>(s)));
+    ++next;
   }
-  detail::append_step(out, plan, [&](node_id op) { return event_of[op]; }, [](node_id, std::uint16_t) {});
+  detail::append_step(out, plan, [&](node_id op) { return events.of[op]; }, [](node_id, std::uint16_t) {});
   for (const node_id op : capture.joins) {
-    out.push_back(record_event(events, static_cast<std::uint16_t>(plan.stream_of(op))));
-    out.push_back(wait_event(events++, origin));
+    out.push_back(record_event(next, static_cast<std::uint16_t>(plan.stream_of(op))));
+    out.push_back(wait_event(next++, origin));
   }
   return command_list::make(out, streams);
 }
@@ -96,12 +103,14 @@ class steady_commands {
  public:
   /// The commands of step k, from 0: the first step has nothing to wait for; odd and even later ones differ only if the
   /// plan is `alternating`.
-  [[nodiscard]] std::span<const command> step(std::uint64_t k) const noexcept {
+  [[nodiscard]] std::span<const command> step(std::uint64_t k) const& noexcept {
     const std::size_t i = k == 0 ? 0 : 2 - k % 2;
     return unrolled_.commands().subspan(begin_[i], begin_[i + 1] - begin_[i]);
   }
+  std::span<const command> step(std::uint64_t k) && = delete;
   /// Steps 0, 1, 2 as one list, with the program's own op ids in each.
-  [[nodiscard]] const command_list& unrolled() const noexcept { return unrolled_; }
+  [[nodiscard]] const command_list& unrolled() const& noexcept { return unrolled_; }
+  const command_list& unrolled() && = delete;
   [[nodiscard]] std::uint32_t stream_count() const noexcept { return unrolled_.stream_count(); }
   [[nodiscard]] std::uint32_t event_count() const noexcept { return unrolled_.event_count(); }
 
@@ -120,16 +129,13 @@ class steady_commands {
 ///     for (std::uint64_t k = 0;; ++k) drive_step(backend, *steady, k, streams, events, launch_op);
 [[nodiscard]] inline result<steady_commands> from_graph(const graph::steady_stream_plan& plan) {
   const graph::stream_plan& step = plan.step();
-  std::vector<event_id> event_of(step.node_count(), no_id);
-  for (const graph::stream_wait& w : step.waits()) event_of[w.recorder] = 0;
-  for (const graph::stream_wait& w : plan.previous_waits()) event_of[w.recorder] = 0;
-  static_cast<void>(detail::number_events(event_of));
+  const detail::op_events events(step.node_count(), {step.waits(), plan.previous_waits()});
   const event_id sides = plan.alternating() ? 2 : 1;
   steady_commands all;
   std::vector<command> out;
   for (event_id k = 0; k < 3; ++k) {
     const auto event = [&](node_id op, event_id in_step) {
-      return event_of[op] == no_id ? no_id : event_of[op] * sides + in_step % sides;
+      return events.of[op] == no_id ? no_id : events.of[op] * sides + in_step % sides;
     };
     detail::append_step(
         out, step, [&](node_id op) { return event(op, k); },
@@ -148,19 +154,20 @@ class steady_commands {
 
 /// Issues step k of a steady plan; steps in order, from 0. As drive in all else.
 /// @param streams, events  handles, at least plan.stream_count() and plan.event_count()
-template <backend B, launcher<B> L>
-constexpr outcome<typename B::status_type> drive_step(B& b, const steady_commands& plan, std::uint64_t k,
-                                                      std::span<const typename B::stream_type> streams,
-                                                      std::span<const typename B::event_type> events, L&& launch) {
-  detail::require_usable<B, command_list>();
+template <class B, class L>
+constexpr outcome<typename detail::checked_backend<B>::status> drive_step(
+    B& b, const steady_commands& plan, std::uint64_t k,
+    std::span<const typename detail::checked_backend<B>::stream> streams,
+    std::span<const typename detail::checked_backend<B>::event> events, L&& launch) {
+  static_cast<void>(detail::checked_drive<B, command_list, L>{});
   HOCKET_ASSERT(streams.size() >= plan.stream_count() && events.size() >= plan.event_count());
   return detail::drive(b, plan.step(k), streams, events, launch, detail::untraced);
 }
 /// The same for a backend whose handles are the plan's own stream and event numbers (inline, recording).
-template <backend B, launcher<B> L>
-  requires std::same_as<typename B::stream_type, stream_id> && std::same_as<typename B::event_type, event_id>
-constexpr outcome<typename B::status_type> drive_step(B& b, const steady_commands& plan, std::uint64_t k, L&& launch) {
-  detail::require_usable<B, command_list>();
+template <class B, class L>
+constexpr outcome<typename detail::checked_backend<B>::status> drive_step(B& b, const steady_commands& plan,
+                                                                          std::uint64_t k, L&& launch) {
+  static_cast<void>(detail::checked_drive<B, command_list, L>{});
   return detail::drive(b, plan.step(k), detail::own_numbers{}, detail::own_numbers{}, launch, detail::untraced);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/launch/bridges/pipeline.hpp>
+#include <hocket/launch/bridges/pipeline_program.hpp>
 #include <hocket/launch/run_transfers.hpp>
 #include <hocket/timeline/timeline.hpp>
 
@@ -9,10 +10,11 @@
 namespace hocket::inline HOCKET_ABI::launch {
 
 /// Runs one rank's part of a program again and again: holds what a run needs, so that a run allocates nothing.
-template <host_transport T>
-class pipeline_runner {
+template <class T>
+class pipeline_runner : detail::checked_host_transport<T> {
  public:
   /// `program` is borrowed. Precondition: rank < program.ranks().
+  pipeline_runner(const pipeline_program&& program, std::uint32_t rank, T transport) = delete;
   pipeline_runner(const pipeline_program& program, std::uint32_t rank, T transport)
       : transport_(transport), program_(&program), rank_(rank), requests_(program.request_count(rank)) {}
 
@@ -20,8 +22,7 @@ class pipeline_runner {
   /// @param memory   memory(action) -> transfer_memory for each send_… and recv_… action of this rank. Sends read what
   ///                 the action before them made; both must stay in place until the run ends
   /// @param compute  compute(action) for every action that is no transfer, in the order of the list; returns nothing,
-  /// or
-  ///                 a code: other than 0 is a failure
+  ///                 or a code: other than 0 is a failure
   /// @param trace    begin(index, step), end(index, step), such as `pipeline_trace`
   /// After a failure, say so (`message`), then call `transport().abort()`: the peers would wait until their time is
   /// over.
@@ -36,8 +37,8 @@ class pipeline_runner {
 
   /// What went wrong, in one sentence: "rank 1, step 12: waiting for rank 2: … (backward of stage 5, micro-batch 3)".
   [[nodiscard]] std::string message(const transfer_outcome<typename T::status_type>& o) const {
-    if (o.complete) return "rank " + std::to_string(rank_) + ": done";
-    std::string s = message_of(rank_, o.done, o.at, o.code, o.exception != nullptr, T::text(o.status));
+    std::string s = launch::message(o, rank_, T::text(o.status));
+    if (o.complete) return s;
     const pipeline::stage_action a = program_->actions(rank_)[o.done];
     constexpr const char* names[] = {"forward", "backward", "input gradient", "weight gradient"};
     if (pipeline::is_compute(a.kind())) s += std::string(" (") + names[static_cast<int>(a.kind())];
@@ -56,7 +57,8 @@ class pipeline_runner {
   std::vector<typename T::request_type> requests_;
 };
 
-/// Start and finish of what one rank computes, on the steady clock, in nanoseconds since `origin`. Allocates once.
+/// Start and finish of what one rank computes, on the steady clock, since `origin`. Allocates once; holds a copy of the
+/// rank's actions.
 ///
 ///     hocket::launch::pipeline_trace trace(program, rank);
 ///     runner.run(memory, compute, trace);
@@ -75,8 +77,8 @@ class pipeline_trace {
   void end(std::size_t index, const transfer_command& c) noexcept {
     if (c.kind == transfer_kind::run) times_[index].finish = now();
   }
-  /// Adds a span per computing action that ran, and the number of activations held. `lane` must exist. The timeline's
-  /// tick should be a nanosecond. Chunks are those of the plan; of the second direction, further ones.
+  /// Adds a span per computing action that ran, and the number of activations held. Chunks are those of the plan; of
+  /// the second direction, further ones. Preconditions: `lane` exists, and a tick of the timeline is a nanosecond.
   template <pipeline::schedule S>
   void add_to(timeline& into, std::uint32_t lane, const S& plan) const {
     const auto place = plan.placement();
@@ -93,8 +95,10 @@ class pipeline_trace {
   template <class ChunkOf>
   void add(timeline& into, std::uint32_t lane, const ChunkOf& chunk_of) const {
     using pipeline::action_kind;
+    HOCKET_ASSERT(into.ticks_per_second == std::chrono::nanoseconds::period::den);
     for (std::size_t i = 0; i < actions_.size(); ++i) {
-      const auto [start, finish] = times_[i];
+      const ticks start = times_[i].start.count();
+      const ticks finish = times_[i].finish.count();
       const pipeline::stage_action a = actions_[i];
       if (start < 0 || finish < start || !pipeline::is_compute(a.kind())) continue;
       constexpr activity kinds[] = {activity::forward, activity::backward, activity::input_grad, activity::weight_grad};
@@ -112,12 +116,11 @@ class pipeline_trace {
   }
 
   struct times {
-    ticks start = -1;
-    ticks finish = -1;
+    std::chrono::nanoseconds start{-1};
+    std::chrono::nanoseconds finish{-1};
   };
-  [[nodiscard]] ticks now() const noexcept {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(clock::now() - origin_).count();
-  }
+  [[nodiscard]] std::chrono::nanoseconds now() const noexcept { return clock::now() - origin_; }
+
   std::vector<pipeline::stage_action> actions_;
   std::vector<times> times_;
   clock::time_point origin_;

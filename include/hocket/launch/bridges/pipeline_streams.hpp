@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/launch/bridges/pipeline.hpp>
 #include <hocket/launch/command.hpp>
+#include <hocket/launch/detail/pipeline_flow.hpp>
+#include <hocket/pipeline/check.hpp>
 #include <hocket/pipeline/workspace.hpp>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory_resource>
 #include <utility>
+#include <vector>
 
 namespace hocket::inline HOCKET_ABI::launch {
 
@@ -29,54 +35,65 @@ struct pipeline_streams {
 
 namespace detail {
 
-template <class S>
-struct stream_sink {
-  const S& plan;
-  std::vector<std::pair<std::uint32_t, pipeline::stage_action>> order{};  // rank, action
+/// The actions of a simulated run, in the order of their beginning.
+struct action_order {
+  std::vector<std::pair<std::uint32_t, pipeline::stage_action>> actions{};  // rank, action
   void on_action(std::uint32_t rank, std::uint32_t, pipeline::stage_action a, ticks, ticks) {
-    order.emplace_back(rank, a);
+    actions.emplace_back(rank, a);
   }
   void on_blocked(const pipeline::blocked&) const noexcept {}
+};
+
+/// The events by which ranks hand results to each other: one for each result that another rank needs.
+class result_events {
+ public:
+  template <class Flow>
+  result_events(const Flow& flow, const action_order& order) {
+    for (const auto& [rank, a] : order.actions)
+      if (const auto in = flow.input(a)) events_.emplace_back(in->received.bits(), no_id);
+    std::sort(events_.begin(), events_.end());
+  }
+  /// The event of a result, no_id until it is recorded; null if nobody needs it.
+  [[nodiscard]] event_id* find(pipeline::stage_action received) {
+    const auto at = std::lower_bound(events_.begin(), events_.end(), std::pair(received.bits(), event_id{0}));
+    return at != events_.end() && at->first == received.bits() ? &at->second : nullptr;
+  }
+
+ private:
+  std::vector<std::pair<std::uint64_t, event_id>> events_;  // by label
 };
 
 }  // namespace detail
 
 template <pipeline::schedule S>
 result<pipeline_streams> pipeline_streams::make(const S& plan) {
-  using pipeline::action_kind, pipeline::stage_action;
   if (const auto ok = pipeline::check(plan); !ok) return ok.error();
   if (plan.ranks() > max_streams) return error{errc::limit_exceeded, plan.ranks(), max_streams}.with("streams");
   pipeline::workspace room{std::pmr::polymorphic_allocator<std::byte>(std::pmr::get_default_resource())};
-  detail::stream_sink<S> sink{plan};
-  if (const auto ran = pipeline::run(plan, pipeline::costs{}, room, sink); !ran) return ran.error();
+  detail::action_order order;
+  if (const auto ran = pipeline::run(plan, pipeline::costs{}, room, order); !ran) return ran.error();
 
-  const from_pipeline_options options;
-  const detail::pipeline_lowering<S> names(plan, options, std::pmr::get_default_resource());
-  std::vector<std::pair<std::uint64_t, event_id>> needed;  // by what crosses from one rank to another
-  stage_action x;
-  std::uint32_t from = 0;
-  for (const auto& [rank, a] : sink.order)
-    if (names.input(a, x, from)) needed.emplace_back(x.bits(), no_id);
-  std::sort(needed.begin(), needed.end());
-  const auto event = [&](stage_action what) -> event_id* {
-    const auto at = std::lower_bound(needed.begin(), needed.end(), std::pair(what.bits(), event_id{0}));
-    return at != needed.end() && at->first == what.bits() ? &at->second : nullptr;
-  };
+  const detail::pipeline_flow<S> flow(plan);
+  detail::result_events events(flow, order);
   pipeline_streams all;
   std::vector<command> out;
-  event_id events = 0;
-  for (const auto& [rank, a] : sink.order) {
-    if (a.kind() == action_kind::idle || pipeline::is_transfer(a.kind())) continue;
+  event_id count = 0;
+  for (const auto& [rank, a] : order.actions) {
+    if (a.kind() == pipeline::action_kind::idle || pipeline::is_transfer(a.kind())) continue;
     const auto stream = static_cast<std::uint16_t>(rank);
-    if (names.input(a, x, from)) out.push_back(wait_event(*event(x), stream));
+    if (const auto in = flow.input(a)) out.push_back(wait_event(*events.find(in->received), stream));
     out.push_back(run_op(static_cast<node_id>(all.actions.size()), stream));
     all.actions.push_back(a);
-    if (!names.output(a, x)) continue;
-    if (event_id* const e = event(x)) out.push_back(record_event(*e = events++, stream));
+    const auto made = flow.output(a);
+    if (!made) continue;
+    if (event_id* const event = events.find(made->received)) {
+      *event = count++;
+      out.push_back(record_event(*event, stream));
+    }
   }
   auto list = command_list::make(out, plan.ranks());
   if (!list) return list.error();
-  all.commands = static_cast<command_list&&>(*list);
+  all.commands = std::move(*list);
   return all;
 }
 

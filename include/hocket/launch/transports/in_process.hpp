@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/core/result.hpp>
-#include <hocket/launch/detail/host_signal.hpp>
 #include <hocket/launch/transport.hpp>
 
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <mutex>
 #include <new>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace hocket::inline HOCKET_ABI::launch {
@@ -52,66 +52,81 @@ struct in_process_group_options {
 
 namespace detail {
 
-// One direction between two ranks: a queue of sends and one of receives, of which one is always empty.
+/// One direction between two ranks. Whatever meets is completed at once, by the rank that came second:
+///
+///     sends      ▢ ▢ ▢ ▢   in the order of posting; the k-th meets the k-th receive
+///     receives   ▢ ▢       so one of the two queues is always empty
+///
+/// | member           | invariant, under the mutex                                                    |
+/// |------------------|-------------------------------------------------------------------------------|
+/// | sends, receives  | at most one has entries that are not complete                                 |
+/// | .posted          | entries ever put in; request number k is complete when .complete >= k          |
+/// | .complete        | <= .posted; of buffered sends, all are complete                               |
+/// | status           | ok until the first failure or abort, then that                                |
 struct alignas(64) in_process_channel {
-  struct posted {
+  struct entry {
     void* data;
     std::size_t bytes;
     std::uint32_t tag;
     bool owned;  // a copy made for a buffered send
   };
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::vector<posted> sends, recvs;
-  std::size_t first_send = 0, first_recv = 0;
-  std::uint32_t sends_posted = 0, recvs_posted = 0;
-  std::atomic<std::uint32_t> sent{0}, received{0};  // complete, of those posted
-  std::atomic<in_process_status> status{in_process_status::ok};
+  struct queue {
+    std::vector<entry> entries;
+    std::size_t first = 0;  // of those that have not met their other end
+    std::uint64_t posted = 0;
+    std::uint64_t complete = 0;
 
-  ~in_process_channel() {
-    for (std::size_t i = first_send; i < sends.size(); ++i)
-      if (sends[i].owned) ::operator delete(sends[i].data);
-  }
-
-  // Under the mutex: room for one more, so that nothing is half done when memory runs out.
-  [[nodiscard]] static bool make_room(std::vector<posted>& queue, std::size_t& first) noexcept {
-    if (first == queue.size()) queue.clear(), first = 0;
-    if (queue.size() < queue.capacity()) return true;
-    if (first > queue.size() / 2) {
-      queue.erase(queue.begin(), queue.begin() + static_cast<std::ptrdiff_t>(first)), first = 0;
+    [[nodiscard]] bool empty() const noexcept { return first == entries.size(); }
+    [[nodiscard]] const entry& front() const noexcept { return entries[first]; }
+    /// Room for one more, so that nothing is half done when memory runs out. Forgets what has met.
+    [[nodiscard]] bool make_room() noexcept {
+      if (empty() || first > entries.size() / 2) {
+        entries.erase(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(first));
+        first = 0;
+      }
+      if (entries.size() < entries.capacity()) return true;
+      constexpr std::size_t first_entries = 16;
+      const std::size_t wanted = entries.empty() ? first_entries : 2 * entries.size();
+#if HOCKET_HAS_EXCEPTIONS
+      try {
+        entries.reserve(wanted);
+      } catch (...) {
+        return false;
+      }
+#else
+      entries.reserve(wanted);
+#endif
       return true;
     }
-#if HOCKET_HAS_EXCEPTIONS
-    try {
-#endif
-      queue.reserve(queue.size() < 8 ? 16 : 2 * queue.size());
-#if HOCKET_HAS_EXCEPTIONS
-    } catch (...) {
-      return false;
-    }
-#endif
-    return true;
+  };
+  std::mutex mutex;
+  std::condition_variable changed;
+  queue sends;
+  queue receives;
+  in_process_status status = in_process_status::ok;
+
+  ~in_process_channel() {
+    for (std::size_t i = sends.first; i < sends.entries.size(); ++i)
+      if (sends.entries[i].owned) ::operator delete(sends.entries[i].data);
   }
 
-  // Under the mutex: completes what has met.
+  /// Completes what has met. The caller holds the mutex.
   void match(completion sends_complete) noexcept {
-    while (first_send < sends.size() && first_recv < recvs.size()) {
-      const posted& from = sends[first_send];
-      const posted& to = recvs[first_recv];
-      if (from.tag != to.tag || from.bytes != to.bytes) {
-        fail(from.tag != to.tag ? in_process_status::mismatched_tags : in_process_status::mismatched_lengths);
-        return;
-      }
+    while (!sends.empty() && !receives.empty()) {
+      const entry& from = sends.front();
+      const entry& to = receives.front();
+      if (from.tag != to.tag) return fail(in_process_status::mismatched_tags);
+      if (from.bytes != to.bytes) return fail(in_process_status::mismatched_lengths);
       if (from.bytes != 0) std::memcpy(to.data, from.data, from.bytes);
       if (from.owned) ::operator delete(from.data);
-      ++first_send, ++first_recv;
-      received.store(received.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-      if (sends_complete == completion::rendezvous)
-        sent.store(sent.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+      ++sends.first;
+      ++receives.first;
+      ++receives.complete;
+      if (sends_complete == completion::rendezvous) ++sends.complete;
     }
   }
   void fail(in_process_status why) noexcept {
-    if (status.load(std::memory_order_relaxed) == in_process_status::ok) status.store(why, std::memory_order_release);
+    if (status == in_process_status::ok) status = why;
   }
 };
 
@@ -136,8 +151,8 @@ class in_process_transport {
   using stream_type = no_stream;
   using status_type = in_process_status;
   struct request_type {
-    detail::in_process_channel* channel = nullptr;
-    std::uint32_t number = 0;
+    detail::in_process_channel* channel = nullptr;  ///< null: complete
+    std::uint64_t number = 0;
     bool sends = false;
   };
 
@@ -148,19 +163,19 @@ class in_process_transport {
                    request_type& request) noexcept {
     if (peer >= state_->ranks || peer == rank_) return status_type::peer_out_of_range;
     detail::in_process_channel& c = state_->channel(rank_, peer);
-    const std::unique_lock lock(c.mutex);
-    if (const auto s = c.status.load(std::memory_order_relaxed); s != status_type::ok) return s;
-    if (!c.make_room(c.sends, c.first_send)) return status_type::out_of_memory;
+    const std::lock_guard lock(c.mutex);
+    if (c.status != status_type::ok) return c.status;
+    if (!c.sends.make_room()) return status_type::out_of_memory;
     void* data = const_cast<void*>(from);  // only read
     const bool aside = state_->options.sends == completion::buffered;
     if (aside) {
       data = ::operator new(bytes == 0 ? 1 : bytes, std::nothrow);
       if (data == nullptr) return status_type::out_of_memory;
       if (bytes != 0) std::memcpy(data, from, bytes);
-      c.sent.store(c.sent.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+      ++c.sends.complete;
     }
-    c.sends.push_back({data, bytes, tag, aside});
-    request = {&c, ++c.sends_posted, true};
+    c.sends.entries.push_back({data, bytes, tag, aside});
+    request = {&c, ++c.sends.posted, true};
     return matched(c);
   }
 
@@ -168,11 +183,11 @@ class in_process_transport {
                    request_type& request) noexcept {
     if (peer >= state_->ranks || peer == rank_) return status_type::peer_out_of_range;
     detail::in_process_channel& c = state_->channel(peer, rank_);
-    const std::unique_lock lock(c.mutex);
-    if (const auto s = c.status.load(std::memory_order_relaxed); s != status_type::ok) return s;
-    if (!c.make_room(c.recvs, c.first_recv)) return status_type::out_of_memory;
-    c.recvs.push_back({to, bytes, tag, false});
-    request = {&c, ++c.recvs_posted, false};
+    const std::lock_guard lock(c.mutex);
+    if (c.status != status_type::ok) return c.status;
+    if (!c.receives.make_room()) return status_type::out_of_memory;
+    c.receives.entries.push_back({to, bytes, tag, false});
+    request = {&c, ++c.receives.posted, false};
     return matched(c);
   }
 
@@ -182,30 +197,27 @@ class in_process_transport {
 
   /// Nothing needs help; reports an abort.
   status_type progress() noexcept {
-    return state_->channel(rank_, rank_).status.load(std::memory_order_acquire);  // set by abort, used for nothing else
+    detail::in_process_channel& own = state_->channel(rank_, rank_);  // failed by abort, used for nothing else
+    const std::lock_guard lock(own.mutex);
+    return own.status;
   }
 
   status_type test(request_type& request, bool& done) noexcept {
-    done = complete(request);
-    return done ? status_type::ok : request.channel->status.load(std::memory_order_acquire);
+    done = request.channel == nullptr;
+    if (done) return status_type::ok;
+    const std::lock_guard lock(request.channel->mutex);
+    done = is_complete(request);
+    return done ? status_type::ok : request.channel->status;
   }
 
   status_type wait(request_type& request) noexcept {
     detail::in_process_channel* const c = request.channel;
     if (c == nullptr) return status_type::ok;
-    for (int i = 0; i < 64; ++i) {
-      if (complete(request)) return status_type::ok;
-      detail::relax();
-    }
-    for (int i = 0; i < 16; ++i) {
-      if (complete(request)) return status_type::ok;
-      std::this_thread::yield();
-    }
-    const auto over = [&] { return complete(request) || c->status.load(std::memory_order_relaxed) != status_type::ok; };
     std::unique_lock lock(c->mutex);
+    const auto over = [&] { return is_complete(request) || c->status != status_type::ok; };
     if (state_->options.time_limit.count() == 0) c->changed.wait(lock, over);
     else if (!c->changed.wait_for(lock, limit(), over)) return status_type::timed_out;
-    return complete(request) ? status_type::ok : c->status.load(std::memory_order_relaxed);
+    return is_complete(request) ? status_type::ok : c->status;
   }
 
   /// Every transfer of the group that is not complete ends with status `aborted`, now and later, on every rank.
@@ -228,19 +240,20 @@ class in_process_transport {
   friend class in_process_group;
   in_process_transport(detail::in_process_state* state, std::uint32_t rank) noexcept : state_(state), rank_(rank) {}
 
-  [[nodiscard]] static bool complete(const request_type& r) noexcept {
-    if (r.channel == nullptr) return true;
-    return detail::reached((r.sends ? r.channel->sent : r.channel->received).load(std::memory_order_acquire), r.number);
+  // Under the channel's mutex.
+  [[nodiscard]] static bool is_complete(const request_type& r) noexcept {
+    return (r.sends ? r.channel->sends : r.channel->receives).complete >= r.number;
   }
   // A limit beyond what the clock can count would be over at once.
   [[nodiscard]] std::chrono::milliseconds limit() const noexcept {
     constexpr std::chrono::milliseconds year = std::chrono::hours(24 * 365);
     return state_->options.time_limit < year ? state_->options.time_limit : year;
   }
+  // Under the channel's mutex.
   status_type matched(detail::in_process_channel& c) noexcept {
     c.match(state_->options.sends);
     c.changed.notify_all();
-    return c.status.load(std::memory_order_relaxed);
+    return c.status;
   }
   detail::in_process_state* state_ = nullptr;
   std::uint32_t rank_ = 0;
@@ -257,7 +270,8 @@ class in_process_group {
  public:
   /// errc::invalid_argument without ranks, errc::limit_exceeded beyond 1,024 (the channels are ranks²),
   /// errc::out_of_memory.
-  [[nodiscard]] static result<in_process_group> start(std::uint32_t ranks, const in_process_group_options& options = {}) {
+  [[nodiscard]] static result<in_process_group> start(std::uint32_t ranks,
+                                                      const in_process_group_options& options = {}) {
     if (ranks == 0) return error{errc::invalid_argument, 0}.with("number of ranks");
     if (ranks > 1024) return error{errc::limit_exceeded, ranks, 1024}.with("ranks in one process");
     in_process_group group;
@@ -274,10 +288,11 @@ class in_process_group {
   }
   [[nodiscard]] std::uint32_t ranks() const noexcept { return state_->ranks; }
   /// Precondition: rank < ranks().
-  [[nodiscard]] in_process_transport rank(std::uint32_t rank) const noexcept {
+  [[nodiscard]] in_process_transport rank(std::uint32_t rank) const& noexcept {
     HOCKET_ASSERT(rank < ranks());
     return {state_.get(), rank};
   }
+  in_process_transport rank(std::uint32_t rank) && = delete;  // it would outlive the group
 
  private:
   in_process_group() = default;

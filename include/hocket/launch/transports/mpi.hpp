@@ -21,7 +21,7 @@ enum class mpi_status : int {
 };
 
 struct mpi_transport_options {
-  std::chrono::nanoseconds time_limit{0};  ///< of one wait; 0: none
+  std::chrono::milliseconds time_limit{0};  ///< of one wait; 0: none
 };
 
 /// A rank of an MPI communicator as a `host_transport`: MPI_Isend, MPI_Irecv and MPI_Test, nothing more.
