@@ -158,13 +158,11 @@ set(HOCKET_HEADERS
   hocket/tiling.hpp
   hocket/tiling/detail/bound.hpp
   hocket/tiling/detail/candidates.hpp
+  hocket/tiling/detail/clock.hpp
   hocket/tiling/detail/documented.hpp
   hocket/tiling/detail/exact.hpp
-  hocket/tiling/detail/finish.hpp
-  hocket/tiling/detail/pinned.hpp
+  hocket/tiling/detail/lots.hpp
   hocket/tiling/detail/search.hpp
-  hocket/tiling/detail/two_phase.hpp
-  hocket/tiling/detail/wide_search.hpp
   hocket/tiling/evaluate.hpp
   hocket/tiling/plan.hpp
   hocket/tiling/problem.hpp
