@@ -6,7 +6,7 @@
     python3 tools/schedule_ablation.py --tool hocket --record                                 writes the record anew
 
 The record, tests/data/planner/schedules.csv, holds each question whole, so that tests and benchmarks read it without
-this script. What each engine is worth prints `./dev bench planner --benchmark_filter=planner/ablation`.
+this script.
 """
 import argparse
 import csv

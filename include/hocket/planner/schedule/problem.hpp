@@ -68,7 +68,7 @@ struct schedule_plan {
   ticks makespan = 0;
   ticks lower_bound = 0;        ///< no schedule of this problem is shorter
   bool proved = false;          ///< makespan == lower_bound: nothing better exists
-  std::string_view found_by{};  ///< "1f1b", …, "greedy", "periodic", "moves", "beams"
+  std::string_view found_by{};  ///< literal: "1f1b", …, "greedy", "periodic", "moves", "beams"
   std::int64_t expansions = 0;  ///< partial schedules that beams branched
 
   /// How far from the bound, as a share of it.

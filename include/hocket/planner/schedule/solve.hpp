@@ -51,11 +51,11 @@ template <pipeline::cost_policy Costs>
 
 }  // namespace detail::scheduling
 
-/// A schedule for these costs within a cap on the activations of each rank, with a lower bound: the best of the closed
-/// forms that keep the cap, of greedy and periodic ones, of moves along the critical path, and of beams. Never worse
-/// than the best closed form under the same cap. The answer is an ordinary table: check, simulate, draw, export it.
-/// Micro-batches are taken to be alike: of each stage the times of micro-batch 0 count, and one latency for all hops.
-/// That transfers occupy a link, if the costs say so, is simulated, but not searched for.
+/// A schedule for these costs within a cap on the activations of each rank, with a lower bound. It is the best of the
+/// closed forms that keep the cap, of greedy and periodic ones, of moves along the critical path, and of beams. Never
+/// worse than the best closed form under the same cap. The answer is an ordinary table: check, simulate, draw, export
+/// it. Micro-batches are taken to be alike: of each stage the times of micro-batch 0 count, and one latency for all
+/// hops. That transfers occupy a link, if the costs say so, is simulated, but not searched for.
 /// @param costs  durations of forward and, as asked, of backward or input_grad and weight_grad, by stage
 /// Errors: those of check(problem); limit_exceeded for times that add up to more than 2^60; invalid_argument for a
 /// negative time; untimed_action if the costs know that they have no time for an action.

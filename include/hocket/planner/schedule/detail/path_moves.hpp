@@ -11,7 +11,7 @@
 
 namespace hocket::inline HOCKET_ABI::planner::detail::scheduling {
 
-/// Betters a complete schedule by moves along its critical path: of the actions that a rank runs on it without a gap,
+/// Betters a complete schedule by moves along its critical path. Of the actions that a rank runs on it without a gap,
 /// one goes to either end, or one at an end to any place; nothing else can shorten the step.
 ///
 ///     rank 2   … F5 [F6 F7 B2 B3] B4 …      the block of the critical path; B3 moves to its begin
