@@ -50,7 +50,7 @@ struct exact_options {
 
 /// What a caller may want to know about how a plan came about; combined in a flag_set.
 enum class flag : std::uint32_t {
-  uncut = 1,                 ///< one tile
+  uncut = 1u << 0,           ///< one tile
   optimal = 2,               ///< no tiling of this problem is faster, under its own costs
   extrapolated = 4,          ///< a tile lies outside of the sizes a cost curve is good for
   max_tiles_exceeded = 8,    ///< more tiles than the problem allows (documented rule only: it knows no cap)

@@ -95,8 +95,10 @@ namespace detail {
       computing.emplace_back(s.start, s.finish);
       either.emplace_back(s.start, s.finish);
     }
-    if (s.kind == activity::communication) communicating.emplace_back(s.start, s.finish);
-    either.emplace_back(s.start, s.finish);
+    if (s.kind == activity::communication) {
+      communicating.emplace_back(s.start, s.finish);
+      either.emplace_back(s.start, s.finish);
+    }
   }
   exposure e;
   e.computing = detail::covered(computing);

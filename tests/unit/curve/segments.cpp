@@ -98,8 +98,10 @@ TEST_CASE("segments of noise never fall either, and every repair is told", "[cur
     const auto fit = curve::fit_segments(samples, static_cast<std::int64_t>(1 + random() % 8));
     REQUIRE(fit);
     never_falls(fit->curve, 2 * x);
-    for (const auto& r : fit->repairs) joints = joints || r.kind == curve::repair_kind::joint;
-    pooled = pooled || r.kind == curve::repair_kind::pooled;
+    for (const auto& r : fit->repairs) {
+      joints = joints || r.kind == curve::repair_kind::joint;
+      pooled = pooled || r.kind == curve::repair_kind::pooled;
+    }
   }
   CHECK(pooled);
   CHECK(joints);
