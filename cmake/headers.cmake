@@ -109,21 +109,20 @@ set(HOCKET_HEADERS
   hocket/pipeline/communication.hpp
   hocket/pipeline/costs.hpp
   hocket/pipeline/critical_path.hpp
-  hocket/pipeline/cursor.hpp
   hocket/pipeline/detail/alternation.hpp
+  hocket/pipeline/detail/group_orders.hpp
   hocket/pipeline/detail/interleaved_order.hpp
+  hocket/pipeline/detail/list_position.hpp
   hocket/pipeline/detail/phases.hpp
+  hocket/pipeline/detail/regions.hpp
   hocket/pipeline/detail/run_bound.hpp
   hocket/pipeline/detail/run_deadlock.hpp
   hocket/pipeline/detail/run_pipes.hpp
-  hocket/pipeline/detail/run_plain.hpp
-  hocket/pipeline/detail/weave.hpp
   hocket/pipeline/facts.hpp
   hocket/pipeline/lower.hpp
   hocket/pipeline/passes.hpp
   hocket/pipeline/placement.hpp
   hocket/pipeline/rank_view.hpp
-  hocket/pipeline/read_list.hpp
   hocket/pipeline/run.hpp
   hocket/pipeline/run_memory.hpp
   hocket/pipeline/schedule.hpp
@@ -148,7 +147,6 @@ set(HOCKET_HEADERS
   hocket/text/comparison_csv.hpp
   hocket/text/detail/csv_scanner.hpp
   hocket/text/detail/idle_cells.hpp
-  hocket/text/detail/repeated_cells.hpp
   hocket/text/edges_csv.hpp
   hocket/text/graph_dot.hpp
   hocket/text/ops_csv.hpp

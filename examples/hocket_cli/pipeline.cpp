@@ -217,8 +217,8 @@ void write_list(const options& o, const Plan& plan, bool reduce_grad) {
   else write_file(o.out, hocket::text::write_schedule_csv(plan, {.reduce_grad = reduce_grad}));
   std::cerr << "ranks=" << plan.ranks() << " chunks=" << plan.chunks() << " micro_batches=" << plan.micro_batches()
             << " actions=" << actions << " fingerprint=" << std::hex << pipeline::fingerprint_of(plan) << std::dec;
-  if constexpr (requires { plan.outlook(); })
-    if (plan.outlook() == pipeline::interleaved::verdict::deadlocks) std::cerr << " deadlocks=yes";
+  if constexpr (requires { outlook_of(plan); })
+    if (outlook_of(plan) == pipeline::interleaved_outlook::deadlocks) std::cerr << " deadlocks=yes";
   std::cerr << '\n';
 }
 

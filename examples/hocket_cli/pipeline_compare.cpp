@@ -43,7 +43,7 @@ ticks makespan_of(const pipeline::any_schedule& plan, const pipeline::costs& c, 
 
 template <class Plan>
 std::uint32_t kappa_of(const Plan& plan) {
-  if constexpr (requires { plan.kappa(); }) return plan.kappa();
+  if constexpr (requires { options_of(plan); }) return options_of(plan).kappa;
   else return 0;
 }
 

@@ -11,16 +11,11 @@
 #include <hocket/pipeline/communication.hpp>
 #include <hocket/pipeline/costs.hpp>
 #include <hocket/pipeline/critical_path.hpp>
-#include <hocket/pipeline/cursor.hpp>
-#include <hocket/pipeline/detail/alternation.hpp>
-#include <hocket/pipeline/detail/interleaved_order.hpp>
-#include <hocket/pipeline/detail/phases.hpp>
 #include <hocket/pipeline/facts.hpp>
 #include <hocket/pipeline/lower.hpp>
 #include <hocket/pipeline/passes.hpp>
 #include <hocket/pipeline/placement.hpp>
 #include <hocket/pipeline/rank_view.hpp>
-#include <hocket/pipeline/read_list.hpp>
 #include <hocket/pipeline/run.hpp>
 #include <hocket/pipeline/run_memory.hpp>
 #include <hocket/pipeline/schedule.hpp>

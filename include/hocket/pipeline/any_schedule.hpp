@@ -36,13 +36,36 @@ inline constexpr std::string_view schedule_names[] = {"gpipe",    "1f1b",  "eage
 /// What a schedule by name can be told besides its shape. A field that the schedule does not have must keep its
 /// default.
 struct any_schedule_options {
-  /// interleaved: balanced, last, first, paper, least-memory, auto, or sizes such as "3,4,2".
+  /// interleaved: balanced, last, first, paper, least-memory, auto, or sizes such as "3,4,2". Read while it is made.
   std::string_view groups = "balanced";
   std::uint32_t kappa = 0;      ///< interleaved: 1 or 2; 0 for what the groups prefer
   std::uint32_t extra = 0;      ///< interleaved: one forward more before the first backward
   std::int64_t slices = 1;      ///< seq-1f1b: sequence slices per micro-batch
   std::int64_t memory_cap = 0;  ///< interleaved, least-memory and auto: most activations on a rank; 0 for any
   costs times{};                ///< least-memory: forward and backward; auto: hop too
+};
+
+/// Where the stages of any schedule live: one of the three forms.
+class any_placement {
+ public:
+  any_placement() noexcept = default;
+  template <placement_policy P>
+  any_placement(const P& place, std::uint32_t ranks) noexcept : inside_(place), ranks_(ranks) {}
+
+  [[nodiscard]] std::uint32_t rank_of(std::uint32_t stage) const noexcept { return rank_of(stage, 0); }
+  [[nodiscard]] std::uint32_t rank_of(std::uint32_t stage, std::uint32_t direction) const noexcept {
+    return std::visit([&](const auto& x) { return pipeline::rank_of(x, ranks_, stage, direction); }, inside_);
+  }
+  [[nodiscard]] std::uint32_t chunk_of(std::uint32_t stage) const noexcept {
+    return std::visit([&](const auto& x) { return x.chunk_of(stage); }, inside_);
+  }
+  [[nodiscard]] std::uint32_t stage(std::uint32_t rank, std::uint32_t chunk) const noexcept {
+    return std::visit([&](const auto& x) { return x.stage(rank, chunk); }, inside_);
+  }
+
+ private:
+  std::variant<loop_placement, v_placement, table_placement> inside_;
+  std::uint32_t ranks_ = 1;
 };
 
 /// One type for every schedule, chosen by name when the program runs: for tools, configuration files, experiments. As
@@ -61,160 +84,75 @@ class schedule_by_name {
       std::string_view name, const shape& s, const any_schedule_options& o = {},
       std::pmr::memory_resource* memory = std::pmr::get_default_resource());
   /// The same for lists, for example of a file.
-  [[nodiscard]] static schedule_by_name of(table_schedule table) {
-    schedule_by_name plan;
-    plan.inside_ = std::make_shared<const table_schedule>(std::move(table));
-    return plan;
-  }
+  explicit schedule_by_name(table_schedule table) : inside_(std::make_shared<const table_schedule>(std::move(table))) {}
 
   /// Its name, from schedule_names, or "table".
   [[nodiscard]] std::string_view name() const noexcept { return name_; }
 
-  [[nodiscard]] std::uint32_t ranks() const noexcept { return visit(ask_ranks{}); }
-  [[nodiscard]] std::uint32_t chunks() const noexcept { return visit(ask_chunks{}); }
-  [[nodiscard]] std::uint32_t micro_batches() const noexcept { return visit(ask_micro_batches{}); }
-  [[nodiscard]] std::uint32_t slices() const noexcept { return visit(ask_slices{}); }
-  [[nodiscard]] std::uint32_t directions() const noexcept { return visit(ask_directions{}); }
-  [[nodiscard]] std::uint32_t size(std::uint32_t rank) const noexcept { return visit(ask_size{rank}); }
+  [[nodiscard]] std::uint32_t ranks() const noexcept {
+    return visit([](const auto& plan) { return plan.ranks(); });
+  }
+  [[nodiscard]] std::uint32_t chunks() const noexcept {
+    return visit([](const auto& plan) { return plan.chunks(); });
+  }
+  [[nodiscard]] std::uint32_t micro_batches() const noexcept {
+    return visit([](const auto& plan) { return plan.micro_batches(); });
+  }
+  [[nodiscard]] std::uint32_t slices() const noexcept {
+    return visit([](const auto& plan) { return slices_of(plan); });
+  }
+  [[nodiscard]] std::uint32_t directions() const noexcept {
+    return visit([](const auto& plan) { return directions_of(plan); });
+  }
+  /// Refers to the lists of a table, which must not be a temporary.
+  [[nodiscard]] any_placement placement() const& noexcept {
+    return visit([](const auto& plan) { return any_placement(plan.placement(), plan.ranks()); });
+  }
+  void placement() const&& = delete;
+  [[nodiscard]] std::uint32_t size(std::uint32_t rank) const noexcept {
+    return visit([=](const auto& plan) { return plan.size(rank); });
+  }
   [[nodiscard]] stage_action at(std::uint32_t rank, std::uint32_t step) const noexcept {
-    return visit(ask_at{rank, step});
+    return visit([=](const auto& plan) { return stage_action_at(plan, rank, step); });
+  }
+  /// Writes steps from `first` on, as many as fit and are left; returns how many.
+  std::size_t fill(std::uint32_t rank, std::span<stage_action> out, std::uint32_t first) const noexcept {
+    return visit([=](const auto& plan) { return pipeline::fill(plan, rank, out, first); });
   }
   /// The step at which the rank runs `a`, or size(rank).
   [[nodiscard]] std::uint32_t step_of(std::uint32_t rank, stage_action a) const noexcept {
-    return visit(ask_step{rank, a});
+    return visit([=](const auto& plan) { return step_inside(plan, rank, a); });
   }
-  [[nodiscard]] std::uint32_t peak_in_flight(std::uint32_t rank) const noexcept { return visit(ask_peak{rank}); }
-  [[nodiscard]] step_counts counts(std::uint32_t rank) const noexcept { return visit(ask_counts{rank}); }
-
-  /// Writes steps from `first` on, as many as fit and are left; returns how many.
-  std::size_t fill(std::uint32_t rank, std::span<stage_action> out, std::uint32_t first) const noexcept {
-    return visit(ask_fill{rank, out, first});
+  [[nodiscard]] std::uint32_t peak_in_flight(std::uint32_t rank) const noexcept {
+    return visit([=](const auto& plan) { return peak_of(plan, rank); });
   }
-
-  /// Where its stages live: one of the three forms.
-  class any_placement {
-   public:
-    any_placement() noexcept = default;
-    [[nodiscard]] std::uint32_t rank_of(std::uint32_t stage) const noexcept {
-      return std::visit([&](const auto& x) { return x.rank_of(stage); }, inside_);
-    }
-    [[nodiscard]] std::uint32_t rank_of(std::uint32_t stage, std::uint32_t direction) const noexcept {
-      return std::visit([&](const auto& x) { return pipeline::rank_of(x, ranks_, stage, direction); }, inside_);
-    }
-    [[nodiscard]] std::uint32_t chunk_of(std::uint32_t stage) const noexcept {
-      return std::visit([&](const auto& x) { return x.chunk_of(stage); }, inside_);
-    }
-    [[nodiscard]] std::uint32_t stage(std::uint32_t rank, std::uint32_t chunk) const noexcept {
-      return std::visit([&](const auto& x) { return x.stage(rank, chunk); }, inside_);
-    }
-
-   private:
-    friend class schedule_by_name;
-    template <class P>
-    any_placement(const P& place, std::uint32_t ranks) noexcept : inside_(place), ranks_(ranks) {}
-    std::variant<loop_placement, v_placement, table_placement> inside_;
-    std::uint32_t ranks_ = 1;
-  };
-  [[nodiscard]] any_placement placement() const noexcept {
-    return visit([](const auto& plan) { return any_placement(plan.placement(), plan.ranks()); });
+  [[nodiscard]] step_counts counts(std::uint32_t rank) const noexcept {
+    return visit([=](const auto& plan) { return counts_of(plan, rank); });
   }
 
   /// use(plan) with the schedule inside.
   template <class Use>
   auto visit(Use&& use) const -> std::invoke_result_t<Use&, const gpipe&> {
-    return std::visit(unwrap<std::remove_reference_t<Use>>{use}, inside_);
-  }
-
-  /// What is known in O(1) about running an interleaved schedule; `unknown` for the others, which all run.
-  [[nodiscard]] interleaved::verdict outlook() const noexcept {
-    const auto* const plan = std::get_if<interleaved>(&inside_);
-    return plan != nullptr ? plan->outlook() : interleaved::verdict::unknown;
+    return std::visit(
+        [&](const auto& inside) {
+          if constexpr (std::is_same_v<decltype(inside), const table_pointer&>) return use(*inside);
+          else return use(inside);
+        },
+        inside_);
   }
 
  private:
   using table_pointer = std::shared_ptr<const table_schedule>;
 
-  template <class Use>
-  struct unwrap {
-    Use& use;
-    auto operator()(const table_pointer& table) const { return use(*table); }
-    template <class S>
-    auto operator()(const S& plan) const {
-      return use(plan);
-    }
-  };
-  // Named types, because a lambda in each of these would be instantiated anew in every file.
-  struct ask_ranks {
-    std::uint32_t operator()(const auto& plan) const noexcept { return plan.ranks(); }
-  };
-  struct ask_chunks {
-    std::uint32_t operator()(const auto& plan) const noexcept { return plan.chunks(); }
-  };
-  struct ask_micro_batches {
-    std::uint32_t operator()(const auto& plan) const noexcept { return plan.micro_batches(); }
-  };
-  struct ask_slices {
-    std::uint32_t operator()(const auto& plan) const noexcept { return slices_of(plan); }
-  };
-  struct ask_directions {
-    std::uint32_t operator()(const auto& plan) const noexcept { return directions_of(plan); }
-  };
-  struct ask_size {
-    std::uint32_t rank;
-    std::uint32_t operator()(const auto& plan) const noexcept { return plan.size(rank); }
-  };
-  struct ask_at {
-    std::uint32_t rank, step;
-    stage_action operator()(const auto& plan) const noexcept { return stage_action_at(plan, rank, step); }
-  };
-  struct ask_fill {
-    std::uint32_t rank;
-    std::span<stage_action> out;
-    std::uint32_t first;
-    template <class S>
-    std::size_t operator()(const S& plan) const noexcept {
-      if constexpr (std::is_same_v<decltype(plan.at(0, 0)), stage_action>) {
-        return pipeline::fill(plan, rank, out, first);
-      } else {
-        const auto place = plan.placement();
-        action block[128];
-        std::size_t done = 0;
-        while (done < out.size()) {
-          const std::size_t most = out.size() - done < 128 ? out.size() - done : 128;
-          const std::size_t count =
-              pipeline::fill(plan, rank, std::span<action>(block, most), first + static_cast<std::uint32_t>(done));
-          for (std::size_t i = 0; i < count; ++i) {
-            const action a = block[i];
-            out[done++] = {a.kind(), place.stage(rank, a.chunk()), a.micro_batch(), 0, 0, a.joined()};
-          }
-          if (count == 0) break;
-        }
-        return done;
-      }
-    }
-  };
-  struct ask_peak {
-    std::uint32_t rank;
-    std::uint32_t operator()(const auto& plan) const noexcept { return peak_of(plan, rank); }
-  };
-  struct ask_counts {
-    std::uint32_t rank;
-    step_counts operator()(const auto& plan) const noexcept { return counts_of(plan, rank); }
-  };
-  struct ask_step {
-    std::uint32_t rank;
-    stage_action a;
-    template <class S>
-    std::uint32_t operator()(const S& plan) const noexcept {
-      const bool here = a.stage() < plan.ranks() * plan.chunks() && a.direction() < directions_of(plan) &&
-                        pipeline::rank_of(plan.placement(), plan.ranks(), a.stage(), a.direction()) == rank &&
-                        is_compute(a.kind()) && a.micro_batch() < plan.micro_batches() && a.slice() < slices_of(plan);
-      if (!here) return plan.size(rank);
-      if constexpr (std::is_same_v<decltype(plan.at(0, 0)), stage_action>) return pipeline::step_of(plan, rank, a);
-      else
-        return pipeline::step_of(plan, rank, action(a.kind(), plan.placement().chunk_of(a.stage()), a.micro_batch()));
-    }
-  };
+  template <class S>
+  [[nodiscard]] static std::uint32_t step_inside(const S& plan, std::uint32_t rank, stage_action a) noexcept {
+    const bool here = a.stage() < plan.ranks() * plan.chunks() && a.direction() < directions_of(plan) &&
+                      pipeline::rank_of(plan.placement(), plan.ranks(), a.stage(), a.direction()) == rank &&
+                      is_compute(a.kind()) && a.micro_batch() < plan.micro_batches() && a.slice() < slices_of(plan);
+    if (!here) return plan.size(rank);
+    if constexpr (std::is_same_v<detail::action_of<S>, stage_action>) return pipeline::step_of(plan, rank, a);
+    else return pipeline::step_of(plan, rank, action(a.kind(), plan.placement().chunk_of(a.stage()), a.micro_batch()));
+  }
 
   schedule_by_name() noexcept : inside_(gpipe{}) {}
   template <class S>
@@ -233,16 +171,24 @@ class schedule_by_name {
 
   std::variant<gpipe, one_f_one_b, interleaved, seq_1f1b, zero_bubble, zbv, dual_pipe_v, dual_pipe, table_pointer>
       inside_;
-  std::shared_ptr<const std::vector<std::uint32_t>> totals_;  // of explicit groups
+  std::shared_ptr<const group_sizes> sizes_;  // of explicit groups
   std::string_view name_ = "table";
 };
 using any_schedule = schedule_by_name<>;  ///< the one to write
 
+/// What is known in O(1) about running an interleaved schedule; `unknown` for the others, which all run.
+[[nodiscard]] inline interleaved_outlook outlook_of(const any_schedule& plan) noexcept {
+  return plan.visit([](const auto& inside) {
+    if constexpr (std::is_same_v<decltype(inside), const interleaved&>) return outlook_of(inside);
+    else return interleaved_outlook::unknown;
+  });
+}
+
 namespace detail {
 
-/// "3,4,2" as the running totals 3, 7, 9; empty if it is no list of numbers, or adds up to too much.
-[[nodiscard]] inline std::vector<std::uint32_t> running_totals(std::string_view list) {
-  std::vector<std::uint32_t> totals;
+/// "3,4,2" as sizes; none if it is no list of numbers, or adds up to too much.
+[[nodiscard]] inline group_sizes parse_group_sizes(std::string_view list) {
+  std::vector<std::uint32_t> sizes;
   std::int64_t total = 0, size = 0;
   bool digits = false;
   for (std::size_t i = 0; i <= list.size(); ++i) {
@@ -256,11 +202,11 @@ namespace detail {
     if (c != ',' || !digits || size == 0) return {};
     total += size;
     if (total > max_micro_batches) return {};
-    totals.push_back(static_cast<std::uint32_t>(total));
+    sizes.push_back(static_cast<std::uint32_t>(size));
     size = 0;
     digits = false;
   }
-  return totals;
+  return group_sizes(sizes);
 }
 
 }  // namespace detail
@@ -287,10 +233,10 @@ auto schedule_by_name<Later>::make_interleaved(std::string_view name, const shap
   else if (o.groups == "least-memory")
     cut = o.memory_cap != 0 ? groups::capped(o.memory_cap, f, b) : groups::least_memory(f, b);
   else {
-    auto totals = std::make_shared<const std::vector<std::uint32_t>>(detail::running_totals(o.groups));
-    if (totals->empty()) return error{errc::unknown_groups}.with(o.groups);
-    auto plan = holding(name, interleaved::make(s, groups::list(*totals), with));
-    if (plan) plan->totals_ = std::move(totals);
+    auto sizes = std::make_shared<const group_sizes>(detail::parse_group_sizes(o.groups));
+    if (sizes->size() == 0) return error{errc::unknown_groups}.with(o.groups);
+    auto plan = holding(name, interleaved::make(s, groups::list(*sizes), with));
+    if (plan) plan->sizes_ = std::move(sizes);
     return plan;
   }
   return holding(name, interleaved::make(s, cut, with));

@@ -13,7 +13,6 @@ namespace hocket::inline HOCKET_ABI::pipeline {
 namespace detail {
 
 struct cycle_sink {
-  static constexpr bool ignores_actions = true;
   std::pmr::vector<blocked>* cycle = nullptr;
   void on_action(std::uint32_t, std::uint32_t, stage_action, ticks, ticks) const noexcept {}
   void on_blocked(const auto& b) const {  // a template: compiled only where it is called

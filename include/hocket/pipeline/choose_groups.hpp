@@ -16,6 +16,7 @@ namespace hocket::inline HOCKET_ABI::pipeline {
 struct groups_choice {
   interleaved plan;
   groups cut = groups::balanced();
+  std::uint32_t kappa = 2;         ///< of interleaved_options
   ticks makespan = 0;              ///< of the shape that was tried
   std::int64_t micro_batches = 0;  ///< of the shape that was tried: m, or fewer for very large schedules
 };
@@ -31,6 +32,7 @@ namespace detail {
 /// has one forward more in its warm-up than the last: of any two of its beats in the steady state, one waits for a
 /// forward and a backward of the last and for both transfers. 0 where that does not fit 64 bits.
 [[nodiscard]] constexpr ticks least_with_hops(const interleaved& plan, const costs& c) noexcept {
+  const interleaved_order& order = order_of(plan);
   const ticks p = plan.ranks(), m = plan.micro_batches(), pieces = m * plan.chunks(), hop = p > 1 ? c.hop : 0;
   ticks beat = 0, trip = 0, least = 0;
   bool all_fit = true;
@@ -50,9 +52,9 @@ namespace detail {
   const std::uint32_t last = plan.ranks() - 1, chunk = plan.chunks() - 1, j = plan.micro_batches() - 1;
   const ticks before = plan.step_of(last, {action_kind::forward, chunk, 0});
   const ticks after = 2 * pieces - 1 - plan.step_of(last, {action_kind::backward, chunk, j});
-  if (before <= plan.warm_up(last) && after <= plan.warm_up(last)) raise(stages - 1, pieces, 0, before, after);
-  if (plan.kappa() == 1 && p > 1) {
-    const ticks warm_up = plan.warm_up(plan.ranks() - 2);
+  if (before <= order.warm_up(last) && after <= order.warm_up(last)) raise(stages - 1, pieces, 0, before, after);
+  if (order.kappa == 1 && p > 1) {
+    const ticks warm_up = order.warm_up(plan.ranks() - 2);
     if (warm_up < pieces) raise(p - 2, pieces, (pieces - 1 - warm_up) / 2 * 2);
   }
   return all_fit ? least : 0;
@@ -63,9 +65,10 @@ namespace detail {
 /// backward. docs/pipeline.md, "Transfers that take time" (proof).
 [[nodiscard]] constexpr bool reaches_least_with_hops(const interleaved& plan, const costs& c) noexcept {
   if (c.forward < 1 || c.backward < 1) return false;
-  if (c.hop == 0) return plan.outlook() == interleaved::verdict::optimal;
+  if (c.hop == 0) return outlook_of(plan) == interleaved_outlook::optimal;
+  const interleaved_order& order = order_of(plan);
   const std::uint32_t p = plan.ranks(), m = plan.micro_batches();
-  return plan.kappa() == 2 && plan.extra() == 0 && plan.even_groups() && plan.largest_group() == (m < p ? m : p) &&
+  return order.kappa == 2 && order.extra == 0 && order.even_groups() && order.largest_group() == (m < p ? m : p) &&
          c.hop <= c.forward && c.hop <= c.backward;
 }
 
@@ -86,7 +89,7 @@ namespace detail {
 /// max_choice_actions or 8 p² v actions if that is more: at p 1,024, v 8 and m > 4,096 67 million, half a second each.
 ///
 ///     const auto chosen = hocket::pipeline::choose_groups({8, 2, 19}, {.forward = 10, .backward = 20, .hop = 1});
-///     chosen->plan.kappa() == 2;        // a tenth of a forward per hop: hide it
+///     chosen->kappa == 2;             // a tenth of a forward per hop: hide it
 /// @tparam Later  leave it: a template is compiled only where it is called, and this is the dearest function here
 template <class Later = void>
 [[nodiscard]] result<groups_choice> choose_groups(
@@ -145,7 +148,7 @@ template <class Later = void>
       makespan = ran->makespan;
     }
     if (loses(makespan)) continue;
-    best = groups_choice{*plan, x.cut, makespan, tried.micro_batches};
+    best = groups_choice{*plan, x.cut, x.kappa, makespan, tried.micro_batches};
     best_peak = peak;
     found = true;
   }

@@ -290,19 +290,13 @@ template <schedule S>
   if (const auto ok = ran.prepare(); !ok) return ok;
   if (ran()) return {};
   std::pmr::vector<blocked> links(memory);
-  workspace room{std::pmr::polymorphic_allocator<std::byte>(memory)};
   workspace::vector<std::uint32_t> begins(memory);
   ran.explain(links, begins);
-  error why{errc::deadlock};
-  bool opening = true;
-  detail::shortest_cycle(
-      room, links, begins, [&](const blocked& b) { return ran.lane_of(b); },
+  return detail::report_cycle<std::pmr::polymorphic_allocator<std::byte>>(
+      links, begins, [&](const blocked& b) { return ran.lane_of(b); },
       [&](const blocked& b) {
-        if (opening) why = error{errc::deadlock, b.rank, b.step, b.needs.stage(), b.needs.micro_batch()};
-        opening = false;
         if (witness != nullptr) witness->push_back(b);
       });
-  return why;
 }
 
 }  // namespace hocket::inline HOCKET_ABI::pipeline

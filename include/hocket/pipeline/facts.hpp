@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <hocket/core/fingerprint.hpp>
+#include <hocket/pipeline/rank_view.hpp>
 #include <hocket/pipeline/schedule.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <span>
+#include <type_traits>
 
 namespace hocket::inline HOCKET_ABI::pipeline {
 
@@ -28,30 +32,15 @@ template <schedule S>
     return plan.counts(rank);
   } else {
     const std::uint32_t size = plan.size(rank);
-    std::uint32_t first = size, last = 0;
-    for (std::uint32_t i = 0; i < size; ++i) {
-      const action_kind kind = plan.at(rank, i).kind();
-      if (kind == action_kind::forward) last = i + 1;
-      else if (is_compute(kind) && first == size) first = i;
+    std::uint32_t first = size, last = 0, step = 0;
+    for (const stage_action a : stage_list(plan, rank)) {
+      if (a.kind() == action_kind::forward) last = step + 1;
+      else if (is_compute(a.kind()) && first == size) first = step;
+      ++step;
     }
     if (last < first) first = last;
     return {first, last - first, size - last};
   }
-}
-
-/// Which part of the run a stretch of steps belongs to.
-enum class run_phase : std::uint8_t { warm_up, steady, drain };
-
-/// Calls use(phase, first, count) for warm-up, steady state and drain, those that are not empty. For hosts that run
-/// the three by loops of their own. O(1) where the schedule knows its counts.
-///
-///     for_each_phase(plan, rank, [&](auto phase, std::uint32_t first, std::uint32_t count) { … });
-template <schedule S, class Use>
-constexpr void for_each_phase(const S& plan, std::uint32_t rank, Use&& use) {
-  const step_counts n = counts_of(plan, rank);
-  if (n.warm_up != 0) use(run_phase::warm_up, std::uint32_t{0}, n.warm_up);
-  if (n.steady != 0) use(run_phase::steady, n.warm_up, n.steady);
-  if (n.drain != 0) use(run_phase::drain, n.warm_up + n.steady, n.drain);
 }
 
 /// The step at which a rank runs `a`, or size(rank) if it never does. O(1) where the schedule knows its inverse, else
@@ -61,13 +50,13 @@ template <schedule S, class Action>
   if constexpr (requires { plan.step_of(rank, a); }) {
     return plan.step_of(rank, a);
   } else {
-    constexpr Action flag = [] {
+    constexpr auto joined = [] {
       if constexpr (std::is_same_v<Action, stage_action>) return stage_action(action_kind::forward, 0, 0, 0, 0, true);
       else return action(action_kind::forward, 0, 0, true);
     }();
     const std::uint32_t size = plan.size(rank);
     for (std::uint32_t i = 0; i < size; ++i)
-      if ((plan.at(rank, i).bits() & ~flag.bits()) == (a.bits() & ~flag.bits())) return i;
+      if ((plan.at(rank, i).bits() & ~joined.bits()) == (a.bits() & ~joined.bits())) return i;
     return size;
   }
 }
@@ -81,34 +70,59 @@ template <schedule S>
   } else {
     std::int64_t held = 0, most = 0, leaving = 0;
     bool half = false;  // of a pair, which lets go when both are done
-    for (std::uint32_t i = 0, size = plan.size(rank); i < size; ++i) {
-      const auto a = plan.at(rank, i);
-      if (a.kind() == action_kind::forward && ++held > most) most = held;
-      if (a.kind() == action_kind::backward || a.kind() == action_kind::weight_grad) ++leaving;
+    for (const stage_action a : stage_list(plan, rank)) {
+      if (a.kind() == action_kind::forward) ++held;
+      if (held > most) most = held;
+      if (ends_activation(a.kind())) ++leaving;
       half = a.joined() && !half;
-      if (!half) held -= leaving, leaving = 0;
+      if (half) continue;
+      held -= leaving;
+      leaving = 0;
     }
     return static_cast<std::uint32_t>(most);
   }
 }
 
-/// Writes the actions of a rank from step `first` on into `out`, as many as fit and are left, and returns how many.
-/// Faster than step by step where the schedule writes in bulk itself (`fill(rank, out, first)`).
+/// Writes the actions of a rank from step `first` on into `out`, as many as fit and are left, and returns how many: in
+/// the form that the schedule stores, or any schedule's as stage_actions. For those who want many at once; who goes
+/// through a list once may as well walk its view. Quick where the schedule has its own `fill(rank, out, first)`.
 ///
 ///     hocket::pipeline::action list[16];
 ///     const std::size_t n = fill(plan, rank, std::span(list), 0);
 template <schedule S, class Action, std::size_t Extent>
 constexpr std::size_t fill(const S& plan, std::uint32_t rank, std::span<Action, Extent> out,
                            std::uint32_t first) noexcept {
-  if (first >= plan.size(rank)) return 0;
-  if constexpr (requires { plan.fill(rank, out, first); }) {
+  const std::uint32_t size = plan.size(rank);
+  if (first >= size) return 0;
+  const std::size_t left = size - first, count = out.size() < left ? out.size() : left;
+  if constexpr (!std::is_same_v<Action, detail::action_of<S>>) {
+    detail::action_of<S> block[64];
+    for (std::size_t done = 0; done < count;) {
+      const std::size_t room = count - done < std::size(block) ? count - done : std::size(block);
+      const std::size_t filled =
+          pipeline::fill(plan, rank, std::span(block, room), first + static_cast<std::uint32_t>(done));
+      for (std::size_t i = 0; i < filled; ++i) out[done + i] = to_stage_action(plan, rank, block[i]);
+      done += filled;
+    }
+  } else if constexpr (requires { plan.fill(rank, out, first); }) {
     return plan.fill(rank, out, first);
   } else {
-    const std::size_t left = plan.size(rank) - first;
-    const std::size_t count = out.size() < left ? out.size() : left;
     for (std::size_t i = 0; i < count; ++i) out[i] = plan.at(rank, first + static_cast<std::uint32_t>(i));
-    return count;
   }
+  return count;
+}
+
+/// A digest of all lists, by which ranks make sure that they follow the same plan. O(actions).
+template <schedule S>
+[[nodiscard]] constexpr std::uint64_t fingerprint_of(const S& plan) noexcept {
+  fingerprint print;
+  print.add(plan.ranks()).add(plan.chunks()).add(plan.micro_batches()).add(slices_of(plan));
+  if (directions_of(plan) > 1) print.add(directions_of(plan));
+  for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
+    print.add(plan.size(r));
+    for (const stage_action a : stage_list(plan, r)) print.add(a.bits());
+  }
+  return print.value();
 }
 
 }  // namespace hocket::inline HOCKET_ABI::pipeline

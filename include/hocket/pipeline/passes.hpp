@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/pipeline/schedule.hpp>
+#include <hocket/pipeline/rank_view.hpp>
 
 #include <array>
 #include <concepts>
@@ -44,12 +44,6 @@ constexpr cell take_cell(Iterator& i, const End& end) {
 [[nodiscard]] constexpr bool same_unit(stage_action a, stage_action b) noexcept {
   return a.stage() == b.stage() && a.micro_batch() == b.micro_batch() && a.slice() == b.slice() &&
          a.direction() == b.direction();
-}
-[[nodiscard]] constexpr bool ends_activation(action_kind kind) noexcept {
-  return kind == action_kind::backward || kind == action_kind::weight_grad;
-}
-[[nodiscard]] constexpr bool starts_backward(action_kind kind) noexcept {
-  return kind == action_kind::backward || kind == action_kind::input_grad;
 }
 [[nodiscard]] constexpr stage_action with_kind(stage_action a, action_kind kind) noexcept {
   return {kind, a.stage(), a.micro_batch(), a.slice(), a.direction()};
@@ -135,43 +129,6 @@ class pass_view {
   Pass pass_;
 };
 
-/// The list of a rank as stage actions, whichever form the schedule stores. Borrows the schedule.
-template <schedule S>
-class stage_list {
- public:
-  class iterator {
-   public:
-    using value_type = stage_action;
-    using reference = stage_action;
-    using pointer = void;
-    using difference_type = std::ptrdiff_t;
-    using iterator_concept = std::forward_iterator_tag;
-    using iterator_category = std::input_iterator_tag;
-    constexpr iterator() = default;
-    constexpr iterator(const S* of, std::uint32_t of_rank, std::uint32_t at) : plan_(of), rank_(of_rank), step_(at) {}
-    [[nodiscard]] constexpr stage_action operator*() const { return stage_action_at(*plan_, rank_, step_); }
-    constexpr iterator& operator++() { return ++step_, *this; }
-    constexpr iterator operator++(int) {
-      iterator before = *this;
-      return ++step_, before;
-    }
-    [[nodiscard]] friend constexpr bool operator==(const iterator& x, const iterator& y) { return x.step_ == y.step_; }
-
-   private:
-    const S* plan_ = nullptr;
-    std::uint32_t rank_ = 0, step_ = 0;
-  };
-  constexpr stage_list() = default;
-  /// Precondition: rank < plan.ranks().
-  constexpr stage_list(const S& plan, std::uint32_t rank) : plan_(&plan), rank_(rank) {}
-  [[nodiscard]] constexpr iterator begin() const { return {plan_, rank_, 0}; }
-  [[nodiscard]] constexpr iterator end() const { return {plan_, rank_, plan_->size(rank_)}; }
-
- private:
-  const S* plan_ = nullptr;
-  std::uint32_t rank_ = 0;
-};
-
 /// Stacks a pass on a list. A pass of your own is a copyable struct with
 /// `step(const cell& c, Iterator next, End end, pass_output& out)`, called for each cell in order with what
 /// follows it, and `finish(pass_output& out)`.
@@ -252,7 +209,7 @@ struct recompute_before_backward {
 
  private:
   constexpr void again(stage_action a, pass_output& out) const {
-    if (detail::starts_backward(a.kind()) && (chunks >> place.chunk_of(a.stage()) & 1u) != 0)
+    if (starts_backward(a.kind()) && (chunks >> place.chunk_of(a.stage()) & 1u) != 0)
       out.put(detail::with_kind(a, action_kind::recompute));
   }
 };
@@ -286,7 +243,7 @@ struct offload_activations {
  private:
   template <class Iterator, class End>
   constexpr void reload(stage_action a, const cell& c, Iterator next, const End& end, pass_output& out) const {
-    if (!detail::starts_backward(a.kind())) return;
+    if (!starts_backward(a.kind())) return;
     const stage_action made = detail::with_kind(a, action_kind::forward);
     if (holds(c, made) || within(made, next, end)) return;
     out.put(detail::with_kind(a, action_kind::reload));
@@ -328,7 +285,7 @@ struct reduce_when_done {
 
  private:
   constexpr void count(stage_action a, pass_output& out) {
-    if (!detail::ends_activation(a.kind())) return;
+    if (!ends_activation(a.kind())) return;
     const std::uint32_t at = place.chunk_of(a.stage()) % 64 + 64 * a.direction();
     if (++done[at] == per_stage) out.put(detail::alone(a, action_kind::reduce_grad));
   }
@@ -354,5 +311,3 @@ struct end_with_optimizer {
 
 template <class Range, class Pass>
 inline constexpr bool std::ranges::enable_view<hocket::pipeline::pass_view<Range, Pass>> = true;
-template <class S>
-inline constexpr bool std::ranges::enable_view<hocket::pipeline::stage_list<S>> = true;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <hocket/pipeline/detail/list_position.hpp>
 #include <hocket/pipeline/schedule.hpp>
 
 #include <compare>
@@ -11,32 +12,9 @@
 
 namespace hocket::inline HOCKET_ABI::pipeline {
 
-namespace detail {
-
-/// What a view works out once per rank, if the schedule has a `reader` for it: see interleaved::reader.
-template <class S>
-struct view_reader {
-  constexpr view_reader() noexcept = default;
-  constexpr view_reader(const S&, std::uint32_t) noexcept {}
-};
-template <class S>
-  requires requires { typename S::reader; }
-struct view_reader<S> : S::reader {
-  constexpr view_reader() noexcept = default;
-  constexpr view_reader(const S& of_plan, std::uint32_t of_rank) noexcept : S::reader(of_plan, of_rank) {}
-};
-
-/// Apart, so that a loop over the fast way keeps its registers.
-template <class S>
-[[gnu::noinline, gnu::cold]] constexpr auto at_the_general_way(const S& plan, std::uint32_t rank,
-                                                               std::uint32_t step) noexcept {
-  return plan.at(rank, step);
-}
-
-}  // namespace detail
-
 /// The list of one rank as a lazy view: sized, random access, actions by value, nothing stored but the schedule's own
-/// few integers. Iterators carry those with them and outlive the view. Works with range-for, `std::ranges` and, with
+/// few integers. Iterators carry those with them, and outlive the view; a loop reads ahead (detail/list_position.hpp).
+/// Works with range-for, `std::ranges` and, with
 /// hocket/interop/range_v3.hpp, range-v3.
 /// @tparam S  a schedule that is cheap to copy
 ///
@@ -60,45 +38,53 @@ class rank_view {
 
     constexpr iterator() noexcept = default;
     constexpr iterator(const S& of_plan, std::uint32_t of_rank, std::uint32_t at_step) noexcept
-        : plan_(of_plan), rank_(of_rank), step_(at_step) {}
+        : plan_(of_plan), position_(of_plan, of_rank, at_step) {}
 
-    [[nodiscard]] constexpr value_type operator*() const noexcept { return plan_.at(rank_, step_); }
+    [[nodiscard]] constexpr value_type operator*() const noexcept { return position_.read(plan_); }
     [[nodiscard]] constexpr value_type operator[](difference_type n) const noexcept {
-      return plan_.at(rank_, shifted(n));
+      return plan_.at(position_.rank(), moved(n));
     }
-    constexpr iterator& operator++() noexcept { return ++step_, *this; }
-    constexpr iterator& operator--() noexcept { return --step_, *this; }
+    constexpr iterator& operator++() noexcept {
+      position_.advance(plan_);
+      return *this;
+    }
     constexpr iterator operator++(int) noexcept {
       iterator before = *this;
-      return ++step_, before;
+      ++*this;
+      return before;
     }
+    constexpr iterator& operator--() noexcept { return *this -= 1; }
     constexpr iterator operator--(int) noexcept {
       iterator before = *this;
-      return --step_, before;
+      --*this;
+      return before;
     }
-    constexpr iterator& operator+=(difference_type n) noexcept { return step_ = shifted(n), *this; }
-    constexpr iterator& operator-=(difference_type n) noexcept { return step_ = shifted(-n), *this; }
+    constexpr iterator& operator+=(difference_type n) noexcept {
+      position_ = detail::list_position<S>(plan_, position_.rank(), moved(n));
+      return *this;
+    }
+    constexpr iterator& operator-=(difference_type n) noexcept { return *this += -n; }
     [[nodiscard]] friend constexpr iterator operator+(iterator i, difference_type n) noexcept { return i += n; }
     [[nodiscard]] friend constexpr iterator operator+(difference_type n, iterator i) noexcept { return i += n; }
     [[nodiscard]] friend constexpr iterator operator-(iterator i, difference_type n) noexcept { return i -= n; }
     [[nodiscard]] friend constexpr difference_type operator-(const iterator& a, const iterator& b) noexcept {
-      return static_cast<difference_type>(a.step_) - static_cast<difference_type>(b.step_);
+      return static_cast<difference_type>(a.step()) - static_cast<difference_type>(b.step());
     }
     // Iterators of one list are compared by position alone; the schedule is the same by precondition.
     [[nodiscard]] friend constexpr bool operator==(const iterator& a, const iterator& b) noexcept {
-      return a.step_ == b.step_;
+      return a.step() == b.step();
     }
     [[nodiscard]] friend constexpr auto operator<=>(const iterator& a, const iterator& b) noexcept {
-      return a.step_ <=> b.step_;
+      return a.step() <=> b.step();
     }
 
    private:
-    [[nodiscard]] constexpr std::uint32_t shifted(difference_type n) const noexcept {
-      return static_cast<std::uint32_t>(static_cast<difference_type>(step_) + n);
+    [[nodiscard]] constexpr std::uint32_t step() const noexcept { return position_.step(); }
+    [[nodiscard]] constexpr std::uint32_t moved(difference_type n) const noexcept {
+      return static_cast<std::uint32_t>(static_cast<difference_type>(step()) + n);
     }
     S plan_{};
-    std::uint32_t rank_ = 0;
-    std::uint32_t step_ = 0;
+    detail::list_position<S> position_;
   };
   using const_iterator = iterator;
   using value_type = typename iterator::value_type;
@@ -107,8 +93,7 @@ class rank_view {
 
   constexpr rank_view() noexcept = default;
   /// Precondition: of_rank < of_plan.ranks().
-  constexpr rank_view(const S& of_plan, std::uint32_t of_rank) noexcept
-      : plan_(of_plan), rank_(of_rank), reader_(of_plan, of_rank) {
+  constexpr rank_view(const S& of_plan, std::uint32_t of_rank) noexcept : plan_(of_plan), rank_(of_rank) {
     HOCKET_ASSERT(of_rank < of_plan.ranks());
   }
 
@@ -119,14 +104,7 @@ class rank_view {
   /// Precondition: step < size(). O(1).
   [[nodiscard]] constexpr value_type operator[](std::size_t step) const noexcept {
     HOCKET_ASSERT(step < size());
-    const auto here = static_cast<std::uint32_t>(step);
-    if constexpr (requires { typename S::reader; }) {
-      if (reader_.knows(here)) [[likely]]
-        return reader_.at(here);
-      return detail::at_the_general_way(plan_, rank_, here);
-    } else {
-      return plan_.at(rank_, here);
-    }
+    return plan_.at(rank_, static_cast<std::uint32_t>(step));
   }
   [[nodiscard]] constexpr value_type front() const noexcept { return (*this)[0]; }
   [[nodiscard]] constexpr value_type back() const noexcept { return (*this)[size() - 1]; }
@@ -141,7 +119,56 @@ class rank_view {
  private:
   S plan_{};
   std::uint32_t rank_ = 0;
-  [[no_unique_address]] detail::view_reader<S> reader_{};
+};
+
+/// The list of a rank as stage actions, whichever form the schedule stores: for passes, and for code that is the same
+/// for every schedule. Borrows the schedule, which must be named.
+///
+///     for (const hocket::pipeline::stage_action a : hocket::pipeline::stage_list(plan, 0)) run(a);
+template <schedule S>
+class stage_list {
+ public:
+  class iterator {
+   public:
+    using value_type = stage_action;
+    using reference = stage_action;
+    using pointer = void;
+    using difference_type = std::ptrdiff_t;
+    using iterator_concept = std::forward_iterator_tag;
+    using iterator_category = std::input_iterator_tag;
+    constexpr iterator() = default;
+    constexpr iterator(const S& of_plan, std::uint32_t of_rank, std::uint32_t at_step)
+        : plan_(&of_plan), position_(of_plan, of_rank, at_step) {}
+    [[nodiscard]] constexpr stage_action operator*() const {
+      return to_stage_action(*plan_, position_.rank(), position_.read(*plan_));
+    }
+    constexpr iterator& operator++() {
+      position_.advance(*plan_);
+      return *this;
+    }
+    constexpr iterator operator++(int) {
+      iterator before = *this;
+      ++*this;
+      return before;
+    }
+    [[nodiscard]] friend constexpr bool operator==(const iterator& x, const iterator& y) {
+      return x.position_.step() == y.position_.step();
+    }
+
+   private:
+    const S* plan_ = nullptr;
+    detail::list_position<S> position_;
+  };
+  constexpr stage_list() = default;
+  /// Precondition: of_rank < of_plan.ranks().
+  constexpr stage_list(const S& of_plan, std::uint32_t of_rank) : plan_(&of_plan), rank_(of_rank) {}
+  stage_list(const S&& of_plan, std::uint32_t of_rank) = delete;
+  [[nodiscard]] constexpr iterator begin() const { return {*plan_, rank_, 0}; }
+  [[nodiscard]] constexpr iterator end() const { return {*plan_, rank_, plan_->size(rank_)}; }
+
+ private:
+  const S* plan_ = nullptr;
+  std::uint32_t rank_ = 0;
 };
 
 }  // namespace hocket::inline HOCKET_ABI::pipeline
@@ -150,3 +177,5 @@ template <class S>
 inline constexpr bool std::ranges::enable_view<hocket::pipeline::rank_view<S>> = true;
 template <class S>
 inline constexpr bool std::ranges::enable_borrowed_range<hocket::pipeline::rank_view<S>> = true;
+template <class S>
+inline constexpr bool std::ranges::enable_view<hocket::pipeline::stage_list<S>> = true;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/pipeline/costs.hpp>
+#include <hocket/pipeline/detail/list_position.hpp>
 #include <hocket/pipeline/detail/run_bound.hpp>
 #include <hocket/pipeline/detail/run_deadlock.hpp>
 #include <hocket/pipeline/detail/run_pipes.hpp>
-#include <hocket/pipeline/detail/run_plain.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -26,7 +26,6 @@ struct run_summary {
 
 /// A sink that keeps nothing: the run is wanted for its figures.
 struct no_sink {
-  static constexpr bool ignores_actions = true;  // allows a faster way to the same figures
   constexpr void on_action(std::uint32_t, std::uint32_t, stage_action, ticks, ticks) const noexcept {}
   constexpr void on_blocked(const blocked&) const noexcept {}
 };
@@ -48,6 +47,7 @@ struct runner {
   std::uint32_t directions_ = directions_of(plan_);
   std::uint32_t units_ = 0;  // micro-batches x slices: what passes through a stage
   pipes<Allocator> pipes_{memory_};
+  typename basic_workspace<Allocator>::template vector<list_position<S>> lists_{memory_.runnable.get_allocator()};
   error error_{};
   ticks negative_ = 0;  // a time that no cost policy may give
 
@@ -69,34 +69,35 @@ struct runner {
     units_ = micro_batches_ * slices_;
     prepare();
     if (negative_ < 0) return negative_time(negative_);
-    if (!run_plain()) {
-      make_pipes();
-      // In-order lists have one earliest execution, so the order in which ranks are advanced does not matter.
-      for (std::uint32_t r = ranks_; r-- > 0;) memory_.runnable.push_back(r);
-      do {
-        while (!memory_.runnable.empty()) {
-          const std::uint32_t r = memory_.runnable.back();
-          memory_.runnable.pop_back();
-          if (!advance(r)) return error_;
-        }
-      } while (pipes_.widen(units_));
-      for (const lane& l : memory_.lanes)
-        if (l.step < l.size) return explain_deadlock(plan_, memory_, sink_);
-      if (negative_ < 0) return negative_time(negative_);
-      if (!complete()) return error_;
-    }
-    run_summary summary;
+    make_pipes();
+    // In-order lists have one earliest execution, so the order in which ranks are advanced does not matter.
+    for (std::uint32_t r = ranks_; r-- > 0;) memory_.runnable.push_back(r);
+    do {
+      while (!memory_.runnable.empty()) {
+        const std::uint32_t r = memory_.runnable.back();
+        memory_.runnable.pop_back();
+        if (!advance(r)) return error_;
+      }
+    } while (pipes_.widen(units_));
     for (const lane& l : memory_.lanes)
-      summary.makespan = l.report.finish > summary.makespan ? l.report.finish : summary.makespan;
+      if (l.step < l.size) return deadlock_explanation<S, Allocator>(plan_, memory_).tell(sink_);
+    if (negative_ < 0) return negative_time(negative_);
+    if (!complete()) return error_;
+    return summary();
+  }
+
+  constexpr run_summary summary() {
+    run_summary all;
+    for (const lane& l : memory_.lanes) all.makespan = l.report.finish > all.makespan ? l.report.finish : all.makespan;
     for (lane& l : memory_.lanes) {
-      const ticks rest = summary.makespan - l.report.finish;
-      l.report.idle = summary.makespan - l.report.busy;
+      const ticks rest = all.makespan - l.report.finish;
+      l.report.idle = all.makespan - l.report.busy;
       l.report.idle_by.drain += l.undecided + rest;
       l.report.idle_by.dependency += rest;
     }
-    summary.bounds = bounds_of_run(plan_, costs_, memory_);
-    summary.lower_bound = summary.bounds.largest();
-    return summary;
+    all.bounds = bound_of_run<S, C, Allocator>(plan_, costs_, memory_)();
+    all.lower_bound = all.bounds.largest();
+    return all;
   }
 
   constexpr void prepare() {
@@ -107,7 +108,12 @@ struct runner {
       negative_ = t < negative_ ? t : negative_;
       return t > most ? most : t;
     };
-    for (std::uint32_t r = 0; r < ranks_; ++r) memory_.lanes[r].size = plan_.size(r);
+    lists_.reserve(ranks_);
+    for (std::uint32_t r = 0; r < ranks_; ++r) {
+      memory_.lanes[r].size = plan_.size(r);
+      lists_.push_back({plan_, r, 0});
+      read_cell(r);
+    }
     for (std::uint32_t d = 0; d < directions_; ++d) {
       stage* const stages = memory_.stages.data() + std::size_t{d} * stages_;
       for (std::uint32_t s = 0; s < stages_; ++s) stages[s].rank = rank_of(place, ranks_, s, d);
@@ -130,14 +136,19 @@ struct runner {
     }
     if constexpr (has_links) pipes_.make_links(stages_ * directions_);
   }
-  /// True if the fast way could be taken. Else everything is as after prepare().
-  constexpr bool run_plain() {
-    if constexpr (uniform_costs<C> && !has_links && !has_bytes && silent_sink<Sink>) {
-      if (slices_ != 1 || directions_ != 1) return false;
-      if (plain_runner<S, C, Allocator>{plan_, costs_, memory_}()) return true;
-      prepare();
-    }
-    return false;
+  /// Reads the action at which a rank stands, and the one beside it if it is one of a pair.
+  constexpr void read_cell(std::uint32_t rank) {
+    lane& l = memory_.lanes[rank];
+    if (l.step >= l.size) return;
+    l.now = read(rank);
+    l.pair = l.now.joined() && l.step + 1 < l.size;
+    if (l.pair) l.beside = read(rank);
+  }
+  constexpr stage_action read(std::uint32_t rank) {
+    list_position<S>& list = lists_[rank];
+    const stage_action a = to_stage_action(plan_, rank, list.read(plan_));
+    list.advance(plan_);
+    return a;
   }
 
   /// Whether `a` can start now, and if so when at the earliest.
@@ -210,35 +221,37 @@ struct runner {
   constexpr bool advance(std::uint32_t rank) {
     lane& l = memory_.lanes[rank];
     while (l.step < l.size) {
-      const stage_action a = stage_action_at(plan_, rank, l.step);
-      const bool pair = a.joined() && l.step + 1 < l.size;
-      const stage_action b = pair ? stage_action_at(plan_, rank, l.step + 1) : a;
       input in;
-      if (const verdict v = ready(rank, a, in); v != verdict::go) return v == verdict::wait;
-      if (pair)
-        if (const verdict v = ready(rank, b, in); v != verdict::go) return v == verdict::wait;
-      ticks time = costs_.duration(a), finish = 0;
-      if (pair && !pair_time(a, b, time)) return false;
-      if (time < 0) {
-        error_ = negative_time(time);
-        return false;
-      }
-      const ticks before = l.report.finish, start = in.ready > before ? in.ready : before;
-      if (!checked_add(start, time, finish) || finish > most) {
-        error_ = error{errc::overflow, start, time}.with("simulated time");
-        return false;
-      }
-      if (start > before) wait_for(l, start - before, in.travel);
-      l.report.finish = finish;
-      l.report.busy += time;
-      if (is_compute(a.kind()) || (pair && is_compute(b.kind()))) l.computing += time;
-      if (pair && !hold_both(l, b)) return false;
-      if (!finish_action(rank, l, l.step, a, start, finish, time)) return false;
-      if (pair && !finish_action(rank, l, l.step + 1, b, start, finish, b.stage() == a.stage() ? 0 : time))
-        return false;
-      l.step += pair ? 2 : 1;
+      if (const verdict v = ready(rank, l.now, in); v != verdict::go) return v == verdict::wait;
+      if (l.pair)
+        if (const verdict v = ready(rank, l.beside, in); v != verdict::go) return v == verdict::wait;
+      if (!run_cell(rank, l, in)) return false;
+      l.step += l.pair ? 2 : 1;
+      read_cell(rank);
     }
     return true;
+  }
+  /// What can start, starts and ends. False after an error.
+  constexpr bool run_cell(std::uint32_t rank, lane& l, const input& in) {
+    const stage_action a = l.now, b = l.beside;
+    ticks time = costs_.duration(a), finish = 0;
+    if (l.pair && !pair_time(a, b, time)) return false;
+    if (time < 0) {
+      error_ = negative_time(time);
+      return false;
+    }
+    const ticks before = l.report.finish, start = in.ready > before ? in.ready : before;
+    if (!checked_add(start, time, finish) || finish > most) {
+      error_ = error{errc::overflow, start, time}.with("simulated time");
+      return false;
+    }
+    if (start > before) wait_for(l, start - before, in.travel);
+    l.report.finish = finish;
+    l.report.busy += time;
+    if (is_compute(a.kind()) || (l.pair && is_compute(b.kind()))) l.computing += time;
+    if (l.pair && !hold_both(l, b)) return false;
+    if (!finish_action(rank, l, l.step, a, start, finish, time)) return false;
+    return !l.pair || finish_action(rank, l, l.step + 1, b, start, finish, b.stage() == a.stage() ? 0 : time);
   }
   static constexpr error negative_time(ticks time) noexcept {
     return error{errc::invalid_argument, time}.with("a negative time");
@@ -288,20 +301,28 @@ struct runner {
       l.report.peak_bytes = l.bytes > l.report.peak_bytes ? l.bytes : l.report.peak_bytes;
     }
     if (!is_compute(a.kind())) return true;
-    const std::uint32_t number = a.direction() * stages_ + a.stage();
-    const std::uint32_t u = a.micro_batch() * slices_ + a.slice();
+    return a.kind() == action_kind::forward ? finish_forward(rank, l, step, a, finish, time)
+                                            : finish_backward(rank, l, step, a, finish, time);
+  }
+  constexpr bool finish_forward(std::uint32_t rank, lane& l, std::uint32_t step, stage_action a, ticks finish,
+                                ticks time) {
+    const std::uint32_t number = number_of(a), u = unit_of(a);
     stage& here = memory_.stages[number];
-    if (a.kind() == action_kind::forward) {
-      if (!pipes_.insert(here.forwards, u, units_)) return duplicate(a, rank, step);
-      if (++l.in_flight > l.report.peak_in_flight) l.report.peak_in_flight = static_cast<std::uint32_t>(l.in_flight);
-      l.report.idle_by.steady += l.undecided;
-      l.undecided = 0;
-      here.work += time;
-      if (a.stage() > 0) pipes_.take(here.forward_in, u, here.forward_sender);
-      if (a.stage() + 1 < stages_) send(memory_.stages[number + 1], true, u, a, finish);
-      return true;
-    }
-    if (a.kind() != action_kind::input_grad) {
+    if (!pipes_.insert(here.forwards, u, units_)) return duplicate(a, rank, step);
+    ++l.in_flight;
+    if (l.in_flight > l.report.peak_in_flight) l.report.peak_in_flight = static_cast<std::uint32_t>(l.in_flight);
+    l.report.idle_by.steady += l.undecided;
+    l.undecided = 0;
+    here.work += time;
+    if (a.stage() > 0) pipes_.take(here.forward_in, u, here.forward_sender);
+    if (a.stage() + 1 < stages_) send(memory_.stages[number + 1], true, u, a, finish);
+    return true;
+  }
+  constexpr bool finish_backward(std::uint32_t rank, lane& l, std::uint32_t step, stage_action a, ticks finish,
+                                 ticks time) {
+    const std::uint32_t number = number_of(a), u = unit_of(a);
+    stage& here = memory_.stages[number];
+    if (ends_activation(a.kind())) {
       if (!pipes_.insert(here.weights, u, units_)) return duplicate(a, rank, step);
       --l.in_flight;
       if (a.kind() == action_kind::weight_grad) return true;
@@ -313,6 +334,12 @@ struct runner {
     if (a.stage() + 1 < stages_) pipes_.take(here.backward_in, u, here.backward_sender);
     if (a.stage() > 0) send(memory_.stages[number - 1], false, u, a, finish);
     return true;
+  }
+  [[nodiscard]] constexpr std::uint32_t number_of(stage_action a) const noexcept {
+    return a.direction() * stages_ + a.stage();
+  }
+  [[nodiscard]] constexpr std::uint32_t unit_of(stage_action a) const noexcept {
+    return a.micro_batch() * slices_ + a.slice();
   }
   constexpr void send(stage& to, bool forward, std::uint32_t u, [[maybe_unused]] stage_action a, ticks finish) {
     pipe& into = forward ? to.forward_in : to.backward_in;
@@ -363,8 +390,7 @@ struct runner {
 ///                link, of pairs, and the bytes held
 /// @param memory  working memory, reusable; afterwards `memory.lanes[r].report` describes rank r
 /// @param sink    on_action(rank, step, action, start, finish) for each action, in an order that respects data flow;
-///                on_blocked(link) for each link of the shortest cycle, if the schedule deadlocks. A sink with `static
-///                constexpr bool ignores_actions = true` gets no actions, and the run may take a faster way
+///                on_blocked(link) for each link of the shortest cycle, if the schedule deadlocks
 /// Errors: errc::deadlock, incomplete_schedule, duplicate_action, misplaced_action, out_of_range, overflow,
 /// limit_exceeded; invalid_argument for a negative time.
 /// Complexity: O(actions) time; memory: see basic_workspace.

@@ -70,22 +70,6 @@ struct pipe_entry {
   std::uint32_t unit = 0;
 };
 
-/// The same where every stage takes its micro-batches in order: the ring holds times alone, ticks at
-/// times[at + micro-batch % (mask + 1)].
-struct plain_pipe {
-  ticks hop = 0;
-  std::uint64_t at = 0;
-  std::uint32_t mask = 0;
-  std::uint32_t head = 0, tail = 0;  // micro-batches taken, and put in
-  std::uint32_t limit = 0;           // how many can have been put in before another is taken
-};
-struct plain_stage {
-  plain_pipe forward, backward;      // from the stage before, from the stage after
-  ticks time[4] = {-1, -1, -1, -1};  // of the ops that compute, -1 before they occur
-  std::uint32_t rank = 0;
-  std::uint32_t weights = 0, fused = 0;  // weight gradients done, those in whole backwards
-};
-
 }  // namespace detail
 
 /// The memory of a simulation, reusable from run to run: O(ranks + stages) for schedules whose stages pass
@@ -97,10 +81,13 @@ class basic_workspace {
   template <class T>
   using vector = std::vector<T, typename std::allocator_traits<Allocator>::template rebind_alloc<T>>;
 
+  static constexpr std::uint32_t none = ~std::uint32_t{0};
+
   struct lane {
     std::uint32_t step = 0;
     std::uint32_t size = 0;
-    std::uint32_t read_to = 0;  // steps of plain lists that have been read
+    stage_action now, beside;  // at `step`, and the other of a pair
+    bool pair = false;
     bool backwards_began = false;
     std::int64_t in_flight = 0;
     std::int64_t bytes = 0;
@@ -123,6 +110,8 @@ class basic_workspace {
   };
 
   struct link {
+    std::uint32_t to = 0;       // rank
+    std::uint32_t next = none;  // link of the same sender
     ticks free_from = 0;
     ticks work = 0;                                    // of all transfers
     ticks head = (std::numeric_limits<ticks>::max)();  // least time before its first transfer can start
@@ -137,9 +126,7 @@ class basic_workspace {
         words(from),
         links(from),
         runnable(from),
-        starved(from),
-        plain(from),
-        times(from) {}
+        starved(from) {}
 
   vector<lane> lanes;                  // by rank
   vector<stage> stages;                // by direction, then stage
@@ -149,8 +136,6 @@ class basic_workspace {
   vector<link> links;                  // between ranks, each way, if transfers have a time of their own
   vector<std::uint32_t> runnable;      // ranks
   vector<std::uint32_t> starved;       // pipes that were full: 2 * stage, + 1 for backward
-  vector<detail::plain_stage> plain;   // stages of plain lists, one before the first and one behind the last
-  vector<ticks> times;                 // in their pipes
 
   constexpr void reset(std::size_t stage_count, std::size_t rank_count) {
     lanes.assign(rank_count, lane{});

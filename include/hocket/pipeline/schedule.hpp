@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/core/fingerprint.hpp>
 #include <hocket/pipeline/action.hpp>
 #include <hocket/pipeline/placement.hpp>
 #include <hocket/pipeline/shape.hpp>
@@ -14,8 +13,8 @@ namespace hocket::inline HOCKET_ABI::pipeline {
 /// What every algorithm here asks of a schedule: a value that knows its shape and the action at each step of each rank.
 /// A rank runs its list in order. Optional members are picked up where they exist: `slices()` (sequence slices per
 /// micro-batch, else 1), `directions()` (else 1; `at` then returns a stage_action), `step_of(rank, action)`,
-/// `peak_in_flight(rank)`, `lower_bound(costs)`, `fill(rank, out, first)`, which writes steps in bulk: runs and cursors
-/// read with it, unless `static constexpr bool quick_at = true` tells runs that `at` is as quick.
+/// `peak_in_flight(rank)`, `counts(rank)`, and `fill(rank, out, first)`, which writes as many of the steps from `first`
+/// on as fit and are left and returns how many: walks over views and runs read ahead with it.
 ///
 ///     struct mine {                                              // one rank, one chunk: F0 B0 F1 B1 …
 ///       std::uint32_t m;
@@ -70,25 +69,17 @@ template <placement_policy P>
   else return ranks - 1 - place.rank_of(stage);
 }
 
-/// The action at a step in its form for interchange, whichever form the schedule stores.
-template <schedule S>
-[[nodiscard]] constexpr stage_action stage_action_at(const S& s, std::uint32_t rank, std::uint32_t step) noexcept {
-  const auto a = s.at(rank, step);
-  if constexpr (std::is_same_v<decltype(s.at(rank, step)), stage_action>) return a;
-  else return {a.kind(), s.placement().stage(rank, a.chunk()), a.micro_batch(), 0, 0, a.joined()};
+/// An action of a rank in its form for interchange, whichever form the schedule stores.
+template <schedule S, class Action>
+[[nodiscard]] constexpr stage_action to_stage_action(const S& plan, std::uint32_t rank, Action a) noexcept {
+  if constexpr (std::is_same_v<Action, stage_action>) return a;
+  else return {a.kind(), plan.placement().stage(rank, a.chunk()), a.micro_batch(), 0, 0, a.joined()};
 }
 
-/// A digest of all lists, by which ranks make sure that they follow the same plan. O(actions).
+/// The action at a step in its form for interchange.
 template <schedule S>
-[[nodiscard]] constexpr std::uint64_t fingerprint_of(const S& s) noexcept {
-  fingerprint print;
-  print.add(s.ranks()).add(s.chunks()).add(s.micro_batches()).add(slices_of(s));
-  if (directions_of(s) > 1) print.add(directions_of(s));
-  for (std::uint32_t r = 0; r < s.ranks(); ++r) {
-    print.add(s.size(r));
-    for (std::uint32_t i = 0; i < s.size(r); ++i) print.add(stage_action_at(s, r, i).bits());
-  }
-  return print.value();
+[[nodiscard]] constexpr stage_action stage_action_at(const S& plan, std::uint32_t rank, std::uint32_t step) noexcept {
+  return to_stage_action(plan, rank, plan.at(rank, step));
 }
 
 }  // namespace hocket::inline HOCKET_ABI::pipeline

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <hocket/pipeline/rank_view.hpp>
 #include <hocket/pipeline/schedule.hpp>
 
 #include <cstdint>
@@ -76,8 +77,8 @@ template <schedule S>
 template <schedule S>
 [[nodiscard]] constexpr bool has_transfers(const S& plan) noexcept {
   for (std::uint32_t r = 0; r < plan.ranks(); ++r)
-    for (std::uint32_t i = 0; i < plan.size(r); ++i)
-      if (is_transfer(plan.at(r, i).kind())) return true;
+    for (const stage_action a : stage_list(plan, r))
+      if (is_transfer(a.kind())) return true;
   return false;
 }
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/pipeline/read_list.hpp>
+#include <hocket/pipeline/rank_view.hpp>
 #include <hocket/pipeline/table.hpp>
 #include <hocket/text/detail/idle_cells.hpp>
-#include <hocket/text/detail/repeated_cells.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -12,12 +11,11 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 namespace hocket::inline HOCKET_ABI::text {
 
-/// The spelling of an op in PyTorch's pipeline CSV dialect; the last six are ours.
+/// The spelling of an action in PyTorch's pipeline CSV dialect; the last six are ours.
 [[nodiscard]] constexpr std::string_view token_of(pipeline::action_kind kind) noexcept {
   constexpr std::string_view tokens[] = {"F",       "B",      "I",         "W",       "SEND_F",         "RECV_F",
                                          "SEND_B",  "RECV_B", "UNSHARD",   "RESHARD", "REDUCE_GRAD",    "RECOMPUTE",
@@ -25,7 +23,7 @@ namespace hocket::inline HOCKET_ABI::text {
   return tokens[static_cast<std::size_t>(kind)];
 }
 
-/// True for ops whose token carries no micro-batch.
+/// True for actions whose token carries no micro-batch.
 [[nodiscard]] constexpr bool stands_alone(pipeline::action_kind kind) noexcept {
   return kind == pipeline::action_kind::unshard || kind == pipeline::action_kind::reshard ||
          kind == pipeline::action_kind::reduce_grad || kind == pipeline::action_kind::optimizer ||
@@ -173,271 +171,74 @@ struct schedule_csv_options {
 
 namespace detail {
 
-/// The tokens of all ops in places of one size, so that copying one is two moves.
-struct op_tokens {
-  static constexpr std::size_t room = 16;
-  static constexpr std::size_t count = static_cast<std::size_t>(pipeline::last_action_kind) + 1;
-  char text[count][room];
-  std::uint8_t size[count];
-};
-inline constexpr op_tokens tokens = [] {
-  op_tokens t{};
-  for (std::size_t k = 0; k < op_tokens::count; ++k) {
-    const std::string_view word = token_of(static_cast<pipeline::action_kind>(k));
-    for (std::size_t i = 0; i < word.size(); ++i) t.text[k][i] = word[i];
-    t.size[k] = static_cast<std::uint8_t>(word.size());
-  }
-  return t;
-}();
-
-// Writes from `at` on and returns where it ended; up to 16 bytes behind that may hold anything then.
+// These write from `at` on and return where they ended.
+inline char* write_word(char* at, std::string_view word) noexcept {
+  std::memcpy(at, word.data(), word.size());
+  return at + word.size();
+}
+inline char* write_number(char* at, std::uint32_t value) noexcept {
+  std::uint32_t digits = 1;
+  for (std::uint32_t rest = value; rest >= 10; rest /= 10) ++digits;
+  for (char* place = at + digits; place != at; value /= 10) *--place = static_cast<char>('0' + value % 10);
+  return at + digits;
+}
 inline char* write_token(char* at, pipeline::stage_action a, bool sliced) noexcept {
   if (a.direction() != 0) at = write_word(at, "d1:");
   at = write_number(at, a.stage());
-  const auto kind = static_cast<std::size_t>(a.kind());
-  std::memcpy(at, tokens.text[kind], op_tokens::room);
-  at += tokens.size[kind];
+  at = write_word(at, token_of(a.kind()));
   if (stands_alone(a.kind())) return at;
   at = write_number(at, a.micro_batch());
-  if (sliced) *at++ = '.', at = write_number(at, a.slice());
-  return at;
+  if (!sliced) return at;
+  *at++ = '.';
+  return write_number(at, a.slice());
+}
+/// Any cell, or a half of one, with what stands around it.
+inline constexpr std::size_t longest_cell = 96;
+
+/// Writes the cells of a rank's list: "3F1", or "(3F1;3B0)OVERLAP_F_B", each between `open` and `close`, and before
+/// each as many empty cells as PyTorch has there.
+template <class S>
+void append_cells(std::string& out, const S& plan, std::uint32_t rank, std::string_view open, std::string_view close,
+                  const idle_cells& idle) {
+  const bool sliced = pipeline::slices_of(plan) > 1;
+  const std::uint32_t size = plan.size(rank);
+  std::uint32_t step = 0;
+  bool inside = false;  // of a pair
+  for (const pipeline::stage_action a : pipeline::stage_list(plan, rank)) {
+    char cell[longest_cell];
+    char* at = cell;
+    if (!inside) {
+      if (const std::uint32_t empty = idle.before(step); empty > 0) out.append(empty, ',');
+      at = write_word(at, open);
+    }
+    const bool opens = !inside && a.joined() && step + 1 < size;
+    if (opens) *at++ = '(';
+    at = write_token(at, a, sliced);
+    if (opens) *at++ = ';';
+    if (inside) at = write_word(at, ")OVERLAP_F_B");
+    if (!opens) at = write_word(at, close);
+    out.append(cell, static_cast<std::size_t>(at - cell));
+    inside = opens;
+    ++step;
+  }
 }
 
-/// A string that grows in blocks: characters are written where they will stay. Filling a block with zeros first costs
-/// little, as it brings the memory into the cache that the writing needs.
-class growing_text {
- public:
-  static constexpr std::size_t cell = 128;  // has at most 87 characters, and what is written behind it
-  explicit growing_text(std::size_t expected) { out_.reserve(expected + 2 * block); }
-  [[nodiscard]] char* begin() { return grow(nullptr, block); }
-  /// A place with room for so many characters: `at`, or where that has moved to.
-  [[nodiscard]] char* room(char* at, std::size_t characters = cell) {
-    if (static_cast<std::size_t>(end_ - at) >= characters) [[likely]]
-      return at;
-    return grow(at, characters > block ? characters : block);
-  }
-  /// The text up to `at`.
-  [[nodiscard]] std::string take(const char* at) && {
-    out_.resize(static_cast<std::size_t>(at - out_.data()));
-    return std::move(out_);
-  }
-
- private:
-  static constexpr std::size_t block = 16'384;
-  char* grow(const char* at, std::size_t characters) {
-    const std::size_t used = at == nullptr ? 0 : static_cast<std::size_t>(at - out_.data());
-    out_.resize(used + characters);
-    end_ = out_.data() + out_.size();
-    return out_.data() + used;
-  }
-  std::string out_;
-  const char* end_ = nullptr;
-};
-
-inline void put_number(std::string& out, std::uint32_t value) {
-  char digits[32];
-  out.append(digits, static_cast<std::size_t>(write_number(digits, value) - digits));
-}
 inline void put_token(std::string& out, pipeline::stage_action a, bool sliced) {
-  char token[growing_text::cell];
+  char token[longest_cell];
   out.append(token, static_cast<std::size_t>(write_token(token, a, sliced) - token));
 }
-
-/// Writes so many empty cells; there is room for a block of actions after them.
-inline char* write_idle(growing_text& out, char* to, std::uint32_t cells) {
-  if (cells == 0) return to;
-  to = out.room(to, cells + 130 * growing_text::cell);
-  std::memset(to, ',', cells);
-  return to + cells;
+inline void put_number(std::string& out, std::uint32_t value) {
+  char digits[16];
+  out.append(digits, static_cast<std::size_t>(write_number(digits, value) - digits));
 }
-
-/// Writes the cells of ranks' lists: "3F1", or "(3F1;3B0)OVERLAP_F_B", each between `open` and `close`, and before each
-/// as many empty cells as PyTorch has there.
-template <class S>
-class cell_writer {
- public:
-  cell_writer(const S& plan, std::string_view open, std::string_view close)
-      : plan_(plan), open_(open), close_(close), place_(plan.placement()), sliced_(pipeline::slices_of(plan) > 1) {}
-
-  /// The list of a rank, from `at` on; returns where it ends.
-  char* write(growing_text& out, char* at, std::uint32_t rank, const idle_cells& idle) {
-    const std::uint32_t size = plan_.size(rank);
-    if constexpr (in_place) {
-      if (open_.empty() && close_ == "," && !sliced_) {
-        prepare(rank);
-        repeated_cells cells(beginnings_.data(), numbers_);
-        const auto write_list = [&](std::span<const pipeline::action> list, std::uint32_t from) {
-          at = write_plain(out, at, rank, idle, cells, list, from);
-        };
-        if constexpr (pipeline::repeating_schedule<S>) {
-          std::uint32_t step = 0;  // of the first action in the block
-          const auto flush = [&] {
-            write_list(block_, step);
-            step += static_cast<std::uint32_t>(block_.size());
-            block_.clear();
-          };
-          pipeline::for_each_repeat(plan_, rank, [&](auto period, std::uint32_t times, std::uint32_t later) {
-            const auto all = static_cast<std::uint32_t>(period.size()) * times;
-            if (all >= repeated_cells::worth) {
-              flush();
-              const bool none_idle = !pair_ && idle.next(step, step + all) == step + all;
-              if (times > 1 && none_idle && cells.plain(period, times, later)) {
-                at = write_idle(out, at, idle.before(step));
-                const std::uint32_t most = used_bits(period) | used_bits(period, (times - 1) * later);
-                at = out.room(at, all * longest_cell(most) + growing_text::cell);
-                at = cells.write_periods(at, period, times, later);
-                step += all;
-                return;
-              }
-              if (times == 1) {
-                write_list(period, step);
-                step += all;
-                return;
-              }
-            }
-            for (std::uint32_t done = 0; done < times; ++done) {
-              for (const pipeline::action a : period)
-                block_.push_back(pipeline::action::from_bits(a.bits() + done * later));
-              if (block_.size() >= block_size) flush();
-            }
-          });
-          flush();
-        } else if constexpr (requires { std::span<const pipeline::action>(plan_.rank(rank)); }) {
-          write_list(std::span<const pipeline::action>(plan_.rank(rank)), 0);
-        } else {
-          for (std::uint32_t step = 0; step < size;) {
-            const std::size_t count = pipeline::fill(plan_, rank, std::span<pipeline::action>(block_), step);
-            write_list(std::span<const pipeline::action>(block_).first(count), step);
-            step += static_cast<std::uint32_t>(count);
-          }
-        }
-        return at;
-      }
-    }
-    std::uint32_t step = 0;
-    pipeline::for_each_block(plan_, rank, [&](auto block) {
-      at = out.room(at, block.size() * growing_text::cell);
-      for (const auto a : block) {
-        at = write_cell(out, at, in_full(rank, a), idle.before(step), step + 1 == size);
-        ++step;
-      }
-    });
-    return at;
-  }
-
- private:
-  static constexpr bool in_place = std::is_same_v<decltype(std::declval<const S&>().at(0, 0)), pipeline::action>;
-
-  template <class A>
-  pipeline::stage_action in_full(std::uint32_t rank, A a) const {
-    if constexpr (std::is_same_v<A, pipeline::stage_action>) return a;
-    else return {a.kind(), place_.stage(rank, a.chunk()), a.micro_batch(), 0, 0, a.joined()};
-  }
-  /// Any action after `idle` empty cells; one of a pair is part of a cell.
-  char* write_cell(growing_text& out, char* to, pipeline::stage_action a, std::uint32_t idle, bool last) {
-    if (!pair_) to = write_word(write_idle(out, to, idle), open_);
-    const bool opens = !pair_ && a.joined() && !last;
-    if (opens) *to++ = '(';
-    to = write_token(to, a, sliced_);
-    if (opens) *to++ = ';';
-    if (pair_) to = write_word(to, ")OVERLAP_F_B");
-    pair_ = opens;
-    return pair_ ? to : write_word(to, close_);
-  }
-  /// The text before the micro-batch, by the bits before it; empty for what is not a plain computing action.
-  void prepare(std::uint32_t rank) {
-    if (beginnings_.empty()) {
-      beginnings_.resize(repeated_cells::beginnings);
-      const std::uint32_t most = plan_.micro_batches() < most_written ? plan_.micro_batches() : most_written;
-      if (most > numbers_.size()) {
-        written_.resize(most);
-        for (std::uint32_t x = 0; x < most; ++x) written_[x] = number_with_comma(x);
-        numbers_ = written_;
-      }
-    }
-    if constexpr (pipeline::repeating_schedule<S>) block_.reserve(block_size + 1024);
-    else block_.resize(block_size);
-    longest_ = 0;
-    for (std::uint32_t c = 0; c < plan_.chunks(); ++c) {
-      char word[32];
-      char* const end = write_number(word, place_.stage(rank, c));
-      for (unsigned kind = 0; kind <= static_cast<unsigned>(pipeline::action_kind::weight_grad); ++kind) {
-        *end = token_of(static_cast<pipeline::action_kind>(kind))[0];  // tokens of a letter each
-        short_text& text = beginnings_[kind << 7 | c];
-        std::memcpy(text.text, word, sizeof text.text);
-        text.size = static_cast<std::uint8_t>(end - word + 1);
-        longest_ = text.size > longest_ ? text.size : longest_;
-      }
-    }
-  }
-  /// All bits of some actions together: no number among them has more digits than what they hold.
-  static std::uint32_t used_bits(std::span<const pipeline::action> list, std::uint32_t more = 0) noexcept {
-    std::uint32_t bits = 7;
-    const pipeline::action* const data = list.data();
-    for (std::size_t k = 0, count = list.size(); k < count; ++k) bits |= data[k].bits() + more;
-    return bits;
-  }
-  [[nodiscard]] std::size_t longest_cell(std::uint32_t bits) const noexcept {
-    char number[32];
-    const char* const end = write_number(number, pipeline::action::from_bits(bits).micro_batch());
-    return longest_ + static_cast<std::size_t>(end - number) + 1;
-  }
-  /// The actions of a list from `step` on.
-  char* write_plain(growing_text& out, char* at, std::uint32_t rank, const idle_cells& idle, repeated_cells& cells,
-                    std::span<const pipeline::action> list, std::uint32_t step) {
-    const std::uint32_t used = used_bits(list);
-    const std::size_t longest = longest_cell(used);
-    const auto count = static_cast<std::uint32_t>(list.size());
-    for (std::uint32_t i = 0; i < count;) {
-      if (!pair_) {
-        if (step + i > idle.single && step + i != idle.step) {  // an empty cell before each
-          at = out.room(at, (count - i) * (longest + 1) + growing_text::cell);
-          for (; i < count && cells.plain(list[i]); ++i) *at++ = ',', at = cells.write_cell(at, list[i]);
-          if (i == count) break;
-        }
-        at = write_idle(out, at, idle.before(step + i));
-        const std::uint32_t end = idle.next(step + i, step + count) - step, from = i;
-        at = out.room(at, (end - i) * longest + growing_text::cell);
-        at = cells.write(at, list.data(), i, end, pipeline::action::from_bits(used).micro_batch());
-        if (i != from) continue;
-        if (const pipeline::action a = list[i]; a.joined() && i + 1 < count) {
-          const pipeline::action first(a.kind(), a.chunk(), a.micro_batch()), second = list[i + 1];
-          if (cells.plain(first) && cells.plain(second)) {
-            at = out.room(at);
-            *at++ = '(';
-            at = cells.write_cell(at, first);
-            at[-1] = ';';
-            at = write_word(cells.write_cell(at, second) - 1, ")OVERLAP_F_B,");
-            i += 2;
-            continue;
-          }
-        }
-      }
-      at = write_cell(out, out.room(at), in_full(rank, list[i]), 0, step + i + 1 == plan_.size(rank));
-      ++i;
-    }
-    return at;
-  }
-
-  static constexpr std::size_t block_size = 2048;
-  static constexpr std::uint32_t most_written = 65'536;
-  const S& plan_;
-  std::string_view open_, close_;
-  decltype(std::declval<const S&>().placement()) place_;
-  bool sliced_;
-  bool pair_ = false;  // the next action is the second of a pair
-  std::size_t longest_ = 0;
-  std::vector<short_text> beginnings_, written_;
-  std::span<const short_text> numbers_{below_1000.plain};  // or written_, where there are more micro-batches
-  std::vector<pipeline::action> block_;
-};
 
 /// A guess at the length of the text: that of its longest plain cell, for all.
 template <class S>
 std::size_t expected_text(const S& plan, std::size_t around) {
-  char cell[64];
-  const std::uint32_t stage = plan.ranks() * plan.chunks() - 1, last = plan.micro_batches() - 1;
-  const auto longest = static_cast<std::size_t>(write_number(write_number(cell, stage), last) - cell) + 1 + around;
+  char cell[longest_cell];
+  const pipeline::stage_action last(pipeline::action_kind::forward, plan.ranks() * plan.chunks() - 1,
+                                    plan.micro_batches() - 1);
+  const auto longest = static_cast<std::size_t>(write_token(cell, last, false) - cell) + around;
   std::size_t cells = 0;
   for (std::uint32_t r = 0; r < plan.ranks(); ++r) cells += plan.size(r);
   return cells * longest;
@@ -450,28 +251,27 @@ std::size_t expected_text(const S& plan, std::size_t around) {
 /// Complexity: linear in the output.
 template <pipeline::schedule S>
 [[nodiscard]] std::string write_schedule_csv(const S& plan, const schedule_csv_options& options = {}) {
-  detail::growing_text out(detail::expected_text(plan, 1));
-  detail::cell_writer cells(plan, {}, ",");
-  char* at = out.begin();
+  std::string out;
+  out.reserve(detail::expected_text(plan, 1));
   std::vector<std::vector<std::uint32_t>> counts;
   if constexpr (std::is_same_v<S, pipeline::zero_bubble> || std::is_same_v<S, pipeline::zbv>)
     if (options.idle_cells && detail::waits_in_between(plan)) counts = detail::counted_idle_cells(plan);
   for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
     auto idle = options.idle_cells ? detail::idle_cells_of(plan, r) : detail::idle_cells{};
-    if (!counts.empty()) idle.counts = &counts[r];
-    at = cells.write(out, at, r, idle);
-    if (!counts.empty()) at = detail::write_idle(out, at, counts[r].back());
-    if (options.reduce_grad)
+    if (!counts.empty()) idle.counts = counts[r];
+    detail::append_cells(out, plan, r, {}, ",", idle);
+    if (!counts.empty()) out.append(counts[r].back(), ',');
+    if (options.reduce_grad) {
       for (std::uint32_t c = 0; c < plan.chunks(); ++c) {
-        at = detail::write_token(out.room(at), {pipeline::action_kind::reduce_grad, plan.placement().stage(r, c), 0},
-                                 false);
-        *at++ = ',';
+        detail::put_number(out, plan.placement().stage(r, c));
+        out += token_of(pipeline::action_kind::reduce_grad);
+        out += ',';
       }
-    at = out.room(at);
-    if (plan.size(r) > 0 || options.reduce_grad) --at;  // the last comma
-    at = detail::write_word(at, options.carriage_returns ? "\r\n" : "\n");
+    }
+    if (plan.size(r) > 0 || options.reduce_grad) out.pop_back();  // the last comma
+    out += options.carriage_returns ? "\r\n" : "\n";
   }
-  return std::move(out).take(at);
+  return out;
 }
 
 /// Writes any schedule as JSON: {"version":1,"ranks":…,"chunks":…,"micro_batches":…,"slices":…,"stage_ranks":[…],
@@ -479,30 +279,27 @@ template <pipeline::schedule S>
 template <pipeline::schedule S>
 [[nodiscard]] std::string write_schedule_json(const S& plan) {
   const std::uint32_t stages = plan.ranks() * plan.chunks();
-  detail::growing_text out(detail::expected_text(plan, 3) + std::size_t{12} * stages);
-  detail::cell_writer cells(plan, "\"", "\",");
-  char* at = out.begin();
-  at = detail::write_number(detail::write_word(at, "{\"version\":1,\"ranks\":"), plan.ranks());
-  at = detail::write_number(detail::write_word(at, ",\"chunks\":"), plan.chunks());
-  at = detail::write_number(detail::write_word(at, ",\"micro_batches\":"), plan.micro_batches());
-  at = out.room(at);
-  at = detail::write_number(detail::write_word(at, ",\"slices\":"), pipeline::slices_of(plan));
-  at = detail::write_word(at, ",\"stage_ranks\":[");
-  for (std::uint32_t s = 0; s < stages; ++s) {
-    at = out.room(at);
-    if (s > 0) *at++ = ',';
-    at = detail::write_number(at, plan.placement().rank_of(s));
-  }
-  at = detail::write_word(out.room(at), "],\"lists\":[");
+  std::string out;
+  out.reserve(detail::expected_text(plan, 3));
+  const auto put = [&](std::string_view before, std::uint32_t value) {
+    out += before;
+    detail::put_number(out, value);
+  };
+  put("{\"version\":1,\"ranks\":", plan.ranks());
+  put(",\"chunks\":", plan.chunks());
+  put(",\"micro_batches\":", plan.micro_batches());
+  put(",\"slices\":", pipeline::slices_of(plan));
+  out += ",\"stage_ranks\":[";
+  for (std::uint32_t s = 0; s < stages; ++s) put(s > 0 ? "," : "", plan.placement().rank_of(s));
+  out += "],\"lists\":[";
   for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
-    at = detail::write_word(out.room(at), r == 0 ? "\n[" : ",\n[");
-    at = cells.write(out, at, r, {});
-    at = out.room(at);
-    if (plan.size(r) > 0) --at;  // the last comma
-    *at++ = ']';
+    out += r == 0 ? "\n[" : ",\n[";
+    detail::append_cells(out, plan, r, "\"", "\",", {});
+    if (plan.size(r) > 0) out.pop_back();  // the last comma
+    out += ']';
   }
-  at = detail::write_word(out.room(at), "\n]}\n");
-  return std::move(out).take(at);
+  out += "\n]}\n";
+  return out;
 }
 
 }  // namespace hocket::inline HOCKET_ABI::text

@@ -16,7 +16,7 @@ struct full_range {
   workspace memory;
   std::uint64_t lists = 0, actions = 0;
 
-  /// Complete, free of deadlock, its peaks by their formula, at(step_of(a)) == a, cursor == random access.
+  /// Complete, free of deadlock, its peaks by their formula, at(step_of(a)) == a, walk == random access.
   template <class Plan>
   bool holds(const Plan& plan, costs times, hocket::ticks makespan) {
     const auto ran = run(plan, times, memory);
@@ -24,7 +24,7 @@ struct full_range {
     for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
       if (memory.lanes[r].report.peak_in_flight != plan.peak_in_flight(r)) return false;
       std::uint32_t i = 0;
-      for (const auto a : rank_cursor(plan, r)) {
+      for (const auto a : plan.rank(r)) {
         if (a != plan.at(r, i) || plan.step_of(r, a) != i) return false;
         ++i;
       }

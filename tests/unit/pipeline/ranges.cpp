@@ -32,8 +32,8 @@ static_assert(std::ranges::count_if(plan.rank(0), is_forward) == 18);
 // Lists that passes have been over, too, also of a schedule that was chosen by name.
 using passed = pass_view<stage_list<interleaved>, merge_halves>;
 static_assert(ranges::forward_range<passed> && ranges::view_<passed> && ranges::view_<stage_list<interleaved>>);
-static_assert(std::ranges::forward_range<
-              pass_view<stage_list<any_schedule>, recompute_before_backward<any_schedule::any_placement>>>);
+static_assert(
+    std::ranges::forward_range<pass_view<stage_list<any_schedule>, recompute_before_backward<any_placement>>>);
 
 std::vector<std::uint32_t> by_hand(std::uint32_t rank, std::size_t most) {
   std::vector<std::uint32_t> found;

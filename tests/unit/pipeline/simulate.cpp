@@ -143,7 +143,7 @@ TEST_CASE("stage costs: a heavy last stage moves the bound", "[pipeline]") {
 TEST_CASE("a deadlock comes back with the shortest cycle", "[pipeline]") {
   std::pmr::vector<blocked> cycle;
   const auto bad = interleaved::make({5, 2, 7}, groups::paper()).value();
-  REQUIRE(bad.outlook() == interleaved::verdict::deadlocks);
+  REQUIRE(outlook_of(bad) == interleaved_outlook::deadlocks);
   hocket::timeline drawn;
   const auto ran = simulate(bad, costs{1, 1}, {.into = &drawn}, &cycle);
   REQUIRE_FALSE(ran.has_value());

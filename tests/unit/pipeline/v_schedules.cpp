@@ -29,7 +29,7 @@ bool v_warm_up_is_formula(const Plan& plan) {
   for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
     std::uint32_t i = 0;
     while (plan.at(r, i).kind() == action_kind::forward) ++i;
-    if (i != plan.warm_up(r)) return false;
+    if (i != counts_of(plan, r).warm_up) return false;
   }
   return true;
 }

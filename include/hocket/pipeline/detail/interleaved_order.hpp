@@ -1,159 +1,237 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/config.hpp>
+#include <hocket/core/arithmetic.hpp>
+#include <hocket/core/result.hpp>
+#include <hocket/pipeline/action.hpp>
+#include <hocket/pipeline/detail/group_orders.hpp>
+#include <hocket/pipeline/detail/regions.hpp>
+#include <hocket/pipeline/schedules/groups.hpp>
+#include <hocket/pipeline/shape.hpp>
 
 #include <cstdint>
 
-namespace hocket::inline HOCKET_ABI::pipeline {
+namespace hocket::inline HOCKET_ABI::pipeline::detail {
 
-/// A chunk of the model and a micro-batch.
-struct chunk_batch {
-  std::uint32_t chunk = 0;
-  std::uint32_t micro_batch = 0;
-  friend constexpr bool operator==(const chunk_batch&, const chunk_batch&) = default;
-};
+/// Micro-batches cut into groups by a rule, and the order of forwards and of backwards that follows: the same on every
+/// rank. What interleaved schedules, with whole and with split backwards, have in common.
+///
+///     forwards of p 2, v 2, m 5, groups of 2 and 3, as chunk.micro-batch:
+///     0.0 0.1 | 1.0 1.1 | 0.2 0.3 0.4 | 1.2 1.3 1.4
+///
+/// | rule               | groups                                              | order                                |
+/// |--------------------|-----------------------------------------------------|--------------------------------------|
+/// | list               | as given                                            | listed_order, group_count of them    |
+/// | spread (see below) | head first_size, …, last second_size                | spread_order                         |
+/// | others             | first_count of first_size, the rest of second_size  | grouped_order                        |
+class interleaved_order {
+ public:
+  constexpr interleaved_order() noexcept = default;
+  [[nodiscard]] static constexpr result<interleaved_order> make(const shape& s, const groups& g, std::uint32_t kappa,
+                                                                std::uint32_t extra) noexcept {
+    if (const auto ok = check(s); !ok) return ok.error();
+    const bool timed = g.kind() == groups::rule::least_memory || g.kind() == groups::rule::capped;
+    if (kappa > (timed ? 1u : 2u)) return error{errc::out_of_range, kappa, 1, timed ? 1 : 2}.with("kappa");
+    if (extra > (timed ? 0u : 1u)) return error{errc::out_of_range, extra, 0, timed ? 0 : 1}.with("extra");
+    interleaved_order order;
+    order.ranks = static_cast<std::uint32_t>(s.ranks);
+    order.chunks = static_cast<std::uint32_t>(s.chunks);
+    order.micro_batches = static_cast<std::uint32_t>(s.micro_batches);
+    order.rule = g.kind();
+    order.extra = extra;
+    order.kappa = kappa != 0 ? kappa : timed ? 1u : 2u;
+    if (const auto ok = order.cut(g); !ok) return ok.error();
+    return order;
+  }
 
-namespace detail {
-
-/// Division by a number d that is known early: x / d == divided(x, division_factor(d)) for all 32-bit x and d.
-/// With M = floor((2^64 - 1) / d), (x + 1) M / 2^64 lies below (x + 1) / d by less than 1 / d and more than nothing.
-[[nodiscard]] constexpr std::uint64_t division_factor(std::uint32_t d) noexcept { return ~std::uint64_t{0} / d; }
-[[nodiscard]] constexpr std::uint32_t divided(std::uint32_t x, std::uint64_t factor) noexcept {
-  __extension__ using wide = unsigned __int128;
-  return static_cast<std::uint32_t>(static_cast<wide>(std::uint64_t{x} + 1) * factor >> 64);
-}
-
-/// The same for x < 2^27 and d <= 64, by a shorter multiplication: x (2^34 / d + 1) errs by less than 2^34 / d.
-[[nodiscard]] constexpr std::uint64_t chunks_factor(std::uint32_t d) noexcept {
-  return (std::uint64_t{1} << 34) / d + 1;
-}
-[[nodiscard]] constexpr std::uint32_t divided_by_chunks(std::uint32_t x, std::uint64_t factor) noexcept {
-  return static_cast<std::uint32_t>(x * factor >> 34);
-}
-
-}  // namespace detail
-
-/// The order of forwards when groups come in two sizes: `first_count` groups of `first_size`, then groups of
-/// `second_size`, of which the last may be smaller. Group after group, chunk after chunk, micro-batch after
-/// micro-batch. Backwards take the same order with chunks counted from the end.
-struct grouped_order {
+  std::uint32_t ranks = 1;
   std::uint32_t chunks = 1;
   std::uint32_t micro_batches = 1;
-  std::uint32_t first_count = 0;
-  std::uint32_t first_size = 1;
-  std::uint32_t second_size = 1;
+  std::uint32_t kappa = 2;  ///< forwards that a rank runs ahead per rank below it
+  std::uint32_t extra = 0;  ///< and in all
+  groups::rule rule = groups::rule::balanced;
+  bool spread = false;                  ///< least memory with m > p, and capped: groups mix
+  std::uint32_t wider = 0;              ///< capped: windows that are one larger
+  std::uint32_t window = 1;             ///< the largest group: the warm-up must cover it, or the lists deadlock
+  std::uint32_t first_count = 0;        ///< groups of first_size; of a list: all groups
+  std::uint32_t first_size = 1;         ///< least memory: the head A
+  std::uint32_t second_size = 1;        ///< least memory: the tail Z
+  const std::uint32_t* ends = nullptr;  ///< running totals of a list
 
-  /// Precondition: k < chunks · micro_batches. O(1).
-  [[nodiscard]] constexpr chunk_batch at(std::uint32_t k) const noexcept {
-    const std::uint32_t head = first_count * first_size;
-    const bool early = k < head * chunks;
-    const std::uint32_t size = early ? first_size : second_size, base = early ? 0 : head;
-    const std::uint32_t y = k - base * chunks, group = y / (size * chunks), x = y - group * size * chunks;
-    const std::uint32_t offset = base + group * size, left = micro_batches - offset, width = left < size ? left : size;
-    return {x / width, offset + x % width};
+  [[nodiscard]] constexpr std::uint32_t count() const noexcept { return chunks * micro_batches; }
+  /// Micro-batches of the largest group.
+  [[nodiscard]] constexpr std::uint32_t largest_group() const noexcept { return window + (wider != 0 ? 1 : 0); }
+  /// Whether all groups have one size and none is spread.
+  [[nodiscard]] constexpr bool even_groups() const noexcept {
+    if (rule == groups::rule::list) {
+      for (std::uint32_t j = 0; j < first_count; ++j)
+        if (ends[j] != (j + 1) * window) return false;
+      return true;
+    }
+    return !spread && micro_batches % window == 0 && (first_count == 0 || first_size == window) &&
+           (first_count * first_size == micro_batches || second_size == window);
   }
-  /// Micro-batches that stand next to position k in their group: at k and after it, or at k and before it.
-  [[nodiscard]] constexpr std::uint32_t stretch(std::uint32_t k, bool after) const noexcept {
-    const std::uint32_t head = first_count * first_size, j = at(k).micro_batch;
-    const std::uint32_t size = j < head ? first_size : second_size, base = j < head ? 0 : head;
-    const std::uint32_t offset = base + (j - base) / size * size, left = micro_batches - offset;
-    return after ? offset + (left < size ? left : size) - j : j - offset + 1;
+  /// Forwards before forward and backward alternate.
+  [[nodiscard]] constexpr std::uint32_t warm_up(std::uint32_t rank) const noexcept {
+    const std::uint64_t w =
+        std::uint64_t{chunks - 1} * window + wider + std::uint64_t{kappa} * (ranks - 1 - rank) + extra;
+    return w < count() ? static_cast<std::uint32_t>(w) : count();
   }
-  /// The k with at(k) == {chunk, j}. O(1).
-  [[nodiscard]] constexpr std::uint32_t inverse(std::uint32_t chunk, std::uint32_t j) const noexcept {
-    const std::uint32_t head = first_count * first_size;
-    const std::uint32_t size = j < head ? first_size : second_size, base = j < head ? 0 : head;
-    const std::uint32_t offset = base + (j - base) / size * size, left = micro_batches - offset;
-    return chunks * offset + chunk * (left < size ? left : size) + (j - offset);
-  }
-};
 
-/// The order of forwards under `groups::list`: as grouped_order, but for any sizes, by binary search in their running
-/// totals. O(log groups).
-struct listed_order {
-  std::uint32_t chunks = 1;
-  const std::uint32_t* ends = nullptr;
-  std::uint32_t count = 0;
-
-  [[nodiscard]] constexpr chunk_batch at(std::uint32_t k) const noexcept {
-    const std::uint32_t g = group_of(k / chunks), offset = g == 0 ? 0 : ends[g - 1], width = ends[g] - offset;
-    const std::uint32_t x = k - offset * chunks;
-    return {x / width, offset + x % width};
+  /// The k-th forward of every rank, or the k-th backward, and those that follow it. Precondition: k < count().
+  [[nodiscard]] constexpr order_run at(bool forward, std::uint32_t k) const noexcept {
+    if (spread) {
+      if (forward) return spread_forwards(false).at(k);
+      const order_run x = spread_forwards(true).at(count() - 1 - k);
+      return {x.chunk, micro_batches - 1 - x.micro_batch, x.before + 1, x.length - 1};
+    }
+    order_run x = rule == groups::rule::list ? listed().at(k) : grouped().at(k);
+    if (!forward) x.chunk = chunks - 1 - x.chunk;
+    return x;
   }
-  /// The size of the group that begins with micro-batch j.
-  [[nodiscard]] constexpr std::uint32_t size_from(std::uint32_t j) const noexcept { return ends[group_of(j)] - j; }
-  /// The number of the group that holds position k.
-  [[nodiscard]] constexpr std::uint32_t group_at(std::uint32_t k) const noexcept { return group_of(k / chunks); }
-  [[nodiscard]] constexpr std::uint32_t inverse(std::uint32_t chunk, std::uint32_t j) const noexcept {
-    const std::uint32_t g = group_of(j), offset = g == 0 ? 0 : ends[g - 1], width = ends[g] - offset;
-    return chunks * offset + chunk * width + (j - offset);
+  /// The same as actions of a kind; none from count() on.
+  [[nodiscard]] constexpr action_run<action> run_from(action_kind kind, std::uint32_t k) const noexcept {
+    if (k >= count()) return {};
+    const order_run x = at(kind == action_kind::forward, k);
+    return {action(kind, x.chunk, x.micro_batch), 1, x.length};
+  }
+  /// The k of a forward, or backward.
+  [[nodiscard]] constexpr std::uint32_t index_of(bool forward, std::uint32_t chunk,
+                                                 std::uint32_t micro_batch) const noexcept {
+    if (spread && !forward) return count() - 1 - spread_forwards(true).inverse(chunk, micro_batches - 1 - micro_batch);
+    if (spread) return spread_forwards(false).inverse(chunk, micro_batch);
+    const std::uint32_t c = forward ? chunk : chunks - 1 - chunk;
+    return rule == groups::rule::list ? listed().inverse(c, micro_batch) : grouped().inverse(c, micro_batch);
   }
 
  private:
-  /// The first group that ends after j.
-  [[nodiscard]] constexpr std::uint32_t group_of(std::uint32_t j) const noexcept {
-    std::uint32_t low = 0, high = count - 1;
-    while (low < high) {
-      const std::uint32_t middle = low + (high - low) / 2;
-      if (ends[middle] > j) high = middle;
-      else low = middle + 1;
+  [[nodiscard]] constexpr grouped_order grouped() const noexcept {
+    return {chunks, micro_batches, first_count, first_size, second_size};
+  }
+  [[nodiscard]] constexpr listed_order listed() const noexcept { return {chunks, ends, first_count}; }
+  /// The order of forwards; mirrored, the one whose reversal the backwards follow.
+  [[nodiscard]] constexpr spread_order spread_forwards(bool mirrored) const noexcept {
+    std::uint32_t head = first_size, groups_between = 0, size = ranks, last = second_size;
+    if (rule == groups::rule::least_memory) {  // A, p, …, p, Z
+      groups_between = (micro_batches + ranks - 1) / ranks - 2;
+      if (mirrored) {
+        head = second_size;
+        last = first_size;
+      }
+    } else {  // first_count groups of first_size, then of second_size
+      const bool same = first_count == 0;
+      if (mirrored) {
+        head = second_size;
+        size = second_size;
+        groups_between = (micro_batches - first_count * first_size) / second_size - 1;
+        last = same ? second_size : first_size;
+      } else {
+        head = same ? second_size : first_size;
+        size = first_size;
+        groups_between = same ? 0 : first_count - 1;
+      }
     }
-    return low;
+    return {chunks, window, wider, head, {chunks, micro_batches - head, groups_between, size, last}};
+  }
+
+  [[nodiscard]] constexpr result<void> cut(const groups& g) noexcept {
+    const std::uint32_t p = ranks, m = micro_batches, whole = m / p, rest = m % p;
+    if (g.kind() == groups::rule::list) return cut_as_listed(g);
+    const bool timed = g.kind() == groups::rule::least_memory || g.kind() == groups::rule::capped;
+    if (timed && (g.forward() < 1 || g.backward() < 1))
+      return error{errc::invalid_argument, g.forward() < 1 ? g.forward() : g.backward()}.with("a time below 1 tick");
+    if (g.kind() == groups::rule::capped) return cut_for_cap(g);
+    if (m <= p) {  // one group, whatever the rule
+      second_size = window = m;
+      return {};
+    }
+    switch (g.kind()) {
+      case groups::rule::balanced:
+        second_size = m / whole;
+        first_count = m % whole;
+        first_size = second_size + 1;
+        window = second_size + (first_count != 0 ? 1 : 0);
+        return {};
+      case groups::rule::last:
+        first_count = whole - 1;
+        first_size = p;
+        second_size = window = p + rest;
+        return {};
+      case groups::rule::first:
+        first_count = 1;
+        first_size = window = p + rest;
+        second_size = p;
+        return {};
+      case groups::rule::paper: second_size = window = p; return {};
+      case groups::rule::least_memory: return cut_for_memory(g);
+      case groups::rule::capped:
+      case groups::rule::list: break;
+    }
+    return {};
+  }
+
+  [[nodiscard]] constexpr result<void> cut_as_listed(const groups& g) noexcept {
+    const std::uint32_t m = micro_batches;
+    const auto totals = g.running_totals();
+    if (totals.empty() || totals.back() != m || totals.size() > m)
+      return error{errc::bad_groups, totals.empty() ? 0 : totals.back(), m};
+    window = 0;
+    for (std::size_t j = 0; j < totals.size(); ++j) {
+      const std::uint32_t before = j == 0 ? 0 : totals[j - 1];
+      if (totals[j] <= before) return error{errc::invalid_argument, 0}.with("group size");
+      if (totals[j] - before > window) window = totals[j] - before;
+    }
+    ends = totals.data();
+    first_count = static_cast<std::uint32_t>(totals.size());
+    return {};
+  }
+
+  // Windows of w = cap - p steps in all, as equal as they can be, and groups as equal as they can be that fit the
+  // smallest window and are long enough to hide the forwards and the backwards of the chunk before.
+  [[nodiscard]] constexpr result<void> cut_for_cap(const groups& g) noexcept {
+    const ticks p = ranks, m = micro_batches, v = chunks;
+    const ticks cap = g.cap() < 0 ? 0 : g.cap();   // no order has either; and p can be subtracted
+    const ticks full = (v - 1) * (m < p ? m : p);  // with this warm-up the makespan is the least
+    if (cap - p >= full || cap >= m * v) {
+      rule = groups::rule::least_memory;
+      return cut(groups::least_memory(g.forward(), g.backward()));
+    }
+    ticks beat = 0, scaled = 0;
+    const ticks longer = g.forward() > g.backward() ? g.forward() : g.backward();
+    if (!checked_add(g.forward(), g.backward(), beat) || !checked_multiply(p, longer, scaled))
+      return error{errc::overflow, g.forward(), g.backward()}.with("forward + backward");
+    const ticks hide = ceil_div(scaled, beat);
+    // Fewer, larger groups need larger windows: the smallest window that m can be cut for.
+    const ticks most_groups = m / hide, least_window = most_groups == 0 ? p + 1 : ceil_div(m, most_groups);
+    const ticks least = (v - 1) * (least_window > hide ? least_window : hide), w = cap - p;
+    if (v == 1 || most_groups == 0 || w < least) {
+      const ticks possible = v == 1 || most_groups == 0 || least > full ? full : least;
+      return error{errc::out_of_range, g.cap(), possible + p < m * v ? possible + p : m * v, m * v}.with(
+          "the cap on activations");
+    }
+    const ticks narrow = w / (v - 1), group_count = ceil_div(m, narrow);
+    window = static_cast<std::uint32_t>(narrow);
+    wider = static_cast<std::uint32_t>(w % (v - 1));
+    first_count = static_cast<std::uint32_t>(m % group_count);
+    second_size = static_cast<std::uint32_t>(m / group_count);
+    first_size = second_size + (first_count != 0 ? 1 : 0);
+    spread = true;
+    return {};
+  }
+
+  // The tail must be long enough for the forwards of one group to hide behind, at this ratio of f and b.
+  [[nodiscard]] constexpr result<void> cut_for_memory(const groups& g) noexcept {
+    const ticks p = ranks;
+    ticks beat = 0, scaled = 0;
+    if (!checked_add(g.forward(), g.backward(), beat) || !checked_multiply(p, g.forward(), scaled))
+      return error{errc::overflow, g.forward(), g.backward()}.with("forward + backward");
+    const std::uint32_t rest = (micro_batches - 1) % ranks + 1;
+    const auto hide = static_cast<std::uint32_t>(ceil_div(scaled, beat));
+    second_size = rest > hide ? rest : hide;
+    first_size = ranks + rest - second_size;
+    window = ranks;
+    spread = true;
+    return {};
   }
 };
 
-/// The order of forwards that is optimal in time and memory (docs/least_memory.md). The first group of `head`
-/// micro-batches is spread over windows, one per chunk but the last: `wider` of window + 1 steps, then of `window`. The
-/// other groups follow in plain order, of which the first fills the holes that the windows leave. Backwards are the
-/// same read from the end, with the groups in reverse.
-/// Preconditions: head <= window, head + the first size of `rest` > window.
-struct spread_order {
-  std::uint32_t chunks = 1;
-  std::uint32_t window = 1;
-  std::uint32_t wider = 0;
-  std::uint32_t head = 1;
-  grouped_order rest{};  ///< of the micro-batches from `head` on
-
-  /// Precondition: k < chunks · micro-batches. O(1).
-  [[nodiscard]] constexpr chunk_batch at(std::uint32_t k) const noexcept {
-    std::uint32_t y = k - chunks * head;
-    if (k < start(chunks - 1) + head) {
-      const std::uint32_t wide = wider * (window + 1);
-      const std::uint32_t c = k < wide ? k / (window + 1) : wider + (k - wide) / window, x = k - start(c);
-      if (x < head) return {c, x};
-      y = k - (c + 1) * head;
-    }
-    const chunk_batch z = rest.at(y);
-    return {z.chunk, head + z.micro_batch};
-  }
-  /// As grouped_order::stretch.
-  [[nodiscard]] constexpr std::uint32_t stretch(std::uint32_t k, bool after) const noexcept {
-    const std::uint32_t plain = start(chunks - 1) + head;  // from here on nothing is mixed
-    if (k >= plain) {
-      const std::uint32_t inside = rest.stretch(k - chunks * head, after);
-      return after || inside < k - plain + 1 ? inside : k - plain + 1;
-    }
-    const std::uint32_t wide = wider * (window + 1);
-    const std::uint32_t c = k < wide ? k / (window + 1) : wider + (k - wide) / window, x = k - start(c);
-    if (x < head) return after ? head - x : x + 1;
-    const std::uint32_t inside = rest.stretch(k - (c + 1) * head, after);
-    const std::uint32_t holes = after ? start(c + 1) - k : x - head + 1;  // of this window
-    return inside < holes ? inside : holes;
-  }
-  /// The k with at(k) == {chunk, j}. O(1).
-  [[nodiscard]] constexpr std::uint32_t inverse(std::uint32_t chunk, std::uint32_t j) const noexcept {
-    if (j < head) return start(chunk) + j;
-    const std::uint32_t y = rest.inverse(chunk, j - head), holes = window - head, wide = wider * (holes + 1);
-    if (y >= wide + (chunks - 1 - wider) * holes) return y + chunks * head;
-    const std::uint32_t c = y < wide ? y / (holes + 1) : wider + (y - wide) / holes;
-    return y + (c + 1) * head;
-  }
-
- private:
-  /// Where the window of a chunk begins.
-  [[nodiscard]] constexpr std::uint32_t start(std::uint32_t chunk) const noexcept {
-    return chunk * window + (chunk < wider ? chunk : wider);
-  }
-};
-
-}  // namespace hocket::inline HOCKET_ABI::pipeline
+}  // namespace hocket::inline HOCKET_ABI::pipeline::detail

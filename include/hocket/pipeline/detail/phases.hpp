@@ -1,23 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/pipeline/detail/weave.hpp>
+#include <hocket/pipeline/detail/regions.hpp>
 #include <hocket/pipeline/facts.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
-namespace hocket::inline HOCKET_ABI::pipeline {
+namespace hocket::inline HOCKET_ABI::pipeline::detail {
 
 /// A list that is a few phases, each the same short bar again and again: `lane` l of a phase is an op of one chunk, and
 /// runs for the micro-batches first, first + stride, …, one in each round, `rounds` times. Zero-bubble V schedules and
 /// DualPipe have lists of this form with at most ten phases, so that every question about a step is answered in O(1).
 /// Rounds of a phase need not be equally long: a lane whose rounds are over is left out.
 ///
-///     hocket::pipeline::phase_list list;                                  // F0 F1 then B0 W0 B1 W1 …
-///     list.add(2, {{hocket::pipeline::action_kind::forward, 0, 0}});
-///     list.add(4, {{hocket::pipeline::action_kind::input_grad, 0, 0}, {hocket::pipeline::action_kind::weight_grad, 0,
-///     0}}); list.at(3) == hocket::pipeline::action(hocket::pipeline::action_kind::weight_grad, 0, 0);
+///     phase 0, 2 steps, 1 lane     F0 F1
+///     phase 1, 4 steps, 2 lanes    I0 W0 I1 W1
 class phase_list {
  public:
   struct lane {
@@ -28,7 +26,7 @@ class phase_list {
     std::uint32_t stride = 1;
     std::uint32_t rounds = 0;  ///< set by add
   };
-  static constexpr std::uint32_t max_lanes = detail::most_strands;
+  static constexpr std::uint32_t max_lanes = 6;
   static constexpr std::uint32_t max_phases = 12;
   struct phase {
     lane lanes[max_lanes];
@@ -60,83 +58,40 @@ class phase_list {
   }
 
   [[nodiscard]] constexpr std::uint32_t size() const noexcept { return size_; }
-  [[nodiscard]] constexpr std::uint32_t phase_count() const noexcept { return count_; }
-  [[nodiscard]] constexpr const phase& operator[](std::uint32_t x) const noexcept { return phases_[x]; }
 
   /// Precondition: step < size().
   [[nodiscard]] constexpr action at(std::uint32_t step) const noexcept {
-    HOCKET_ASSERT(step < size_);
-    const phase* x = phases_;
-    for (; step >= x->steps; ++x) step -= x->steps;
-    std::uint32_t round = 0;
-    while (true) {  // at most `width` stretches in each of which the same lanes are left
-      std::uint32_t next = ~std::uint32_t{0}, left = 0;
-      for (std::uint32_t l = 0; l < x->width; ++l) {
-        const std::uint32_t end = x->lanes[l].rounds;
-        if (end <= round) continue;
-        ++left;
-        if (end < next) next = end;
-      }
-      const std::uint32_t steps = (next - round) * left;
-      if (step >= steps) {
-        step -= steps;
-        round = next;
-        continue;
-      }
-      std::uint32_t which = step % left;
-      const std::uint32_t turn = round + step / left;
-      for (std::uint32_t l = 0;; ++l) {
-        const lane& y = x->lanes[l];
-        if (y.rounds <= round || which-- != 0) continue;
-        return {y.kind, y.chunk, y.first + turn * y.stride, y.joined};
-      }
-    }
+    action one[1];
+    fill(std::span<action>(one), step, [](action a) { return a; });
+    return one[0];
   }
-
-  /// Writes the steps from `first` on, as many as fit and are left, and returns how many. Divides once per call.
-  constexpr std::size_t fill(std::span<action> out, std::uint32_t first) const noexcept {
-    HOCKET_ASSERT(first <= size_);
-    const std::size_t rest = size_ - first, total = out.size() < rest ? out.size() : rest;
+  /// Writes the steps from `first` on, as many as fit and are left; returns how many. @param form  of an action in
+  /// `out`
+  template <class Action, class Form>
+  constexpr std::size_t fill(std::span<Action> out, std::uint32_t first, const Form& form) const noexcept {
     std::size_t done = 0;
-    std::uint32_t skip = first;  // steps still to be passed over
-    for (std::uint32_t i = 0; i < count_ && done < total; ++i) {
+    for (std::uint32_t i = 0; i < count_ && done < out.size(); ++i) {
       const phase& x = phases_[i];
-      if (skip >= x.steps) {
-        skip -= x.steps;
+      if (first >= x.steps) {
+        first -= x.steps;
         continue;
       }
-      for (std::uint32_t round = 0; done < total;) {  // stretches in each of which the same lanes are left
-        std::uint32_t next = ~std::uint32_t{0}, left = 0;
-        for (std::uint32_t l = 0; l < x.width; ++l) {
-          const std::uint32_t end = x.lanes[l].rounds;
-          if (end <= round) continue;
-          ++left;
-          if (end < next) next = end;
+      for (std::uint32_t round = 0; done < out.size();) {
+        const rounds same = rounds_from(x, round);
+        if (same.lanes == 0) break;
+        const std::uint32_t steps = (same.end - round) * same.lanes;
+        if (first < steps) {
+          const std::size_t left = steps - first, room = out.size() - done, count = left < room ? left : room;
+          write_rounds(x, round, same.lanes, out.subspan(done, count), first, form);
+          done += count;
+          first = 0;
+        } else {
+          first -= steps;
         }
-        if (left == 0) break;
-        const std::uint32_t steps = (next - round) * left;
-        if (skip >= steps) {
-          skip -= steps;
-          round = next;
-          continue;
-        }
-        const std::uint32_t turn = skip == 0 ? 0 : skip / left, at = skip - turn * left;
-        detail::strand strands[detail::most_strands];
-        std::uint32_t k = 0;
-        for (std::uint32_t l = 0; l < x.width; ++l) {
-          const lane& y = x.lanes[l];
-          if (y.rounds <= round) continue;
-          const std::uint32_t j = y.first + (round + turn + (k < at ? 1 : 0)) * y.stride;
-          strands[k++] = {action(y.kind, y.chunk, 0, y.joined).bits() + j, y.stride};
-        }
-        const std::size_t count = steps - skip < total - done ? steps - skip : total - done;
-        detail::weave(out.data() + done, count, strands, left, at);
-        done += count;
-        skip = 0;
-        round = next;
+        round = same.end;
       }
     }
-    return total;
+    return done;
   }
 
   /// The step that runs `a` (its joining flag does not matter), or size() if none does.
@@ -150,9 +105,9 @@ class phase_list {
         if (y.kind != a.kind() || y.chunk != a.chunk() || turn >= y.rounds || turn * y.stride != gap) continue;
         std::uint32_t step = before;
         for (std::uint32_t k = 0; k < x.width; ++k) {
-          const std::uint32_t rounds = x.lanes[k].rounds;
-          step += rounds < turn ? rounds : turn;
-          if (k < l && rounds > turn) ++step;
+          const std::uint32_t all = x.lanes[k].rounds;
+          step += all < turn ? all : turn;
+          if (k < l && all > turn) ++step;
         }
         return step;
       }
@@ -187,32 +142,78 @@ class phase_list {
     for (std::uint32_t i = 0; i < count_; ++i) {
       const phase& x = phases_[i];
       for (std::uint32_t round = 0;;) {
-        std::uint32_t next = ~std::uint32_t{0};
+        const rounds same = rounds_from(x, round);
+        if (same.lanes == 0) break;
         std::int64_t gain = 0, high = 0;
         for (std::uint32_t l = 0; l < x.width; ++l) {
-          const lane& y = x.lanes[l];
-          if (y.rounds <= round) continue;
-          if (y.rounds < next) next = y.rounds;
-          if (y.kind == action_kind::forward) ++gain;
-          if (y.kind == action_kind::backward || y.kind == action_kind::weight_grad) --gain;
+          if (x.lanes[l].rounds <= round) continue;
+          if (x.lanes[l].kind == action_kind::forward) ++gain;
+          if (ends_activation(x.lanes[l].kind)) --gain;
           if (gain > high) high = gain;
         }
-        if (next == ~std::uint32_t{0}) break;
-        const std::int64_t turns = next - round;
+        const std::int64_t turns = same.end - round;
         const std::int64_t top = held + high + (gain > 0 ? (turns - 1) * gain : 0);
         if (top > most) most = top;
         held += turns * gain;
-        round = next;
+        round = same.end;
       }
     }
     return static_cast<std::uint32_t>(most);
   }
 
+  /// Whether every lane's rounds fit its phase, and the sizes add up; for tests.
+  [[nodiscard]] constexpr bool check_invariants() const noexcept {
+    std::uint32_t total = 0;
+    for (std::uint32_t i = 0; i < count_; ++i) {
+      std::uint32_t steps = 0;
+      for (std::uint32_t l = 0; l < phases_[i].width; ++l) steps += phases_[i].lanes[l].rounds;
+      if (steps != phases_[i].steps) return false;
+      total += steps;
+    }
+    return total == size_;
+  }
+
  private:
+  /// From a round on, as long as the same lanes are left: how many lanes, and up to which round.
+  struct rounds {
+    std::uint32_t lanes = 0;
+    std::uint32_t end = ~std::uint32_t{0};
+  };
+  [[nodiscard]] static constexpr rounds rounds_from(const phase& x, std::uint32_t round) noexcept {
+    rounds same;
+    for (std::uint32_t l = 0; l < x.width; ++l) {
+      const std::uint32_t end = x.lanes[l].rounds;
+      if (end <= round) continue;
+      ++same.lanes;
+      if (end < same.end) same.end = end;
+    }
+    return same;
+  }
+  /// Writes steps of a phase in which the same lanes are left from a round on, without the first `skip` of them.
+  template <class Action, class Form>
+  static constexpr void write_rounds(const phase& x, std::uint32_t round, std::uint32_t lanes, std::span<Action> out,
+                                     std::uint32_t skip, const Form& form) noexcept {
+    const std::uint32_t turn = skip / lanes, first = skip % lanes;
+    std::uint32_t k = 0;  // among the lanes that are left
+    for (std::uint32_t l = 0; l < x.width; ++l) {
+      const lane& y = x.lanes[l];
+      if (y.rounds <= round) continue;
+      const std::uint32_t place = k < first ? k + lanes - first : k - first;
+      const std::uint32_t from = round + turn + (k < first ? 1 : 0);
+      ++k;
+      write_lane(out, place, lanes, from, [&](std::uint32_t turn_of_lane) {
+        const auto bits = form(action(y.kind, y.chunk, 0, y.joined)).bits();
+        const auto j = static_cast<decltype(bits)>(y.first + turn_of_lane * y.stride);
+        return action_run<Action>{Action::from_bits(bits + j * Action::next_micro_batch),
+                                  y.stride * Action::next_micro_batch, ~std::uint32_t{0}};
+      });
+    }
+  }
+
   phase phases_[max_phases];
   std::uint32_t count_ = 0;
   std::uint32_t size_ = 0;
   std::uint32_t limit_ = ~std::uint32_t{0};
 };
 
-}  // namespace hocket::inline HOCKET_ABI::pipeline
+}  // namespace hocket::inline HOCKET_ABI::pipeline::detail

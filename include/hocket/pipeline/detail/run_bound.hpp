@@ -32,78 +32,106 @@ namespace detail {
 /// a micro-batch goes through before and after each of them is known. docs/pipeline.md, "The bound". Needs a workspace
 /// in which the plan has run.
 template <schedule S, cost_policy C, class Allocator>
-[[nodiscard]] constexpr run_bounds bounds_of_run(const S& plan, const C& costs, basic_workspace<Allocator>& memory) {
-  constexpr ticks infinite = (std::numeric_limits<ticks>::max)();
-  const std::uint32_t count = plan.ranks() * plan.chunks(), slices = slices_of(plan);
-  // Where times are the same for all micro-batches, one of them tells.
-  std::uint32_t units = plan.micro_batches() * slices;
-  if constexpr (uniform_costs<C>) units = 1;
-  const auto transfer = [&](stage_action a, std::uint32_t from, std::uint32_t to) -> ticks {
-    if constexpr (linked_costs<C>) return from == to ? 0 : static_cast<ticks>(costs.transfer(a, from, to));
-    else return 0;
+class bound_of_run {
+ public:
+  constexpr bound_of_run(const S& of_plan, const C& with_costs, basic_workspace<Allocator>& in_memory)
+      : plan_(of_plan), costs_(with_costs), memory_(in_memory) {}
+
+  constexpr run_bounds operator()() {
+    for (auto& lane : memory_.lanes) lane.head = lane.tail = infinite;
+    // Where times are the same for all micro-batches, one of them tells.
+    const std::uint32_t units = uniform_costs<C> ? 1 : plan_.micro_batches() * slices_of(plan_);
+    for (std::uint32_t d = 0; d < directions_of(plan_); ++d) {
+      stage* const stages = memory_.stages.data() + std::size_t{d} * count_;
+      for (std::uint32_t s = 0; s < count_; ++s) stages[s].head = stages[s].tail = infinite;
+      for (std::uint32_t u = 0; u < units; ++u) shrink_by(d, u);
+      for (std::uint32_t s = 0; s < count_; ++s) raise_by(stages[s]);
+    }
+    for (const auto& lane : memory_.lanes) {
+      const ticks window = (lane.head == infinite ? 0 : lane.head + lane.tail) + lane.computing;
+      raise(bounds_.rank_window, window);
+      raise(bounds_.work, lane.report.busy);
+    }
+    for (const auto& link : memory_.links)
+      raise(bounds_.link_window, link.work == 0 ? 0 : link.head + link.work + link.tail);
+    return bounds_;
+  }
+
+ private:
+  using stage = typename basic_workspace<Allocator>::stage;
+  static constexpr ticks infinite = (std::numeric_limits<ticks>::max)();
+
+  /// How a micro-batch comes to a stage and leaves it.
+  struct visit {
+    ticks head = 0;      ///< when its forward's input leaves the stage before
+    ticks way = 0;       ///< how long that takes
+    ticks way_back = 0;  ///< how long its backward's output takes to the stage before
+    ticks tail = 0;      ///< what remains then
   };
-  run_bounds bounds;
-  const auto shrink = [](ticks& to, ticks value) { to = value < to ? value : to; };
-  for (auto& lane : memory.lanes) lane.head = lane.tail = infinite;
-  for (std::uint32_t d = 0; d < directions_of(plan); ++d) {
-    auto* const stages = memory.stages.data() + std::size_t{d} * count;
-    for (std::uint32_t s = 0; s < count; ++s) stages[s].head = stages[s].tail = infinite;
-    // The way of a micro-batch through all stages and back: visit(stage, when its forward's input leaves the stage
-    // before it, how long that takes; how long its backward's output takes, what remains then). Returns the length.
-    const auto walk = [&](std::uint32_t u, auto&& visit) {
-      const std::uint32_t j = u / slices, t = u % slices;
-      ticks head = 0, tail = 0;
-      for (std::uint32_t s = 0; s < count; ++s) {
-        auto& here = stages[s];
-        ticks back = infinite, way_back = s > 0 ? infinite : 0;
-        for (const action_kind kind : {action_kind::backward, action_kind::input_grad}) {
-          if (!(kind == action_kind::backward ? here.fused : here.split)) continue;
-          const stage_action a{kind, s, j, t, d};
-          const ticks time = costs.duration(a), way = s > 0 ? transfer(a, here.rank, stages[s - 1].rank) : 0;
-          shrink(back, time), shrink(way_back, way);
-        }
-        const ticks way = s > 0 ? transfer({action_kind::forward, s - 1, j, t, d}, stages[s - 1].rank, here.rank) : 0;
-        if (s == 0 && !here.fused) tail = costs.duration({action_kind::weight_grad, 0, j, t, d});
-        visit(s, head, way, way_back, tail);
-        head += way + here.forward_hop + costs.duration({action_kind::forward, s, j, t, d});
-        tail += way_back + back + here.backward_hop;
+
+  static constexpr void shrink(ticks& to, ticks value) noexcept { to = value < to ? value : to; }
+  static constexpr void raise(ticks& to, ticks value) noexcept { to = value > to ? value : to; }
+  [[nodiscard]] constexpr ticks transfer(stage_action a, std::uint32_t from, std::uint32_t to) const {
+    if constexpr (linked_costs<C>) return from == to ? 0 : static_cast<ticks>(costs_.transfer(a, from, to));
+    else return 0;
+  }
+
+  /// The way of a micro-batch through all stages and back: use(stage, visit). Returns its length.
+  template <class Use>
+  constexpr ticks walk(std::uint32_t d, std::uint32_t u, const Use& use) const {
+    const stage* const stages = memory_.stages.data() + std::size_t{d} * count_;
+    const std::uint32_t j = u / slices_of(plan_), t = u % slices_of(plan_);
+    visit at;
+    for (std::uint32_t s = 0; s < count_; ++s) {
+      const stage& here = stages[s];
+      ticks back = infinite;
+      at.way_back = s > 0 ? infinite : 0;
+      for (const action_kind kind : {action_kind::backward, action_kind::input_grad}) {
+        if (!(kind == action_kind::backward ? here.fused : here.split)) continue;
+        const stage_action a{kind, s, j, t, d};
+        shrink(back, costs_.duration(a));
+        if (s > 0) shrink(at.way_back, transfer(a, here.rank, stages[s - 1].rank));
       }
-      return head + tail;
-    };
-    for (std::uint32_t u = 0; u < units; ++u) {
-      [[maybe_unused]] const ticks all =
-          walk(u, [&](std::uint32_t s, ticks head, ticks way, ticks way_back, ticks tail) {
-            shrink(stages[s].head, head + way + stages[s].forward_hop), shrink(stages[s].tail, tail + way_back);
-          });
-      if constexpr (linked_costs<C>) {
-        walk(u, [&](std::uint32_t s, ticks head, ticks way, ticks way_back, ticks tail) {
-          if (s == 0) return;
-          auto &into = memory.links[stages[s].forward_link], &out_of = memory.links[stages[s - 1].backward_link];
-          shrink(into.head, head), shrink(into.tail, all - head - way);
-          shrink(out_of.head, all - tail - way_back), shrink(out_of.tail, tail);
-        });
-      }
+      at.way = s > 0 ? transfer({action_kind::forward, s - 1, j, t, d}, stages[s - 1].rank, here.rank) : 0;
+      if (s == 0 && !here.fused) at.tail = costs_.duration({action_kind::weight_grad, 0, j, t, d});
+      use(s, at);
+      at.head += at.way + here.forward_hop + costs_.duration({action_kind::forward, s, j, t, d});
+      at.tail += at.way_back + back + here.backward_hop;
     }
-    for (std::uint32_t s = 0; s < count; ++s) {
-      const auto& here = stages[s];
-      const ticks window = here.head + here.work + here.tail;
-      if (window > bounds.stage_window) bounds.stage_window = window;
-      auto& lane = memory.lanes[here.rank];
-      shrink(lane.head, here.head);
-      shrink(lane.tail, here.split ? 0 : here.tail);  // a rank may end with weight gradients
+    return at.head + at.tail;
+  }
+  /// What is known of stages and links from one micro-batch.
+  constexpr void shrink_by(std::uint32_t d, std::uint32_t u) {
+    stage* const stages = memory_.stages.data() + std::size_t{d} * count_;
+    [[maybe_unused]] const ticks all = walk(d, u, [&](std::uint32_t s, const visit& at) {
+      shrink(stages[s].head, at.head + at.way + stages[s].forward_hop);
+      shrink(stages[s].tail, at.tail + at.way_back);
+    });
+    if constexpr (linked_costs<C>) {
+      walk(d, u, [&](std::uint32_t s, const visit& at) {
+        if (s == 0) return;
+        auto& into = memory_.links[stages[s].forward_link];
+        auto& out_of = memory_.links[stages[s - 1].backward_link];
+        shrink(into.head, at.head);
+        shrink(into.tail, all - at.head - at.way);
+        shrink(out_of.head, all - at.tail - at.way_back);
+        shrink(out_of.tail, at.tail);
+      });
     }
   }
-  for (const auto& lane : memory.lanes) {
-    const ticks window = (lane.head == infinite ? 0 : lane.head + lane.tail) + lane.computing;
-    if (window > bounds.rank_window) bounds.rank_window = window;
-    if (lane.report.busy > bounds.work) bounds.work = lane.report.busy;
+  constexpr void raise_by(const stage& here) {
+    raise(bounds_.stage_window, here.head + here.work + here.tail);
+    auto& lane = memory_.lanes[here.rank];
+    shrink(lane.head, here.head);
+    shrink(lane.tail, here.split ? 0 : here.tail);  // a rank may end with weight gradients
   }
-  for (const auto& link : memory.links) {
-    const ticks window = link.work == 0 ? 0 : link.head + link.work + link.tail;
-    if (window > bounds.link_window) bounds.link_window = window;
-  }
-  return bounds;
-}
+
+  const S& plan_;
+  const C& costs_;
+  basic_workspace<Allocator>& memory_;
+  std::uint32_t count_ = plan_.ranks() * plan_.chunks();  // stages of one direction
+  run_bounds bounds_;
+};
 
 }  // namespace detail
 

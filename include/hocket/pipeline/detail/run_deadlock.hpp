@@ -1,93 +1,147 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/pipeline/detail/run_pipes.hpp>
+#include <hocket/pipeline/rank_view.hpp>
 
 #include <cstdint>
 #include <string_view>
 
 namespace hocket::inline HOCKET_ABI::pipeline::detail {
 
-/// Finds the shortest cycle among things that wait for each other.
-/// @param link_of  links[first[x]] … links[first[x + 1] - 1] are what x waits for, as `blocked`; `holder_of(link)`
-///                 numbers the thing that holds it
-/// Breadth first from each, given up beyond what is found already. After 2^26 steps the shortest so far will do.
-template <class Allocator, class Links, class HolderOf, class Put>
-constexpr bool shortest_cycle(const basic_workspace<Allocator>& memory, const Links& links,
-                              const typename basic_workspace<Allocator>::template vector<std::uint32_t>& first,
-                              HolderOf&& holder_of, Put&& put) {
+/// Finds the shortest cycle among things that wait for each other: breadth first from each, given up beyond what is
+/// found already. After max_steps the shortest so far will do.
+/// @param links  links[first[x]] … links[first[x + 1] - 1] are what x waits for
+/// @param holder_of  holder_of(link) numbers the thing that holds it
+template <class Allocator, class Links, class HolderOf>
+class cycle_search {
+ public:
   using numbers = typename basic_workspace<Allocator>::template vector<std::uint32_t>;
-  const auto count = static_cast<std::uint32_t>(first.size() - 1);
-  const auto from = memory.runnable.get_allocator();
-  numbers came_by(count, 0, from), depth(count, 0, from), seen(count, 0, from), queue(from), best(from);
-  std::uint64_t steps = std::uint64_t{1} << 26;
-  std::uint32_t best_length = ~std::uint32_t{0};
-  for (std::uint32_t root = 0; root < count && best_length > 1 && steps > 0; ++root) {
-    queue.clear();
-    queue.push_back(root);
-    seen[root] = root + 1, depth[root] = 0;
-    bool found = false;
-    for (std::size_t i = 0; i < queue.size() && !found && steps > 0; ++i, --steps) {
-      const std::uint32_t x = queue[i];
-      if (depth[x] + 1 >= best_length) break;
-      for (std::uint32_t k = first[x]; k < first[x + 1] && !found; ++k) {
-        const std::uint32_t y = holder_of(links[k]);
-        if (y == root) {
-          best_length = depth[x] + 1;
-          best.clear();
-          best.push_back(k);
-          for (std::uint32_t z = x; z != root;) {
-            best.push_back(came_by[z]);
-            std::uint32_t before = root;  // the thing whose link led to z
-            for (const std::uint32_t q : queue)
-              if (first[q] <= came_by[z] && came_by[z] < first[q + 1]) before = q;
-            z = before;
-          }
-          found = true;
-        } else if (seen[y] != root + 1) {
-          seen[y] = root + 1, depth[y] = depth[x] + 1, came_by[y] = k;
-          queue.push_back(y);
-        }
+
+  constexpr cycle_search(const Links& all_links, const numbers& firsts, const HolderOf& of_holder)
+      : links_(all_links),
+        first_(firsts),
+        holder_of_(of_holder),
+        from_(firsts.size() - 1, 0, firsts.get_allocator()),
+        by_(firsts.size() - 1, 0, firsts.get_allocator()),
+        depth_(firsts.size() - 1, 0, firsts.get_allocator()),
+        seen_(firsts.size() - 1, 0, firsts.get_allocator()),
+        queue_(firsts.get_allocator()),
+        best_(firsts.get_allocator()) {}
+
+  /// Indices of the links of the cycle, in order; empty if there is none.
+  constexpr const numbers& operator()() {
+    const auto count = static_cast<std::uint32_t>(first_.size() - 1);
+    for (std::uint32_t root = 0; root < count && length_ > 1 && steps_ > 0; ++root) search_from(root);
+    return best_;
+  }
+
+ private:
+  static constexpr std::uint64_t max_steps = std::uint64_t{1} << 26;
+
+  constexpr void search_from(std::uint32_t root) {
+    queue_.clear();
+    queue_.push_back(root);
+    seen_[root] = root + 1;
+    depth_[root] = 0;
+    for (std::size_t i = 0; i < queue_.size() && steps_ > 0; ++i, --steps_) {
+      const std::uint32_t x = queue_[i];
+      if (depth_[x] + 1 >= length_) return;
+      for (std::uint32_t k = first_[x]; k < first_[x + 1]; ++k) {
+        const std::uint32_t y = holder_of_(links_[k]);
+        if (y == root) return keep(root, x, k);
+        if (seen_[y] == root + 1) continue;
+        seen_[y] = root + 1;
+        depth_[y] = depth_[x] + 1;
+        from_[y] = x;
+        by_[y] = k;
+        queue_.push_back(y);
       }
     }
   }
-  for (std::size_t i = best.size(); i-- > 0;) put(links[best[i]]);
-  return !best.empty();
-}
-
-/// What is needed by the name that it has in the list of its rank: the gradient of an input may be a half.
-template <schedule S>
-[[nodiscard]] constexpr blocked as_listed(const S& plan, blocked b) {
-  const stage_action a = b.needs;
-  if (a.kind() != action_kind::backward) return b;
-  const stage_action half(action_kind::input_grad, a.stage(), a.micro_batch(), a.slice(), a.direction());
-  for (std::uint32_t i = 0; i < plan.size(b.holder); ++i) {
-    const stage_action x = stage_action_at(plan, b.holder, i);
-    if (stage_action(x.kind(), x.stage(), x.micro_batch(), x.slice(), x.direction()) == half) b.needs = half;
+  constexpr void keep(std::uint32_t root, std::uint32_t last, std::uint32_t link) {
+    length_ = depth_[last] + 1;
+    best_.assign(length_, link);
+    for (std::uint32_t x = last, at = length_ - 1; x != root; x = from_[x]) best_[--at] = by_[x];
   }
-  return b;
+
+  const Links& links_;
+  const numbers& first_;
+  const HolderOf& holder_of_;
+  numbers from_, by_, depth_, seen_;  // for each thing: by which thing and link it was reached, how far, for which root
+  numbers queue_, best_;
+  std::uint64_t steps_ = max_steps;
+  std::uint32_t length_ = ~std::uint32_t{0};
+};
+
+/// Sends the shortest cycle to a sink. @return errc::deadlock with its first link
+template <class Allocator, class Links, class HolderOf, class Put>
+[[nodiscard]] constexpr error report_cycle(
+    const Links& links, const typename basic_workspace<Allocator>::template vector<std::uint32_t>& first,
+    const HolderOf& holder_of, const Put& put) {
+  cycle_search<Allocator, Links, HolderOf> search(links, first, holder_of);
+  error why{errc::deadlock};
+  bool opening = true;
+  for (const std::uint32_t k : search()) {
+    const blocked& b = links[k];
+    if (opening) why = error{errc::deadlock, b.rank, b.step, b.needs.stage(), b.needs.micro_batch()};
+    opening = false;
+    put(b);
+  }
+  return why;
 }
 
-/// Nobody can go on: an action is missing, or ranks wait for each other. Tells which, and sends the shortest cycle of
-/// ranks to the sink.
-template <schedule S, class Allocator, class Sink>
-[[nodiscard]] constexpr error explain_deadlock(const S& plan, basic_workspace<Allocator>& memory, Sink& sink) {
-  using space = basic_workspace<Allocator>;
-  const std::uint32_t stages = plan.ranks() * plan.chunks(), slices = slices_of(plan);
-  pipes<Allocator> sets{memory};
-  typename space::template vector<blocked> links(memory.runnable.get_allocator());
-  typename space::template vector<std::uint32_t> first(memory.runnable.get_allocator());
+/// Nobody can go on: an action is missing, or ranks wait for each other. Tells which.
+template <schedule S, class Allocator>
+class deadlock_explanation {
+ public:
+  constexpr deadlock_explanation(const S& of_plan, basic_workspace<Allocator>& in_memory)
+      : plan_(of_plan),
+        memory_(in_memory),
+        sets_{in_memory},
+        links_(in_memory.runnable.get_allocator()),
+        first_(in_memory.runnable.get_allocator()) {
+    for (std::uint32_t r = 0; r < of_plan.ranks(); ++r) {
+      first_.push_back(static_cast<std::uint32_t>(links_.size()));
+      const auto& lane = in_memory.lanes[r];
+      if (lane.step >= lane.size) continue;
+      add_links(r, lane.step, lane.now);
+      if (lane.pair) add_links(r, lane.step, lane.beside);
+    }
+    first_.push_back(static_cast<std::uint32_t>(links_.size()));
+  }
 
-  const auto mirrored = [&](std::uint32_t u) { return u - u % slices + (slices - 1 - u % slices); };
-  const auto done = [&](action_kind kind, std::uint32_t number, std::uint32_t u) {
-    return kind == action_kind::forward ? sets.contains(memory.stages[number].forwards, u)
-                                        : sets.contains(memory.stages[number].backwards, mirrored(u));
-  };
-  const auto wants = [&](std::uint32_t rank, std::uint32_t step, stage_action a) {
-    if (!is_compute(a.kind()) || !in_shape(plan, a)) return;  // nobody judged the second of a pair whose first waits
-    const std::uint32_t s = a.stage(), j = a.micro_batch(), t = a.slice(), d = a.direction();
+  /// @param sink  gets the shortest cycle of ranks
+  template <class Sink>
+  [[nodiscard]] constexpr error tell(Sink& sink) const {
+    for (const blocked& b : links_) {
+      if (is_listed(b.holder, b.needs.kind(), b.needs)) continue;
+      const bool forward =
+          b.needs.kind() == action_kind::forward ||
+          (!is_done(action_kind::forward, b.needs) && !is_listed(b.holder, action_kind::forward, b.needs));
+      return error{errc::incomplete_schedule, b.holder, b.needs.stage(), b.needs.micro_batch()}.with(
+          forward ? "the forward" : "the backward");
+    }
+    return report_cycle<Allocator>(
+        links_, first_, [](const blocked& b) { return b.holder; },
+        [&](const blocked& b) { sink.on_blocked(as_listed(b)); });
+  }
+
+ private:
+  [[nodiscard]] constexpr std::uint32_t number_of(stage_action a) const noexcept {
+    return a.direction() * plan_.ranks() * plan_.chunks() + a.stage();
+  }
+  [[nodiscard]] constexpr bool is_done(action_kind kind, stage_action a) const {
+    const std::uint32_t slices = slices_of(plan_), first = a.micro_batch() * slices, u = first + a.slice();
+    const auto& stage = memory_.stages[number_of(a)];
+    return kind == action_kind::forward ? sets_.contains(stage.forwards, u)
+                                        : sets_.contains(stage.backwards, first + (slices - 1 - a.slice()));
+  }
+  constexpr void add_links(std::uint32_t rank, std::uint32_t step, stage_action a) {
+    if (!is_compute(a.kind()) || !in_shape(plan_, a)) return;  // nobody judged the second of a pair whose first waits
+    const std::uint32_t s = a.stage(), t = a.slice(), stages = plan_.ranks() * plan_.chunks();
     const auto need = [&](action_kind kind, std::uint32_t stage, std::uint32_t slice) {
-      if (done(kind, d * stages + stage, j * slices + slice)) return;
-      links.push_back({rank, step, a, {kind, stage, j, slice, d}, memory.stages[d * stages + stage].rank});
+      const stage_action needed(kind, stage, a.micro_batch(), slice, a.direction());
+      if (!is_done(kind, needed)) links_.push_back({rank, step, a, needed, memory_.stages[number_of(needed)].rank});
     };
     if (a.kind() == action_kind::forward) {
       if (t > 0) need(action_kind::forward, s, t - 1);
@@ -96,50 +150,37 @@ template <schedule S, class Allocator, class Sink>
       need(action_kind::backward, s, t);
     } else {
       need(action_kind::forward, s, t);
-      if (t + 1 < slices) need(action_kind::backward, s, t + 1);
+      if (t + 1 < slices_of(plan_)) need(action_kind::backward, s, t + 1);
       if (s + 1 < stages) need(action_kind::backward, s + 1, t);
     }
-  };
-  for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
-    first.push_back(static_cast<std::uint32_t>(links.size()));
-    const auto& lane = memory.lanes[r];
-    if (lane.step >= lane.size) continue;
-    const stage_action a = stage_action_at(plan, r, lane.step);
-    wants(r, lane.step, a);
-    if (a.joined() && lane.step + 1 < lane.size) wants(r, lane.step, stage_action_at(plan, r, lane.step + 1));
   }
-  first.push_back(static_cast<std::uint32_t>(links.size()));
-
-  const auto listed = [&](std::uint32_t rank, action_kind kind, stage_action like) {
-    const auto& lane = memory.lanes[rank];
-    for (std::uint32_t i = lane.step; i < lane.size; ++i) {
-      const stage_action a = stage_action_at(plan, rank, i);
-      if ((a.kind() == action_kind::input_grad ? action_kind::backward : a.kind()) == kind &&
-          a.stage() == like.stage() && a.micro_batch() == like.micro_batch() && a.slice() == like.slice() &&
-          a.direction() == like.direction())
-        return true;
+  [[nodiscard]] static constexpr stage_action with_kind(action_kind kind, stage_action a) noexcept {
+    return {kind, a.stage(), a.micro_batch(), a.slice(), a.direction()};
+  }
+  /// Whether a rank has still to run it; the gradient of an input counts as the backward.
+  [[nodiscard]] constexpr bool is_listed(std::uint32_t rank, action_kind kind, stage_action like) const {
+    std::uint32_t step = 0;
+    for (const stage_action a : stage_list(plan_, rank)) {
+      const action_kind whole = a.kind() == action_kind::input_grad ? action_kind::backward : a.kind();
+      if (step >= memory_.lanes[rank].step && with_kind(whole, a) == with_kind(kind, like)) return true;
+      ++step;
     }
     return false;
-  };
-  for (const blocked& b : links) {
-    if (listed(b.holder, b.needs.kind(), b.needs)) continue;
-    const std::uint32_t number = b.needs.direction() * stages + b.needs.stage();
-    const bool forward = b.needs.kind() == action_kind::forward ||
-                         (!done(action_kind::forward, number, b.needs.micro_batch() * slices + b.needs.slice()) &&
-                          !listed(b.holder, action_kind::forward, b.needs));
-    return error{errc::incomplete_schedule, b.holder, b.needs.stage(), b.needs.micro_batch()}.with(
-        forward ? "the forward" : "the backward");
   }
-  error why{errc::deadlock};
-  bool opening = true;
-  shortest_cycle(
-      memory, links, first, [](const blocked& b) { return b.holder; },
-      [&](const blocked& b) {
-        if (opening) why = error{errc::deadlock, b.rank, b.step, b.needs.stage(), b.needs.micro_batch()};
-        opening = false;
-        sink.on_blocked(as_listed(plan, b));
-      });
-  return why;
-}
+  /// What is needed by the name that it has in the list of its rank: the gradient of an input may be a half.
+  [[nodiscard]] constexpr blocked as_listed(blocked b) const {
+    if (b.needs.kind() != action_kind::backward) return b;
+    const stage_action half = with_kind(action_kind::input_grad, b.needs);
+    for (const stage_action a : stage_list(plan_, b.holder))
+      if (with_kind(a.kind(), a) == half) b.needs = half;
+    return b;
+  }
+
+  const S& plan_;
+  const basic_workspace<Allocator>& memory_;
+  pipes<Allocator> sets_;
+  typename basic_workspace<Allocator>::template vector<blocked> links_;
+  typename basic_workspace<Allocator>::template vector<std::uint32_t> first_;
+};
 
 }  // namespace hocket::inline HOCKET_ABI::pipeline::detail

@@ -56,41 +56,26 @@ struct pipes {
     memory.entries.resize(memory.entries.size() + capacity);
   }
 
-  /// Gives a number to every ordered pair of ranks between which something is sent.
+  /// Gives a number to every ordered pair of ranks between which something is sent: those of one sender in a chain.
   constexpr void make_links(std::uint32_t stage_count) {
     memory.travels.assign(memory.entries.size(), 0);
-    struct use {
-      std::uint32_t from, to;
-      std::uint32_t* number;
+    constexpr std::uint32_t none = basic_workspace<Allocator>::none;
+    typename basic_workspace<Allocator>::template vector<std::uint32_t> first(memory.lanes.size(), none,
+                                                                              memory.runnable.get_allocator());
+    const auto number_of = [&](std::uint32_t from, std::uint32_t to) {
+      std::uint32_t at = first[from];
+      while (at != none && memory.links[at].to != to) at = memory.links[at].next;
+      if (at != none) return at;
+      at = static_cast<std::uint32_t>(memory.links.size());
+      memory.links.push_back({to, first[from]});
+      first[from] = at;
+      return at;
     };
-    typename basic_workspace<Allocator>::template vector<use> uses(memory.entries.get_allocator());
     for (std::uint32_t n = 0; n < stage_count; ++n) {
       auto& s = memory.stages[n];
-      if (s.forward_in.capacity > 0) uses.push_back({s.forward_sender, s.rank, &s.forward_link});
-      if (s.backward_in.capacity > 0) uses.push_back({s.backward_sender, s.rank, &s.backward_link});
+      if (s.forward_in.capacity > 0) s.forward_link = number_of(s.forward_sender, s.rank);
+      if (s.backward_in.capacity > 0) s.backward_link = number_of(s.backward_sender, s.rank);
     }
-    // Heap sort: small, constexpr, and no worse than n log n.
-    const auto less = [&](const use& a, const use& b) { return a.from != b.from ? a.from < b.from : a.to < b.to; };
-    const auto sift = [&](std::size_t root, std::size_t size) {
-      for (std::size_t child = 2 * root + 1; child < size; root = child, child = 2 * root + 1) {
-        if (child + 1 < size && less(uses[child], uses[child + 1])) ++child;
-        if (!less(uses[root], uses[child])) return;
-        const use moved = uses[root];
-        uses[root] = uses[child], uses[child] = moved;
-      }
-    };
-    for (std::size_t i = uses.size() / 2; i-- > 0;) sift(i, uses.size());
-    for (std::size_t end = uses.size(); end-- > 1;) {
-      const use moved = uses[0];
-      uses[0] = uses[end], uses[end] = moved;
-      sift(0, end);
-    }
-    std::uint32_t count = 0;
-    for (std::size_t i = 0; i < uses.size(); ++i) {
-      if (i > 0 && less(uses[i - 1], uses[i])) ++count;
-      *uses[i].number = count;
-    }
-    memory.links.assign(std::size_t{count} + 1, {});
   }
 
   /// Where the entry of a unit is; if it is not there yet, notes that the reader waits.
@@ -116,7 +101,9 @@ struct pipes {
     }
     // The two of a pair may have been read from the same pipe; the first taken is the older one.
     ++p.head;
-    if (p.writer_waits) p.writer_waits = false, memory.runnable.push_back(writer);
+    if (!p.writer_waits) return;
+    p.writer_waits = false;
+    memory.runnable.push_back(writer);
   }
   /// Whether two more entries fit; if not, notes that the writer waits. `name` identifies the pipe.
   [[nodiscard]] constexpr bool has_room(pipe& p, std::uint32_t name) {
@@ -130,7 +117,9 @@ struct pipes {
     const std::uint64_t at = p.dense ? p.at + unit : p.at + (p.tail++ & (p.capacity - 1));
     memory.entries[at] = {ready, unit};
     if (!memory.travels.empty()) memory.travels[at] = travel;
-    if (p.reader_waits) p.reader_waits = false, memory.runnable.push_back(reader);
+    if (!p.reader_waits) return;
+    p.reader_waits = false;
+    memory.runnable.push_back(reader);
   }
   /// Widens the pipes whose writers still wait. False if there are none: then nobody can ever go on.
   constexpr bool widen(std::uint32_t units) {
@@ -149,8 +138,10 @@ struct pipes {
       }
       const pipe old = p;
       extend(p, 2 * p.capacity, {0, 0});
-      p.capacity *= 2, p.head = 0, p.tail = 0;
-      for (std::uint32_t i = old.head; i != old.tail; ++i) copy(p.at + p.tail++, old.at + (i & (old.capacity - 1)));
+      p.capacity *= 2;
+      p.head = 0;
+      p.tail = old.tail - old.head;
+      for (std::uint32_t i = 0; i < p.tail; ++i) copy(p.at + i, old.at + ((old.head + i) & (old.capacity - 1)));
     }
     memory.starved.clear();
     return any;
@@ -194,10 +185,14 @@ struct pipes {
   /// False if it was there already.
   constexpr bool insert(unit_set& set, std::uint32_t unit, std::uint32_t units) {
     if (set.bits == unit_set::no_bits) {
-      if (unit == set.high && set.high != set.low) return ++set.high, ++set.size, true;
-      if (set.high == set.low) return set.low = unit, set.high = unit + 1, set.size = 1, true;
-      if (unit + 1 == set.low) return --set.low, ++set.size, true;
-      if (unit >= set.low && unit < set.high) return false;
+      const bool first = set.high == set.low, above = unit == set.high, below = unit + 1 == set.low;
+      if (!first && !above && !below && unit >= set.low && unit < set.high) return false;
+      if (first || above || below) {
+        if (first || below) set.low = unit;
+        if (first || above) set.high = unit + 1;
+        ++set.size;
+        return true;
+      }
       set.bits = memory.words.size();
       memory.words.resize(memory.words.size() + units / 64 + 1, 0);
       for (std::uint32_t u = set.low; u < set.high; ++u) memory.words[set.bits + u / 64] |= std::uint64_t{1} << u % 64;

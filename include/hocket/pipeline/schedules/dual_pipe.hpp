@@ -96,10 +96,6 @@ class dual_pipe_v {
   [[nodiscard]] constexpr std::uint32_t micro_batches() const noexcept { return micro_batches_; }
   [[nodiscard]] constexpr v_placement placement() const noexcept { return {ranks_}; }
 
-  /// Forwards before the first backward.
-  [[nodiscard]] constexpr std::uint32_t warm_up(std::uint32_t rank) const noexcept {
-    return 2 * ranks_ + (rank + 1 == ranks_ ? 1 : 0);
-  }
   /// Activations that the rank holds at most: 2p + 1.
   [[nodiscard]] constexpr std::uint32_t peak_in_flight(std::uint32_t) const noexcept { return 2 * ranks_ + 1; }
 
@@ -120,20 +116,18 @@ class dual_pipe_v {
   }
   /// The list of one rank. Precondition: rank < ranks().
   [[nodiscard]] constexpr rank_view<dual_pipe_v> rank(std::uint32_t rank) const noexcept;
-  /// The same as its phases.
-  [[nodiscard]] constexpr phase_list phases(std::uint32_t rank) const noexcept {
-    HOCKET_ASSERT(rank < ranks_);
-    return detail::dual_pipe_phases(ranks_, rank, micro_batches_, 0);
-  }
-
   /// Writes steps from `first` on, as many as fit and are left; returns how many.
   constexpr std::size_t fill(std::uint32_t rank, std::span<action> out, std::uint32_t first) const noexcept {
-    return phases(rank).fill(out, first);
+    return phases(rank).fill(out, first, [](action a) { return a; });
   }
 
   friend constexpr bool operator==(const dual_pipe_v&, const dual_pipe_v&) = default;
 
  private:
+  [[nodiscard]] constexpr detail::phase_list phases(std::uint32_t rank) const noexcept {
+    HOCKET_ASSERT(rank < ranks_);
+    return detail::dual_pipe_phases(ranks_, rank, micro_batches_, 0);
+  }
   std::uint32_t ranks_ = 1;
   std::uint32_t micro_batches_ = 2;
 };
@@ -174,10 +168,6 @@ class dual_pipe {
   /// Of the first direction; the second is its mirror image.
   [[nodiscard]] constexpr loop_placement placement() const noexcept { return {ranks_}; }
 
-  /// Forwards before the first backward.
-  [[nodiscard]] constexpr std::uint32_t warm_up(std::uint32_t rank) const noexcept {
-    return ranks_ + (half_of(rank) + 1 == ranks_ / 2 ? 1 : 0);
-  }
   /// Activations that the rank holds at most, of both directions: p + 1.
   [[nodiscard]] constexpr std::uint32_t peak_in_flight(std::uint32_t) const noexcept { return ranks_ + 1; }
 
@@ -199,32 +189,22 @@ class dual_pipe {
   }
   /// The list of one rank. Precondition: rank < ranks().
   [[nodiscard]] constexpr rank_view<dual_pipe> rank(std::uint32_t rank) const noexcept;
-  /// The same as its phases, with the direction for the chunk.
-  [[nodiscard]] constexpr phase_list phases(std::uint32_t rank) const noexcept {
-    HOCKET_ASSERT(rank < ranks_);
-    return detail::dual_pipe_phases(ranks_ / 2, half_of(rank), micro_batches_, rank < ranks_ / 2 ? 0 : 1);
-  }
-  /// An action of phases(rank) in its form for interchange.
-  [[nodiscard]] constexpr stage_action widened(std::uint32_t rank, action a) const noexcept {
-    return {a.kind(), a.chunk() == 0 ? rank : ranks_ - 1 - rank, a.micro_batch(), 0, a.chunk(), a.joined()};
-  }
-
   /// Writes steps from `first` on, as many as fit and are left; returns how many.
   constexpr std::size_t fill(std::uint32_t rank, std::span<stage_action> out, std::uint32_t first) const noexcept {
-    const phase_list list = phases(rank);
-    const std::size_t left = list.size() - first, total = out.size() < left ? out.size() : left;
-    action block[128];
-    for (std::size_t done = 0; done < total;) {
-      const std::size_t count = total - done < 128 ? total - done : 128;
-      list.fill(std::span<action>(block, count), first + static_cast<std::uint32_t>(done));
-      for (std::size_t i = 0; i < count; ++i) out[done++] = widened(rank, block[i]);
-    }
-    return total;
+    return phases(rank).fill(out, first, [=, this](action a) { return widened(rank, a); });
   }
 
   friend constexpr bool operator==(const dual_pipe&, const dual_pipe&) = default;
 
  private:
+  /// The list of one rank, with the direction for the chunk.
+  [[nodiscard]] constexpr detail::phase_list phases(std::uint32_t rank) const noexcept {
+    HOCKET_ASSERT(rank < ranks_);
+    return detail::dual_pipe_phases(ranks_ / 2, half_of(rank), micro_batches_, rank < ranks_ / 2 ? 0 : 1);
+  }
+  [[nodiscard]] constexpr stage_action widened(std::uint32_t rank, action a) const noexcept {
+    return {a.kind(), a.chunk() == 0 ? rank : ranks_ - 1 - rank, a.micro_batch(), 0, a.chunk(), a.joined()};
+  }
   /// The place of a rank in its half, counted from where micro-batches enter.
   [[nodiscard]] constexpr std::uint32_t half_of(std::uint32_t rank) const noexcept {
     return rank < ranks_ / 2 ? rank : ranks_ - 1 - rank;

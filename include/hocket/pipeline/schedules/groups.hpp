@@ -5,9 +5,39 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <span>
+#include <vector>
 
 namespace hocket::inline HOCKET_ABI::pipeline {
+
+/// The sizes of groups of micro-batches, for groups::list. Owns what a schedule looks up: where each group ends.
+///
+///     const hocket::pipeline::group_sizes sizes{3, 4, 2};       // 9 micro-batches
+///     const auto plan = hocket::pipeline::interleaved::make({3, 2, 9}, hocket::pipeline::groups::list(sizes));
+class group_sizes {
+ public:
+  constexpr group_sizes() = default;
+  constexpr group_sizes(std::initializer_list<std::uint32_t> sizes)
+      : group_sizes(std::span<const std::uint32_t>(sizes.begin(), sizes.size())) {}
+  constexpr explicit group_sizes(std::span<const std::uint32_t> sizes) {
+    ends_.reserve(sizes.size());
+    std::uint32_t end = 0;
+    for (const std::uint32_t size : sizes) {
+      end = size > no_such_end - end ? no_such_end : end + size;
+      ends_.push_back(end);
+    }
+  }
+  /// How many groups.
+  [[nodiscard]] constexpr std::size_t size() const noexcept { return ends_.size(); }
+  /// The micro-batches of all groups up to each: {3, 7, 9}.
+  [[nodiscard]] constexpr std::span<const std::uint32_t> running_totals() const& noexcept { return ends_; }
+  void running_totals() const&& = delete;
+
+ private:
+  static constexpr std::uint32_t no_such_end = 0xffff'ffff;  // more micro-batches than any shape has
+  std::vector<std::uint32_t> ends_;
+};
 
 /// How the m micro-batches of an interleaved schedule are cut into groups. A rank runs a group through its first chunk,
 /// then through its second, and so on, before it turns to the next group. If p divides m every rule but `list` means
@@ -25,7 +55,7 @@ class groups {
   /// Groups of p, the first takes the remainder too: what Paddle's dynamic engine does.
   [[nodiscard]] static constexpr groups first() noexcept { return groups(rule::first); }
   /// Groups of p and a small last one of m mod p, as in the Megatron-LM paper's order. It idles, and for most
-  /// remainders it deadlocks: see interleaved::outlook(). For comparison with systems that emit it.
+  /// remainders it deadlocks: see outlook_of. For comparison with systems that emit it.
   [[nodiscard]] static constexpr groups paper() noexcept { return groups(rule::paper); }
   /// The least makespan with the least memory on every rank, v·p - rank activations for m >= p, both proved optimal
   /// for chunks that take f and b ticks. Built for one ratio f : b and run at another it is a few per cent longer but
@@ -46,13 +76,13 @@ class groups {
     g.cap_ = activations;
     return g;
   }
-  /// Any sizes, given by their running totals: {3, 7, 9} means groups of 3, 4 and 2. Borrowed: the totals must outlive
-  /// the schedule and its views.
-  [[nodiscard]] static constexpr groups list(std::span<const std::uint32_t> running_totals) noexcept {
+  /// Any sizes. Borrowed: they must be named, and outlive the schedule and its views.
+  [[nodiscard]] static constexpr groups list(const group_sizes& sizes) noexcept {
     groups g(rule::list);
-    g.ends_ = running_totals;
+    g.ends_ = sizes.running_totals();
     return g;
   }
+  static groups list(const group_sizes&& sizes) = delete;
 
   [[nodiscard]] constexpr rule kind() const noexcept { return rule_; }
   [[nodiscard]] constexpr ticks forward() const noexcept { return forward_; }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/pipeline/cursor.hpp>
 #include <hocket/pipeline/detail/alternation.hpp>
 #include <hocket/pipeline/rank_view.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace hocket::inline HOCKET_ABI::pipeline {
 
@@ -15,10 +16,9 @@ namespace hocket::inline HOCKET_ABI::pipeline {
 /// Source: PipeDream-Flush (Narayanan et al. 2021, arXiv:2006.09503); docs/pipeline.md.
 ///
 ///     constexpr auto plan = hocket::pipeline::one_f_one_b::make({.ranks = 4, .micro_batches = 8}).value();
-///     static_assert(plan.rank(0).size() == 16 && plan.warm_up(0) == 3 && plan.peak_in_flight(0) == 4);
+///     static_assert(plan.rank(0).size() == 16 && plan.counts(0).warm_up == 3 && plan.peak_in_flight(0) == 4);
 class one_f_one_b {
  public:
-  static constexpr bool quick_at = true;
   constexpr one_f_one_b() noexcept = default;
 
   /// @param kappa  1, or 2 for Eager 1F1B
@@ -40,22 +40,17 @@ class one_f_one_b {
   [[nodiscard]] constexpr std::uint32_t micro_batches() const noexcept { return micro_batches_; }
   [[nodiscard]] constexpr loop_placement placement() const noexcept { return {ranks_}; }
 
-  /// Forwards before the first backward that the rank's list alternates with: min(m, kappa (p - 1 - rank)).
-  [[nodiscard]] constexpr std::uint32_t warm_up(std::uint32_t rank) const noexcept {
-    const std::uint32_t w = kappa_ * (ranks_ - 1 - rank);
-    return w < micro_batches_ ? w : micro_batches_;
-  }
   /// Activations that the rank holds at most.
   [[nodiscard]] constexpr std::uint32_t peak_in_flight(std::uint32_t rank) const noexcept { return beat(rank).peak(); }
 
-  /// Steps of warm-up, steady state and drain.
+  /// Steps of warm-up, steady state and drain. The warm-up is min(m, kappa (p - 1 - rank)).
   [[nodiscard]] constexpr step_counts counts(std::uint32_t rank) const noexcept { return beat(rank).counts(); }
 
   [[nodiscard]] constexpr std::uint32_t size(std::uint32_t) const noexcept { return 2 * micro_batches_; }
   /// Preconditions: rank < ranks(), step < size(rank). O(1).
   [[nodiscard]] constexpr action at(std::uint32_t rank, std::uint32_t step) const noexcept {
-    const auto turn = beat(rank).at(step);
-    return {turn.forward ? action_kind::forward : action_kind::backward, 0, turn.index};
+    const auto place = beat(rank).at(step);
+    return {place.kind, 0, place.index};
   }
   /// The step at which the rank runs `a`, or size(rank) if it never does. O(1).
   [[nodiscard]] constexpr std::uint32_t step_of(std::uint32_t rank, action a) const noexcept {
@@ -66,25 +61,20 @@ class one_f_one_b {
   /// The list of one rank. Precondition: rank < ranks().
   [[nodiscard]] constexpr rank_view<one_f_one_b> rank(std::uint32_t rank) const noexcept;
 
-  /// Its warm-up and alternation, and the stretches of its order: see cursor.hpp.
-  [[nodiscard]] constexpr alternation rhythm(std::uint32_t rank) const noexcept { return beat(rank); }
-  [[nodiscard]] constexpr order_walk walk_from(bool, std::uint32_t k) const noexcept { return {.next = k}; }
-  [[nodiscard]] constexpr order_run next_run(bool, order_walk& walk) const noexcept {
-    const order_run all{0, walk.next, micro_batches_ - walk.next};
-    walk.next = micro_batches_;
-    return all;
-  }
   /// Writes steps from `first` on, as many as fit and are left; returns how many.
   constexpr std::size_t fill(std::uint32_t rank, std::span<action> out, std::uint32_t first) const noexcept {
-    return detail::fill_alternating(*this, rank, out, first);
+    return beat(rank).regions().fill(out, first, [this](action_kind kind, std::uint32_t index) {
+      return detail::action_run<action>{{kind, 0, index}, 1, micro_batches_ - index};
+    });
   }
 
   friend constexpr bool operator==(const one_f_one_b&, const one_f_one_b&) = default;
 
  private:
-  [[nodiscard]] constexpr alternation beat(std::uint32_t rank) const noexcept {
+  [[nodiscard]] constexpr detail::alternation beat(std::uint32_t rank) const noexcept {
     HOCKET_ASSERT(rank < ranks_);
-    return {.count = micro_batches_, .warm_up = warm_up(rank)};
+    const std::uint32_t w = kappa_ * (ranks_ - 1 - rank);
+    return {.count = micro_batches_, .warm_up = w < micro_batches_ ? w : micro_batches_};
   }
   std::uint32_t ranks_ = 1;
   std::uint32_t micro_batches_ = 1;

@@ -48,24 +48,17 @@ class seq_1f1b {
   [[nodiscard]] constexpr std::uint32_t slices() const noexcept { return slices_; }
   [[nodiscard]] constexpr loop_placement placement() const noexcept { return {ranks_}; }
 
-  /// Forwards of slices before forward and backward alternate: p - 2 - r + slices, at most all.
-  [[nodiscard]] constexpr std::uint32_t warm_up(std::uint32_t rank) const noexcept {
-    const std::uint32_t w = ranks_ - rank - 1 + (slices_ - 1);
-    return w < count() ? w : count();
-  }
   /// Slices whose activations the rank holds at most: one micro-batch has slices() of them.
   [[nodiscard]] constexpr std::uint32_t peak_in_flight(std::uint32_t rank) const noexcept { return beat(rank).peak(); }
 
-  /// Steps of warm-up, steady state and drain.
+  /// Steps of warm-up, steady state and drain. The warm-up is p - 2 - rank + slices, at most all.
   [[nodiscard]] constexpr step_counts counts(std::uint32_t rank) const noexcept { return beat(rank).counts(); }
 
   [[nodiscard]] constexpr std::uint32_t size(std::uint32_t) const noexcept { return 2 * count(); }
   /// Preconditions: rank < ranks(), step < size(rank). O(1).
   [[nodiscard]] constexpr stage_action at(std::uint32_t rank, std::uint32_t step) const noexcept {
-    const auto turn = beat(rank).at(step);
-    const std::uint32_t j = turn.index / slices_, t = turn.index % slices_;
-    return turn.forward ? stage_action(action_kind::forward, rank, j, t)
-                        : stage_action(action_kind::backward, rank, j, slices_ - 1 - t);
+    const auto place = beat(rank).at(step);
+    return run_from(rank, place.kind, place.index).first;
   }
   /// The step at which the rank runs `a`, or size(rank) if it never does. O(1).
   [[nodiscard]] constexpr std::uint32_t step_of(std::uint32_t rank, stage_action a) const noexcept {
@@ -81,29 +74,26 @@ class seq_1f1b {
 
   /// Writes steps from `first` on, as many as fit and are left; returns how many.
   constexpr std::size_t fill(std::uint32_t rank, std::span<stage_action> out, std::uint32_t first) const noexcept {
-    const std::size_t left = size(rank) - first, total = out.size() < left ? out.size() : left;
-    const alternation rhythm = beat(rank);
-    std::uint32_t next_batch[2] = {}, next_slice[2] = {};  // backwards, forwards
-    bool known[2] = {};
-    for (std::size_t i = 0; i < total; ++i) {
-      const auto turn = rhythm.at(first + static_cast<std::uint32_t>(i));
-      const std::size_t x = turn.forward ? 1 : 0;
-      if (!known[x]) known[x] = true, next_batch[x] = turn.index / slices_, next_slice[x] = turn.index % slices_;
-      const std::uint32_t t = next_slice[x];
-      out[i] = turn.forward ? stage_action(action_kind::forward, rank, next_batch[x], t)
-                            : stage_action(action_kind::backward, rank, next_batch[x], slices_ - 1 - t);
-      if (++next_slice[x] == slices_) next_slice[x] = 0, ++next_batch[x];
-    }
-    return total;
+    return beat(rank).regions().fill(
+        out, first, [&](action_kind kind, std::uint32_t index) { return run_from(rank, kind, index); });
   }
 
   friend constexpr bool operator==(const seq_1f1b&, const seq_1f1b&) = default;
 
  private:
   [[nodiscard]] constexpr std::uint32_t count() const noexcept { return micro_batches_ * slices_; }
-  [[nodiscard]] constexpr alternation beat(std::uint32_t rank) const noexcept {
+  /// The slices of a micro-batch from one on; of whole micro-batches, those.
+  [[nodiscard]] constexpr detail::action_run<stage_action> run_from(std::uint32_t rank, action_kind kind,
+                                                                    std::uint32_t index) const noexcept {
+    const std::uint32_t j = index / slices_, t = index % slices_;
+    if (slices_ == 1) return {{kind, rank, j}, stage_action::next_micro_batch, micro_batches_ - j};
+    if (kind == action_kind::forward) return {{kind, rank, j, t}, 1, slices_ - t};
+    return {{kind, rank, j, slices_ - 1 - t}, ~std::uint64_t{0}, slices_ - t};
+  }
+  [[nodiscard]] constexpr detail::alternation beat(std::uint32_t rank) const noexcept {
     HOCKET_ASSERT(rank < ranks_);
-    return {.count = count(), .warm_up = warm_up(rank)};
+    const std::uint32_t w = ranks_ - rank - 1 + (slices_ - 1);
+    return {.count = count(), .warm_up = w < count() ? w : count()};
   }
   std::uint32_t ranks_ = 1;
   std::uint32_t micro_batches_ = 1;

@@ -36,8 +36,6 @@ class zbv {
   [[nodiscard]] constexpr std::uint32_t micro_batches() const noexcept { return micro_batches_; }
   [[nodiscard]] constexpr v_placement placement() const noexcept { return {ranks_}; }
 
-  /// Forwards before the first backward.
-  [[nodiscard]] constexpr std::uint32_t warm_up(std::uint32_t rank) const noexcept { return counts(rank).warm_up; }
   /// Activations that the rank holds at most: 2p for m >= 2p - 1.
   [[nodiscard]] constexpr std::uint32_t peak_in_flight(std::uint32_t rank) const noexcept {
     return micro_batches_ + 1 >= 2 * ranks_ ? 2 * ranks_ : phases(rank).peak();
@@ -58,8 +56,16 @@ class zbv {
   /// The list of one rank. Precondition: rank < ranks().
   [[nodiscard]] constexpr rank_view<zbv> rank(std::uint32_t rank) const noexcept;
 
-  /// The list of one rank as its phases, by which a caller walks it without a division.
-  [[nodiscard]] constexpr phase_list phases(std::uint32_t rank) const noexcept {
+  /// Writes steps from `first` on, as many as fit and are left; returns how many.
+  constexpr std::size_t fill(std::uint32_t rank, std::span<action> out, std::uint32_t first) const noexcept {
+    return phases(rank).fill(out, first, [](action a) { return a; });
+  }
+
+  friend constexpr bool operator==(const zbv&, const zbv&) = default;
+
+ private:
+  /// The list of one rank as its phases.
+  [[nodiscard]] constexpr detail::phase_list phases(std::uint32_t rank) const noexcept {
     HOCKET_ASSERT(rank < ranks_);
     constexpr auto f = action_kind::forward, i = action_kind::input_grad, w = action_kind::weight_grad;
     const std::uint32_t p = ranks_, r = rank, least = 2 * p - 1;
@@ -69,7 +75,7 @@ class zbv {
     const std::uint32_t turn = p - r;                // whole rounds of chunk 1 before chunk 0 turns back
     const std::uint32_t steady = n - 2 * p + r + 1;  // rounds in which nothing is added
     const std::uint32_t tail = p - r - 1;
-    phase_list list(micro_batches_);
+    detail::phase_list list(micro_batches_);
     list.add(lead, {{f, 0, 0}});
     list.add(2 * r, {{f, 1, 0}, {f, 0, lead}});
     list.add(3 * turn, {{f, 1, r}, {i, 1, 0}, {w, 1, 0}});
@@ -82,15 +88,6 @@ class zbv {
     list.add(r, {{w, 0, steady + tail + turn}});
     return list;
   }
-
-  /// Writes steps from `first` on, as many as fit and are left; returns how many.
-  constexpr std::size_t fill(std::uint32_t rank, std::span<action> out, std::uint32_t first) const noexcept {
-    return phases(rank).fill(out, first);
-  }
-
-  friend constexpr bool operator==(const zbv&, const zbv&) = default;
-
- private:
   std::uint32_t ranks_ = 1;
   std::uint32_t micro_batches_ = 1;
 };

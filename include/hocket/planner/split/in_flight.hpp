@@ -116,22 +116,10 @@ class in_flight_profile {
   /// use(op, chunk) for every step of a rank, until it says false.
   template <class S, class Use>
   static bool read(const S& plan, std::uint32_t r, Use&& use) {
-    const std::uint32_t size = plan.size(r);
-    if constexpr (std::is_same_v<decltype(plan.at(0, 0)), pipeline::action> && requires { plan.chunks(); }) {
-      pipeline::action some[256];
-      for (std::uint32_t first = 0; first < size;) {
-        const auto n = static_cast<std::uint32_t>(pipeline::fill(plan, r, std::span<pipeline::action>(some), first));
-        for (std::uint32_t i = 0; i < n; ++i)
-          if (!use(some[i].kind(), some[i].chunk())) return false;
-        first += n;
-      }
-    } else {
-      const auto place = plan.placement();
-      for (std::uint32_t i = 0; i < size; ++i) {
-        const pipeline::stage_action a = pipeline::stage_action_at(plan, r, i);
-        if (!pipeline::is_compute(a.kind())) continue;
-        if (!use(a.kind(), place.chunk_of(a.stage()))) return false;
-      }
+    const auto place = plan.placement();
+    for (const pipeline::stage_action a : pipeline::stage_list(plan, r)) {
+      if (!pipeline::is_compute(a.kind())) continue;
+      if (!use(a.kind(), place.chunk_of(a.stage()))) return false;
     }
     return true;
   }

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <type_traits>
 #include <vector>
 
@@ -14,24 +15,13 @@ namespace hocket::inline HOCKET_ABI::text::detail {
 
 /// Empty cells that PyTorch's generator writes on a rank, so that the columns of its file line up in time.
 struct idle_cells {
-  std::uint32_t first = 0;                             // before the first step
-  std::uint32_t step = 0, gap = 0;                     // before that step, if not 0
-  std::uint32_t single = ~std::uint32_t{0};            // one before this and every later step
-  const std::vector<std::uint32_t>* counts = nullptr;  // instead of these: before every step, and behind the last
+  std::uint32_t first = 0;                   // before the first step
+  std::uint32_t step = 0, gap = 0;           // so many before that step
+  std::uint32_t single = ~std::uint32_t{0};  // one before this and every later step
+  std::span<const std::uint32_t> counts;     // if not empty, instead of these: before every step, and behind the last
   [[nodiscard]] std::uint32_t before(std::uint32_t i) const noexcept {
-    if (counts != nullptr) return (*counts)[i];
+    if (!counts.empty()) return counts[i];
     return (i == 0 ? first : 0) + (i == step ? gap : 0) + (i >= single ? 1 : 0);
-  }
-  /// The first step behind `from` that has any before it, at most `end`.
-  [[nodiscard]] std::uint32_t next(std::uint32_t from, std::uint32_t end) const noexcept {
-    if (counts != nullptr) {
-      for (std::uint32_t i = from + 1; i < end; ++i)
-        if ((*counts)[i] != 0) return i;
-      return end;
-    }
-    if (gap != 0 && step > from && step < end) end = step;
-    const std::uint32_t one = single > from ? single : from + 1;
-    return one < end ? one : end;
   }
 };
 
@@ -40,20 +30,30 @@ template <class S>
 idle_cells idle_cells_of([[maybe_unused]] const S& plan, [[maybe_unused]] std::uint32_t rank) {
   idle_cells cells;
   if constexpr (std::is_same_v<S, pipeline::interleaved>) {
-    if (plan.kappa() != 2 || plan.extra() != 0 || !plan.even_groups()) return cells;  // not a schedule of PyTorch's
-    const std::uint32_t p = plan.ranks(), v = plan.chunks(), w = plan.warm_up(rank), n = v * plan.micro_batches();
+    const auto& order = order_of(plan);
+    if (order.kappa != 2 || order.extra != 0 || !order.even_groups()) return cells;  // not a schedule of PyTorch's
+    const std::uint32_t p = plan.ranks(), v = plan.chunks(), w = order.warm_up(rank), n = v * plan.micro_batches();
     const std::int64_t until_backward =
         std::int64_t{v} * p + 2 * (std::int64_t{p} - 1 - rank) - (std::int64_t{w} + rank);
-    cells.first = rank, cells.single = 2 * n - w;
-    if (w > 0 && until_backward > 0) cells.step = w, cells.gap = static_cast<std::uint32_t>(until_backward);
+    cells.first = rank;
+    cells.single = 2 * n - w;
+    if (w > 0 && until_backward > 0) {
+      cells.step = w;
+      cells.gap = static_cast<std::uint32_t>(until_backward);
+    }
   } else if constexpr (std::is_same_v<S, pipeline::gpipe>) {
     if (!plan.reversed()) return cells;
-    cells.first = rank, cells.step = plan.size(rank) / 2, cells.gap = 2 * (plan.ranks() - 1 - rank);
+    cells.first = rank;
+    cells.step = plan.size(rank) / 2;
+    cells.gap = 2 * (plan.ranks() - 1 - rank);
   } else if constexpr (std::is_same_v<S, pipeline::zero_bubble>) {
-    if (!plan.even_groups() || plan.reach() != 1) return cells;
-    const std::uint32_t n = plan.chunks() * plan.micro_batches(), w = plan.lead(rank) < n ? plan.lead(rank) - 1 : n;
-    const std::uint32_t below = plan.ranks() - 1 - rank, all = (plan.chunks() - 1) * plan.largest_group() + below;
-    cells.first = rank, cells.step = all < n ? all : w, cells.gap = below;
+    const auto& order = order_of(plan);
+    if (!order.even_groups() || order.kappa != 1) return cells;
+    const std::uint32_t n = order.count(), lead = plan.counts(rank).warm_up, w = lead < n ? lead - 1 : n;
+    const std::uint32_t below = plan.ranks() - 1 - rank, all = (plan.chunks() - 1) * order.largest_group() + below;
+    cells.first = rank;
+    cells.step = all < n ? all : w;
+    cells.gap = below;
   } else if constexpr (std::is_same_v<S, pipeline::zbv>) {
     cells.first = rank;
   }
@@ -66,7 +66,7 @@ template <class S>
 bool waits_in_between(const S& plan) {
   if (plan.ranks() > 1024) return false;
   if constexpr (std::is_same_v<S, pipeline::zero_bubble>)
-    return plan.even_groups() && plan.reach() == 1 && plan.micro_batches() < plan.ranks();
+    return order_of(plan).even_groups() && order_of(plan).kappa == 1 && plan.micro_batches() < plan.ranks();
   else if constexpr (std::is_same_v<S, pipeline::zbv>) return plan.micro_batches() + 1 < 2 * plan.ranks();
   else return false;
 }

@@ -77,14 +77,13 @@ void for_each_interleaved(const search_input& in, const pipeline::shape& shape, 
   constexpr std::int64_t all_sizes = 1 << 14;
   constexpr std::int64_t powers_of_two = 1 << 18;
   const std::int64_t each = shape.stages() * shape.micro_batches;
-  std::vector<std::uint32_t> ends;
   for (std::uint32_t size = 1; size <= in.micro_batches; ++size) {
     if (each * size > all_sizes && (each > powers_of_two || !std::has_single_bit(size))) continue;
-    ends.clear();
-    for (std::uint32_t end = size; end < in.micro_batches; end += size) ends.push_back(end);
-    ends.push_back(in.micro_batches);
+    std::vector<std::uint32_t> groups_of(in.micro_batches / size, size);
+    if (in.micro_batches % size != 0) groups_of.push_back(in.micro_batches % size);
+    const pipeline::group_sizes sizes(groups_of);
     for (const std::uint32_t kappa : {1u, 2u})
-      use(interleaved::make(shape, groups::list(ends), {.kappa = kappa}), "interleaved");
+      use(interleaved::make(shape, groups::list(sizes), {.kappa = kappa}), "interleaved");
   }
 }
 
