@@ -2,7 +2,7 @@
 // Evaluations of the cost formulas per second, one core: the batch evaluator that is generated from them, against the
 // exact one and against a loop written by hand; by turns in one process.   bench_cost [--benchmark_filter=REGEX]
 #include <hocket/cost/formula/batch.hpp>
-#include <hocket/cost/model/bubble.hpp>
+#include <hocket/cost/model/in_flight.hpp>
 #include <hocket/cost/model/peak_memory.hpp>
 #include <hocket/cost/model/step_time.hpp>
 

@@ -191,7 +191,7 @@ void strategies() {
         row{"DeepSeek-V3 on 2,048", deepseek_v3, 2048, 8192, "-", "-"},
         row{"70B on 16,384", llama_70b, 16384, 16384, "-", "-"}}) {
     const cost::training t{.sequence = 4096, .global_batch = x.batch};
-    const cluster on{x.devices, 8, 61'418'000'000, rates()};
+    const cluster on{x.devices, 8, hocket::bytes(61'418'000'000), rates()};
     std::int64_t evaluated = 0;
     strategy best;
     const double ms = median(9, [&] {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every formula of cost, evaluated, costs the compiler (tools/check_compile_cost.py): lists of terms, closed
-// forms, times, reports and predictions.
+// What every formula of cost, evaluated, costs the compiler (tools/check_compile_cost.py): lists of terms,
+// times, reports and predictions.
 #include <hocket/cost.hpp>
 
 namespace cost = hocket::cost;
@@ -29,33 +29,6 @@ double every_list(const cost::setting& all) {
   add(cost::exact<cost::chunks_in_flight>(numbers));
   add(cost::exact<cost::bubble_over_work>(numbers));
   add(cost::exact<cost::bubble_over_total>(numbers));
-  return sum;
-}
-
-double every_closed_form(const cost::setting& all) {
-  const cost::numbers_of_setting numbers = cost::numbers_of(all);
-  double sum = 0;
-  const auto add = [&](const hocket::result<cost::rational>& x) { sum += x ? x->real() : 0; };
-  namespace korthikanti = cost::korthikanti;
-  add(cost::exact<korthikanti::model_flops>(numbers));
-  add(cost::exact<korthikanti::selective_flops>(numbers));
-  add(cost::exact<korthikanti::no_parallelism>(numbers));
-  add(cost::exact<korthikanti::tensor>(numbers));
-  add(cost::exact<korthikanti::tensor_sequence>(numbers));
-  add(cost::exact<korthikanti::tensor_selective>(numbers));
-  add(cost::exact<korthikanti::tensor_sequence_selective>(numbers));
-  add(cost::exact<korthikanti::full>(numbers));
-  add(cost::exact<cost::megatron::static_bytes>(numbers));
-  add(cost::exact<cost::megatron::activation_bytes>(numbers));
-  add(cost::exact<cost::megatron::activation_bytes_without_sp>(numbers));
-  add(cost::exact<cost::sc21::flops_of_step>(numbers));
-  add(cost::exact<cost::sc21::parameters>(numbers));
-  add(cost::exact<cost::palm::flops_per_token>(numbers));
-  add(cost::exact<cost::torchtitan::flops_per_token>(numbers));
-  namespace guide = cost::mindformers;
-  add(cost::total<guide::guide_printed>(numbers));
-  add(cost::total<guide::guide_corrected>(numbers));
-  add(cost::exact<guide::llama_model_flops>(numbers));
   return sum;
 }
 

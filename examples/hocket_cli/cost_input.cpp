@@ -498,8 +498,8 @@ std::string report_summary(const cost::report& r, const report_context& context)
   if (!context.peaks.empty()) s += " peak_bytes_per_rank=" + to_string(peak.ceiling());
   if (context.step) {
     char text[96];
-    std::snprintf(text, sizeof text, " step_seconds=%.6g tokens_per_second_per_device=%.6g", context.step->seconds(),
-                  context.step->tokens_per_second_per_device);
+    std::snprintf(text, sizeof text, " step_seconds=%.6g tokens_per_second_per_device=%.6g",
+                  context.step->step_time().count(), context.step->tokens_per_second_per_device);
     s += text;
   }
   return s;

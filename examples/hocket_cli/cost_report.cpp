@@ -39,14 +39,14 @@ struct named_part {
   double seconds;
 };
 std::vector<named_part> parts_of(const cost::step_parts& p) {
-  return {{"data loading", "data_loading", p.data_loading},
-          {"forward and backward", "forward_backward", p.forward_backward},
-          {"optimizer", "optimizer", p.optimizer},
-          {"post-processing", "post_processing", p.post_processing},
-          {"exposed communication", "communication_exposed", p.communication_exposed},
-          {"scheduling", "scheduling", p.scheduling},
-          {"bubble", "bubble", p.bubble},
-          {"hidden communication", "communication_hidden", p.communication_hidden}};
+  return {{"data loading", "data_loading", p.data_loading.count()},
+          {"forward and backward", "forward_backward", p.forward_backward.count()},
+          {"optimizer", "optimizer", p.optimizer.count()},
+          {"post-processing", "post_processing", p.post_processing.count()},
+          {"exposed communication", "communication_exposed", p.communication_exposed.count()},
+          {"scheduling", "scheduling", p.scheduling.count()},
+          {"bubble", "bubble", p.bubble.count()},
+          {"hidden communication", "communication_hidden", p.communication_hidden.count()}};
 }
 std::string gib(const cost::rational& bytes) { return fixed(bytes.real() / (1024.0 * 1024 * 1024), 2); }
 
@@ -71,9 +71,10 @@ std::optional<utilizations> utilizations_of(const cost::report& r, const report_
   if (!c.training || c.training->step_seconds <= 0) return std::nullopt;
   const training_input& t = *c.training;
   const std::int64_t devices = c.parallel.devices();
-  const auto model = cost::utilization_of<cost::work::model>(*r.flops, devices, t.step_seconds, t.peak_tflops * 1e12);
-  const auto hardware =
-      cost::utilization_of<cost::work::hardware>(*r.flops, devices, t.step_seconds, t.peak_tflops * 1e12);
+  const auto model =
+      cost::utilization_of<cost::work::model>(*r.flops, devices, hocket::seconds(t.step_seconds), t.peak_tflops * 1e12);
+  const auto hardware = cost::utilization_of<cost::work::hardware>(*r.flops, devices, hocket::seconds(t.step_seconds),
+                                                                   t.peak_tflops * 1e12);
   return utilizations{to_string(model), to_string(hardware), model.ratio_by_convention(),
                       hardware.ratio_by_convention()};
 }
@@ -133,7 +134,7 @@ void recompute_as_text(std::string& out, const report_context& context) {
 void step_as_text(std::string& out, const report_context& context) {
   if (!context.step || !context.training->on) return;
   const machine_input& on = *context.training->on;
-  const double whole = context.step->seconds();
+  const double whole = context.step->step_time().count();
   out += "\nseconds of a step, predicted for " + on.name + "\n";
   for (const named_part& part : parts_of(context.step->parts)) {
     const bool hidden = std::string_view(part.key) == "communication_hidden";
@@ -221,8 +222,8 @@ void step_as_json(std::string& out, const report_context& context) {
   if (!context.step || !context.training->on) return;
   const machine_input& on = *context.training->on;
   out += ",\n  \"step\": {\"machine\": {\"name\": " + json_string(on.name) + ", \"source\": " + json_string(on.source) +
-         ", \"worst_error\": " + number(on.worst_error) + "},\n    \"seconds\": " + number(context.step->seconds()) +
-         ", \"parts\": {";
+         ", \"worst_error\": " + number(on.worst_error) +
+         "},\n    \"seconds\": " + number(context.step->step_time().count()) + ", \"parts\": {";
   const auto parts = parts_of(context.step->parts);
   for (std::size_t i = 0; i < parts.size(); ++i)
     out += (i ? ", " : "") + json_string(parts[i].key) + ": " + number(parts[i].seconds);

@@ -67,7 +67,7 @@ std::vector<hocket::planner::strategy_space> parts_with(const plan_input& in,
 hocket::planner::strategy_plan joined(std::vector<hocket::planner::strategy_plan> parts) {
   if (parts.size() == 1) return std::move(parts.front());
   const auto faster = [](const auto& a, const auto& b) {
-    return a.cost.step != b.cost.step ? a.cost.step < b.cost.step : a.cost.bytes < b.cost.bytes;
+    return a.cost.step != b.cost.step ? a.cost.step < b.cost.step : a.cost.memory < b.cost.memory;
   };
   hocket::planner::strategy_plan all;
   std::vector<hocket::planner::scored_strategy> fits;
@@ -82,7 +82,7 @@ hocket::planner::strategy_plan joined(std::vector<hocket::planner::strategy_plan
       if (beyond.empty() || faster(x, beyond.front())) beyond.assign(1, x);
   }
   for (const auto& x : fits)
-    if (all.front.empty() || x.cost.bytes < all.front.back().cost.bytes) all.front.push_back(x);
+    if (all.front.empty() || x.cost.memory < all.front.back().cost.memory) all.front.push_back(x);
   if (!beyond.empty() && !all.front.empty() && !faster(beyond.front(), all.front.front())) beyond.clear();
   return all;
 }
@@ -146,8 +146,11 @@ void choose(plan_input& in, bool split_is_open, const fixed_sizes& fixed) {
     std::vector<hocket::planner::strategy_plan> parts;
     for (const auto& part : parts_with(in, space, fixed))
       parts.push_back(value_or_fail(
-          hocket::planner::solve(
-              {m, in.training.step, {in.devices, in.devices_per_node, memory, in.training.on->rates}, part}, held),
+          hocket::planner::solve({m,
+                                  in.training.step,
+                                  {in.devices, in.devices_per_node, hocket::bytes(memory), in.training.on->rates},
+                                  part},
+                                 held),
           in.file));
     return joined(std::move(parts));
   };

@@ -170,8 +170,8 @@ void choice_section(std::string& out, const plan_input& in, const step_plan& p) 
   const auto& c = *in.choice;
   line(out, "Chosen, because the file leaves it open: the fastest that fits");
   for (const std::string& key : in.open) line(out, "  %-22s %s", key.c_str(), chosen(in, key).c_str());
-  const auto seconds = [](const auto& x) { return static_cast<double>(x.cost.step) * 1e-9; };
-  const auto gibibytes = [](const auto& x) { return static_cast<double>(x.cost.bytes) / 1073741824.0; };
+  const auto seconds = [](const auto& x) { return static_cast<double>(x.cost.step.count()) * 1e-9; };
+  const auto gibibytes = [](const auto& x) { return static_cast<double>(x.cost.memory.count()) / 1073741824.0; };
   line(out, "  predicted step         %9.3f s with %.2f GiB on the fullest rank, %lld data-parallel ranks",
        in.step_seconds ? *in.step_seconds : seconds(c.front.front()),
        in.step_seconds ? gib(fullest(p)) : gibibytes(c.front.front()), static_cast<long long>(in.parallel.dp));
@@ -210,7 +210,7 @@ nlohmann::ordered_json choice_as_json(const plan_input& in, const step_plan& p) 
     at["bytes"] = bytes;
   };
   const auto alike = [&](ordered_json& at, const hocket::planner::scored_strategy& x) {
-    price(at, static_cast<double>(x.cost.step) * 1e-9, x.cost.bytes);
+    price(at, static_cast<double>(x.cost.step.count()) * 1e-9, x.cost.memory.count());
   };
   if (in.step_seconds) {
     price(to, *in.step_seconds, static_cast<std::int64_t>(fullest(p).ceiling().num()));

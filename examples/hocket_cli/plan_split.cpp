@@ -210,8 +210,9 @@ std::optional<layer_split> plan_split(const plan_input& in, const planner::in_fl
         in.file));
     const auto seconds = [&](const cost::recompute_choice& how) {
       if (!choose) return 0.0;
-      return value_or_fail(cost::seconds_of_layer(m, in.training.step, in.parallel, rates, run.kind, how), in.file)
-          .total();
+      return value_or_fail(cost::time_of_layer(m, in.training.step, in.parallel, rates, run.kind, how), in.file)
+          .total()
+          .count();
     };
     const double base = seconds({});
     one.of.time = choose ? static_cast<hocket::ticks>(std::llround(base * 1e9)) : 1;
@@ -247,9 +248,10 @@ std::optional<layer_split> plan_split(const plan_input& in, const planner::in_fl
     fixed_with_whole[r] = states + std::max(beside + ceiling(transient), at_peak(true)) + 1;
     if (ends.last && choose)
       rooms[r].time = static_cast<hocket::ticks>(std::llround(
-          value_or_fail(cost::seconds_of_layer(m, in.training.step, in.parallel, rates, cost::layer_kind::head, {}),
+          value_or_fail(cost::time_of_layer(m, in.training.step, in.parallel, rates, cost::layer_kind::head, {}),
                         in.file)
-              .total() *
+              .total()
+              .count() *
           1e9));
   }
 
@@ -366,19 +368,20 @@ class stage_sum {
   explicit stage_sum(const plan_input& in) : in_(in), m_(model_of(in)) {}
   void add(cost::layer_kind kind, std::int64_t count, const cost::recompute_choice& how) {
     if (count == 0) return;
-    sum_ += static_cast<double>(count) * value_or_fail(cost::seconds_of_layer(m_, in_.training.step, in_.parallel,
-                                                                              in_.training.on->rates, kind, how),
-                                                       in_.file);
+    sum_ += static_cast<double>(count) *
+            value_or_fail(cost::time_of_layer(m_, in_.training.step, in_.parallel, in_.training.on->rates, kind, how),
+                          in_.file);
   }
   /// Collectives that show are as many in the backward pass as in the forward pass.
   [[nodiscard]] step_plan::stage of(std::int64_t layers) const {
-    return {layers, (sum_.forward + sum_.exposed / 2) * 1e6, (sum_.backward + sum_.again + sum_.exposed / 2) * 1e6};
+    return {layers, (sum_.forward + sum_.exposed / 2).count() * 1e6,
+            (sum_.backward + sum_.again + sum_.exposed / 2).count() * 1e6};
   }
 
  private:
   const plan_input& in_;
   cost::model m_;
-  cost::layer_seconds sum_;
+  cost::layer_time sum_;
 };
 
 }  // namespace

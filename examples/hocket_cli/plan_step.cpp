@@ -226,7 +226,7 @@ void settle(plan_input& in) {
     plan_stages(in, one);
     if (!one.split || !split_fits(in, *one.split, one.held)) continue;
     ++in.candidates_that_fit;
-    const double seconds = step_of_split(in, *one.split).seconds();
+    const double seconds = step_of_split(in, *one.split).step_time().count();
     if (best == nullptr || seconds < least) {
       best = &x;
       least = seconds;

@@ -49,7 +49,7 @@ question read_cluster(const std::string& file) {
   q.on.devices_per_node = v.integer_or("devices_per_node", 8, 1, std::int64_t{1} << 20);
   const double memory = v.positive("memory_gib");
   if (memory * gib < 1 || memory > 1e6) v.fail_at("memory_gib", "must be at least one byte and at most 1000000");
-  q.on.memory = static_cast<std::int64_t>(memory * gib);
+  q.on.memory = hocket::bytes(static_cast<std::int64_t>(memory * gib));
   const json_object r =
       v.object("rates", {"gemm_tflops", "attention_tflops", "memory_gb_per_s", "tensor_gb_per_s", "expert_gb_per_s",
                          "pipeline_gb_per_s", "data_gb_per_s", "data_overlap", "expert_overlap"});
@@ -109,7 +109,7 @@ std::string recompute_of(const planner::strategy& s) {
 
 /// At least a nanosecond: a division by it is finite.
 double seconds_of(const planner::scored_strategy& x) {
-  return static_cast<double>(std::max(x.cost.step, hocket::ticks{1})) * 1e-9;
+  return static_cast<double>(std::max(x.cost.step, std::chrono::nanoseconds(1)).count()) * 1e-9;
 }
 
 nlohmann::json as_json(const planner::scored_strategy& x, double tokens) {
@@ -129,7 +129,7 @@ nlohmann::json as_json(const planner::scored_strategy& x, double tokens) {
           {"schedule", schedule_of(x.of)},
           {"step_seconds", seconds},
           {"tokens_per_second_per_device", tokens / seconds},
-          {"bytes", x.cost.bytes}};
+          {"bytes", x.cost.memory.count()}};
 }
 
 std::string line_of(const planner::scored_strategy& x, double tokens) {
@@ -138,7 +138,7 @@ std::string line_of(const planner::scored_strategy& x, double tokens) {
   const double seconds = seconds_of(x);
   std::snprintf(text, sizeof text,
                 "%10.4f %9.0f %8.2f  %3lld %3lld %3lld %3lld %5lld %3lld  %4d %5lld  %-3s %6lld  %-9s %s\n", seconds,
-                tokens / seconds, static_cast<double>(x.cost.bytes) / gib, static_cast<long long>(p.tp),
+                tokens / seconds, static_cast<double>(x.cost.memory.count()) / gib, static_cast<long long>(p.tp),
                 static_cast<long long>(p.cp), static_cast<long long>(p.pp), static_cast<long long>(p.vp),
                 static_cast<long long>(p.dp), static_cast<long long>(p.ep), static_cast<int>(p.zero),
                 static_cast<long long>(x.of.micro_batch), p.sequence_parallel ? "yes" : "no",
@@ -162,7 +162,7 @@ std::string as_svg(const std::vector<series>& fronts, std::int64_t capacity, con
   double slowest = 0, fastest = 0;
   for (const series& front : fronts)
     for (const auto& x : front.points) {
-      const double s = static_cast<double>(x.cost.step) * 1e-9;
+      const double s = static_cast<double>(x.cost.step.count()) * 1e-9;
       slowest = s > slowest ? s : slowest;
       fastest = fastest == 0 || s < fastest ? s : fastest;
     }
@@ -180,7 +180,7 @@ std::string as_svg(const std::vector<series>& fronts, std::int64_t capacity, con
       "</text>\n<text x=\"400\" y=\"430\" text-anchor=\"middle\">step time, s</text>\n"
       "<text x=\"16\" y=\"44\">GiB of the fullest rank</text>\n";
   const auto x_of = [&](const planner::scored_strategy& x) {
-    return number(80 + 680 * (static_cast<double>(x.cost.step) * 1e-9 - fastest) / span);
+    return number(80 + 680 * (static_cast<double>(x.cost.step.count()) * 1e-9 - fastest) / span);
   };
   const auto y_of = [&](double bytes) { return number(390 - 330 * bytes / most); };
   for (int i = 0; i <= 4; ++i) {
@@ -200,14 +200,15 @@ std::string as_svg(const std::vector<series>& fronts, std::int64_t capacity, con
              "\" text-anchor=\"end\" fill=\"" + colour + "\">" + std::to_string(front.devices) + " devices</text>\n";
     ++shown;
     svg += "<polyline fill=\"none\" stroke=\"" + colour + "\" points=\"";
-    for (const auto& x : front.points) svg += x_of(x) + "," + y_of(static_cast<double>(x.cost.bytes)) + " ";
+    for (const auto& x : front.points) svg += x_of(x) + "," + y_of(static_cast<double>(x.cost.memory.count())) + " ";
     svg += "\"/>\n";
     for (const auto& x : front.points) {
       const cost::parallel& p = x.of.how;
-      svg += "<circle cx=\"" + x_of(x) + "\" cy=\"" + y_of(static_cast<double>(x.cost.bytes)) + "\" r=\"4\" fill=\"" +
-             colour + "\"><title>" + std::to_string(front.devices) + " devices: tp " + std::to_string(p.tp) + " pp " +
-             std::to_string(p.pp) + " vp " + std::to_string(p.vp) + " dp " + std::to_string(p.dp) + " zero " +
-             std::to_string(static_cast<int>(p.zero)) + " recompute " + recompute_of(x.of) + "</title></circle>\n";
+      svg += "<circle cx=\"" + x_of(x) + "\" cy=\"" + y_of(static_cast<double>(x.cost.memory.count())) +
+             "\" r=\"4\" fill=\"" + colour + "\"><title>" + std::to_string(front.devices) + " devices: tp " +
+             std::to_string(p.tp) + " pp " + std::to_string(p.pp) + " vp " + std::to_string(p.vp) + " dp " +
+             std::to_string(p.dp) + " zero " + std::to_string(static_cast<int>(p.zero)) + " recompute " +
+             recompute_of(x.of) + "</title></circle>\n";
     }
   }
   return svg + "</svg>\n";
@@ -243,7 +244,7 @@ void search_counts(const options& o, const cost::model& m, const cost::training&
       if (fronts.empty() || fronts.back().devices != x.devices) fronts.push_back({x.devices, {}});
       fronts.back().points.push_back(x.best);
     }
-    write_file(o.out, as_svg(fronts, q.on.memory, "Strategies by number of devices"));
+    write_file(o.out, as_svg(fronts, q.on.memory.count(), "Strategies by number of devices"));
   } else if (o.format == "json") {
     nlohmann::json out = {{"version", 1}};
     for (const auto& x : report.front) {
@@ -344,11 +345,11 @@ void search(const options& o) {
   if (report.front.empty())
     fail("none of " + std::to_string(report.named) + " strategies fits: " + std::to_string(report.evaluated) +
          " are possible, " +
-         (report.evaluated > 0 ? "each needs more memory than " + std::to_string(q.on.memory) + " bytes"
+         (report.evaluated > 0 ? "each needs more memory than " + std::to_string(q.on.memory.count()) + " bytes"
                                : "so the devices do not suit this step" + reasons));
   const std::string title = "Strategies on " + std::to_string(q.on.devices) + " devices";
   if (o.format == "svg") {
-    write_file(o.out, as_svg({{q.on.devices, report.front}}, q.on.memory, title));
+    write_file(o.out, as_svg({{q.on.devices, report.front}}, q.on.memory.count(), title));
   } else if (o.format == "json") {
     write_file(o.out, report_as_json(report, tokens));
   } else {
@@ -357,8 +358,8 @@ void search(const options& o) {
   const auto& best = report.front.front();
   std::fprintf(stderr, "named=%lld evaluated=%lld fitting=%lld front=%zu best_step_s=%.6f best_bytes=%lld\n",
                static_cast<long long>(report.named), static_cast<long long>(report.evaluated),
-               static_cast<long long>(report.fitting), report.front.size(), static_cast<double>(best.cost.step) * 1e-9,
-               static_cast<long long>(best.cost.bytes));
+               static_cast<long long>(report.fitting), report.front.size(),
+               static_cast<double>(best.cost.step.count()) * 1e-9, static_cast<long long>(best.cost.memory.count()));
 }
 
 }  // namespace

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // FLOPs, bytes, parameters and seconds of a training step, each written once, as a formula. Needs Boost.Hana
 // (hocket::cost). Left out, to be included by name: what reads measurements (measure_step.hpp, fit_machine.hpp,
-// policy.hpp) and the shapes of weights (optimizer_parallel.hpp); they need headers that formulas do not.
+// measured_hardware.hpp), the shapes of weights (optimizer_parallel.hpp) and the lines of a predicted step
+// (step_report.hpp); they need headers that formulas do not.
 #pragma once
 #include <hocket/core/message.hpp>
-#include <hocket/cost/check_machine.hpp>
-#include <hocket/cost/closed_forms.hpp>
 #include <hocket/cost/formula/batch.hpp>
+#include <hocket/cost/formula/code.hpp>
 #include <hocket/cost/formula/derivative.hpp>
 #include <hocket/cost/formula/evaluate.hpp>
 #include <hocket/cost/formula/expression.hpp>
@@ -14,22 +14,21 @@
 #include <hocket/cost/formula/print.hpp>
 #include <hocket/cost/formula/reflect.hpp>
 #include <hocket/cost/formula/term.hpp>
+#include <hocket/cost/formula/tree.hpp>
 #include <hocket/cost/formula/unit.hpp>
-#include <hocket/cost/guide_tables.hpp>
 #include <hocket/cost/hardware.hpp>
 #include <hocket/cost/machine.hpp>
 #include <hocket/cost/machines.hpp>
 #include <hocket/cost/model/activations.hpp>
-#include <hocket/cost/model/bubble.hpp>
 #include <hocket/cost/model/check.hpp>
 #include <hocket/cost/model/collective_of_layout.hpp>
 #include <hocket/cost/model/communication.hpp>
 #include <hocket/cost/model/config.hpp>
-#include <hocket/cost/model/context_parallel.hpp>
 #include <hocket/cost/model/flops.hpp>
 #include <hocket/cost/model/in_flight.hpp>
 #include <hocket/cost/model/layer_cost.hpp>
 #include <hocket/cost/model/moved_bytes.hpp>
+#include <hocket/cost/model/packing.hpp>
 #include <hocket/cost/model/parameters.hpp>
 #include <hocket/cost/model/partition.hpp>
 #include <hocket/cost/model/peak_memory.hpp>

@@ -13,7 +13,7 @@ struct measured_step {
   cost::training training;
   cost::parallel parallel;
   std::vector<stage_layers> stages{};  ///< as in predict_step; empty: dealt out evenly
-  double seconds = 0;
+  seconds step_time{};
 };
 
 /// The relative error of a prediction, signed: predicted over measured, minus one.
@@ -21,7 +21,7 @@ template <class Numbers = numbers_of_setting>
 [[nodiscard]] result<double> prediction_error(const measured_step& step, const machine& on) {
   const auto predicted = predict_step<Numbers>(step.model, step.training, step.parallel, on, step.stages);
   if (!predicted) return predicted.error();
-  return predicted->seconds() / step.seconds - 1;
+  return predicted->step_time() / step.step_time - 1;
 }
 
 namespace detail {
@@ -59,7 +59,10 @@ inline std::vector<double> positive_least_squares(const std::vector<std::vector<
     std::size_t worst = k;
     double least = 0;
     for (std::size_t i = 0; i < k; ++i)
-      if (const double q = a[i][k] / a[i][i]; q < least) least = q, worst = i;
+      if (const double q = a[i][k] / a[i][i]; q < least) {
+        least = q;
+        worst = i;
+      }
     if (worst == k) {
       for (std::size_t i = 0; i < k; ++i) out[active[i]] = a[i][k] / a[i][i] / scale[active[i]];
       return out;
@@ -86,7 +89,8 @@ template <class Numbers = numbers_of_setting>
                  (std::numeric_limits<std::int32_t>::max)()}
         .with("measured steps");
   for (const measured_step& s : steps)
-    if (!(s.seconds > 0) || s.seconds - s.seconds != 0) return error{errc::bad_cost}.with("seconds of a measured step");
+    if (const double x = s.step_time.count(); !(x > 0) || x - x != 0)
+      return error{errc::bad_cost}.with("seconds of a measured step");
   machine_data out{"fitted", start, 0, 0, "least squares over measured steps"};
   constexpr int most_rounds = 8;
   for (int round = 0; round < most_rounds; ++round) {
@@ -103,11 +107,11 @@ template <class Numbers = numbers_of_setting>
         nudged.*rate = 1 / (inverse + change);
         const auto moved = predict_step<Numbers>(s.model, s.training, s.parallel, nudged, s.stages);
         if (!moved) return moved.error();
-        row.push_back((moved->seconds() - base->seconds()) / (1 / nudged.*rate - inverse));
+        row.push_back((moved->step_time() - base->step_time()).count() / (1 / nudged.*rate - inverse));
         linear += row.back() * inverse;
       }
-      const double rest = base->seconds() - linear;  // what the fitted rates do not explain stays as it is
-      for (double& v : row) v /= s.seconds - rest;
+      const double rest = base->step_time().count() - linear;  // what the fitted rates do not explain stays as it is
+      for (double& v : row) v /= s.step_time.count() - rest;
       x.push_back(std::move(row));
     }
     const std::vector<double> inverse = detail::positive_least_squares(x);
@@ -127,6 +131,15 @@ template <class Numbers = numbers_of_setting>
     out.worst_error = size > out.worst_error ? size : out.worst_error;
   }
   return out;
+}
+
+/// A prediction with the band of the fit behind it.
+struct time_band {
+  seconds least{}, expected{}, most{};
+};
+/// Puts the worst error of a fit around a time: measured times of the kind that was fitted lay within it.
+[[nodiscard]] constexpr time_band with_band(seconds predicted, const machine_data& fitted) noexcept {
+  return {predicted / (1 + fitted.worst_error), predicted, predicted / (1 - fitted.worst_error)};
 }
 
 }  // namespace hocket::inline HOCKET_ABI::cost

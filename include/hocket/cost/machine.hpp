@@ -1,8 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/config.hpp>
+#include <boost/hana/accessors.hpp>
+#include <boost/hana/first.hpp>
+#include <boost/hana/for_each.hpp>
+#include <boost/hana/second.hpp>
+#include <hocket/core/result.hpp>
 #include <hocket/cost/formula/reflect.hpp>
 
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <limits>
 #include <string_view>
 
 namespace hocket::inline HOCKET_ABI::cost {
@@ -31,14 +40,38 @@ struct machine {
 
 /// A machine as data: the rates, where they come from, and how far predictions with them are off.
 struct machine_data {
-  std::string_view name;
+  std::string_view name;  ///< literal
   machine rates;
   double mean_error = 0, worst_error = 0;  ///< relative, of the fit against its own measurements; 0: no fit
-  std::string_view source;
+  std::string_view source;                 ///< literal
 };
 
 }  // namespace hocket::inline HOCKET_ABI::cost
 
-HOCKET_COST_STRUCT(hocket::cost::machine, gemm_flops, attention_flops, memory_bytes, tensor_bytes, expert_bytes,
-                   pipeline_bytes, data_bytes, host_bytes, data_overlap, expert_overlap, host_overlap, load_seconds,
-                   post_seconds, launch_seconds, launches);
+HOCKET_DETAIL_STRUCT(hocket::cost::machine, gemm_flops, attention_flops, memory_bytes, tensor_bytes, expert_bytes,
+                     pipeline_bytes, data_bytes, host_bytes, data_overlap, expert_overlap, host_overlap, load_seconds,
+                     post_seconds, launch_seconds, launches);
+
+namespace hocket::inline HOCKET_ABI::cost {
+
+/// Whether a machine can be one: rates and seconds are finite and not negative, overlaps at most 1. That a rate which
+/// is needed is 0 shows where it is needed. Errors: errc::bad_rate, naming the member and its value. O(members).
+///
+///     check(machine{.gemm_flops = 1e15}) && !check(machine{.data_overlap = 1.5});
+[[nodiscard]] inline result<void> check(const machine& on) {
+  result<void> out;
+  boost::hana::for_each(boost::hana::accessors<machine>(), [&](const auto& member) {
+    const double x = boost::hana::second(member)(on);
+    const std::string_view name = boost::hana::first(member).c_str();
+    const double most = name.ends_with("overlap") ? 1 : (std::numeric_limits<double>::max)();
+    if (!out || (x >= 0 && x <= most)) return;
+    std::array<char, 2 * error::word_capacity> text{};
+    char* end = std::copy_n(name.begin(), (std::min)(name.size(), error::word_capacity), text.data());
+    end = std::copy_n(" = ", 3, end);
+    end = std::to_chars(end, text.data() + text.size(), x).ptr;
+    out = error{errc::bad_rate}.with({text.data(), static_cast<std::size_t>(end - text.data())});
+  });
+  return out;
+}
+
+}  // namespace hocket::inline HOCKET_ABI::cost

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 namespace hocket::inline HOCKET_ABI::cost {
@@ -46,6 +47,8 @@ struct part_by_activity {
 ///     const auto parts = hocket::cost::measure_step(t, device);
 template <class PartOf>
 [[nodiscard]] step_parts measure_step(const timeline& t, std::span<const std::uint32_t> lanes, PartOf&& part_of) {
+  static_assert(std::is_invocable_r_v<step_part, PartOf&, const timeline::span&>,
+                "hocket::cost: part_of of measure_step needs `step_part operator()(const timeline::span&) const`");
   struct edge {
     ticks at;
     std::uint8_t part;
@@ -57,7 +60,8 @@ template <class PartOf>
     for (const std::uint32_t lane : lanes) mine |= lane == s.lane;
     if (!mine || s.finish == s.start) continue;
     const auto part = static_cast<std::uint8_t>(part_of(s));
-    edges.push_back({s.start, part, 1}), edges.push_back({s.finish, part, -1});
+    edges.push_back({s.start, part, 1});
+    edges.push_back({s.finish, part, -1});
   }
   std::sort(edges.begin(), edges.end(), [](const edge& a, const edge& b) { return a.at < b.at; });
   step_parts out;
@@ -65,7 +69,7 @@ template <class PartOf>
   std::int64_t open[6] = {};
   ticks now = t.begin();
   const auto spend = [&](ticks until) {
-    const double took = static_cast<double>(until - now) * tick;
+    const seconds took(static_cast<double>(until - now) * tick);
     const auto on = [&](step_part p) { return open[static_cast<std::size_t>(p)] > 0; };
     const bool computes = on(step_part::forward_backward) || on(step_part::optimizer);
     if (on(step_part::communication)) (computes ? out.communication_hidden : out.communication_exposed) += took;

@@ -27,7 +27,7 @@ struct report_line {
   double real_value = 0;  ///< always set
   std::string split;      ///< "tp": over how many ranks it is divided; "1": not
   std::string unit;
-  std::string_view source;
+  std::string source;
   origin how = origin::definition;
 };
 
@@ -56,14 +56,19 @@ inline void add_line(report& out, std::string_view group, std::string_view name,
                      const formula_tree& split, const rational& value, std::string unit, std::string_view source,
                      origin how) {
   report_line line;
-  line.group = group, line.name = std::string(name);
-  line.formula = write(tree, style::text, true), line.numbers = write(tree, style::numbers, true);
-  line.latex = write(tree, style::latex, true), line.latex_numbers = write(tree, style::latex_numbers, true);
+  line.group = group;
+  line.name = std::string(name);
+  line.formula = write(tree, style::text, true);
+  line.numbers = write(tree, style::numbers, true);
+  line.latex = write(tree, style::latex, true);
+  line.latex_numbers = write(tree, style::latex_numbers, true);
   line.where = write_definitions(tree, style::text);
-  line.value = value, line.real_value = value.real();
+  line.value = value;
+  line.real_value = value.real();
   line.split = write(split, style::text, true);
   line.unit = std::move(unit);
-  line.source = source, line.how = how;
+  line.source = source;
+  line.how = how;
   out.lines.push_back(std::move(line));
 }
 inline void add_line(report& out, std::string_view group, const counted_term& t) {
@@ -153,15 +158,18 @@ template <class Numbers = numbers_of_setting>
     if (!fixed) return fixed.error();
     const auto moving = activation_bytes<Numbers>(m, t, p, parts[rank], memory.in_flight, replayed);
     if (!moving) return moving.error();
-    memory.static_bytes = *fixed, memory.activation_bytes = *moving;
+    memory.static_bytes = *fixed;
+    memory.activation_bytes = *moving;
     out.memory.push_back(memory);
   }
 
-  all.on_rank = parts.front(), all.in_flight = out.memory.front().in_flight,
+  all.on_rank = parts.front();
+  all.in_flight = out.memory.front().in_flight;
   all.parameters = out.memory.front().parameters;
   detail::add_lines<Numbers, static_memory_terms>(out, "static bytes, rank 0", all);
   setting one_layer = all;
-  one_layer.on_rank.layers = 1, one_layer.on_rank.moe_layers = m.moe_layers == m.layers ? 1 : 0;
+  one_layer.on_rank.layers = 1;
+  one_layer.on_rank.moe_layers = m.moe_layers == m.layers ? 1 : 0;
   detail::add_lines<Numbers, saved_tensor_terms>(out, "kept by one layer", one_layer);
   detail::add_transfers<Numbers, layer_transfer_terms>(out, "sent by one layer and micro-batch", one_layer);
   detail::add_transfers<Numbers, pipeline_transfer_terms>(out, "sent between stages, per micro-batch", all);
@@ -170,7 +178,8 @@ template <class Numbers = numbers_of_setting>
     one_layer.on_rank.moe_layers = 1;
     detail::add_lines<Numbers, saved_tensor_terms>(out, "kept by one layer with experts", one_layer);
   }
-  all.on_rank = parts.back(), all.in_flight = out.memory.back().in_flight;
+  all.on_rank = parts.back();
+  all.in_flight = out.memory.back().in_flight;
   detail::add_lines<Numbers, end_tensor_terms>(out, "kept outside of the layers, last rank", all);
   return out;
 }

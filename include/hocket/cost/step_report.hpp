@@ -36,12 +36,19 @@ inline formula_tree over_rate(formula_tree amount, std::string_view letter, doub
 inline void add_seconds(report& out, std::string_view group, std::string name, const formula_tree& tree, double value,
                         std::string_view source, origin how) {
   report_line line;
-  line.group = group, line.name = std::move(name);
-  line.formula = write(tree, style::text, true), line.numbers = write(tree, style::numbers, true);
-  line.latex = write(tree, style::latex, true), line.latex_numbers = write(tree, style::latex_numbers, true);
+  line.group = group;
+  line.name = std::move(name);
+  line.formula = write(tree, style::text, true);
+  line.numbers = write(tree, style::numbers, true);
+  line.latex = write(tree, style::latex, true);
+  line.latex_numbers = write(tree, style::latex_numbers, true);
   line.where = write_definitions(tree, style::text);
-  line.is_real = true, line.real_value = value;
-  line.split = "1", line.unit = "second", line.source = source, line.how = how;
+  line.is_real = true;
+  line.real_value = value;
+  line.split = "1";
+  line.unit = "second";
+  line.source = source;
+  line.how = how;
   out.lines.push_back(std::move(line));
 }
 template <formula E, class... Configs>
@@ -52,14 +59,14 @@ void add_seconds(report& out, std::string_view group, std::string name, const E&
 }
 
 struct rate {
-  std::string_view letter;
+  std::string_view letter;  ///< literal
   double per_second;
 };
 inline rate rate_of(const machine& on, const work_item& w) noexcept {
   if (w.to_host) return {"D_h", on.host_bytes};
   if (w.kind == collective::none)
-    return w.flops > 0 ? inside_attention(w.by) ? rate{"P_a", on.attention_flops} : rate{"P_g", on.gemm_flops}
-                       : rate{"M", on.memory_bytes};
+    return w.flops.value > 0 ? inside_attention(w.by) ? rate{"P_a", on.attention_flops} : rate{"P_g", on.gemm_flops}
+                             : rate{"M", on.memory_bytes};
   switch (w.over) {
     case axis::tensor:
     case axis::context: return {"D_t", on.tensor_bytes};
@@ -79,12 +86,12 @@ void add_work(report& out, std::string_view group, const setting& all, const mac
   for_each_term<List>(numbers, [&](const counted_term& t) {
     work_item item;
     item.by = t.by;
-    (t.is_flops ? item.flops : item.bytes) = t.amount().value().real() / t.ranks().value().real() / ways;
-    if (item.flops + item.bytes == 0) return;
+    (t.is_flops ? item.flops.value : item.bytes.value) = t.amount().value().real() / t.ranks().value().real() / ways;
+    if (item.flops.value + item.bytes.value == 0) return;
     const rate r = rate_of(on, item);
     formula_tree tree = over(tree_of(t.amount()), tree_of(t.ranks()));
     if (split_more != nullptr) tree = over(std::move(tree), *split_more);
-    const double once = seconds_of(on, item), again = t.again().value().real();
+    const double once = time_of(on, item).count(), again = t.again().value().real();
     add_seconds(out, group, std::string(t.name), over_rate(tree, r.letter, r.per_second), once, t.source, t.how);
     if (again > 0) {
       formula_tree more = tree_of(t.again());
@@ -101,11 +108,11 @@ void add_traffic(report& out, std::string_view group, const setting& all, const 
   for_each_term<optimizer_byte_terms>(numbers, [&](const counted_term& t) {
     work_item item;
     item.to_host = all.parallel.offload_optimizer;
-    item.bytes = t.amount().value().real() / t.ranks().value().real();
+    item.bytes.value = t.amount().value().real() / t.ranks().value().real();
     const rate r = rate_of(on, item);
     add_seconds(out, group, std::string(t.name),
-                over_rate(over(tree_of(t.amount()), tree_of(t.ranks())), r.letter, r.per_second), seconds_of(on, item),
-                t.source, t.how);
+                over_rate(over(tree_of(t.amount()), tree_of(t.ranks())), r.letter, r.per_second),
+                time_of(on, item).count(), t.source, t.how);
   });
 }
 template <class Numbers, const auto& List>
@@ -114,13 +121,100 @@ void add_wire(report& out, std::string_view group, const setting& all, const mac
   const Numbers numbers = numbers_of(all);
   for_each_term<List>(numbers, [&](const counted_term& t) {
     const work_item item = item_of(t);
-    if (item.bytes == 0) return;
+    if (item.bytes.value == 0) return;
     const rate r = rate_of(on, item);
-    const double took = seconds_of(on, item);
+    const double took = time_of(on, item).count();
     add_seconds(out, group, std::string(t.name), over_rate(tree_of(t.amount()), r.letter, r.per_second), took, t.source,
                 t.how);
     if (sums != nullptr) (item.over == axis::expert ? sums->expert_seconds : sums->wire_seconds) += took;
   });
+}
+
+/// The formulas that are priced for one kind of layer: products, element-wise work, what is sent and offloaded.
+/// @param x  takes up the seconds of what is sent and offloaded
+template <class Numbers>
+result<void> add_layer_terms(report& out, const std::string& name, const setting& all, layer_kind kind,
+                             const machine& on, layer_numbers& x) {
+  const bool head = kind == layer_kind::head;
+  if (kind != layer_kind::prediction) {  // a module's terms are counted together with the head's
+    const formula_tree context_ways = tree_of(letters::cp, environment(all.parallel));
+    const formula_tree* ways = all.parallel.cp > 1 ? &context_ways : nullptr;
+    const auto parts = static_cast<double>(all.parallel.cp);
+    add_work<Numbers, forward_flop_terms>(out, name, all, on, ways, parts);
+    if (head) add_work<Numbers, moved_loss_terms>(out, name, all, on, nullptr, 1);
+    else add_work<Numbers, moved_byte_terms>(out, name, all, on, nullptr, 1);
+    if (!head && all.model.window_layers > 0) {
+      setting windowed = all;
+      windowed.on_rank.window_layers = 1;
+      add_work<Numbers, forward_flop_terms>(out, name + " (with a window, FLOPs alone)", windowed, on, ways, parts);
+    }
+  }
+  if (head) return {};
+  add_wire<Numbers, layer_transfer_terms>(out, name, all, on, &x);
+  if (!all.parallel.offload_activations) return {};
+  const auto kept =
+      layer_activation_bytes<Numbers>(all.model, all.training, all.parallel, all.on_rank.moe_layers > 0, all.replayed);
+  if (!kept) return kept.error();
+  x.offload_seconds = 2 * kept->real() / on.host_bytes;
+  formula_tree moved;
+  const std::uint32_t two = push_literal(moved, 2);
+  const std::uint32_t kept_bytes = push_symbol(moved, "A", kept->real());
+  push_binary(moved, arithmetic::multiply, two, kept_bytes);
+  add_seconds(out, name, "to the host and back, A bytes kept", over_rate(std::move(moved), "D_h", on.host_bytes),
+              x.offload_seconds, "saved tensors of the layer", origin::derived);
+  return {};
+}
+
+/// The lines of one group of layers, and, in `sums`, what they add up to on their rank.
+template <class Numbers>
+result<void> add_group(report& out, report& sums, const model& m, const training& t, const parallel& p,
+                       const machine& on, const stage_layers& on_rank, const layer_group& group) {
+  using letters::n_l, letters::T_b, letters::T_f, letters::T_g, letters::T_x;
+  static constexpr std::string_view of_kind[] = {
+      "", "seconds of a layer, per micro-batch", "seconds of a layer with experts, per micro-batch",
+      "seconds of a prediction module, per micro-batch", "seconds of head and loss, per micro-batch"};
+  const auto same_kind = [&](const layer_group& g) { return g.kind == group.kind; };
+  const bool several = std::count_if(on_rank.begin(), on_rank.end(), same_kind) > 1;
+  const std::string choice = several ? ", recompute " + to_string(group.how) : "";
+  const std::string name = std::string(of_kind[static_cast<std::size_t>(group.kind)]) + choice;
+  const bool head = group.kind == layer_kind::head;
+  const auto took = time_of_layer<Numbers>(m, t, p, on, group.kind, group.how);
+  if (!took) return took.error();
+  layer_numbers x{.compute_seconds = took->compute().count(),
+                  .expert_overlap = on.expert_overlap,
+                  .host_overlap = on.host_overlap,
+                  .forward_seconds = took->forward.count(),
+                  .attention_seconds = took->attention.count(),
+                  .backward_seconds = took->backward.count(),
+                  .again_seconds = took->again.count(),
+                  .exposed_seconds = took->exposed.count(),
+                  .layer_count = group.count};
+  const setting all = setting_of_layer(m, t, p, group.kind, group.how);
+  if (const auto ok = add_layer_terms<Numbers>(out, name, all, group.kind, on, x); !ok) return ok;
+  const environment numbers(x, p, t);
+  add_seconds(out, name, "backward, T_b", backward_of_layer, numbers, "arXiv:2205.14135");
+  if (!head) add_seconds(out, name, "exposed communication, T_x", exposed_of_layer, numbers, flow_shop);
+  const std::string kind = std::string(to_string(group.kind)) + choice;
+  const std::string_view busiest = "seconds of a micro-batch on the busiest rank";
+  add_seconds(sums, busiest, kind + ", compute", n_l * (T_f + T_b + T_g), numbers, "sum");
+  if (!head) add_seconds(sums, busiest, kind + ", exposed communication", n_l * T_x, numbers, "sum");
+  return {};
+}
+
+inline void add_parts(report& out, const step_numbers& x, const parallel& p, const training& t) {
+  using letters::T_l, letters::T_p, letters::T_u;
+  const std::string_view whole = "seconds of a step";
+  const environment numbers(x, p, t);
+  add_seconds(out, whole, "data loading", 1 * T_l, numbers, "the machine");
+  add_seconds(out, whole, "forward and backward", forward_backward_seconds, numbers, schedule_source);
+  add_seconds(out, whole, "optimizer", 1 * T_u, numbers, "sum of the optimizer's terms");
+  add_seconds(out, whole, "post-processing", 1 * T_p, numbers, "the machine");
+  add_seconds(out, whole, "exposed communication", exposed_seconds_of_step, numbers, schedule_source);
+  add_seconds(out, whole, "hidden communication, costs nothing", hidden_seconds_of_step, numbers, schedule_source);
+  add_seconds(out, whole, "scheduling", scheduling_seconds, numbers, "kernels launched one by one");
+  add_seconds(out, whole, "bubble", bubble_seconds, numbers, schedule_source);
+  add_seconds(out, "throughput of a device", "tokens per second", tokens_per_second_and_device, numbers, "definition",
+              origin::definition);
 }
 }  // namespace detail
 
@@ -138,100 +232,33 @@ template <class Numbers = numbers_of_setting>
 [[nodiscard]] result<step_prediction> add_step_lines(report& out, const model& m, const training& t, const parallel& p,
                                                      const machine& on, const replay_set& replayed = {},
                                                      std::vector<stage_layers> stages = {}) {
-  using detail::add_seconds, detail::layer_numbers;
-  using letters::cp, letters::n_l, letters::vp;
-  using letters::T_b, letters::T_f, letters::T_g, letters::T_l, letters::T_p, letters::T_s, letters::T_u, letters::T_x;
   if (stages.empty()) stages = even_stages(m, p, replayed);
   auto step = predict_step<Numbers>(m, t, p, on, stages);
   if (!step) return step.error();
-  static constexpr std::string_view of_kind[] = {
-      "", "seconds of a layer, per micro-batch", "seconds of a layer with experts, per micro-batch",
-      "seconds of a prediction module, per micro-batch", "seconds of head and loss, per micro-batch"};
-  const std::string_view on_rank = "seconds of a micro-batch on the busiest rank", whole = "seconds of a step";
-  const formula_tree context_ways = tree_of(cp, environment(p));
-  std::vector<report_line> sums;
-  for (const layer_group& group : stages[step->busiest]) {
+  report lines, sums;
+  const stage_layers& busiest = stages[step->busiest];
+  for (const layer_group& group : busiest) {
     if (group.kind == layer_kind::embedding) continue;
-    std::string name(of_kind[static_cast<std::size_t>(group.kind)]);
-    const auto same_kind = [&](const layer_group& g) { return g.kind == group.kind; };
-    const auto& busiest = stages[step->busiest];
-    const bool several = std::count_if(busiest.begin(), busiest.end(), same_kind) > 1;
-    if (several) name += ", recompute " + to_string(group.how);
-    const bool head = group.kind == layer_kind::head, predicts = group.kind == layer_kind::prediction;
-    const setting all = detail::setting_of_layer(m, t, p, group.kind, group.how);
-    const auto took = seconds_of_layer<Numbers>(m, t, p, on, group.kind, group.how);
-    if (!took) return took.error();
-    layer_numbers x{.compute_seconds = took->compute(),
-                    .expert_overlap = on.expert_overlap,
-                    .host_overlap = on.host_overlap,
-                    .forward_seconds = took->forward,
-                    .attention_seconds = took->attention,
-                    .again_seconds = took->again,
-                    .exposed_seconds = took->exposed,
-                    .layer_count = group.count};
-    if (!predicts) {  // a module's terms are counted together with the head's
-      const formula_tree* ways = p.cp > 1 ? &context_ways : nullptr;
-      detail::add_work<Numbers, forward_flop_terms>(out, name, all, on, ways, static_cast<double>(p.cp));
-      if (!head) detail::add_work<Numbers, moved_byte_terms>(out, name, all, on, nullptr, 1);
-      if (head) detail::add_work<Numbers, moved_loss_terms>(out, name, all, on, nullptr, 1);
-      if (!head && m.window_layers > 0) {
-        setting windowed = all;
-        windowed.on_rank.window_layers = 1;
-        detail::add_work<Numbers, forward_flop_terms>(out, name + " (with a window, FLOPs alone)", windowed, on, ways,
-                                                      static_cast<double>(p.cp));
-      }
-    }
-    if (!head) detail::add_wire<Numbers, layer_transfer_terms>(out, name, all, on, &x);
-    if (!head && p.offload_activations) {
-      const auto kept = layer_activation_bytes<Numbers>(m, t, all.parallel, all.on_rank.moe_layers > 0, all.replayed);
-      if (!kept) return kept.error();
-      x.offload_seconds = 2 * kept->real() / on.host_bytes;
-      formula_tree moved;
-      const std::uint32_t two = detail::push_literal(moved, 2),
-                          kept_bytes = detail::push_symbol(moved, "A", kept->real());
-      detail::push_binary(moved, arithmetic::multiply, two, kept_bytes);
-      add_seconds(out, name, "to the host and back, A bytes kept",
-                  detail::over_rate(std::move(moved), "D_h", on.host_bytes), x.offload_seconds,
-                  "saved tensors of the layer", origin::derived);
-    }
-    const environment numbers(x, p, t);
-    add_seconds(out, name, "backward, T_b", backward_of_layer, numbers, "arXiv:2205.14135");
-    x.backward_seconds = took->backward;
-    if (!head) add_seconds(out, name, "exposed communication, T_x", exposed_of_layer, numbers, detail::flow_shop);
-    report before;
-    const std::string kind =
-        std::string(to_string(group.kind)) + (several ? ", recompute " + to_string(group.how) : "");
-    add_seconds(before, on_rank, kind + ", compute", n_l * (T_f + T_b + T_g), numbers, "sum");
-    if (!head) add_seconds(before, on_rank, kind + ", exposed communication", n_l * T_x, numbers, "sum");
-    for (report_line& line : before.lines) sums.push_back(std::move(line));
+    const auto ok = detail::add_group<Numbers>(lines, sums, m, t, p, on, busiest, group);
+    if (!ok) return ok.error();
   }
+  for (report_line& line : sums.lines) lines.lines.push_back(std::move(line));
   setting all{
       .on_rank = {}, .in_flight = {}, .parameters = {}, .model = m, .training = t, .parallel = p, .counted = {}};
-  for (report_line& line : sums) out.lines.push_back(std::move(line));
   if (p.pp > 1) {
-    layer_numbers hop;
+    detail::layer_numbers hop;
     const std::string_view between = "seconds between stages, per micro-batch";
-    const std::size_t from = out.lines.size();
-    detail::add_wire<Numbers, pipeline_transfer_terms>(out, between, all, on);
-    for (std::size_t at = from; at < out.lines.size(); ++at) hop.hop_seconds += out.lines[at].real_value;
-    add_seconds(out, between, "exposed, every chunk", vp * T_s, environment(hop, p), "sum");
+    const std::size_t from = lines.lines.size();
+    detail::add_wire<Numbers, pipeline_transfer_terms>(lines, between, all, on);
+    for (std::size_t at = from; at < lines.lines.size(); ++at) hop.hop_seconds += lines.lines[at].real_value;
+    detail::add_seconds(lines, between, "exposed, every chunk", letters::vp * letters::T_s, environment(hop, p), "sum");
   }
   all.parameters = step->update_parameters;
-  detail::add_traffic<Numbers>(out, "seconds of the optimizer", all, on);
+  detail::add_traffic<Numbers>(lines, "seconds of the optimizer", all, on);
   all.parameters = step->exchange_parameters;
-  detail::add_wire<Numbers, data_transfer_terms>(out, "seconds over data-parallel ranks, per step", all, on);
-  const environment numbers(step->numbers, p, t);
-  add_seconds(out, whole, "data loading", 1 * T_l, numbers, "the machine");
-  add_seconds(out, whole, "forward and backward", forward_backward_seconds, numbers, detail::schedule_source);
-  add_seconds(out, whole, "optimizer", 1 * T_u, numbers, "sum of the optimizer's terms");
-  add_seconds(out, whole, "post-processing", 1 * T_p, numbers, "the machine");
-  add_seconds(out, whole, "exposed communication", exposed_seconds_of_step, numbers, detail::schedule_source);
-  add_seconds(out, whole, "hidden communication, costs nothing", hidden_seconds_of_step, numbers,
-              detail::schedule_source);
-  add_seconds(out, whole, "scheduling", scheduling_seconds, numbers, "kernels launched one by one");
-  add_seconds(out, whole, "bubble", bubble_seconds, numbers, detail::schedule_source);
-  add_seconds(out, "throughput of a device", "tokens per second", tokens_per_second_and_device, numbers, "definition",
-              origin::definition);
+  detail::add_wire<Numbers, data_transfer_terms>(lines, "seconds over data-parallel ranks, per step", all, on);
+  detail::add_parts(lines, step->numbers, p, t);
+  for (report_line& line : lines.lines) out.lines.push_back(std::move(line));
   return step;
 }
 

@@ -118,7 +118,10 @@ class fields {
     if (flag_or(name, value) != value) fail(error{errc::contradictory_field, value ? 0 : 1, value ? 1 : 0}.with(name));
   }
   std::int64_t fail(const error& e) {
-    if (ok_) error_ = e, ok_ = false;
+    if (ok_) {
+      error_ = e;
+      ok_ = false;
+    }
     return 1;
   }
   void assume(const char* name, const std::string& value) { out_.assumed.push_back(std::string(name) + " = " + value); }

@@ -68,41 +68,52 @@ inline void read_llama_like(fields& in, cost::model& m, bool tied, bool may_lack
 inline void no_grouped_queries(cost::model& m) { m.kv_heads = m.heads; }
 
 inline void layer_norm_everywhere(cost::model& m) {
-  m.norm_weights = 2, m.ffn_matrices = 2;
+  m.norm_weights = 2;
+  m.ffn_matrices = 2;
   m.qkv_bias = m.output_bias = m.ffn_bias = true;
 }
 
 inline void read_gpt2(fields& in, cost::model& m) {
-  m.hidden = in.size("n_embd"), m.layers = in.size("n_layer"), m.heads = in.size("n_head");
+  m.hidden = in.size("n_embd");
+  m.layers = in.size("n_layer");
+  m.heads = in.size("n_head");
   m.vocabulary = in.size("vocab_size");
   m.positions = in.size("n_positions", "n_ctx");
   m.head_dim = head_dim_of(in, m);
   m.ffn = in.has("n_inner") ? in.size("n_inner") : 4 * m.hidden;  // n_inner: null means 4 n_embd, by definition
   m.tied = in.flag_or("tie_word_embeddings", true);
-  no_grouped_queries(m), layer_norm_everywhere(m);
+  no_grouped_queries(m);
+  layer_norm_everywhere(m);
 }
 
 inline void read_gpt_neo(fields& in, cost::model& m) {
-  m.hidden = in.size("hidden_size"), m.layers = in.size("num_layers"), m.heads = in.size("num_heads");
+  m.hidden = in.size("hidden_size");
+  m.layers = in.size("num_layers");
+  m.heads = in.size("num_heads");
   m.vocabulary = in.size("vocab_size");
   m.positions = in.size("max_position_embeddings");
   m.head_dim = head_dim_of(in, m);
   m.ffn = in.has("intermediate_size") ? in.size("intermediate_size") : 4 * m.hidden;  // null, by definition
   m.tied = in.flag_or("tie_word_embeddings", true);
-  no_grouped_queries(m), layer_norm_everywhere(m);
+  no_grouped_queries(m);
+  layer_norm_everywhere(m);
   m.qkv_bias = false;
-  m.window = in.size("window_size"), m.window_layers = in.layers_called("attention_layers", "local", m.layers);
+  m.window = in.size("window_size");
+  m.window_layers = in.layers_called("attention_layers", "local", m.layers);
 }
 
 inline void read_gptj(fields& in, cost::model& m) {
-  m.hidden = in.size("n_embd"), m.layers = in.size("n_layer"), m.heads = in.size("n_head");
+  m.hidden = in.size("n_embd");
+  m.layers = in.size("n_layer");
+  m.heads = in.size("n_head");
   m.vocabulary = in.size("vocab_size");
   m.head_dim = head_dim_of(in, m);
   m.ffn = in.has("n_inner") ? in.size("n_inner") : 4 * m.hidden;
   m.tied = in.flag_or("tie_word_embeddings", false);
   no_grouped_queries(m);
-  // One norm feeds attention and FFN in parallel; only the FFN and the head have biases.
-  m.norm_weights = 2, m.ffn_matrices = 2, m.layer_norms = 1;
+  m.norm_weights = 2;
+  m.ffn_matrices = 2;
+  m.layer_norms = 1;
   m.ffn_bias = m.head_bias = true;
 }
 
@@ -111,7 +122,8 @@ inline void read_gpt_neox(fields& in, cost::model& m) {
   m.ffn = in.size("intermediate_size");
   m.head_dim = head_dim_of(in, m);
   m.tied = in.flag_or("tie_word_embeddings", false);
-  no_grouped_queries(m), layer_norm_everywhere(m);
+  no_grouped_queries(m);
+  layer_norm_everywhere(m);
   m.qkv_bias = m.output_bias = in.flag_or("attention_bias", true);
 }
 
@@ -123,7 +135,8 @@ inline void read_phi(fields& in, cost::model& m) {
   m.tied = in.flag_or("tie_word_embeddings", false);
   in.expect_flag("qk_layernorm", false);
   layer_norm_everywhere(m);
-  m.layer_norms = 1, m.head_bias = true;  // one norm feeds attention and FFN in parallel
+  m.layer_norms = 1;
+  m.head_bias = true;  // one norm feeds attention and FFN in parallel
 }
 
 inline void read_falcon(fields& in, cost::model& m) {
@@ -140,13 +153,16 @@ inline void read_falcon(fields& in, cost::model& m) {
 }
 
 inline void read_mpt(fields& in, cost::model& m) {
-  m.hidden = in.size("d_model"), m.layers = in.size("n_layers"), m.heads = in.size("n_heads");
+  m.hidden = in.size("d_model");
+  m.layers = in.size("n_layers");
+  m.heads = in.size("n_heads");
   m.vocabulary = in.size("vocab_size");
   m.head_dim = head_dim_of(in, m);
   m.ffn = in.size_or("expansion_ratio", 4) * m.hidden;
   m.tied = in.flag_or("tie_word_embeddings", true);
-  in.expect_flag("no_bias", true);  // of norms, too
-  no_grouped_queries(m), m.ffn_matrices = 2;
+  in.expect_flag("no_bias", true);
+  no_grouped_queries(m);
+  m.ffn_matrices = 2;
   in.within("attn_config", [](fields& attention) {
     attention.one_of("attn_type", "multihead_attention", {"multihead_attention"});
     attention.expect_flag("alibi", true);
@@ -155,20 +171,25 @@ inline void read_mpt(fields& in, cost::model& m) {
 }
 
 inline void read_dbrx(fields& in, cost::model& m) {
-  m.hidden = in.size("d_model"), m.layers = in.size("n_layers"), m.heads = in.size("n_heads");
+  m.hidden = in.size("d_model");
+  m.layers = in.size("n_layers");
+  m.heads = in.size("n_heads");
   m.vocabulary = in.size("vocab_size");
   m.head_dim = head_dim_of(in, m);
   m.tied = in.flag_or("tie_word_embeddings", false);
   in.within("attn_config", [&](fields& attention) { m.kv_heads = attention.size("kv_n_heads"); });
   in.within("ffn_config", [&](fields& ffn) {
-    m.experts = ffn.size("moe_num_experts"), m.active_experts = ffn.size("moe_top_k");
+    m.experts = ffn.size("moe_num_experts");
+    m.active_experts = ffn.size("moe_top_k");
     m.expert_ffn = ffn.size("ffn_hidden_size");
   });
   m.moe_layers = m.layers;
 }
 
 inline void read_chatglm(fields& in, cost::model& m) {
-  m.hidden = in.size("hidden_size"), m.layers = in.size("num_layers"), m.heads = in.size("num_attention_heads");
+  m.hidden = in.size("hidden_size");
+  m.layers = in.size("num_layers");
+  m.heads = in.size("num_attention_heads");
   m.vocabulary = in.size("padded_vocab_size");
   m.head_dim = in.size("kv_channels");
   m.ffn = in.size("ffn_hidden_size");
@@ -176,7 +197,8 @@ inline void read_chatglm(fields& in, cost::model& m) {
   m.tied = in.flag_or("tie_word_embeddings", false);
   m.qkv_bias = in.flag_or("add_qkv_bias", false);
   in.expect_flag("add_bias_linear", false);
-  in.expect_flag("rmsnorm", true), in.expect_flag("post_layer_norm", true);
+  in.expect_flag("rmsnorm", true);
+  in.expect_flag("post_layer_norm", true);
 }
 
 // Of Qwen before 1.5: intermediate_size is that of both products before SiLU together.
@@ -188,7 +210,8 @@ inline void read_qwen(fields& in, cost::model& m) {
   m.ffn = both / 2;
   m.tied = in.flag_or("tie_word_embeddings", false);
   in.expect_flag("no_bias", true);
-  no_grouped_queries(m), m.qkv_bias = true;
+  no_grouped_queries(m);
+  m.qkv_bias = true;
 }
 
 inline void read_opt(fields& in, cost::model& m) {
@@ -201,19 +224,22 @@ inline void read_opt(fields& in, cost::model& m) {
   in.expect_flag("_remove_final_layer_norm", false);
   in.expect_flag("layer_norm_elementwise_affine", true);
   m.tied = in.flag_or("tie_word_embeddings", true);
-  no_grouped_queries(m), layer_norm_everywhere(m);
+  no_grouped_queries(m);
+  layer_norm_everywhere(m);
   m.qkv_bias = m.output_bias = m.ffn_bias = in.flag_or("enable_bias", true);
 }
 
 inline void read_bloom(fields& in, cost::model& m) {
-  m.hidden = in.size("hidden_size", "n_embed"), m.layers = in.size("n_layer", "num_hidden_layers");
+  m.hidden = in.size("hidden_size", "n_embed");
+  m.layers = in.size("n_layer", "num_hidden_layers");
   m.heads = in.size("n_head", "num_attention_heads");
   m.vocabulary = in.size("vocab_size");
   m.ffn = 4 * m.hidden;
   m.head_dim = head_dim_of(in, m);
   m.tied = in.flag_or("tie_word_embeddings", true);
   m.embedding_norm = true;
-  no_grouped_queries(m), layer_norm_everywhere(m);
+  no_grouped_queries(m);
+  layer_norm_everywhere(m);
 }
 
 inline void read_starcoder2(fields& in, cost::model& m) {
@@ -230,14 +256,16 @@ inline void read_starcoder2(fields& in, cost::model& m) {
 
 // Every layer a mixture.
 inline void read_experts(fields& in, cost::model& m, const char* count) {
-  m.experts = in.size(count), m.active_experts = in.size("num_experts_per_tok");
+  m.experts = in.size(count);
+  m.active_experts = in.size("num_experts_per_tok");
   m.expert_ffn = in.size("intermediate_size");
   m.moe_layers = m.layers;
 }
 
 // Every layer a mixture, or the pattern of Qwen's MoE configs: each decoder_sparse_step-th, except mlp_only_layers.
 inline void read_qwen_experts(fields& in, cost::model& m) {
-  m.experts = in.size("num_experts"), m.active_experts = in.size("num_experts_per_tok");
+  m.experts = in.size("num_experts");
+  m.active_experts = in.size("num_experts_per_tok");
   m.expert_ffn = in.size("moe_intermediate_size");
   const std::int64_t step = in.size_or("decoder_sparse_step", 1);
   m.moe_layers = m.layers / step;
@@ -258,7 +286,8 @@ inline void read_qwen_experts(fields& in, cost::model& m) {
 }
 
 inline void read_deepseek_experts(fields& in, cost::model& m) {
-  m.experts = in.size("n_routed_experts"), m.active_experts = in.size("num_experts_per_tok");
+  m.experts = in.size("n_routed_experts");
+  m.active_experts = in.size("num_experts_per_tok");
   m.expert_ffn = in.size("moe_intermediate_size");
   m.shared_ffn = in.size_or_null("n_shared_experts") * m.expert_ffn;
   in.expect("moe_layer_freq", 1);
@@ -271,8 +300,10 @@ inline void read_deepseek(fields& in, cost::model& m, const std::string& type) {
   read_common(in, m);
   in.expect_flag("attention_bias", false);
   m.latent = true;
-  m.query_rank = in.size_or_null("q_lora_rank"), m.kv_rank = in.size("kv_lora_rank");
-  m.nope_dim = in.size("qk_nope_head_dim"), m.rope_dim = in.size("qk_rope_head_dim");
+  m.query_rank = in.size_or_null("q_lora_rank");
+  m.kv_rank = in.size("kv_lora_rank");
+  m.nope_dim = in.size("qk_nope_head_dim");
+  m.rope_dim = in.size("qk_rope_head_dim");
   m.value_dim = in.size("v_head_dim");
   in.expect("num_key_value_heads", m.heads);  // latent attention has no groups
   m.kv_heads = m.heads;
@@ -362,13 +393,15 @@ inline bool read_architecture(const std::string& type, fields& in, cost::model& 
   } else if (type == "glm4_moe") {
     read_llama_like(in, m, false, false, 128);
     m.ffn = in.size("intermediate_size");
-    m.qkv_bias = in.flag_or("attention_bias", false), m.qk_norm = in.flag_or("use_qk_norm", false);
+    m.qkv_bias = in.flag_or("attention_bias", false);
+    m.qk_norm = in.flag_or("use_qk_norm", false);
     read_deepseek_experts(in, m);
     m.router_bias = true;
   } else if (type == "stablelm") {
     read_llama_like(in, m, false);
     m.ffn = in.size("intermediate_size");
-    m.norm_weights = 2, m.layer_norms = in.flag_or("use_parallel_residual", false) ? 1 : 2;
+    m.norm_weights = 2;
+    m.layer_norms = in.flag_or("use_parallel_residual", false) ? 1 : 2;
     m.qkv_bias = in.flag_or("use_qkv_bias", false);
     in.expect_flag("qk_layernorm", false);
   } else if (type == "cohere" || type == "cohere2") {
@@ -404,7 +437,10 @@ inline bool read_architecture(const std::string& type, fields& in, cost::model& 
   } else if (type == "mixtral" || type == "granitemoe" || type == "phimoe") {
     read_llama_like(in, m, false);
     if (type != "mixtral") m.qkv_bias = m.output_bias = in.flag_or("attention_bias", false);
-    if (type == "phimoe") m.norm_weights = 2, m.head_bias = in.flag_or("lm_head_bias", false);
+    if (type == "phimoe") {
+      m.norm_weights = 2;
+      m.head_bias = in.flag_or("lm_head_bias", false);
+    }
     read_experts(in, m, "num_local_experts");
     if (type != "granitemoe") m.window = in.size_or_none("sliding_window", 0);
     m.window_layers = m.window > 0 ? m.layers : 0;
@@ -412,7 +448,11 @@ inline bool read_architecture(const std::string& type, fields& in, cost::model& 
     read_llama_like(in, m, false);
     m.qkv_bias = true;
     if (type == "qwen2") m.ffn = in.size("intermediate_size");
-    else read_qwen_experts(in, m), m.shared_ffn = in.size("shared_expert_intermediate_size"), m.shared_gate = true;
+    else {
+      read_qwen_experts(in, m);
+      m.shared_ffn = in.size("shared_expert_intermediate_size");
+      m.shared_gate = true;
+    }
     read_qwen_window(in, m);
   } else if (type == "qwen3" || type == "qwen3_moe") {
     read_llama_like(in, m, false, false, 128);
@@ -428,7 +468,10 @@ inline bool read_architecture(const std::string& type, fields& in, cost::model& 
     m.qkv_bias = m.output_bias = in.flag_or("attention_bias", false);
     if (type != "gemma") m.layer_norms = 4;
     if (type == "gemma2") read_window(in, m, (m.layers + 1) / 2);  // layers 0, 2, 4, … are windowed
-    if (type == "gemma3_text") m.qk_norm = true, read_window(in, m, all_but_each(in, m, 6));
+    if (type == "gemma3_text") {
+      m.qk_norm = true;
+      read_window(in, m, all_but_each(in, m, 6));
+    }
   } else if (type == "starcoder2") {
     read_starcoder2(in, m);
   } else if (type == "gpt2") {
@@ -483,7 +526,8 @@ inline result<reading> read_config(const nlohmann::json& config) {
   out.architecture = type.get<std::string>();
   if (!detail::read_architecture(out.architecture, in, out.model))
     return error{errc::unknown_architecture}.with(out.architecture);
-  in.expect_flag("is_encoder_decoder", false), in.expect_flag("add_cross_attention", false);
+  in.expect_flag("is_encoder_decoder", false);
+  in.expect_flag("add_cross_attention", false);
   detail::check_class(in, out.architecture);
   detail::check(in, out.model);
   if (!in.ok()) return in.why();

@@ -41,7 +41,8 @@ class replay_graph {
   std::uint32_t add_view(std::uint32_t of, bool read_by_backward) {
     HOCKET_ASSERT(of < values_.size());
     const std::uint32_t v = add_value(values_[of].bytes, read_by_backward, values_[of].resident);
-    values_[v].storage = values_[of].storage, values_[v].there = false;
+    values_[v].storage = values_[of].storage;
+    values_[v].there = false;
     return v;
   }
   /// An op of the forward pass, in program order. It overwrites a storage if it writes a value that is there already
@@ -66,8 +67,12 @@ class replay_graph {
       const auto shares = [&](std::uint32_t x) { return values_[x].storage == to.storage; };
       const bool renames = !to.there && std::any_of(reads.begin(), reads.end(), shares);
       if (!renames && storage.there) storage.overwriter = o;
-      if (!renames) storage.several = storage.written, storage.written = true;
-      to.there = storage.there = true, to.producer = o;
+      if (!renames) {
+        storage.several = storage.written;
+        storage.written = true;
+      }
+      to.there = storage.there = true;
+      to.producer = o;
     }
     return o;
   }
@@ -101,7 +106,8 @@ class replay_graph {
     bool good = true;
     const auto n = static_cast<std::uint32_t>(policy.node_count(host));
     for (std::uint32_t i = 0; i < n && good; ++i) {
-      reads.clear(), writes.clear();
+      reads.clear();
+      writes.clear();
       const auto take = [&](std::vector<std::uint32_t>& list, auto v) {
         if (static_cast<std::uint64_t>(v) < values) return list.push_back(static_cast<std::uint32_t>(v));
         good = false;
@@ -126,12 +132,14 @@ class replay_graph {
   }
 
   [[nodiscard]] std::size_t op_count() const noexcept { return ops_.size(); }
-  [[nodiscard]] std::span<const std::uint32_t> reads(std::uint32_t o) const noexcept {
+  [[nodiscard]] std::span<const std::uint32_t> reads(std::uint32_t o) const& noexcept {
     return std::span(edges_).subspan(ops_[o].first, ops_[o].reads);
   }
-  [[nodiscard]] std::span<const std::uint32_t> writes(std::uint32_t o) const noexcept {
+  std::span<const std::uint32_t> reads(std::uint32_t o) && = delete;
+  [[nodiscard]] std::span<const std::uint32_t> writes(std::uint32_t o) const& noexcept {
     return std::span(edges_).subspan(ops_[o].first + ops_[o].reads, ops_[o].writes);
   }
+  std::span<const std::uint32_t> writes(std::uint32_t o) && = delete;
   [[nodiscard]] std::int64_t bytes(std::uint32_t v) const noexcept { return values_[v].bytes; }
   /// The op that makes a value, if it can be made again; no_id if not.
   [[nodiscard]] std::uint32_t producer(std::uint32_t v) const noexcept {
@@ -155,7 +163,8 @@ class replay_graph {
     std::vector<std::uint32_t> open;
     for (std::uint32_t v = 0; v < values_.size(); ++v) {
       if (!values_[v].needed) continue;
-      wanted[v] = 1, open.push_back(v);
+      wanted[v] = 1;
+      open.push_back(v);
       if (!values_[v].resident && stored[values_[v].storage] == 0) {
         stored[values_[v].storage] = 1;
         out.bytes_before += values_[v].bytes;
@@ -178,7 +187,10 @@ class replay_graph {
       out.extra += ops_[from].time;
       out.again.push_back(from);
       for (const std::uint32_t x : reads(from))
-        if (wanted[x] == 0) wanted[x] = 1, open.push_back(x);
+        if (wanted[x] == 0) {
+          wanted[x] = 1;
+          open.push_back(x);
+        }
     }
     std::sort(out.again.begin(), out.again.end());
     std::sort(out.kept.begin(), out.kept.end());
@@ -281,14 +293,19 @@ struct replay_options {
         std::vector<std::uint32_t> trial = now;
         trial.insert(trial.end(), add.begin(), add.end());
         const replay_effect effect = graph.effect_of(trial);
-        if (better(effect, found)) found = effect, pick = add;
+        if (better(effect, found)) {
+          found = effect;
+          pick = add;
+        }
         if (--budget < 0) break;
         std::uint32_t next = no_id;
         std::int64_t largest = -1;
         for (const std::uint32_t v : graph.reads(add.back())) {
           const std::uint32_t from = graph.producer(v);
-          if (from != no_id && graph.bytes(v) > largest && std::find(trial.begin(), trial.end(), from) == trial.end())
-            next = from, largest = graph.bytes(v);
+          if (from != no_id && graph.bytes(v) > largest && std::find(trial.begin(), trial.end(), from) == trial.end()) {
+            next = from;
+            largest = graph.bytes(v);
+          }
         }
         if (next == no_id) break;
         add.push_back(next);
@@ -297,7 +314,8 @@ struct replay_options {
     }
     if (pick.empty()) break;
     now.insert(now.end(), pick.begin(), pick.end());
-    best.effect = found, best.ops = now;
+    best.effect = found;
+    best.ops = now;
     if (budget < 0) break;
   }
   // Exact: depth first over the candidates, largest first.
@@ -320,7 +338,10 @@ struct replay_options {
         const replay_effect effect = graph.effect_of(set);
         const bool wins = effect.freed() != best.effect.freed() ? effect.freed() > best.effect.freed()
                                                                 : effect.extra < best.effect.extra;
-        if (wins) best.effect = effect, best.ops = set;
+        if (wins) {
+          best.effect = effect;
+          best.ops = set;
+        }
         if (set.size() < k) run(i + 1, sum + most[candidates[i]], effect.extra);
         set.pop_back();
       }

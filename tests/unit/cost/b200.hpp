@@ -16,7 +16,8 @@ inline std::vector<hocket::cost::measured_step> b200_dense_rows(std::vector<csv:
     cost::measured_step s;
     s.model = small_one ? cost::model{.hidden = 8192, .heads = 64, .kv_heads = 8, .head_dim = 128, .ffn = 28672}
                         : cost::model{.hidden = 16384, .heads = 128, .kv_heads = 8, .head_dim = 128, .ffn = 53248};
-    s.model.layers = csv::number(r, "layers"), s.model.vocabulary = 128256;
+    s.model.layers = csv::number(r, "layers");
+    s.model.vocabulary = 128256;
     s.parallel = {.tp = csv::number(r, "tp"),
                   .pp = csv::number(r, "pp"),
                   .dp = csv::number(r, "dp"),
@@ -25,7 +26,7 @@ inline std::vector<hocket::cost::measured_step> b200_dense_rows(std::vector<csv:
                   .zero = cost::zero::optimizer};
     s.training = {.sequence = csv::number(r, "seq"),
                   .global_batch = csv::number(r, "micro_batch_count") * s.parallel.dp};
-    s.seconds = std::stod(r.at("real_ms")) / 1e3;
+    s.step_time = hocket::seconds(std::stod(r.at("real_ms")) / 1e3);
     steps.push_back(s);
     if (rows) rows->push_back(r);
   }
@@ -42,12 +43,19 @@ inline std::vector<hocket::cost::measured_step> b200_expert_rows(std::vector<csv
     cost::measured_step s;
     s.model = v2 ? cost::model{.hidden = 5120, .ffn = 12288, .vocabulary = 102400}
                  : cost::model{.hidden = 7168, .ffn = 18432, .vocabulary = 129280};
-    s.model.experts = v2 ? 160 : 256, s.model.active_experts = v2 ? 6 : 8;
-    s.model.expert_ffn = v2 ? 1536 : 2048, s.model.shared_ffn = v2 ? 3072 : 2048;
+    s.model.experts = v2 ? 160 : 256;
+    s.model.active_experts = v2 ? 6 : 8;
+    s.model.expert_ffn = v2 ? 1536 : 2048;
+    s.model.shared_ffn = v2 ? 3072 : 2048;
     s.model.heads = s.model.kv_heads = s.model.head_dim = 128;
-    s.model.latent = true, s.model.query_rank = 1536, s.model.kv_rank = 512;
-    s.model.nope_dim = 128, s.model.rope_dim = 64, s.model.value_dim = 128;
-    s.model.layers = csv::number(r, "layers"), s.model.moe_layers = s.model.layers - 1;
+    s.model.latent = true;
+    s.model.query_rank = 1536;
+    s.model.kv_rank = 512;
+    s.model.nope_dim = 128;
+    s.model.rope_dim = 64;
+    s.model.value_dim = 128;
+    s.model.layers = csv::number(r, "layers");
+    s.model.moe_layers = s.model.layers - 1;
     s.parallel = {.tp = csv::number(r, "tp"),
                   .pp = csv::number(r, "pp"),
                   .dp = csv::number(r, "dp"),
@@ -57,7 +65,7 @@ inline std::vector<hocket::cost::measured_step> b200_expert_rows(std::vector<csv
                   .zero = cost::zero::optimizer};
     s.training = {.sequence = csv::number(r, "seq"),
                   .global_batch = csv::number(r, "micro_batch_count") * s.parallel.dp};
-    s.seconds = std::stod(r.at("real_ms")) / 1e3;
+    s.step_time = hocket::seconds(std::stod(r.at("real_ms")) / 1e3);
     steps.push_back(s);
     if (rows) rows->push_back(r);
   }

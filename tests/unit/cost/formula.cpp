@@ -4,6 +4,7 @@
 #include <hocket/cost/formula/print.hpp>
 #include <hocket/cost/model/flops.hpp>
 #include <hocket/cost/model/in_flight.hpp>
+#include <hocket/cost/model/packing.hpp>
 #include <hocket/cost/model/parameters.hpp>
 #include <hocket/cost/model/partition.hpp>
 
@@ -115,8 +116,13 @@ TEST_CASE("every printed line comes to the value it is printed with", "[cost]") 
   for (const auto attention : {cost::attention_count::full, cost::attention_count::causal_half,
                                cost::attention_count::causal_exact, cost::attention_count::window}) {
     cost::model m = llama_7b;
-    m.moe_layers = 4, m.experts = 8, m.active_experts = 2, m.expert_ffn = 1408, m.shared_ffn = 2816;
-    m.window = 1024, m.window_layers = 16;
+    m.moe_layers = 4;
+    m.experts = 8;
+    m.active_experts = 2;
+    m.expert_ffn = 1408;
+    m.shared_ffn = 2816;
+    m.window = 1024;
+    m.window_layers = 16;
     const cost::setting all{.on_rank = cost::part::whole(m),
                             .in_flight = {},
                             .parameters = {},
@@ -168,7 +174,8 @@ TEST_CASE("values are exact, and overflow is an error", "[cost]") {
 TEST_CASE("a real quotient is rounded up wherever it has a fraction", "[cost]") {
   cost::model m = llama_7b;
   const auto up = [&m](std::int64_t hidden, std::int64_t vocabulary) {
-    m.hidden = hidden, m.vocabulary = vocabulary;
+    m.hidden = hidden;
+    m.vocabulary = vocabulary;
     return cost::real(divide_up(h * h, V), cost::environment(m));
   };
   CHECK(up(3, 2) == 5);
@@ -188,7 +195,8 @@ TEST_CASE("a model that says nothing of its KV heads is refused, not divided by"
     CHECK(r.error().code == hocket::errc::out_of_range);
     CHECK(r.error().word() == "kv_heads");
   }
-  m.kv_heads = 0, m.latent = true;  // latent attention has none
+  m.kv_heads = 0;
+  m.latent = true;  // latent attention has none
   CHECK(cost::check(m, step, cost::parallel{}));
 }
 
@@ -205,7 +213,8 @@ TEST_CASE("the slope is that of the formula; kinks are flagged", "[cost]") {
   cost::for_each_term(cost::forward_flop_terms, numbers, [&](const auto& t) {
     INFO(t.name);
     cost::setting more = all, less = all;
-    more.training.sequence += 1, less.training.sequence -= 1;
+    more.training.sequence += 1;
+    less.training.sequence -= 1;
     const double difference = (cost::exact(t.formula, numbers_of(more)).value().real() -
                                cost::exact(t.formula, numbers_of(less)).value().real()) /
                               2;
@@ -254,7 +263,10 @@ TEST_CASE("packed documents: pairs within the window are those counted one by on
       std::int64_t pairs = 0, exact = 0;
       for (const std::int64_t n : documents)
         for (std::int64_t x = 0; x < n; ++x)
-          for (std::int64_t y = 0; y <= x; ++y) ++exact, pairs += x - y < window ? 1 : 0;
+          for (std::int64_t y = 0; y <= x; ++y) {
+            ++exact;
+            pairs += x - y < window ? 1 : 0;
+          }
       CHECK(t->windowed_pairs == pairs);
       const auto core = [&](cost::attention_count how) {
         return cost::count_flops(m, *t, {}, {.attention = how})->model_step;

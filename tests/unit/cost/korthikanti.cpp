@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // arXiv:2205.05198: table 2 (bytes kept by a layer), tables 3 and 5 (MFU, HFU).
-#include <hocket/cost/closed_forms.hpp>
-#include <hocket/cost/guide_tables.hpp>
 #include <hocket/cost/model/activations.hpp>
 #include <hocket/cost/model/static_memory.hpp>
 #include <hocket/cost/model/utilization.hpp>
+#include "closed_forms.hpp"
+#include "guide_tables.hpp"
 
 #include <cmath>
 #include <string>
@@ -72,7 +72,8 @@ TEST_CASE("a layer keeps an input for each of its norms", "[cost]") {
   CHECK(kept() == two - stream - stream);
   m.layer_norms = 4;  // Gemma 2: one more behind attention and behind the FFN
   CHECK(kept() == two + stream + stream);
-  m.layer_norms = 2, m.kv_heads = 2;
+  m.layer_norms = 2;
+  m.kv_heads = 2;
   const cost::rational grouped = kept({.tp = 4});
   for (bool cost::model::* const norm : {&cost::model::qk_norm, &cost::model::qk_norm_all}) {
     m.*norm = true;  // queries over 4 ranks, the 2 heads of keys over 2
@@ -101,8 +102,8 @@ TEST_CASE("MFU and HFU of tables 3 and 5, within 0.2 point of the published figu
     const double seconds = std::stod(r.at("iter_s_present_work"));
     const cost::convention counted{.attention = cost::attention_count::full,
                                    .replay = cost::recompute_count::korthikanti};
-    const auto mfu = cost::utilization_of<cost::work::model>(m, t, p, counted, seconds, 312e12);
-    const auto hfu = cost::utilization_of<cost::work::hardware>(m, t, p, counted, seconds, 312e12);
+    const auto mfu = cost::utilization_of<cost::work::model>(m, t, p, counted, hocket::seconds(seconds), 312e12);
+    const auto hfu = cost::utilization_of<cost::work::hardware>(m, t, p, counted, hocket::seconds(seconds), 312e12);
     REQUIRE(mfu);
     REQUIRE(hfu);
     CHECK(near(100 * mfu->ratio_by_convention(), std::stod(r.at("mfu_pct_published")), 0.2));
@@ -159,7 +160,8 @@ TEST_CASE("the guide's 57 % and 53 % of one run: two attention counts under one 
   constexpr double tokens_per_second = 4695, peak = 379.6e12;  // the one peak that both figures imply
   const double seconds = 4096 / tokens_per_second;
   const cost::convention full{.attention = cost::attention_count::full}, half = cost::convention::megatron();
-  const auto as_full = cost::utilization_of<cost::work::model>(llama_7b, t, p, full, seconds, peak).value();
+  const auto as_full =
+      cost::utilization_of<cost::work::model>(llama_7b, t, p, full, hocket::seconds(seconds), peak).value();
   CHECK(near(100 * as_full.ratio_by_convention(), 57, 0.05));
   const auto as_half = cost::convert(as_full, half, llama_7b, t, p).value();
   CHECK(near(100 * as_half.ratio_by_convention(), 53, 0.05));
@@ -168,7 +170,7 @@ TEST_CASE("the guide's 57 % and 53 % of one run: two attention counts under one 
   const cost::parallel selective{.dp = 8, .recompute = cost::recompute::selective};
   const auto hfu = [&](cost::recompute_count replay) {
     const cost::convention c{.attention = cost::attention_count::full, .replay = replay};
-    return 100 * cost::utilization_of<cost::work::hardware>(llama_7b, t, selective, c, seconds, peak)
+    return 100 * cost::utilization_of<cost::work::hardware>(llama_7b, t, selective, c, hocket::seconds(seconds), peak)
                      .value()
                      .ratio_by_convention();
   };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // FLOPs and memory against the output of other systems' own functions, each in its convention.
-#include <hocket/cost/closed_forms.hpp>
 #include <hocket/cost/model/flops.hpp>
 #include <hocket/cost/model/parameters.hpp>
+#include "closed_forms.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -30,8 +30,9 @@ TEST_CASE("FLOPs of a step equal Megatron-LM's, in its convention", "[cost]") {
     m.vocabulary = csv::number(r, "padded_vocab");
     const bool packed = r.at("global_batch").find("packed") == 0;
     cost::training t{.sequence = csv::number(r, "seq_len")};
-    if (packed) {  // all documents of the step as one sequence
-      t.squared_lengths = csv::number(r, "seqlen_squared_sum"), t.sequence = csv::number(r, "total_tokens");
+    if (packed) {
+      t.squared_lengths = csv::number(r, "seqlen_squared_sum");
+      t.sequence = csv::number(r, "total_tokens");
       ++packed_rows;
     } else {
       t.global_batch = csv::number(r, "global_batch");

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Published tables: FLOPs, utilization, memory, communication, bubble, activations in flight.
-#include <hocket/cost/closed_forms.hpp>
 #include <hocket/cost/model/activations.hpp>
-#include <hocket/cost/model/bubble.hpp>
 #include <hocket/cost/model/communication.hpp>
+#include <hocket/cost/model/in_flight.hpp>
 #include <hocket/cost/model/utilization.hpp>
+#include "closed_forms.hpp"
 
 #include <cmath>
 
@@ -111,7 +111,8 @@ TEST_CASE("Llama 3 table 4 and DeepSeek-V3: rates and hours agree with each othe
                            .global_batch = csv::number(r, "batch_per_dp") * csv::number(r, "dp")};
     const auto f = cost::count_flops(m, t, p, {.attention = cost::attention_count::causal_half}).value();
     const double seconds = f.model_step.real() / (number(r, "gpus") * number(r, "tflops_per_gpu") * 1e12);
-    const auto mfu = cost::utilization_of<cost::work::model>(m, t, p, f.counted, seconds, 989e12).value();
+    const auto mfu =
+        cost::utilization_of<cost::work::model>(m, t, p, f.counted, hocket::seconds(seconds), 989e12).value();
     CHECK(std::abs(100 * mfu.ratio_by_convention() - number(r, "recomputed_mfu")) <= 0.05);
     // A ratio of FLOPs in which the FLOPs cancel: exactly the table's rate over the peak.
     CHECK(std::abs(mfu.ratio_by_convention() / (number(r, "tflops_per_gpu") / 989) - 1) < 1e-12);
@@ -198,8 +199,11 @@ TEST_CASE("communication volumes are those of the papers", "[cost]") {
       all.parameters.dense = csv::number(r, "note_or_params");
       add(cost::data_transfer_terms, [](const auto&) { return true; });
     } else {
-      all.training.sequence = csv::number(r, "s"), all.training.micro_batch = csv::number(r, "b");
-      all.model.hidden = csv::number(r, "h"), all.parallel.tp = n, all.on_rank.layers = 1;
+      all.training.sequence = csv::number(r, "s");
+      all.training.micro_batch = csv::number(r, "b");
+      all.model.hidden = csv::number(r, "h");
+      all.parallel.tp = n;
+      all.on_rank.layers = 1;
       all.parallel.sequence_parallel =
           kind.find("+sp") != kind.npos || r.at("note_or_params") == "scatter/gather or SP";
       if (kind.find("pp_p2p") == 0) {
@@ -220,9 +224,11 @@ TEST_CASE("what is sharded moves with every micro-batch", "[cost]") {
   cost::setting all{};
   all.training.weight_bytes = all.training.gradient_bytes = 1;
   all.training.micro_batch = 2;
-  all.parallel.dp = 4, all.parameters = {4000, 800};
+  all.parallel.dp = 4;
+  all.parameters = {4000, 800};
   const auto sent = [&](cost::zero level, std::int64_t micro_batches) {
-    all.parallel.zero = level, all.training.global_batch = micro_batches * 2 * 4;
+    all.parallel.zero = level;
+    all.training.global_batch = micro_batches * 2 * 4;
     const auto numbers = cost::numbers_of(all);
     cost::rational sum = 0;
     cost::for_each_term(cost::data_transfer_terms, numbers,

@@ -21,9 +21,14 @@ cost::recompute_plan whole_layers(const cost::model& m, const cost::parallel& p,
 
 TEST_CASE("a plan that treats all layers alike is the uniform choice", "[cost]") {
   cost::model mixture = llama_13b;
-  mixture.moe_layers = 40, mixture.experts = 8, mixture.active_experts = 2, mixture.expert_ffn = 512, mixture.ffn = 0;
+  mixture.moe_layers = 40;
+  mixture.experts = 8;
+  mixture.active_experts = 2;
+  mixture.expert_ffn = 512;
+  mixture.ffn = 0;
   cost::model windowed = llama_13b;
-  windowed.window = 512, windowed.window_layers = 20;
+  windowed.window = 512;
+  windowed.window_layers = 20;
   const cost::convention counted{.attention = cost::attention_count::window};
   for (const cost::model& m : {llama_13b, mixture, windowed})
     for (const std::int64_t vp : {1, 2}) {

@@ -2,10 +2,10 @@
 // Measured memory and step times; a step taken apart; recompute tables and their rules.
 #include <hocket/cost/machines.hpp>
 #include <hocket/cost/measure_step.hpp>
+#include <hocket/cost/measured_hardware.hpp>
 #include <hocket/cost/model/collective_of_layout.hpp>
 #include <hocket/cost/model/optimizer_parallel.hpp>
 #include <hocket/cost/model/peak_memory.hpp>
-#include <hocket/cost/policy.hpp>
 
 #include <array>
 #include <cmath>
@@ -30,7 +30,8 @@ TEST_CASE("measured B200 memory: mean within 1.5 %, worst within 3 %", "[cost]")
   double sum = 0, worst = 0;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     cost::training t = steps[i].training;
-    t.fused_loss = true, t.workspace = cost::workspace::megatron_te;
+    t.fused_loss = true;
+    t.workspace = cost::workspace::megatron_te;
     double most = 0;
     for (const auto& on_rank : cost::even_parts(steps[i].model, steps[i].parallel)) {
       const auto held = cost::held_by_1f1b(steps[i].model, t, steps[i].parallel, on_rank).value();
@@ -38,7 +39,8 @@ TEST_CASE("measured B200 memory: mean within 1.5 %, worst within 3 %", "[cost]")
       most = std::max(most, peak.total_bytes().real());
     }
     const double off = std::abs(most / 1073741824 / std::stod(rows[i].at("real_alloc_gib")) - 1);
-    sum += off, worst = std::max(worst, off);
+    sum += off;
+    worst = std::max(worst, off);
   }
   INFO("mean " << 100 * sum / 18 << " %, worst " << 100 * worst << " %");
   CHECK(sum / 18 <= 0.005);  // the aim; 0.47 % and 1.31 % when this was written
@@ -72,7 +74,10 @@ TEST_CASE("measured B200 step times: four fitted rates, in sample and held out",
       if (same) done[j] = true;
     }
     const auto without = cost::fit_machine(known, rates, cost::machines::b200_fitted.rates).value();
-    for (const auto& s : unknown) sum += std::abs(cost::prediction_error(s, without.rates).value()), ++predicted;
+    for (const auto& s : unknown) {
+      sum += std::abs(cost::prediction_error(s, without.rates).value());
+      ++predicted;
+    }
   }
   CHECK(predicted == 18);
   INFO("held out " << 100 * sum / predicted << " %");
@@ -87,7 +92,8 @@ TEST_CASE("measured B200 rows with experts: memory as for dense rows; time once 
   double sum = 0, worst = 0;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     cost::training t = steps[i].training;
-    t.fused_loss = true, t.workspace = cost::workspace::megatron_te;
+    t.fused_loss = true;
+    t.workspace = cost::workspace::megatron_te;
     double most = 0;
     for (const auto& on_rank : cost::even_parts(steps[i].model, steps[i].parallel)) {
       const auto held = cost::held_by_1f1b(steps[i].model, t, steps[i].parallel, on_rank).value();
@@ -95,7 +101,8 @@ TEST_CASE("measured B200 rows with experts: memory as for dense rows; time once 
       most = std::max(most, peak.total_bytes().real());
     }
     const double off = std::abs(most / 1073741824 / std::stod(rows[i].at("real_alloc_gib")) - 1);
-    sum += off, worst = std::max(worst, off);
+    sum += off;
+    worst = std::max(worst, off);
   }
   INFO("memory: mean " << 100 * sum / 5 << " %, worst " << 100 * worst << " %");
   CHECK(sum / 5 <= 0.005);  // 0.33 % and 0.73 % when this was written: no row was looked at to fit anything
@@ -194,27 +201,29 @@ TEST_CASE("what to compute again: the guide's rules follow from the table of sav
   // The gather after a sequence-parallel norm: each rank keeps its eighth.
   CHECK(row(cost::layer_operation::gather).bytes_kept - row(cost::layer_operation::gather).bytes_if_again ==
         cost::rational(2 * 2 * (sbh - sbh / 8)));
-  CHECK(row(cost::layer_operation::gather).seconds_again > 0);
-  CHECK(row(cost::layer_operation::ffn_in).seconds_again > row(cost::layer_operation::activation).seconds_again);
+  CHECK(row(cost::layer_operation::gather).time_again.count() > 0);
+  CHECK(row(cost::layer_operation::ffn_in).time_again > row(cost::layer_operation::activation).time_again);
   CHECK(!row(cost::layer_operation::ffn_out).saves_memory());
   // All of it, and still less than full recompute takes.
   const auto full = cost::option_of(llama_13b, t, p, cost::machines::a100_peak.rates, kind::dense, {level::full, {}});
   CHECK(full.value().kept_bytes == cost::rational(2 * sbh / 8));
-  CHECK(full.value().seconds.again > full.value().seconds.forward * 0.999);
+  CHECK(full.value().time.again > full.value().time.forward * 0.999);
 }
 
 TEST_CASE("a step taken apart adds up, and reacts to what it should", "[cost]") {
   const cost::training t{.sequence = 4096, .global_batch = 64};
   cost::parallel p{.tp = 4, .pp = 4, .dp = 2, .sequence_parallel = true, .zero = cost::zero::optimizer};
   cost::machine on = cost::machines::a100_peak.rates;
-  on.load_seconds = 0.25, on.post_seconds = 0.125, on.data_overlap = 0.5;
+  on.load_seconds = 0.25;
+  on.post_seconds = 0.125;
+  on.data_overlap = 0.5;
   const auto step = cost::predict_step(llama_13b, t, p, on).value();
-  CHECK(step.parts.data_loading == 0.25);
-  CHECK(step.parts.post_processing == 0.125);
-  CHECK(step.parts.bubble > 0);
-  CHECK(step.parts.scheduling == 0);
-  CHECK(std::abs(step.tokens_per_second_per_device * step.seconds() * 32 / (64 * 4096) - 1) < 1e-12);
-  CHECK(step.rank_seconds.size() == 4);
+  CHECK(step.parts.data_loading == hocket::seconds(0.25));
+  CHECK(step.parts.post_processing == hocket::seconds(0.125));
+  CHECK(step.parts.bubble.count() > 0);
+  CHECK(step.parts.scheduling.count() == 0);
+  CHECK(std::abs(step.tokens_per_second_per_device * step.step_time().count() * 32 / (64 * 4096) - 1) < 1e-12);
+  CHECK(step.rank_times.size() == 4);
   CHECK(step.busiest == 3);  // the head
   // The bubble of equal stages is (p - 1)/m of the work: without a head the ranks are equal.
   cost::model no_head = llama_13b;
@@ -222,15 +231,15 @@ TEST_CASE("a step taken apart adds up, and reacts to what it should", "[cost]") 
   cost::machine far = on;
   far.memory_bytes = 1e30;
   const auto even = cost::predict_step(no_head, t, p, far).value();
-  CHECK(std::abs(even.parts.bubble / (32 * even.rank_seconds[1].total()) - 3.0 / 32) < 1e-4);
+  CHECK(std::abs(even.parts.bubble / (32 * even.rank_times[1].total()) - 3.0 / 32) < 1e-4);
   // Two copies hide half of the tensor-parallel collectives.
   p.copies = 2;
   const auto hidden = cost::predict_step(llama_13b, t, p, on).value();
   CHECK(hidden.parts.communication_hidden > step.parts.communication_hidden);
-  CHECK(hidden.seconds() < step.seconds());
-  // A slow host shows as scheduling.
-  on.launches = 100, on.launch_seconds = 1e-2;
-  CHECK(cost::predict_step(llama_13b, t, p, on).value().parts.scheduling > 0);
+  CHECK(hidden.step_time() < step.step_time());
+  on.launches = 100;
+  on.launch_seconds = 1e-2;
+  CHECK(cost::predict_step(llama_13b, t, p, on).value().parts.scheduling.count() > 0);
   // No roofline is slower than the rates behind it... and a rate that is needed and 0 is an error, not an infinity.
   const auto ideal = cost::predict_step(llama_13b, t, p, cost::roofline{cost::machines::a100_peak.rates}).value();
   CHECK(ideal.parts.forward_backward <= hidden.parts.forward_backward * (1 + 1e-12));
@@ -271,7 +280,7 @@ TEST_CASE("a measured timeline is taken apart under the same names", "[cost]") {
   t.add({.start = 0, .finish = 27, .lane = other, .kind = activity::forward});
   const std::uint32_t device[] = {compute, network};
   const auto parts = cost::measure_step(t, device);
-  const auto us = [](double seconds) { return std::llround(seconds * 1e6); };
+  const auto us = [](hocket::seconds x) { return std::llround(x.count() * 1e6); };
   CHECK(us(parts.data_loading) == 3);
   CHECK(us(parts.forward_backward) == 12);
   CHECK(us(parts.communication_hidden) == 2);
@@ -321,17 +330,18 @@ TEST_CASE("measured curves in place of rates", "[cost]") {
   const cost::parallel p{.tp = 4, .dp = 2, .sequence_parallel = true};
   const auto by_rates = cost::predict_step(llama_13b, t, p, rates).value(),
              by_curves = cost::predict_step(llama_13b, t, p, same).value();
-  CHECK(std::abs(by_curves.seconds() / by_rates.seconds() - 1) < 1e-12);
+  CHECK(std::abs(by_curves.step_time() / by_rates.step_time() - 1) < 1e-12);
   // A measured collective replaces the link's rate, by kind and group; a latency per call is felt.
   same.add({cost::collective::all_gather, 4, cost::placement::node,
             curve::affine{.fixed = 50, .per_size = 1048576 / rates.tensor_bytes * 1e6}, "test"});
   const auto slower = cost::predict_step(llama_13b, t, p, same).value();
   // 2 forward, 2 backward, 2 of saved inputs; 40 layers, 8 micro-batches; 50 us each.
-  CHECK(std::abs(slower.seconds() - by_curves.seconds() - 6 * 40 * 8 * 50e-6) < 1e-9);
+  CHECK(std::abs((slower.step_time() - by_curves.step_time()).count() - 6 * 40 * 8 * 50e-6) < 1e-9);
   CHECK(!same.covers({.kind = cost::collective::all_reduce, .ranks = 4}));
-  CHECK(same.covers({.bytes = 1048576, .kind = cost::collective::all_gather, .ranks = 4}));
-  const auto band = cost::with_band(1, cost::machines::b200_fitted);
-  CHECK((band.least < 1 && band.most > 1));
+  CHECK(same.covers(
+      {.bytes = cost::quantity<cost::units::bytes>(1048576), .kind = cost::collective::all_gather, .ranks = 4}));
+  const auto band = cost::with_band(hocket::seconds(1), cost::machines::b200_fitted);
+  CHECK((band.least.count() < 1 && band.most.count() > 1));
 }
 
 }  // namespace step_time

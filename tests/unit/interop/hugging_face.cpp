@@ -63,19 +63,26 @@ TEST_CASE("a wrong config gets a sentence that names the field", "[hugging_face]
   json c = good;
   c["model_type"] = "perceiver";
   CHECK(refusal(c) == "unknown architecture \"perceiver\"");
-  c = good, c["num_key_value_heads"] = 64;
+  c = good;
+  c["num_key_value_heads"] = 64;
   CHECK(refusal(c) == "the config contradicts itself: \"num_key_value_heads\" is 64, but the other fields imply 32");
-  c = good, c["num_key_value_heads"] = 5;
+  c = good;
+  c["num_key_value_heads"] = 5;
   CHECK(refusal(c) == "num_attention_heads: 32 is not divisible by 5");
-  c = good, c["num_attention_heads"] = 30;
+  c = good;
+  c["num_attention_heads"] = 30;
   CHECK(refusal(c).find("hidden_size / heads: 4096 is not divisible by 30") == 0);
-  c = good, c["num_hidden_layers"] = 0;
+  c = good;
+  c["num_hidden_layers"] = 0;
   CHECK(refusal(c) == "num_hidden_layers is 0, but must lie in [1, 2147483647]");
-  c = good, c["num_hidden_layers"] = 18446744073709551615u;
+  c = good;
+  c["num_hidden_layers"] = 18446744073709551615u;
   CHECK(refusal(c) == "num_hidden_layers is 2147483648, but must lie in [1, 2147483647]");
-  c = good, c["hidden_size"] = "4096";
+  c = good;
+  c["hidden_size"] = "4096";
   CHECK(refusal(c).find("hidden_size") == 0);
-  c = good, c["hidden_size"] = 4096.5;
+  c = good;
+  c["hidden_size"] = 4096.5;
   CHECK(refusal(c).find("hidden_size") == 0);
   CHECK(refusal(json::array()) != "accepted");
   CHECK(!parse_config("{\"model_type\": "));
@@ -91,7 +98,8 @@ TEST_CASE("a wrong config gets a sentence that names the field", "[hugging_face]
 
 TEST_CASE("documented defaults are reported, not hidden", "[hugging_face]") {
   json c = json::parse(text_of("llama-2-7b"));
-  c.erase("num_key_value_heads"), c.erase("tie_word_embeddings");
+  c.erase("num_key_value_heads");
+  c.erase("tie_word_embeddings");
   const auto r = read_config(c);
   REQUIRE(r);
   CHECK(r->assumed == std::vector<std::string>{"num_key_value_heads = 32", "tie_word_embeddings = false",
@@ -161,7 +169,8 @@ TEST_CASE("a head's width that is left out is the class's own default, not hidde
     CHECK(r->assumed == std::vector<std::string>{"head_dim = " + std::to_string(width)});
   }
   json qwen3 = families.at("ernie4_5-0.3b").at("config");
-  qwen3["model_type"] = "qwen3", qwen3["architectures"] = {"Qwen3ForCausalLM"};
+  qwen3["model_type"] = "qwen3";
+  qwen3["architectures"] = {"Qwen3ForCausalLM"};
   qwen3.erase("head_dim");
   CHECK(read_config(qwen3)->model.head_dim == 128);
 }
@@ -238,15 +247,20 @@ TEST_CASE("weights that a reader does not count are refused, windows of newer co
   c.erase("attn_config");
   CHECK(refusal(c) == "the config has no field \"attn_config\"");
   c = json::parse(text_of("qwen2-7b"));
-  c["use_sliding_window"] = true, c["sliding_window"] = 64, c["max_window_layers"] = 20;
+  c["use_sliding_window"] = true;
+  c["sliding_window"] = 64;
+  c["max_window_layers"] = 20;
   CHECK(read_config(c)->model.window_layers == 8);
   c["layer_types"] = std::vector<std::string>(28, "sliding_attention");
   CHECK(read_config(c)->model.window_layers == 28);
   c["layer_types"].erase(0);
   CHECK(refusal(c).find("layer_types") == 0);
   json qwen3 = of("smollm3");
-  qwen3["model_type"] = "qwen3", qwen3["architectures"] = {"Qwen3ForCausalLM"};
-  qwen3["use_sliding_window"] = true, qwen3["sliding_window"] = 64, qwen3["max_window_layers"] = 30;
+  qwen3["model_type"] = "qwen3";
+  qwen3["architectures"] = {"Qwen3ForCausalLM"};
+  qwen3["use_sliding_window"] = true;
+  qwen3["sliding_window"] = 64;
+  qwen3["max_window_layers"] = 30;
   CHECK(read_config(qwen3)->model.window_layers == 6);
   CHECK(read_config(of("gemma-3-1b"))->model.window_layers == 22);  // 26 layers, each sixth of them without
   CHECK(read_config(of("gpt-neo-1.3b"))->model.window_layers == 12);

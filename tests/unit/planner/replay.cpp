@@ -103,8 +103,10 @@ TEST_CASE("the best set equals brute force on random graphs", "[planner][replay]
           if ((set >> o & 1u) != 0) marked.push_back(o);
         if (marked.size() > k) continue;
         const auto effect = g.effect_of(marked);
-        if (effect.freed() > most || (effect.freed() == most && effect.extra < least_extra))
-          most = effect.freed(), least_extra = effect.extra;
+        if (effect.freed() > most || (effect.freed() == most && effect.extra < least_extra)) {
+          most = effect.freed();
+          least_extra = effect.extra;
+        }
       }
       const auto best = solve(replay_problem{g, k});
       CHECK(best.proved);
@@ -170,11 +172,14 @@ TEST_CASE("what runs again after writes in place makes what the backward pass re
     std::vector<char> needed, resident, there;
     storage.clear();
     for (std::uint32_t v = 0; v < values; ++v) {
-      needed.push_back(draw(2) == 0), resident.push_back(draw(5) == 0), storage.push_back(v);
+      needed.push_back(draw(2) == 0);
+      resident.push_back(draw(5) == 0);
+      storage.push_back(v);
       if (v > 0 && draw(4) == 0) {
         const std::uint32_t of = draw(v);
         g.add_view(of, needed[v] != 0);
-        storage[v] = storage[of], resident[v] = resident[of];
+        storage[v] = storage[of];
+        resident[v] = resident[of];
       } else {
         g.add_value(1 + draw(9), needed[v] != 0, resident[v] != 0);
       }

@@ -29,12 +29,18 @@ namespace {
 /// The guide's hardware as far as it states it, rates assumed (docs/planner.md).
 cost::machine rates() {
   cost::machine on;
-  on.gemm_flops = 240e12, on.attention_flops = 150e12, on.memory_bytes = 1.2e12, on.tensor_bytes = 150e9;
-  on.expert_bytes = 40e9, on.pipeline_bytes = 25e9, on.data_bytes = 25e9, on.data_overlap = 0.7;
+  on.gemm_flops = 240e12;
+  on.attention_flops = 150e12;
+  on.memory_bytes = 1.2e12;
+  on.tensor_bytes = 150e9;
+  on.expert_bytes = 40e9;
+  on.pipeline_bytes = 25e9;
+  on.data_bytes = 25e9;
+  on.data_overlap = 0.7;
   return on;
 }
 cluster cluster_of(std::int64_t devices) {
-  return {devices, 8, static_cast<std::int64_t>(57.2 * 1073741824.0), rates()};
+  return {devices, 8, hocket::bytes(static_cast<std::int64_t>(57.2 * 1073741824.0)), rates()};
 }
 /// The guide's bytes: 16-bit weights and gradients, 32-bit moments, no master copy.
 cost::training step(std::int64_t global_batch) {
@@ -94,7 +100,9 @@ std::vector<scored_strategy> one_by_one(const cost::model& m, const cost::traini
                                  .sequence_parallel = sp,
                                  .zero = zero,
                                  .recompute = level};
-                        s.micro_batch = b, s.replay_activation = replay, s.zero_bubble = zb;
+                        s.micro_batch = b;
+                        s.replay_activation = replay;
+                        s.zero_bubble = zb;
                         if ((tp == 1 && (sp || copies > 1)) || (pp == 1 && (zb || vp > 1)) ||
                             (level == cost::recompute::full && replay))
                           continue;
@@ -115,16 +123,16 @@ TEST_CASE("a strategy's price is that of the formulas, one by one", "[planner][s
        {std::tuple{llama_13b, 16, 256}, {llama_70b, 64, 512}, {deepseek_v3, 256, 1024}}) {
     const cluster on = cluster_of(devices);
     cluster roomy = on;
-    roomy.memory = std::int64_t{1} << 45;
+    roomy.memory = hocket::bytes(std::int64_t{1} << 45);
     const auto found = solve(strategy_problem{m, step(batch), roomy});
     REQUIRE(found);
     for (const scored_strategy& x : found->front) {
       const auto alone = price_of_strategy({m, step(batch), on}, x.of);
       REQUIRE(alone);
-      CHECK(std::llabs(alone->step - x.cost.step) <= 1);
-      CHECK(std::llabs(alone->bytes - x.cost.bytes) <= 1);
+      CHECK(std::chrono::abs(alone->step - x.cost.step) <= std::chrono::nanoseconds(1));
+      CHECK(std::llabs((alone->memory - x.cost.memory).count()) <= 1);
       const double bytes = bytes_by_formula(m, step(batch), x.of);
-      CHECK(std::fabs(bytes - static_cast<double>(x.cost.bytes)) < 2 + 1e-7 * bytes);
+      CHECK(std::fabs(bytes - static_cast<double>(x.cost.memory.count())) < 2 + 1e-7 * bytes);
       ++checked;
       if (x.of.zero_bubble) continue;
       cost::training t = step(batch);
@@ -133,8 +141,8 @@ TEST_CASE("a strategy's price is that of the formulas, one by one", "[planner][s
           cost::predict_step(m, t, x.of.how, on.rates,
                              cost::even_stages(m, x.of.how, cost::replay_set{.activation = x.of.replay_activation}));
       REQUIRE(predicted);
-      CHECK(std::fabs(predicted->seconds() * 1e9 - static_cast<double>(x.cost.step)) <
-            2 + 1e-9 * static_cast<double>(x.cost.step));
+      CHECK(std::fabs(predicted->step_time().count() * 1e9 - static_cast<double>(x.cost.step.count())) <
+            2 + 1e-9 * static_cast<double>(x.cost.step.count()));
     }
   }
   CHECK(checked > 15);
@@ -151,7 +159,10 @@ TEST_CASE("a strategy fits if its peak does, whatever shape, schedule, sharding 
               for (const bool zero_bubble : {false, true})
                 for (const bool buffers : {false, true}) {
                   cost::training t = step(batch);
-                  if (buffers) t.workspace = cost::workspace::megatron_te, t.dropout = true;
+                  if (buffers) {
+                    t.workspace = cost::workspace::megatron_te;
+                    t.dropout = true;
+                  }
                   strategy s;
                   s.how = {.tp = 2,
                            .pp = pp,
@@ -166,7 +177,7 @@ TEST_CASE("a strategy fits if its peak does, whatever shape, schedule, sharding 
                   REQUIRE(price);
                   const double bytes = bytes_by_formula(m, t, s);
                   INFO("pp " << pp << " vp " << vp << " batch " << batch);
-                  CHECK(std::fabs(bytes - static_cast<double>(price->bytes)) < 2 + 1e-7 * bytes);
+                  CHECK(std::fabs(bytes - static_cast<double>(price->memory.count())) < 2 + 1e-7 * bytes);
                   ++checked;
                 }
   CHECK(checked > 900);
@@ -180,15 +191,15 @@ TEST_CASE("what sharded weights move is priced by the micro-batches of each stra
                              .copies = {1},
                              .zeros = {cost::zero::weights}};
   cluster on = cluster_of(8);
-  on.memory = std::int64_t{1} << 45;
+  on.memory = hocket::bytes(std::int64_t{1} << 45);
   const auto found = solve(strategy_problem{llama_13b, step(64), on, space});
   REQUIRE(found);
   bool larger = false;
   for (const scored_strategy& x : found->front) {
     const auto alone = price_of_strategy({llama_13b, step(64), on}, x.of);
     REQUIRE(alone);
-    CHECK(std::llabs(alone->step - x.cost.step) <= 1);
-    CHECK(std::llabs(alone->bytes - x.cost.bytes) <= 1);
+    CHECK(std::chrono::abs(alone->step - x.cost.step) <= std::chrono::nanoseconds(1));
+    CHECK(std::llabs((alone->memory - x.cost.memory).count()) <= 1);
     larger = larger || (x.of.micro_batch > 1 && x.of.how.dp > 1);
   }
   CHECK(larger);  // fewer micro-batches gather less often
@@ -219,10 +230,10 @@ TEST_CASE("a policy says what ranks hold in flight", "[planner][strategy]") {
   REQUIRE((usual && gpipe && alone));
   CHECK((usual->named == gpipe->named && usual->evaluated == alone->evaluated));
   CHECK(gpipe->fitting < usual->fitting);
-  const auto leanest = [](const strategy_plan& r) { return r.front.back().cost.bytes; };
+  const auto leanest = [](const strategy_plan& r) { return r.front.back().cost.memory; };
   CHECK((leanest(*gpipe) > leanest(*usual) && leanest(*usual) > leanest(*alone)));
   // Of full recompute a rank keeps the input of its 20 layers, 4096 x 5120 halves over 8 ranks, for each micro-batch.
-  CHECK(leanest(*gpipe) - leanest(*alone) == 31 * 20 * INT64_C(4096) * 5120 * 2 / 8);
+  CHECK((leanest(*gpipe) - leanest(*alone)).count() == 31 * 20 * INT64_C(4096) * 5120 * 2 / 8);
 }
 
 TEST_CASE("the front is that of brute force over the same space", "[planner][strategy]") {
@@ -234,7 +245,7 @@ TEST_CASE("the front is that of brute force over the same space", "[planner][str
                              .zeros = {cost::zero::none, cost::zero::weights}};
   for (const std::int64_t gib : {20, 40, 57}) {
     cluster on = cluster_of(8);
-    on.memory = gib << 30;
+    on.memory = hocket::bytes(gib << 30);
     const auto t = step(32);
     const auto found = solve(strategy_problem{llama_13b, t, on, space});
     REQUIRE(found);
@@ -242,17 +253,18 @@ TEST_CASE("the front is that of brute force over the same space", "[planner][str
     CHECK(static_cast<std::int64_t>(all.size()) == found->evaluated);
     std::int64_t fitting = 0;
     for (const auto& x : all) {
-      if (x.cost.bytes > on.memory) continue;
+      if (x.cost.memory > on.memory) continue;
       ++fitting;
       bool covered = false;
       for (const auto& y : found->front)
-        covered = covered || (y.cost.step <= x.cost.step + 1 && y.cost.bytes <= x.cost.bytes + 1);
+        covered = covered || (y.cost.step <= x.cost.step + std::chrono::nanoseconds(1) &&
+                              y.cost.memory <= x.cost.memory + hocket::bytes(1));
       CHECK(covered);
     }
     CHECK(fitting == found->fitting);
     for (std::size_t i = 1; i < found->front.size(); ++i) {
       CHECK(found->front[i - 1].cost.step < found->front[i].cost.step);
-      CHECK(found->front[i - 1].cost.bytes > found->front[i].cost.bytes);
+      CHECK(found->front[i - 1].cost.memory > found->front[i].cost.memory);
     }
     std::int64_t rejected = 0;
     for (const std::int64_t n : found->rejected) rejected += n;
@@ -274,19 +286,21 @@ TEST_CASE("the guide's advice: 7B data parallel, 13B pipeline, 70B tensor + sequ
   strategy alone;
   alone.how = {.dp = 8, .zero = cost::zero::weights};
   alone.micro_batch = 2;
-  CHECK(price_of_strategy({llama_13b, step(2048), cluster_of(8)}, alone)->bytes > cluster_of(8).memory);
+  CHECK(price_of_strategy({llama_13b, step(2048), cluster_of(8)}, alone)->memory > cluster_of(8).memory);
   alone.how.recompute = cost::recompute::full;
-  CHECK(price_of_strategy({llama_13b, step(2048), cluster_of(8)}, alone)->bytes < cluster_of(8).memory);
+  CHECK(price_of_strategy({llama_13b, step(2048), cluster_of(8)}, alone)->memory < cluster_of(8).memory);
   // On 16, with what the guide had (micro-batch 2, weights and optimizer sharded, no zero bubble), two stages win over
   // data parallel alone with full recompute, as in its story.
   strategy wide, staged;
   wide.how = {.dp = 16, .zero = cost::zero::weights, .recompute = cost::recompute::full};
   staged.how = {.pp = 2, .dp = 8, .zero = cost::zero::optimizer};
-  wide.micro_batch = 2, staged.micro_batch = 1, staged.replay_activation = true;
+  wide.micro_batch = 2;
+  staged.micro_batch = 1;
+  staged.replay_activation = true;
   const auto w = price_of_strategy({llama_13b, step(2048), cluster_of(16)}, wide),
              s = price_of_strategy({llama_13b, step(2048), cluster_of(16)}, staged);
   REQUIRE((w && s));
-  CHECK(s->bytes < cluster_of(16).memory);
+  CHECK(s->memory < cluster_of(16).memory);
   CHECK(s->step < w->step);
   const auto middle = solve(strategy_problem{llama_13b, step(2048), cluster_of(16)});
   REQUIRE(middle);
@@ -309,9 +323,9 @@ TEST_CASE("strategy searches are repeatable and refuse what is no question", "[p
   for (std::size_t i = 0; i < a->front.size(); ++i) CHECK(a->front[i].of == b->front[i].of);
   CHECK(solve(strategy_problem{llama_7b, step(64), cluster_of(0)}).error().code == errc::out_of_range);
   cluster none = cluster_of(8);
-  none.memory = 0;
+  none.memory = hocket::bytes(0);
   CHECK(solve(strategy_problem{llama_7b, step(64), none}).error().code == errc::out_of_range);
-  none.memory = 1;
+  none.memory = hocket::bytes(1);
   const auto nothing = solve(strategy_problem{llama_7b, step(64), none});
   REQUIRE(nothing);
   CHECK((nothing->front.empty() && nothing->fitting == 0 && !nothing->best_beyond_memory.empty()));
@@ -342,9 +356,10 @@ TEST_CASE("strategy searches are repeatable and refuse what is no question", "[p
     REQUIRE(found);
     CHECK((found->named == 0 && found->front.empty()));
   }
-  none.memory = INT64_MAX;
+  none.memory = hocket::bytes(INT64_MAX);
   CHECK(solve(strategy_problem{llama_7b, step(64), none}));
-  none = cluster_of(8), none.devices_per_node = 0;
+  none = cluster_of(8);
+  none.devices_per_node = 0;
   CHECK(solve(strategy_problem{llama_7b, step(64), none}).error().code == errc::out_of_range);
 }
 
@@ -399,7 +414,7 @@ TEST_CASE("choices without effect are evaluated once, whatever the space leaves 
     CHECK(other.evaluated == plain.evaluated);  // no copies, sequences or shards over one rank, but strategies
     const auto a = of_two_stages(plain), b = of_two_stages(other);
     REQUIRE(a.size() == b.size());
-    for (std::size_t i = 0; i < a.size(); ++i) CHECK((a[i].step == b[i].step && a[i].bytes == b[i].bytes));
+    for (std::size_t i = 0; i < a.size(); ++i) CHECK((a[i].step == b[i].step && a[i].memory == b[i].memory));
   }
   const auto both = search({zero::optimizer, zero::none}, {2, 1}, {true, false});
   for (const auto& x : both.front) CHECK((x.of.how.copies == 1 && !x.of.how.sequence_parallel));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <hocket/core/borrowed.hpp>
 #include <hocket/cost/formula/term.hpp>
 
 #include <cstddef>
@@ -12,14 +13,13 @@ namespace hocket::inline HOCKET_ABI::cost {
 /// The numbers of one symbol, one per configuration.
 template <class Key>
 struct column {
-  std::span<const double> values;
+  borrowed<double> values;
 };
 /// The column of a symbol:
 ///
 ///     column_of(letters::tp, tensor_parallel_sizes)
 template <class Letter, class U>
-[[nodiscard]] constexpr column<typename Letter::key> column_of(symbol<Letter, U>,
-                                                               std::span<const double> values) noexcept {
+[[nodiscard]] constexpr column<typename Letter::key> column_of(symbol<Letter, U>, borrowed<double> values) noexcept {
   return {values};
 }
 

@@ -14,11 +14,6 @@
 
 namespace hocket::inline HOCKET_ABI::cost {
 
-// The kinds of transfers are those of communication.hpp.
-enum class collective : std::uint8_t { none, all_reduce, reduce_scatter, all_gather, all_to_all, send };
-/// The group of ranks that a transfer goes through.
-enum class axis : std::uint8_t { tensor, context, expert, pipeline, data };
-
 namespace detail {
 
 /// One node of a formula. Children stand before their parents.
@@ -31,7 +26,7 @@ struct code_op {
 };
 /// One term: where its formulas end, and what goes with them.
 struct code_term {
-  std::string_view name{}, source{};
+  std::string_view name{}, source{};  ///< literal
   std::uint16_t formula = 0, when = 0, split = 0, also = 0;
   origin how = origin::definition;
   layer_operation by = layer_operation::none;
@@ -60,21 +55,27 @@ struct code_draft {
     return static_cast<std::uint16_t>(op_count++);
   }
   constexpr std::uint16_t symbol(std::size_t place, std::string_view letter) noexcept {
-    ops[op_count].what = formula_kind::symbol, ops[op_count].value = static_cast<std::int64_t>(place);
+    ops[op_count].what = formula_kind::symbol;
+    ops[op_count].value = static_cast<std::int64_t>(place);
     ops[op_count].letter = letter;
     return static_cast<std::uint16_t>(op_count++);
   }
   constexpr std::uint16_t binary(arithmetic join, std::uint16_t left, std::uint16_t right) noexcept {
-    ops[op_count].what = formula_kind::binary, ops[op_count].join = join;
-    ops[op_count].left = left, ops[op_count].right = right;
+    ops[op_count].what = formula_kind::binary;
+    ops[op_count].join = join;
+    ops[op_count].left = left;
+    ops[op_count].right = right;
     return static_cast<std::uint16_t>(op_count++);
   }
   constexpr std::uint16_t definition(std::string_view letter, std::uint16_t body) noexcept {
-    ops[op_count].what = formula_kind::definition, ops[op_count].left = body, ops[op_count].letter = letter;
+    ops[op_count].what = formula_kind::definition;
+    ops[op_count].left = body;
+    ops[op_count].letter = letter;
     return static_cast<std::uint16_t>(op_count++);
   }
   constexpr std::uint16_t choice(std::uint16_t selector, const std::uint16_t* from, std::size_t count) noexcept {
-    ops[op_count].what = formula_kind::choice, ops[op_count].left = selector;
+    ops[op_count].what = formula_kind::choice;
+    ops[op_count].left = selector;
     ops[op_count].right = static_cast<std::uint16_t>(case_count);
     ops[op_count].value = static_cast<std::int64_t>(count);
     for (std::size_t i = 0; i < count; ++i) cases[case_count++] = from[i];
@@ -108,7 +109,11 @@ constexpr void encode_term(const Term& t, code_draft& to) noexcept {
   out.when = detail::encode<Env>(t.when, to);
   out.split = detail::encode<Env>(t.split, to);
   if constexpr (requires { t.also; }) out.also = detail::encode<Env>(t.also, to);
-  if constexpr (requires { t.kind; }) out.kind = t.kind, out.over = t.over, out.calls = t.calls;
+  if constexpr (requires { t.kind; }) {
+    out.kind = t.kind;
+    out.over = t.over;
+    out.calls = t.calls;
+  }
   out.is_flops = std::is_same_v<typename Term::unit, units::flops>;
   out.unit = &unit_name<typename Term::unit>;
   to.terms[to.term_count++] = out;
@@ -119,7 +124,9 @@ consteval auto filled(F&& f) noexcept {
   code_table<Ops, Cases, Terms> made;
   code_draft to{made.ops.data(), made.cases.data(), made.terms.data()};
   f(to);
-  made.op_count = to.op_count, made.case_count = to.case_count, made.term_count = to.term_count;
+  made.op_count = to.op_count;
+  made.case_count = to.case_count;
+  made.term_count = to.term_count;
   return made;
 }
 // The used part of it.
@@ -170,8 +177,8 @@ struct code_view {
   [[nodiscard]] constexpr bool whole(std::uint16_t at, integer& out) const noexcept {
     const code_op& o = ops[at];
     switch (o.what) {
-      case formula_kind::literal: return out = o.value, true;
-      case formula_kind::symbol: return out = numbers[o.value], true;
+      case formula_kind::literal: out = o.value; return true;
+      case formula_kind::symbol: out = numbers[o.value]; return true;
       case formula_kind::definition: return whole(o.left, out);
       case formula_kind::choice: {
         integer which = 0;
@@ -189,18 +196,24 @@ struct code_view {
       case arithmetic::subtract: return small_enough ? (out = a - b, true) : add(a, -b, out);
       case arithmetic::multiply: return small_enough ? (out = a * b, true) : multiply(a, b, out);
       case arithmetic::divide:
-        if (b == 1) return out = a, true;
+        if (b == 1) {
+          out = a;
+          return true;
+        }
         if (b == 0) return false;
         if (small_enough) {  // in 64 bits: a division of 128 is a call
           const auto n = static_cast<std::int64_t>(a), d = static_cast<std::int64_t>(b);
-          return out = n / d, n % d == 0;
+          out = n / d;
+          return n % d == 0;
         }
-        return out = a / b, a % b == 0;
-      case arithmetic::least: return out = b < a ? b : a, true;
-      case arithmetic::greatest: return out = a < b ? b : a, true;
+        out = a / b;
+        return a % b == 0;
+      case arithmetic::least: out = b < a ? b : a; return true;
+      case arithmetic::greatest: out = a < b ? b : a; return true;
       case arithmetic::divide_up:
         if (b <= 0 || !small_enough) return false;
-        return out = a / b + (a % b > 0 ? 1 : 0), true;
+        out = a / b + (a % b > 0 ? 1 : 0);
+        return true;
     }
     return false;
   }

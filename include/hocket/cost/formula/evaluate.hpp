@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <boost/hana/accessors.hpp>
-#include <boost/hana/fwd/pair.hpp>
-#include <boost/hana/fwd/tuple.hpp>
+#include <boost/hana/at.hpp>
+#include <boost/hana/concept/struct.hpp>
+#include <boost/hana/first.hpp>
+#include <boost/hana/second.hpp>
+#include <boost/hana/string.hpp>
+#include <boost/hana/tuple.hpp>
+#include <boost/hana/unpack.hpp>
 #include <hocket/cost/formula/expression.hpp>
 #include <hocket/cost/formula/number.hpp>
-#include <hocket/cost/formula/reflect.hpp>
 
 #include <array>
 #include <bit>
@@ -17,62 +21,27 @@
 namespace hocket::inline HOCKET_ABI::cost {
 
 namespace detail {
-// The members of a config struct, as bases: overload resolution then finds a member by its name without a search.
-template <class Key>
-struct slot_name {};
-template <class Key, class Read, std::size_t At>
-struct slot : slot_name<Key> {
-  using read = Read;
-  static constexpr std::size_t place = At;
-};
-template <class Key, class Read, std::size_t At>
-slot<Key, Read, At> find_slot(const slot<Key, Read, At>*);
 
-// Most members are read by a pointer; a member behind an accessor function by calling it.
-template <class Read>
-struct pointer_to_member {
-  static constexpr std::nullptr_t value = nullptr;
-};
-template <class Pointer, Pointer Member>
-struct pointer_to_member<boost::hana::struct_detail::member_ptr<Pointer, Member>> {
-  static constexpr Pointer value = Member;
-};
-template <class T>
-constexpr std::int64_t as_whole(const T& value) noexcept {
-  if constexpr (std::is_floating_point_v<T>) return 0;  // formulas that read it are asked for with real()
-  else return static_cast<std::int64_t>(value);
-}
-
-template <class Accessors, class Indices>
-struct slots;
-template <class... Key, class... Read, std::size_t... At>
-struct slots<boost::hana::tuple<boost::hana::pair<Key, Read>...>, std::index_sequence<At...>> : slot<Key, Read, At>... {
-  static constexpr std::size_t count = sizeof...(Key);
-  // All members as whole numbers, in order.
-  template <class Config>
-  static constexpr void read_all(const Config& config, std::int64_t* out) noexcept {
-    if constexpr ((!std::is_same_v<decltype(pointer_to_member<Read>::value), const std::nullptr_t> && ...))
-      ((*out++ = as_whole(config.*pointer_to_member<Read>::value)), ...);
-    else ((*out++ = as_whole(Read{}(config))), ...);
-  }
-  static constexpr const char* names[] = {Key::c_str()...};
-  template <class Config>
-  static constexpr bool is_size[] = {
-      std::is_same_v<std::remove_cvref_t<decltype(Read{}(std::declval<const Config&>()))>, std::int64_t>...};
-};
-template <class Accessors>
-struct slots_of_accessors;
-template <class... Pair>
-struct slots_of_accessors<boost::hana::tuple<Pair...>> {
-  using type = slots<boost::hana::tuple<Pair...>, std::index_sequence_for<Pair...>>;
-};
+/// What Hana tells of a struct: the names of its members, and how each is read.
 template <class Config>
-using slots_of =
-    typename slots_of_accessors<std::remove_cvref_t<decltype(boost::hana::accessors_impl<Config>::apply())>>::type;
-template <class Key, class Config>
-using slot_in = decltype(detail::find_slot<Key>(static_cast<const slots_of<Config>*>(nullptr)));
-template <class Key, class Config>
-inline constexpr bool has_member = __is_base_of(slot_name<Key>, slots_of<Config>);  // overloads would be many
+struct members_of {
+  static_assert(
+      boost::hana::Struct<Config>::value,
+      "hocket::cost: a config of an environment must be a Hana Struct: BOOST_HANA_ADAPT_STRUCT(type, members…)");
+  static constexpr auto all = boost::hana::accessors<Config>();
+
+  static constexpr auto names =
+      boost::hana::unpack(all, [](const auto&... each) { return std::array{boost::hana::first(each).c_str()...}; });
+
+  template <class F>
+  static constexpr void for_each(const Config& config, F&& f) {
+    boost::hana::unpack(all, [&](const auto&... each) { (f(boost::hana::second(each)(config)), ...); });
+  }
+  template <std::size_t At>
+  static constexpr const auto& read(const Config& config) noexcept {
+    return boost::hana::second(boost::hana::at_c<At>(all))(config);
+  }
+};
 
 // Where each name is among the numbers of all configs: a hash table filled while compiling, since asking every config
 // for every symbol by its type takes several times as long.
@@ -92,35 +61,57 @@ struct place_table {
     for (const char* c = name; *c != 0; ++c) at = at * 33 + static_cast<unsigned char>(*c);
     for (at %= size; places[at] != none; at = (at + 1) % size) {
       const char *a = names[at], *b = name;
-      while (*a != 0 && *a == *b) ++a, ++b;
+      while (*a != 0 && *a == *b) {
+        ++a;
+        ++b;
+      }
       if (*a == *b) break;
     }
     return at;
   }
   // A name that is there already stays where it is: earlier configs come first.
   constexpr void add(const char* name, std::size_t place) noexcept {
-    if (const std::size_t at = find(name); places[at] == none) names[at] = name, places[at] = place;
+    if (const std::size_t at = find(name); places[at] == none) {
+      names[at] = name;
+      places[at] = place;
+    }
   }
   [[nodiscard]] constexpr std::size_t operator[](const char* name) const noexcept { return places[find(name)]; }
 };
-template <class... Slots>
+template <class... Configs>
 consteval auto places_of() noexcept {
-  place_table<(Slots::count + ... + 0)> table;
+  place_table<(members_of<Configs>::names.size() + ... + 0)> table;
   std::size_t place = 0;
-  [[maybe_unused]] const auto add_all = [&](const char* const* names, std::size_t count) {
-    for (std::size_t at = 0; at < count; ++at) table.add(names[at], place++);
+  [[maybe_unused]] const auto add_all = [&](const auto& names) {
+    for (const char* name : names) table.add(name, place++);
   };
-  (add_all(Slots::names, Slots::count), ...);
+  (add_all(members_of<Configs>::names), ...);
   return table;
 }
-
+/// A place among the numbers of all configs, as config and member.
+struct member_place {
+  std::size_t config = 0, member = 0;
+};
+template <class... Configs>
+consteval member_place member_at(std::size_t place) noexcept {
+  member_place out{0, place};
+  for (const std::size_t count : {members_of<Configs>::names.size()...}) {
+    if (out.member < count) break;
+    out.member -= count;
+    ++out.config;
+  }
+  return out;
+}
 template <class T>
-inline constexpr bool always_false = false;
+constexpr auto as_number(const T& value) noexcept {
+  if constexpr (std::is_floating_point_v<T>) return static_cast<double>(value);
+  else return static_cast<std::int64_t>(value);
+}
 }  // namespace detail
 
-/// The numbers of a formula: one or more structs reflected with BOOST_HANA_ADAPT_STRUCT. A symbol is read from the
-/// first that has a member of its name, so a later, more general config can be overridden by an earlier one. Holds
-/// references: the structs must outlive it.
+/// The numbers of a formula: one or more structs that are Hana Structs, such as those of BOOST_HANA_ADAPT_STRUCT. A
+/// symbol is read from the first that has a member of its name, so an earlier config overrides a later, more general
+/// one. The environment keeps copies: nothing has to outlive it.
 ///
 ///     struct layer { std::int64_t sequence, hidden; };
 ///     BOOST_HANA_ADAPT_STRUCT(layer, sequence, hidden);
@@ -130,28 +121,6 @@ class environment {
  public:
   constexpr explicit environment(const Configs&... configs) noexcept : configs_{{configs}...} {}
 
-  /// The number of the member called `Key`: std::int64_t (from integers, flags and enumerations) or double.
-  template <class Key>
-  [[nodiscard]] constexpr auto get() const noexcept {
-    static_assert((detail::has_member<Key, Configs> || ...),
-                  "hocket::cost: none of the configs has a member with the name of this symbol; pass one more config");
-    const auto& config = detail::leaf_at<first_with<Key>()>(configs_);
-    using read = typename detail::slot_in<Key, std::remove_cvref_t<decltype(config)>>::read;
-    const auto& value = read{}(config);
-    if constexpr (std::is_floating_point_v<std::remove_cvref_t<decltype(value)>>) return static_cast<double>(value);
-    else return static_cast<std::int64_t>(value);
-  }
-  /// All numbers, in the order of the configs and their members; 0 in place of those that are not whole.
-  [[nodiscard]] constexpr auto all() const noexcept {
-    std::array<std::int64_t, (detail::slots_of<Configs>::count + ... + 0)> out{};
-    std::int64_t* at = out.data();
-    cost::for_each_in(configs_, [&](const auto& config) {
-      using slots = detail::slots_of<std::remove_cvref_t<decltype(config)>>;
-      slots::read_all(config, at);
-      at += slots::count;
-    });
-    return out;
-  }
   /// Where the number of a symbol is among `all`.
   template <class Key>
   [[nodiscard]] static constexpr std::size_t place_of() noexcept {
@@ -162,7 +131,27 @@ class environment {
   }
   template <class Key>
   [[nodiscard]] static constexpr bool knows() noexcept {
-    return (detail::has_member<Key, Configs> || ...);
+    return places[Key::c_str()] != places.none;
+  }
+  /// The number of the member called `Key`: std::int64_t (from integers, flags and enumerations) or double.
+  template <class Key>
+  [[nodiscard]] constexpr auto get() const noexcept {
+    constexpr detail::member_place at = detail::member_at<Configs...>(place_of<Key>());
+    const auto& config = detail::leaf_at<at.config>(configs_);
+    return detail::as_number(
+        detail::members_of<std::remove_cvref_t<decltype(config)>>::template read<at.member>(config));
+  }
+  /// All numbers, in the order of the configs and their members; 0 in place of those that are not whole.
+  [[nodiscard]] constexpr auto all() const noexcept {
+    std::array<std::int64_t, (detail::members_of<Configs>::names.size() + ... + 0)> out{};
+    std::size_t at = 0;
+    cost::for_each_in(configs_, [&]<class Config>(const Config& config) {
+      detail::members_of<Config>::for_each(config, [&]<class T>(const T& value) {
+        if constexpr (!std::is_floating_point_v<T>) out[at] = static_cast<std::int64_t>(value);
+        ++at;
+      });
+    });
+    return out;
   }
 
   /// The same environment with `more` searched first.
@@ -172,18 +161,12 @@ class environment {
   }
 
  private:
-  template <class Key>
-  static constexpr std::size_t first_with() noexcept {
-    std::size_t at = 0;
-    static_cast<void>(((detail::has_member<Key, Configs> ? true : (++at, false)) || ...));
-    return at;
-  }
   template <class Config, std::size_t... At>
   constexpr environment<Config, Configs...> before(const Config& more, std::index_sequence<At...>) const noexcept {
     return environment<Config, Configs...>(more, detail::leaf_at<At>(configs_)...);
   }
-  static constexpr auto places = detail::places_of<detail::slots_of<Configs>...>();
-  pack<const Configs&...> configs_;
+  static constexpr auto places = detail::places_of<Configs...>();
+  pack<Configs...> configs_;
 };
 
 namespace detail {

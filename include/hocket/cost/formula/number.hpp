@@ -45,7 +45,8 @@ constexpr bool add(integer a, integer b, integer& out) noexcept {
   return true;
 }
 constexpr integer gcd(integer a, integer b) noexcept {
-  a = magnitude(a), b = magnitude(b);
+  a = magnitude(a);
+  b = magnitude(b);
   while (b != 0) {
     const integer rest = a % b;
     a = b;
@@ -117,7 +118,8 @@ class rational {
  private:
   static constexpr rational make(integer n, integer d) noexcept {
     rational r;
-    r.num_ = n, r.den_ = d;
+    r.num_ = n;
+    r.den_ = d;
     return r;
   }
   static constexpr rational bad() noexcept { return make(0, 0); }

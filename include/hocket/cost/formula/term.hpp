@@ -52,16 +52,29 @@ enum class layer_operation : std::uint8_t {
   return names[static_cast<std::size_t>(which)];
 }
 
+/// What kind of transfer a term counts (communication.hpp).
+enum class collective : std::uint8_t { none, all_reduce, reduce_scatter, all_gather, all_to_all, send };
+/// The group of ranks that a transfer goes through.
+enum class axis : std::uint8_t { tensor, context, expert, pipeline, data };
+
+[[nodiscard]] constexpr std::string_view to_string(collective kind) noexcept {
+  constexpr std::string_view names[] = {"none", "all_reduce", "reduce_scatter", "all_gather", "all_to_all", "send"};
+  return names[static_cast<std::size_t>(kind)];
+}
+[[nodiscard]] constexpr std::string_view to_string(axis over) noexcept {
+  constexpr std::string_view names[] = {"tensor", "context", "expert", "pipeline", "data"};
+  return names[static_cast<std::size_t>(over)];
+}
 /// One line of a sum: a formula with its name, the condition under which it counts, by how many ranks it is divided,
 /// and where it comes from. `also` carries what a group of terms adds (FLOPs: how often the term is computed again).
 template <class Formula, class When, class Split, class Also = literal<units::pure>>
 struct term {
   using unit = unit_of<Formula>;
-  std::string_view name;
+  std::string_view name;  ///< literal
   Formula formula;
   When when;
   Split split;
-  std::string_view source;
+  std::string_view source;  ///< literal
   origin how;
   Also also{0};
   layer_operation by = layer_operation::none;

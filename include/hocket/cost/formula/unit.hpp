@@ -35,6 +35,18 @@ using flops_per_second = unit_quotient<flops, seconds>;
 using bytes_per_second = unit_quotient<bytes, seconds>;
 }  // namespace units
 
+/// A real number of a unit, for work that leaves the formulas: FLOPs and bytes do not stand for each other.
+///
+///     work_item item{.flops = quantity<units::flops>(2e12)};
+template <class U>
+struct quantity {
+  double value = 0;
+
+  constexpr quantity() noexcept = default;
+  constexpr explicit quantity(double v) noexcept : value(v) {}
+  friend constexpr bool operator==(const quantity&, const quantity&) = default;
+};
+
 /// "FLOP", "byte/element", "token/second", …; "1" for a pure number.
 template <class U>
 [[nodiscard]] std::string unit_name() {
@@ -43,7 +55,10 @@ template <class U>
     for (; exponent > 0; --exponent) above += (above.empty() ? "" : " ") + std::string(name);
     for (; exponent < 0; ++exponent) below += "/" + std::string(name);
   };
-  put(U::flop, "FLOP"), put(U::byte, "byte"), put(U::element, "element"), put(U::token, "token");
+  put(U::flop, "FLOP");
+  put(U::byte, "byte");
+  put(U::element, "element");
+  put(U::token, "token");
   put(U::second, "second");
   return (above.empty() ? "1" : above) + below;
 }

@@ -33,20 +33,22 @@ constexpr result<void> check_range(std::span<const named_size> sizes, std::int64
 /// That every std::int64_t member is a size: not negative, below 2^31. O(members).
 template <class Config>
 constexpr result<void> check_members(const Config& config) noexcept {
-  using slots = slots_of<Config>;
-  std::int64_t values[slots::count] = {};
-  slots::read_all(config, values);
-  for (std::size_t i = 0; i < slots::count; ++i) {
-    if (!slots::template is_size<Config>[i]) continue;
-    const named_size one{values[i], slots::names[i]};
-    if (const auto ok = check_range({&one, 1}, 0); !ok) return ok;
-  }
-  return {};
+  using members = members_of<Config>;
+  result<void> out;
+  std::size_t at = 0;
+  members::for_each(config, [&]<class T>(const T& value) {
+    if constexpr (std::is_same_v<T, std::int64_t>) {
+      const named_size one{value, members::names[at]};
+      if (out) out = check_range({&one, 1}, 0);
+    }
+    ++at;
+  });
+  return out;
 }
 
 struct named_division {
   std::int64_t value, by;
-  std::string_view name;
+  std::string_view name;  ///< literal
 };
 constexpr result<void> check_whole(std::span<const named_division> divisions) noexcept {
   for (const named_division& x : divisions)

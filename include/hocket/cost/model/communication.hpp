@@ -2,7 +2,7 @@
 #pragma once
 #include <hocket/cost/formula/code.hpp>
 #include <hocket/cost/formula/term.hpp>
-#include <hocket/cost/model/context_parallel.hpp>
+#include <hocket/cost/model/flops.hpp>
 #include <hocket/cost/model/in_flight.hpp>
 #include <hocket/cost/model/setting.hpp>
 #include <hocket/cost/model/static_memory.hpp>
@@ -10,14 +10,6 @@
 
 namespace hocket::inline HOCKET_ABI::cost {
 
-[[nodiscard]] constexpr std::string_view to_string(collective kind) noexcept {
-  constexpr std::string_view names[] = {"none", "all_reduce", "reduce_scatter", "all_gather", "all_to_all", "send"};
-  return names[static_cast<std::size_t>(kind)];
-}
-[[nodiscard]] constexpr std::string_view to_string(axis over) noexcept {
-  constexpr std::string_view names[] = {"tensor", "context", "expert", "pipeline", "data"};
-  return names[static_cast<std::size_t>(over)];
-}
 /// When it happens: in the forward or the backward pass of a micro-batch, because something is computed again, or once
 /// per step.
 enum class pass_kind : std::uint8_t { forward, backward, again, step };
@@ -27,11 +19,11 @@ enum class pass_kind : std::uint8_t { forward, backward, again, step };
 template <class Sent, class When, class Group>
 struct transfer {
   using unit = unit_of<Sent>;
-  std::string_view name;
+  std::string_view name;  ///< literal
   Sent formula;
   When when;
-  Group split;  ///< ranks in the group: the bytes are already those of one rank
-  std::string_view source;
+  Group split;              ///< ranks in the group: the bytes are already those of one rank
+  std::string_view source;  ///< literal
   collective kind;
   axis over;
   pass_kind in;
@@ -39,6 +31,30 @@ struct transfer {
   layer_operation by = layer_operation::none;
   origin how = origin::published;
 };
+
+// How ranks that share a sequence compute its attention: what they exchange, and what is there meanwhile. Queries,
+// keys, values and the output of the attention are each 1/cp of the sequence on a rank.
+namespace detail::context {
+
+using letters::a, letters::b, letters::c, letters::cp, letters::cp_exchange, letters::d, letters::d_n, letters::d_r,
+    letters::d_v, letters::g, letters::latent, letters::s, letters::tp;
+inline constexpr auto by_ring = choose(cp_exchange, 1, 0, 0) * (cp - 1);
+inline constexpr auto by_gather = choose(cp_exchange, 0, 1, 0) * (cp - 1);
+inline constexpr auto by_heads = choose(cp_exchange, 0, 0, 1) * (cp - 1);
+
+/// Bytes of one rank's part of a sequence. Latent attention exchanges the expanded heads. KV heads are copied, not
+/// divided, once there are fewer of them than tensor-parallel ranks.
+inline constexpr auto keys_values = c * (element * (2 * s * b * choose(latent, g* d, a*(d_n + d_r + d_v) / 2))) /
+                                    (cp * choose(latent, least(tp, g), tp));
+inline constexpr auto queries = c * (element * (s * b * a * choose(latent, d, d_n + d_r))) / (cp * tp);
+inline constexpr auto outputs = c * (element * (s * b * a * choose(latent, d, d_v))) / (cp * tp);
+/// The exchange happens again with the attention.
+inline constexpr auto again = choose(letters::recomputed, flop::core_by_name, 1, 1);
+
+inline constexpr std::string_view ring_attention = "arXiv:2310.01889", llama3 = "arXiv:2407.21783 section 3.3.2",
+                                  ulysses = "arXiv:2309.14509 section 3";
+
+}  // namespace detail::context
 
 namespace detail::wire {
 using letters::b, letters::c, letters::cp, letters::h, letters::s, letters::sp, letters::tp;

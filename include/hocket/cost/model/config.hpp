@@ -4,6 +4,7 @@
 #include <hocket/cost/formula/reflect.hpp>
 
 #include <cstdint>
+#include <string_view>
 
 namespace hocket::inline HOCKET_ABI::cost {
 
@@ -53,6 +54,18 @@ enum class recompute_count : std::uint8_t {
   exact,       ///< one more forward of what is recomputed
   korthikanti  ///< core attention counted twice, as in the HFU of arXiv:2205.05198
 };
+[[nodiscard]] constexpr std::string_view to_string(attention_count a) noexcept {
+  switch (a) {
+    case attention_count::full: return "full";
+    case attention_count::causal_half: return "causal_half";
+    case attention_count::causal_exact: return "causal_exact";
+    case attention_count::window: return "window";
+  }
+  return "";
+}
+[[nodiscard]] constexpr std::string_view to_string(recompute_count r) noexcept {
+  return r == recompute_count::exact ? "exact" : "korthikanti";
+}
 enum class recompute : std::uint8_t { none, selective, full };
 /// What optimizer sharding over data-parallel ranks divides: nothing; optimizer states; also gradients; also weights.
 enum class zero : std::uint8_t { none, optimizer, gradients, weights };
@@ -64,6 +77,15 @@ enum class context_exchange : std::uint8_t {
   all_gather,  ///< every rank gathers all keys and values of its layer
   all_to_all   ///< Ulysses: parts of the sequence are exchanged for heads, and back; heads must divide over cp
 };
+
+[[nodiscard]] constexpr std::string_view to_string(context_exchange how) noexcept {
+  switch (how) {
+    case context_exchange::ring: return "p2p";
+    case context_exchange::all_gather: return "all_gather";
+    case context_exchange::all_to_all: return "a2a";
+  }
+  return "";
+}
 
 /// The framework whose buffers memory counts beside states and saved tensors. A choice, by name, in place of a margin.
 enum class workspace : std::uint8_t {
@@ -180,21 +202,21 @@ struct measured_run {
 
 }  // namespace hocket::inline HOCKET_ABI::cost
 
-HOCKET_COST_STRUCT(hocket::cost::model, layers, hidden, heads, kv_heads, head_dim, ffn, vocabulary, positions,
-                   ffn_matrices, norm_weights, layer_norms, final_norm, embedding_norm, tied, qkv_bias, output_bias,
-                   ffn_bias, head_bias, qk_norm, qk_norm_all, attention_sinks, moe_layers, experts, active_experts,
-                   expert_ffn, shared_ffn, shared_gate, router_bias, expert_bias, latent, query_rank, kv_rank, nope_dim,
-                   rope_dim, value_dim, window, window_layers, mtp_layers);
-HOCKET_COST_STRUCT(hocket::cost::convention, attention, replay, router, latent_norms);
-HOCKET_COST_STRUCT(hocket::cost::training, sequence, micro_batch, global_batch, weight_bytes, gradient_bytes,
-                   master_bytes, moment_bytes, activation_bytes, flash_attention, dropout, fused_loss, workspace,
-                   wide_norm, fused_activation, squared_lengths, windowed_pairs);
-HOCKET_COST_STRUCT(hocket::cost::parallel, tp, pp, vp, dp, cp, ep, etp, copies, sequence_parallel, zero, recompute,
-                   offload_optimizer, offload_activations, cp_exchange);
-HOCKET_COST_STRUCT(hocket::cost::replay_set, cast, cast_back, norm, gather, qkv, core, attention_output, projection,
-                   ffn_in, activation, ffn_out);
-HOCKET_COST_STRUCT(hocket::cost::part, layers, moe_layers, window_layers, first, last, rank);
-HOCKET_COST_STRUCT(hocket::cost::held, layer_passes, moe_layer_passes, embedding_passes);
-HOCKET_COST_STRUCT(hocket::cost::rank_parameters, dense, expert);
-HOCKET_COST_STRUCT(hocket::cost::layer_parameters, layer_dense, layer_expert);
-HOCKET_COST_STRUCT(hocket::cost::measured_run, step_flops, step_seconds, peak_flops, devices);
+HOCKET_DETAIL_STRUCT(hocket::cost::model, layers, hidden, heads, kv_heads, head_dim, ffn, vocabulary, positions,
+                     ffn_matrices, norm_weights, layer_norms, final_norm, embedding_norm, tied, qkv_bias, output_bias,
+                     ffn_bias, head_bias, qk_norm, qk_norm_all, attention_sinks, moe_layers, experts, active_experts,
+                     expert_ffn, shared_ffn, shared_gate, router_bias, expert_bias, latent, query_rank, kv_rank,
+                     nope_dim, rope_dim, value_dim, window, window_layers, mtp_layers);
+HOCKET_DETAIL_STRUCT(hocket::cost::convention, attention, replay, router, latent_norms);
+HOCKET_DETAIL_STRUCT(hocket::cost::training, sequence, micro_batch, global_batch, weight_bytes, gradient_bytes,
+                     master_bytes, moment_bytes, activation_bytes, flash_attention, dropout, fused_loss, workspace,
+                     wide_norm, fused_activation, squared_lengths, windowed_pairs);
+HOCKET_DETAIL_STRUCT(hocket::cost::parallel, tp, pp, vp, dp, cp, ep, etp, copies, sequence_parallel, zero, recompute,
+                     offload_optimizer, offload_activations, cp_exchange);
+HOCKET_DETAIL_STRUCT(hocket::cost::replay_set, cast, cast_back, norm, gather, qkv, core, attention_output, projection,
+                     ffn_in, activation, ffn_out);
+HOCKET_DETAIL_STRUCT(hocket::cost::part, layers, moe_layers, window_layers, first, last, rank);
+HOCKET_DETAIL_STRUCT(hocket::cost::held, layer_passes, moe_layer_passes, embedding_passes);
+HOCKET_DETAIL_STRUCT(hocket::cost::rank_parameters, dense, expert);
+HOCKET_DETAIL_STRUCT(hocket::cost::layer_parameters, layer_dense, layer_expert);
+HOCKET_DETAIL_STRUCT(hocket::cost::measured_run, step_flops, step_seconds, peak_flops, devices);

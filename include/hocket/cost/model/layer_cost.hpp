@@ -18,6 +18,15 @@ enum class layer_kind : std::uint8_t { embedding, dense, experts, prediction, he
   constexpr std::string_view names[] = {"embedding", "dense", "experts", "prediction", "head"};
   return names[static_cast<std::size_t>(kind)];
 }
+namespace detail {
+[[nodiscard]] constexpr bool is_layer(layer_kind kind) noexcept {
+  return kind != layer_kind::embedding && kind != layer_kind::head;
+}
+[[nodiscard]] constexpr bool has_experts(const model& m, layer_kind kind) noexcept {
+  return kind == layer_kind::experts || (kind == layer_kind::prediction && m.moe_layers > 0);
+}
+}  // namespace detail
+
 /// So many layers of one kind, one after the other.
 struct layer_run {
   layer_kind kind = layer_kind::dense;
@@ -36,20 +45,24 @@ struct layer_run {
   return runs;
 }
 
-/// Seconds of one layer and one micro-batch on one rank. `tensor` collectives lie between dependent operations and are
+/// Time of one layer and one micro-batch on one rank. `tensor` collectives lie between dependent operations and are
 /// visible, but for what copies hide; `context` and `expert` exchanges overlap as far as the machine says.
-struct layer_seconds {
-  double forward = 0, backward = 0, again = 0;  ///< compute: forward, backward, computed again
-  double exposed = 0, hidden = 0;               ///< communication
-  double attention = 0;                         ///< the part of `forward` that is inside attention
-  [[nodiscard]] constexpr double compute() const noexcept { return forward + backward + again; }
-  [[nodiscard]] constexpr double total() const noexcept { return compute() + exposed; }
-  constexpr layer_seconds& operator+=(const layer_seconds& x) noexcept {
-    forward += x.forward, backward += x.backward, again += x.again, exposed += x.exposed, hidden += x.hidden;
+struct layer_time {
+  seconds forward{}, backward{}, again{};  ///< compute: forward, backward, computed again
+  seconds exposed{}, hidden{};             ///< communication
+  seconds attention{};                     ///< the part of `forward` that is inside attention
+  [[nodiscard]] constexpr seconds compute() const noexcept { return forward + backward + again; }
+  [[nodiscard]] constexpr seconds total() const noexcept { return compute() + exposed; }
+  constexpr layer_time& operator+=(const layer_time& x) noexcept {
+    forward += x.forward;
+    backward += x.backward;
+    again += x.again;
+    exposed += x.exposed;
+    hidden += x.hidden;
     attention += x.attention;
     return *this;
   }
-  friend constexpr layer_seconds operator*(double n, const layer_seconds& x) noexcept {
+  friend constexpr layer_time operator*(double n, const layer_time& x) noexcept {
     return {n * x.forward, n * x.backward, n * x.again, n * x.exposed, n * x.hidden, n * x.attention};
   }
 };
@@ -63,27 +76,31 @@ struct recompute_choice {
 
 namespace detail {
 template <class Numbers, class Hardware>
-struct seconds_sum {
+struct time_sum {
   const Numbers& numbers;
   const Hardware& on;
-  layer_seconds out{};
+  layer_time out{};
   template <const auto& List>
   constexpr void add(double split_more) noexcept {
     for_each_term<List>(numbers, [&](const counted_term& t) {
       const double size = t.amount().value().real() / t.ranks().value().real() / split_more;
       work_item item;
-      item.by = t.by, (t.is_flops ? item.flops : item.bytes) = size;
-      const double once = seconds_of(on, item);
+      item.by = t.by;
+      (t.is_flops ? item.flops.value : item.bytes.value) = size;
+      const seconds once = time_of(on, item);
       out.forward += once;
-      out.attention += t.by == layer_operation::attention ? once : 0;
+      if (t.by == layer_operation::attention) out.attention += once;
       out.again += t.again().value().real() * once;
     });
   }
 };
 [[nodiscard]] constexpr work_item item_of(const counted_term& x) noexcept {
   work_item item;
-  item.by = x.by, item.kind = x.kind, item.over = x.over, item.calls = x.calls;
-  item.bytes = x.amount().value().real();
+  item.by = x.by;
+  item.kind = x.kind;
+  item.over = x.over;
+  item.calls = x.calls;
+  item.bytes.value = x.amount().value().real();
   item.ranks = static_cast<std::int64_t>(x.ranks().value().real());
   return item;
 }
@@ -91,7 +108,7 @@ struct seconds_sum {
 constexpr setting setting_of_layer(const model& m, const training& t, const parallel& p, layer_kind kind,
                                    const recompute_choice& how) noexcept {
   const bool head = kind == layer_kind::head, predicts = kind == layer_kind::prediction;
-  const bool experts = kind == layer_kind::experts || (predicts && m.moe_layers > 0);
+  const bool experts = has_experts(m, kind);
   setting all{
       .on_rank = {.layers = head ? 0 : 1, .moe_layers = experts ? 1 : 0, .first = false, .last = head || predicts},
       .in_flight = {},
@@ -108,67 +125,84 @@ constexpr setting setting_of_layer(const model& m, const training& t, const para
 }
 }  // namespace detail
 
+namespace detail {
+/// The compute of one layer, of the loss, or of both.
+template <class Numbers, class Hardware>
+constexpr layer_time compute_time(const setting& at, const Hardware& on, bool layer, bool loss) noexcept {
+  const Numbers numbers(numbers_of(at));
+  time_sum<Numbers, Hardware> sum{numbers, on};
+  sum.template add<forward_flop_terms>(static_cast<double>(at.parallel.cp));
+  if (layer) sum.template add<moved_byte_terms>(1);
+  if (loss) sum.template add<moved_loss_terms>(1);
+  const layer_numbers x{.forward_seconds = sum.out.forward.count(), .attention_seconds = sum.out.attention.count()};
+  sum.out.backward = seconds(real(backward_of_layer, environment(x, at.training)));
+  return sum.out;
+}
+
+/// Adds to the compute of a layer what it sends, and what goes to the host and comes back.
+template <class Numbers, class Hardware>
+constexpr result<void> add_communication(const setting& at, const Hardware& on, layer_time& took) noexcept {
+  const Numbers numbers(numbers_of(at));
+  layer_numbers x{.compute_seconds = took.compute().count(),
+                  .expert_overlap = overlap_of(on, axis::expert),
+                  .host_overlap = host_of(on).host_overlap};
+  double hidden = 0;
+  for_each_term<layer_transfer_terms>(numbers, [&](const counted_term& term) {
+    const work_item item = item_of(term);
+    if (item.bytes.value == 0) return;
+    const double by_wire = time_of(on, item).count();
+    const double behind = overlap_of(on, item.over) * by_wire;
+    if (item.over == axis::expert) {
+      x.expert_seconds += by_wire;
+    } else {
+      x.wire_seconds += by_wire - behind;
+      hidden += behind;
+    }
+  });
+  if (at.parallel.offload_activations) {
+    const auto kept =
+        layer_activation_bytes<Numbers>(at.model, at.training, at.parallel, at.on_rank.moe_layers > 0, at.replayed);
+    if (!kept) return kept.error();
+    work_item item;
+    item.to_host = true;
+    item.bytes.value = 2 * kept->real();
+    x.offload_seconds = time_of(on, item).count();
+  }
+  took.exposed = seconds(real(exposed_of_layer, environment(x, at.parallel)));
+  took.hidden = seconds(hidden + x.wire_seconds + x.expert_seconds + x.offload_seconds) - took.exposed;
+  return {};
+}
+}  // namespace detail
+
 /// Time of one layer and one micro-batch under a recompute choice. A `prediction` module counts as one layer with its
 /// joint input; `embedding` takes no time worth counting; `head` is head, final norm and loss.
 /// Errors: errc::undefined_value if a rate that is needed is 0.
-template <class Numbers = numbers_of_setting, hardware Hardware = machine>
-[[nodiscard]] constexpr result<layer_seconds> seconds_of_layer(const model& m, const training& t, const parallel& p,
-                                                               const Hardware& on, layer_kind kind,
-                                                               const recompute_choice& how = {}) noexcept {
-  if (kind == layer_kind::embedding) return layer_seconds{};
+template <class Numbers = numbers_of_setting, class Hardware = machine>
+[[nodiscard]] constexpr result<layer_time> time_of_layer(const model& m, const training& t, const parallel& p,
+                                                         const Hardware& on, layer_kind kind,
+                                                         const recompute_choice& how = {}) noexcept {
+  detail::require_hardware<Hardware>();
+  if (kind == layer_kind::embedding) return layer_time{};
   const bool head = kind == layer_kind::head, predicts = kind == layer_kind::prediction;
   const setting all = detail::setting_of_layer(m, t, p, kind, how);
-  const bool experts = all.on_rank.moe_layers > 0;
-  const auto one = [&](const setting& at, bool layer, bool loss) {
-    const Numbers numbers(numbers_of(at));
-    detail::seconds_sum<Numbers, Hardware> sum{numbers, on};
-    sum.template add<forward_flop_terms>(static_cast<double>(p.cp));
-    if (layer) sum.template add<moved_byte_terms>(1);
-    if (loss) sum.template add<moved_loss_terms>(1);
-    sum.out.backward =
-        real(backward_of_layer,
-             environment(
-                 detail::layer_numbers{.forward_seconds = sum.out.forward, .attention_seconds = sum.out.attention}, t));
-    return sum.out;
-  };
-  layer_seconds took = one(all, !head, head || predicts);
+  layer_time took = detail::compute_time<Numbers>(all, on, !head, head || predicts);
   if (predicts) {  // the terms of the last part count the model's own head as well
     setting head_alone = all;
-    head_alone.on_rank.layers = head_alone.on_rank.moe_layers = 0, head_alone.model.mtp_layers = 0;
-    took += -1 * one(head_alone, false, true);
+    head_alone.on_rank.layers = head_alone.on_rank.moe_layers = 0;
+    head_alone.model.mtp_layers = 0;
+    took += -1 * detail::compute_time<Numbers>(head_alone, on, false, true);
   }
   if (!head && !predicts && m.window_layers > 0) {  // windowed layers are taken to be spread evenly
     setting windowed = all;
     windowed.on_rank.window_layers = 1;
     const double part_windowed = static_cast<double>(m.window_layers) / static_cast<double>(m.layers);
-    layer_seconds mixed = part_windowed * one(windowed, true, false);
+    layer_time mixed = part_windowed * detail::compute_time<Numbers>(windowed, on, true, false);
     mixed += (1 - part_windowed) * took;
     took = mixed;
   }
-  if (!head) {
-    const Numbers numbers(numbers_of(all));
-    detail::layer_numbers x{.compute_seconds = took.compute(),
-                            .expert_overlap = overlap_of(on, axis::expert),
-                            .host_overlap = host_of(on).host_overlap};
-    double hidden = 0;
-    for_each_term<layer_transfer_terms>(numbers, [&](const detail::counted_term& term) {
-      const work_item item = detail::item_of(term);
-      if (item.bytes == 0) return;
-      const double by_wire = seconds_of(on, item), behind = overlap_of(on, item.over) * by_wire;
-      if (item.over == axis::expert) x.expert_seconds += by_wire;
-      else x.wire_seconds += by_wire - behind, hidden += behind;
-    });
-    if (p.offload_activations) {  // what is kept goes to the host and comes back, as far as nothing hides it
-      const auto kept = layer_activation_bytes<Numbers>(m, t, all.parallel, experts, how.operations);
-      if (!kept) return kept.error();
-      work_item item;
-      item.to_host = true, item.bytes = 2 * kept->real();
-      x.offload_seconds = seconds_of(on, item);
-    }
-    took.exposed = real(exposed_of_layer, environment(x, p));
-    took.hidden = hidden + x.wire_seconds + x.expert_seconds + x.offload_seconds - took.exposed;
-  }
-  const double sum = took.total();
+  if (!head)
+    if (const auto ok = detail::add_communication<Numbers>(all, on, took); !ok) return ok.error();
+  const double sum = took.total().count();
   if (!(sum - sum == 0)) return error{errc::undefined_value}.with("seconds of a layer: a rate is 0");
   return took;
 }
@@ -177,21 +211,21 @@ template <class Numbers = numbers_of_setting, hardware Hardware = machine>
 /// planner chooses.
 struct recompute_option {
   recompute_choice how;
-  rational kept_bytes;    ///< per micro-batch in flight
-  layer_seconds seconds;  ///< `again` is what the choice costs
+  rational kept_bytes;  ///< per micro-batch in flight
+  layer_time time;      ///< `again` is what the choice costs
 };
 /// The option of one layer kind under one choice. Errors: those of its parts.
-template <class Numbers = numbers_of_setting, hardware Hardware = machine>
+template <class Numbers = numbers_of_setting, class Hardware = machine>
 [[nodiscard]] constexpr result<recompute_option> option_of(const model& m, const training& t, const parallel& p,
                                                            const Hardware& on, layer_kind kind,
                                                            const recompute_choice& how) noexcept {
   parallel at = p;
   at.recompute = how.level;
-  const bool layer = kind != layer_kind::embedding && kind != layer_kind::head;
-  const bool experts = kind == layer_kind::experts || (kind == layer_kind::prediction && m.moe_layers > 0);
-  const auto kept = layer ? layer_activation_bytes<Numbers>(m, t, at, experts, how.operations) : rational(0);
+  const auto kept = detail::is_layer(kind)
+                      ? layer_activation_bytes<Numbers>(m, t, at, detail::has_experts(m, kind), how.operations)
+                      : rational(0);
   if (!kept) return kept.error();
-  const auto took = seconds_of_layer<Numbers>(m, t, p, on, kind, how);
+  const auto took = time_of_layer<Numbers>(m, t, p, on, kind, how);
   if (!took) return took.error();
   return recompute_option{how, *kept, *took};
 }
@@ -225,12 +259,12 @@ inline constexpr std::array<layer_operation, 11> replayable = {
 struct replay_row {
   layer_operation which = layer_operation::none;
   rational bytes_kept, bytes_if_again;
-  double seconds_again = 0;  ///< per micro-batch, compute and communication
+  seconds time_again{};  ///< per micro-batch, compute and communication
   [[nodiscard]] constexpr bool saves_memory() const noexcept { return bytes_if_again < bytes_kept; }
 };
 /// The table of operations for one layer kind, read off the table of saved tensors with each flag on and off; the
 /// others as in `others`. Errors: those of its parts.
-template <class Numbers = numbers_of_setting, hardware Hardware = machine>
+template <class Numbers = numbers_of_setting, class Hardware = machine>
 [[nodiscard]] constexpr result<std::array<replay_row, replayable.size()>> replay_table(
     const model& m, const training& t, const parallel& p, const Hardware& on, layer_kind kind = layer_kind::dense,
     const replay_set& others = {.gather = false}) noexcept {
@@ -242,7 +276,7 @@ template <class Numbers = numbers_of_setting, hardware Hardware = machine>
                again = option_of<Numbers>(m, t, p, on, kind, with);
     if (!kept) return kept.error();
     if (!again) return again.error();
-    rows[i] = {replayable[i], kept->kept_bytes, again->kept_bytes, again->seconds.total() - kept->seconds.total()};
+    rows[i] = {replayable[i], kept->kept_bytes, again->kept_bytes, again->time.total() - kept->time.total()};
   }
   return rows;
 }

@@ -14,7 +14,7 @@ namespace hocket::inline HOCKET_ABI::cost {
 /// Weights of one shape on one tensor-parallel rank: the length of their first dimension, the product of the others,
 /// and how many there are of them.
 struct weight_shape {
-  std::string_view name;
+  std::string_view name;  ///< literal
   std::int64_t first = 0, rest = 1, count = 1;
   [[nodiscard]] constexpr std::int64_t elements() const noexcept { return first * rest * count; }
 };
@@ -56,19 +56,22 @@ struct optimizer_shards {
   add("token embedding", m.vocabulary / p.tp, m.hidden, 1);
   add("position embedding", m.positions, m.hidden, 1);
   add("embedding norm", m.hidden, 1, m.embedding_norm ? m.norm_weights : 0);
-  add("query", q, m.hidden, layers), add("key and value", kv, m.hidden, 2 * layers);
+  add("query", q, m.hidden, layers);
+  add("key and value", kv, m.hidden, 2 * layers);
   add("attention output", m.hidden, q, layers);
-  add("query bias", q, 1, m.qkv_bias ? layers : 0), add("key and value bias", kv, 1, m.qkv_bias ? 2 * layers : 0);
+  add("query bias", q, 1, m.qkv_bias ? layers : 0);
+  add("key and value bias", kv, 1, m.qkv_bias ? 2 * layers : 0);
   add("output bias", m.hidden, 1, m.output_bias ? layers : 0);
   add("query and key norm", m.head_dim, 1, m.qk_norm ? 2 * m.norm_weights * layers : 0);
   add("query norm, all heads", m.heads * m.head_dim, 1, m.qk_norm_all ? m.norm_weights * layers : 0);
   add("key norm, all heads", m.kv_heads * m.head_dim, 1, m.qk_norm_all ? m.norm_weights * layers : 0);
   add("attention sinks", m.heads / p.tp, 1, m.attention_sinks ? layers : 0);
-  add("FFN, inner", m.ffn / p.tp, m.hidden, (m.ffn_matrices - 1) * dense),
-      add("FFN, outer", m.hidden, m.ffn / p.tp, dense);
+  add("FFN, inner", m.ffn / p.tp, m.hidden, (m.ffn_matrices - 1) * dense);
+  add("FFN, outer", m.hidden, m.ffn / p.tp, dense);
   add("FFN bias, inner", m.ffn / p.tp, 1, m.ffn_bias ? (m.ffn_matrices - 1) * dense : 0);
   add("FFN bias, outer", m.hidden, 1, m.ffn_bias ? dense : 0);
-  add("router", m.experts, m.hidden, m.moe_layers), add("router bias", m.experts, 1, m.router_bias ? m.moe_layers : 0);
+  add("router", m.experts, m.hidden, m.moe_layers);
+  add("router bias", m.experts, 1, m.router_bias ? m.moe_layers : 0);
   add("experts, inner", m.expert_ffn / p.etp, m.hidden, (m.ffn_matrices - 1) * m.moe_layers * (m.experts / p.ep));
   add("experts, outer", m.hidden, m.expert_ffn / p.etp, m.moe_layers * (m.experts / p.ep));
   add("expert bias, inner", m.expert_ffn / p.etp, 1,

@@ -34,7 +34,8 @@ namespace hocket::inline HOCKET_ABI::cost {
     pairs += seen * length - seen * (seen - 1) / 2;
   }
   if (sum != t.sequence) return error{errc::contradictory_field, t.sequence, sum}.with("sequence");
-  t.squared_lengths = squares, t.windowed_pairs = pairs;
+  t.squared_lengths = squares;
+  t.windowed_pairs = pairs;
   return t;
 }
 

@@ -32,7 +32,9 @@ namespace hocket::inline HOCKET_ABI::cost {
   if (m.moe_layers > 0) parts.back().moe_layers += m.mtp_layers;
   for (std::int64_t rank = 0; rank < p.pp; ++rank) {
     part& on_rank = parts[static_cast<std::size_t>(rank)];
-    on_rank.rank = rank, on_rank.first = rank == 0, on_rank.last = rank == p.pp - 1;
+    on_rank.rank = rank;
+    on_rank.first = rank == 0;
+    on_rank.last = rank == p.pp - 1;
   }
   return parts;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/cost/model/activations.hpp>
-#include <hocket/cost/model/context_parallel.hpp>
+#include <hocket/cost/model/communication.hpp>
 #include <hocket/cost/model/partition.hpp>
 #include <hocket/cost/model/static_memory.hpp>
 

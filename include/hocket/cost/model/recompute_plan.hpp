@@ -101,15 +101,6 @@ struct recompute_plan {
   return how.operations.gather ? out : out + ", gather kept";
 }
 
-namespace detail {
-[[nodiscard]] constexpr bool is_layer(layer_kind kind) noexcept {
-  return kind != layer_kind::embedding && kind != layer_kind::head;
-}
-[[nodiscard]] constexpr bool has_experts(const model& m, layer_kind kind) noexcept {
-  return kind == layer_kind::experts || (kind == layer_kind::prediction && m.moe_layers > 0);
-}
-}  // namespace detail
-
 /// FLOPs that one layer of a kind does again, over all sequences of a step. Windowed layers are taken to be spread
 /// evenly. Errors: errc::undefined_value.
 template <class Numbers = numbers_of_setting>
@@ -211,7 +202,8 @@ template <class Numbers = numbers_of_setting>
   if (!out) return out.error();
   const auto plan = detail::bytes_of_plan<Numbers>(m, t, p, on_rank, in_flight, layers);
   if (!plan) return plan.error();
-  out->kept_bytes = out->kept_bytes + plan->kept, out->at_backward_bytes = out->at_backward_bytes + plan->again;
+  out->kept_bytes = out->kept_bytes + plan->kept;
+  out->at_backward_bytes = out->at_backward_bytes + plan->again;
   if (!out->total_bytes().ok()) return error{errc::undefined_value}.with("activations");
   return out;
 }

@@ -19,16 +19,13 @@ struct setting {
 };
 
 /// The environment of a setting. The library's own functions evaluate in this one type, so that the compiler
-/// instantiates each formula once; any environment that knows a formula's symbols gives the same value.
-/// Functions that evaluate take it
-/// as a template parameter, so that a program pays, when it compiles, for the formulas it uses and no others.
-/// Holds references into `all`.
+/// instantiates each formula once; any environment that knows a formula's symbols gives the same value. Functions that
+/// evaluate take it as a template parameter, so that a program pays, when it compiles, for the formulas it uses.
 using numbers_of_setting =
     environment<part, held, rank_parameters, model, training, parallel, convention, replay_set, layer_parameters>;
 [[nodiscard]] constexpr numbers_of_setting numbers_of(const setting& all) noexcept {
   return numbers_of_setting(all.on_rank, all.in_flight, all.parameters, all.model, all.training, all.parallel,
                             all.counted, all.replayed, all.largest_layer);
 }
-void numbers_of(const setting&& temporary) = delete;  // the environment would refer to a setting that is gone
 
 }  // namespace hocket::inline HOCKET_ABI::cost

@@ -33,12 +33,12 @@ struct step_numbers {
 
 }  // namespace hocket::inline HOCKET_ABI::cost
 
-HOCKET_COST_STRUCT(hocket::cost::detail::layer_numbers, compute_seconds, wire_seconds, expert_seconds, offload_seconds,
-                   expert_overlap, host_overlap, forward_seconds, attention_seconds, backward_seconds, again_seconds,
-                   exposed_seconds, hop_seconds, layer_count);
-HOCKET_COST_STRUCT(hocket::cost::step_numbers, compute_seconds, exposed_seconds, hidden_seconds, rank_seconds,
-                   all_ranks_seconds, exchange_seconds, update_seconds, load_seconds, post_seconds, launch_seconds,
-                   launches, data_overlap, most_layers, devices, step_seconds);
+HOCKET_DETAIL_STRUCT(hocket::cost::detail::layer_numbers, compute_seconds, wire_seconds, expert_seconds,
+                     offload_seconds, expert_overlap, host_overlap, forward_seconds, attention_seconds,
+                     backward_seconds, again_seconds, exposed_seconds, hop_seconds, layer_count);
+HOCKET_DETAIL_STRUCT(hocket::cost::step_numbers, compute_seconds, exposed_seconds, hidden_seconds, rank_seconds,
+                     all_ranks_seconds, exchange_seconds, update_seconds, load_seconds, post_seconds, launch_seconds,
+                     launches, data_overlap, most_layers, devices, step_seconds);
 
 namespace hocket::inline HOCKET_ABI::cost::letters {
 

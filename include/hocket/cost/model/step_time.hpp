@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/cost/check_machine.hpp>
-#include <hocket/cost/model/bubble.hpp>
+#include <hocket/cost/machine.hpp>
+#include <hocket/cost/model/in_flight.hpp>
 #include <hocket/cost/model/layer_cost.hpp>
 #include <hocket/cost/model/partition.hpp>
 #include <hocket/cost/model/static_memory.hpp>
@@ -64,13 +64,107 @@ using stage_layers = std::vector<layer_group>;
 /// throughput.
 struct step_prediction {
   step_parts parts;
-  std::vector<layer_seconds> rank_seconds;  ///< per micro-batch, by pipeline rank
+  std::vector<layer_time> rank_times;  ///< per micro-batch, by pipeline rank
   std::size_t busiest = 0;
   step_numbers numbers;                                    ///< what the parts were computed from
   rank_parameters exchange_parameters, update_parameters;  ///< of the ranks that send and update most
   double tokens_per_second_per_device = 0;
-  [[nodiscard]] double seconds() const noexcept { return parts.total(); }
+  [[nodiscard]] seconds step_time() const noexcept { return parts.total(); }
 };
+
+namespace detail {
+/// The time of every rank for one micro-batch, and what is largest among them.
+struct rank_sums {
+  double all_ranks_seconds = 0;
+  std::int64_t most_layers = 0;
+};
+template <class Numbers, class Hardware>
+result<rank_sums> add_rank_times(const setting& all, const Hardware& on, const std::vector<stage_layers>& stages,
+                                 step_prediction& out) {
+  const parallel& p = all.parallel;
+  seconds hop{};
+  if (p.pp > 1) {
+    const Numbers numbers(numbers_of(all));
+    for_each_term<pipeline_transfer_terms>(numbers, [&](const counted_term& x) { hop += time_of(on, item_of(x)); });
+  }
+  rank_sums sums;
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    layer_time rank;
+    std::int64_t layers = 0;
+    for (const layer_group& group : stages[i]) {
+      const auto one = time_of_layer<Numbers>(all.model, all.training, p, on, group.kind, group.how);
+      if (!one) return one.error();
+      rank += static_cast<double>(group.count) * *one;
+      if (group.kind != layer_kind::embedding) layers += group.count;
+    }
+    // Each chunk sends to the next and back; the last rank's last chunk sends nothing on.
+    if (p.pp > 1) rank.exposed += hop * static_cast<double>(p.vp);
+    sums.all_ranks_seconds += rank.total().count();
+    out.rank_times.push_back(rank);
+    if (rank.total() > out.rank_times[out.busiest].total()) out.busiest = i;
+    sums.most_layers = layers > sums.most_layers ? layers : sums.most_layers;
+  }
+  return sums;
+}
+
+/// The part of the model that a list of layers is: even_parts says which rank it is on.
+inline part part_with(const model& m, part on_rank, const stage_layers& layers) {
+  on_rank.layers = on_rank.moe_layers = 0;
+  for (const layer_group& g : layers) {
+    if (!is_layer(g.kind)) continue;
+    on_rank.layers += g.count;
+    if (has_experts(m, g.kind)) on_rank.moe_layers += g.count;
+  }
+  return on_rank;
+}
+
+/// What happens once per step, for the rank with most weights: gradients and weights over the data-parallel group, and
+/// the bytes that the optimizer moves.
+struct step_traffic {
+  double exchange_seconds = 0, moved_bytes = 0;
+};
+template <class Numbers, class Hardware>
+result<step_traffic> add_step_traffic(setting all, const Hardware& on, const std::vector<stage_layers>& stages,
+                                      step_prediction& out) {
+  const std::vector<part> held_parts = even_parts(all.model, all.parallel);
+  step_traffic most;
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    const auto n =
+        count_rank_parameters<Numbers>(all.model, all.parallel, part_with(all.model, held_parts[i], stages[i]));
+    if (!n) return n.error();
+    all.parameters = *n;
+    const Numbers numbers(numbers_of(all));
+    double sent = 0, moved = 0;
+    for_each_term<data_transfer_terms>(numbers, [&](const counted_term& x) {
+      const work_item item = item_of(x);
+      if (item.bytes.value > 0) sent += time_of(on, item).count();
+    });
+    for_each_term<optimizer_byte_terms>(
+        numbers, [&](const counted_term& x) { moved += x.amount().value().real() / x.ranks().value().real(); });
+    if (i == 0 || sent > most.exchange_seconds) {
+      most.exchange_seconds = sent;
+      out.exchange_parameters = *n;
+    }
+    if (i == 0 || moved > most.moved_bytes) {
+      most.moved_bytes = moved;
+      out.update_parameters = *n;
+    }
+  }
+  return most;
+}
+
+inline step_parts parts_of(const step_numbers& x, const parallel& p, const training& t) {
+  const environment numbers(x, p, t);
+  return {.data_loading = seconds(x.load_seconds),
+          .forward_backward = seconds(real(forward_backward_seconds, numbers)),
+          .optimizer = seconds(x.update_seconds),
+          .post_processing = seconds(x.post_seconds),
+          .communication_exposed = seconds(real(exposed_seconds_of_step, numbers)),
+          .communication_hidden = seconds(real(hidden_seconds_of_step, numbers)),
+          .scheduling = seconds(real(scheduling_seconds, numbers)),
+          .bubble = seconds(real(bubble_seconds, numbers))};
+}
+}  // namespace detail
 
 /// Predicts the time of one training step from the formulas and the rates of a machine.
 /// One micro-batch takes t_i on rank i; 1F1B takes m max t_i, plus the others' t_i / vp once to fill and drain: the
@@ -81,9 +175,10 @@ struct step_prediction {
 ///
 ///     const auto step = hocket::cost::predict_step(m, t, p, hocket::cost::machines::b200_fitted.rates);
 ///     step->parts.forward_backward, step->parts.bubble, step->tokens_per_second_per_device
-template <class Numbers = numbers_of_setting, hardware Hardware = machine>
+template <class Numbers = numbers_of_setting, class Hardware = machine>
 [[nodiscard]] result<step_prediction> predict_step(const model& m, const training& t, const parallel& p,
                                                    const Hardware& on, std::vector<stage_layers> stages = {}) {
+  detail::require_hardware<Hardware>();
   if (const auto fits = check(m, t, p); !fits) return fits.error();
   if constexpr (std::same_as<Hardware, machine>)
     if (const auto sound = check(on); !sound) return sound.error();
@@ -91,90 +186,36 @@ template <class Numbers = numbers_of_setting, hardware Hardware = machine>
   if (static_cast<std::int64_t>(stages.size()) != p.pp)
     return error{errc::bad_shape, p.pp, p.vp, static_cast<std::int64_t>(stages.size())}.with("stages");
   step_prediction out;
-  setting all{
+  const setting all{
       .on_rank = {}, .in_flight = {}, .parameters = {}, .model = m, .training = t, .parallel = p, .counted = {}};
-  double hop = 0;
-  if (p.pp > 1) {
-    const Numbers numbers(numbers_of(all));
-    for_each_term<pipeline_transfer_terms>(
-        numbers, [&](const detail::counted_term& x) { hop += seconds_of(on, detail::item_of(x)); });
-  }
-  double sum = 0;
-  std::int64_t most_layers = 0;
-  for (std::size_t i = 0; i < stages.size(); ++i) {
-    layer_seconds rank;
-    std::int64_t layers = 0;
-    for (const layer_group& group : stages[i]) {
-      const auto one = seconds_of_layer<Numbers>(m, t, p, on, group.kind, group.how);
-      if (!one) return one.error();
-      rank += static_cast<double>(group.count) * *one;
-      if (group.kind != layer_kind::embedding) layers += group.count;
-    }
-    // Each chunk sends to the next and back; the last rank's last chunk sends nothing on.
-    rank.exposed += p.pp > 1 ? hop * static_cast<double>(p.vp) : 0;
-    sum += rank.total();
-    out.rank_seconds.push_back(rank);
-    if (rank.total() > out.rank_seconds[out.busiest].total()) out.busiest = i;
-    most_layers = layers > most_layers ? layers : most_layers;
-  }
-  const layer_seconds& busiest = out.rank_seconds[out.busiest];
-  // Once per step: gradients and weights over the data-parallel group, and the optimizer, for the rank with most
-  // weights.
-  const std::vector<part> held_parts = even_parts(m, p);
-  double exchange = 0, update = 0;
-  for (std::size_t i = 0; i < stages.size(); ++i) {
-    part here = held_parts[i];
-    here.layers = here.moe_layers = 0;
-    for (const layer_group& g : stages[i]) {
-      const bool ends = g.kind == layer_kind::embedding || g.kind == layer_kind::head;
-      here.layers += ends ? 0 : g.count;
-      here.moe_layers +=
-          g.kind == layer_kind::experts || (g.kind == layer_kind::prediction && m.moe_layers > 0) ? g.count : 0;
-    }
-    const auto n = count_rank_parameters<Numbers>(m, p, here);
-    if (!n) return n.error();
-    all.parameters = *n;
-    const Numbers numbers(numbers_of(all));
-    double sent = 0, moved = 0;
-    for_each_term<data_transfer_terms>(numbers, [&](const detail::counted_term& x) {
-      const work_item item = detail::item_of(x);
-      sent += item.bytes > 0 ? seconds_of(on, item) : 0;
-    });
-    for_each_term<optimizer_byte_terms>(
-        numbers, [&](const detail::counted_term& x) { moved += x.amount().value().real() / x.ranks().value().real(); });
-    if (i == 0 || sent > exchange) exchange = sent, out.exchange_parameters = *n;
-    if (i == 0 || moved > update) update = moved, out.update_parameters = *n;
-  }
+  const auto ranks = detail::add_rank_times<Numbers>(all, on, stages, out);
+  if (!ranks) return ranks.error();
+  const auto traffic = detail::add_step_traffic<Numbers>(all, on, stages, out);
+  if (!traffic) return traffic.error();
+  const layer_time& busiest = out.rank_times[out.busiest];
   work_item states;
-  states.bytes = update, states.to_host = p.offload_optimizer;
+  states.bytes.value = traffic->moved_bytes;
+  states.to_host = p.offload_optimizer;
   const machine host = host_of(on);
-  step_numbers& x = out.numbers;
-  x = {.compute_seconds = busiest.compute(),
-       .exposed_seconds = busiest.exposed,
-       .hidden_seconds = busiest.hidden,
-       .rank_seconds = busiest.total(),
-       .all_ranks_seconds = sum,
-       .exchange_seconds = exchange,
-       .update_seconds = seconds_of(on, states),
-       .load_seconds = host.load_seconds,
-       .post_seconds = host.post_seconds,
-       .launch_seconds = host.launch_seconds,
-       .launches = host.launches,
-       .data_overlap = overlap_of(on, axis::data),
-       .most_layers = most_layers,
-       .devices = p.devices()};
-  const environment numbers(x, p, t);
-  step_parts& parts = out.parts;
-  parts.data_loading = x.load_seconds, parts.optimizer = x.update_seconds, parts.post_processing = x.post_seconds;
-  parts.forward_backward = real(forward_backward_seconds, numbers);
-  parts.communication_exposed = real(exposed_seconds_of_step, numbers);
-  parts.communication_hidden = real(hidden_seconds_of_step, numbers);
-  parts.bubble = real(bubble_seconds, numbers);
-  parts.scheduling = real(scheduling_seconds, numbers);
-  if (const double whole = parts.total(); !(whole - whole == 0))
-    return error{errc::undefined_value}.with("seconds of a step: a rate is 0");
-  x.step_seconds = parts.total();
-  out.tokens_per_second_per_device = real(tokens_per_second_and_device, numbers);
+  out.numbers = {.compute_seconds = busiest.compute().count(),
+                 .exposed_seconds = busiest.exposed.count(),
+                 .hidden_seconds = busiest.hidden.count(),
+                 .rank_seconds = busiest.total().count(),
+                 .all_ranks_seconds = ranks->all_ranks_seconds,
+                 .exchange_seconds = traffic->exchange_seconds,
+                 .update_seconds = time_of(on, states).count(),
+                 .load_seconds = host.load_seconds,
+                 .post_seconds = host.post_seconds,
+                 .launch_seconds = host.launch_seconds,
+                 .launches = host.launches,
+                 .data_overlap = overlap_of(on, axis::data),
+                 .most_layers = ranks->most_layers,
+                 .devices = p.devices()};
+  out.parts = detail::parts_of(out.numbers, p, t);
+  const double whole = out.parts.total().count();
+  if (!(whole - whole == 0)) return error{errc::undefined_value}.with("seconds of a step: a rate is 0");
+  out.numbers.step_seconds = whole;
+  out.tokens_per_second_per_device = real(tokens_per_second_and_device, environment(out.numbers, p, t));
   return out;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <hocket/core/time.hpp>
 #include <hocket/cost/formula/print.hpp>
 #include <hocket/cost/model/flops.hpp>
 
@@ -14,19 +15,6 @@ inline constexpr auto utilization_formula = letters::F_step / (letters::T * lett
 
 /// Which FLOPs a utilization counts: those of the model, or also those that were computed twice.
 enum class work : std::uint8_t { model, hardware };
-
-[[nodiscard]] constexpr std::string_view to_string(attention_count a) noexcept {
-  switch (a) {
-    case attention_count::full: return "full";
-    case attention_count::causal_half: return "causal_half";
-    case attention_count::causal_exact: return "causal_exact";
-    case attention_count::window: return "window";
-  }
-  return "";
-}
-[[nodiscard]] constexpr std::string_view to_string(recompute_count r) noexcept {
-  return r == recompute_count::exact ? "exact" : "korthikanti";
-}
 
 /// MFU or HFU, inseparable from what was counted: the kind of work is in the type, the convention and the peak in the
 /// value. It converts to no number and prints with its convention; two of one type compare only through `convert`.
@@ -66,27 +54,27 @@ template <work Work>
 }
 
 /// The utilization of counted FLOPs: those of a plan (recompute_plan.hpp), or with operations computed again by name.
-/// Preconditions: devices > 0, step_seconds > 0, peak_flops > 0.
+/// Preconditions: devices > 0, step_time > 0, peak_flops > 0.
 template <work Work>
-[[nodiscard]] constexpr utilization<Work> utilization_of(const flop_count& f, std::int64_t devices, double step_seconds,
+[[nodiscard]] constexpr utilization<Work> utilization_of(const flop_count& f, std::int64_t devices, seconds step_time,
                                                          double peak_flops) noexcept {
-  HOCKET_ASSERT(devices > 0 && step_seconds > 0 && peak_flops > 0);
-  const measured_run measured{(Work == work::model ? f.model_step : f.hardware_step).real(), step_seconds, peak_flops,
-                              devices};
+  HOCKET_ASSERT(devices > 0 && step_time.count() > 0 && peak_flops > 0);
+  const measured_run measured{(Work == work::model ? f.model_step : f.hardware_step).real(), step_time.count(),
+                              peak_flops, devices};
   return utilization<Work>(real(utilization_formula, environment(measured)), f.counted, peak_flops);
 }
 
-/// The utilization of a step that took `step_seconds` on p.devices() devices of the given peak (FLOP/s of the type
+/// The utilization of a step that took `step_time` on p.devices() devices of the given peak (FLOP/s of the type
 /// used). The peak is an input: vendors' figures differ by type and sparsity. Preconditions: step_seconds > 0,
 /// peak_flops > 0.
 template <work Work>
 [[nodiscard]] constexpr result<utilization<Work>> utilization_of(const model& m, const training& t, const parallel& p,
-                                                                 const convention& counted, double step_seconds,
+                                                                 const convention& counted, seconds step_time,
                                                                  double peak_flops) noexcept {
-  HOCKET_ASSERT(step_seconds > 0 && peak_flops > 0);
+  HOCKET_ASSERT(step_time.count() > 0 && peak_flops > 0);
   const auto f = count_flops(m, t, p, counted);
   if (!f) return f.error();
-  return utilization_of<Work>(*f, p.devices(), step_seconds, peak_flops);
+  return utilization_of<Work>(*f, p.devices(), step_time, peak_flops);
 }
 
 /// The same run under another convention: what a figure of one paper means in the words of another.

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/core/result.hpp>
-#include <hocket/cost/check_machine.hpp>
+#include <hocket/cost/machine.hpp>
 #include <hocket/planner/strategy/detail/strategy_parts.hpp>
 #include <hocket/planner/strategy/strategy.hpp>
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -59,7 +60,10 @@ class strategy_finder {
               !some.empty() && std::find(some.begin(), some.end(), pp) == some.end())
             continue;
           s_ = {};
-          s_.how.tp = tp, s_.how.cp = cp, s_.how.pp = pp, s_.how.dp = all / (tp * cp * pp);
+          s_.how.tp = tp;
+          s_.how.cp = cp;
+          s_.how.pp = pp;
+          s_.how.dp = all / (tp * cp * pp);
           if (const auto ok = cuts(); !ok) return ok.error();
         }
       }
@@ -89,7 +93,8 @@ class strategy_finder {
   [[nodiscard]] std::vector<variant> levels() const {
     std::vector<variant> list;
     using cost::recompute;
-    list.push_back({false, 1, recompute::none, false}), list.push_back({false, 1, recompute::none, true});
+    list.push_back({false, 1, recompute::none, false});
+    list.push_back({false, 1, recompute::none, true});
     if (!t_.flash_attention) list.push_back({false, 1, recompute::selective, false});
     list.push_back({false, 1, recompute::full, false});
     if (const auto& some = space_.recomputes; !some.empty())
@@ -99,20 +104,30 @@ class strategy_finder {
     return list;
   }
   void reject(rejection why, std::int64_t count) {
-    report_.rejected[static_cast<std::size_t>(why)] += count, report_.named += count;
+    report_.rejected[static_cast<std::size_t>(why)] += count;
+    report_.named += count;
   }
 
   [[nodiscard]] result<void> cuts() {
     const cost::parallel& p = s_.how;
     const auto experts = m_.moe_layers > 0 ? space_.expert : std::vector<std::int64_t>{1};
     const auto below = static_cast<std::int64_t>(experts.size() * space_.chunks.size()) * inner();
-    if (p.tp > on_.devices_per_node) return reject(rejection::node, below), result<void>{};
+    if (p.tp > on_.devices_per_node) {
+      reject(rejection::node, below);
+      return result<void>{};
+    }
     cost::training t = t_;
     t.micro_batch = t.global_batch = 1;
     cost::parallel shape = p;
     shape.pp = shape.dp = 1;
-    if (!cost::check(m_, t, shape)) return reject(rejection::heads, below), result<void>{};
-    if (p.pp > m_.layers) return reject(rejection::stages, below), result<void>{};
+    if (!cost::check(m_, t, shape)) {
+      reject(rejection::heads, below);
+      return result<void>{};
+    }
+    if (p.pp > m_.layers) {
+      reject(rejection::stages, below);
+      return result<void>{};
+    }
     for (const std::int64_t ep : experts) {
       s_.how.ep = ep;
       if (ep > 1 && (m_.experts % ep != 0 || (p.dp * p.cp * p.tp) % ep != 0)) {
@@ -172,7 +187,8 @@ class strategy_finder {
             continue;
           }
           for (std::size_t k = 0; k < levels_.size(); ++k) {
-            s_.how.recompute = levels_[k].level, s_.replay_activation = levels_[k].replay;
+            s_.how.recompute = levels_[k].level;
+            s_.replay_activation = levels_[k].replay;
             const result<const layer_prices*> layer = prices(b, q, c, k);
             if (!layer) return layer.error();
             states(n, **layer, shapes);
@@ -192,7 +208,8 @@ class strategy_finder {
           reject(rejection::no_effect, 1);
           continue;
         }
-        ++report_.named, ++report_.evaluated;
+        ++report_.named;
+        ++report_.evaluated;
         const strategy_cost price = price_of(s_, m_, t_, on_.rates, layer, n, states_[z], shapes, held_);
         if (price.step == too_long && !too_long_) too_long_ = why_too_long();
         consider({s_, price});
@@ -210,14 +227,18 @@ class strategy_finder {
       if (at == tables_.size())
         tables_.push_back({s_.how, std::vector<layer_prices>(space_.micro_batches.size() * space_.sequence.size() *
                                                              space_.copies.size() * levels_.size())});
-      table_ = at, cached_ = s_.how;
+      table_ = at;
+      cached_ = s_.how;
     }
     layer_prices& known = tables_[table_].list[index];
     if (!known.known) {
       cost::training t = t_;
       t.micro_batch = s_.micro_batch;
       cost::parallel p = s_.how;
-      p.pp = 2, p.vp = 1, p.dp = 1, p.zero = cost::zero::none;
+      p.pp = 2;
+      p.vp = 1;
+      p.dp = 1;
+      p.zero = cost::zero::none;
       const auto made = prices_of_layers(m_, t, p, on_.rates, cost::replay_set{.activation = s_.replay_activation});
       if (!made) return made.error();
       known = *made;
@@ -227,7 +248,7 @@ class strategy_finder {
 
   /// Keeps the candidates of the front; ties go to less memory, then to what was named first.
   void consider(const scored_strategy& x) {
-    if (x.cost.bytes > on_.memory) {
+    if (x.cost.memory > on_.memory) {
       reject(rejection::memory, 1);
       --report_.named;  // it was counted when it was evaluated
       if (beyond_.empty() || better(x, beyond_.front())) beyond_.assign(1, x);
@@ -238,11 +259,11 @@ class strategy_finder {
     auto& front = report_.front;
     auto at = std::partition_point(front.begin(), front.end(),
                                    [&](const scored_strategy& y) { return y.cost.step <= x.cost.step; });
-    if (at != front.begin() && std::prev(at)->cost.bytes <= x.cost.bytes) return;
+    if (at != front.begin() && std::prev(at)->cost.memory <= x.cost.memory) return;
     auto first = at;
     while (first != front.begin() && std::prev(first)->cost.step == x.cost.step) --first;  // same time, more memory
     auto last = at;
-    while (last != front.end() && last->cost.bytes >= x.cost.bytes) ++last;
+    while (last != front.end() && last->cost.memory >= x.cost.memory) ++last;
     if (first == last) {
       front.insert(at, x);
     } else {
@@ -251,7 +272,7 @@ class strategy_finder {
     }
   }
   [[nodiscard]] static bool better(const scored_strategy& a, const scored_strategy& b) noexcept {
-    return a.cost.step != b.cost.step ? a.cost.step < b.cost.step : a.cost.bytes < b.cost.bytes;
+    return a.cost.step != b.cost.step ? a.cost.step < b.cost.step : a.cost.memory < b.cost.memory;
   }
   /// Whether there are ranks over which a sharding spreads anything.
   [[nodiscard]] bool shards() const noexcept { return s_.how.dp * s_.how.cp > 1; }
@@ -293,8 +314,8 @@ class strategy_finder {
   constexpr std::int64_t most = std::int64_t{1} << 20;
   const cluster& on = problem.cluster;
   if (on.devices < 1 || on.devices > most) return error{errc::out_of_range, on.devices, 1, most}.with("devices");
-  if (on.memory < 1)
-    return error{errc::out_of_range, on.memory, 1, (std::numeric_limits<std::int64_t>::max)()}.with(
+  if (on.memory < bytes(1))
+    return error{errc::out_of_range, on.memory.count(), 1, (std::numeric_limits<std::int64_t>::max)()}.with(
         "memory of a device");
   if (on.devices_per_node < 1) return error{errc::out_of_range, on.devices_per_node, 1, most}.with("devices_per_node");
   if (const auto ok = cost::check(on.rates); !ok) return ok;
@@ -336,8 +357,12 @@ class strategy_finder {
 ///
 ///     const auto found = hocket::planner::solve({.model = m, .training = t, .cluster = {.devices = 64, …}});
 ///     if (!found->front.empty()) found->front.front().of.how.tp;  // else nothing fits: found->rejected says why
-template <held_policy H = held_in_closed_form>
+template <class H = held_in_closed_form>
+  requires(!std::convertible_to<const H&, std::span<const std::int64_t>>)
 [[nodiscard]] result<strategy_plan> solve(const strategy_problem& problem, const H& held = {}) {
+  static_assert(held_policy<H>,
+                "hocket::planner: what a rank holds is said by `std::int64_t operator()(const strategy&, std::int64_t "
+                "micro_batches, std::int64_t rank) const`");
   if (const auto ok = check(problem); !ok) return ok.error();
   cost::model m = problem.model;
   m.mtp_layers = 0;
@@ -359,7 +384,7 @@ template <held_policy H = held_in_closed_form>
   const auto before = [](const scored_on_devices& a, const scored_on_devices& b) {
     if (a.devices != b.devices) return a.devices < b.devices;
     if (a.best.cost.step != b.best.cost.step) return a.best.cost.step < b.best.cost.step;
-    return a.best.cost.bytes < b.best.cost.bytes;
+    return a.best.cost.memory < b.best.cost.memory;
   };
   for (const std::int64_t n : device_counts) {
     problem.cluster.devices = n;
@@ -376,7 +401,7 @@ template <held_policy H = held_in_closed_form>
   for (const scored_on_devices& x : all.front) {
     bool ruled_out = false;
     for (const scored_on_devices& y : front)
-      ruled_out = ruled_out || (y.best.cost.step <= x.best.cost.step && y.best.cost.bytes <= x.best.cost.bytes);
+      ruled_out = ruled_out || (y.best.cost.step <= x.best.cost.step && y.best.cost.memory <= x.best.cost.memory);
     if (!ruled_out) front.push_back(x);
   }
   all.front = std::move(front);

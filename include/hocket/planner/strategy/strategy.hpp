@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <hocket/core/bytes.hpp>
 #include <hocket/core/result.hpp>
-#include <hocket/core/time.hpp>
 #include <hocket/cost/machine.hpp>
 #include <hocket/cost/model/config.hpp>
 #include <hocket/cost/model/layer_cost.hpp>
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +21,7 @@ namespace hocket::inline HOCKET_ABI::planner {
 struct cluster {
   std::int64_t devices = 1;
   std::int64_t devices_per_node = 8;  ///< tensor parallelism stays within a node
-  std::int64_t memory = 0;            ///< bytes of one device that training may use
+  bytes memory{};                     ///< of one device that training may use
   cost::machine rates;
 };
 
@@ -100,10 +101,10 @@ struct strategy_problem {
   strategy_space space{};
 };
 
-/// What a strategy costs: step time in nanoseconds, and bytes of its fullest rank at its peak (cost::peak_memory).
+/// What a strategy costs: step time, and memory of its fullest rank at its peak (cost::peak_memory).
 struct strategy_cost {
-  ticks step = 0;
-  std::int64_t bytes = 0;
+  std::chrono::nanoseconds step{};
+  bytes memory{};
 };
 struct scored_strategy {
   strategy of;

@@ -57,9 +57,9 @@ struct rank_shape {
 using numbers = cost::numbers_of_setting;
 
 /// A step of more nanoseconds than 64 bits hold.
-inline constexpr ticks too_long = (std::numeric_limits<ticks>::max)();
+inline constexpr std::chrono::nanoseconds too_long = (std::chrono::nanoseconds::max)();
 [[nodiscard]] inline error step_too_long() noexcept {
-  constexpr std::int64_t most = too_long / 1'000'000'000;
+  constexpr std::int64_t most = too_long / std::chrono::seconds(1);
   return error{errc::limit_exceeded, most + 1, most}.with("seconds of a step");
 }
 
@@ -74,10 +74,10 @@ inline constexpr ticks too_long = (std::numeric_limits<ticks>::max)();
   layer_prices out;
   const cost::recompute_choice how{p.recompute, replay};
   const auto time = [&](layer_kind kind, double& total, double& compute) -> result<void> {
-    const auto took =
-        cost::seconds_of_layer(m, t, p, on, kind, kind == layer_kind::head ? cost::recompute_choice{} : how);
+    const auto took = cost::time_of_layer(m, t, p, on, kind, kind == layer_kind::head ? cost::recompute_choice{} : how);
     if (!took) return took.error();
-    total = took->total(), compute = took->compute();
+    total = took->total().count();
+    compute = took->compute().count();
     if (kind != layer_kind::head) out.forward_share = took->forward / took->total();
     return {};
   };
@@ -104,7 +104,8 @@ inline constexpr ticks too_long = (std::numeric_limits<ticks>::max)();
     const auto bytes = cost::rank_total(cost::end_tensor_terms, numbers_of(all));
     return bytes ? bytes->real() : 0.0;
   };
-  out.first_bytes_each = ends(true, false, 1), out.last_bytes = ends(false, true, 0);
+  out.first_bytes_each = ends(true, false, 1);
+  out.last_bytes = ends(false, true, 0);
   const numbers here(numbers_of(all));
   const auto in_ffn = cost::rank_total(cost::ffn_transient_terms, here),
              in_attention = cost::rank_total(cost::attention_transient_terms, here);
@@ -128,8 +129,12 @@ inline constexpr ticks too_long = (std::numeric_limits<ticks>::max)();
   for (const auto* x : {&none, &dense, &moe, &first, &last, &both})
     if (!*x) return x->error();
   const auto less = [&](const cost::rank_parameters& x) { return static_cast<double>(x.dense - none->dense); };
-  out.dense = less(*dense), out.experts_dense = less(*moe), out.experts_expert = static_cast<double>(moe->expert);
-  out.first = less(*first), out.last = less(*last), out.both = less(*both);
+  out.dense = less(*dense);
+  out.experts_dense = less(*moe);
+  out.experts_expert = static_cast<double>(moe->expert);
+  out.first = less(*first);
+  out.last = less(*last);
+  out.both = less(*both);
   out.known = true;
   return out;
 }
@@ -153,7 +158,8 @@ inline constexpr ticks too_long = (std::numeric_limits<ticks>::max)();
       if (!*x) return x->error();
     (experts ? out.whole_experts : out.whole_dense) = whole->real();
     (experts ? out.buffers_experts : out.buffers_dense) = buffers->real();
-    out.buffers_last = with_last->real() - buffers->real(), out.whole_last = head->real();
+    out.buffers_last = with_last->real() - buffers->real();
+    out.whole_last = head->real();
   }
   constexpr std::int64_t many = std::int64_t{1} << 40;  // one parameter, without the rounding of small numbers
   for (const bool expert : {false, true}) {
@@ -163,7 +169,8 @@ inline constexpr ticks too_long = (std::numeric_limits<ticks>::max)();
     if (!bytes) return bytes.error();
     double sent[2] = {}, moved = 0;
     for (const std::int64_t micro_batches : {1, 2}) {
-      all.training.micro_batch = 1, all.training.global_batch = micro_batches * p.dp;
+      all.training.micro_batch = 1;
+      all.training.global_batch = micro_batches * p.dp;
       const numbers then(numbers_of(all));
       double& sum = sent[micro_batches - 1];
       cost::for_each_term(cost::data_transfer_terms, then, [&](const auto& x) { sum += cost::real(x.formula, then); });
@@ -224,7 +231,8 @@ template <held_policy H>
     const double sent = own * (state.sent_dense + (batches - 1) * state.more_dense) +
                         expert * (state.sent_expert + (batches - 1) * state.more_expert),
                  moved = own * state.moved_dense + expert * state.moved_expert;
-    exchange = sent > exchange ? sent : exchange, update = moved > update ? moved : update;
+    exchange = sent > exchange ? sent : exchange;
+    update = moved > update ? moved : update;
     // As cost::peak_memory: what lives through the step, and the larger of two moments.
     const auto held = static_cast<double>(chunks_held(s, micro_batches, x.rank));
     const double passes = std::ceil(held * x.layers / vp), moe_passes = std::ceil(held * x.moe / vp);
@@ -246,8 +254,8 @@ template <held_policy H>
   const double seconds =
       (launched > device ? launched : device) + update / on.memory_bytes + on.load_seconds + on.post_seconds;
   constexpr double most = 9.2e18;  // bytes beyond fit nowhere; a step beyond is an error of those who ask
-  return {seconds * 1e9 < most ? static_cast<ticks>(std::llround(seconds * 1e9)) : too_long,
-          static_cast<std::int64_t>(std::ceil(bytes < most ? bytes - 1e-3 : most))};
+  return {seconds * 1e9 < most ? std::chrono::nanoseconds(std::llround(seconds * 1e9)) : too_long,
+          hocket::bytes(static_cast<std::int64_t>(std::ceil(bytes < most ? bytes - 1e-3 : most)))};
 }
 
 }  // namespace hocket::inline HOCKET_ABI::planner::detail

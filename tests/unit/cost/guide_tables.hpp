@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/cost/closed_forms.hpp>
 #include <hocket/cost/formula/term.hpp>
+#include "closed_forms.hpp"
 
 namespace hocket::inline HOCKET_ABI::cost::letters::mindformers {
 

@@ -9,30 +9,8 @@
 #include <string>
 #include <vector>
 
-/// Hardware policies over hocket::curve: measured curves in place of rates.
+/// A hardware policy over hocket::curve: measured curves in place of rates.
 namespace hocket::inline HOCKET_ABI::cost {
-
-/// The ideal roofline: the slower of arithmetic at the peak and memory at its bandwidth; transfers at the link's rate.
-/// A lower bound for any device with these rates.
-struct roofline {
-  machine peak;
-  [[nodiscard]] constexpr double seconds(const work_item& w) const noexcept {
-    if (w.kind != collective::none || w.to_host) return seconds_of(peak, w);
-    const double arithmetic = w.flops / (inside_attention(w.by) ? peak.attention_flops : peak.gemm_flops);
-    const double memory = w.bytes / peak.memory_bytes;
-    return arithmetic < memory ? memory : arithmetic;
-  }
-  [[nodiscard]] constexpr machine host() const noexcept { return peak; }
-};
-
-/// A prediction with the band of the fit behind it.
-struct banded_seconds {
-  double least = 0, expected = 0, most = 0;
-};
-/// Puts the worst error of a fit around a time: measured times of the kind that was fitted lay within it.
-[[nodiscard]] constexpr banded_seconds with_band(double predicted, const machine_data& fitted) noexcept {
-  return {predicted / (1 + fitted.worst_error), predicted, predicted / (1 - fitted.worst_error)};
-}
 
 /// Where the ranks of a group sit.
 enum class placement : std::uint8_t { node, between_nodes };
@@ -77,25 +55,27 @@ class measured_hardware {
       const collective_curve* c = find(w.kind, w.ranks);
       return c != nullptr && c->us_of_mib.domain().contains(mib(w) / static_cast<double>(w.calls));
     }
-    if (w.flops > 0) return (inside_attention(w.by) ? attention_ : products_).domain().contains(w.flops / 1e9);
+    if (w.flops.value > 0)
+      return (inside_attention(w.by) ? attention_ : products_).domain().contains(w.flops.value / 1e9);
     return memory_.domain().contains(mib(w));
   }
-  [[nodiscard]] double seconds(const work_item& w) const noexcept {
-    if (w.to_host) return seconds_of(other_, w);
+  [[nodiscard]] seconds time(const work_item& w) const noexcept {
+    if (w.to_host) return time_of(other_, w);
     if (w.kind != collective::none) {
       const collective_curve* c = find(w.kind, w.ranks);
-      if (c == nullptr) return seconds_of(other_, w);
+      if (c == nullptr) return time_of(other_, w);
       const auto calls = static_cast<double>(w.calls);
-      return calls * c->us_of_mib.time(mib(w) / calls) * 1e-6;
+      return seconds(calls * c->us_of_mib.time(mib(w) / calls) * 1e-6);
     }
-    if (w.flops > 0) return (inside_attention(w.by) ? attention_ : products_).time(w.flops / 1e9) * 1e-6;
-    return w.bytes > 0 ? memory_.time(mib(w)) * 1e-6 : 0;
+    if (w.flops.value > 0)
+      return seconds((inside_attention(w.by) ? attention_ : products_).time(w.flops.value / 1e9) * 1e-6);
+    return seconds(w.bytes.value > 0 ? memory_.time(mib(w)) * 1e-6 : 0);
   }
   [[nodiscard]] double overlap(axis over) const noexcept { return overlaps[static_cast<std::size_t>(over)]; }
   [[nodiscard]] machine host() const noexcept { return other_; }
 
  private:
-  static double mib(const work_item& w) noexcept { return w.bytes / 1048576; }
+  static double mib(const work_item& w) noexcept { return w.bytes.value / 1048576; }
   curve::any_curve products_, attention_, memory_;
   machine other_;
   std::vector<collective_curve> collectives_;
