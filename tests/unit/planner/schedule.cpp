@@ -206,7 +206,10 @@ TEST_CASE("uneven stages: never worse than a closed form under the same caps, ga
     std::vector<ticks> f(stages), b(stages), i(stages), w(stages);
     for (std::size_t s = 0; s < stages; ++s) {
       const auto time = [&] { return ticks{700} + static_cast<ticks>(random() % 601); };
-      f[s] = time(), i[s] = time(), w[s] = time(), b[s] = i[s] + w[s];
+      f[s] = time();
+      i[s] = time();
+      w[s] = time();
+      b[s] = i[s] + w[s];
     }
     const pipeline::stage_costs costs{.forward = f, .backward = b, .input_grad = i, .weight_grad = w};
     const auto closed = pipeline::interleaved::make({p, v, m}).value();
@@ -248,7 +251,10 @@ TEST_CASE("many chunks in little memory: periodic schedules, and closed forms fo
   std::vector<ticks> f(32), b(32), i(32), w(32);
   for (std::size_t x = 0; x < f.size(); ++x) {
     const auto time = [&] { return ticks{70} + static_cast<ticks>(random() % 61); };
-    f[x] = time(), i[x] = time(), w[x] = time(), b[x] = i[x] + w[x];
+    f[x] = time();
+    i[x] = time();
+    w[x] = time();
+    b[x] = i[x] + w[x];
   }
   const pipeline::stage_costs costs{.forward = f, .backward = b, .input_grad = i, .weight_grad = w};
   const auto sum = [](const std::vector<ticks>& times) {
@@ -279,7 +285,10 @@ TEST_CASE("where only hops take time, a cap of one activation makes a round trip
 
 TEST_CASE("no rank is asked where no memory is scarce", "[planner][schedule]") {
   std::vector<ticks> f(60), b(60);
-  for (std::size_t x = 0; x < f.size(); ++x) f[x] = static_cast<ticks>(70 + x * 37 % 61), b[x] = 2 * f[59 - x];
+  for (std::size_t x = 0; x < f.size(); ++x) {
+    f[x] = static_cast<ticks>(70 + x * 37 % 61);
+    b[x] = 2 * f[59 - x];
+  }
   const pipeline::stage_costs costs{.forward = f, .backward = b};
   const auto found = solve({{20, 3, 29}, stage_order::loop, false, {}, 0}, costs);
   REQUIRE(found);
@@ -294,7 +303,10 @@ TEST_CASE("every closed form is looked at, also with no budget", "[planner][sche
     std::vector<ticks> f(stages), b(stages), i(stages), w(stages);
     for (std::size_t s = 0; s < stages; ++s) {
       const auto time = [&] { return ticks{7} + static_cast<ticks>(random() % 7); };
-      f[s] = time(), i[s] = time(), w[s] = time(), b[s] = i[s] + w[s];
+      f[s] = time();
+      i[s] = time();
+      w[s] = time();
+      b[s] = i[s] + w[s];
     }
     const pipeline::stage_costs costs{
         .forward = f, .backward = b, .input_grad = i, .weight_grad = w, .hop = ticks{n % 3 * 6}};
@@ -374,7 +386,10 @@ TEST_CASE("scarce caps at uneven times: near the bound, and a larger budget buys
     std::vector<ticks> f(stages), b(stages), i(stages), w(stages);
     for (std::size_t s = 0; s < stages; ++s) {
       const auto time = [&] { return ticks{700} + static_cast<ticks>(random() % 601); };
-      f[s] = time(), i[s] = time(), w[s] = time(), b[s] = i[s] + w[s];
+      f[s] = time();
+      i[s] = time();
+      w[s] = time();
+      b[s] = i[s] + w[s];
     }
     const pipeline::stage_costs costs{.forward = f, .backward = b, .input_grad = i, .weight_grad = w};
     std::vector<std::uint32_t> caps;
@@ -389,7 +404,9 @@ TEST_CASE("scarce caps at uneven times: near the bound, and a larger budget buys
     REQUIRE(large);
     CHECK(keeps_its_word(more, *large, costs));
     CHECK(large->makespan <= small->makespan);
-    found_small += small->makespan, found_large += large->makespan, bounds += large->lower_bound;
+    found_small += small->makespan;
+    found_large += large->makespan;
+    bounds += large->lower_bound;
   }
   INFO(found_small << " " << found_large << " " << bounds);
   CHECK(found_large < found_small);
