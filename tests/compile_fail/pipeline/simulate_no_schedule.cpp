@@ -1,16 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// expect: hocket: this type is no schedule. Give it const members ranks(), chunks(), micro_batches(), placement(),
-// size(rank) and at(rank, step) expect: hocket: this type is no cost policy. Give it const members ticks
-// duration(stage_action) and ticks latency(from_rank, to_rank)
-#include <hocket/pipeline/schedules/one_f_one_b.hpp>
+// expect: hocket: the schedule has no const member size(rank)
+// expect: hocket: the cost policy has no const member latency(from_rank, to_rank)
 #include <hocket/pipeline/simulate.hpp>
 
+using hocket::pipeline::action, hocket::pipeline::action_kind;
+
+struct plan {
+  std::uint32_t ranks() const { return 1; }
+  std::uint32_t chunks() const { return 1; }
+  std::uint32_t micro_batches() const { return 1; }
+  hocket::pipeline::loop_placement placement() const { return {1}; }
+  action at(std::uint32_t, std::uint32_t step) const {
+    return {step == 0 ? action_kind::forward : action_kind::backward, 0, 0};
+  }
 #ifdef CORRECTED
-using plan = hocket::pipeline::one_f_one_b;
-using times = hocket::pipeline::costs;
+  std::uint32_t size(std::uint32_t) const { return 2; }
 #else
-struct plan {};
-struct times {};
+  std::uint32_t sizes(std::uint32_t) const { return 2; }
 #endif
+};
+struct times {
+  hocket::ticks duration(hocket::pipeline::stage_action) const { return 1; }
+#ifdef CORRECTED
+  hocket::ticks latency(std::uint32_t, std::uint32_t) const { return 0; }
+#endif
+};
 
 void f(const plan& p, const times& t) { static_cast<void>(hocket::pipeline::simulate(p, t)); }
