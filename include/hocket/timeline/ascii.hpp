@@ -4,8 +4,13 @@
 #include <hocket/timeline/detail/rows.hpp>
 #include <hocket/timeline/detail/writing.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <memory_resource>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace hocket::inline HOCKET_ABI {
 
@@ -48,6 +53,129 @@ void put_ascii_curve(std::string& out, const std::pmr::vector<detail::level>& le
   }
 }
 
+/// Writes one timeline as text.
+class ascii_writer {
+ public:
+  ascii_writer(const timeline& t, const ascii_options& options)
+      : t_(t),
+        rows_(rows_of(t)),
+        columns_((std::max)(options.columns, least_columns)),
+        begin_(t.begin()),
+        length_(t.makespan()),
+        curve_rows_((std::min)(options.curve_rows, most_curve_rows)) {
+    for (std::uint32_t lane = 0; lane < t.lane_count(); ++lane) gutter_ = (std::max)(gutter_, t.lane_name(lane).size());
+    gutter_ = (std::min)(gutter_, most_gutter);
+    for (const auto& p : rows_.spans) {
+      const ticks width = p.span.finish - p.span.start;
+      if (width == 0) continue;
+      per_tick_ = (std::max)(per_tick_, ceil_div(static_cast<ticks>(label_of(p.span).size()) + 1, width));
+    }
+    is_to_scale_ = length_ > 0 && length_ <= columns_ / per_tick_;
+    width_ = static_cast<std::size_t>(is_to_scale_ ? length_ * per_tick_ : columns_);
+    if (curve_rows_ > 0) levels_ = levels_of(t);
+    for (const auto& lane : levels_)
+      for (const level& l : lane) highest_ = (std::max)(highest_, l.value);
+  }
+
+  std::string operator()() {
+    for (std::uint32_t lane = 0; lane < t_.lane_count(); ++lane) {
+      for (std::uint32_t row = 0; row < rows_.row_count[lane]; ++row) put_row(lane, row);
+      if (curve_rows_ == 0) continue;
+      put_ascii_curve(out_, levels_[lane], highest_, curve_rows_, gutter_ + 2, width_,
+                      [this](std::size_t x) { return end_of(x); });
+    }
+    put_summary();
+    return std::move(out_);
+  }
+
+ private:
+  static constexpr std::uint32_t least_columns = 20, most_curve_rows = 20;
+  static constexpr std::size_t most_gutter = 40;  // longer names are cut
+
+  [[nodiscard]] static std::string label_of(const timeline::span& s) {
+    std::string label(bar_text(s.kind).empty() ? to_string(s.kind).substr(0, 1) : bar_text(s.kind));
+    if (s.chunk % 2 != 0)
+      for (char& c : label) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    if (s.micro_batch >= 0) put(label, s.micro_batch);
+    return label;
+  }
+  /// The time at the end of a column.
+  [[nodiscard]] ticks end_of(std::size_t x) const noexcept {
+    const auto next = static_cast<ticks>(x + 1);
+    if (is_to_scale_) return begin_ + next / per_tick_ + (next % per_tick_ != 0);
+    return begin_ + static_cast<ticks>(static_cast<double>(next) * static_cast<double>(length_) / columns_);
+  }
+
+  void put_row(std::uint32_t lane, std::uint32_t row) {
+    std::string line(row == 0 ? cut_text(t_.lane_name(lane), gutter_) : "");
+    for (char& c : line) c = static_cast<unsigned char>(c) < 0x20 ? '?' : c;
+    line.resize(gutter_ + 2, ' ');
+    std::string cells(width_, is_to_scale_ ? ' ' : '.');
+    if (is_to_scale_)
+      for (std::size_t x = 0; x < width_; x += static_cast<std::size_t>(per_tick_)) cells[x] = '.';
+    std::vector<ticks> filled(is_to_scale_ ? 0 : width_, 0);
+    for (std::size_t i = rows_.first[lane]; i < rows_.first[lane + 1]; ++i) {
+      const auto& placed = rows_.spans[i];
+      if (placed.row != row || placed.span.finish == placed.span.start) continue;
+      if (is_to_scale_) draw(placed.span, cells);
+      else draw_largest(placed.span, cells, filled);
+    }
+    while (!cells.empty() && cells.back() == ' ') cells.pop_back();
+    put_all(out_, line, cells, "\n");
+  }
+  void draw(const timeline::span& s, std::string& cells) const {
+    const std::string label = label_of(s);
+    const auto from = static_cast<std::size_t>((s.start - begin_) * per_tick_);
+    const auto to = static_cast<std::size_t>((s.finish - begin_) * per_tick_);
+    for (std::size_t x = from; x + 1 < to; ++x) cells[x] = x - from < label.size() ? label[x - from] : '-';
+    cells[to - 1] = ' ';
+  }
+  /// A column shows the bar that fills most of it.
+  void draw_largest(const timeline::span& s, std::string& cells, std::vector<ticks>& filled) const {
+    const std::string label = label_of(s);
+    const ticks start = s.start - begin_, finish = s.finish - begin_;
+    const double scale = static_cast<double>(columns_) / static_cast<double>(length_);
+    for (auto x = static_cast<std::size_t>(static_cast<double>(start) * scale); x < width_; ++x) {
+      const auto left = static_cast<ticks>(static_cast<double>(x) / scale);
+      const auto right = static_cast<ticks>(static_cast<double>(x + 1) / scale);
+      if (finish <= left) break;
+      const ticks share = (std::min)(finish, right) - (std::max)(start, left);
+      if (share <= filled[x] && cells[x] != '.') continue;
+      filled[x] = share;
+      cells[x] = label[0];
+    }
+  }
+  void put_summary() {
+    put_all(out_, std::string(gutter_ + 2, ' '), "makespan ", length_, " ticks, ");
+    if (is_to_scale_) {
+      put_all(out_, per_tick_, per_tick_ == 1 ? " column per tick" : " columns per tick");
+    } else if (length_ > 0 && length_ < columns_) {
+      put_all(out_, "each tick about ", (columns_ + length_ / 2) / length_, " columns");
+    } else {
+      const ticks about = (length_ + columns_ / 2) / columns_;
+      put_all(out_, "each column about ", about, about == 1 ? " tick" : " ticks");
+    }
+    for (const auto& m : t_.marks()) {
+      out_ += "; ";
+      for (const char c : m.label) out_ += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
+      put_all(out_, " ", m.at - begin_);
+    }
+    out_ += '\n';
+  }
+
+  const timeline& t_;
+  const span_rows rows_;
+  const std::uint32_t columns_;
+  const ticks begin_, length_;
+  const std::uint32_t curve_rows_;
+  std::size_t gutter_ = 0, width_ = 0;
+  ticks per_tick_ = 1;  // columns a tick, such that every label and a space fit into its bar
+  bool is_to_scale_ = false;
+  std::pmr::vector<std::pmr::vector<level>> levels_;
+  std::int64_t highest_ = 1;
+  std::string out_;
+};
+
 }  // namespace detail
 
 /// The timeline as text, a line per lane. Where there is room every bar shows its kind and micro-batch (F3, B3;
@@ -62,97 +190,7 @@ void put_ascii_curve(std::string& out, const std::pmr::vector<detail::level>& le
 ///     rank 0  F0 F1 B0---F2 B1---
 ///             :::##########::::::  holds at most 2
 [[nodiscard]] inline std::string to_ascii(const timeline& t, const ascii_options& options = {}) {
-  const std::uint32_t columns = options.columns < 20 ? 20 : options.columns;
-  const detail::span_rows rows = detail::rows_of(t);
-  const ticks begin = t.begin(), length = t.makespan();
-  std::size_t gutter = 0;
-  for (std::uint32_t lane = 0; lane < t.lane_count(); ++lane)
-    gutter = t.lane_name(lane).size() > gutter ? t.lane_name(lane).size() : gutter;
-  gutter = gutter < 40 ? gutter : 40;
-
-  const auto label_of = [](const timeline::span& s) {
-    std::string label(detail::bar_text(s.kind).empty() ? to_string(s.kind).substr(0, 1) : detail::bar_text(s.kind));
-    if (s.chunk % 2 != 0)
-      for (char& c : label) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    if (s.micro_batch >= 0) detail::put(label, s.micro_batch);
-    return label;
-  };
-  // Columns per tick such that every label and a space fit into its bar.
-  ticks per_tick = 1;
-  for (const auto& p : rows.spans) {
-    const ticks width = p.span.finish - p.span.start;
-    if (width > 0) {
-      const ticks wanted = ceil_div(static_cast<ticks>(label_of(p.span).size()) + 1, width);
-      per_tick = wanted > per_tick ? wanted : per_tick;
-    }
-  }
-  const bool to_scale = length > 0 && length <= columns / per_tick;
-  const auto width = static_cast<std::size_t>(to_scale ? length * per_tick : columns);
-  const std::uint32_t curve_rows = options.curve_rows < 20 ? options.curve_rows : 20;
-  const auto levels = curve_rows > 0 ? detail::levels_of(t) : std::pmr::vector<std::pmr::vector<detail::level>>();
-  std::int64_t highest = 1;
-  for (const auto& lane : levels)
-    for (const detail::level& l : lane) highest = l.value > highest ? l.value : highest;
-  const auto end_of = [&](std::size_t x) {
-    if (to_scale) return begin + static_cast<ticks>(x + 1) / per_tick + (static_cast<ticks>(x + 1) % per_tick != 0);
-    return begin + static_cast<ticks>(static_cast<double>(x + 1) * static_cast<double>(length) / columns);
-  };
-
-  std::string out;
-  for (std::uint32_t lane = 0; lane < t.lane_count(); ++lane) {
-    for (std::uint32_t row = 0; row < rows.row_count[lane]; ++row) {
-      std::string line(row == 0 ? detail::cut_text(t.lane_name(lane), gutter) : "");
-      for (char& c : line) c = static_cast<unsigned char>(c) < 0x20 ? '?' : c;
-      line.resize(gutter + 2, ' ');
-      std::string cells(width, to_scale ? ' ' : '.');
-      if (to_scale)
-        for (std::size_t x = 0; x < width; x += static_cast<std::size_t>(per_tick)) cells[x] = '.';
-      std::pmr::vector<ticks> filled(to_scale ? 0 : width, 0);
-      for (std::size_t i = rows.first[lane]; i < rows.first[lane + 1]; ++i) {
-        const auto& [s, at_row, added] = rows.spans[i];
-        if (at_row != row || s.finish == s.start) continue;
-        const std::string label = label_of(s);
-        if (to_scale) {
-          const auto from = static_cast<std::size_t>((s.start - begin) * per_tick);
-          const auto to = static_cast<std::size_t>((s.finish - begin) * per_tick);
-          for (std::size_t x = from; x + 1 < to; ++x) cells[x] = x - from < label.size() ? label[x - from] : '-';
-          cells[to - 1] = ' ';
-          continue;
-        }
-        const double scale = static_cast<double>(columns) / static_cast<double>(length);
-        for (auto x = static_cast<std::size_t>(static_cast<double>(s.start - begin) * scale); x < width; ++x) {
-          const auto left = static_cast<ticks>(static_cast<double>(x) / scale),
-                     right = static_cast<ticks>(static_cast<double>(x + 1) / scale);
-          const ticks from = s.start - begin > left ? s.start - begin : left;
-          const ticks to = s.finish - begin < right ? s.finish - begin : right;
-          if (s.finish - begin <= left) break;
-          if (to - from > filled[x] || cells[x] == '.') {
-            filled[x] = to - from;
-            cells[x] = label[0];
-          }
-        }
-      }
-      while (!cells.empty() && cells.back() == ' ') cells.pop_back();
-      out += line += cells;
-      out += '\n';
-    }
-    if (curve_rows > 0) detail::put_ascii_curve(out, levels[lane], highest, curve_rows, gutter + 2, width, end_of);
-  }
-  detail::put_all(out, std::string(gutter + 2, ' '), "makespan ", length, " ticks, ");
-  if (to_scale) detail::put_all(out, per_tick, per_tick == 1 ? " column per tick" : " columns per tick");
-  else if (length > 0 && length < columns)
-    detail::put_all(out, "each tick about ", (columns + length / 2) / length, " columns");
-  else {
-    const ticks about = (length + columns / 2) / columns;
-    detail::put_all(out, "each column about ", about, about == 1 ? " tick" : " ticks");
-  }
-  for (const auto& m : t.marks()) {
-    out += "; ";
-    for (const char c : m.label) out += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
-    detail::put_all(out, " ", m.at - begin);
-  }
-  out += '\n';
-  return out;
+  return detail::ascii_writer(t, options)();
 }
 
 }  // namespace hocket::inline HOCKET_ABI
