@@ -487,7 +487,7 @@ int main(int argc, char** argv) {
                                    {"gpt2_small", 4'002},
                                    {"llama2_13b_stage", 4'247}})
     if (is_wanted(std::string("graph/captured_") + step))
-      captured(std::string("graph/captured_") + step, program_in(HOCKET_OP_GRAPHS "/" + std::string(step) + ".ops.csv"),
+      captured(std::string("graph/captured_") + step, program_in(HOCKET_OPS_DATA "/" + std::string(step) + ".ops.csv"),
                kept);
   const targets hundred{134'195, "<= 22", "<= 12", "<= 160", "-", ">= 75"};
   const targets million{1'386'514, "<= 40", "<= 20", "<= 200", "<= 150", "-"};

@@ -217,11 +217,12 @@ struct error {
     return e;
   }
 
-  [[nodiscard]] constexpr std::string_view word() const noexcept {
+  [[nodiscard]] constexpr std::string_view word() const& noexcept {
     std::size_t n = 0;
     while (n < word_capacity && letters[n] != '\0') ++n;
     return {letters.data(), n};
   }
+  void word() && = delete;
 
   friend constexpr bool operator==(const error&, const error&) = default;
 };

@@ -68,9 +68,10 @@ class pruned_map {
     targets_.resize(total + 1);  // what is written behind the last means nothing
     compact(rows);
   }
-  [[nodiscard]] std::span<const node_id> downstream(node_id a) const noexcept {
+  [[nodiscard]] std::span<const node_id> downstream(node_id a) const& noexcept {
     return {targets_.data() + begin_[a], begin_[a + std::size_t{1}] - begin_[a]};
   }
+  void downstream(node_id) && = delete;
   [[nodiscard]] std::size_t edge_count() const noexcept { return begin_.empty() ? 0 : begin_.back(); }
   [[nodiscard]] const Index& index() const noexcept { return index_; }
 

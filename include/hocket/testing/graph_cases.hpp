@@ -28,12 +28,14 @@ struct edge_rows {
   std::vector<node_id> sources, targets;
 
   [[nodiscard]] std::size_t size() const noexcept { return in_begin.empty() ? 0 : in_begin.size() - 1; }
-  [[nodiscard]] std::span<const node_id> predecessors(std::size_t b) const noexcept {
+  [[nodiscard]] std::span<const node_id> predecessors(std::size_t b) const& noexcept {
     return {sources.data() + in_begin[b], in_begin[b + 1] - in_begin[b]};
   }
-  [[nodiscard]] std::span<const node_id> successors(std::size_t a) const noexcept {
+  [[nodiscard]] std::span<const node_id> successors(std::size_t a) const& noexcept {
     return {targets.data() + out_begin[a], out_begin[a + 1] - out_begin[a]};
   }
+  void predecessors(std::size_t) && = delete;
+  void successors(std::size_t) && = delete;
 };
 
 /// Edges in any order to rows; repetitions are dropped. Precondition: ends < nodes. O(nodes + edges log).

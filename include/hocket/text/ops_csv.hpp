@@ -23,11 +23,14 @@ class ops_table {
   [[nodiscard]] std::size_t size() const noexcept { return kinds_.size(); }
   [[nodiscard]] graph::op_kind kind(node_id op) const noexcept { return kinds_[op]; }
   [[nodiscard]] stream_id stream(node_id op) const noexcept { return streams_[op]; }
-  [[nodiscard]] std::span<const stream_id> streams() const noexcept { return streams_; }
-  [[nodiscard]] std::span<const std::uint32_t> reads(node_id op) const noexcept { return list(2 * std::size_t{op}); }
-  [[nodiscard]] std::span<const std::uint32_t> writes(node_id op) const noexcept {
+  [[nodiscard]] std::span<const stream_id> streams() const& noexcept { return streams_; }
+  [[nodiscard]] std::span<const std::uint32_t> reads(node_id op) const& noexcept { return list(2 * std::size_t{op}); }
+  [[nodiscard]] std::span<const std::uint32_t> writes(node_id op) const& noexcept {
     return list(2 * std::size_t{op} + 1);
   }
+  void streams() && = delete;
+  void reads(node_id) && = delete;
+  void writes(node_id) && = delete;
   /// Adds the next op of the program.
   void add(stream_id stream, graph::op_kind kind, std::span<const std::uint32_t> reads,
            std::span<const std::uint32_t> writes) {
