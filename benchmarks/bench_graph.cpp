@@ -399,6 +399,31 @@ void changes(const std::string& name, const flat_program& program) {
   line(name, "erase a dropped edge, mean", (now() - start) / count * 1e3, "us", "-", "-");
 }
 
+template <class Index>
+dag<Index> edge_by_edge(std::size_t nodes, const std::vector<graph::edge>& edges) {
+  dag<Index> g;
+  for (std::size_t b = 0; b < nodes; ++b) (void)g.append({});
+  for (const graph::edge& e : edges) (void)g.add_edge(e.source, e.target);
+  return g;
+}
+
+// All edges late, in random order: what that costs beside bit rows, and how much memory is left behind.
+void late_edges(const std::string& name, const flat_program& program) {
+  const std::size_t nodes = program.size();
+  std::vector<graph::edge> edges = graph::rule_edges(program);
+  random_source random(4);
+  for (std::size_t i = edges.size(); i > 1; --i) std::swap(edges[i - 1], edges[random.below(i)]);
+  std::vector<contender> all{{[&] { return edge_by_edge<graph::dense_index>(nodes, edges).edge_count(); }},
+                             {[&] { return edge_by_edge<graph::persistent_index>(nodes, edges).edge_count(); }}};
+  race(all, 5);
+  line(name, "tries / bit rows", all[1].median() / all[0].median(), "x", "<= 3", "-");
+  const auto late = edge_by_edge<graph::persistent_index>(nodes, edges);
+  const auto at_once = dag<graph::persistent_index>::make(nodes, edges).value();
+  check(name, "edges kept", late.edge_count(), at_once.edge_count());
+  const double ratio = static_cast<double>(late.index().bytes()) / static_cast<double>(at_once.index().bytes());
+  line(name, "index / built at once, bytes", ratio, "x", "<= 2", "-");
+}
+
 // Recorded steps, one by itself and two joined: from the program to the plan of its streams.
 void captured(const std::string& name, const flat_program& program, std::size_t kept) {
   double once = 1e9, twice = 1e9;
@@ -481,6 +506,7 @@ int main(int argc, char** argv) {
     training("graph/gpt_6391", program, 51, {8'864, "<= 12", "<= 8", "-", "-", ">= 3.5"});
     against_pull_request("graph/gpt_6391", program);
     late("graph/gpt_6391", program);
+    late_edges("graph/gpt_6391, edges one by one", program);
     beside_boost("graph/gpt_6391", program);
   }
   for (const auto& [step, kept] : {std::pair<const char*, std::size_t>{"transformer_base", 11'889},

@@ -7,6 +7,7 @@ set(HOCKET_HEADERS
   hocket/core/arithmetic.hpp
   hocket/core/borrowed.hpp
   hocket/core/bytes.hpp
+  hocket/core/detail/sentences.hpp
   hocket/core/error.hpp
   hocket/core/fingerprint.hpp
   hocket/core/ids.hpp
@@ -43,10 +44,9 @@ set(HOCKET_HEADERS
   hocket/graph/detail/journal.hpp
   hocket/graph/detail/policy_members.hpp
   hocket/graph/detail/pooled_lists.hpp
-  hocket/graph/detail/top_rows.hpp
+  hocket/graph/detail/required_members.hpp
   hocket/graph/detail/topological.hpp
-  hocket/graph/detail/trie_blocks.hpp
-  hocket/graph/detail/union_memo.hpp
+  hocket/graph/detail/trie_leaf.hpp
   hocket/graph/detail/variable_table.hpp
   hocket/graph/detail/word_arena.hpp
   hocket/graph/detail/workspace.hpp

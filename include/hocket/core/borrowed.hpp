@@ -16,8 +16,8 @@ inline constexpr bool is_span<std::span<T, Extent>> = true;
 
 /// An lvalue with data() and size(), or a span: what outlives the expression in which it is named.
 template <class C, class T>
-concept lasting = (std::is_lvalue_reference_v<C> || is_span<std::remove_cvref_t<C>>) &&
-                  std::is_convertible_v<C, std::span<const T>>;
+concept lasting =
+    (std::is_lvalue_reference_v<C> || is_span<std::remove_cvref_t<C>>) && std::is_convertible_v<C, std::span<const T>>;
 
 }  // namespace detail
 

@@ -1,10 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <hocket/core/detail/sentences.hpp>
 #include <hocket/core/error.hpp>
 
 #include <string>
+#include <string_view>
 
 namespace hocket::inline HOCKET_ABI {
+
+/// The English sentence of an error, with {0} … {3} for the offending values and {w} for the offending word.
+/// Kept apart from the rendering so that it is constexpr and can be translated or logged as a key.
+[[nodiscard]] constexpr std::string_view sentence(errc code) noexcept {
+  for (const detail::error_sentence& s : detail::error_sentences)
+    if (s.code == code) return s.text;
+  return "unknown error";
+}
 
 /// The error as one English sentence that names the offending values, without a trailing full stop.
 /// Control characters of the offending word are shown as '?', so that the sentence is safe to print.

@@ -11,18 +11,18 @@
 namespace hocket::inline HOCKET_ABI::graph {
 
 /// The events that a capture of a stream plan into a CUDA graph (or the like) needs besides the plan's own. A capture
-/// begins on one stream, the origin; another stream takes part from the moment it waits for an event of the capture;
-/// and when the capture ends, the origin must have waited, directly or not, for all that was captured.
+/// begins on one stream, the origin. Another stream takes part from the moment it waits for an event of the capture.
+/// When the capture ends, the origin must have waited, directly or not, for all that was captured.
 ///
-/// To capture: begin on `origin`; if there are forks, record one event on it and let each fork wait for it; issue the
-/// plan; after the last op record one event for each of `joins` on its stream, and let the origin wait for them; end.
+/// To capture: begin on `origin`. If there are forks, record one event on it and let each fork wait for it. Issue the
+/// plan. After the last op record one event for each of `joins` on its stream, and let the origin wait for them; end.
 struct capture_plan {
   /// The fewest forks and joins with which a plan can be captured; they add no order between its ops.
   ///
   /// A stream whose first op waits for an event is brought in by that: the recorder was issued before, on a stream that
   /// takes part already. A stream whose first op waits for nothing needs a fork, and the start of the origin is the
   /// only point that puts no op before it. An op that is the last of its stream and recorded for nobody has no
-  /// successor at all, so nothing but a join of its own brings it to the origin; every other op happens before such an
+  /// successor at all, so nothing but a join of its own brings it to the origin. Every other op happens before such an
   /// op or before the last op of the origin, hence needs none.
   /// @param origin  the stream on which the capture begins; it need not run an op
   /// @return errc::out_of_range unless origin < stream_limit

@@ -38,8 +38,10 @@ namespace hocket::inline HOCKET_ABI::graph {
 ///     const auto b = g.append({a}).value();       // after a
 ///     const auto c = g.append({a, b}).value();    // after a and b: the edge a -> c is redundant
 ///     g.reaches(a, c) && g.edge_count() == 2 && g.add_edge(c, a) == hocket::graph::edge_status::cycle;
-template <reachability_index Index = auto_index>
+template <class Index = auto_index>
 class dag {
+  static_assert(detail::require_index<Index>());
+
  public:
   using index_type = Index;
 
@@ -114,6 +116,7 @@ class dag {
     }
     if constexpr (bounded_index<Index>)
       if (!index_.has_room(preds.size())) return error{errc::limit_exceeded, id, id}.with("size of the index");
+    rebuild_index_if_worth_it();
     append_distinct(id, descending);
     return id;
   }
@@ -140,55 +143,16 @@ class dag {
       return edge_status::redundant;
     }
 
-    // The closure gains (ancestors of a, and a) × (b, and descendants of b): the full cross product. Only descendants
-    // that lack a can change, and they are closed: whatever runs after a node that has a, has a.
-    work_.marks.resize(node_count());
-    std::pmr::vector<node_id>& affected = work_.ids;
-    affected.assign(1, b);
-    struct unmark {
-      dag& g;
-      ~unmark() {
-        for (const node_id d : g.work_.ids) g.work_.marks[d] = 0;
-      }
-    } unmark_at_exit{*this};
-    work_.marks[b] = 1;
-    for (std::size_t i = 0; i < affected.size(); ++i) {
-      for (const node_id d : downstream(affected[i])) {
-        if (work_.marks[d] != 0 || index_.reaches(a, d)) continue;
-        affected.push_back(d);  // may throw: then d is not marked yet
-        work_.marks[d] = 1;
-      }
-    }
+    rebuild_index_if_worth_it();
+    const unmark unmark_at_exit{*this};
+    find_affected(a, b);
     preds_.make_room(b, 1);
     succs_.make_room(a, 1);
-
-    // An old edge (x, y) is now redundant iff x is a or before it, y is b or after it. If y had a already, only (a, y)
-    // itself can be such an edge, since x -> … -> a -> … -> y would have made any other redundant before.
-    std::pmr::vector<edge>& dropped = work_.removed;
-    dropped.clear();
-    for (const node_id y : downstream(a))
-      if (index_.reaches(b, y)) dropped.push_back({a, y});
-    for (const node_id y : affected)
-      for (const node_id x : upstream(y))
-        if (index_.reaches(x, a)) dropped.push_back({x, y});
-
-    journal_.make_room(dropped.size() + 1);
-    for (std::size_t i = 0, run = 1; logging_ && i < dropped.size(); ++i, ++run) {
-      if (i != 0 && dropped[i - 1].target != dropped[i].target) run = 1;  // edges into one node are neighbours
-      dropped_.make_room(dropped[i].target, run);
-    }
-
-    index_.link(a, affected);  // the last step that may throw
-    for (const edge& e : dropped) {
-      preds_.erase(e.target, e.source);
-      succs_.erase(e.source, e.target);
-      if (logging_) dropped_.insert(e.target, e.source);
-      else journal_.note(e, change::removed);
-    }
-    journal_.note({a, b}, change::added);
-    preds_.insert(b, a);
-    succs_.insert(a, b);
-    edge_count_ = edge_count_ + 1 - dropped.size();
+    find_redundant(a, b);
+    journal_.make_room(work_.removed.size() + 1);
+    if (logging_) make_room_for_dropped(work_.removed);
+    index_.link(a, work_.ids);  // the last step that may throw
+    replace_redundant(a, b);
     return edge_status::added;
   }
 
@@ -478,6 +442,93 @@ class dag {
     work_.marks.clear();
     fused_.clear();
     edge_count_ = 0;
+  }
+
+  // Clears the marks of find_affected.
+  struct unmark {
+    dag& g;
+    ~unmark() {
+      for (const node_id d : g.work_.ids) g.work_.marks[d] = 0;
+    }
+  };
+  // The edge a -> b adds (ancestors of a, and a) × (b, and descendants of b) to the closure: the full cross product.
+  // Only descendants that lack a can change, and they are closed: whatever runs after a node that has a, has a.
+  // They go to work_.ids, and are marked.
+  void find_affected(node_id a, node_id b) {
+    std::pmr::vector<node_id>& affected = work_.ids;
+    affected.clear();
+    work_.marks.resize(node_count());
+    affected.assign(1, b);
+    work_.marks[b] = 1;
+    for (std::size_t i = 0; i < affected.size(); ++i) {
+      for (const node_id d : downstream(affected[i])) {
+        if (work_.marks[d] != 0 || index_.reaches(a, d)) continue;
+        affected.push_back(d);  // may throw: then d is not marked yet
+        work_.marks[d] = 1;
+      }
+    }
+  }
+  // The kept edges that a -> b makes redundant go to work_.removed, those into one node beside each other. An edge
+  // (x, y) is one if x is a or before it, and y is b or after it. If y had a already, only (a, y) itself can be such an
+  // edge, since x -> … -> a -> … -> y would have made any other redundant before.
+  void find_redundant(node_id a, node_id b) {
+    std::pmr::vector<edge>& dropped = work_.removed;
+    dropped.clear();
+    for (const node_id y : downstream(a))
+      if (index_.reaches(b, y)) dropped.push_back({a, y});
+    for (const node_id y : work_.ids)
+      for (const node_id x : upstream(y))
+        if (index_.reaches(x, a)) dropped.push_back({x, y});
+  }
+  void make_room_for_dropped(std::span<const edge> dropped) {
+    std::size_t run = 0;  // edges into one node so far
+    for (std::size_t i = 0; i < dropped.size(); ++i) {
+      run = i != 0 && dropped[i - 1].target == dropped[i].target ? run + 1 : 1;
+      dropped_.make_room(dropped[i].target, run);
+    }
+  }
+  void replace_redundant(node_id a, node_id b) noexcept {
+    for (const edge& e : work_.removed) {
+      preds_.erase(e.target, e.source);
+      succs_.erase(e.source, e.target);
+      if (logging_) dropped_.insert(e.target, e.source);
+      else journal_.note(e, change::removed);
+    }
+    journal_.note({a, b}, change::added);
+    preds_.insert(b, a);
+    succs_.insert(a, b);
+    edge_count_ = edge_count_ + 1 - work_.removed.size();
+  }
+
+  // See rebuildable_index. Nothing changes but the memory.
+  void rebuild_index_if_worth_it() {
+    if constexpr (rebuildable_index<Index>)
+      if (index_.wants_rebuild()) [[unlikely]]
+        rebuild_index();
+  }
+  [[gnu::noinline]] void rebuild_index() {
+    Index fresh(memory());
+    if constexpr (reserving_index<Index>) fresh.reserve(node_count() + 1);
+    detail::incoming& in = work_.in;
+    in.begin.assign(1, 0);
+    in.sources.clear();
+    bool forward = true;
+    for (std::size_t b = 0; b < node_count(); ++b) {
+      const std::span<const node_id> preds = preds_[b];
+      in.sources.insert(in.sources.end(), preds.rbegin(), preds.rend());
+      in.begin.push_back(in.sources.size());
+      forward = forward && (preds.empty() || preds.back() < b);
+    }
+    if (!forward) {
+      detail::order_topologically(in, work_.topological);
+      fresh.resize(node_count());
+    }
+    for (std::size_t i = 0; i < node_count(); ++i) {
+      const node_id b = forward ? static_cast<node_id>(i) : work_.topological.order[i];
+      static_cast<void>(fresh.reduce(in[b]));
+      fresh.commit(b);
+    }
+    index_ = std::move(fresh);
   }
 
   // preds: distinct, descending, each < b == node_count(). Permutes them.

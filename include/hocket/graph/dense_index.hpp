@@ -15,8 +15,8 @@
 namespace hocket::inline HOCKET_ABI::graph {
 
 /// Exact reachability as one bit row per node: bit a of row b says that a happens before b.
-/// A row ends with its last set word, so in program order the rows form a triangle (n²/16 bytes at most) and a node
-/// without ancestors costs nothing; a late edge that points backwards in the numbering just widens the rows it touches.
+/// A row ends with its last set word, so in program order the rows form a triangle (n²/16 bytes at most). A node
+/// without ancestors costs nothing. A late edge that points backwards in the numbering just widens the rows it touches.
 /// The fastest index for a few thousand nodes. reaches: two dependent loads.
 /// Source: Goralcikova, Koubek, "A Reduct-and-Closure Algorithm for Graphs" (1979), on machine words.
 ///
@@ -30,6 +30,7 @@ class dense_index {
         rows_(std::move(other.rows_)),
         staged_(std::exchange(other.staged_, row{})),
         room_(std::exchange(other.room_, 0)),
+        wasted_(std::exchange(other.wasted_, 0)),
         mixed_(std::exchange(other.mixed_, 0)) {
     other.rows_.clear();
   }
@@ -54,6 +55,7 @@ class dense_index {
     staged_ = {};
     room_ = 0;
     mixed_ = 0;
+    wasted_ = 0;
   }
 
   /// Is a a strict ancestor of b? Precondition: b < size(). O(1).
@@ -72,11 +74,6 @@ class dense_index {
     for (std::size_t b = 0; b < rows_.size(); ++b) pairs += ancestor_count(static_cast<node_id>(b));
     return pairs;
   }
-  /// The ancestors of b: bit a % 64 of word a / 64.
-  [[nodiscard]] std::span<const std::uint64_t> row_of(node_id b) const noexcept {
-    return {rows_[b].words, rows_[b].size};
-  }
-  [[nodiscard]] std::pmr::memory_resource* memory() const noexcept { return arena_.memory(); }
 
   /// f(a) for each strict ancestor of b, ascending. O(b / 64 + ancestors).
   template <class F>
@@ -139,7 +136,10 @@ class dense_index {
   void commit(node_id b) noexcept {
     HOCKET_ASSERT(b <= rows_.size());
     if (b == rows_.size()) rows_.push_back(staged_);  // reduce() made the room
-    else rows_[b] = staged_, mixed_ = rows_.size();
+    else {
+      rows_[b] = staged_;
+      mixed_ = rows_.size();
+    }
     staged_ = {};
     room_ = 0;
   }
@@ -169,6 +169,9 @@ class dense_index {
     }
   }
 
+  /// See rebuildable_index: rows that late edges widened lie elsewhere now, and their old words idle.
+  [[nodiscard]] bool wants_rebuild() const noexcept { return wasted_ > arena_.bytes() / (2 * sizeof(std::uint64_t)); }
+
  private:
   struct row {
     std::uint64_t* words = nullptr;
@@ -188,6 +191,7 @@ class dense_index {
     if (r.size >= width) return;
     std::uint64_t* const words = arena_.allocate(width);
     for (std::uint32_t w = 0; w < width; ++w) words[w] = w < r.size ? r.words[w] : 0;
+    wasted_ += r.size;
     r = {words, width};
   }
 
@@ -195,6 +199,7 @@ class dense_index {
   std::pmr::vector<row> rows_;
   row staged_;
   std::uint32_t room_ = 0;  // words behind staged_
+  std::size_t wasted_ = 0;  // words that no row uses any more
   std::size_t mixed_ = 0;   // the rows from here on were allocated in the order of their nodes, and are the latest
 };
 

@@ -6,6 +6,7 @@
 #include <hocket/graph/dependency_options.hpp>
 #include <hocket/graph/detail/hazard_rules.hpp>
 #include <hocket/graph/detail/policy_members.hpp>
+#include <hocket/graph/detail/required_members.hpp>
 #include <hocket/graph/op_kind.hpp>
 #include <hocket/graph/rule.hpp>
 
@@ -98,7 +99,10 @@ template <class P, class G, class V, class F>
 void for_each_part(const P& policy, const G& host, const V& variable, F&& f) {
   if constexpr (tells_parts<P, G, V>) {
     bool whole = true;
-    policy.for_each_part(host, variable, [&](const auto& part) { whole = false, f(part); });
+    policy.for_each_part(host, variable, [&](const auto& part) {
+      whole = false;
+      f(part);
+    });
     if (whole) f(variable);
   } else {
     static_assert(!names_for_each_part<P>,

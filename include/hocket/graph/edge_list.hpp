@@ -2,6 +2,7 @@
 #pragma once
 #include <hocket/core/result.hpp>
 #include <hocket/graph/access.hpp>
+#include <hocket/graph/detail/required_members.hpp>
 #include <hocket/graph/edge.hpp>
 
 #include <cstddef>
@@ -18,6 +19,7 @@ namespace hocket::inline HOCKET_ABI::graph {
 ///     graph::edge_list(std::vector<std::vector<int>>{{1, 2}, {2}, {}})->size() == 3;
 template <class G, class Policy = graph_access<G>>
 [[nodiscard]] result<std::vector<edge>> edge_list(const G& host, const Policy& policy = {}) {
+  detail::require_successors<Policy, G>();
   if constexpr (successors_policy<Policy, G>) {
     std::vector<edge> edges;
     result<void> outcome;
@@ -37,11 +39,6 @@ template <class G, class Policy = graph_access<G>>
     if (!outcome) return outcome.error();
     return edges;
   } else {
-    static_assert(
-        successors_policy<Policy, G>,
-        "hocket: no policy tells the successors of a node of this host type. Specialise "
-        "hocket::graph_access<G> with: using node = std::uint32_t; static std::size_t node_count(const G&); "
-        "static void for_each_successor(const G&, node, auto&& f); or pass such a policy as the last argument");
     return error{errc::invalid_argument};
   }
 }

@@ -38,6 +38,36 @@ concept reachability_index =
       { x.clear() } noexcept;
     };
 
+namespace detail {
+
+// A sentence for the member of an index that is missing or does not fit.
+template <class X>
+constexpr bool require_index() {
+  static_assert(std::movable<X> && std::constructible_from<X, std::pmr::memory_resource*>,
+                "hocket: an index can be moved, and is made from a std::pmr::memory_resource*");
+  static_assert(
+      requires(const X& c, node_id a) {
+        { c.reaches(a, a) } noexcept -> std::same_as<bool>;
+      }, "hocket: the index has no reaches that fits. Write: bool reaches(node_id a, node_id b) const noexcept;");
+  static_assert(
+      requires(X& x, std::span<node_id> preds) {
+        { x.reduce(preds) } -> std::same_as<std::size_t>;
+      }, "hocket: the index has no reduce that fits. Write: std::size_t reduce(std::span<node_id> preds);");
+  static_assert(
+      requires(X& x, node_id b) {
+        { x.commit(b) } noexcept;
+      }, "hocket: the index has no commit that fits. Write: void commit(node_id b) noexcept;");
+  static_assert(
+      requires(X& x, node_id a, std::span<const node_id> affected) { x.link(a, affected); },
+      "hocket: the index has no link that fits. Write: void link(node_id a, std::span<const node_id> affected);");
+  static_assert(reachability_index<X>,
+                "hocket: the index lacks size() or bytes() (const noexcept, std::size_t), resize(std::size_t) or "
+                "clear() noexcept: see hocket/graph/index.hpp");
+  return true;
+}
+
+}  // namespace detail
+
 /// An index that can count a node's strict ancestors, and all ordered pairs, faster than by asking for each pair.
 template <class X>
 concept counting_index = reachability_index<X> && requires(const X& c, node_id b) {

@@ -18,6 +18,14 @@ concept truncating_index = reachability_index<X> && requires(X& x, std::size_t n
   { x.truncate(n) } noexcept;
 };
 
+/// An index that may hold more than it needs, such as what late edges left behind: wants_rebuild() is true when a new
+/// one is worth it. Before its next change the dag builds another from its kept edges, after a reserve(n) with room for
+/// one node more.
+template <class X>
+concept rebuildable_index = reachability_index<X> && requires(const X& x) {
+  { x.wants_rebuild() } noexcept -> std::same_as<bool>;
+};
+
 /// An index whose numbering can end before the node ids do: has_room(p) is false if a reduce of p predecessors might
 /// not fit any more. Then append answers errc::limit_exceeded; where it is not asked, such a reduce or link throws
 /// std::bad_alloc.

@@ -103,8 +103,8 @@ struct step_edges {
   dag<> two_steps;
 };
 
-/// The kept edges of a program that runs again and again, from two steps of it: an edge out of the first step into the
-/// second becomes one to the next step, with its target's index wrapped; what starts in the second step repeats the
+/// The kept edges of a program that runs again and again, from two steps of it. An edge out of the first step into the
+/// second becomes one to the next step, with its target's index wrapped. What starts in the second step repeats the
 /// first and is dropped. Two steps are enough: of two ops in conflict over a variable one writes it, and that one is in
 /// conflict with itself a step later; so any order between steps further apart follows from step to step. No edge is
 /// implied by others in a longer unrolling either, since a path never goes back a step.

@@ -96,7 +96,10 @@ std::size_t every_dag_by_build(node_id nodes) {
     for (bool moved = true; moved;) {
       moved = false;
       for (node_id b = 0; b < nodes; ++b)
-        if ((left >> b & 1u) != 0 && (in[b] & left) == 0) left &= ~(1u << b), moved = true;
+        if ((left >> b & 1u) != 0 && (in[b] & left) == 0) {
+          left &= ~(1u << b);
+          moved = true;
+        }
     }
     if (left != 0) continue;
     ++dags;
@@ -121,7 +124,10 @@ std::size_t every_program(node_id nodes) {
       for (node_id b = 0; b < nodes; ++b) {
         std::vector<node_id> preds;
         for (node_id a = 0; a < b; ++a, bits >>= 1)
-          if ((bits & 1u) != 0) preds.push_back(a), edges.push_back({a, b});
+          if ((bits & 1u) != 0) {
+            preds.push_back(a);
+            edges.push_back({a, b});
+          }
         if (order >= 1) std::reverse(preds.begin(), preds.end());
         if (order == 2) preds.insert(preds.end(), preds.begin(), preds.end());
         REQUIRE(g.append(preds).value() == b);

@@ -259,7 +259,10 @@ TEST_CASE("windows: nodes beyond two levels have their own copy of the root", "[
       std::vector<node_id> queue{b};
       for (std::size_t i = 0; i < queue.size(); ++i)
         for (const node_id a : of.upstream(queue[i]))
-          if (before[a] == 0) before[a] = 1, queue.push_back(a);
+          if (before[a] == 0) {
+            before[a] = 1;
+            queue.push_back(a);
+          }
       of.for_each_ancestor(b, [&](node_id a) { listed[a] = 1; });
       for (std::size_t a = 0; a < of.node_count(); ++a)
         wrong += (of.reaches(static_cast<node_id>(a), b) ? 1 : 0) != before[a] ? 1u : 0u;
@@ -326,7 +329,8 @@ TEST_CASE("windows: what is repeated is shared", "[graph]") {
       y = x;
       const std::size_t kept = persistent.reduce(x);
       differ += kept != dense.reduce(y) ? 1u : 0u;
-      x.resize(kept), y.resize(kept);
+      x.resize(kept);
+      y.resize(kept);
       differ += x != y ? 1u : 0u;
       persistent.commit(b);
       dense.commit(b);

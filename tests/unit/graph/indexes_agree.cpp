@@ -129,10 +129,16 @@ TEST_CASE("sets of every height", "[graph]") {
       const node_id x = stack.back();
       stack.pop_back();
       for (const node_id a : g.upstream(x))
-        if (!before[a]) before[a] = true, stack.push_back(a);
+        if (!before[a]) {
+          before[a] = true;
+          stack.push_back(a);
+        }
     }
     std::size_t wrong = 0, count = 0;
-    for (node_id a = 0; a < nodes; ++a) wrong += g.reaches(a, b) != before[a] ? 1u : 0u, count += before[a] ? 1u : 0u;
+    for (node_id a = 0; a < nodes; ++a) {
+      wrong += g.reaches(a, b) != before[a] ? 1u : 0u;
+      count += before[a] ? 1u : 0u;
+    }
     CHECK(wrong == 0);
     CHECK(g.ancestor_count(b) == count);
     CHECK(count > 2);

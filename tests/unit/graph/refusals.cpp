@@ -279,7 +279,10 @@ TEST_CASE("the reduction without an index to keep: large programs, and graphs wi
     std::vector<edge> all;
     if (structured) {  // twice, the second half numbered backwards: no numbering is a topological order
       const auto n = static_cast<node_id>(program.size());
-      for (const edge& e : list) all.push_back(e), all.push_back({2 * n - 1 - e.source, 2 * n - 1 - e.target});
+      for (const edge& e : list) {
+        all.push_back(e);
+        all.push_back({2 * n - 1 - e.source, 2 * n - 1 - e.target});
+      }
     } else {
       const auto rows = hocket::testing::random_rows(nodes, 2.5, 3);
       for (node_id b = 0; b < nodes; ++b)

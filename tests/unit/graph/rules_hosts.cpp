@@ -55,7 +55,10 @@ struct hocket::graph_access<ir::function> {
   }
   // "flat" is a buffer that gradients were coalesced into.
   static void for_each_part(const ir::function&, std::string_view v, auto&& f) {
-    if (v == "flat") f(std::string_view("grad_a")), f(std::string_view("grad_b"));
+    if (v == "flat") {
+      f(std::string_view("grad_a"));
+      f(std::string_view("grad_b"));
+    }
   }
   static void for_each_control(const ir::function&, node n, auto&& f) {
     for (node a : n->after) f(a);

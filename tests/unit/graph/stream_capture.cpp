@@ -16,7 +16,6 @@ using hocket::node_id;
 using hocket::stream_id;
 using hocket::graph::capture_plan;
 using hocket::graph::edge;
-using hocket::graph::capture_plan;
 using hocket::graph::stream_plan;
 using hocket::testing::graph_oracle;
 

@@ -69,7 +69,10 @@ least least_of(const std::vector<edge>& data, const std::vector<stream_id>& stre
     std::vector<edge> enforced = fifo(streams);
     unsigned recorders = 0;
     for (std::size_t i = 0; i < pairs.size(); ++i)
-      if ((mask >> i & 1u) != 0) enforced.push_back(pairs[i]), recorders |= 1u << pairs[i].source;
+      if ((mask >> i & 1u) != 0) {
+        enforced.push_back(pairs[i]);
+        recorders |= 1u << pairs[i].source;
+      }
     const graph_oracle order(nodes, enforced);
     bool equal = true;
     for (node_id a = 0; a < nodes && equal; ++a)
@@ -150,7 +153,10 @@ TEST_CASE("all programs of 4 ops on up to 4 streams get the fewest waits", "[gra
       for (node_id b = 0; b < 4; ++b) {
         std::vector<node_id> preds;
         for (node_id a = 0; a < b; ++a, bits >>= 1)
-          if ((bits & 1u) != 0) preds.push_back(a), data.push_back({a, b});
+          if ((bits & 1u) != 0) {
+            preds.push_back(a);
+            data.push_back({a, b});
+          }
         (void)g.append(preds);
       }
       const auto plan = hocket::graph::stream_plan::make(g, streams);
@@ -203,7 +209,8 @@ TEST_CASE("a stream plan refuses what it cannot issue", "[graph]") {
   const auto late = hocket::graph::stream_plan::make(g, streams);
   REQUIRE_FALSE(late);
   CHECK(late.error() == hocket::error{hocket::errc::bad_order, 0, 1});
-  CHECK(hocket::graph::stream_plan::make(g, std::span(streams).first(1)).error().code == hocket::errc::invalid_argument);
+  CHECK(hocket::graph::stream_plan::make(g, std::span(streams).first(1)).error().code ==
+        hocket::errc::invalid_argument);
   const std::array<stream_id, 2> wild{0, 1u << 31};
   dag<> two;
   (void)two.append({});

@@ -16,7 +16,6 @@ using hocket::node_id;
 using hocket::stream_id;
 using hocket::graph::edge;
 using hocket::graph::steady_stream_plan;
-using hocket::graph::steady_stream_plan;
 using hocket::graph::stream_wait;
 using hocket::testing::random_source;
 
@@ -55,12 +54,14 @@ std::vector<stream_wait> unrolled(const steady_stream_plan& plan, node_id n, nod
   std::vector<stream_wait> waits;
   for (node_id k = 0; k < steps; ++k) {
     for (stream_wait w : plan.step().waits()) {
-      w.recorder += k * n, w.waiter += k * n;
+      w.recorder += k * n;
+      w.waiter += k * n;
       waits.push_back(w);
     }
     for (stream_wait w : plan.previous_waits()) {
       if (k == 0) continue;
-      w.recorder += (k - 1) * n, w.waiter += k * n;
+      w.recorder += (k - 1) * n;
+      w.waiter += k * n;
       waits.push_back(w);
     }
   }

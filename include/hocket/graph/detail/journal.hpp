@@ -46,7 +46,10 @@ class journal {
   void note(edge e, change how) noexcept {
     if (!snapshots_.empty()) entries_.push_back({e, how});
   }
-  void clear() noexcept { entries_.clear(), snapshots_.clear(); }
+  void clear() noexcept {
+    entries_.clear();
+    snapshots_.clear();
+  }
 
   dag_snapshot take(std::size_t nodes) {
     if (!snapshots_.empty() && snapshots_.back().nodes_ == nodes && snapshots_.back().entries_ == entries_.size())

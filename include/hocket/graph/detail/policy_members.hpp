@@ -87,16 +87,6 @@ concept tells_starts = requires(const P& policy, const G& host, const typename P
   { policy.starts(host, n) } -> std::convertible_to<bool>;
 };
 
-// The sentence for a policy that lacks a member that is required.
-template <class P, class G>
-constexpr void require_effects() {
-  static_assert(effects_policy<P, G>,
-                "hocket: no policy tells what the ops of this host type read and write. Specialise "
-                "hocket::graph_access<G> with: using node = std::uint32_t; static std::size_t node_count(const G&); "
-                "static void for_each_read(const G&, node, auto&& f); static void for_each_write(const G&, node, "
-                "auto&& f); or pass such a policy as the second argument");
-}
-
 // A sentence for each optional member that is there and cannot be called.
 template <class P, class G>
 constexpr void check_optional_members() {

@@ -28,7 +28,11 @@ class pooled_lists {
     const node_id* const block = pool_.data() + l.offset();
     return {block + header, block[0]};
   }
-  void clear() noexcept { lists_.clear(), pool_.clear(), holes_ = 0; }
+  void clear() noexcept {
+    lists_.clear();
+    pool_.clear();
+    holes_ = 0;
+  }
   void reserve(std::size_t lists) { lists_.reserve(lists); }
 
   // Adds a list of these ids, in ascending order. Strong guarantee.

@@ -31,7 +31,10 @@ class word_arena {
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
 
   [[nodiscard]] std::uint64_t* allocate(std::size_t words) {
-    while (block_ < blocks_.size() && blocks_[block_].size - used_ < words) ++block_, used_ = 0;
+    while (block_ < blocks_.size() && blocks_[block_].size - used_ < words) {
+      ++block_;
+      used_ = 0;
+    }
     if (block_ == blocks_.size()) grow(words);
     std::uint64_t* p = blocks_[block_].words + used_;
     used_ += words;

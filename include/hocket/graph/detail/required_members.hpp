@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/graph/access.hpp>
+
+#include <concepts>
+#include <cstddef>
+
+namespace hocket::inline HOCKET_ABI::graph::detail {
+
+template <class P>
+concept names_node = requires { typename P::node; };
+template <class P, class G>
+concept counts_nodes = requires(const P& policy, const G& host) {
+  { policy.node_count(host) } -> std::convertible_to<std::size_t>;
+};
+template <class P, class G>
+concept lists_nodes = std::integral<typename P::node> ||
+                      requires(const P& policy, const G& host, sink f) { policy.for_each_node(host, f); };
+template <class P, class G>
+concept lists_successors = requires(const P& policy, const G& host, const typename P::node& n, sink f) {
+  policy.for_each_successor(host, n, f);
+};
+template <class P, class G>
+concept lists_reads =
+    requires(const P& policy, const G& host, const typename P::node& n, sink f) { policy.for_each_read(host, n, f); };
+template <class P, class G>
+concept lists_writes =
+    requires(const P& policy, const G& host, const typename P::node& n, sink f) { policy.for_each_write(host, n, f); };
+
+// A sentence for the member that is missing, misspelt, not const or not callable with a node.
+template <class P, class G>
+constexpr void require_nodes() {
+  static_assert(counts_nodes<P, G>,
+                "hocket: the policy has no node_count that can be called on a const policy and host. Write: "
+                "static std::size_t node_count(const G&);");
+  static_assert(lists_nodes<P, G>,
+                "hocket: the policy's node is no integer type, so it must list the nodes in program order. Write: "
+                "static void for_each_node(const G&, auto&& f); it calls f(node)");
+}
+
+template <class P, class G>
+constexpr void require_effects() {
+  if constexpr (!names_node<P>) {
+    static_assert(names_node<P>,
+                  "hocket: no policy tells what the ops of this host type read and write. Specialise "
+                  "hocket::graph_access<G> with: using node = std::uint32_t; static std::size_t node_count(const G&); "
+                  "static void for_each_read(const G&, node, auto&& f); static void for_each_write(const G&, node, "
+                  "auto&& f); or pass such a policy as the second argument");
+  } else {
+    require_nodes<P, G>();
+    static_assert(lists_reads<P, G>,
+                  "hocket: the policy has no for_each_read that can be called on a const policy with a node. Write: "
+                  "static void for_each_read(const G&, node, auto&& f); it calls f(variable)");
+    static_assert(lists_writes<P, G>,
+                  "hocket: the policy has no for_each_write that can be called on a const policy with a node. Write: "
+                  "static void for_each_write(const G&, node, auto&& f); it calls f(variable)");
+  }
+}
+
+template <class P, class G>
+constexpr void require_successors() {
+  if constexpr (!names_node<P> || lists_reads<P, G>) {
+    static_assert(successors_policy<P, G>,
+                  "hocket: no policy tells the successors of a node of this host type. Specialise "
+                  "hocket::graph_access<G> with: using node = std::uint32_t; static std::size_t node_count(const G&); "
+                  "static void for_each_successor(const G&, node, auto&& f); or pass such a policy as the second "
+                  "argument");
+  } else {
+    require_nodes<P, G>();
+    static_assert(std::integral<typename P::node> || index_policy<P, G>,
+                  "hocket: the policy's node is no integer type, so it must number the nodes. Write: "
+                  "static std::size_t index_of(const G&, node);");
+    static_assert(lists_successors<P, G>,
+                  "hocket: the policy has no for_each_successor that can be called on a const policy with a node. "
+                  "Write: static void for_each_successor(const G&, node, auto&& f); it calls f(node)");
+  }
+}
+
+}  // namespace hocket::inline HOCKET_ABI::graph::detail
