@@ -181,7 +181,6 @@ set(HOCKET_HEADERS
 # Boost.Hana
 set(HOCKET_COST_HEADERS
   hocket/cost.hpp
-  hocket/cost/machine.hpp
   hocket/cost/fit_machine.hpp
   hocket/cost/formula/batch.hpp
   hocket/cost/formula/code.hpp
@@ -192,18 +191,20 @@ set(HOCKET_COST_HEADERS
   hocket/cost/formula/print.hpp
   hocket/cost/formula/reflect.hpp
   hocket/cost/formula/term.hpp
-  hocket/cost/formula/unit.hpp
   hocket/cost/formula/tree.hpp
+  hocket/cost/formula/unit.hpp
   hocket/cost/hardware.hpp
+  hocket/cost/machine.hpp
   hocket/cost/machines.hpp
   hocket/cost/measure_step.hpp
+  hocket/cost/measured_hardware.hpp
   hocket/cost/model/activations.hpp
-  hocket/cost/model/in_flight.hpp
   hocket/cost/model/check.hpp
   hocket/cost/model/collective_of_layout.hpp
   hocket/cost/model/communication.hpp
   hocket/cost/model/config.hpp
   hocket/cost/model/flops.hpp
+  hocket/cost/model/in_flight.hpp
   hocket/cost/model/layer_cost.hpp
   hocket/cost/model/moved_bytes.hpp
   hocket/cost/model/optimizer_parallel.hpp
@@ -220,7 +221,6 @@ set(HOCKET_COST_HEADERS
   hocket/cost/model/symbols.hpp
   hocket/cost/model/utilization.hpp
   hocket/cost/plan_report.hpp
-  hocket/cost/measured_hardware.hpp
   hocket/cost/report.hpp
   hocket/cost/step_report.hpp
   hocket/planner.hpp

@@ -30,7 +30,7 @@ DIRECT = {
 }
 COMPONENTS = set(DIRECT) | {"text", "testing", "interop"}
 INCLUDED_BY_NONE = {"testing", "interop"}
-BRIDGES = {"graph": "graph", "tiling": "tiling", "pipeline": "pipeline", "device": "pipeline"}  # first word of bridges/NAME.hpp → component
+BRIDGES = {"graph", "tiling", "pipeline"}  # launch/bridges/NAME*.hpp and what they share in detail/: may include that component
 NEEDS_THIRD_PARTY = {"cost", "planner"}  # so neither the umbrella hocket.hpp nor text may reach them
 
 HEAVY = {"ranges", "iostream", "functional", "regex"}
@@ -57,7 +57,7 @@ def allowed(header):
     if component == "text":
         return COMPONENTS - INCLUDED_BY_NONE
     direct = set(DIRECT[component])
-    bridge = re.match(r"hocket/launch/bridges/([a-z]+)", header)
+    bridge = re.match(r"hocket/launch/(?:bridges|detail)/([a-z]+)", header)
     if bridge and bridge[1] in BRIDGES:
         direct.add(BRIDGES[bridge[1]])
     elif header == "hocket/launch.hpp":
