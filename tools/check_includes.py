@@ -30,7 +30,8 @@ DIRECT = {
 }
 COMPONENTS = set(DIRECT) | {"text", "testing", "interop"}
 INCLUDED_BY_NONE = {"testing", "interop"}
-BRIDGES = {"graph", "tiling", "pipeline"}  # launch/bridges/NAME*.hpp and what they share in detail/: may include that component
+# First word of launch/bridges/NAME.hpp, or of launch/detail/NAME.hpp that bridges share -> the component it may include.
+BRIDGES = {"graph": "graph", "tiling": "tiling", "pipeline": "pipeline", "device": "pipeline"}
 NEEDS_THIRD_PARTY = {"cost", "planner"}  # so neither the umbrella hocket.hpp nor text may reach them
 
 HEAVY = {"ranges", "iostream", "functional", "regex"}
