@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <random>
 #include <regex>
 #include <string>
@@ -17,6 +18,7 @@
 #endif
 
 #include "../tests/data/cost/published_shapes.hpp"
+#include "../tests/unit/planner/split_questions.hpp"
 #include "measure.hpp"
 
 namespace {
@@ -45,39 +47,71 @@ void print(const char* name, const char* what, double value, const char* unit, c
   std::printf("%-28s %-48s %10.4g %-8s must %-10s aim %s\n", name, what, value, unit, must, aim);
 }
 
+using std::chrono::microseconds;
+
+/// Equal layers of three levels.
+layer some_layer(std::int64_t weights, std::int64_t kept, std::int64_t half, std::int64_t least) {
+  return {microseconds(57),
+          bytes(weights),
+          {{bytes(kept), microseconds(0)}, {bytes(half), microseconds(2)}, {bytes(least), microseconds(19)}}};
+}
+
 void splits() {
   if (!wanted("planner/split")) return;
-  const layer_run layers[] = {{{57'000, 2'000, {{4'400, 0}, {2'400, 2'000}, {300, 19'000}}}, 128}};
-  const auto held = in_flight_profile::one_f_one_b(16, 64);
+  split_problem q{.layers = {{some_layer(2'000, 4'400, 2'400, 300), 128}},
+                  .ranks = {},
+                  .in_flight = in_flight_profile::make_one_f_one_b(16, 64).value()};
   double worst = 0;
   for (const std::int64_t capacity : {100'000, 200'000, 300'000, 500'000})
     for (const objective goal : {objective::slowest_rank, objective::step_time})
       for (const std::int64_t m : {4, 64}) {
-        std::vector<rank_room> ranks(16, rank_room{capacity, 0, 0});
-        ranks.front() = {capacity, 20'000, 6'000};
-        ranks.back() = {capacity, 20'000, 50'000};
-        const split_problem q{.layers = layers, .ranks = ranks, .in_flight = held, .micro_batches = m, .goal = goal};
+        q.ranks.assign(16, rank_room{bytes(capacity)});
+        q.ranks.front() = {bytes(capacity), bytes(20'000), microseconds(6)};
+        q.ranks.back() = {bytes(capacity), bytes(20'000), microseconds(50)};
+        q.goal = goal;
+        q.micro_batches = m;
         worst = std::max(worst, median(31, [&] {
-                           if (!split(q)) std::abort();
+                           if (!solve(q)) std::abort();
                          }));
       }
   print("planner/split", "128 layers, 16 stages, 3 levels: worst of 16", worst, "ms", "<= 1", "-");
-  std::mt19937 random(6);
-  for (const std::uint32_t v : {2u, 4u}) {
-    std::vector<layer_run> runs;
-    for (int i = 0; i < 61; ++i)
-      runs.push_back({{400 + static_cast<int>(random() % 200), 200, {{64, 0}, {34, 20}, {3, 190}}}, 1});
-    const std::vector<rank_room> ranks(8, rank_room{1'000'000, 40, 6});
-    const auto counts = in_flight_profile::of(pipeline::interleaved::make({8, v, 32}).value()).value();
+}
+
+/// The table of docs/planner.md: each column's distance from the plans of the larger search, and from the bound.
+void split_table() {
+  if (!wanted("planner/split_table")) return;
+  std::ifstream file("tests/data/planner/split_plans.csv");
+  std::string line;
+  if (!std::getline(file, line)) {
+    std::puts("planner/split_table: run it in the root of the checkout");
+    return;
+  }
+  for (std::size_t column = 0; column < split_questions::columns.size(); ++column) {
+    double loss = 0;
+    double worst_loss = -1;
     double gap = 0;
-    const double ms = median(3, [&] {
-      const auto plan = split({.layers = runs, .ranks = ranks, .in_flight = counts, .micro_batches = 32});
+    double worst_gap = 0;
+    int proved = 0;
+    const double start = now();
+    for (int i = 0; i < split_questions::per_column && std::getline(file, line); ++i) {
+      const auto q = split_questions::make(static_cast<int>(column) * split_questions::per_column + i);
+      const auto plan = solve(q.problem());
       if (!plan) std::abort();
-      gap = static_cast<double>(plan->step_time - plan->lower_bound) / static_cast<double>(plan->lower_bound);
-    });
-    const std::string what = "61 different layers, p8 v" + std::to_string(v);
-    print("planner/split", what.c_str(), ms, "ms", "-", "-");
-    print("planner/split", (what + ": above the bound").c_str(), 100 * gap, "%", "-", "-");
+      const std::size_t at = line.find(',', line.find(',') + 1) + 1;
+      const double value = static_cast<double>(plan->value(q.problem().goal).count());
+      const double lost = value / std::stod(line.substr(at)) - 1;
+      const double apart = value / static_cast<double>(plan->lower_bound.count()) - 1;
+      loss += lost;
+      gap += apart;
+      worst_loss = std::max(worst_loss, lost);
+      worst_gap = std::max(worst_gap, apart);
+      proved += plan->proved ? 1 : 0;
+    }
+    std::printf(
+        "%-30s loss %6.2f %% mean %6.2f %% worst | gap %6.2f %% mean %6.2f %% worst | %2d of %d proved | %6.0f ms\n",
+        std::string(split_questions::columns[column]).c_str(), 100 * loss / split_questions::per_column,
+        100 * worst_loss, 100 * gap / split_questions::per_column, 100 * worst_gap, proved, split_questions::per_column,
+        now() - start);
   }
 }
 
@@ -227,7 +261,7 @@ void scale() {
     const pipeline::shape s{p, 8, m};
     const auto plan = pipeline::interleaved::make(s).value();
     in_flight_profile held;
-    report((name + "what every rank holds").c_str(), median(1, [&] { held = in_flight_profile::of(plan).value(); }));
+    report((name + "what every rank holds").c_str(), median(1, [&] { held = in_flight_profile::make(plan).value(); }));
     report((name + "makespan and peaks, closed form").c_str(), median(1, [&] {
              std::int64_t most = 0;
              for (std::uint32_t r = 0; r < plan.ranks(); ++r)
@@ -235,12 +269,14 @@ void scale() {
              if (pipeline::makespan_bound(s, 3, 6).value() != 9 * (8 * m + p - 1) || most != 9 * p - 1) std::abort();
            }));
     for (const std::int64_t percent : {100, 40}) {
-      const layer_run layers[] = {{{57'000, 2, {{400, 0}, {200, 2'000}, {100, 19'000}}}, 16 * p}};
-      const std::vector<rank_room> ranks(static_cast<std::size_t>(p), rank_room{8 * p * 10 * percent, 0, 0});
-      const split_problem q{.layers = layers, .ranks = ranks, .in_flight = held, .micro_batches = m};
+      const split_problem q{
+          .layers = {{some_layer(2, 400, 200, 100), 16 * p}},
+          .ranks = std::vector<rank_room>(static_cast<std::size_t>(p), rank_room{bytes(8 * p * 10 * percent)}),
+          .in_flight = held,
+          .micro_batches = m};
       bool proved = false;
       const double ms = median(1, [&] {
-        const auto found = split(q);
+        const auto found = solve(q);
         if (!found) std::abort();
         proved = found->proved;
       });
@@ -248,12 +284,12 @@ void scale() {
              ms);
     }
   }
-  const layer_run layers[] = {{{57'000, 2'000, {{4, 0}, {2, 2'000}, {1, 19'000}}}, 2048}};
-  const auto one = in_flight_profile::one_f_one_b(256, 4096);
-  const std::vector<rank_room> tight(256, rank_room{25'000, 0, 0});
-  const split_problem plain{.layers = layers, .ranks = tight, .in_flight = one, .micro_batches = 4096};
+  const split_problem plain{.layers = {{some_layer(2'000, 4, 2, 1), 2048}},
+                            .ranks = std::vector<rank_room>(256, rank_room{bytes(25'000)}),
+                            .in_flight = in_flight_profile::make_one_f_one_b(256, 4096).value(),
+                            .micro_batches = 4096};
   report("2,048 layers on p256 v1 m4096: the split", median(1, [&] {
-           if (!split(plain)) std::abort();
+           if (!solve(plain)) std::abort();
          }));
 #if defined(__unix__)
   rusage use{};
@@ -270,6 +306,7 @@ int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i)
     if (std::strncmp(argv[i], option, sizeof option - 1) == 0) filter = argv[i] + sizeof option - 1;
   splits();
+  split_table();
   schedules();
   strategies();
   scale();

@@ -239,23 +239,18 @@ set(HOCKET_COST_HEADERS
   hocket/planner/schedule/detail/work_bound.hpp
   hocket/planner/schedule/problem.hpp
   hocket/planner/schedule/solve.hpp
-  hocket/planner/split/detail/byte_prices.hpp
   hocket/planner/split/detail/chunk_deal.hpp
-  hocket/planner/split/detail/chunk_path.hpp
+  hocket/planner/split/detail/chunk_split.hpp
   hocket/planner/split/detail/count_bound.hpp
-  hocket/planner/split/detail/count_cells.hpp
   hocket/planner/split/detail/cut_moves.hpp
-  hocket/planner/split/detail/extra_steps.hpp
-  hocket/planner/split/detail/kind_bound.hpp
-  hocket/planner/split/detail/kind_portions.hpp
-  hocket/planner/split/detail/kind_prices.hpp
+  hocket/planner/split/detail/held_walk.hpp
   hocket/planner/split/detail/level_front.hpp
-  hocket/planner/split/detail/mean_prices.hpp
-  hocket/planner/split/detail/pair_of_chunks.hpp
+  hocket/planner/split/detail/numbers.hpp
   hocket/planner/split/detail/price_bound.hpp
-  hocket/planner/split/detail/rank_choice.hpp
-  hocket/planner/split/detail/split_by_rank.hpp
-  hocket/planner/split/detail/split_by_stage.hpp
+  hocket/planner/split/detail/rank_costs.hpp
+  hocket/planner/split/detail/rank_levels.hpp
+  hocket/planner/split/detail/rank_path.hpp
+  hocket/planner/split/detail/raw_split.hpp
   hocket/planner/split/in_flight.hpp
   hocket/planner/split/memory_price.hpp
   hocket/planner/split/problem.hpp

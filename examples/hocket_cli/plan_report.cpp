@@ -92,7 +92,7 @@ std::string pasted_lists(const plan_input& in, const layer_split& split) {
   return mind_formers(levels, split.plan, static_cast<std::uint32_t>(in.parallel.pp),
                       static_cast<std::uint32_t>(in.parallel.vp), runs);
 }
-std::int64_t layers_at(const hocket::planner::stage_plan& stage, std::size_t way) {
+std::int64_t layers_at(const hocket::planner::split_stage& stage, std::size_t way) {
   return std::count(stage.levels.begin(), stage.levels.end(), static_cast<std::uint32_t>(way));
 }
 
@@ -124,7 +124,7 @@ void split_section(std::string& out, const plan_input& in, const step_plan& p) {
          : s.plan.proved ? ", proved: no split and no levels are better in this model"
                          : "");
     if (!s.plan.proved && !simulated)
-      line(out, "  no better than         %9.3f s", static_cast<double>(s.plan.lower_bound) * 1e-9);
+      line(out, "  no better than         %9.3f s", static_cast<double>(s.plan.lower_bound.count()) * 1e-9);
     if (s.even_seconds > 0) line(out, "  the even split         %9.3f s with its best levels", s.even_seconds);
     else line(out, "  the even split         does not fit, whatever is computed again");
   }
@@ -287,7 +287,7 @@ nlohmann::ordered_json split_as_json(const plan_input& in, const layer_split& s)
     to["simulated"] = in.parallel.vp > 1;
   }
   if (s.step_seconds > 0 && in.parallel.vp == 1) {
-    to["lower_bound_seconds"] = static_cast<double>(s.plan.lower_bound) * 1e-9;
+    to["lower_bound_seconds"] = static_cast<double>(s.plan.lower_bound.count()) * 1e-9;
     to["proved"] = s.plan.proved;
   }
   if (s.even_seconds > 0) to["even_split_seconds"] = s.even_seconds;

@@ -6,6 +6,7 @@
 #include <hocket/cost/model/step_time.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
 #include "command.hpp"
@@ -56,7 +57,7 @@ void set_parts(const plan_input& in, layer_split& split) {
   for (cost::part& x : split.by_rank) x.first = x.last = false;
   split.by_stage.clear();
   for (std::int64_t s = 0; s < stages; ++s) {
-    const planner::stage_plan& stage = split.plan.stages[static_cast<std::size_t>(s)];
+    const planner::split_stage& stage = split.plan.stages[static_cast<std::size_t>(s)];
     const std::int64_t begin = stage.first_layer, end = begin + stage.layers;
     const auto above = [&](std::int64_t x) { return x > dense ? x - dense : 0; };
     cost::part part{.layers = stage.layers,
@@ -101,7 +102,7 @@ std::int64_t most_held(const planner::in_flight_profile& held, std::uint32_t ran
   return most;
 }
 bool runs_whole_layers_again(const layer_split& split, std::size_t rank) {
-  for (const planner::stage_plan& s : split.plan.stages)
+  for (const planner::split_stage& s : split.plan.stages)
     for (const std::uint32_t k : s.levels)
       if (s.rank == rank && split.ways[k].how.level == cost::recompute::full) return true;
   return false;
@@ -123,7 +124,7 @@ rank_bytes bytes_of(const plan_input& in, const layer_split& split, const planne
   std::vector<cost::rational> chunk_bytes(chunks, cost::rational(0));
   std::vector<std::int64_t> layers(chunks, 0), experts(chunks, 0);
   for (std::size_t s = 0; s < split.by_stage.size(); ++s) {
-    const planner::stage_plan& stage = split.plan.stages[s];
+    const planner::split_stage& stage = split.plan.stages[s];
     if (stage.rank != rank) continue;
     layers[stage.chunk] = split.by_stage[s].layers;
     experts[stage.chunk] = split.by_stage[s].moe_layers;
@@ -171,7 +172,7 @@ cost::memory_peak peak_of(const plan_input& in, const layer_split& split, std::u
 }  // namespace
 
 std::int64_t layer_split::layers_of(std::size_t stage, std::size_t number, bool experts, std::int64_t dense) const {
-  const planner::stage_plan& s = plan.stages[stage];
+  const planner::split_stage& s = plan.stages[stage];
   std::int64_t n = 0;
   for (std::size_t i = 0; i < s.levels.size(); ++i)
     n += s.levels[i] == number && (s.first_layer + static_cast<std::int64_t>(i) >= dense) == experts ? 1 : 0;
@@ -194,20 +195,20 @@ std::optional<layer_split> plan_split(const plan_input& in, const planner::in_fl
   const auto rates = in.training.on ? in.training.on->rates : cost::machine{};
   const bool choose = in.training.on.has_value();
 
-  std::vector<planner::layer_run> runs;
+  std::vector<planner::split_layers> runs;
   bool whole = false;
   cost::rational transient = 0;  // a layer that is recomputed whole
   for (const cost::layer_run& run : cost::layer_runs(m)) {
     const bool experts = run.kind == cost::layer_kind::experts;
     if (!experts && run.kind != cost::layer_kind::dense) continue;
-    planner::layer_run one;
+    planner::split_layers one;
     one.count = run.count;
     const auto none = value_or_fail(cost::count_rank_parameters(m, in.parallel, {0, 0, 0, false, false, 0}), in.file),
                layer = value_or_fail(
                    cost::count_rank_parameters(m, in.parallel, {1, experts ? 1 : 0, 0, false, false, 0}), in.file);
-    one.of.weights = ceiling(value_or_fail(
+    one.each.weights = hocket::bytes(ceiling(value_or_fail(
         cost::static_bytes({layer.dense - none.dense, layer.expert - none.expert}, in.training.step, in.parallel),
-        in.file));
+        in.file)));
     const auto seconds = [&](const cost::recompute_choice& how) {
       if (!choose) return 0.0;
       return value_or_fail(cost::time_of_layer(m, in.training.step, in.parallel, rates, run.kind, how), in.file)
@@ -215,11 +216,11 @@ std::optional<layer_split> plan_split(const plan_input& in, const planner::in_fl
           .count();
     };
     const double base = seconds({});
-    one.of.time = choose ? static_cast<hocket::ticks>(std::llround(base * 1e9)) : 1;
+    one.each.time = std::chrono::nanoseconds(choose ? std::llround(base * 1e9) : 1);
     for (const layer_split::way& x : out.ways) {
       const double extra = (seconds(x.how) - base) * 1e9;
-      one.of.levels.push_back({ceiling(kept_by_layer(in, x.how, experts)),
-                               static_cast<hocket::ticks>(std::llround(extra > 0 ? extra : 0))});
+      one.each.levels.push_back({hocket::bytes(ceiling(kept_by_layer(in, x.how, experts))),
+                                 std::chrono::nanoseconds(std::llround(extra > 0 ? extra : 0))});
       whole = whole || x.how.level == cost::recompute::full;
     }
     const cost::rational kept = kept_by_layer(in, {}, experts);
@@ -229,13 +230,13 @@ std::optional<layer_split> plan_split(const plan_input& in, const planner::in_fl
 
   const auto p = static_cast<std::uint32_t>(in.parallel.pp);
   std::vector<planner::rank_room> rooms(p);
-  std::vector<std::int64_t> fixed_with_whole(p);
+  std::vector<hocket::bytes> fixed_with_whole(p);
   for (std::uint32_t r = 0; r < p; ++r) {
     cost::part ends{
         .first = held.rank_of(0) == r, .last = held.rank_of(static_cast<std::uint32_t>(stages - 1)) == r, .rank = r};
     const auto n = value_or_fail(cost::count_rank_parameters(m, in.parallel, ends), in.file);
     const std::int64_t embedded = ends.first ? most_held(held, r, held.chunk_of(0)) : 0;
-    rooms[r].capacity = in.memory_bytes;
+    rooms[r].capacity = hocket::bytes(in.memory_bytes);
     const std::int64_t states = ceiling(value_or_fail(cost::static_bytes(n, in.training.step, in.parallel), in.file)),
                        beside = ceiling(ends_of(in, ends, embedded));
     ends.layers = 1;
@@ -244,10 +245,10 @@ std::optional<layer_split> plan_split(const plan_input& in, const planner::in_fl
       const cost::memory_peak x = moments_of(in, ends, again, embedded);
       return ceiling(x.total_bytes() - x.static_bytes);
     };
-    rooms[r].fixed = states + std::max(beside, at_peak(false)) + 1;
-    fixed_with_whole[r] = states + std::max(beside + ceiling(transient), at_peak(true)) + 1;
+    rooms[r].fixed = hocket::bytes(states + std::max(beside, at_peak(false)) + 1);
+    fixed_with_whole[r] = hocket::bytes(states + std::max(beside + ceiling(transient), at_peak(true)) + 1);
     if (ends.last && choose)
-      rooms[r].time = static_cast<hocket::ticks>(std::llround(
+      rooms[r].time = std::chrono::nanoseconds(std::llround(
           value_or_fail(cost::time_of_layer(m, in.training.step, in.parallel, rates, cost::layer_kind::head, {}),
                         in.file)
               .total()
@@ -259,37 +260,37 @@ std::optional<layer_split> plan_split(const plan_input& in, const planner::in_fl
       .layers = runs, .ranks = rooms, .in_flight = held, .micro_batches = in.micro_batches(), .split = in.split};
   // A layer that is recomputed whole needs room for all of its tensors once, so plans with such layers are looked for
   // by themselves: with them, every rank keeps that room.
-  const auto solve = [&](std::span<const std::int64_t> cut) {
+  const auto solve = [&](const std::vector<std::int64_t>& cut) {
     std::optional<planner::split_plan> best;
     std::optional<hocket::error> why;
     bool proved = true;
-    hocket::ticks bound = 0;
+    std::chrono::nanoseconds bound{0};
     q.split = cut;
     for (const bool with_whole : {false, true}) {
       if (with_whole && !whole) continue;
-      std::vector<planner::layer_run> some = runs;
+      std::vector<planner::split_layers> some = runs;
       std::vector<planner::rank_room> roomy = rooms;
       std::vector<std::uint32_t> number;
       for (std::uint32_t k = 0; k < out.ways.size(); ++k)
         if (with_whole || out.ways[k].how.level != cost::recompute::full) number.push_back(k);
       if (number.empty()) continue;
       for (std::size_t i = 0; i < some.size(); ++i) {
-        some[i].of.levels = {};
-        for (const std::uint32_t k : number) some[i].of.levels.push_back(runs[i].of.levels[k]);
+        some[i].each.levels = {};
+        for (const std::uint32_t k : number) some[i].each.levels.push_back(runs[i].each.levels[k]);
       }
       if (with_whole)
         for (std::uint32_t r = 0; r < p; ++r) roomy[r].fixed = fixed_with_whole[r];
       q.layers = some;
       q.ranks = roomy;
-      auto plan = planner::split(q);
+      auto plan = planner::solve(q);
       if (!plan) {
         why = plan.error();
         proved = proved && why->code == hocket::errc::does_not_fit;
         continue;
       }
       proved = proved && plan->proved;
-      bound = bound == 0 ? plan->lower_bound : std::min(bound, plan->lower_bound);
-      for (planner::stage_plan& s : plan->stages)
+      bound = bound.count() == 0 ? plan->lower_bound : std::min(bound, plan->lower_bound);
+      for (planner::split_stage& s : plan->stages)
         for (std::uint32_t& k : s.levels) k = number[k];
       if (!best || plan->step_time < best->step_time) best = std::move(*plan);
     }
@@ -329,7 +330,7 @@ std::optional<layer_split> plan_split(const plan_input& in, const planner::in_fl
     other.plan = std::move(x);
     set_parts(in, other);
     other.step_seconds =
-        in.parallel.vp == 1 ? static_cast<double>(other.plan.step_time) * 1e-9 : seconds_of_step(other);
+        in.parallel.vp == 1 ? static_cast<double>(other.plan.step_time.count()) * 1e-9 : seconds_of_step(other);
     return other;
   };
   out = measured(out.plan);
@@ -473,7 +474,7 @@ void put_split_into_report(const plan_input& in, const layer_split& split, const
     const cost::rational base = hardware({});
     for (std::size_t w = 0; w < split.ways.size(); ++w) {
       std::int64_t n = 0;
-      for (const planner::stage_plan& s : split.plan.stages)
+      for (const planner::split_stage& s : split.plan.stages)
         n += std::count(s.levels.begin(), s.levels.end(), static_cast<std::uint32_t>(w));
       all += n;
       if (n > 0) again = again + (hardware(split.ways[w].how) - base) * cost::rational(n);
@@ -487,7 +488,7 @@ namespace {
 
 // Whether lists by stage say what a stage does. They take its first layers: so many whole, and of each pattern so many
 // from the same start on. Of equal layers it does not matter which.
-bool said_by_lists(const planner::stage_plan& stage, const std::vector<pasted_level>& levels,
+bool said_by_lists(const planner::split_stage& stage, const std::vector<pasted_level>& levels,
                    std::span<const std::int64_t> runs,
                    const std::vector<std::pair<std::string, std::int64_t>>& patterns, std::int64_t whole) {
   std::vector<std::pair<std::size_t, std::vector<bool>>> planned, listed;  // kind of layer; whole, patterns
@@ -527,7 +528,7 @@ std::string mind_formers(const std::vector<pasted_level>& levels, const planner:
                          std::uint32_t chunks, std::span<const std::int64_t> runs) {
   using counts = std::vector<std::int64_t>;  // by stage, chunk after chunk
   const std::size_t stages = std::size_t{ranks} * chunks;
-  const auto index = [&](const planner::stage_plan& s) { return std::size_t{s.chunk} * ranks + s.rank; };
+  const auto index = [&](const planner::split_stage& s) { return std::size_t{s.chunk} * ranks + s.rank; };
   const auto printed = [&](const counts& of) {
     std::string text = chunks > 1 ? "[" : "";
     for (std::size_t i = 0; i < of.size(); ++i) {
@@ -539,13 +540,13 @@ std::string mind_formers(const std::vector<pasted_level>& levels, const planner:
   };
   const auto at_level = [&](std::size_t level) {
     counts n(stages);
-    for (const planner::stage_plan& s : plan.stages)
+    for (const planner::split_stage& s : plan.stages)
       n[index(s)] += std::count(s.levels.begin(), s.levels.end(), static_cast<std::uint32_t>(level));
     return n;
   };
   counts size(stages), offset(stages);
   std::int64_t layers = 0;
-  for (const planner::stage_plan& s : plan.stages) {
+  for (const planner::split_stage& s : plan.stages) {
     size[index(s)] = s.layers;
     layers += s.layers;
   }

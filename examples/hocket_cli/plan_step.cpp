@@ -138,7 +138,7 @@ void plan_stages(const plan_input& in, step_plan& out) {
     else with_schedule(in, shape_of(in), alike, f);
   };
   with_named(
-      [&](const auto& schedule) { out.held = value_or_fail(planner::in_flight_profile::of(schedule), in.file); });
+      [&](const auto& schedule) { out.held = value_or_fail(planner::in_flight_profile::make(schedule), in.file); });
   out.hop_us = hop_us(in);
   out.split = plan_split(in, out.held, out.why_even, [&](const layer_split& some) {
     const times now(in, times_of_split(in, some), out.hop_us);
@@ -164,7 +164,7 @@ void plan_pipeline(const plan_input& in, step_plan& out) {
     out.timeline.ticks_per_second = 1'000'000'000;
     out.run = value_or_fail(pipeline::simulate(schedule, costs, {.into = &out.timeline}), in.file);
     out.schedule_csv = hocket::text::write_schedule_csv(schedule);
-    if (out.split) out.held = value_or_fail(planner::in_flight_profile::of(schedule), in.file);
+    if (out.split) out.held = value_or_fail(planner::in_flight_profile::make(schedule), in.file);
   };
   if (in.schedule != "search") return with_schedule(in, shape, ratio, use);
   const auto usual = usual_schedule(in);
@@ -179,7 +179,7 @@ void plan_pipeline(const plan_input& in, step_plan& out) {
       planner::solve({.shape = shape, .split_backward = false, .memory_cap = caps, .budget = 50'000}, costs), in.file);
   // As many activations may be of larger chunks: then the split decides.
   if (out.split && split_fits(in, *out.split, out.held) &&
-      !split_fits(in, *out.split, value_or_fail(planner::in_flight_profile::of(found.schedule), in.file))) {
+      !split_fits(in, *out.split, value_or_fail(planner::in_flight_profile::make(found.schedule), in.file))) {
     out.found_by = "interleaved, because the shorter ones found do not fit this split";
     return use(usual);
   }

@@ -6,6 +6,7 @@
 #include <hocket/timeline/svg.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <memory>
@@ -20,7 +21,9 @@ namespace {
 
 namespace pipeline = hocket::pipeline;
 namespace planner = hocket::planner;
+using hocket::bytes;
 using hocket::ticks;
+using std::chrono::nanoseconds;
 
 struct options {
   std::string problem, out, format = "text";
@@ -32,20 +35,21 @@ struct level_name {
   bool whole = false;               ///< MindFormers recomputes the whole layer
 };
 
-/// The problem, with all that its spans borrow.
+/// The problem, and what the file says besides.
 struct problem {
   std::string file, title, schedule;
-  std::vector<planner::layer_run> runs;
+  std::vector<planner::split_layers> runs;
   std::vector<planner::rank_room> rooms;
   std::vector<std::int64_t> split;
   std::int64_t most_on_stage = 0;
   std::vector<level_name> levels;
-  std::vector<ticks> beside;  ///< time of each stage besides its layers
+  std::vector<nanoseconds> beside;  ///< time of each stage besides its layers
   std::optional<pipeline::any_schedule> lists;
-  planner::in_flight_profile held{};
+  planner::in_flight_profile held;
   std::int64_t slices = 1;  ///< of a micro-batch; what layers take and keep is that of one
   bool paired = false;
-  std::int64_t micro_batches = 1, more_bytes = std::int64_t{1} << 30;
+  std::int64_t micro_batches = 1;
+  bytes more_bytes{std::int64_t{1} << 30};
   planner::objective goal = planner::objective::step_time;
   double tokens = 0;  ///< per device and step; 0: unknown
 
@@ -68,19 +72,23 @@ struct problem {
     return hocket::ceil_div(layers(), static_cast<std::int64_t>(held.ranks()) * held.chunks());
   }
   /// Whether tokens a second can be said.
-  [[nodiscard]] bool has_rate(ticks step_time) const { return tokens > 0 && step_time > 0; }
+  [[nodiscard]] bool has_rate(nanoseconds step_time) const { return tokens > 0 && step_time > nanoseconds(0); }
   /// Seconds of one step whose value is `step_time` (v times the step).
-  [[nodiscard]] double seconds(ticks step_time) const {
-    return static_cast<double>(step_time) / static_cast<double>(held.chunks()) * 1e-9;
+  [[nodiscard]] double seconds(nanoseconds step_time) const {
+    return static_cast<double>(step_time.count()) / static_cast<double>(held.chunks()) * 1e-9;
   }
 };
 
 constexpr double gib = 1073741824.0;
 
-ticks nanoseconds(const json_object& in, const char* key, bool needed = true) {
+double gib_of(bytes b) { return static_cast<double>(b.count()) / gib; }
+double milliseconds_of(nanoseconds t) { return static_cast<double>(t.count()) * 1e-6; }
+double microseconds_of(nanoseconds t) { return static_cast<double>(t.count()) * 1e-3; }
+
+nanoseconds time_at(const json_object& in, const char* key, bool needed = true) {
   const double us = needed ? in.number(key) : in.number_or(key, 0);
   if (us < 0 || us > 1e12) in.fail_at(key, "must lie in [0, 1e12] microseconds");
-  return static_cast<ticks>(std::llround(us * 1e3));
+  return nanoseconds(std::llround(us * 1e3));
 }
 
 std::uint64_t actions_of(const pipeline::any_schedule& plan) {
@@ -107,8 +115,8 @@ pipeline::any_schedule read_schedule(const json_object& v, const std::string& na
 }
 
 planner::in_flight_profile held_of(const pipeline::any_schedule& plan, const std::string& file) {
-  if (plan.directions() == 2) return value_or_fail(planner::in_flight_profile::of_pairs(plan), file);
-  return value_or_fail(plan.visit([](const auto& x) { return planner::in_flight_profile::of(x); }), file);
+  if (plan.directions() == 2) return value_or_fail(planner::in_flight_profile::make_pairs(plan), file);
+  return value_or_fail(plan.visit([](const auto& x) { return planner::in_flight_profile::make(x); }), file);
 }
 
 constexpr std::int64_t most_bytes = std::int64_t{1} << 50;
@@ -144,7 +152,7 @@ void read_capacity(problem& p, const json_object& v) {
   }
   for (const double x : capacity) {
     if (!(x >= 0) || x * unit > static_cast<double>(most_bytes)) v.fail_at(key, "must lie in [0, 2^50 bytes]");
-    p.rooms.push_back({static_cast<std::int64_t>(x * unit), 0, 0});
+    p.rooms.push_back({bytes(static_cast<std::int64_t>(x * unit)), bytes(), nanoseconds(0)});
   }
   for (std::size_t r = 0; p.paired && r < p.rooms.size() / 2; ++r)
     p.rooms[r].capacity = std::min(p.rooms[r].capacity, p.rooms[p.rooms.size() - 1 - r].capacity);
@@ -156,24 +164,22 @@ void read_beside(problem& p, const json_object& v) {
   const auto beside = [&](const char* name, auto&& use) {
     if (!v.has(name)) return;
     const json_object in = v.object(name, {"bytes", "time_us"});
-    const std::int64_t bytes = in.integer_or("bytes", 0, 0, most_bytes);
-    const ticks time = nanoseconds(in, "time_us", false) / p.slices;
-    use(bytes, time);
+    use(bytes(in.integer_or("bytes", 0, 0, most_bytes)), time_at(in, "time_us", false) / p.slices);
   };
   const std::uint32_t stages = p.held.ranks() * p.held.chunks();
   p.beside.resize(stages);
-  const auto add = [&](std::uint32_t stage, std::int64_t bytes, ticks time) {
+  const auto add = [&](std::uint32_t stage, bytes more, nanoseconds time) {
     planner::rank_room& room = p.rooms[p.held.rank_of(stage)];
-    room.fixed += bytes;
+    room.fixed += more;
     room.time += time;
     p.beside[stage] += time;
   };
-  beside("every", [&](std::int64_t bytes, ticks time) {
+  beside("every", [&](bytes more, nanoseconds time) {
     for (std::uint32_t s = 0; s < stages; ++s)
-      if (p.held.chunk_of(s) == 0) add(s, bytes, time);
+      if (p.held.chunk_of(s) == 0) add(s, more, time);
   });
-  beside("first", [&](std::int64_t bytes, ticks time) { add(0, bytes, time); });
-  beside("last", [&](std::int64_t bytes, ticks time) { add(stages - 1, bytes, time); });
+  beside("first", [&](bytes more, nanoseconds time) { add(0, more, time); });
+  beside("last", [&](bytes more, nanoseconds time) { add(stages - 1, more, time); });
 }
 
 level_name read_level_name(const json_object& one, std::size_t k) {
@@ -198,10 +204,10 @@ void read_layers(problem& p, const json_object& v) {
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const std::string path = "layers[" + std::to_string(i) + "]";
     const json_object in(layers[i], p.file, path, {"count", "time_us", "weights_bytes", "levels"});
-    planner::layer_run run;
+    planner::split_layers run;
     run.count = in.integer_or("count", 1, 1, 4096);
-    run.of.time = nanoseconds(in, "time_us") / p.slices;
-    run.of.weights = in.integer("weights_bytes", 0, most_bytes);
+    run.each.time = time_at(in, "time_us") / p.slices;
+    run.each.weights = bytes(in.integer("weights_bytes", 0, most_bytes));
     const nlohmann::json& levels = in.at("levels");
     if (!levels.is_array() || levels.empty() || levels.size() > planner::max_levels)
       in.fail_at("levels", "must be an array of 1 to 8 levels");
@@ -209,8 +215,8 @@ void read_layers(problem& p, const json_object& v) {
     for (std::size_t k = 0; k < levels.size(); ++k) {
       const json_object one(levels[k], p.file, path + ".levels[" + std::to_string(k) + "]",
                             {"name", "bytes", "extra_us", "select", "whole"});
-      run.of.levels.push_back({hocket::ceil_div(one.integer("bytes", 0, most_bytes), p.slices),
-                               nanoseconds(one, "extra_us", false) / p.slices});
+      run.each.levels.push_back({bytes(hocket::ceil_div(one.integer("bytes", 0, most_bytes), p.slices)),
+                                 time_at(one, "extra_us", false) / p.slices});
       const level_name name = read_level_name(one, k);
       for (std::size_t other = 0; i == 0 && other < k; ++other)
         if (p.levels[other].name == name.name) one.fail_at("name", "is that of another level, too");
@@ -245,7 +251,7 @@ problem read_problem(const std::string& file) {
                                    " stages");
   const double more = v.number_or("more_gib", 1);
   if (!(more >= 0) || more > 1e6) v.fail_at("more_gib", "must lie in [0, 1000000]");
-  p.more_bytes = static_cast<std::int64_t>(more * gib);
+  p.more_bytes = bytes(static_cast<std::int64_t>(more * gib));
   if (v.has("tokens")) p.tokens = v.positive("tokens");
   if (p.tokens > 1e15) v.fail_at("tokens", "must be at most 1e15");
   return p;
@@ -256,15 +262,15 @@ problem read_problem(const std::string& file) {
 /// Nothing with one chunk, or for lists that take long to run.
 std::optional<double> simulated_seconds(const problem& p, const planner::split_plan& plan) {
   if (p.held.chunks() == 1 || actions_of(*p.lists) > 1'000'000) return std::nullopt;
-  std::vector<const planner::layer_run*> run_of;
+  std::vector<const planner::split_layers*> run_of;
   for (const auto& run : p.runs) run_of.insert(run_of.end(), static_cast<std::size_t>(run.count), &run);
   std::vector<ticks> forward, backward, input_grad, weight_grad;
   for (std::size_t s = 0; s < plan.stages.size(); ++s) {
-    ticks once = p.beside[s], again = 0;
+    ticks once = p.beside[s].count(), again = 0;
     for (std::size_t i = 0; i < plan.stages[s].levels.size(); ++i) {
-      const planner::layer& layer = run_of[static_cast<std::size_t>(plan.stages[s].first_layer) + i]->of;
-      once += layer.time;
-      again += layer.levels[plan.stages[s].levels[i]].extra;
+      const planner::layer& layer = run_of[static_cast<std::size_t>(plan.stages[s].first_layer) + i]->each;
+      once += layer.time.count();
+      again += layer.levels[plan.stages[s].levels[i]].extra.count();
     }
     forward.push_back(once / 3);
     weight_grad.push_back(once / 3);
@@ -286,8 +292,7 @@ struct variant {
   std::string why_not;
 };
 
-planner::split_problem with_split(const planner::split_problem& q, std::span<const std::int64_t> split) {
-  planner::split_problem given = q;
+planner::split_problem with_split(planner::split_problem given, const std::vector<std::int64_t>& split) {
   given.split = split;
   return given;
 }
@@ -296,7 +301,7 @@ planner::split_problem with_split(const planner::split_problem& q, std::span<con
 std::vector<variant> variants_of(const problem& p, const planner::split_plan& best) {
   std::vector<variant> list;
   const auto add = [&](std::string name, const planner::split_problem& q) {
-    auto plan = planner::split(q);
+    auto plan = planner::solve(q);
     variant x;
     x.name = std::move(name);
     if (plan) x.plan = std::move(*plan);
@@ -308,8 +313,8 @@ std::vector<variant> variants_of(const problem& p, const planner::split_plan& be
   for (std::int64_t s = 0; s < stages; ++s) even.push_back(p.layers() / stages + (s < p.layers() % stages ? 1 : 0));
   const planner::split_problem q = p.question();
   for (std::size_t k = p.levels.size(); k-- > 0;) {
-    std::vector<planner::layer_run> one = p.runs;
-    for (auto& run : one) run.of.levels = {run.of.levels[static_cast<std::uint32_t>(k)]};
+    std::vector<planner::split_layers> one = p.runs;
+    for (auto& run : one) run.each.levels = {run.each.levels[static_cast<std::uint32_t>(k)]};
     planner::split_problem all = with_split(q, even);
     all.layers = one;
     add("every layer " + p.levels[k].name + ", even split", all);
@@ -318,11 +323,12 @@ std::vector<variant> variants_of(const problem& p, const planner::split_plan& be
         stage.levels.assign(stage.levels.size(), static_cast<std::uint32_t>(k));
   }
   for (std::size_t k = p.levels.size() - 1; k-- > 1;) {  // all levels from k on
-    std::vector<planner::layer_run> some = p.runs;
+    std::vector<planner::split_layers> some = p.runs;
     for (auto& run : some) {
       planner::level_list levels;
-      for (std::size_t x = k; x < p.levels.size(); ++x) levels.push_back(run.of.levels[static_cast<std::uint32_t>(x)]);
-      run.of.levels = levels;
+      for (std::size_t x = k; x < p.levels.size(); ++x)
+        levels.push_back(run.each.levels[static_cast<std::uint32_t>(x)]);
+      run.each.levels = levels;
     }
     planner::split_problem lean = with_split(q, even);
     lean.layers = some;
@@ -367,7 +373,8 @@ std::string mind_formers(const problem& p, const planner::split_plan& plan) {
   for (const auto& run : p.runs) {
     runs.push_back(run.count);
     for (std::size_t k = 0; k < levels.size(); ++k)
-      if (run.of.levels[static_cast<std::uint32_t>(k)].extra > 0 && !levels[k].whole && levels[k].select.empty())
+      if (run.each.levels[static_cast<std::uint32_t>(k)].extra > nanoseconds(0) && !levels[k].whole &&
+          levels[k].select.empty())
         levels[k].no_pattern = true;
   }
   if (p.paired) {  // by stage of one direction
@@ -410,11 +417,9 @@ std::string as_text(const problem& p, const planner::split_plan& plan, const std
   text += "\nRank    time_ms   of it again   memory_gib   capacity_gib   unused_gib\n";
   for (std::size_t r = 0; r < plan.ranks.size(); ++r) {
     const auto& rank = plan.ranks[r];
-    text += padded(std::to_string(r), 4) + padded(fixed(static_cast<double>(rank.time) * 1e-6, 3), 11) +
-            padded(fixed(static_cast<double>(rank.extra) * 1e-6, 3), 14) +
-            padded(fixed(static_cast<double>(rank.bytes) / gib, 3), 13) +
-            padded(fixed(static_cast<double>(p.rooms[r].capacity) / gib, 3), 15) +
-            padded(fixed(static_cast<double>(rank.unused) / gib, 3), 13) + "\n";
+    text += padded(std::to_string(r), 4) + padded(fixed(milliseconds_of(rank.time), 3), 11) +
+            padded(fixed(milliseconds_of(rank.extra), 3), 14) + padded(fixed(gib_of(rank.used), 3), 13) +
+            padded(fixed(gib_of(p.rooms[r].capacity), 3), 15) + padded(fixed(gib_of(rank.unused), 3), 13) + "\n";
   }
   text += "\nStep " + fixed(p.seconds(plan.step_time), 3) + " s";
   if (p.has_rate(plan.step_time)) text += ", " + fixed(p.tokens / p.seconds(plan.step_time), 0) + " tokens/s/device";
@@ -422,8 +427,8 @@ std::string as_text(const problem& p, const planner::split_plan& plan, const std
   else if (p.goal == planner::objective::step_time)
     text += "; the bound is " + fixed(p.seconds(plan.lower_bound), 3) + " s (budget used up)\n";
   else
-    text += "; the slowest rank takes " + fixed(static_cast<double>(plan.slowest) * 1e-6, 3) + " ms, the bound is " +
-            fixed(static_cast<double>(plan.lower_bound) * 1e-6, 3) + " ms (budget used up)\n";
+    text += "; the slowest rank takes " + fixed(milliseconds_of(plan.slowest), 3) + " ms, the bound is " +
+            fixed(milliseconds_of(plan.lower_bound), 3) + " ms (budget used up)\n";
   if (simulated) {
     const double longer = *simulated / p.seconds(plan.step_time) - 1;
     text += "Simulated " + fixed(*simulated, 3) + " s, without hops, a third of a layer's time as its forward\n";
@@ -434,7 +439,7 @@ std::string as_text(const problem& p, const planner::split_plan& plan, const std
               " % longer, because stages differ: \"most_on_stage\": " + std::to_string(p.even_share()) +
               " keeps them alike\n";
   }
-  text += "\nPrice of memory: " + fixed(static_cast<double>(price.bytes) / gib, 3) + " GiB more saves " +
+  text += "\nPrice of memory: " + fixed(gib_of(price.more), 3) + " GiB more saves " +
           fixed(p.seconds(price.everywhere), 3) + " s a step on every rank" + (price.on_one_rank.empty() ? "" : ";");
   for (std::size_t r = 0; r < price.on_one_rank.size(); ++r)
     text += " rank " + std::to_string(r) + ": " + fixed(p.seconds(price.on_one_rank[r]), 3) + " s";
@@ -457,9 +462,9 @@ nlohmann::json plan_as_json(const problem& p, const planner::split_plan& plan) {
   nlohmann::json out;
   out["step_seconds"] = p.seconds(plan.step_time);
   if (p.has_rate(plan.step_time)) out["tokens_per_second_per_device"] = p.tokens / p.seconds(plan.step_time);
-  out["slowest_rank_us"] = static_cast<double>(plan.slowest) * 1e-3;
+  out["slowest_rank_us"] = microseconds_of(plan.slowest);
   if (p.goal == planner::objective::step_time) out["lower_bound_seconds"] = p.seconds(plan.lower_bound);
-  else out["slowest_rank_lower_bound_us"] = static_cast<double>(plan.lower_bound) * 1e-3;
+  else out["slowest_rank_lower_bound_us"] = microseconds_of(plan.lower_bound);
   out["proved"] = plan.proved;
   for (const auto& s : plan.stages) {
     nlohmann::json counts;
@@ -477,11 +482,11 @@ nlohmann::json plan_as_json(const problem& p, const planner::split_plan& plan) {
   }
   for (std::size_t r = 0; r < plan.ranks.size(); ++r) {
     const auto& rank = plan.ranks[r];
-    out["ranks"].push_back({{"time_us", static_cast<double>(rank.time) * 1e-3},
-                            {"again_us", static_cast<double>(rank.extra) * 1e-3},
-                            {"bytes", rank.bytes},
-                            {"capacity_bytes", p.rooms[r].capacity},
-                            {"unused_bytes", rank.unused}});
+    out["ranks"].push_back({{"time_us", microseconds_of(rank.time)},
+                            {"again_us", microseconds_of(rank.extra)},
+                            {"bytes", rank.used.count()},
+                            {"capacity_bytes", p.rooms[r].capacity.count()},
+                            {"unused_bytes", rank.unused.count()}});
   }
   return out;
 }
@@ -494,9 +499,10 @@ std::string as_json(const problem& p, const planner::split_plan& plan, const std
   out["title"] = p.title;
   if (p.paired) out["ranks_are_pairs"] = true;
   nlohmann::json one = nlohmann::json::array();
-  for (const ticks t : price.on_one_rank) one.push_back(p.seconds(t));
-  out["price_of_memory"] = {
-      {"bytes", price.bytes}, {"seconds_on_every_rank", p.seconds(price.everywhere)}, {"seconds_on_one_rank", one}};
+  for (const nanoseconds t : price.on_one_rank) one.push_back(p.seconds(t));
+  out["price_of_memory"] = {{"bytes", price.more.count()},
+                            {"seconds_on_every_rank", p.seconds(price.everywhere)},
+                            {"seconds_on_one_rank", one}};
   for (const variant& x : variants) {
     nlohmann::json line = x.plan ? plan_as_json(p, *x.plan) : nlohmann::json{{"why_not", x.why_not}};
     line["name"] = x.name;
@@ -512,8 +518,8 @@ std::string as_svg(const problem& p, const planner::split_plan& plan) {
   const double width = 900, left = 70, top = 40, height = 300, each = (width - left - 20) / static_cast<double>(n);
   double most = 1;
   for (std::size_t r = 0; r < n; ++r)
-    most = std::fmax(most, static_cast<double>(std::max(p.rooms[r].capacity, plan.ranks[r].bytes)));
-  const auto y_of = [&](double bytes) { return fixed(top + height * (1 - bytes / most), 1); };
+    most = std::fmax(most, static_cast<double>(std::max(p.rooms[r].capacity, plan.ranks[r].used).count()));
+  const auto y_of = [&](double size) { return fixed(top + height * (1 - size / most), 1); };
   std::string svg =
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 900 400\" font-family=\"sans-serif\" "
       "font-size=\"12\">\n<rect width=\"900\" height=\"400\" fill=\"#ffffff\"/>\n<text x=\"20\" y=\"22\" "
@@ -521,27 +527,27 @@ std::string as_svg(const problem& p, const planner::split_plan& plan) {
   hocket::detail::put_xml(svg, p.title);
   svg += "</text>\n";
   for (int i = 0; i <= 4; ++i) {
-    const double bytes = most * i / 4;
-    svg += "<text x=\"60\" y=\"" + y_of(bytes) + "\" text-anchor=\"end\">" + fixed(bytes / gib, 1) + "</text>\n";
+    const double size = most * i / 4;
+    svg += "<text x=\"60\" y=\"" + y_of(size) + "\" text-anchor=\"end\">" + fixed(size / gib, 1) + "</text>\n";
   }
   for (std::size_t r = 0; r < n; ++r) {
-    std::int64_t constant = p.rooms[r].fixed, layer = 0;
+    std::int64_t constant = p.rooms[r].fixed.count(), layer = 0;
     for (const auto& s : plan.stages) {
       if (s.rank != r) continue;
       layer = 0;
       for (const auto& run : p.runs)
         for (std::int64_t i = 0; i < run.count; ++i, ++layer)
-          if (layer >= s.first_layer && layer < s.first_layer + s.layers) constant += run.of.weights;
+          if (layer >= s.first_layer && layer < s.first_layer + s.layers) constant += run.each.weights.count();
     }
     const double x = left + each * static_cast<double>(r), w = each * 0.8;
     const auto bar = [&](double from, double to, const char* colour) {
       svg += "<rect x=\"" + fixed(x, 1) + "\" y=\"" + y_of(to) + "\" width=\"" + fixed(w, 1) + "\" height=\"" +
              fixed(height * (to - from) / most, 1) + "\" fill=\"" + colour + "\"/>\n";
     };
-    const auto kept = static_cast<double>(plan.ranks[r].bytes);
+    const auto kept = static_cast<double>(plan.ranks[r].used.count());
     bar(0, static_cast<double>(constant), "#5b7fb5");
     bar(static_cast<double>(constant), kept, "#e3a857");
-    const std::string line = y_of(static_cast<double>(p.rooms[r].capacity));
+    const std::string line = y_of(static_cast<double>(p.rooms[r].capacity.count()));
     svg += "<line x1=\"" + fixed(x - 2, 1) + "\" x2=\"" + fixed(x + w + 2, 1) + "\" y1=\"" + line + "\" y2=\"" + line +
            "\" stroke=\"#b02a2a\" stroke-width=\"2\"/>\n";
     if (n <= 32)
@@ -557,7 +563,7 @@ std::string as_svg(const problem& p, const planner::split_plan& plan) {
 void split(const options& o) {
   const problem p = read_problem(o.problem);
   const planner::split_problem q = p.question();
-  const auto plan = planner::split(q);
+  const auto plan = planner::solve(q);
   if (!plan) fail(o.problem, plan.error());
   const auto price = value_or_fail(planner::price_of_memory(q, *plan, p.more_bytes, p.rooms.size() <= 64), o.problem);
   const auto simulated = simulated_seconds(p, *plan);
@@ -566,11 +572,11 @@ void split(const options& o) {
   else write_file(o.out, as_text(p, *plan, simulated, price, variants_of(p, *plan)));
   const bool of_steps = p.goal == planner::objective::step_time;
   std::string more = of_steps ? " bound_s=" + fixed(p.seconds(plan->lower_bound), 6)
-                              : " bound_ms=" + fixed(static_cast<double>(plan->lower_bound) * 1e-6, 6);
+                              : " bound_ms=" + fixed(milliseconds_of(plan->lower_bound), 6);
   if (simulated) more += " simulated_s=" + fixed(*simulated, 6);
   std::fprintf(stderr, "step_s=%.6f slowest_rank_ms=%.6f%s proved=%s one_more_saves_s=%.6f\n",
-               p.seconds(plan->step_time), static_cast<double>(plan->slowest) * 1e-6, more.c_str(),
-               plan->proved ? "yes" : "no", p.seconds(price.everywhere));
+               p.seconds(plan->step_time), milliseconds_of(plan->slowest), more.c_str(), plan->proved ? "yes" : "no",
+               p.seconds(price.everywhere));
 }
 
 }  // namespace

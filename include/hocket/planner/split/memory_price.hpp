@@ -3,60 +3,62 @@
 #include <hocket/planner/split/solve.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 namespace hocket::inline HOCKET_ABI::planner {
 
-/// What more memory would buy: the fall of what was minimised, in its ticks.
+/// What more memory would buy: the fall of what was minimised.
 struct memory_price {
-  std::int64_t bytes = 0;          ///< more of it
-  ticks everywhere = 0;            ///< on every rank
-  std::vector<ticks> on_one_rank;  ///< on that rank alone; empty if not asked for
+  bytes more{};                                       ///< more of it
+  std::chrono::nanoseconds everywhere{0};             ///< on every rank
+  std::vector<std::chrono::nanoseconds> on_one_rank;  ///< on that rank alone; empty if not asked for
 };
 
 /// The price of memory, by solving again with more of it, from the plan on: exact, where a derivative would not be,
 /// because plans change in steps. Which rank binds shows: only there one rank's gigabyte buys something. Where a plan
 /// is not proved, what was found to save may not be all that could. The questions about single ranks share four times
 /// the budget.
-/// @param plan   split(q)
-/// @param bytes  how much more, on each of the ranks or on one
-/// @param each   whether to ask about every single rank, too
-/// Errors: those of split(). Complexity: p + 1 times split().
+/// @param plan  solve(problem)
+/// @param more  how much more, on each of the ranks or on one
+/// @param each  whether to ask about every single rank, too
+/// Errors: those of solve(). Complexity: p + 1 times solve().
 ///
-///     const auto price = hocket::planner::price_of_memory(q, *plan, std::int64_t{1} << 30);
-[[nodiscard]] inline result<memory_price> price_of_memory(const split_problem& q, const split_plan& plan,
-                                                          std::int64_t bytes, bool each = true) {
-  constexpr std::int64_t most_bytes = std::int64_t{1} << 50;
-  if (bytes < 0 || bytes > most_bytes) return error{errc::out_of_range, bytes, 0, most_bytes}.with("more bytes");
-  const auto value = [&](const split_plan& x) { return q.goal == objective::step_time ? x.step_time : x.slowest; };
+///     const auto price = hocket::planner::price_of_memory(problem, *plan, 1_GiB);
+[[nodiscard]] inline result<memory_price> price_of_memory(const split_problem& problem, const split_plan& plan,
+                                                          bytes more, bool each = true) {
+  using std::chrono::nanoseconds;
+  constexpr std::int64_t most = detail::most_of_a_field;
+  std::int64_t most_more = most;  // no rank may have more than that either
+  for (const rank_room& room : problem.ranks)
+    most_more = (std::min)(most_more, (std::max)(std::int64_t{0}, most - room.capacity.count()));
+  if (more < bytes() || more > bytes(most_more))
+    return error{errc::out_of_range, more.count(), 0, most_more}.with("more bytes");
   // A small budget may end before the plan itself is found again, but the plan stays possible.
-  const auto saved = [&](const split_plan& x) { return (std::max)(ticks{0}, value(plan) - value(x)); };
-  std::vector<rank_room> rooms(q.ranks.begin(), q.ranks.end());
-  for (const rank_room& room : rooms)  // no rank may have more than that either
-    if (room.capacity > most_bytes - bytes)
-      return error{errc::out_of_range, bytes, 0, (std::max)(std::int64_t{0}, most_bytes - room.capacity)}.with(
-          "more bytes");
-  split_problem more = q;
-  more.ranks = rooms;
-  memory_price price;
-  price.bytes = bytes;
+  const nanoseconds now = plan.value(problem.goal);
+  const auto saved = [&](const split_plan& x) { return (std::max)(nanoseconds(0), now - x.value(problem.goal)); };
   std::vector<std::int64_t> cuts{0};
-  for (const stage_plan& s : plan.stages) cuts.push_back(s.first_layer + s.layers);
-  for (rank_room& room : rooms) room.capacity += bytes;
-  const auto all = detail::split_from(more, cuts);
+  for (const split_stage& s : plan.stages) cuts.push_back(s.first_layer + s.layers);
+
+  split_problem richer = problem;
+  for (rank_room& room : richer.ranks) room.capacity += more;
+  const auto all = detail::solve_from(richer, cuts);
   if (!all) return all.error();
-  price.everywhere = saved(*all);
-  const auto p = static_cast<std::int64_t>(rooms.size());
-  more.budget = (std::min)(q.budget, (std::min)(q.budget, detail::most_budget) * 4 / p);
-  for (std::size_t r = 0; each && r < rooms.size(); ++r) {
-    if (all->lower_bound >= value(plan)) {  // more everywhere saves nothing
-      price.on_one_rank.push_back(0);
-      continue;
-    }
-    for (std::size_t x = 0; x < rooms.size(); ++x) rooms[x].capacity = q.ranks[x].capacity + (x == r ? bytes : 0);
-    const auto one = detail::split_from(more, cuts);
+  memory_price price{more, saved(*all), {}};
+  if (!each) return price;
+  if (all->lower_bound >= now) {  // more everywhere saves nothing
+    price.on_one_rank.assign(problem.ranks.size(), nanoseconds(0));
+    return price;
+  }
+  const auto ranks = static_cast<std::int64_t>(problem.ranks.size());
+  const std::int64_t budget = (std::min)(problem.budget, detail::split_numbers::most_budget);
+  richer.budget = (std::min)(budget, budget * 4 / ranks);
+  for (std::size_t r = 0; r < problem.ranks.size(); ++r) {
+    richer.ranks = problem.ranks;
+    richer.ranks[r].capacity += more;
+    const auto one = detail::solve_from(richer, cuts);
     if (!one) return one.error();
     price.on_one_rank.push_back(saved(*one));
     price.everywhere = (std::max)(price.everywhere, price.on_one_rank.back());

@@ -1,102 +1,101 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/planner/detail/random_numbers.hpp>
-#include <hocket/planner/split/detail/rank_choice.hpp>
+#include <hocket/planner/split/detail/rank_levels.hpp>
 
 #include <algorithm>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <utility>
 #include <vector>
 
 namespace hocket::inline HOCKET_ABI::planner::detail {
 
-/// The cuts of stages of about equal times, from 0 to the number of layers.
-inline std::vector<std::int64_t> even_cuts(const split_problem& q, const segment_fronts& fronts) {
-  const std::int64_t stages = std::int64_t{q.in_flight.ranks()} * q.in_flight.chunks(), layers = fronts.layers();
-  const std::int64_t longest = q.most_on_stage > 0 ? q.most_on_stage : layers;
-  const ticks each = fronts.time(0, layers) / stages;
-  std::vector<std::int64_t> cuts{0};
-  for (std::int64_t s = 0; s < stages; ++s) {
-    const std::int64_t later = stages - 1 - s, last = (std::min)(layers - later, cuts.back() + longest);
-    std::int64_t end = (std::max)(cuts.back() + 1, layers - later * longest);
-    while (end < last && (later == 0 || fronts.time(0, end + 1) / (s + 1) <= each)) ++end;
-    cuts.push_back(end);
-  }
-  return cuts;
-}
-
-/// Moves cuts of a plan for any number of chunks, until memory suffices and then as long as that helps. A move takes a
-/// layer from one stage and gives one to another, and shifts the stages between by a layer: where layers are equal
-/// those stay what they are. Moves are drawn (from a fixed seed) and taken unless the plan is then worse than it was
-/// some moves ago (late acceptance); what a rank takes beyond a target counts, not the slowest alone, and the target
-/// is tried at several times.
+/// Moves the cuts of a plan for any number of chunks, until memory suffices and then as long as that helps. A move
+/// takes a layer from one stage and gives one to another, and shifts the stages between by a layer: where layers are
+/// equal those stay what they are.
+///
+///     cuts before  |····|···|····|···|     stage 0 gives a layer, stage 3 gains one
+///     cuts after   |···|···|····|····|     stages 1 and 2 shift by one
+///
+/// Moves are drawn from a fixed seed, and taken unless the plan is then worse than it was some moves ago (late
+/// acceptance). What counts is the time that each rank takes beyond a target, not the slowest rank alone.
 class cut_moves {
  public:
-  cut_moves(const split_problem& q, segment_fronts& fronts, rank_choice& choose)
+  struct plan {
+    std::vector<std::int64_t> cuts;  // empty: none fits
+    ticks slowest = never, extra = 0;
+  };
+
+  cut_moves(const split_numbers& q, segment_fronts& fronts, rank_levels& choose)
       : q_(q),
         fronts_(fronts),
         choose_(choose),
         p_(q.ranks.size()),
         v_(q.in_flight.chunks()),
-        weight_(weight_of_slowest(q)),
-        longest_(q.most_on_stage > 0 ? q.most_on_stage : fronts.layers()) {
-    const std::size_t stages = p_ * v_;
-    stage_of_.assign(stages, 0);
-    for (std::uint32_t s = 0; s < stages; ++s) stage_of_[q.in_flight.rank_of(s) * v_ + q.in_flight.chunk_of(s)] = s;
-    parts_.resize(v_), key_.resize(v_ + 1);
+        parts_(v_),
+        key_(v_ + 1) {
+    stage_of_.resize(p_ * v_);
+    for (std::uint32_t s = 0; s < p_ * v_; ++s) stage_of_[q.in_flight.rank_of(s) * v_ + q.in_flight.chunk_of(s)] = s;
   }
 
-  struct plan {
-    std::vector<std::int64_t> cuts;  // empty: none fits
-    ticks slowest = never, extra = 0;
-  };
-  /// Improves a plan with these cuts.
+  /// Improves a plan from these cuts on. Stops after so many visits (of stages that moves shift, and ranks on which
+  /// they are weighed), and as soon as `enough(best)`.
   /// @param target  what a rank takes beyond it counts
-  /// @param visits  of stages that moves may shift and ranks that they are weighed on
-  /// @param memory  a move may leave the plan as bad as it was so many moves ago
-  /// @param enough  whether a plan is as good as can be
   template <class Enough>
-  void operator()(std::vector<std::int64_t> cuts, ticks target, std::int64_t visits, std::size_t memory, plan& best,
-                  const Enough& enough) {
+  void operator()(std::vector<std::int64_t> cuts, ticks target, std::int64_t visits, plan& best, const Enough& enough) {
     target_ = target;
     cuts_ = std::move(cuts);
     now_.clear();
-    for (std::size_t r = 0; r < p_; ++r) now_.push_back(of(r));
+    for (std::size_t r = 0; r < p_; ++r) now_.push_back(load_of(r));
     price cost = total(now_);
-    keep(best);
+    keep_if_better(best);
     std::vector<price> before(memory, cost);
-    const auto stages = static_cast<std::uint32_t>(p_ * v_);
-    for (std::size_t n = 0; visits > 0 && !enough(best) && !choose_.exhausted(); ++n) {
-      std::size_t i = 1 + random_.below(stages - 1), j = random_.below(2) == 0 ? i : 1 + random_.below(stages - 1);
-      if (i > j) std::swap(i, j);
-      visits -= static_cast<std::int64_t>((j - i) / 4 + 2 + p_ / 32);
-      const std::int64_t by = random_.below(2) == 0 ? 1 : -1;
-      const std::size_t gains = by > 0 ? i - 1 : j, loses = by > 0 ? j : i - 1;
-      if (length(loses) < 2 || length(gains) >= longest_) continue;
-      touched_.assign(p_, 0);
-      for (std::size_t s = i - 1; s <= j; ++s) {
-        const std::int64_t a = cuts_[s] + (s >= i ? by : 0), b = cuts_[s + 1] + (s < j ? by : 0);
-        if (s == i - 1 || s == j || fronts_.piece(a, b) != fronts_.piece(cuts_[s], cuts_[s + 1]))
-          touched_[q_.in_flight.rank_of(static_cast<std::uint32_t>(s))] = 1;
-      }
-      for (std::size_t k = i; k <= j; ++k) cuts_[k] += by;
+    for (std::size_t n = 0; visits > 0 && !enough(best); ++n) {
+      const move x = draw_move();
+      visits -= static_cast<std::int64_t>((x.last - x.first) / 4 + 2 + p_ / 32);
+      const std::size_t gains = x.by > 0 ? x.first - 1 : x.last;
+      const std::size_t loses = x.by > 0 ? x.last : x.first - 1;
+      if (length(loses) < 2 || length(gains) >= q_.longest) continue;
+      find_touched(x);
+      shift(x, x.by);
       then_ = now_;
-      for (std::size_t r = 0; r < p_; ++r)
-        if (touched_[r] != 0) then_[r] = of(r), --visits;
+      for (std::size_t r = 0; r < p_; ++r) {
+        if (touched_[r] == 0) continue;
+        then_[r] = load_of(r);
+        --visits;
+      }
       const price next = total(then_);
       price& old = before[n % memory];
       if (next <= old || next <= cost) {
-        cost = next, now_.swap(then_);
-        keep(best);
+        cost = next;
+        now_.swap(then_);
+        keep_if_better(best);
       } else {
-        for (std::size_t k = i; k <= j; ++k) cuts_[k] -= by;
+        shift(x, -x.by);
       }
       old = (std::min)(old, cost);
     }
   }
+  /// The rank that lacks most with these cuts, and the bytes that it lacks.
+  [[nodiscard]] std::pair<std::uint32_t, std::int64_t> lack_of(const std::vector<std::int64_t>& cuts) {
+    cuts_ = cuts;
+    std::pair<std::uint32_t, std::int64_t> most{0, 0};
+    for (std::uint32_t r = 0; r < p_; ++r)
+      if (const std::int64_t lack = load_of(r).lack; lack > most.second) most = {r, lack};
+    return most;
+  }
 
  private:
+  static constexpr std::size_t memory = 200;  // how many moves ago a plan may have been as bad as it is now
+
+  /// The cuts from `first` to `last` go one layer forth or back.
+  struct move {
+    std::size_t first, last;
+    std::int64_t by;
+  };
   /// A rank: the bytes it lacks, or its times.
   struct load {
     std::int64_t lack = 0;
@@ -109,45 +108,67 @@ class cut_moves {
   };
 
   [[nodiscard]] std::int64_t length(std::size_t s) const { return cuts_[s + 1] - cuts_[s]; }
-  [[nodiscard]] load of(std::size_t r) {
+  [[nodiscard]] move draw_move() {
+    const auto inner = static_cast<std::uint32_t>(p_ * v_ - 1);
+    const std::size_t one = 1 + random_.below(inner);
+    const std::size_t other = random_.below(2) == 0 ? one : 1 + random_.below(inner);
+    return {(std::min)(one, other), (std::max)(one, other), random_.below(2) == 0 ? 1 : -1};
+  }
+  void shift(const move& x, std::int64_t by) {
+    for (std::size_t k = x.first; k <= x.last; ++k) cuts_[k] += by;
+  }
+  /// The ranks for which a move changes anything.
+  void find_touched(const move& x) {
+    touched_.assign(p_, 0);
+    for (std::size_t s = x.first - 1; s <= x.last; ++s) {
+      const std::int64_t begin = cuts_[s] + (s >= x.first ? x.by : 0);
+      const std::int64_t end = cuts_[s + 1] + (s < x.last ? x.by : 0);
+      const bool resized = s == x.first - 1 || s == x.last;
+      if (resized || fronts_.piece(begin, end) != fronts_.piece(cuts_[s], cuts_[s + 1]))
+        touched_[q_.in_flight.rank_of(static_cast<std::uint32_t>(s))] = 1;
+    }
+  }
+  [[nodiscard]] load load_of(std::size_t r) {
     key_[0] = static_cast<std::uint32_t>(r);
     for (std::size_t c = 0; c < v_; ++c) {
       const std::size_t s = stage_of_[r * v_ + c];
-      parts_[c] = {cuts_[s], cuts_[s + 1]}, key_[c + 1] = fronts_.piece(cuts_[s], cuts_[s + 1]);
+      parts_[c] = {cuts_[s], cuts_[s + 1]};
+      key_[c + 1] = fronts_.piece(cuts_[s], cuts_[s + 1]);
     }
     const auto known = known_.find(key_);
     if (known != known_.end()) return known->second;
     const auto rank = static_cast<std::uint32_t>(r);
-    load x{(std::max)(std::int64_t{0}, choose_.leanest_bytes(rank, parts_) - q_.ranks[r].capacity),
-           choose_.base_time(rank, parts_), 0};
-    if (x.lack == 0) x.extra = choose_(rank, parts_).extra, x.time += x.extra;
+    load x;
+    x.lack = (std::max)(std::int64_t{0}, choose_.leanest_bytes(rank, parts_) - q_.ranks[r].capacity);
+    x.extra = x.lack == 0 ? choose_(rank, parts_).extra : 0;
+    x.time = choose_.base_time(rank, parts_) + x.extra;
     return known_[key_] = x;
   }
   [[nodiscard]] price total(const std::vector<load>& ranks) const {
     price sum;
     for (const load& x : ranks) {
       sum.lack += x.lack;
-      sum.time += x.extra + weight_ * (std::max)(ticks{0}, x.time - target_);
+      sum.time += x.extra + q_.weight_of_slowest * (std::max)(ticks{0}, x.time - target_);
     }
     return sum;
   }
-  void keep(plan& best) const {
-    ticks slowest = 0, extra = 0;
+  void keep_if_better(plan& best) const {
+    ticks slowest = 0;
+    ticks extra = 0;
     for (const load& x : now_) {
       if (x.lack > 0) return;
-      slowest = (std::max)(slowest, x.time), extra += x.extra;
+      slowest = (std::max)(slowest, x.time);
+      extra += x.extra;
     }
-    const bool better = q_.goal == objective::step_time
-                          ? best.slowest >= never || extra + weight_ * slowest < best.extra + weight_ * best.slowest
-                          : slowest < best.slowest || (slowest == best.slowest && extra < best.extra);
-    if (better) best = {cuts_, slowest, extra};
+    const auto value = std::pair(q_.value(slowest, extra), extra);
+    if (best.cuts.empty() || value < std::pair(q_.value(best.slowest, best.extra), best.extra))
+      best = {cuts_, slowest, extra};
   }
 
-  const split_problem& q_;
+  const split_numbers& q_;
   segment_fronts& fronts_;
-  rank_choice& choose_;
+  rank_levels& choose_;
   std::size_t p_, v_;
-  std::int64_t weight_, longest_;
   std::vector<std::size_t> stage_of_;  // by rank and chunk
   std::vector<segment> parts_;
   std::vector<std::uint32_t> key_;

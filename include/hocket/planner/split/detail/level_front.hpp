@@ -1,121 +1,87 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/planner/split/problem.hpp>
+#include <hocket/planner/split/detail/numbers.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <limits>
+#include <span>
 #include <vector>
 
 namespace hocket::inline HOCKET_ABI::planner::detail {
 
-inline constexpr std::int64_t never = (std::numeric_limits<std::int64_t>::max)() / 4;
+/// What layers keep of a micro-batch, and what they compute again for that.
+struct level_point {
+  std::int64_t bytes = 0;
+  ticks extra = 0;
+  friend constexpr bool operator==(const level_point&, const level_point&) = default;
+};
 
-__extension__ using wide = __int128;  // products of bytes, times and prices; -Wpedantic wants the mark
-
-/// The Pareto front of a few layers: extra time ascending, bytes per micro-batch strictly descending. Exact integers.
-using level_front = std::vector<level>;
+/// The Pareto front of a few layers: extra time ascending, bytes strictly descending. Exact integers.
+using level_front = std::vector<level_point>;
 
 /// What is left of `list` (any order) if no entry is as good as another in both.
 inline void keep_front(level_front& list) {
-  std::sort(list.begin(), list.end(),
-            [](const level& a, const level& b) { return a.extra != b.extra ? a.extra < b.extra : a.bytes < b.bytes; });
+  std::sort(list.begin(), list.end(), [](const level_point& a, const level_point& b) {
+    return a.extra != b.extra ? a.extra < b.extra : a.bytes < b.bytes;
+  });
   std::size_t kept = 0;
-  for (const level& x : list)
+  for (const level_point& x : list)
     if (kept == 0 || x.bytes < list[kept - 1].bytes) list[kept++] = x;
   list.resize(kept);
 }
 
-/// Most points of a front; more means layers so different that no exact answer is at hand.
-inline constexpr std::size_t max_front = std::size_t{1} << 17;
-
 /// The front of some layers and one more.
-inline level_front extended(const level_front& some, const level_front& one) {
-  level_front all, more, both;
-  for (const level& y : one) {
+[[nodiscard]] inline level_front extended(const level_front& some, const level_front& one) {
+  level_front all;
+  level_front more;
+  level_front both;
+  const auto before = [](const level_point& x, const level_point& y) {
+    return x.extra != y.extra ? x.extra < y.extra : x.bytes < y.bytes;
+  };
+  for (const level_point& y : one) {
     more.clear();
-    for (const level& x : some) more.push_back({x.bytes + y.bytes, x.extra + y.extra});
-    both.clear();
-    const auto add = [&](const level& x) {
-      if (both.empty() || x.bytes < both.back().bytes) both.push_back(x);
-    };
-    auto x = all.begin();
-    for (const level& z : more) {
-      while (x != all.end() && (x->extra != z.extra ? x->extra < z.extra : x->bytes < z.bytes)) add(*x++);
-      add(z);
-    }
-    while (x != all.end()) add(*x++);
+    for (const level_point& x : some) more.push_back({x.bytes + y.bytes, x.extra + y.extra});
+    both.resize(all.size() + more.size());
+    std::merge(all.begin(), all.end(), more.begin(), more.end(), both.begin(), before);
+    std::size_t kept = 0;
+    for (const level_point& x : both)
+      if (kept == 0 || x.bytes < both[kept - 1].bytes) both[kept++] = x;
+    both.resize(kept);
     all.swap(both);
   }
   return all;
 }
 
 /// The least extra time that keeps at most `bytes`: an entry of the front, or nullptr.
-inline const level* cheapest(const level_front& front, std::int64_t bytes) noexcept {
-  const auto at = std::partition_point(front.begin(), front.end(), [&](const level& x) { return x.bytes > bytes; });
+[[nodiscard]] inline const level_point* cheapest(const level_front& front, std::int64_t bytes) noexcept {
+  const auto at =
+      std::partition_point(front.begin(), front.end(), [&](const level_point& x) { return x.bytes > bytes; });
   return at == front.end() ? nullptr : &*at;
 }
 
-/// Whether from a to b a byte less costs less than from b to c, three points of a front.
-inline bool bends(const level& a, const level& b, const level& c) noexcept {
-  return wide{b.extra - a.extra} * (b.bytes - c.bytes) < wide{c.extra - b.extra} * (a.bytes - b.bytes);
-}
-
-/// The points of a front of which each is the cheapest at some price of a byte.
-inline level_front hull_of(const level_front& front) {
-  level_front hull;
-  for (const level& x : front) {
-    while (hull.size() > 1 && !bends(hull[hull.size() - 2], hull.back(), x)) hull.pop_back();
-    hull.push_back(x);
-  }
-  return hull;
-}
-
-/// The hull of what two kinds of layers are together: from the quickest on, the cheapest next byte of either.
-inline level_front hull_of_sums(const level_front& some, const level_front& other) {
-  level_front all{{some[0].bytes + other[0].bytes, some[0].extra + other[0].extra}};
-  for (std::size_t i = 0, j = 0; i + 1 < some.size() || j + 1 < other.size();) {
-    const level x = all.back();
-    const auto next = [&](const level_front& from, std::size_t k) {
-      return level{x.bytes + from[k + 1].bytes - from[k].bytes, x.extra + from[k + 1].extra - from[k].extra};
-    };
-    bool first = j + 1 == other.size();
-    if (!first && i + 1 < some.size()) {
-      const level a = next(some, i), b = next(other, j);
-      first = wide{a.extra - x.extra} * (x.bytes - b.bytes) <= wide{b.extra - x.extra} * (x.bytes - a.bytes);
-    }
-    all.push_back(first ? next(some, i++) : next(other, j++));
-  }
-  return all;
-}
-
-/// The fronts of all segments [begin, end) of the model, made when they are asked for. Equal pieces share theirs.
+/// The fronts of all segments [begin, end) of the model, made when they are asked for. Segments of the same kinds in
+/// the same order are one piece and share theirs: pieces are a trie over the kinds of their layers.
+///
+///     layers  A A B A A       piece []  ->  [A]  ->  [A A]  ->  [A A B] -> …
+///     [0, 2) and [3, 5) are           \         \->  [A B]  ->  …
+///     the same piece [A A]             \->  [B]  ->  [B A]  ->  …
 class segment_fronts {
  public:
-  explicit segment_fronts(std::span<const layer_run> runs) {
-    for (const layer_run& run : runs) {
-      std::size_t kind = 0;
-      while (kind < kinds_.size() && kinds_[kind] != run.of) ++kind;
-      if (kind == kinds_.size()) {
-        kinds_.push_back(run.of);
-        level_front front;
-        for (std::uint32_t k = 0; k < run.of.levels.size(); ++k) front.push_back(run.of.levels[k]);
-        keep_front(front);
-        levels_.push_back(front);
-      }
+  explicit segment_fronts(std::span<const split_layers> runs) {
+    for (const split_layers& run : runs) {
+      const std::uint32_t kind = number_of(run.each);
       for (std::int64_t i = 0; i < run.count; ++i) {
-        kind_of_.push_back(static_cast<std::uint32_t>(kind));
-        time_.push_back(time_.back() + run.of.time);
-        weights_.push_back(weights_.back() + run.of.weights);
+        kind_of_.push_back(kind);
+        time_.push_back(time_.back() + run.each.time.count());
+        weights_.push_back(weights_.back() + run.each.weights.count());
         leanest_.push_back(leanest_.back() + levels_[kind].back().bytes);
         quickest_bytes_.push_back(quickest_bytes_.back() + levels_[kind].front().bytes);
         quickest_extra_.push_back(quickest_extra_.back() + levels_[kind].front().extra);
       }
     }
-    for (const level_front& x : levels_) hulls_.push_back(hull_of(x));
-    pieces_.push_back({0, 0, {level{}}, {level{}}, {}});
+    pieces_.push_back({0, 0, {level_point{}}, {}});
     rows_.assign(uniform() ? 1 : kind_of_.size(), {&pieces_.back()});
   }
 
@@ -127,91 +93,95 @@ class segment_fronts {
   [[nodiscard]] std::size_t kinds() const noexcept { return kinds_.size(); }
   [[nodiscard]] const layer& kind(std::size_t k) const noexcept { return kinds_[k]; }
   [[nodiscard]] const level_front& levels_of_kind(std::size_t k) const noexcept { return levels_[k]; }
-  [[nodiscard]] std::size_t kind_of(std::int64_t layer) const noexcept {
-    return kind_of_[static_cast<std::size_t>(layer)];
-  }
+  [[nodiscard]] std::size_t kind_of(std::int64_t layer) const noexcept { return kind_of_[at(layer)]; }
   [[nodiscard]] ticks time(std::int64_t a, std::int64_t b) const noexcept { return between(time_, a, b); }
   [[nodiscard]] std::int64_t weights(std::int64_t a, std::int64_t b) const noexcept { return between(weights_, a, b); }
   /// Bytes per micro-batch if every layer keeps as little as it can.
   [[nodiscard]] std::int64_t leanest(std::int64_t a, std::int64_t b) const noexcept { return between(leanest_, a, b); }
   /// The point of their front with the least extra time, without making that front.
-  [[nodiscard]] level quickest(std::int64_t a, std::int64_t b) const noexcept {
+  [[nodiscard]] level_point quickest(std::int64_t a, std::int64_t b) const noexcept {
     return {between(quickest_bytes_, a, b), between(quickest_extra_, a, b)};
   }
-  /// How many points the fronts made so far have.
-  [[nodiscard]] std::int64_t points() const noexcept { return points_; }
-  /// Whether some front grew beyond max_front; from then on answers are upper bounds.
+  /// What all layers take besides if each runs at its slowest level.
+  [[nodiscard]] ticks most_extra() const noexcept {
+    ticks sum = 0;
+    for (const std::uint32_t kind : kind_of_) sum += levels_[kind].back().extra;
+    return sum;
+  }
+  /// Whether some front grew beyond its limit; from then on answers are possible, not always the best.
   [[nodiscard]] bool overflowed() const noexcept { return overflowed_; }
 
-  /// A number for the layers [a, b): pieces of the same kinds in the same order have the same.
+  /// A number for the layers [a, b): those of the same piece have the same.
   [[nodiscard]] std::uint32_t piece(std::int64_t a, std::int64_t b) { return row_to(a, b)[at(b - a)]->id; }
   [[nodiscard]] const level_front& of(std::int64_t a, std::int64_t b) {
-    const auto& row = row_to(a, b);
+    const piece_row& row = row_to(a, b);
     if (row[at(b - a)]->front.empty()) make_front(row, at(b - a));
     return row[at(b - a)]->front;
-  }
-  /// The convex hull of their front, made without it.
-  [[nodiscard]] const level_front& hull(std::int64_t a, std::int64_t b) {
-    const auto& row = row_to(a, b);
-    std::size_t made = at(b - a);
-    while (row[made]->hull.empty()) --made;
-    for (; made < at(b - a); ++made) row[made + 1]->hull = hull_of_sums(row[made]->hull, hulls_[row[made + 1]->last]);
-    return row[at(b - a)]->hull;
   }
 
   /// The level of each layer in [a, b) behind a point of their front. Layers of one kind that stand together have their
   /// dearest levels first, as frameworks count them.
-  [[nodiscard]] std::vector<std::uint32_t> levels_of(std::int64_t a, std::int64_t b, level point) {
-    std::vector<std::uint32_t> chosen(static_cast<std::size_t>(b - a));
+  [[nodiscard]] std::vector<std::uint32_t> levels_of(std::int64_t a, std::int64_t b, level_point point) {
+    std::vector<std::uint32_t> chosen(at(b - a));
     for (std::int64_t end = b; end > a; --end) {
-      const std::uint32_t kind = kind_of_[static_cast<std::size_t>(end - 1)];
-      const layer& here = kinds_[kind];
       const bool all_quickest = point == quickest(a, end);
-      for (const level& x : levels_[kind]) {
-        const level rest{point.bytes - x.bytes, point.extra - x.extra};
-        if (!all_quickest) {
-          const level_front& before = of(a, end - 1);
-          const level* found = cheapest(before, rest.bytes);
-          if (found == nullptr || *found != rest) continue;
-        }
-        std::uint32_t k = 0;
-        while (here.levels[k] != x) ++k;
-        chosen[static_cast<std::size_t>(end - 1 - a)] = k;
+      for (const level_point& x : levels_[kind_of(end - 1)]) {
+        const level_point rest{point.bytes - x.bytes, point.extra - x.extra};
+        if (!all_quickest && !has_point(of(a, end - 1), rest)) continue;
+        chosen[at(end - 1 - a)] = number_of_level(kinds_[kind_of(end - 1)], x);
         point = rest;
         break;
       }
     }
-    std::size_t begin = 0;
-    for (std::size_t i = 1; i <= chosen.size(); ++i) {
-      const auto at = static_cast<std::size_t>(a);
-      if (i < chosen.size() && kind_of_[at + i] == kind_of_[at + begin]) continue;
-      const layer& here = kinds_[kind_of_[at + begin]];
-      std::sort(chosen.begin() + static_cast<std::ptrdiff_t>(begin), chosen.begin() + static_cast<std::ptrdiff_t>(i),
-                [&](std::uint32_t x, std::uint32_t y) {
-                  return here.levels[x].extra != here.levels[y].extra ? here.levels[x].extra > here.levels[y].extra
-                                                                      : x < y;
-                });
-      begin = i;
+    for (std::int64_t begin = a; begin < b;) {
+      std::int64_t end = begin + 1;
+      while (end < b && kind_of(end) == kind_of(begin)) ++end;
+      const layer& here = kinds_[kind_of(begin)];
+      std::sort(&chosen[at(begin - a)], &chosen[at(begin - a)] + (end - begin), [&](std::uint32_t x, std::uint32_t y) {
+        return here.levels[x].extra != here.levels[y].extra ? here.levels[x].extra > here.levels[y].extra : x < y;
+      });
+      begin = end;
     }
     return chosen;
   }
 
  private:
-  [[nodiscard]] static std::int64_t between(const std::vector<std::int64_t>& sums, std::int64_t a,
-                                            std::int64_t b) noexcept {
-    return sums[static_cast<std::size_t>(b)] - sums[static_cast<std::size_t>(a)];
-  }
-  std::vector<layer> kinds_;
-  std::vector<level_front> levels_, hulls_;  // of one layer, by kind
-  std::vector<std::uint32_t> kind_of_;
-  std::vector<std::int64_t> time_{0}, weights_{0}, leanest_{0}, quickest_bytes_{0}, quickest_extra_{0};
   struct layers_piece {
     std::uint32_t id, last;           // its own number; the kind of its last layer
-    level_front front, hull;          // empty: not made yet
+    level_front front;                // empty: not made yet
     std::vector<layers_piece*> next;  // those with one layer more
   };
   using piece_row = std::vector<layers_piece*>;
+
+  /// Most points of a front; more means layers so different that no exact answer is at hand.
+  static constexpr std::size_t max_front = std::size_t{1} << 17;
+
   [[nodiscard]] static std::size_t at(std::int64_t i) noexcept { return static_cast<std::size_t>(i); }
+  [[nodiscard]] static std::int64_t between(const std::vector<std::int64_t>& sums, std::int64_t a,
+                                            std::int64_t b) noexcept {
+    return sums[at(b)] - sums[at(a)];
+  }
+  [[nodiscard]] static bool has_point(const level_front& front, const level_point& x) noexcept {
+    const level_point* found = cheapest(front, x.bytes);
+    return found != nullptr && *found == x;
+  }
+  [[nodiscard]] static std::uint32_t number_of_level(const layer& of, const level_point& x) noexcept {
+    std::uint32_t k = 0;
+    while (of.levels[k].kept.count() != x.bytes || of.levels[k].extra.count() != x.extra) ++k;
+    return k;
+  }
+  [[nodiscard]] std::uint32_t number_of(const layer& x) {
+    const auto known = std::find(kinds_.begin(), kinds_.end(), x);
+    const auto number = static_cast<std::uint32_t>(known - kinds_.begin());
+    if (known != kinds_.end()) return number;
+    kinds_.push_back(x);
+    level_front front;
+    for (std::uint32_t k = 0; k < x.levels.size(); ++k)
+      front.push_back({x.levels[k].kept.count(), x.levels[k].extra.count()});
+    keep_front(front);
+    levels_.push_back(front);
+    return number;
+  }
   /// The pieces from `a` on, up to b at least.
   [[nodiscard]] const piece_row& row_to(std::int64_t a, std::int64_t b) {
     const std::int64_t from = uniform() ? 0 : a;
@@ -221,7 +191,7 @@ class segment_fronts {
       auto& next = row.back()->next;
       auto found = std::find_if(next.begin(), next.end(), [&](const layers_piece* x) { return x->last == kind; });
       if (found == next.end()) {
-        pieces_.push_back({static_cast<std::uint32_t>(pieces_.size()), kind, {}, {}, {}});
+        pieces_.push_back({static_cast<std::uint32_t>(pieces_.size()), kind, {}, {}});
         found = next.insert(found, &pieces_.back());
       }
       row.push_back(*found);
@@ -234,18 +204,24 @@ class segment_fronts {
     for (; made < length; ++made) {
       level_front& front = row[made + 1]->front;
       front = extended(row[made]->front, levels_[row[made + 1]->last]);
-      points_ += static_cast<std::int64_t>(front.size());
-      if (front.size() <= max_front) continue;
-      overflowed_ = true;  // keep every other point: still plans, no longer all of them
-      level_front thin;
-      for (std::size_t i = 0; i < front.size(); i += 2) thin.push_back(front[i]);
-      if (thin.back() != front.back()) thin.push_back(front.back());
-      front = thin;
+      if (front.size() > max_front) thin_out(front);
     }
   }
+  /// Keeps every other point: still plans, no longer all of them.
+  void thin_out(level_front& front) {
+    overflowed_ = true;
+    const level_point leanest = front.back();
+    for (std::size_t i = 0; 2 * i < front.size(); ++i) front[i] = front[2 * i];
+    front.resize((front.size() + 1) / 2);
+    if (front.back() != leanest) front.push_back(leanest);
+  }
+
+  std::vector<layer> kinds_;
+  std::vector<level_front> levels_;  // of one layer, by kind
+  std::vector<std::uint32_t> kind_of_;
+  std::vector<std::int64_t> time_{0}, weights_{0}, leanest_{0}, quickest_bytes_{0}, quickest_extra_{0};
   std::deque<layers_piece> pieces_;
   std::vector<piece_row> rows_;  // by begin (one row if all layers are equal), by length
-  std::int64_t points_ = 0;
   bool overflowed_ = false;
 };
 
