@@ -6,6 +6,7 @@
 #include <hocket/graph.hpp>
 #include <hocket/launch.hpp>
 #include <hocket/launch/backends/host.hpp>
+#include <hocket/launch/bridges/graph.hpp>
 #include <hocket/text/ops_csv.hpp>
 
 #include <time.h>

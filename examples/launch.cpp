@@ -3,6 +3,7 @@
 #include <hocket/graph.hpp>
 #include <hocket/launch.hpp>
 #include <hocket/launch/backends/host.hpp>
+#include <hocket/launch/bridges/graph.hpp>
 
 #include <array>
 #include <cstdio>

@@ -5,6 +5,7 @@
 #include <hocket/curve.hpp>
 #include <hocket/launch.hpp>
 #include <hocket/launch/backends/host.hpp>
+#include <hocket/launch/bridges/tiling.hpp>
 #include <hocket/tiling.hpp>
 
 #include <algorithm>

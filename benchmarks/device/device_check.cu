@@ -8,6 +8,7 @@
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
 #include <hocket/launch.hpp>
+#include <hocket/launch/bridges/tiling.hpp>
 #include <hocket/launch/backends/cuda.hpp>
 #include <hocket/tiling.hpp>
 

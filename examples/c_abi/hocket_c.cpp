@@ -5,6 +5,7 @@
 #include <hocket/core/message.hpp>
 #include <hocket/graph.hpp>
 #include <hocket/launch.hpp>
+#include <hocket/launch/bridges/graph.hpp>
 
 #include <cstdio>
 #include <new>

@@ -5,6 +5,8 @@
 #include <hocket/curve.hpp>
 #include <hocket/graph.hpp>
 #include <hocket/launch.hpp>
+#include <hocket/launch/bridges/graph.hpp>
+#include <hocket/launch/bridges/tiling.hpp>
 #include <hocket/pipeline.hpp>
 #include <hocket/text.hpp>
 #include <hocket/tiling.hpp>

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a plan reaches the device. What few need is included by name: backends/host.hpp and the other backends,
-// transports/, and of bridges/ those that need more than graph and tiling.
+// How a plan reaches the device. What few need is included by name: bridges/ from the component whose plans you have,
+// backends/host.hpp and the vendors' backends, transports/.
 #pragma once
 #include <hocket/core/message.hpp>
 #include <hocket/launch/backend.hpp>
 #include <hocket/launch/backends/erased.hpp>
 #include <hocket/launch/backends/inline.hpp>
 #include <hocket/launch/backends/recording.hpp>
-#include <hocket/launch/bridges/graph.hpp>
-#include <hocket/launch/bridges/tiling.hpp>
 #include <hocket/launch/capture.hpp>
 #include <hocket/launch/command.hpp>
 #include <hocket/launch/drive.hpp>
