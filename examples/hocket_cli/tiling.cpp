@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <hocket/curve.hpp>
 #include <hocket/text/samples_csv.hpp>
 #include <hocket/timeline/svg.hpp>
 

@@ -2,7 +2,6 @@
 // How to cut a fused operator so that the phases of its tiles overlap.
 #pragma once
 #include <hocket/core/message.hpp>
-#include <hocket/curve.hpp>
 #include <hocket/tiling/evaluate.hpp>
 #include <hocket/tiling/plan.hpp>
 #include <hocket/tiling/problem.hpp>

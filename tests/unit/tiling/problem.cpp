@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hocket/core.hpp>
+#include <hocket/curve.hpp>
 #include <hocket/tiling.hpp>
 
 #include <cmath>
