@@ -252,6 +252,16 @@ class CompileFail(Checkout):
         self.finds(head + "// CORRECTED\nstatic_assert(false, \"our words\");\n", "it does not compile with -DCORRECTED either")
 
 
+class CompileCost(unittest.TestCase):
+    def test_growth(self):
+        sys.path.insert(0, str(ROOT / "tools"))
+        from check_compile_cost import grown
+        record = {"a.hpp": {"lines": "2.00", "instantiations": "3.00"}}
+        self.assertEqual(list(grown({"a.hpp": {"lines": 2.09, "instantiations": 1.0}}, record)), [])
+        self.assertIn("a.hpp: lines are 2.11 times", next(grown({"a.hpp": {"lines": 2.11}}, record)))
+        self.assertIn("b.hpp has no lines", next(grown({"b.hpp": {"lines": 1.0}}, record)))
+
+
 class Readme(Checkout):
     def test_blocks(self):
         self.write("a.md", "x\n```cpp\n#include <a>\n```\n<!-- before:\n#include <b>\n-->\n```cpp\nint main() {}\n```\n"
