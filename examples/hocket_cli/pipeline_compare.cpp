@@ -25,7 +25,7 @@ struct comparison {
 
 struct policy {
   const char* name;
-  std::string_view groups;
+  const char* groups;
   std::uint32_t kappa;
 };
 constexpr policy policies[] = {
@@ -65,7 +65,7 @@ void compare(const comparison& o) {
         for (const policy& x : policies) {
           pipeline::any_schedule_options with{.groups = x.groups, .kappa = x.kappa};
           with.times = {.forward = o.forward, .backward = o.backward, .hop = o.hop};
-          if (x.kappa == 0 || x.groups == "least-memory") with.memory_cap = o.memory_cap;
+          if (x.kappa == 0 || std::string_view(x.groups) == "least-memory") with.memory_cap = o.memory_cap;
           const auto plan = pipeline::any_schedule::make("interleaved", s, with);
           if (!plan) {
             if (plan.error().code == hocket::errc::out_of_range && o.memory_cap != 0) continue;  // nothing so small

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -36,8 +37,8 @@ inline constexpr std::string_view schedule_names[] = {"gpipe",    "1f1b",  "eage
 /// What a schedule by name can be told besides its shape. A field that the schedule does not have must keep its
 /// default.
 struct any_schedule_options {
-  /// interleaved: balanced, last, first, paper, least-memory, auto, or sizes such as "3,4,2". Read while it is made.
-  std::string_view groups = "balanced";
+  /// interleaved: balanced, last, first, paper, least-memory, auto, or sizes such as "3,4,2".
+  std::string groups = "balanced";
   std::uint32_t kappa = 0;      ///< interleaved: 1 or 2; 0 for what the groups prefer
   std::uint32_t extra = 0;      ///< interleaved: one forward more before the first backward
   std::int64_t slices = 1;      ///< seq-1f1b: sequence slices per micro-batch
@@ -172,7 +173,7 @@ class schedule_by_name {
   std::variant<gpipe, one_f_one_b, interleaved, seq_1f1b, zero_bubble, zbv, dual_pipe_v, dual_pipe, table_pointer>
       inside_;
   std::shared_ptr<const group_sizes> sizes_;  // of explicit groups
-  std::string_view name_ = "table";
+  std::string_view name_ = "table";           ///< literal
 };
 using any_schedule = schedule_by_name<>;  ///< the one to write
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/core/arithmetic.hpp>
+#include <hocket/core/borrowed.hpp>
 #include <hocket/core/result.hpp>
 #include <hocket/core/time.hpp>
 #include <hocket/pipeline/action.hpp>
@@ -8,19 +9,21 @@
 #include <concepts>
 #include <cstdint>
 #include <limits>
-#include <span>
 
 namespace hocket::inline HOCKET_ABI::pipeline {
 
 /// How long things take: a policy that a host replaces by its own measurements. Both answers are >= 0.
 /// `duration(a)` is the time that action occupies its rank; `latency(from, to)` the time between the end of an action
-/// on one rank and the earliest start of what needs its result on another. Optional members, picked up where they are:
-/// `joined(a, b)`: the time of two actions that run at once, at least the longer of the two (default: the sum);
-/// `transfer(a, from, to)`: the time for which the result of `a` occupies the link between two ranks, one transfer
-/// after another, before the latency (default: links carry everything at once); `memory_change(a)`: bytes that the rank
-/// takes (> 0) when `a` starts or lets go (< 0) when it ends; `knows(a)`: whether it has a time for the action, which
-/// planner::solve asks first (default: for all); `static constexpr bool same_for_micro_batches = true`: a
-/// promise that durations and transfers depend on op and stage alone, which makes the lower bounds of a run O(stages).
+/// on one rank and the earliest start of what needs its result on another. Optional members, used where they are:
+///
+/// | member | says | without it |
+/// |---|---|---|
+/// | `joined(a, b)` | the time of two actions that run at once, at least the longer of the two | the sum |
+/// | `transfer(a, from, to)` | how long the result of `a` occupies the link, before the latency | no time |
+/// | `memory_change(a)` | bytes that the rank takes (> 0) when `a` starts or lets go (< 0) when it ends | unknown |
+/// | `knows(a)` | whether it has a time for the action; planner::solve asks first | it has |
+/// | `static same_for_micro_batches` | true: times depend on kind and stage alone; bounds are then O(stages) | false |
+/// | `static ticks_per_second` | the unit of its ticks, which timelines take over | the caller's own business |
 template <class C>
 concept cost_policy = requires(const C& c, stage_action a, std::uint32_t rank) {
   { c.duration(a) } -> std::convertible_to<ticks>;
@@ -39,6 +42,13 @@ concept byte_costs = requires(const C& c, stage_action a) {
 };
 template <class C>
 concept uniform_costs = requires { requires C::same_for_micro_batches; };
+
+/// What a policy says of its unit; 0 if it does not.
+template <class C>
+inline constexpr std::int64_t ticks_per_second_of = 0;
+template <class C>
+  requires requires { C::ticks_per_second; }
+inline constexpr std::int64_t ticks_per_second_of<C> = C::ticks_per_second;
 
 }  // namespace detail
 
@@ -75,6 +85,35 @@ struct costs {
   [[nodiscard]] constexpr ticks latency(std::uint32_t, std::uint32_t) const noexcept { return hop; }
 };
 
+/// `costs` with a unit: durations go in, ticks of one `Duration` come out, and a timeline of the run knows how long
+/// they are. What Duration cannot hold exactly does not compile.
+///
+///     using namespace std::chrono_literals;
+///     using measured = hocket::pipeline::costs_in<std::chrono::microseconds>;
+///     simulate(plan, measured{.forward = 26ms, .backward = 52ms, .hop = 849us});
+template <class Duration>
+  requires std::integral<typename Duration::rep> && (Duration::period::num == 1)
+struct costs_in {
+  static constexpr bool same_for_micro_batches = true;
+  static constexpr std::int64_t ticks_per_second = Duration::period::den;
+  Duration forward{};
+  Duration backward{};
+  Duration input_grad{};
+  Duration weight_grad{};
+  Duration hop{};
+  std::int64_t overlap = 100;  ///< percent, as in costs
+
+  /// The same without the unit.
+  [[nodiscard]] constexpr costs in_ticks() const noexcept {
+    return {forward.count(), backward.count(), input_grad.count(), weight_grad.count(), hop.count(), overlap};
+  }
+  [[nodiscard]] constexpr ticks joined(stage_action a, stage_action b) const noexcept {
+    return in_ticks().joined(a, b);
+  }
+  [[nodiscard]] constexpr ticks duration(stage_action a) const noexcept { return in_ticks().duration(a); }
+  [[nodiscard]] constexpr ticks latency(std::uint32_t, std::uint32_t) const noexcept { return hop.count(); }
+};
+
 namespace detail {
 /// The member with the times of one op, or null for what is no work.
 template <class Costs>
@@ -90,50 +129,50 @@ constexpr auto times_of(const Costs& costs, action_kind kind) noexcept -> declty
 }  // namespace detail
 
 /// Times that differ from stage to stage: an embedding in front, a vocabulary at the end, uneven cuts.
-/// Each span holds one value per stage and is borrowed; input_grad and weight_grad may be empty if no schedule splits.
+/// Each list holds one value per stage; input_grad and weight_grad may be empty if no schedule splits.
 struct stage_costs {
   static constexpr bool same_for_micro_batches = true;
-  std::span<const ticks> forward;
-  std::span<const ticks> backward;
-  std::span<const ticks> input_grad{};
-  std::span<const ticks> weight_grad{};
+  borrowed<ticks> forward;
+  borrowed<ticks> backward;
+  borrowed<ticks> input_grad{};
+  borrowed<ticks> weight_grad{};
   ticks hop = 0;
 
   [[nodiscard]] constexpr ticks duration(stage_action a) const noexcept {
-    const std::span<const ticks>* const times = detail::times_of(*this, a.kind());
+    const borrowed<ticks>* const times = detail::times_of(*this, a.kind());
     return times == nullptr ? 0 : of(*times, a);
   }
   [[nodiscard]] constexpr bool knows(stage_action a) const noexcept {
-    const std::span<const ticks>* const times = detail::times_of(*this, a.kind());
+    const borrowed<ticks>* const times = detail::times_of(*this, a.kind());
     return times == nullptr || a.stage() < times->size();
   }
   [[nodiscard]] constexpr ticks latency(std::uint32_t, std::uint32_t) const noexcept { return hop; }
 
  private:
-  [[nodiscard]] static constexpr ticks of(std::span<const ticks> times, stage_action a) noexcept {
+  [[nodiscard]] static constexpr ticks of(const borrowed<ticks>& times, stage_action a) noexcept {
     HOCKET_ASSERT(a.stage() < times.size());
     return times[a.stage()];
   }
 };
 
-/// Times of every piece of work by itself: a long document in one micro-batch, a rank that slows down. Each span holds
-/// one value per (stage, micro-batch, slice), slices next to each other, then micro-batches; borrowed; may be empty for
-/// ops that do not occur.
+/// Times of every piece of work by itself: a long document in one micro-batch, a rank that slows down. Each list holds
+/// one value per (stage, micro-batch, slice), slices next to each other, then micro-batches; it may be empty for ops
+/// that do not occur.
 struct unit_costs {
-  std::span<const ticks> forward;
-  std::span<const ticks> backward;
-  std::span<const ticks> input_grad{};
-  std::span<const ticks> weight_grad{};
+  borrowed<ticks> forward;
+  borrowed<ticks> backward;
+  borrowed<ticks> input_grad{};
+  borrowed<ticks> weight_grad{};
   std::uint32_t micro_batches = 1;
   std::uint32_t slices = 1;
   ticks hop = 0;
 
   [[nodiscard]] constexpr ticks duration(stage_action a) const noexcept {
-    const std::span<const ticks>* const times = detail::times_of(*this, a.kind());
+    const borrowed<ticks>* const times = detail::times_of(*this, a.kind());
     return times == nullptr ? 0 : of(*times, a);
   }
   [[nodiscard]] constexpr bool knows(stage_action a) const noexcept {
-    const std::span<const ticks>* const times = detail::times_of(*this, a.kind());
+    const borrowed<ticks>* const times = detail::times_of(*this, a.kind());
     return times == nullptr || place_of(a) < times->size();
   }
   [[nodiscard]] constexpr ticks latency(std::uint32_t, std::uint32_t) const noexcept { return hop; }
@@ -142,7 +181,7 @@ struct unit_costs {
   [[nodiscard]] constexpr std::size_t place_of(stage_action a) const noexcept {
     return (std::size_t{a.stage()} * micro_batches + a.micro_batch()) * slices + a.slice();
   }
-  [[nodiscard]] constexpr ticks of(std::span<const ticks> times, stage_action a) const noexcept {
+  [[nodiscard]] constexpr ticks of(const borrowed<ticks>& times, stage_action a) const noexcept {
     HOCKET_ASSERT(place_of(a) < times.size());
     return times[place_of(a)];
   }
@@ -155,6 +194,7 @@ template <class C>
 struct cost_layer {
   C base;
   static constexpr bool same_for_micro_batches = uniform_costs<C>;
+  static constexpr std::int64_t ticks_per_second = ticks_per_second_of<C>;
   [[nodiscard]] constexpr ticks duration(stage_action a) const { return base.duration(a); }
   [[nodiscard]] constexpr ticks latency(std::uint32_t from, std::uint32_t to) const { return base.latency(from, to); }
   [[nodiscard]] constexpr ticks joined(stage_action a, stage_action b) const
@@ -172,15 +212,15 @@ struct cost_layer {
 }  // namespace detail
 
 /// Links that carry one transfer after another: a policy with bandwidth on top of one with times and latencies.
-/// What a stage hands to the next (and its gradient on the way back) has a size; borrowed, one value per stage.
+/// What a stage hands to the next (and its gradient on the way back) has a size: one value per stage.
 ///
 ///     const std::int64_t bytes[] = {4096, 4096, 4096, 4096};
 ///     const with_links<costs> slow{{costs{.forward = 100, .backward = 200, .hop = 5}}, bytes, 64};
 ///     slow.transfer({action_kind::forward, 0, 0}, 0, 1) == 64;
 template <cost_policy C>
 struct with_links : detail::cost_layer<C> {
-  std::span<const std::int64_t> bytes;  ///< of the output of each stage
-  std::int64_t bytes_per_tick = 1;      ///< of every link, >= 1
+  borrowed<std::int64_t> bytes;     ///< of the output of each stage
+  std::int64_t bytes_per_tick = 1;  ///< of every link, >= 1
   /// Ticks for which the link is occupied: rounded up.
   [[nodiscard]] constexpr ticks transfer(stage_action a, std::uint32_t, std::uint32_t) const {
     const std::uint32_t boundary = a.kind() == action_kind::forward ? a.stage() : a.stage() - 1;
@@ -194,13 +234,13 @@ struct with_links : detail::cost_layer<C> {
   }
 };
 
-/// What activations weigh: bytes that the forward of each stage keeps for its backward, one value per stage; borrowed.
+/// What activations weigh: bytes that the forward of each stage keeps for its backward, one value per stage.
 /// Where the input gradient is apart, its weight gradient lets go. `checkpoint`, if not empty, is what a forward keeps
 /// where a `recompute` brings back the rest; offload and reload move all of it.
 template <cost_policy C>
 struct with_memory : detail::cost_layer<C> {
-  std::span<const std::int64_t> activation;
-  std::span<const std::int64_t> checkpoint{};
+  borrowed<std::int64_t> activation;
+  borrowed<std::int64_t> checkpoint{};
 
   [[nodiscard]] constexpr std::int64_t memory_change(stage_action a) const {
     const std::uint32_t s = a.stage();

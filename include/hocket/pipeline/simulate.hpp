@@ -54,7 +54,7 @@ struct timeline_sink {
   const C& costs;
   timeline& into;
   std::uint32_t first_lane = 0;
-  std::pmr::vector<blocked>* cycle = nullptr;
+  std::pmr::vector<blocked>* cycle;  ///< filled if the schedule deadlocks; may be null
 
   void on_action(std::uint32_t rank, std::uint32_t, stage_action a, ticks start, ticks finish) {
     if constexpr (detail::byte_costs<C>) {
@@ -82,7 +82,9 @@ struct timeline_sink {
 };
 
 struct simulate_options {
-  timeline* into = nullptr;  ///< if not null: a lane per rank ("rank 0", …) is appended, with bars and activations
+  /// If not null: a lane per rank ("rank 0", …) is appended, with bars and activations. A timeline without lanes takes
+  /// over the unit of costs that have one.
+  timeline* into = nullptr;
 };
 
 /// How long a schedule takes, where it idles, how many activations each rank holds, and how far that is from the
@@ -92,8 +94,8 @@ struct simulate_options {
 /// @param witness  after errc::deadlock: the shortest cycle of ranks that wait for each other
 /// @param memory  where results and working memory come from
 /// Errors: errc::deadlock, incomplete_schedule, duplicate_action, overflow,
-/// limit_exceeded; invalid_argument for a negative time. After an error `options.into` is as before.
-/// Complexity: O(actions) time, memory: see basic_workspace.
+/// limit_exceeded; invalid_argument for a negative time, and if `options.into` has lanes in another unit than the
+/// costs. After an error `options.into` is as before. Complexity: O(actions) time, memory: see basic_workspace.
 ///
 ///     const auto plan = hocket::pipeline::interleaved::make({.ranks = 4, .chunks = 2, .micro_batches = 9}).value();
 ///     const auto run = hocket::pipeline::simulate(plan, hocket::pipeline::costs{.forward = 1, .backward = 1});
@@ -107,6 +109,10 @@ template <schedule S, cost_policy C = costs>
   timeline drawn(memory);
   timeline_sink<S, C> sink{plan, costs, drawn, 0, witness};
   if (options.into != nullptr) {
+    constexpr std::int64_t unit = detail::ticks_per_second_of<C>;
+    drawn.ticks_per_second = unit != 0 ? unit : options.into->ticks_per_second;
+    if (options.into->lane_count() > 0 && options.into->ticks_per_second != drawn.ticks_per_second)
+      return error{errc::invalid_argument, options.into->ticks_per_second}.with("the unit of a timeline with lanes");
     for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
       char name[24] = "rank ";
       const auto end = std::to_chars(name + 5, name + sizeof name, r).ptr;
@@ -121,6 +127,7 @@ template <schedule S, cost_policy C = costs>
   for (const auto& lane : room.lanes) answer.ranks.push_back(lane.report);
   if (options.into != nullptr) {
     drawn.add_mark(ran->lower_bound, "lower bound");
+    options.into->ticks_per_second = drawn.ticks_per_second;
     options.into->append(drawn);
   }
   return answer;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <hocket/core/borrowed.hpp>
 #include <hocket/pipeline/rank_view.hpp>
 #include <hocket/pipeline/schedule.hpp>
 
@@ -13,9 +14,9 @@ namespace hocket::inline HOCKET_ABI::pipeline {
 
 /// Any placement, written down. Borrowed from the table it belongs to.
 struct table_placement {
-  std::span<const std::uint32_t> ranks;   ///< by direction, then stage
-  std::span<const std::uint32_t> chunks;  ///< by stage
-  std::span<const std::uint32_t> stages;  ///< by rank · v + chunk
+  borrowed<std::uint32_t> ranks;   ///< by direction, then stage
+  borrowed<std::uint32_t> chunks;  ///< by stage
+  borrowed<std::uint32_t> stages;  ///< by rank · v + chunk
   std::uint32_t chunks_per_rank = 1;
   [[nodiscard]] constexpr std::uint32_t rank_of(std::uint32_t stage) const noexcept { return ranks[stage]; }
   [[nodiscard]] constexpr std::uint32_t rank_of(std::uint32_t stage, std::uint32_t direction) const noexcept {

@@ -6,7 +6,7 @@
 
 auto f(const hocket::tiling::plan& plan) {
 #ifdef CORRECTED
-  return hocket::pipeline::costs{.forward = plan.predicted.count()};
+  return hocket::pipeline::costs_in<hocket::picoseconds>{.forward = plan.predicted};
 #else
   return hocket::pipeline::costs{.forward = plan.predicted};
 #endif

@@ -108,8 +108,8 @@ TEST_CASE("groups auto: the fastest within the cap", "[pipeline]") {
             const auto chosen = run(*plan, c, room)->makespan;
             for (const auto rule : rules)
               for (const std::uint32_t kappa : {1u, 2u}) {
-                const auto other =
-                    any_schedule::make("interleaved", {p, v, m}, {.groups = rule, .kappa = kappa, .times = c});
+                const auto other = any_schedule::make("interleaved", {p, v, m},
+                                                      {.groups = std::string(rule), .kappa = kappa, .times = c});
                 if (!other || (cap != 0 && other->peak_in_flight(0) > cap)) continue;
                 const hocket::ticks makespan = run(*other, c, room)->makespan;
                 REQUIRE(chosen <= makespan);

@@ -448,6 +448,30 @@ TEST_CASE("overlapped pairs take a share of the sum", "[pipeline]") {
         simulate(pairs, costs{.forward = 4, .backward = 8})->makespan);
 }
 
+TEST_CASE("costs with a unit are ticks of that unit, and a timeline takes it over", "[pipeline]") {
+  using namespace std::chrono_literals;
+  using in_microseconds = costs_in<std::chrono::microseconds>;
+  const auto plan = one_f_one_b::make({.ranks = 4, .micro_batches = 8}).value();
+  const in_microseconds measured{.forward = 26ms, .backward = 52ms, .hop = 849us};
+  const costs same{.forward = 26'000, .backward = 52'000, .input_grad = 0, .weight_grad = 0, .hop = 849};
+  hocket::timeline drawn;
+  drawn.ticks_per_second = 7;
+  const auto ran = simulate(plan, measured, {.into = &drawn});
+  REQUIRE(ran);
+  CHECK(ran->makespan == simulate(plan, same)->makespan);
+  CHECK(drawn.ticks_per_second == 1'000'000);
+
+  const std::int64_t bytes[] = {4, 4, 4, 4};
+  const with_links<in_microseconds> linked{{measured}, bytes, 1};
+  REQUIRE(simulate(plan, linked, {.into = &drawn}));  // below the first, in the same unit
+  CHECK(drawn.lane_count() == 8);
+  const costs_in<std::chrono::nanoseconds> finer{.forward = 26ms, .backward = 52ms};
+  CHECK(simulate(plan, finer, {.into = &drawn}).error().code == hocket::errc::invalid_argument);
+  CHECK(drawn.lane_count() == 8);
+  REQUIRE(simulate(plan, same, {.into = &drawn}));  // without a unit: that of the timeline
+  CHECK(drawn.ticks_per_second == 1'000'000);
+}
+
 TEST_CASE("times of every piece by itself", "[pipeline]") {
   const auto plan = one_f_one_b::make({.ranks = 2, .micro_batches = 2}).value();
   const ticks forward[] = {1, 10, 1, 10}, backward[] = {2, 20, 2, 20};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <hocket/core/borrowed.hpp>
 #include <hocket/core/result.hpp>
 #include <hocket/core/time.hpp>
 
@@ -96,7 +97,7 @@ class groups {
   ticks forward_ = 1;
   ticks backward_ = 1;
   std::int64_t cap_ = 0;
-  std::span<const std::uint32_t> ends_{};
+  borrowed<std::uint32_t> ends_{};
 };
 
 }  // namespace hocket::inline HOCKET_ABI::pipeline

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// Nanoseconds do not fit into whole microseconds.
+// expect: duration
+#include <hocket/pipeline/costs.hpp>
+
+using namespace std::chrono_literals;
+using hocket::pipeline::costs_in;
+
+#ifdef CORRECTED
+constexpr costs_in<std::chrono::nanoseconds> times{.forward = 26ms, .hop = 849ns};
+#else
+constexpr costs_in<std::chrono::microseconds> times{.forward = 26ms, .hop = 849ns};
+#endif
