@@ -153,6 +153,8 @@ def sentences(lines):
 def paragraphs(source, markdown):
     """Lists of (line, text): prose only, without code, tables and directives."""
     block, fenced = [], False
+    if markdown:  # lines for the compiler alone
+        source = re.sub(r"(?s)<!--.*?-->", lambda m: re.sub(r"[^\n]", "", m[0]), source)
     for number, line in enumerate(source.split("\n"), 1):
         if markdown:
             if line.lstrip().startswith("```"):

@@ -38,7 +38,7 @@ struct part_by_activity {
 
 /// The parts of a measured step, under the same names as the predicted ones, from the lanes (streams) of one device.
 /// Every moment from the first start to the last finish of the timeline counts once: as compute if anything computes,
-/// else as optimizer, exposed communication, data loading, post-processing, waiting for a stage, in that order; and as
+/// else as optimizer, exposed communication, data loading, post-processing, waiting for a stage, in that order. It is
 /// scheduling if no span covers it: the device has nothing to do because the host has not launched it.
 /// @param part_of  step_part(const timeline::span&), for spans whose kind does not say it
 /// Complexity: O(s log s).

@@ -14,14 +14,21 @@
 /// Sizes of a model from its Hugging Face `config.json`, as published.
 namespace hocket::inline HOCKET_ABI::hugging_face {
 
-/// Reads a config. Architectures: llama, mistral, mixtral, qwen, qwen2, qwen2_moe, qwen3, qwen3_moe, gemma, gemma2,
-/// gemma3_text, phi, phi3, phimoe, starcoder2, gpt2, gpt_bigcode, gpt_neo, gptj, codegen, gpt_neox, opt, bloom, falcon,
-/// mpt, baichuan, internlm2, chatglm, glm, glm4, glm4_moe, minicpm, ernie4_5, seed_oss, smollm3, stablelm, cohere,
-/// cohere2, dbrx, olmo, olmo2, olmoe, gpt_oss, granite, granitemoe, deepseek, deepseek_v2, deepseek_v3, kimi_k2.
-/// Errors, each naming the field: errc::missing_field, errc::contradictory_field, errc::out_of_range (a size that is no
-/// whole number from 1 to 2^31 - 1), errc::invalid_argument (0: no whole number, 1: not true or false, 2: no list of
-/// layer numbers, 3: no list of one word per layer), errc::unknown_value (a word or class that is not the
-/// architecture's), errc::indivisible, errc::unknown_architecture, errc::malformed (not JSON). Multi-token-prediction
+/// Reads a config. Architectures:
+///
+///     llama, mistral, mixtral, qwen, qwen2, qwen2_moe, qwen3, qwen3_moe, gemma, gemma2, gemma3_text, phi, phi3,
+///     phimoe, starcoder2, gpt2, gpt_bigcode, gpt_neo, gptj, codegen, gpt_neox, opt, bloom, falcon, mpt, baichuan,
+///     internlm2, chatglm, glm, glm4, glm4_moe, minicpm, ernie4_5, seed_oss, smollm3, stablelm, cohere, cohere2, dbrx,
+///     olmo, olmo2, olmoe, gpt_oss, granite, granitemoe, deepseek, deepseek_v2, deepseek_v3, kimi_k2
+///
+/// Errors, each naming the field: errc::missing_field, errc::contradictory_field, errc::indivisible,
+/// errc::unknown_architecture, errc::malformed (not JSON).
+/// - errc::out_of_range: a size that is no whole number from 1 to 2^31 - 1.
+/// - errc::invalid_argument: 0, no whole number; 1, not true or false; 2, no list of layer numbers; 3, no list of one
+///   word per layer.
+/// - errc::unknown_value: a word or class that is not the architecture's.
+///
+/// Multi-token-prediction
 /// layers (num_nextn_predict_layers) are not part of the model's published size and not counted.
 ///
 ///     auto r = hocket::hugging_face::parse_config(text);

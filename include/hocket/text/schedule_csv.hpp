@@ -80,9 +80,9 @@ constexpr bool parse_token(std::string_view text, bool joined, pipeline::stage_a
   return false;
 }
 
-/// What is wrong with a cell that is not understood, as far as it shows: several tokens with another separator between
-/// them; nothing like a token at all, as in a title row, DeepSpeed's instructions, Paddle's jobs or JSON; or a token of
-/// another make, as 0BW1 of older PyTorch.
+/// What is wrong with a cell that is not understood, as far as it shows. It may hold several tokens with another
+/// separator between them. It may hold nothing like a token, as in a title row, DeepSpeed's instructions, Paddle's jobs
+/// or JSON. Or it is a token of another make, as 0BW1 of older PyTorch.
 constexpr errc reason_against(std::string_view cell) noexcept {
   const auto is_token = [](std::string_view text) {
     pipeline::stage_action a;

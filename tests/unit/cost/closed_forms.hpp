@@ -21,9 +21,9 @@ inline constexpr auto tensor_sequence_selective = byte * (s * b * h) * (34 / tp)
 inline constexpr auto full = byte * (s * b * h) * literal<units::pure>(2);
 }  // namespace korthikanti
 
-/// Megatron-LM's theoretical_memory_usage.py (commit d98e8a64dd) in its convention: bytes of the most loaded rank,
-/// weights and optimizer 18 bytes a parameter, or 6 and 12 over the replicas with its distributed optimizer; norms and
-/// router are copied, experts divided over ep etp, latent attention over tp. Needs: model, training, parallel.
+/// Megatron-LM's theoretical_memory_usage.py (commit d98e8a64dd) in its convention: bytes of the most loaded rank.
+/// Weights and optimizer take 18 bytes a parameter, or 6 and 12 over the replicas with its distributed optimizer. Norms
+/// and router are copied, experts divided over ep etp, latent attention over tp. Needs: model, training, parallel.
 namespace megatron {
 inline constexpr auto latent_weights = choose(least(r_q, 1), h* a*(d_n + d_r), r_q*(h + a * (d_n + d_r) + n_w)) +
                                        r_k * (h + a * (d_n + d_v) + n_w) + h * d_r + a * d_v * h;

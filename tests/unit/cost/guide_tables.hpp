@@ -80,7 +80,7 @@ constexpr auto guide_terms() noexcept {
 }  // namespace detail
 
 /// Every row of the tables of the MindFormers guide, as it is printed there (the guide's own letters: b a micro-batch,
-/// q = a/g; t is dp), and, by the same names in the same order, as it must be, the reason in place of the source.
+/// q = a/g; t is dp). By the same names in the same order, each as it must be, the reason in place of the source.
 /// GPT shape as in the guide: f = 4h, a d = h, 16 bits, dropout, no flash attention.
 /// Needs: part, held, rank_parameters, model, training, parallel, layer_parameters: all that a setting has.
 ///

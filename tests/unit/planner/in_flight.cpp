@@ -57,9 +57,13 @@ void check_bytes(const Plan& plan, std::mt19937& random) {
       for (std::uint32_t i = 0; i < plan.size(r); ++i) {
         const auto a = pipeline::stage_action_at(plan, r, i);
         const std::uint32_t c = place.chunk_of(a.stage());
-        if (a.kind() == pipeline::action_kind::forward) now += size[c], ++count[c];
-        else if (a.kind() == pipeline::action_kind::backward || a.kind() == pipeline::action_kind::weight_grad)
-          now -= size[c], --count[c];
+        if (a.kind() == pipeline::action_kind::forward) {
+          now += size[c];
+          ++count[c];
+        } else if (a.kind() == pipeline::action_kind::backward || a.kind() == pipeline::action_kind::weight_grad) {
+          now -= size[c];
+          --count[c];
+        }
         most = std::max(most, now);
       }
       for (std::uint32_t k = 0; k < profile.times(r); ++k) {

@@ -62,7 +62,10 @@ bool holds_together(const split_problem& q, const split_plan& plan) {
   std::vector<ticks> time(p);
   std::vector<std::int64_t> constant(p);
   std::vector<std::vector<std::int64_t>> kept(p, std::vector<std::int64_t>(v));
-  for (std::uint32_t r = 0; r < p; ++r) time[r] = q.ranks[r].time, constant[r] = q.ranks[r].fixed;
+  for (std::uint32_t r = 0; r < p; ++r) {
+    time[r] = q.ranks[r].time;
+    constant[r] = q.ranks[r].fixed;
+  }
   std::size_t at = 0;
   for (std::uint32_t s = 0; s < p * v; ++s) {
     const hocket::planner::split_stage& stage = plan.stages[s];
@@ -86,7 +89,8 @@ bool holds_together(const split_problem& q, const split_plan& plan) {
     }
     if (constant[r] + most > q.ranks[r].capacity) return false;
     if (plan.ranks[r].bytes != constant[r] + most || plan.ranks[r].time != time[r]) return false;
-    slowest = std::max(slowest, time[r]), total += time[r];
+    slowest = std::max(slowest, time[r]);
+    total += time[r];
   }
   return slowest == plan.slowest && total == plan.total &&
          plan.step_time == total + (q.micro_batches * v - 1) * slowest;
@@ -115,7 +119,10 @@ optima brute_force(const split_problem& q) {
       std::vector<ticks> time(p);
       std::vector<std::int64_t> constant(p);
       std::vector<std::vector<std::int64_t>> kept(p, std::vector<std::int64_t>(v));
-      for (std::uint32_t r = 0; r < p; ++r) time[r] = q.ranks[r].time, constant[r] = q.ranks[r].fixed;
+      for (std::uint32_t r = 0; r < p; ++r) {
+        time[r] = q.ranks[r].time;
+        constant[r] = q.ranks[r].fixed;
+      }
       for (std::uint32_t i = 0; i < n; ++i) {
         const std::uint32_t r = q.in_flight.rank_of(stage_of[i]), c = q.in_flight.chunk_of(stage_of[i]);
         time[r] += layers[i].time + layers[i].levels[level_of[i]].extra;
@@ -130,7 +137,8 @@ optima brute_force(const split_problem& q) {
           for (std::uint32_t c = 0; c < v; ++c) bytes += q.in_flight.at(r, k)[c] * kept[r][c];
           fits = fits && bytes <= q.ranks[r].capacity;
         }
-        slowest = std::max(slowest, time[r]), total += time[r];
+        slowest = std::max(slowest, time[r]);
+        total += time[r];
       }
       if (fits) {
         const ticks step = total + (q.micro_batches * v - 1) * slowest;
@@ -160,8 +168,10 @@ TEST_CASE("the split equals brute force on every published instance", "[planner]
           {{at("act_none"), 0}, {at("act_sel"), at("sel_extra_time")}, {at("act_full"), at("full_extra_time")}}},
          layers}};
     std::vector<rank_room> rooms(p, rank_room{at("capacity"), 0, 0});
-    rooms.front().fixed += at("head_mem"), rooms.front().time += at("head_time");
-    rooms.back().fixed += at("tail_mem"), rooms.back().time += at("tail_time");
+    rooms.front().fixed += at("head_mem");
+    rooms.front().time += at("head_time");
+    rooms.back().fixed += at("tail_mem");
+    rooms.back().time += at("tail_time");
     const auto held = in_flight_profile::make_one_f_one_b(p, m).value();
     std::vector<std::int64_t> even;
     if (row["free_split"] == "0")
@@ -215,7 +225,8 @@ TEST_CASE("the split equals brute force on random instances", "[planner][split]"
       layer x{draw(0, 9), draw(0, 4), {}};
       for (int k = draw(1, 3); k > 0; --k) x.levels.push_back({draw(0, 12), draw(0, 7)});
       if (!runs.empty() && (kinds == 1 || draw(0, kinds) == 0)) x = runs.front().of;
-      runs.push_back({x, 1}), ++layers;
+      runs.push_back({x, 1});
+      ++layers;
     }
     std::vector<rank_room> rooms;
     const int capacity = draw(5, 60);
@@ -388,9 +399,13 @@ optima brute_force_of_chunks(const split_problem& q) {
     std::int64_t constant = q.ranks[r].fixed;
     for (std::uint32_t s = 0; s < stages; ++s) {
       if (q.in_flight.rank_of(s) != r) continue;
-      key.push_back(cuts[s]), key.push_back(cuts[s + 1]);
-      for (std::uint32_t i = cuts[s]; i < cuts[s + 1]; ++i)
-        own.push_back(i), chunk.push_back(q.in_flight.chunk_of(s)), constant += layers[i].weights;
+      key.push_back(cuts[s]);
+      key.push_back(cuts[s + 1]);
+      for (std::uint32_t i = cuts[s]; i < cuts[s + 1]; ++i) {
+        own.push_back(i);
+        chunk.push_back(q.in_flight.chunk_of(s));
+        constant += layers[i].weights;
+      }
     }
     if (const auto at = known.find(key); at != known.end()) return at->second;
     ticks least = -1;
@@ -429,7 +444,8 @@ optima brute_force_of_chunks(const split_problem& q) {
       t += q.ranks[r].time;
       for (std::uint32_t s = 0; s < stages; ++s)
         for (std::uint32_t i = cuts[s]; q.in_flight.rank_of(s) == r && i < cuts[s + 1]; ++i) t += layers[i].time;
-      slowest = std::max(slowest, t), total += t;
+      slowest = std::max(slowest, t);
+      total += t;
     }
     if (!fits) continue;
     const ticks step = total + (q.micro_batches * v - 1) * slowest;
@@ -464,7 +480,10 @@ TEST_CASE("the split of several chunks equals brute force on random instances", 
     };
     std::vector<layer_run> runs{{some(), layers}};
     const int kinds = draw(0, 3);
-    if (kinds == 0) runs[0].count = 1, runs.push_back({some(), layers - 1});  // one odd layer in front
+    if (kinds == 0) {
+      runs[0].count = 1;
+      runs.push_back({some(), layers - 1});
+    }  // one odd layer in front
     if (kinds == 1)
       for (runs[0].count = 1; static_cast<int>(runs.size()) < layers;) runs.push_back({some(), 1});
     const auto held = [&]() -> in_flight_profile {
@@ -506,7 +525,8 @@ TEST_CASE("the split of several chunks equals brute force on random instances", 
     }
     // A budget that ends early: bounds still hold, and a proof is one.
     for (const std::int64_t budget : {0, 30, 1'000}) {
-      q.budget = budget, q.goal = n % 2 == 0 ? objective::step_time : objective::slowest_rank;
+      q.budget = budget;
+      q.goal = n % 2 == 0 ? objective::step_time : objective::slowest_rank;
       const auto plan = solve(q);
       if (!plan) {
         CHECK((plan.error().code == errc::limit_exceeded || best.step < 0));
@@ -555,7 +575,8 @@ over_every_cut::over_every_cut(const split_problem& q) {
       std::vector<std::int64_t> kept(v);
       for (std::uint32_t s = 0; s < stages; ++s)
         for (std::uint32_t i = cuts[s]; q.in_flight.rank_of(s) == r && i < cuts[s + 1]; ++i) {
-          time += layers[i].time + layers[i].levels[0].extra, constant += layers[i].weights;
+          time += layers[i].time + layers[i].levels[0].extra;
+          constant += layers[i].weights;
           kept[q.in_flight.chunk_of(s)] += layers[i].levels[0].bytes;
         }
       for (std::uint32_t k = 0; k < q.in_flight.times(r); ++k) {
@@ -673,7 +694,8 @@ TEST_CASE("three dense layers and 58 with experts on many chunks are near their 
       for (const std::int64_t capacity : {2 * all + 100'000, all * 7 / 10 + 61 * 400 / p}) {
         if (!optimised && capacity < all && v > 2) continue;
         std::vector<rank_room> ranks(p, rank_room{capacity, 0, 0});
-        ranks.front() = {capacity, 200, 500}, ranks.back() = {capacity, 200, 3'000};
+        ranks.front() = {capacity, 200, 500};
+        ranks.back() = {capacity, 200, 3'000};
         split_problem q{.layers = runs, .ranks = ranks, .in_flight = held, .micro_batches = 4 * std::int64_t{p}};
         for (const objective goal : {objective::slowest_rank, objective::step_time}) {
           INFO("v " << v << " p " << p << " capacity " << capacity);
@@ -702,7 +724,8 @@ TEST_CASE("48 stages of 61 unequal layers on 16 ranks are near their bound, memo
       runs.push_back({{time, 400, {{bytes, 0}, {bytes / 2, time / 30}, {30, time / 3}}}, 1});
     }
     std::vector<rank_room> ranks(p, rank_room{capacity, 0, 0});
-    ranks.front() = {capacity, 200, 500}, ranks.back() = {capacity, 200, 3'000};
+    ranks.front() = {capacity, 200, 500};
+    ranks.back() = {capacity, 200, 3'000};
     const auto held = in_flight_profile::make(pipeline::interleaved::make({p, v, 4 * p}).value()).value();
     const split_problem q{.layers = runs, .ranks = ranks, .in_flight = held, .micro_batches = 4 * std::int64_t{p}};
     auto plan = solve(q);
@@ -865,7 +888,8 @@ TEST_CASE("bad problems are refused with a reason", "[planner][split]") {
   CHECK((!refused && message(refused.error()) == "layers of the model is 4097, but must lie in [1, 4096]"));
   q.budget = -1;
   CHECK(solve(q).error().code == errc::invalid_argument);
-  q.budget = 0, q.most_on_stage = most;
+  q.budget = 0;
+  q.most_on_stage = most;
   CHECK(solve(q).error().code == errc::out_of_range);
 }
 

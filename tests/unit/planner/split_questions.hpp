@@ -67,7 +67,10 @@ class maker {
     p_ = ranks[draw(column < 2 ? 0 : 1, 3)];
     v_ = column < 2 ? 1 : column == 3 || column == 4 ? 2 : draw(column == 2 ? 2 : 4, 8);
     if (column == 5 || column == 6) p_ = ranks[draw(0, 2)];
-    if (column == 7) p_ = std::int64_t{16} << draw(0, 2), v_ = draw(2, 8);
+    if (column == 7) {
+      p_ = std::int64_t{16} << draw(0, 2);
+      v_ = draw(2, 8);
+    }
     made_.micro_batches = p_ * draw(1, 6);
     const pipeline::shape shape{p_, v_, made_.micro_batches};
     const bool v_shaped = (column == 3 || column == 4) && draw(0, 1) == 0 && made_.micro_batches >= 2 * p_;
@@ -111,7 +114,8 @@ class maker {
             most += layers[i].weights.count() + held * layers[i].levels[0].kept.count();
           }
         }
-        lean = (std::max)(lean, least), quick = (std::max)(quick, most);
+        lean = (std::max)(lean, least);
+        quick = (std::max)(quick, most);
       }
     const std::int64_t capacity = lean + 500 + (quick - lean) * percent / 100;
     using hocket::bytes;

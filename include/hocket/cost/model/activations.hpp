@@ -115,9 +115,9 @@ inline constexpr auto saved_tensor_terms = [] {
       tensor("FFN dropout mask", byte * (s * b * h), kept * dropout, region, table));
 }();
 
-/// What a rank keeps outside of its layers: the embedding's dropout mask on the first rank; final norm, head and the
-/// logits (once in the activation type, once in 32 bits for the loss) of the one micro-batch that the last rank works
-/// on. Needs: part, held, model, training, parallel.
+/// What a rank keeps outside of its layers: the embedding's dropout mask on the first rank. The last rank keeps final
+/// norm, head and logits of the one micro-batch that it works on, the logits once in the activation type and once in 32
+/// bits for the loss. Needs: part, held, model, training, parallel.
 inline constexpr auto end_tensor_terms = [] {
   using detail::saved::inner, detail::saved::region, detail::saved::tensor;
   constexpr std::string_view ends = "arXiv:2205.05198 section 4.3";

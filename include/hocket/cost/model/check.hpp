@@ -95,8 +95,8 @@ constexpr result<void> check_heads(const model& m, const parallel& p) noexcept {
   return {};
 }
 
-/// What the formulas need of sizes and splits to mean anything: heads, FFN, vocabulary, sequence and experts divide
-/// over their ranks, the ranks of a stage over those that share its experts, the batch over data-parallel ranks, every
+/// What the formulas need of sizes and splits to mean anything. Heads, FFN, vocabulary, sequence and experts divide
+/// over their ranks, the ranks of a stage over those that share its experts, the batch over data-parallel ranks. Every
 /// pipeline stage has a layer, and learned positions reach for the sequence.
 /// Errors: errc::indivisible, errc::out_of_range, each naming the sizes; those of check(m, t).
 [[nodiscard]] constexpr result<void> check(const model& m, const training& t, const parallel& p) noexcept {

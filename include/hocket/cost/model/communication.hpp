@@ -85,10 +85,10 @@ constexpr auto line(std::string_view name, axis over, pass_kind in, std::int64_t
 
 namespace hocket::inline HOCKET_ABI::cost::letters {
 
-/// What one layer sends for one micro-batch, per rank: the collectives of tensor parallelism (an all-reduce after
-/// attention and after the FFN, or, with sequence parallelism, a gather before and a reduction to parts after each),
-/// what context parallelism exchanges (config.hpp, context_exchange), the exchange of expert parallelism. Needs: part
-/// (layers = 1, moe_layers = 0 or 1), model, training, parallel, replay_set.
+/// What one layer sends for one micro-batch, per rank: the collectives of tensor parallelism, what context parallelism
+/// exchanges (config.hpp, context_exchange), the exchange of expert parallelism. Tensor parallelism has an all-reduce
+/// after attention and after the FFN or, with sequence parallelism, a gather before and a reduction to parts after
+/// each. Needs: part (layers = 1, moe_layers = 0 or 1), model, training, parallel, replay_set.
 inline constexpr auto layer_transfer_terms = [] {
   using detail::wire::line, detail::wire::stream, detail::wire::ring;
   using enum collective;

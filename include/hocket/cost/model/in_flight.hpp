@@ -16,11 +16,11 @@ inline constexpr auto largest_group =
     define(BOOST_HANA_STRING("m_g"),
            divide_up(micro_batches, greatest(divide_up(micro_batches + 1 - letters::pp, letters::pp), 1)));
 
-/// Chunks of activations that rank i of a 1F1B pipeline holds at its peak: micro-batches with one chunk per rank,
-/// min(m, pp - i); with vp > 1 interleaved chunks, min(m vp, 2 (pp - i - 1) + (vp - 1) m_g + 1): the warm-up and the
-/// one it is working on. That is hocket::pipeline::interleaved, for every m; where pp divides m, also Megatron-LM's
-/// schedule. Other schedules: count them with hocket::pipeline.
-/// Needs: part, training, parallel.  Source: arXiv:2104.04473 section 2.2; docs/pipeline.md.
+/// Chunks of activations that rank i of a 1F1B pipeline holds at its peak: the warm-up and the one it is working on.
+/// With one chunk per rank that is min(m, pp - i) micro-batches. With vp > 1 interleaved chunks it is
+/// min(m vp, 2 (pp - i - 1) + (vp - 1) m_g + 1). That is hocket::pipeline::interleaved, for every m; where pp divides
+/// m, also Megatron-LM's schedule. Other schedules: count them with hocket::pipeline. Needs: part, training, parallel.
+/// Source: arXiv:2104.04473 section 2.2; docs/pipeline.md.
 inline constexpr auto chunks_in_flight = [] {
   using letters::i, letters::pp, letters::vp;
   return choose(least(vp, 2) - 1, least(micro_batches, pp - i),

@@ -58,9 +58,10 @@ inline constexpr auto ffn_transient_terms = [] {
                tensor("gathered input and its gradient", 2 * c * (element * (s * b * h)), has * sp * least(tp - 1, 1),
                       cp, backward, layer_operation::gather, origin::derived));
 }();
-/// What lives for a moment of it, inside the attention, under context parallelism, beside the rank's own part: the
-/// block of keys and values that arrives in a ring, and that of their gradients; or all keys and values, and their
-/// gradients; or queries, keys and values on their way between sequence and heads. Needs: model, training, parallel.
+/// What lives for a moment of it, inside the attention, under context parallelism, beside the rank's own part. In a
+/// ring that is the block of keys and values that arrives, and that of their gradients. With an all-gather it is all
+/// keys and values, and their gradients; with an all-to-all, queries, keys and values between sequence and heads.
+/// Needs: model, training, parallel.
 inline constexpr auto attention_transient_terms = [] {
   namespace context = detail::context;
   using detail::saved::tensor;

@@ -138,14 +138,14 @@ namespace detail {
 
 }  // namespace detail
 
-/// The layer-to-stage split and the level of every layer that fit the memory of each rank with the least time: exact
-/// for one chunk per rank, and for equal layers within the budget; else found by moves, with a bound beside it. All
-/// decisions are made in integers, so that every machine finds the same plan.
-/// Errors: errc::does_not_fit (values: the rank that binds, the bytes it lacks in the split that lacks least; of
-/// unequal layers on several chunks in the best one found), those of check(); limit_exceeded if the budget ran out
-/// before any plan was found. Complexity: one chunk, equal layers: O(p n² log n) for n layers on a stage, and a few
-/// times O(p·slack²), where slack is by how many layers the stages could grow within the best time.
-/// Source: docs/planner.md, "Stage split".
+/// The layer-to-stage split and the level of every layer that fit the memory of each rank with the least time. It is
+/// exact for one chunk per rank, and for equal layers within the budget. Else it is found by moves, with a bound beside
+/// it. All decisions are made in integers, so that every machine finds the same plan.
+/// Errors: those of check(); errc::limit_exceeded if the budget ran out before any plan was found; errc::does_not_fit.
+/// The values of the last are the rank that binds and the bytes it lacks in the split that lacks least. For unequal
+/// layers on several chunks that is the best one found. Complexity: one chunk, equal layers: O(p n² log n) for n layers
+/// on a stage, and a few times O(p·slack²), where slack is by how many layers the stages could grow within the best
+/// time. Source: docs/planner.md, "Stage split".
 [[nodiscard]] inline result<split_plan> solve(const split_problem& problem) { return detail::solve_from(problem, {}); }
 
 }  // namespace hocket::inline HOCKET_ABI::planner

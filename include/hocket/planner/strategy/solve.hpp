@@ -349,10 +349,13 @@ class strategy_finder {
 /// recomputed alike; the stage split refines that. Times are integral nanoseconds, ties go to less memory, then to the
 /// strategy that is named first, so every machine finds the same.
 /// @param held  what each rank holds in flight, where schedules are others than those named by `strategy`
-/// Errors: errc::out_of_range for devices, memory, sequence or global batch that are none; errc::invalid_argument for a
-/// choice that the space has twice; errc::bad_rate for a rate, overlap or time of the machine that is none;
-/// errc::undefined_value if a rate that is needed is 0; errc::limit_exceeded if a step takes more nanoseconds than 64
-/// bits hold.
+/// Errors:
+/// - errc::out_of_range for devices, memory, sequence or global batch that are none.
+/// - errc::invalid_argument for a choice that the space has twice.
+/// - errc::bad_rate for a rate, overlap or time of the machine that is none; errc::undefined_value if one is needed and
+/// 0.
+/// - errc::limit_exceeded if a step takes more nanoseconds than 64 bits hold.
+///
 /// Complexity: one pass over the formulas per way to cut a layer, some ten multiplications per strategy and rank kind.
 ///
 ///     const auto found = hocket::planner::solve({.model = m, .training = t, .cluster = {.devices = 64, …}});

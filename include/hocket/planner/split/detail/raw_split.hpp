@@ -27,8 +27,8 @@ struct raw_split {
   return all;
 }
 
-/// No split has a faster slowest rank, whatever memory there is: the least time in which all ranks together can run so
-/// many whole layers, did each get the quickest ones; and so many of those that take at least as long as any of them.
+/// No split has a faster slowest rank, whatever memory there is. This is the least time in which all ranks together can
+/// run so many whole layers, did each get the quickest ones, and so many of those that take at least as long.
 [[nodiscard]] inline ticks least_slowest(const split_numbers& q, const segment_fronts& fronts) {
   const ticks all = base_time(q, fronts);
   ticks low = ceil_div(all, static_cast<ticks>(q.ranks.size()));
