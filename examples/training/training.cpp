@@ -7,6 +7,7 @@
 #include <hocket/launch/bridges/pipeline_runner.hpp>
 #include <hocket/launch/bridges/pipeline_streams.hpp>
 #include <hocket/launch/reuse_events.hpp>
+#include <hocket/launch/timeline_trace.hpp>
 #include <hocket/launch/transports/in_process.hpp>
 
 #include <cmath>

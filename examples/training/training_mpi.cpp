@@ -6,6 +6,7 @@
 #include <hocket/core/message.hpp>
 #include <hocket/launch/bridges/pipeline_runner.hpp>
 #include <hocket/launch/transports/mpi.hpp>
+#include <hocket/pipeline/facts.hpp>
 #include <hocket/pipeline/schedule.hpp>
 
 #include <unistd.h>
