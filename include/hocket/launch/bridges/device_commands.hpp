@@ -119,7 +119,7 @@ class device_command_writer {
         break;
     }
   }
-  const std::uint16_t highest = std::max({streams.compute, streams.recv, streams.send});
+  const std::uint16_t highest = (std::max)({streams.compute, streams.recv, streams.send});
   return command_list::make(write.out, std::size_t{highest} + 1);
 }
 

@@ -143,7 +143,8 @@ class pipeline_step_writer {
       const std::uint32_t step = sends_[awaited_++];
       transfer_command c = program_.steps_[step];
       c.kind = transfer_kind::wait;
-      put(c, action(program_.actions_[step]));  // a copy: the list grows
+      const action sent = program_.actions_[step];  // a copy: the list grows
+      put(c, sent);
     }
   }
 
