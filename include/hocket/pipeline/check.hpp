@@ -22,8 +22,8 @@ struct cycle_sink {
 
 }  // namespace detail
 
-/// Whether a schedule can be trusted with a training step: every forward and every backward (whole, or both halves) of
-/// every stage runs exactly once, on the rank of its stage, and running the lists in order never blocks for ever.
+/// Whether a schedule can be trusted with a training step. Every forward and every backward (whole, or both halves) of
+/// every stage must run exactly once, on the rank of its stage; running the lists in order must never block for ever.
 /// Transfers are assumed to be buffered, as in every runtime with asynchronous sends.
 /// @param witness  after errc::deadlock: the shortest cycle of ranks that wait for each other
 /// Errors: errc::duplicate_action, incomplete_schedule, misplaced_action, out_of_range (a stage or micro-batch that the

@@ -26,11 +26,15 @@ inline constexpr std::int64_t max_choice_actions = 1 << 21;
 
 namespace detail {
 
-/// No run of the plan is shorter, with the time of transfers. The last rank works on all its pieces between the
-/// forwards and the backwards of p - 1 other stages; the last stage on m pieces, between those of S - 1, and from the
-/// first of them to the last its rank on all but what it lists before and after. With kappa 1 the rank before the last
-/// has one forward more in its warm-up than the last: of any two of its beats in the steady state, one waits for a
-/// forward and a backward of the last and for both transfers. 0 where that does not fit 64 bits.
+/// No run of the plan is shorter, with the time of transfers. The reasons:
+/// - The last rank works on all its pieces between the forwards and the backwards of p - 1 other stages.
+/// - The last stage works on m pieces between those of S - 1 others, and from the first of them to the last its rank
+///   works on all but what it lists before and after.
+/// - With kappa 1 the rank before the last has one forward more in its warm-up than the last. Of any two of its beats
+/// in
+///   the steady state, one waits for a forward and a backward of the last and for both transfers.
+///
+/// 0 where that does not fit 64 bits.
 [[nodiscard]] constexpr ticks least_with_hops(const interleaved& plan, const costs& c) noexcept {
   const interleaved_order& order = order_of(plan);
   const ticks p = plan.ranks(), m = plan.micro_batches(), pieces = m * plan.chunks(), hop = p > 1 ? c.hop : 0;
@@ -72,21 +76,31 @@ namespace detail {
          c.hop <= c.forward && c.hop <= c.backward;
 }
 
+/// Fewer micro-batches with the same remainder, where there are more than can be simulated for a choice.
+[[nodiscard]] constexpr shape shape_to_try(shape s) noexcept {
+  const std::int64_t most = max_choice_actions / (2 * s.stages());
+  if (s.micro_batches <= most || s.micro_batches <= 4 * s.ranks) return s;
+  const std::int64_t periods = most / s.ranks < 3 ? 3 : most / s.ranks;
+  const std::int64_t whole = s.micro_batches / s.ranks;
+  s.micro_batches = (periods < whole ? periods : whole) * s.ranks + s.micro_batches % s.ranks;
+  return s;
+}
+
 }  // namespace detail
 
 /// The way to cut micro-batches into groups that is fastest for these times within a cap on memory: larger groups and a
-/// longer warm-up (kappa 2) hide the time of transfers, smaller ones hold fewer activations. Tries balanced, last,
-/// first with kappa 2 and 1, least memory and, where the cap asks for it, capped; simulates those within the cap and
-/// takes the shortest, of equal ones the one with the least memory, of those the first in this order.
+/// longer warm-up (kappa 2) hide the time of transfers, smaller ones hold fewer activations. Tries balanced, last and
+/// first with kappa 2 and 1, least memory and, where the cap asks for it, capped. Simulates those within the cap and
+/// takes the shortest; of equal ones, the one with the least memory, then the first in this order.
 /// @param c    times of a chunk; `hop` is what decides
 /// @param cap  activations that no rank may exceed; 0 for any
 /// For more than max_choice_actions a run with fewer micro-batches and the same remainder stands for the whole.
 /// Errors: those of interleaved::make and `run`; errc::out_of_range if nothing fits the cap, or it is negative;
 /// errc::invalid_argument for a negative time.
-/// Complexity: O(1) for each candidate that its lower bound rules out or that is known to reach it: without time for
-/// transfers most of them; with, for m < p or a multiple of p and transfers no longer than a forward or a backward, the
-/// first, which rules out the others unless the cap does not let it through. O(actions) for each of the rest, of
-/// max_choice_actions or 8 p² v actions if that is more: at p 1,024, v 8 and m > 4,096 67 million, half a second each.
+/// Complexity: O(1) for each candidate that its lower bound rules out or that is known to reach it. Without time for
+/// transfers these are most. With it, the first is known to where m < p or p divides m and transfers are no longer than
+/// a forward or a backward; it rules out the others unless the cap does not let it through. O(actions) for each of the
+/// rest, with max_choice_actions or 8 p² v actions if that is more.
 ///
 ///     const auto chosen = hocket::pipeline::choose_groups({8, 2, 19}, {.forward = 10, .backward = 20, .hop = 1});
 ///     chosen->kappa == 2;             // a tenth of a forward per hop: hide it
@@ -100,13 +114,7 @@ template <class Later = void>
   for (const ticks t : {c.forward, c.backward, c.hop})
     if (t < 0) return error{errc::invalid_argument, t}.with("a negative time");
   const ticks f = c.forward < 1 ? 1 : c.forward, b = c.backward < 1 ? 1 : c.backward;
-  shape tried = s;
-  const std::int64_t most = max_choice_actions / (2 * s.stages());
-  if (s.micro_batches > most && s.micro_batches > 4 * s.ranks) {
-    const std::int64_t periods = most / s.ranks < 3 ? 3 : most / s.ranks;
-    const std::int64_t whole = s.micro_batches / s.ranks;
-    tried.micro_batches = (periods < whole ? periods : whole) * s.ranks + s.micro_batches % s.ranks;
-  }
+  shape tried = detail::shape_to_try(s);
   struct candidate {
     groups cut;
     std::uint32_t kappa;

@@ -74,24 +74,24 @@ struct transfer_run {
     state.assign(2 * numbers, 0);
     for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
       first.push_back(actions.size());
-      for (std::uint32_t i = 0; i < plan.size(r);) {
-        const stage_action a = stage_action_at(plan, r, i++);
-        const bool pair = a.joined() && i < plan.size(r);
-        const stage_action b = pair ? stage_action_at(plan, r, i++) : a;
-        if (!lowered) {
-          put_receive(plan, a, actions);
-          if (pair) put_receive(plan, b, actions);
-        }
+      for (std::uint32_t i = 0; i < plan.size(r); ++i) {
+        const stage_action a = stage_action_at(plan, r, i);
+        const bool pair = a.joined() && i + 1 < plan.size(r);
+        const stage_action b = pair ? stage_action_at(plan, r, ++i) : a;
+        if (!lowered && needs_receive(plan, a)) actions.push_back(receive_of(a));
+        if (!lowered && pair && needs_receive(plan, b)) actions.push_back(receive_of(b));
         actions.push_back(a);
         if (pair) actions.push_back(b);
-        if (!lowered) {
-          put_send(plan, a, actions);
-          if (pair) put_send(plan, b, actions);
-        }
+        if (!lowered && needs_send(plan, a)) actions.push_back(send_of(a));
+        if (!lowered && pair && needs_send(plan, b)) actions.push_back(send_of(b));
       }
     }
     first.push_back(actions.size());
-    return lowered ? validate_transfers() : result<void>{};
+    if (!lowered) return {};
+    if (const auto ok = list_ends(); !ok) return ok;
+    const auto ok = check_order();
+    for (std::uint8_t& s : state) s = 0;
+    return ok;
   }
 
   [[nodiscard]] error complaint(errc code, std::uint32_t rank, stage_action a, std::uint64_t at) const {
@@ -101,9 +101,8 @@ struct transfer_run {
                                     : (is_send(a.kind()) ? "the send" : "the receive");
     return error{code, rank, a.stage(), a.micro_batch(), step}.with(what);
   }
-  /// Every transfer has both ends, each once and where it belongs: a send after what it sends, a receive before its
-  /// use.
-  [[nodiscard]] result<void> validate_transfers() {
+  /// Every end of a transfer stands once, on its rank.
+  [[nodiscard]] result<void> list_ends() {
     for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
       for (std::uint64_t i = first[r]; i < first[r + 1]; ++i) {
         const stage_action a = actions[i];
@@ -122,28 +121,37 @@ struct transfer_run {
         s = static_cast<std::uint8_t>(s | mine);
       }
     }
+    return {};
+  }
+  /// Every transfer has both ends: a send after what it sends, a receive before its use.
+  [[nodiscard]] result<void> check_order() {
     for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
       for (std::uint64_t i = first[r]; i < first[r + 1]; ++i) {
-        const stage_action a = actions[i];
-        if (is_transfer(a.kind())) {
-          std::uint8_t& s = state[number_of(a)];
-          if ((s & (send_listed | receive_listed)) != (send_listed | receive_listed)) {
-            const stage_action end = far_end(a);
-            return complaint(errc::incomplete_schedule, rank_at(end), end, first[rank_at(end)]);
-          }
-          if (is_send(a.kind()) && (s & computed) == 0) return complaint(errc::misordered_action, r, a, i);
-          if (!is_send(a.kind())) s |= receive_reached;
-        } else {
-          if (needs_receive(plan, a)) {
-            const std::uint8_t s = state[number_of(receive_of(a))];
-            if ((s & receive_listed) == 0) return complaint(errc::incomplete_schedule, r, receive_of(a), i);
-            if ((s & receive_reached) == 0) return complaint(errc::misordered_action, r, a, i);
-          }
-          if (needs_send(plan, a)) state[number_of(send_of(a))] |= computed;
-        }
+        const auto ok = is_transfer(actions[i].kind()) ? check_transfer(r, i) : check_use(r, i);
+        if (!ok) return ok;
       }
     }
-    for (std::uint8_t& s : state) s = 0;
+    return {};
+  }
+  [[nodiscard]] result<void> check_transfer(std::uint32_t rank, std::uint64_t at) {
+    const stage_action a = actions[at];
+    std::uint8_t& s = state[number_of(a)];
+    if ((s & (send_listed | receive_listed)) != (send_listed | receive_listed)) {
+      const stage_action end = far_end(a);
+      return complaint(errc::incomplete_schedule, rank_at(end), end, first[rank_at(end)]);
+    }
+    if (is_send(a.kind()) && (s & computed) == 0) return complaint(errc::misordered_action, rank, a, at);
+    if (!is_send(a.kind())) s |= receive_reached;
+    return {};
+  }
+  [[nodiscard]] result<void> check_use(std::uint32_t rank, std::uint64_t at) {
+    const stage_action a = actions[at];
+    if (needs_receive(plan, a)) {
+      const std::uint8_t s = state[number_of(receive_of(a))];
+      if ((s & receive_listed) == 0) return complaint(errc::incomplete_schedule, rank, receive_of(a), at);
+      if ((s & receive_reached) == 0) return complaint(errc::misordered_action, rank, a, at);
+    }
+    if (needs_send(plan, a)) state[number_of(send_of(a))] |= computed;
     return {};
   }
 
@@ -165,7 +173,9 @@ struct transfer_run {
     return true;
   }
   void wake(std::uint32_t n) {
-    if (lanes[n].waits) lanes[n].waits = false, runnable.push_back(n);
+    if (!lanes[n].waits) return;
+    lanes[n].waits = false;
+    runnable.push_back(n);
   }
   void advance_computing(std::uint32_t n) {  // of a rank with a stream of transfers
     lane& l = lanes[n];
@@ -176,7 +186,9 @@ struct transfer_run {
         l.waits = true;
         return;
       }
-      if (needs_send(plan, a)) state[number_of(send_of(a))] |= computed, wake(n + 1);
+      if (!needs_send(plan, a)) continue;
+      state[number_of(send_of(a))] |= computed;
+      wake(n + 1);
     }
   }
   void advance_transfers(std::uint32_t n) {
@@ -187,40 +199,37 @@ struct transfer_run {
         continue;
       }
       if (l.pending > 0) return;
-      std::uint64_t group = l.at + 1;
-      if (model == communication::batched)
-        while (group < l.end && is_transfer(actions[group].kind())) ++group;
+      const std::uint64_t group = end_of_group(l);
       for (std::uint64_t i = l.at; i < group; ++i) {
-        const stage_action a = actions[i];
-        std::uint8_t& s = state[number_of(a)];
-        if (is_send(a.kind())) {
-          if (streams() && (s & computed) == 0) {
-            l.waits = true;
-            return;
-          }
-          s |= send_reached;
-          if (model == communication::buffered) {
-            wake(rank_at(far_end(a)));
-            continue;
-          }
-        } else if (model == communication::buffered) {
-          if ((s & send_reached) == 0) {
-            l.waits = true;
-            return;
-          }
-          continue;
-        } else {
-          s |= receive_reached;
-        }
-        if ((s & send_reached) != 0 && (s & receive_reached) != 0) met(a);
-        else ++l.pending;
+        if (reach(l, actions[i])) continue;
+        l.waits = true;
+        return;
       }
       if (l.pending > 0) return;
       l.at = group;
     }
   }
+  /// Behind the transfers that start together with the one at which the lane stands.
+  [[nodiscard]] std::uint64_t end_of_group(const lane& l) const {
+    std::uint64_t group = l.at + 1;
+    if (model == communication::batched)
+      while (group < l.end && is_transfer(actions[group].kind())) ++group;
+    return group;
+  }
+  /// False if the lane has to wait before this side of the transfer counts as reached.
+  [[nodiscard]] bool reach(lane& l, stage_action a) {
+    std::uint8_t& s = state[number_of(a)];
+    const bool buffered = model == communication::buffered;
+    if (!is_send(a.kind()) && buffered) return (s & send_reached) != 0;
+    if (is_send(a.kind()) && streams() && (s & computed) == 0) return false;
+    s = static_cast<std::uint8_t>(s | (is_send(a.kind()) ? send_reached : receive_reached));
+    if (buffered) wake(rank_at(far_end(a)));
+    else if ((s & send_reached) != 0 && (s & receive_reached) != 0) complete(a);
+    else ++l.pending;
+    return true;
+  }
   /// Both sides of a transfer are there; `later` is the side that came second.
-  void met(stage_action later) {
+  void complete(stage_action later) {
     const std::uint32_t peer = transfer_lane(rank_at(far_end(later)));
     lane& other = lanes[peer];
     if (--other.pending == 0) {
@@ -251,10 +260,7 @@ struct transfer_run {
         links.push_back({rank, step, at, producer_of(at), rank});
         continue;
       }
-      std::uint64_t group = l.at + 1;
-      if (model == communication::batched)
-        while (group < l.end && is_transfer(actions[group].kind())) ++group;
-      for (std::uint64_t i = l.at; i < group; ++i) {
+      for (std::uint64_t i = l.at; i < end_of_group(l); ++i) {
         const std::uint8_t s = state[number_of(actions[i])];
         if ((s & send_reached) != 0 && (s & receive_reached) != 0) continue;
         const stage_action other = far_end(actions[i]);
@@ -275,8 +281,8 @@ struct transfer_run {
 /// A list with send and receive actions is taken at its word: every transfer must have both ends, once, on the right
 /// ranks, a send after what it sends and a receive before its use. In a list without any, each rank receives right
 /// before an action what it needs, and sends right after it what it made; `lower` inserts transfers in better places.
-/// @param witness  after errc::deadlock: the shortest cycle of ranks that wait for each other where the run stands
-/// still Errors: those of `check`; errc::local_transfer, misordered_action. Complexity: O(actions) time and memory.
+/// @param witness  after errc::deadlock: the shortest cycle of ranks that wait where the run stands still
+/// Errors: those of `check`; errc::local_transfer, misordered_action. Complexity: O(actions) time and memory.
 ///
 ///     const auto plan = hocket::pipeline::one_f_one_b::make({.ranks = 4, .micro_batches = 8}).value();
 ///     check(plan, communication::batched).has_value();                          // Megatron-LM's way

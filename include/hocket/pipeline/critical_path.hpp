@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory_resource>
+#include <utility>
 #include <vector>
 
 namespace hocket::inline HOCKET_ABI::pipeline {
@@ -83,9 +84,9 @@ struct path_recorder {
 
 }  // namespace detail
 
-/// A chain of actions from the start of a run to its end, each of which could start only when the one before it was
-/// done and its result, or on a link that carries one transfer after another those right behind it, had arrived:
-/// shorten any other action, and the makespan stays. One of a pair stands for both. Where several chains are as long,
+/// A chain of actions from the start of a run to its end. Each could start only when the one before it was done and its
+/// result had arrived (on a link that carries one transfer after another, the results right behind it too). Shorten any
+/// other action, and the makespan stays. One of a pair stands for both. Where several chains are as long,
 /// the one that stays on a rank as long as it can, going back from the end.
 /// @return the actions in order of time; gaps between them are transfers
 /// Errors: those of `run`. Complexity: O(actions) time and memory.
@@ -102,7 +103,10 @@ template <schedule S, cost_policy C>
   seen.results.resize(2 * *units);
   seen.links.resize(plan.ranks());
   std::uint64_t total = 0;
-  for (std::uint32_t r = 0; r < plan.ranks(); ++r) seen.first.push_back(total), total += plan.size(r);
+  for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
+    seen.first.push_back(total);
+    total += plan.size(r);
+  }
   seen.steps.resize(total);
   workspace room{std::pmr::polymorphic_allocator<std::byte>(memory)};
   if (const auto ran = run(plan, costs, room, seen); !ran) return ran.error();
@@ -139,12 +143,7 @@ template <schedule S, cost_policy C>
     if (best == at) break;
     at = best;
   }
-  for (std::size_t i = 0, j = path.size(); i + 1 < j; ++i) {
-    --j;
-    if (i >= j) break;
-    const path_step moved = path[i];
-    path[i] = path[j], path[j] = moved;
-  }
+  for (std::size_t i = 0, j = path.size(); i + 1 < j; ++i, --j) std::swap(path[i], path[j - 1]);
   return path;
 }
 

@@ -18,11 +18,12 @@ enum class transfer_policy : std::uint8_t {
   none,
   eager,         ///< when the sender has made it: the receive is posted long before its use (PyTorch's runtime)
   just_in_time,  ///< when the receiver needs it: nothing waits in the receiver's buffers
-  deferred,      ///< eager, but the receive moves down to its use, or to a send to a rank of higher number (PyTorch's
-                 ///< defer_pp_recv); needs transfers that do not hold the rank and are matched by
-                 ///< name: between two ranks, receives may stand in another order than sends
-  grouped,       ///< ranks move in lockstep, and after each beat all that was made in it changes hands
-  barrier,       ///< the same with an `idle` where a rank has nothing to do in a beat: a barrier may separate the beats
+  /// eager, but the receive moves down to its use, or to a send to a rank of higher number (PyTorch's defer_pp_recv).
+  /// Needs transfers that do not hold the rank and are matched by name: between two ranks, receives may stand in
+  /// another order than sends.
+  deferred,
+  grouped,  ///< ranks move in lockstep, and after each beat all that was made in it changes hands
+  barrier,  ///< the same with an `idle` where a rank has nothing to do in a beat: a barrier may separate the beats
 };
 
 /// What to add to the lists of a schedule before a runtime follows them. In this order:
@@ -119,155 +120,189 @@ void add_unshard(action_list& list, std::uint32_t most) {
   list.swap(longer);
 }
 
-/// Inserts transfers while all lists are walked together. errc::deadlock if they cannot all be walked to the end.
+/// Walks all lists together and places both ends of every transfer at the same moment. With `grouped` and `barrier` the
+/// walk goes in beats: what runs in one is placed on all ranks before what was made in it changes hands.
 template <schedule S>
-result<void> add_transfers(const S& plan, transfer_policy policy, action_lists& lists) {
-  const std::uint32_t p = plan.ranks(), stages = p * plan.chunks(), slices = slices_of(plan);
-  const std::uint64_t units = std::uint64_t{plan.micro_batches()} * slices;
-  const bool lockstep = policy == transfer_policy::grouped || policy == transfer_policy::barrier;
-  const auto place = plan.placement();
-  auto* const memory = lists.get_allocator().resource();
-  action_lists out(lists.size(), action_list(memory), memory);
-  std::pmr::vector<std::uint32_t> at(p, 0, memory);
-  // Per triple: the forward's input is there, the backward's is. Set when the receive is placed, or when the stage
-  // before it on the same rank has run.
-  std::pmr::vector<std::uint8_t> here(units * stages * directions_of(plan), 0, memory);
-  const auto input_of = [&](stage_action a) -> std::uint8_t& {
-    return here[(std::uint64_t{a.direction()} * stages + a.stage()) * units + std::uint64_t{a.micro_batch()} * slices +
-                a.slice()];
-  };
-  const auto ready = [&](stage_action a) {
-    if (a.kind() == action_kind::forward) return a.stage() == 0 || (input_of(a) & 1u) != 0;
-    if (starts_backward(a.kind())) return a.stage() + 1 == stages || (input_of(a) & 2u) != 0;
-    return true;
-  };
-  const auto transfer = [&](stage_action send, stage_action receive, std::uint32_t sender, std::uint32_t receiver) {
-    out[sender].push_back(send), out[receiver].push_back(receive);
-  };
-  // What the sender has made and the receiver needs now.
-  const auto fetch = [&](std::uint32_t rank, stage_action a) {
-    if (!needs_receive(plan, a)) return;
-    const stage_action receive = receive_of(a), send = far_end(receive);
-    transfer(send, receive, rank_of(place, p, send.stage(), send.direction()), rank);
-  };
-  const auto run_and_send = [&](std::uint32_t rank, stage_action a) {
-    if (a.kind() != action_kind::forward && !starts_backward(a.kind())) return;
-    const stage_action send = send_of(a);
-    if (!has_far_end(send, stages)) return;
-    const stage_action receive = far_end(send);
-    const std::uint32_t peer = rank_of(place, p, receive.stage(), receive.direction());
-    if (peer != rank && policy != transfer_policy::just_in_time) transfer(send, receive, rank, peer);
-    std::uint8_t& bits = input_of(receive);
-    bits = static_cast<std::uint8_t>(bits | (a.kind() == action_kind::forward ? 1u : 2u));
-  };
-  struct beat {
+class transfer_walk {
+ public:
+  transfer_walk(const S& plan, transfer_policy policy, action_lists& lists)
+      : plan_(plan),
+        policy_(policy),
+        lists_(lists),
+        out_(lists.size(), action_list(lists.get_allocator()), lists.get_allocator()),
+        at_(lists.size(), 0, lists.get_allocator()),
+        inputs_(std::size_t{units_} * stages_ * directions_of(plan), 0, lists.get_allocator()),
+        beat_(lists.get_allocator()) {}
+
+  /// Puts the longer lists in the place of the others. errc::deadlock if they cannot all be walked to the end.
+  [[nodiscard]] result<void> operator()() {
+    for (bool left = true; left;) {
+      left = false;
+      moved_ = false;
+      beat_.clear();
+      for (std::uint32_t r = 0; r < plan_.ranks(); ++r) {
+        if (at_[r] == lists_[r].size()) {
+          miss_beat(r);
+          continue;
+        }
+        left = true;
+        advance(r);
+      }
+      if (!left) break;
+      if (!moved_) return why_blocked();
+      finish_beat();
+    }
+    lists_.swap(out_);
+    return {};
+  }
+
+ private:
+  struct rank_cell {
     std::uint32_t rank;
     cell c;
   };
-  std::pmr::vector<beat> now(memory);
-  for (;;) {
-    bool left = false, moved = false;
-    now.clear();
-    for (std::uint32_t r = 0; r < p; ++r) {
-      const stage_action* const end = lists[r].data() + lists[r].size();
-      if (at[r] == lists[r].size()) {
-        if (policy == transfer_policy::barrier) now.push_back({r, {}});
-        continue;
-      }
-      left = true;
-      cell c;
-      const stage_action* i = lists[r].data() + at[r];
-      for (;;) {
-        c = take_cell(i, end);
-        if (!lockstep || is_compute(c.a.kind()) || i == end) break;
-        out[r].push_back(c.a);  // what does not compute takes no beat
-        at[r] = static_cast<std::uint32_t>(i - lists[r].data());
-        moved = true;
-      }
-      if (!ready(c.a) || (c.pair && !ready(c.b))) {
-        if (policy == transfer_policy::barrier) now.push_back({r, {}});
-        continue;
-      }
-      at[r] = static_cast<std::uint32_t>(i - lists[r].data());
-      moved = true;
-      if (lockstep) {
-        now.push_back({r, c});
-        continue;
-      }
-      if (policy == transfer_policy::just_in_time) {
-        fetch(r, c.a);
-        if (c.pair) fetch(r, c.b);
-      }
-      out[r].push_back(c.a);
-      if (c.pair) out[r].push_back(c.b);
-      run_and_send(r, c.a);
-      if (c.pair) run_and_send(r, c.b);
-    }
-    if (!left) break;
-    if (!moved) {
-      std::uint32_t r = 0;
-      while (at[r] == lists[r].size()) ++r;
-      const stage_action* const i = lists[r].data() + at[r];
-      const stage_action a = ready(i[0]) ? i[1] : i[0];  // of a pair, the one that has to wait
-      const std::uint32_t wanted = a.kind() == action_kind::forward ? a.stage() - 1 : a.stage() + 1;
-      return error{errc::deadlock, r, at[r], wanted, a.micro_batch()};
-    }
-    for (const beat& b : now) {
-      if (b.c.a.kind() == action_kind::idle)
-        out[b.rank].push_back(alone({action_kind::idle, place.stage(b.rank, 0), 0}, action_kind::idle));
-      else out[b.rank].push_back(b.c.a);
-      if (b.c.pair) out[b.rank].push_back(b.c.b);
-    }
-    for (const beat& b : now) {
-      run_and_send(b.rank, b.c.a);
-      if (b.c.pair) run_and_send(b.rank, b.c.b);
-    }
+  // What is there of the inputs of a (direction, stage, micro-batch, slice): its receive is placed, or the stage beside
+  // it on the same rank has run.
+  static constexpr std::uint8_t has_forward = 1;
+  static constexpr std::uint8_t has_backward = 2;
+
+  [[nodiscard]] std::uint8_t& inputs_of(stage_action a) {
+    const std::uint64_t stage = std::uint64_t{a.direction()} * stages_ + a.stage();
+    return inputs_[stage * units_ + std::uint64_t{a.micro_batch()} * slices_of(plan_) + a.slice()];
   }
-  lists.swap(out);
-  return {};
-}
+  [[nodiscard]] bool ready(stage_action a) {
+    if (a.kind() == action_kind::forward) return a.stage() == 0 || (inputs_of(a) & has_forward) != 0;
+    if (starts_backward(a.kind())) return a.stage() + 1 == stages_ || (inputs_of(a) & has_backward) != 0;
+    return true;
+  }
+  [[nodiscard]] std::uint32_t rank_at(stage_action a) const {
+    return rank_of(plan_.placement(), plan_.ranks(), a.stage(), a.direction());
+  }
+  /// One cell of a rank, if it has its inputs.
+  void advance(std::uint32_t rank) {
+    const stage_action* const begin = lists_[rank].data();
+    const stage_action* const end = begin + lists_[rank].size();
+    const stage_action* i = begin + at_[rank];
+    const auto pass = [&] {
+      at_[rank] = static_cast<std::uint32_t>(i - begin);
+      moved_ = true;
+    };
+    cell c = take_cell(i, end);
+    while (lockstep_ && !is_compute(c.a.kind()) && i != end) {
+      out_[rank].push_back(c.a);  // what does not compute takes no beat
+      pass();
+      c = take_cell(i, end);
+    }
+    if (!ready(c.a) || (c.pair && !ready(c.b))) return miss_beat(rank);
+    pass();
+    if (lockstep_) {
+      beat_.push_back({rank, c});
+      return;
+    }
+    if (policy_ == transfer_policy::just_in_time) {
+      fetch(rank, c.a);
+      if (c.pair) fetch(rank, c.b);
+    }
+    put(rank, c);
+    hand_on(rank, c);
+  }
+  void put(std::uint32_t rank, const cell& c) {
+    out_[rank].push_back(c.a);
+    if (c.pair) out_[rank].push_back(c.b);
+  }
+  /// What a sender has made and the rank needs now.
+  void fetch(std::uint32_t rank, stage_action a) {
+    if (!needs_receive(plan_, a)) return;
+    const stage_action send = far_end(receive_of(a));
+    out_[rank_at(send)].push_back(send);
+    out_[rank].push_back(receive_of(a));
+  }
+  void hand_on(std::uint32_t rank, const cell& c) {
+    hand_on(rank, c.a);
+    if (c.pair) hand_on(rank, c.b);
+  }
+  void hand_on(std::uint32_t rank, stage_action a) {
+    if (a.kind() != action_kind::forward && !starts_backward(a.kind())) return;
+    const stage_action send = send_of(a);
+    if (!has_far_end(send, stages_)) return;
+    const stage_action receive = far_end(send);
+    const std::uint32_t peer = rank_at(receive);
+    if (peer != rank && policy_ != transfer_policy::just_in_time) {
+      out_[rank].push_back(send);
+      out_[peer].push_back(receive);
+    }
+    std::uint8_t& there = inputs_of(receive);
+    there = static_cast<std::uint8_t>(there | (a.kind() == action_kind::forward ? has_forward : has_backward));
+  }
+  void miss_beat(std::uint32_t rank) {
+    if (policy_ == transfer_policy::barrier) beat_.push_back({rank, {}});
+  }
+  void finish_beat() {
+    for (const rank_cell& x : beat_) {
+      if (x.c.a.kind() != action_kind::idle) put(x.rank, x.c);
+      else out_[x.rank].push_back(alone({action_kind::idle, plan_.placement().stage(x.rank, 0), 0}, action_kind::idle));
+    }
+    for (const rank_cell& x : beat_) hand_on(x.rank, x.c);
+  }
+  [[nodiscard]] error why_blocked() {
+    std::uint32_t r = 0;
+    while (at_[r] == lists_[r].size()) ++r;
+    const stage_action* const i = lists_[r].data() + at_[r];
+    const stage_action a = ready(i[0]) ? i[1] : i[0];  // of a pair, the one that has to wait
+    const std::uint32_t wanted = a.kind() == action_kind::forward ? a.stage() - 1 : a.stage() + 1;
+    return error{errc::deadlock, r, at_[r], wanted, a.micro_batch()};
+  }
+
+  const S& plan_;
+  transfer_policy policy_;
+  bool lockstep_ = policy_ == transfer_policy::grouped || policy_ == transfer_policy::barrier;
+  std::uint32_t stages_ = plan_.ranks() * plan_.chunks();
+  std::uint64_t units_ = std::uint64_t{plan_.micro_batches()} * slices_of(plan_);
+  action_lists& lists_;
+  action_lists out_;
+  std::pmr::vector<std::uint32_t> at_;  // by rank: the next of its list
+  std::pmr::vector<std::uint8_t> inputs_;
+  std::pmr::vector<rank_cell> beat_;
+  bool moved_ = false;
+};
 
 /// Moves each receive down to its use, but not below a send to the same rank if that has the higher number: the lower
 /// of two ranks receives first, so that they never both send first. As PyTorch's _defer_recv_ops.
 template <schedule S>
-void defer_receives(const S& plan, action_lists& lists) {
+void defer_receives(const S& plan, std::uint32_t rank, action_list& list) {
   const auto place = plan.placement();
   const auto peer_of = [&](stage_action transfer) {
     const stage_action end = far_end(transfer);
     return rank_of(place, plan.ranks(), end.stage(), end.direction());
   };
-  for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
-    action_list moved(lists[r].get_allocator()), waiting(lists[r].get_allocator());
-    const auto flush = [&](auto&& wanted) {
-      std::size_t kept = 0;
-      for (const stage_action w : waiting) {
-        if (wanted(w)) moved.push_back(w);
-        else waiting[kept++] = w;
-      }
-      waiting.resize(kept);
-    };
-    const stage_action* const end = lists[r].data() + lists[r].size();
-    for (const stage_action* i = lists[r].data(); i != end;) {
-      const cell c = take_cell(i, end);
-      if (is_transfer(c.a.kind()) && !is_send(c.a.kind())) {
-        waiting.push_back(c.a);
-        continue;
-      }
-      if (is_transfer(c.a.kind())) {
-        const std::uint32_t peer = peer_of(c.a);
-        if (r < peer) flush([&](stage_action w) { return peer_of(w) == peer; });
-      }
-      const auto used_by = [&](stage_action a) {
-        if (is_compute(a.kind()) && a.kind() != action_kind::weight_grad)
-          flush([&](stage_action w) { return w == receive_of(a); });
-      };
-      used_by(c.a);
-      if (c.pair) used_by(c.b);
-      moved.push_back(c.a);
-      if (c.pair) moved.push_back(c.b);
+  action_list moved(list.get_allocator()), waiting(list.get_allocator());
+  const auto flush = [&](auto&& wanted) {
+    std::size_t kept = 0;
+    for (const stage_action w : waiting) {
+      if (wanted(w)) moved.push_back(w);
+      else waiting[kept++] = w;
     }
-    lists[r].swap(moved);
+    waiting.resize(kept);
+  };
+  const auto use = [&](stage_action a) {
+    if (is_compute(a.kind()) && a.kind() != action_kind::weight_grad)
+      flush([&](stage_action w) { return w == receive_of(a); });
+  };
+  const stage_action* const end = list.data() + list.size();
+  for (const stage_action* i = list.data(); i != end;) {
+    const cell c = take_cell(i, end);
+    if (is_transfer(c.a.kind()) && !is_send(c.a.kind())) {
+      waiting.push_back(c.a);
+      continue;
+    }
+    if (is_transfer(c.a.kind()) && rank < peer_of(c.a))
+      flush([&](stage_action w) { return peer_of(w) == peer_of(c.a); });
+    use(c.a);
+    if (c.pair) use(c.b);
+    moved.push_back(c.a);
+    if (c.pair) moved.push_back(c.b);
   }
+  list.swap(moved);
 }
 
 }  // namespace detail
@@ -310,8 +345,9 @@ template <schedule S>
     if (with.reduce_grad) apply_pass(list, reduce_when_done<placed>{place, plan.micro_batches() * slices_of(plan)});
   }
   if (with.transfers != transfer_policy::none) {
-    if (const auto added = detail::add_transfers(plan, with.transfers, lists); !added) return added.error();
-    if (with.transfers == transfer_policy::deferred) detail::defer_receives(plan, lists);
+    if (const auto added = detail::transfer_walk<S>(plan, with.transfers, lists)(); !added) return added.error();
+    if (with.transfers == transfer_policy::deferred)
+      for (std::uint32_t r = 0; r < plan.ranks(); ++r) detail::defer_receives(plan, r, lists[r]);
   }
   detail::action_list all(memory);
   std::pmr::vector<std::uint32_t> ends(memory);

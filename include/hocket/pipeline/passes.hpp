@@ -38,7 +38,10 @@ template <class Iterator, class End>
 constexpr cell take_cell(Iterator& i, const End& end) {
   cell c{*i, {}, false};
   ++i;
-  if (c.a.joined() && i != end) c.b = *i, c.pair = true, ++i;
+  if (!c.a.joined() || i == end) return c;
+  c.b = *i;
+  c.pair = true;
+  ++i;
   return c;
 }
 [[nodiscard]] constexpr bool same_unit(stage_action a, stage_action b) noexcept {
@@ -101,12 +104,15 @@ class pass_view {
 
    private:
     constexpr void fill() {
-      next_ = 0, out_.size = 0;
+      next_ = 0;
+      out_.size = 0;
       while (out_.size == 0 && at_ != end_) {
         const cell c = detail::take_cell(at_, end_);
         pass_.step(c, at_, end_, out_);
       }
-      if (out_.size == 0 && !finished_) finished_ = true, pass_.finish(out_);
+      if (out_.size != 0 || finished_) return;
+      finished_ = true;
+      pass_.finish(out_);
     }
     source at_{};
     source_end end_{};
@@ -291,9 +297,9 @@ struct reduce_when_done {
   }
 };
 
-/// The end of a step of training: an `optimizer`, and behind it, if wanted, a `post_validation`: the optimizer does not
-/// wait for the norm of all gradients, and a later look takes the step back in the rare case that it was wrong. With
-/// it, steps follow each other without a bubble. Source: Qi et al. 2023, arXiv:2401.10241.
+/// The end of a step of training: an `optimizer`, and behind it, if wanted, a `post_validation`. The optimizer then
+/// does not wait for the norm of all gradients; a later look takes the step back in the rare case that it was wrong. So
+/// steps follow each other without a bubble. Source: Qi et al. 2023, arXiv:2401.10241.
 struct end_with_optimizer {
   bool post_validation = false;
   std::uint32_t stage = 0;  ///< under which it is listed: a stage of the rank

@@ -11,10 +11,14 @@
 namespace hocket::inline HOCKET_ABI::pipeline {
 
 /// What every algorithm here asks of a schedule: a value that knows its shape and the action at each step of each rank.
-/// A rank runs its list in order. Optional members are picked up where they exist: `slices()` (sequence slices per
-/// micro-batch, else 1), `directions()` (else 1; `at` then returns a stage_action), `step_of(rank, action)`,
-/// `peak_in_flight(rank)`, `counts(rank)`, and `fill(rank, out, first)`, which writes as many of the steps from `first`
-/// on as fit and are left and returns how many: walks over views and runs read ahead with it.
+/// A rank runs its list in order. Optional members, used where they exist:
+///
+/// | member | says | without it |
+/// |---|---|---|
+/// | `slices()` | sequence slices per micro-batch | 1 |
+/// | `directions()` | 2: `at` returns a stage_action | 1 |
+/// | `step_of(rank, action)`, `peak_in_flight(rank)`, `counts(rank)` | facts in O(1) | the list is read |
+/// | `fill(rank, out, first)` | writes as many steps from `first` on as fit and are left, returns how many | `at` |
 ///
 ///     struct mine {                                              // one rank, one chunk: F0 B0 F1 B1 …
 ///       std::uint32_t m;

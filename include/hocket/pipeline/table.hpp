@@ -37,9 +37,9 @@ class table_schedule {
  public:
   /// @param actions   the lists of all ranks, one after another
   /// @param row_ends  where the list of each rank ends in `actions`; the last is actions.size()
-  /// Errors: errc::bad_shape if there are no ranks or actions, or ranks hold different numbers of stages;
-  /// errc::misplaced_action (lines and cells counted from 1) if a stage appears on two ranks; errc::out_of_range for
-  /// ends that are none; errc::invalid_argument for bits that are no op; errc::limit_exceeded beyond max_table_actions.
+  /// Errors: errc::bad_shape if there are no ranks or actions, or ranks hold different numbers of stages.
+  /// errc::misplaced_action (lines and cells counted from 1) if a stage appears on two ranks. errc::out_of_range for
+  /// ends that are none. errc::invalid_argument for bits that are no op. errc::limit_exceeded beyond max_table_actions.
   /// In a bidirectional table, chunks and micro-batches are those of one direction. Complexity: O(actions + stages).
   /// @tparam Later  leave it: a template is compiled only where it is called
   template <class Later = void>

@@ -82,17 +82,4 @@ template <schedule S>
   return false;
 }
 
-namespace detail {
-
-template <schedule S, class Actions>
-constexpr void put_receive(const S& plan, stage_action before, Actions& into) {
-  if (needs_receive(plan, before)) into.push_back(receive_of(before));
-}
-template <schedule S, class Actions>
-constexpr void put_send(const S& plan, stage_action after, Actions& into) {
-  if (needs_send(plan, after)) into.push_back(send_of(after));
-}
-
-}  // namespace detail
-
 }  // namespace hocket::inline HOCKET_ABI::pipeline

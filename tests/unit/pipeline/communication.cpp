@@ -69,8 +69,10 @@ table_schedule receives_at_their_use(const table_schedule& table) {
       }
       const auto use = [&](stage_action user) {
         const auto at = std::find(waiting.begin(), waiting.end(), receive_of(user));
-        if (is_compute(user.kind()) && user.kind() != action_kind::weight_grad && at != waiting.end())
-          moved.push_back(*at), waiting.erase(at);
+        if (is_compute(user.kind()) && user.kind() != action_kind::weight_grad && at != waiting.end()) {
+          moved.push_back(*at);
+          waiting.erase(at);
+        }
       };
       use(a);
       if (a.joined()) use(list[i + 1]);
@@ -86,7 +88,10 @@ table_schedule receives_at_their_use(const table_schedule& table) {
 /// checker but the meaning of far_end.
 bool has_cycle(const table_schedule& lowered, communication model) {
   std::vector<std::vector<int>> after;
-  const auto event = [&] { return after.emplace_back(), static_cast<int>(after.size()) - 1; };
+  const auto event = [&] {
+    after.emplace_back();
+    return static_cast<int>(after.size()) - 1;
+  };
   const auto edge = [&](int from, int to) { after[static_cast<std::size_t>(from)].push_back(to); };
   std::map<std::uint64_t, int> met;  // by receive: the transfer takes place
   const auto receive = [](stage_action a) { return is_send(a.kind()) ? far_end(a) : a; };
@@ -98,7 +103,10 @@ bool has_cycle(const table_schedule& lowered, communication model) {
   std::map<std::uint64_t, int> sent;
   for (std::uint32_t r = 0; r < lowered.ranks(); ++r) {
     int last = event(), last_transfer = event(), last_compute = event();
-    const auto chain = [&](int& from, int to) { edge(from, to), from = to; };
+    const auto chain = [&](int& from, int to) {
+      edge(from, to);
+      from = to;
+    };
     std::map<std::uint64_t, int> made;
     const auto list = lowered.rank(r);
     for (std::size_t i = 0; i < list.size(); ++i) {

@@ -29,7 +29,8 @@ struct full_range {
         ++i;
       }
       if (i != plan.size(r)) return false;
-      ++lists, actions += i;
+      ++lists;
+      actions += i;
     }
     return true;
   }

@@ -100,7 +100,8 @@ reference relax(const table_schedule& plan, const irregular& c) {
         }
       }
       out.makespan = (std::max)(out.makespan, clock);
-      out.busy.push_back(busy), out.peak.push_back(peak);
+      out.busy.push_back(busy);
+      out.peak.push_back(peak);
     }
   }
   return out;
@@ -252,7 +253,10 @@ TEST_CASE("a slow link is the bottleneck, and the report says so", "[pipeline]")
   REQUIRE(ran.has_value());
   CHECK(ran->makespan > 16 * 10);  // 16 transfers of 10 ticks each way
   ticks waiting = 0, idle = 0;
-  for (const rank_report& r : ran->ranks) waiting += r.idle_by.communication, idle += r.idle;
+  for (const rank_report& r : ran->ranks) {
+    waiting += r.idle_by.communication;
+    idle += r.idle;
+  }
   CHECK(waiting * 2 > idle);
   const with_links<costs> fast{{costs{.forward = 1, .backward = 2, .hop = 1}}, bytes, 1 << 20};
   CHECK(simulate(plan, fast)->makespan < ran->makespan);

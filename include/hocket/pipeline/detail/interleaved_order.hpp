@@ -185,8 +185,8 @@ class interleaved_order {
     return {};
   }
 
-  // Windows of w = cap - p steps in all, as equal as they can be, and groups as equal as they can be that fit the
-  // smallest window and are long enough to hide the forwards and the backwards of the chunk before.
+  // Windows of w = cap - p steps in all, as equal as they can be. Groups as equal as they can be that fit the smallest
+  // window and are long enough to hide the forwards and the backwards of the chunk before.
   [[nodiscard]] constexpr result<void> cut_for_cap(const groups& g) noexcept {
     const ticks p = ranks, m = micro_batches, v = chunks;
     const ticks cap = g.cap() < 0 ? 0 : g.cap();   // no order has either; and p can be subtracted

@@ -66,8 +66,8 @@ namespace detail {
 
 }  // namespace detail
 
-/// DualPipeV: two chunks per rank in a V; in the steady state a forward and a backward run at the same time (joined
-/// actions), so that the all-to-all transfers of one hide behind the computation of the other; at the ends the backward
+/// DualPipeV: two chunks per rank in a V. In the steady state a forward and a backward run at the same time (joined
+/// actions), so that the all-to-all transfers of one hide behind the computation of the other. At the ends the backward
 /// is split. At equal times, and a pair no shorter than its parts, it takes 6m + 2(p - 1) with 2p + 1 activations
 /// on every rank.
 /// Source: DeepSeek-V3 (arXiv:2412.19437), github.com/deepseek-ai/DualPipe, PyTorch's ScheduleDualPipeV;
@@ -115,7 +115,7 @@ class dual_pipe_v {
     return phases(rank).step_of(a);
   }
   /// The list of one rank. Precondition: rank < ranks().
-  [[nodiscard]] constexpr rank_view<dual_pipe_v> rank(std::uint32_t rank) const noexcept;
+  [[nodiscard]] constexpr rank_view<dual_pipe_v> rank(std::uint32_t rank) const noexcept { return {*this, rank}; }
   /// Writes steps from `first` on, as many as fit and are left; returns how many.
   constexpr std::size_t fill(std::uint32_t rank, std::span<action> out, std::uint32_t first) const noexcept {
     return phases(rank).fill(out, first, [](action a) { return a; });
@@ -131,8 +131,6 @@ class dual_pipe_v {
   std::uint32_t ranks_ = 1;
   std::uint32_t micro_batches_ = 2;
 };
-
-constexpr rank_view<dual_pipe_v> dual_pipe_v::rank(std::uint32_t rank) const noexcept { return {*this, rank}; }
 
 /// DualPipe: the same in both directions at once. Half of the micro-batches enter at each end of the pipeline, which
 /// takes two copies of the weights: rank r holds stage r of the first direction and stage p - 1 - r of the second. Each
@@ -188,7 +186,7 @@ class dual_pipe {
     return phases(rank).step_of({a.kind(), a.direction(), a.micro_batch()});
   }
   /// The list of one rank. Precondition: rank < ranks().
-  [[nodiscard]] constexpr rank_view<dual_pipe> rank(std::uint32_t rank) const noexcept;
+  [[nodiscard]] constexpr rank_view<dual_pipe> rank(std::uint32_t rank) const noexcept { return {*this, rank}; }
   /// Writes steps from `first` on, as many as fit and are left; returns how many.
   constexpr std::size_t fill(std::uint32_t rank, std::span<stage_action> out, std::uint32_t first) const noexcept {
     return phases(rank).fill(out, first, [=, this](action a) { return widened(rank, a); });
@@ -212,7 +210,5 @@ class dual_pipe {
   std::uint32_t ranks_ = 2;
   std::uint32_t micro_batches_ = 2;
 };
-
-constexpr rank_view<dual_pipe> dual_pipe::rank(std::uint32_t rank) const noexcept { return {*this, rank}; }
 
 }  // namespace hocket::inline HOCKET_ABI::pipeline

@@ -10,11 +10,10 @@
 
 namespace hocket::inline HOCKET_ABI::pipeline {
 
-/// All forwards, then all backwards, chunk after chunk. With one chunk this is GPipe (backwards in the order of the
-/// forwards); with more it is looped BFS, which finishes a chunk for all micro-batches before it turns to the next and
-/// therefore needs each chunk's weights only twice (fully sharded weights), with backwards in reverse order.
-/// Every activation is held: m·v of them.
-/// Source: GPipe (Huang et al. 2019, arXiv:1811.06965); Lamy-Poirier 2023, arXiv:2211.05953.
+/// All forwards, then all backwards, chunk after chunk. With one chunk this is GPipe, with backwards in the order of
+/// the forwards. With more it is looped BFS, which finishes a chunk for all micro-batches before it turns to the next,
+/// with backwards in reverse order: it needs each chunk's weights only twice (fully sharded weights). Every activation
+/// is held: m·v of them. Source: GPipe (Huang et al. 2019, arXiv:1811.06965); Lamy-Poirier 2023, arXiv:2211.05953.
 ///
 ///     constexpr auto plan = hocket::pipeline::gpipe::make({.ranks = 2, .micro_batches = 3}).value();
 ///     static_assert(plan.rank(1)[3] == hocket::pipeline::action(hocket::pipeline::action_kind::backward, 0, 0));
@@ -59,7 +58,7 @@ class gpipe {
     return (2 * chunks_ - 1 - a.chunk()) * micro_batches_ + mirrored(a.micro_batch());
   }
   /// The list of one rank. Precondition: rank < ranks().
-  [[nodiscard]] constexpr rank_view<gpipe> rank(std::uint32_t rank) const noexcept;
+  [[nodiscard]] constexpr rank_view<gpipe> rank(std::uint32_t rank) const noexcept { return {*this, rank}; }
 
   /// Writes steps from `first` on, as many as fit and are left; returns how many.
   constexpr std::size_t fill(std::uint32_t, std::span<action> out, std::uint32_t first) const noexcept {
@@ -96,7 +95,5 @@ class gpipe {
   std::uint32_t micro_batches_ = 1;
   bool reversed_ = false;
 };
-
-constexpr rank_view<gpipe> gpipe::rank(std::uint32_t rank) const noexcept { return {*this, rank}; }
 
 }  // namespace hocket::inline HOCKET_ABI::pipeline

@@ -44,8 +44,8 @@ class interleaved {
  public:
   constexpr interleaved() noexcept = default;
 
-  /// Errors: errc::bad_shape; errc::bad_groups if a list does not add up to m or has an empty group; errc::out_of_range
-  /// for kappa, extra and a cap that no order of this kind meets; errc::bad_cost for f or b < 1; errc::overflow if p·f
+  /// Errors: errc::bad_shape. errc::bad_groups if a list does not add up to m or has an empty group. errc::out_of_range
+  /// for kappa, extra and a cap that no order of this kind meets. errc::bad_cost for f or b < 1. errc::overflow if p·f
   /// does not fit.
   [[nodiscard]] static constexpr result<interleaved> make(const shape& s, const groups& g = groups::balanced(),
                                                           const interleaved_options& o = {}) noexcept {
@@ -87,7 +87,7 @@ class interleaved {
         out, first, [this](action_kind kind, std::uint32_t index) { return order_.run_from(kind, index); });
   }
   /// The list of one rank. Precondition: rank < ranks().
-  [[nodiscard]] constexpr rank_view<interleaved> rank(std::uint32_t rank) const noexcept;
+  [[nodiscard]] constexpr rank_view<interleaved> rank(std::uint32_t rank) const noexcept { return {*this, rank}; }
 
  private:
   friend constexpr const detail::interleaved_order& order_of(const interleaved& plan) noexcept { return plan.order_; }
@@ -98,8 +98,6 @@ class interleaved {
   }
   detail::interleaved_order order_;
 };
-
-constexpr rank_view<interleaved> interleaved::rank(std::uint32_t rank) const noexcept { return {*this, rank}; }
 
 /// With which options it was made, a kappa of 0 replaced by the one that was taken.
 [[nodiscard]] constexpr interleaved_options options_of(const interleaved& plan) noexcept {

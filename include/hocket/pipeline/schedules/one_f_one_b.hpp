@@ -59,7 +59,7 @@ class one_f_one_b {
                                             : beat(rank).step_of_backward(a.micro_batch());
   }
   /// The list of one rank. Precondition: rank < ranks().
-  [[nodiscard]] constexpr rank_view<one_f_one_b> rank(std::uint32_t rank) const noexcept;
+  [[nodiscard]] constexpr rank_view<one_f_one_b> rank(std::uint32_t rank) const noexcept { return {*this, rank}; }
 
   /// Writes steps from `first` on, as many as fit and are left; returns how many.
   constexpr std::size_t fill(std::uint32_t rank, std::span<action> out, std::uint32_t first) const noexcept {
@@ -80,7 +80,5 @@ class one_f_one_b {
   std::uint32_t micro_batches_ = 1;
   std::uint32_t kappa_ = 1;
 };
-
-constexpr rank_view<one_f_one_b> one_f_one_b::rank(std::uint32_t rank) const noexcept { return {*this, rank}; }
 
 }  // namespace hocket::inline HOCKET_ABI::pipeline

@@ -70,7 +70,7 @@ class seq_1f1b {
                                             : beat(rank).step_of_backward(k + slices_ - 1 - a.slice());
   }
   /// The list of one rank. Precondition: rank < ranks().
-  [[nodiscard]] constexpr rank_view<seq_1f1b> rank(std::uint32_t rank) const noexcept;
+  [[nodiscard]] constexpr rank_view<seq_1f1b> rank(std::uint32_t rank) const noexcept { return {*this, rank}; }
 
   /// Writes steps from `first` on, as many as fit and are left; returns how many.
   constexpr std::size_t fill(std::uint32_t rank, std::span<stage_action> out, std::uint32_t first) const noexcept {
@@ -99,7 +99,5 @@ class seq_1f1b {
   std::uint32_t micro_batches_ = 1;
   std::uint32_t slices_ = 1;
 };
-
-constexpr rank_view<seq_1f1b> seq_1f1b::rank(std::uint32_t rank) const noexcept { return {*this, rank}; }
 
 }  // namespace hocket::inline HOCKET_ABI::pipeline

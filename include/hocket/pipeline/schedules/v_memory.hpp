@@ -71,7 +71,8 @@ class v_builder {
     }
   }
   void drop_weights() {
-    for (std::uint32_t r = 0; r < p_; ++r) at(r, 4).clear(), at(r, 5).clear();
+    for (std::uint32_t r = 0; r < p_; ++r)
+      for (std::uint32_t type = 4; type < 6; ++type) at(r, type).clear();
   }
 
   [[nodiscard]] std::uint32_t last_time(std::uint32_t rank, std::uint32_t types) {
@@ -100,7 +101,9 @@ class v_builder {
         continue;
       }
       const std::uint32_t which = waiting[0] != 0 ? 0 : 1;
-      if (waiting[which] != 0) at(rank, 4 + which).push_back(time), --waiting[which];
+      if (waiting[which] == 0) continue;
+      at(rank, 4 + which).push_back(time);
+      --waiting[which];
     }
     for (std::uint32_t which = 0; which < 2; ++which)
       for (; waiting[which] != 0; --waiting[which]) at(rank, 4 + which).push_back(time++);
@@ -113,7 +116,10 @@ class v_builder {
       if (type < 2) ++now;
       else if (type < 4) ++waiting;
       else if (type == 4) --now;
-      else if (!with_weights && waiting != 0) --now, --waiting;
+      else if (!with_weights && waiting != 0) {
+        --now;
+        --waiting;
+      }
       raise(most, now);
     }
     return most;
@@ -236,7 +242,10 @@ template <class Later = void>
   const auto p = static_cast<std::uint32_t>(s.ranks), m = static_cast<std::uint32_t>(s.micro_batches);
   std::pmr::vector<stage_action> actions(std::size_t{p} * m * 6, memory);
   std::pmr::vector<std::uint32_t> ends(memory), next(memory);
-  for (std::uint32_t r = 0; r < p; ++r) next.push_back(r * m * 6), ends.push_back((r + 1) * m * 6);
+  for (std::uint32_t r = 0; r < p; ++r) {
+    next.push_back(r * m * 6);
+    ends.push_back((r + 1) * m * 6);
+  }
   const v_placement place{p};
   detail::v_builder<Later>(p, m, memory)
       .build(kind, [&](std::uint32_t r, action_kind kind_of, std::uint32_t chunk, std::uint32_t j) {

@@ -54,7 +54,7 @@ class zbv {
     return phases(rank).step_of(a);
   }
   /// The list of one rank. Precondition: rank < ranks().
-  [[nodiscard]] constexpr rank_view<zbv> rank(std::uint32_t rank) const noexcept;
+  [[nodiscard]] constexpr rank_view<zbv> rank(std::uint32_t rank) const noexcept { return {*this, rank}; }
 
   /// Writes steps from `first` on, as many as fit and are left; returns how many.
   constexpr std::size_t fill(std::uint32_t rank, std::span<action> out, std::uint32_t first) const noexcept {
@@ -91,7 +91,5 @@ class zbv {
   std::uint32_t ranks_ = 1;
   std::uint32_t micro_batches_ = 1;
 };
-
-constexpr rank_view<zbv> zbv::rank(std::uint32_t rank) const noexcept { return {*this, rank}; }
 
 }  // namespace hocket::inline HOCKET_ABI::pipeline

@@ -74,7 +74,7 @@ class zero_bubble {
                               [this](action_kind kind, std::uint32_t index) { return order_.run_from(kind, index); });
   }
   /// The list of one rank. Precondition: rank < ranks().
-  [[nodiscard]] constexpr rank_view<zero_bubble> rank(std::uint32_t rank) const noexcept;
+  [[nodiscard]] constexpr rank_view<zero_bubble> rank(std::uint32_t rank) const noexcept { return {*this, rank}; }
 
  private:
   friend constexpr const detail::interleaved_order& order_of(const zero_bubble& plan) noexcept { return plan.order_; }
@@ -122,7 +122,5 @@ class zero_bubble {
 
   detail::interleaved_order order_;  // its kappa says how far a rank runs ahead: 1, or 2 for ZB-H2
 };
-
-constexpr rank_view<zero_bubble> zero_bubble::rank(std::uint32_t rank) const noexcept { return {*this, rank}; }
 
 }  // namespace hocket::inline HOCKET_ABI::pipeline
