@@ -130,6 +130,10 @@ class stage_action {
     a.bits_ = bits;
     return a;
   }
+  /// Another kind of the same stage, micro-batch, slice and direction; not joined.
+  [[nodiscard]] constexpr stage_action with_kind(action_kind kind) const noexcept {
+    return {kind, stage(), micro_batch(), slice(), direction()};
+  }
   constexpr auto operator<=>(const stage_action&) const noexcept = default;
 
  private:

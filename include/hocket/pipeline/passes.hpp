@@ -45,11 +45,7 @@ constexpr cell take_cell(Iterator& i, const End& end) {
   return c;
 }
 [[nodiscard]] constexpr bool same_unit(stage_action a, stage_action b) noexcept {
-  return a.stage() == b.stage() && a.micro_batch() == b.micro_batch() && a.slice() == b.slice() &&
-         a.direction() == b.direction();
-}
-[[nodiscard]] constexpr stage_action with_kind(stage_action a, action_kind kind) noexcept {
-  return {kind, a.stage(), a.micro_batch(), a.slice(), a.direction()};
+  return a.with_kind(action_kind::idle) == b.with_kind(action_kind::idle);
 }
 [[nodiscard]] constexpr stage_action alone(stage_action a, action_kind kind) noexcept {
   return {kind, a.stage(), stage_action::no_micro_batch, 0, a.direction()};
@@ -156,7 +152,7 @@ struct merge_halves {
       const stage_action follower = *next;
       if (follower.kind() == action_kind::weight_grad && !follower.joined() && detail::same_unit(c.a, follower)) {
         taken = follower;
-        return out.put(detail::with_kind(c.a, action_kind::backward));
+        return out.put(c.a.with_kind(action_kind::backward));
       }
     }
     out.put(c);
@@ -169,8 +165,8 @@ struct split_backwards {
   template <class Iterator, class End>
   constexpr void step(const cell& c, Iterator, const End&, pass_output& out) const {
     if (c.pair || c.a.kind() != action_kind::backward) return out.put(c);
-    out.put(detail::with_kind(c.a, action_kind::input_grad));
-    out.put(detail::with_kind(c.a, action_kind::weight_grad));
+    out.put(c.a.with_kind(action_kind::input_grad));
+    out.put(c.a.with_kind(action_kind::weight_grad));
   }
   constexpr void finish(pass_output&) const noexcept {}
 };
@@ -216,7 +212,7 @@ struct recompute_before_backward {
  private:
   constexpr void again(stage_action a, pass_output& out) const {
     if (starts_backward(a.kind()) && (chunks >> place.chunk_of(a.stage()) & 1u) != 0)
-      out.put(detail::with_kind(a, action_kind::recompute));
+      out.put(a.with_kind(action_kind::recompute));
   }
 };
 
@@ -250,17 +246,17 @@ struct offload_activations {
   template <class Iterator, class End>
   constexpr void reload(stage_action a, const cell& c, Iterator next, const End& end, pass_output& out) const {
     if (!starts_backward(a.kind())) return;
-    const stage_action made = detail::with_kind(a, action_kind::forward);
+    const stage_action made = a.with_kind(action_kind::forward);
     if (holds(c, made) || within(made, next, end)) return;
-    out.put(detail::with_kind(a, action_kind::reload));
+    out.put(a.with_kind(action_kind::reload));
   }
   template <class Iterator, class End>
   constexpr void offload(stage_action a, Iterator next, const End& end, pass_output& out) const {
     if (a.kind() != action_kind::forward) return;
-    if (within(detail::with_kind(a, action_kind::backward), next, end) ||
-        within(detail::with_kind(a, action_kind::input_grad), next, end))
+    if (within(a.with_kind(action_kind::backward), next, end) ||
+        within(a.with_kind(action_kind::input_grad), next, end))
       return;
-    out.put(detail::with_kind(a, action_kind::offload));
+    out.put(a.with_kind(action_kind::offload));
   }
   [[nodiscard]] static constexpr bool holds(const cell& c, stage_action wanted) noexcept {
     const auto is = [&](stage_action a) { return a.kind() == wanted.kind() && detail::same_unit(a, wanted); };

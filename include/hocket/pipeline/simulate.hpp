@@ -14,14 +14,9 @@
 namespace hocket::inline HOCKET_ABI::pipeline {
 
 /// A simulated run.
-struct simulation {
-  ticks makespan = 0;
-  ticks lower_bound = 0;  ///< no order of the same actions on the same ranks can be shorter
-  run_bounds bounds{};    ///< the reasons: lower_bound is the largest of them
+struct simulation : run_summary {
   std::pmr::vector<rank_report> ranks;
 
-  /// How far from the least possible, in ticks.
-  [[nodiscard]] ticks gap() const noexcept { return makespan - lower_bound; }
   /// The part of its time that a rank idles on average, in [0, 1).
   [[nodiscard]] double bubble() const noexcept {
     double idle = 0;
@@ -122,7 +117,7 @@ template <schedule S, cost_policy C = costs>
   const auto ran =
       options.into != nullptr ? run(plan, costs, room, sink) : run(plan, costs, room, detail::cycle_sink{witness});
   if (!ran) return ran.error();
-  simulation answer{ran->makespan, ran->lower_bound, ran->bounds, std::pmr::vector<rank_report>(memory)};
+  simulation answer{*ran, std::pmr::vector<rank_report>(memory)};
   answer.ranks.reserve(plan.ranks());
   for (const auto& lane : room.lanes) answer.ranks.push_back(lane.report);
   if (options.into != nullptr) {

@@ -38,16 +38,13 @@ namespace hocket::inline HOCKET_ABI::pipeline {
 /// The send of what a forward or a backward makes, the receive of what it needs, and the action whose result a send
 /// sends. They need not exist: see needs_send, needs_receive.
 [[nodiscard]] constexpr stage_action send_of(stage_action a) noexcept {
-  const action_kind kind = a.kind() == action_kind::forward ? action_kind::send_forward : action_kind::send_backward;
-  return {kind, a.stage(), a.micro_batch(), a.slice(), a.direction()};
+  return a.with_kind(a.kind() == action_kind::forward ? action_kind::send_forward : action_kind::send_backward);
 }
 [[nodiscard]] constexpr stage_action receive_of(stage_action a) noexcept {
-  const action_kind kind = a.kind() == action_kind::forward ? action_kind::recv_forward : action_kind::recv_backward;
-  return {kind, a.stage(), a.micro_batch(), a.slice(), a.direction()};
+  return a.with_kind(a.kind() == action_kind::forward ? action_kind::recv_forward : action_kind::recv_backward);
 }
 [[nodiscard]] constexpr stage_action producer_of(stage_action send) noexcept {
-  const action_kind kind = send.kind() == action_kind::send_forward ? action_kind::forward : action_kind::backward;
-  return {kind, send.stage(), send.micro_batch(), send.slice(), send.direction()};
+  return send.with_kind(send.kind() == action_kind::send_forward ? action_kind::forward : action_kind::backward);
 }
 
 namespace detail {

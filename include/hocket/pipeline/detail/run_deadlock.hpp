@@ -154,15 +154,12 @@ class deadlock_explanation {
       if (s + 1 < stages) need(action_kind::backward, s + 1, t);
     }
   }
-  [[nodiscard]] static constexpr stage_action with_kind(action_kind kind, stage_action a) noexcept {
-    return {kind, a.stage(), a.micro_batch(), a.slice(), a.direction()};
-  }
   /// Whether a rank has still to run it; the gradient of an input counts as the backward.
   [[nodiscard]] constexpr bool is_listed(std::uint32_t rank, action_kind kind, stage_action like) const {
     std::uint32_t step = 0;
     for (const stage_action a : stage_list(plan_, rank)) {
       const action_kind whole = a.kind() == action_kind::input_grad ? action_kind::backward : a.kind();
-      if (step >= memory_.lanes[rank].step && with_kind(whole, a) == with_kind(kind, like)) return true;
+      if (step >= memory_.lanes[rank].step && a.with_kind(whole) == like.with_kind(kind)) return true;
       ++step;
     }
     return false;
@@ -170,9 +167,9 @@ class deadlock_explanation {
   /// What is needed by the name that it has in the list of its rank: the gradient of an input may be a half.
   [[nodiscard]] constexpr blocked as_listed(blocked b) const {
     if (b.needs.kind() != action_kind::backward) return b;
-    const stage_action half = with_kind(action_kind::input_grad, b.needs);
+    const stage_action half = b.needs.with_kind(action_kind::input_grad);
     for (const stage_action a : stage_list(plan_, b.holder))
-      if (with_kind(a.kind(), a) == half) b.needs = half;
+      if (a.with_kind(a.kind()) == half) b.needs = half;
     return b;
   }
 
