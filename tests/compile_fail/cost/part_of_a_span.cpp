@@ -10,4 +10,4 @@ struct reading {
   const char* operator()(const hocket::timeline::span&) const { return "optimizer"; }
 #endif
 };
-hocket::cost::step_parts parts(const hocket::timeline& t) { return measure_step(t, {}, reading{}); }
+hocket::cost::step_parts parts(const hocket::timeline& t) { return hocket::cost::measure_step(t, {}, reading{}); }
