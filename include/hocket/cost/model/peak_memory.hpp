@@ -93,7 +93,7 @@ struct memory_peak {
   }
 };
 
-/// The peak of one pipeline rank, the larger of two moments. One is the loss: all that is kept, logits, the head. The
+/// The peak of one pipeline rank: the larger of two moments. One is the loss: all that is kept, logits, the head. The
 /// other is the backward pass of a layer: all that is kept, gradients inside it, whole shards, the layer that is being
 /// recomputed.
 /// @param in_flight  what a schedule holds at its peak; held_by_1f1b for 1F1B

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <vector>
 
 namespace hocket::inline HOCKET_ABI::planner::detail {
@@ -123,8 +124,11 @@ class chunk_deal {
     std::vector<choice> list;
     for (std::int64_t size = (std::max)(std::int64_t{1}, n - after * longest_); size <= most && budget_ >= 0; ++size)
       list_points(c, n, size, extra, list);
-    std::sort(list.begin(), list.end(), [](const choice& a, const choice& b) {
+    // Of equal bounds the sizes nearest to even come first: chunks that are alike run in less time than others.
+    const auto from_even = [&](const choice& x) { return std::abs(x.size * (after + 1) - n); };
+    std::sort(list.begin(), list.end(), [&](const choice& a, const choice& b) {
       if (a.bound != b.bound) return a.bound < b.bound;
+      if (from_even(a) != from_even(b)) return from_even(a) < from_even(b);
       return a.size != b.size ? a.size < b.size : a.point.extra < b.point.extra;
     });
     for (const choice& x : list) {
