@@ -102,10 +102,13 @@ struct partial_schedule {
 [[nodiscard]] inline std::vector<std::uint32_t> sorted_by_start(const search_input& in,
                                                                 const std::vector<std::uint32_t>& list) {
   partial_schedule plan = run_in_order(in, list);
-  std::stable_sort(plan.list.begin(), plan.list.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return plan.end[a] - in.task_of(a).time < plan.end[b] - in.task_of(b).time;
-  });
-  return std::move(plan.list);
+  std::vector<std::pair<ticks, std::size_t>> starts;  // and places: where starts are equal, the order stays
+  for (std::size_t i = 0; i < plan.list.size(); ++i)
+    starts.emplace_back(plan.end[plan.list[i]] - in.task_of(plan.list[i]).time, i);
+  std::sort(starts.begin(), starts.end());
+  std::vector<std::uint32_t> sorted;
+  for (const auto& [start, place] : starts) sorted.push_back(plan.list[place]);
+  return sorted;
 }
 
 }  // namespace hocket::inline HOCKET_ABI::planner::detail::scheduling
