@@ -73,7 +73,6 @@ template <pipeline::cost_policy Costs>
   search.greedy();
   search.periodic();
   search.windows();
-  search.ranks_alone();
   search.moves();
   search.beams();
   return search.answer();
