@@ -59,12 +59,30 @@ class phase_list {
 
   [[nodiscard]] constexpr std::uint32_t size() const noexcept { return size_; }
 
-  /// Precondition: step < size().
-  [[nodiscard]] constexpr action at(std::uint32_t step) const noexcept {
-    action one[1];
-    fill(std::span<action>(one), step, [](action a) { return a; });
-    return one[0];
+  /// Writes steps of a phase in which the same lanes are left from a round on, without the first `skip` of them.
+  template <class Action, class Form>
+  static constexpr void write_rounds(const phase& x, std::uint32_t round, std::uint32_t lanes, std::span<Action> out,
+                                     std::uint32_t skip, const Form& form) noexcept {
+    const std::uint32_t turn = skip / lanes, first = skip % lanes;
+    std::uint32_t k = 0;  // among the lanes that are left
+    for (std::uint32_t l = 0; l < x.width; ++l) {
+      const lane& y = x.lanes[l];
+      if (y.rounds <= round) continue;
+      const std::uint32_t place = k < first ? k + lanes - first : k - first;
+      const std::uint32_t from = round + turn + (k < first ? 1 : 0);
+      ++k;
+      write_lane(out, place, lanes, from, [&](std::uint32_t turn_of_lane) {
+        const auto bits = form(action(y.kind, y.chunk, 0, y.joined)).bits();
+        const auto j = static_cast<decltype(bits)>(y.first + turn_of_lane * y.stride);
+        return action_run<Action>{Action::from_bits(bits + j * Action::next_micro_batch),
+                                  y.stride * Action::next_micro_batch, ~std::uint32_t{0}};
+      });
+    }
   }
+  /// A named type, as clang does not evaluate a template over a local lambda in a constant expression.
+  struct as_it_is {
+    constexpr action operator()(action a) const noexcept { return a; }
+  };
   /// Writes the steps from `first` on, as many as fit and are left; returns how many. @param form  of an action in
   /// `out`
   template <class Action, class Form>
@@ -92,6 +110,13 @@ class phase_list {
       }
     }
     return done;
+  }
+
+  /// Precondition: step < size().
+  [[nodiscard]] constexpr action at(std::uint32_t step) const noexcept {
+    action one[1];
+    fill(std::span<action>(one), step, as_it_is{});
+    return one[0];
   }
 
   /// The step that runs `a` (its joining flag does not matter), or size() if none does.
@@ -188,26 +213,6 @@ class phase_list {
       if (end < same.end) same.end = end;
     }
     return same;
-  }
-  /// Writes steps of a phase in which the same lanes are left from a round on, without the first `skip` of them.
-  template <class Action, class Form>
-  static constexpr void write_rounds(const phase& x, std::uint32_t round, std::uint32_t lanes, std::span<Action> out,
-                                     std::uint32_t skip, const Form& form) noexcept {
-    const std::uint32_t turn = skip / lanes, first = skip % lanes;
-    std::uint32_t k = 0;  // among the lanes that are left
-    for (std::uint32_t l = 0; l < x.width; ++l) {
-      const lane& y = x.lanes[l];
-      if (y.rounds <= round) continue;
-      const std::uint32_t place = k < first ? k + lanes - first : k - first;
-      const std::uint32_t from = round + turn + (k < first ? 1 : 0);
-      ++k;
-      write_lane(out, place, lanes, from, [&](std::uint32_t turn_of_lane) {
-        const auto bits = form(action(y.kind, y.chunk, 0, y.joined)).bits();
-        const auto j = static_cast<decltype(bits)>(y.first + turn_of_lane * y.stride);
-        return action_run<Action>{Action::from_bits(bits + j * Action::next_micro_batch),
-                                  y.stride * Action::next_micro_batch, ~std::uint32_t{0}};
-      });
-    }
   }
 
   phase phases_[max_phases];
