@@ -59,9 +59,9 @@ hocket::curve::any_curve measured(const char* what, F&& run) {
   std::vector<hocket::curve::sample> samples;
   for (const std::int64_t size : {16, 32, 64, 128, 256, 512})
     for (int repeat = 0; repeat < 5; ++repeat)
-      samples.push_back({static_cast<double>(size),
-                         std::max(0.01, std::min({microseconds_of([&] { run(size); }), microseconds_of([&] { run(size); }),
-                                                  microseconds_of([&] { run(size); })}))});
+      samples.push_back({static_cast<double>(size), std::max(0.01, std::min({microseconds_of([&] { run(size); }),
+                                                                             microseconds_of([&] { run(size); }),
+                                                                             microseconds_of([&] { run(size); })}))});
   auto fit = hocket::curve::fit_isotonic(samples);
   if (!fit) {  // the machine was interrupted too often: take the fastest run of each size
     for (std::size_t i = 0; i < samples.size(); i += 5)

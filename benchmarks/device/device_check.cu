@@ -8,8 +8,8 @@
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
 #include <hocket/launch.hpp>
-#include <hocket/launch/bridges/tiling.hpp>
 #include <hocket/launch/backends/cuda.hpp>
+#include <hocket/launch/bridges/tiling.hpp>
 #include <hocket/tiling.hpp>
 
 #include <algorithm>
@@ -320,8 +320,8 @@ void check_tiles() {
     copying.push_back(std::max(two_c - one_c, copying.empty() ? 0.1 : copying.back()));
   }
   const auto problem = tiling::problem({.rows = unit * units, .align = unit, .max_tiles = 4},
-                                            tiling::compute(curve::table_view::make(rows, product).value()),
-                                            tiling::comm(curve::table_view::make(rows, copying).value()));
+                                       tiling::compute(curve::table_view::make(rows, product).value()),
+                                       tiling::comm(curve::table_view::make(rows, copying).value()));
   const auto best = tiling::solve(problem);
   expect(static_cast<bool>(best), "solve");
 

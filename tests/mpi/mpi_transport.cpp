@@ -89,7 +89,8 @@ pipeline::table_schedule copy(const pipeline::schedule auto& plan) {
 
 void pipeline_run(mpi_transport t, const pipeline::table_schedule& plan, std::size_t words, std::size_t number) {
   const auto me = static_cast<std::uint32_t>(rank);
-  for (const from_pipeline_options options : {from_pipeline_options{}, from_pipeline_options{.lookahead = 3, .sends_in_flight = 2}}) {
+  for (const from_pipeline_options options :
+       {from_pipeline_options{}, from_pipeline_options{.lookahead = 3, .sends_in_flight = 2}}) {
     const auto program = from_pipeline(plan, options).value();
     pipeline_runner runner(program, me, t);
     for (int step = 0; step < 2; ++step) {
