@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <random>
 #include <regex>
 #include <string>
@@ -18,6 +19,7 @@
 #endif
 
 #include "../tests/data/cost/published_shapes.hpp"
+#include "../tests/unit/planner/schedule_questions.hpp"
 #include "../tests/unit/planner/split_questions.hpp"
 #include "measure.hpp"
 
@@ -115,39 +117,81 @@ void split_table() {
   }
 }
 
-/// How far schedules are from their bounds, at times of 1000 that vary by so many percent.
-class gaps {
- public:
-  explicit gaps(int percent) : percent_(percent) {}
-  void ask(const schedule_problem& q) {
-    const auto stages = static_cast<std::size_t>(q.shape.stages());
-    std::vector<ticks> f(stages), b(stages), i(stages), w(stages);
-    for (std::size_t s = 0; s < stages; ++s) {
-      f[s] = draw();
-      i[s] = draw();
-      w[s] = draw();
-      b[s] = i[s] + w[s];
-    }
-    const auto found = solve(q, pipeline::stage_costs{f, b, i, w});
-    if (!found) std::abort();
-    worst_ = std::max(worst_, found->gap());
-    sum_ += found->gap();
-    ++n_;
-  }
-  void print(const char* memory) const {
-    const std::string what = "gap at +-" + std::to_string(percent_) + " %, " + memory;
-    ::print("planner/schedule", (what + ", mean").c_str(), 100 * sum_ / n_, "%", "-", "-");
-    ::print("planner/schedule", (what + ", worst").c_str(), 100 * worst_, "%", percent_ == 0 ? "<= 2" : "<= 5", "-");
-  }
-
- private:
-  ticks draw() {
-    return ticks{1000 - 10 * percent_} + static_cast<ticks>(random_() % static_cast<unsigned>(20 * percent_ + 1));
-  }
-  int percent_, n_ = 0;
-  std::mt19937 random_{3};
-  double worst_ = 0, sum_ = 0;
+/// What is known of one question after each engine of the search has run, in the order of solve().
+struct search_steps {
+  static constexpr const char* names[] = {"closed forms and greedy rules", "and periodic schedules", "and moves",
+                                          "and beams"};
+  static constexpr const char* bounds[] = {"bound by work, memory time and the way there and back", "and windows",
+                                           "and each rank alone"};
+  ticks makespan[4];
+  ticks bound[3];
 };
+search_steps steps_of(const schedule_problem& problem, const pipeline::stage_costs& costs) {
+  planner::detail::scheduling::schedule_search<pipeline::stage_costs> search(problem, costs);
+  search_steps x{};
+  x.bound[0] = search.bound();
+  search.closed_forms();
+  search.greedy();
+  x.makespan[0] = search.makespan();
+  search.periodic();
+  x.makespan[1] = search.makespan();
+  search.windows();
+  x.bound[1] = search.bound();
+  search.ranks_alone();
+  x.bound[2] = search.bound();
+  search.moves();
+  x.makespan[2] = search.makespan();
+  search.beams();
+  x.makespan[3] = search.makespan();
+  return x;
+}
+
+/// Percent above something, of many questions.
+struct percents {
+  void add(ticks value, ticks from) {
+    const double above = 100 * (static_cast<double>(value) / static_cast<double>(from) - 1);
+    worst = n == 0 ? above : std::max(worst, above);
+    sum += above;
+    ++n;
+  }
+  [[nodiscard]] double mean() const { return sum / n; }
+  double sum = 0;
+  double worst = 0;
+  int n = 0;
+};
+
+/// The table of docs/planner.md: how far plans are above the recorded ones, and above bounds, engine by engine.
+void schedule_table() {
+  if (!wanted("planner/schedule_table")) return;
+  constexpr std::int64_t budget = 400'000;  // of the record
+  constexpr std::size_t plans = std::size(search_steps::names);
+  constexpr std::size_t bounds = std::size(search_steps::bounds);
+  std::vector<std::string> columns;
+  std::vector<std::vector<percents>> rows(plans + bounds);
+  percents all;
+  for (recorded::schedule_question& x : recorded::schedule_questions(HOCKET_TEST_DATA)) {
+    if (columns.empty() || columns.back() != x.column) {
+      columns.push_back(x.column);
+      for (auto& row : rows) row.emplace_back();
+    }
+    x.problem.budget = budget;
+    const search_steps found = steps_of(x.problem, x.costs());
+    const ticks plan = found.makespan[plans - 1];
+    for (std::size_t i = 0; i < plans; ++i) rows[i].back().add(found.makespan[i], x.makespan);
+    for (std::size_t i = 0; i < bounds; ++i) rows[plans + i].back().add(plan, found.bound[i]);
+    all.add(plan, x.makespan);
+  }
+  std::printf("| above the record, mean / worst |");
+  for (const std::string& column : columns) std::printf(" %s |", column.c_str());
+  std::printf("\n|---|---|---|---|---|---|\n");
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    std::printf("| %s |", i < plans ? search_steps::names[i] : search_steps::bounds[i - plans]);
+    for (const percents& x : rows[i]) std::printf(" %.2f / %.1f %% |", x.mean(), x.worst);
+    std::printf("\n");
+  }
+  print("planner/schedule_table", "70 questions, above the record, mean", all.mean(), "%", "<= 1", "-");
+  print("planner/schedule_table", "70 questions, above the record, worst", all.worst, "%", "<= 5", "-");
+}
 
 void schedules() {
   if (!wanted("planner/schedule")) return;
@@ -168,32 +212,6 @@ void schedules() {
   time("p4 v2 m10 loop, whole, cap 7", {{4, 2, 10}, stage_order::loop, false, seven}, "<= 10");
   time("p4 v2 m8 V, split, cap 4", {{4, 2, 8}, stage_order::v, true, four}, "<= 10");
   time("p4 v2 m10 V, split, cap 8", {{4, 2, 10}, stage_order::v, true, eight}, "<= 10");
-  for (const int percent : {0, 30})
-    for (const bool capped : {false, true}) {
-      gaps of(percent);
-      for (const std::int64_t p : {4, 8})
-        for (const std::int64_t v : {1, 2})
-          for (const std::int64_t m : {16, 32})
-            for (const bool split_backward : {false, true}) {
-              std::vector<std::uint32_t> caps;
-              if (capped) caps.assign(static_cast<std::size_t>(p), static_cast<std::uint32_t>(p * v));
-              of.ask({{p, v, m}, stage_order::loop, split_backward, caps, 100'000});
-            }
-      of.print(capped ? "cap p v" : "no cap");
-    }
-  for (const int percent : {0, 30})
-    for (const auto of_1f1b : {pipeline::v_memory::half, pipeline::v_memory::third}) {
-      gaps of(percent);
-      for (const std::int64_t p : {4, 6, 8})
-        for (const std::int64_t m : {p, 2 * p, 3 * p}) {
-          const auto plan = pipeline::make_v_schedule({p, 2, m}, of_1f1b).value();
-          const auto ran = pipeline::simulate(plan, unit).value();
-          std::vector<std::uint32_t> caps;
-          for (const auto& rank : ran.ranks) caps.push_back(rank.peak_in_flight);
-          of.ask({{p, 2, m}, stage_order::v, true, caps});
-        }
-      of.print(of_1f1b == pipeline::v_memory::half ? "V-Half's memory" : "V-Min's memory");
-    }
 }
 
 cost::machine rates() {
@@ -308,6 +326,7 @@ int main(int argc, char** argv) {
   splits();
   split_table();
   schedules();
+  schedule_table();
   strategies();
   scale();
 }

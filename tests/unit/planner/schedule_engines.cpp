@@ -122,13 +122,12 @@ TEST_CASE("engines find schedules that exist, and bounds forbid none", "[planner
     if (beam(8, begin) < never) CHECK(std::equal(begin.begin(), begin.end(), beam.list().begin()));
 
     periodic_search periods(in);
-    for (const std::uint32_t together : {1u, 2u})
-      if (periods(together, 20'000)) {
-        const ticks periodic = length_of(in, periods.list());
-        CHECK(periodic < never);
-        CHECK(periodic >= best);
-        by_periods += periodic == best ? 1 : 0;
-      }
+    if (periods(20'000)) {
+      const ticks periodic = length_of(in, periods.list());
+      CHECK(periodic < never);
+      CHECK(periodic >= best);
+      by_periods += periodic == best ? 1 : 0;
+    }
 
     const window_bound windows(in);
     CHECK(windows() <= best);

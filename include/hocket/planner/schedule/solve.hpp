@@ -73,6 +73,7 @@ template <pipeline::cost_policy Costs>
   search.greedy();
   search.periodic();
   search.windows();
+  search.ranks_alone();
   search.moves();
   search.beams();
   return search.answer();

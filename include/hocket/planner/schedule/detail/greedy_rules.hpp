@@ -13,11 +13,9 @@ namespace hocket::inline HOCKET_ABI::planner::detail::scheduling {
 
 /// How a greedy run chooses among what is ready.
 struct greedy_rule {
-  enum class order : std::uint8_t { backward_first, alternate, longest_tail, forward_first };
-  order first = order::backward_first;
-  bool eager_weights = false;  ///< weight gradients before forwards, not only where nothing else can run
-  bool deepest = false;        ///< of several forwards the last stage's, not the one with most to come
-  std::uint32_t lead = 0;      ///< at most so many activations more than 1F1B's; large: as many as the cap allows
+  bool longest_tail = false;  ///< a forward if more follows it than the backward; else always the backward
+  bool deepest = false;       ///< of several forwards the last stage's, not the one with most to come
+  std::uint32_t lead = 0;     ///< at most so many activations more than 1F1B's; large: as many as the cap allows
 };
 
 /// What is still to come when an action starts: at least its micro-batch's own way, and the rank's work from it on.
@@ -58,8 +56,7 @@ class remaining_time {
 /// that the oldest one on the rank still needs, so with caps of at least one activation per chunk there is no dead end.
 class greedy_run {
  public:
-  greedy_run(const search_input& in, const greedy_rule& rule)
-      : plan_(in), in_(in), rule_(rule), to_come_(in), backward_next_(in.ranks, 0) {}
+  greedy_run(const search_input& in, const greedy_rule& rule) : plan_(in), in_(in), rule_(rule), to_come_(in) {}
 
   /// Complexity: O(actions · (log ranks + chunks)).
   [[nodiscard]] partial_schedule operator()() {
@@ -84,7 +81,7 @@ class greedy_run {
 
  private:
   /// What the rank starts at that time; none if it waits.
-  [[nodiscard]] std::uint32_t choose(std::uint32_t r, ticks t) {
+  [[nodiscard]] std::uint32_t choose(std::uint32_t r, ticks t) const {
     const std::uint32_t forward = best_forward(r, t);
     std::uint32_t backward = none;
     std::uint32_t weight = none;
@@ -94,11 +91,9 @@ class greedy_run {
       if (!in_.split || weight != none) continue;
       if (plan_.ready(work::weight_grad, s) <= t) weight = in_.task_number(work::weight_grad, s);
     }
-    const bool runs_forward = forward != none && (backward == none || prefers(r, forward, backward));
-    if (weight != none && ((forward == none && backward == none) || (runs_forward && rule_.eager_weights)))
-      return weight;
-    backward_next_[r] = runs_forward ? 1 : 0;
-    return runs_forward ? forward : backward;
+    if (forward == none && backward == none) return weight;
+    if (forward == none || backward == none) return forward == none ? backward : forward;
+    return rule_.longest_tail && after(forward) > after(backward) ? forward : backward;
   }
   [[nodiscard]] std::uint32_t best_forward(std::uint32_t r, ticks t) const {
     const auto& owned = in_.owned[r];
@@ -114,22 +109,12 @@ class greedy_run {
     }
     return best;
   }
-  [[nodiscard]] bool prefers(std::uint32_t r, std::uint32_t forward, std::uint32_t backward) const noexcept {
-    switch (rule_.first) {
-      case greedy_rule::order::backward_first: return false;
-      case greedy_rule::order::alternate: return backward_next_[r] == 0;
-      case greedy_rule::order::longest_tail: return after(forward) > after(backward);
-      case greedy_rule::order::forward_first: return true;
-    }
-    return true;
-  }
   [[nodiscard]] ticks after(std::uint32_t task) const noexcept { return to_come_(task, plan_.done[task]); }
 
   partial_schedule plan_;
   const search_input& in_;
   greedy_rule rule_;
   remaining_time to_come_;
-  std::vector<char> backward_next_;  // by rank
 };
 
 }  // namespace hocket::inline HOCKET_ABI::planner::detail::scheduling

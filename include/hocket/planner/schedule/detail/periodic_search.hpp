@@ -12,9 +12,9 @@
 
 namespace hocket::inline HOCKET_ABI::planner::detail::scheduling {
 
-/// Periodic schedules: some micro-batches are placed once, and again every period (modulo scheduling, Rau 1994).
+/// Periodic schedules: one micro-batch is placed, and every period another just so (modulo scheduling, Rau 1994).
 ///
-///     rank 0   |F0    B0 F1|   |B1|        one micro-batch on two chunks, as placed
+///     rank 0   |F0    B0 F1|   |B1|        a micro-batch on two chunks, as placed
 ///     period   |..F0..F1..B0..B1..|        the same modulo the period: no two actions at one time
 ///
 /// Each action takes the first time that is free on its rank in every period; some, drawn at random, wait a little,
@@ -28,15 +28,14 @@ class periodic_search {
       if (x.time > 0) least_time_ = least_time_ == 0 ? x.time : (std::min)(least_time_, x.time);
   }
 
-  /// Looks for the shortest period of `together` micro-batches.
+  /// Looks for the shortest period.
   /// @param steps  actions that may be placed, those of all tries
   /// @return whether there is one; list() is the schedule
-  [[nodiscard]] bool operator()(std::uint32_t together, std::int64_t steps) {
+  [[nodiscard]] bool operator()(std::int64_t steps) {
     constexpr ticks longest_period = ticks{1} << 44;  // so that sums over a way there and back fit
     constexpr int first_tries = 4;                    // for each period, until one is found
     constexpr int more_tries = 256;                   // for each shorter one
-    together_ = together;
-    const auto each = static_cast<std::int64_t>(together * in_.tasks.size());
+    const auto each = static_cast<std::int64_t>(in_.tasks.size());
     ticks found = 0;
     const auto finds = [&](ticks period, int tries) {
       for (int i = 0; i < tries && steps >= each; ++i) {
@@ -71,10 +70,6 @@ class periodic_search {
   };
 
   [[nodiscard]] static ticks modulo(ticks x, ticks period) noexcept { return (x % period + period) % period; }
-  /// Of the copies of a task in one period.
-  [[nodiscard]] std::size_t at(std::uint32_t copy, std::uint32_t task) const noexcept {
-    return copy * in_.tasks.size() + task;
-  }
   /// What the work of each rank takes, and the lives of its activations within its cap.
   [[nodiscard]] ticks least_period() const {
     const std::vector<ticks> lives = least_lives(in_);
@@ -82,7 +77,7 @@ class periodic_search {
     for (std::uint32_t r = 0; r < in_.ranks; ++r) {
       ticks work = 0;
       for (const std::uint32_t s : in_.owned[r]) work += in_.time_of_stage(s);
-      least = (std::max)({least, together_ * work, lives_within_cap(in_, lives, r, together_)});
+      least = (std::max)({least, work, lives_within_cap(in_, lives, r, 1)});
     }
     return least;
   }
@@ -105,37 +100,27 @@ class periodic_search {
     }
     return never;
   }
-  /// Places the next copy of a task; false if there is no time for it, or the copies of a task take more than a period.
-  [[nodiscard]] bool put(std::uint32_t copy, std::uint32_t task, ticks ready, ticks wait, ticks period) {
+  /// Places a task; false if there is no time for it.
+  [[nodiscard]] bool put(std::uint32_t task, ticks wait, ticks period) {
     const auto& x = in_.tasks[task];
-    if (x.need != none) ready = (std::max)(ready, now_[at(copy, x.need)] + in_.tasks[x.need].time + x.hop);
-    ready += wait;
-    if (copy > 0) ready = (std::max)(ready, now_[at(copy - 1, task)] + x.time);
-    const ticks start = take(x.rank, ready, x.time, period);
-    now_[at(copy, task)] = start;
-    return start < never && (copy + 1 < together_ || start + x.time <= now_[at(0, task)] + period);
+    if (x.need != none) wait += now_[x.need] + in_.tasks[x.need].time + x.hop;
+    now_[task] = take(x.rank, wait, x.time, period);
+    return now_[task] < never;
   }
-  /// @param attempt  the first is without noise; every other one runs weight gradients right after their other half
+  /// @param attempt  the first is without noise
   [[nodiscard]] bool place(ticks period, int attempt) {
     const std::uint32_t rate = attempt > 0 ? 2 + random_.below(6 * in_.ranks) : 0;
     const auto wait = [&]() -> ticks {
       return rate > 0 && random_.below(rate) == 0 ? least_time_ * static_cast<ticks>(1 + random_.below(4)) : 0;
     };
     for (auto& slots : busy_) slots.clear();
-    now_.assign(together_ * in_.tasks.size(), 0);
-    const bool weights_at_once = in_.split && attempt % 2 == 1;
-    for (std::uint32_t copy = 0; copy < together_; ++copy) {
-      const ticks begin = copy * (period / together_);
-      for (std::uint32_t s = 0; s < in_.stages; ++s)
-        if (!put(copy, in_.task_number(work::forward, s), s == 0 ? begin : 0, wait(), period)) return false;
-      for (std::uint32_t s = in_.stages; s-- > 0;) {
-        if (!put(copy, in_.task_number(work::backward, s), 0, wait(), period)) return false;
-        if (weights_at_once && !put(copy, in_.task_number(work::weight_grad, s), 0, 0, period)) return false;
-      }
-    }
-    for (std::uint32_t copy = 0; in_.split && !weights_at_once && copy < together_; ++copy)
-      for (std::uint32_t s = 0; s < in_.stages; ++s)
-        if (!put(copy, in_.task_number(work::weight_grad, s), 0, 0, period)) return false;
+    now_.assign(in_.tasks.size(), 0);
+    for (std::uint32_t s = 0; s < in_.stages; ++s)
+      if (!put(in_.task_number(work::forward, s), wait(), period)) return false;
+    for (std::uint32_t s = in_.stages; s-- > 0;)
+      if (!put(in_.task_number(work::backward, s), wait(), period)) return false;
+    for (std::uint32_t s = 0; in_.split && s < in_.stages; ++s)
+      if (!put(in_.task_number(work::weight_grad, s), 0, period)) return false;
     for (std::uint32_t r = 0; r < in_.ranks; ++r)
       if (peak(r, period) > in_.cap[r]) return false;
     return true;
@@ -144,17 +129,16 @@ class periodic_search {
   [[nodiscard]] std::int64_t peak(std::uint32_t r, ticks period) {
     std::int64_t always = 0;
     changes_.clear();
-    for (const std::uint32_t s : in_.owned[r])
-      for (std::uint32_t copy = 0; copy < together_; ++copy) {
-        const std::uint32_t last = in_.task_number(in_.split ? work::weight_grad : work::backward, s);
-        const ticks start = now_[at(copy, in_.task_number(work::forward, s))];
-        const ticks held = now_[at(copy, last)] + in_.tasks[last].time - start;
-        const ticks from = modulo(start, period);
-        const ticks to = from + held % period;
-        always += held / period + (to > period ? 1 : 0);
-        changes_.push_back({from, 1});
-        changes_.push_back({to > period ? to - period : to, -1});
-      }
+    for (const std::uint32_t s : in_.owned[r]) {
+      const std::uint32_t last = in_.task_number(in_.split ? work::weight_grad : work::backward, s);
+      const ticks start = now_[in_.task_number(work::forward, s)];
+      const ticks held = now_[last] + in_.tasks[last].time - start;
+      const ticks from = modulo(start, period);
+      const ticks to = from + held % period;
+      always += held / period + (to > period ? 1 : 0);
+      changes_.push_back({from, 1});
+      changes_.push_back({to > period ? to - period : to, -1});
+    }
     std::sort(changes_.begin(), changes_.end());  // at one time, ends come first
     std::int64_t now = always;
     std::int64_t most = always;
@@ -164,7 +148,7 @@ class periodic_search {
     }
     return most;
   }
-  /// All micro-batches, the placed ones again and again.
+  /// All micro-batches, one every period.
   void unroll(ticks period) {
     struct timed {
       ticks start;
@@ -173,7 +157,7 @@ class periodic_search {
     std::vector<timed> all;
     for (std::uint32_t k = 0; k < in_.micro_batches; ++k)
       for (std::uint32_t t = 0; t < in_.tasks.size(); ++t)
-        all.push_back({best_[at(k % together_, t)] + ticks{k / together_} * period, in_.action(t, k)});
+        all.push_back({best_[t] + ticks{k} * period, in_.action(t, k)});
     const auto order = [&](const timed& x) {
       const task& of = in_.task_of(x.action);
       const std::uint32_t way = of.kind == work::backward ? in_.stages - of.stage : of.stage;
@@ -185,9 +169,8 @@ class periodic_search {
   }
 
   const search_input& in_;
-  std::uint32_t together_ = 1;           // micro-batches in a period
   std::vector<std::vector<slot>> busy_;  // by rank, in one period
-  std::vector<ticks> now_, best_;        // starts, by copy and task
+  std::vector<ticks> now_, best_;        // starts, by task
   std::vector<std::pair<ticks, int>> changes_;
   std::vector<std::uint32_t> list_;
   ticks least_time_ = 0;  // of an action that takes any

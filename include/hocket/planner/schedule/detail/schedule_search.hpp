@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -83,23 +84,19 @@ class schedule_search {
     constexpr std::size_t most_actions = 20'000'000;  // some seconds, all runs together
     const std::uint32_t any = in_.micro_batches * in_.stages;
     std::size_t left = most_actions;
-    using order = greedy_rule::order;
-    for (const order first : {order::backward_first, order::alternate, order::longest_tail, order::forward_first})
-      for (const bool eager : {false, true})
-        for (const bool deepest : {false, true})
-          for (const std::uint32_t lead : {0u, 1u, 2u, in_.ranks / 2, in_.ranks, 2 * in_.ranks, any}) {
-            if ((eager && !in_.split) || (deepest && problem_.shape.chunks == 1)) continue;
-            if (!is_open() || left < in_.action_count()) return;
-            left -= in_.action_count();
-            const partial_schedule plan = greedy_run(in_, {first, eager, deepest, lead})();
-            if (plan.is_complete()) keep(plan.list, plan.finish(), "greedy");
-          }
+    for (const bool longest_tail : {false, true})
+      for (const bool deepest : {false, true})
+        for (const std::uint32_t lead : {0u, in_.ranks, any}) {
+          if (deepest && problem_.shape.chunks == 1) continue;
+          if (!is_open() || left < in_.action_count()) return;
+          left -= in_.action_count();
+          const partial_schedule plan = greedy_run(in_, {longest_tail, deepest, lead})();
+          if (plan.is_complete()) keep(plan.list, plan.finish(), "greedy");
+        }
   }
 
-  /// Where memory is scarce: periods of one micro-batch, of two, and so on; of very large problems of one.
+  /// Periodic schedules, where memory is scarce.
   void periodic() {
-    constexpr std::uint32_t most_together = 4;
-    constexpr std::size_t many_actions = 1'000'000;
     constexpr std::int64_t tries = 64;
     constexpr std::int64_t steps_per_budget = 10;
     constexpr std::int64_t most_steps = 4'000'000;
@@ -107,14 +104,11 @@ class schedule_search {
     for (std::uint32_t r = 0; r < in_.ranks; ++r) scarce |= in_.is_scarce(r);
     if (!scarce || !is_open()) return;
     periodic_search search(in_);
-    for (std::uint32_t together = 1; together <= most_together; ++together) {
-      if (together > 1 && in_.action_count() > many_actions) return;
-      const std::int64_t steps = tries * static_cast<std::int64_t>(in_.tasks.size()) * together +
-                                 (std::min)(most_steps, steps_per_budget * budget_);
-      if (!search(together, steps)) continue;
-      if (const partial_schedule plan = run_in_order(in_, search.list()); plan.is_complete())
-        keep(plan.list, plan.finish(), "periodic");
-    }
+    const std::int64_t steps =
+        tries * static_cast<std::int64_t>(in_.tasks.size()) + (std::min)(most_steps, steps_per_budget * budget_);
+    if (!search(steps)) return;
+    if (const partial_schedule plan = run_in_order(in_, search.list()); plan.is_complete())
+      keep(plan.list, plan.finish(), "periodic");
   }
 
   /// Moves actions of the best schedule along its critical path.
@@ -127,23 +121,27 @@ class schedule_search {
     keep(search.list(), found, "moves");
   }
 
-  /// Bounds from windows, and from each rank whose memory is scarce. Not of very long schedules: what they add to the
-  /// bound by work falls with 1/m, and they take long.
+  /// The bound from windows. Not of very long schedules: what it adds to the bound by work falls with 1/m.
   void windows() {
     constexpr std::size_t many_actions = 20'000;
+    if (!is_open() || in_.action_count() > many_actions) return;
+    windows_.emplace(in_);
+    raise((*windows_)());
+  }
+
+  /// The bound of each rank whose memory is scarce, after windows().
+  void ranks_alone() {
     constexpr std::int64_t steps_per_budget = 100;
     constexpr std::int64_t most_steps = 10'000'000;
-    if (!is_open() || in_.action_count() > many_actions) return;
-    const window_bound windows(in_);
-    raise(windows());
-    rank_bound of_rank(in_, windows);
+    if (!is_open() || !windows_) return;
+    rank_bound of_rank(in_, *windows_);
     std::int64_t steps = (std::min)(most_steps, steps_per_budget * budget_);
     for (std::uint32_t r = 0; r < in_.ranks && is_open(); ++r)
       if (in_.is_scarce(r)) raise(of_rank(r, in_units(bound_), makespan_ / unit_, steps));
   }
 
   /// Beams, round after round, and moves along the critical path of what they find. Most rounds keep the best schedule
-  /// up to some time and build only the rest again. Now and then the moves of the best go on for longer.
+  /// up to some time and build only the rest again.
   void beams() {
     constexpr std::int64_t expansions_per_budget = 4;
     constexpr std::int64_t moves_per_expansion = 50;  // they take as long
@@ -152,17 +150,10 @@ class schedule_search {
     constexpr std::int64_t usual_width = 24;
     constexpr std::uint32_t rounds_to_double = 64;
     constexpr std::int64_t least_width = 4;
-    constexpr std::uint32_t longer_every = 8;
     beam_search beam(in_);
     path_moves search(in_);
     std::int64_t left = budget_ * expansions_per_budget;
-    const auto better = [&](const std::vector<std::uint32_t>& from, std::int64_t times) {
-      const std::int64_t wanted = times * moves_per_action * static_cast<std::int64_t>(in_.action_count());
-      const std::int64_t steps = (std::min)(wanted, left / 4 * moves_per_expansion);
-      const ticks found = search(from, steps, in_units(bound_));
-      left -= steps / moves_per_expansion;
-      keep(search.list(), found, "beams");
-    };
+    const std::int64_t moves_each = moves_per_action * static_cast<std::int64_t>(in_.action_count());
     for (std::uint32_t round = 0; left > 0 && is_open(); ++round) {
       const std::int64_t wanted = round == 0 ? first_width : usual_width << (std::min)(round / rounds_to_double, 16u);
       const std::int64_t width =
@@ -176,8 +167,11 @@ class schedule_search {
       left += beam.expansions();
       const ticks found = beam(static_cast<std::size_t>(width), kept);
       left -= beam.expansions();
-      if (found < never) better(beam.list(), 1);
-      if (round % longer_every + 2 == longer_every && is_open()) better(list_, longer_every);
+      if (found >= never) continue;
+      const std::int64_t steps = (std::min)(moves_each, left / 4 * moves_per_expansion);
+      const ticks moved = search(beam.list(), steps, in_units(bound_));
+      left -= steps / moves_per_expansion;
+      keep(search.list(), moved, "beams");
     }
     expansions_ = beam.expansions();
   }
@@ -247,6 +241,7 @@ class schedule_search {
   std::vector<std::uint32_t> list_;  // the best schedule, in an order that keeps that of each rank
   ticks makespan_ = never;
   ticks bound_ = 0;
+  std::optional<window_bound> windows_;  // once they were asked
   std::string_view found_by_;
   std::vector<std::uint32_t> closed_form_;  // the best of them
   std::string_view closed_form_name_;
