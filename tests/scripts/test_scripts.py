@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each tool must find what it looks for in a small wrong checkout, and nothing in a right one."""
+import importlib.util
 import pathlib
 import subprocess
 import sys
@@ -276,6 +277,27 @@ class Readme(Checkout):
         self.write("a.md", "```cpp\nint x = 1;\n```\n")
         self.assert_finds("a.md:1: the block does not start with #include", ROOT / "tools/check_readme.py", "--out",
                           self.root / "out", self.root / "a.md")
+
+
+class ProveSchedule(unittest.TestCase):
+    """tools/prove_schedule.py: on two ranks 1F1B is best, 3 forward and backward times for two micro-batches."""
+
+    def prove(self, *flags):
+        words = [sys.executable, *flags, str(ROOT / "tools/prove_schedule.py"), "--ranks", "2", "--micro-batches", "2", "--backward", "whole"]
+        return subprocess.run(words, capture_output=True, text=True)
+
+    @unittest.skipUnless(importlib.util.find_spec("ortools"), "OR-tools is missing: pip install ortools")
+    def test_proved(self):
+        done = self.prove()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stderr, "makespan=9 lower_bound=9 gap=0.000000 proved=yes\n")
+        rows = [line.split(",") for line in done.stdout.splitlines()]
+        self.assertEqual([sorted(row) for row in rows], [["0B0", "0B1", "0F0", "0F1"], ["1B0", "1B1", "1F0", "1F1"]])
+        self.assertEqual(rows[1], ["1F0", "1B0", "1F1", "1B1"])
+
+    def test_missing(self):
+        done = self.prove("-I", "-S")
+        self.assertEqual((done.returncode, done.stderr), (1, "OR-tools is missing: pip install ortools\n"))
 
 
 if __name__ == "__main__":
