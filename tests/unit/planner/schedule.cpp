@@ -89,7 +89,7 @@ std::string file_text(const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("found schedules equal exhaustive search; at least four of five are proved", "[planner][schedule]") {
+TEST_CASE("found schedules equal exhaustive search, and all but one of forty are proved", "[planner][schedule]") {
   struct shape {
     int p, v, m;
   };
@@ -117,8 +117,8 @@ TEST_CASE("found schedules equal exhaustive search; at least four of five are pr
           CHECK(keeps_its_word(q, *found, unit));
           ++cases;
         }
-  CHECK(cases > 25);
-  CHECK(10 * proved > 8 * cases);
+  CHECK(cases == 40);
+  CHECK(proved == 39);
 }
 
 TEST_CASE("the trade-off of memory and time, each point proved: up to 80 stages x micro-batches",
@@ -237,7 +237,7 @@ TEST_CASE("many chunks in little memory: periodic schedules, and closed forms fo
     double gap;  // the best of rules and closed forms: 22 %, 31 %, 27 %, 61 %, 73 %
   };
   for (const row& x : {row{{8, 4, 16}, 12, true, .18}, row{{8, 4, 16}, 12, false, .3}, row{{16, 4, 32}, 32, true, .12},
-                       row{{16, 4, 32}, 32, false, .45}, row{{16, 4, 32}, 20, true, .28}}) {
+                       row{{16, 4, 32}, 32, false, .49}, row{{16, 4, 32}, 20, true, .28}}) {
     const std::vector<std::uint32_t> caps(static_cast<std::size_t>(x.s.ranks), x.cap);
     const schedule_problem q{x.s, stage_order::loop, x.split, caps, 10'000};
     const pipeline::costs costs{};
@@ -471,7 +471,7 @@ TEST_CASE("bad questions are refused with a reason", "[planner][schedule]") {
   CHECK(zero->makespan == 0);
 }
 
-TEST_CASE("bounds forbid no schedule that exists, and what is found is within 2 % of one", "[planner][schedule]") {
+TEST_CASE("bounds forbid no schedule that exists, and a budget of 200,000 finds one as short", "[planner][schedule]") {
   struct question {
     pipeline::shape shape;
     stage_order order;
@@ -511,7 +511,8 @@ TEST_CASE("bounds forbid no schedule that exists, and what is found is within 2 
       REQUIRE(found);
       CHECK(keeps_its_word(q, *found, costs));
       CHECK(found->lower_bound <= x.exists);
-      CHECK(100 * found->makespan <= 102 * x.exists);
+      if (budget == 200'000) CHECK(found->makespan <= x.exists);
+      else CHECK(100 * found->makespan <= 101 * x.exists);
     }
   }
 }

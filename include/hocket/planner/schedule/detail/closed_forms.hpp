@@ -11,6 +11,7 @@
 #include <hocket/planner/schedule/problem.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -52,7 +53,7 @@ template <pipeline::schedule Schedule>
 }
 
 /// Interleaved schedules with every rule for groups, those for a ratio of times with the ratio of all stages, 1 : 1 and
-/// 1 : 2.
+/// 1 : 2, and groups of one size.
 /// @param use  (result of a schedule, name)
 template <class Use>
 void for_each_interleaved(const search_input& in, const pipeline::shape& shape, Use&& use) {
@@ -72,6 +73,18 @@ void for_each_interleaved(const search_input& in, const pipeline::shape& shape, 
   }
   for (const groups& cut : {groups::balanced(), groups::last(), groups::first(), groups::paper()})
     for (const std::uint32_t kappa : {1u, 2u}) use(interleaved::make(shape, cut, {.kappa = kappa}), "interleaved");
+  // Caps that differ by rank may ask for smaller groups: all of one size; of large questions only of powers of two.
+  constexpr std::int64_t all_sizes = 1 << 14;
+  constexpr std::int64_t powers_of_two = 1 << 18;
+  const std::int64_t each = shape.stages() * shape.micro_batches;
+  for (std::uint32_t size = 1; size <= in.micro_batches; ++size) {
+    if (each * size > all_sizes && (each > powers_of_two || !std::has_single_bit(size))) continue;
+    std::vector<std::uint32_t> groups_of(in.micro_batches / size, size);
+    if (in.micro_batches % size != 0) groups_of.push_back(in.micro_batches % size);
+    const pipeline::group_sizes sizes(groups_of);
+    for (const std::uint32_t kappa : {1u, 2u})
+      use(interleaved::make(shape, groups::list(sizes), {.kappa = kappa}), "interleaved");
+  }
 }
 
 /// Every closed form that may answer the problem. @param use  (result of a schedule, name)
