@@ -4,9 +4,9 @@
 #include <hocket/pipeline/table.hpp>
 #include <hocket/text/detail/idle_cells.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <memory_resource>
 #include <string>
 #include <string_view>
@@ -173,8 +173,7 @@ namespace detail {
 
 // These write from `at` on and return where they ended.
 inline char* write_word(char* at, std::string_view word) noexcept {
-  std::memcpy(at, word.data(), word.size());
-  return at + word.size();
+  return std::copy(word.begin(), word.end(), at);
 }
 inline char* write_number(char* at, std::uint32_t value) noexcept {
   std::uint32_t digits = 1;
