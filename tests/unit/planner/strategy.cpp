@@ -322,11 +322,11 @@ TEST_CASE("strategy searches are repeatable and refuse what is no question", "[p
   REQUIRE(a->front.size() == b->front.size());
   for (std::size_t i = 0; i < a->front.size(); ++i) CHECK(a->front[i].of == b->front[i].of);
   CHECK(solve(strategy_problem{llama_7b, step(64), cluster_of(0)}).error().code == errc::out_of_range);
-  cluster none = cluster_of(8);
-  none.memory = hocket::bytes(0);
-  CHECK(solve(strategy_problem{llama_7b, step(64), none}).error().code == errc::out_of_range);
-  none.memory = hocket::bytes(1);
-  const auto nothing = solve(strategy_problem{llama_7b, step(64), none});
+  cluster without_memory = cluster_of(8);
+  without_memory.memory = hocket::bytes(0);
+  CHECK(solve(strategy_problem{llama_7b, step(64), without_memory}).error().code == errc::out_of_range);
+  without_memory.memory = hocket::bytes(1);
+  const auto nothing = solve(strategy_problem{llama_7b, step(64), without_memory});
   REQUIRE(nothing);
   CHECK((nothing->front.empty() && nothing->fitting == 0 && !nothing->best_beyond_memory.empty()));
   cluster still = cluster_of(8);
@@ -347,7 +347,7 @@ TEST_CASE("strategy searches are repeatable and refuse what is no question", "[p
   }
   using cost::recompute, cost::zero;
   for (const strategy_space& repeated :
-       {strategy_space{.tensor = {1, 2, 1}}, strategy_space{.zeros = {zero::none, zero::none}},
+       {strategy_space{.tensor = {1, 2, 1}}, strategy_space{.zeros = {zero::without_memory, zero::without_memory}},
         strategy_space{.recomputes = {recompute::full, recompute::full}}, strategy_space{.sequence = {true, true}}})
     CHECK(solve(strategy_problem{llama_7b, step(64), cluster_of(8), repeated}).error().code == errc::invalid_argument);
   for (const strategy_space& empty :
@@ -356,11 +356,11 @@ TEST_CASE("strategy searches are repeatable and refuse what is no question", "[p
     REQUIRE(found);
     CHECK((found->named == 0 && found->front.empty()));
   }
-  none.memory = hocket::bytes(INT64_MAX);
-  CHECK(solve(strategy_problem{llama_7b, step(64), none}));
-  none = cluster_of(8);
-  none.devices_per_node = 0;
-  CHECK(solve(strategy_problem{llama_7b, step(64), none}).error().code == errc::out_of_range);
+  without_memory.memory = hocket::bytes(INT64_MAX);
+  CHECK(solve(strategy_problem{llama_7b, step(64), without_memory}));
+  without_memory = cluster_of(8);
+  without_memory.devices_per_node = 0;
+  CHECK(solve(strategy_problem{llama_7b, step(64), without_memory}).error().code == errc::out_of_range);
 }
 
 TEST_CASE("a machine that cannot be is refused, with the member and its value", "[planner][strategy]") {
