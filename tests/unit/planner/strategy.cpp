@@ -347,7 +347,7 @@ TEST_CASE("strategy searches are repeatable and refuse what is no question", "[p
   }
   using cost::recompute, cost::zero;
   for (const strategy_space& repeated :
-       {strategy_space{.tensor = {1, 2, 1}}, strategy_space{.zeros = {zero::without_memory, zero::without_memory}},
+       {strategy_space{.tensor = {1, 2, 1}}, strategy_space{.zeros = {zero::none, zero::none}},
         strategy_space{.recomputes = {recompute::full, recompute::full}}, strategy_space{.sequence = {true, true}}})
     CHECK(solve(strategy_problem{llama_7b, step(64), cluster_of(8), repeated}).error().code == errc::invalid_argument);
   for (const strategy_space& empty :
