@@ -7,7 +7,7 @@ using namespace std::chrono_literals;
 using hocket::pipeline::costs_in;
 
 #ifdef CORRECTED
-constexpr costs_in<std::chrono::nanoseconds> times{.forward = 26ms, .hop = 849ns};
+inline constexpr costs_in<std::chrono::nanoseconds> times{.forward = 26ms, .hop = 849ns};
 #else
-constexpr costs_in<std::chrono::microseconds> times{.forward = 26ms, .hop = 849ns};
+inline constexpr costs_in<std::chrono::microseconds> times{.forward = 26ms, .hop = 849ns};
 #endif
