@@ -88,7 +88,10 @@ class maker {
         {{bytes(kept), nanoseconds(0)}, {bytes(kept / 2), nanoseconds(time / 30)}, {bytes(30), nanoseconds(time / 3)}}};
   }
   void choose_layers(std::size_t column) {
-    const std::int64_t stages = p_ * v_, layers = (std::max)(draw(24, 96), stages + draw(0, stages));
+    // One draw a statement: a call's arguments have no order of their own.
+    const std::int64_t stages = p_ * v_;
+    const std::int64_t least = stages + draw(0, stages);
+    const std::int64_t layers = (std::max)(draw(24, 96), least);
     const std::int64_t form = column == 0 || column == 2 ? 0 : column == 7 ? draw(1, 2) : draw(1, 3);
     const planner::layer usual = some_layer(), other = some_layer();
     if (form == 0) made_.layers = {{usual, layers}};
