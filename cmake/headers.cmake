@@ -109,12 +109,10 @@ set(HOCKET_HEADERS
   hocket/pipeline/communication.hpp
   hocket/pipeline/costs.hpp
   hocket/pipeline/critical_path.hpp
-  hocket/pipeline/detail/alternation.hpp
   hocket/pipeline/detail/group_orders.hpp
   hocket/pipeline/detail/interleaved_order.hpp
   hocket/pipeline/detail/list_position.hpp
   hocket/pipeline/detail/phases.hpp
-  hocket/pipeline/detail/regions.hpp
   hocket/pipeline/detail/run_bound.hpp
   hocket/pipeline/detail/run_deadlock.hpp
   hocket/pipeline/detail/run_pipes.hpp

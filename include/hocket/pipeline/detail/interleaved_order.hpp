@@ -4,7 +4,7 @@
 #include <hocket/core/result.hpp>
 #include <hocket/pipeline/action.hpp>
 #include <hocket/pipeline/detail/group_orders.hpp>
-#include <hocket/pipeline/detail/regions.hpp>
+#include <hocket/pipeline/detail/phases.hpp>
 #include <hocket/pipeline/schedules/groups.hpp>
 #include <hocket/pipeline/shape.hpp>
 
@@ -88,19 +88,20 @@ class interleaved_order {
     if (!forward) x.chunk = chunks - 1 - x.chunk;
     return x;
   }
-  /// The same as actions of a kind; none from count() on.
+  /// The same as actions of a kind.
   [[nodiscard]] constexpr action_run<action> run_from(action_kind kind, std::uint32_t k) const noexcept {
-    if (k >= count()) return {};
     const order_run x = at(kind == action_kind::forward, k);
     return {action(kind, x.chunk, x.micro_batch), 1, x.length};
   }
-  /// The k of a forward, or backward.
-  [[nodiscard]] constexpr std::uint32_t index_of(bool forward, std::uint32_t chunk,
-                                                 std::uint32_t micro_batch) const noexcept {
-    if (spread && !forward) return count() - 1 - spread_forwards(true).inverse(chunk, micro_batches - 1 - micro_batch);
-    if (spread) return spread_forwards(false).inverse(chunk, micro_batch);
-    const std::uint32_t c = forward ? chunk : chunks - 1 - chunk;
-    return rule == groups::rule::list ? listed().inverse(c, micro_batch) : grouped().inverse(c, micro_batch);
+  /// Which of the forwards, or backwards, an action is.
+  [[nodiscard]] constexpr phase_list::place place_of(action a) const noexcept {
+    if (a.chunk() >= chunks || a.micro_batch() >= micro_batches) return {};
+    const bool forward = a.kind() == action_kind::forward;
+    const std::uint32_t j = a.micro_batch(), c = forward ? a.chunk() : chunks - 1 - a.chunk();
+    if (spread && !forward)
+      return {a.kind(), 0, count() - 1 - spread_forwards(true).inverse(a.chunk(), micro_batches - 1 - j)};
+    if (spread) return {a.kind(), 0, spread_forwards(false).inverse(c, j)};
+    return {a.kind(), 0, rule == groups::rule::list ? listed().inverse(c, j) : grouped().inverse(c, j)};
   }
 
  private:

@@ -1,92 +1,81 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/pipeline/detail/regions.hpp>
+#include <hocket/config.hpp>
 #include <hocket/pipeline/facts.hpp>
+#include <hocket/pipeline/rank_view.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
 namespace hocket::inline HOCKET_ABI::pipeline::detail {
 
-/// A list that is a few phases, each the same short bar again and again: `lane` l of a phase is an op of one chunk, and
-/// runs for the micro-batches first, first + stride, …, one in each round, `rounds` times. Zero-bubble V schedules and
-/// DualPipe have lists of this form with at most ten phases, so that every question about a step is answered in O(1).
-/// Rounds of a phase need not be equally long: a lane whose rounds are over is left out.
+/// Actions that follow each other in an order: `length` of them, each `stride` in bits after the one before.
+template <class Action>
+struct action_run {
+  Action first;
+  decltype(Action().bits()) stride = Action::next_micro_batch;
+  std::uint32_t length = ~std::uint32_t{0};
+};
+
+/// A list that is a few phases, each the same short bar again and again. A lane of a phase is the actions of one kind
+/// (and chunk) with the indices first, first + stride, …, one in each round, `rounds` times. What the index-th action
+/// is says the schedule: a micro-batch, or a place in an order of its own. All closed-form schedules are lists of this
+/// form with at most twelve phases, so that every question about a step is answered in O(1). Rounds of a phase need not
+/// be equally long: a lane whose rounds are over is left out.
 ///
-///     phase 0, 2 steps, 1 lane     F0 F1
-///     phase 1, 4 steps, 2 lanes    I0 W0 I1 W1
+///     F0 F1 | F2 B0 F3 B1 F4 B2 | B3 B4        three phases, of 1, 2 and 1 lanes
+///
+/// | invariant                                                        |
+/// |------------------------------------------------------------------|
+/// | the lanes of a phase stand side by side, each with >= 1 stride   |
+/// | steps of a phase = sum of its lanes' rounds; size() = their sum  |
 class phase_list {
  public:
   struct lane {
     action_kind kind = action_kind::idle;
     std::uint8_t chunk = 0;
-    std::uint32_t first = 0;  ///< micro-batch of its first round
+    std::uint32_t first = 0;  ///< index of its first round
     bool joined = false;      ///< runs beside the next lane
-    std::uint32_t stride = 1;
+    std::uint8_t stride = 1;
     std::uint32_t rounds = 0;  ///< set by add
   };
-  static constexpr std::uint32_t max_lanes = 6;
-  static constexpr std::uint32_t max_phases = 12;
-  struct phase {
-    lane lanes[max_lanes];
-    std::uint32_t width = 0;
-    std::uint32_t steps = 0;
+  /// An action as a lane has it; kind idle for what is in no list.
+  struct place {
+    action_kind kind = action_kind::idle;
+    std::uint32_t chunk = 0;
+    std::uint32_t index = 0;
   };
 
   constexpr phase_list() noexcept = default;
-  /// @param micro_batches  actions of this micro-batch and later ones are left out of every phase
-  constexpr explicit phase_list(std::uint32_t micro_batches) noexcept : limit_(micro_batches) {}
+  /// @param limit  actions of this index and later ones are left out of every phase
+  constexpr explicit phase_list(std::uint32_t limit) noexcept : limit_(limit) {}
 
   /// Appends `steps` steps that go through `bar` in turn; the last round may end early.
   template <std::uint32_t Width>
   constexpr void add(std::uint32_t steps, const lane (&bar)[Width]) noexcept {
-    static_assert(Width <= max_lanes);
     if (steps == 0) return;
-    HOCKET_ASSERT(count_ < max_phases);
+    HOCKET_ASSERT(count_ < max_phases && lane_count_ + Width <= max_lanes);
     phase& x = phases_[count_++];
-    x.width = Width;
+    x.begin = lane_count_;
     for (std::uint32_t l = 0; l < Width; ++l) {
-      lane y = bar[l];
-      y.rounds = steps / Width + (l < steps % Width ? 1 : 0);
-      const std::uint32_t most = y.first < limit_ ? (limit_ - y.first + y.stride - 1) / y.stride : 0;
-      if (y.rounds > most) y.rounds = most;
-      x.lanes[l] = y;
+      lane& y = lanes_[lane_count_++];
+      y = bar[l];
+      const std::uint32_t most = y.first < limit_ ? (limit_ - y.first - 1) / y.stride + 1 : 0;
+      y.rounds = (std::min)(most, steps / Width + (l < steps % Width ? 1 : 0));
       x.steps += y.rounds;
     }
+    x.end = lane_count_;
     size_ += x.steps;
   }
 
   [[nodiscard]] constexpr std::uint32_t size() const noexcept { return size_; }
 
-  /// Writes steps of a phase in which the same lanes are left from a round on, without the first `skip` of them.
-  template <class Action, class Form>
-  static constexpr void write_rounds(const phase& x, std::uint32_t round, std::uint32_t lanes, std::span<Action> out,
-                                     std::uint32_t skip, const Form& form) noexcept {
-    const std::uint32_t turn = skip / lanes, first = skip % lanes;
-    std::uint32_t k = 0;  // among the lanes that are left
-    for (std::uint32_t l = 0; l < x.width; ++l) {
-      const lane& y = x.lanes[l];
-      if (y.rounds <= round) continue;
-      const std::uint32_t place = k < first ? k + lanes - first : k - first;
-      const std::uint32_t from = round + turn + (k < first ? 1 : 0);
-      ++k;
-      write_lane(out, place, lanes, from, [&](std::uint32_t turn_of_lane) {
-        const auto bits = form(action(y.kind, y.chunk, 0, y.joined)).bits();
-        const auto j = static_cast<decltype(bits)>(y.first + turn_of_lane * y.stride);
-        return action_run<Action>{Action::from_bits(bits + j * Action::next_micro_batch),
-                                  y.stride * Action::next_micro_batch, ~std::uint32_t{0}};
-      });
-    }
-  }
-  /// A named type, as clang does not evaluate a template over a local lambda in a constant expression.
-  struct as_it_is {
-    constexpr action operator()(action a) const noexcept { return a; }
-  };
-  /// Writes the steps from `first` on, as many as fit and are left; returns how many. @param form  of an action in
-  /// `out`
-  template <class Action, class Form>
-  constexpr std::size_t fill(std::span<Action> out, std::uint32_t first, const Form& form) const noexcept {
+  /// Writes the steps from `first` on, as many as fit and are left; returns how many.
+  /// @param run_from  action_run of run_from(lane, index): the index-th action of a lane, and those that follow it
+  template <class Action, class RunFrom>
+  constexpr std::size_t fill(std::span<Action> out, std::uint32_t first, const RunFrom& run_from) const noexcept {
     std::size_t done = 0;
     for (std::uint32_t i = 0; i < count_ && done < out.size(); ++i) {
       const phase& x = phases_[i];
@@ -99,8 +88,8 @@ class phase_list {
         if (same.lanes == 0) break;
         const std::uint32_t steps = (same.end - round) * same.lanes;
         if (first < steps) {
-          const std::size_t left = steps - first, room = out.size() - done, count = left < room ? left : room;
-          write_rounds(x, round, same.lanes, out.subspan(done, count), first, form);
+          const std::size_t count = (std::min)(std::size_t{steps - first}, out.size() - done);
+          write_rounds(x, round, same.lanes, out.subspan(done, count), first, run_from);
           done += count;
           first = 0;
         } else {
@@ -112,29 +101,16 @@ class phase_list {
     return done;
   }
 
-  /// Precondition: step < size().
-  [[nodiscard]] constexpr action at(std::uint32_t step) const noexcept {
-    action one[1];
-    fill(std::span<action>(one), step, as_it_is{});
-    return one[0];
-  }
-
-  /// The step that runs `a` (its joining flag does not matter), or size() if none does.
-  [[nodiscard]] constexpr std::uint32_t step_of(action a) const noexcept {
+  /// The step that runs an action, or size() if none does.
+  [[nodiscard]] constexpr std::uint32_t step_of(const place& a) const noexcept {
     std::uint32_t before = 0;
     for (std::uint32_t i = 0; i < count_; ++i) {
       const phase& x = phases_[i];
-      for (std::uint32_t l = 0; l < x.width; ++l) {
-        const lane& y = x.lanes[l];
-        const std::uint32_t gap = a.micro_batch() - y.first, turn = gap / y.stride;  // wraps round below it
-        if (y.kind != a.kind() || y.chunk != a.chunk() || turn >= y.rounds || turn * y.stride != gap) continue;
-        std::uint32_t step = before;
-        for (std::uint32_t k = 0; k < x.width; ++k) {
-          const std::uint32_t all = x.lanes[k].rounds;
-          step += all < turn ? all : turn;
-          if (k < l && all > turn) ++step;
-        }
-        return step;
+      for (std::uint32_t l = x.begin; l < x.end; ++l) {
+        const lane& y = lanes_[l];
+        const std::uint32_t gap = a.index - y.first, turn = gap / y.stride;  // wraps round below it
+        if (y.kind == a.kind && y.chunk == a.chunk && turn < y.rounds && turn * y.stride == gap)
+          return before + step_inside(x, l, turn);
       }
       before += x.steps;
     }
@@ -143,21 +119,18 @@ class phase_list {
 
   /// The steps before the first backward, those after the last forward, and the ones between.
   [[nodiscard]] constexpr step_counts counts() const noexcept {
-    std::uint32_t first = size_, last = 0;
+    std::uint32_t first = size_, last = 0, before = 0;
     for (std::uint32_t i = 0; i < count_; ++i) {
       const phase& x = phases_[i];
-      for (std::uint32_t l = 0; l < x.width; ++l) {
-        const lane& y = x.lanes[l];
+      for (std::uint32_t l = x.begin; l < x.end; ++l) {
+        const lane& y = lanes_[l];
         if (y.rounds == 0) continue;
-        if (y.kind == action_kind::forward) {
-          const std::uint32_t end = step_of({y.kind, y.chunk, y.first + (y.rounds - 1) * y.stride}) + 1;
-          last = end > last ? end : last;
-        } else if (first == size_) {  // the first lane of the first phase that has one
-          first = step_of({y.kind, y.chunk, y.first});
-        }
+        if (y.kind == action_kind::forward) last = (std::max)(last, before + step_inside(x, l, y.rounds - 1) + 1);
+        else first = (std::min)(first, before + step_inside(x, l, 0));
       }
+      before += x.steps;
     }
-    if (last < first) first = last;
+    first = (std::min)(first, last);
     return {first, last - first, size_ - last};
   }
 
@@ -170,15 +143,14 @@ class phase_list {
         const rounds same = rounds_from(x, round);
         if (same.lanes == 0) break;
         std::int64_t gain = 0, high = 0;
-        for (std::uint32_t l = 0; l < x.width; ++l) {
-          if (x.lanes[l].rounds <= round) continue;
-          if (x.lanes[l].kind == action_kind::forward) ++gain;
-          if (ends_activation(x.lanes[l].kind)) --gain;
-          if (gain > high) high = gain;
+        for (std::uint32_t l = x.begin; l < x.end; ++l) {
+          if (lanes_[l].rounds <= round) continue;
+          if (lanes_[l].kind == action_kind::forward) ++gain;
+          if (ends_activation(lanes_[l].kind)) --gain;
+          high = (std::max)(high, gain);
         }
         const std::int64_t turns = same.end - round;
-        const std::int64_t top = held + high + (gain > 0 ? (turns - 1) * gain : 0);
-        if (top > most) most = top;
+        most = (std::max)(most, held + high + (gain > 0 ? (turns - 1) * gain : 0));
         held += turns * gain;
         round = same.end;
       }
@@ -186,39 +158,149 @@ class phase_list {
     return static_cast<std::uint32_t>(most);
   }
 
-  /// Whether every lane's rounds fit its phase, and the sizes add up; for tests.
+  /// Whether the table above holds; for tests.
   [[nodiscard]] constexpr bool check_invariants() const noexcept {
-    std::uint32_t total = 0;
+    std::uint32_t total = 0, lanes = 0;
     for (std::uint32_t i = 0; i < count_; ++i) {
+      if (phases_[i].begin != lanes || phases_[i].end <= lanes) return false;
       std::uint32_t steps = 0;
-      for (std::uint32_t l = 0; l < phases_[i].width; ++l) steps += phases_[i].lanes[l].rounds;
+      for (; lanes < phases_[i].end; ++lanes) {
+        steps += lanes_[lanes].rounds;
+        if (lanes_[lanes].stride < 1) return false;
+      }
       if (steps != phases_[i].steps) return false;
       total += steps;
     }
-    return total == size_;
+    return lanes == lane_count_ && total == size_;
   }
 
  private:
+  static constexpr std::uint32_t max_phases = 12;  // of DualPipe
+  static constexpr std::uint32_t max_lanes = 28;   // of DualPipe, all phases together
+  struct phase {
+    std::uint32_t begin = 0, end = 0;  // of its lanes
+    std::uint32_t steps = 0;
+  };
   /// From a round on, as long as the same lanes are left: how many lanes, and up to which round.
   struct rounds {
     std::uint32_t lanes = 0;
     std::uint32_t end = ~std::uint32_t{0};
   };
-  [[nodiscard]] static constexpr rounds rounds_from(const phase& x, std::uint32_t round) noexcept {
+
+  [[nodiscard]] constexpr rounds rounds_from(const phase& x, std::uint32_t round) const noexcept {
     rounds same;
-    for (std::uint32_t l = 0; l < x.width; ++l) {
-      const std::uint32_t end = x.lanes[l].rounds;
+    for (std::uint32_t l = x.begin; l < x.end; ++l) {
+      const std::uint32_t end = lanes_[l].rounds;
       if (end <= round) continue;
       ++same.lanes;
-      if (end < same.end) same.end = end;
+      same.end = (std::min)(same.end, end);
     }
     return same;
   }
+  /// Writes steps of a phase in which the same lanes are left from a round on, without the first `skip` of them.
+  template <class Action, class RunFrom>
+  constexpr void write_rounds(const phase& x, std::uint32_t round, std::uint32_t lanes, std::span<Action> out,
+                              std::uint32_t skip, const RunFrom& run_from) const noexcept {
+    const std::uint32_t turn = skip / lanes, first = skip % lanes;
+    std::uint32_t k = 0;  // among the lanes that are left
+    for (std::uint32_t l = x.begin; l < x.end; ++l) {
+      if (lanes_[l].rounds <= round) continue;
+      const std::uint32_t at = k < first ? k + lanes - first : k - first;
+      write_lane(lanes_[l], round + turn + (k < first ? 1 : 0), out, at, lanes, run_from);
+      ++k;
+    }
+  }
+  /// Writes out[at], out[at + lanes], … up to the end.
+  template <class Action, class RunFrom>
+  static constexpr void write_lane(const lane& y, std::uint32_t turn, std::span<Action> out, std::size_t at,
+                                   std::uint32_t lanes, const RunFrom& run_from) noexcept {
+    while (at < out.size()) {
+      const action_run<Action> run = run_from(y, y.first + turn * y.stride);
+      const std::size_t places = (out.size() - at + lanes - 1) / lanes;
+      const auto count = static_cast<std::uint32_t>((std::min)(places, std::size_t{(run.length - 1) / y.stride + 1}));
+      auto bits = run.first.bits();
+      for (std::uint32_t i = 0; i < count; ++i) {
+        out[at] = Action::from_bits(bits);
+        at += lanes;
+        bits += run.stride * y.stride;
+      }
+      turn += count;
+    }
+  }
+  /// The step, from the start of the phase, at which a lane has its turn.
+  [[nodiscard]] constexpr std::uint32_t step_inside(const phase& x, std::uint32_t of_lane,
+                                                    std::uint32_t turn) const noexcept {
+    std::uint32_t step = 0;
+    for (std::uint32_t k = x.begin; k < x.end; ++k) {
+      step += (std::min)(lanes_[k].rounds, turn);
+      if (k < of_lane && lanes_[k].rounds > turn) ++step;
+    }
+    return step;
+  }
 
+  lane lanes_[max_lanes];
   phase phases_[max_phases];
+  std::uint32_t lane_count_ = 0;
   std::uint32_t count_ = 0;
   std::uint32_t size_ = 0;
   std::uint32_t limit_ = ~std::uint32_t{0};
+};
+
+/// The rhythm of all one-forward-one-backward schedules: `warm_up` of the `count` forwards, then forward and backward
+/// in turn, then the backwards that remain. Its counts are so defined, though the first backward comes a step later.
+[[nodiscard]] constexpr phase_list alternation(std::uint32_t count, std::uint32_t warm_up) noexcept {
+  constexpr auto f = action_kind::forward, b = action_kind::backward;
+  phase_list list;
+  list.add(warm_up, {{f, 0, 0}});
+  list.add(2 * (count - warm_up), {{f, 0, warm_up}, {b, 0, 0}});
+  list.add(warm_up, {{b, 0, count - warm_up}});
+  return list;
+}
+[[nodiscard]] constexpr step_counts alternation_counts(std::uint32_t count, std::uint32_t warm_up) noexcept {
+  return {warm_up, 2 * (count - warm_up), warm_up};
+}
+
+/// What all closed-form schedules have in common. A schedule derives from it, makes it a friend, and says
+/// `phases(rank)`, and, where an index is not the micro-batch, `run_from(rank, lane, index)` and `place_of(rank, a)`.
+template <class Plan, class Action = action>
+class phased {
+ public:
+  /// Preconditions: rank < ranks(), step < size(rank). O(1).
+  [[nodiscard]] constexpr Action at(std::uint32_t rank, std::uint32_t step) const noexcept {
+    HOCKET_ASSERT(rank < self().ranks() && step < self().size(rank));
+    Action one[1];
+    fill(rank, one, step);
+    return one[0];
+  }
+  /// Writes steps from `first` on, as many as fit and are left; returns how many.
+  constexpr std::size_t fill(std::uint32_t rank, std::span<Action> out, std::uint32_t first) const noexcept {
+    return self().phases(rank).fill(out, first, [&](const phase_list::lane& lane, std::uint32_t index) {
+      return self().run_from(rank, lane, index);
+    });
+  }
+  /// The list of one rank. Precondition: rank < ranks().
+  [[nodiscard]] constexpr rank_view<Plan> rank(std::uint32_t rank) const noexcept { return {self(), rank}; }
+  /// The step at which the rank runs `a` (its joining flag does not matter), or size(rank) if it never does. O(1).
+  [[nodiscard]] constexpr std::uint32_t step_of(std::uint32_t rank, Action a) const noexcept {
+    return self().phases(rank).step_of(self().place_of(rank, a));
+  }
+  /// Steps of warm-up, steady state and drain. O(1).
+  [[nodiscard]] constexpr step_counts counts(std::uint32_t rank) const noexcept { return self().phases(rank).counts(); }
+  /// Activations that the rank holds at most; one is let go with its backward or weight gradient. O(1).
+  [[nodiscard]] constexpr std::uint32_t peak_in_flight(std::uint32_t rank) const noexcept {
+    return self().phases(rank).peak();
+  }
+  friend constexpr bool operator==(const phased&, const phased&) = default;
+
+ private:
+  [[nodiscard]] constexpr const Plan& self() const noexcept { return static_cast<const Plan&>(*this); }
+  [[nodiscard]] static constexpr action_run<action> run_from(std::uint32_t, const phase_list::lane& lane,
+                                                             std::uint32_t index) noexcept {
+    return {{lane.kind, lane.chunk, index, lane.joined}};
+  }
+  [[nodiscard]] static constexpr phase_list::place place_of(std::uint32_t, action a) noexcept {
+    return {a.kind(), a.chunk(), a.micro_batch()};
+  }
 };
 
 }  // namespace hocket::inline HOCKET_ABI::pipeline::detail

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/pipeline/detail/phases.hpp>
-#include <hocket/pipeline/rank_view.hpp>
 
-#include <cstddef>
 #include <cstdint>
-#include <span>
 
 namespace hocket::inline HOCKET_ABI::pipeline {
 
@@ -75,7 +72,7 @@ namespace detail {
 ///
 ///     constexpr auto plan = hocket::pipeline::dual_pipe_v::make({4, 2, 8}).value();
 ///     static_assert(plan.rank(0).size() == 39 && plan.peak_in_flight(0) == 9);
-class dual_pipe_v {
+class dual_pipe_v : public detail::phased<dual_pipe_v> {
  public:
   constexpr dual_pipe_v() noexcept = default;
 
@@ -96,36 +93,15 @@ class dual_pipe_v {
   [[nodiscard]] constexpr std::uint32_t micro_batches() const noexcept { return micro_batches_; }
   [[nodiscard]] constexpr v_placement placement() const noexcept { return {ranks_}; }
 
-  /// Activations that the rank holds at most: 2p + 1.
-  [[nodiscard]] constexpr std::uint32_t peak_in_flight(std::uint32_t) const noexcept { return 2 * ranks_ + 1; }
-
-  /// Steps of warm-up, steady state and drain.
-  [[nodiscard]] constexpr step_counts counts(std::uint32_t rank) const noexcept { return phases(rank).counts(); }
-
   [[nodiscard]] constexpr std::uint32_t size(std::uint32_t rank) const noexcept {
     return detail::dual_pipe_size(ranks_, rank, micro_batches_);
   }
-  /// Preconditions: rank < ranks(), step < size(rank). O(1).
-  [[nodiscard]] constexpr action at(std::uint32_t rank, std::uint32_t step) const noexcept {
-    return phases(rank).at(step);
-  }
-  /// The step at which the rank runs `a`; size(rank) if it never does, for example because it runs that backward whole.
-  /// O(1).
-  [[nodiscard]] constexpr std::uint32_t step_of(std::uint32_t rank, action a) const noexcept {
-    return phases(rank).step_of(a);
-  }
-  /// The list of one rank. Precondition: rank < ranks().
-  [[nodiscard]] constexpr rank_view<dual_pipe_v> rank(std::uint32_t rank) const noexcept { return {*this, rank}; }
-  /// Writes steps from `first` on, as many as fit and are left; returns how many.
-  constexpr std::size_t fill(std::uint32_t rank, std::span<action> out, std::uint32_t first) const noexcept {
-    return phases(rank).fill(out, first, [](action a) { return a; });
-  }
-
   friend constexpr bool operator==(const dual_pipe_v&, const dual_pipe_v&) = default;
 
  private:
+  friend class detail::phased<dual_pipe_v>;
+
   [[nodiscard]] constexpr detail::phase_list phases(std::uint32_t rank) const noexcept {
-    HOCKET_ASSERT(rank < ranks_);
     return detail::dual_pipe_phases(ranks_, rank, micro_batches_, 0);
   }
   std::uint32_t ranks_ = 1;
@@ -140,7 +116,7 @@ class dual_pipe_v {
 ///
 ///     constexpr auto plan = hocket::pipeline::dual_pipe::make({.ranks = 4, .micro_batches = 8}).value();
 ///     static_assert(plan.directions() == 2 && plan.micro_batches() == 4 && plan.peak_in_flight(0) == 5);
-class dual_pipe {
+class dual_pipe : public detail::phased<dual_pipe, stage_action> {
  public:
   constexpr dual_pipe() noexcept = default;
 
@@ -166,42 +142,29 @@ class dual_pipe {
   /// Of the first direction; the second is its mirror image.
   [[nodiscard]] constexpr loop_placement placement() const noexcept { return {ranks_}; }
 
-  /// Activations that the rank holds at most, of both directions: p + 1.
-  [[nodiscard]] constexpr std::uint32_t peak_in_flight(std::uint32_t) const noexcept { return ranks_ + 1; }
-
-  /// Steps of warm-up, steady state and drain.
-  [[nodiscard]] constexpr step_counts counts(std::uint32_t rank) const noexcept { return phases(rank).counts(); }
-
   [[nodiscard]] constexpr std::uint32_t size(std::uint32_t rank) const noexcept {
     return detail::dual_pipe_size(ranks_ / 2, half_of(rank), micro_batches_);
   }
-  /// Preconditions: rank < ranks(), step < size(rank). O(1).
-  [[nodiscard]] constexpr stage_action at(std::uint32_t rank, std::uint32_t step) const noexcept {
-    return widened(rank, phases(rank).at(step));
-  }
-  /// The step at which the rank runs `a`; size(rank) if it never does. O(1).
-  [[nodiscard]] constexpr std::uint32_t step_of(std::uint32_t rank, stage_action a) const noexcept {
-    const bool here = a.stage() == (a.direction() == 0 ? rank : ranks_ - 1 - rank) && a.slice() == 0;
-    if (!here || a.micro_batch() >= micro_batches_ || !is_compute(a.kind())) return size(rank);
-    return phases(rank).step_of({a.kind(), a.direction(), a.micro_batch()});
-  }
-  /// The list of one rank. Precondition: rank < ranks().
-  [[nodiscard]] constexpr rank_view<dual_pipe> rank(std::uint32_t rank) const noexcept { return {*this, rank}; }
-  /// Writes steps from `first` on, as many as fit and are left; returns how many.
-  constexpr std::size_t fill(std::uint32_t rank, std::span<stage_action> out, std::uint32_t first) const noexcept {
-    return phases(rank).fill(out, first, [=, this](action a) { return widened(rank, a); });
-  }
-
   friend constexpr bool operator==(const dual_pipe&, const dual_pipe&) = default;
 
  private:
+  friend class detail::phased<dual_pipe, stage_action>;
+
   /// The list of one rank, with the direction for the chunk.
   [[nodiscard]] constexpr detail::phase_list phases(std::uint32_t rank) const noexcept {
-    HOCKET_ASSERT(rank < ranks_);
     return detail::dual_pipe_phases(ranks_ / 2, half_of(rank), micro_batches_, rank < ranks_ / 2 ? 0 : 1);
   }
-  [[nodiscard]] constexpr stage_action widened(std::uint32_t rank, action a) const noexcept {
-    return {a.kind(), a.chunk() == 0 ? rank : ranks_ - 1 - rank, a.micro_batch(), 0, a.chunk(), a.joined()};
+  [[nodiscard]] constexpr detail::action_run<stage_action> run_from(std::uint32_t rank,
+                                                                    const detail::phase_list::lane& lane,
+                                                                    std::uint32_t index) const noexcept {
+    return {{lane.kind, stage_of(rank, lane.chunk), index, 0, lane.chunk, lane.joined}};
+  }
+  [[nodiscard]] constexpr detail::phase_list::place place_of(std::uint32_t rank, stage_action a) const noexcept {
+    if (a.stage() != stage_of(rank, a.direction()) || a.slice() != 0) return {};
+    return {a.kind(), a.direction(), a.micro_batch()};
+  }
+  [[nodiscard]] constexpr std::uint32_t stage_of(std::uint32_t rank, std::uint32_t direction) const noexcept {
+    return direction == 0 ? rank : ranks_ - 1 - rank;
   }
   /// The place of a rank in its half, counted from where micro-batches enter.
   [[nodiscard]] constexpr std::uint32_t half_of(std::uint32_t rank) const noexcept {

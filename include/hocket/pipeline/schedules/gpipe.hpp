@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/pipeline/detail/alternation.hpp>
-#include <hocket/pipeline/facts.hpp>
-#include <hocket/pipeline/rank_view.hpp>
+#include <hocket/pipeline/detail/phases.hpp>
 
-#include <cstddef>
 #include <cstdint>
-#include <span>
 
 namespace hocket::inline HOCKET_ABI::pipeline {
 
@@ -17,7 +13,7 @@ namespace hocket::inline HOCKET_ABI::pipeline {
 ///
 ///     constexpr auto plan = hocket::pipeline::gpipe::make({.ranks = 2, .micro_batches = 3}).value();
 ///     static_assert(plan.rank(1)[3] == hocket::pipeline::action(hocket::pipeline::action_kind::backward, 0, 0));
-class gpipe {
+class gpipe : public detail::phased<gpipe> {
  public:
   constexpr gpipe() noexcept = default;
 
@@ -38,38 +34,13 @@ class gpipe {
   /// Whether backwards take the micro-batches in reverse, as looped BFS does.
   [[nodiscard]] constexpr bool reversed() const noexcept { return reversed_; }
   [[nodiscard]] constexpr loop_placement placement() const noexcept { return {ranks_}; }
-  /// Activations that the rank holds at most: all.
-  [[nodiscard]] constexpr std::uint32_t peak_in_flight(std::uint32_t) const noexcept { return half(); }
-  /// Steps of warm-up, steady state and drain.
-  [[nodiscard]] constexpr step_counts counts(std::uint32_t) const noexcept { return {half(), 0, half()}; }
 
   [[nodiscard]] constexpr std::uint32_t size(std::uint32_t) const noexcept { return 2 * half(); }
-  /// Preconditions: rank < ranks(), step < size(rank). O(1).
-  [[nodiscard]] constexpr action at([[maybe_unused]] std::uint32_t rank, std::uint32_t step) const noexcept {
-    HOCKET_ASSERT(rank < ranks_ && step < size(rank));
-    if (step < half()) return run_from(action_kind::forward, step).first;
-    return run_from(action_kind::backward, step - half()).first;
-  }
-  /// The step at which the rank runs `a`, or size(rank) if it never does. O(1).
-  [[nodiscard]] constexpr std::uint32_t step_of(std::uint32_t rank, action a) const noexcept {
-    if (a.kind() > action_kind::backward || a.chunk() >= chunks_ || a.micro_batch() >= micro_batches_)
-      return size(rank);
-    if (a.kind() == action_kind::forward) return a.chunk() * micro_batches_ + a.micro_batch();
-    return (2 * chunks_ - 1 - a.chunk()) * micro_batches_ + mirrored(a.micro_batch());
-  }
-  /// The list of one rank. Precondition: rank < ranks().
-  [[nodiscard]] constexpr rank_view<gpipe> rank(std::uint32_t rank) const noexcept { return {*this, rank}; }
-
-  /// Writes steps from `first` on, as many as fit and are left; returns how many.
-  constexpr std::size_t fill(std::uint32_t, std::span<action> out, std::uint32_t first) const noexcept {
-    const detail::alternation beat{.count = half(), .warm_up = half()};
-    return beat.regions().fill(out, first,
-                               [this](action_kind kind, std::uint32_t index) { return run_from(kind, index); });
-  }
-
   friend constexpr bool operator==(const gpipe&, const gpipe&) = default;
 
  private:
+  friend class detail::phased<gpipe>;
+
   [[nodiscard]] static constexpr result<gpipe> make_any(const shape& s, bool reversed) noexcept {
     if (const auto ok = check(s); !ok) return ok.error();
     gpipe plan;
@@ -81,11 +52,20 @@ class gpipe {
   }
   /// Forwards, and as many backwards.
   [[nodiscard]] constexpr std::uint32_t half() const noexcept { return micro_batches_ * chunks_; }
-  [[nodiscard]] constexpr detail::action_run<action> run_from(action_kind kind, std::uint32_t index) const noexcept {
+  [[nodiscard]] constexpr detail::phase_list phases(std::uint32_t) const noexcept {
+    return detail::alternation(half(), half());
+  }
+  [[nodiscard]] constexpr detail::action_run<action> run_from(std::uint32_t, const detail::phase_list::lane& lane,
+                                                              std::uint32_t index) const noexcept {
     const std::uint32_t c = index / micro_batches_, j = index % micro_batches_;
-    if (kind == action_kind::forward) return {{kind, c, j}, 1, micro_batches_ - j};
+    if (lane.kind == action_kind::forward) return {{lane.kind, c, j}, 1, micro_batches_ - j};
     const std::uint32_t one_back = ~std::uint32_t{0};
-    return {{kind, chunks_ - 1 - c, mirrored(j)}, reversed_ ? one_back : 1, micro_batches_ - j};
+    return {{lane.kind, chunks_ - 1 - c, mirrored(j)}, reversed_ ? one_back : 1, micro_batches_ - j};
+  }
+  [[nodiscard]] constexpr detail::phase_list::place place_of(std::uint32_t, action a) const noexcept {
+    if (a.chunk() >= chunks_ || a.micro_batch() >= micro_batches_) return {};
+    if (a.kind() == action_kind::forward) return {a.kind(), 0, a.chunk() * micro_batches_ + a.micro_batch()};
+    return {a.kind(), 0, (chunks_ - 1 - a.chunk()) * micro_batches_ + mirrored(a.micro_batch())};
   }
   [[nodiscard]] constexpr std::uint32_t mirrored(std::uint32_t j) const noexcept {
     return reversed_ ? micro_batches_ - 1 - j : j;

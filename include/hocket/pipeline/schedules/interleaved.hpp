@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/pipeline/detail/alternation.hpp>
 #include <hocket/pipeline/detail/interleaved_order.hpp>
-#include <hocket/pipeline/rank_view.hpp>
+#include <hocket/pipeline/detail/phases.hpp>
 #include <hocket/pipeline/schedules/groups.hpp>
 
-#include <cstddef>
 #include <cstdint>
-#include <span>
 
 namespace hocket::inline HOCKET_ABI::pipeline {
 
@@ -40,7 +37,7 @@ enum class interleaved_outlook : std::uint8_t {
 ///     static_assert(plan.rank(0).size() == 36 && plan.rank(0)[5] == action(action_kind::forward, 1, 0));
 ///     constexpr auto least = interleaved::make({.ranks = 4, .chunks = 2, .micro_batches = 9}, groups::least_memory());
 ///     static_assert(plan.peak_in_flight(0) == 12 && least->peak_in_flight(0) == 8);
-class interleaved {
+class interleaved : public detail::phased<interleaved> {
  public:
   constexpr interleaved() noexcept = default;
 
@@ -63,38 +60,25 @@ class interleaved {
 
   /// Steps of warm-up, steady state and drain. The warm-up is min(mv, (v-1)·(largest group) + kappa (p-1-rank) +
   /// extra).
-  [[nodiscard]] constexpr step_counts counts(std::uint32_t rank) const noexcept { return beat(rank).counts(); }
-  /// Activations that the rank holds at most: min(mv, warm-up + 1).
-  [[nodiscard]] constexpr std::uint32_t peak_in_flight(std::uint32_t rank) const noexcept { return beat(rank).peak(); }
+  [[nodiscard]] constexpr step_counts counts(std::uint32_t rank) const noexcept {
+    return detail::alternation_counts(order_.count(), order_.warm_up(rank));
+  }
 
   [[nodiscard]] constexpr std::uint32_t size(std::uint32_t) const noexcept { return 2 * order_.count(); }
-  /// Preconditions: rank < ranks(), step < size().
-  [[nodiscard]] constexpr action at(std::uint32_t rank, std::uint32_t step) const noexcept {
-    const auto place = beat(rank).at(step);
-    return order_.run_from(place.kind, place.index).first;
-  }
-  /// The step at which the rank runs `a`, or size(rank) if it never does.
-  [[nodiscard]] constexpr std::uint32_t step_of(std::uint32_t rank, action a) const noexcept {
-    if (a.kind() > action_kind::backward || a.chunk() >= chunks() || a.micro_batch() >= micro_batches())
-      return size(rank);
-    const bool forward = a.kind() == action_kind::forward;
-    const std::uint32_t index = order_.index_of(forward, a.chunk(), a.micro_batch());
-    return forward ? beat(rank).step_of_forward(index) : beat(rank).step_of_backward(index);
-  }
-  /// Writes steps from `first` on, as many as fit and are left; returns how many.
-  constexpr std::size_t fill(std::uint32_t rank, std::span<action> out, std::uint32_t first) const noexcept {
-    return beat(rank).regions().fill(
-        out, first, [this](action_kind kind, std::uint32_t index) { return order_.run_from(kind, index); });
-  }
-  /// The list of one rank. Precondition: rank < ranks().
-  [[nodiscard]] constexpr rank_view<interleaved> rank(std::uint32_t rank) const noexcept { return {*this, rank}; }
 
  private:
+  friend class detail::phased<interleaved>;
   friend constexpr const detail::interleaved_order& order_of(const interleaved& plan) noexcept { return plan.order_; }
 
-  [[nodiscard]] constexpr detail::alternation beat(std::uint32_t rank) const noexcept {
-    HOCKET_ASSERT(rank < ranks());
-    return {.count = order_.count(), .warm_up = order_.warm_up(rank)};
+  [[nodiscard]] constexpr detail::phase_list phases(std::uint32_t rank) const noexcept {
+    return detail::alternation(order_.count(), order_.warm_up(rank));
+  }
+  [[nodiscard]] constexpr detail::action_run<action> run_from(std::uint32_t, const detail::phase_list::lane& lane,
+                                                              std::uint32_t index) const noexcept {
+    return order_.run_from(lane.kind, index);
+  }
+  [[nodiscard]] constexpr detail::phase_list::place place_of(std::uint32_t, action a) const noexcept {
+    return order_.place_of(a);
   }
   detail::interleaved_order order_;
 };

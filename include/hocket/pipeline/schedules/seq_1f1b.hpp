@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/pipeline/detail/alternation.hpp>
-#include <hocket/pipeline/rank_view.hpp>
+#include <hocket/pipeline/detail/phases.hpp>
 
-#include <cstddef>
+#include <algorithm>
 #include <cstdint>
-#include <span>
 
 namespace hocket::inline HOCKET_ABI::pipeline {
 
@@ -21,7 +19,7 @@ inline constexpr std::uint32_t max_slices = 65'536;
 ///     constexpr auto plan = hocket::pipeline::seq_1f1b::make({.ranks = 4, .micro_batches = 4}, 2).value();
 ///     static_assert(plan.rank(3)[1] == hocket::pipeline::stage_action(hocket::pipeline::action_kind::forward, 3, 0,
 ///     1));
-class seq_1f1b {
+class seq_1f1b : public detail::phased<seq_1f1b, stage_action> {
  public:
   constexpr seq_1f1b() noexcept = default;
 
@@ -48,52 +46,37 @@ class seq_1f1b {
   [[nodiscard]] constexpr std::uint32_t slices() const noexcept { return slices_; }
   [[nodiscard]] constexpr loop_placement placement() const noexcept { return {ranks_}; }
 
-  /// Slices whose activations the rank holds at most: one micro-batch has slices() of them.
-  [[nodiscard]] constexpr std::uint32_t peak_in_flight(std::uint32_t rank) const noexcept { return beat(rank).peak(); }
-
   /// Steps of warm-up, steady state and drain. The warm-up is p - 2 - rank + slices, at most all.
-  [[nodiscard]] constexpr step_counts counts(std::uint32_t rank) const noexcept { return beat(rank).counts(); }
+  [[nodiscard]] constexpr step_counts counts(std::uint32_t rank) const noexcept {
+    return detail::alternation_counts(count(), warm_up(rank));
+  }
 
   [[nodiscard]] constexpr std::uint32_t size(std::uint32_t) const noexcept { return 2 * count(); }
-  /// Preconditions: rank < ranks(), step < size(rank). O(1).
-  [[nodiscard]] constexpr stage_action at(std::uint32_t rank, std::uint32_t step) const noexcept {
-    const auto place = beat(rank).at(step);
-    return run_from(rank, place.kind, place.index).first;
-  }
-  /// The step at which the rank runs `a`, or size(rank) if it never does. O(1).
-  [[nodiscard]] constexpr std::uint32_t step_of(std::uint32_t rank, stage_action a) const noexcept {
-    if (a.kind() > action_kind::backward || a.stage() != rank || a.micro_batch() >= micro_batches_ ||
-        a.slice() >= slices_ || a.direction() != 0)
-      return size(rank);
-    const std::uint32_t k = a.micro_batch() * slices_;
-    return a.kind() == action_kind::forward ? beat(rank).step_of_forward(k + a.slice())
-                                            : beat(rank).step_of_backward(k + slices_ - 1 - a.slice());
-  }
-  /// The list of one rank. Precondition: rank < ranks().
-  [[nodiscard]] constexpr rank_view<seq_1f1b> rank(std::uint32_t rank) const noexcept { return {*this, rank}; }
-
-  /// Writes steps from `first` on, as many as fit and are left; returns how many.
-  constexpr std::size_t fill(std::uint32_t rank, std::span<stage_action> out, std::uint32_t first) const noexcept {
-    return beat(rank).regions().fill(
-        out, first, [&](action_kind kind, std::uint32_t index) { return run_from(rank, kind, index); });
-  }
-
   friend constexpr bool operator==(const seq_1f1b&, const seq_1f1b&) = default;
 
  private:
+  friend class detail::phased<seq_1f1b, stage_action>;
+
   [[nodiscard]] constexpr std::uint32_t count() const noexcept { return micro_batches_ * slices_; }
+  [[nodiscard]] constexpr std::uint32_t warm_up(std::uint32_t rank) const noexcept {
+    return (std::min)(ranks_ - rank - 1 + (slices_ - 1), count());
+  }
+  [[nodiscard]] constexpr detail::phase_list phases(std::uint32_t rank) const noexcept {
+    return detail::alternation(count(), warm_up(rank));
+  }
   /// The slices of a micro-batch from one on; of whole micro-batches, those.
-  [[nodiscard]] constexpr detail::action_run<stage_action> run_from(std::uint32_t rank, action_kind kind,
+  [[nodiscard]] constexpr detail::action_run<stage_action> run_from(std::uint32_t rank,
+                                                                    const detail::phase_list::lane& lane,
                                                                     std::uint32_t index) const noexcept {
     const std::uint32_t j = index / slices_, t = index % slices_;
-    if (slices_ == 1) return {{kind, rank, j}, stage_action::next_micro_batch, micro_batches_ - j};
-    if (kind == action_kind::forward) return {{kind, rank, j, t}, 1, slices_ - t};
-    return {{kind, rank, j, slices_ - 1 - t}, ~std::uint64_t{0}, slices_ - t};
+    if (slices_ == 1) return {{lane.kind, rank, j}};
+    if (lane.kind == action_kind::forward) return {{lane.kind, rank, j, t}, 1, slices_ - t};
+    return {{lane.kind, rank, j, slices_ - 1 - t}, ~std::uint64_t{0}, slices_ - t};
   }
-  [[nodiscard]] constexpr detail::alternation beat(std::uint32_t rank) const noexcept {
-    HOCKET_ASSERT(rank < ranks_);
-    const std::uint32_t w = ranks_ - rank - 1 + (slices_ - 1);
-    return {.count = count(), .warm_up = w < count() ? w : count()};
+  [[nodiscard]] constexpr detail::phase_list::place place_of(std::uint32_t rank, stage_action a) const noexcept {
+    if (a.stage() != rank || a.slice() >= slices_ || a.direction() != 0) return {};
+    const std::uint32_t t = a.kind() == action_kind::forward ? a.slice() : slices_ - 1 - a.slice();
+    return {a.kind(), 0, a.micro_batch() * slices_ + t};
   }
   std::uint32_t ranks_ = 1;
   std::uint32_t micro_batches_ = 1;

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/pipeline/detail/phases.hpp>
-#include <hocket/pipeline/rank_view.hpp>
 
-#include <cstddef>
 #include <cstdint>
-#include <span>
 
 namespace hocket::inline HOCKET_ABI::pipeline {
 
@@ -17,7 +14,7 @@ namespace hocket::inline HOCKET_ABI::pipeline {
 ///
 ///     constexpr auto plan = hocket::pipeline::zbv::make({.ranks = 4, .chunks = 2, .micro_batches = 8}).value();
 ///     static_assert(plan.size(0) == 48 && plan.peak_in_flight(0) == 8);
-class zbv {
+class zbv : public detail::phased<zbv> {
  public:
   constexpr zbv() noexcept = default;
 
@@ -36,37 +33,14 @@ class zbv {
   [[nodiscard]] constexpr std::uint32_t micro_batches() const noexcept { return micro_batches_; }
   [[nodiscard]] constexpr v_placement placement() const noexcept { return {ranks_}; }
 
-  /// Activations that the rank holds at most: 2p for m >= 2p - 1.
-  [[nodiscard]] constexpr std::uint32_t peak_in_flight(std::uint32_t rank) const noexcept {
-    return micro_batches_ + 1 >= 2 * ranks_ ? 2 * ranks_ : phases(rank).peak();
-  }
-
-  /// Steps of warm-up, steady state and drain.
-  [[nodiscard]] constexpr step_counts counts(std::uint32_t rank) const noexcept { return phases(rank).counts(); }
-
   [[nodiscard]] constexpr std::uint32_t size(std::uint32_t) const noexcept { return 6 * micro_batches_; }
-  /// Preconditions: rank < ranks(), step < size(rank). O(1).
-  [[nodiscard]] constexpr action at(std::uint32_t rank, std::uint32_t step) const noexcept {
-    return phases(rank).at(step);
-  }
-  /// The step at which the rank runs `a`, or size(rank) if it never does. O(1).
-  [[nodiscard]] constexpr std::uint32_t step_of(std::uint32_t rank, action a) const noexcept {
-    return phases(rank).step_of(a);
-  }
-  /// The list of one rank. Precondition: rank < ranks().
-  [[nodiscard]] constexpr rank_view<zbv> rank(std::uint32_t rank) const noexcept { return {*this, rank}; }
-
-  /// Writes steps from `first` on, as many as fit and are left; returns how many.
-  constexpr std::size_t fill(std::uint32_t rank, std::span<action> out, std::uint32_t first) const noexcept {
-    return phases(rank).fill(out, first, [](action a) { return a; });
-  }
-
   friend constexpr bool operator==(const zbv&, const zbv&) = default;
 
  private:
+  friend class detail::phased<zbv>;
+
   /// The list of one rank as its phases.
   [[nodiscard]] constexpr detail::phase_list phases(std::uint32_t rank) const noexcept {
-    HOCKET_ASSERT(rank < ranks_);
     constexpr auto f = action_kind::forward, i = action_kind::input_grad, w = action_kind::weight_grad;
     const std::uint32_t p = ranks_, r = rank, least = 2 * p - 1;
     const std::uint32_t n = micro_batches_ < least ? least : micro_batches_;
