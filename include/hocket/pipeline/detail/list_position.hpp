@@ -59,7 +59,7 @@ class list_position {
   }
 
  private:
-  static constexpr std::uint32_t room = 128;  // twice that is no faster, half of it a tenth slower
+  static constexpr std::uint32_t room = 256;  // half of it is up to 0.4 ns an action slower
   // Not inlined, so that what a loop does stays in registers.
   [[gnu::noinline]] constexpr void read_ahead(const S& plan) noexcept {
     used_ = 0;

@@ -49,7 +49,7 @@ class phase_list {
   };
 
   constexpr phase_list() noexcept = default;
-  /// @param limit  actions of this index and later ones are left out of every phase
+  /// @param limit  actions of this index and later ones are left out of every phase, whose strides are 1
   constexpr explicit phase_list(std::uint32_t limit) noexcept : limit_(limit) {}
 
   /// Appends `steps` steps that go through `bar` in turn; the last round may end early.
@@ -62,7 +62,7 @@ class phase_list {
     for (std::uint32_t l = 0; l < Width; ++l) {
       lane& y = lanes_[lane_count_++];
       y = bar[l];
-      const std::uint32_t most = y.first < limit_ ? (limit_ - y.first - 1) / y.stride + 1 : 0;
+      const std::uint32_t most = y.first < limit_ ? limit_ - y.first : 0;
       y.rounds = (std::min)(most, steps / Width + (l < steps % Width ? 1 : 0));
       x.steps += y.rounds;
     }
@@ -214,15 +214,18 @@ class phase_list {
   template <class Action, class RunFrom>
   static constexpr void write_lane(const lane& y, std::uint32_t turn, std::span<Action> out, std::size_t at,
                                    std::uint32_t lanes, const RunFrom& run_from) noexcept {
+    const std::uint32_t stride = y.stride;  // copies, which nothing that is written can alias
     while (at < out.size()) {
-      const action_run<Action> run = run_from(y, y.first + turn * y.stride);
+      const action_run<Action> run = run_from(y, y.first + turn * stride);
       const std::size_t places = (out.size() - at + lanes - 1) / lanes;
-      const auto count = static_cast<std::uint32_t>((std::min)(places, std::size_t{(run.length - 1) / y.stride + 1}));
+      const std::uint32_t length = stride == 1 ? run.length : (run.length - 1) / stride + 1;
+      const auto count = static_cast<std::uint32_t>((std::min)(places, std::size_t{length}));
+      const auto step = run.stride * stride;
       auto bits = run.first.bits();
       for (std::uint32_t i = 0; i < count; ++i) {
         out[at] = Action::from_bits(bits);
         at += lanes;
-        bits += run.stride * y.stride;
+        bits += step;
       }
       turn += count;
     }
