@@ -91,7 +91,13 @@ void print(const char* name, double value, const char* unit, const char* must, c
 
 [[gnu::noinline]] int call(int a, int b, int turns) noexcept {
   asm volatile("" : "+r"(a), "+r"(b));
-  for (int i = 0; i < turns; ++i) launch::detail::relax();
+  for (int i = 0; i < turns; ++i) {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#else
+    asm volatile("yield");
+#endif
+  }
   return 0;
 }
 int turns = 0;  // what a call into the driver takes
@@ -219,11 +225,10 @@ void replay_row() {
   for (node_id op = 0; op < ops; ++op) commands.push_back(run_op(op, 0));
   const auto list = command_list::make(commands, 1).value();
   auto device = host_backend::start(1).value();
-  host_program program(list);
   std::uint64_t x = 1;
   const auto body = [&](node_id, stream_id) { x = busy(x, 160); };
   const auto r = by_turns(
-      41, wall, true, [&] { static_cast<void>(device.run(program, body)); },
+      41, wall, true, [&] { static_cast<void>(device.run(list, body)); },
       [&] {
         for (std::uint32_t op = 0; op < ops; ++op) x = busy(x, 160);
       });
@@ -275,10 +280,9 @@ void hop_rows() {
   const auto row = [](const char* name, unsigned streams, unsigned hops, const char* must, const char* aim) {
     const auto list = ring_list(streams, hops);
     auto device = host_backend::start(streams).value();
-    host_program program(list);
     const auto nothing = [](node_id, stream_id) {};
     const auto r = by_turns(
-        15, wall, true, [&] { static_cast<void>(device.run(program, nothing)); },
+        15, wall, true, [&] { static_cast<void>(device.run(list, nothing)); },
         [&] { static_cast<void>(condvar_ring(streams, hops)); });
     std::printf("# %u streams: %.0f ns a hop, by mutex and condition variable %.0f ns\n", streams, 1e9 * r.ours / hops,
                 1e9 * r.theirs / hops);
@@ -291,13 +295,12 @@ void hop_rows() {
 void waiting_row() {
   const auto list = command_list::make(std::vector{run_op(0, 0), record_event(0, 0), wait_event(0, 1)}, 2).value();
   auto device = host_backend::start(2).value();
-  host_program program(list);
   const auto sleepy = [](node_id, stream_id) { std::this_thread::sleep_for(std::chrono::milliseconds(1)); };
   constexpr int times = 100;
   const auto r = by_turns(
       5, process_time, true,
       [&] {
-        for (int i = 0; i < times; ++i) static_cast<void>(device.run(program, sleepy));
+        for (int i = 0; i < times; ++i) static_cast<void>(device.run(list, sleepy));
       },
       [&] {
         for (int i = 0; i < times; ++i) {
@@ -306,7 +309,8 @@ void waiting_row() {
             sleepy(0, 0);
             done = true;
           });
-          while (!done) launch::detail::relax();
+          while (!done) {
+          }
           other.join();
         }
       });
@@ -410,7 +414,6 @@ void counting_rows() {
   }
   const auto list = fenced(mixed_list(300, 3, 4)).value();
   auto device = host_backend::start(3).value();
-  host_program program(list);
   event_pool events(device);
   static_cast<void>(events.prepare(list));
   const auto body = [](node_id, stream_id) {};
@@ -434,7 +437,7 @@ void counting_rows() {
   }
   const std::size_t before = allocations;
   for (int i = 0; i < 50; ++i) {
-    static_cast<void>(device.run(program, body));
+    static_cast<void>(device.run(list, body));
     static_cast<void>(drive(device, list, device.streams(), events.events(), op));
     static_cast<void>(device.synchronize());
   }

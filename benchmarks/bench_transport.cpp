@@ -101,7 +101,6 @@ void host_pipelines() {
     if (!is_wanted(name)) continue;
     const auto streams = launch::pipeline_streams::make(plan).value();
     auto device = launch::host_backend::start(2).value();
-    launch::host_program program(streams.commands);
     const auto transfers = launch::from_pipeline(plan).value();
     auto group = launch::in_process_group::start(2).value();
     std::vector<double> by_events, by_transport;
@@ -109,7 +108,8 @@ void host_pipelines() {
       launch::timeline_trace trace(streams.commands);
       std::uint64_t sums[2] = {};
       (void)device.run(
-          program, [&](node_id k, stream_id s) { sums[s] += work(units_of(streams.actions[k].kind())); }, trace);
+          streams.commands, [&](node_id k, stream_id s) { sums[s] += work(units_of(streams.actions[k].kind())); },
+          trace);
       sink += sums[0] + sums[1];
       timeline t;
       for (int k = 0; k < 2; ++k) t.add_lane("");

@@ -68,7 +68,6 @@ set(HOCKET_HEADERS
   hocket/launch/backend.hpp
   hocket/launch/backends/erased.hpp
   hocket/launch/backends/host.hpp
-  hocket/launch/backends/host_program.hpp
   hocket/launch/backends/host_report.hpp
   hocket/launch/backends/inline.hpp
   hocket/launch/backends/recording.hpp
@@ -82,7 +81,7 @@ set(HOCKET_HEADERS
   hocket/launch/capture.hpp
   hocket/launch/check_transfers.hpp
   hocket/launch/command.hpp
-  hocket/launch/detail/host_signal.hpp
+  hocket/launch/detail/attempt.hpp
   hocket/launch/detail/host_worker.hpp
   hocket/launch/detail/pipeline_flow.hpp
   hocket/launch/detail/pipeline_lowering.hpp

@@ -42,7 +42,6 @@ int main() {
   const auto list = launch::reuse_events(launch::from_graph(plan).value());
 
   auto device = launch::host_backend::start(list.stream_count()).value();
-  launch::host_program replay(list);
   launch::timeline_trace trace(list);
   std::array<long, 6> memory{1, 0, 0, 0, 0, 0};
   const auto run_op = [&](node_id n, stream_id) {
@@ -50,7 +49,7 @@ int main() {
     for (const int v : step[n].reads) sum += memory[static_cast<std::size_t>(v)];
     for (const int v : step[n].writes) memory[static_cast<std::size_t>(v)] = sum;
   };
-  const launch::host_report report = device.run(replay, run_op, trace);
+  const launch::host_report report = device.run(list, run_op, trace);
   const timeline measured = trace.timeline();
 
   std::printf("%zu ops, %zu waits for %zu cross-stream edges, %u events: %s\n", plan.node_count(), plan.waits().size(),

@@ -109,7 +109,6 @@ int main() {
     const auto list =
         launch::from_tiling(plan, std::array{tiling::phase_kind::compute, tiling::phase_kind::comm}).value();
     auto device = launch::host_backend::start(2).value();
-    launch::host_program program(list);
     const auto body = [&](node_id tile, std::uint8_t phase, stream_id) {
       const std::int64_t from = first[tile], count = plan.tiles()[tile];
       if (phase == 0) multiply(m, from, count);
@@ -118,7 +117,7 @@ int main() {
     std::fill(m.c.begin(), m.c.end(), 0.0f);
     std::vector<double> us;
     for (int repeat = 0; repeat < 9; ++repeat)
-      us.push_back(microseconds_of([&] { same = static_cast<bool>(device.run(program, body)) && same; }));
+      us.push_back(microseconds_of([&] { same = static_cast<bool>(device.run(list, body)) && same; }));
     same = same && m.c == expected && m.target == m.source;
     std::sort(us.begin(), us.end());
     std::printf("%-8s predicted %8.1f us, measured %8.1f us, tiles", what, microseconds(predicted).count(),

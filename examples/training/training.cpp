@@ -58,12 +58,12 @@ outcome on_streams(const config& c, const table_schedule& plan, hocket::timeline
   rank_state all(c, plan);
   const auto streams = launch::pipeline_streams::make(plan).value();
   auto device = launch::host_backend::start(plan.ranks()).value();
-  launch::host_program program(launch::reuse_events(streams.commands));
+  const launch::command_list list = launch::reuse_events(streams.commands);
   launch::timeline_trace times(streams.commands);
   for (int step = 0; step < steps_of_training; ++step) {
     all.begin_step(step);
     const auto report =
-        device.run(program, [&](hocket::node_id k, hocket::stream_id) { all.compute(streams.actions[k]); }, times);
+        device.run(list, [&](hocket::node_id k, hocket::stream_id) { all.compute(streams.actions[k]); }, times);
     if (!report) std::printf("  op %u: %s\n", report.op, to_string(report.status).data());
     all.end_step();
   }

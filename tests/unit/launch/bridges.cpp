@@ -187,12 +187,11 @@ TEST_CASE("golden and captured steps run on threads: values, timestamps, replays
     const auto expected = serial(p, 5);
     for (const std::uint32_t threads : {1u, 2u, 6u}) {
       auto device = host_backend::start(threads).value();
-      host_program program(list, threads);
       timeline_trace trace(list);
       machine m(p);
       for (int step = 0; step < 5; ++step) {
         trace.reset();
-        CHECK(device.run(program, [&](node_id op, stream_id) { m.run(op); }, trace));
+        CHECK(device.run(list, [&](node_id op, stream_id) { m.run(op); }, trace));
         CHECK(violated(trace.timeline(), pairs, p.stream.size()) == 0);
       }
       CHECK(m.memory == expected);
@@ -206,11 +205,10 @@ TEST_CASE("random programs with synthetic work, replayed and driven eagerly", "[
     const auto pairs = conflicts(p);
     const auto list = reuse_events(from_graph(plan_of(p)).value());
     auto device = host_backend::start(list.stream_count()).value();
-    host_program program(list);
     timeline_trace trace(list);
     machine m(p);
     CHECK(device.run(
-        program,
+        list,
         [&](node_id op, stream_id) {
           m.run(op);
           spin_for(std::chrono::nanoseconds((op * 2654435761u + seed) % 7 * 1000));
@@ -247,12 +245,11 @@ TEST_CASE("each wait of a minimal plan is needed: without it, its two ops overla
       const issue_order order(list);
       CHECK_FALSE(order.before(order.find(w.recorder), order.find(w.waiter)));  // so no wait is superfluous
       if (removed++ % 8 != 0) continue;                                         // and some of them are tried out
-      host_program program(list);
       timeline_trace trace(list);
       std::atomic<bool> started{false};
       const auto give_up = clock::now() + std::chrono::seconds(20);
       CHECK(device.run(
-          program,
+          list,
           [&](node_id op, stream_id) {
             if (op == w.waiter) started = true;
             if (op == w.recorder)
@@ -279,7 +276,6 @@ std::vector<std::int64_t> run_tiles(host_backend& device, const hocket::tiling::
   std::vector<std::int64_t> first_row{0};
   for (const std::int64_t rows : plan.tiles()) first_row.push_back(first_row.back() + rows);
   std::vector<std::int64_t> data(static_cast<std::size_t>(first_row.back()));
-  host_program program(list);
   timeline_trace trace(list);
   std::atomic<int> arrived{0};
   const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
@@ -295,7 +291,7 @@ std::vector<std::int64_t> run_tiles(host_backend& device, const hocket::tiling::
     arrived.fetch_add(1);
     while (arrived.load() < 2 && std::chrono::steady_clock::now() < give_up) std::this_thread::yield();
   };
-  CHECK(device.run(program, body, trace));
+  CHECK(device.run(list, body, trace));
   CHECK(arrived.load() == (meet ? 2 : 0));
   const auto t = trace.timeline();
   CHECK(t.spans().size() == list.op_count());

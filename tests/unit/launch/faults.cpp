@@ -75,8 +75,7 @@ TEST_CASE("every prefix of a list ends: replayed, driven, and cut off by a faili
     for (std::size_t n = 0; n <= list.size(); ++n) {
       const auto prefix = command_list::make(list.commands().first(n), streams).value();
       const auto expected = ops_in(prefix.commands(), 20);
-      host_program program(prefix);
-      right = device.run(program, [&](node_id op, stream_id) { ++f.ran[op]; }) && f.equal(expected) && right;
+      right = device.run(prefix, [&](node_id op, stream_id) { ++f.ran[op]; }) && f.equal(expected) && right;
 
       const auto launch = [&](node_id op, host_stream s) { return device.enqueue(s, [&f, op] { ++f.ran[op]; }); };
       right = drive(device, prefix, device.streams(), events.events(), launch) && right;
@@ -130,7 +129,7 @@ TEST_CASE("a hundred thousand replays, a hundred in flight at a time", "[launch]
   const watchdog guard(500);
   const auto p = make_program(2, 8, 2);
   const auto expected = expected_values(p);
-  host_program program(reuse_events(fenced(naive_list(p)).value()));
+  const command_list list = reuse_events(fenced(naive_list(p)).value());
   auto device = host_backend::start(2).value();
   values v(p);
   std::vector<int> runs(8);  // plain: two replays of one op may not meet
@@ -141,7 +140,7 @@ TEST_CASE("a hundred thousand replays, a hundred in flight at a time", "[launch]
   std::size_t wrong = 0;
   for (int batch = 0; batch < 1000; ++batch) {
     v.out.assign(8, 0);
-    for (int i = 0; i < 100; ++i) wrong += device.submit(program, body) != host_status::ok;
+    for (int i = 0; i < 100; ++i) wrong += device.submit(list, body) != host_status::ok;
     wrong += !device.synchronize() || v.out != expected;
   }
   CHECK(wrong == 0);

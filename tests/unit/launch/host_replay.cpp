@@ -17,13 +17,12 @@ TEST_CASE("replay: random programs on 1, 2 and 8 threads, values and timestamps"
     for (unsigned seed = 0; seed < 20; ++seed) {
       const auto p = make_program(seed, 200, streams);
       const auto list = seed % 2 == 0 ? naive_list(p) : reuse_events(naive_list(p));
-      host_program program(list);
       timeline_trace trace(list);
       values v(p);
       for (int step = 0; step < 3; ++step) {
         v.out.assign(v.out.size(), 0);
         trace.reset();
-        CHECK(device.run(program, [&](node_id op, stream_id) { v.run(op); }, trace));
+        CHECK(device.run(list, [&](node_id op, stream_id) { v.run(op); }, trace));
         CHECK(v.out == expected_values(p));
         const auto t = trace.timeline();
         CHECK(t.spans().size() == 200);
@@ -34,41 +33,13 @@ TEST_CASE("replay: random programs on 1, 2 and 8 threads, values and timestamps"
 }
 
 TEST_CASE("replay: streams folded onto fewer threads", "[launch][host]") {
-  auto device = host_backend::start(8).value();
   const auto p = make_program(77, 300, 8);
   const auto list = naive_list(p);
   for (const std::uint32_t threads : {1u, 2u, 3u, 8u, 20u}) {
-    host_program program(list, threads);
-    CHECK(program.thread_count() == (threads < 8 ? threads : 8));
-    if (threads == 1) CHECK(program.wait_count() == 0);
+    auto device = host_backend::start(threads).value();
     values v(p);
-    CHECK(device.run(program, [&](node_id op, stream_id s) { v.run(s == p.stream[op] ? op : 0); }));
+    CHECK(device.run(list, [&](node_id op, stream_id s) { v.run(s == p.stream[op] ? op : 0); }));
     CHECK(v.out == expected_values(p));
-  }
-  auto narrow = host_backend::start(2).value();
-  host_program wide(list);
-  CHECK(narrow.run(wide, [](node_id, stream_id) {}).status == host_status::too_few_streams);
-  CHECK(narrow.synchronize());
-}
-
-TEST_CASE("compiling drops the waits that other waits imply, and no others", "[launch][host]") {
-  // Stream 1 waits for records 1, 0 and 1 of stream 0: the first implies the others. Own events need no wait.
-  const auto list =
-      command_list::make(std::vector{record_event(0, 0), record_event(1, 0), record_event(2, 1), wait_event(1, 1),
-                                     wait_event(0, 1), wait_event(1, 1), wait_event(2, 1)},
-                         2)
-          .value();
-  CHECK(host_program(list).wait_count() == 1);
-  for (unsigned seed = 0; seed < 10; ++seed) {
-    const auto p = make_program(seed, 120, 4);
-    std::set<std::pair<node_id, node_id>>
-        needed;  // (recorder, waiter) with no later recorder of that stream seen before
-    std::vector<std::vector<std::int64_t>> seen(4, std::vector<std::int64_t>(4, -1));
-    for (node_id v = 0; v < 120; ++v)
-      for (const node_id u : p.predecessors[v])
-        if (p.stream[u] != p.stream[v] && seen[p.stream[v]][p.stream[u]] < u)
-          seen[p.stream[v]][p.stream[u]] = u, needed.insert({u, v});
-    CHECK(host_program(naive_list(p)).wait_count() == needed.size());
   }
 }
 
@@ -76,25 +47,25 @@ TEST_CASE("replay a thousand times without resetting anything", "[launch][host]"
   for (const std::uint16_t streams : thread_counts) {
     auto device = host_backend::start(streams).value();
     const auto p = make_program(123, 40, streams);
-    host_program program(naive_list(p));
+    const command_list list = naive_list(p);
     const auto expected = expected_values(p);
     values v(p);
     std::size_t wrong = 0;
     for (int step = 0; step < 1000; ++step) {
       v.out.assign(v.out.size(), 0);
-      if (!device.run(program, [&](node_id op, stream_id) { v.run(op); })) ++wrong;
+      if (!device.run(list, [&](node_id op, stream_id) { v.run(op); })) ++wrong;
       if (v.out != expected) ++wrong;
     }
     CHECK(wrong == 0);
   }
 }
 
-TEST_CASE("runs in flight together keep their order if fenced, also two programs from two threads", "[launch][host]") {
+TEST_CASE("runs in flight together keep their order if fenced, also two lists from two threads", "[launch][host]") {
   auto device = host_backend::start(4).value();
   const auto p = make_program(9, 60, 4);
   const auto q = make_program(10, 60, 4);
-  host_program program(fenced(naive_list(p)).value());
-  host_program other(fenced(naive_list(q)).value());
+  const command_list list = fenced(naive_list(p)).value();
+  const command_list other = fenced(naive_list(q)).value();
   values v(p), w(q);
   std::vector<int> runs(60);  // plain: run r and r + 1 may not meet
   auto body = [&](node_id op, stream_id) {
@@ -105,7 +76,7 @@ TEST_CASE("runs in flight together keep their order if fenced, also two programs
   std::thread second([&] {
     for (int i = 0; i < 200; ++i) static_cast<void>(device.submit(other, other_body));
   });
-  for (int i = 0; i < 200; ++i) CHECK(device.submit(program, body) == host_status::ok);
+  for (int i = 0; i < 200; ++i) CHECK(device.submit(list, body) == host_status::ok);
   second.join();
   CHECK(device.synchronize());
   CHECK(v.out == expected_values(p));
@@ -135,12 +106,11 @@ TEST_CASE("take one needed wait away and the checker sees the violation", "[laun
       const issue_order order(list);
       if (order.before(order.find(recorder), order.find(waiter))) continue;  // implied by the rest: not needed
       ++removed;
-      host_program program(list);
       timeline_trace trace(list);
       std::atomic<bool> started{false};
       const auto give_up = clock::now() + std::chrono::seconds(20);
       CHECK(device.run(
-          program,
+          list,
           [&](node_id op, stream_id) {
             if (op == waiter) started = true;
             if (op == recorder)
@@ -161,12 +131,11 @@ TEST_CASE("an exception at any position: dependents are skipped, the rest runs, 
     const auto list = reuse_events(naive_list(p));
     const issue_order order(list);
     auto device = host_backend::start(streams).value();
-    host_program program(list);
     const auto expected = expected_values(p);
     for (node_id bad = 0; bad < 40; ++bad) {
       values v(p);
       std::vector<char> ran(40);
-      const host_report report = device.run(program, [&](node_id op, stream_id) {
+      const host_report report = device.run(list, [&](node_id op, stream_id) {
         if (op == bad) throw std::runtime_error("op " + std::to_string(op));
         ran[op] = 1;
         v.run(op);
@@ -192,7 +161,7 @@ TEST_CASE("an exception at any position: dependents are skipped, the rest runs, 
       CHECK(report.skipped == skipped);
     }
     values v(p);
-    CHECK(device.run(program, [&](node_id op, stream_id) { v.run(op); }));  // healed
+    CHECK(device.run(list, [&](node_id op, stream_id) { v.run(op); }));  // healed
     CHECK(v.out == expected);
   }
 }
@@ -202,10 +171,9 @@ TEST_CASE("several failures: the first of the plan is reported, on every run", "
   auto device = host_backend::start(4).value();
   const auto list =
       command_list::make(std::vector{run_op(0, 0), run_op(1, 3), run_op(2, 1), run_op(3, 2), run_op(4, 3)}, 4).value();
-  host_program program(list);
   for (int i = 0; i < 300; ++i) {
     const auto report =
-        device.run(program, [](node_id op, std::uint8_t, stream_id) { return op == 0 ? 0 : static_cast<int>(op) + 7; });
+        device.run(list, [](node_id op, std::uint8_t, stream_id) { return op == 0 ? 0 : static_cast<int>(op) + 7; });
     CHECK(report.status == host_status::op_failed);
     CHECK(report.op == 1);
     CHECK(report.code == 8);
@@ -213,28 +181,27 @@ TEST_CASE("several failures: the first of the plan is reported, on every run", "
   }
 }
 
-TEST_CASE("a failure on one backend says nothing about the next one that runs the program", "[launch][host]") {
+TEST_CASE("a failure on one backend says nothing about the next one that runs the list", "[launch][host]") {
   const auto list =
       command_list::make(std::vector{run_op(0, 0), record_event(0, 0), wait_event(0, 1), run_op(1, 1)}, 2).value();
-  host_program program(list);
   for (int i = 0; i < 20; ++i) {  // each backend may get the memory of the one before
     auto device = host_backend::start(2).value();
     std::atomic<int> ran{0};
-    const auto healthy = device.run(program, [&](node_id, stream_id) { ++ran; });
+    const auto healthy = device.run(list, [&](node_id, stream_id) { ++ran; });
     CHECK(healthy);
     CHECK(healthy.skipped == 0);
     CHECK(ran == 2);
-    const auto report = device.run(program, [](node_id op, stream_id) { return op == 0 ? 7 : 0; });
+    const auto report = device.run(list, [](node_id op, stream_id) { return op == 0 ? 7 : 0; });
     CHECK(report.code == 7);
     CHECK(report.skipped == 1);
-    if (i % 2 == 0) static_cast<void>(device.run(program, [](node_id, stream_id) { return 8; }));
+    if (i % 2 == 0) static_cast<void>(device.run(list, [](node_id, stream_id) { return 8; }));
   }
 }
 
-TEST_CASE("two programs in flight: the failure of the one submitted first is reported", "[launch][host]") {
+TEST_CASE("two lists in flight: the failure of the one submitted first is reported", "[launch][host]") {
   auto device = host_backend::start(2).value();
-  host_program early(command_list::make(std::vector{run_op(5, 0), run_op(6, 1)}, 2).value());
-  host_program late(command_list::make(std::vector{run_op(7, 1)}, 2).value());
+  const command_list early = command_list::make(std::vector{run_op(5, 0), run_op(6, 1)}, 2).value();
+  const command_list late = command_list::make(std::vector{run_op(7, 1)}, 2).value();
   // One more run behind it: the number of its runs alone must not decide.
   CHECK(device.run(early, [](node_id, stream_id) {}));
   for (int i = 0; i < 200; ++i) {
@@ -257,9 +224,8 @@ TEST_CASE("an op that was skipped did not run: its trace says so", "[launch][hos
           std::vector{run_op(0, 0), run_op(1, 0), record_event(0, 0), wait_event(0, 1), run_op(2, 1), run_op(3, 2)}, 3)
           .value();
   auto device = host_backend::start(3).value();
-  host_program program(list);
   timeline_trace trace(list);
-  const auto report = device.run(program, [](node_id op, stream_id) { return op == 0 ? 1 : 0; }, trace);
+  const auto report = device.run(list, [](node_id op, stream_id) { return op == 0 ? 1 : 0; }, trace);
   CHECK(report.skipped == 2);
   std::set<std::uint32_t> ran;
   const auto t = trace.timeline();
@@ -271,7 +237,7 @@ TEST_CASE("an op that was skipped did not run: its trace says so", "[launch][hos
 
 TEST_CASE("a code of 64 bits is a failure even if its lower half is 0", "[launch][host]") {
   auto device = host_backend::start(1).value();
-  host_program program(command_list::make(std::vector{run_op(0, 0)}, 1).value());
-  CHECK(device.run(program, [](node_id, stream_id) { return std::int64_t{1} << 32; }).status == host_status::op_failed);
-  CHECK(device.run(program, [](node_id, stream_id) { return std::int64_t{0}; }));
+  const command_list list = command_list::make(std::vector{run_op(0, 0)}, 1).value();
+  CHECK(device.run(list, [](node_id, stream_id) { return std::int64_t{1} << 32; }).status == host_status::op_failed);
+  CHECK(device.run(list, [](node_id, stream_id) { return std::int64_t{0}; }));
 }

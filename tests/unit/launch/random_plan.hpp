@@ -3,7 +3,6 @@
 #pragma once
 #include <hocket/launch/backends/erased.hpp>
 #include <hocket/launch/backends/host.hpp>
-#include <hocket/launch/backends/host_program.hpp>
 #include <hocket/launch/backends/inline.hpp>
 #include <hocket/launch/backends/recording.hpp>
 #include <hocket/launch/capture.hpp>

@@ -253,8 +253,7 @@ TEST_CASE("all ranks as streams of one process", "[launch][transport]") {
       }
     std::vector<std::uint64_t> totals(plan.ranks());
     auto device = host_backend::start(plan.ranks()).value();
-    host_program program(list);
-    const auto report = device.run(program, [&](node_id k, stream_id rank) {
+    const auto report = device.run(list, [&](node_id k, stream_id rank) {
       const stage_action a = all->actions[k];
       n.compute(a);
       if (a.kind() == action_kind::backward || a.kind() == action_kind::input_grad)

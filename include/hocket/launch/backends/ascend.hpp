@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opt-in: needs AscendCL's acl/acl.h (CANN 8.0 or newer) on the include path and libascendcl to link.
+// Opt-in: needs AscendCL's acl/acl.h (of CANN 9.0, whose reference this follows) on the include path and libascendcl to
+// link.
 #pragma once
 #include <acl/acl.h>
 #include <hocket/launch/backend.hpp>
@@ -16,35 +17,6 @@ enum class ascend_events : std::uint8_t {
   ex,       ///< aclrtCreateEventExWithFlag: as in CUDA, a wait binds to the latest record and leaves the event alone
   classic,  ///< aclrtCreateEventWithFlag: a wait is followed by a reset, which takes the record from everybody else
 };
-
-namespace detail {
-
-// Some calls are younger than others. A call with a dependent argument is looked up where the template is used, so an
-// older acl.h takes away the refinement and breaks nothing else.
-
-template <class Stream>
-concept acl_has_host_functions =
-    requires(Stream stream, void (*f)(void*), void* argument) { aclrtLaunchHostFunc(stream, f, argument); };
-
-template <class Count>
-concept acl_counts_events = requires(Count* count) { aclrtGetEventAvailNum(count); };
-
-// Thread-local capture is 1. Named like this, the enumeration need not exist.
-struct acl_thread_local {
-  template <class Mode>
-    requires std::is_enum_v<Mode>
-  constexpr operator Mode() const noexcept {  // NOLINT(google-explicit-constructor)
-    return static_cast<Mode>(1);
-  }
-};
-template <class Stream>
-concept acl_captures = requires(Stream stream, void* graph) {
-  aclmdlRICaptureBegin(stream, acl_thread_local{});
-  aclmdlRICaptureEnd(stream, &graph);
-  aclmdlRIExecuteAsync(graph, stream);
-};
-
-}  // namespace detail
 
 /// AscendCL streams and events. Holds nothing, initialises nothing (aclInit and aclrtSetDevice are the framework's).
 /// A failure comes back as the call's own return code; aclGetRecentErrMsg is never called, since it hands its message
@@ -70,7 +42,7 @@ class basic_ascend_backend {
   struct timed_event_type {
     aclrtEvent handle = nullptr;
   };
-  using captured_type = void*;  // aclmdlRI, which older headers lack
+  using captured_type = aclmdlRI;
 
   static constexpr bool wait_resets_event = Kind == ascend_events::classic;
   static constexpr bool capture_allows_host_function = false;
@@ -105,46 +77,28 @@ class basic_ascend_backend {
   }
 
   static bool ok(status_type s) noexcept { return s == 0; }
-  /// The codes that a launch meets; of CANN 9.0's reference ("aclError") and acl/error_codes/rt_error_codes.h.
-  /// aclGetRecentErrMsg knows more.
+  /// The codes that a plan itself can cause, and the commonest of the rest; aclGetRecentErrMsg knows more.
   static const char* text(status_type s) noexcept {
     switch (s) {
       case 0: return "success";
-      case 100000:
-      case 107000: return "invalid parameter";
       case 100001: return "AscendCL is not initialised";
-      case 107001: return "invalid device";
       case 107002: return "the thread has no context";
       case 107003: return "the stream is not in the current context";
-      case 107019: return "waiting took too long";
-      case 107020: return "a task took too long";
-      case 107022: return "the device's tasks were aborted";
-      case 107023: return "the stream's tasks were aborted";
       case 107024: return "a captured wait whose record is not captured";
       case 107025: return "the capture has a stream that does not join its origin";
       case 107027: return "the stream is being captured";
-      case 107028: return "the event belongs to a capture";
       case 107029: return "the stream is not being captured";
       case 107030: return "not allowed during capture";
       case 107031: return "the default stream cannot be captured";
       case 107032: return "the event and the stream belong to different captures";
       case 107036: return "the capture did not begin on this stream";
-      case 107037: return "the captured model is running";
-      case 107038: return "the capture ends on another thread than it began";
       case 207000: return "not supported by this device";
       case 207001: return "out of device memory";
       case 207004: return "no device";
       case 207007: return "no more events";
       case 207008: return "no more streams";
-      case 507011: return "a captured model failed";
-      case 507014: return "a task timed out on an AI core";
       case 507015: return "a task failed on an AI core";
-      case 507018: return "a task failed on an AI CPU";
-      case 507035: return "a task failed on a vector core";
-      case 507046: return "the stream did not finish in time";
-      case 507047: return "the event did not happen in time";
       case 507899: return "the driver failed";
-      case 507903: return "the capture was invalidated";
       default: return "see the list of AscendCL error codes";
     }
   }
@@ -184,10 +138,11 @@ class basic_ascend_backend {
 
   // ---- event_limit_backend
 
-  status_type available_events(std::uint64_t& out) noexcept
-    requires detail::acl_counts_events<std::uint32_t>
-  {
-    return count_events<std::uint32_t>(out);
+  status_type available_events(std::uint64_t& out) noexcept {
+    std::uint32_t count = 0;
+    const aclError status = aclrtGetEventAvailNum(&count);
+    if (status == 0) out = count;
+    return status;
   }
 
   // ---- sync_backend, query_backend, host_function_backend
@@ -199,10 +154,8 @@ class basic_ascend_backend {
     if (status == 0) idle = state == ACL_STREAM_STATUS_COMPLETE;
     return status;
   }
-  status_type enqueue(stream_type stream, void (*f)(void*), void* argument) noexcept
-    requires detail::acl_has_host_functions<aclrtStream>
-  {
-    return launch_host_function(stream, f, argument);
+  status_type enqueue(stream_type stream, void (*f)(void*), void* argument) noexcept {
+    return aclrtLaunchHostFunc(stream, f, argument);
   }
 
   // ---- timed_backend
@@ -223,61 +176,22 @@ class basic_ascend_backend {
     return status;
   }
 
-  // ---- capture_backend: into a model-RI, which is executable as it is (CANN 8.2; not on the 910 and the 200I/500)
+  // ---- capture_backend: into a model-RI, which is executable as it is (not on the 910 and the 200I/500)
 
-  status_type begin_capture(stream_type stream) noexcept
-    requires detail::acl_captures<aclrtStream>
-  {
-    return capture_begin(stream);
+  /// Thread-local mode: other threads of the framework may go on calling what a capture forbids.
+  status_type begin_capture(stream_type stream) noexcept {
+    return aclmdlRICaptureBegin(stream, ACL_MODEL_RI_CAPTURE_MODE_THREAD_LOCAL);
   }
-  status_type end_capture(stream_type stream, captured_type& out) noexcept
-    requires detail::acl_captures<aclrtStream>
-  {
-    return capture_end(stream, out);
-  }
-  status_type launch_captured(captured_type graph, stream_type stream) noexcept
-    requires detail::acl_captures<aclrtStream>
-  {
-    return capture_execute(stream, graph);
-  }
-  status_type destroy_captured(captured_type graph) noexcept
-    requires detail::acl_captures<aclrtStream>
-  {
-    return capture_destroy(graph);
-  }
-
- private:
-  // Templates for the sake of the late lookup alone.
-  template <class Count>
-  static aclError count_events(std::uint64_t& out) noexcept {
-    Count count = 0;
-    const aclError status = aclrtGetEventAvailNum(&count);
-    if (status == 0) out = count;
-    return status;
-  }
-  template <class Stream>
-  static aclError launch_host_function(Stream stream, void (*f)(void*), void* argument) noexcept {
-    return aclrtLaunchHostFunc(stream, f, argument);
-  }
-  template <class Stream>
-  static aclError capture_begin(Stream stream) noexcept {
-    return aclmdlRICaptureBegin(stream, detail::acl_thread_local{});
-  }
-  template <class Stream>
-  static aclError capture_end(Stream stream, captured_type& out) noexcept {
-    void* made = nullptr;
+  status_type end_capture(stream_type stream, captured_type& out) noexcept {
+    aclmdlRI made = nullptr;
     const aclError status = aclmdlRICaptureEnd(stream, &made);
     if (status == 0) out = made;
     return status;
   }
-  template <class Stream>
-  static aclError capture_execute(Stream stream, captured_type graph) noexcept {
+  status_type launch_captured(captured_type graph, stream_type stream) noexcept {
     return aclmdlRIExecuteAsync(graph, stream);
   }
-  template <class Graph>
-  static aclError capture_destroy(Graph graph) noexcept {
-    return aclmdlRIDestroy(graph);
-  }
+  status_type destroy_captured(captured_type graph) noexcept { return aclmdlRIDestroy(graph); }
 };
 
 /// With events as CUDA's: what new code uses.
@@ -286,6 +200,7 @@ using ascend_backend = basic_ascend_backend<ascend_events::ex>;
 using ascend_classic_backend = basic_ascend_backend<ascend_events::classic>;
 
 static_assert(event_source<ascend_backend> && stream_source<ascend_backend> && sync_backend<ascend_backend> &&
-              query_backend<ascend_backend> && timed_backend<ascend_backend>);
+              query_backend<ascend_backend> && host_function_backend<ascend_backend> && timed_backend<ascend_backend> &&
+              capture_backend<ascend_backend> && event_limit_backend<ascend_backend>);
 
 }  // namespace hocket::inline HOCKET_ABI::launch

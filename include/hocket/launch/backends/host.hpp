@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/launch/backend.hpp>
-#include <hocket/launch/backends/host_program.hpp>
 #include <hocket/launch/backends/host_report.hpp>
 #include <hocket/launch/detail/host_worker.hpp>
 #include <hocket/launch/drive.hpp>
@@ -12,7 +11,6 @@
 #include <mutex>
 #include <new>
 #include <span>
-#include <system_error>
 #include <thread>
 #include <type_traits>
 #include <utility>
@@ -45,10 +43,9 @@ class host_event {
 };
 
 /// Real threads as streams, real events: the backend where there is no device, and the one that tests of plans run on.
-/// Two ways to use it, which mix freely, since both are entries of the same queues:
+/// Two ways to use it, which mix freely, since both put entries into the same queues:
 ///   * eagerly, as a `backend` under `drive`: `enqueue`, `record`, `wait` (each about the price of a mutex);
-///   * by replay: `run(program, body)` gives each thread its slice of a `host_program`; nothing is queued or allocated
-///     per op, and a thread that waits sees a record without a system call if it comes soon.
+///   * list by list: `run(list, body)` queues a whole command_list at once and waits for it.
 ///
 /// Failure: an op that throws or returns a code other than 0 poisons its stream. What comes later on that stream, and
 /// whatever waits for a record made after the failure, is skipped; but records still signal, so nothing ever hangs.
@@ -56,7 +53,7 @@ class host_event {
 /// the plan (the same on every run, however the threads interleave) and heals the backend.
 ///
 ///     auto device = hocket::launch::host_backend::start(list.stream_count()).value();
-///     auto report = device.run(program, [&](hocket::node_id op, hocket::stream_id) { work(op); });
+///     auto report = device.run(list, [&](hocket::node_id op, hocket::stream_id) { work(op); });
 ///     if (!report) std::printf("op %u: %s\n", report.op, to_string(report.status));
 class host_backend {
  public:
@@ -72,38 +69,27 @@ class host_backend {
       return error{errc::limit_exceeded, static_cast<std::int64_t>(streams), static_cast<std::int64_t>(max_streams)}
           .with("streams");
     host_backend b;
-#if HOCKET_HAS_EXCEPTIONS
-    try {
-      b.create(streams);
-    } catch (const std::bad_alloc&) {
+    if (!detail::attempt([&] { b.create(streams); }))
       return error{errc::out_of_memory, static_cast<std::int64_t>(streams)}.with("host streams");
-    } catch (const std::system_error&) {
-      return error{errc::out_of_memory, static_cast<std::int64_t>(streams)}.with("host streams");
-    }
-#else
-    b.create(streams);
-#endif
     return b;
   }
 
-  host_backend(host_backend&& other) noexcept
-      : shared_(std::move(other.shared_)), workers_(std::move(other.workers_)), streams_(std::move(other.streams_)) {
-    other.workers_.clear();
-    other.streams_.clear();
-  }
+  host_backend(host_backend&& other) noexcept { swap(other); }
   host_backend& operator=(host_backend&& other) noexcept {
-    if (this != &other) {
-      stop();
-      shared_ = std::move(other.shared_);
-      workers_ = std::move(other.workers_);
-      streams_ = std::move(other.streams_);
-      other.workers_.clear();
-      other.streams_.clear();
-    }
+    host_backend old(std::move(*this));
+    swap(other);
     return *this;
   }
   /// Finishes what is queued, then joins the threads.
-  ~host_backend() { stop(); }
+  ~host_backend() {
+    for (auto& w : workers_) {
+      const std::lock_guard lock(w->mutex);
+      w->stopping = true;
+      w->submitted.fetch_add(1);
+      w->submitted.notify_one();
+    }
+    for (auto& w : workers_) w->thread.join();
+  }
 
   [[nodiscard]] std::size_t stream_count() const noexcept { return workers_.size(); }
   [[nodiscard]] std::span<const host_stream> streams() const& noexcept { return streams_; }
@@ -117,17 +103,13 @@ class host_backend {
 
   status_type record(host_event event, host_stream stream) noexcept {
     detail::host_worker& w = *stream.worker_;
-    std::uint64_t count = 0;
     {
       const std::lock_guard lock(w.mutex);
-      if (!w.make_room()) return host_status::out_of_memory;
-      count = ++w.records;
-      w.push([count](detail::host_worker& self) noexcept {
-        self.signal.advance(count, self.poisoned(), self.generation());
-      });
+      if (!w.make_room(1)) return host_status::out_of_memory;
+      *event.state_ = {&w, ++w.records};
+      w.push([count = w.records](detail::host_worker& self) noexcept { self.pass(count); });
     }
     w.submitted.notify_one();
-    *event.state_ = {&w, count};
     return host_status::ok;
   }
 
@@ -136,9 +118,7 @@ class host_backend {
     if (at.stream == nullptr) return host_status::unrecorded_event;
     if (at.stream == stream.worker_) return host_status::ok;  // the queue itself keeps that order
     HOCKET_ASSERT(at.stream->shared == stream.worker_->shared);
-    return push(stream, [at](detail::host_worker& self) noexcept {
-      if (at.stream->signal.wait(at.count, self.generation(), self.crowded)) self.poison();
-    });
+    return push(stream, [at](detail::host_worker& self) noexcept { self.wait_for(at); });
   }
 
   /// Enqueues f(), which runs on the stream's thread. `f` is copied into the queue: trivially copyable, at most 48
@@ -147,7 +127,9 @@ class host_backend {
     requires std::is_invocable_v<F&>
   status_type enqueue(host_stream stream, F f) noexcept {
     return push(stream, [f](detail::host_worker& self) mutable noexcept {
-      self.run(eager, {no_id, static_cast<std::uint16_t>(self.number), command_kind::run, 0}, f);
+      constexpr std::uint64_t behind_all_lists = ~std::uint64_t{0};  // of closures, the first in time is reported
+      const command c{no_id, static_cast<std::uint16_t>(self.number), command_kind::run, 0};
+      if (!self.skips()) self.run(behind_all_lists, c, f);
     });
   }
   status_type enqueue(host_stream stream, void (*f)(void*), void* argument) noexcept {
@@ -168,7 +150,7 @@ class host_backend {
 
   /// Blocks until everything enqueued on `stream` before this call is done. Reports a failure so far, heals nothing.
   status_type synchronize(host_stream stream) noexcept {
-    stream.worker_->wait_until_idle();
+    await_idle(*stream.worker_);
     const std::lock_guard lock(shared_->mutex);
     return shared_->report.status;
   }
@@ -185,136 +167,131 @@ class host_backend {
   /// Blocks until every stream is idle, reports the first failure and heals the streams: what is enqueued next runs.
   /// No other thread may enqueue meanwhile.
   host_report synchronize() noexcept {
-    for (auto& w : workers_) w->wait_until_idle();
+    for (auto& w : workers_) await_idle(*w);
     const std::lock_guard lock(shared_->mutex);
     host_report report = std::exchange(shared_->report, {});
-    for (auto& w : workers_)
-      if (w->poisoned()) report.skipped += w->skipped;
-    shared_->generation.fetch_add(1, std::memory_order_relaxed);
-    shared_->report_at = 0;
-    if (!workers_.empty()) workers_.front()->programs = 0;
+    for (auto& w : workers_) {
+      report.skipped += std::exchange(w->skipped, 0);
+      w->poisoned = false;
+      w->poisoned_from.store(detail::host_worker::never);
+    }
+    shared_->submissions = 0;
     return report;
   }
 
-  /// Enqueues one run of `program` and returns; `program`, `body` and `trace` must live until `synchronize`.
-  /// Runs of one program follow each other on every stream; a run and the next overlap where streams do, so ops of
-  /// two runs need order of their own (a fence) if they share data.
-  /// @param body   body(op, stream) or body(op, phase, stream), with the plan's stream number; called on the stream's
+  /// Enqueues one run of `list` and returns; `body` and `trace` must live until `synchronize`.
+  /// Stream s of the list runs on stream s mod stream_count(): fewer threads than streams are always safe, since the
+  /// issue order is topological. A run and the next overlap where streams do, so ops of two runs need order of their
+  /// own (`fenced`) if they share data. Allocates nothing once the queues have grown.
+  /// @param body   body(op, stream) or body(op, phase, stream), with the list's stream number; called on the stream's
   ///               thread, concurrently with itself. Returns void, or a code: other than 0 is a failure
-  /// @param trace  see `no_trace`; called for every step on the thread that takes it, except for ops that are skipped
-  /// Precondition: the program is not running on another backend.
+  /// @param trace  see `no_trace`; called for every command on the thread that takes it, except for ops that are
+  /// skipped
+  ///               and waits that the queue itself keeps
+  /// Precondition: there is a stream, unless the list is empty.
   template <class Body, class Trace = const no_trace>
-  status_type submit(host_program& program, Body& body, Trace& trace = untraced_) noexcept {
-    const std::size_t threads = program.thread_count();
-    if (threads > workers_.size()) return host_status::too_few_streams;
-    // All queues are locked together, in one order: two programs submitted at once must not meet in opposite orders on
+  status_type submit(const command_list& list, Body& body, Trace& trace = detail::untraced) noexcept {
+    HOCKET_ASSERT(list.empty() || !workers_.empty());
+    // All queues are locked together, in one order: two lists submitted at once must not meet in opposite orders on
     // two streams, or each would wait for the other. And memory is got before anything is pushed.
-    for (std::size_t t = 0; t < threads; ++t) workers_[t]->mutex.lock();
-    bool room = true;
-    for (std::size_t t = 0; t < threads && room; ++t) room = workers_[t]->make_room();
-    if (room && threads != 0) {
-      adopt(program);
-      const std::uint32_t place = workers_.front()->programs++;
-      for (std::uint32_t t = 0; t < threads; ++t)
-        workers_[t]->push([p = &program, b = &body, tr = &trace, run = program.runs_, place,
-                           t](detail::host_worker& self) noexcept { run_slice(self, *p, t, run, place, *b, *tr); });
-      ++program.runs_;
-    }
-    for (std::size_t t = threads; t-- > 0;) workers_[t]->mutex.unlock();
-    if (!room) return host_status::out_of_memory;
-    for (std::size_t t = 0; t < threads; ++t) workers_[t]->submitted.notify_one();
-    return host_status::ok;
+    for (auto& w : workers_) w->mutex.lock();
+    const bool room = make_room(list);
+    if (room) push_all(list, body, trace);
+    for (auto& w : workers_) w->mutex.unlock();
+    for (auto& w : workers_) w->submitted.notify_one();
+    return room ? host_status::ok : host_status::out_of_memory;
   }
 
-  /// Runs `program` once and waits for it. Allocates nothing once the queues have grown.
+  /// Runs `list` once and waits for it.
   template <class Body, class Trace = const no_trace>
-  host_report run(host_program& program, Body&& body, Trace& trace = untraced_) noexcept {
+  host_report run(const command_list& list, Body&& body, Trace& trace = detail::untraced) noexcept {
     host_report report;
-    report.status = submit(program, body, trace);
+    report.status = submit(list, body, trace);
     return report ? synchronize() : report;
   }
 
  private:
-  static constexpr no_trace untraced_{};
-  static constexpr std::uint64_t eager = ~std::uint64_t{0};  // closures: the first in time is reported
-
   host_backend() = default;
 
   void create(std::size_t streams) {
-    shared_ = std::make_shared<detail::host_shared>();
-    const unsigned processors = std::thread::hardware_concurrency();  // 0: not known
+    shared_ = std::make_unique<detail::host_shared>();
     workers_.reserve(streams);
     streams_.reserve(streams);
     for (std::size_t i = 0; i < streams; ++i) {
       auto w = std::make_unique<detail::host_worker>();
       w->shared = shared_.get();
       w->number = static_cast<std::uint32_t>(i);
-      w->crowded = processors != 0 && streams > processors;
       w->thread = std::thread([worker = w.get()] { worker->loop(); });
       workers_.push_back(std::move(w));
       streams_.push_back(host_stream(workers_.back().get()));
     }
   }
-
-  void stop() noexcept {
-    for (auto& w : workers_) {
-      const std::lock_guard lock(w->mutex);
-      w->stopping = true;
-      w->count_one_more();
-      w->submitted.notify_one();
-    }
-    for (auto& w : workers_) w->thread.join();
-    workers_.clear();
-    streams_.clear();
+  void swap(host_backend& other) noexcept {
+    shared_.swap(other.shared_);
+    workers_.swap(other.workers_);
+    streams_.swap(other.streams_);
   }
+
+  static void await_idle(const detail::host_worker& w) noexcept { detail::await(w.finished, w.submitted.load()); }
 
   template <class F>
   status_type push(host_stream stream, const F& closure) noexcept {
     detail::host_worker& w = *stream.worker_;
     {
       const std::lock_guard lock(w.mutex);
-      if (!w.make_room()) return host_status::out_of_memory;
+      if (!w.make_room(1)) return host_status::out_of_memory;
       w.push(closure);
     }
     w.submitted.notify_one();
     return host_status::ok;
   }
 
-  // Generations of two backends have nothing to do with each other: failures on the one before must not count here.
-  void adopt(host_program& program) const noexcept {
-    const std::weak_ptr<const void>& last = program.last_backend_;
-    if (!last.owner_before(shared_) && !shared_.owner_before(last)) return;
-    for (std::size_t t = 0; t < program.thread_count(); ++t)
-      program.signals_[t].poisoned_in.store(0, std::memory_order_relaxed);
-    program.last_backend_ = shared_;
+  // For a list: all mutexes are held.
+  [[nodiscard]] bool make_room(const command_list& list) noexcept {
+    const bool room = detail::attempt([&] {
+      shared_->events.resize(list.event_count());
+      shared_->counts.assign(workers_.size(), 0);
+    });
+    if (!room) return false;
+    for (const command& c : list) ++shared_->counts[c.stream % workers_.size()];
+    for (auto& w : workers_)
+      if (!w->make_room(shared_->counts[w->number])) return false;
+    return true;
   }
-
-  // place: of the submission, in this generation.
   template <class Body, class Trace>
-  static void run_slice(detail::host_worker& self, host_program& program, std::uint32_t thread, std::uint64_t run,
-                        std::uint32_t place, Body& body, Trace& trace) noexcept {
-    const std::uint64_t generation = self.generation();
-    for (const host_program::step& s : program.slices_[thread]) {
-      if (s.what.kind == command_kind::run && self.poisoned()) [[unlikely]] {
-        ++self.skipped;
-        continue;
+  void push_all(const command_list& list, Body& body, Trace& trace) noexcept {
+    using worker = detail::host_worker;
+    const std::uint64_t first = std::uint64_t{shared_->submissions++} << 32;
+    for (std::uint32_t i = 0; i < list.size(); ++i) {
+      const command c = list[i];
+      worker& w = *workers_[c.stream % workers_.size()];
+      detail::host_event_state* const event = c.kind == command_kind::run ? nullptr : &shared_->events[c.id];
+      if (c.kind == command_kind::run) {
+        w.push([b = &body, t = &trace, c, at = first | i](worker& self) noexcept {
+          if (self.skips()) return;
+          const auto index = static_cast<std::uint32_t>(at);
+          t->begin(index, c);
+          self.run(at, c, [&] { return detail::call_op(*b, c.id, c.phase, stream_id{c.stream}); });
+          t->end(index, c);
+        });
+      } else if (c.kind == command_kind::record) {
+        *event = {&w, ++w.records};
+        w.push([t = &trace, c, i, count = w.records](worker& self) noexcept {
+          t->begin(i, c);
+          self.pass(count);
+          t->end(i, c);
+        });
+      } else if (event->stream != &w) {
+        w.push([t = &trace, c, i, at = *event](worker& self) noexcept {
+          t->begin(i, c);
+          self.wait_for(at);
+          t->end(i, c);
+        });
       }
-      trace.begin(s.index, s.what);
-      // Counters run on from run to run, so a replay resets nothing.
-      const std::uint64_t target = run * program.records_[s.thread] + s.number;
-      if (s.what.kind == command_kind::run) {
-        const std::uint64_t at = std::uint64_t{place} << 32 | s.index;
-        self.run(at, s.what, [&] { return detail::call_op(body, s.what.id, s.what.phase, stream_id{s.what.stream}); });
-      } else if (s.what.kind == command_kind::record) {
-        program.signals_[thread].advance(target, self.poisoned(), generation);
-      } else if (program.signals_[s.thread].wait(target, generation, self.crowded)) {
-        self.poison();
-      }
-      trace.end(s.index, s.what);
     }
   }
 
-  std::shared_ptr<detail::host_shared> shared_;
+  std::unique_ptr<detail::host_shared> shared_;
   std::vector<std::unique_ptr<detail::host_worker>> workers_;
   std::vector<host_stream> streams_;
 };

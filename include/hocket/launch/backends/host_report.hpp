@@ -14,7 +14,6 @@ enum class host_status : std::uint8_t {
   op_failed,         ///< an op returned a code other than 0
   op_threw,          ///< an op ended with an exception
   unrecorded_event,  ///< a wait on an event that was never recorded
-  too_few_streams,   ///< the program needs more threads than the backend has
   out_of_memory,     ///< nothing was enqueued
 };
 
@@ -24,7 +23,6 @@ enum class host_status : std::uint8_t {
     case host_status::op_failed: return "an op returned a failure code";
     case host_status::op_threw: return "an op threw an exception";
     case host_status::unrecorded_event: return "wait on an event that was never recorded";
-    case host_status::too_few_streams: return "the program needs more streams than the backend has";
     case host_status::out_of_memory: return "out of memory: nothing was enqueued";
   }
   return "unknown status";

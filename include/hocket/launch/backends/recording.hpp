@@ -2,6 +2,7 @@
 #pragma once
 #include <hocket/launch/backends/inline.hpp>
 #include <hocket/launch/command.hpp>
+#include <hocket/launch/detail/attempt.hpp>
 
 #include <limits>
 
@@ -60,16 +61,7 @@ class recording_backend {
  private:
   status_type write(const command& c) noexcept {
     if (calls_++ == fail_at_) return local_status::op_failed;
-#if HOCKET_HAS_EXCEPTIONS
-    try {
-      log_.push_back(c);
-    } catch (...) {
-      return local_status::out_of_memory;
-    }
-#else
-    log_.push_back(c);
-#endif
-    return local_status::ok;
+    return detail::attempt([&] { log_.push_back(c); }) ? local_status::ok : local_status::out_of_memory;
   }
 
   std::vector<command> log_;

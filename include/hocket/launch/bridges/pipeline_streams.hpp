@@ -27,8 +27,7 @@ struct pipeline_streams {
   ///
   ///     const auto all = hocket::launch::pipeline_streams::make(plan).value();
   ///     auto device = hocket::launch::host_backend::start(all.commands.stream_count()).value();
-  ///     hocket::launch::host_program program(all.commands);
-  ///     device.run(program, [&](hocket::node_id op, hocket::stream_id rank) { compute(all.actions[op], rank); });
+  ///     device.run(all.commands, [&](hocket::node_id op, hocket::stream_id rank) { compute(all.actions[op], rank); });
   template <pipeline::schedule S>
   [[nodiscard]] static result<pipeline_streams> make(const S& plan);
 };

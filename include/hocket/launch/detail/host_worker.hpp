@@ -2,8 +2,9 @@
 #pragma once
 #include <hocket/launch/backends/host_report.hpp>
 #include <hocket/launch/command.hpp>
-#include <hocket/launch/detail/host_signal.hpp>
+#include <hocket/launch/detail/attempt.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -19,8 +20,8 @@ namespace hocket::inline HOCKET_ABI::launch::detail {
 
 struct host_worker;
 
-/// One entry of a stream's queue. Everything that a stream does (a closure, a record, a wait, its part of a program) is
-/// one: a function and the bytes of the closure that it calls.
+/// One entry of a stream's queue. Everything that a stream does (an op, a record, a wait) is one: a function and the
+/// bytes of the closure that it calls.
 struct host_task {
   static constexpr std::size_t room = 48;  // with the function's address, less than a cache line
   void (*call)(host_worker&, void* closure) noexcept;
@@ -36,6 +37,23 @@ struct host_task {
   }
 };
 
+/// An event: a stream passes its records in order, so "record number `count` of `stream` is done" says it all.
+struct host_event_state {
+  host_worker* stream = nullptr;  // of the latest record; null: never recorded
+  std::uint64_t count = 0;
+};
+
+/// What the streams of a backend share.
+struct host_shared {
+  std::mutex mutex;  // guards the report
+  host_report report;
+  std::uint64_t report_at = 0;  // place of the reported failure in the order of submission
+  // Of lists; guarded by the mutex of stream 0.
+  std::uint32_t submissions = 0;         // since the last synchronization
+  std::vector<host_event_state> events;  // of the list that is being submitted
+  std::vector<std::size_t> counts;       // its commands, by stream
+};
+
 /// Compared as what it is: a 64-bit code must not lose its upper half first.
 template <class Code>
 [[nodiscard]] constexpr bool is_failure(const Code& code) noexcept {
@@ -43,73 +61,102 @@ template <class Code>
   else return static_cast<int>(code) != 0;
 }
 
-/// What the streams of a backend share.
-struct host_shared {
-  std::atomic<std::uint64_t> generation{1};
-  std::mutex mutex;  // guards the rest
-  host_report report;
-  std::uint64_t report_at = 0;  // place of the reported failure in the order of submission
-};
+/// Blocks until the counter is at least `target`.
+inline void await(const std::atomic<std::uint64_t>& counter, std::uint64_t target) noexcept {
+  for (std::uint64_t now = counter.load(); now < target; now = counter.load()) counter.wait(now);
+}
 
 /// A stream: a queue and the thread that works it off.
 ///
-///     enqueue ──▶ inbox ──swap──▶ batch ──▶ the thread calls entry after entry ──▶ signal (records passed)
+///     enqueue ──▶ inbox ──swap──▶ batch ──▶ the thread calls entry after entry ──▶ passed (records so far)
 ///       submitted = entries ever put in           finished = entries ever done
 ///
 /// | member              | guarded by            | invariant                                                          |
 /// |---------------------|-----------------------|--------------------------------------------------------------------|
 /// | inbox, records      | mutex                 | records = record entries ever put into the inbox                   |
-/// | submitted           | stored under mutex    | grows by one per entry; counts may wrap, differences do not        |
-/// | programs            | mutex of stream 0     | programs submitted in this generation: their places in the report  |
-/// | batch, skipped      | the thread            | empty when finished == submitted                                   |
+/// | submitted           | stored under mutex    | grows by one per entry                                             |
+/// | batch               | the thread            | empty when finished == submitted                                   |
 /// | finished            | stored by the thread  | finished <= submitted                                              |
-/// | poisoned_in         | the thread            | == generation: something failed here; what comes later is skipped  |
-/// | shared->generation  | while all are idle    | grows with each synchronisation: older poison is void              |
-/// | shared->report      | shared->mutex         | of the failures of this generation, the one submitted first        |
+/// | passed              | stored by the thread  | never falls, so an event may be waited for ever after              |
+/// | poisoned, skipped   | the thread            | poisoned: something failed here; what comes later is skipped       |
+/// | poisoned_from       | the thread            | the first record that stands for skipped work, or `never`          |
+/// | shared->report      | shared->mutex         | of the failures so far, the one submitted first                    |
 ///
-/// Records advance the signal also on a poisoned stream, so that nobody waits for ever.
-struct alignas(64) host_worker {
+/// Synchronizing heals: it resets poisoned, skipped and poisoned_from while all streams are idle. Records are passed
+/// also on a poisoned stream, so that nobody waits for ever. Counters are stored sequentially consistent: a
+/// notification must not look for sleepers before the store is visible.
+struct host_worker {
+  static constexpr std::uint64_t never = ~std::uint64_t{0};
+
   std::mutex mutex;
   std::vector<host_task> inbox;
   std::uint64_t records = 0;
-  std::uint32_t programs = 0;
-  std::atomic<std::uint32_t> submitted{0};
+  std::atomic<std::uint64_t> submitted{0};
   bool stopping = false;
   host_shared* shared = nullptr;
   std::uint32_t number = 0;
-  bool crowded = false;  // more streams than processors
 
-  alignas(64) std::atomic<std::uint32_t> finished{0};
-  std::uint64_t poisoned_in = 0;
-  std::size_t skipped = 0;
   std::vector<host_task> batch;
-  host_signal signal;
+  std::atomic<std::uint64_t> finished{0};
+  std::atomic<std::uint64_t> passed{0};
+  bool poisoned = false;
+  std::size_t skipped = 0;
+  std::atomic<std::uint64_t> poisoned_from{never};
   std::thread thread;
 
-  [[nodiscard]] std::uint64_t generation() const noexcept { return shared->generation.load(std::memory_order_relaxed); }
-  [[nodiscard]] bool poisoned() const noexcept { return poisoned_in == generation(); }
-  void poison() noexcept {
-    if (poisoned()) return;
-    poisoned_in = generation();
-    skipped = 0;
+  // ---- enqueueing, in two halves. The caller holds `mutex`; only the first can fail.
+
+  [[nodiscard]] bool make_room(std::size_t count) noexcept {
+    constexpr std::size_t first_entries = 32;
+    if (inbox.capacity() - inbox.size() >= count) return true;
+    return attempt([&] { inbox.reserve(std::max({first_entries, 2 * inbox.size(), inbox.size() + count})); });
+  }
+  template <class F>
+  void push(const F& closure) noexcept {
+    inbox.emplace_back(closure);
+    submitted.fetch_add(1);
   }
 
-  /// @param at  place of the failure in the order of submission: the lowest one is kept
-  void fail(std::uint64_t at, const command& c, host_status status, int code, std::exception_ptr exception) noexcept {
-    poison();
-    const std::lock_guard lock(shared->mutex);
-    if (shared->report.status != host_status::ok && shared->report_at <= at) return;
-    shared->report_at = at;
-    shared->report = {status, c.id, c.stream, c.phase, code, 0, std::move(exception)};
+  // ---- the thread
+
+  void loop() noexcept {
+    std::uint64_t done = 0;
+    for (;;) {
+      submitted.wait(done);
+      bool last = false;
+      {
+        const std::lock_guard lock(mutex);
+        batch.swap(inbox);
+        last = stopping;
+      }
+      if (batch.empty() && last) return;
+      for (host_task& task : batch) task.call(*this, task.closure);
+      done += batch.size();
+      batch.clear();
+      finished.store(done);
+      finished.notify_all();
+    }
   }
 
-  /// Runs f() unless something before it failed. Whatever it throws or returns ends here.
+  void pass(std::uint64_t record) noexcept {
+    if (poisoned && poisoned_from.load() == never) poisoned_from.store(record);
+    passed.store(record);
+    passed.notify_all();
+  }
+  void wait_for(const host_event_state& event) noexcept {
+    await(event.stream->passed, event.count);
+    if (event.count >= event.stream->poisoned_from.load()) poisoned = true;
+  }
+
+  /// Whether an op is left out, because something before it failed. Counts it.
+  [[nodiscard]] bool skips() noexcept {
+    if (poisoned) ++skipped;
+    return poisoned;
+  }
+  /// Runs f(). Whatever it throws or returns ends here.
+  /// @param at  its place in the order of submission: of all failures, the one with the lowest is reported
   template <class F>
   void run(std::uint64_t at, const command& c, F&& f) noexcept {
-    if (poisoned()) [[unlikely]] {
-      ++skipped;
-      return;
-    }
 #if HOCKET_HAS_EXCEPTIONS
     try {
       call(at, c, f);
@@ -119,61 +166,6 @@ struct alignas(64) host_worker {
 #else
     call(at, c, f);
 #endif
-  }
-
-  /// The thread.
-  void loop() noexcept {
-    std::uint32_t done = 0;
-    for (;;) {
-      await(submitted, [done](std::uint32_t value) { return value != done; }, crowded);
-      bool last = false;
-      {
-        const std::lock_guard lock(mutex);
-        batch.swap(inbox);
-        last = stopping;
-      }
-      if (batch.empty() && last) return;
-      for (host_task& task : batch) task.call(*this, task.closure);
-      done += static_cast<std::uint32_t>(batch.size());
-      batch.clear();
-      finished.store(done, std::memory_order_seq_cst);
-      finished.notify_all();
-    }
-  }
-
-  /// Until everything submitted before this call is done.
-  void wait_until_idle() noexcept {
-    std::uint32_t all = 0;
-    {
-      const std::lock_guard lock(mutex);
-      all = submitted.load(std::memory_order_relaxed);
-    }
-    await(finished, [all](std::uint32_t value) { return reached(value, all); }, crowded);
-  }
-
-  // The two halves of an enqueue. The caller holds `mutex`; only the first can fail.
-  [[nodiscard]] bool make_room() noexcept {
-    if (inbox.size() < inbox.capacity()) return true;
-    constexpr std::size_t first_entries = 32;
-    const std::size_t wanted = inbox.empty() ? first_entries : 2 * inbox.size();
-#if HOCKET_HAS_EXCEPTIONS
-    try {
-      inbox.reserve(wanted);
-    } catch (...) {
-      return false;
-    }
-#else
-    inbox.reserve(wanted);
-#endif
-    return true;
-  }
-  template <class F>
-  void push(const F& closure) noexcept {
-    inbox.emplace_back(closure);
-    count_one_more();
-  }
-  void count_one_more() noexcept {
-    submitted.store(submitted.load(std::memory_order_relaxed) + 1, std::memory_order_seq_cst);
   }
 
  private:
@@ -186,11 +178,13 @@ struct alignas(64) host_worker {
       if (is_failure(code)) fail(at, c, host_status::op_failed, static_cast<int>(code), nullptr);
     }
   }
-};
-
-struct host_event_state {
-  host_worker* stream = nullptr;  // of the latest record; null: never recorded
-  std::uint64_t count = 0;
+  void fail(std::uint64_t at, const command& c, host_status status, int code, std::exception_ptr exception) noexcept {
+    poisoned = true;
+    const std::lock_guard lock(shared->mutex);
+    if (shared->report.status != host_status::ok && shared->report_at <= at) return;
+    shared->report_at = at;
+    shared->report = {status, c.id, c.stream, c.phase, code, 0, std::move(exception)};
+  }
 };
 
 }  // namespace hocket::inline HOCKET_ABI::launch::detail

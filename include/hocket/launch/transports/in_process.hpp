@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/core/result.hpp>
+#include <hocket/launch/detail/attempt.hpp>
 #include <hocket/launch/transport.hpp>
 
 #include <chrono>
@@ -10,8 +11,8 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
-#include <new>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace hocket::inline HOCKET_ABI::launch {
@@ -55,49 +56,25 @@ namespace detail {
 /// One direction between two ranks. Whatever meets is completed at once, by the rank that came second:
 ///
 ///     sends      ▢ ▢ ▢ ▢   in the order of posting; the k-th meets the k-th receive
-///     receives   ▢ ▢       so one of the two queues is always empty
+///     receives             so one of the two queues is always empty
 ///
 /// | member           | invariant, under the mutex                                                    |
 /// |------------------|-------------------------------------------------------------------------------|
-/// | sends, receives  | at most one has entries that are not complete                                 |
+/// | .entries         | those that have not met their other end; at most one of the queues has any    |
 /// | .posted          | entries ever put in; request number k is complete when .complete >= k          |
 /// | .complete        | <= .posted; of buffered sends, all are complete                               |
 /// | status           | ok until the first failure or abort, then that                                |
-struct alignas(64) in_process_channel {
+struct in_process_channel {
   struct entry {
     void* data;
     std::size_t bytes;
     std::uint32_t tag;
-    bool owned;  // a copy made for a buffered send
+    std::unique_ptr<std::byte[]> copy{};  // of a buffered send
   };
   struct queue {
     std::vector<entry> entries;
-    std::size_t first = 0;  // of those that have not met their other end
     std::uint64_t posted = 0;
     std::uint64_t complete = 0;
-
-    [[nodiscard]] bool empty() const noexcept { return first == entries.size(); }
-    [[nodiscard]] const entry& front() const noexcept { return entries[first]; }
-    /// Room for one more, so that nothing is half done when memory runs out. Forgets what has met.
-    [[nodiscard]] bool make_room() noexcept {
-      if (empty() || first > entries.size() / 2) {
-        entries.erase(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(first));
-        first = 0;
-      }
-      if (entries.size() < entries.capacity()) return true;
-      constexpr std::size_t first_entries = 16;
-      const std::size_t wanted = entries.empty() ? first_entries : 2 * entries.size();
-#if HOCKET_HAS_EXCEPTIONS
-      try {
-        entries.reserve(wanted);
-      } catch (...) {
-        return false;
-      }
-#else
-      entries.reserve(wanted);
-#endif
-      return true;
-    }
   };
   std::mutex mutex;
   std::condition_variable changed;
@@ -105,22 +82,16 @@ struct alignas(64) in_process_channel {
   queue receives;
   in_process_status status = in_process_status::ok;
 
-  ~in_process_channel() {
-    for (std::size_t i = sends.first; i < sends.entries.size(); ++i)
-      if (sends.entries[i].owned) ::operator delete(sends.entries[i].data);
-  }
-
   /// Completes what has met. The caller holds the mutex.
   void match(completion sends_complete) noexcept {
-    while (!sends.empty() && !receives.empty()) {
-      const entry& from = sends.front();
-      const entry& to = receives.front();
+    while (!sends.entries.empty() && !receives.entries.empty()) {
+      const entry& from = sends.entries.front();
+      const entry& to = receives.entries.front();
       if (from.tag != to.tag) return fail(in_process_status::mismatched_tags);
       if (from.bytes != to.bytes) return fail(in_process_status::mismatched_lengths);
       if (from.bytes != 0) std::memcpy(to.data, from.data, from.bytes);
-      if (from.owned) ::operator delete(from.data);
-      ++sends.first;
-      ++receives.first;
+      sends.entries.erase(sends.entries.begin());  // queues are short: what is in flight between two ranks
+      receives.entries.erase(receives.entries.begin());
       ++receives.complete;
       if (sends_complete == completion::rendezvous) ++sends.complete;
     }
@@ -161,34 +132,11 @@ class in_process_transport {
 
   status_type send(const void* from, std::size_t bytes, std::uint32_t peer, std::uint32_t tag, no_stream,
                    request_type& request) noexcept {
-    if (peer >= state_->ranks || peer == rank_) return status_type::peer_out_of_range;
-    detail::in_process_channel& c = state_->channel(rank_, peer);
-    const std::lock_guard lock(c.mutex);
-    if (c.status != status_type::ok) return c.status;
-    if (!c.sends.make_room()) return status_type::out_of_memory;
-    void* data = const_cast<void*>(from);  // only read
-    const bool aside = state_->options.sends == completion::buffered;
-    if (aside) {
-      data = ::operator new(bytes == 0 ? 1 : bytes, std::nothrow);
-      if (data == nullptr) return status_type::out_of_memory;
-      if (bytes != 0) std::memcpy(data, from, bytes);
-      ++c.sends.complete;
-    }
-    c.sends.entries.push_back({data, bytes, tag, aside});
-    request = {&c, ++c.sends.posted, true};
-    return matched(c);
+    return post(true, const_cast<void*>(from), bytes, peer, tag, request);  // only read
   }
-
   status_type recv(void* to, std::size_t bytes, std::uint32_t peer, std::uint32_t tag, no_stream,
                    request_type& request) noexcept {
-    if (peer >= state_->ranks || peer == rank_) return status_type::peer_out_of_range;
-    detail::in_process_channel& c = state_->channel(peer, rank_);
-    const std::lock_guard lock(c.mutex);
-    if (c.status != status_type::ok) return c.status;
-    if (!c.receives.make_room()) return status_type::out_of_memory;
-    c.receives.entries.push_back({to, bytes, tag, false});
-    request = {&c, ++c.receives.posted, false};
-    return matched(c);
+    return post(false, to, bytes, peer, tag, request);
   }
 
   // All transfers progress together anyway.
@@ -215,8 +163,7 @@ class in_process_transport {
     if (c == nullptr) return status_type::ok;
     std::unique_lock lock(c->mutex);
     const auto over = [&] { return is_complete(request) || c->status != status_type::ok; };
-    if (state_->options.time_limit.count() == 0) c->changed.wait(lock, over);
-    else if (!c->changed.wait_for(lock, limit(), over)) return status_type::timed_out;
+    if (!c->changed.wait_for(lock, limit(), over)) return status_type::timed_out;
     return is_complete(request) ? status_type::ok : c->status;
   }
 
@@ -244,17 +191,37 @@ class in_process_transport {
   [[nodiscard]] static bool is_complete(const request_type& r) noexcept {
     return (r.sends ? r.channel->sends : r.channel->receives).complete >= r.number;
   }
-  // A limit beyond what the clock can count would be over at once.
+  // None is a year, and no limit is longer: what is beyond the range of the clock would be over at once.
   [[nodiscard]] std::chrono::milliseconds limit() const noexcept {
     constexpr std::chrono::milliseconds year = std::chrono::hours(24 * 365);
-    return state_->options.time_limit < year ? state_->options.time_limit : year;
+    const std::chrono::milliseconds given = state_->options.time_limit;
+    return given.count() != 0 && given < year ? given : year;
   }
-  // Under the channel's mutex.
-  status_type matched(detail::in_process_channel& c) noexcept {
+  status_type post(bool sends, void* data, std::size_t bytes, std::uint32_t peer, std::uint32_t tag,
+                   request_type& request) noexcept {
+    if (peer >= state_->ranks || peer == rank_) return status_type::peer_out_of_range;
+    detail::in_process_channel& c = sends ? state_->channel(rank_, peer) : state_->channel(peer, rank_);
+    const std::lock_guard lock(c.mutex);
+    if (c.status != status_type::ok) return c.status;
+    detail::in_process_channel::queue& queue = sends ? c.sends : c.receives;
+    const bool aside = sends && state_->options.sends == completion::buffered;
+    const bool kept = detail::attempt([&] {
+      detail::in_process_channel::entry e{data, bytes, tag};
+      if (aside) {
+        e.copy = std::make_unique_for_overwrite<std::byte[]>(bytes);
+        e.data = e.copy.get();
+        if (bytes != 0) std::memcpy(e.data, data, bytes);
+      }
+      queue.entries.push_back(std::move(e));
+    });
+    if (!kept) return status_type::out_of_memory;
+    request = {&c, ++queue.posted, sends};
+    if (aside) ++queue.complete;
     c.match(state_->options.sends);
     c.changed.notify_all();
     return c.status;
   }
+
   detail::in_process_state* state_ = nullptr;
   std::uint32_t rank_ = 0;
 };
@@ -275,15 +242,8 @@ class in_process_group {
     if (ranks == 0) return error{errc::invalid_argument, 0}.with("number of ranks");
     if (ranks > 1024) return error{errc::limit_exceeded, ranks, 1024}.with("ranks in one process");
     in_process_group group;
-#if HOCKET_HAS_EXCEPTIONS
-    try {
-#endif
-      group.state_ = std::make_unique<detail::in_process_state>(ranks, options);
-#if HOCKET_HAS_EXCEPTIONS
-    } catch (const std::bad_alloc&) {
+    if (!detail::attempt([&] { group.state_ = std::make_unique<detail::in_process_state>(ranks, options); }))
       return error{errc::out_of_memory, ranks}.with("channels between ranks");
-    }
-#endif
     return group;
   }
   [[nodiscard]] std::uint32_t ranks() const noexcept { return state_->ranks; }

@@ -53,14 +53,12 @@ aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream);
 aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event);
 aclError aclrtEventElapsedTime(float* ms, aclrtEvent start, aclrtEvent end);
 
-#ifndef FAKE_ACL_OLD /* what older releases do not have */
 aclError aclrtGetEventAvailNum(uint32_t* eventCount);
 aclError aclrtLaunchHostFunc(aclrtStream stream, aclrtHostFunc fn, void* args);
 aclError aclmdlRICaptureBegin(aclrtStream stream, aclmdlRICaptureMode mode);
 aclError aclmdlRICaptureEnd(aclrtStream stream, aclmdlRI* modelRI);
 aclError aclmdlRIExecuteAsync(aclmdlRI modelRI, aclrtStream stream);
 aclError aclmdlRIDestroy(aclmdlRI modelRI);
-#endif
 
 #ifdef __cplusplus
 }
