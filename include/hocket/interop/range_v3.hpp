@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lets hocket's views pipe into range-v3. Include it before the first use of a view in a range-v3 pipeline.
 #pragma once
-#include <hocket/pipeline/passes.hpp>
 #include <hocket/pipeline/rank_view.hpp>
 
 #include <range/v3/range/concepts.hpp>
@@ -13,10 +12,7 @@ template <class S>
 inline constexpr bool enable_view<hocket::pipeline::rank_view<S>> = true;
 template <class S>
 inline constexpr bool enable_borrowed_range<hocket::pipeline::rank_view<S>> = true;
-/// after(stage_list(plan, 0), merge_halves{}) | ranges::views::take(5): so are lists that passes have been over.
 template <class S>
 inline constexpr bool enable_view<hocket::pipeline::stage_list<S>> = true;
-template <class Range, class Pass>
-inline constexpr bool enable_view<hocket::pipeline::pass_view<Range, Pass>> = true;
 
 }  // namespace ranges

@@ -44,20 +44,6 @@ namespace detail {
 using action_list = std::pmr::vector<stage_action>;
 using action_lists = std::pmr::vector<action_list>;
 
-template <class Pass>
-void apply_pass(action_list& list, const Pass& pass) {
-  struct borrowed {
-    const stage_action* first = nullptr;
-    const stage_action* last = nullptr;
-    [[nodiscard]] const stage_action* begin() const noexcept { return first; }
-    [[nodiscard]] const stage_action* end() const noexcept { return last; }
-  };
-  action_list longer(list.get_allocator());
-  longer.reserve(list.size());
-  for (const stage_action a : after(borrowed{list.data(), list.data() + list.size()}, pass)) longer.push_back(a);
-  list.swap(longer);
-}
-
 /// Gathers weights before their use and lets them go after it: the next `most` stages of the list are kept.
 /// As PyTorch's _add_unshard_reshard; stages that leave together do so in ascending order.
 template <class Later = void>  // a template is compiled only where it is called
@@ -307,8 +293,7 @@ void defer_receives(const S& plan, std::uint32_t rank, action_list& list) {
 
 }  // namespace detail
 
-/// The lists of a schedule with all that a runtime does besides computing. What concerns one rank alone is also there
-/// as a lazy view, see passes.hpp; this is the whole, written down.
+/// The lists of a schedule with all that a runtime does besides computing.
 /// Errors: errc::deadlock if transfers are wanted and the lists cannot be followed (ask `check` for the reason);
 /// errc::out_of_range for a stage, micro-batch or slice that the shape does not have; those of table_schedule::make.
 /// Complexity: O(actions) time and memory; O(actions · offload), O(actions · unshard) with those; transfers take
@@ -319,17 +304,13 @@ void defer_receives(const S& plan, std::uint32_t rank, action_list& list) {
 template <schedule S>
 [[nodiscard]] result<table_schedule> lower(const S& plan, const lowering_options& with,
                                            std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
-  using detail::apply_pass;
   if (const auto total = detail::units_of(plan, "stages x micro-batches to lower"); !total) return total.error();
-  const auto place = plan.placement();
-  using placed = decltype(plan.placement());
   const std::int64_t stages = std::int64_t{plan.ranks()} * plan.chunks();
   detail::action_lists lists(plan.ranks(), detail::action_list(memory), memory);
   for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
     auto& list = lists[r];
     list.reserve(plan.size(r));
-    for (std::uint32_t i = 0; i < plan.size(r); ++i) {
-      const stage_action a = stage_action_at(plan, r, i);
+    for (const stage_action a : stage_list(plan, r)) {
       if (is_transfer(a.kind())) continue;
       if (a.stage() >= stages) return error{errc::out_of_range, a.stage(), 0, stages - 1}.with("stage");
       if (!detail::in_shape(plan, a))
@@ -337,12 +318,12 @@ template <schedule S>
             "micro-batch (or slice, direction)");
       list.push_back(a);
     }
-    if (with.merge_halves) apply_pass(list, pipeline::merge_halves{});
-    if (with.overlap) apply_pass(list, overlap_pairs{});
-    if (with.recompute) apply_pass(list, recompute_before_backward<placed>{place});
-    if (with.offload > 0) apply_pass(list, offload_activations{with.offload});
+    if (with.merge_halves) merge_halves(list);
+    if (with.overlap) overlap_pairs(list);
+    if (with.recompute) recompute_before_backward(list);
+    if (with.offload > 0) offload_activations(list, with.offload);
     if (with.unshard > 0) detail::add_unshard(list, with.unshard);
-    if (with.reduce_grad) apply_pass(list, reduce_when_done<placed>{place, plan.micro_batches() * slices_of(plan)});
+    if (with.reduce_grad) reduce_when_done(list);
   }
   if (with.transfers != transfer_policy::none) {
     if (const auto added = detail::transfer_walk<S>(plan, with.transfers, lists)(); !added) return added.error();
@@ -353,11 +334,18 @@ template <schedule S>
   std::pmr::vector<std::uint32_t> ends(memory);
   for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
     if (with.optimizer || with.post_validation)
-      apply_pass(lists[r], end_with_optimizer{with.post_validation, place.stage(r, 0)});
+      end_with_optimizer(lists[r], plan.placement().stage(r, 0), with.post_validation);
     all.insert(all.end(), lists[r].begin(), lists[r].end());
     ends.push_back(static_cast<std::uint32_t>(all.size()));
   }
   return table_schedule::make(all, ends, memory);
+}
+
+// Not a schedule: the member that is missing in place of "no matching function".
+template <class S, class... Rest>
+  requires(!schedule<S>)
+void lower(const S&, const lowering_options&, Rest&&...) {
+  detail::explain_schedule<S>();
 }
 
 }  // namespace hocket::inline HOCKET_ABI::pipeline

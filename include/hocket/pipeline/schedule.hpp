@@ -43,6 +43,23 @@ concept schedule = requires(const S& s, std::uint32_t x) {
   requires std::same_as<decltype(s.at(x, x)), action> || std::same_as<decltype(s.at(x, x)), stage_action>;
 };
 
+namespace detail {
+
+/// Names the member that a type lacks, where an overload for what is no schedule has been chosen.
+template <class S>
+constexpr void explain_schedule() {
+  static_assert(requires(const S& s) { s.ranks(); }, "hocket: the schedule has no const member ranks()");
+  static_assert(requires(const S& s) { s.chunks(); }, "hocket: the schedule has no const member chunks()");
+  static_assert(
+      requires(const S& s) { s.micro_batches(); }, "hocket: the schedule has no const member micro_batches()");
+  static_assert(requires(const S& s) { s.placement(); }, "hocket: the schedule has no const member placement()");
+  static_assert(requires(const S& s) { s.size(0u); }, "hocket: the schedule has no const member size(rank)");
+  static_assert(requires(const S& s) { s.at(0u, 0u); }, "hocket: the schedule has no const member at(rank, step)");
+  static_assert(schedule<S>, "hocket: this type is no schedule: see hocket/pipeline/schedule.hpp");
+}
+
+}  // namespace detail
+
 /// The shape of a schedule.
 template <schedule S>
 [[nodiscard]] constexpr shape shape_of(const S& s) noexcept {

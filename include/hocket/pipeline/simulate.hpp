@@ -132,20 +132,13 @@ template <schedule S, cost_policy C = costs>
 template <class S, class C, class... Rest>
   requires(!schedule<S> || !cost_policy<C>)
 void simulate(const S&, const C&, Rest&&...) {
-  static_assert(requires(const S& s) { s.ranks(); }, "hocket: the schedule has no const member ranks()");
-  static_assert(requires(const S& s) { s.chunks(); }, "hocket: the schedule has no const member chunks()");
-  static_assert(
-      requires(const S& s) { s.micro_batches(); }, "hocket: the schedule has no const member micro_batches()");
-  static_assert(requires(const S& s) { s.placement(); }, "hocket: the schedule has no const member placement()");
-  static_assert(requires(const S& s) { s.size(0u); }, "hocket: the schedule has no const member size(rank)");
-  static_assert(requires(const S& s) { s.at(0u, 0u); }, "hocket: the schedule has no const member at(rank, step)");
+  if constexpr (!schedule<S>) detail::explain_schedule<S>();
   static_assert(
       requires(const C& c, stage_action a) { c.duration(a); },
       "hocket: the cost policy has no const member duration(stage_action)");
   static_assert(
       requires(const C& c) { c.latency(0u, 0u); },
       "hocket: the cost policy has no const member latency(from_rank, to_rank)");
-  static_assert(schedule<S>, "hocket: this type is no schedule: see hocket/pipeline/schedule.hpp");
   static_assert(cost_policy<C>, "hocket: this type is no cost policy: see hocket/pipeline/costs.hpp");
 }
 
