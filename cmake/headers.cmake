@@ -48,13 +48,11 @@ set(HOCKET_HEADERS
   hocket/graph/detail/topological.hpp
   hocket/graph/detail/trie_leaf.hpp
   hocket/graph/detail/variable_table.hpp
-  hocket/graph/detail/word_arena.hpp
   hocket/graph/detail/workspace.hpp
   hocket/graph/edge.hpp
   hocket/graph/edge_kinds.hpp
   hocket/graph/edge_list.hpp
   hocket/graph/index.hpp
-  hocket/graph/index_refinements.hpp
   hocket/graph/op_kind.hpp
   hocket/graph/persistent_index.hpp
   hocket/graph/rule.hpp

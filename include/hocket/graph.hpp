@@ -16,7 +16,6 @@
 #include <hocket/graph/edge_kinds.hpp>
 #include <hocket/graph/edge_list.hpp>
 #include <hocket/graph/index.hpp>
-#include <hocket/graph/index_refinements.hpp>
 #include <hocket/graph/op_kind.hpp>
 #include <hocket/graph/persistent_index.hpp>
 #include <hocket/graph/rule.hpp>

@@ -48,8 +48,8 @@ class auto_index {
   void for_each_ancestor(node_id b, F&& f) const {
     large_ ? persistent_.for_each_ancestor(b, f) : dense_.for_each_ancestor(b, f);
   }
-  [[nodiscard]] std::size_t reduce(std::span<node_id> preds) {
-    return large_ ? persistent_.reduce(preds) : dense_.reduce(preds);
+  [[nodiscard]] std::size_t reduce(node_id b, std::span<node_id> preds) {
+    return large_ ? persistent_.reduce(b, preds) : dense_.reduce(b, preds);
   }
   [[nodiscard]] bool has_room(std::size_t preds) const noexcept { return !large_ || persistent_.has_room(preds); }
   void commit(node_id b) noexcept { large_ ? persistent_.commit(b) : dense_.commit(b); }

@@ -9,7 +9,6 @@
 #include <hocket/graph/edge.hpp>
 #include <hocket/graph/edge_list.hpp>
 #include <hocket/graph/index.hpp>
-#include <hocket/graph/index_refinements.hpp>
 
 #include <algorithm>
 #include <concepts>
@@ -525,7 +524,7 @@ class dag {
     }
     for (std::size_t i = 0; i < node_count(); ++i) {
       const node_id b = forward ? static_cast<node_id>(i) : work_.topological.order[i];
-      static_cast<void>(fresh.reduce(in[b]));
+      static_cast<void>(fresh.reduce(b, in[b]));
       fresh.commit(b);
     }
     index_ = std::move(fresh);
@@ -533,7 +532,7 @@ class dag {
 
   // preds: distinct, descending, each < b == node_count(). Permutes them.
   void append_distinct(node_id b, std::span<node_id> preds) {
-    const std::span<const node_id> kept = preds.first(index_.reduce(preds));
+    const std::span<const node_id> kept = preds.first(index_.reduce(b, preds));
     preds_.add(kept);
     struct undo {
       dag* g;
@@ -588,7 +587,7 @@ class dag {
     if (logging_) dropped_.resize(nodes);
     for (const node_id b : w.order) {
       const std::span<node_id> preds = in[b];
-      const std::span<const node_id> kept = preds.first(index_.reduce(preds));
+      const std::span<const node_id> kept = preds.first(index_.reduce(b, preds));
       index_.commit(b);
       preds_.make_room(b, kept.size());
       preds_.assign(b, kept);

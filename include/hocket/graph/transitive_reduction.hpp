@@ -52,7 +52,7 @@ struct ranked {
     const node_id b = g.order[r];
     const std::span<node_id> preds = g.sources(b, room);
     if (sets.bytes() > most_bytes || !sets.has_room(preds.size())) return false;
-    const std::size_t kept = sets.reduce(preds);
+    const std::size_t kept = sets.reduce(static_cast<node_id>(r), preds);
     sets.commit(static_cast<node_id>(r));
     for (std::size_t i = 0; i < kept; ++i) out.kept.push_back({g.order[preds[i]], b});
   }

@@ -54,7 +54,7 @@ class pruned_map {
       if (preds_.size() < sources.size()) preds_.resize(sources.size());
       const std::span<node_id> preds(preds_.data(), sources.size());
       std::reverse_copy(sources.begin(), sources.end(), preds.begin());
-      const std::size_t kept = index_.reduce(preds);
+      const std::size_t kept = index_.reduce(static_cast<node_id>(b), preds);
       index_.commit(static_cast<node_id>(b));
       std::uint32_t* const next = begin_.data();
       std::uint64_t* const marks = kept_.data();

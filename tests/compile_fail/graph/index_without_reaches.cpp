@@ -10,7 +10,7 @@ struct host_index {
 #ifdef CORRECTED
   bool reaches(hocket::node_id, hocket::node_id) const noexcept { return false; }
 #endif
-  std::size_t reduce(std::span<hocket::node_id> preds) { return preds.size(); }
+  std::size_t reduce(hocket::node_id, std::span<hocket::node_id> preds) { return preds.size(); }
   void commit(hocket::node_id) noexcept {}
   void resize(std::size_t) {}
   void link(hocket::node_id, std::span<const hocket::node_id>) {}

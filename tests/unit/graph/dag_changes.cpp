@@ -66,7 +66,7 @@ class plain_index {
   [[nodiscard]] std::size_t size() const noexcept { return rows_.size(); }
   [[nodiscard]] std::size_t bytes() const noexcept { return rows_.size() * rows_.size(); }
   [[nodiscard]] bool reaches(node_id a, node_id b) const noexcept { return has(rows_[b], a); }
-  [[nodiscard]] std::size_t reduce(std::span<node_id> preds) {
+  [[nodiscard]] std::size_t reduce(node_id, std::span<node_id> preds) {
     rows_.reserve(rows_.size() + 1);
     std::vector<bool> row;
     for (const node_id p : preds) unite(row, rows_[p]);

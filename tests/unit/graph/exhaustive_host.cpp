@@ -19,7 +19,7 @@ class set_index {
   std::size_t bytes() const noexcept { return 0; }
   void clear() noexcept { ancestors_.clear(); }
   bool reaches(node_id a, node_id b) const noexcept { return ancestors_[b].count(a) != 0; }
-  std::size_t reduce(std::span<node_id> preds) {
+  std::size_t reduce(node_id, std::span<node_id> preds) {
     ancestors_.reserve(ancestors_.size() + 1);
     staged_.clear();
     for (const node_id p : preds) staged_.insert(ancestors_[p].begin(), ancestors_[p].end());

@@ -103,9 +103,9 @@ TEST_CASE("late edges: an index that nobody rebuilds", "[graph]") {
   dense_index dense;
   persistent_index persistent;
   for (node_id b = 0; b < nodes; ++b) {
-    (void)dense.reduce({});
+    (void)dense.reduce(b, {});
     dense.commit(b);
-    (void)persistent.reduce({});
+    (void)persistent.reduce(b, {});
     persistent.commit(b);
   }
   std::size_t links = 0, wrong = 0;

@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory_resource>
-#include <utility>
 #include <vector>
 
 namespace hocket::inline HOCKET_ABI::graph::detail {
@@ -23,7 +22,7 @@ namespace hocket::inline HOCKET_ABI::graph::detail {
 // |----------------------------------------------------------------------------------|-------------------------------|
 // | number 0 is the empty set at every height                                        | absence costs no block        |
 // | a block refers only to blocks that exist                                         |                               |
-// | blocks older than the mark `fresh` of a call are not written to by it            | other sets share them         |
+// | blocks from before begin_set are not written to                                  | other sets share them         |
 // | what is younger belongs to the set at hand alone, with all that leads to it      | so it is changed in place     |
 class bit_tries {
  public:
@@ -32,7 +31,6 @@ class bit_tries {
   static constexpr std::uint32_t leaf_bits = leaf::bits;
   static constexpr std::uint32_t inner_bits = 4;  // 16 children of 4 bytes: a cache line
   static constexpr std::size_t fan = std::size_t{1} << inner_bits;
-  static constexpr std::uint32_t most_height = (32 - leaf_bits + inner_bits - 1) / inner_bits;
 
   struct root {
     block_id block = 0;        // 0: the empty set
@@ -44,6 +42,7 @@ class bit_tries {
   };
 
   explicit bit_tries(std::pmr::memory_resource* memory) noexcept : leaves_(memory), inners_(memory) {}
+  // The blocks of that moment.
   bit_tries(const bit_tries& other, const mark& upto)
       : leaves_(other.leaves_, upto.leaves), inners_(other.inners_, upto.inners) {}
   bit_tries(bit_tries&&) noexcept = default;
@@ -55,61 +54,81 @@ class bit_tries {
     leaves_.shrink(to.leaves);
     inners_.shrink(to.inners);
   }
-  // The next path of blocks, down to a leaf, can be added without asking for memory.
-  void make_room() {
-    leaves_.make_room(2);
-    inners_.make_room(2 * most_height);
-  }
+  // Blocks that are added from here on belong to the set at hand.
+  void begin_set() noexcept { fresh_ = size(); }
   // Will `more` further blocks of either sort surely find a number?
   [[nodiscard]] bool has_room(std::size_t more) const noexcept {
     return leaves_.size() + more < leaves_.most && inners_.size() + more < inners_.most;
   }
 
-  [[nodiscard]] leaf& leaf_at(block_id b) noexcept { return leaves_[b]; }
-  [[nodiscard]] const leaf& leaf_at(block_id b) const noexcept { return leaves_[b]; }
+  [[nodiscard]] const leaf& leaf_at(block_id b) const noexcept { return b == 0 ? empty_leaf : leaves_[b]; }
   [[nodiscard]] block_id add(const leaf& content) {
     const block_id b = leaves_.add();
     leaves_[b] = content;
     return b;
   }
-  [[nodiscard]] block_id copy_of_leaf(block_id from) {
-    const block_id b = leaves_.add();
-    leaves_[b] = leaves_[from];
-    return b;
-  }
-  // The least height at which a fits.
-  static constexpr std::uint32_t height_for(node_id a) noexcept {
-    const auto bits = 32 - static_cast<std::uint32_t>(std::countl_zero(a | ((node_id{1} << leaf_bits) - 1)));
-    return (bits - leaf_bits + inner_bits - 1) / inner_bits;
-  }
 
-  // Precondition: a fits the height.
-  [[nodiscard]] bool has(block_id at, std::uint32_t height, node_id a) const noexcept {
-    for (std::uint32_t shift = leaf_bits + inner_bits * height; shift != leaf_bits;) {
-      if (at == 0) return false;
+  [[nodiscard]] bool has(const root& r, node_id a) const noexcept { return leaf_at(find_leaf(r, a)).test(a); }
+  // The leaf in which a would be; 0 if there is none.
+  [[nodiscard]] block_id find_leaf(const root& r, node_id a) const noexcept {
+    std::uint32_t shift = leaf_bits + inner_bits * r.height;
+    if (std::uint64_t{a} >> shift != 0) return 0;
+    block_id at = r.block;
+    while (shift != leaf_bits && at != 0) {
       shift -= inner_bits;
       at = inners_[at].child[(a >> shift) & (fan - 1)];
     }
-    return at != 0 && leaves_[at].test(a);
-  }
-  [[nodiscard]] bool has(const root& r, node_id a) const noexcept { return fits(r, a) && has(r.block, r.height, a); }
-  // The leaf in which a would be; 0 if there is none.
-  [[nodiscard]] block_id find_leaf(const root& r, node_id a) const noexcept {
-    if (!fits(r, a)) return 0;
-    block_id at = r.block;
-    for (std::uint32_t h = r.height; h != 0 && at != 0; --h) at = inners_[at].child[digit(a, h)];
     return at;
   }
 
-  // u ∪ v, as u itself or v itself where one contains the other. Only u may be ours to write to.
-  [[nodiscard]] root merge(root u, root v, const mark& fresh) {
+  // u ∪ v, as u itself or v itself where one contains the other. Only u may be of the set at hand.
+  [[nodiscard]] root merge(root u, root v) {
     if (v.block == 0) return u;
     if (u.block == 0) return v;
     const std::uint32_t height = u.height > v.height ? u.height : v.height;
     u = lifted(u, height);
     v = lifted(v, height);
-    return {merge(u.block, v.block, height, fresh), height};
+    return {merge(u.block, v.block, height), height};
   }
+  // r with the bits of `more` put in around a.
+  [[nodiscard]] root join(root r, node_id a, const leaf& more) {
+    const auto bits = static_cast<std::uint32_t>(std::bit_width(a >> leaf_bits));
+    r = lifted(r, (bits + inner_bits - 1) / inner_bits);
+    return {join(r.block, a, more, r.height), r.height};
+  }
+  // r with a put in.
+  [[nodiscard]] root insert(const root& r, node_id a) {
+    leaf one{};
+    one.set(a);
+    return join(r, a, one);
+  }
+
+  // f(a) for each a of the set, ascending.
+  template <class F>
+  void for_each(const root& r, F&& f) const {
+    for_each(r.block, r.height, 0, f);
+  }
+  [[nodiscard]] std::size_t count(const root& r) const noexcept { return count(r.block, r.height); }
+  // The same, with the counts of inner blocks remembered; at first all ~0, one for each.
+  [[nodiscard]] std::size_t count(const root& r, std::vector<std::size_t>& counts) const noexcept {
+    return count(r.block, r.height, counts);
+  }
+  // For tests: does the set refer to blocks older than `upto` alone?
+  [[nodiscard]] bool check_invariants(const root& r, const mark& upto) const noexcept {
+    return check_invariants(r.block, r.height, upto);
+  }
+
+ private:
+  struct inner {
+    block_id child[fan];
+  };
+
+  static constexpr leaf empty_leaf{};
+
+  static constexpr std::size_t digit(node_id a, std::uint32_t height) noexcept {
+    return (a >> (leaf_bits + inner_bits * (height - 1))) & (fan - 1);
+  }
+
   // The same set as a trie of at least this height.
   [[nodiscard]] root lifted(root r, std::uint32_t height) {
     for (; r.height < height; ++r.height) {
@@ -121,27 +140,48 @@ class bit_tries {
     }
     return r;
   }
-  // r with a put in.
-  [[nodiscard]] root insert(const root& r, node_id a, const mark& fresh) {
-    leaf one{};
-    one.set(a);
-    return join(r, a, 0, one, fresh);
+  [[nodiscard]] block_id merge(block_id u, block_id v, std::uint32_t height) {
+    if (u == v || v == 0) return u;
+    if (u == 0) return v;
+    return height == 0 ? merge_leaves(u, leaves_[v], v) : merge_inners(u, v, height);
   }
-  // r with the bits of `more` put in around a. Where r has nothing there, it gets the block `as`, if that is given.
-  [[nodiscard]] root join(root r, node_id a, block_id as, const leaf& more, const mark& fresh) {
-    const block_id old = find_leaf(r, a);
-    if (old == 0) return replace(r, a, as != 0 ? as : add(more), fresh);
-    leaf joint = leaves_[old];
+  // The bits of u and of `more`: as u, or as `v` if that is given and they are those of `more`.
+  [[nodiscard]] block_id merge_leaves(block_id u, const leaf& more, block_id v) {
+    leaf joint = leaves_[u];
     joint.join(more);
-    if (joint == leaves_[old]) return r;
-    if (old < fresh.leaves) return replace(r, a, add(joint), fresh);
-    leaves_[old] = joint;
-    return r;
+    if (joint == leaves_[u]) return u;
+    if (v != 0 && joint == more) return v;
+    const block_id out = u >= fresh_.leaves ? u : leaves_.add();
+    leaves_[out] = joint;
+    return out;
   }
-  // r with `with` as the leaf around a, whatever was there.
-  [[nodiscard]] root replace(root r, node_id a, block_id with, const mark& fresh) {
-    r = lifted(r, height_for(a));
-    return {replace(r.block, a, with, r.height, fresh), r.height};
+  [[nodiscard]] block_id merge_inners(block_id u, block_id v, std::uint32_t height) {
+    const inner& x = inners_[u];
+    const inner& y = inners_[v];
+    inner joint;
+    bool is_x = true, is_y = true;
+    for (std::size_t i = 0; i < fan; ++i) {
+      const block_id child = merge(x.child[i], y.child[i], height - 1);
+      joint.child[i] = child;
+      is_x = is_x && child == x.child[i];
+      is_y = is_y && child == y.child[i];
+    }
+    if (is_x) return u;
+    if (is_y) return v;
+    const block_id out = u >= fresh_.inners ? u : inners_.add();
+    inners_[out] = joint;
+    return out;
+  }
+  [[nodiscard]] block_id join(block_id at, node_id a, const leaf& more, std::uint32_t height) {
+    if (height == 0) return at == 0 ? add(more) : merge_leaves(at, more, 0);
+    inner changed = at == 0 ? inner{} : inners_[at];
+    block_id& child = changed.child[digit(a, height)];
+    const block_id old = child;
+    child = join(old, a, more, height - 1);
+    if (child == old) return at;
+    const block_id out = at >= fresh_.inners ? at : inners_.add();
+    inners_[out] = changed;
+    return out;
   }
 
   template <class F>
@@ -158,15 +198,13 @@ class bit_tries {
     for (const block_id child : inners_[at].child) total += count(child, height - 1);
     return total;
   }
-  // The same, with the counts of inner blocks remembered.
-  [[nodiscard]] std::size_t count(block_id at, std::uint32_t height, std::vector<std::size_t>& counts) const {
+  [[nodiscard]] std::size_t count(block_id at, std::uint32_t height, std::vector<std::size_t>& counts) const noexcept {
     if (at == 0 || height == 0) return count(at, height);
     if (counts[at] != ~std::size_t{0}) return counts[at];
     std::size_t total = 0;
     for (const block_id child : inners_[at].child) total += count(child, height - 1, counts);
     return counts[at] = total;
   }
-  // For tests: does the set refer to blocks older than `upto` alone?
   [[nodiscard]] bool check_invariants(block_id at, std::uint32_t height, const mark& upto) const noexcept {
     if (at == 0) return true;
     if (height == 0) return at < upto.leaves;
@@ -176,71 +214,9 @@ class bit_tries {
     return true;
   }
 
- private:
-  struct inner {
-    block_id child[fan];
-  };
-
-  static constexpr std::size_t digit(node_id a, std::uint32_t height) noexcept {
-    return (a >> (leaf_bits + inner_bits * (height - 1))) & (fan - 1);
-  }
-  static constexpr bool fits(const root& r, node_id a) noexcept {
-    return std::uint64_t{a} >> (leaf_bits + inner_bits * r.height) == 0;
-  }
-
-  [[nodiscard]] block_id merge(block_id u, block_id v, std::uint32_t height, const mark& fresh) {
-    if (u == v || v == 0) return u;
-    if (u == 0) return v;
-    return height == 0 ? merge_leaves(u, v, fresh) : merge_inners(u, v, height, fresh);
-  }
-  [[nodiscard]] block_id merge_leaves(block_id u, block_id v, const mark& fresh) {
-    leaves_.make_room(1);
-    const leaf& x = leaves_[u];
-    const leaf& y = leaves_[v];
-    leaf joint;
-    std::uint64_t beyond_x = 0, beyond_y = 0;
-    for (std::size_t w = 0; w < leaf::words; ++w) {
-      joint.word[w] = x.word[w] | y.word[w];
-      beyond_x |= joint.word[w] ^ x.word[w];
-      beyond_y |= joint.word[w] ^ y.word[w];
-    }
-    if (beyond_x == 0) return u;
-    if (beyond_y == 0) return v;
-    const block_id out = u >= fresh.leaves ? u : leaves_.add();
-    leaves_[out] = joint;
-    return out;
-  }
-  [[nodiscard]] block_id merge_inners(block_id u, block_id v, std::uint32_t height, const mark& fresh) {
-    const inner& x = inners_[u];
-    const inner& y = inners_[v];
-    inner joint;
-    bool is_x = true, is_y = true;
-    for (std::size_t i = 0; i < fan; ++i) {
-      const block_id child = merge(x.child[i], y.child[i], height - 1, fresh);
-      joint.child[i] = child;
-      is_x = is_x && child == x.child[i];
-      is_y = is_y && child == y.child[i];
-    }
-    if (is_x) return u;
-    if (is_y) return v;
-    const block_id out = u >= fresh.inners ? u : inners_.add();
-    inners_[out] = joint;
-    return out;
-  }
-  [[nodiscard]] block_id replace(block_id at, node_id a, block_id with, std::uint32_t height, const mark& fresh) {
-    if (height == 0) return with;
-    const block_id child = replace(at == 0 ? 0 : inners_[at].child[digit(a, height)], a, with, height - 1, fresh);
-    block_id out = at;
-    if (at == 0 || at < fresh.inners) {
-      out = inners_.add();
-      inners_[out] = at == 0 ? inner{} : inners_[at];
-    }
-    inners_[out].child[digit(a, height)] = child;
-    return out;
-  }
-
   block_pool<leaf> leaves_;
   block_pool<inner> inners_;
+  mark fresh_;
 };
 
 }  // namespace hocket::inline HOCKET_ABI::graph::detail

@@ -12,8 +12,7 @@
 namespace hocket::inline HOCKET_ABI::graph::detail {
 
 // Blocks of one size, numbered from 1 in order of creation, that never move: 32-bit numbers are half the size of
-// pointers, and "younger than" is a comparison. Number 0 stands for an empty block: it is all zero as soon as there is
-// room for any.
+// pointers, and "younger than" is a comparison. Number 0 is nobody's.
 template <class Block, std::uint32_t Most = 0x20000000>
 class block_pool {
  public:
@@ -29,7 +28,6 @@ class block_pool {
   }
   // Delegates, so that the destructor gives the chunks back if memory runs out half-way.
   block_pool(const block_pool& other, std::uint32_t count) : block_pool(std::pmr::get_default_resource()) {
-    if (other.room_ != 0) make_room(0);
     while (size_ < count) {
       const std::uint32_t b = add();
       (*this)[b] = other[b];
@@ -53,12 +51,6 @@ class block_pool {
     if (size_ >= room_) grow();
     return size_++;
   }
-  // The next `blocks` calls of add do not throw.
-  void make_room(std::size_t blocks) {
-    while (size_ + blocks >= room_) grow();
-  }
-  // The next block exists already if `yes`. Precondition: room has been made.
-  void add_if(bool yes) noexcept { size_ += yes ? 1u : 0u; }
   // Forgets the youngest blocks; keeps their memory.
   void shrink(std::uint32_t size) noexcept { size_ = size; }
 
@@ -75,7 +67,6 @@ class block_pool {
     void* const raw = memory()->allocate(per_chunk * sizeof(Block), alignment);
     chunks_.push_back(static_cast<Block*>(raw));
     for (std::size_t i = 0; i < per_chunk; ++i) ::new (static_cast<void*>(chunks_.back() + i)) Block;
-    if (room_ == 0) chunks_[0][0] = Block{};
     room_ += static_cast<std::uint32_t>(per_chunk);
     bytes_ += per_chunk * sizeof(Block);
   }

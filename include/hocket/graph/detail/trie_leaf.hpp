@@ -33,26 +33,6 @@ struct trie_leaf {
       for (std::uint64_t left = word[i]; left != 0; left &= left - 1)
         f(first + i * 64u + static_cast<std::uint32_t>(std::countr_zero(left)));
   }
-
-  // The bits that come before `end`, an id of the window.
-  [[nodiscard]] trie_leaf before(node_id end) const noexcept {
-    trie_leaf out{};
-    const std::uint32_t last = word_of(end);
-    for (std::uint32_t w = 0; w < last; ++w) out.word[w] = word[w];
-    out.word[last] = word[last] & (bit_of(end) - 1);
-    return out;
-  }
-  [[nodiscard]] trie_leaf through(node_id last) const noexcept {
-    trie_leaf out = before(last);
-    out.set(last);
-    return out;
-  }
-  // Is a there, and nothing behind it?
-  [[nodiscard]] bool ends_with(node_id a) const noexcept {
-    std::uint64_t behind = 0;
-    for (std::uint32_t w = word_of(a) + 1; w < words; ++w) behind |= word[w];
-    return behind == 0 && word[word_of(a)] >> (a & 63u) == 1;
-  }
 };
 
 }  // namespace hocket::inline HOCKET_ABI::graph::detail
