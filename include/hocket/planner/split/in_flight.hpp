@@ -124,7 +124,7 @@ class in_flight_profile {
   [[nodiscard]] static bool follow(const S& plan, std::uint32_t rank, detail::held_walk& walk, ChunkOf&& chunk_of) {
     using pipeline::action_kind;
     for (const pipeline::stage_action a : pipeline::stage_list(plan, rank)) {
-      if (a.kind() == action_kind::forward && !walk.forward(chunk_of(a))) return false;
+      if (a.kind() == action_kind::forward) walk.forward(chunk_of(a));
       const bool gives_back = a.kind() == action_kind::backward || a.kind() == action_kind::weight_grad;
       if (gives_back && !walk.release(chunk_of(a))) return false;
     }

@@ -79,7 +79,7 @@ class chunk_split {
  private:
   using plan = cut_moves::plan;
   static constexpr std::int64_t visits_to_fit = 15'000;     // mostly the first hundred moves tell
-  static constexpr std::int64_t visits_of_a_stage = 4'000;  // in one run of moves; more of them find hardly better
+  static constexpr std::int64_t visits_of_a_stage = 8'000;  // in one run of moves; more of them find hardly better
   static constexpr auto never_enough = [](const plan&) { return false; };
 
   [[nodiscard]] ticks value_of(const plan& x) const { return q_.value(x.slowest, base_ + x.extra); }
@@ -125,8 +125,6 @@ class chunk_split {
   /// Nothing fits: the least more memory for each rank with which fitting() finds a plan.
   [[nodiscard]] error shortage() {
     split_numbers more = q_;
-    std::int64_t low = 0;
-    std::int64_t high = 0;
     plan found;
     const auto try_with = [&](std::int64_t bytes) {
       for (std::size_t r = 0; r < q_.ranks.size(); ++r) more.ranks[r].capacity = q_.ranks[r].capacity + bytes;
@@ -135,11 +133,7 @@ class chunk_split {
       found = std::move(x);
       return true;
     };
-    for (high = 1; !try_with(high); high *= 2) low = high;
-    while (high - low > 1) {
-      const std::int64_t mid = low + (high - low) / 2;
-      (try_with(mid) ? high : low) = mid;
-    }
+    const std::int64_t high = first_above(0, 1, try_with);
     cut_moves moves(q_, fronts_, choose_);
     return error{errc::does_not_fit, moves.lack_of(found.cuts).first, high}.with("the best split found");
   }

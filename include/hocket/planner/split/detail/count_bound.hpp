@@ -9,65 +9,24 @@
 
 namespace hocket::inline HOCKET_ABI::planner::detail {
 
-/// One side of a matrix game: how often each choice is played, by regret matching in integers.
-struct game_side {
-  static constexpr std::int64_t unit = 1 << 12;
-
-  explicit game_side(std::size_t choices)
-      : mix(choices, unit / static_cast<std::int64_t>(choices) + 1), regret(choices, 0) {}
-
-  [[nodiscard]] std::int64_t played() const noexcept {
-    std::int64_t sum = 0;
-    for (const std::int64_t x : mix) sum += x;
-    return sum;
-  }
-  /// Plays more often what would have been better than the mean. @param sign  1 if much is good, -1 if little is
-  void learn(const std::vector<std::int64_t>& values, std::int64_t sign) {
-    wide mean = 0;
-    for (std::size_t i = 0; i < mix.size(); ++i) mean += wide{values[i]} * mix[i];
-    mean /= played();
-    std::int64_t all = 0;
-    for (std::size_t i = 0; i < mix.size(); ++i) {
-      regret[i] = (std::max)(std::int64_t{0}, regret[i] + sign * (values[i] - static_cast<std::int64_t>(mean)));
-      all += regret[i];
-    }
-    for (std::size_t i = 0; all > 0 && i < mix.size(); ++i)
-      mix[i] = static_cast<std::int64_t>(wide{regret[i]} * unit / all);
-    if (played() == 0) mix.assign(mix.size(), 1);
-  }
-
-  std::vector<std::int64_t> mix, regret;
-};
-
 /// Weights of the maximal counts of a rank such that a layer costs about the same in whichever chunk it lies: those
-/// that make the cheapest chunk as dear as can be (a matrix game). Any weights give a bound; these give a sharp one.
+/// that make the cheapest chunk as dear as can be. That is a matrix game, solved by fictitious play: chunks and counts
+/// answer in turn what the other side has played so far. Any weights give a bound; these give a sharp one.
 /// @param held  the counts, by chunk; those of the chunks from `from` on count
 [[nodiscard]] inline std::vector<std::int64_t> even_weights(const std::vector<std::vector<std::int64_t>>& held,
                                                             std::size_t from) {
-  constexpr int rounds = 256;
-  const std::size_t times = held.size();
-  const std::size_t chunks = held.front().size() - from;
-  game_side row(times);
-  game_side column(chunks);
-  std::vector<std::int64_t> of_row(times);
-  std::vector<std::int64_t> of_column(chunks);
-  std::vector<std::int64_t> sum(times, 0);
-  for (int round = 1; round <= rounds; ++round) {
-    for (std::size_t c = 0; c < chunks; ++c) {
-      of_column[c] = 0;
-      for (std::size_t k = 0; k < times; ++k) of_column[c] += row.mix[k] * held[k][from + c];
-    }
-    column.learn(of_column, -1);
-    for (std::size_t k = 0; k < times; ++k) {
-      of_row[k] = 0;
-      for (std::size_t c = 0; c < chunks; ++c) of_row[k] += column.mix[c] * held[k][from + c];
-    }
-    row.learn(of_row, 1);
-    for (std::size_t k = 0; k < times; ++k) sum[k] += row.mix[k] * round;
+  constexpr int rounds = 1000;  // the cheapest chunk is then within about a thousandth of the best
+  std::vector<std::int64_t> weights(held.size(), 0);
+  std::vector<std::int64_t> of_count(held.size(), 0);                 // in the chunks played so far
+  std::vector<std::int64_t> of_chunk(held.front().size() - from, 0);  // at the counts played so far
+  for (int round = 0; round < rounds; ++round) {
+    const auto dearest = std::max_element(of_count.begin(), of_count.end()) - of_count.begin();
+    ++weights[static_cast<std::size_t>(dearest)];
+    for (std::size_t c = 0; c < of_chunk.size(); ++c) of_chunk[c] += held[static_cast<std::size_t>(dearest)][from + c];
+    const auto cheapest = std::min_element(of_chunk.begin(), of_chunk.end()) - of_chunk.begin();
+    for (std::size_t k = 0; k < held.size(); ++k) of_count[k] += held[k][from + static_cast<std::size_t>(cheapest)];
   }
-  const std::int64_t most = (std::max)(std::int64_t{1}, *std::max_element(sum.begin(), sum.end()));
-  for (std::int64_t& x : sum) x = static_cast<std::int64_t>(wide{x} * game_side::unit / most);
-  return sum;
+  return weights;
 }
 
 /// What layers on the chunks of a rank from `from` on must compute again at the least, however they are dealt out. For

@@ -41,8 +41,8 @@ class cut_moves {
     for (std::uint32_t s = 0; s < p_ * v_; ++s) stage_of_[q.in_flight.rank_of(s) * v_ + q.in_flight.chunk_of(s)] = s;
   }
 
-  /// Improves a plan from these cuts on. Stops after so many visits (of stages that moves shift, and ranks on which
-  /// they are weighed), and as soon as `enough(best)`.
+  /// Improves a plan from these cuts on. Stops after about so many visits of stages that moves shift, and as soon as
+  /// `enough(best)`.
   /// @param target  what a rank takes beyond it counts
   template <class Enough>
   void operator()(std::vector<std::int64_t> cuts, ticks target, std::int64_t visits, plan& best, const Enough& enough) {
@@ -55,17 +55,15 @@ class cut_moves {
     std::vector<price> before(memory, cost);
     for (std::size_t n = 0; visits > 0 && !enough(best); ++n) {
       const move x = draw_move();
-      visits -= static_cast<std::int64_t>((x.last - x.first) / 4 + 2 + p_ / 32);
+      visits -= static_cast<std::int64_t>((x.last - x.first) / 3 + 2 + p_ / 32);
       const std::size_t gains = x.by > 0 ? x.first - 1 : x.last;
       const std::size_t loses = x.by > 0 ? x.last : x.first - 1;
       if (length(loses) < 2 || length(gains) >= q_.longest) continue;
-      find_touched(x);
       shift(x, x.by);
       then_ = now_;
-      for (std::size_t r = 0; r < p_; ++r) {
-        if (touched_[r] == 0) continue;
+      for (std::size_t k = x.first - 1; k <= x.last; ++k) {
+        const std::uint32_t r = q_.in_flight.rank_of(static_cast<std::uint32_t>(k));
         then_[r] = load_of(r);
-        --visits;
       }
       const price next = total(then_);
       price& old = before[n % memory];
@@ -117,17 +115,6 @@ class cut_moves {
   void shift(const move& x, std::int64_t by) {
     for (std::size_t k = x.first; k <= x.last; ++k) cuts_[k] += by;
   }
-  /// The ranks for which a move changes anything.
-  void find_touched(const move& x) {
-    touched_.assign(p_, 0);
-    for (std::size_t s = x.first - 1; s <= x.last; ++s) {
-      const std::int64_t begin = cuts_[s] + (s >= x.first ? x.by : 0);
-      const std::int64_t end = cuts_[s + 1] + (s < x.last ? x.by : 0);
-      const bool resized = s == x.first - 1 || s == x.last;
-      if (resized || fronts_.piece(begin, end) != fronts_.piece(cuts_[s], cuts_[s + 1]))
-        touched_[q_.in_flight.rank_of(static_cast<std::uint32_t>(s))] = 1;
-    }
-  }
   [[nodiscard]] load load_of(std::size_t r) {
     key_[0] = static_cast<std::uint32_t>(r);
     for (std::size_t c = 0; c < v_; ++c) {
@@ -176,7 +163,6 @@ class cut_moves {
   ticks target_ = 0;
   std::vector<std::int64_t> cuts_;
   std::vector<load> now_, then_;
-  std::vector<char> touched_;
   random_numbers random_{1};
 };
 

@@ -20,81 +20,57 @@ class held_walk {
  public:
   static constexpr std::uint32_t most_counts = 4096;  // on one rank; schedules have some 2 v
 
-  explicit held_walk(std::uint32_t chunks) : now_(chunks), peak_(chunks) {}
+  explicit held_walk(std::uint32_t chunks) : now_(chunks) {}
 
-  /// False, here and in the next two, if there are too many maximal counts.
-  [[nodiscard]] bool forward(std::uint32_t chunk) {
+  void forward(std::uint32_t chunk) {
     ++now_[chunk];
-    ++taken_;
-    last_taken_ = chunk;
     rising_ = true;
-    return true;
   }
+  /// False, also in end(), if there are too many maximal counts.
   [[nodiscard]] bool release(std::uint32_t chunk) {
-    if (rising_ && !end_peak()) return false;
+    const bool fine = !rising_ || add_peak();
     if (now_[chunk] > 0) --now_[chunk];
-    ++released_;
-    last_released_ = chunk;
-    return true;
+    return fine;
   }
-  [[nodiscard]] bool end() { return (!rising_ || end_peak()) && (!has_peak_ || keep(peak_)); }
+  [[nodiscard]] bool end() { return (!rising_ || add_peak()) && (last_.empty() || keep(last_)); }
 
   /// The maximal counts, chunk by chunk, one after the other.
   [[nodiscard]] const std::vector<std::uint32_t>& maximal() const noexcept { return maximal_; }
 
  private:
-  /// The counts have just reached a peak. The one before is kept unless it lies on the line from its own predecessor.
-  bool end_peak() {
-    const bool one_each = taken_ == 1 && released_ == 1;
-    const bool on_line =
-        has_peak_ && one_each && along_ && last_taken_ == line_taken_ && last_released_ == line_released_;
-    if (has_peak_ && !on_line && !keep(peak_)) return false;
-    along_ = one_each;
-    line_taken_ = last_taken_;
-    line_released_ = last_released_;
-    taken_ = 0;
-    released_ = 0;
+  using counts = std::vector<std::uint32_t>;
+
+  /// The counts have reached a peak. The one before it is kept unless it lies halfway from its own predecessor.
+  bool add_peak() {
     rising_ = false;
-    has_peak_ = true;
-    peak_ = now_;
+    bool halfway = !before_.empty();
+    for (std::size_t c = 0; halfway && c < now_.size(); ++c) halfway = before_[c] + now_[c] == 2 * last_[c];
+    if (!halfway && !last_.empty() && !keep(last_)) return false;
+    before_.swap(last_);
+    last_ = now_;
     return true;
   }
-  /// Adds counts, and drops what is then below others. The search begins behind the last one found: lists repeat.
-  bool keep(const std::vector<std::uint32_t>& counts) {
-    const std::size_t chunks = counts.size();
-    const std::size_t size = maximal_.size() / chunks;
+  /// Adds counts unless others are no smaller, and drops those that are then below them.
+  bool keep(const counts& peak) {
+    const std::size_t chunks = peak.size();
     const auto covers = [chunks](const std::uint32_t* some, const std::uint32_t* other) {
-      for (std::size_t c = 0; c < chunks; ++c)
-        if (some[c] < other[c]) return false;
-      return true;
+      return std::equal(some, some + chunks, other, [](std::uint32_t x, std::uint32_t y) { return x >= y; });
     };
-    for (std::size_t i = 0; i < size; ++i) {
-      const std::size_t at = (next_ + i) % size;
-      if (!covers(&maximal_[at * chunks], counts.data())) continue;
-      next_ = at + 1;
-      return true;
-    }
     std::size_t kept = 0;
     for (std::size_t i = 0; i < maximal_.size(); i += chunks) {
-      if (covers(counts.data(), &maximal_[i])) continue;
-      std::copy_n(maximal_.begin() + static_cast<std::ptrdiff_t>(i), chunks,
-                  maximal_.begin() + static_cast<std::ptrdiff_t>(kept));
+      if (covers(&maximal_[i], peak.data())) return true;
+      if (covers(peak.data(), &maximal_[i])) continue;
+      std::copy_n(&maximal_[i], chunks, &maximal_[kept]);
       kept += chunks;
     }
     maximal_.resize(kept);
-    maximal_.insert(maximal_.end(), counts.begin(), counts.end());
-    next_ = 0;
+    maximal_.insert(maximal_.end(), peak.begin(), peak.end());
     return maximal_.size() / chunks <= most_counts;
   }
 
-  std::vector<std::uint32_t> now_, peak_, maximal_;
-  bool rising_ = false;                     // since the last peak
-  bool has_peak_ = false;                   // one that is not kept yet
-  bool along_ = false;                      // the last peak came by one forward and one release
-  std::uint32_t taken_ = 0, released_ = 0;  // since the last peak
-  std::uint32_t last_taken_ = 0, last_released_ = 0;
-  std::uint32_t line_taken_ = 0, line_released_ = 0;
-  std::size_t next_ = 0;
+  counts now_, last_, before_;  // the counts; at the last peak; at the one before it
+  bool rising_ = false;         // since the last peak
+  counts maximal_;
 };
 
 }  // namespace hocket::inline HOCKET_ABI::planner::detail

@@ -49,6 +49,22 @@ struct split_numbers {
   }
 };
 
+/// The least number above `low` for which `holds`, which then holds for all larger ones: by steps that double, the
+/// first of them `step`, and bisection. Precondition: it does not hold for `low`, and does for some number.
+template <class Holds>
+[[nodiscard]] std::int64_t first_above(std::int64_t low, std::int64_t step, const Holds& holds) {
+  std::int64_t high = low + step;
+  for (; !holds(high); high = low + step) {
+    low = high;
+    step *= 2;
+  }
+  while (high - low > 1) {
+    const std::int64_t mid = low + (high - low) / 2;
+    (holds(mid) ? high : low) = mid;
+  }
+  return high;
+}
+
 /// Some layers of the model in a row.
 struct segment {
   std::int64_t begin = 0, end = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/planner/split/detail/level_front.hpp>
+#include <hocket/planner/split/detail/raw_split.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -15,6 +15,8 @@ namespace hocket::inline HOCKET_ABI::planner::detail {
 /// level that is cheapest there, and the cheapest cuts are a shortest path over the stages. No plan is cheaper,
 /// whatever the prices (Lagrangian relaxation). They are raised where the path takes too long or too much, in Polyak's
 /// steps.
+///
+///     prices  | time of rank 0, 1, … p - 1 | bytes at each count of rank 0 | … of rank 1 | …
 class price_bound {
  public:
   price_bound(const split_numbers& q, const segment_fronts& fronts)
@@ -30,8 +32,8 @@ class price_bound {
     rounds_ = (std::min)((std::min)(most_steps, static_cast<std::size_t>(q.budget) * 4) / work, most_rounds);
     if (weight_ > most_weight) rounds_ = 0;
     set_scales();
-    best_.time.assign(p_, wide{weight_} * one / static_cast<wide>(p_));
-    best_.bytes.assign(counts_, 0);
+    best_.assign(scales_.size(), 0);
+    std::fill_n(best_.begin(), p_, wide{weight_} * one / static_cast<wide>(p_));
   }
 
   /// Raises the bound, at most to `target`: what the best plan known has.
@@ -47,6 +49,7 @@ class price_bound {
   [[nodiscard]] const std::vector<std::int64_t>& cuts() const noexcept { return cuts_; }
 
  private:
+  using prices = std::vector<wide>;
   static constexpr wide one = wide{1} << 40;                          // of a price
   static constexpr wide unit = wide{1} << 16;                         // of a relative step, and of the pace
   static constexpr wide nothing = wide{1} << 124;                     // costs more than all
@@ -54,45 +57,25 @@ class price_bound {
   static constexpr std::size_t most_steps = std::size_t{1} << 25;     // of all rounds: some tenths of a second
   static constexpr std::int64_t most_weight = std::int64_t{1} << 36;  // so that products fit
 
-  /// Of a tick of each rank, beside what it costs in a sum; of a byte at each count of each rank.
-  struct prices {
-    std::vector<wide> time, bytes;
-  };
-
   [[nodiscard]] ticks bound() const noexcept {
     return least_ <= 0 ? 0 : static_cast<ticks>((std::min)((least_ + one - 1) / one, wide{never} + 1));
   }
-  [[nodiscard]] std::int64_t room(std::size_t r) const noexcept {
-    return (std::max)(std::int64_t{1}, q_.ranks[r].capacity - q_.ranks[r].fixed);
-  }
   void set_scales() {
-    ticks time = fronts_.time(0, fronts_.layers());
-    std::int64_t held = 1;
+    const std::int64_t bytes = 1 + fronts_.weights(0, fronts_.layers()) + fronts_.quickest(0, fronts_.layers()).bytes;
+    scales_.assign(p_, (std::max)(ticks{1}, base_time(q_, fronts_) / static_cast<ticks>(p_)));
     wide most = 1;
     for (std::uint32_t r = 0; r < p_; ++r) {
-      time += q_.ranks[r].time;
-      most = (std::max)({most, wide{room(r)}, wide{q_.ranks[r].fixed}});
-      first_count_.push_back(counts_);
-      counts_ += q_.in_flight.times(r);
+      const std::int64_t room = (std::max)(std::int64_t{1}, q_.ranks[r].capacity - q_.ranks[r].fixed);
+      most = (std::max)({most, wide{room}, wide{q_.ranks[r].fixed}});
+      first_count_.push_back(scales_.size());
       for (std::uint32_t k = 0; k < q_.in_flight.times(r); ++k) {
-        std::int64_t all = 1;
+        wide all = 1;
         for (const std::uint32_t n : q_.in_flight.at(r, k)) all += n;
-        held = (std::max)(held, all);
+        most = (std::max)(most, all * bytes);
+        scales_.push_back(room);
       }
     }
-    first_count_.push_back(counts_);
-    const std::int64_t bytes = 1 + fronts_.weights(0, fronts_.layers()) + fronts_.quickest(0, fronts_.layers()).bytes;
-    most_price_ = (wide{1} << 100) / (std::max)(most, wide{bytes} * held);
-    mean_time_ = (std::max)(ticks{1}, time / static_cast<ticks>(p_));
-  }
-
-  /// A value beside its scale, within what squares of it can bear.
-  [[nodiscard]] static wide relative(wide x, wide of) noexcept {
-    return (std::min)((std::max)(x * unit / of, -16 * unit), 16 * unit);
-  }
-  /// x · part / all, rounded.
-  [[nodiscard]] static wide share(wide x, wide part, wide all) noexcept {
-    return x / all * part + x % all * part / all;
+    most_price_ = (wide{1} << 100) / most;
   }
   /// Steps in the direction of what the path takes too much, smoothed over rounds: shorter ones when they no longer
   /// help, then from the best prices on.
@@ -101,15 +84,13 @@ class price_bound {
     constexpr int patience = 10;
     const wide top = wide{target} * one;
     prices now = best_;
-    prices step{std::vector<wide>(p_, 0), std::vector<wide>(counts_, 0)};
+    std::vector<wide> step(now.size(), 0);
     wide value = least_ = price(now);
     int stale = 0;
     wide pace = unit;
     for (std::size_t round = 0; round < rounds_ && bound() < target && pace > least_pace; ++round) {
       walk();
-      const wide norm = direct(step, now);
-      if (norm == 0) break;
-      go(now, step, (std::min)(top - value, top) * pace / unit, norm);
+      if (!go(now, step, (std::min)(top - value, top) * pace / unit)) return;
       value = price(now);
       const bool better = value > least_;
       stale = better && value - least_ > least_ >> 22 ? 0 : stale + 1;
@@ -124,54 +105,32 @@ class price_bound {
       value = price(now);
     }
   }
-  /// The direction of the next step. @return its length, squared
-  [[nodiscard]] wide direct(prices& step, const prices& now) const {
-    const auto follow = [](wide& x, wide by) {
-      x = (3 * x + 2 * by) / 5;
-      return x * x;
-    };
-    ticks mean = 0;
-    for (const ticks t : times_) mean += t;
-    mean /= static_cast<ticks>(p_);
+  /// One step from the prices `now`, long enough to close the gap were the costs linear. False if there is none.
+  [[nodiscard]] bool go(prices& now, std::vector<wide>& step, wide gap) const {
+    constexpr wide most_over = 16 * unit;  // squares of it fit
     wide norm = 0;
-    for (std::size_t r = 0; r < p_; ++r) {
-      norm += follow(step.time[r], relative(times_[r] - mean, mean_time_));
-      for (std::size_t k = first_count_[r]; k < first_count_[r + 1]; ++k) {
-        const wide over = relative(lacks_[k], room(r));
-        norm += follow(step.bytes[k], over < 0 && now.bytes[k] == 0 ? wide{0} : over);
-      }
+    for (std::size_t i = 0; i < now.size(); ++i) {
+      wide over = (std::min)((std::max)(over_[i] * unit / scales_[i], -most_over), most_over);
+      if (i >= p_ && over < 0 && now[i] == 0) over = 0;
+      step[i] = (3 * step[i] + 2 * over) / 5;
+      norm += step[i] * step[i];
     }
-    return norm;
+    if (norm == 0) return false;
+    for (std::size_t i = 0; i < now.size(); ++i) {
+      const wide by = gap / scales_[i];
+      now[i] += by / norm * step[i] * unit + by % norm * step[i] * unit / norm;
+      now[i] = (std::min)((std::max)(now[i], wide{0}), i < p_ ? weight_ * one : most_price_);
+    }
+    share_out(now);
+    return true;
   }
-  void go(prices& now, const prices& step, wide gap, wide norm) const {
-    for (std::size_t r = 0; r < p_; ++r) {
-      now.time[r] += share(gap / mean_time_, step.time[r] * unit, norm);
-      for (std::size_t k = first_count_[r]; k < first_count_[r + 1]; ++k) {
-        const wide next = now.bytes[k] + share(gap / room(r), step.bytes[k] * unit, norm);
-        now.bytes[k] = (std::min)((std::max)(next, wide{0}), most_price_);
-      }
-    }
-    settle(now.time);
-  }
-  /// The nearest prices of time that are none below 0 and add up to the weight of the slowest rank, or a little less.
-  void settle(std::vector<wide>& time) const {
-    for (bool again = true; again;) {
-      wide over = -wide{weight_} * one;
-      wide positive = 0;
-      for (wide& x : time) {
-        x = (std::max)(x, wide{0});
-        over += x;
-        positive += x > 0 ? 1 : 0;
-      }
-      if (positive == 0) positive = static_cast<wide>(p_);
-      const wide each = over > 0 ? (over + positive - 1) / positive : -(-over / positive);
-      again = false;
-      for (wide& x : time) {
-        if (x == 0 && positive < static_cast<wide>(p_)) continue;
-        x -= each;
-        again = again || x < 0;
-      }
-    }
+  /// Makes the prices of time add up to the weight of the slowest rank, or a little less.
+  void share_out(prices& now) const {
+    constexpr int places = 30;  // of a price's share, in bits
+    wide sum = 0;
+    for (std::size_t r = 0; r < p_; ++r) sum += now[r];
+    const wide part = (sum >> places) + 1;
+    for (std::size_t r = 0; r < p_; ++r) now[r] = now[r] / part * (wide{weight_} * one >> places);
   }
 
   /// The cheapest cuts at these prices: what they cost. No plan costs less. Stage s has the layers from s + i to s + j,
@@ -179,45 +138,41 @@ class price_bound {
   [[nodiscard]] wide price(const prices& x) {
     wide constant = 0;
     for (std::uint32_t r = 0; r < p_; ++r) {
-      constant += (sum_ * one + x.time[r]) * q_.ranks[r].time;
-      for (std::size_t k = first_count_[r]; k < first_count_[r + 1]; ++k)
-        constant -= x.bytes[k] * (q_.ranks[r].capacity - q_.ranks[r].fixed);
+      constant += (sum_ * one + x[r]) * q_.ranks[r].time;
+      for (std::uint32_t k = 0; k < q_.in_flight.times(r); ++k)
+        constant -= x[first_count_[r] + k] * (q_.ranks[r].capacity - q_.ranks[r].fixed);
     }
     from_.resize(stages_ * width_);
     chosen_.resize(stages_ * fronts_.kinds());
     sums_.resize(width_ + 1);
     cost_.assign(width_, nothing);
     cost_[0] = 0;
-    for (std::size_t s = 0; s < stages_; ++s) {
+    for (std::uint32_t s = 0; s < stages_; ++s) {
       price_layers(x, s);
       extend_path(s);
     }
     return cost_.back() + constant;
   }
   /// What layers cost on stage s, each at its cheapest level, summed up.
-  void price_layers(const prices& x, std::size_t s) {
-    const std::uint32_t r = q_.in_flight.rank_of(static_cast<std::uint32_t>(s));
-    const std::uint32_t c = q_.in_flight.chunk_of(static_cast<std::uint32_t>(s));
-    const wide tick = sum_ * one + x.time[r];
+  void price_layers(const prices& x, std::uint32_t s) {
+    const std::uint32_t r = q_.in_flight.rank_of(s);
+    const std::uint32_t c = q_.in_flight.chunk_of(s);
+    const wide tick = sum_ * one + x[r];
     wide kept = 0;
     wide weight = 0;
     for (std::uint32_t k = 0; k < q_.in_flight.times(r); ++k) {
-      const wide byte = x.bytes[first_count_[r] + k];
-      kept += byte * q_.in_flight.at(r, k)[c];
-      weight += byte;
+      kept += x[first_count_[r] + k] * q_.in_flight.at(r, k)[c];
+      weight += x[first_count_[r] + k];
     }
     of_kind_.resize(fronts_.kinds());
     for (std::size_t kind = 0; kind < fronts_.kinds(); ++kind) {
       const level_front& levels = fronts_.levels_of_kind(kind);
-      wide best = nothing;
-      for (std::size_t l = 0; l < levels.size(); ++l) {
-        const wide now = tick * levels[l].extra + kept * levels[l].bytes;
-        if (now >= best) continue;
-        best = now;
-        chosen_[s * fronts_.kinds() + kind] = l;
-      }
+      const auto cost = [&](const level_point& at) { return tick * at.extra + kept * at.bytes; };
+      const auto best = std::min_element(levels.begin(), levels.end(),
+                                         [&](const level_point& a, const level_point& b) { return cost(a) < cost(b); });
+      chosen_[s * fronts_.kinds() + kind] = *best;
       const layer& each = fronts_.kind(kind);
-      of_kind_[kind] = best + tick * each.time.count() + weight * each.weights.count();
+      of_kind_[kind] = cost(*best) + tick * each.time.count() + weight * each.weights.count();
     }
     sums_[0] = 0;
     for (std::size_t i = 0; i < width_; ++i)
@@ -238,41 +193,33 @@ class price_bound {
       from_[s * width_ + j] = at;
       if (cost_[at] < nothing) next_[j] = before(at) + sums_[j + 1];
     }
-    if (!q_.split.empty()) {  // the cuts are given
-      end_ = s == 0 ? static_cast<std::size_t>(q_.split[0]) - 1 : end_ + static_cast<std::size_t>(q_.split[s]) - 1;
-      for (std::size_t j = 0; j < width_; ++j)
-        if (j != end_) next_[j] = nothing;
-    }
     cost_.swap(next_);
   }
-  /// What the cheapest path takes of the time and the bytes of each rank.
+  /// By how much the cheapest path exceeds the mean time and the room of each rank.
   void walk() {
-    times_.assign(p_, 0);
-    lacks_.assign(counts_, 0);
+    over_.assign(scales_.size(), 0);
     cuts_.assign(stages_ + 1, fronts_.layers());
-    for (std::uint32_t r = 0; r < p_; ++r) {
-      times_[r] = q_.ranks[r].time;
-      for (std::size_t k = first_count_[r]; k < first_count_[r + 1]; ++k)
-        lacks_[k] = q_.ranks[r].fixed - q_.ranks[r].capacity;
-    }
-    std::size_t j = width_ - 1;
-    for (std::size_t s = stages_; s-- > 0;) {
-      const std::uint32_t r = q_.in_flight.rank_of(static_cast<std::uint32_t>(s));
-      const std::uint32_t c = q_.in_flight.chunk_of(static_cast<std::uint32_t>(s));
-      const std::size_t i = from_[s * width_ + j];
-      std::int64_t kept = 0;
-      std::int64_t weights = 0;
-      cuts_[s] = static_cast<std::int64_t>(s + i);
-      for (std::size_t layer = s + i; layer <= s + j; ++layer) {
-        const std::size_t kind = fronts_.kind_of(static_cast<std::int64_t>(layer));
-        const level_point& x = fronts_.levels_of_kind(kind)[chosen_[s * fronts_.kinds() + kind]];
-        times_[r] += fronts_.kind(kind).time.count() + x.extra;
-        kept += x.bytes;
-        weights += fronts_.kind(kind).weights.count();
+    ticks all = 0;
+    for (std::uint32_t s = static_cast<std::uint32_t>(stages_); s-- > 0;) {
+      const std::uint32_t r = q_.in_flight.rank_of(s);
+      const std::int64_t end = cuts_[s + 1];
+      cuts_[s] = static_cast<std::int64_t>(s + from_[s * width_ + static_cast<std::size_t>(end - 1) - s]);
+      level_point sum;
+      for (std::int64_t layer = cuts_[s]; layer < end; ++layer) {
+        const level_point& x = chosen_[s * fronts_.kinds() + fronts_.kind_of(layer)];
+        sum = {sum.bytes + x.bytes, sum.extra + x.extra};
       }
+      over_[r] += fronts_.time(cuts_[s], end) + sum.extra;
+      all += fronts_.time(cuts_[s], end) + sum.extra;
       for (std::uint32_t k = 0; k < q_.in_flight.times(r); ++k)
-        lacks_[first_count_[r] + k] += weights + q_.in_flight.at(r, k)[c] * kept;
-      j = i;
+        over_[first_count_[r] + k] +=
+            fronts_.weights(cuts_[s], end) + q_.in_flight.at(r, k)[q_.in_flight.chunk_of(s)] * sum.bytes;
+    }
+    for (const room_numbers& room : q_.ranks) all += room.time;
+    for (std::uint32_t r = 0; r < p_; ++r) {
+      over_[r] += q_.ranks[r].time - all / static_cast<ticks>(p_);
+      for (std::uint32_t k = 0; k < q_.in_flight.times(r); ++k)
+        over_[first_count_[r] + k] += q_.ranks[r].fixed - q_.ranks[r].capacity;
     }
   }
 
@@ -281,16 +228,15 @@ class price_bound {
   std::size_t p_, stages_, width_, longest_;  // width_: at how many layers a stage may begin
   std::int64_t sum_, weight_;                 // of the sum of times, of the slowest
   std::size_t rounds_ = 0;
-  std::size_t counts_ = 0;                // of all ranks together
-  std::vector<std::size_t> first_count_;  // by rank
-  ticks mean_time_ = 1;
   wide most_price_ = 0, least_ = 0;
   prices best_;
+  std::vector<std::size_t> first_count_;            // by rank: where its prices of bytes begin
+  std::vector<std::int64_t> scales_;                // by price: of what it is the price, about
+  std::vector<wide> over_;                          // by price: what the path takes too much of that
   std::vector<wide> sums_, of_kind_, cost_, next_;  // by layer; by kind; by layer
-  std::vector<std::size_t> from_, chosen_;          // by stage and layer; by stage and kind
-  std::size_t end_ = 0;                             // of the stage before, if cuts are given
-  std::vector<ticks> times_;
-  std::vector<std::int64_t> lacks_, cuts_;
+  std::vector<std::size_t> from_;                   // by stage and layer
+  std::vector<level_point> chosen_;                 // by stage and kind
+  std::vector<std::int64_t> cuts_;
 };
 
 }  // namespace hocket::inline HOCKET_ABI::planner::detail

@@ -47,12 +47,7 @@ struct raw_split {
     sums.clear();
     for (auto x = first; x != times.end(); ++x) sums.push_back((sums.empty() ? 0 : sums.back()) + *x);
     if (enough(low)) continue;
-    ticks high = all;
-    while (high - low > 1) {
-      const ticks mid = low + (high - low) / 2;
-      (enough(mid) ? high : low) = mid;
-    }
-    low = high;
+    low = first_above(low, 1, enough);
   }
   return low;
 }
