@@ -93,13 +93,13 @@ double by_hand(const cost::model& m, const cost::training& t, const cost::parall
 }
 
 // Symbols for what one formula hands to the next.
-constexpr auto kept_layer = cost::named<cost::units::bytes>(BOOST_HANA_STRING("kept_layer"), BOOST_HANA_STRING("k_l"));
-constexpr auto fixed = cost::named<cost::units::bytes>(BOOST_HANA_STRING("fixed"), BOOST_HANA_STRING("M_s"));
-constexpr auto L_all = cost::named(BOOST_HANA_STRING("layers"), BOOST_HANA_STRING("L"));
-constexpr auto work = cost::named<cost::units::flops>(BOOST_HANA_STRING("work"), BOOST_HANA_STRING("F_l"));
-constexpr auto wire = cost::named<cost::units::bytes>(BOOST_HANA_STRING("wire"), BOOST_HANA_STRING("w_l"));
-constexpr auto step_wire = cost::named<cost::units::bytes>(BOOST_HANA_STRING("step_wire"), BOOST_HANA_STRING("w_d"));
-constexpr auto moved = cost::named<cost::units::bytes>(BOOST_HANA_STRING("moved"), BOOST_HANA_STRING("m_l"));
+constexpr auto kept_layer = cost::named<cost::units::bytes>("kept_layer", "k_l");
+constexpr auto fixed = cost::named<cost::units::bytes>("fixed", "M_s");
+constexpr auto L_all = cost::named("layers", "L");
+constexpr auto work = cost::named<cost::units::flops>("work", "F_l");
+constexpr auto wire = cost::named<cost::units::bytes>("wire", "w_l");
+constexpr auto step_wire = cost::named<cost::units::bytes>("step_wire", "w_d");
+constexpr auto moved = cost::named<cost::units::bytes>("moved", "m_l");
 
 const cost::part one_layer{.layers = 1, .first = false, .last = false};
 const cost::replay_set by_level;

@@ -178,7 +178,6 @@ set(HOCKET_COST_HEADERS
   hocket/cost.hpp
   hocket/cost/fit_machine.hpp
   hocket/cost/formula/batch.hpp
-  hocket/cost/formula/code.hpp
   hocket/cost/formula/derivative.hpp
   hocket/cost/formula/evaluate.hpp
   hocket/cost/formula/expression.hpp
@@ -186,7 +185,6 @@ set(HOCKET_COST_HEADERS
   hocket/cost/formula/print.hpp
   hocket/cost/formula/reflect.hpp
   hocket/cost/formula/term.hpp
-  hocket/cost/formula/tree.hpp
   hocket/cost/formula/unit.hpp
   hocket/cost/hardware.hpp
   hocket/cost/machine.hpp

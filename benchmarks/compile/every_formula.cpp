@@ -6,29 +6,29 @@
 namespace cost = hocket::cost;
 
 double every_list(const cost::setting& all) {
-  const cost::numbers_of_setting numbers = cost::numbers_of(all);
+  const auto numbers = cost::numbers_of(all);
   double sum = 0;
   const auto add = [&](const hocket::result<cost::rational>& x) { sum += x ? x->real() : 0; };
-  add(cost::rank_total<cost::parameter_terms>(numbers));
-  add(cost::rank_total<cost::expert_parameter_terms>(numbers));
-  add(cost::rank_total<cost::idle_parameter_terms>(numbers));
-  add(cost::rank_total<cost::forward_flop_terms>(numbers));
-  add(cost::rank_total<cost::moved_byte_terms>(numbers));
-  add(cost::rank_total<cost::moved_loss_terms>(numbers));
-  add(cost::rank_total<cost::static_memory_terms>(numbers));
-  add(cost::rank_total<cost::optimizer_byte_terms>(numbers));
-  add(cost::rank_total<cost::saved_tensor_terms>(numbers));
-  add(cost::rank_total<cost::end_tensor_terms>(numbers));
-  add(cost::rank_total<cost::workspace_terms>(numbers));
-  add(cost::rank_total<cost::transient_terms>(numbers));
-  add(cost::rank_total<cost::ffn_transient_terms>(numbers));
-  add(cost::rank_total<cost::attention_transient_terms>(numbers));
-  add(cost::total<cost::layer_transfer_terms>(numbers));
-  add(cost::total<cost::pipeline_transfer_terms>(numbers));
-  add(cost::total<cost::data_transfer_terms>(numbers));
-  add(cost::exact<cost::chunks_in_flight>(numbers));
-  add(cost::exact<cost::bubble_over_work>(numbers));
-  add(cost::exact<cost::bubble_over_total>(numbers));
+  add(cost::rank_total(cost::parameter_terms, numbers));
+  add(cost::rank_total(cost::expert_parameter_terms, numbers));
+  add(cost::rank_total(cost::idle_parameter_terms, numbers));
+  add(cost::rank_total(cost::forward_flop_terms, numbers));
+  add(cost::rank_total(cost::moved_byte_terms, numbers));
+  add(cost::rank_total(cost::moved_loss_terms, numbers));
+  add(cost::rank_total(cost::static_memory_terms, numbers));
+  add(cost::rank_total(cost::optimizer_byte_terms, numbers));
+  add(cost::rank_total(cost::saved_tensor_terms, numbers));
+  add(cost::rank_total(cost::end_tensor_terms, numbers));
+  add(cost::rank_total(cost::workspace_terms, numbers));
+  add(cost::rank_total(cost::transient_terms, numbers));
+  add(cost::rank_total(cost::ffn_transient_terms, numbers));
+  add(cost::rank_total(cost::attention_transient_terms, numbers));
+  add(cost::total(cost::layer_transfer_terms, numbers));
+  add(cost::total(cost::pipeline_transfer_terms, numbers));
+  add(cost::total(cost::data_transfer_terms, numbers));
+  add(cost::exact(cost::chunks_in_flight, numbers));
+  add(cost::exact(cost::bubble_over_work, numbers));
+  add(cost::exact(cost::bubble_over_total, numbers));
   return sum;
 }
 

@@ -6,7 +6,6 @@
 #pragma once
 #include <hocket/core/message.hpp>
 #include <hocket/cost/formula/batch.hpp>
-#include <hocket/cost/formula/code.hpp>
 #include <hocket/cost/formula/derivative.hpp>
 #include <hocket/cost/formula/evaluate.hpp>
 #include <hocket/cost/formula/expression.hpp>
@@ -14,7 +13,6 @@
 #include <hocket/cost/formula/print.hpp>
 #include <hocket/cost/formula/reflect.hpp>
 #include <hocket/cost/formula/term.hpp>
-#include <hocket/cost/formula/tree.hpp>
 #include <hocket/cost/formula/unit.hpp>
 #include <hocket/cost/hardware.hpp>
 #include <hocket/cost/machine.hpp>

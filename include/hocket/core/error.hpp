@@ -62,6 +62,7 @@ enum class errc : std::uint16_t {
   not_whole,
   unknown_value,
   bad_rate,
+  unknown_symbol,
   // launch
   backend_failed = 500,
   unrecorded_event,

@@ -17,9 +17,8 @@ struct measured_step {
 };
 
 /// The relative error of a prediction, signed: predicted over measured, minus one.
-template <class Numbers = numbers_of_setting>
-[[nodiscard]] result<double> prediction_error(const measured_step& step, const machine& on) {
-  const auto predicted = predict_step<Numbers>(step.model, step.training, step.parallel, on, step.stages);
+[[nodiscard]] inline result<double> prediction_error(const measured_step& step, const machine& on) {
+  const auto predicted = predict_step(step.model, step.training, step.parallel, on, step.stages);
   if (!predicted) return predicted.error();
   return predicted->step_time() / step.step_time - 1;
 }
@@ -81,9 +80,8 @@ inline std::vector<double> positive_least_squares(const std::vector<std::vector<
 /// would come out negative, is infinite. Held-out errors: fit without some steps and ask prediction_error for them.
 /// Errors: errc::out_of_range with fewer steps than rates; errc::bad_cost for a time that is not positive; those of
 /// predict_step.
-template <class Numbers = numbers_of_setting>
-[[nodiscard]] result<machine_data> fit_machine(std::span<const measured_step> steps,
-                                               std::span<double machine::* const> rates, const machine& start) {
+[[nodiscard]] inline result<machine_data> fit_machine(std::span<const measured_step> steps,
+                                                      std::span<double machine::* const> rates, const machine& start) {
   if (steps.size() < rates.size() || rates.empty())
     return error{errc::out_of_range, static_cast<std::int64_t>(steps.size()), static_cast<std::int64_t>(rates.size()),
                  (std::numeric_limits<std::int32_t>::max)()}
@@ -96,7 +94,7 @@ template <class Numbers = numbers_of_setting>
   for (int round = 0; round < most_rounds; ++round) {
     std::vector<std::vector<double>> x;
     for (const measured_step& s : steps) {
-      const auto base = predict_step<Numbers>(s.model, s.training, s.parallel, out.rates, s.stages);
+      const auto base = predict_step(s.model, s.training, s.parallel, out.rates, s.stages);
       if (!base) return base.error();
       std::vector<double> row;
       double linear = 0;
@@ -105,7 +103,7 @@ template <class Numbers = numbers_of_setting>
         machine nudged = out.rates;
         const double inverse = 1 / nudged.*rate, change = inverse > 0 ? inverse * 1e-6 : 1e-18;
         nudged.*rate = 1 / (inverse + change);
-        const auto moved = predict_step<Numbers>(s.model, s.training, s.parallel, nudged, s.stages);
+        const auto moved = predict_step(s.model, s.training, s.parallel, nudged, s.stages);
         if (!moved) return moved.error();
         row.push_back((moved->step_time() - base->step_time()).count() / (1 / nudged.*rate - inverse));
         linear += row.back() * inverse;
@@ -124,7 +122,7 @@ template <class Numbers = numbers_of_setting>
     if (change == 0) break;
   }
   for (const measured_step& s : steps) {
-    const auto e = prediction_error<Numbers>(s, out.rates);
+    const auto e = prediction_error(s, out.rates);
     if (!e) return e.error();
     const double size = *e < 0 ? -*e : *e;
     out.mean_error += size / static_cast<double>(steps.size());

@@ -24,13 +24,12 @@ struct plan_row {
 ///
 ///     auto report = make_report(m, t, p, counted);
 ///     const auto rows = restate(*report, m, t, p, counted, planned_stages(m, p, plan).value());
-template <class Numbers = numbers_of_setting>
-[[nodiscard]] result<std::vector<plan_row>> restate(report& out, const model& m, const training& t, const parallel& p,
-                                                    const convention& counted,
-                                                    const std::vector<stage_layers>& stages) {
+[[nodiscard]] inline result<std::vector<plan_row>> restate(report& out, const model& m, const training& t,
+                                                           const parallel& p, const convention& counted,
+                                                           const std::vector<stage_layers>& stages) {
   if (stages.size() != out.memory.size())
     return error{errc::bad_shape, p.pp, p.vp, static_cast<std::int64_t>(stages.size())}.with("stages");
-  const auto step = count_flops<Numbers>(m, t, p, counted, stages);
+  const auto step = count_flops(m, t, p, counted, stages);
   if (!step) return step.error();
   std::vector<plan_row> rows;
   std::vector<rational> activations;
@@ -38,7 +37,7 @@ template <class Numbers = numbers_of_setting>
   std::vector<layer_group> seen;
   for (std::size_t stage = 0; stage < stages.size(); ++stage) {
     const rank_memory& memory = out.memory[stage];
-    const auto held_bytes = activation_bytes<Numbers>(m, t, p, memory.on_rank, memory.in_flight, stages[stage]);
+    const auto held_bytes = activation_bytes(m, t, p, memory.on_rank, memory.in_flight, stages[stage]);
     if (!held_bytes) return held_bytes.error();
     activations.push_back(*held_bytes);
     for (const layer_group& group : stages[stage]) {
@@ -46,25 +45,23 @@ template <class Numbers = numbers_of_setting>
       const bool experts = detail::has_experts(m, group.kind);
       parallel at = p;
       at.recompute = group.how.level;
-      const auto kept = layer_activation_bytes<Numbers>(m, t, at, experts, group.how.operations);
+      const auto kept = layer_activation_bytes(m, t, at, experts, group.how.operations);
       if (!kept) return kept.error();
-      const auto again = flops_again<Numbers>(m, t, p, counted, group.kind, group.how);
+      const auto again = flops_again(m, t, p, counted, group.kind, group.how);
       if (!again) return again.error();
       rows.push_back({stage, group, *kept, *again});
       const auto same = [&](const layer_group& g) { return g.kind == group.kind && g.how == group.how; };
       if (std::any_of(seen.begin(), seen.end(), same)) continue;
       seen.push_back(group);
       const setting one{.on_rank = {.layers = 1, .moe_layers = experts ? 1 : 0},
-                        .in_flight = {},
-                        .parameters = {},
                         .model = m,
                         .training = t,
                         .parallel = at,
                         .counted = counted,
                         .replayed = group.how.operations};
       const std::string choice = std::string(experts ? " with experts" : "") + ", recompute " + to_string(group.how);
-      detail::add_lines<Numbers, saved_tensor_terms>(lines, "kept by one layer" + choice, one);
-      detail::add_transfers<Numbers, layer_transfer_terms>(lines, "sent by one layer and micro-batch" + choice, one);
+      detail::add_lines(saved_tensor_terms, lines, "kept by one layer" + choice, one);
+      detail::add_transfers(layer_transfer_terms, lines, "sent by one layer and micro-batch" + choice, one);
     }
   }
   out.flops = *step;

@@ -51,62 +51,53 @@ struct report {
 };
 
 namespace detail {
-// What does not depend on a term's type is out of the template: terms are many.
-inline void add_line(report& out, std::string_view group, std::string_view name, const formula_tree& tree,
-                     const formula_tree& split, const rational& value, std::string unit, std::string_view source,
-                     origin how) {
+/// A line with the printed forms of a formula.
+inline report_line written(formula_view e, const numbers_view& numbers) {
   report_line line;
-  line.group = group;
-  line.name = std::string(name);
-  line.formula = write(tree, style::text, true);
-  line.numbers = write(tree, style::numbers, true);
-  line.latex = write(tree, style::latex, true);
-  line.latex_numbers = write(tree, style::latex_numbers, true);
-  line.where = write_definitions(tree, style::text);
-  line.value = value;
-  line.real_value = value.real();
-  line.split = write(split, style::text, true);
-  line.unit = std::move(unit);
-  line.source = source;
-  line.how = how;
-  out.lines.push_back(std::move(line));
+  line.formula = print(e, style::text, numbers);
+  line.numbers = print(e, style::numbers, numbers);
+  line.latex = print(e, style::latex, numbers);
+  line.latex_numbers = print(e, style::latex_numbers, numbers);
+  line.where = print_definitions(e, style::text, numbers);
+  return line;
 }
-inline void add_line(report& out, std::string_view group, const counted_term& t) {
-  add_line(out, group, t.name, tree_of(t.amount()), tree_of(t.ranks()), t.amount().value(), t.unit(), t.source, t.how);
-}
-template <class Numbers, const auto& List>
-void add_lines(report& out, std::string_view group, const setting& all) {
-  const Numbers numbers = numbers_of(all);
-  for_each_term<List>(numbers, [&](const counted_term& t) { add_line(out, group, t); });
-}
-// Transfers among one rank send nothing: they are left out.
-template <class Numbers, const auto& List>
-void add_transfers(report& out, std::string_view group, const setting& all) {
-  const Numbers numbers = numbers_of(all);
-  for_each_term<List>(numbers, [&](const counted_term& t) {
-    add_line(out, group, t);
-    if (out.lines.back().value == rational(0)) out.lines.pop_back();
-    else out.lines.back().split = "1";
+/// The lines of the terms that count.
+inline void add_lines(const term_list_view& list, report& out, std::string_view group, const setting& all) {
+  const auto numbers = numbers_of(all);
+  for_each_term(list, numbers, [&](const term_view& t) {
+    report_line line = written(t.formula, numbers);
+    line.group = group;
+    line.name = t.name;
+    line.value = t.amount();
+    line.real_value = line.value.real();
+    line.split = print(t.split, style::text, numbers);
+    line.unit = unit_name(t.unit);
+    line.source = t.source;
+    line.how = t.how;
+    out.lines.push_back(std::move(line));
   });
+}
+/// The same of transfers, whose bytes are those of one rank. Among one rank they send nothing, and are left out.
+inline void add_transfers(const term_list_view& list, report& out, std::string_view group, const setting& all) {
+  report lines;
+  add_lines(list, lines, group, all);
+  for (report_line& line : lines.lines) {
+    if (line.value == rational(0)) continue;
+    line.split = "1";
+    out.lines.push_back(std::move(line));
+  }
 }
 }  // namespace detail
 
 /// Parameters alone: what a config without a training step can tell.
 /// Errors: those of count_parameters.
-template <class Numbers = numbers_of_setting>
-[[nodiscard]] result<report> make_report(const model& m) {
-  const auto count = count_parameters<Numbers>(m);
+[[nodiscard]] inline result<report> make_report(const model& m) {
+  const auto count = count_parameters(m);
   if (!count) return count.error();
   report out{m, *count, {}, {}, {}, {}};
-  const setting all{.on_rank = part::whole(m),
-                    .in_flight = {},
-                    .parameters = {},
-                    .model = m,
-                    .training = {},
-                    .parallel = {},
-                    .counted = {}};
-  detail::add_lines<Numbers, parameter_terms>(out, "parameters", all);
-  detail::add_lines<Numbers, expert_parameter_terms>(out, "parameters", all);
+  const setting all{.on_rank = part::whole(m), .model = m};
+  detail::add_lines(parameter_terms, out, "parameters", all);
+  detail::add_lines(expert_parameter_terms, out, "parameters", all);
   return out;
 }
 
@@ -115,48 +106,41 @@ template <class Numbers = numbers_of_setting>
 /// @param replayed   operations that every layer computes again, beside the recompute level of p
 /// Errors: those of check and of the counts; errc::bad_shape if in_flight is neither empty nor of pp entries.
 /// Complexity: one pass over the formulas per pipeline rank; text is written once.
-template <class Numbers = numbers_of_setting>
-[[nodiscard]] result<report> make_report(const model& m, const training& t, const parallel& p,
-                                         const convention& counted, const std::vector<held>& in_flight = {},
-                                         const replay_set& replayed = {}) {
+[[nodiscard]] inline result<report> make_report(const model& m, const training& t, const parallel& p,
+                                                const convention& counted, const std::vector<held>& in_flight = {},
+                                                const replay_set& replayed = {}) {
   if (const auto fits = check(m, t, p); !fits) return fits.error();
   if (!in_flight.empty() && static_cast<std::int64_t>(in_flight.size()) != p.pp)
     return error{errc::bad_shape, p.pp, p.vp, static_cast<std::int64_t>(in_flight.size())}.with("in-flight counts");
-  auto made = make_report<Numbers>(m);
+  auto made = make_report(m);
   if (!made) return made.error();
   report out = *std::move(made);
-  const auto step = count_flops<Numbers>(m, t, p, counted, replayed);
+  const auto step = count_flops(m, t, p, counted, replayed);
   if (!step) return step.error();
   out.flops = *step;
   out.tokens_per_step = rational(t.global_batch) * rational(t.sequence);
 
-  setting all{.on_rank = part::whole(m),
-              .in_flight = {},
-              .parameters = {},
-              .model = m,
-              .training = t,
-              .parallel = p,
-              .counted = counted,
-              .replayed = replayed};
-  detail::add_lines<Numbers, forward_flop_terms>(out, "forward FLOPs of a step", all);
+  setting all{
+      .on_rank = part::whole(m), .model = m, .training = t, .parallel = p, .counted = counted, .replayed = replayed};
+  detail::add_lines(forward_flop_terms, out, "forward FLOPs of a step", all);
 
   const std::vector<part> parts = even_parts(m, p);
   for (std::size_t rank = 0; rank < parts.size(); ++rank) {
     rank_memory memory;
     memory.on_rank = parts[rank];
     if (in_flight.empty()) {
-      const auto passes = held_by_1f1b<Numbers>(m, t, p, parts[rank]);
+      const auto passes = held_by_1f1b(m, t, p, parts[rank]);
       if (!passes) return passes.error();
       memory.in_flight = *passes;
     } else {
       memory.in_flight = in_flight[rank];
     }
-    const auto held_parameters = count_rank_parameters<Numbers>(m, p, parts[rank]);
+    const auto held_parameters = count_rank_parameters(m, p, parts[rank]);
     if (!held_parameters) return held_parameters.error();
     memory.parameters = *held_parameters;
-    const auto fixed = static_bytes<Numbers>(*held_parameters, t, p);
+    const auto fixed = static_bytes(*held_parameters, t, p);
     if (!fixed) return fixed.error();
-    const auto moving = activation_bytes<Numbers>(m, t, p, parts[rank], memory.in_flight, replayed);
+    const auto moving = activation_bytes(m, t, p, parts[rank], memory.in_flight, replayed);
     if (!moving) return moving.error();
     memory.static_bytes = *fixed;
     memory.activation_bytes = *moving;
@@ -166,21 +150,21 @@ template <class Numbers = numbers_of_setting>
   all.on_rank = parts.front();
   all.in_flight = out.memory.front().in_flight;
   all.parameters = out.memory.front().parameters;
-  detail::add_lines<Numbers, static_memory_terms>(out, "static bytes, rank 0", all);
+  detail::add_lines(static_memory_terms, out, "static bytes, rank 0", all);
   setting one_layer = all;
   one_layer.on_rank.layers = 1;
   one_layer.on_rank.moe_layers = m.moe_layers == m.layers ? 1 : 0;
-  detail::add_lines<Numbers, saved_tensor_terms>(out, "kept by one layer", one_layer);
-  detail::add_transfers<Numbers, layer_transfer_terms>(out, "sent by one layer and micro-batch", one_layer);
-  detail::add_transfers<Numbers, pipeline_transfer_terms>(out, "sent between stages, per micro-batch", all);
-  detail::add_transfers<Numbers, data_transfer_terms>(out, "sent over data-parallel ranks, per step", all);
+  detail::add_lines(saved_tensor_terms, out, "kept by one layer", one_layer);
+  detail::add_transfers(layer_transfer_terms, out, "sent by one layer and micro-batch", one_layer);
+  detail::add_transfers(pipeline_transfer_terms, out, "sent between stages, per micro-batch", all);
+  detail::add_transfers(data_transfer_terms, out, "sent over data-parallel ranks, per step", all);
   if (m.moe_layers > 0 && m.moe_layers < m.layers) {
     one_layer.on_rank.moe_layers = 1;
-    detail::add_lines<Numbers, saved_tensor_terms>(out, "kept by one layer with experts", one_layer);
+    detail::add_lines(saved_tensor_terms, out, "kept by one layer with experts", one_layer);
   }
   all.on_rank = parts.back();
   all.in_flight = out.memory.back().in_flight;
-  detail::add_lines<Numbers, end_tensor_terms>(out, "kept outside of the layers, last rank", all);
+  detail::add_lines(end_tensor_terms, out, "kept outside of the layers, last rank", all);
   return out;
 }
 

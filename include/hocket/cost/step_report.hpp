@@ -9,40 +9,34 @@
 namespace hocket::inline HOCKET_ABI::cost {
 
 namespace detail {
-// Joins trees, so that a price is put on a term that is already there without a formula type of its own.
-inline std::uint32_t append(formula_tree& to, const formula_tree& more) {
-  const auto by = static_cast<std::uint32_t>(to.entries.size() - 1);
-  for (std::size_t at = 1; at < more.entries.size(); ++at) {
-    formula_tree::entry e = more.entries[at];
-    if (e.left != 0) e.left += by;
-    if (e.right != 0) e.right += by;
-    if (e.taken != 0) e.taken += by;
-    for (std::uint32_t& each : e.cases) each += by;
-    to.push(std::move(e));
+/// A formula made while the program runs: a price put on a term of a list.
+class made_formula {
+ public:
+  made_formula(formula_view e) {  // NOLINT(google-explicit-constructor): every formula is one
+    const formula_node* root = e.root();
+    nodes_.assign(root - (root->size - 1), root + 1);
   }
-  return to.root();
-}
-inline formula_tree over(formula_tree amount, const formula_tree& by) {
-  const std::uint32_t left = amount.root(), right = append(amount, by);
-  push_binary(amount, arithmetic::divide, left, right);
-  return amount;
-}
-inline formula_tree over_rate(formula_tree amount, std::string_view letter, double rate) {
-  const std::uint32_t left = amount.root(), right = push_symbol(amount, letter, rate);
-  push_binary(amount, arithmetic::divide, left, right);
-  return amount;
-}
+  [[nodiscard]] formula_view view() const& noexcept { return formula_view(&nodes_.back()); }
+  formula_view view() && = delete;
 
-inline void add_seconds(report& out, std::string_view group, std::string name, const formula_tree& tree, double value,
-                        std::string_view source, origin how) {
-  report_line line;
+  friend made_formula operator*(const made_formula& a, const made_formula& b) { return {a, arithmetic::multiply, b}; }
+  friend made_formula operator/(const made_formula& a, const made_formula& b) { return {a, arithmetic::divide, b}; }
+
+ private:
+  made_formula(const made_formula& a, arithmetic how, const made_formula& b) : nodes_(a.nodes_) {
+    nodes_.insert(nodes_.end(), b.nodes_.begin(), b.nodes_.end());
+    const std::size_t size = nodes_.size() + 1;
+    HOCKET_ASSERT(size < 65536);
+    nodes_.push_back({.what = formula_kind::binary, .join = how, .size = static_cast<std::uint16_t>(size)});
+  }
+  std::vector<formula_node> nodes_;
+};
+
+inline void add_seconds(report& out, std::string_view group, std::string name, formula_view e,
+                        const numbers_view& numbers, double value, std::string_view source, origin how) {
+  report_line line = written(e, numbers);
   line.group = group;
   line.name = std::move(name);
-  line.formula = write(tree, style::text, true);
-  line.numbers = write(tree, style::numbers, true);
-  line.latex = write(tree, style::latex, true);
-  line.latex_numbers = write(tree, style::latex_numbers, true);
-  line.where = write_definitions(tree, style::text);
   line.is_real = true;
   line.real_value = value;
   line.split = "1";
@@ -51,124 +45,105 @@ inline void add_seconds(report& out, std::string_view group, std::string name, c
   line.how = how;
   out.lines.push_back(std::move(line));
 }
-template <formula E, class... Configs>
-void add_seconds(report& out, std::string_view group, std::string name, const E& e,
-                 const environment<Configs...>& numbers, std::string_view source, origin how = origin::derived) {
-  add_seconds(out, group, std::move(name), tree_of(e, numbers), real(e, numbers), source, how);
-  out.lines.back().unit = unit_name<unit_of<E>>();
+inline void add_seconds(report& out, std::string_view group, std::string name, formula_view e,
+                        const numbers_view& numbers, std::string_view source, origin how = origin::derived) {
+  add_seconds(out, group, std::move(name), e, numbers, real(e, numbers), source, how);
 }
 
-struct rate {
-  std::string_view letter;  ///< literal
-  double per_second;
-};
-inline rate rate_of(const machine& on, const work_item& w) noexcept {
-  if (w.to_host) return {"D_h", on.host_bytes};
-  if (w.kind == collective::none)
-    return w.flops.value > 0 ? inside_attention(w.by) ? rate{"P_a", on.attention_flops} : rate{"P_g", on.gemm_flops}
-                             : rate{"M", on.memory_bytes};
+/// The letter of the rate that prices an item.
+inline formula_view rate_of(const work_item& w) noexcept {
+  if (w.to_host) return letters::D_h;
+  if (w.kind == collective::none) {
+    if (w.flops.value > 0) return inside_attention(w.by) ? letters::P_a : letters::P_g;
+    return letters::M;
+  }
   switch (w.over) {
     case axis::tensor:
-    case axis::context: return {"D_t", on.tensor_bytes};
-    case axis::expert: return {"D_e", on.expert_bytes};
-    case axis::pipeline: return {"D_p", on.pipeline_bytes};
+    case axis::context: return letters::D_t;
+    case axis::expert: return letters::D_e;
+    case axis::pipeline: return letters::D_p;
     case axis::data: break;
   }
-  return {"D_d", on.data_bytes};
+  return letters::D_d;
 }
 inline constexpr std::string_view schedule_source = "arXiv:2104.04473 section 2.2",
                                   flow_shop = "flow shop of two machines";
 
-template <class Numbers, const auto& List>
-void add_work(report& out, std::string_view group, const setting& all, const machine& on,
-              const formula_tree* split_more, double ways) {
-  const Numbers numbers = numbers_of(all);
-  for_each_term<List>(numbers, [&](const counted_term& t) {
+/// @param ways  by how many ranks the amounts are divided beside `split`; 1 is not printed
+inline void add_work(const term_list_view& list, report& out, std::string_view group, const setting& all,
+                     const machine& on, formula_view ways) {
+  const auto numbers = numbers_of(all, on);
+  for_each_term(list, numbers, [&](const term_view& t) {
     work_item item;
     item.by = t.by;
-    (t.is_flops ? item.flops.value : item.bytes.value) = t.amount().value().real() / t.ranks().value().real() / ways;
+    (t.unit == powers_of<units::flops> ? item.flops.value : item.bytes.value) =
+        t.amount().real() / t.ranks().real() / real(ways, numbers);
     if (item.flops.value + item.bytes.value == 0) return;
-    const rate r = rate_of(on, item);
-    formula_tree tree = over(tree_of(t.amount()), tree_of(t.ranks()));
-    if (split_more != nullptr) tree = over(std::move(tree), *split_more);
-    const double once = time_of(on, item).count(), again = t.again().value().real();
-    add_seconds(out, group, std::string(t.name), over_rate(tree, r.letter, r.per_second), once, t.source, t.how);
-    if (again > 0) {
-      formula_tree more = tree_of(t.again());
-      const std::uint32_t left = more.root(), right = append(more, tree);
-      push_binary(more, arithmetic::multiply, left, right);
-      add_seconds(out, group, std::string(t.name) + ", again", over_rate(more, r.letter, r.per_second), again * once,
-                  t.source, t.how);
-    }
+    const made_formula of_rank = made_formula(t.formula) / t.split / ways;
+    const formula_view rate = rate_of(item);
+    const made_formula price = of_rank / rate;
+    const double once = time_of(on, item).count(), again = t.again().real();
+    add_seconds(out, group, std::string(t.name), price.view(), numbers, once, t.source, t.how);
+    if (again == 0) return;
+    const made_formula repeated = made_formula(t.also) * of_rank / rate;
+    add_seconds(out, group, std::string(t.name) + ", again", repeated.view(), numbers, again * once, t.source, t.how);
   });
 }
-template <class Numbers>
-void add_traffic(report& out, std::string_view group, const setting& all, const machine& on) {
-  const Numbers numbers = numbers_of(all);
-  for_each_term<optimizer_byte_terms>(numbers, [&](const counted_term& t) {
+inline void add_traffic(report& out, std::string_view group, const setting& all, const machine& on) {
+  const auto numbers = numbers_of(all, on);
+  for_each_term(optimizer_byte_terms, numbers, [&](const term_view& t) {
     work_item item;
     item.to_host = all.parallel.offload_optimizer;
-    item.bytes.value = t.amount().value().real() / t.ranks().value().real();
-    const rate r = rate_of(on, item);
-    add_seconds(out, group, std::string(t.name),
-                over_rate(over(tree_of(t.amount()), tree_of(t.ranks())), r.letter, r.per_second),
-                time_of(on, item).count(), t.source, t.how);
+    item.bytes.value = t.amount().real() / t.ranks().real();
+    const made_formula price = made_formula(t.formula) / t.split / rate_of(item);
+    add_seconds(out, group, std::string(t.name), price.view(), numbers, time_of(on, item).count(), t.source, t.how);
   });
 }
-template <class Numbers, const auto& List>
-void add_wire(report& out, std::string_view group, const setting& all, const machine& on,
-              layer_numbers* sums = nullptr) {
-  const Numbers numbers = numbers_of(all);
-  for_each_term<List>(numbers, [&](const counted_term& t) {
+inline void add_wire(const term_list_view& list, report& out, std::string_view group, const setting& all,
+                     const machine& on, layer_numbers* sums = nullptr) {
+  const auto numbers = numbers_of(all, on);
+  for_each_term(list, numbers, [&](const term_view& t) {
     const work_item item = item_of(t);
     if (item.bytes.value == 0) return;
-    const rate r = rate_of(on, item);
     const double took = time_of(on, item).count();
-    add_seconds(out, group, std::string(t.name), over_rate(tree_of(t.amount()), r.letter, r.per_second), took, t.source,
-                t.how);
+    const made_formula price = made_formula(t.formula) / rate_of(item);
+    add_seconds(out, group, std::string(t.name), price.view(), numbers, took, t.source, t.how);
     if (sums != nullptr) (item.over == axis::expert ? sums->expert_seconds : sums->wire_seconds) += took;
   });
 }
 
 /// The formulas that are priced for one kind of layer: products, element-wise work, what is sent and offloaded.
 /// @param x  takes up the seconds of what is sent and offloaded
-template <class Numbers>
-result<void> add_layer_terms(report& out, const std::string& name, const setting& all, layer_kind kind,
-                             const machine& on, layer_numbers& x) {
+inline result<void> add_layer_terms(report& out, const std::string& name, const setting& all, layer_kind kind,
+                                    const machine& on, layer_numbers& x) {
   const bool head = kind == layer_kind::head;
+  static constexpr auto one = literal(1);
   if (kind != layer_kind::prediction) {  // a module's terms are counted together with the head's
-    const formula_tree context_ways = tree_of(letters::cp, environment(all.parallel));
-    const formula_tree* ways = all.parallel.cp > 1 ? &context_ways : nullptr;
-    const auto parts = static_cast<double>(all.parallel.cp);
-    add_work<Numbers, forward_flop_terms>(out, name, all, on, ways, parts);
-    if (head) add_work<Numbers, moved_loss_terms>(out, name, all, on, nullptr, 1);
-    else add_work<Numbers, moved_byte_terms>(out, name, all, on, nullptr, 1);
+    const formula_view ways = all.parallel.cp > 1 ? formula_view(letters::cp) : formula_view(one);
+    add_work(forward_flop_terms, out, name, all, on, ways);
+    add_work(head ? term_list_view(moved_loss_terms) : moved_byte_terms, out, name, all, on, one);
     if (!head && all.model.window_layers > 0) {
       setting windowed = all;
       windowed.on_rank.window_layers = 1;
-      add_work<Numbers, forward_flop_terms>(out, name + " (with a window, FLOPs alone)", windowed, on, ways, parts);
+      add_work(forward_flop_terms, out, name + " (with a window, FLOPs alone)", windowed, on, ways);
     }
   }
   if (head) return {};
-  add_wire<Numbers, layer_transfer_terms>(out, name, all, on, &x);
+  add_wire(layer_transfer_terms, out, name, all, on, &x);
   if (!all.parallel.offload_activations) return {};
   const auto kept =
-      layer_activation_bytes<Numbers>(all.model, all.training, all.parallel, all.on_rank.moe_layers > 0, all.replayed);
+      layer_activation_bytes(all.model, all.training, all.parallel, all.on_rank.moe_layers > 0, all.replayed);
   if (!kept) return kept.error();
-  x.offload_seconds = 2 * kept->real() / on.host_bytes;
-  formula_tree moved;
-  const std::uint32_t two = push_literal(moved, 2);
-  const std::uint32_t kept_bytes = push_symbol(moved, "A", kept->real());
-  push_binary(moved, arithmetic::multiply, two, kept_bytes);
-  add_seconds(out, name, "to the host and back, A bytes kept", over_rate(std::move(moved), "D_h", on.host_bytes),
+  x.kept_bytes = kept->real();
+  x.offload_seconds = 2 * x.kept_bytes / on.host_bytes;
+  add_seconds(out, name, "to the host and back, A bytes kept", 2 * letters::A / letters::D_h, environment(x, on),
               x.offload_seconds, "saved tensors of the layer", origin::derived);
   return {};
 }
 
 /// The lines of one group of layers, and, in `sums`, what they add up to on their rank.
-template <class Numbers>
-result<void> add_group(report& out, report& sums, const model& m, const training& t, const parallel& p,
-                       const machine& on, const stage_layers& on_rank, const layer_group& group) {
+inline result<void> add_group(report& out, report& sums, const model& m, const training& t, const parallel& p,
+                              const machine& on, const stage_layers& on_rank, const layer_group& group) {
   using letters::n_l, letters::T_b, letters::T_f, letters::T_g, letters::T_x;
   static constexpr std::string_view of_kind[] = {
       "", "seconds of a layer, per micro-batch", "seconds of a layer with experts, per micro-batch",
@@ -178,7 +153,7 @@ result<void> add_group(report& out, report& sums, const model& m, const training
   const std::string choice = several ? ", recompute " + to_string(group.how) : "";
   const std::string name = std::string(of_kind[static_cast<std::size_t>(group.kind)]) + choice;
   const bool head = group.kind == layer_kind::head;
-  const auto took = time_of_layer<Numbers>(m, t, p, on, group.kind, group.how);
+  const auto took = time_of_layer(m, t, p, on, group.kind, group.how);
   if (!took) return took.error();
   layer_numbers x{.compute_seconds = took->compute().count(),
                   .expert_overlap = on.expert_overlap,
@@ -190,7 +165,7 @@ result<void> add_group(report& out, report& sums, const model& m, const training
                   .exposed_seconds = took->exposed.count(),
                   .layer_count = group.count};
   const setting all = setting_of_layer(m, t, p, group.kind, group.how);
-  if (const auto ok = add_layer_terms<Numbers>(out, name, all, group.kind, on, x); !ok) return ok;
+  if (const auto ok = add_layer_terms(out, name, all, group.kind, on, x); !ok) return ok;
   const environment numbers(x, p, t);
   add_seconds(out, name, "backward, T_b", backward_of_layer, numbers, "arXiv:2205.14135");
   if (!head) add_seconds(out, name, "exposed communication, T_x", exposed_of_layer, numbers, flow_shop);
@@ -215,6 +190,7 @@ inline void add_parts(report& out, const step_numbers& x, const parallel& p, con
   add_seconds(out, whole, "bubble", bubble_seconds, numbers, schedule_source);
   add_seconds(out, "throughput of a device", "tokens per second", tokens_per_second_and_device, numbers, "definition",
               origin::definition);
+  out.lines.back().unit = unit_name<unit_of<decltype(tokens_per_second_and_device)>>();
 }
 }  // namespace detail
 
@@ -228,35 +204,34 @@ inline void add_parts(report& out, const step_numbers& x, const parallel& p, con
 ///
 ///     auto report = make_report(m, t, p, {});
 ///     const auto step = add_step_lines(*report, m, t, p, machines::b200_fitted.rates);
-template <class Numbers = numbers_of_setting>
-[[nodiscard]] result<step_prediction> add_step_lines(report& out, const model& m, const training& t, const parallel& p,
-                                                     const machine& on, const replay_set& replayed = {},
-                                                     std::vector<stage_layers> stages = {}) {
+[[nodiscard]] inline result<step_prediction> add_step_lines(report& out, const model& m, const training& t,
+                                                            const parallel& p, const machine& on,
+                                                            const replay_set& replayed = {},
+                                                            std::vector<stage_layers> stages = {}) {
   if (stages.empty()) stages = even_stages(m, p, replayed);
-  auto step = predict_step<Numbers>(m, t, p, on, stages);
+  auto step = predict_step(m, t, p, on, stages);
   if (!step) return step.error();
   report lines, sums;
   const stage_layers& busiest = stages[step->busiest];
   for (const layer_group& group : busiest) {
     if (group.kind == layer_kind::embedding) continue;
-    const auto ok = detail::add_group<Numbers>(lines, sums, m, t, p, on, busiest, group);
+    const auto ok = detail::add_group(lines, sums, m, t, p, on, busiest, group);
     if (!ok) return ok.error();
   }
   for (report_line& line : sums.lines) lines.lines.push_back(std::move(line));
-  setting all{
-      .on_rank = {}, .in_flight = {}, .parameters = {}, .model = m, .training = t, .parallel = p, .counted = {}};
+  setting all{.model = m, .training = t, .parallel = p};
   if (p.pp > 1) {
     detail::layer_numbers hop;
     const std::string_view between = "seconds between stages, per micro-batch";
     const std::size_t from = lines.lines.size();
-    detail::add_wire<Numbers, pipeline_transfer_terms>(lines, between, all, on);
+    detail::add_wire(pipeline_transfer_terms, lines, between, all, on);
     for (std::size_t at = from; at < lines.lines.size(); ++at) hop.hop_seconds += lines.lines[at].real_value;
     detail::add_seconds(lines, between, "exposed, every chunk", letters::vp * letters::T_s, environment(hop, p), "sum");
   }
   all.parameters = step->update_parameters;
-  detail::add_traffic<Numbers>(lines, "seconds of the optimizer", all, on);
+  detail::add_traffic(lines, "seconds of the optimizer", all, on);
   all.parameters = step->exchange_parameters;
-  detail::add_wire<Numbers, data_transfer_terms>(lines, "seconds over data-parallel ranks, per step", all, on);
+  detail::add_wire(data_transfer_terms, lines, "seconds over data-parallel ranks, per step", all, on);
   detail::add_parts(lines, step->numbers, p, t);
   for (report_line& line : lines.lines) out.lines.push_back(std::move(line));
   return step;

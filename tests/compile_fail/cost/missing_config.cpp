@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// expect: none of the configs has a member with the name of this symbol
+// expect: none_of_the_configs_has_a_member_with_the_name_of_this_symbol
 // The sequence length is in `training`, which the environment lacks.
 #include <hocket/cost/formula/evaluate.hpp>
 #include <hocket/cost/model/config.hpp>

@@ -3,7 +3,7 @@
 // Bytes and FLOPs do not add up.
 #include <hocket/cost/formula/expression.hpp>
 
-inline constexpr auto s = hocket::cost::named(BOOST_HANA_STRING("sequence"), BOOST_HANA_STRING("s"));
+inline constexpr auto s = hocket::cost::named("sequence", "s");
 
 #ifdef CORRECTED
 inline constexpr auto sum = 2 * hocket::cost::FLOP * s + hocket::cost::FLOP * s;

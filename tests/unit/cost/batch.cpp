@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The batch evaluator against the exact one, configuration by configuration.
 #include <hocket/cost/formula/batch.hpp>
-#include <hocket/cost/formula/code.hpp>
 #include <hocket/cost/formula/print.hpp>
 #include <hocket/cost/model/activations.hpp>
 #include <hocket/cost/model/static_memory.hpp>
@@ -57,35 +56,39 @@ TEST_CASE("a batch gives what each configuration gives alone", "[cost]") {
       CHECK(layers[at] == cost::real(divide_up(L * s, 3 * tp) + least(s, greatest(tp, 2)), numbers));
       const cost::environment spread(whole, m, p[at]);
       CHECK(weights[at] == cost::total(cost::parameter_terms, spread).value().real());
-      CHECK(cost::total(cost::parameter_terms, spread).value() == cost::total<cost::parameter_terms>(spread).value());
     }
   }
 }
 
-TEST_CASE("a list's table holds what its terms hold: values, text, order", "[cost]") {
-  const cost::rank_parameters n{.dense = 1'000'003, .expert = 501};
+TEST_CASE("a list holds what its terms hold: values, text, order", "[cost]") {
   const cost::training t{.sequence = 4096};
-  for (const auto level : {cost::zero::none, cost::zero::optimizer, cost::zero::gradients, cost::zero::weights}) {
-    const cost::parallel p{.tp = 2, .dp = 3, .ep = 1, .zero = level};
+  const auto weights = cost::make_term({.name = "weights", .source = "here"}, c_w * N_r, cost::literal(1), tp);
+  const auto experts = cost::make_term({.name = "experts", .by = cost::layer_operation::dispatch}, c_g * N_e, N_e,
+                                       choose(zero_level, 1, 1, dp * 2, 1), squared(s));
+  const auto both = cost::terms(weights, experts);
+  for (const std::int64_t expert : {501, 0}) {
+    const cost::rank_parameters n{.dense = 1'000'003, .expert = expert};
+    const cost::parallel p{.tp = 2, .dp = 3, .ep = 1, .zero = cost::zero::gradients};
     const cost::environment numbers(n, t, p);
-    std::vector<std::string> by_terms, by_table;
-    cost::for_each_term(cost::static_memory_terms, numbers, [&](const auto& x) {
-      by_terms.push_back(std::string(x.name) + print(x.formula, cost::style::numbers, numbers) + " over " +
-                         print(x.split, cost::style::latex, numbers) + to_string(exact(x.formula, numbers).value()));
+    std::vector<std::string> lines;
+    cost::for_each_term(both, numbers, [&](const cost::term_view& x) {
+      lines.push_back(std::string(x.name) + ": " + print(x.formula) + " over " + print(x.split) + ", " +
+                      to_string(x.amount()) + " " + unit_name(x.unit) + " over " + to_string(x.ranks()) + ", again " +
+                      to_string(x.again()) + ", " + std::string(to_string(x.by)));
     });
-    cost::for_each_term<cost::static_memory_terms>(numbers, [&](const auto& x) {
-      by_table.push_back(std::string(x.name) + cost::detail::write(tree_of(x.amount()), cost::style::numbers, true) +
-                         " over " + cost::detail::write(tree_of(x.ranks()), cost::style::latex, true) +
-                         to_string(x.amount().value()));
-    });
-    CHECK(by_terms.size() == 8);
-    CHECK(by_terms == by_table);
-    CHECK(cost::rank_total(cost::static_memory_terms, numbers).value() ==
-          cost::rank_total<cost::static_memory_terms>(numbers).value());
+    std::vector<std::string> expected{"weights: c_w*N_r over tp, 2000006 byte over 2, again 0, none"};
+    if (expert > 0)
+      expected.push_back(
+          "experts: c_g*N_e over (1 if zero = 0; 1 if zero = 1; dp*2 if zero = 2; 1 if zero = 3), 2004 "
+          "byte over 6, again 16777216, dispatch");
+    CHECK(lines == expected);
+    CHECK(cost::total(both, numbers).value() == cost::rational(2'000'006 + 4 * expert));
+    CHECK(cost::rank_total(both, numbers).value() == cost::rational(1'000'003) + cost::rational(expert * 4) / 6);
   }
+  const cost::rank_parameters n{.dense = 1'000'003, .expert = 501};
   // A number that cannot be had names the term, as ever.
   const cost::parallel none{.dp = 0, .zero = cost::zero::weights};
-  const auto failed = cost::rank_total<cost::static_memory_terms>(cost::environment(n, t, none));
+  const auto failed = cost::rank_total(cost::static_memory_terms, cost::environment(n, t, none));
   REQUIRE(!failed);
   CHECK(failed.error().code == hocket::errc::undefined_value);
 }

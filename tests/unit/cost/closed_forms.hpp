@@ -18,7 +18,7 @@ inline constexpr auto tensor = byte * (s * b * h) * (10 + 24 / tp + 5 * a * s / 
 inline constexpr auto tensor_sequence = byte * (s * b * h) * (34 / tp + 5 * a * s / (h * tp));
 inline constexpr auto tensor_selective = byte * (s * b * h) * (10 + 24 / tp);
 inline constexpr auto tensor_sequence_selective = byte * (s * b * h) * (34 / tp);
-inline constexpr auto full = byte * (s * b * h) * literal<units::pure>(2);
+inline constexpr auto full = byte * (s * b * h) * literal(2);
 }  // namespace korthikanti
 
 /// Megatron-LM's theoretical_memory_usage.py (commit d98e8a64dd) in its convention: bytes of the most loaded rank.
@@ -27,8 +27,7 @@ inline constexpr auto full = byte * (s * b * h) * literal<units::pure>(2);
 namespace megatron {
 inline constexpr auto latent_weights = choose(least(r_q, 1), h* a*(d_n + d_r), r_q*(h + a * (d_n + d_r) + n_w)) +
                                        r_k * (h + a * (d_n + d_v) + n_w) + h * d_r + a * d_v * h;
-inline constexpr auto attention_weights =
-    define(BOOST_HANA_STRING("A"), choose(latent, 2 * h * d * (a + g), latent_weights));
+inline constexpr auto attention_weights = define("A", choose(latent, 2 * h * d * (a + g), latent_weights));
 inline constexpr auto one_stage = 1 - least(pp - 1, 1);
 inline constexpr auto shard =
     (((L - L_m) * (n_f * h * f + attention_weights) + L_m * (n_f * h * f_s + attention_weights)) / pp +
@@ -79,7 +78,7 @@ inline constexpr auto flops_per_token =
 /// The guide that names q = a/g: (60 + 12/q)/72 in place of 1, and an exact second forward of attention.
 /// Source: MindFormers "large language model performance optimisation guide".
 namespace mindformers {
-inline constexpr auto corr = define(BOOST_HANA_STRING("corr"), (60 + 12 * g / a) / literal<units::pure>(72));
+inline constexpr auto corr = define("corr", (60 + 12 * g / a) / literal(72));
 inline constexpr auto model_flops = 72 * FLOP * B * L * s * squared(h) * (corr + s / (6 * h) + V / (12 * h * L));
 inline constexpr auto selective_flops =
     72 * FLOP * B * L * s * squared(h) * (corr + 4 * s / (18 * h) + V / (12 * h * L));
@@ -96,8 +95,7 @@ inline constexpr auto llama_layer_corrected =
     FLOP * ((4 + 4 * g / a) * b * s * squared(h) + 4 * b * squared(s) * h + 6 * b * s * h * f);
 inline constexpr auto llama_layer_printed = llama_layer_corrected + head_of_micro_batch;
 /// The closed factor for Llama: corr is GPT's alone and is 18 % low for Llama2-70B.
-inline constexpr auto llama_corr =
-    define(BOOST_HANA_STRING("corr_L"), (12 + 12 * g / a + 18 * f / h) / literal<units::pure>(72));
+inline constexpr auto llama_corr = define("corr_L", (12 + 12 * g / a + 18 * f / h) / literal(72));
 inline constexpr auto llama_model_flops =
     72 * FLOP * B * L * s * squared(h) * (llama_corr + s / (6 * h) + V / (12 * h * L));
 /// What attention keeps of one micro-batch, bytes: the printed total lacks b in its second term.

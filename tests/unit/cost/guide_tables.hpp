@@ -12,12 +12,11 @@ struct guide_row {
   template <class Printed, class Right>
   constexpr auto operator()(std::string_view name, const Printed& printed, const Right& right,
                             std::string_view why) const noexcept {
-    constexpr literal<units::pure> one{1};
     if constexpr (Corrected)
-      return term<Right, literal<units::pure>, literal<units::pure>>{name, right, one, one, why, origin::derived};
+      return make_term({.name = name, .source = why, .how = origin::derived}, right, literal(1), literal(1));
     else
-      return term<Printed, literal<units::pure>, literal<units::pure>>{name, printed,     one,
-                                                                       one,  "the guide", origin::published};
+      return make_term({.name = name, .source = "the guide", .how = origin::published}, printed, literal(1),
+                       literal(1));
   }
   template <class Formula>
   constexpr auto operator()(std::string_view name, const Formula& both) const noexcept {
@@ -84,7 +83,7 @@ constexpr auto guide_terms() noexcept {
 /// GPT shape as in the guide: f = 4h, a d = h, 16 bits, dropout, no flash attention.
 /// Needs: part, held, rank_parameters, model, training, parallel, layer_parameters: all that a setting has.
 ///
-///     for_each_term<mindformers::guide_printed>(numbers_of(all), [](const auto& row) { row.name, row.amount(); });
+///     for_each_term(mindformers::guide_printed, numbers_of(all), [](const auto& row) { row.name, row.amount(); });
 inline constexpr auto guide_printed = detail::guide_terms<false>();
 inline constexpr auto guide_corrected = detail::guide_terms<true>();
 

@@ -221,11 +221,11 @@ TEST_CASE("rows of the guide's tables, as printed and corrected", "[cost]") {
                           .counted = {.attention = cost::attention_count::full},
                           .largest_layer = {1000, 0}};
   std::vector<std::pair<std::string, cost::rational>> printed, corrected;
-  cost::for_each_term<guide::guide_printed>(
-      cost::numbers_of(all), [&](const auto& row) { printed.emplace_back(row.name, row.amount().value()); });
-  cost::for_each_term<guide::guide_corrected>(cost::numbers_of(all), [&](const auto& row) {
+  cost::for_each_term(guide::guide_printed, cost::numbers_of(all),
+                      [&](const auto& row) { printed.emplace_back(row.name, row.amount()); });
+  cost::for_each_term(guide::guide_corrected, cost::numbers_of(all), [&](const auto& row) {
     CHECK(!row.source.empty());
-    corrected.emplace_back(row.name, row.amount().value());
+    corrected.emplace_back(row.name, row.amount());
   });
   REQUIRE(printed.size() == 38);
   REQUIRE(corrected.size() == 38);
@@ -259,7 +259,7 @@ TEST_CASE("rows of the guide's tables, as printed and corrected", "[cost]") {
   CHECK(at(corrected, "static, optimizer parallelism and accumulation") == cost::rational(26'250'002'000));
   CHECK(at(corrected, "static, optimizer parallelism") == cost::rational(14'000'002'000));
   cost::rational products = 0;
-  cost::for_each_term<cost::forward_flop_terms>(cost::numbers_of(all), [&](const auto& x) {
+  cost::for_each_term(cost::forward_flop_terms, cost::numbers_of(all), [&](const auto& x) {
     const std::string name(x.name);
     const char* row = name == "queries, keys and values"   ? "query, key, value"
                     : name == "attention output"           ? "attention projection"
@@ -268,7 +268,7 @@ TEST_CASE("rows of the guide's tables, as printed and corrected", "[cost]") {
                     : name == "output head"                ? "LmHead"
                                                            : "";
     if (*row == 0) return;
-    CHECK(x.amount().value() == at(corrected, row) * cost::rational(name == "output head" ? 1 : 32));
+    CHECK(x.amount() == at(corrected, row) * cost::rational(name == "output head" ? 1 : 32));
     products = products + cost::rational(1);
   });
   CHECK(products == cost::rational(5));

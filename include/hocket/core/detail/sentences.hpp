@@ -70,6 +70,8 @@ inline constexpr error_sentence error_sentences[] = {
     {errc::not_whole, "{w}: the formula gives a fraction, not a whole number"},
     {errc::unknown_value, "the config's field \"{w}\" has a value that its model_type does not allow"},
     {errc::bad_rate, "a machine cannot have {w}: rates and seconds are finite and at least 0, overlaps from 0 to 1"},
+    {errc::unknown_symbol,
+     "the formula needs \"{w}\", but no config of the environment has a whole number of that name"},
     {errc::backend_failed, "the backend failed with status {0} at command {1} (op {2}, stream {3})"},
     {errc::unrecorded_event, "command {0} waits for event {1}, which no earlier command records"},
     {errc::stream_out_of_range, "command {0} names stream {1}, but there are {2} streams"},

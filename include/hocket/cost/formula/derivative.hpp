@@ -2,6 +2,9 @@
 #pragma once
 #include <hocket/cost/formula/evaluate.hpp>
 
+#include <cstdint>
+#include <string_view>
+
 namespace hocket::inline HOCKET_ABI::cost {
 
 /// A value and how fast it changes with one symbol.
@@ -12,61 +15,53 @@ struct slope {
 };
 
 namespace detail {
-// Forward-mode dual numbers: the formula itself is evaluated, over pairs (value, d value / d Key).
-template <class Key>
+// Forward-mode dual numbers: the formula itself is evaluated, over pairs (value, d value / d symbol).
 struct dual {
   double value = 0, change = 0;
   bool kink = false;
 };
-template <class Key>
-constexpr dual<Key> operator+(const dual<Key>& a, const dual<Key>& b) noexcept {
+constexpr dual operator+(const dual& a, const dual& b) noexcept {
   return {a.value + b.value, a.change + b.change, a.kink || b.kink};
 }
-template <class Key>
-constexpr dual<Key> operator-(const dual<Key>& a, const dual<Key>& b) noexcept {
+constexpr dual operator-(const dual& a, const dual& b) noexcept {
   return {a.value - b.value, a.change - b.change, a.kink || b.kink};
 }
-template <class Key>
-constexpr dual<Key> operator*(const dual<Key>& a, const dual<Key>& b) noexcept {
+constexpr dual operator*(const dual& a, const dual& b) noexcept {
   return {a.value * b.value, a.change * b.value + a.value * b.change, a.kink || b.kink};
 }
-template <class Key>
-constexpr dual<Key> operator/(const dual<Key>& a, const dual<Key>& b) noexcept {
+constexpr dual operator/(const dual& a, const dual& b) noexcept {
   return {a.value / b.value, (a.change * b.value - a.value * b.change) / (b.value * b.value), a.kink || b.kink};
 }
-template <class Key>
-constexpr dual<Key> divided_up(const dual<Key>& a, const dual<Key>& b) noexcept {
-  const double q = a.value / b.value, up = divided_up(a.value, b.value);
-  return {up, 0, a.kink || b.kink || up == q};
+constexpr bool operator<(const dual& a, const dual& b) noexcept { return a.value < b.value; }
+constexpr dual divided_up(const dual& a, const dual& b) noexcept {
+  const double up = divided_up(a.value, b.value);
+  return {up, 0, a.kink || b.kink || up == a.value / b.value};
 }
-template <class Key>
-constexpr bool operator<(const dual<Key>& a, const dual<Key>& b) noexcept {
-  return a.value < b.value;
-}
-template <class Key>
-struct make_number<dual<Key>> {
-  static constexpr dual<Key> from_literal(std::int64_t n) noexcept { return {static_cast<double>(n), 0, false}; }
-  template <class Found, class T>
-  static constexpr dual<Key> from_symbol(T value) noexcept {
-    return {static_cast<double>(value), std::is_same_v<Found, Key> ? 1.0 : 0.0, false};
-  }
-  static constexpr dual<Key> undefined() noexcept { return from_literal(0) / from_literal(0); }
-};
 // At a corner both sides are equal; it is a kink only if their slopes differ.
-template <class Key>
-constexpr dual<Key> pick(const dual<Key>& chosen, const dual<Key>& other) noexcept {
+constexpr dual pick(const dual& chosen, const dual& other) noexcept {
   const bool corner = chosen.value == other.value && chosen.change != other.change;
   return {chosen.value, chosen.change, chosen.kink || corner};
 }
+struct slope_leaves {
+  using number_type = dual;
+  numbers_view numbers;
+  std::string_view by;  ///< literal
+  [[nodiscard]] constexpr dual literal(std::int64_t n) const noexcept { return {static_cast<double>(n), 0, false}; }
+  [[nodiscard]] constexpr dual symbol(formula_view e) const noexcept {
+    return {real_leaves{numbers}.symbol(e), e.key() == by ? 1.0 : 0.0, false};
+  }
+  [[nodiscard]] constexpr dual undefined() const noexcept { return {real_leaves{numbers}.undefined(), 0, false}; }
+};
 }  // namespace detail
 
 /// The partial derivative of a formula with respect to one of its symbols, at the given numbers.
 /// Answers "what does one more micro-batch cost" without a second formula. Complexity: that of the value, twice.
+/// Preconditions: `by` is a symbol; the configs have a member for every symbol.
 ///
 ///     partial(2 * FLOP * b * s * h * V, s, numbers).derivative      // 2 b h V
-template <formula E, class Letter, class U, class... Configs>
-[[nodiscard]] constexpr slope partial(const E& e, symbol<Letter, U>, const environment<Configs...>& numbers) noexcept {
-  const auto d = detail::eval<detail::dual<typename Letter::key>>(e, numbers);
+[[nodiscard]] constexpr slope partial(formula_view e, formula_view by, const numbers_view& numbers) noexcept {
+  HOCKET_ASSERT(by.what() == formula_kind::symbol);
+  const detail::dual d = detail::eval(e, detail::slope_leaves{numbers, by.key()});
   return {d.value, d.change, d.kink};
 }
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <boost/hana/accessors.hpp>
-#include <boost/hana/at.hpp>
 #include <boost/hana/concept/struct.hpp>
 #include <boost/hana/first.hpp>
 #include <boost/hana/second.hpp>
 #include <boost/hana/string.hpp>
 #include <boost/hana/tuple.hpp>
 #include <boost/hana/unpack.hpp>
+#include <hocket/core/result.hpp>
 #include <hocket/cost/formula/expression.hpp>
 #include <hocket/cost/formula/number.hpp>
 
@@ -15,12 +15,34 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <string_view>
 #include <type_traits>
-#include <utility>
 
 namespace hocket::inline HOCKET_ABI::cost {
 
 namespace detail {
+
+/// The number of a member: integers, flags and enumerations are whole.
+struct number {
+  std::int64_t whole = 0;
+  double real = 0;
+  bool is_real = false;
+
+  template <class T>
+  static constexpr number of(const T& value) noexcept {
+    if constexpr (std::is_floating_point_v<T>) return {0, static_cast<double>(value), true};
+    else return {static_cast<std::int64_t>(value), static_cast<double>(static_cast<std::int64_t>(value)), false};
+  }
+};
+struct hashed_name {
+  const char* text = "";
+  std::uint32_t hash = 0;
+
+  friend constexpr bool operator==(const hashed_name& a, const hashed_name& b) noexcept {
+    return a.hash == b.hash && std::string_view(a.text) == b.text;
+  }
+};
 
 /// What Hana tells of a struct: the names of its members, and how each is read.
 template <class Config>
@@ -28,86 +50,78 @@ struct members_of {
   static_assert(
       boost::hana::Struct<Config>::value,
       "hocket::cost: a config of an environment must be a Hana Struct: BOOST_HANA_ADAPT_STRUCT(type, members…)");
-  static constexpr auto all = boost::hana::accessors<Config>();
 
-  static constexpr auto names =
-      boost::hana::unpack(all, [](const auto&... each) { return std::array{boost::hana::first(each).c_str()...}; });
+  static constexpr auto names = boost::hana::unpack(boost::hana::accessors<Config>(), [](const auto&... each) {
+    return std::array{hashed_name{boost::hana::first(each).c_str(), hash_of(boost::hana::first(each).c_str())}...};
+  });
+  static constexpr std::size_t count = names.size();
 
-  template <class F>
-  static constexpr void for_each(const Config& config, F&& f) {
-    boost::hana::unpack(all, [&](const auto&... each) { (f(boost::hana::second(each)(config)), ...); });
-  }
-  template <std::size_t At>
-  static constexpr const auto& read(const Config& config) noexcept {
-    return boost::hana::second(boost::hana::at_c<At>(all))(config);
+  static constexpr auto numbers(const Config& config) noexcept {
+    return boost::hana::unpack(boost::hana::accessors<Config>(), [&](const auto&... each) {
+      return std::array{number::of(boost::hana::second(each)(config))...};
+    });
   }
 };
 
-// Where each name is among the numbers of all configs: a hash table filled while compiling, since asking every config
-// for every symbol by its type takes several times as long.
+/// Where each name is among the numbers of all configs: a hash table with open addressing, filled while compiling.
+///
+///     names   layers hidden … tp pp …      in the order of the configs and their members
+///     places  0 0 2 0 1 …                  at hash & mask or the next ones: 1 + the number of a name; 0: a gap
 template <std::size_t Count>
-struct place_table {
-  static constexpr std::size_t size = std::bit_ceil(2 * Count + 1), none = static_cast<std::size_t>(-1);
-  const char* names[size] = {};
-  std::size_t places[size] = {};  // `none` in gaps; with g++'s sanitizers no name may be compared with a null pointer
+struct name_index {
+  static constexpr std::size_t size = std::bit_ceil(2 * Count + 1);
+  std::array<hashed_name, Count> names{};
+  std::array<std::uint16_t, size> places{};
 
-  constexpr place_table() noexcept {
-    for (std::size_t& place : places) place = none;
-  }
-
-  // The place in the table of a name, or of the gap where it would be.
-  [[nodiscard]] constexpr std::size_t find(const char* name) const noexcept {
-    std::size_t at = 5381;
-    for (const char* c = name; *c != 0; ++c) at = at * 33 + static_cast<unsigned char>(*c);
-    for (at %= size; places[at] != none; at = (at + 1) % size) {
-      const char *a = names[at], *b = name;
-      while (*a != 0 && *a == *b) {
-        ++a;
-        ++b;
-      }
-      if (*a == *b) break;
-    }
-    return at;
-  }
   // A name that is there already stays where it is: earlier configs come first.
-  constexpr void add(const char* name, std::size_t place) noexcept {
-    if (const std::size_t at = find(name); places[at] == none) {
-      names[at] = name;
-      places[at] = place;
-    }
+  constexpr void add(std::size_t number, const hashed_name& name) noexcept {
+    names[number] = name;
+    std::size_t at = name.hash & (size - 1);
+    for (; places[at] != 0; at = (at + 1) & (size - 1))
+      if (names[places[at] - 1u] == name) return;
+    places[at] = static_cast<std::uint16_t>(number + 1);
   }
-  [[nodiscard]] constexpr std::size_t operator[](const char* name) const noexcept { return places[find(name)]; }
 };
 template <class... Configs>
-consteval auto places_of() noexcept {
-  place_table<(members_of<Configs>::names.size() + ... + 0)> table;
-  std::size_t place = 0;
-  [[maybe_unused]] const auto add_all = [&](const auto& names) {
-    for (const char* name : names) table.add(name, place++);
+consteval auto index_of_names() noexcept {
+  name_index<(members_of<Configs>::count + ... + 0)> index;
+  std::size_t number = 0;
+  const auto add_all = [&](const auto& names) {
+    for (const hashed_name& name : names) index.add(number++, name);
   };
   (add_all(members_of<Configs>::names), ...);
-  return table;
+  return index;
 }
-/// A place among the numbers of all configs, as config and member.
-struct member_place {
-  std::size_t config = 0, member = 0;
-};
-template <class... Configs>
-consteval member_place member_at(std::size_t place) noexcept {
-  member_place out{0, place};
-  for (const std::size_t count : {members_of<Configs>::names.size()...}) {
-    if (out.member < count) break;
-    out.member -= count;
-    ++out.config;
-  }
-  return out;
-}
-template <class T>
-constexpr auto as_number(const T& value) noexcept {
-  if constexpr (std::is_floating_point_v<T>) return static_cast<double>(value);
-  else return static_cast<std::int64_t>(value);
-}
+
+/// Evaluating a formula while compiling calls this where it lacks a number, so that the compiler names the reason.
+inline void none_of_the_configs_has_a_member_with_the_name_of_this_symbol() noexcept {}
+
 }  // namespace detail
+
+/// The numbers of an environment, by name, without its type: what evaluates and prints takes it. It refers to the
+/// environment, which must outlive it.
+class numbers_view {
+ public:
+  constexpr numbers_view() noexcept = default;  ///< knows no number
+
+  /// The number of a symbol; null if no config has it. Complexity: O(1) comparisons of names.
+  [[nodiscard]] constexpr const detail::number* find(formula_view symbol) const noexcept {
+    if (places_ == nullptr) return nullptr;
+    const detail::hashed_name name{symbol.key(), static_cast<std::uint32_t>(symbol.value())};
+    for (std::size_t at = name.hash & mask_; places_[at] != 0; at = (at + 1) & mask_)
+      if (names_[places_[at] - 1u] == name) return values_ + (places_[at] - 1u);
+    return nullptr;
+  }
+
+ private:
+  template <class... Configs>
+  friend class environment;
+
+  const detail::hashed_name* names_ = nullptr;
+  const std::uint16_t* places_ = nullptr;
+  std::size_t mask_ = 0;
+  const detail::number* values_ = nullptr;
+};
 
 /// The numbers of a formula: one or more structs that are Hana Structs, such as those of BOOST_HANA_ADAPT_STRUCT. A
 /// symbol is read from the first that has a member of its name, so an earlier config overrides a later, more general
@@ -119,54 +133,27 @@ constexpr auto as_number(const T& value) noexcept {
 template <class... Configs>
 class environment {
  public:
-  constexpr explicit environment(const Configs&... configs) noexcept : configs_{{configs}...} {}
-
-  /// Where the number of a symbol is among `all`.
-  template <class Key>
-  [[nodiscard]] static constexpr std::size_t place_of() noexcept {
-    constexpr std::size_t place = places[Key::c_str()];
-    static_assert(place != places.none,
-                  "hocket::cost: none of the configs has a member with the name of this symbol; pass one more config");
-    return place;
-  }
-  template <class Key>
-  [[nodiscard]] static constexpr bool knows() noexcept {
-    return places[Key::c_str()] != places.none;
-  }
-  /// The number of the member called `Key`: std::int64_t (from integers, flags and enumerations) or double.
-  template <class Key>
-  [[nodiscard]] constexpr auto get() const noexcept {
-    constexpr detail::member_place at = detail::member_at<Configs...>(place_of<Key>());
-    const auto& config = detail::leaf_at<at.config>(configs_);
-    return detail::as_number(
-        detail::members_of<std::remove_cvref_t<decltype(config)>>::template read<at.member>(config));
-  }
-  /// All numbers, in the order of the configs and their members; 0 in place of those that are not whole.
-  [[nodiscard]] constexpr auto all() const noexcept {
-    std::array<std::int64_t, (detail::members_of<Configs>::names.size() + ... + 0)> out{};
+  constexpr explicit environment(const Configs&... configs) noexcept {
     std::size_t at = 0;
-    cost::for_each_in(configs_, [&]<class Config>(const Config& config) {
-      detail::members_of<Config>::for_each(config, [&]<class T>(const T& value) {
-        if constexpr (!std::is_floating_point_v<T>) out[at] = static_cast<std::int64_t>(value);
-        ++at;
-      });
-    });
+    const auto put = [&](const auto& some) {
+      for (const detail::number& x : some) values_[at++] = x;
+    };
+    (put(detail::members_of<Configs>::numbers(configs)), ...);
+  }
+
+  /// For the call it is passed to: the environment must outlive the view.
+  constexpr operator numbers_view() const noexcept {  // NOLINT(google-explicit-constructor): an argument
+    numbers_view out;
+    out.names_ = index.names.data();
+    out.places_ = index.places.data();
+    out.mask_ = index.size - 1;
+    out.values_ = values_.data();
     return out;
   }
 
-  /// The same environment with `more` searched first.
-  template <class Config>
-  [[nodiscard]] constexpr environment<Config, Configs...> with(const Config& more) const noexcept {
-    return before(more, std::index_sequence_for<Configs...>{});
-  }
-
  private:
-  template <class Config, std::size_t... At>
-  constexpr environment<Config, Configs...> before(const Config& more, std::index_sequence<At...>) const noexcept {
-    return environment<Config, Configs...>(more, detail::leaf_at<At>(configs_)...);
-  }
-  static constexpr auto places = detail::places_of<Configs...>();
-  pack<Configs...> configs_;
+  static constexpr auto index = detail::index_of_names<Configs...>();
+  std::array<detail::number, (detail::members_of<Configs>::count + ... + 0)> values_{};
 };
 
 namespace detail {
@@ -181,14 +168,16 @@ constexpr double divided_up(double a, double b) noexcept {
   const auto down = static_cast<double>(static_cast<std::int64_t>(q));
   return down < q ? down + 1 : down;
 }
+constexpr bool comparable(const rational& a, const rational& b) noexcept { return a.ok() && b.ok(); }
 template <class Number>
-constexpr bool comparable(const Number& a, const Number& b) noexcept {
-  if constexpr (requires { a.ok(); }) return a.ok() && b.ok();
-  else return true;
+constexpr bool comparable(const Number&, const Number&) noexcept {
+  return true;
 }
 // Which of two numbers min or max takes; dual numbers look at the other one for a kink.
-constexpr const rational& pick(const rational& chosen, const rational&) noexcept { return chosen; }
-constexpr double pick(double chosen, double) noexcept { return chosen; }
+template <class Number>
+constexpr const Number& pick(const Number& chosen, const Number&) noexcept {
+  return chosen;
+}
 template <class Number>
 constexpr Number apply(arithmetic what, const Number& a, const Number& b) noexcept {
   switch (what) {
@@ -203,75 +192,93 @@ constexpr Number apply(arithmetic what, const Number& a, const Number& b) noexce
   return a;
 }
 
-// How a kind of number is made from literals and symbols; dual numbers add their own (derivative.hpp).
-template <class Number>
-struct make_number {
-  static constexpr Number from_literal(std::int64_t n) noexcept { return Number(static_cast<Number>(n)); }
-  template <class Key, class T>
-  static constexpr Number from_symbol(T value) noexcept {
-    static_assert(std::is_same_v<Number, double> || !std::is_same_v<T, double>,
-                  "hocket::cost: this formula has a real-valued symbol; ask for its value with real()");
-    return static_cast<Number>(value);
+constexpr const number* number_of(formula_view symbol, const numbers_view& numbers) noexcept {
+  const number* found = numbers.find(symbol);
+  if (found == nullptr && std::is_constant_evaluated()) none_of_the_configs_has_a_member_with_the_name_of_this_symbol();
+  return found;
+}
+// What the leaves of a formula are, for each kind of number.
+struct exact_leaves {
+  using number_type = rational;
+  numbers_view numbers;
+  [[nodiscard]] constexpr rational literal(std::int64_t n) const noexcept { return rational(n); }
+  [[nodiscard]] constexpr rational symbol(formula_view e) const noexcept {
+    const number* found = number_of(e, numbers);
+    return found != nullptr && !found->is_real ? rational(found->whole) : rational(0) / rational(0);
   }
-  static constexpr Number undefined() noexcept { return Number(0) / Number(0); }
+  [[nodiscard]] constexpr rational undefined() const noexcept { return rational(0) / rational(0); }
+};
+struct real_leaves {
+  using number_type = double;
+  numbers_view numbers;
+  [[nodiscard]] constexpr double literal(std::int64_t n) const noexcept { return static_cast<double>(n); }
+  [[nodiscard]] constexpr double symbol(formula_view e) const noexcept {
+    const number* found = number_of(e, numbers);
+    HOCKET_ASSERT(found != nullptr);
+    return found != nullptr ? found->real : undefined();
+  }
+  [[nodiscard]] constexpr double undefined() const noexcept { return std::numeric_limits<double>::quiet_NaN(); }
 };
 
-template <class Env, class S>
-constexpr std::int64_t selected(const S& selector, const Env& env) noexcept;
+constexpr std::int64_t selected(formula_view choice, const numbers_view& numbers) noexcept;
 
-// One function per node and kind of number: the trees are deep, and a single candidate keeps them cheap to compile.
-template <class Number, class Env, class E>
-constexpr Number eval(const E& e, const Env& env) noexcept {
-  if constexpr (E::is == formula_kind::literal) {
-    return make_number<Number>::from_literal(e.value);
-  } else if constexpr (E::is == formula_kind::symbol) {
-    return make_number<Number>::template from_symbol<typename E::key>(env.template get<typename E::key>());
-  } else if constexpr (E::is == formula_kind::binary) {
-    return apply<Number>(E::join, detail::eval<Number>(e.left, env), detail::eval<Number>(e.right, env));
-  } else if constexpr (E::is == formula_kind::definition) {
-    return detail::eval<Number>(e.body, env);
-  } else {
-    const std::int64_t at = detail::selected(e.selector, env);
-    Number out = make_number<Number>::undefined();
-    std::int64_t index = 0;
-    cost::for_each_in(e.cases, [&](const auto& each) {
-      if (index++ == at) out = detail::eval<Number>(each, env);
-    });
-    return out;
+template <class Leaves>
+constexpr typename Leaves::number_type eval(formula_view e, const Leaves& leaves) noexcept {
+  switch (e.what()) {
+    case formula_kind::literal: return leaves.literal(e.value());
+    case formula_kind::symbol: return leaves.symbol(e);
+    case formula_kind::definition: return detail::eval(e.body(), leaves);
+    case formula_kind::binary:
+      return detail::apply(e.join(), detail::eval(e.left(), leaves), detail::eval(e.right(), leaves));
+    case formula_kind::choice: break;
   }
+  const std::int64_t taken = selected(e, leaves.numbers);
+  return taken < 0 ? leaves.undefined() : detail::eval(e.case_at(taken), leaves);
 }
-template <class Env, class S>
-constexpr std::int64_t selected(const S& selector, const Env& env) noexcept {
-  const rational r = detail::eval<rational>(selector, env);
-  constexpr std::int64_t none = -1;
-  return r.is_whole() && r.num() >= 0 && r.num() < 64 ? static_cast<std::int64_t>(r.num()) : none;
+constexpr rational value_of(formula_view e, const numbers_view& numbers) noexcept {
+  return detail::eval(e, exact_leaves{numbers});
+}
+// The case that a choice takes; -1: none.
+constexpr std::int64_t selected(formula_view choice, const numbers_view& numbers) noexcept {
+  const rational r = value_of(choice.selector(), numbers);
+  return r.is_whole() && r.num() >= 0 && r.num() < choice.case_count() ? static_cast<std::int64_t>(r.num()) : -1;
+}
+// The first symbol that has no number, or no whole one; null if all have.
+constexpr const char* not_told(formula_view e, const numbers_view& numbers) noexcept {
+  const formula_node* const root = e.root();
+  for (const formula_node* at = root - (root->size - 1); at <= root; ++at) {
+    if (at->what != formula_kind::symbol) continue;
+    const number* found = numbers.find(formula_view(at));
+    if (found == nullptr || found->is_real) return at->key;
+  }
+  return nullptr;
 }
 }  // namespace detail
 
-/// The value as an exact fraction; errc::undefined_value if 128 bits do not hold it or it divides by zero.
+/// The value as an exact fraction. Errors: errc::unknown_symbol naming the member that no config has, or that is real
+/// (ask for real() then); errc::undefined_value if 128 bits do not hold the value or it divides by zero.
 /// Complexity: one checked operation per node.
-template <formula E, class... Configs>
-[[nodiscard]] constexpr result<rational> exact(const E& e, const environment<Configs...>& numbers) noexcept {
-  const rational r = detail::eval<rational>(e, numbers);
-  if (!r.ok()) return error{errc::undefined_value}.with("value");
-  return r;
+[[nodiscard]] constexpr result<rational> exact(formula_view e, const numbers_view& numbers) noexcept {
+  const rational r = detail::value_of(e, numbers);
+  if (r.ok()) return r;
+  if (const char* name = detail::not_told(e, numbers)) return error{errc::unknown_symbol}.with(name);
+  return error{errc::undefined_value}.with("value");
 }
 
 /// The value as a whole number; also errc::not_whole if it is a fraction.
 ///
 ///     whole(2 * FLOP * b * s * h * V, environment(model, training)).value()
-template <formula E, class... Configs>
-[[nodiscard]] constexpr result<integer> whole(const E& e, const environment<Configs...>& numbers) noexcept {
-  const rational r = detail::eval<rational>(e, numbers);
-  if (!r.ok()) return error{errc::undefined_value}.with("value");
-  if (!r.is_whole()) return error{errc::not_whole}.with("value");
-  return r.num();
+[[nodiscard]] constexpr result<integer> whole(formula_view e, const numbers_view& numbers) noexcept {
+  const auto r = exact(e, numbers);
+  if (!r) return r.error();
+  if (!r->is_whole()) return error{errc::not_whole}.with("value");
+  return r->num();
 }
 
 /// The value as a double, for formulas with real-valued symbols such as a time in seconds.
-template <formula E, class... Configs>
-[[nodiscard]] constexpr double real(const E& e, const environment<Configs...>& numbers) noexcept {
-  return detail::eval<double>(e, numbers);
+/// Precondition: the configs have a member for every symbol.
+[[nodiscard]] constexpr double real(formula_view e, const numbers_view& numbers) noexcept {
+  return detail::eval(e, detail::real_leaves{numbers});
 }
 
 }  // namespace hocket::inline HOCKET_ABI::cost

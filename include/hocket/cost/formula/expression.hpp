@@ -1,290 +1,278 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <boost/hana/string.hpp>
+#include <hocket/config.hpp>
 #include <hocket/cost/formula/unit.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
-#include <utility>
 
-/// A formula is an ordinary C++ expression over symbols; its type is its syntax tree. From the one object come its
-/// value (evaluate.hpp), its slope (derivative.hpp), its printed forms (print.hpp) and its unit (here, checked as it is
-/// built).
+/// A formula is an ordinary C++ expression over symbols. Its value is its syntax tree, as a small array of nodes; its
+/// type is its unit, checked as it is built. From the one object come its value (evaluate.hpp, batch.hpp), its slope
+/// (derivative.hpp) and its printed forms (print.hpp).
 namespace hocket::inline HOCKET_ABI::cost {
 
 /// What a node of a formula is.
 enum class formula_kind : std::uint8_t { literal, symbol, binary, definition, choice };
+enum class arithmetic : std::uint8_t { add, subtract, multiply, divide, least, greatest, divide_up };
 
-/// Every node says so, so that the operators below take formulas and nothing else.
+namespace detail {
+
+/// A name's hash, computed once where the name is written, so that looking a symbol up compares few names.
+constexpr std::uint32_t hash_of(const char* name) noexcept {
+  std::uint32_t hash = 5381;  // Bernstein's: enough to tell some hundred names apart
+  for (; *name != 0; ++name) hash = hash * 33 + static_cast<unsigned char>(*name);
+  return hash;
+}
+
+/// One node. Children stand before their parents, and a subtree is a run of nodes:
+///
+///     2 * h + s      [2] [h] [*] [s] [+]
+///     size            1   1   3   1   5
+///
+/// So a formula is joined by copying, and no node knows its place. The last child of a node is just before it, the one
+/// before that as many nodes further on as the last child has.
+struct formula_node {
+  formula_kind what = formula_kind::literal;
+  arithmetic join = arithmetic::add;  // of a binary node
+  std::uint16_t size = 1;             // nodes of the subtree
+  std::int64_t value = 0;             // of a literal; of a symbol the hash of its key; of a choice how many cases
+  const char* key = nullptr;          // literal; symbol
+  const char* letter = nullptr;       // literal; symbol, definition
+};
+
+}  // namespace detail
+
+/// A formula of so many nodes. FLOP, byte, element, second and token are the units themselves: `2 * FLOP * b * s * h`.
+template <class Unit, std::size_t Nodes>
+struct expression {
+  using unit = Unit;
+  static_assert(Nodes < 65536, "hocket::cost: a formula has at most 65,535 nodes");
+  detail::formula_node nodes[Nodes];
+};
+
+namespace detail {
 template <class T>
-concept formula = requires { typename T::is_formula; };
+inline constexpr bool is_expression = false;
+template <class Unit, std::size_t Nodes>
+inline constexpr bool is_expression<expression<Unit, Nodes>> = true;
+}  // namespace detail
+
+/// The operators below take formulas and whole numbers, and nothing else.
+template <class T>
+concept formula = detail::is_expression<std::remove_const_t<T>>;
 
 /// The unit of a formula, as a type: unit_of<decltype(2 * FLOP * h)> is flops.
 template <formula E>
 using unit_of = typename E::unit;
 
-/// A whole number with a unit. FLOP, byte, element, second and token are the units themselves: `2 * FLOP * b * s * h`.
-template <class U>
-struct literal {
-  using is_formula = void;
-  static constexpr formula_kind is = formula_kind::literal;
-  using unit = U;
-  std::int64_t value;
-  constexpr explicit literal(std::int64_t v) noexcept : value(v) {}
-};
-inline constexpr literal<units::flops> FLOP{1};
-inline constexpr literal<units::bytes> byte{1};
-inline constexpr literal<units::elements> element{1};
-inline constexpr literal<units::seconds> second{1};
-inline constexpr literal<units::tokens> token{1};
+/// A whole number with a unit.
+template <class Unit = units::pure>
+[[nodiscard]] constexpr expression<Unit, 1> literal(std::int64_t value) noexcept {
+  return {{{.value = value}}};
+}
+inline constexpr auto FLOP = literal<units::flops>(1);
+inline constexpr auto byte = literal<units::bytes>(1);
+inline constexpr auto element = literal<units::elements>(1);
+inline constexpr auto second = literal<units::seconds>(1);
+inline constexpr auto token = literal<units::tokens>(1);
 
-/// A named quantity. `Letter` says both names: `Letter::key`, a Hana string, is that of the member it is read from,
-/// `Letter::c_str()` what it prints as.
-template <class Letter, class U = units::pure>
-struct symbol {
-  using is_formula = void;
-  static constexpr formula_kind is = formula_kind::symbol;
-  using key = typename Letter::key;
-  using letter = Letter;
-  using unit = U;
-};
-namespace detail {
-template <class Key, class Printed>
-struct letter_of {
-  struct type : Printed {
-    using key = Key;
-  };
-};
-}  // namespace detail
-
-/// symbol of a member and its letter, the one way to write one:
+/// A symbol: the number of the member `key` of some config; it prints as `letter`. Both are string literals.
 ///
-///     inline constexpr auto h = hocket::cost::named(BOOST_HANA_STRING("hidden"), BOOST_HANA_STRING("h"));
-template <class U = units::pure, class Key, class Printed>
-[[nodiscard]] constexpr symbol<typename detail::letter_of<Key, Printed>::type, U> named(Key, Printed) noexcept {
-  return {};
+///     inline constexpr auto h = hocket::cost::named("hidden", "h");
+template <class Unit = units::pure>
+[[nodiscard]] constexpr expression<Unit, 1> named(const char* key, const char* letter) noexcept {
+  return {{{.what = formula_kind::symbol, .value = detail::hash_of(key), .key = key, .letter = letter}}};
 }
 
-enum class arithmetic : std::uint8_t { add, subtract, multiply, divide, least, greatest, divide_up };
+/// The nodes of a formula without its unit: what evaluates and prints takes it. It refers to the formula, which must
+/// outlive it.
+class formula_view {
+ public:
+  template <class Unit, std::size_t Nodes>
+  constexpr formula_view(const expression<Unit, Nodes>& e) noexcept  // NOLINT(google-explicit-constructor): an argument
+      : root_(e.nodes + Nodes - 1) {}
+  constexpr explicit formula_view(const detail::formula_node* root) noexcept : root_(root) {}
+
+  [[nodiscard]] constexpr formula_kind what() const noexcept { return root_->what; }
+  [[nodiscard]] constexpr arithmetic join() const noexcept { return root_->join; }
+  [[nodiscard]] constexpr std::int64_t value() const noexcept { return root_->value; }   ///< of a literal
+  [[nodiscard]] constexpr const char* key() const noexcept { return root_->key; }        ///< of a symbol
+  [[nodiscard]] constexpr const char* letter() const noexcept { return root_->letter; }  ///< of a symbol, a definition
+
+  /// The sides of a binary node; the right one is also the body of a definition.
+  [[nodiscard]] constexpr formula_view right() const noexcept { return formula_view(root_ - 1); }
+  [[nodiscard]] constexpr formula_view left() const noexcept { return right().before(); }
+  [[nodiscard]] constexpr formula_view body() const noexcept { return right(); }
+  /// The cases of a choice, from 0, and what selects among them.
+  [[nodiscard]] constexpr std::int64_t case_count() const noexcept { return root_->value; }
+  [[nodiscard]] constexpr formula_view case_at(std::int64_t number) const noexcept {
+    formula_view at = right();
+    for (std::int64_t last = case_count() - 1; last > number; --last) at = at.before();
+    return at;
+  }
+  [[nodiscard]] constexpr formula_view selector() const noexcept { return case_at(0).before(); }
+
+  [[nodiscard]] constexpr const detail::formula_node* root() const noexcept { return root_; }
+
+ private:
+  [[nodiscard]] constexpr formula_view before() const noexcept { return formula_view(root_ - root_->size); }
+  const detail::formula_node* root_;
+};
 
 namespace detail {
-template <arithmetic O, class A, class B>
-struct joined {
-  using unit = A;  // sums, differences, min, max: both have it, see same_unit
-};
-template <class A, class B>
-struct joined<arithmetic::multiply, A, B> {
-  using unit = unit_product<A, B>;
-};
-template <class A, class B>
-struct joined<arithmetic::divide, A, B> {
-  using unit = unit_quotient<A, B>;
-};
-template <class A, class B>
-struct joined<arithmetic::divide_up, A, B> {
-  using unit = unit_quotient<A, B>;
-};
 
-// A plain list of values of any types. std::tuple would do, at ten times the compile time: formulas are big types.
-template <std::size_t At, class T>
-struct leaf {
-  T value;
-};
-template <class Indices, class... T>
-struct leaves;
-template <std::size_t... At, class... T>
-struct leaves<std::index_sequence<At...>, T...> : leaf<At, T>... {};
-template <std::size_t At, class T>
-constexpr const T& leaf_at(const leaf<At, T>& l) noexcept {
-  return l.value;
+// What a formula can be joined with: another one, or a whole number.
+template <std::integral T>
+constexpr expression<units::pure, 1> lift(T n) noexcept {
+  return literal(static_cast<std::int64_t>(n));
 }
-}  // namespace detail
-
-/// Values of different types, in order.
-template <class... T>
-using pack = detail::leaves<std::index_sequence_for<T...>, T...>;
-
-/// Calls f(value) on each, in order.
-template <std::size_t... At, class... T, class F>
-constexpr void for_each_in(const detail::leaves<std::index_sequence<At...>, T...>& list, F&& f) {
-  (f(static_cast<const detail::leaf<At, T>&>(list).value), ...);
-}
-
-// Nodes are members of templates, not templates themselves: for an operator between two of those the compiler would
-// look through all of their arguments, the whole of both formulas, for namespaces that may have such an operator.
-template <arithmetic O, class L, class R>
-struct binary_of {
-  struct type {
-    using is_formula = void;
-    static constexpr formula_kind is = formula_kind::binary;
-    static constexpr arithmetic join = O;
-    using unit = typename detail::joined<O, typename L::unit, typename R::unit>::unit;
-    L left;
-    R right;
-  };
-};
-template <class Letter, class E>
-struct definition_of {
-  struct type {
-    using is_formula = void;
-    static constexpr formula_kind is = formula_kind::definition;
-    using letter = Letter;
-    using unit = unit_of<E>;
-    E body;
-  };
-};
-template <class Selector, class First, class... Rest>
-struct choice_of {
-  struct type {
-    using is_formula = void;
-    static constexpr formula_kind is = formula_kind::choice;
-    using unit = unit_of<First>;
-    Selector selector;
-    pack<First, Rest...> cases;
-  };
-};
-
-/// Two formulas joined by an operation.
-template <arithmetic O, class L, class R>
-using binary = typename binary_of<O, L, R>::type;
-
-/// A formula with a name of its own: it prints as the letter, and once in full ("where kappa = …").
-template <class Letter, class E>
-using definition = typename definition_of<Letter, E>::type;
-template <class Letter, formula E>
-[[nodiscard]] constexpr definition<Letter, E> define(Letter, const E& e) noexcept {
-  return {e};
-}
-
-/// The case whose number (from 0) the selector has; prints as that case alone once numbers are known.
-template <class Selector, class... Cases>
-using choice = typename choice_of<Selector, Cases...>::type;
-
-namespace detail {
-template <class L, class R>
-struct same_unit {
-  static_assert(std::is_same_v<L, R>,
-                "hocket::cost: both sides of +, -, min, max and all cases of choose must have one unit; multiply by a "
-                "conversion such as bytes per element first");
-  static constexpr bool value = true;
-};
-constexpr literal<units::pure> lift(std::int64_t n) noexcept { return literal<units::pure>(n); }
 template <formula E>
 constexpr const E& lift(const E& e) noexcept {
   return e;
 }
-template <arithmetic O, class L, class R>
-constexpr binary<O, L, R> join(const L& l, const R& r) noexcept {
-  if constexpr (O != arithmetic::divide_up) static_assert(same_unit<unit_of<L>, unit_of<R>>::value);
-  return {l, r};
-}
 template <class T>
-using lifted = std::remove_cvref_t<decltype(lift(std::declval<const T&>()))>;
+concept operand = formula<T> || std::integral<T>;
+
+template <class L, class R>
+constexpr void require_same_unit() noexcept {
+  static_assert(std::is_same_v<L, R>,
+                "hocket::cost: both sides of +, -, min, max and all cases of choose must have one unit; multiply by a "
+                "conversion such as bytes per element first");
+}
+
+// Copies nodes, and says where the next ones go.
+constexpr formula_node* append(formula_node* to, const formula_node* from, std::size_t count) noexcept {
+  for (std::size_t i = 0; i < count; ++i) *to++ = from[i];
+  return to;
+}
+template <class Unit, class L, std::size_t N, class R, std::size_t M>
+constexpr expression<Unit, N + M + 1> join(arithmetic how, const expression<L, N>& l,
+                                           const expression<R, M>& r) noexcept {
+  expression<Unit, N + M + 1> out{};
+  formula_node* root = append(append(out.nodes, l.nodes, N), r.nodes, M);
+  root->what = formula_kind::binary;
+  root->join = how;
+  root->size = static_cast<std::uint16_t>(N + M + 1);
+  return out;
+}
+template <class L, std::size_t N, class R, std::size_t M>
+constexpr auto join_alike(arithmetic how, const expression<L, N>& l, const expression<R, M>& r) noexcept {
+  require_same_unit<L, R>();
+  return join<L>(how, l, r);
+}
+
 }  // namespace detail
 
-template <formula L, formula R>
-[[nodiscard]] constexpr binary<arithmetic::add, L, R> operator+(const L& l, const R& r) noexcept {
-  static_assert(detail::same_unit<unit_of<L>, unit_of<R>>::value);
-  return {l, r};
+// Overloads for whole numbers, not one constrained template: formulas are many, and deduction is what they cost.
+template <class L, std::size_t N, class R, std::size_t M>
+[[nodiscard]] constexpr expression<L, N + M + 1> operator+(const expression<L, N>& l,
+                                                           const expression<R, M>& r) noexcept {
+  return detail::join_alike(arithmetic::add, l, r);
 }
-template <formula L>
-[[nodiscard]] constexpr binary<arithmetic::add, L, literal<units::pure>> operator+(const L& l,
-                                                                                   std::int64_t r) noexcept {
-  static_assert(detail::same_unit<unit_of<L>, units::pure>::value);
-  return {l, literal<units::pure>(r)};
+template <class U, std::size_t N>
+[[nodiscard]] constexpr auto operator+(const expression<U, N>& l, std::int64_t r) noexcept {
+  return l + literal(r);
 }
-template <formula R>
-[[nodiscard]] constexpr binary<arithmetic::add, literal<units::pure>, R> operator+(std::int64_t l,
-                                                                                   const R& r) noexcept {
-  static_assert(detail::same_unit<units::pure, unit_of<R>>::value);
-  return {literal<units::pure>(l), r};
+template <class U, std::size_t N>
+[[nodiscard]] constexpr auto operator+(std::int64_t l, const expression<U, N>& r) noexcept {
+  return literal(l) + r;
 }
-template <formula L, formula R>
-[[nodiscard]] constexpr binary<arithmetic::subtract, L, R> operator-(const L& l, const R& r) noexcept {
-  static_assert(detail::same_unit<unit_of<L>, unit_of<R>>::value);
-  return {l, r};
+template <class L, std::size_t N, class R, std::size_t M>
+[[nodiscard]] constexpr expression<L, N + M + 1> operator-(const expression<L, N>& l,
+                                                           const expression<R, M>& r) noexcept {
+  return detail::join_alike(arithmetic::subtract, l, r);
 }
-template <formula L>
-[[nodiscard]] constexpr binary<arithmetic::subtract, L, literal<units::pure>> operator-(const L& l,
-                                                                                        std::int64_t r) noexcept {
-  static_assert(detail::same_unit<unit_of<L>, units::pure>::value);
-  return {l, literal<units::pure>(r)};
+template <class U, std::size_t N>
+[[nodiscard]] constexpr auto operator-(const expression<U, N>& l, std::int64_t r) noexcept {
+  return l - literal(r);
 }
-template <formula R>
-[[nodiscard]] constexpr binary<arithmetic::subtract, literal<units::pure>, R> operator-(std::int64_t l,
-                                                                                        const R& r) noexcept {
-  static_assert(detail::same_unit<units::pure, unit_of<R>>::value);
-  return {literal<units::pure>(l), r};
+template <class U, std::size_t N>
+[[nodiscard]] constexpr auto operator-(std::int64_t l, const expression<U, N>& r) noexcept {
+  return literal(l) - r;
 }
-template <formula L, formula R>
-[[nodiscard]] constexpr binary<arithmetic::multiply, L, R> operator*(const L& l, const R& r) noexcept {
-  return {l, r};
+template <class L, std::size_t N, class R, std::size_t M>
+[[nodiscard]] constexpr expression<unit_product<L, R>, N + M + 1> operator*(const expression<L, N>& l,
+                                                                            const expression<R, M>& r) noexcept {
+  return detail::join<unit_product<L, R>>(arithmetic::multiply, l, r);
 }
-template <formula L>
-[[nodiscard]] constexpr binary<arithmetic::multiply, L, literal<units::pure>> operator*(const L& l,
-                                                                                        std::int64_t r) noexcept {
-  return {l, literal<units::pure>(r)};
+template <class U, std::size_t N>
+[[nodiscard]] constexpr auto operator*(const expression<U, N>& l, std::int64_t r) noexcept {
+  return l * literal(r);
 }
-template <formula R>
-[[nodiscard]] constexpr binary<arithmetic::multiply, literal<units::pure>, R> operator*(std::int64_t l,
-                                                                                        const R& r) noexcept {
-  return {literal<units::pure>(l), r};
+template <class U, std::size_t N>
+[[nodiscard]] constexpr auto operator*(std::int64_t l, const expression<U, N>& r) noexcept {
+  return literal(l) * r;
 }
-template <formula L, formula R>
-[[nodiscard]] constexpr binary<arithmetic::divide, L, R> operator/(const L& l, const R& r) noexcept {
-  return {l, r};
+template <class L, std::size_t N, class R, std::size_t M>
+[[nodiscard]] constexpr expression<unit_quotient<L, R>, N + M + 1> operator/(const expression<L, N>& l,
+                                                                             const expression<R, M>& r) noexcept {
+  return detail::join<unit_quotient<L, R>>(arithmetic::divide, l, r);
 }
-template <formula L>
-[[nodiscard]] constexpr binary<arithmetic::divide, L, literal<units::pure>> operator/(const L& l,
-                                                                                      std::int64_t r) noexcept {
-  return {l, literal<units::pure>(r)};
+template <class U, std::size_t N>
+[[nodiscard]] constexpr auto operator/(const expression<U, N>& l, std::int64_t r) noexcept {
+  return l / literal(r);
 }
-template <formula R>
-[[nodiscard]] constexpr binary<arithmetic::divide, literal<units::pure>, R> operator/(std::int64_t l,
-                                                                                      const R& r) noexcept {
-  return {literal<units::pure>(l), r};
+template <class U, std::size_t N>
+[[nodiscard]] constexpr auto operator/(std::int64_t l, const expression<U, N>& r) noexcept {
+  return literal(l) / r;
 }
 /// The smaller, the larger of two; a / b rounded up. (Not min and max: those are macros on some platforms.)
-template <class L, class R>
-  requires formula<L> || formula<R>
+template <detail::operand L, detail::operand R>
 [[nodiscard]] constexpr auto least(const L& l, const R& r) noexcept {
-  return detail::join<arithmetic::least>(detail::lift(l), detail::lift(r));
+  return detail::join_alike(arithmetic::least, detail::lift(l), detail::lift(r));
 }
-template <class L, class R>
-  requires formula<L> || formula<R>
+template <detail::operand L, detail::operand R>
 [[nodiscard]] constexpr auto greatest(const L& l, const R& r) noexcept {
-  return detail::join<arithmetic::greatest>(detail::lift(l), detail::lift(r));
+  return detail::join_alike(arithmetic::greatest, detail::lift(l), detail::lift(r));
 }
-template <class L, class R>
-  requires formula<L> || formula<R>
+template <detail::operand L, detail::operand R>
 [[nodiscard]] constexpr auto divide_up(const L& l, const R& r) noexcept {
-  return detail::join<arithmetic::divide_up>(detail::lift(l), detail::lift(r));
+  using quotient = decltype(detail::lift(l) / detail::lift(r));
+  return detail::join<unit_of<quotient>>(arithmetic::divide_up, detail::lift(l), detail::lift(r));
 }
-// 2 * FLOP is one literal, so that formulas start as the papers write them.
-template <class U>
-[[nodiscard]] constexpr literal<U> operator*(std::int64_t n, const literal<U>& u) noexcept {
-  return literal<U>(n * u.value);
-}
-template <class A, class B>
-[[nodiscard]] constexpr literal<unit_product<A, B>> operator*(const literal<A>& a, const literal<B>& b) noexcept {
-  return literal<unit_product<A, B>>(a.value * b.value);
-}
-
 /// e * e, printed as a power.
 template <formula E>
-[[nodiscard]] constexpr binary<arithmetic::multiply, E, E> squared(const E& e) noexcept {
-  return {e, e};
+[[nodiscard]] constexpr auto squared(const E& e) noexcept {
+  return e * e;
 }
 
-/// cases[selector]. The selector is a flag (0 or 1) or an enumeration counted from 0.
+/// A formula with a name of its own: it prints as the letter, a string literal, and once in full ("where kappa = …").
+template <class Unit, std::size_t Nodes>
+[[nodiscard]] constexpr expression<Unit, Nodes + 1> define(const char* letter,
+                                                           const expression<Unit, Nodes>& e) noexcept {
+  expression<Unit, Nodes + 1> out{};
+  detail::formula_node* root = detail::append(out.nodes, e.nodes, Nodes);
+  root->what = formula_kind::definition;
+  root->size = static_cast<std::uint16_t>(Nodes + 1);
+  root->letter = letter;
+  return out;
+}
+
+namespace detail {
+template <class U, std::size_t N, class First, std::size_t FirstNodes, class... Rest, std::size_t... RestNodes>
+constexpr auto choice(const expression<U, N>& selector, const expression<First, FirstNodes>& first,
+                      const expression<Rest, RestNodes>&... rest) noexcept {
+  (require_same_unit<First, Rest>(), ...);
+  constexpr std::size_t nodes = N + FirstNodes + (RestNodes + ... + 0) + 1;
+  expression<First, nodes> out{};
+  formula_node* root = append(append(out.nodes, selector.nodes, N), first.nodes, FirstNodes);
+  ((root = append(root, rest.nodes, RestNodes)), ...);
+  root->what = formula_kind::choice;
+  root->size = static_cast<std::uint16_t>(nodes);
+  root->value = 1 + sizeof...(Rest);
+  return out;
+}
+}  // namespace detail
+
+/// cases[selector]. The selector is a flag (0 or 1) or an enumeration counted from 0. Prints as the case taken once
+/// numbers are known.
 ///
 ///     choose(sp, 1, tp)       // tp if sp else 1
-template <formula S, class First, class... Rest>
-[[nodiscard]] constexpr auto choose(const S& selector, const First& first, const Rest&... rest) noexcept {
-  static_assert((detail::same_unit<unit_of<detail::lifted<First>>, unit_of<detail::lifted<Rest>>>::value && ...));
-  return choice<S, detail::lifted<First>, detail::lifted<Rest>...>{selector,
-                                                                   {{detail::lift(first)}, {detail::lift(rest)}...}};
+template <formula Selector, detail::operand... Cases>
+[[nodiscard]] constexpr auto choose(const Selector& selector, const Cases&... cases) noexcept {
+  return detail::choice(selector, detail::lift(cases)...);
 }
 
 }  // namespace hocket::inline HOCKET_ABI::cost

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/cost/formula/tree.hpp>
+#include <hocket/cost/formula/evaluate.hpp>
 
+#include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-/// How a formula becomes a line of text: ordinary functions over its tree, no template per formula.
+/// How a formula becomes a line of text: a walk over its nodes.
 namespace hocket::inline HOCKET_ABI::cost {
 
 /// How a formula is written out.
@@ -27,23 +28,24 @@ enum class binding : std::uint8_t { sum = 1, product = 2, power = 3, atom = 4 };
 
 class writer {
  public:
-  writer(const formula_tree& t, style how) : tree_(t), how_(how) {}
+  writer(const numbers_view& numbers, style how) : numbers_(numbers), how_(how) {}
 
-  std::string line(std::uint32_t at, binding least_needed = binding::sum) const {
+  std::string line(formula_view e, binding least_needed = binding::sum) const {
     binding has = binding::atom;
-    const std::string s = plain(at, has);
+    const std::string s = plain(e, has);
     return has < least_needed ? (latex() ? "\\left(" + s + "\\right)" : "(" + s + ")") : s;
   }
   std::string name(std::string_view letter) const { return latex() ? latex_name(letter) : std::string(letter); }
+  /// The case that a choice takes; -1 if numbers do not say.
+  std::int64_t taken(formula_view choice) const { return selected(choice, numbers_); }
 
  private:
-  using kind = formula_tree::kind;
   bool latex() const { return how_ == style::latex || how_ == style::latex_numbers; }
   bool numeric() const { return how_ == style::numbers || how_ == style::latex_numbers; }
 
-  const formula_tree::entry& at(std::uint32_t i) const { return tree_.entries[i]; }
-  bool is_one(std::uint32_t i) const { return at(i).what == kind::literal && at(i).value == rational(1); }
-  bool is_zero(std::uint32_t i) const { return at(i).what == kind::literal && at(i).value == rational(0); }
+  static bool is_literal(formula_view e, std::int64_t value) {
+    return e.what() == formula_kind::literal && e.value() == value;
+  }
 
   static std::string latex_name(std::string_view letter) {
     static constexpr std::string_view greek[] = {"kappa", "nu", "beta", "tau"};
@@ -83,126 +85,112 @@ class writer {
     return to_string(v);
   }
 
-  std::string plain(std::uint32_t i, binding& has) const {
-    const formula_tree::entry& n = at(i);
-    switch (n.what) {
-      case kind::literal: return number(n.value, has);
-      case kind::symbol:
-        if (!numeric() || !n.known) return name(n.letter);
-        if (n.is_real) return real_number(n.real_value, has);
-        return number(n.value, has);
-      case kind::definition: return numeric() ? number(value_of(tree_, n.left), has) : name(n.letter);
-      case kind::choice: return choice_of(n, has);
-      case kind::binary: break;
-    }
-    return binary_of(n, has);
-  }
-
-  std::string choice_of(const formula_tree::entry& n, binding& has) const {
-    if (n.taken != 0) return plain(n.taken, has);
-    const bool flag = n.cases.size() == 2;
-    if (latex()) {
-      std::string s = "\\begin{cases}";
-      for (std::size_t c = 0; c < n.cases.size(); ++c)
-        s += (c ? "\\\\" : "") + line(n.cases[c]) + " & " + line(n.left) + " = " + std::to_string(c);
-      return s + "\\end{cases}";
-    }
-    if (flag) return "(" + line(n.cases[1]) + " if " + line(n.left) + " else " + line(n.cases[0]) + ")";
-    std::string s = "(";
-    for (std::size_t c = 0; c < n.cases.size(); ++c)
-      s += (c ? "; " : "") + line(n.cases[c]) + " if " + line(n.left) + " = " + std::to_string(c);
-    return s + ")";
-  }
-
-  std::string binary_of(const formula_tree::entry& n, binding& has) const {
-    switch (n.op) {
-      case arithmetic::add:
-        if (is_zero(n.left)) return plain(n.right, has);
-        has = binding::sum;
-        return line(n.left) + " + " + line(n.right);
-      case arithmetic::subtract: {
-        has = binding::sum;
-        return line(n.left) + " - " + line(n.right, binding::product);
+  std::string plain(formula_view e, binding& has) const {
+    switch (e.what()) {
+      case formula_kind::literal: return number(rational(e.value()), has);
+      case formula_kind::symbol: {
+        const detail::number* known = numeric() ? numbers_.find(e) : nullptr;
+        if (known == nullptr) return name(e.letter());
+        return known->is_real ? real_number(known->real, has) : number(rational(known->whole), has);
       }
-      case arithmetic::multiply: return product_of(n, has);
+      case formula_kind::definition: return numeric() ? number(value_of(e.body(), numbers_), has) : name(e.letter());
+      case formula_kind::choice: return choice_of(e, has);
+      case formula_kind::binary: break;
+    }
+    return binary_of(e, has);
+  }
+
+  std::string choice_of(formula_view e, binding& has) const {
+    if (const std::int64_t known = taken(e); known >= 0) return plain(e.case_at(known), has);
+    const std::string selector = line(e.selector());
+    const auto case_line = [&](std::int64_t c) { return line(e.case_at(c)); };
+    if (!latex() && e.case_count() == 2) return "(" + case_line(1) + " if " + selector + " else " + case_line(0) + ")";
+    std::string s = latex() ? "\\begin{cases}" : "(";
+    for (std::int64_t c = 0; c < e.case_count(); ++c) {
+      if (c > 0) s += latex() ? "\\\\" : "; ";
+      s += case_line(c) + (latex() ? " & " : " if ") + selector + " = " + std::to_string(c);
+    }
+    return s + (latex() ? "\\end{cases}" : ")");
+  }
+
+  std::string binary_of(formula_view e, binding& has) const {
+    const formula_view left = e.left(), right = e.right();
+    switch (e.join()) {
+      case arithmetic::add:
+        if (is_literal(left, 0)) return plain(right, has);
+        has = binding::sum;
+        return line(left) + " + " + line(right);
+      case arithmetic::subtract: has = binding::sum; return line(left) + " - " + line(right, binding::product);
+      case arithmetic::multiply: return product_of(left, right, has);
       case arithmetic::divide:
-        if (is_one(n.right)) return plain(n.left, has);
+        if (is_literal(right, 1)) return plain(left, has);
         if (latex()) {
           has = binding::power;
-          return "\\frac{" + line(n.left) + "}{" + line(n.right) + "}";
+          return "\\frac{" + line(left) + "}{" + line(right) + "}";
         }
         has = binding::product;
-        return line(n.left, binding::product) + "/" + line(n.right, binding::power);
+        return line(left, binding::product) + "/" + line(right, binding::power);
       case arithmetic::divide_up:
         has = binding::atom;
-        if (latex()) return "\\left\\lceil\\frac{" + line(n.left) + "}{" + line(n.right) + "}\\right\\rceil";
-        return "ceil(" + line(n.left, binding::product) + "/" + line(n.right, binding::power) + ")";
+        if (latex()) return "\\left\\lceil\\frac{" + line(left) + "}{" + line(right) + "}\\right\\rceil";
+        return "ceil(" + line(left, binding::product) + "/" + line(right, binding::power) + ")";
       case arithmetic::least:
-      case arithmetic::greatest: {
-        has = binding::atom;
-        const std::string f = n.op == arithmetic::least ? "min" : "max";
-        return (latex() ? "\\" : "") + f + "(" + line(n.left) + ", " + line(n.right) + ")";
-      }
+      case arithmetic::greatest: break;
     }
-    return {};
+    has = binding::atom;
+    const std::string f = e.join() == arithmetic::least ? "min" : "max";
+    return (latex() ? "\\" : "") + f + "(" + line(left) + ", " + line(right) + ")";
   }
 
-  std::string product_of(const formula_tree::entry& n, binding& has) const {
-    if (is_one(n.left)) return plain(n.right, has);
-    if (is_one(n.right)) return plain(n.left, has);
-    const formula_tree::entry &l = at(n.left), &r = at(n.right);
-    if (l.what == kind::symbol && r.what == kind::symbol && l.letter == r.letter) {
+  std::string product_of(formula_view left, formula_view right, binding& has) const {
+    if (is_literal(left, 1)) return plain(right, has);
+    if (is_literal(right, 1)) return plain(left, has);
+    if (left.what() == formula_kind::symbol && right.what() == formula_kind::symbol &&
+        std::string_view(left.letter()) == right.letter()) {
       has = binding::power;
-      return line(n.left, binding::atom) + "^2";
+      return line(left, binding::atom) + "^2";
     }
     has = binding::product;
-    return line(n.left, binding::product) +
-           (!latex()    ? "*"
-            : numeric() ? " \\cdot "
-                        : "\\,") +
-           line(n.right, binding::product);
+    const std::string_view times = !latex() ? "*" : numeric() ? " \\cdot " : "\\,";
+    return (line(left, binding::product) += times) += line(right, binding::product);
   }
 
-  const formula_tree& tree_;
+  numbers_view numbers_;
   style how_;
 };
 
-inline std::string write(const formula_tree& t, style how, bool open_definition) {
-  // A formula that is nothing but a name prints as what the name stands for.
-  std::uint32_t at = t.root();
-  while (open_definition && t.entries[at].what == formula_tree::kind::definition) at = t.entries[at].left;
-  return writer(t, how).line(at);
+// A formula that is nothing but a name prints as what the name stands for.
+inline std::string write(formula_view e, style how, const numbers_view& numbers) {
+  while (e.what() == formula_kind::definition) e = e.body();
+  return writer(numbers, how).line(e);
 }
 
-inline std::string write_definitions(const formula_tree& t, style how) {
-  const writer w(t, how);
-  const writer symbols(t, how == style::numbers ? style::text : how == style::latex_numbers ? style::latex : how);
+inline std::string write_definitions(formula_view whole, style how, const numbers_view& numbers) {
+  const writer w(numbers, how);
   std::string all;
   std::vector<std::string_view> seen;
+  if (whole.what() == formula_kind::definition) seen.push_back(whole.letter());
   // Only what the printed line can reach: the cases not taken have no say.
-  std::vector<std::uint32_t> open{t.root()};
+  std::vector<formula_view> open{whole};
   while (!open.empty()) {
-    const formula_tree::entry& n = t.entries[open.back()];
-    const bool top = open.back() == t.root();
+    const formula_view e = open.back();
     open.pop_back();
-    switch (n.what) {
-      case formula_tree::kind::definition: {
-        bool known = top;
-        for (const auto s : seen) known = known || s == n.letter;
-        if (!known) {
-          seen.push_back(n.letter);
-          all += (all.empty() ? "" : "; ") + symbols.name(n.letter) + " = " + w.line(n.left);
+    switch (e.what()) {
+      case formula_kind::definition:
+        if (std::find(seen.begin(), seen.end(), e.letter()) == seen.end()) {
+          seen.push_back(e.letter());
+          all += (all.empty() ? "" : "; ") + w.name(e.letter()) + " = " + w.line(e.body());
         }
-        open.push_back(n.left);
+        open.push_back(e.body());
         break;
-      }
-      case formula_tree::kind::choice:
-        if (n.taken != 0) open.push_back(n.taken);
-        else open.insert(open.end(), n.cases.begin(), n.cases.end());
+      case formula_kind::choice:
+        if (const std::int64_t taken = w.taken(e); taken >= 0) open.push_back(e.case_at(taken));
+        else
+          for (std::int64_t c = 0; c < e.case_count(); ++c) open.push_back(e.case_at(c));
         break;
-      case formula_tree::kind::binary:
-        open.push_back(n.right);
-        open.push_back(n.left);
+      case formula_kind::binary:
+        open.push_back(e.right());
+        open.push_back(e.left());
         break;
       default: break;
     }
@@ -211,22 +199,18 @@ inline std::string write_definitions(const formula_tree& t, style how) {
 }
 
 }  // namespace detail
+
 /// The formula as one line. Units are not printed with it: see unit_name.
 ///
 ///     print(2 * FLOP * b * s * h * V) == "2*b*s*h*V"
-template <formula E>
-[[nodiscard]] std::string print(const E& e, style how = style::text) {
-  return detail::write(tree_of(e), how, true);
-}
+[[nodiscard]] inline std::string print(formula_view e, style how = style::text) { return detail::write(e, how, {}); }
 /// With numbers at hand: every `choose` shows the case taken, and the styles that put numbers in are possible.
-template <formula E, class... Configs>
-[[nodiscard]] std::string print(const E& e, style how, const environment<Configs...>& numbers) {
-  return detail::write(tree_of(e, numbers), how, true);
+[[nodiscard]] inline std::string print(formula_view e, style how, const numbers_view& numbers) {
+  return detail::write(e, how, numbers);
 }
 /// "kappa = s^2/2": the named parts of a formula, "; " between them; empty if it has none.
-template <formula E, class... Configs>
-[[nodiscard]] std::string print_definitions(const E& e, style how, const environment<Configs...>& numbers) {
-  return detail::write_definitions(tree_of(e, numbers), how);
+[[nodiscard]] inline std::string print_definitions(formula_view e, style how, const numbers_view& numbers) {
+  return detail::write_definitions(e, how, numbers);
 }
 
 }  // namespace hocket::inline HOCKET_ABI::cost

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 namespace hocket::inline HOCKET_ABI::cost {
@@ -65,66 +66,155 @@ enum class axis : std::uint8_t { tensor, context, expert, pipeline, data };
   constexpr std::string_view names[] = {"tensor", "context", "expert", "pipeline", "data"};
   return names[static_cast<std::size_t>(over)];
 }
-/// One line of a sum: a formula with its name, the condition under which it counts, by how many ranks it is divided,
-/// and where it comes from. `also` carries what a group of terms adds (FLOPs: how often the term is computed again).
-template <class Formula, class When, class Split, class Also = literal<units::pure>>
-struct term {
-  using unit = unit_of<Formula>;
-  std::string_view name;  ///< literal
-  Formula formula;
-  When when;
-  Split split;
-  std::string_view source;  ///< literal
-  origin how;
-  Also also{0};
+
+/// When a transfer happens: in the forward or the backward pass of a micro-batch, because something is computed again,
+/// or once per step.
+enum class pass_kind : std::uint8_t { forward, backward, again, step };
+
+/// What goes with the formulas of a term.
+struct term_facts {
+  std::string_view name{};    ///< literal
+  std::string_view source{};  ///< literal
+  origin how = origin::definition;
   layer_operation by = layer_operation::none;
+  // Of a transfer (communication.hpp): `formula` is what one rank sends in all calls, `split` the ranks in the group.
+  collective kind = collective::none;
+  axis over = axis::tensor;
+  pass_kind in = pass_kind::forward;
+  std::int64_t calls = 1;
 };
 
-/// A list of terms: any formulas, one constant.
-template <class... Terms>
-[[nodiscard]] constexpr pack<Terms...> terms(const Terms&... t) noexcept {
-  return {{t}...};
+/// One line of a sum: a formula, the condition under which it counts, by how many ranks it is divided. `also` carries
+/// what a group of terms adds (FLOPs: how often the term is computed again).
+template <std::size_t Nodes>
+struct term {
+  term_facts facts;
+  unit_powers unit;
+  detail::formula_node nodes[Nodes];  // formula, when, split, also
+  std::size_t ends[4];                // of each
+};
+template <class Unit, std::size_t Formula, class WhenUnit, std::size_t When, class SplitUnit, std::size_t Split,
+          class AlsoUnit = units::pure, std::size_t Also = 1>
+[[nodiscard]] constexpr auto make_term(const term_facts& facts, const expression<Unit, Formula>& formula,
+                                       const expression<WhenUnit, When>& when,
+                                       const expression<SplitUnit, Split>& split,
+                                       const expression<AlsoUnit, Also>& also = literal(0)) noexcept {
+  term<Formula + When + Split + Also> out{facts, powers_of<Unit>, {}, {}};
+  detail::formula_node* at = detail::append(out.nodes, formula.nodes, Formula);
+  at = detail::append(at, when.nodes, When);
+  at = detail::append(at, split.nodes, Split);
+  detail::append(at, also.nodes, Also);
+  out.ends[0] = Formula;
+  out.ends[1] = out.ends[0] + When;
+  out.ends[2] = out.ends[1] + Split;
+  out.ends[3] = out.ends[2] + Also;
+  return out;
 }
 
-/// True if the term counts for these numbers.
-template <class Term, class... Configs>
-[[nodiscard]] constexpr bool counts(const Term& t, const environment<Configs...>& numbers) noexcept {
-  return !(detail::eval<rational>(t.when, numbers) == rational(0));
+namespace detail {
+// A term in a list: where its formulas end in the list's nodes.
+struct listed_term {
+  term_facts facts{};
+  unit_powers unit{};
+  std::uint16_t ends[4] = {};
+};
+}  // namespace detail
+
+/// Terms one after the other, their formulas in one array.
+template <std::size_t Nodes, std::size_t Terms>
+struct term_list {
+  detail::formula_node nodes[Nodes];
+  detail::listed_term terms[Terms];
+};
+/// A list of terms, one constant.
+template <std::size_t... Nodes>
+[[nodiscard]] constexpr auto terms(const term<Nodes>&... each) noexcept {
+  static_assert((Nodes + ... + 0) < 65536, "hocket::cost: a list of terms has at most 65,535 nodes");
+  term_list<(Nodes + ... + 0), sizeof...(Nodes)> out{};
+  std::size_t node = 0, at = 0;
+  const auto add = [&]<std::size_t Count>(const term<Count>& t) {
+    detail::listed_term& to = out.terms[at++];
+    to.facts = t.facts;
+    to.unit = t.unit;
+    for (int i = 0; i < 4; ++i) to.ends[i] = static_cast<std::uint16_t>(node + t.ends[i]);
+    detail::append(out.nodes + node, t.nodes, Count);
+    node += Count;
+  };
+  (add(each), ...);
+  return out;
 }
 
-/// Calls f(term) for each term that counts, in order.
-template <class Terms, class... Configs, class F>
-constexpr void for_each_term(const Terms& list, const environment<Configs...>& numbers, F&& f) {
-  cost::for_each_in(list, [&](const auto& t) {
-    if (cost::counts(t, numbers)) f(t);
-  });
+/// A list of terms without its sizes: what sums take. It refers to the list, which must outlive it.
+class term_list_view {
+ public:
+  template <std::size_t Nodes, std::size_t Terms>
+  constexpr term_list_view(const term_list<Nodes, Terms>& list) noexcept  // NOLINT(google-explicit-constructor)
+      : nodes_(list.nodes), terms_(list.terms, Terms) {}
+
+  [[nodiscard]] constexpr const detail::formula_node* nodes() const noexcept { return nodes_; }
+  [[nodiscard]] constexpr std::span<const detail::listed_term> listed() const noexcept { return terms_; }
+
+ private:
+  const detail::formula_node* nodes_;
+  std::span<const detail::listed_term> terms_;
+};
+
+/// A term of a list, and the numbers that it is evaluated with. It refers to both.
+class term_view : public term_facts {
+ public:
+  formula_view formula, when, split, also;
+  unit_powers unit;
+
+  constexpr term_view(const detail::formula_node* nodes, const detail::listed_term& t, const numbers_view& numbers)
+      : term_facts(t.facts),
+        formula(nodes + (t.ends[0] - 1)),
+        when(nodes + (t.ends[1] - 1)),
+        split(nodes + (t.ends[2] - 1)),
+        also(nodes + (t.ends[3] - 1)),
+        unit(t.unit),
+        numbers_(numbers) {}
+
+  /// Exact values, not ok() where there is none: of the formula, of `split`, of `also`.
+  [[nodiscard]] constexpr rational amount() const noexcept { return detail::value_of(formula, numbers_); }
+  [[nodiscard]] constexpr rational ranks() const noexcept { return detail::value_of(split, numbers_); }
+  [[nodiscard]] constexpr rational again() const noexcept { return detail::value_of(also, numbers_); }
+  /// True if the term counts for these numbers.
+  [[nodiscard]] constexpr bool counts() const noexcept { return !(detail::value_of(when, numbers_) == rational(0)); }
+
+ private:
+  numbers_view numbers_;
+};
+
+/// Calls f(const term_view&) for each term that counts, in order.
+template <class F>
+constexpr void for_each_term(const term_list_view& list, const numbers_view& numbers, F&& f) {
+  for (const detail::listed_term& t : list.listed())
+    if (const term_view each(list.nodes(), t, numbers); each.counts()) f(each);
 }
 
-/// The sum of value(term) over the terms that count, exact; errc::undefined_value names the first term that failed.
-template <class Terms, class... Configs, class Value>
-[[nodiscard]] constexpr result<rational> sum(const Terms& list, const environment<Configs...>& numbers,
-                                             Value&& value) noexcept {
-  rational total = 0;
-  std::string_view failed;
-  cost::for_each_term(list, numbers, [&](const auto& t) {
-    total = total + value(t);
-    if (!total.ok() && failed.empty()) failed = t.name;
-  });
-  if (!failed.empty()) return error{errc::undefined_value}.with(failed);
-  return total;
+namespace detail {
+constexpr result<rational> sum_of(const term_list_view& list, const numbers_view& numbers, bool per_rank) noexcept {
+  rational sum = 0;
+  for (const listed_term& t : list.listed()) {
+    const term_view each(list.nodes(), t, numbers);
+    if (!each.counts()) continue;
+    sum = sum + (per_rank ? each.amount() / each.ranks() : each.amount());
+    if (!sum.ok()) return error{errc::undefined_value}.with(each.name);
+  }
+  return sum;
 }
-/// The sum of the formulas: the whole, not split over ranks.
-template <class Terms, class... Configs>
-[[nodiscard]] constexpr result<rational> total(const Terms& list, const environment<Configs...>& numbers) noexcept {
-  return cost::sum(list, numbers, [&](const auto& t) { return detail::eval<rational>(t.formula, numbers); });
+}  // namespace detail
+
+/// The sum of the formulas over the terms that count: the whole, not split over ranks.
+/// Errors: errc::undefined_value, naming the first term that has no value.
+///
+///     static_assert(total(parameter_terms, environment(part::whole(m), m, parallel{})).value() == …);
+[[nodiscard]] constexpr result<rational> total(const term_list_view& list, const numbers_view& numbers) noexcept {
+  return detail::sum_of(list, numbers, false);
 }
-/// The sum of formula / split: what one rank has.
-template <class Terms, class... Configs>
-[[nodiscard]] constexpr result<rational> rank_total(const Terms& list,
-                                                    const environment<Configs...>& numbers) noexcept {
-  return cost::sum(list, numbers, [&](const auto& t) {
-    return detail::eval<rational>(t.formula, numbers) / detail::eval<rational>(t.split, numbers);
-  });
+/// The sum of formula / split: what one rank has. Errors: as total.
+[[nodiscard]] constexpr result<rational> rank_total(const term_list_view& list, const numbers_view& numbers) noexcept {
+  return detail::sum_of(list, numbers, true);
 }
 
 /// The total as a whole number; errc::not_whole if it is a fraction.

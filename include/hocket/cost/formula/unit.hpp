@@ -2,8 +2,8 @@
 #pragma once
 #include <hocket/config.hpp>
 
+#include <cstdint>
 #include <string>
-#include <type_traits>
 
 namespace hocket::inline HOCKET_ABI::cost {
 
@@ -47,20 +47,31 @@ struct quantity {
   friend constexpr bool operator==(const quantity&, const quantity&) = default;
 };
 
-/// "FLOP", "byte/element", "token/second", …; "1" for a pure number.
+/// A unit as a value.
+struct unit_powers {
+  std::int8_t flop = 0, byte = 0, element = 0, second = 0, token = 0;
+  friend constexpr bool operator==(const unit_powers&, const unit_powers&) = default;
+};
 template <class U>
-[[nodiscard]] std::string unit_name() {
+inline constexpr unit_powers powers_of{U::flop, U::byte, U::element, U::second, U::token};
+
+/// "FLOP", "byte/element", "token/second", …; "1" for a pure number.
+[[nodiscard]] inline std::string unit_name(const unit_powers& unit) {
   std::string above, below;
   const auto put = [&](int exponent, const char* name) {
     for (; exponent > 0; --exponent) above += (above.empty() ? "" : " ") + std::string(name);
     for (; exponent < 0; ++exponent) below += "/" + std::string(name);
   };
-  put(U::flop, "FLOP");
-  put(U::byte, "byte");
-  put(U::element, "element");
-  put(U::token, "token");
-  put(U::second, "second");
+  put(unit.flop, "FLOP");
+  put(unit.byte, "byte");
+  put(unit.element, "element");
+  put(unit.token, "token");
+  put(unit.second, "second");
   return (above.empty() ? "1" : above) + below;
+}
+template <class U>
+[[nodiscard]] std::string unit_name() {
+  return unit_name(powers_of<U>);
 }
 
 }  // namespace hocket::inline HOCKET_ABI::cost

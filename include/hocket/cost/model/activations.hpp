@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/cost/formula/code.hpp>
 #include <hocket/cost/formula/term.hpp>
 #include <hocket/cost/model/setting.hpp>
 #include <hocket/cost/model/symbols.hpp>
@@ -21,11 +20,11 @@ template <class Flag>
 constexpr auto unless(const Flag& again) noexcept {
   return kept_unless_full * (1 - again);
 }
-template <class F, class When, class Split>
-constexpr term<F, When, Split> tensor(std::string_view name, const F& formula, const When& when, const Split& split,
-                                      std::string_view source, layer_operation by = layer_operation::none,
-                                      origin how = origin::published) noexcept {
-  return {name, formula, when, split, source, how, literal<units::pure>(0), by};
+template <formula F, formula When, formula Split>
+constexpr auto tensor(std::string_view name, const F& bytes, const When& when, const Split& split,
+                      std::string_view source, layer_operation by = layer_operation::none,
+                      origin how = origin::published) noexcept {
+  return make_term({.name = name, .source = source, .how = how, .by = by}, bytes, when, split);
 }
 
 }  // namespace hocket::inline HOCKET_ABI::cost::detail::saved
@@ -140,50 +139,39 @@ using letters::end_tensor_terms, letters::saved_tensor_terms;
 /// Bytes that one layer keeps of one micro-batch on one rank, under the recompute of `p`.
 ///
 ///     layer_activation_bytes(m, {.sequence = 2048, .micro_batch = 4}, {.tp = 8})
-template <class Numbers = numbers_of_setting>
 [[nodiscard]] constexpr result<rational> layer_activation_bytes(const model& m, const training& t, const parallel& p,
                                                                 bool with_experts = false,
                                                                 const replay_set& replayed = {}) noexcept {
   const setting one{.on_rank = {.layers = 1, .moe_layers = with_experts ? 1 : 0},
-                    .in_flight = {},
-                    .parameters = {},
                     .model = m,
                     .training = t,
                     .parallel = p,
-                    .counted = {},
                     .replayed = replayed};
-  return rank_total<saved_tensor_terms>(Numbers(numbers_of(one)));
+  return rank_total(saved_tensor_terms, numbers_of(one));
 }
 
 /// Peak bytes of activations on one rank: per layer, times the layers passed by micro-batches in flight, plus the ends,
 /// plus, under full recompute, the tensors of the one layer that is being recomputed.
 /// `in_flight` comes from a pipeline schedule, or from in_flight.hpp.
-template <class Numbers = numbers_of_setting>
 [[nodiscard]] constexpr result<rational> activation_bytes(const model& m, const training& t, const parallel& p,
                                                           const part& on_rank, const held& in_flight,
                                                           const replay_set& replayed = {}) noexcept {
   const std::int64_t dense_passes = in_flight.layer_passes - in_flight.moe_layer_passes;
   const auto of_layers = [&](std::int64_t passes, bool with_experts) -> result<rational> {
     if (passes == 0) return rational(0);
-    return layer_activation_bytes<Numbers>(m, t, p, with_experts, replayed);
+    return layer_activation_bytes(m, t, p, with_experts, replayed);
   };
   const auto dense = of_layers(dense_passes, false), moe = of_layers(in_flight.moe_layer_passes, true);
   if (!dense) return dense.error();
   if (!moe) return moe.error();
-  const setting all{.on_rank = on_rank,
-                    .in_flight = in_flight,
-                    .parameters = {},
-                    .model = m,
-                    .training = t,
-                    .parallel = p,
-                    .counted = {}};
-  const auto ends = rank_total<end_tensor_terms>(Numbers(numbers_of(all)));
+  const setting all{.on_rank = on_rank, .in_flight = in_flight, .model = m, .training = t, .parallel = p};
+  const auto ends = rank_total(end_tensor_terms, numbers_of(all));
   if (!ends) return ends.error();
   rational transient = 0;
   if (p.recompute == recompute::full) {
     parallel all_kept = p;
     all_kept.recompute = recompute::none;
-    const auto one = layer_activation_bytes<Numbers>(m, t, all_kept, on_rank.moe_layers > 0, replayed);
+    const auto one = layer_activation_bytes(m, t, all_kept, on_rank.moe_layers > 0, replayed);
     if (!one) return one.error();
     transient = *one;
   }

@@ -30,20 +30,15 @@ constexpr result<void> check_range(std::span<const named_size> sizes, std::int64
   return {};
 }
 
-/// That every std::int64_t member is a size: not negative, below 2^31. O(members).
+/// That every member is a size, a flag or an enumeration: not negative, below 2^31. O(members).
 template <class Config>
 constexpr result<void> check_members(const Config& config) noexcept {
-  using members = members_of<Config>;
-  result<void> out;
-  std::size_t at = 0;
-  members::for_each(config, [&]<class T>(const T& value) {
-    if constexpr (std::is_same_v<T, std::int64_t>) {
-      const named_size one{value, members::names[at]};
-      if (out) out = check_range({&one, 1}, 0);
-    }
-    ++at;
-  });
-  return out;
+  const auto numbers = members_of<Config>::numbers(config);
+  for (std::size_t at = 0; at < numbers.size(); ++at) {
+    const named_size one{numbers[at].whole, members_of<Config>::names[at].text};
+    if (const auto ok = check_range({&one, 1}, 0); !ok) return ok;
+  }
+  return {};
 }
 
 struct named_division {

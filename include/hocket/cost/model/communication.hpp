@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/cost/formula/code.hpp>
 #include <hocket/cost/formula/term.hpp>
 #include <hocket/cost/model/flops.hpp>
 #include <hocket/cost/model/in_flight.hpp>
@@ -9,28 +8,6 @@
 #include <hocket/cost/model/symbols.hpp>
 
 namespace hocket::inline HOCKET_ABI::cost {
-
-/// When it happens: in the forward or the backward pass of a micro-batch, because something is computed again, or once
-/// per step.
-enum class pass_kind : std::uint8_t { forward, backward, again, step };
-
-/// One line of communication: the bytes that a rank sends, as a ring or a full exchange sends them, in `calls` calls.
-/// A ring sends (n-1)/n of the whole tensor for a gather or a reduction to parts, twice that for an all-reduce.
-template <class Sent, class When, class Group>
-struct transfer {
-  using unit = unit_of<Sent>;
-  std::string_view name;  ///< literal
-  Sent formula;
-  When when;
-  Group split;              ///< ranks in the group: the bytes are already those of one rank
-  std::string_view source;  ///< literal
-  collective kind;
-  axis over;
-  pass_kind in;
-  std::int64_t calls;
-  layer_operation by = layer_operation::none;
-  origin how = origin::published;
-};
 
 // How ranks that share a sequence compute its attention: what they exchange, and what is there meanwhile. Queries,
 // keys, values and the output of the attention are each 1/cp of the sequence on a rank.
@@ -75,9 +52,15 @@ template <collective Kind, class Bytes, class When, class Group>
 constexpr auto line(std::string_view name, axis over, pass_kind in, std::int64_t calls, const Bytes& tensor,
                     const When& when, const Group& group, std::string_view source,
                     layer_operation by = layer_operation::none) noexcept {
-  const auto bytes_sent = sent<Kind>(calls, tensor, group);
-  return transfer<std::remove_cvref_t<decltype(bytes_sent)>, When, Group>{name, bytes_sent, when, group, source,
-                                                                          Kind, over,       in,   calls, by};
+  return make_term({.name = name,
+                    .source = source,
+                    .how = origin::published,
+                    .by = by,
+                    .kind = Kind,
+                    .over = over,
+                    .in = in,
+                    .calls = calls},
+                   sent<Kind>(calls, tensor, group), when, group);
 }
 }  // namespace detail::wire
 

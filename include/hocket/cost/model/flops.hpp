@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/cost/formula/code.hpp>
 #include <hocket/cost/formula/term.hpp>
 #include <hocket/cost/model/check.hpp>
 #include <hocket/cost/model/setting.hpp>
@@ -15,12 +14,12 @@ using letters::attention_counted, letters::recomputed, letters::replay_counted;
 inline constexpr auto squares = choose(least(letters::s_2, 1), squared(letters::s), 1 * letters::s_2);
 inline constexpr auto causal_pairs = (squares + letters::s) / 2;
 inline constexpr auto attended =
-    define(BOOST_HANA_STRING("kappa"), choose(attention_counted, squares, squares / 2, causal_pairs, causal_pairs));
-inline constexpr auto seen = define(BOOST_HANA_STRING("u"), least(letters::w, letters::s));
+    define("kappa", choose(attention_counted, squares, squares / 2, causal_pairs, causal_pairs));
+inline constexpr auto seen = define("u", least(letters::w, letters::s));
 inline constexpr auto windowed_pairs =
     choose(least(letters::s_w, 1), seen* letters::s - seen * (seen - 1) / 2, 1 * letters::s_w);
 inline constexpr auto attended_in_window =
-    define(BOOST_HANA_STRING("kappa_w"), choose(attention_counted, squares, squares / 2, causal_pairs, windowed_pairs));
+    define("kappa_w", choose(attention_counted, squares, squares / 2, causal_pairs, windowed_pairs));
 // How often a term is computed once more in the backward pass: if its operation is on the list, or full recompute is.
 template <class Flag>
 constexpr auto replays(const Flag& flag) noexcept {
@@ -29,13 +28,12 @@ constexpr auto replays(const Flag& flag) noexcept {
 inline constexpr auto once_more = choose(recomputed, 0, 0, 1);
 inline constexpr auto core_by_name = greatest(letters::r_core, letters::r_attention);
 inline constexpr auto core_once_more = choose(recomputed, core_by_name, choose(replay_counted, 1, 3), 1);
-inline constexpr literal<units::pure> never{0};
+inline constexpr auto never = literal(0);
 
-template <class F, class When, class Split, class Again>
-constexpr term<F, When, Split, Again> work(std::string_view name, const F& formula, const When& when,
-                                           const Split& split, const Again& again, std::string_view source,
-                                           layer_operation by, origin how = origin::definition) noexcept {
-  return {name, formula, when, split, source, how, again, by};
+template <formula F, formula When, formula Split, formula Again>
+constexpr auto work(std::string_view name, const F& amount, const When& when, const Split& split, const Again& again,
+                    std::string_view source, layer_operation by, origin how = origin::definition) noexcept {
+  return make_term({.name = name, .source = source, .how = how, .by = by}, amount, when, split, again);
 }
 }  // namespace detail::flop
 
@@ -112,7 +110,6 @@ struct flop_count {
 
 /// Counts a step of `m` under a convention. Errors: those of check; errc::undefined_value.
 /// Padding of the vocabulary is the caller's: set m.vocabulary to the padded size first.
-template <class Numbers = numbers_of_setting>
 [[nodiscard]] constexpr result<flop_count> count_flops(const model& m, const training& t, const parallel& p,
                                                        const convention& c, const replay_set& replayed = {}) noexcept {
   if (const auto sound = check(m); !sound) return sound.error();
@@ -120,20 +117,14 @@ template <class Numbers = numbers_of_setting>
   if (const auto sound = check(p); !sound) return sound.error();
   if (c.attention == attention_count::window)
     if (const auto sound = check(m, t); !sound) return sound.error();
-  const setting all{.on_rank = part::whole(m),
-                    .in_flight = {},
-                    .parameters = {},
-                    .model = m,
-                    .training = t,
-                    .parallel = p,
-                    .counted = c,
-                    .replayed = replayed};
-  const Numbers numbers = numbers_of(all);
-  const auto forward = total<forward_flop_terms>(numbers);
+  const setting all{
+      .on_rank = part::whole(m), .model = m, .training = t, .parallel = p, .counted = c, .replayed = replayed};
+  const auto numbers = numbers_of(all);
+  const auto forward = total(forward_flop_terms, numbers);
   if (!forward) return forward.error();
   rational again = 0;
-  for_each_term<forward_flop_terms>(numbers, [&](const auto& x) {
-    if (const rational times = x.again().value(); !(times == rational(0))) again = again + times * x.amount().value();
+  for_each_term(forward_flop_terms, numbers, [&](const auto& x) {
+    if (const rational times = x.again(); !(times == rational(0))) again = again + times * x.amount();
   });
   const rational model_step = *forward * rational(3), hardware_step = model_step + again;
   if (!hardware_step.ok()) return error{errc::undefined_value}.with("FLOPs of a step");

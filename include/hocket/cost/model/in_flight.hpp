@@ -7,14 +7,13 @@
 namespace hocket::inline HOCKET_ABI::cost {
 
 /// Micro-batches per pipeline and step, B/(b dp).
-inline constexpr auto micro_batches = define(BOOST_HANA_STRING("m"), letters::B / (letters::b * letters::dp));
+inline constexpr auto micro_batches = define("m", letters::B / (letters::b * letters::dp));
 
 /// Micro-batches of the largest group that interleaving takes through all chunks of a rank at a time: m in as many
 /// groups of at least pp as there can be, their sizes at most one apart. pp where pp divides m; Megatron-LM takes no
 /// other m.  Needs: training, parallel.
 inline constexpr auto largest_group =
-    define(BOOST_HANA_STRING("m_g"),
-           divide_up(micro_batches, greatest(divide_up(micro_batches + 1 - letters::pp, letters::pp), 1)));
+    define("m_g", divide_up(micro_batches, greatest(divide_up(micro_batches + 1 - letters::pp, letters::pp), 1)));
 
 /// Chunks of activations that rank i of a 1F1B pipeline holds at its peak: the warm-up and the one it is working on.
 /// With one chunk per rank that is min(m, pp - i) micro-batches. With vp > 1 interleaved chunks it is

@@ -75,33 +75,29 @@ struct recompute_choice {
 };
 
 namespace detail {
-template <class Numbers, class Hardware>
-struct time_sum {
-  const Numbers& numbers;
-  const Hardware& on;
-  layer_time out{};
-  template <const auto& List>
-  constexpr void add(double split_more) noexcept {
-    for_each_term<List>(numbers, [&](const counted_term& t) {
-      const double size = t.amount().value().real() / t.ranks().value().real() / split_more;
-      work_item item;
-      item.by = t.by;
-      (t.is_flops ? item.flops.value : item.bytes.value) = size;
-      const seconds once = time_of(on, item);
-      out.forward += once;
-      if (t.by == layer_operation::attention) out.attention += once;
-      out.again += t.again().value().real() * once;
-    });
-  }
-};
-[[nodiscard]] constexpr work_item item_of(const counted_term& x) noexcept {
+/// Adds the time of a list's terms on one rank, divided further by `split_more`.
+template <class Hardware>
+constexpr void add_times(const term_list_view& list, const numbers_view& numbers, const Hardware& on, double split_more,
+                         layer_time& out) noexcept {
+  for_each_term(list, numbers, [&](const term_view& t) {
+    const double size = t.amount().real() / t.ranks().real() / split_more;
+    work_item item;
+    item.by = t.by;
+    (t.unit == powers_of<units::flops> ? item.flops.value : item.bytes.value) = size;
+    const seconds once = time_of(on, item);
+    out.forward += once;
+    if (t.by == layer_operation::attention) out.attention += once;
+    out.again += t.again().real() * once;
+  });
+}
+[[nodiscard]] constexpr work_item item_of(const term_view& x) noexcept {
   work_item item;
   item.by = x.by;
   item.kind = x.kind;
   item.over = x.over;
   item.calls = x.calls;
-  item.bytes.value = x.amount().value().real();
-  item.ranks = static_cast<std::int64_t>(x.ranks().value().real());
+  item.bytes.value = x.amount().real();
+  item.ranks = static_cast<std::int64_t>(x.ranks().real());
   return item;
 }
 // One layer of a kind by itself, as the formulas see it: a model of one layer and a step of one micro-batch.
@@ -111,8 +107,6 @@ constexpr setting setting_of_layer(const model& m, const training& t, const para
   const bool experts = has_experts(m, kind);
   setting all{
       .on_rank = {.layers = head ? 0 : 1, .moe_layers = experts ? 1 : 0, .first = false, .last = head || predicts},
-      .in_flight = {},
-      .parameters = {},
       .model = m,
       .training = t,
       .parallel = p,
@@ -123,31 +117,29 @@ constexpr setting setting_of_layer(const model& m, const training& t, const para
   all.parallel.recompute = how.level;
   return all;
 }
-}  // namespace detail
 
-namespace detail {
 /// The compute of one layer, of the loss, or of both.
-template <class Numbers, class Hardware>
+template <class Hardware>
 constexpr layer_time compute_time(const setting& at, const Hardware& on, bool layer, bool loss) noexcept {
-  const Numbers numbers(numbers_of(at));
-  time_sum<Numbers, Hardware> sum{numbers, on};
-  sum.template add<forward_flop_terms>(static_cast<double>(at.parallel.cp));
-  if (layer) sum.template add<moved_byte_terms>(1);
-  if (loss) sum.template add<moved_loss_terms>(1);
-  const layer_numbers x{.forward_seconds = sum.out.forward.count(), .attention_seconds = sum.out.attention.count()};
-  sum.out.backward = seconds(real(backward_of_layer, environment(x, at.training)));
-  return sum.out;
+  const auto numbers = numbers_of(at);
+  layer_time out;
+  add_times(forward_flop_terms, numbers, on, static_cast<double>(at.parallel.cp), out);
+  if (layer) add_times(moved_byte_terms, numbers, on, 1, out);
+  if (loss) add_times(moved_loss_terms, numbers, on, 1, out);
+  const layer_numbers x{.forward_seconds = out.forward.count(), .attention_seconds = out.attention.count()};
+  out.backward = seconds(real(backward_of_layer, environment(x, at.training)));
+  return out;
 }
 
 /// Adds to the compute of a layer what it sends, and what goes to the host and comes back.
-template <class Numbers, class Hardware>
+template <class Hardware>
 constexpr result<void> add_communication(const setting& at, const Hardware& on, layer_time& took) noexcept {
-  const Numbers numbers(numbers_of(at));
+  const auto numbers = numbers_of(at);
   layer_numbers x{.compute_seconds = took.compute().count(),
                   .expert_overlap = overlap_of(on, axis::expert),
                   .host_overlap = host_of(on).host_overlap};
   double hidden = 0;
-  for_each_term<layer_transfer_terms>(numbers, [&](const counted_term& term) {
+  for_each_term(layer_transfer_terms, numbers, [&](const term_view& term) {
     const work_item item = item_of(term);
     if (item.bytes.value == 0) return;
     const double by_wire = time_of(on, item).count();
@@ -161,7 +153,7 @@ constexpr result<void> add_communication(const setting& at, const Hardware& on, 
   });
   if (at.parallel.offload_activations) {
     const auto kept =
-        layer_activation_bytes<Numbers>(at.model, at.training, at.parallel, at.on_rank.moe_layers > 0, at.replayed);
+        layer_activation_bytes(at.model, at.training, at.parallel, at.on_rank.moe_layers > 0, at.replayed);
     if (!kept) return kept.error();
     work_item item;
     item.to_host = true;
@@ -177,7 +169,7 @@ constexpr result<void> add_communication(const setting& at, const Hardware& on, 
 /// Time of one layer and one micro-batch under a recompute choice. A `prediction` module counts as one layer with its
 /// joint input; `embedding` takes no time worth counting; `head` is head, final norm and loss.
 /// Errors: errc::undefined_value if a rate that is needed is 0.
-template <class Numbers = numbers_of_setting, class Hardware = machine>
+template <class Hardware = machine>
 [[nodiscard]] constexpr result<layer_time> time_of_layer(const model& m, const training& t, const parallel& p,
                                                          const Hardware& on, layer_kind kind,
                                                          const recompute_choice& how = {}) noexcept {
@@ -185,23 +177,23 @@ template <class Numbers = numbers_of_setting, class Hardware = machine>
   if (kind == layer_kind::embedding) return layer_time{};
   const bool head = kind == layer_kind::head, predicts = kind == layer_kind::prediction;
   const setting all = detail::setting_of_layer(m, t, p, kind, how);
-  layer_time took = detail::compute_time<Numbers>(all, on, !head, head || predicts);
+  layer_time took = detail::compute_time(all, on, !head, head || predicts);
   if (predicts) {  // the terms of the last part count the model's own head as well
     setting head_alone = all;
     head_alone.on_rank.layers = head_alone.on_rank.moe_layers = 0;
     head_alone.model.mtp_layers = 0;
-    took += -1 * detail::compute_time<Numbers>(head_alone, on, false, true);
+    took += -1 * detail::compute_time(head_alone, on, false, true);
   }
   if (!head && !predicts && m.window_layers > 0) {  // windowed layers are taken to be spread evenly
     setting windowed = all;
     windowed.on_rank.window_layers = 1;
     const double part_windowed = static_cast<double>(m.window_layers) / static_cast<double>(m.layers);
-    layer_time mixed = part_windowed * detail::compute_time<Numbers>(windowed, on, true, false);
+    layer_time mixed = part_windowed * detail::compute_time(windowed, on, true, false);
     mixed += (1 - part_windowed) * took;
     took = mixed;
   }
   if (!head)
-    if (const auto ok = detail::add_communication<Numbers>(all, on, took); !ok) return ok.error();
+    if (const auto ok = detail::add_communication(all, on, took); !ok) return ok.error();
   const double sum = took.total().count();
   if (!(sum - sum == 0)) return error{errc::undefined_value}.with("seconds of a layer: a rate is 0");
   return took;
@@ -215,17 +207,17 @@ struct recompute_option {
   layer_time time;      ///< `again` is what the choice costs
 };
 /// The option of one layer kind under one choice. Errors: those of its parts.
-template <class Numbers = numbers_of_setting, class Hardware = machine>
+template <class Hardware = machine>
 [[nodiscard]] constexpr result<recompute_option> option_of(const model& m, const training& t, const parallel& p,
                                                            const Hardware& on, layer_kind kind,
                                                            const recompute_choice& how) noexcept {
   parallel at = p;
   at.recompute = how.level;
   const auto kept = detail::is_layer(kind)
-                      ? layer_activation_bytes<Numbers>(m, t, at, detail::has_experts(m, kind), how.operations)
+                      ? layer_activation_bytes(m, t, at, detail::has_experts(m, kind), how.operations)
                       : rational(0);
   if (!kept) return kept.error();
-  const auto took = time_of_layer<Numbers>(m, t, p, on, kind, how);
+  const auto took = time_of_layer(m, t, p, on, kind, how);
   if (!took) return took.error();
   return recompute_option{how, *kept, *took};
 }
@@ -264,7 +256,7 @@ struct replay_row {
 };
 /// The table of operations for one layer kind, read off the table of saved tensors with each flag on and off; the
 /// others as in `others`. Errors: those of its parts.
-template <class Numbers = numbers_of_setting, class Hardware = machine>
+template <class Hardware = machine>
 [[nodiscard]] constexpr result<std::array<replay_row, replayable.size()>> replay_table(
     const model& m, const training& t, const parallel& p, const Hardware& on, layer_kind kind = layer_kind::dense,
     const replay_set& others = {.gather = false}) noexcept {
@@ -272,8 +264,7 @@ template <class Numbers = numbers_of_setting, class Hardware = machine>
   for (std::size_t i = 0; i < rows.size(); ++i) {
     recompute_choice without{recompute::none, others}, with{recompute::none, others};
     without.operations.*flag_of(replayable[i]) = false, with.operations.*flag_of(replayable[i]) = true;
-    const auto kept = option_of<Numbers>(m, t, p, on, kind, without),
-               again = option_of<Numbers>(m, t, p, on, kind, with);
+    const auto kept = option_of(m, t, p, on, kind, without), again = option_of(m, t, p, on, kind, with);
     if (!kept) return kept.error();
     if (!again) return again.error();
     rows[i] = {replayable[i], kept->kept_bytes, again->kept_bytes, again->time.total() - kept->time.total()};

@@ -15,7 +15,7 @@ inline constexpr auto moved_byte_terms = [] {
   constexpr auto stream = c * (element * (s * b * h));
   constexpr std::string_view kernels =
       "Megatron-LM and Transformer Engine kernels; assumes each element read and written once";
-  constexpr literal<units::pure> always{1};
+  constexpr auto always = literal(1);
   return terms(
       work("norms", 2 * n_n * stream, always, region, replays(r_norm), kernels, layer_operation::norm,
            origin::estimated),

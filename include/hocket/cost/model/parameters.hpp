@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/cost/formula/code.hpp>
 #include <hocket/cost/formula/term.hpp>
 #include <hocket/cost/model/check.hpp>
 #include <hocket/cost/model/setting.hpp>
@@ -9,14 +8,12 @@
 namespace hocket::inline HOCKET_ABI::cost {
 
 namespace detail {
-inline constexpr literal<units::pure> always{1}, whole_rank{1};
+inline constexpr auto whole_rank = literal(1);
 
-template <class F, class When, class Split>
-constexpr auto weights(std::string_view name, const F& formula, const When& when, const Split& split,
+template <formula F, formula When, formula Split>
+constexpr auto weights(std::string_view name, const F& count, const When& when, const Split& split,
                        std::string_view source) noexcept {
-  const auto counted = element * formula;
-  return term<std::remove_cvref_t<decltype(counted)>, When, Split>{
-      name, counted, when, split, source, origin::definition, literal<units::pure>(0)};
+  return make_term({.name = name, .source = source}, element * count, when, split);
 }
 inline constexpr auto no_latent = 1 - letters::latent;
 inline constexpr auto kv_split = least(letters::tp, letters::g);
@@ -67,7 +64,7 @@ inline constexpr auto parameter_terms = [] {
       weights("multi-token prediction, norms", n_mtp * (3 * n_w * h), last * n_mtp, whole_rank, "arXiv:2412.19437"),
       weights("final norm", n_w * h, last * final_norm, whole_rank, "arXiv:1910.07467"),
       weights("output head", V * h, last * (1 - tied * first), tp, transformer),
-      weights("output head bias", V * literal<units::pure>(1), last * head_bias, tp, "GPT-J"));
+      weights("output head bias", V * literal(1), last * head_bias, tp, "GPT-J"));
 }();
 
 /// The experts' weights: apart, because another group of ranks shares their optimizer states.
@@ -99,19 +96,12 @@ struct parameter_count {
   friend constexpr bool operator==(const parameter_count&, const parameter_count&) = default;
 };
 /// Errors: those of check(m); errc::undefined_value, errc::overflow. Complexity: one pass over the formulas.
-template <class Numbers = numbers_of_setting>
 [[nodiscard]] constexpr result<parameter_count> count_parameters(const model& m) noexcept {
   if (const auto sound = check(m); !sound) return sound.error();
-  const setting all{.on_rank = part::whole(m),
-                    .in_flight = {},
-                    .parameters = {},
-                    .model = m,
-                    .training = {},
-                    .parallel = {},
-                    .counted = {}};
-  const Numbers numbers = numbers_of(all);
-  const result<rational> dense = total<parameter_terms>(numbers), expert = total<expert_parameter_terms>(numbers),
-                         idle = total<idle_parameter_terms>(numbers);
+  const setting all{.on_rank = part::whole(m), .model = m};
+  const auto numbers = numbers_of(all);
+  const result<rational> dense = total(parameter_terms, numbers), expert = total(expert_parameter_terms, numbers),
+                         idle = total(idle_parameter_terms, numbers);
   for (const auto* r : {&dense, &expert, &idle}) {
     if (!*r) return r->error();
   }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/cost/formula/code.hpp>
 #include <hocket/cost/formula/number.hpp>
 #include <hocket/cost/model/check.hpp>
 #include <hocket/cost/model/in_flight.hpp>
@@ -41,12 +40,10 @@ namespace hocket::inline HOCKET_ABI::cost {
 
 /// What that rank holds at its peak under 1F1B: chunks_in_flight chunks of its layers / vp each, rounded up.
 /// Errors: errc::undefined_value.
-template <class Numbers = numbers_of_setting>
 [[nodiscard]] constexpr result<held> held_by_1f1b(const model& m, const training& t, const parallel& p,
                                                   const part& on_rank) noexcept {
-  const setting all{
-      .on_rank = on_rank, .in_flight = {}, .parameters = {}, .model = m, .training = t, .parallel = p, .counted = {}};
-  const auto chunks = exact<chunks_in_flight>(Numbers(numbers_of(all)));
+  const setting all{.on_rank = on_rank, .model = m, .training = t, .parallel = p};
+  const auto chunks = exact(chunks_in_flight, numbers_of(all));
   if (!chunks) return chunks.error();
   const rational share = *chunks / rational(p.vp), batches = rational(t.global_batch) / rational(t.micro_batch * p.dp);
   const auto passes = [&](std::int64_t layers) {

@@ -17,8 +17,8 @@ inline constexpr auto workspace_terms = [] {
   using detail::saved::tensor;
   constexpr std::string_view te = "Transformer Engine get_dummy_wgrad";
   constexpr auto has = least(buffers, 1);
-  return terms(tensor("stand-ins for a layer's gradients", c_w * N_l, has, literal<units::pure>(1), te,
-                      layer_operation::none, origin::derived),
+  return terms(tensor("stand-ins for a layer's gradients", c_w * N_l, has, literal(1), te, layer_operation::none,
+                      origin::derived),
                tensor("stand-in for the head's gradient", c_w * (element * (h * V)), has * last, tp, te,
                       layer_operation::none, origin::derived));
 }();
@@ -28,13 +28,12 @@ inline constexpr auto workspace_terms = [] {
 inline constexpr auto transient_terms = [] {
   using detail::saved::tensor;
   constexpr std::string_view shards = "arXiv:1910.02054 section 5";
-  return terms(
-      tensor("gathered weights of a layer", c_w * N_l, choose(zero_level, 0, 0, 0, 1), literal<units::pure>(1), shards),
-      tensor("gathered expert weights of a layer", c_w * N_le, choose(zero_level, 0, 0, 0, 1) * N_le / element,
-             literal<units::pure>(1), shards),
-      tensor("whole gradients of a layer", c_g * N_l, choose(zero_level, 0, 0, 1, 1), literal<units::pure>(1), shards),
-      tensor("whole expert gradients of a layer", c_g * N_le, choose(zero_level, 0, 0, 1, 1) * N_le / element,
-             literal<units::pure>(1), shards));
+  return terms(tensor("gathered weights of a layer", c_w * N_l, choose(zero_level, 0, 0, 0, 1), literal(1), shards),
+               tensor("gathered expert weights of a layer", c_w * N_le, choose(zero_level, 0, 0, 0, 1) * N_le / element,
+                      literal(1), shards),
+               tensor("whole gradients of a layer", c_g * N_l, choose(zero_level, 0, 0, 1, 1), literal(1), shards),
+               tensor("whole expert gradients of a layer", c_g * N_le, choose(zero_level, 0, 0, 1, 1) * N_le / element,
+                      literal(1), shards));
 }();
 /// What lives while the last rank computes the loss: the head, whole. Needs: part, model, training, parallel.
 inline constexpr auto head_transient_terms = [] {
@@ -65,7 +64,7 @@ inline constexpr auto ffn_transient_terms = [] {
 inline constexpr auto attention_transient_terms = [] {
   namespace context = detail::context;
   using detail::saved::tensor;
-  constexpr literal<units::pure> own{1};
+  constexpr auto own = literal(1);
   return terms(tensor("block that arrives, and its gradient", 2 * context::keys_values, context::by_ring, own,
                       context::ring_attention, layer_operation::attention, origin::derived),
                tensor("all keys and values, and their gradients", 2 * cp * context::keys_values, context::by_gather,
@@ -98,13 +97,12 @@ struct memory_peak {
 /// recomputed.
 /// @param in_flight  what a schedule holds at its peak; held_by_1f1b for 1F1B
 /// Errors: errc::undefined_value, errc::overflow.
-template <class Numbers = numbers_of_setting>
 [[nodiscard]] constexpr result<memory_peak> peak_memory(const model& m, const training& t, const parallel& p,
                                                         const part& on_rank, const held& in_flight,
                                                         const replay_set& replayed = {}) noexcept {
-  const auto own = count_rank_parameters<Numbers>(m, p, on_rank);
+  const auto own = count_rank_parameters(m, p, on_rank);
   if (!own) return own.error();
-  const auto fixed = static_bytes<Numbers>(*own, t, p);
+  const auto fixed = static_bytes(*own, t, p);
   if (!fixed) return fixed.error();
   setting all{.on_rank = on_rank,
               .in_flight = in_flight,
@@ -112,12 +110,11 @@ template <class Numbers = numbers_of_setting>
               .model = m,
               .training = t,
               .parallel = p,
-              .counted = {},
               .replayed = replayed};
   for (const std::int64_t experts : {0, 1}) {
     if (experts == 0 ? on_rank.moe_layers == on_rank.layers : on_rank.moe_layers == 0) continue;
     const auto layer =
-        count_rank_parameters<Numbers>(m, p, part{.layers = 1, .moe_layers = experts, .first = false, .last = false});
+        count_rank_parameters(m, p, part{.layers = 1, .moe_layers = experts, .first = false, .last = false});
     if (!layer) return layer.error();
     if (layer->dense + layer->expert > all.largest_layer.layer_dense + all.largest_layer.layer_expert)
       all.largest_layer = {layer->dense, layer->expert};
@@ -126,21 +123,21 @@ template <class Numbers = numbers_of_setting>
   not_last.last = false;  // the loss has a moment of its own; the first rank's end is kept like the layers' tensors
   all.on_rank.first = false;
   parallel not_again = p;
-  const auto kept = activation_bytes<Numbers>(m, t, p, not_last, in_flight, replayed);
+  const auto kept = activation_bytes(m, t, p, not_last, in_flight, replayed);
   if (!kept) return kept.error();
   rational again = 0;
   if (p.recompute ==
       recompute::full) {  // activation_bytes adds the layer that is being recomputed: it comes at backward
     not_again.recompute = recompute::none;
-    const auto one = layer_activation_bytes<Numbers>(m, t, not_again, on_rank.moe_layers > 0, replayed);
+    const auto one = layer_activation_bytes(m, t, not_again, on_rank.moe_layers > 0, replayed);
     if (!one) return one.error();
     again = *one;
   }
-  const Numbers numbers(numbers_of(all));
-  const auto buffers = rank_total<workspace_terms>(numbers), loss = rank_total<end_tensor_terms>(numbers),
-             head = rank_total<head_transient_terms>(numbers), shards = rank_total<transient_terms>(numbers),
-             in_ffn = rank_total<ffn_transient_terms>(numbers),
-             in_attention = rank_total<attention_transient_terms>(numbers);
+  const auto numbers = numbers_of(all);
+  const auto buffers = rank_total(workspace_terms, numbers), loss = rank_total(end_tensor_terms, numbers),
+             head = rank_total(head_transient_terms, numbers), shards = rank_total(transient_terms, numbers),
+             in_ffn = rank_total(ffn_transient_terms, numbers),
+             in_attention = rank_total(attention_transient_terms, numbers);
   for (const auto* r : {&buffers, &loss, &head, &shards, &in_ffn, &in_attention})
     if (!*r) return r->error();
   const rational inside = *shards + (*in_ffn < *in_attention ? *in_attention : *in_ffn);

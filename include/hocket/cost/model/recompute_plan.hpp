@@ -103,15 +103,12 @@ struct recompute_plan {
 
 /// FLOPs that one layer of a kind does again, over all sequences of a step. Windowed layers are taken to be spread
 /// evenly. Errors: errc::undefined_value.
-template <class Numbers = numbers_of_setting>
-[[nodiscard]] result<rational> flops_again(const model& m, const training& t, const parallel& p, const convention& c,
-                                           layer_kind kind, const recompute_choice& how) {
+[[nodiscard]] inline result<rational> flops_again(const model& m, const training& t, const parallel& p,
+                                                  const convention& c, layer_kind kind, const recompute_choice& how) {
   setting one{.on_rank = {.layers = 1,
                           .moe_layers = detail::has_experts(m, kind) ? 1 : 0,
                           .first = false,
                           .last = kind == layer_kind::prediction},
-              .in_flight = {},
-              .parameters = {},
               .model = m,
               .training = t,
               .parallel = p,
@@ -121,9 +118,9 @@ template <class Numbers = numbers_of_setting>
   one.model.mtp_layers = kind == layer_kind::prediction ? 1 : 0;
   const auto sum = [&] {
     rational again = 0;
-    const Numbers numbers = numbers_of(one);
-    for_each_term<forward_flop_terms>(numbers, [&](const detail::counted_term& x) {
-      if (const rational times = x.again().value(); !(times == rational(0))) again = again + times * x.amount().value();
+    const auto numbers = numbers_of(one);
+    for_each_term(forward_flop_terms, numbers, [&](const term_view& x) {
+      if (const rational times = x.again(); !(times == rational(0))) again = again + times * x.amount();
     });
     return again;
   };
@@ -138,16 +135,15 @@ template <class Numbers = numbers_of_setting>
 }
 
 /// As count_flops, for a plan: the work that its layers do again, stage by stage.
-template <class Numbers = numbers_of_setting>
-[[nodiscard]] result<flop_count> count_flops(const model& m, const training& t, const parallel& p, const convention& c,
-                                             const std::vector<stage_layers>& stages) {
+[[nodiscard]] inline result<flop_count> count_flops(const model& m, const training& t, const parallel& p,
+                                                    const convention& c, const std::vector<stage_layers>& stages) {
   parallel once = p;
   once.recompute = recompute::none;
-  auto out = count_flops<Numbers>(m, t, once, c);
+  auto out = count_flops(m, t, once, c);
   if (!out) return out.error();
   for (const stage_layers& stage : stages)
     for (const layer_group& group : stage) {
-      const auto again = flops_again<Numbers>(m, t, p, c, group.kind, group.how);
+      const auto again = flops_again(m, t, p, c, group.kind, group.how);
       if (!again) return again.error();
       out->hardware_step = out->hardware_step + rational(group.count) * *again;
     }
@@ -159,9 +155,8 @@ namespace detail {
 struct planned_bytes {
   rational kept, again;  // of all passes in flight; of the layer that is being recomputed
 };
-template <class Numbers>
-result<planned_bytes> bytes_of_plan(const model& m, const training& t, const parallel& p, const part& on_rank,
-                                    const held& in_flight, const stage_layers& layers) {
+inline result<planned_bytes> bytes_of_plan(const model& m, const training& t, const parallel& p, const part& on_rank,
+                                           const held& in_flight, const stage_layers& layers) {
   planned_bytes out;
   rational most[2] = {0, 0};  // of the layers without, with experts
   const std::int64_t passes[2] = {in_flight.layer_passes - in_flight.moe_layer_passes, in_flight.moe_layer_passes},
@@ -171,14 +166,14 @@ result<planned_bytes> bytes_of_plan(const model& m, const training& t, const par
     const bool experts = has_experts(m, group.kind);
     parallel at = p;
     at.recompute = group.how.level;
-    const auto kept = layer_activation_bytes<Numbers>(m, t, at, experts, group.how.operations);
+    const auto kept = layer_activation_bytes(m, t, at, experts, group.how.operations);
     if (!kept) return kept.error();
     if (!p.offload_activations)
       out.kept = out.kept + *kept * rational(passes[experts] * group.count) / rational(all[experts]);
     else if (most[experts] < *kept) most[experts] = *kept;
     if (group.how.level != recompute::full) continue;
     at.recompute = recompute::none;
-    const auto whole = layer_activation_bytes<Numbers>(m, t, at, experts, group.how.operations);
+    const auto whole = layer_activation_bytes(m, t, at, experts, group.how.operations);
     if (!whole) return whole.error();
     out.again = out.again < *whole ? *whole : out.again;
   }
@@ -193,14 +188,14 @@ result<planned_bytes> bytes_of_plan(const model& m, const training& t, const par
 
 /// As peak_memory, for a rank whose layers are recomputed as `layers` says: the passes in flight are shared out over
 /// its layers evenly. Errors: those of peak_memory.
-template <class Numbers = numbers_of_setting>
-[[nodiscard]] result<memory_peak> peak_memory(const model& m, const training& t, const parallel& p, const part& on_rank,
-                                              const held& in_flight, const stage_layers& layers) {
+[[nodiscard]] inline result<memory_peak> peak_memory(const model& m, const training& t, const parallel& p,
+                                                     const part& on_rank, const held& in_flight,
+                                                     const stage_layers& layers) {
   parallel once = p;
   once.recompute = recompute::none;
-  auto out = peak_memory<Numbers>(m, t, once, on_rank, {.embedding_passes = in_flight.embedding_passes});
+  auto out = peak_memory(m, t, once, on_rank, {.embedding_passes = in_flight.embedding_passes});
   if (!out) return out.error();
-  const auto plan = detail::bytes_of_plan<Numbers>(m, t, p, on_rank, in_flight, layers);
+  const auto plan = detail::bytes_of_plan(m, t, p, on_rank, in_flight, layers);
   if (!plan) return plan.error();
   out->kept_bytes = out->kept_bytes + plan->kept;
   out->at_backward_bytes = out->at_backward_bytes + plan->again;
@@ -209,15 +204,14 @@ template <class Numbers = numbers_of_setting>
 }
 
 /// As activation_bytes, for such a rank.
-template <class Numbers = numbers_of_setting>
-[[nodiscard]] result<rational> activation_bytes(const model& m, const training& t, const parallel& p,
-                                                const part& on_rank, const held& in_flight,
-                                                const stage_layers& layers) {
+[[nodiscard]] inline result<rational> activation_bytes(const model& m, const training& t, const parallel& p,
+                                                       const part& on_rank, const held& in_flight,
+                                                       const stage_layers& layers) {
   parallel once = p;
   once.recompute = recompute::none;
-  const auto ends = activation_bytes<Numbers>(m, t, once, on_rank, {.embedding_passes = in_flight.embedding_passes});
+  const auto ends = activation_bytes(m, t, once, on_rank, {.embedding_passes = in_flight.embedding_passes});
   if (!ends) return ends.error();
-  const auto plan = detail::bytes_of_plan<Numbers>(m, t, p, on_rank, in_flight, layers);
+  const auto plan = detail::bytes_of_plan(m, t, p, on_rank, in_flight, layers);
   if (!plan) return plan.error();
   return *ends + plan->kept + plan->again;
 }

@@ -20,10 +20,10 @@ template <class Shards>
 constexpr auto from_level_3(const Shards& n) noexcept {
   return choose(zero_level, 1, 1, 1, n);
 }
-template <class F, class When, class Split>
-constexpr term<F, When, Split> state(std::string_view name, const F& formula, const When& when,
-                                     const Split& split) noexcept {
-  return {name, formula, when, split, "arXiv:1910.02054 section 3 and 5", origin::published, literal<units::pure>(0)};
+template <formula F, formula When, formula Split>
+constexpr auto state(std::string_view name, const F& bytes, const When& when, const Split& split) noexcept {
+  return make_term({.name = name, .source = "arXiv:1910.02054 section 3 and 5", .how = origin::published}, bytes, when,
+                   split);
 }
 
 }  // namespace hocket::inline HOCKET_ABI::cost::detail::static_memory
@@ -36,7 +36,7 @@ namespace hocket::inline HOCKET_ABI::cost::letters {
 inline constexpr auto static_memory_terms = [] {
   using detail::static_memory::expert_replicas, detail::static_memory::replicas, detail::static_memory::state;
   using detail::static_memory::from_level_1, detail::static_memory::from_level_2, detail::static_memory::from_level_3;
-  constexpr literal<units::pure> always{1};
+  constexpr auto always = literal(1);
   constexpr auto on_device = 1 - offload_optimizer;
   return terms(state("weights", c_w * N_r, always, from_level_3(replicas)),
                state("gradients", c_g * N_r, always, from_level_2(replicas)),
@@ -57,19 +57,12 @@ using letters::static_memory_terms;
 /// Parameters that one rank holds: its part of the pipeline, divided over tensor- and expert-parallel ranks; divisions
 /// that do not come out whole (a padded shard) are rounded up.
 /// Errors: errc::undefined_value, errc::overflow.
-template <class Numbers = numbers_of_setting>
 [[nodiscard]] constexpr result<rank_parameters> count_rank_parameters(const model& m, const parallel& p,
                                                                       const part& held_part) noexcept {
-  const setting all{.on_rank = held_part,
-                    .in_flight = {},
-                    .parameters = {},
-                    .model = m,
-                    .training = {},
-                    .parallel = p,
-                    .counted = {}};
-  const Numbers numbers = numbers_of(all);
-  const result<rational> dense = rank_total<parameter_terms>(numbers),
-                         expert = rank_total<expert_parameter_terms>(numbers);
+  const setting all{.on_rank = held_part, .model = m, .parallel = p};
+  const auto numbers = numbers_of(all);
+  const result<rational> dense = rank_total(parameter_terms, numbers),
+                         expert = rank_total(expert_parameter_terms, numbers);
   if (!dense) return dense.error();
   if (!expert) return expert.error();
   const integer d = dense->ceiling().num(), e = expert->ceiling().num();
@@ -79,12 +72,10 @@ template <class Numbers = numbers_of_setting>
 }
 
 /// Bytes of weights, gradients and optimizer states on one rank, exact (a fraction where shards are uneven).
-template <class Numbers = numbers_of_setting>
 [[nodiscard]] constexpr result<rational> static_bytes(const rank_parameters& n, const training& t,
                                                       const parallel& p) noexcept {
-  const setting all{
-      .on_rank = {}, .in_flight = {}, .parameters = n, .model = {}, .training = t, .parallel = p, .counted = {}};
-  return rank_total<static_memory_terms>(Numbers(numbers_of(all)));
+  const setting all{.parameters = n, .training = t, .parallel = p};
+  return rank_total(static_memory_terms, numbers_of(all));
 }
 
 }  // namespace hocket::inline HOCKET_ABI::cost

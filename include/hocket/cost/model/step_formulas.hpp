@@ -14,7 +14,7 @@ struct layer_numbers {
   double expert_seconds = 0, offload_seconds = 0;
   double expert_overlap = 0, host_overlap = 1;
   double forward_seconds = 0, attention_seconds = 0, backward_seconds = 0, again_seconds = 0;
-  double exposed_seconds = 0, hop_seconds = 0;
+  double exposed_seconds = 0, hop_seconds = 0, kept_bytes = 0;
   std::int64_t layer_count = 1;
 };
 }  // namespace detail
@@ -35,43 +35,35 @@ struct step_numbers {
 
 HOCKET_DETAIL_STRUCT(hocket::cost::detail::layer_numbers, compute_seconds, wire_seconds, expert_seconds,
                      offload_seconds, expert_overlap, host_overlap, forward_seconds, attention_seconds,
-                     backward_seconds, again_seconds, exposed_seconds, hop_seconds, layer_count);
+                     backward_seconds, again_seconds, exposed_seconds, hop_seconds, kept_bytes, layer_count);
 HOCKET_DETAIL_STRUCT(hocket::cost::step_numbers, compute_seconds, exposed_seconds, hidden_seconds, rank_seconds,
                      all_ranks_seconds, exchange_seconds, update_seconds, load_seconds, post_seconds, launch_seconds,
                      launches, data_overlap, most_layers, devices, step_seconds);
 
 namespace hocket::inline HOCKET_ABI::cost::letters {
 
-// NOLINTBEGIN(bugprone-macro-parentheses): names
-#define HOCKET_DETAIL_LETTER(name, unit, member)                    \
-  struct printed_##name {                                           \
-    using key = detail::hana_string<member>;                        \
-    static constexpr const char* c_str() noexcept { return #name; } \
-  };                                                                \
-  inline constexpr symbol<printed_##name, units::unit> name {}
-// NOLINTEND(bugprone-macro-parentheses)
-HOCKET_DETAIL_LETTER(T_k, seconds, "compute_seconds");
-HOCKET_DETAIL_LETTER(T_c, seconds, "wire_seconds");
-HOCKET_DETAIL_LETTER(T_e, seconds, "expert_seconds");
-HOCKET_DETAIL_LETTER(T_o, seconds, "offload_seconds");
-HOCKET_DETAIL_LETTER(T_f, seconds, "forward_seconds");
-HOCKET_DETAIL_LETTER(T_a, seconds, "attention_seconds");
-HOCKET_DETAIL_LETTER(T_b, seconds, "backward_seconds");
-HOCKET_DETAIL_LETTER(T_g, seconds, "again_seconds");
-HOCKET_DETAIL_LETTER(T_x, seconds, "exposed_seconds");
-HOCKET_DETAIL_LETTER(T_h, seconds, "hidden_seconds");
-HOCKET_DETAIL_LETTER(T_s, seconds, "hop_seconds");
-HOCKET_DETAIL_LETTER(T_r, seconds, "rank_seconds");
-HOCKET_DETAIL_LETTER(T_all, seconds, "all_ranks_seconds");
-HOCKET_DETAIL_LETTER(T_d, seconds, "exchange_seconds");
-HOCKET_DETAIL_LETTER(T_u, seconds, "update_seconds");
-HOCKET_DETAIL_LETTER(T_l, seconds, "load_seconds");
-HOCKET_DETAIL_LETTER(T_p, seconds, "post_seconds");
-HOCKET_DETAIL_LETTER(t_k, seconds, "launch_seconds");
-HOCKET_DETAIL_LETTER(n_k, pure, "launches");
-HOCKET_DETAIL_LETTER(n_L, pure, "most_layers");
-HOCKET_DETAIL_LETTER(n_l, pure, "layer_count");
-#undef HOCKET_DETAIL_LETTER
+inline constexpr auto T_k = named<units::seconds>("compute_seconds", "T_k");
+inline constexpr auto T_c = named<units::seconds>("wire_seconds", "T_c");
+inline constexpr auto T_e = named<units::seconds>("expert_seconds", "T_e");
+inline constexpr auto T_o = named<units::seconds>("offload_seconds", "T_o");
+inline constexpr auto T_f = named<units::seconds>("forward_seconds", "T_f");
+inline constexpr auto T_a = named<units::seconds>("attention_seconds", "T_a");
+inline constexpr auto T_b = named<units::seconds>("backward_seconds", "T_b");
+inline constexpr auto T_g = named<units::seconds>("again_seconds", "T_g");
+inline constexpr auto T_x = named<units::seconds>("exposed_seconds", "T_x");
+inline constexpr auto T_h = named<units::seconds>("hidden_seconds", "T_h");
+inline constexpr auto T_s = named<units::seconds>("hop_seconds", "T_s");
+inline constexpr auto T_r = named<units::seconds>("rank_seconds", "T_r");
+inline constexpr auto T_all = named<units::seconds>("all_ranks_seconds", "T_all");
+inline constexpr auto T_d = named<units::seconds>("exchange_seconds", "T_d");
+inline constexpr auto T_u = named<units::seconds>("update_seconds", "T_u");
+inline constexpr auto T_l = named<units::seconds>("load_seconds", "T_l");
+inline constexpr auto T_p = named<units::seconds>("post_seconds", "T_p");
+inline constexpr auto t_k = named<units::seconds>("launch_seconds", "t_k");
+inline constexpr auto A = named<units::bytes>("kept_bytes", "A");
+inline constexpr auto n_k = named("launches", "n_k");
+inline constexpr auto n_L = named("most_layers", "n_L");
+inline constexpr auto n_l = named("layer_count", "n_l");
 
 /// Backward of one layer. It multiplies twice per product of the forward pass; flash attention forms its scores a third
 /// time (arXiv:2205.14135): five products for two. The FLOP conventions do not count that, the clock does.

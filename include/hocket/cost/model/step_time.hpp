@@ -19,8 +19,7 @@ namespace hocket::inline HOCKET_ABI::cost::letters {
 inline constexpr auto optimizer_byte_terms = [] {
   using detail::static_memory::expert_replicas, detail::static_memory::from_level_1, detail::static_memory::replicas;
   using detail::static_memory::state;
-  return terms(state("optimizer traffic", (c_g + c_w + 2 * c_m + 2 * c_o) * N_r, literal<units::pure>(1),
-                     from_level_1(replicas)),
+  return terms(state("optimizer traffic", (c_g + c_w + 2 * c_m + 2 * c_o) * N_r, literal(1), from_level_1(replicas)),
                state("optimizer traffic, experts", (c_g + c_w + 2 * c_m + 2 * c_o) * N_e, N_e / element,
                      from_level_1(expert_replicas)));
 }();
@@ -78,21 +77,21 @@ struct rank_sums {
   double all_ranks_seconds = 0;
   std::int64_t most_layers = 0;
 };
-template <class Numbers, class Hardware>
+template <class Hardware>
 result<rank_sums> add_rank_times(const setting& all, const Hardware& on, const std::vector<stage_layers>& stages,
                                  step_prediction& out) {
   const parallel& p = all.parallel;
   seconds hop{};
   if (p.pp > 1) {
-    const Numbers numbers(numbers_of(all));
-    for_each_term<pipeline_transfer_terms>(numbers, [&](const counted_term& x) { hop += time_of(on, item_of(x)); });
+    const auto numbers = numbers_of(all);
+    for_each_term(pipeline_transfer_terms, numbers, [&](const term_view& x) { hop += time_of(on, item_of(x)); });
   }
   rank_sums sums;
   for (std::size_t i = 0; i < stages.size(); ++i) {
     layer_time rank;
     std::int64_t layers = 0;
     for (const layer_group& group : stages[i]) {
-      const auto one = time_of_layer<Numbers>(all.model, all.training, p, on, group.kind, group.how);
+      const auto one = time_of_layer(all.model, all.training, p, on, group.kind, group.how);
       if (!one) return one.error();
       rank += static_cast<double>(group.count) * *one;
       if (group.kind != layer_kind::embedding) layers += group.count;
@@ -123,24 +122,23 @@ inline part part_with(const model& m, part on_rank, const stage_layers& layers) 
 struct step_traffic {
   double exchange_seconds = 0, moved_bytes = 0;
 };
-template <class Numbers, class Hardware>
+template <class Hardware>
 result<step_traffic> add_step_traffic(setting all, const Hardware& on, const std::vector<stage_layers>& stages,
                                       step_prediction& out) {
   const std::vector<part> held_parts = even_parts(all.model, all.parallel);
   step_traffic most;
   for (std::size_t i = 0; i < stages.size(); ++i) {
-    const auto n =
-        count_rank_parameters<Numbers>(all.model, all.parallel, part_with(all.model, held_parts[i], stages[i]));
+    const auto n = count_rank_parameters(all.model, all.parallel, part_with(all.model, held_parts[i], stages[i]));
     if (!n) return n.error();
     all.parameters = *n;
-    const Numbers numbers(numbers_of(all));
+    const auto numbers = numbers_of(all);
     double sent = 0, moved = 0;
-    for_each_term<data_transfer_terms>(numbers, [&](const counted_term& x) {
+    for_each_term(data_transfer_terms, numbers, [&](const term_view& x) {
       const work_item item = item_of(x);
       if (item.bytes.value > 0) sent += time_of(on, item).count();
     });
-    for_each_term<optimizer_byte_terms>(
-        numbers, [&](const counted_term& x) { moved += x.amount().value().real() / x.ranks().value().real(); });
+    for_each_term(optimizer_byte_terms, numbers,
+                  [&](const term_view& x) { moved += x.amount().real() / x.ranks().real(); });
     if (i == 0 || sent > most.exchange_seconds) {
       most.exchange_seconds = sent;
       out.exchange_parameters = *n;
@@ -175,7 +173,7 @@ inline step_parts parts_of(const step_numbers& x, const parallel& p, const train
 ///
 ///     const auto step = hocket::cost::predict_step(m, t, p, hocket::cost::machines::b200_fitted.rates);
 ///     step->parts.forward_backward, step->parts.bubble, step->tokens_per_second_per_device
-template <class Numbers = numbers_of_setting, class Hardware = machine>
+template <class Hardware = machine>
 [[nodiscard]] result<step_prediction> predict_step(const model& m, const training& t, const parallel& p,
                                                    const Hardware& on, std::vector<stage_layers> stages = {}) {
   detail::require_hardware<Hardware>();
@@ -186,11 +184,10 @@ template <class Numbers = numbers_of_setting, class Hardware = machine>
   if (static_cast<std::int64_t>(stages.size()) != p.pp)
     return error{errc::bad_shape, p.pp, p.vp, static_cast<std::int64_t>(stages.size())}.with("stages");
   step_prediction out;
-  const setting all{
-      .on_rank = {}, .in_flight = {}, .parameters = {}, .model = m, .training = t, .parallel = p, .counted = {}};
-  const auto ranks = detail::add_rank_times<Numbers>(all, on, stages, out);
+  const setting all{.model = m, .training = t, .parallel = p};
+  const auto ranks = detail::add_rank_times(all, on, stages, out);
   if (!ranks) return ranks.error();
-  const auto traffic = detail::add_step_traffic<Numbers>(all, on, stages, out);
+  const auto traffic = detail::add_step_traffic(all, on, stages, out);
   if (!traffic) return traffic.error();
   const layer_time& busiest = out.rank_times[out.busiest];
   work_item states;

@@ -1,140 +1,127 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/cost/formula/expression.hpp>
-#include <hocket/cost/formula/reflect.hpp>
 
 /// The letters of the formulas: one meaning per letter, each tied to the member of a config (config.hpp) it is read
 /// from. A namespace of its own, because single letters should not leak: `using namespace hocket::cost::letters;`.
 namespace hocket::inline HOCKET_ABI::cost::letters {
 
-// The names sit inside a plain type: Hana strings among the template arguments of formulas would have every operator of
-// Hana looked at for every operator of a formula.
-// NOLINTBEGIN(bugprone-macro-parentheses): names
-#define HOCKET_DETAIL_LETTER(name, unit, member, letter)             \
-  struct printed_##name {                                            \
-    using key = detail::hana_string<member>;                         \
-    static constexpr const char* c_str() noexcept { return letter; } \
-  };                                                                 \
-  inline constexpr symbol<printed_##name, units::unit> name {}
-// NOLINTEND(bugprone-macro-parentheses)
-
 // model
-HOCKET_DETAIL_LETTER(L, pure, "layers", "L");
-HOCKET_DETAIL_LETTER(h, pure, "hidden", "h");
-HOCKET_DETAIL_LETTER(a, pure, "heads", "a");
-HOCKET_DETAIL_LETTER(g, pure, "kv_heads", "g");
-HOCKET_DETAIL_LETTER(d, pure, "head_dim", "d");
-HOCKET_DETAIL_LETTER(f, pure, "ffn", "f");
-HOCKET_DETAIL_LETTER(V, pure, "vocabulary", "V");
-HOCKET_DETAIL_LETTER(n_pos, pure, "positions", "n_pos");
-HOCKET_DETAIL_LETTER(n_f, pure, "ffn_matrices", "n_f");
-HOCKET_DETAIL_LETTER(n_w, pure, "norm_weights", "n_w");
-HOCKET_DETAIL_LETTER(n_n, pure, "layer_norms", "n_n");
-HOCKET_DETAIL_LETTER(final_norm, pure, "final_norm", "final_norm");
-HOCKET_DETAIL_LETTER(embedding_norm, pure, "embedding_norm", "embedding_norm");
-HOCKET_DETAIL_LETTER(tied, pure, "tied", "tied");
-HOCKET_DETAIL_LETTER(qkv_bias, pure, "qkv_bias", "qkv_bias");
-HOCKET_DETAIL_LETTER(output_bias, pure, "output_bias", "output_bias");
-HOCKET_DETAIL_LETTER(ffn_bias, pure, "ffn_bias", "ffn_bias");
-HOCKET_DETAIL_LETTER(head_bias, pure, "head_bias", "head_bias");
-HOCKET_DETAIL_LETTER(qk_norm, pure, "qk_norm", "qk_norm");
-HOCKET_DETAIL_LETTER(qk_norm_all, pure, "qk_norm_all", "qk_norm_all");
-HOCKET_DETAIL_LETTER(attention_sinks, pure, "attention_sinks", "attention_sinks");
-HOCKET_DETAIL_LETTER(L_m, pure, "moe_layers", "L_m");
-HOCKET_DETAIL_LETTER(E, pure, "experts", "E");
-HOCKET_DETAIL_LETTER(k, pure, "active_experts", "k");
-HOCKET_DETAIL_LETTER(f_e, pure, "expert_ffn", "f_e");
-HOCKET_DETAIL_LETTER(f_s, pure, "shared_ffn", "f_s");
-HOCKET_DETAIL_LETTER(shared_gate, pure, "shared_gate", "shared_gate");
-HOCKET_DETAIL_LETTER(router_bias, pure, "router_bias", "router_bias");
-HOCKET_DETAIL_LETTER(expert_bias, pure, "expert_bias", "expert_bias");
-HOCKET_DETAIL_LETTER(latent, pure, "latent", "latent");
-HOCKET_DETAIL_LETTER(r_q, pure, "query_rank", "r_q");
-HOCKET_DETAIL_LETTER(r_k, pure, "kv_rank", "r_k");
-HOCKET_DETAIL_LETTER(d_n, pure, "nope_dim", "d_n");
-HOCKET_DETAIL_LETTER(d_r, pure, "rope_dim", "d_r");
-HOCKET_DETAIL_LETTER(d_v, pure, "value_dim", "d_v");
-HOCKET_DETAIL_LETTER(w, pure, "window", "w");
-HOCKET_DETAIL_LETTER(L_w, pure, "window_layers", "L_w");
-HOCKET_DETAIL_LETTER(n_mtp, pure, "mtp_layers", "n_mtp");
+inline constexpr auto L = named("layers", "L");
+inline constexpr auto h = named("hidden", "h");
+inline constexpr auto a = named("heads", "a");
+inline constexpr auto g = named("kv_heads", "g");
+inline constexpr auto d = named("head_dim", "d");
+inline constexpr auto f = named("ffn", "f");
+inline constexpr auto V = named("vocabulary", "V");
+inline constexpr auto n_pos = named("positions", "n_pos");
+inline constexpr auto n_f = named("ffn_matrices", "n_f");
+inline constexpr auto n_w = named("norm_weights", "n_w");
+inline constexpr auto n_n = named("layer_norms", "n_n");
+inline constexpr auto final_norm = named("final_norm", "final_norm");
+inline constexpr auto embedding_norm = named("embedding_norm", "embedding_norm");
+inline constexpr auto tied = named("tied", "tied");
+inline constexpr auto qkv_bias = named("qkv_bias", "qkv_bias");
+inline constexpr auto output_bias = named("output_bias", "output_bias");
+inline constexpr auto ffn_bias = named("ffn_bias", "ffn_bias");
+inline constexpr auto head_bias = named("head_bias", "head_bias");
+inline constexpr auto qk_norm = named("qk_norm", "qk_norm");
+inline constexpr auto qk_norm_all = named("qk_norm_all", "qk_norm_all");
+inline constexpr auto attention_sinks = named("attention_sinks", "attention_sinks");
+inline constexpr auto L_m = named("moe_layers", "L_m");
+inline constexpr auto E = named("experts", "E");
+inline constexpr auto k = named("active_experts", "k");
+inline constexpr auto f_e = named("expert_ffn", "f_e");
+inline constexpr auto f_s = named("shared_ffn", "f_s");
+inline constexpr auto shared_gate = named("shared_gate", "shared_gate");
+inline constexpr auto router_bias = named("router_bias", "router_bias");
+inline constexpr auto expert_bias = named("expert_bias", "expert_bias");
+inline constexpr auto latent = named("latent", "latent");
+inline constexpr auto r_q = named("query_rank", "r_q");
+inline constexpr auto r_k = named("kv_rank", "r_k");
+inline constexpr auto d_n = named("nope_dim", "d_n");
+inline constexpr auto d_r = named("rope_dim", "d_r");
+inline constexpr auto d_v = named("value_dim", "d_v");
+inline constexpr auto w = named("window", "w");
+inline constexpr auto L_w = named("window_layers", "L_w");
+inline constexpr auto n_mtp = named("mtp_layers", "n_mtp");
 // the part a rank holds
-HOCKET_DETAIL_LETTER(first, pure, "first", "first");
-HOCKET_DETAIL_LETTER(last, pure, "last", "last");
-HOCKET_DETAIL_LETTER(i, pure, "rank", "i");
-HOCKET_DETAIL_LETTER(n_held, pure, "layer_passes", "n_held");
-HOCKET_DETAIL_LETTER(n_held_moe, pure, "moe_layer_passes", "n_heldmoe");
-HOCKET_DETAIL_LETTER(n_held_embedding, pure, "embedding_passes", "n_emb");
-HOCKET_DETAIL_LETTER(N_r, elements, "dense", "N_r");
-HOCKET_DETAIL_LETTER(N_e, elements, "expert", "N_e");
-HOCKET_DETAIL_LETTER(N_l, elements, "layer_dense", "N_l");
-HOCKET_DETAIL_LETTER(N_le, elements, "layer_expert", "N_le");
+inline constexpr auto first = named("first", "first");
+inline constexpr auto last = named("last", "last");
+inline constexpr auto i = named("rank", "i");
+inline constexpr auto n_held = named("layer_passes", "n_held");
+inline constexpr auto n_held_moe = named("moe_layer_passes", "n_heldmoe");
+inline constexpr auto n_held_embedding = named("embedding_passes", "n_emb");
+inline constexpr auto N_r = named<units::elements>("dense", "N_r");
+inline constexpr auto N_e = named<units::elements>("expert", "N_e");
+inline constexpr auto N_l = named<units::elements>("layer_dense", "N_l");
+inline constexpr auto N_le = named<units::elements>("layer_expert", "N_le");
 // training
-HOCKET_DETAIL_LETTER(s, pure, "sequence", "s");
-HOCKET_DETAIL_LETTER(b, pure, "micro_batch", "b");
-HOCKET_DETAIL_LETTER(B, pure, "global_batch", "B");
-HOCKET_DETAIL_LETTER(c_w, bytes_per_element, "weight_bytes", "c_w");
-HOCKET_DETAIL_LETTER(c_g, bytes_per_element, "gradient_bytes", "c_g");
-HOCKET_DETAIL_LETTER(c_m, bytes_per_element, "master_bytes", "c_m");
-HOCKET_DETAIL_LETTER(c_o, bytes_per_element, "moment_bytes", "c_o");
-HOCKET_DETAIL_LETTER(c, bytes_per_element, "activation_bytes", "c");
-HOCKET_DETAIL_LETTER(flash, pure, "flash_attention", "flash");
-HOCKET_DETAIL_LETTER(dropout, pure, "dropout", "dropout");
-HOCKET_DETAIL_LETTER(wide_norm, pure, "wide_norm", "wide_norm");
-HOCKET_DETAIL_LETTER(fused, pure, "fused_activation", "fused");
-HOCKET_DETAIL_LETTER(s_2, pure, "squared_lengths", "s_2");
-HOCKET_DETAIL_LETTER(s_w, pure, "windowed_pairs", "s_w");
-HOCKET_DETAIL_LETTER(fused_loss, pure, "fused_loss", "fused_loss");
-HOCKET_DETAIL_LETTER(buffers, pure, "workspace", "workspace");
+inline constexpr auto s = named("sequence", "s");
+inline constexpr auto b = named("micro_batch", "b");
+inline constexpr auto B = named("global_batch", "B");
+inline constexpr auto c_w = named<units::bytes_per_element>("weight_bytes", "c_w");
+inline constexpr auto c_g = named<units::bytes_per_element>("gradient_bytes", "c_g");
+inline constexpr auto c_m = named<units::bytes_per_element>("master_bytes", "c_m");
+inline constexpr auto c_o = named<units::bytes_per_element>("moment_bytes", "c_o");
+inline constexpr auto c = named<units::bytes_per_element>("activation_bytes", "c");
+inline constexpr auto flash = named("flash_attention", "flash");
+inline constexpr auto dropout = named("dropout", "dropout");
+inline constexpr auto wide_norm = named("wide_norm", "wide_norm");
+inline constexpr auto fused = named("fused_activation", "fused");
+inline constexpr auto s_2 = named("squared_lengths", "s_2");
+inline constexpr auto s_w = named("windowed_pairs", "s_w");
+inline constexpr auto fused_loss = named("fused_loss", "fused_loss");
+inline constexpr auto buffers = named("workspace", "workspace");
 // parallel
-HOCKET_DETAIL_LETTER(tp, pure, "tp", "tp");
-HOCKET_DETAIL_LETTER(pp, pure, "pp", "pp");
-HOCKET_DETAIL_LETTER(vp, pure, "vp", "vp");
-HOCKET_DETAIL_LETTER(dp, pure, "dp", "dp");
-HOCKET_DETAIL_LETTER(cp, pure, "cp", "cp");
-HOCKET_DETAIL_LETTER(ep, pure, "ep", "ep");
-HOCKET_DETAIL_LETTER(etp, pure, "etp", "etp");
-HOCKET_DETAIL_LETTER(sp, pure, "sequence_parallel", "sp");
-HOCKET_DETAIL_LETTER(zero_level, pure, "zero", "zero");
-HOCKET_DETAIL_LETTER(recomputed, pure, "recompute", "recompute");
-HOCKET_DETAIL_LETTER(n_c, pure, "copies", "n_c");
-HOCKET_DETAIL_LETTER(offload_optimizer, pure, "offload_optimizer", "offload_optimizer");
-HOCKET_DETAIL_LETTER(offload_activations, pure, "offload_activations", "offload_activations");
-HOCKET_DETAIL_LETTER(cp_exchange, pure, "cp_exchange", "cp_exchange");
+inline constexpr auto tp = named("tp", "tp");
+inline constexpr auto pp = named("pp", "pp");
+inline constexpr auto vp = named("vp", "vp");
+inline constexpr auto dp = named("dp", "dp");
+inline constexpr auto cp = named("cp", "cp");
+inline constexpr auto ep = named("ep", "ep");
+inline constexpr auto etp = named("etp", "etp");
+inline constexpr auto sp = named("sequence_parallel", "sp");
+inline constexpr auto zero_level = named("zero", "zero");
+inline constexpr auto recomputed = named("recompute", "recompute");
+inline constexpr auto n_c = named("copies", "n_c");
+inline constexpr auto offload_optimizer = named("offload_optimizer", "offload_optimizer");
+inline constexpr auto offload_activations = named("offload_activations", "offload_activations");
+inline constexpr auto cp_exchange = named("cp_exchange", "cp_exchange");
 // what is computed again, by operation
-HOCKET_DETAIL_LETTER(r_cast, pure, "cast", "r_cast");
-HOCKET_DETAIL_LETTER(r_cast_back, pure, "cast_back", "r_cast_back");
-HOCKET_DETAIL_LETTER(r_norm, pure, "norm", "r_norm");
-HOCKET_DETAIL_LETTER(r_gather, pure, "gather", "r_gather");
-HOCKET_DETAIL_LETTER(r_qkv, pure, "qkv", "r_qkv");
-HOCKET_DETAIL_LETTER(r_core, pure, "core", "r_core");
-HOCKET_DETAIL_LETTER(r_attention, pure, "attention_output", "r_attention");
-HOCKET_DETAIL_LETTER(r_output, pure, "projection", "r_output");
-HOCKET_DETAIL_LETTER(r_ffn_in, pure, "ffn_in", "r_ffn_in");
-HOCKET_DETAIL_LETTER(r_activation, pure, "activation", "r_activation");
-HOCKET_DETAIL_LETTER(r_ffn_out, pure, "ffn_out", "r_ffn_out");
+inline constexpr auto r_cast = named("cast", "r_cast");
+inline constexpr auto r_cast_back = named("cast_back", "r_cast_back");
+inline constexpr auto r_norm = named("norm", "r_norm");
+inline constexpr auto r_gather = named("gather", "r_gather");
+inline constexpr auto r_qkv = named("qkv", "r_qkv");
+inline constexpr auto r_core = named("core", "r_core");
+inline constexpr auto r_attention = named("attention_output", "r_attention");
+inline constexpr auto r_output = named("projection", "r_output");
+inline constexpr auto r_ffn_in = named("ffn_in", "r_ffn_in");
+inline constexpr auto r_activation = named("activation", "r_activation");
+inline constexpr auto r_ffn_out = named("ffn_out", "r_ffn_out");
 // conventions
-HOCKET_DETAIL_LETTER(attention_counted, pure, "attention", "attention");
-HOCKET_DETAIL_LETTER(replay_counted, pure, "replay", "replay");
-HOCKET_DETAIL_LETTER(router_counted, pure, "router", "router");
-HOCKET_DETAIL_LETTER(latent_norms_counted, pure, "latent_norms", "latent_norms");
+inline constexpr auto attention_counted = named("attention", "attention");
+inline constexpr auto replay_counted = named("replay", "replay");
+inline constexpr auto router_counted = named("router", "router");
+inline constexpr auto latent_norms_counted = named("latent_norms", "latent_norms");
 // a measured run
-HOCKET_DETAIL_LETTER(F_step, flops, "step_flops", "F");
-HOCKET_DETAIL_LETTER(T, seconds, "step_seconds", "T");
-HOCKET_DETAIL_LETTER(P, flops_per_second, "peak_flops", "P");
-HOCKET_DETAIL_LETTER(W, pure, "devices", "W");
+inline constexpr auto F_step = named<units::flops>("step_flops", "F");
+inline constexpr auto T = named<units::seconds>("step_seconds", "T");
+inline constexpr auto P = named<units::flops_per_second>("peak_flops", "P");
+inline constexpr auto W = named("devices", "W");
 
 // what hardware does in a second (step_time.hpp)
-HOCKET_DETAIL_LETTER(P_g, flops_per_second, "gemm_flops", "P_g");
-HOCKET_DETAIL_LETTER(P_a, flops_per_second, "attention_flops", "P_a");
-HOCKET_DETAIL_LETTER(M, bytes_per_second, "memory_bytes", "M");
-HOCKET_DETAIL_LETTER(D_t, bytes_per_second, "tensor_bytes", "D_t");
-HOCKET_DETAIL_LETTER(D_e, bytes_per_second, "expert_bytes", "D_e");
-HOCKET_DETAIL_LETTER(D_p, bytes_per_second, "pipeline_bytes", "D_p");
-HOCKET_DETAIL_LETTER(D_d, bytes_per_second, "data_bytes", "D_d");
-HOCKET_DETAIL_LETTER(D_h, bytes_per_second, "host_bytes", "D_h");
-HOCKET_DETAIL_LETTER(o_d, pure, "data_overlap", "o_d");
-HOCKET_DETAIL_LETTER(o_e, pure, "expert_overlap", "o_e");
-HOCKET_DETAIL_LETTER(o_h, pure, "host_overlap", "o_h");
-#undef HOCKET_DETAIL_LETTER
+inline constexpr auto P_g = named<units::flops_per_second>("gemm_flops", "P_g");
+inline constexpr auto P_a = named<units::flops_per_second>("attention_flops", "P_a");
+inline constexpr auto M = named<units::bytes_per_second>("memory_bytes", "M");
+inline constexpr auto D_t = named<units::bytes_per_second>("tensor_bytes", "D_t");
+inline constexpr auto D_e = named<units::bytes_per_second>("expert_bytes", "D_e");
+inline constexpr auto D_p = named<units::bytes_per_second>("pipeline_bytes", "D_p");
+inline constexpr auto D_d = named<units::bytes_per_second>("data_bytes", "D_d");
+inline constexpr auto D_h = named<units::bytes_per_second>("host_bytes", "D_h");
+inline constexpr auto o_d = named("data_overlap", "o_d");
+inline constexpr auto o_e = named("expert_overlap", "o_e");
+inline constexpr auto o_h = named("host_overlap", "o_h");
 
 }  // namespace hocket::inline HOCKET_ABI::cost::letters

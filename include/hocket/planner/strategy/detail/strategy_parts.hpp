@@ -54,8 +54,6 @@ struct rank_shape {
   bool first = false, last = false;
 };
 
-using numbers = cost::numbers_of_setting;
-
 /// A step of more nanoseconds than 64 bits hold.
 inline constexpr std::chrono::nanoseconds too_long = (std::chrono::nanoseconds::max)();
 [[nodiscard]] inline error step_too_long() noexcept {
@@ -64,7 +62,7 @@ inline constexpr std::chrono::nanoseconds too_long = (std::chrono::nanoseconds::
 }
 
 [[nodiscard]] inline cost::setting setting_of(const cost::model& m, const cost::training& t, const cost::parallel& p) {
-  return {.on_rank = {}, .in_flight = {}, .parameters = {}, .model = m, .training = t, .parallel = p, .counted = {}};
+  return {.model = m, .training = t, .parallel = p};
 }
 
 [[nodiscard]] inline result<layer_prices> prices_of_layers(const cost::model& m, const cost::training& t,
@@ -106,7 +104,7 @@ inline constexpr std::chrono::nanoseconds too_long = (std::chrono::nanoseconds::
   };
   out.first_bytes_each = ends(true, false, 1);
   out.last_bytes = ends(false, true, 0);
-  const numbers here(numbers_of(all));
+  const auto here = numbers_of(all);
   const auto in_ffn = cost::rank_total(cost::ffn_transient_terms, here),
              in_attention = cost::rank_total(cost::attention_transient_terms, here);
   for (const auto* x : {&in_ffn, &in_attention})
@@ -147,11 +145,11 @@ inline constexpr std::chrono::nanoseconds too_long = (std::chrono::nanoseconds::
     all.largest_layer = {static_cast<std::int64_t>(experts ? n.experts_dense : n.dense),
                          static_cast<std::int64_t>(experts ? n.experts_expert : 0)};
     all.on_rank.last = false;
-    const numbers here(numbers_of(all));
+    const auto here = numbers_of(all);
     const auto whole = cost::rank_total(cost::transient_terms, here),
                buffers = cost::rank_total(cost::workspace_terms, here);
     all.on_rank.last = true;
-    const numbers at_loss(numbers_of(all));
+    const auto at_loss = numbers_of(all);
     const auto with_last = cost::rank_total(cost::workspace_terms, at_loss),
                head = cost::rank_total(cost::head_transient_terms, at_loss);
     for (const auto* x : {&whole, &buffers, &with_last, &head})
@@ -171,11 +169,11 @@ inline constexpr std::chrono::nanoseconds too_long = (std::chrono::nanoseconds::
     for (const std::int64_t micro_batches : {1, 2}) {
       all.training.micro_batch = 1;
       all.training.global_batch = micro_batches * p.dp;
-      const numbers then(numbers_of(all));
+      const auto then = numbers_of(all);
       double& sum = sent[micro_batches - 1];
       cost::for_each_term(cost::data_transfer_terms, then, [&](const auto& x) { sum += cost::real(x.formula, then); });
     }
-    const numbers here(numbers_of(all));
+    const auto here = numbers_of(all);
     cost::for_each_term(cost::optimizer_byte_terms, here,
                         [&](const auto& x) { moved += cost::real(x.formula, here) / cost::real(x.split, here); });
     const auto one = static_cast<double>(many);
