@@ -45,6 +45,7 @@ set(HOCKET_HEADERS
   hocket/graph/detail/policy_members.hpp
   hocket/graph/detail/pooled_lists.hpp
   hocket/graph/detail/required_members.hpp
+  hocket/graph/detail/storage_map.hpp
   hocket/graph/detail/topological.hpp
   hocket/graph/detail/trie_leaf.hpp
   hocket/graph/detail/variable_table.hpp
@@ -57,6 +58,7 @@ set(HOCKET_HEADERS
   hocket/graph/persistent_index.hpp
   hocket/graph/rule.hpp
   hocket/graph/steady_stream_plan.hpp
+  hocket/graph/storage_range.hpp
   hocket/graph/stream_clock.hpp
   hocket/graph/stream_plan.hpp
   hocket/graph/transitive_reduction.hpp
@@ -138,6 +140,7 @@ set(HOCKET_HEADERS
   hocket/testing/graph_benchmark.hpp
   hocket/testing/graph_cases.hpp
   hocket/testing/graph_laws.hpp
+  hocket/testing/memory_check.hpp
   hocket/text.hpp
   hocket/text/comparison_csv.hpp
   hocket/text/detail/csv_scanner.hpp

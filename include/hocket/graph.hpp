@@ -20,6 +20,7 @@
 #include <hocket/graph/persistent_index.hpp>
 #include <hocket/graph/rule.hpp>
 #include <hocket/graph/steady_stream_plan.hpp>
+#include <hocket/graph/storage_range.hpp>
 #include <hocket/graph/stream_clock.hpp>
 #include <hocket/graph/stream_plan.hpp>
 #include <hocket/graph/transitive_reduction.hpp>

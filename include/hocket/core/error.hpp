@@ -31,6 +31,8 @@ enum class errc : std::uint16_t {
   stale_snapshot,
   fusion_closes_cycle,
   kind_not_told,
+  bad_range,
+  unordered_access,
   // pipeline
   bad_shape = 200,
   bad_groups,

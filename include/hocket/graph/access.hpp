@@ -7,7 +7,8 @@
 //                   for_each_node(const G&, f)  in program order;  index_of(const G&, node) for successors
 //   successors     for_each_successor(const G&, node, f)         f(node) for each node that must run later
 //   effects        for_each_read(const G&, node, f), for_each_write(const G&, node, f)
-//                   f(variable): an integer, a pointer, an enumeration or a string
+//                   f(variable): an integer, a pointer, an enumeration, a string, or the bytes themselves
+//                   (graph::storage_range), in any mixture
 //   optional       kind(const G&, node) -> graph::op_kind         for the ordered rules
 //                  stream(const G&, node) -> stream_id            for stream plans
 //   optional, for dependencies() (see graph/rule.hpp):

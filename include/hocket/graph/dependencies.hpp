@@ -112,6 +112,14 @@ void for_each_part(const P& policy, const G& host, const V& variable, F&& f) {
   }
 }
 
+// A range without a byte is a mistake of the policy: nobody would be ordered by it.
+template <class Rules>
+[[nodiscard]] result<void> check_ranges(const Rules& rules, node_id b) {
+  const std::optional<storage_range>& bad = rules.bad_range();
+  if (!bad) return {};
+  return error{errc::bad_range, b, static_cast<std::int64_t>(bad->first), static_cast<std::int64_t>(bad->end)};
+}
+
 // What the pass cannot offer to an append: edges against the program order, and the ops that start the step.
 struct late_rules {
   std::vector<edge> control;
@@ -198,6 +206,7 @@ template <class Index, bool Reasons, class G, class Policy>
     const result<node_id> b = to_id(g.node_count(), "number of ops");
     if (!b) return static_cast<void>(outcome = b.error());
     detail::feed(policy, host, n, *b, options, rules, late);
+    if (const result<void> told = detail::check_ranges(rules, *b); !told) return static_cast<void>(outcome = told);
     const std::span<const node_id> preds = rules.predecessors(*b);
     rule_edges += preds.size();
     if constexpr (Reasons)

@@ -212,6 +212,7 @@ template <reachability_index Index, bool Reasons, class G, class Policy>
     const result<node_id> b = to_id(order.node_count(), "number of ops");
     if (!b) return static_cast<void>(outcome = b.error());
     detail::feed(policy, host, n, *b, options, rules, late);
+    if (const result<void> told = detail::check_ranges(rules, *b); !told) return static_cast<void>(outcome = told);
     const std::span<const node_id> ruled = rules.predecessors(*b);
     preds.assign(ruled.begin(), ruled.end());
     if constexpr (Reasons)

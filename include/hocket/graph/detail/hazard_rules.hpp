@@ -2,6 +2,7 @@
 #pragma once
 #include <hocket/core/ids.hpp>
 #include <hocket/graph/dependency_options.hpp>
+#include <hocket/graph/detail/storage_map.hpp>
 #include <hocket/graph/detail/variable_table.hpp>
 #include <hocket/graph/op_kind.hpp>
 #include <hocket/graph/rule.hpp>
@@ -9,14 +10,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory_resource>
+#include <optional>
 #include <span>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace hocket::inline HOCKET_ABI::graph::detail {
 
-// The state of the rules between two ops: per variable its last writer and the ops that read it since; per resource its
-// last user; the last barriers. Reasons: whether each predecessor comes with why; costs nothing if not.
+// The state of the rules between two ops: per variable, or piece of storage, its last writer and the ops that read it
+// since; per resource its last user; the last barriers. Reasons: whether each predecessor comes with why; costs nothing
+// if not.
 template <bool Reasons>
 class hazard_rules {
  public:
@@ -24,6 +28,10 @@ class hazard_rules {
       : options_(options),
         table_(memory),
         resources_(memory),
+        storage_(memory),
+        read_ranges_(memory),
+        written_ranges_(memory),
+        free_slots_(memory),
         variables_(memory),
         readers_(memory),
         reads_(memory),
@@ -40,11 +48,13 @@ class hazard_rules {
   // What the next op does.
   template <class V>
   void read(const V& v) {
-    reads_.push_back(slot(v));
+    if constexpr (std::is_same_v<V, storage_range>) report(v, read_ranges_);
+    else reads_.push_back(slot(v));
   }
   template <class V>
   void write(const V& v) {
-    writes_.push_back(slot(v));
+    if constexpr (std::is_same_v<V, storage_range>) report(v, written_ranges_);
+    else writes_.push_back(slot(v));
   }
   void use(ordered_resource r) {
     if (!options_.chains(r.kind)) return;
@@ -63,13 +73,17 @@ class hazard_rules {
   std::span<const node_id> predecessors(node_id b) {
     preds_.clear();
     if constexpr (Reasons) reasons_.clear();
+    resolve_ranges();
     offered_.push_back(no_id);
     for (const std::uint32_t v : reads_) offer(variables_[v].writer, b, rule::read_after_write, v);
     for (const std::uint32_t v : writes_) {
       // Whoever read the last value waits for its writer already.
       if (variables_[v].readers == no_id) offer(variables_[v].writer, b, rule::write_after_write, v);
-      for (std::uint32_t r = variables_[v].readers; r != no_id; r = readers_[r].next)
+      // Lists of pieces that were one share their ends: what b has met it need not walk again.
+      for (std::uint32_t r = variables_[v].readers; r != no_id && readers_[r].met_by != b; r = readers_[r].next) {
+        readers_[r].met_by = b;
         offer(readers_[r].op, b, rule::write_after_read, v);
+      }
     }
     data_ = preds_.size();
     if (options_.sequential && b != 0) offer(b - 1, b, rule::sequential, 0);
@@ -93,6 +107,8 @@ class hazard_rules {
   }
   // How many of the predecessors share data with the op.
   [[nodiscard]] std::size_t data_predecessors() const noexcept { return data_; }
+  // The first range that was reported without a byte in it.
+  [[nodiscard]] const std::optional<storage_range>& bad_range() const noexcept { return bad_range_; }
   // Why each of them is one.
   [[nodiscard]] std::span<const reason> reasons() const noexcept { return reasons_; }
 
@@ -103,13 +119,17 @@ class hazard_rules {
       if (var.readers == no_id || readers_[var.readers].op != b) remember(var, b);
     }
     for (const std::uint32_t v : writes_) {
-      while (variables_[v].readers != no_id) release(variables_[v]);
-      variables_[v].writer = b;
+      release(variables_[v].readers);
+      variables_[v] = {b, no_id};
     }
+    for (const storage_range& range : written_ranges_)
+      storage_.unite(range, [this](std::uint32_t s) { free_slots_.push_back(s); });
     for (const std::uint32_t r : used_) last_user_[r] = b;
     if (barrier_ == barrier::after || barrier_ == barrier::both) gate_ = b;
     reads_.clear();
     writes_.clear();
+    read_ranges_.clear();
+    written_ranges_.clear();
     used_.clear();
     controls_.clear();
     barrier_ = barrier::none;
@@ -123,6 +143,8 @@ class hazard_rules {
   struct reader {
     node_id op;
     std::uint32_t next;
+    std::uint32_t owners;  // lists that begin here, or readers that it follows
+    node_id met_by;        // the last op that walked over it
   };
 
   template <class V>
@@ -132,6 +154,59 @@ class hazard_rules {
       variables_.resize(s + std::size_t{1});
       if constexpr (Reasons) subjects_.push_back(variable_table::number_of(v, s));
     }
+    return s;
+  }
+  void report(const storage_range& range, std::pmr::vector<storage_range>& into) {
+    if (range.first < range.end) into.push_back(range);
+    else if (!bad_range_) bad_range_ = range;
+  }
+  // The pieces of the ranges join the reads and writes.
+  void resolve_ranges() {
+    const std::size_t reads = reads_.size(), writes = writes_.size();
+    if (resolve_whole(read_ranges_, reads_) && resolve_whole(written_ranges_, writes_)) {
+      written_ranges_.clear();  // each is one piece already
+    } else {
+      reads_.resize(reads);
+      writes_.resize(writes);
+      // All ranges cut what they cut before the first is resolved.
+      for (const storage_range& range : read_ranges_) for_each_piece(range, [](std::uint32_t) {});
+      for (const storage_range& range : written_ranges_) for_each_piece(range, [](std::uint32_t) {});
+      for (const storage_range& range : read_ranges_)
+        for_each_piece(range, [this](std::uint32_t s) { reads_.push_back(s); });
+      for (const storage_range& range : written_ranges_)
+        for_each_piece(range, [this](std::uint32_t s) { writes_.push_back(s); });
+    }
+  }
+  // The usual case: each range is a tensor that others touch as a whole.
+  bool resolve_whole(std::span<const storage_range> ranges, std::pmr::vector<std::uint32_t>& into) {
+    for (const storage_range& range : ranges) {
+      const auto slot = storage_.whole_piece(range, [&] { return slot_of_piece(range.first, {}); });
+      if (!slot) return false;
+      into.push_back(*slot);
+    }
+    return true;
+  }
+  template <class F>
+  void for_each_piece(const storage_range& range, F&& f) {
+    const auto fresh = [&] { return slot_of_piece(range.first, {}); };
+    const auto copy = [&](std::uint32_t whole) {
+      if (variables_[whole].readers != no_id) ++readers_[variables_[whole].readers].owners;
+      return slot_of_piece(range.first, variables_[whole]);
+    };
+    storage_.for_each_piece(range, fresh, copy, f);
+  }
+  std::uint32_t slot_of_piece(std::uint64_t subject, variable state) {
+    std::uint32_t s;
+    if (free_slots_.empty()) {
+      s = table_.unnamed_slot();
+      variables_.resize(s + std::size_t{1});
+      if constexpr (Reasons) subjects_.resize(variables_.size());
+    } else {
+      s = free_slots_.back();
+      free_slots_.pop_back();
+    }
+    variables_[s] = state;
+    if constexpr (Reasons) subjects_[s] = subject;
     return s;
   }
   void offer(node_id a, node_id b, rule why, std::uint32_t subject) {
@@ -160,18 +235,23 @@ class hazard_rules {
     } else {
       free_ = readers_[r].next;
     }
-    readers_[r] = {b, var.readers};
+    readers_[r] = {b, var.readers, 1, no_id};
     var.readers = r;
   }
-  void release(variable& var) noexcept {
-    const std::uint32_t r = var.readers;
-    var.readers = readers_[r].next;
-    readers_[r].next = free_;
-    free_ = r;
+  // Gives back what only the list from r on owns.
+  void release(std::uint32_t r) noexcept {
+    while (r != no_id && --readers_[r].owners == 0) {
+      const std::uint32_t next = std::exchange(readers_[r].next, free_);
+      free_ = std::exchange(r, next);
+    }
   }
 
   dependency_options options_;
   variable_table table_, resources_;
+  storage_map storage_;
+  std::pmr::vector<storage_range> read_ranges_, written_ranges_;  // of the op at hand
+  std::pmr::vector<std::uint32_t> free_slots_;                    // of pieces that were united with others
+  std::optional<storage_range> bad_range_;
   std::pmr::vector<variable> variables_;
   std::pmr::vector<reader> readers_;
   std::uint32_t free_ = no_id;

@@ -32,11 +32,14 @@ class variable_table {
     } else {
       static_assert(
           std::is_integral_v<V> || std::is_enum_v<V>,
-          "hocket: for_each_read and for_each_write must report variables as integers, pointers, enumerations "
-          "or strings");
+          "hocket: for_each_read and for_each_write must report variables as integers, pointers, enumerations, "
+          "strings or hocket::graph::storage_range");
       return numbered(static_cast<std::uint64_t>(variable));
     }
   }
+
+  // A slot that no variable has.
+  [[nodiscard]] std::uint32_t unnamed_slot() noexcept { return count_++; }
 
   // The number that tells the host which variable that is; for a name its slot.
   template <class V>

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/core/error.hpp>
+#include <hocket/core/ids.hpp>
+#include <hocket/core/result.hpp>
+#include <hocket/graph/dependencies.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory_resource>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace hocket::inline HOCKET_ABI::testing {
+
+/// Two ops that touch the same memory, one of them writing, and that nothing keeps in program order.
+struct unordered_access {
+  node_id earlier = no_id;  ///< in program order
+  node_id later = no_id;
+  /// Of the variable: its number or address; of a name its rank in order of first use; of bytes their first address.
+  std::uint64_t subject = 0;
+  std::optional<graph::storage_range> bytes;  ///< what both touch, if the policy reports ranges
+};
+
+namespace detail {
+
+// What one op does to one variable, or to one range of bytes. A variable with number v is the byte 0 of a space v of
+// its own kind, so that one sweep finds all that meet.
+struct access {
+  bool is_variable = false;
+  graph::storage_range range;
+  node_id op = 0;
+  bool writes = false;
+};
+
+template <class P, class G>
+[[nodiscard]] std::vector<access> accesses_of(const P& policy, const G& program) {
+  std::vector<access> all;
+  std::map<std::string, std::uint64_t, std::less<>> names;
+  const auto note = [&](const auto& part, node_id op, bool writes) {
+    using part_type = std::remove_cvref_t<decltype(part)>;
+    if constexpr (std::is_same_v<part_type, graph::storage_range>) {
+      all.push_back({false, part, op, writes});
+    } else if constexpr (std::is_convertible_v<const part_type&, std::string_view>) {
+      const auto number = names.try_emplace(std::string(std::string_view(part)), names.size()).first->second;
+      all.push_back({true, {number, 0, 1}, op, writes});
+    } else if constexpr (std::is_pointer_v<part_type>) {
+      all.push_back({true, {reinterpret_cast<std::uintptr_t>(part), 0, 1}, op, writes});
+    } else {
+      all.push_back({true, {static_cast<std::uint64_t>(part), 0, 1}, op, writes});
+    }
+  };
+  node_id op = 0;
+  graph::detail::for_each_node(policy, program, [&](const typename P::node& n) {
+    const auto parts = [&](bool writes) {
+      return [&, writes](const auto& v) {
+        graph::detail::for_each_part(policy, program, v, [&](const auto& part) { note(part, op, writes); });
+      };
+    };
+    policy.for_each_read(program, n, parts(false));
+    policy.for_each_write(program, n, parts(true));
+    if constexpr (graph::detail::tells_inplace<P, G>) policy.for_each_inplace(program, n, parts(true));
+    ++op;
+  });
+  return all;
+}
+
+}  // namespace detail
+
+/// Proves or refutes that an order keeps a program's memory right: every two ops that touch a common variable or byte,
+/// one of them writing, run in program order. It compares all pairs that meet and knows nothing of hazards, last
+/// writers or reduction, so it may judge what `dependencies` gives, a stream plan, or a host's own order.
+/// @param order    anything with reaches(a, b): a dependency_graph, a dag, `graph::clock_of(stream_plan)`, your own
+/// @param witness  if given, receives every pair that is not ordered, by later op, then earlier
+/// @return errc::unordered_access with the first such pair. Complexity: O(accesses · log + pairs that meet).
+///
+///     const auto plan = hocket::graph::stream_plan::make(deps->graph(), streams).value();
+///     if (const auto proved = hocket::testing::check_against_memory(hocket::graph::clock_of(plan), program); !proved)
+///       std::puts(message(proved.error()).c_str());
+template <class Order, class G, class Policy = graph_access<G>>
+  requires graph::effects_policy<Policy, G>
+[[nodiscard]] result<void> check_against_memory(const Order& order, const G& program, const Policy& policy = {},
+                                                std::pmr::vector<unordered_access>* witness = nullptr) {
+  std::vector<detail::access> all = detail::accesses_of(policy, program);
+  std::sort(all.begin(), all.end(), [](const detail::access& a, const detail::access& b) {
+    return a.is_variable != b.is_variable ? a.is_variable < b.is_variable : a.range < b.range;
+  });
+  std::vector<unordered_access> found;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    for (std::size_t j = i + 1; j < all.size(); ++j) {
+      if (all[j].is_variable != all[i].is_variable || !all[j].range.overlaps(all[i].range)) break;
+      const auto [earlier, later] = std::minmax(all[i].op, all[j].op);
+      if (earlier == later || !(all[i].writes || all[j].writes) || order.reaches(earlier, later)) continue;
+      const graph::storage_range both{all[j].range.space, all[j].range.first,
+                                      (std::min)(all[i].range.end, all[j].range.end)};
+      if (all[i].is_variable) found.push_back({earlier, later, both.space, std::nullopt});
+      else found.push_back({earlier, later, both.first, both});
+    }
+  }
+  std::sort(found.begin(), found.end(), [](const unordered_access& a, const unordered_access& b) {
+    return a.later != b.later ? a.later < b.later : a.earlier < b.earlier;
+  });
+  result<void> proved;
+  if (!found.empty()) {
+    const unordered_access& first = found.front();
+    proved = error{errc::unordered_access, first.earlier, first.later, static_cast<std::int64_t>(first.subject)};
+  }
+  if (witness != nullptr) witness->assign(found.begin(), found.end());
+  return proved;
+}
+
+}  // namespace hocket::inline HOCKET_ABI::testing
