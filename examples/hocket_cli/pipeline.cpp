@@ -124,14 +124,14 @@ auto with_times(const options& o, const Plan& plan, Use&& use) {
   const bool weighed = !o.activation_bytes.empty();
   if (!weighed && o.transfer == 0) return use(costs_of(o));
   const std::vector<std::int64_t> time(stages, o.transfer);
-  const pipeline::with_links<pipeline::costs> links{{costs_of(o)}, time, 1};
+  const pipeline::with_links<pipeline::costs> links{costs_of(o), time, 1};
   if (!weighed) return use(links);
   std::vector<std::int64_t> bytes = o.activation_bytes;
   if (bytes.size() == 1) bytes.resize(stages, bytes[0]);
   if (bytes.size() != stages)
     usage("--activation-bytes has " + std::to_string(bytes.size()) + " values; give one, or one for each of the " +
           std::to_string(stages) + " stages");
-  return use(pipeline::with_memory<pipeline::with_links<pipeline::costs>>{{links}, bytes});
+  return use(pipeline::with_memory<pipeline::with_links<pipeline::costs>>{links, bytes});
 }
 
 /// The chain of actions that makes the run as long as it is, as CSV.

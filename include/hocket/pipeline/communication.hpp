@@ -4,6 +4,7 @@
 #include <hocket/pipeline/transfers.hpp>
 #include <hocket/pipeline/workspace.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory_resource>
@@ -43,14 +44,11 @@ struct transfer_run {
   // A lane is a list in progress: one per rank, or two where transfers have a stream of their own.
   struct lane {
     std::uint64_t at = 0, end = 0;
-    std::uint32_t pending = 0;  // transfers of the group at `at` whose other side has not been reached
-    bool waits = false;         // for something that wakes it
   };
   std::pmr::vector<stage_action> actions{memory};
   std::pmr::vector<std::uint64_t> first{memory};
   std::pmr::vector<std::uint8_t> state{memory};
   std::pmr::vector<lane> lanes{memory};
-  std::pmr::vector<std::uint32_t> runnable{memory};
 
   [[nodiscard]] bool streams() const noexcept { return model == communication::stream; }
   [[nodiscard]] std::uint64_t triple(stage_action a, std::uint32_t stage) const noexcept {
@@ -63,9 +61,6 @@ struct transfer_run {
   }
   [[nodiscard]] std::uint32_t rank_at(stage_action a) const noexcept {
     return rank_of(plan.placement(), plan.ranks(), a.stage(), a.direction());
-  }
-  [[nodiscard]] std::uint32_t transfer_lane(std::uint32_t rank) const noexcept {
-    return streams() ? 2 * rank + 1 : rank;
   }
 
   /// The lists, with a receive right before and a send right after each action that needs one if they have none.
@@ -155,92 +150,67 @@ struct transfer_run {
     return {};
   }
 
-  /// True if all lists end.
+  /// True if all lists end. Goes round the lanes, each as far as it gets, until none moves.
   [[nodiscard]] bool operator()() {
-    const std::uint32_t per_rank = streams() ? 2 : 1;
     for (std::uint32_t r = 0; r < plan.ranks(); ++r)
-      for (std::uint32_t k = 0; k < per_rank; ++k) lanes.push_back({first[r], first[r + 1], 0, false});
-    for (auto n = static_cast<std::uint32_t>(lanes.size()); n-- > 0;) runnable.push_back(n);
-    while (!runnable.empty()) {
-      const std::uint32_t n = runnable.back();
-      runnable.pop_back();
-      lanes[n].waits = false;
-      if (!streams() || n % 2 == 1) advance_transfers(n);
-      else advance_computing(n);
+      lanes.insert(lanes.end(), streams() ? 2 : 1, {first[r], first[r + 1]});
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (std::uint32_t n = 0; n < lanes.size(); ++n) {
+        const bool here = streams() && n % 2 == 0 ? advance_computing(lanes[n]) : advance_transfers(lanes[n]);
+        moved = moved || here;
+      }
     }
-    for (const lane& l : lanes)
-      if (l.at < l.end) return false;
-    return true;
+    return std::all_of(lanes.begin(), lanes.end(), [](const lane& l) { return l.at == l.end; });
   }
-  void wake(std::uint32_t n) {
-    if (!lanes[n].waits) return;
-    lanes[n].waits = false;
-    runnable.push_back(n);
-  }
-  void advance_computing(std::uint32_t n) {  // of a rank with a stream of transfers
-    lane& l = lanes[n];
+  /// Whether it moved: the lane that computes on a rank with a stream of transfers.
+  bool advance_computing(lane& l) {
+    const std::uint64_t before = l.at;
     for (; l.at < l.end; ++l.at) {
       const stage_action a = actions[l.at];
-      if (!is_compute(a.kind())) continue;
-      if (needs_receive(plan, a) && (state[number_of(receive_of(a))] & receive_reached) == 0) {
-        l.waits = true;
-        return;
-      }
-      if (!needs_send(plan, a)) continue;
-      state[number_of(send_of(a))] |= computed;
-      wake(n + 1);
+      if (needs_receive(plan, a) && !is_done(receive_of(a))) break;
+      if (needs_send(plan, a)) state[number_of(send_of(a))] |= computed;
     }
+    return l.at != before;
   }
-  void advance_transfers(std::uint32_t n) {
-    lane& l = lanes[n];
+  /// Whether it moved, or reached a transfer.
+  bool advance_transfers(lane& l) {
+    bool moved = false;
     while (l.at < l.end) {
-      if (!is_transfer(actions[l.at].kind())) {
-        ++l.at;
-        continue;
-      }
-      if (l.pending > 0) return;
       const std::uint64_t group = end_of_group(l);
+      bool done = true;
       for (std::uint64_t i = l.at; i < group; ++i) {
-        if (reach(l, actions[i])) continue;
-        l.waits = true;
-        return;
+        if (!is_transfer(actions[i].kind())) continue;
+        moved = reach(actions[i]) || moved;
+        done = done && is_done(actions[i]);
       }
-      if (l.pending > 0) return;
+      if (!done) break;
       l.at = group;
+      moved = true;
     }
+    return moved;
   }
   /// Behind the transfers that start together with the one at which the lane stands.
   [[nodiscard]] std::uint64_t end_of_group(const lane& l) const {
     std::uint64_t group = l.at + 1;
-    if (model == communication::batched)
+    if (model == communication::batched && is_transfer(actions[l.at].kind()))
       while (group < l.end && is_transfer(actions[group].kind())) ++group;
     return group;
   }
-  /// False if the lane has to wait before this side of the transfer counts as reached.
-  [[nodiscard]] bool reach(lane& l, stage_action a) {
+  /// Whether this side of a transfer is reached now, and was not before.
+  [[nodiscard]] bool reach(stage_action a) {
     std::uint8_t& s = state[number_of(a)];
-    const bool buffered = model == communication::buffered;
-    if (!is_send(a.kind()) && buffered) return (s & send_reached) != 0;
     if (is_send(a.kind()) && streams() && (s & computed) == 0) return false;
-    s = static_cast<std::uint8_t>(s | (is_send(a.kind()) ? send_reached : receive_reached));
-    if (buffered) wake(rank_at(far_end(a)));
-    else if ((s & send_reached) != 0 && (s & receive_reached) != 0) complete(a);
-    else ++l.pending;
-    return true;
+    const std::uint8_t side = is_send(a.kind()) ? send_reached : receive_reached;
+    const bool news = (s & side) == 0;
+    s = static_cast<std::uint8_t>(s | side);
+    return news;
   }
-  /// Both sides of a transfer are there; `later` is the side that came second.
-  void complete(stage_action later) {
-    const std::uint32_t peer = transfer_lane(rank_at(far_end(later)));
-    lane& other = lanes[peer];
-    if (--other.pending == 0) {
-      do ++other.at;
-      while (model == communication::batched && other.at < other.end && is_transfer(actions[other.at].kind()));
-      runnable.push_back(peer);
-    }
-    if (streams()) {  // whoever needs the data may go on
-      const stage_action receive = is_send(later.kind()) ? far_end(later) : later;
-      wake(2 * rank_at(receive));
-    }
+  /// Whether a side of a transfer lets its lane go on.
+  [[nodiscard]] bool is_done(stage_action a) const {
+    const std::uint8_t s = state[number_of(a)];
+    const bool sent = (s & send_reached) != 0, received = (s & receive_reached) != 0;
+    return model == communication::buffered ? sent : sent && received;
   }
 
   /// What each lane that cannot go on waits for, lane after lane.
@@ -282,7 +252,8 @@ struct transfer_run {
 /// ranks, a send after what it sends and a receive before its use. In a list without any, each rank receives right
 /// before an action what it needs, and sends right after it what it made; `lower` inserts transfers in better places.
 /// @param witness  after errc::deadlock: the shortest cycle of ranks that wait where the run stands still
-/// Errors: those of `check`; errc::local_transfer, misordered_action. Complexity: O(actions) time and memory.
+/// Errors: those of `check`; errc::local_transfer, misordered_action. Complexity: O(ranks · beats) time, O(actions)
+/// memory.
 ///
 ///     const auto plan = hocket::pipeline::one_f_one_b::make({.ranks = 4, .micro_batches = 8}).value();
 ///     check(plan, communication::batched).has_value();                          // Megatron-LM's way

@@ -187,38 +187,15 @@ struct unit_costs {
   }
 };
 
-namespace detail {
-
-/// Passes the optional members of a policy on.
-template <class C>
-struct cost_layer {
-  C base;
-  static constexpr bool same_for_micro_batches = uniform_costs<C>;
-  static constexpr std::int64_t ticks_per_second = ticks_per_second_of<C>;
-  [[nodiscard]] constexpr ticks duration(stage_action a) const { return base.duration(a); }
-  [[nodiscard]] constexpr ticks latency(std::uint32_t from, std::uint32_t to) const { return base.latency(from, to); }
-  [[nodiscard]] constexpr ticks joined(stage_action a, stage_action b) const
-    requires requires(const C& c) { c.joined(a, b); }
-  {
-    return base.joined(a, b);
-  }
-  [[nodiscard]] constexpr bool knows(stage_action a) const
-    requires requires(const C& c) { c.knows(a); }
-  {
-    return base.knows(a);
-  }
-};
-
-}  // namespace detail
-
-/// Links that carry one transfer after another: a policy with bandwidth on top of one with times and latencies.
+/// Links that carry one transfer after another: a policy with bandwidth on top of one with times and latencies, whose
+/// other members stay as they are.
 /// What a stage hands to the next (and its gradient on the way back) has a size: one value per stage.
 ///
 ///     const std::int64_t bytes[] = {4096, 4096, 4096, 4096};
-///     const with_links<costs> slow{{costs{.forward = 100, .backward = 200, .hop = 5}}, bytes, 64};
+///     const with_links<costs> slow{costs{.forward = 100, .backward = 200, .hop = 5}, bytes, 64};
 ///     slow.transfer({action_kind::forward, 0, 0}, 0, 1) == 64;
 template <cost_policy C>
-struct with_links : detail::cost_layer<C> {
+struct with_links : C {
   borrowed<std::int64_t> bytes;     ///< of the output of each stage
   std::int64_t bytes_per_tick = 1;  ///< of every link, >= 1
   /// Ticks for which the link is occupied: rounded up.
@@ -227,18 +204,13 @@ struct with_links : detail::cost_layer<C> {
     HOCKET_ASSERT(boundary < bytes.size() && bytes_per_tick >= 1);
     return ceil_div(bytes[boundary], bytes_per_tick);
   }
-  [[nodiscard]] constexpr std::int64_t memory_change(stage_action a) const
-    requires detail::byte_costs<C>
-  {
-    return this->base.memory_change(a);
-  }
 };
 
 /// What activations weigh: bytes that the forward of each stage keeps for its backward, one value per stage.
 /// Where the input gradient is apart, its weight gradient lets go. `checkpoint`, if not empty, is what a forward keeps
 /// where a `recompute` brings back the rest; offload and reload move all of it.
 template <cost_policy C>
-struct with_memory : detail::cost_layer<C> {
+struct with_memory : C {
   borrowed<std::int64_t> activation;
   borrowed<std::int64_t> checkpoint{};
 
@@ -255,11 +227,6 @@ struct with_memory : detail::cost_layer<C> {
       case action_kind::weight_grad: return -all;
       default: return 0;
     }
-  }
-  [[nodiscard]] constexpr ticks transfer(stage_action a, std::uint32_t from, std::uint32_t to) const
-    requires detail::linked_costs<C>
-  {
-    return this->base.transfer(a, from, to);
   }
 };
 

@@ -20,13 +20,13 @@ hocket::ticks f(stage_action a) {
   const std::vector<std::int64_t> bytes = sizes();
   const stage_costs by_stage{.forward = times, .backward = times};
   const unit_costs by_unit{.forward = times, .backward = times};
-  const with_links<costs> linked{{costs{}}, bytes};
-  const with_memory<costs> weighed{{costs{}}, bytes};
+  const with_links<costs> linked{costs{}, bytes};
+  const with_memory<costs> weighed{costs{}, bytes};
 #else
   const stage_costs by_stage{.forward = measured(), .backward = measured()};
   const unit_costs by_unit{.forward = measured(), .backward = measured()};
-  const with_links<costs> linked{{costs{}}, sizes()};
-  const with_memory<costs> weighed{{costs{}}, sizes()};
+  const with_links<costs> linked{costs{}, sizes()};
+  const with_memory<costs> weighed{costs{}, sizes()};
 #endif
   return by_stage.duration(a) + by_unit.duration(a) + linked.duration(a) + weighed.duration(a);
 }

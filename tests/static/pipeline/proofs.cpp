@@ -74,7 +74,7 @@ static_assert(pairs_ran.gap() >= 0 && pairs_ran.lower_bound == pairs_ran.bounds.
 constexpr std::int64_t sizes[] = {4, 4, 4, 4};
 constexpr rank_report weighed = [] {
   constexpr_workspace memory;
-  const with_memory<with_links<costs>> times{{with_links<costs>{{costs{.hop = 1}}, sizes, 2}}, sizes};
+  const with_memory<with_links<costs>> times{with_links<costs>{costs{.hop = 1}, sizes, 2}, sizes};
   (void)run(one_f_one_b::make({.ranks = 4, .micro_batches = 6}).value(), times, memory).value();
   return memory.lanes[0].report;
 }();

@@ -58,7 +58,7 @@ TEST_CASE("bytes held that do not fit 64 bits are an error", "[pipeline]") {
   const auto plan = one_f_one_b::make({.ranks = 2, .micro_batches = 4}).value();
   constexpr_workspace room;
   std::array<std::int64_t, 2> weight{std::int64_t{1} << 61, 1};
-  const with_memory<costs> fits{{costs{}}, weight};
+  const with_memory<costs> fits{costs{}, weight};
   REQUIRE(run(plan, fits, room));
   CHECK(room.lanes[0].report.peak_bytes == std::int64_t{1} << 62);
   weight[0] = std::int64_t{1} << 62;

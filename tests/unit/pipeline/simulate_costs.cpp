@@ -248,7 +248,7 @@ TEST_CASE("idle time by cause", "[pipeline]") {
 TEST_CASE("a slow link is the bottleneck, and the report says so", "[pipeline]") {
   const auto plan = one_f_one_b::make({.ranks = 2, .micro_batches = 16}).value();
   const std::int64_t bytes[] = {640, 0};
-  const with_links<costs> slow{{costs{.forward = 1, .backward = 2, .hop = 1}}, bytes, 64};
+  const with_links<costs> slow{costs{.forward = 1, .backward = 2, .hop = 1}, bytes, 64};
   const auto ran = simulate(plan, slow);
   REQUIRE(ran.has_value());
   CHECK(ran->makespan > 16 * 10);  // 16 transfers of 10 ticks each way
@@ -258,14 +258,14 @@ TEST_CASE("a slow link is the bottleneck, and the report says so", "[pipeline]")
     idle += r.idle;
   }
   CHECK(waiting * 2 > idle);
-  const with_links<costs> fast{{costs{.forward = 1, .backward = 2, .hop = 1}}, bytes, 1 << 20};
+  const with_links<costs> fast{costs{.forward = 1, .backward = 2, .hop = 1}, bytes, 1 << 20};
   CHECK(simulate(plan, fast)->makespan < ran->makespan);
 
   // One micro-batch, nothing to overlap: there and back is the bound.
   const std::int64_t boundaries[] = {640, 64, 128, 0};
   for (const char* const name : {"gpipe", "zb-h1"}) {
     const auto one = any_schedule::make(name, {4, 1, 1}).value();
-    const auto alone = simulate(one, with_links<costs>{{costs{.hop = 3}}, boundaries, 64});
+    const auto alone = simulate(one, with_links<costs>{costs{.hop = 3}, boundaries, 64});
     CHECK(alone->makespan == 4 * (1 + 2) + 2 * (10 + 1 + 2 + 3 * 3) - (one.name() == "zb-h1" ? 3 : 0));
     CHECK(alone->lower_bound == alone->makespan);
   }
@@ -383,11 +383,11 @@ TEST_CASE("no order of the actions is shorter than the bound of links", "[pipeli
   for (const std::int64_t size : {0, 64, 200, 900}) {
     const std::int64_t bytes[] = {size, size / 2, size};
     for (const ticks hop : {0, 3}) {
-      const with_links<costs> c{{costs{.forward = 2, .backward = 3, .hop = hop}}, bytes, 64};
+      const with_links<costs> c{costs{.forward = 2, .backward = 3, .hop = hop}, bytes, 64};
       for (const shape& s : {shape{2, 1, 2}, shape{2, 2, 1}, shape{3, 1, 2}}) {
         if (s.chunks == 2 && size > 0) {
           const std::int64_t more[] = {size, size, size, size};
-          best_of_all(s, with_links<costs>{{c.base}, more, 64});
+          best_of_all(s, with_links<costs>{c, more, 64});
           continue;
         }
         const auto [best, bound, by_link] = best_of_all(s, c);
@@ -403,7 +403,7 @@ TEST_CASE("no order of the actions is shorter than the bound of links", "[pipeli
 TEST_CASE("bytes held: per stage, with recompute, with offload", "[pipeline]") {
   const auto plan = one_f_one_b::make({.ranks = 3, .micro_batches = 6}).value();
   const std::int64_t bytes[] = {100, 10, 1}, kept[] = {7, 5, 1};
-  const with_memory<costs> weigh{{costs{}}, bytes};
+  const with_memory<costs> weigh{costs{}, bytes};
   hocket::timeline drawn;
   const auto ran = simulate(plan, weigh, {.into = &drawn});
   REQUIRE(ran.has_value());
@@ -412,7 +412,7 @@ TEST_CASE("bytes held: per stage, with recompute, with offload", "[pipeline]") {
   for (std::size_t r = 0; r < 3; ++r) CHECK(uses[r].peak == ran->ranks[r].peak_bytes);
 
   const auto again = lower(plan, {.recompute = true}).value();
-  const auto less = simulate(again, with_memory<costs>{{costs{}}, bytes, kept});
+  const auto less = simulate(again, with_memory<costs>{costs{}, bytes, kept});
   CHECK(less->ranks[0].peak_bytes == 2 * 7 + 100);
   const auto away = lower(plan, {.offload = 1}).value();
   const auto least = simulate(away, weigh);
@@ -424,7 +424,7 @@ TEST_CASE("a pair lets go of memory when both are done, whichever stands first",
   for (const char* const list : {"0F0,(0B0;0F1)OVERLAP_F_B,0B1\n", "0F0,(0F1;0B0)OVERLAP_F_B,0B1\n"}) {
     const auto plan = hocket::text::parse_schedule_csv(list).value();
     hocket::timeline drawn;
-    const auto ran = simulate(plan, with_memory<costs>{{costs{}}, bytes}, {.into = &drawn});
+    const auto ran = simulate(plan, with_memory<costs>{costs{}, bytes}, {.into = &drawn});
     REQUIRE(ran.has_value());
     CHECK(ran->ranks[0].peak_in_flight == 2);
     CHECK(ran->ranks[0].peak_bytes == 200);
@@ -466,7 +466,7 @@ TEST_CASE("costs with a unit are ticks of that unit, and a timeline takes it ove
   CHECK(drawn.ticks_per_second == 1'000'000);
 
   const std::int64_t bytes[] = {4, 4, 4, 4};
-  const with_links<in_microseconds> linked{{measured}, bytes, 1};
+  const with_links<in_microseconds> linked{measured, bytes, 1};
   REQUIRE(simulate(plan, linked, {.into = &drawn}));  // below the first, in the same unit
   CHECK(drawn.lane_count() == 8);
   const costs_in<std::chrono::nanoseconds> finer{.forward = 26ms, .backward = 52ms};

@@ -430,7 +430,7 @@ TEST_CASE("where transfers occupy links: never worse than a closed form", "[plan
   constexpr std::int64_t bytes[] = {2, 2, 2, 2};
   for (const std::int64_t m : {4, 12}) {
     const pipeline::shape shape{4, 1, m};
-    const pipeline::with_links<pipeline::costs> costs{{.base = {.backward = 2}}, bytes};
+    const pipeline::with_links<pipeline::costs> costs{{.backward = 2}, bytes};
     const auto found = solve({.shape = shape, .split_backward = false, .budget = 1000}, costs);
     const auto closed = pipeline::interleaved::make(shape, pipeline::groups::balanced());
     REQUIRE((found && closed));
