@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/core/result.hpp>
+#include <hocket/core/time.hpp>
 #include <hocket/graph/dag.hpp>
 #include <hocket/graph/stream_plan.hpp>
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -48,6 +52,124 @@ template <reachability_index Index>
     }
     stream_of[b] = chosen;
     tail[chosen] = b;
+  }
+  return stream_of;
+}
+
+namespace detail {
+
+// How long the longest chain is that begins with each op, the op included.
+template <class Index>
+[[nodiscard]] std::vector<ticks> chains_behind(const dag<Index>& g, std::span<const ticks> durations) {
+  std::vector<ticks> behind(g.node_count(), 0);
+  for (std::size_t i = g.node_count(); i-- > 0;) {
+    const auto a = static_cast<node_id>(i);
+    if (g.fused_into(a) != a) continue;
+    for (const node_id b : g.downstream(a)) behind[a] = (std::max)(behind[a], behind[b]);
+    behind[a] += durations[a];
+  }
+  return behind;
+}
+
+// What both functions below ask of durations; gives their sum.
+[[nodiscard]] inline result<ticks> sum_of_durations(std::size_t nodes, std::span<const ticks> durations) {
+  if (durations.size() != nodes)
+    return error{errc::invalid_argument, static_cast<std::int64_t>(durations.size())}.with("number of durations given");
+  ticks sum = 0;
+  for (const ticks t : durations) {
+    if (t < 0) return error{errc::out_of_range, t, 0, (std::numeric_limits<ticks>::max)()}.with("duration");
+    if (t > (std::numeric_limits<ticks>::max)() - sum) return error{errc::overflow}.with("sum of the durations");
+    sum += t;
+  }
+  return sum;
+}
+
+}  // namespace detail
+
+/// How long the ops take on these streams: each stream runs its ops one after the other in program order, and an op
+/// starts when those that it waits for are done. Hand-overs take no time.
+/// @param stream_of  one stream per op
+/// @param durations  one per op, in any unit; of an op that was fused away they do not count
+/// @return errc::invalid_argument unless both have one entry per op; errc::out_of_range for a negative duration;
+///         errc::overflow; errc::bad_order. Complexity: O(nodes + edges).
+template <reachability_index Index>
+[[nodiscard]] result<ticks> time_on_streams(const dag<Index>& g, std::span<const stream_id> stream_of,
+                                            std::span<const ticks> durations) {
+  if (const auto sum = detail::sum_of_durations(g.node_count(), durations); !sum) return sum.error();
+  if (stream_of.size() != g.node_count())
+    return error{errc::invalid_argument, static_cast<std::int64_t>(stream_of.size())}.with("number of streams given");
+  std::vector<ticks> done(g.node_count(), 0), free;
+  for (std::size_t i = 0; i < g.node_count(); ++i) {
+    const auto b = static_cast<node_id>(i);
+    if (g.fused_into(b) != b) continue;
+    if (stream_of[b] >= stream_limit) return error{errc::limit_exceeded, stream_of[b], stream_limit - 1}.with("stream");
+    if (stream_of[b] >= free.size()) free.resize(stream_of[b] + std::size_t{1}, 0);
+    ticks start = free[stream_of[b]];
+    for (const node_id a : g.upstream(b)) {
+      if (a > b) return error{errc::bad_order, b, a};
+      start = (std::max)(start, done[a]);
+    }
+    free[stream_of[b]] = done[b] = start + durations[b];
+  }
+  return free.empty() ? 0 : *std::max_element(free.begin(), free.end());
+}
+
+/// Puts ops on at most `streams` streams where they start earliest: list scheduling in program order. An op whose delay
+/// would not make the longest chain longer rather stays on the stream of an op that it waits for, so that no event is
+/// needed. Never slower than one stream, by time_on_streams; independent sequences on as many streams need no waits.
+/// @param g          edges must point forward in program order
+/// @param durations  one per op, in any unit: measured, or by a curve
+/// @return one stream per op; errors as of the form without durations and of time_on_streams
+/// Complexity: O(edges + nodes · streams).
+///
+///     const auto streams = graph::assign_streams(g, 4, measured);
+///     const auto faster = graph::time_on_streams(g, *streams, measured);
+template <reachability_index Index>
+[[nodiscard]] result<std::vector<stream_id>> assign_streams(const dag<Index>& g, stream_id streams,
+                                                            std::span<const ticks> durations) {
+  if (streams == 0 || streams > stream_limit)
+    return error{errc::out_of_range, streams, 1, stream_limit}.with("streams");
+  if (const auto sum = detail::sum_of_durations(g.node_count(), durations); !sum) return sum.error();
+  const std::vector<ticks> behind = detail::chains_behind(g, durations);
+  const ticks longest = behind.empty() ? 0 : *std::max_element(behind.begin(), behind.end());
+  std::vector<stream_id> stream_of(g.node_count());
+  std::vector<ticks> done(g.node_count(), 0);
+  std::vector<ticks> free;    // when each stream in use has done all its ops
+  std::vector<node_id> tail;  // the last of them
+  for (std::size_t i = 0; i < g.node_count(); ++i) {
+    const auto b = static_cast<node_id>(i);
+    if (const node_id one = g.fused_into(b); one != b) {
+      stream_of[b] = stream_of[one];
+      continue;
+    }
+    ticks ready = 0;
+    for (const node_id a : g.upstream(b)) {
+      if (a > b) return error{errc::bad_order, b, a};
+      ready = (std::max)(ready, done[a]);
+    }
+    // Where it starts earliest: on a new stream, if there is one, or on one that is free when b is ready.
+    stream_id chosen = no_id;
+    ticks start = ready;
+    for (stream_id s = 0; s < free.size(); ++s) {
+      const ticks then = (std::max)(ready, free[s]);
+      if (chosen == no_id ? tail.size() == streams || then == ready : then < start) {
+        chosen = s;
+        start = then;
+      }
+    }
+    // Behind an op that it waits for, the latest such, if that costs nothing or is no part of a long chain.
+    for (const node_id a : g.upstream(b)) {
+      const ticks then = (std::max)(ready, free[stream_of[a]]);
+      if (tail[stream_of[a]] == a && (then <= start || then + behind[b] <= longest)) chosen = stream_of[a];
+    }
+    if (chosen == no_id) {
+      chosen = static_cast<stream_id>(tail.size());
+      tail.push_back(b);
+      free.push_back(0);
+    }
+    stream_of[b] = chosen;
+    tail[chosen] = b;
+    free[chosen] = done[b] = (std::max)(ready, free[chosen]) + durations[b];
   }
   return stream_of;
 }

@@ -4,6 +4,7 @@
 #include <hocket/testing/graph_laws.hpp>
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "catch.hpp"
@@ -71,4 +72,72 @@ TEST_CASE("ops that were fused away take up no stream", "[graph]") {
   const auto streams = hocket::graph::assign_streams(g, 3);
   REQUIRE(streams);
   CHECK(*streams == std::vector<stream_id>{0, 0, 0, 1, 0});  // 4 waits for 1, which is the last of its stream
+}
+
+TEST_CASE("with durations: near the best assignment, never slower than one stream, few waits", "[graph]") {
+  using hocket::ticks;
+  using hocket::graph::time_on_streams;
+  hocket::testing::random_source random(43);
+  double ratio = 0;
+  std::size_t waits = 0, waits_of_turns = 0;
+  constexpr int rounds = 400;
+  for (int round = 0; round < rounds; ++round) {
+    const node_id nodes = 2 + random.below(7);
+    const stream_id most = 2 + random.below(2);
+    const auto g = hocket_test::dag_of(nodes, hocket_test::random_edges(random, nodes, 2));
+    std::vector<ticks> durations(nodes);
+    for (ticks& d : durations) d = random.below(10);
+    const auto streams = hocket::graph::assign_streams(g, most, durations).value();
+    const ticks reached = time_on_streams(g, streams, durations).value();
+    CHECK(reached <= time_on_streams(g, std::vector<stream_id>(nodes, 0), durations).value());
+
+    std::vector<stream_id> of(nodes, 0);
+    ticks best = reached;
+    for (bool more = true; more;) {  // all assignments
+      best = std::min(best, time_on_streams(g, of, durations).value());
+      node_id i = 0;
+      while (i < nodes && ++of[i] == most) of[i++] = 0;
+      more = i < nodes;
+    }
+    ratio += best == 0 ? 1 : static_cast<double>(reached) / static_cast<double>(best);
+    for (node_id i = 0; i < nodes; ++i) of[i] = i % most;
+    const auto plan = hocket::graph::stream_plan::make(g, streams).value();
+    const auto in_turns = hocket::graph::stream_plan::make(g, of).value();
+    waits += plan.waits().size();
+    waits_of_turns += in_turns.waits().size();
+  }
+  CHECK(ratio / rounds < 1.05);
+  CHECK(waits * 3 < waits_of_turns * 2);
+}
+
+TEST_CASE("independent sequences on as many streams need no waits", "[graph]") {
+  hocket::testing::random_source random(44);
+  for (int round = 0; round < 200; ++round) {
+    const stream_id sequences = 1 + random.below(4);
+    hocket::graph::dag<> g;
+    std::vector<hocket::ticks> durations;
+    std::vector<node_id> last(sequences, hocket::no_id);
+    for (node_id b = 0; b < 30; ++b) {
+      const stream_id s = random.below(sequences);
+      REQUIRE((last[s] == hocket::no_id ? g.append({}) : g.append({last[s]})));
+      last[s] = b;
+      durations.push_back(1 + random.below(20));
+    }
+    const auto streams = hocket::graph::assign_streams(g, sequences, durations).value();
+    const auto plan = hocket::graph::stream_plan::make(g, streams).value();
+    CHECK(plan.waits().empty());
+  }
+}
+
+TEST_CASE("durations that are none are refused", "[graph]") {
+  const auto g = hocket_test::dag_of(2, {{0, 1}});
+  const std::vector<hocket::ticks> few{1}, negative{1, -1}, endless{1, std::numeric_limits<hocket::ticks>::max()};
+  CHECK(hocket::graph::assign_streams(g, 2, few).error().code == hocket::errc::invalid_argument);
+  CHECK(hocket::graph::assign_streams(g, 2, negative).error().code == hocket::errc::out_of_range);
+  CHECK(hocket::graph::assign_streams(g, 2, endless).error().code == hocket::errc::overflow);
+  const std::vector<hocket::ticks> right{1, 2};
+  CHECK(hocket::graph::assign_streams(g, 0, right).error().code == hocket::errc::out_of_range);
+  CHECK(hocket::graph::time_on_streams(g, std::vector<stream_id>{0}, right).error().code ==
+        hocket::errc::invalid_argument);
+  CHECK(hocket::graph::time_on_streams(g, std::vector<stream_id>{0, 1}, right).value() == 3);
 }
