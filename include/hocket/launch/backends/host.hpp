@@ -103,13 +103,14 @@ class host_backend {
 
   status_type record(host_event event, host_stream stream) noexcept {
     detail::host_worker& w = *stream.worker_;
+    bool first = false;
     {
       const std::lock_guard lock(w.mutex);
       if (!w.make_room(1)) return host_status::out_of_memory;
       *event.state_ = {&w, ++w.records};
-      w.push([count = w.records](detail::host_worker& self) noexcept { self.pass(count); });
+      first = w.push([count = w.records](detail::host_worker& self) noexcept { self.pass(count); });
     }
-    w.submitted.notify_one();
+    if (first) w.submitted.notify_one();
     return host_status::ok;
   }
 
@@ -237,12 +238,13 @@ class host_backend {
   template <class F>
   status_type push(host_stream stream, const F& closure) noexcept {
     detail::host_worker& w = *stream.worker_;
+    bool first = false;
     {
       const std::lock_guard lock(w.mutex);
       if (!w.make_room(1)) return host_status::out_of_memory;
-      w.push(closure);
+      first = w.push(closure);
     }
-    w.submitted.notify_one();
+    if (first) w.submitted.notify_one();
     return host_status::ok;
   }
 

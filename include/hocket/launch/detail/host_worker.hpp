@@ -61,8 +61,12 @@ template <class Code>
   else return static_cast<int>(code) != 0;
 }
 
-/// Blocks until the counter is at least `target`.
+/// Blocks until the counter is at least `target`. Looks for about a microsecond before it sleeps: less than a sleep and
+/// a wake-up take, and enough for what another core has nearly done (a hop between two streams is 30 times faster).
 inline void await(const std::atomic<std::uint64_t>& counter, std::uint64_t target) noexcept {
+  constexpr int looks = 2000;
+  for (int i = 0; i < looks; ++i)
+    if (counter.load(std::memory_order_acquire) >= target) return;
   for (std::uint64_t now = counter.load(); now < target; now = counter.load()) counter.wait(now);
 }
 
@@ -111,10 +115,13 @@ struct host_worker {
     if (inbox.capacity() - inbox.size() >= count) return true;
     return attempt([&] { inbox.reserve(std::max({first_entries, 2 * inbox.size(), inbox.size() + count})); });
   }
+  /// Whether the thread must be notified: who put the first entry into the inbox does it for those that follow.
   template <class F>
-  void push(const F& closure) noexcept {
+  bool push(const F& closure) noexcept {
+    const bool first = inbox.empty();
     inbox.emplace_back(closure);
     submitted.fetch_add(1);
+    return first;
   }
 
   // ---- the thread
@@ -122,7 +129,7 @@ struct host_worker {
   void loop() noexcept {
     std::uint64_t done = 0;
     for (;;) {
-      submitted.wait(done);
+      await(submitted, done + 1);
       bool last = false;
       {
         const std::lock_guard lock(mutex);
