@@ -6,8 +6,11 @@
 
 #include <cstddef>
 
+#include "../tests/graph_programs.hpp"
+
 namespace {
 
+using namespace graph_programs;
 using namespace hocket::testing;
 
 const edge_rows& rows() {

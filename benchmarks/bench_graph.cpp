@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "../tests/graph_programs.hpp"
 #include "measure.hpp"
 #include "peers.hpp"
 #include "peers_boost.hpp"
@@ -72,6 +73,7 @@ void operator delete(void* p, std::size_t, std::align_val_t a) noexcept { uncoun
 namespace {
 
 using namespace hocket;
+using namespace graph_programs;
 using namespace hocket::testing;
 using graph::auto_index;
 using graph::dag;

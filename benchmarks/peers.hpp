@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What other systems do, written anew from their published descriptions.
 #pragma once
-#include <hocket/testing/graph_cases.hpp>
+#include <hocket/testing/graph_benchmark.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -170,7 +170,7 @@ class bit_rows {
 };
 
 // The rules as that executor writes them: maps from variables, lists of readers and writers, sets of dependencies.
-inline std::size_t paddle_program(const hocket::testing::flat_program& program) {
+inline std::size_t paddle_program(const hocket::text::ops_table& program) {
   std::map<std::uint32_t, std::size_t> writer;
   std::map<std::uint32_t, std::vector<std::size_t>> recent;  // readers since the last write, or that write
   std::map<std::size_t, std::set<std::size_t>> depends;

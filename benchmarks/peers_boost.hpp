@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Boost.Graph on the same edges, from rows to its answer; an answer of 0 where Boost is not installed.
 #pragma once
-#include <hocket/testing/graph_cases.hpp>
+#include <hocket/testing/graph_benchmark.hpp>
 
 #include <cstddef>
 

@@ -138,7 +138,6 @@ set(HOCKET_HEADERS
   hocket/pipeline/transfers.hpp
   hocket/pipeline/workspace.hpp
   hocket/testing/graph_benchmark.hpp
-  hocket/testing/graph_cases.hpp
   hocket/testing/graph_laws.hpp
   hocket/testing/memory_check.hpp
   hocket/text.hpp

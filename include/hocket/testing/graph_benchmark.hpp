@@ -2,18 +2,68 @@
 // What there is to measure about a graph, as functions without a framework: a host runs them on its own types, with any
 // driver. benchmarks/ has two drivers.
 #pragma once
+#include <hocket/core/ids.hpp>
+#include <hocket/graph/access.hpp>
 #include <hocket/graph/dag.hpp>
 #include <hocket/graph/dependencies.hpp>
-#include <hocket/testing/graph_cases.hpp>
+#include <hocket/testing/graph_laws.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory_resource>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace hocket::inline HOCKET_ABI::testing {
+
+/// The edges of a graph both ways, in compressed rows: predecessors and successors of each node, ascending.
+struct edge_rows {
+  std::vector<std::size_t> in_begin, out_begin;  ///< nodes + 1 each
+  std::vector<node_id> sources, targets;
+
+  [[nodiscard]] std::size_t size() const noexcept { return in_begin.empty() ? 0 : in_begin.size() - 1; }
+  [[nodiscard]] std::span<const node_id> predecessors(std::size_t b) const& noexcept {
+    return {sources.data() + in_begin[b], in_begin[b + 1] - in_begin[b]};
+  }
+  [[nodiscard]] std::span<const node_id> successors(std::size_t a) const& noexcept {
+    return {targets.data() + out_begin[a], out_begin[a + 1] - out_begin[a]};
+  }
+  void predecessors(std::size_t) && = delete;
+  void successors(std::size_t) && = delete;
+};
+
+/// Edges in any order to rows; repetitions are dropped. Precondition: ends < nodes. O(nodes + edges log).
+[[nodiscard]] inline edge_rows rows_of(std::size_t nodes, std::vector<graph::edge> edges) {
+  std::sort(edges.begin(), edges.end());
+  edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
+  edge_rows rows;
+  rows.in_begin.assign(nodes + 1, 0);
+  rows.out_begin.assign(nodes + 1, 0);
+  for (const graph::edge& e : edges) {
+    ++rows.in_begin[e.target + std::size_t{1}];
+    ++rows.out_begin[e.source + std::size_t{1}];
+  }
+  for (std::size_t i = 1; i <= nodes; ++i) {
+    rows.in_begin[i] += rows.in_begin[i - 1];
+    rows.out_begin[i] += rows.out_begin[i - 1];
+  }
+  rows.sources.resize(edges.size());
+  rows.targets.reserve(edges.size());
+  std::vector<std::size_t> at(rows.in_begin.begin(), rows.in_begin.end() - 1);
+  for (const graph::edge& e : edges) {
+    rows.targets.push_back(e.target);
+    rows.sources[at[e.target]++] = e.source;
+  }
+  return rows;
+}
+
+/// The edges that the rules derive from a program, before any pruning.
+template <class G, class Policy = graph_access<G>>
+[[nodiscard]] edge_rows rule_rows(const G& host, const Policy& policy = {}) {
+  return rows_of(static_cast<std::size_t>(policy.node_count(host)), graph::rule_edges(host, policy));
+}
 
 /// The floor: one topological sort (Kahn 1962) over edges that are in rows already.
 /// @return how many nodes could be ordered. O(nodes + edges).

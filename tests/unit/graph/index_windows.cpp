@@ -4,7 +4,7 @@
 #include <hocket/graph/dag.hpp>
 #include <hocket/graph/dense_index.hpp>
 #include <hocket/graph/persistent_index.hpp>
-#include <hocket/testing/graph_cases.hpp>
+#include <hocket/testing/graph_benchmark.hpp>
 #include <hocket/testing/graph_laws.hpp>
 
 #include <algorithm>
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "graph_programs.hpp"
 
 using hocket::node_id;
 using hocket::graph::auto_index;
@@ -301,7 +302,7 @@ TEST_CASE("windows: tries of three levels", "[graph]") {
 // A program that repeats itself over the same weights: blocks are shared across windows, abandoned reduces and
 // truncation. Every answer about each 41st node against bit rows.
 TEST_CASE("windows: what is repeated is shared", "[graph]") {
-  const hocket::testing::edge_rows rows = hocket::testing::rule_rows(hocket::testing::gpt_program({24, 12, 1}));
+  const hocket::testing::edge_rows rows = hocket::testing::rule_rows(graph_programs::gpt_program({24, 12, 1}));
   const auto nodes = static_cast<node_id>(rows.size());
   REQUIRE(nodes > 25'000);
   for (const bool abandons : {false, true}) {

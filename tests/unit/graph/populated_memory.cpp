@@ -3,7 +3,7 @@
 // and that a graph built on it is the same and takes fewer page faults.
 #include <hocket/graph/dag.hpp>
 #include <hocket/interop/populated_memory.hpp>
-#include <hocket/testing/graph_cases.hpp>
+#include <hocket/testing/graph_benchmark.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "graph_programs.hpp"
 
 #if defined(__linux__)
 #include <sys/mman.h>
@@ -84,7 +85,7 @@ TEST_CASE("populated memory: every request goes upstream as it is", "[graph]") {
 }
 
 TEST_CASE("populated memory: a graph is the same on it, and leaves nothing behind", "[graph]") {
-  const auto rows = hocket::testing::rule_rows(hocket::testing::gpt_program({4, 3, 1}));
+  const auto rows = hocket::testing::rule_rows(graph_programs::gpt_program({4, 3, 1}));
   ledger upstream;
   {
     populated_memory pages(&upstream);

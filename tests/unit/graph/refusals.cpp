@@ -3,7 +3,6 @@
 // numbers that run out, memory that runs out while a graph is built.
 #include <hocket/graph.hpp>
 #include <hocket/graph/detail/block_pool.hpp>
-#include <hocket/testing/graph_cases.hpp>
 
 #include <array>
 #include <memory_resource>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "graph_programs.hpp"
 
 using hocket::errc;
 using hocket::node_id;
@@ -270,7 +270,7 @@ TEST_CASE("the reduction without an index to keep: large programs, and graphs wi
     for (std::size_t i = list.size(); i > 1; --i) std::swap(list[i - 1], list[random.below(i)]);
   };
   hocket::testing::random_source random(9);
-  const auto program = hocket::testing::gpt_program({8, 2, 2}, 0);
+  const auto program = graph_programs::gpt_program({8, 2, 2}, 0);
   std::vector<edge> list = hocket::graph::rule_edges(program);
   shuffle(list, random);
   REQUIRE(program.size() > 4096 / 2);
@@ -284,7 +284,7 @@ TEST_CASE("the reduction without an index to keep: large programs, and graphs wi
         all.push_back({2 * n - 1 - e.source, 2 * n - 1 - e.target});
       }
     } else {
-      const auto rows = hocket::testing::random_rows(nodes, 2.5, 3);
+      const auto rows = graph_programs::random_rows(nodes, 2.5, 3);
       for (node_id b = 0; b < nodes; ++b)
         for (const node_id a : rows.predecessors(b)) all.push_back({a, b});
     }

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Graphs to measure and to test with: the shapes that training programs have, at any size, and graphs without shape.
 #pragma once
-#include <hocket/core/ids.hpp>
-#include <hocket/graph/access.hpp>
-#include <hocket/graph/dependencies.hpp>
 #include <hocket/graph/op_kind.hpp>
+#include <hocket/testing/graph_benchmark.hpp>
 #include <hocket/testing/graph_laws.hpp>
 #include <hocket/text/ops_csv.hpp>
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -17,51 +14,10 @@
 #include <utility>
 #include <vector>
 
-namespace hocket::inline HOCKET_ABI::testing {
+namespace graph_programs {
 
 /// The plainest host type there is: graph_access knows it, and text/ops_csv.hpp reads and writes it.
-using flat_program = text::ops_table;
-
-/// The edges of a graph both ways, in compressed rows: predecessors and successors of each node, ascending.
-struct edge_rows {
-  std::vector<std::size_t> in_begin, out_begin;  ///< nodes + 1 each
-  std::vector<node_id> sources, targets;
-
-  [[nodiscard]] std::size_t size() const noexcept { return in_begin.empty() ? 0 : in_begin.size() - 1; }
-  [[nodiscard]] std::span<const node_id> predecessors(std::size_t b) const& noexcept {
-    return {sources.data() + in_begin[b], in_begin[b + 1] - in_begin[b]};
-  }
-  [[nodiscard]] std::span<const node_id> successors(std::size_t a) const& noexcept {
-    return {targets.data() + out_begin[a], out_begin[a + 1] - out_begin[a]};
-  }
-  void predecessors(std::size_t) && = delete;
-  void successors(std::size_t) && = delete;
-};
-
-/// Edges in any order to rows; repetitions are dropped. Precondition: ends < nodes. O(nodes + edges log).
-[[nodiscard]] inline edge_rows rows_of(std::size_t nodes, std::vector<graph::edge> edges) {
-  std::sort(edges.begin(), edges.end());
-  edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
-  edge_rows rows;
-  rows.in_begin.assign(nodes + 1, 0);
-  rows.out_begin.assign(nodes + 1, 0);
-  for (const graph::edge& e : edges) {
-    ++rows.in_begin[e.target + std::size_t{1}];
-    ++rows.out_begin[e.source + std::size_t{1}];
-  }
-  for (std::size_t i = 1; i <= nodes; ++i) {
-    rows.in_begin[i] += rows.in_begin[i - 1];
-    rows.out_begin[i] += rows.out_begin[i - 1];
-  }
-  rows.sources.resize(edges.size());
-  rows.targets.reserve(edges.size());
-  std::vector<std::size_t> at(rows.in_begin.begin(), rows.in_begin.end() - 1);
-  for (const graph::edge& e : edges) {
-    rows.targets.push_back(e.target);
-    rows.sources[at[e.target]++] = e.source;
-  }
-  return rows;
-}
+using flat_program = hocket::text::ops_table;
 
 /// How large a generated training step is.
 struct gpt_size {
@@ -70,8 +26,6 @@ struct gpt_size {
   std::uint32_t steps = 1;   ///< joined over the same variables: dependencies cross from one to the next
   std::uint32_t bucket = 8;  ///< weights whose gradients are reduced together
 };
-
-namespace detail {
 
 // Emits a transformer's training step op by op: 16 weights a layer; projections of queries, keys and values on three
 // streams, collectives on a fourth, the optimizer on a fifth.
@@ -101,14 +55,14 @@ class gpt_writer {
   static constexpr var none = ~var{0};
   enum class use : std::uint8_t { output, inputs, mask };  // what the gradient of an op needs of it
   struct record {
-    stream_id stream;
+    hocket::stream_id stream;
     var in[2];
     var weight;  // its number, not its variable
     var out, extra;
     use needs;
   };
 
-  void emit(stream_id stream, graph::op_kind kind, std::initializer_list<var> reads,
+  void emit(hocket::stream_id stream, hocket::graph::op_kind kind, std::initializer_list<var> reads,
             std::initializer_list<var> writes) {
     reads_.clear();
     writes_.clear();
@@ -120,22 +74,24 @@ class gpt_writer {
   }
   var fresh() { return activation_++; }
 
-  var op(stream_id stream, var x, var y, var weight, use needs) {
+  var op(hocket::stream_id stream, var x, var y, var weight, use needs) {
     const bool random = needs == use::mask;
     const record r{stream, {x, y}, weight, fresh(), random ? fresh() : none, needs};
-    emit(stream, random ? graph::op_kind::random : graph::op_kind::compute,
+    emit(stream, random ? hocket::graph::op_kind::random : hocket::graph::op_kind::compute,
          {x, y, weight == none ? none : half_[weight]}, {r.out, r.extra});
     tape_.push_back(r);
     return r.out;
   }
-  var linear(stream_id s, var x, var w) { return op(s, op(s, x, none, w, use::inputs), none, w + 1, use::output); }
-  var plain(stream_id s, var x) { return op(s, x, none, none, use::output); }
+  var linear(hocket::stream_id s, var x, var w) {
+    return op(s, op(s, x, none, w, use::inputs), none, w + 1, use::output);
+  }
+  var plain(hocket::stream_id s, var x) { return op(s, x, none, none, use::output); }
   var dropout(var x) { return op(0, x, none, none, use::mask); }
 
   var layer(var x, var w) {
     const var norm = op(0, op(0, x, none, w, use::inputs), none, w + 1, use::inputs);
     var qkv[3];
-    for (stream_id s = 0; s < 3; ++s) qkv[s] = plain(s, plain(s, linear(s, norm, w + 2 + 2 * s)));
+    for (hocket::stream_id s = 0; s < 3; ++s) qkv[s] = plain(s, plain(s, linear(s, norm, w + 2 + 2 * s)));
     var a = op(0, qkv[0], qkv[1], none, use::inputs);
     a = op(0, a, mask_, none, use::output);
     a = plain(0, plain(0, a));
@@ -165,7 +121,7 @@ class gpt_writer {
   void backward(bool first, bool last) {
     gradients_.assign(static_cast<std::size_t>(activation_ - first_activation_), none);
     gradients_.back() = fresh();
-    emit(0, graph::op_kind::compute, {tape_.back().out}, {gradients_.back()});
+    emit(0, hocket::graph::op_kind::compute, {tape_.back().out}, {gradients_.back()});
     std::vector<var> waiting;
     std::vector<std::pair<var, var>> sums;
     for (std::size_t i = tape_.size(); i-- > 0;) {
@@ -175,40 +131,41 @@ class gpt_writer {
       const var own = gradient_of(r.out);
       const var dx = part(r.in[0], sums), dy = r.in[1] == mask_ ? none : part(r.in[1], sums);
       const var dw = r.weight == none ? none : fresh();
-      emit(r.stream, graph::op_kind::compute,
+      emit(r.stream, hocket::graph::op_kind::compute,
            {own, saved ? r.in[0] : none, saved ? r.in[1] : none, r.extra, r.weight == none ? none : half_[r.weight]},
            {dx, dy, dw});
-      for (const auto& [addend, sum] : sums) emit(0, graph::op_kind::compute, {addend, sum}, {sum});
+      for (const auto& [addend, sum] : sums) emit(0, hocket::graph::op_kind::compute, {addend, sum}, {sum});
       if (r.weight == none) continue;
       const var g = gradient_[r.weight];
-      if (first) emit(0, graph::op_kind::compute, {dw}, {g});
-      else emit(0, graph::op_kind::compute, {dw, g}, {g});
+      if (first) emit(0, hocket::graph::op_kind::compute, {dw}, {g});
+      else emit(0, hocket::graph::op_kind::compute, {dw, g}, {g});
       if (!last) continue;
       waiting.push_back(g);
       if (waiting.size() < size_.bucket && i != 0) continue;
       const var flat = fresh();
-      program_.add(0, graph::op_kind::compute, waiting, std::span(&flat, 1));
-      emit(3, graph::op_kind::collective, {flat}, {flat});
-      program_.add(3, graph::op_kind::compute, std::span(&flat, 1), waiting);
+      program_.add(0, hocket::graph::op_kind::compute, waiting, std::span(&flat, 1));
+      emit(3, hocket::graph::op_kind::collective, {flat}, {flat});
+      program_.add(3, hocket::graph::op_kind::compute, std::span(&flat, 1), waiting);
       waiting.clear();
     }
   }
 
   void step() {
-    emit(5, graph::op_kind::compute, {}, {mask_});
-    for (std::size_t w = 0; w < half_.size(); ++w) emit(0, graph::op_kind::compute, {master_[w]}, {half_[w]});
+    emit(5, hocket::graph::op_kind::compute, {}, {mask_});
+    for (std::size_t w = 0; w < half_.size(); ++w) emit(0, hocket::graph::op_kind::compute, {master_[w]}, {half_[w]});
     for (std::uint32_t m = 0; m < size_.micro_batches; ++m) {
       activation_ = first_activation_ = next_;
       tape_.clear();
       var x = fresh();
-      emit(5, graph::op_kind::io, {}, {x});
+      emit(5, hocket::graph::op_kind::io, {}, {x});
       for (std::uint32_t l = 0; l < size_.layers; ++l) x = layer(x, 16 * l);
       backward(m == 0, m + 1 == size_.micro_batches);
       next_ = activation_;
     }
-    program_.add(0, graph::op_kind::compute, gradient_, std::span(&found_, 1));
+    program_.add(0, hocket::graph::op_kind::compute, gradient_, std::span(&found_, 1));
     for (std::size_t w = 0; w < half_.size(); ++w)
-      emit(4, graph::op_kind::compute, {gradient_[w], master_[w], moment_[w], found_}, {master_[w], moment_[w]});
+      emit(4, hocket::graph::op_kind::compute, {gradient_[w], master_[w], moment_[w], found_},
+           {master_[w], moment_[w]});
     next_ = base_;  // the next step uses the same variables
   }
 
@@ -221,22 +178,20 @@ class gpt_writer {
   std::vector<var> reads_, writes_;
 };
 
-}  // namespace detail
-
 /// A training program of a GPT: casts of the weights, forward and backward of each micro-batch on several streams,
 /// gradients accumulated, reduced in buckets, checked and applied by Adam; one step or several.
 /// About 83 ops a layer and micro-batch. Many micro-batches make it wide, many layers deep.
 /// @param ops  if not 0: cut after this many
 [[nodiscard]] inline flat_program gpt_program(gpt_size size, std::size_t ops = 0) {
-  flat_program program = detail::gpt_writer(size).run();
+  flat_program program = gpt_writer(size).run();
   if (ops != 0) program.cut(ops);
   return program;
 }
 
 /// A graph without structure: each node has a Poisson number of predecessors, drawn uniformly from the earlier nodes.
-[[nodiscard]] inline edge_rows random_rows(std::size_t nodes, double in_degree, std::uint64_t seed) {
-  random_source random(seed);
-  std::vector<graph::edge> edges;
+[[nodiscard]] inline hocket::testing::edge_rows random_rows(std::size_t nodes, double in_degree, std::uint64_t seed) {
+  hocket::testing::random_source random(seed);
+  std::vector<hocket::graph::edge> edges;
   edges.reserve(static_cast<std::size_t>(static_cast<double>(nodes) * in_degree));
   const double none = std::exp(-in_degree);
   for (std::size_t b = 1; b < nodes; ++b) {
@@ -244,15 +199,9 @@ class gpt_writer {
     std::uint32_t k = 0;
     for (double p = none; left > p && k < 100; left -= p, p *= in_degree / ++k) {
     }
-    for (; k != 0; --k) edges.push_back({random.below(b), static_cast<node_id>(b)});
+    for (; k != 0; --k) edges.push_back({random.below(b), static_cast<hocket::node_id>(b)});
   }
-  return rows_of(nodes, std::move(edges));
+  return hocket::testing::rows_of(nodes, std::move(edges));
 }
 
-/// The edges that the rules derive from a program, before any pruning.
-template <class G, class Policy = graph_access<G>>
-[[nodiscard]] edge_rows rule_rows(const G& host, const Policy& policy = {}) {
-  return rows_of(static_cast<std::size_t>(policy.node_count(host)), graph::rule_edges(host, policy));
-}
-
-}  // namespace hocket::inline HOCKET_ABI::testing
+}  // namespace graph_programs
