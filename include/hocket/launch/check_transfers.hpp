@@ -31,7 +31,7 @@ namespace hocket::inline HOCKET_ABI::launch {
   if (witness != nullptr) witness->clear();
   detail::transfer_checker checker(programs, model, memory);
   if (const auto matched = checker.match(); !matched) return matched.error();
-  return checker.play(witness);
+  return checker.play_ranks(witness);
 }
 
 }  // namespace hocket::inline HOCKET_ABI::launch
