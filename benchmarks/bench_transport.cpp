@@ -137,7 +137,7 @@ void host_pipelines() {
       sink += sums[0] + sums[1];
       timeline u;
       u.ticks_per_second = 1'000'000'000;
-      for (std::uint32_t k = 0; k < 2; ++k) traces[k].add_to(u, u.add_lane(""), 2);
+      for (std::uint32_t k = 0; k < 2; ++k) traces[k].add_to(u, u.add_lane(""), plan);
       by_transport.push_back(over_simulation(plan, u));
     }
     line(name, "host backend / simulated, median", median(by_events), "<= 1.05", "<= 1.02");
@@ -215,7 +215,7 @@ void mpi_pipelines(MPI_Comm comm, int rank) {
                        [&](stage_action a) { sink += work(units_of(a.kind())); }, trace);
       timeline mine, all;
       mine.ticks_per_second = 1'000'000'000;
-      trace.add_to(mine, mine.add_lane(""), 2);
+      trace.add_to(mine, mine.add_lane(""), plan);
       std::vector<std::int64_t> flat, theirs;
       for (const timeline::span& s : mine.spans())
         for (const std::int64_t x :

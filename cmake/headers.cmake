@@ -66,7 +66,6 @@ set(HOCKET_HEADERS
   hocket/hocket.hpp
   hocket/launch.hpp
   hocket/launch/backend.hpp
-  hocket/launch/backends/erased.hpp
   hocket/launch/backends/host.hpp
   hocket/launch/backends/host_report.hpp
   hocket/launch/backends/inline.hpp
@@ -91,7 +90,6 @@ set(HOCKET_HEADERS
   hocket/launch/drive.hpp
   hocket/launch/event_pool.hpp
   hocket/launch/fenced.hpp
-  hocket/launch/issue_order.hpp
   hocket/launch/reuse_events.hpp
   hocket/launch/run_transfers.hpp
   hocket/launch/single_wait_list.hpp

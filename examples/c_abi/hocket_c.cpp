@@ -17,6 +17,18 @@ struct hocket_plan {
 
 namespace {
 
+// The host's table as a backend. Its handles are the plan's own numbers, which the host maps to what it has.
+struct table_backend {
+  using stream_type = hocket::stream_id;
+  using event_type = hocket::event_id;
+  using status_type = int;
+  const hocket_backend* host;
+  int record(event_type event, stream_type stream) noexcept { return host->record(host->context, event, stream); }
+  int wait(stream_type stream, event_type event) noexcept { return host->wait(host->context, stream, event); }
+  static bool ok(int status) noexcept { return status == 0; }
+  static const char* text(int) noexcept { return "a status of the host's own"; }
+};
+
 struct program {
   const hocket_op* ops;
   std::size_t count;
@@ -89,22 +101,10 @@ int hocket_plan_drive(const hocket_plan* plan, const hocket_backend* backend, si
   *issued = 0;
   if (backend->struct_size < sizeof(hocket_backend))
     return fail(static_cast<int>(hocket::errc::invalid_argument), "hocket_backend: struct_size is too small");
-  hocket::launch::backend_table table;
-  table.context = const_cast<hocket_backend*>(backend);
-  table.launch = [](void* b, uint32_t op, uint32_t, uint32_t stream) {
-    auto* host = static_cast<hocket_backend*>(b);
-    return host->launch(host->context, op, stream);
-  };
-  table.record = [](void* b, uint32_t event, uint32_t stream) {
-    auto* host = static_cast<hocket_backend*>(b);
-    return host->record(host->context, event, stream);
-  };
-  table.wait = [](void* b, uint32_t stream, uint32_t event) {
-    auto* host = static_cast<hocket_backend*>(b);
-    return host->wait(host->context, stream, event);
-  };
-  hocket::launch::erased_backend b(table);
-  const auto done = hocket::launch::drive(b, plan->list, b.launcher());
+  table_backend b{backend};
+  const auto done = hocket::launch::drive(b, plan->list, [&](hocket::node_id op, hocket::stream_id stream) {
+    return backend->launch(backend->context, op, stream);
+  });
   *issued = done.issued;
   if (done.complete) return 0;
   fail(hocket::launch::to_result(done).error());

@@ -112,7 +112,7 @@ outcome on_threads(const config& c, const table_schedule& plan, launch::completi
   trace.ticks_per_second = 1'000'000'000;
   std::vector<const rank_state*> all;
   for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
-    traces[r].add_to(trace, trace.add_lane("rank " + std::to_string(r)), plan.ranks());
+    traces[r].add_to(trace, trace.add_lane("rank " + std::to_string(r)), plan);
     all.push_back(&states[r]);
   }
   return collect(all);

@@ -60,10 +60,10 @@ std::vector<double> by_stage(const rank_state& state, bool weights) {
 }
 
 // The spans of all ranks on rank 0; the steady clock is that of the machine, the same for its processes.
-hocket::timeline gathered(const launch::pipeline_trace& trace) {
+hocket::timeline gathered(const launch::pipeline_trace& trace, const table_schedule& plan) {
   hocket::timeline mine, all;
   mine.ticks_per_second = 1'000'000'000;
-  trace.add_to(mine, mine.add_lane("mine"), static_cast<std::uint32_t>(ranks));
+  trace.add_to(mine, mine.add_lane("mine"), plan);
   std::vector<double> flat;
   for (const auto& s : mine.spans())
     for (const double x : {double(s.start), double(s.finish), double(rank), double(s.kind), double(s.chunk),
@@ -148,7 +148,7 @@ int main(int argc, char** argv) {
     }
     outcome got{state.losses(), by_stage(state, false), by_stage(state, true)};
     got.losses = gathered(got.losses);
-    const hocket::timeline measured = gathered(trace);
+    const hocket::timeline measured = gathered(trace, plan);
     if (rank == 0) {
       std::printf("%s: 4 processes, %u chunks, %u micro-batches\n", name.c_str(), plan.chunks(), plan.micro_batches());
       good &= same("processes over MPI", got, expected, keeps_order_of_summation(plan));

@@ -4,7 +4,6 @@
 #pragma once
 #include <hocket/core/message.hpp>
 #include <hocket/launch/backend.hpp>
-#include <hocket/launch/backends/erased.hpp>
 #include <hocket/launch/backends/inline.hpp>
 #include <hocket/launch/backends/recording.hpp>
 #include <hocket/launch/capture.hpp>
@@ -12,7 +11,6 @@
 #include <hocket/launch/drive.hpp>
 #include <hocket/launch/event_pool.hpp>
 #include <hocket/launch/fenced.hpp>
-#include <hocket/launch/issue_order.hpp>
 #include <hocket/launch/reuse_events.hpp>
 #include <hocket/launch/single_wait_list.hpp>
 #include <hocket/launch/timeline_trace.hpp>

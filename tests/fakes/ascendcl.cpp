@@ -88,14 +88,6 @@ aclError aclrtSynchronizeStream(aclrtStream stream) {
   if (status != ACL_SUCCESS) return status;
   return stream_of(stream)->error;
 }
-aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus* status) {
-  return call([&](engine& e) {
-    bool idle = false;
-    const verdict v = e.query(stream_of(stream), idle);
-    if (v == verdict::ok) *status = idle ? ACL_STREAM_STATUS_COMPLETE : ACL_STREAM_STATUS_NOT_READY;
-    return v;
-  });
-}
 
 aclError aclrtCreateEventWithFlag(aclrtEvent* event, uint32_t flag) {
   return call([&](engine& e) {

@@ -31,7 +31,6 @@ cudaError_t code_of(verdict v) {
 
 fake::stream* of(cudaStream_t s) { return reinterpret_cast<fake::stream*>(s); }
 fake::event* of(cudaEvent_t e) { return reinterpret_cast<fake::event*>(e); }
-thread_local int current_device = 0;
 
 template <class F>
 cudaError_t call(F f) {
@@ -63,19 +62,6 @@ cudaError_t cudaDriverGetVersion(int* version) {
   *version = engine::get().now().driver_version;
   return cudaSuccess;
 }
-cudaError_t cudaGetDevice(int* device) {
-  return call([&](engine&) {
-    *device = current_device;
-    return verdict::ok;
-  });
-}
-cudaError_t cudaSetDevice(int device) {
-  if (device >= engine::get().now().devices) return cudaErrorInvalidDevice;
-  return call([&](engine&) {
-    current_device = device;
-    return verdict::ok;
-  });
-}
 cudaError_t cudaGetLastError() {
   engine::get().read_last_error();
   return cudaSuccess;
@@ -84,14 +70,7 @@ const char* cudaGetErrorString(cudaError_t error) {
   return error == cudaSuccess ? "no error" : error == cudaErrorIllegalAddress ? "an illegal address" : "an error";
 }
 
-cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
-  return call([&](engine&) {
-    *least = 0;
-    *greatest = -5;
-    return verdict::ok;
-  });
-}
-cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned int, int) {
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned int) {
   return call([&](engine& e) {
     fake::stream* made = nullptr;
     const verdict v = e.create_stream(made);
@@ -104,11 +83,6 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   return after_sync(call([&](engine& e) { return e.synchronize(of(stream)); }));
-}
-cudaError_t cudaStreamQuery(cudaStream_t stream) {
-  bool idle = true;
-  const cudaError_t status = call([&](engine& e) { return e.query(of(stream), idle); });
-  return status == cudaSuccess && !idle ? cudaErrorNotReady : status;
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int) {
   return call([&](engine& e) { return e.wait(of(stream), of(event)); });

@@ -154,15 +154,6 @@ verdict engine::synchronize(stream* s) {
   return verdict::ok;
 }
 
-verdict engine::query(stream* s, bool& idle) {
-  const std::lock_guard lock(mutex_);
-  if (!known(s)) return verdict::bad_handle;
-  if (s->capture) return in_capture(s, verdict::already_capturing);
-  const std::lock_guard inner(s->mutex);
-  idle = s->queue.empty() && !s->busy;
-  return verdict::ok;
-}
-
 void engine::stop_on_failure(stream* s) {
   s->stop_mode = true;
   ++stops_;

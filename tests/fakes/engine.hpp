@@ -100,7 +100,6 @@ class engine {
   verdict create_stream(stream*& out);
   verdict destroy_stream(stream* s);
   verdict synchronize(stream* s);
-  verdict query(stream* s, bool& idle);
   void stop_on_failure(stream* s);
 
   verdict create_event(event*& out, bool classic, bool timed, bool waitable);

@@ -101,19 +101,6 @@ concept host_function_backend =
       { b.enqueue(stream, f, arg) } noexcept -> std::same_as<typename B::status_type>;
     };
 
-/// Can say, without blocking, whether a stream is idle.
-template <class B>
-concept query_backend = backend<B> && requires(B& b, typename B::stream_type stream, bool& idle) {
-  { b.query(stream, idle) } noexcept -> std::same_as<typename B::status_type>;
-};
-
-/// Can make streams that are served before (after) others. What a device does with the hint is its own business.
-enum class stream_priority : std::uint8_t { normal, high, low };
-template <class B>
-concept priority_stream_source = stream_source<B> && requires(B& b, typename B::stream_type& out) {
-  { b.create_stream(out, stream_priority::high) } noexcept -> std::same_as<typename B::status_type>;
-};
-
 /// Can measure on the device. Timed events are a type of their own, because timing makes an event slower.
 /// `elapsed(from, to, out)` needs both to have happened.
 template <class B>

@@ -20,7 +20,6 @@ typedef enum cudaError {
   cudaErrorStubLibrary = 34,
   cudaErrorInsufficientDriver = 35,
   cudaErrorNoDevice = 100,
-  cudaErrorInvalidDevice = 101,
   cudaErrorECCUncorrectable = 214,
   cudaErrorInvalidResourceHandle = 400,
   cudaErrorNotReady = 600,
@@ -55,17 +54,13 @@ enum cudaStreamCaptureMode {
 #define cudaStreamNonBlocking 0x01
 
 cudaError_t cudaGetDeviceCount(int* count);
-cudaError_t cudaGetDevice(int* device);
-cudaError_t cudaSetDevice(int device);
 cudaError_t cudaDriverGetVersion(int* version);
 cudaError_t cudaGetLastError(void);
 const char* cudaGetErrorString(cudaError_t error);
 
-cudaError_t cudaDeviceGetStreamPriorityRange(int* leastPriority, int* greatestPriority);
-cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned int flags, int priority);
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned int flags);
 cudaError_t cudaStreamDestroy(cudaStream_t stream);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
-cudaError_t cudaStreamQuery(cudaStream_t stream);
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags);
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t fn, void* userData);
 

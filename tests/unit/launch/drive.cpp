@@ -157,44 +157,6 @@ TEST_CASE("a framework's own handles, queue and error codes", "[launch]") {
   CHECK(both.spans().size() == 2);
 }
 
-namespace {
-// What a host on the other side of an ABI border keeps: its own handles, in its own table.
-struct c_host {
-  std::vector<int> calls;
-  int fail_at = -1;
-};
-int call(void* context, int what) {
-  auto& host = *static_cast<c_host*>(context);
-  if (static_cast<int>(host.calls.size()) == host.fail_at) return 77;
-  host.calls.push_back(what);
-  return 0;
-}
-constexpr auto as_int = [](std::uint32_t x) { return static_cast<int>(x); };
-int c_launch(void* c, std::uint32_t op, std::uint32_t phase, std::uint32_t stream) {
-  return call(c, as_int(1000 + 100 * op + 10 * phase + stream));
-}
-int c_record(void* c, std::uint32_t event, std::uint32_t stream) { return call(c, as_int(2000 + 10 * event + stream)); }
-int c_wait(void* c, std::uint32_t stream, std::uint32_t event) { return call(c, as_int(3000 + 10 * event + stream)); }
-}  // namespace
-
-TEST_CASE("three C functions are a backend", "[launch]") {
-  const auto list =
-      command_list::make(std::vector{run_op(5, 0, 3), record_event(4, 0), wait_event(4, 1), run_op(6, 1), run_op(7, 0)},
-                         2)
-          .value();
-  c_host host;
-  erased_backend b({&host, c_launch, c_record, c_wait});
-  CHECK(drive(b, list, b.launcher()));
-  CHECK(host.calls == std::vector<int>{1530, 2040, 3041, 1601, 1700});
-  for (int at = 0; at < 5; ++at) {
-    host = {{}, at};
-    const auto done = drive(b, list, b.launcher());
-    CHECK_FALSE(done);
-    CHECK(done.status == 77);
-    CHECK(done.issued == static_cast<std::size_t>(at));
-  }
-}
-
 namespace crowded {
 struct launcher {
   std::vector<node_id>* ran;

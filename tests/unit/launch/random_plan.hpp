@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random programs and naive plans for them, written without any planner of the library: one wait per cross-stream edge.
 #pragma once
-#include <hocket/launch/backends/erased.hpp>
 #include <hocket/launch/backends/host.hpp>
 #include <hocket/launch/backends/inline.hpp>
 #include <hocket/launch/backends/recording.hpp>
@@ -9,7 +8,6 @@
 #include <hocket/launch/drive.hpp>
 #include <hocket/launch/event_pool.hpp>
 #include <hocket/launch/fenced.hpp>
-#include <hocket/launch/issue_order.hpp>
 #include <hocket/launch/reuse_events.hpp>
 #include <hocket/launch/single_wait_list.hpp>
 #include <hocket/launch/timeline_trace.hpp>
@@ -18,6 +16,8 @@
 #include <random>
 #include <set>
 #include <vector>
+
+#include "issue_order.hpp"
 
 namespace launch_test {
 

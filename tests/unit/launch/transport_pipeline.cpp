@@ -3,7 +3,6 @@
 #include <hocket/launch/backends/host.hpp>
 #include <hocket/launch/bridges/device_commands.hpp>
 #include <hocket/launch/bridges/pipeline_streams.hpp>
-#include <hocket/launch/issue_order.hpp>
 #include <hocket/launch/reuse_events.hpp>
 #include <hocket/pipeline/lower.hpp>
 #include <hocket/pipeline/schedules/dual_pipe.hpp>
@@ -18,6 +17,7 @@
 #include <tuple>
 
 #include "catch.hpp"
+#include "issue_order.hpp"
 #include "transport_test.hpp"
 
 using namespace transport_test;
@@ -272,7 +272,7 @@ TEST_CASE("a rank's commands for streams order what its transfers need", "[launc
     const auto program = from_pipeline(plan).value();
     for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
       const auto list = device_commands(program, r).value();
-      const issue_order order(list);
+      const launch_test::issue_order order(list);
       const auto steps = program.steps(r);
       const auto actions = program.actions(r);
       const auto place = [&](std::size_t i) {

@@ -46,7 +46,6 @@ class basic_ascend_backend {
 
   static constexpr bool wait_resets_event = Kind == ascend_events::classic;
   static constexpr bool capture_allows_host_function = false;
-  static constexpr bool needs_device_guard = true;
   static constexpr std::uint64_t max_events = 65536;  ///< no device has more; see `available_events` for this one
 
   /// Whether there is a device.
@@ -117,7 +116,7 @@ class basic_ascend_backend {
   /// Only after the waits for it are through: AscendCL, unlike CUDA, asks for that.
   status_type destroy_event(event_type event) noexcept { return aclrtDestroyEvent(event); }
 
-  /// A stream that stops at a failed task. Priorities are not offered: most devices accept only one.
+  /// A stream that stops at a failed task.
   status_type create_stream(stream_type& out) noexcept {
     stream_type made = nullptr;
     aclError status = aclrtCreateStreamWithConfig(&made, 0, ACL_STREAM_FAST_LAUNCH | ACL_STREAM_FAST_SYNC);
@@ -145,15 +144,9 @@ class basic_ascend_backend {
     return status;
   }
 
-  // ---- sync_backend, query_backend, host_function_backend
+  // ---- sync_backend, host_function_backend
 
   status_type synchronize(stream_type stream) noexcept { return aclrtSynchronizeStream(stream); }
-  status_type query(stream_type stream, bool& idle) noexcept {
-    aclrtStreamStatus state{};
-    const aclError status = aclrtStreamQuery(stream, &state);
-    if (status == 0) idle = state == ACL_STREAM_STATUS_COMPLETE;
-    return status;
-  }
   status_type enqueue(stream_type stream, void (*f)(void*), void* argument) noexcept {
     return aclrtLaunchHostFunc(stream, f, argument);
   }
@@ -200,7 +193,7 @@ using ascend_backend = basic_ascend_backend<ascend_events::ex>;
 using ascend_classic_backend = basic_ascend_backend<ascend_events::classic>;
 
 static_assert(event_source<ascend_backend> && stream_source<ascend_backend> && sync_backend<ascend_backend> &&
-              query_backend<ascend_backend> && host_function_backend<ascend_backend> && timed_backend<ascend_backend> &&
+              host_function_backend<ascend_backend> && timed_backend<ascend_backend> &&
               capture_backend<ascend_backend> && event_limit_backend<ascend_backend>);
 
 }  // namespace hocket::inline HOCKET_ABI::launch

@@ -18,7 +18,7 @@ namespace hocket::inline HOCKET_ABI::launch {
 /// error that belongs to the framework. Faults of kernels surface from any later call; `asynchronous(status)` says so.
 ///
 /// A thread that has no current device gets device 0 by its first call. Frameworks with several devices set the device
-/// around `drive`, as around every launch of theirs: see `cuda_device_guard`.
+/// around `drive`, as around every launch of theirs.
 ///
 ///     hocket::launch::cuda_backend cuda;
 ///     hocket::launch::event_pool events(cuda);
@@ -36,7 +36,6 @@ class cuda_backend {
   };
   using captured_type = cudaGraphExec_t;
 
-  static constexpr bool needs_device_guard = true;
   static constexpr bool capture_allows_host_function = true;
 
   /// Whether there is a device. Creates no context.
@@ -97,26 +96,14 @@ class cuda_backend {
   status_type destroy_event(event_type event) noexcept { return cudaEventDestroy(event); }
 
   /// Not tied to the legacy default stream, which would order everything behind everything.
-  status_type create_stream(stream_type& out, stream_priority priority = stream_priority::normal) noexcept {
-    int least = 0, greatest = 0;  // lower numbers are served first
-    if (priority != stream_priority::normal) {
-      const cudaError_t status = cudaDeviceGetStreamPriorityRange(&least, &greatest);
-      if (status != cudaSuccess) return status;
-    }
-    const int number = priority == stream_priority::high ? greatest : priority == stream_priority::low ? least : 0;
-    return cudaStreamCreateWithPriority(&out, static_cast<unsigned>(cudaStreamNonBlocking), number);
+  status_type create_stream(stream_type& out) noexcept {
+    return cudaStreamCreateWithFlags(&out, static_cast<unsigned>(cudaStreamNonBlocking));
   }
   status_type destroy_stream(stream_type stream) noexcept { return cudaStreamDestroy(stream); }
 
-  // ---- sync_backend, query_backend, host_function_backend
+  // ---- sync_backend, host_function_backend
 
   status_type synchronize(stream_type stream) noexcept { return cudaStreamSynchronize(stream); }
-  status_type query(stream_type stream, bool& idle) noexcept {
-    const cudaError_t status = cudaStreamQuery(stream);
-    if (status != cudaSuccess && status != cudaErrorNotReady) return status;
-    idle = status == cudaSuccess;
-    return cudaSuccess;
-  }
   /// f(argument) runs on a thread of the driver when the stream gets there. It must not call CUDA, and is *not* called
   /// once the context has failed: do not free memory or count completions in it alone.
   status_type enqueue(stream_type stream, void (*f)(void*), void* argument) noexcept {
@@ -163,34 +150,7 @@ class cuda_backend {
   status_type destroy_captured(captured_type graph) noexcept { return cudaGraphExecDestroy(graph); }
 };
 
-/// Makes a device the thread's current one, and the former one again at the end: CUDA's record and create calls act on
-/// the current device. Check `status` before the first call.
-///
-///     const hocket::launch::cuda_device_guard guard(1);
-///     if (guard.status() != cudaSuccess) return guard.status();
-class cuda_device_guard {
- public:
-  explicit cuda_device_guard(int device) noexcept {
-    status_ = cudaGetDevice(&former_);
-    if (status_ != cudaSuccess || former_ == device) return;
-    status_ = cudaSetDevice(device);
-    changed_ = status_ == cudaSuccess;
-  }
-  cuda_device_guard(const cuda_device_guard&) = delete;
-  cuda_device_guard& operator=(const cuda_device_guard&) = delete;
-  ~cuda_device_guard() {
-    if (changed_) static_cast<void>(cudaSetDevice(former_));
-  }
-  [[nodiscard]] cudaError_t status() const noexcept { return status_; }
-
- private:
-  int former_ = 0;
-  cudaError_t status_ = cudaSuccess;
-  bool changed_ = false;
-};
-
-static_assert(event_source<cuda_backend> && priority_stream_source<cuda_backend> && sync_backend<cuda_backend> &&
-              query_backend<cuda_backend> && host_function_backend<cuda_backend> && timed_backend<cuda_backend> &&
-              capture_backend<cuda_backend>);
+static_assert(event_source<cuda_backend> && stream_source<cuda_backend> && sync_backend<cuda_backend> &&
+              host_function_backend<cuda_backend> && timed_backend<cuda_backend> && capture_backend<cuda_backend>);
 
 }  // namespace hocket::inline HOCKET_ABI::launch

@@ -10,7 +10,6 @@ namespace hocket::inline HOCKET_ABI::launch {
 
 /// Runs nothing, writes down every call, and can fail on demand: for tests of plans and of what drives them.
 /// Unlike CUDA, where it is a silent race, it rejects a wait on an event that was never recorded.
-/// What the log orders is answered by `issue_order` (launch/issue_order.hpp).
 ///
 ///     hocket::launch::recording_backend b;
 ///     b.fail_at(3);

@@ -82,18 +82,6 @@ class pipeline_trace {
   template <pipeline::schedule S>
   void add_to(timeline& into, std::uint32_t lane, const S& plan) const {
     const auto place = plan.placement();
-    add(into, lane,
-        [&](pipeline::stage_action a) { return place.chunk_of(a.stage()) + a.direction() * plan.chunks(); });
-  }
-  /// The same where the chunk of a stage is stage / ranks: placement in a loop or a V. Precondition: ranks > 0.
-  void add_to(timeline& into, std::uint32_t lane, std::uint32_t ranks) const {
-    HOCKET_ASSERT(ranks > 0);
-    add(into, lane, [ranks](pipeline::stage_action a) { return a.stage() / ranks; });
-  }
-
- private:
-  template <class ChunkOf>
-  void add(timeline& into, std::uint32_t lane, const ChunkOf& chunk_of) const {
     using pipeline::action_kind;
     HOCKET_ASSERT(into.ticks_per_second == std::chrono::nanoseconds::period::den);
     for (std::size_t i = 0; i < actions_.size(); ++i) {
@@ -106,7 +94,7 @@ class pipeline_trace {
                 .finish = finish,
                 .lane = lane,
                 .kind = kinds[static_cast<int>(a.kind())],
-                .chunk = static_cast<std::uint16_t>(chunk_of(a)),
+                .chunk = static_cast<std::uint16_t>(place.chunk_of(a.stage()) + a.direction() * plan.chunks()),
                 .id = a.stage(),
                 .micro_batch = static_cast<std::int32_t>(a.micro_batch())});
       if (a.kind() == action_kind::forward) into.add_change({.at = start, .lane = lane, .by = 1});
@@ -115,6 +103,7 @@ class pipeline_trace {
     }
   }
 
+ private:
   struct times {
     std::chrono::nanoseconds start{-1};
     std::chrono::nanoseconds finish{-1};

@@ -23,12 +23,6 @@ typedef void (*aclrtHostFunc)(void* args);
 #define ACL_CONTINUE_ON_FAILURE 0x00000000u
 #define ACL_STOP_ON_FAILURE 0x00000001u
 
-typedef enum aclrtStreamStatus {
-  ACL_STREAM_STATUS_COMPLETE = 0,
-  ACL_STREAM_STATUS_NOT_READY = 1,
-  ACL_STREAM_STATUS_RESERVED = 0xFFFF
-} aclrtStreamStatus;
-
 typedef enum {
   ACL_MODEL_RI_CAPTURE_MODE_GLOBAL = 0,
   ACL_MODEL_RI_CAPTURE_MODE_THREAD_LOCAL,
@@ -43,7 +37,6 @@ aclError aclrtCreateStreamWithConfig(aclrtStream* stream, uint32_t priority, uin
 aclError aclrtDestroyStream(aclrtStream stream);
 aclError aclrtSetStreamFailureMode(aclrtStream stream, uint64_t mode);
 aclError aclrtSynchronizeStream(aclrtStream stream);
-aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus* status);
 
 aclError aclrtCreateEventWithFlag(aclrtEvent* event, uint32_t flag);
 aclError aclrtCreateEventExWithFlag(aclrtEvent* event, uint32_t flag);

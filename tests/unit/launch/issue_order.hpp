@@ -4,14 +4,19 @@
 
 #include <algorithm>
 
-namespace hocket::inline HOCKET_ABI::launch {
+namespace launch_test {
+
+using hocket::node_id;
+using hocket::launch::command;
+using hocket::launch::command_kind;
+using hocket::launch::command_list;
 
 /// What a command list promises: which ops happen before which, whatever the streams' speeds. Computed with vector
 /// clocks (Fidge, Mattern 1988) from nothing but the rules of streams and events. So it shares no code with the planner
 /// and can judge it: a plan is right if this order contains the graph's, and tight if it adds only the streams' FIFO.
 /// Memory: 4 bytes x ops x streams.
 ///
-///     hocket::launch::issue_order order(list);
+///     launch_test::issue_order order(list);
 ///     order.before(order.find(3), order.find(7));     // op 3 always finishes before op 7 starts
 class issue_order {
  public:
@@ -73,4 +78,4 @@ class issue_order {
   std::vector<std::uint32_t> by_op_;
 };
 
-}  // namespace hocket::inline HOCKET_ABI::launch
+}  // namespace launch_test
