@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory_resource>
 #include <optional>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -20,9 +22,8 @@ inline constexpr std::uint32_t nowhere = ~std::uint32_t{0};
 
 /// Every transfer of a step, where its receiver finds it:
 ///
-///     all       │ to 0: from 1: tags 0 1 2 │ from 3: tags 0 1 │ to 1: …      by receiver, sender, order of sending
-///     by_label  │ places in `all`, by receiver, then label   │ …
-///     first     where each receiver begins, in both; one more at the end
+///     all    │ to 0: from 1: tags 0 1 2 │ from 3: tags 0 1 │ to 1: …      by receiver, sender, order of sending
+///     place  (receiver, label) -> place in `all`
 class arrival_table {
  public:
   struct arrival {
@@ -33,48 +34,34 @@ class arrival_table {
     std::uint32_t request = nowhere;  // its number on the receiver, once posted
   };
 
-  explicit arrival_table(std::pmr::memory_resource* memory) : all_(memory), by_label_(memory), first_(memory) {}
+  explicit arrival_table(std::pmr::memory_resource* memory) : all_(memory), place_(memory) {}
 
   void add(const arrival& a) { all_.push_back(a); }
-  void sort(std::uint32_t ranks) {
+  void sort() {
     std::sort(all_.begin(), all_.end(), [](const arrival& a, const arrival& b) {
-      if (a.to != b.to) return a.to < b.to;
-      return a.from != b.from ? a.from < b.from : a.tag < b.tag;
+      return std::tie(a.to, a.from, a.tag) < std::tie(b.to, b.from, b.tag);
     });
-    by_label_.resize(all_.size());
-    for (std::uint32_t i = 0; i < by_label_.size(); ++i) by_label_[i] = i;
-    std::sort(by_label_.begin(), by_label_.end(), [this](std::uint32_t a, std::uint32_t b) {
-      return all_[a].to != all_[b].to ? all_[a].to < all_[b].to : all_[a].label < all_[b].label;
-    });
-    std::uint32_t i = 0;
-    for (std::uint32_t r = 0; r <= ranks; ++r) {
-      while (i < all_.size() && all_[i].to < r) ++i;
-      first_.push_back(i);
-    }
+    for (std::uint32_t i = 0; i < all_.size(); ++i) place_.emplace(std::pair(all_[i].to, all_[i].label), i);
   }
 
   [[nodiscard]] arrival& operator[](std::uint32_t place) noexcept { return all_[place]; }
 
   /// The place of what `rank` receives under this name, or nowhere.
   [[nodiscard]] std::uint32_t find(std::uint32_t rank, pipeline::stage_action received) const {
-    const auto begin = by_label_.begin() + first_[rank];
-    const auto end = by_label_.begin() + first_[rank + 1];
-    const auto at = std::lower_bound(begin, end, received.bits(),
-                                     [this](std::uint32_t i, std::uint64_t label) { return all_[i].label < label; });
-    return at != end && all_[*at].label == received.bits() ? *at : nowhere;
+    const auto at = place_.find(std::pair(rank, std::uint64_t{received.bits()}));
+    return at != place_.end() ? at->second : nowhere;
   }
   /// The first place up to this one whose receive, and all between, have the same sender and are not posted.
   [[nodiscard]] std::uint32_t first_unposted(std::uint32_t place) const noexcept {
     const arrival& last = all_[place];
-    std::uint32_t i = place;
-    while (i > first_[last.to] && all_[i - 1].from == last.from && all_[i - 1].request == nowhere) --i;
-    return i;
+    const auto waits = [&](const arrival& a) { return a.to == last.to && a.from == last.from && a.request == nowhere; };
+    while (place > 0 && waits(all_[place - 1])) --place;
+    return place;
   }
 
  private:
   std::pmr::vector<arrival> all_;
-  std::pmr::vector<std::uint32_t> by_label_;
-  std::pmr::vector<std::uint32_t> first_;
+  std::pmr::map<std::pair<std::uint32_t, std::uint64_t>, std::uint32_t> place_;
 };
 
 /// Writes the steps of one rank after the other into a program.
@@ -177,7 +164,7 @@ class pipeline_lowering {
     const bool lowered = has_transfers();
     for (rank_ = 0; rank_ < plan_.ranks(); ++rank_)
       if (const auto ok = collect(lowered); !ok) return ok.error();
-    arrivals_.sort(plan_.ranks());
+    arrivals_.sort();
     for (rank_ = 0; rank_ < plan_.ranks(); ++rank_) {
       write_.begin_rank(plan_.ranks());
       if (const auto ok = lowered ? follow() : insert(); !ok) return ok.error();
