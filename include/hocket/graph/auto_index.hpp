@@ -65,6 +65,10 @@ class auto_index {
   [[nodiscard]] bool wants_rebuild() const noexcept {
     return large_ ? persistent_.wants_rebuild() : dense_.size() >= dense_limit || dense_.wants_rebuild();
   }
+  /// For tests: do those of the index in use hold?
+  [[nodiscard]] bool check_invariants() const {
+    return large_ ? persistent_.check_invariants() : dense_.check_invariants();
+  }
 
  private:
   void announce(std::size_t nodes) noexcept { large_ = large_ || (dense_.size() == 0 && nodes > dense_limit); }

@@ -417,6 +417,22 @@ class dag {
     return index_.bytes() + preds_.bytes() + succs_.bytes() + dropped_.bytes() + fused_.bytes() + journal_.bytes() +
            work_.bytes();
   }
+  /// For tests: do the lists hold the same edges both ways, and the invariants of lists and index?
+  [[nodiscard]] bool check_invariants() const {
+    if (!preds_.check_invariants() || !succs_.check_invariants() || !dropped_.check_invariants()) return false;
+    if (preds_.size() != succs_.size() || index_.size() != preds_.size()) return false;
+    std::size_t into = 0, out = 0;
+    for (std::size_t i = 0; i < node_count(); ++i) {
+      const auto n = static_cast<node_id>(i);
+      into += preds_[n].size();
+      out += succs_[n].size();
+      for (const node_id a : preds_[n])
+        if (!detail::is_among(succs_[a], n) || !index_.reaches(a, n)) return false;
+    }
+    if constexpr (requires { index_.check_invariants(); })
+      if (!index_.check_invariants()) return false;
+    return into == edge_count_ && out == edge_count_;
+  }
   /// Frees what assign keeps for the next one.
   void release_workspace() noexcept { work_ = detail::workspace(memory()); }
   /// Room for so many nodes.
@@ -545,10 +561,10 @@ class dag {
       }
     } undo_unless_done{this, b};
     if (logging_) dropped_.add(preds.subspan(kept.size()));
-    succs_.add_empty();
+    succs_.add({});
     for (const node_id a : kept) succs_.make_room(a, 1);
     index_.commit(b);
-    for (const node_id a : kept) succs_.push_back(a, b);
+    for (const node_id a : kept) succs_.insert(a, b);
     edge_count_ += kept.size();
     undo_unless_done.g = nullptr;
   }

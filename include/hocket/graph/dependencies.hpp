@@ -113,8 +113,7 @@ void for_each_part(const P& policy, const G& host, const V& variable, F&& f) {
 }
 
 // A range without a byte is a mistake of the policy: nobody would be ordered by it.
-template <class Rules>
-[[nodiscard]] result<void> check_ranges(const Rules& rules, node_id b) {
+[[nodiscard]] inline result<void> check_ranges(const hazard_rules& rules, node_id b) {
   const std::optional<storage_range>& bad = rules.bad_range();
   if (!bad) return {};
   return error{errc::bad_range, b, static_cast<std::int64_t>(bad->first), static_cast<std::int64_t>(bad->end)};
@@ -160,6 +159,30 @@ void feed(const P& policy, const G& host, const typename P::node& n, node_id b, 
     if (options.start_up && policy.starts(host, n)) late.starts.push_back(b);
 }
 
+// f(node, b, rules) for each op b, in program order, once the rules know what it does and rules.predecessors(b) for
+// what it waits; ends at its first error.
+template <class P, class G, class F>
+[[nodiscard]] result<void> for_each_op(const P& policy, const G& host, const dependency_options& options,
+                                       std::pmr::memory_resource* memory, late_rules& late, F&& f) {
+  if (const result<void> told = detail::check_policy<P, G>(options); !told) return told;
+  hazard_rules rules(options, memory);
+  std::size_t count = 0;
+  result<void> outcome;
+  detail::for_each_node(policy, host, [&](const typename P::node& n) {
+    if (!outcome) return;
+    const result<node_id> b = to_id(count++, "number of ops");
+    if (b) {
+      detail::feed(policy, host, n, *b, options, rules, late);
+      outcome = detail::check_ranges(rules, *b);
+      if (outcome) outcome = f(n, *b, rules);
+      rules.done(*b);
+    } else {
+      outcome = b.error();
+    }
+  });
+  return outcome;
+}
+
 // offer(a, b, rule) for each late edge, which says whether it closed no cycle. g holds all others and takes them.
 template <class Index, class F>
 [[nodiscard]] result<void> add_late(dag<Index>& g, late_rules& late, F&& offer) {
@@ -190,46 +213,43 @@ template <class Index, class F>
   return {};
 }
 
-template <class Index, bool Reasons, class G, class Policy>
+// The reasons of kept edges, sorted: of several for one edge, that of the first rule.
+template <class IsKept>
+void keep_reasons(std::vector<explained_edge>& reasons, IsKept&& is_kept) {
+  const auto pruned = [&](const explained_edge& x) { return !is_kept(x.what); };
+  reasons.erase(std::remove_if(reasons.begin(), reasons.end(), pruned), reasons.end());
+  std::sort(reasons.begin(), reasons.end(), [](const explained_edge& x, const explained_edge& y) {
+    if (x.what != y.what) return x.what < y.what;
+    return x.why.rule != y.why.rule ? x.why.rule < y.why.rule : x.why.subject < y.why.subject;
+  });
+  const auto same = [](const explained_edge& x, const explained_edge& y) { return x.what == y.what; };
+  reasons.erase(std::unique(reasons.begin(), reasons.end(), same), reasons.end());
+}
+
+template <class Index, class G, class Policy>
 [[nodiscard]] result<dependency_graph<Index>> derive(const G& host, const dependency_options& options,
                                                      const Policy& policy, std::pmr::memory_resource* memory) {
-  if (const result<void> told = detail::check_policy<Policy, G>(options); !told) return told.error();
   dag<Index> g(memory);
   g.reserve(static_cast<std::size_t>(policy.node_count(host)));
-  hazard_rules<Reasons> rules(options, memory);
   late_rules late;
   std::vector<explained_edge> reasons;
   std::size_t rule_edges = 0;
-  result<void> outcome;
-  detail::for_each_node(policy, host, [&](const typename Policy::node& n) {
-    if (!outcome) return;
-    const result<node_id> b = to_id(g.node_count(), "number of ops");
-    if (!b) return static_cast<void>(outcome = b.error());
-    detail::feed(policy, host, n, *b, options, rules, late);
-    if (const result<void> told = detail::check_ranges(rules, *b); !told) return static_cast<void>(outcome = told);
-    const std::span<const node_id> preds = rules.predecessors(*b);
+  const auto add = [&](const auto&, node_id b, hazard_rules& rules) -> result<void> {
+    const std::span<const node_id> preds = rules.predecessors(b);
     rule_edges += preds.size();
-    if constexpr (Reasons)
-      for (std::size_t i = 0; i < preds.size(); ++i) reasons.push_back({{preds[i], *b}, rules.reasons()[i]});
-    if (const result<node_id> id = g.append(preds); !id) return static_cast<void>(outcome = id.error());
-    rules.done(*b);
-  });
+    for (std::size_t i = 0; i < preds.size() && options.reasons; ++i)
+      reasons.push_back({{preds[i], b}, rules.reasons()[i]});
+    if (const result<node_id> id = g.append(preds); !id) return id.error();
+    return {};
+  };
+  result<void> outcome = detail::for_each_op(policy, host, options, memory, late, add);
   if (outcome)
     outcome = detail::add_late(g, late, [&](const edge& e, rule why) {
       ++rule_edges;
-      if constexpr (Reasons) reasons.push_back({e, {why, 0}});
-      else static_cast<void>(e), static_cast<void>(why);
+      if (options.reasons) reasons.push_back({e, {why, 0}});
     });
   if (!outcome) return outcome.error();
-  if constexpr (Reasons) {
-    const auto pruned = [&g](const explained_edge& x) {
-      const std::span<const node_id> kept = g.downstream(x.what.source);
-      return !std::binary_search(kept.begin(), kept.end(), x.what.target);
-    };
-    reasons.erase(std::remove_if(reasons.begin(), reasons.end(), pruned), reasons.end());
-    std::sort(reasons.begin(), reasons.end(),
-              [](const explained_edge& x, const explained_edge& y) { return x.what < y.what; });
-  }
+  detail::keep_reasons(reasons, [&g](const edge& e) { return is_among(g.downstream(e.source), e.target); });
   return dependency_graph<Index>(std::move(g), rule_edges, std::move(reasons));
 }
 
@@ -256,8 +276,7 @@ template <reachability_index Index = auto_index, class G, class Policy>
     std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
   detail::require_effects<Policy, G>();
   if constexpr (effects_policy<Policy, G>) {
-    if (options.reasons) return detail::derive<Index, true>(host, options, policy, memory);
-    return detail::derive<Index, false>(host, options, policy, memory);
+    return detail::derive<Index>(host, options, policy, memory);
   } else {
     return error{errc::invalid_argument};
   }
@@ -277,21 +296,20 @@ template <class G, class Policy>
 [[nodiscard]] std::vector<edge> rule_edges(const G& host, const Policy& policy,
                                            const dependency_options& options = {}) {
   detail::require_effects<Policy, G>();
-  if (!detail::check_policy<Policy, G>(options)) return {};
-  detail::hazard_rules<false> rules(options, std::pmr::get_default_resource());
   detail::late_rules late;
   std::vector<edge> edges;
-  node_id b = 0;
-  detail::for_each_node(policy, host, [&](const typename Policy::node& n) {
-    detail::feed(policy, host, n, b, options, rules, late);
+  std::size_t nodes = 0;
+  const auto list = [&](const auto&, node_id b, detail::hazard_rules& rules) -> result<void> {
     const auto first = static_cast<std::ptrdiff_t>(edges.size());
     for (const node_id a : rules.predecessors(b)) edges.push_back({a, b});
     std::sort(edges.begin() + first, edges.end());
-    rules.done(b++);
-  });
+    ++nodes;
+    return {};
+  };
+  if (!detail::for_each_op(policy, host, options, std::pmr::get_default_resource(), late, list)) return {};
   if (!late.control.empty() || !late.starts.empty()) {
     dag<> g;  // which ops the start-up rule is about depends on the order so far
-    if (g.assign(b, edges) && !detail::add_late(g, late, [&edges](const edge& e, rule) { edges.push_back(e); }))
+    if (g.assign(nodes, edges) && !detail::add_late(g, late, [&edges](const edge& e, rule) { edges.push_back(e); }))
       return {};
     std::sort(edges.begin(), edges.end(), [](const edge& x, const edge& y) {
       return x.target != y.target ? x.target < y.target : x.source < y.source;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <memory_resource>
 #include <optional>
 #include <span>
@@ -40,7 +39,8 @@ struct kinded_edge {
 ///   lifetime edge joins the same two ops.
 ///
 /// So the kept edges order what all edges order, and the kept data edges what the data edges order.
-template <reachability_index Index = auto_index>
+/// @tparam Index  one that can truncate, so that a failed append is taken back without memory
+template <truncating_index Index = auto_index>
 class kinded_dependencies {
  public:
   kinded_dependencies() = default;
@@ -69,8 +69,7 @@ class kinded_dependencies {
   /// Adds the next op: after `data` by data edges, after `control` by control edges, after `lifetime` by lifetime
   /// edges. Each in any order, repetitions allowed.
   /// @return its id; errc::bad_order, errc::unknown_node, errc::limit_exceeded as dag::append
-  /// Complexity: two appends; a copy of the data dag if Index cannot truncate. New lifetime edges push along
-  /// those behind them.
+  /// Complexity: two appends. New lifetime edges push along those behind them.
   result<node_id> append(std::span<const node_id> data, std::span<const node_id> control = {},
                          std::span<const node_id> lifetime = {}) {
     std::vector<node_id> all(data.begin(), data.end());
@@ -80,11 +79,19 @@ class kinded_dependencies {
     std::sort(owners.begin(), owners.end());
     owners.erase(std::unique(owners.begin(), owners.end()), owners.end());
     make_room(owners.size());
-    const change_of_data change(*this);
-    if (const result<node_id> id = change.data().append(data); !id) return id;
+    struct undo {  // needs no memory: the index can truncate
+      dag<Index>* data;
+      dag_snapshot before;
+      bool is_done = false;
+      ~undo() {
+        if (!is_done) static_cast<void>(data->rollback(before));
+        data->forget_snapshots();
+      }
+    } undo_unless_done{&data_, data_.snapshot()};
+    if (const result<node_id> id = data_.append(data); !id) return id;
     const result<node_id> id = order_.append(all);
     if (!id) return id;
-    change.keep();
+    undo_unless_done.is_done = true;
     hold(owners, *id);
     return id;
   }
@@ -157,37 +164,6 @@ class kinded_dependencies {
     }
   }
 
-  // An append to the data dag that is taken back unless it is kept. Taking back must not need memory.
-  class change_of_data {
-   public:
-    explicit change_of_data(kinded_dependencies& of) : of_(of) {
-      if constexpr (truncating_index<Index>) before_ = of.data_.snapshot();
-      else copy_ = std::make_unique<dag<Index>>(of.data_);
-    }
-    change_of_data(const change_of_data&) = delete;
-    change_of_data& operator=(const change_of_data&) = delete;
-    ~change_of_data() {
-      if constexpr (truncating_index<Index>) {
-        if (!kept_) static_cast<void>(of_.data_.rollback(before_));
-        of_.data_.forget_snapshots();
-      }
-    }
-    [[nodiscard]] dag<Index>& data() const noexcept {
-      if constexpr (truncating_index<Index>) return of_.data_;
-      else return *copy_;
-    }
-    void keep() const noexcept {
-      kept_ = true;
-      if constexpr (!truncating_index<Index>) of_.data_ = std::move(*copy_);
-    }
-
-   private:
-    kinded_dependencies& of_;
-    dag_snapshot before_;
-    std::unique_ptr<dag<Index>> copy_;
-    mutable bool kept_ = false;
-  };
-
   dag<Index> order_, data_;
   std::vector<edge> lifetime_;
   std::vector<explained_edge> reasons_;  // of the kept edges, sorted
@@ -195,68 +171,44 @@ class kinded_dependencies {
 
 namespace detail {
 
-template <reachability_index Index, bool Reasons, class G, class Policy>
+template <truncating_index Index, class G, class Policy>
 [[nodiscard]] result<kinded_dependencies<Index>> derive_by_kind(const G& host, const dependency_options& options,
                                                                 const Policy& policy,
                                                                 std::pmr::memory_resource* memory) {
-  if (const result<void> told = detail::check_policy<Policy, G>(options); !told) return told.error();
   dag<Index> order(memory), data(memory);
-  hazard_rules<Reasons> rules(options, memory);
   late_rules late;
   std::vector<edge> lifetime;
   std::vector<explained_edge> reasons;
+  const auto explain = [&](const edge& e, const reason& why) {
+    if (options.reasons) reasons.push_back({e, why});
+  };
   std::vector<node_id> preds;
-  result<void> outcome;
-  detail::for_each_node(policy, host, [&](const typename Policy::node& n) {
-    if (!outcome) return;
-    const result<node_id> b = to_id(order.node_count(), "number of ops");
-    if (!b) return static_cast<void>(outcome = b.error());
-    detail::feed(policy, host, n, *b, options, rules, late);
-    if (const result<void> told = detail::check_ranges(rules, *b); !told) return static_cast<void>(outcome = told);
-    const std::span<const node_id> ruled = rules.predecessors(*b);
+  const auto add = [&](const typename Policy::node& n, node_id b, hazard_rules& rules) -> result<void> {
+    const std::span<const node_id> ruled = rules.predecessors(b);
     preds.assign(ruled.begin(), ruled.end());
-    if constexpr (Reasons)
-      for (std::size_t i = 0; i < ruled.size(); ++i) reasons.push_back({{ruled[i], *b}, rules.reasons()[i]});
+    for (std::size_t i = 0; i < ruled.size(); ++i) explain({ruled[i], b}, rules.reasons()[i]);
     if constexpr (tells_lifetime<Policy, G>)
       policy.for_each_lifetime(host, n, [&](const auto& other) {
         const std::size_t i = detail::index_of(policy, host, static_cast<typename Policy::node>(other));
         const node_id a = i < no_id ? static_cast<node_id>(i) : no_id;
-        lifetime.push_back({a, *b});
-        if constexpr (Reasons) reasons.push_back({{a, *b}, {rule::lifetime, 0}});
-        if (a < *b) preds.push_back(a);
-        else late.lifetime.push_back({a, *b});
+        lifetime.push_back({a, b});
+        explain({a, b}, {rule::lifetime, 0});
+        if (a < b) preds.push_back(a);
+        else late.lifetime.push_back({a, b});
       });
-    const result<node_id> in_data = data.append(ruled.first(rules.data_predecessors()));
-    if (!in_data) return static_cast<void>(outcome = in_data.error());
-    const result<node_id> in_order = order.append(preds);
-    if (!in_order) return static_cast<void>(outcome = in_order.error());
-    rules.done(*b);
-  });
-  if (outcome)
-    outcome = detail::add_late(order, late, [&](const edge& e, rule why) {
-      if constexpr (Reasons) reasons.push_back({e, {why, 0}});
-      else static_cast<void>(e), static_cast<void>(why);
-    });
+    if (const result<node_id> id = data.append(ruled.first(rules.data_predecessors())); !id) return id.error();
+    if (const result<node_id> id = order.append(preds); !id) return id.error();
+    return {};
+  };
+  result<void> outcome = detail::for_each_op(policy, host, options, memory, late, add);
+  if (outcome) outcome = detail::add_late(order, late, [&](const edge& e, rule why) { explain(e, {why, 0}); });
   if (!outcome) return outcome.error();
   std::sort(lifetime.begin(), lifetime.end());
   lifetime.erase(std::unique(lifetime.begin(), lifetime.end()), lifetime.end());
-  if constexpr (Reasons) {
-    const auto is_in = [](const dag<Index>& g, const edge& e) {
-      const std::span<const node_id> kept = g.downstream(e.source);
-      return std::binary_search(kept.begin(), kept.end(), e.target);
-    };
-    const auto pruned = [&](const explained_edge& x) {
-      return !is_in(order, x.what) && !is_in(data, x.what) &&
-             !std::binary_search(lifetime.begin(), lifetime.end(), x.what);
-    };
-    reasons.erase(std::remove_if(reasons.begin(), reasons.end(), pruned), reasons.end());
-    std::sort(reasons.begin(), reasons.end(), [](const explained_edge& x, const explained_edge& y) {
-      if (x.what != y.what) return x.what < y.what;
-      return x.why.rule != y.why.rule ? x.why.rule < y.why.rule : x.why.subject < y.why.subject;
-    });
-    const auto same = [](const explained_edge& x, const explained_edge& y) { return x.what == y.what; };
-    reasons.erase(std::unique(reasons.begin(), reasons.end(), same), reasons.end());
-  }
+  detail::keep_reasons(reasons, [&](const edge& e) {
+    return is_among(order.downstream(e.source), e.target) || is_among(data.downstream(e.source), e.target) ||
+           std::binary_search(lifetime.begin(), lifetime.end(), e);
+  });
   return kinded_dependencies<Index>(std::move(order), std::move(data), std::move(lifetime), std::move(reasons));
 }
 
@@ -270,19 +222,18 @@ template <reachability_index Index, bool Reasons, class G, class Policy>
 ///
 ///     const auto deps = hocket::graph::dependencies_by_kind(program);
 ///     for (auto [e, kind] : deps->edges()) ...
-template <reachability_index Index = auto_index, class G, class Policy>
+template <truncating_index Index = auto_index, class G, class Policy>
 [[nodiscard]] result<kinded_dependencies<Index>> dependencies_by_kind(
     const G& host, const Policy& policy, const dependency_options& options = {},
     std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
   detail::require_effects<Policy, G>();
   if constexpr (effects_policy<Policy, G>) {
-    if (options.reasons) return detail::derive_by_kind<Index, true>(host, options, policy, memory);
-    return detail::derive_by_kind<Index, false>(host, options, policy, memory);
+    return detail::derive_by_kind<Index>(host, options, policy, memory);
   } else {
     return error{errc::invalid_argument};
   }
 }
-template <reachability_index Index = auto_index, class G>
+template <truncating_index Index = auto_index, class G>
 [[nodiscard]] result<kinded_dependencies<Index>> dependencies_by_kind(
     const G& host, const dependency_options& options = {},
     std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {

@@ -43,45 +43,28 @@ class stream_clock {
   }
 
   /// Adds the next op of the program, which runs on `stream` after `preds` (any order, repetitions allowed).
-  /// @param wait  called with each predecessor for which the stream has to wait for an event, later ones first: exactly
-  ///              those that neither FIFO nor another predecessor implies
   /// @return its id; errc::out_of_range for the stream; errc::bad_order if a predecessor is not an earlier op;
   ///         errc::limit_exceeded past 2^32 - 2 ops
-  /// Complexity: O(p + waits · streams) for p predecessors in ascending or descending order, else O(p log p) more.
-  template <class Wait>
-  result<node_id> append(stream_id stream, std::span<const node_id> preds, Wait&& wait) {
+  /// Complexity: O(p · streams) for p predecessors; in ascending order, those that a later one implies take O(1).
+  result<node_id> append(stream_id stream, std::span<const node_id> preds) {
     const result<node_id> id = to_id(node_count(), "number of ops");
     if (!id) return id;
     if (stream >= tails_.size())
       return error{errc::out_of_range, stream, 0, static_cast<std::int64_t>(tails_.size()) - 1}.with("stream");
-    bool ascends = true, descends = true;
-    for (std::size_t k = 0; k < preds.size(); ++k) {
-      if (preds[k] >= *id) return error{errc::bad_order, *id, preds[k]};
-      ascends = ascends && (k == 0 || preds[k - 1] <= preds[k]);
-      descends = descends && (k == 0 || preds[k - 1] >= preds[k]);
-    }
+    for (const node_id a : preds)
+      if (a >= *id) return error{errc::bad_order, *id, a};
     if (rows_.empty()) rows_.resize(width_);  // row 0: nothing is done
     state now = tails_[stream] == no_id ? state{} : ops_[tails_[stream]];
-    const auto offer = [&](node_id a) {
-      const state& of_a = ops_[a];
-      if (of_a.stream == stream || entry(now.row, of_a.stream) >= of_a.count) return;
+    for (std::size_t k = preds.size(); k-- > 0;) {  // later ones are likely to imply earlier ones
+      const state& before = ops_[preds[k]];
+      if (before.stream == stream || entry(now.row, before.stream) >= before.count) continue;
       if (now.row != row_count_) {  // a row of its own, behind those in use
         if (rows_.size() == row_count_ * width_) rows_.resize(rows_.size() + width_);
         std::copy_n(row(now.row), width_, row(row_count_));
         now.row = static_cast<std::uint32_t>(row_count_);
       }
-      join(row(now.row), row(of_a.row));
-      row(now.row)[of_a.stream / 8][of_a.stream % 8] = of_a.count;  // its row may not have that
-      wait(a);
-    };
-    if (ascends) {
-      for (std::size_t k = preds.size(); k-- > 0;) offer(preds[k]);
-    } else if (descends) {
-      for (const node_id a : preds) offer(a);
-    } else {
-      std::pmr::vector<node_id> sorted(preds.begin(), preds.end(), rows_.get_allocator().resource());
-      std::sort(sorted.begin(), sorted.end(), [](node_id x, node_id y) { return x > y; });
-      for (const node_id a : sorted) offer(a);
+      join(row(now.row), row(before.row));
+      row(now.row)[before.stream / 8][before.stream % 8] = before.count;  // its row may not have that
     }
     ++now.count;
     now.stream = static_cast<std::uint16_t>(stream);
@@ -89,9 +72,6 @@ class stream_clock {
     if (now.row == row_count_) ++row_count_;
     tails_[stream] = *id;
     return id;
-  }
-  result<node_id> append(stream_id stream, std::span<const node_id> preds) {
-    return append(stream, preds, [](node_id) {});
   }
   result<node_id> append(stream_id stream, std::initializer_list<node_id> preds) {
     return append(stream, std::span<const node_id>(preds.begin(), preds.size()));

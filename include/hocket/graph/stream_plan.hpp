@@ -50,7 +50,7 @@ class stream_plan {
   /// @param stream_of  one stream per node, < stream_limit
   /// @return errc::invalid_argument if the sizes differ, errc::limit_exceeded for a stream, errc::bad_order for an edge
   ///         that points backwards: its waiter would be issued before its recorder
-  /// Complexity: O(nodes + kept waits) · streams up to clock_limit streams, beyond that as building a dag.
+  /// Complexity: as building a dag.
   ///
   ///     auto plan = hocket::graph::stream_plan::make(g, streams);   // result<stream_plan>
   ///     for (const auto& w : plan->waits()) …
@@ -58,9 +58,7 @@ class stream_plan {
   [[nodiscard]] static result<stream_plan> make(const dag<Index>& g, std::span<const stream_id> stream_of) {
     stream_plan plan;
     if (const result<void> fits = plan.place(g, stream_of); !fits) return fits.error();
-    const result<void> planned =
-        plan.stream_count_ <= clock_limit ? plan.find_waits_by_clock(g) : plan.find_waits_by_dag(g);
-    if (!planned) return planned.error();
+    if (const result<void> planned = plan.find_waits(g); !planned) return planned.error();
     std::vector<unsigned char> records(plan.node_count());
     for (const stream_wait& w : plan.waits_) records[w.recorder] = 1;
     for (const unsigned char r : records) plan.event_count_ += r;
@@ -111,9 +109,6 @@ class stream_plan {
  private:
   friend class steady_stream_plan;
 
-  /// Up to so many streams an op's clock is narrower than a row of an index.
-  static constexpr std::size_t clock_limit = 64;
-
   // Takes down who runs where, and checks it.
   template <class Index>
   [[nodiscard]] result<void> place(const dag<Index>& g, std::span<const stream_id> stream_of) {
@@ -133,23 +128,9 @@ class stream_plan {
     stream_of_.assign(stream_of.begin(), stream_of.end());
     return {};
   }
-  void add(node_id a, node_id b) { waits_.push_back({a, b, stream_of_[a], stream_of_[b]}); }
-
+  // The edges between streams in the reduction of dependencies and FIFO.
   template <class Index>
-  [[nodiscard]] result<void> find_waits_by_clock(const dag<Index>& g) {
-    stream_clock order(stream_count_);
-    order.reserve(node_count());
-    for (std::size_t i = 0; i < node_count(); ++i) {
-      const auto b = static_cast<node_id>(i);
-      const auto first = static_cast<std::ptrdiff_t>(waits_.size());
-      const auto id = order.append(stream_of_[b], g.upstream(b), [&](node_id a) { add(a, b); });
-      if (!id) return id.error();
-      std::reverse(waits_.begin() + first, waits_.end());
-    }
-    return {};
-  }
-  template <class Index>
-  [[nodiscard]] result<void> find_waits_by_dag(const dag<Index>& g) {
+  [[nodiscard]] result<void> find_waits(const dag<Index>& g) {
     dag<> order;
     order.reserve(node_count());
     std::vector<node_id> tail(stream_count_, no_id), preds;
@@ -160,7 +141,7 @@ class stream_plan {
       if (tail[stream_of_[b]] != no_id) preds.push_back(tail[stream_of_[b]]);
       if (const result<node_id> id = order.append(preds); !id) return id.error();
       for (const node_id a : order.upstream(b))
-        if (stream_of_[a] != stream_of_[b]) add(a, b);
+        if (stream_of_[a] != stream_of_[b]) waits_.push_back({a, b, stream_of_[a], stream_of_[b]});
       tail[stream_of_[b]] = b;
     }
     return {};

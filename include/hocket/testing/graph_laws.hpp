@@ -60,6 +60,7 @@ class graph_oracle {
 /// @return an empty string, or the first law that is broken
 template <class Index>
 [[nodiscard]] std::string broken_law(const graph::dag<Index>& g, const graph_oracle& oracle) {
+  if (!g.check_invariants()) return "the invariants of the graph's lists or index";
   const auto pair = [](node_id a, node_id b) { return std::to_string(a) + " -> " + std::to_string(b); };
   const std::size_t nodes = oracle.node_count();
   if (g.node_count() != nodes) return "node_count is " + std::to_string(g.node_count());

@@ -19,9 +19,7 @@
 namespace hocket::inline HOCKET_ABI::graph::detail {
 
 // The state of the rules between two ops: per variable, or piece of storage, its last writer and the ops that read it
-// since; per resource its last user; the last barriers. Reasons: whether each predecessor comes with why; costs nothing
-// if not.
-template <bool Reasons>
+// since; per resource its last user; the last barriers.
 class hazard_rules {
  public:
   hazard_rules(dependency_options options, std::pmr::memory_resource* memory)
@@ -61,9 +59,9 @@ class hazard_rules {
     const std::uint32_t s = resources_.slot(std::uint64_t{r.id} * op_kind_count + static_cast<std::uint64_t>(r.kind));
     if (s >= last_user_.size()) {
       last_user_.resize(s + std::size_t{1}, no_id);
-      if constexpr (Reasons) resource_of_.resize(s + std::size_t{1});
+      resource_of_.resize(s + std::size_t{1});
     }
-    if constexpr (Reasons) resource_of_[s] = r;
+    resource_of_[s] = r;
     used_.push_back(s);
   }
   void wait_for(node_id earlier) { controls_.push_back(earlier); }
@@ -72,7 +70,7 @@ class hazard_rules {
   // The distinct ops that op b must wait for, in no order, save that those which share data with it come first.
   std::span<const node_id> predecessors(node_id b) {
     preds_.clear();
-    if constexpr (Reasons) reasons_.clear();
+    reasons_.clear();
     resolve_ranges();
     offered_.push_back(no_id);
     for (const std::uint32_t v : reads_) offer(variables_[v].writer, b, rule::read_after_write, v);
@@ -152,7 +150,7 @@ class hazard_rules {
     const std::uint32_t s = table_.slot(v);
     if (s >= variables_.size()) {
       variables_.resize(s + std::size_t{1});
-      if constexpr (Reasons) subjects_.push_back(variable_table::number_of(v, s));
+      subjects_.push_back(variable_table::number_of(v, s));
     }
     return s;
   }
@@ -200,31 +198,27 @@ class hazard_rules {
     if (free_slots_.empty()) {
       s = table_.unnamed_slot();
       variables_.resize(s + std::size_t{1});
-      if constexpr (Reasons) subjects_.resize(variables_.size());
+      subjects_.resize(variables_.size());
     } else {
       s = free_slots_.back();
       free_slots_.pop_back();
     }
     variables_[s] = state;
-    if constexpr (Reasons) subjects_[s] = subject;
+    subjects_[s] = subject;
     return s;
   }
   void offer(node_id a, node_id b, rule why, std::uint32_t subject) {
     if (a == no_id || offered_[a] == b) return;
     offered_[a] = b;
     preds_.push_back(a);
-    if constexpr (Reasons) {
-      reason r{why, 0};
-      if (why <= rule::write_after_read) r.subject = subjects_[subject];
-      if (why == rule::collective) {
-        const ordered_resource used = resource_of_[subject];
-        r.subject = used.id;
-        r.rule = used.kind == op_kind::random ? rule::random : used.kind == op_kind::io ? rule::io : rule::collective;
-      }
-      reasons_.push_back(r);
-    } else {
-      static_cast<void>(why), static_cast<void>(subject);
+    reason r{why, 0};
+    if (why <= rule::write_after_read) r.subject = subjects_[subject];
+    if (why == rule::collective) {
+      const ordered_resource used = resource_of_[subject];
+      r.subject = used.id;
+      r.rule = used.kind == op_kind::random ? rule::random : used.kind == op_kind::io ? rule::io : rule::collective;
     }
+    reasons_.push_back(r);
   }
   void remember(variable& var, node_id b) {
     std::uint32_t r = free_;
@@ -260,7 +254,7 @@ class hazard_rules {
   std::pmr::vector<node_id> controls_;
   std::pmr::vector<node_id> preds_;
   std::pmr::vector<node_id> offered_;         // per op: the last op that it was offered to
-  std::pmr::vector<std::uint64_t> subjects_;  // per variable, with Reasons
+  std::pmr::vector<std::uint64_t> subjects_;  // per variable
   std::pmr::vector<ordered_resource> resource_of_;
   std::pmr::vector<reason> reasons_;
   std::size_t data_ = 0;
