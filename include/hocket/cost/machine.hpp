@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <boost/hana/accessors.hpp>
-#include <boost/hana/first.hpp>
-#include <boost/hana/for_each.hpp>
-#include <boost/hana/second.hpp>
 #include <hocket/core/result.hpp>
+#include <hocket/cost/formula/evaluate.hpp>
 #include <hocket/cost/formula/reflect.hpp>
 
-#include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstddef>
 #include <limits>
+#include <string>
 #include <string_view>
 
 namespace hocket::inline HOCKET_ABI::cost {
@@ -59,19 +55,19 @@ namespace hocket::inline HOCKET_ABI::cost {
 ///
 ///     check(machine{.gemm_flops = 1e15}) && !check(machine{.data_overlap = 1.5});
 [[nodiscard]] inline result<void> check(const machine& on) {
-  result<void> out;
-  boost::hana::for_each(boost::hana::accessors<machine>(), [&](const auto& member) {
-    const double x = boost::hana::second(member)(on);
-    const std::string_view name = boost::hana::first(member).c_str();
+  using members = detail::members_of<machine>;
+  const auto numbers = members::numbers(on);
+  for (std::size_t at = 0; at < numbers.size(); ++at) {
+    const double x = numbers[at].real;
+    const std::string_view name = members::names[at].text;
     const double most = name.ends_with("overlap") ? 1 : (std::numeric_limits<double>::max)();
-    if (!out || (x >= 0 && x <= most)) return;
-    std::array<char, 2 * error::word_capacity> text{};
-    char* end = std::copy_n(name.begin(), (std::min)(name.size(), error::word_capacity), text.data());
-    end = std::copy_n(" = ", 3, end);
-    end = std::to_chars(end, text.data() + text.size(), x).ptr;
-    out = error{errc::bad_rate}.with({text.data(), static_cast<std::size_t>(end - text.data())});
-  });
-  return out;
+    if (x >= 0 && x <= most) continue;
+    std::string text(name);
+    char digits[32];
+    text.append(" = ").append(digits, std::to_chars(digits, digits + sizeof digits, x).ptr);
+    return error{errc::bad_rate}.with(text);
+  }
+  return {};
 }
 
 }  // namespace hocket::inline HOCKET_ABI::cost

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace hocket::inline HOCKET_ABI::planner {
@@ -251,6 +252,111 @@ struct replay_options {
   std::int64_t budget = 200'000;  ///< sets that are looked at
 };
 
+namespace detail {
+
+/// The search of solve(replay_problem).
+class replay_search {
+ public:
+  replay_search(const replay_problem& problem, const replay_options& options)
+      : graph_(problem.graph), most_ops_(problem.most_ops), budget_(options.budget), most_(graph_.op_count(), 0) {
+    for (std::uint32_t o = 0; o < graph_.op_count(); ++o) {
+      const auto list = graph_.writes(o);
+      const auto made_here = [&](std::uint32_t v) { return graph_.producer(v) == o; };
+      if (std::any_of(list.begin(), list.end(), made_here)) candidates_.push_back(o);
+      most_[o] = graph_.most_freed(o);
+    }
+    const auto frees_more = [&](std::uint32_t a, std::uint32_t b) {
+      return most_[a] != most_[b] ? most_[a] > most_[b] : a < b;
+    };
+    std::sort(candidates_.begin(), candidates_.end(), frees_more);
+  }
+
+  [[nodiscard]] replay_plan operator()() {
+    best_.effect = graph_.effect_of({});
+    best_.most_possible = most_of(0, most_ops_);
+    while (budget_ >= 0 && add_greedily()) {
+    }
+    std::vector<std::uint32_t> none;
+    if (most_ops_ > 0) search(none, 0, 0, 0);
+    if (budget_ >= 0) best_.most_possible = best_.effect.freed();
+    best_.proved = best_.effect.freed() == best_.most_possible;
+    std::sort(best_.ops.begin(), best_.ops.end());
+    return std::move(best_);
+  }
+
+ private:
+  [[nodiscard]] static bool better(const replay_effect& a, const replay_effect& b) noexcept {
+    return a.freed() != b.freed() ? a.freed() > b.freed() : a.extra < b.extra;
+  }
+  /// What so many candidates from one on could free at the most: they are sorted.
+  [[nodiscard]] std::int64_t most_of(std::size_t from, std::size_t count) const {
+    std::int64_t sum = 0;
+    for (std::size_t i = from; i < candidates_.size() && i - from < count; ++i) sum += most_[candidates_[i]];
+    return sum;
+  }
+  /// The op that makes the largest value that `o` reads and that `set` lacks; no_id: none.
+  [[nodiscard]] std::uint32_t largest_producer(std::uint32_t o, const std::vector<std::uint32_t>& set) const {
+    std::uint32_t found = no_id;
+    std::int64_t largest = -1;
+    for (const std::uint32_t v : graph_.reads(o)) {
+      const std::uint32_t from = graph_.producer(v);
+      if (from == no_id || graph_.bytes(v) <= largest || std::find(set.begin(), set.end(), from) != set.end()) continue;
+      found = from;
+      largest = graph_.bytes(v);
+    }
+    return found;
+  }
+
+  /// Adds the op that frees most, alone or with the ops that make its largest input; false if none frees more.
+  bool add_greedily() {
+    constexpr int longest_chain = 3;  // an op, and two that make inputs: longer ones are left to the search
+    const std::vector<std::uint32_t> before = best_.ops;
+    bool found = false;
+    for (const std::uint32_t o : candidates_) {
+      if (std::find(before.begin(), before.end(), o) != before.end()) continue;
+      std::vector<std::uint32_t> trial = before;
+      std::uint32_t next = o;
+      for (int chain = 0; chain < longest_chain && next != no_id && trial.size() < most_ops_; ++chain) {
+        trial.push_back(next);
+        found = keep_if_better(trial, graph_.effect_of(trial)) || found;
+        if (--budget_ < 0) return found;
+        next = largest_producer(next, trial);
+      }
+    }
+    return found;
+  }
+  bool keep_if_better(const std::vector<std::uint32_t>& set, const replay_effect& effect) {
+    if (!better(effect, best_.effect)) return false;
+    best_.effect = effect;
+    best_.ops = set;
+    return true;
+  }
+
+  /// Depth first over the candidates from one on, largest first.
+  void search(std::vector<std::uint32_t>& set, std::size_t from, std::int64_t sum, ticks extra) {
+    for (std::size_t i = from; i < candidates_.size(); ++i) {
+      const std::int64_t reachable = sum + most_of(i, most_ops_ - set.size());
+      if (reachable < best_.effect.freed()) return;  // later ones have no more
+      if (reachable == best_.effect.freed() && extra >= best_.effect.extra) return;
+      if (--budget_ < 0) return;
+      set.push_back(candidates_[i]);
+      const replay_effect effect = graph_.effect_of(set);
+      keep_if_better(set, effect);
+      if (set.size() < most_ops_) search(set, i + 1, sum + most_[candidates_[i]], effect.extra);
+      set.pop_back();
+    }
+  }
+
+  const replay_graph& graph_;
+  std::size_t most_ops_;
+  std::int64_t budget_;
+  std::vector<std::uint32_t> candidates_;  // ops that write something that can be made again, most freed first
+  std::vector<std::int64_t> most_;         // of each op, what it can free at the most
+  replay_plan best_;
+};
+
+}  // namespace detail
+
 /// The set of at most `most_ops` ops that frees most. Chosen greedily, then, within the budget, searched exhaustively
 /// under the bound of most_freed(). Ties go to less extra time, then to what is looked at first, which is the same
 /// everywhere.
@@ -259,99 +365,7 @@ struct replay_options {
 ///     const auto best = hocket::planner::solve(hocket::planner::replay_problem{graph, 3});
 ///     best.effect.freed();  best.proved;
 [[nodiscard]] inline replay_plan solve(const replay_problem& problem, const replay_options& options = {}) {
-  const replay_graph& graph = problem.graph;
-  const std::size_t k = problem.most_ops;
-  std::int64_t budget = options.budget;
-  // Candidates: ops that write something the backward pass reads, and ops whose results those would need instead.
-  std::vector<std::uint32_t> candidates;
-  for (std::uint32_t o = 0; o < graph.op_count(); ++o) {
-    bool movable = false;
-    for (const std::uint32_t v : graph.writes(o)) movable = movable || graph.producer(v) == o;
-    if (movable) candidates.push_back(o);
-  }
-  std::vector<std::int64_t> most(graph.op_count(), 0);
-  for (const std::uint32_t o : candidates) most[o] = graph.most_freed(o);
-  std::sort(candidates.begin(), candidates.end(),
-            [&](std::uint32_t a, std::uint32_t b) { return most[a] != most[b] ? most[a] > most[b] : a < b; });
-  replay_plan best;
-  best.effect = graph.effect_of({});
-  std::int64_t bound = 0;
-  for (std::size_t i = 0; i < k && i < candidates.size(); ++i) bound += most[candidates[i]];
-  best.most_possible = bound;
-  const auto better = [](const replay_effect& a, const replay_effect& b) {
-    return a.freed() != b.freed() ? a.freed() > b.freed() : a.extra < b.extra;
-  };
-  // Greedy: the op that frees most, alone or with the op that makes its largest input.
-  std::vector<std::uint32_t> now;
-  while (now.size() < k) {
-    std::vector<std::uint32_t> pick;
-    replay_effect found = graph.effect_of(now);
-    for (const std::uint32_t o : candidates) {
-      if (std::find(now.begin(), now.end(), o) != now.end()) continue;
-      std::vector<std::uint32_t> add{o};
-      for (int chain = 0; chain < 3 && now.size() + add.size() <= k; ++chain) {
-        std::vector<std::uint32_t> trial = now;
-        trial.insert(trial.end(), add.begin(), add.end());
-        const replay_effect effect = graph.effect_of(trial);
-        if (better(effect, found)) {
-          found = effect;
-          pick = add;
-        }
-        if (--budget < 0) break;
-        std::uint32_t next = no_id;
-        std::int64_t largest = -1;
-        for (const std::uint32_t v : graph.reads(add.back())) {
-          const std::uint32_t from = graph.producer(v);
-          if (from != no_id && graph.bytes(v) > largest && std::find(trial.begin(), trial.end(), from) == trial.end()) {
-            next = from;
-            largest = graph.bytes(v);
-          }
-        }
-        if (next == no_id) break;
-        add.push_back(next);
-      }
-      if (budget < 0) break;
-    }
-    if (pick.empty()) break;
-    now.insert(now.end(), pick.begin(), pick.end());
-    best.effect = found;
-    best.ops = now;
-    if (budget < 0) break;
-  }
-  // Exact: depth first over the candidates, largest first.
-  struct searcher {
-    const replay_graph& graph;
-    const std::vector<std::uint32_t>& candidates;
-    const std::vector<std::int64_t>& most;
-    std::size_t k;
-    std::int64_t& budget;
-    replay_plan& best;
-    std::vector<std::uint32_t> set{};
-    void run(std::size_t from, std::int64_t sum, ticks extra) {
-      for (std::size_t i = from; i < candidates.size(); ++i) {
-        std::int64_t reachable = sum;
-        for (std::size_t j = i; j < candidates.size() && j - i < k - set.size(); ++j) reachable += most[candidates[j]];
-        if (reachable < best.effect.freed()) return;  // later ones have no more
-        if (reachable == best.effect.freed() && extra >= best.effect.extra) return;
-        if (--budget < 0) return;
-        set.push_back(candidates[i]);
-        const replay_effect effect = graph.effect_of(set);
-        const bool wins = effect.freed() != best.effect.freed() ? effect.freed() > best.effect.freed()
-                                                                : effect.extra < best.effect.extra;
-        if (wins) {
-          best.effect = effect;
-          best.ops = set;
-        }
-        if (set.size() < k) run(i + 1, sum + most[candidates[i]], effect.extra);
-        set.pop_back();
-      }
-    }
-  };
-  if (k > 0) searcher{graph, candidates, most, k, budget, best}.run(0, 0, 0);
-  if (budget >= 0) best.most_possible = best.effect.freed();
-  best.proved = best.effect.freed() == best.most_possible;
-  std::sort(best.ops.begin(), best.ops.end());
-  return best;
+  return detail::replay_search(problem, options)();
 }
 
 }  // namespace hocket::inline HOCKET_ABI::planner

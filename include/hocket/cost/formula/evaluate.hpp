@@ -39,6 +39,7 @@ struct hashed_name {
   const char* text = "";
   std::uint32_t hash = 0;
 
+  static constexpr hashed_name of(const char* name) noexcept { return {name, hash_of(name)}; }
   friend constexpr bool operator==(const hashed_name& a, const hashed_name& b) noexcept {
     return a.hash == b.hash && std::string_view(a.text) == b.text;
   }
@@ -52,7 +53,7 @@ struct members_of {
       "hocket::cost: a config of an environment must be a Hana Struct: BOOST_HANA_ADAPT_STRUCT(type, members…)");
 
   static constexpr auto names = boost::hana::unpack(boost::hana::accessors<Config>(), [](const auto&... each) {
-    return std::array{hashed_name{boost::hana::first(each).c_str(), hash_of(boost::hana::first(each).c_str())}...};
+    return std::array{hashed_name::of(boost::hana::first(each).c_str())...};
   });
   static constexpr std::size_t count = names.size();
 
