@@ -147,90 +147,54 @@ constexpr formula_node* append(formula_node* to, const formula_node* from, std::
   for (std::size_t i = 0; i < count; ++i) *to++ = from[i];
   return to;
 }
-template <class Unit, class L, std::size_t N, class R, std::size_t M>
-constexpr expression<Unit, N + M + 1> join(arithmetic how, const expression<L, N>& l,
-                                           const expression<R, M>& r) noexcept {
-  expression<Unit, N + M + 1> out{};
+template <arithmetic How, class L, std::size_t N, class R, std::size_t M>
+constexpr auto join(const expression<L, N>& l, const expression<R, M>& r) noexcept {
+  constexpr bool multiplies = How == arithmetic::multiply,
+                 divides = How == arithmetic::divide || How == arithmetic::divide_up;
+  if constexpr (!multiplies && !divides) require_same_unit<L, R>();
+  using unit = std::conditional_t<multiplies, unit_product<L, R>, std::conditional_t<divides, unit_quotient<L, R>, L>>;
+  expression<unit, N + M + 1> out{};
   formula_node* root = append(append(out.nodes, l.nodes, N), r.nodes, M);
   root->what = formula_kind::binary;
-  root->join = how;
+  root->join = How;
   root->size = static_cast<std::uint16_t>(N + M + 1);
   return out;
-}
-template <class L, std::size_t N, class R, std::size_t M>
-constexpr auto join_alike(arithmetic how, const expression<L, N>& l, const expression<R, M>& r) noexcept {
-  require_same_unit<L, R>();
-  return join<L>(how, l, r);
 }
 
 }  // namespace detail
 
-// Overloads for whole numbers, not one constrained template: formulas are many, and deduction is what they cost.
-template <class L, std::size_t N, class R, std::size_t M>
-[[nodiscard]] constexpr expression<L, N + M + 1> operator+(const expression<L, N>& l,
-                                                           const expression<R, M>& r) noexcept {
-  return detail::join_alike(arithmetic::add, l, r);
+template <detail::operand L, detail::operand R>
+  requires(formula<L> || formula<R>)
+[[nodiscard]] constexpr auto operator+(const L& l, const R& r) noexcept {
+  return detail::join<arithmetic::add>(detail::lift(l), detail::lift(r));
 }
-template <class U, std::size_t N>
-[[nodiscard]] constexpr auto operator+(const expression<U, N>& l, std::int64_t r) noexcept {
-  return l + literal(r);
+template <detail::operand L, detail::operand R>
+  requires(formula<L> || formula<R>)
+[[nodiscard]] constexpr auto operator-(const L& l, const R& r) noexcept {
+  return detail::join<arithmetic::subtract>(detail::lift(l), detail::lift(r));
 }
-template <class U, std::size_t N>
-[[nodiscard]] constexpr auto operator+(std::int64_t l, const expression<U, N>& r) noexcept {
-  return literal(l) + r;
+template <detail::operand L, detail::operand R>
+  requires(formula<L> || formula<R>)
+[[nodiscard]] constexpr auto operator*(const L& l, const R& r) noexcept {
+  return detail::join<arithmetic::multiply>(detail::lift(l), detail::lift(r));
 }
-template <class L, std::size_t N, class R, std::size_t M>
-[[nodiscard]] constexpr expression<L, N + M + 1> operator-(const expression<L, N>& l,
-                                                           const expression<R, M>& r) noexcept {
-  return detail::join_alike(arithmetic::subtract, l, r);
-}
-template <class U, std::size_t N>
-[[nodiscard]] constexpr auto operator-(const expression<U, N>& l, std::int64_t r) noexcept {
-  return l - literal(r);
-}
-template <class U, std::size_t N>
-[[nodiscard]] constexpr auto operator-(std::int64_t l, const expression<U, N>& r) noexcept {
-  return literal(l) - r;
-}
-template <class L, std::size_t N, class R, std::size_t M>
-[[nodiscard]] constexpr expression<unit_product<L, R>, N + M + 1> operator*(const expression<L, N>& l,
-                                                                            const expression<R, M>& r) noexcept {
-  return detail::join<unit_product<L, R>>(arithmetic::multiply, l, r);
-}
-template <class U, std::size_t N>
-[[nodiscard]] constexpr auto operator*(const expression<U, N>& l, std::int64_t r) noexcept {
-  return l * literal(r);
-}
-template <class U, std::size_t N>
-[[nodiscard]] constexpr auto operator*(std::int64_t l, const expression<U, N>& r) noexcept {
-  return literal(l) * r;
-}
-template <class L, std::size_t N, class R, std::size_t M>
-[[nodiscard]] constexpr expression<unit_quotient<L, R>, N + M + 1> operator/(const expression<L, N>& l,
-                                                                             const expression<R, M>& r) noexcept {
-  return detail::join<unit_quotient<L, R>>(arithmetic::divide, l, r);
-}
-template <class U, std::size_t N>
-[[nodiscard]] constexpr auto operator/(const expression<U, N>& l, std::int64_t r) noexcept {
-  return l / literal(r);
-}
-template <class U, std::size_t N>
-[[nodiscard]] constexpr auto operator/(std::int64_t l, const expression<U, N>& r) noexcept {
-  return literal(l) / r;
+template <detail::operand L, detail::operand R>
+  requires(formula<L> || formula<R>)
+[[nodiscard]] constexpr auto operator/(const L& l, const R& r) noexcept {
+  return detail::join<arithmetic::divide>(detail::lift(l), detail::lift(r));
 }
 /// The smaller, the larger of two; a / b rounded up. (Not min and max: those are macros on some platforms.)
 template <detail::operand L, detail::operand R>
 [[nodiscard]] constexpr auto least(const L& l, const R& r) noexcept {
-  return detail::join_alike(arithmetic::least, detail::lift(l), detail::lift(r));
+  return detail::join<arithmetic::least>(detail::lift(l), detail::lift(r));
 }
 template <detail::operand L, detail::operand R>
 [[nodiscard]] constexpr auto greatest(const L& l, const R& r) noexcept {
-  return detail::join_alike(arithmetic::greatest, detail::lift(l), detail::lift(r));
+  return detail::join<arithmetic::greatest>(detail::lift(l), detail::lift(r));
 }
 template <detail::operand L, detail::operand R>
 [[nodiscard]] constexpr auto divide_up(const L& l, const R& r) noexcept {
-  using quotient = decltype(detail::lift(l) / detail::lift(r));
-  return detail::join<unit_of<quotient>>(arithmetic::divide_up, detail::lift(l), detail::lift(r));
+  return detail::join<arithmetic::divide_up>(detail::lift(l), detail::lift(r));
 }
 /// e * e, printed as a power.
 template <formula E>

@@ -219,18 +219,14 @@ class strategy_finder {
   /// One price list per way to cut a layer; pipeline and data-parallel sizes do not change it.
   [[nodiscard]] result<const layer_prices*> prices(std::size_t b, std::size_t q, std::size_t c, std::size_t k) {
     const std::size_t index = ((b * space_.sequence.size() + q) * space_.copies.size() + c) * levels_.size() + k;
-    if (cached_.tp != s_.how.tp || cached_.cp != s_.how.cp || cached_.ep != s_.how.ep) {
-      std::size_t at = 0;
-      while (at < tables_.size() &&
-             (tables_[at].key.tp != s_.how.tp || tables_[at].key.cp != s_.how.cp || tables_[at].key.ep != s_.how.ep))
-        ++at;
-      if (at == tables_.size())
-        tables_.push_back({s_.how, std::vector<layer_prices>(space_.micro_batches.size() * space_.sequence.size() *
-                                                             space_.copies.size() * levels_.size())});
-      table_ = at;
-      cached_ = s_.how;
-    }
-    layer_prices& known = tables_[table_].list[index];
+    const auto same_cut = [&](const table& x) {
+      return x.key.tp == s_.how.tp && x.key.cp == s_.how.cp && x.key.ep == s_.how.ep;
+    };
+    auto at = std::find_if(tables_.begin(), tables_.end(), same_cut);
+    if (at == tables_.end())
+      at = tables_.insert(at, {s_.how, std::vector<layer_prices>(space_.micro_batches.size() * space_.sequence.size() *
+                                                                 space_.copies.size() * levels_.size())});
+    layer_prices& known = at->list[index];
     if (!known.known) {
       cost::training t = t_;
       t.micro_batch = s_.micro_batch;
@@ -300,9 +296,7 @@ class strategy_finder {
   strategy_plan report_;
   std::vector<state_prices> states_;
   std::vector<table> tables_;
-  std::size_t table_ = 0;
   std::vector<variant> levels_ = levels();
-  cost::parallel cached_{.tp = 0};
   std::vector<scored_strategy> beyond_;
   std::optional<error> too_long_;
 };
