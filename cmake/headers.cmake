@@ -165,7 +165,6 @@ set(HOCKET_HEADERS
   hocket/timeline/analysis.hpp
   hocket/timeline/ascii.hpp
   hocket/timeline/chrome_trace.hpp
-  hocket/timeline/detail/palette.hpp
   hocket/timeline/detail/rows.hpp
   hocket/timeline/detail/writing.hpp
   hocket/timeline/svg.hpp

@@ -5,7 +5,6 @@
 #include <hocket/timeline/analysis.hpp>
 #include <hocket/timeline/ascii.hpp>
 #include <hocket/timeline/chrome_trace.hpp>
-#include <hocket/timeline/detail/palette.hpp>
 #include <hocket/timeline/detail/rows.hpp>
 #include <hocket/timeline/detail/writing.hpp>
 #include <hocket/timeline/svg.hpp>

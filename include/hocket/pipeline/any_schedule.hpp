@@ -11,12 +11,14 @@
 #include <hocket/pipeline/schedules/zero_bubble.hpp>
 #include <hocket/pipeline/table.hpp>
 
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -190,22 +192,17 @@ namespace detail {
 /// "3,4,2" as sizes; none if it is no list of numbers, or adds up to too much.
 [[nodiscard]] inline group_sizes parse_group_sizes(std::string_view list) {
   std::vector<std::uint32_t> sizes;
-  std::int64_t total = 0, size = 0;
-  bool digits = false;
-  for (std::size_t i = 0; i <= list.size(); ++i) {
-    const char c = i < list.size() ? list[i] : ',';
-    if (c >= '0' && c <= '9') {
-      size = size * 10 + (c - '0');
-      digits = true;
-      if (size > max_micro_batches) return {};
-      continue;
-    }
-    if (c != ',' || !digits || size == 0) return {};
+  std::int64_t total = 0;
+  const char *at = list.data(), *const end = at + list.size();
+  for (;; ++at) {
+    std::uint32_t size = 0;
+    const auto [next, why] = std::from_chars(at, end, size);
     total += size;
-    if (total > max_micro_batches) return {};
-    sizes.push_back(static_cast<std::uint32_t>(size));
-    size = 0;
-    digits = false;
+    if (why != std::errc{} || size == 0 || total > max_micro_batches) return {};
+    sizes.push_back(size);
+    at = next;
+    if (at == end) break;
+    if (*at != ',') return {};
   }
   return group_sizes(sizes);
 }

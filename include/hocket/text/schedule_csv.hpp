@@ -2,14 +2,16 @@
 #pragma once
 #include <hocket/pipeline/rank_view.hpp>
 #include <hocket/pipeline/table.hpp>
+#include <hocket/text/detail/csv_scanner.hpp>
 #include <hocket/text/detail/idle_cells.hpp>
 
-#include <algorithm>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <memory_resource>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <type_traits>
 #include <vector>
 
@@ -33,16 +35,11 @@ namespace hocket::inline HOCKET_ABI::text {
 namespace detail {
 
 /// Takes a number off the front of `text`; false if there is none or it exceeds `most`.
-constexpr bool take_number(std::string_view& text, std::uint32_t most, std::uint32_t& value) noexcept {
-  std::uint64_t x = 0;
-  std::size_t n = 0;
-  for (; n < text.size() && text[n] >= '0' && text[n] <= '9'; ++n) {
-    x = x * 10 + static_cast<std::uint64_t>(text[n] - '0');
-    if (x > most) return false;
-  }
-  value = static_cast<std::uint32_t>(x);
-  text.remove_prefix(n);
-  return n > 0;
+inline bool take_number(std::string_view& text, std::uint32_t most, std::uint32_t& value) noexcept {
+  const auto [end, why] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (why != std::errc{} || value > most) return false;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return true;
 }
 
 constexpr std::string_view trimmed(std::string_view text) noexcept {
@@ -52,7 +49,7 @@ constexpr std::string_view trimmed(std::string_view text) noexcept {
 }
 
 /// One plain token such as 3F12, 3F12.1, d1:0B4 or 5UNSHARD. The whole text must be used up.
-constexpr bool parse_token(std::string_view text, bool joined, pipeline::stage_action& a) noexcept {
+inline bool parse_token(std::string_view text, bool joined, pipeline::stage_action& a) noexcept {
   std::uint32_t stage = 0, micro_batch = pipeline::stage_action::no_micro_batch, slice = 0, direction = 0;
   if (text.size() > 3 && text[0] == 'd' && (text[1] == '0' || text[1] == '1') && text[2] == ':') {
     direction = text[1] == '1' ? 1 : 0;
@@ -83,7 +80,7 @@ constexpr bool parse_token(std::string_view text, bool joined, pipeline::stage_a
 /// What is wrong with a cell that is not understood, as far as it shows. It may hold several tokens with another
 /// separator between them. It may hold nothing like a token, as in a title row, DeepSpeed's instructions, Paddle's jobs
 /// or JSON. Or it is a token of another make, as 0BW1 of older PyTorch.
-constexpr errc reason_against(std::string_view cell) noexcept {
+inline errc reason_against(std::string_view cell) noexcept {
   const auto is_token = [](std::string_view text) {
     pipeline::stage_action a;
     return parse_token(trimmed(text), false, a);
@@ -171,28 +168,16 @@ struct schedule_csv_options {
 
 namespace detail {
 
-// These write from `at` on and return where they ended.
-inline char* write_word(char* at, std::string_view word) noexcept {
-  return std::copy(word.begin(), word.end(), at);
+inline void put_token(std::string& out, pipeline::stage_action a, bool sliced) {
+  if (a.direction() != 0) out += "d1:";
+  append_number(out, a.stage());
+  out += token_of(a.kind());
+  if (stands_alone(a.kind())) return;
+  append_number(out, a.micro_batch());
+  if (!sliced) return;
+  out += '.';
+  append_number(out, a.slice());
 }
-inline char* write_number(char* at, std::uint32_t value) noexcept {
-  std::uint32_t digits = 1;
-  for (std::uint32_t rest = value; rest >= 10; rest /= 10) ++digits;
-  for (char* place = at + digits; place != at; value /= 10) *--place = static_cast<char>('0' + value % 10);
-  return at + digits;
-}
-inline char* write_token(char* at, pipeline::stage_action a, bool sliced) noexcept {
-  if (a.direction() != 0) at = write_word(at, "d1:");
-  at = write_number(at, a.stage());
-  at = write_word(at, token_of(a.kind()));
-  if (stands_alone(a.kind())) return at;
-  at = write_number(at, a.micro_batch());
-  if (!sliced) return at;
-  *at++ = '.';
-  return write_number(at, a.slice());
-}
-/// Any cell, or a half of one, with what stands around it.
-inline constexpr std::size_t longest_cell = 96;
 
 /// Writes the cells of a rank's list: "3F1", or "(3F1;3B0)OVERLAP_F_B", each between `open` and `close`, and before
 /// each as many empty cells as PyTorch has there.
@@ -204,43 +189,30 @@ void append_cells(std::string& out, const S& plan, std::uint32_t rank, std::stri
   std::uint32_t step = 0;
   bool inside = false;  // of a pair
   for (const pipeline::stage_action a : pipeline::stage_list(plan, rank)) {
-    char cell[longest_cell];
-    char* at = cell;
     if (!inside) {
       if (const std::uint32_t empty = idle.before(step); empty > 0) out.append(empty, ',');
-      at = write_word(at, open);
+      out += open;
     }
     const bool opens = !inside && a.joined() && step + 1 < size;
-    if (opens) *at++ = '(';
-    at = write_token(at, a, sliced);
-    if (opens) *at++ = ';';
-    if (inside) at = write_word(at, ")OVERLAP_F_B");
-    if (!opens) at = write_word(at, close);
-    out.append(cell, static_cast<std::size_t>(at - cell));
+    if (opens) out += '(';
+    put_token(out, a, sliced);
+    if (opens) out += ';';
+    if (inside) out += ")OVERLAP_F_B";
+    if (!opens) out += close;
     inside = opens;
     ++step;
   }
 }
 
-inline void put_token(std::string& out, pipeline::stage_action a, bool sliced) {
-  char token[longest_cell];
-  out.append(token, static_cast<std::size_t>(write_token(token, a, sliced) - token));
-}
-inline void put_number(std::string& out, std::uint32_t value) {
-  char digits[16];
-  out.append(digits, static_cast<std::size_t>(write_number(digits, value) - digits));
-}
-
 /// A guess at the length of the text: that of its longest plain cell, for all.
 template <class S>
 std::size_t expected_text(const S& plan, std::size_t around) {
-  char cell[longest_cell];
-  const pipeline::stage_action last(pipeline::action_kind::forward, plan.ranks() * plan.chunks() - 1,
-                                    plan.micro_batches() - 1);
-  const auto longest = static_cast<std::size_t>(write_token(cell, last, false) - cell) + around;
+  std::string longest;
+  put_token(longest, {pipeline::action_kind::forward, plan.ranks() * plan.chunks() - 1, plan.micro_batches() - 1},
+            false);
   std::size_t cells = 0;
   for (std::uint32_t r = 0; r < plan.ranks(); ++r) cells += plan.size(r);
-  return cells * longest;
+  return cells * (longest.size() + around);
 }
 
 }  // namespace detail
@@ -262,7 +234,7 @@ template <pipeline::schedule S>
     if (!counts.empty()) out.append(counts[r].back(), ',');
     if (options.reduce_grad) {
       for (std::uint32_t c = 0; c < plan.chunks(); ++c) {
-        detail::put_number(out, plan.placement().stage(r, c));
+        detail::append_number(out, plan.placement().stage(r, c));
         out += token_of(pipeline::action_kind::reduce_grad);
         out += ',';
       }
@@ -282,7 +254,7 @@ template <pipeline::schedule S>
   out.reserve(detail::expected_text(plan, 3));
   const auto put = [&](std::string_view before, std::uint32_t value) {
     out += before;
-    detail::put_number(out, value);
+    detail::append_number(out, value);
   };
   put("{\"version\":1,\"ranks\":", plan.ranks());
   put(",\"chunks\":", plan.chunks());

@@ -141,9 +141,9 @@ template <pipeline::schedule S>
       const auto a = pipeline::stage_action_at(plan, r, i);
       if (a.kind() > pipeline::action_kind::backward) continue;
       out += a.kind() == pipeline::action_kind::forward ? 'f' : 'b';
-      detail::put_number(out, a.micro_batch());
+      detail::append_number(out, a.micro_batch());
       out += "_vp";
-      detail::put_number(out, plan.placement().chunk_of(a.stage()));
+      detail::append_number(out, plan.placement().chunk_of(a.stage()));
       out += ';';
     }
     out += '\n';

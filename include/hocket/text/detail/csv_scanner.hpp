@@ -2,11 +2,13 @@
 #pragma once
 #include <hocket/core/result.hpp>
 
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 namespace hocket::inline HOCKET_ABI::text::detail {
 
@@ -62,11 +64,9 @@ class csv_scanner {
   [[nodiscard]] result<std::uint32_t> number(std::string_view cell, std::int64_t column,
                                              std::uint32_t limit) const noexcept {
     std::uint64_t value = 0;
-    bool good = !cell.empty() && cell.size() <= 10;
-    for (const char c : cell) {
-      good = good && c >= '0' && c <= '9';
-      if (good) value = value * 10 + static_cast<std::uint64_t>(c - '0');
-    }
+    const char* const end = cell.data() + cell.size();
+    const auto [at, why] = std::from_chars(cell.data(), end, value);
+    const bool good = why == std::errc{} && at == end && cell.size() <= 10;
     if (!good || value > limit) return error{errc::bad_number, line_, column}.with(cell);
     return static_cast<std::uint32_t>(value);
   }
@@ -79,10 +79,8 @@ class csv_scanner {
 
 inline void append_number(std::string& out, std::uint64_t value) {
   char digits[20];
-  std::size_t n = 0;
-  do digits[n++] = static_cast<char>('0' + value % 10);
-  while ((value /= 10) != 0);
-  while (n != 0) out += digits[--n];
+  const auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
+  out.append(digits, static_cast<std::size_t>(end - digits));
 }
 
 }  // namespace hocket::inline HOCKET_ABI::text::detail
