@@ -61,8 +61,8 @@ template <class Code>
   else return static_cast<int>(code) != 0;
 }
 
-/// Blocks until the counter is at least `target`. Looks for about a microsecond before it sleeps: less than a sleep and
-/// a wake-up take, and enough for what another core has nearly done (a hop between two streams is 30 times faster).
+/// Blocks until the counter is at least `target`. Looks for about a microsecond before it sleeps: a sleep and a wake-up
+/// take longer than what another core has nearly done.
 inline void await(const std::atomic<std::uint64_t>& counter, std::uint64_t target) noexcept {
   constexpr int looks = 2000;
   for (int i = 0; i < looks; ++i)
