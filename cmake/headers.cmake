@@ -56,6 +56,7 @@ set(HOCKET_HEADERS
   hocket/graph/index.hpp
   hocket/graph/op_kind.hpp
   hocket/graph/persistent_index.hpp
+  hocket/graph/reachability_rows.hpp
   hocket/graph/rule.hpp
   hocket/graph/steady_stream_plan.hpp
   hocket/graph/storage_range.hpp

@@ -18,6 +18,7 @@
 #include <hocket/graph/index.hpp>
 #include <hocket/graph/op_kind.hpp>
 #include <hocket/graph/persistent_index.hpp>
+#include <hocket/graph/reachability_rows.hpp>
 #include <hocket/graph/rule.hpp>
 #include <hocket/graph/steady_stream_plan.hpp>
 #include <hocket/graph/storage_range.hpp>

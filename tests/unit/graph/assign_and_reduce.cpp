@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hocket/graph/assign_streams.hpp>
+#include <hocket/graph/reachability_rows.hpp>
 #include <hocket/graph/transitive_reduction.hpp>
 #include <hocket/testing/graph_laws.hpp>
 
@@ -63,4 +64,26 @@ TEST_CASE("assigned streams: a chain stays on one, independent ops spread, the n
   dag<> g;
   REQUIRE(g.assign(2, backwards));
   CHECK(hocket::graph::assign_streams(g, 2).error().code == hocket::errc::bad_order);
+}
+
+TEST_CASE("rows of reachability say what reaches does", "[graph]") {
+  hocket::testing::random_source random(45);
+  for (int round = 0; round < 150; ++round) {
+    const node_id nodes = random.below(150);
+    hocket::graph::dag<> g;
+    for (node_id i = 0; i < nodes; ++i) REQUIRE(g.append({}));
+    for (node_id i = 0; i < 2 * nodes; ++i)  // in any direction, so that ids are no topological order
+      static_cast<void>(g.add_edge(random.below(nodes), random.below(nodes)));
+    if (nodes > 2) static_cast<void>(g.contract(std::vector<node_id>{0, random.below(nodes)}));
+    const std::size_t words = hocket::graph::words_of_row(nodes);
+    std::vector<std::uint64_t> rows(nodes * words, ~std::uint64_t{0});
+    hocket::graph::reachability_rows(g, rows);
+    std::size_t wrong = 0;
+    for (node_id a = 0; a < nodes; ++a)
+      for (node_id b = 0; b < 64 * words; ++b) {
+        const bool bit = (rows[a * words + b / 64] >> (b % 64) & 1u) != 0;
+        wrong += bit != (b < nodes && g.reaches(a, b)) ? 1u : 0u;
+      }
+    CHECK(wrong == 0);
+  }
 }
