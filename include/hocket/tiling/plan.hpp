@@ -13,7 +13,6 @@
 #include <optional>
 #include <span>
 #include <string_view>
-#include <type_traits>
 
 namespace hocket::inline HOCKET_ABI::tiling {
 
@@ -109,24 +108,6 @@ struct two_runs {
 /// How an operator is cut. A value without allocation, the same on every rank for the same problem.
 class plan {
  public:
-  /// Copies the tiles there are and not the whole buffer. (Constant expressions want every element to have a value.)
-  constexpr plan() noexcept {
-    if (std::is_constant_evaluated())
-      for (std::int64_t& rows : tiles_) rows = 0;
-  }
-  constexpr plan(const plan& other) noexcept : plan() { *this = other; }
-  constexpr plan& operator=(const plan& other) noexcept {
-    predicted = other.predicted;
-    serial = other.serial;
-    lower_bound = other.lower_bound;
-    decided_by = other.decided_by;
-    bound = other.bound;
-    flags = other.flags;
-    count_ = other.count_;
-    for (std::size_t i = 0; i < count_; ++i) tiles_[i] = other.tiles_[i];
-    return *this;
-  }
-
   picoseconds predicted{0};    ///< makespan under the problem's costs
   picoseconds serial{0};       ///< time without cutting
   picoseconds lower_bound{0};  ///< no tiling takes less; 0 if no bound was found
@@ -179,7 +160,7 @@ class plan {
   }
 
  private:
-  std::array<std::int64_t, tile_capacity> tiles_;
+  std::array<std::int64_t, tile_capacity> tiles_{};
   std::size_t count_ = 0;
 };
 
