@@ -61,12 +61,14 @@ template <class Code>
   else return static_cast<int>(code) != 0;
 }
 
-/// Blocks until the counter is at least `target`. Looks for about a microsecond before it sleeps: a sleep and a wake-up
-/// take longer than what another core has nearly done.
+/// Blocks until the counter is at least `target`. Gives the core away a few times before it sleeps: a sleep and a wake-up
+/// take longer than what another thread has nearly done.
 inline void await(const std::atomic<std::uint64_t>& counter, std::uint64_t target) noexcept {
-  constexpr int looks = 2000;
-  for (int i = 0; i < looks; ++i)
+  constexpr int looks = 64;
+  for (int i = 0; i < looks; ++i) {
     if (counter.load(std::memory_order_acquire) >= target) return;
+    std::this_thread::yield();
+  }
   for (std::uint64_t now = counter.load(); now < target; now = counter.load()) counter.wait(now);
 }
 
