@@ -13,6 +13,7 @@ set(HOCKET_HEADERS
   hocket/core/ids.hpp
   hocket/core/message.hpp
   hocket/core/result.hpp
+  hocket/core/ticks.hpp
   hocket/core/time.hpp
   hocket/curve.hpp
   hocket/curve/affine.hpp

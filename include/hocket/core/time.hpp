@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/config.hpp>
+#include <hocket/core/ticks.hpp>
 
 #include <chrono>
 #include <cstdint>
 #include <ratio>
 
 namespace hocket::inline HOCKET_ABI {
-
-/// Time as an integer. Decisions are made in ticks, so that every rank and machine decides alike; real-valued curves
-/// are rounded once, at the border. A tick has the unit that the caller chose. Where a duration leaves its component it
-/// is a std::chrono duration instead, so that two units cannot be mixed without a word.
-using ticks = std::int64_t;
 
 /// What tile plans are made in: fine enough for the shortest tile, and 64 bits of it are 106 days.
 using picoseconds = std::chrono::duration<std::int64_t, std::pico>;

@@ -2,7 +2,7 @@
 #pragma once
 #include <hocket/core/arithmetic.hpp>
 #include <hocket/core/result.hpp>
-#include <hocket/core/time.hpp>
+#include <hocket/core/ticks.hpp>
 #include <hocket/pipeline/shape.hpp>
 
 namespace hocket::inline HOCKET_ABI::pipeline {

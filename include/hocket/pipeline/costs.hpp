@@ -3,7 +3,7 @@
 #include <hocket/core/arithmetic.hpp>
 #include <hocket/core/borrowed.hpp>
 #include <hocket/core/result.hpp>
-#include <hocket/core/time.hpp>
+#include <hocket/core/ticks.hpp>
 #include <hocket/pipeline/action.hpp>
 
 #include <concepts>

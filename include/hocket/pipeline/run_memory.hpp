@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/core/result.hpp>
-#include <hocket/core/time.hpp>
+#include <hocket/core/ticks.hpp>
 #include <hocket/pipeline/action.hpp>
 
 #include <cstddef>

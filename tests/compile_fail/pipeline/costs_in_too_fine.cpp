@@ -3,6 +3,8 @@
 // expect: duration
 #include <hocket/pipeline/costs.hpp>
 
+#include <chrono>
+
 using namespace std::chrono_literals;
 using hocket::pipeline::costs_in;
 

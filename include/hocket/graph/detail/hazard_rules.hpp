@@ -77,9 +77,9 @@ class hazard_rules {
     for (const std::uint32_t v : writes_) {
       // Whoever read the last value waits for its writer already.
       if (variables_[v].readers == no_id) offer(variables_[v].writer, b, rule::write_after_write, v);
-      // Lists of pieces that were one share their ends: what b has met it need not walk again.
-      for (std::uint32_t r = variables_[v].readers; r != no_id && readers_[r].met_by != b; r = readers_[r].next) {
-        readers_[r].met_by = b;
+      // Lists of pieces that were one share their ends: what b has seen it need not walk again.
+      for (std::uint32_t r = variables_[v].readers; r != no_id && readers_[r].seen_by != b; r = readers_[r].next) {
+        readers_[r].seen_by = b;
         offer(readers_[r].op, b, rule::write_after_read, v);
       }
     }
@@ -142,7 +142,7 @@ class hazard_rules {
     node_id op;
     std::uint32_t next;
     std::uint32_t owners;  // lists that begin here, or readers that it follows
-    node_id met_by;        // the last op that walked over it
+    node_id seen_by;        // the last op that walked over it
   };
 
   template <class V>

@@ -36,8 +36,8 @@ class storage_map {
       if (reaches_in) piece = before->first.first == range.first ? before : cut(before, range.first);
     }
     for (std::uint64_t at = range.first; at != range.end;) {
-      const bool met = piece != pieces_.end() && piece->first.space == range.space && piece->first.first < range.end;
-      const std::uint64_t next = met ? piece->first.first : range.end;
+      const bool found = piece != pieces_.end() && piece->first.space == range.space && piece->first.first < range.end;
+      const std::uint64_t next = found ? piece->first.first : range.end;
       if (at < next) piece = pieces_.emplace_hint(piece, key{range.space, at}, value{next, fresh()});
       else if (piece->second.end > range.end) cut(piece, range.end);
       f(piece->second.slot);
@@ -51,8 +51,8 @@ class storage_map {
   template <class Fresh>
   [[nodiscard]] std::optional<std::uint32_t> whole_piece(const storage_range& range, Fresh&& fresh) {
     const iterator piece = pieces_.lower_bound({range.space, range.first});
-    const bool met = piece != pieces_.end() && piece->first.space == range.space && piece->first.first < range.end;
-    if (met) {
+    const bool found = piece != pieces_.end() && piece->first.space == range.space && piece->first.first < range.end;
+    if (found) {
       const bool whole = piece->first.first == range.first && piece->second.end == range.end;
       return whole ? std::optional(piece->second.slot) : std::nullopt;
     }

@@ -2,7 +2,7 @@
 #pragma once
 #include <hocket/core/borrowed.hpp>
 #include <hocket/core/result.hpp>
-#include <hocket/core/time.hpp>
+#include <hocket/core/ticks.hpp>
 
 #include <cstddef>
 #include <cstdint>

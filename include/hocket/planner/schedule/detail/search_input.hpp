@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/core/time.hpp>
+#include <hocket/core/ticks.hpp>
 #include <hocket/pipeline/action.hpp>
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/core/arithmetic.hpp>
-#include <hocket/core/time.hpp>
+#include <hocket/core/ticks.hpp>
 #include <hocket/planner/schedule/detail/search_input.hpp>
 
 #include <algorithm>
