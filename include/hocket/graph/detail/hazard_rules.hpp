@@ -142,7 +142,7 @@ class hazard_rules {
     node_id op;
     std::uint32_t next;
     std::uint32_t owners;  // lists that begin here, or readers that it follows
-    node_id seen_by;        // the last op that walked over it
+    node_id seen_by;       // the last op that walked over it
   };
 
   template <class V>
