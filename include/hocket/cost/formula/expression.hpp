@@ -147,17 +147,17 @@ constexpr formula_node* append(formula_node* to, const formula_node* from, std::
   for (std::size_t i = 0; i < count; ++i) *to++ = from[i];
   return to;
 }
-template <arithmetic How, class L, std::size_t N, class R, std::size_t M>
-constexpr auto join(const expression<L, N>& l, const expression<R, M>& r) noexcept {
+template <arithmetic How, class L, std::size_t LeftNodes, class R, std::size_t RightNodes>
+constexpr auto join(const expression<L, LeftNodes>& l, const expression<R, RightNodes>& r) noexcept {
   constexpr bool multiplies = How == arithmetic::multiply,
                  divides = How == arithmetic::divide || How == arithmetic::divide_up;
   if constexpr (!multiplies && !divides) require_same_unit<L, R>();
   using unit = std::conditional_t<multiplies, unit_product<L, R>, std::conditional_t<divides, unit_quotient<L, R>, L>>;
-  expression<unit, N + M + 1> out{};
-  formula_node* root = append(append(out.nodes, l.nodes, N), r.nodes, M);
+  expression<unit, LeftNodes + RightNodes + 1> out{};
+  formula_node* root = append(append(out.nodes, l.nodes, LeftNodes), r.nodes, RightNodes);
   root->what = formula_kind::binary;
   root->join = How;
-  root->size = static_cast<std::uint16_t>(N + M + 1);
+  root->size = static_cast<std::uint16_t>(LeftNodes + RightNodes + 1);
   return out;
 }
 
@@ -215,13 +215,14 @@ template <class Unit, std::size_t Nodes>
 }
 
 namespace detail {
-template <class U, std::size_t N, class First, std::size_t FirstNodes, class... Rest, std::size_t... RestNodes>
-constexpr auto choice(const expression<U, N>& selector, const expression<First, FirstNodes>& first,
+template <class U, std::size_t SelectorNodes, class First, std::size_t FirstNodes, class... Rest,
+          std::size_t... RestNodes>
+constexpr auto choice(const expression<U, SelectorNodes>& selector, const expression<First, FirstNodes>& first,
                       const expression<Rest, RestNodes>&... rest) noexcept {
   (require_same_unit<First, Rest>(), ...);
-  constexpr std::size_t nodes = N + FirstNodes + (RestNodes + ... + 0) + 1;
+  constexpr std::size_t nodes = SelectorNodes + FirstNodes + (RestNodes + ... + 0) + 1;
   expression<First, nodes> out{};
-  formula_node* root = append(append(out.nodes, selector.nodes, N), first.nodes, FirstNodes);
+  formula_node* root = append(append(out.nodes, selector.nodes, SelectorNodes), first.nodes, FirstNodes);
   ((root = append(root, rest.nodes, RestNodes)), ...);
   root->what = formula_kind::choice;
   root->size = static_cast<std::uint16_t>(nodes);

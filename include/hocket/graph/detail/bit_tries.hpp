@@ -92,7 +92,7 @@ class bit_tries {
   }
   // r with the bits of `more` put in around a.
   [[nodiscard]] root join(root r, node_id a, const leaf& more) {
-    const auto bits = static_cast<std::uint32_t>(std::bit_width(a >> leaf_bits));
+    const std::uint32_t bits = 32 - static_cast<std::uint32_t>(std::countl_zero(a >> leaf_bits));
     r = lifted(r, (bits + inner_bits - 1) / inner_bits);
     return {join(r.block, a, more, r.height), r.height};
   }

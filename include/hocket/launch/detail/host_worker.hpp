@@ -61,8 +61,8 @@ template <class Code>
   else return static_cast<int>(code) != 0;
 }
 
-/// Blocks until the counter is at least `target`. Gives the core away a few times before it sleeps: a sleep and a wake-up
-/// take longer than what another thread has nearly done.
+/// Blocks until the counter is at least `target`. Gives the core away a few times before it sleeps: a sleep and a
+/// wake-up take longer than what another thread has nearly done.
 inline void await(const std::atomic<std::uint64_t>& counter, std::uint64_t target) noexcept {
   constexpr int looks = 64;
   for (int i = 0; i < looks; ++i) {
@@ -115,7 +115,7 @@ struct host_worker {
   [[nodiscard]] bool make_room(std::size_t count) noexcept {
     constexpr std::size_t first_entries = 32;
     if (inbox.capacity() - inbox.size() >= count) return true;
-    return attempt([&] { inbox.reserve(std::max({first_entries, 2 * inbox.size(), inbox.size() + count})); });
+    return attempt([&] { inbox.reserve((std::max)({first_entries, 2 * inbox.size(), inbox.size() + count})); });
   }
   /// Whether the thread must be notified: who put the first entry into the inbox does it for those that follow.
   template <class F>
