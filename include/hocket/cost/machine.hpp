@@ -14,7 +14,7 @@ namespace hocket::inline HOCKET_ABI::cost {
 
 /// What one device does in a second, for each kind of work of a step: the linear hardware policy. Rates are sustained
 /// ones, fitted or measured; the formulas of a step's time (step_time.hpp) name them and hold no number of their own.
-/// Richer policies are in policy.hpp.
+/// Richer policies are in measured_hardware.hpp.
 struct machine {
   double gemm_flops = 0;       ///< FLOP/s of matrix products
   double attention_flops = 0;  ///< FLOP/s inside attention

@@ -54,7 +54,7 @@ class host_event {
 ///
 ///     auto device = hocket::launch::host_backend::start(list.stream_count()).value();
 ///     auto report = device.run(list, [&](hocket::node_id op, hocket::stream_id) { work(op); });
-///     if (!report) std::printf("op %u: %s\n", report.op, to_string(report.status));
+///     if (!report) std::printf("op %u: %s\n", report.op, to_string(report.status).data());
 class host_backend {
  public:
   using stream_type = host_stream;
