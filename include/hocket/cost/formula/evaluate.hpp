@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string_view>
 #include <type_traits>
 
@@ -105,13 +106,13 @@ class numbers_view {
  public:
   constexpr numbers_view() noexcept = default;  ///< knows no number
 
-  /// The number of a symbol; null if no config has it. Complexity: O(1) comparisons of names.
-  [[nodiscard]] constexpr const detail::number* find(formula_view symbol) const noexcept {
-    if (places_ == nullptr) return nullptr;
+  /// The number of a symbol; nothing if no config has it. Complexity: O(1) comparisons of names.
+  [[nodiscard]] constexpr std::optional<detail::number> find(formula_view symbol) const noexcept {
+    if (places_ == nullptr) return std::nullopt;
     const detail::hashed_name name{symbol.key(), static_cast<std::uint32_t>(symbol.value())};
     for (std::size_t at = name.hash & mask_; places_[at] != 0; at = (at + 1) & mask_)
-      if (names_[places_[at] - 1u] == name) return values_ + (places_[at] - 1u);
-    return nullptr;
+      if (names_[places_[at] - 1u] == name) return values_[places_[at] - 1u];
+    return std::nullopt;
   }
 
  private:
@@ -193,9 +194,9 @@ constexpr Number apply(arithmetic what, const Number& a, const Number& b) noexce
   return a;
 }
 
-constexpr const number* number_of(formula_view symbol, const numbers_view& numbers) noexcept {
-  const number* found = numbers.find(symbol);
-  if (found == nullptr && std::is_constant_evaluated()) none_of_the_configs_has_a_member_with_the_name_of_this_symbol();
+constexpr std::optional<number> number_of(formula_view symbol, const numbers_view& numbers) noexcept {
+  const std::optional<number> found = numbers.find(symbol);
+  if (!found && std::is_constant_evaluated()) none_of_the_configs_has_a_member_with_the_name_of_this_symbol();
   return found;
 }
 // What the leaves of a formula are, for each kind of number.
@@ -204,8 +205,8 @@ struct exact_leaves {
   numbers_view numbers;
   [[nodiscard]] constexpr rational literal(std::int64_t n) const noexcept { return rational(n); }
   [[nodiscard]] constexpr rational symbol(formula_view e) const noexcept {
-    const number* found = number_of(e, numbers);
-    return found != nullptr && !found->is_real ? rational(found->whole) : rational(0) / rational(0);
+    const std::optional<number> found = number_of(e, numbers);
+    return found && !found->is_real ? rational(found->whole) : rational(0) / rational(0);
   }
   [[nodiscard]] constexpr rational undefined() const noexcept { return rational(0) / rational(0); }
 };
@@ -214,9 +215,9 @@ struct real_leaves {
   numbers_view numbers;
   [[nodiscard]] constexpr double literal(std::int64_t n) const noexcept { return static_cast<double>(n); }
   [[nodiscard]] constexpr double symbol(formula_view e) const noexcept {
-    const number* found = number_of(e, numbers);
-    HOCKET_ASSERT(found != nullptr);
-    return found != nullptr ? found->real : undefined();
+    const std::optional<number> found = number_of(e, numbers);
+    HOCKET_ASSERT(found.has_value());
+    return found ? found->real : undefined();
   }
   [[nodiscard]] constexpr double undefined() const noexcept { return std::numeric_limits<double>::quiet_NaN(); }
 };
@@ -249,8 +250,8 @@ constexpr const char* not_told(formula_view e, const numbers_view& numbers) noex
   const formula_node* const root = e.root();
   for (const formula_node* at = root - (root->size - 1); at <= root; ++at) {
     if (at->what != formula_kind::symbol) continue;
-    const number* found = numbers.find(formula_view(at));
-    if (found == nullptr || found->is_real) return at->key;
+    const std::optional<number> found = numbers.find(formula_view(at));
+    if (!found || found->is_real) return at->key;
   }
   return nullptr;
 }

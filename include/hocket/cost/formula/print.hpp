@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -89,8 +90,8 @@ class writer {
     switch (e.what()) {
       case formula_kind::literal: return number(rational(e.value()), has);
       case formula_kind::symbol: {
-        const detail::number* known = numeric() ? numbers_.find(e) : nullptr;
-        if (known == nullptr) return name(e.letter());
+        const std::optional<detail::number> known = numeric() ? numbers_.find(e) : std::nullopt;
+        if (!known) return name(e.letter());
         return known->is_real ? real_number(known->real, has) : number(rational(known->whole), has);
       }
       case formula_kind::definition: return numeric() ? number(value_of(e.body(), numbers_), has) : name(e.letter());
