@@ -4,8 +4,10 @@
 //
 //   every policy   using node = …;  std::size_t node_count(const G&)
 //                   and, unless node is an integer type (then nodes are 0 … node_count - 1):
-//                   for_each_node(const G&, f)  in program order;  index_of(const G&, node) for successors
+//                   for_each_node(const G&, f)  in program order;  index_of(const G&, node) for successors and
+//                   predecessors
 //   successors     for_each_successor(const G&, node, f)         f(node) for each node that must run later
+//   predecessors   for_each_predecessor(const G&, node, f)       f(node) for each node that must run earlier: operands
 //   effects        for_each_read(const G&, node, f), for_each_write(const G&, node, f)
 //                   f(variable): an integer, a pointer, an enumeration, a string, or the bytes themselves
 //                   (graph::storage_range), in any mixture
@@ -77,6 +79,14 @@ concept successors_policy = node_policy<P, G> && (std::integral<typename P::node
                             requires(const P& policy, const G& host, const typename P::node& n, detail::sink f) {
                               policy.for_each_successor(host, n, f);
                             };
+
+/// P reports, for each node, the nodes that must run before it: for hosts that know an op's operands. Reported in an
+/// order in which predecessors come first, and numbered in it, a dag is built without a list of edges.
+template <class P, class G>
+concept predecessors_policy = node_policy<P, G> && (std::integral<typename P::node> || index_policy<P, G>) &&
+                              requires(const P& policy, const G& host, const typename P::node& n, detail::sink f) {
+                                policy.for_each_predecessor(host, n, f);
+                              };
 
 /// P reports, for each node, the variables it reads and those it writes. A variable updated in place is reported twice.
 template <class P, class G>

@@ -84,7 +84,8 @@ class dag {
     return g;
   }
   /// The host's own edges as a dag: their closure, and the edges that are worth keeping.
-  /// @param host  a graph whose policy satisfies successors_policy; nodes may be in any order
+  /// @param host  a graph whose policy satisfies predecessors_policy (faster) or successors_policy; nodes may be in any
+  ///              order
   /// @return as assign; errc::unknown_node also if the policy reports a node outside [0, node_count)
   ///
   ///     const auto g = hocket::graph::dag<>::make(std::vector<std::vector<int>>{{1, 2}, {2}, {}});   // drops 0 -> 2
@@ -93,9 +94,9 @@ class dag {
   [[nodiscard]] static result<dag> make(const G& host, const Policy& policy = {},
                                         std::pmr::vector<node_id>* cycle = nullptr,
                                         std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
-    const result<std::vector<edge>> edges = graph::edge_list(host, policy);
-    if (!edges) return edges.error();
-    return make(static_cast<std::size_t>(policy.node_count(host)), *edges, cycle, memory);
+    dag g(memory);
+    if (const result<void> done = g.assign(host, policy, cycle); !done) return done.error();
+    return g;
   }
 
   /// Adds the next node of the program, which runs after `preds` (any order, repetitions allowed), and returns its id.
@@ -183,12 +184,7 @@ class dag {
       }
     }
     if (node_count() == 0) {  // nothing to lose: build here, in the memory that clear() kept
-      struct undo {
-        dag* g;
-        ~undo() {
-          if (g != nullptr) g->drop_all();
-        }
-      } undo_unless_done{this};
+      drop_unless_done undo_unless_done{this};
       fill(nodes, forward, work_.in, work_.topological);
       undo_unless_done.g = nullptr;
     } else {
@@ -201,6 +197,20 @@ class dag {
     }
     forget_snapshots();
     return {};
+  }
+
+  /// Becomes the host's own edges, as make does, in the memory that clear() kept.
+  ///
+  ///     g.clear();
+  ///     g.assign(computation, policy);
+  template <class G, class Policy = graph_access<G>>
+    requires(!std::integral<G>)
+  result<void> assign(const G& host, const Policy& policy = {}, std::pmr::vector<node_id>* cycle = nullptr) {
+    if constexpr (predecessors_policy<Policy, G>)
+      if (append_in_order(host, policy)) return {};
+    const result<std::vector<edge>> edges = graph::edge_list(host, policy);
+    if (!edges) return edges.error();
+    return assign(static_cast<std::size_t>(policy.node_count(host)), *edges, cycle);
   }
 
   /// From now on remembers edges that are not kept because others imply them, 4 bytes each, so that erase_edge can
@@ -457,6 +467,40 @@ class dag {
     work_.marks.clear();
     fused_.clear();
     edge_count_ = 0;
+  }
+
+  struct drop_unless_done {
+    dag* g;
+    ~drop_unless_done() {
+      if (g != nullptr) g->drop_all();
+    }
+  };
+  // An empty dag becomes the host's graph if each node comes when it is its turn, after its predecessors. Else it is
+  // empty again.
+  template <class G, class Policy>
+  bool append_in_order(const G& host, const Policy& policy) {
+    using node = typename Policy::node;
+    const auto nodes = static_cast<std::size_t>(policy.node_count(host));
+    if (node_count() != 0 || nodes > no_id) return false;
+    drop_unless_done undo_unless_done{this};
+    reserve(nodes);
+    std::vector<node_id> preds;
+    bool in_order = true;
+    detail::for_each_node(policy, host, [&](const node& n) {
+      if (!in_order) return;
+      const std::size_t b = detail::index_of(policy, host, n);
+      preds.clear();
+      policy.for_each_predecessor(host, n, [&](const auto& before) {
+        const std::size_t a = detail::index_of(policy, host, static_cast<node>(before));
+        in_order = in_order && a < b;
+        preds.push_back(static_cast<node_id>(a));
+      });
+      in_order = in_order && b == node_count() && append(preds).has_value();
+    });
+    if (!in_order || node_count() != nodes) return false;
+    forget_snapshots();
+    undo_unless_done.g = nullptr;
+    return true;
   }
 
   // Clears the marks of find_affected.

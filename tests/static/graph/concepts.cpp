@@ -38,9 +38,21 @@ struct enumerable : pointers {
 struct numbered : enumerable {
   static std::size_t index_of(const host&, node);
 };
+struct by_operands : enumerable {
+  static std::size_t index_of(const host&, node);
+  static void for_each_predecessor(const host&, node, auto&&);
+};
+struct operands_only {
+  using node = std::uint32_t;
+  static std::size_t node_count(const host&);
+  static void for_each_predecessor(const host&, node, auto&&);
+};
 static_assert(!g::node_policy<pointers, host>);
 static_assert(g::node_policy<enumerable, host> && !g::successors_policy<enumerable, host>);
 static_assert(g::successors_policy<numbered, host> && g::index_policy<numbered, host>);
+static_assert(g::predecessors_policy<by_operands, host> && g::successors_policy<by_operands, host>);
+static_assert(g::predecessors_policy<operands_only, host> && !g::successors_policy<operands_only, host>);
+static_assert(!g::predecessors_policy<numbered, host>);
 static_assert(!g::effects_policy<numbered, host>);
 static_assert(!g::node_policy<hocket::graph_access<host>, host>);
 static_assert(g::successors_policy<hocket::graph_access<std::vector<std::vector<int>>>, std::vector<std::vector<int>>>);

@@ -21,6 +21,10 @@ concept lists_successors = requires(const P& policy, const G& host, const typena
   policy.for_each_successor(host, n, f);
 };
 template <class P, class G>
+concept lists_predecessors = requires(const P& policy, const G& host, const typename P::node& n, sink f) {
+  policy.for_each_predecessor(host, n, f);
+};
+template <class P, class G>
 concept lists_reads =
     requires(const P& policy, const G& host, const typename P::node& n, sink f) { policy.for_each_read(host, n, f); };
 template <class P, class G>
@@ -58,21 +62,22 @@ constexpr void require_effects() {
 }
 
 template <class P, class G>
-constexpr void require_successors() {
+constexpr void require_edges() {
   if constexpr (!names_node<P> || lists_reads<P, G>) {
-    static_assert(successors_policy<P, G>,
+    static_assert(successors_policy<P, G> || predecessors_policy<P, G>,
                   "hocket: no policy tells the successors of a node of this host type. Specialise "
                   "hocket::graph_access<G> with: using node = std::uint32_t; static std::size_t node_count(const G&); "
-                  "static void for_each_successor(const G&, node, auto&& f); or pass such a policy as the second "
-                  "argument");
+                  "static void for_each_successor(const G&, node, auto&& f); or, where nodes know their operands, "
+                  "for_each_predecessor with the same parameters; or pass such a policy as the second argument");
   } else {
     require_nodes<P, G>();
     static_assert(std::integral<typename P::node> || index_policy<P, G>,
                   "hocket: the policy's node is no integer type, so it must number the nodes. Write: "
                   "static std::size_t index_of(const G&, node);");
-    static_assert(lists_successors<P, G>,
-                  "hocket: the policy has no for_each_successor that can be called on a const policy with a node. "
-                  "Write: static void for_each_successor(const G&, node, auto&& f); it calls f(node)");
+    static_assert(lists_successors<P, G> || lists_predecessors<P, G>,
+                  "hocket: the policy has no for_each_successor that can be called on a const policy with a node, and "
+                  "no for_each_predecessor. Write one: static void for_each_successor(const G&, node, auto&& f); it "
+                  "calls f(node)");
   }
 }
 
