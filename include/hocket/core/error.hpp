@@ -120,7 +120,7 @@ struct error {
     while (n < word_capacity && letters[n] != '\0') ++n;
     return {letters.data(), n};
   }
-  void word() && = delete;
+  void word() const&& = delete;
 
   friend constexpr bool operator==(const error&, const error&) = default;
 };

@@ -17,7 +17,7 @@ class made_formula {
     nodes_.assign(root - (root->size - 1), root + 1);
   }
   [[nodiscard]] formula_view view() const& noexcept { return formula_view(&nodes_.back()); }
-  formula_view view() && = delete;
+  formula_view view() const&& = delete;
 
   friend made_formula operator*(const made_formula& a, const made_formula& b) { return {a, arithmetic::multiply, b}; }
   friend made_formula operator/(const made_formula& a, const made_formula& b) { return {a, arithmetic::divide, b}; }

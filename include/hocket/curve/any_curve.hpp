@@ -82,7 +82,7 @@ class any_curve {
   }
   /// The curve inside, for writers of files and for drawing.
   [[nodiscard]] const variant& held() const& noexcept { return held_; }
-  const variant& held() && = delete;
+  const variant& held() const&& = delete;
   [[nodiscard]] double units_per_row() const noexcept { return units_; }
 
  private:

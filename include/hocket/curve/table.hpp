@@ -74,7 +74,7 @@ class table {
     return table{sizes, us, memory};
   }
   [[nodiscard]] table_view view() const& noexcept { return table_view(sizes_, us_); }
-  table_view view() && = delete;  // it would outlive the points
+  table_view view() const&& = delete;  // it would outlive the points
   [[nodiscard]] double time(double size) const noexcept { return view().time(size); }
   [[nodiscard]] interval domain() const noexcept { return {sizes_.front(), sizes_.back()}; }
 

@@ -339,13 +339,13 @@ class dag {
     HOCKET_ASSERT(a < node_count());
     return succs_[a];
   }
-  std::span<const node_id> downstream(node_id a) && = delete;
+  std::span<const node_id> downstream(node_id a) const&& = delete;
   /// The kept edges into b; their number is the count an executor waits down to zero. Ascending. O(1).
   [[nodiscard]] std::span<const node_id> upstream(node_id b) const& noexcept {
     HOCKET_ASSERT(b < node_count());
     return preds_[b];
   }
-  std::span<const node_id> upstream(node_id b) && = delete;
+  std::span<const node_id> upstream(node_id b) const&& = delete;
   [[nodiscard]] std::size_t in_degree(node_id b) const noexcept { return upstream(b).size(); }
   /// The in-degree of every node, by id. O(n).
   [[nodiscard]] std::vector<node_id> in_degrees() const {
@@ -421,7 +421,7 @@ class dag {
   }
 
   [[nodiscard]] const Index& index() const& noexcept { return index_; }
-  const Index& index() && = delete;
+  const Index& index() const&& = delete;
   /// Memory held.
   [[nodiscard]] std::size_t bytes() const noexcept {
     return index_.bytes() + preds_.bytes() + succs_.bytes() + dropped_.bytes() + fused_.bytes() + journal_.bytes() +

@@ -51,10 +51,10 @@ class dependency_graph {
   [[nodiscard]] bool reaches(node_id a, node_id b) const noexcept { return graph_.reaches(a, b); }
   /// The ops to notify when a is done; ascending.
   [[nodiscard]] std::span<const node_id> downstream(node_id a) const& noexcept { return graph_.downstream(a); }
-  std::span<const node_id> downstream(node_id a) && = delete;
+  std::span<const node_id> downstream(node_id a) const&& = delete;
   /// The ops whose completion b counts; ascending.
   [[nodiscard]] std::span<const node_id> upstream(node_id b) const& noexcept { return graph_.upstream(b); }
-  std::span<const node_id> upstream(node_id b) && = delete;
+  std::span<const node_id> upstream(node_id b) const&& = delete;
   [[nodiscard]] std::size_t node_count() const noexcept { return graph_.node_count(); }
   /// Edges before pruning: distinct pairs of ops that the rules ask for; rule_edges(host) lists them.
   [[nodiscard]] std::size_t rule_edges() const noexcept { return rule_edges_; }

@@ -58,13 +58,13 @@ class kinded_dependencies {
   [[nodiscard]] bool data_reaches(node_id a, node_id b) const noexcept { return data_.reaches(a, b); }
   /// The reduction of all edges: what a scheduler of the host counts down.
   [[nodiscard]] const dag<Index>& order() const& noexcept { return order_; }
-  const dag<Index>& order() && = delete;
+  const dag<Index>& order() const&& = delete;
   /// The reduction of the data edges: what a stream plan is made from.
   [[nodiscard]] const dag<Index>& data() const& noexcept { return data_; }
-  const dag<Index>& data() && = delete;
+  const dag<Index>& data() const&& = delete;
   /// Every lifetime edge, by source, then target.
   [[nodiscard]] std::span<const edge> lifetime() const& noexcept { return lifetime_; }
-  std::span<const edge> lifetime() && = delete;
+  std::span<const edge> lifetime() const&& = delete;
 
   /// Adds the next op: after `data` by data edges, after `control` by control edges, after `lifetime` by lifetime
   /// edges. Each in any order, repetitions allowed.

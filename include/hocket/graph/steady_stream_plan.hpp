@@ -35,16 +35,16 @@ class steady_stream_plan {
 
   /// One step by itself. The first step needs nothing else.
   [[nodiscard]] const stream_plan& step() const& noexcept { return step_; }
-  const stream_plan& step() && = delete;
+  const stream_plan& step() const&& = delete;
   /// What every later step waits for besides: `recorder` of the step before, `waiter` of this one. Both are ops of one
   /// step. By waiter, then recorder.
   [[nodiscard]] std::span<const stream_wait> previous_waits() const& noexcept { return previous_; }
-  std::span<const stream_wait> previous_waits() && = delete;
+  std::span<const stream_wait> previous_waits() const&& = delete;
   /// Those before op, ascending by recorder. O(log waits).
   [[nodiscard]] std::span<const stream_wait> previous_waits_of(node_id op) const& noexcept {
     return detail::waits_of(previous_, op);
   }
-  std::span<const stream_wait> previous_waits_of(node_id op) && = delete;
+  std::span<const stream_wait> previous_waits_of(node_id op) const&& = delete;
   /// Ops of a step after which an event is recorded, for this step or the next.
   [[nodiscard]] std::size_t event_count() const noexcept { return event_count_; }
   /// Is some op waited for by a later op of the next step? When that wait is issued, the recorder of the same step has

@@ -88,18 +88,18 @@ class stream_plan {
   [[nodiscard]] std::size_t stream_count() const noexcept { return stream_count_; }
   [[nodiscard]] stream_id stream_of(node_id op) const noexcept { return stream_of_[op]; }
   [[nodiscard]] std::span<const stream_id> streams() const& noexcept { return stream_of_; }
-  std::span<const stream_id> streams() && = delete;
+  std::span<const stream_id> streams() const&& = delete;
   /// Is op issued? Not if `contract` fused it away: then nothing is waited for, recorded or joined on its account.
   /// O(log of how many were).
   [[nodiscard]] bool issues(node_id op) const noexcept { return !detail::is_among(fused_, op); }
   /// By waiter, then recorder.
   [[nodiscard]] std::span<const stream_wait> waits() const& noexcept { return waits_; }
-  std::span<const stream_wait> waits() && = delete;
+  std::span<const stream_wait> waits() const&& = delete;
   /// The waits before op, ascending by recorder. O(log waits).
   [[nodiscard]] std::span<const stream_wait> waits_of(node_id op) const& noexcept {
     return detail::waits_of(waits_, op);
   }
-  std::span<const stream_wait> waits_of(node_id op) && = delete;
+  std::span<const stream_wait> waits_of(node_id op) const&& = delete;
   /// Ops after which an event is recorded: each serves all its waiters. The fewest possible. docs/graph.md has the
   /// proof.
   [[nodiscard]] std::size_t event_count() const noexcept { return event_count_; }

@@ -104,7 +104,7 @@ class command_list {
   }
 
   [[nodiscard]] std::span<const command> commands() const& noexcept { return commands_; }
-  std::span<const command> commands() && = delete;
+  std::span<const command> commands() const&& = delete;
   [[nodiscard]] const command* begin() const noexcept { return commands_.data(); }
   [[nodiscard]] const command* end() const noexcept { return commands_.data() + commands_.size(); }
   [[nodiscard]] std::size_t size() const noexcept { return commands_.size(); }

@@ -83,7 +83,7 @@ class event_pool {
   }
 
   [[nodiscard]] std::span<const typename B::event_type> events() const& noexcept { return events_; }
-  std::span<const typename B::event_type> events() && = delete;
+  std::span<const typename B::event_type> events() const&& = delete;
   [[nodiscard]] std::size_t size() const noexcept { return events_.size(); }
 
   /// Hands the events over to the caller, who destroys them or leaves them to the end of the process.

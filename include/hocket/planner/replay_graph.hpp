@@ -136,11 +136,11 @@ class replay_graph {
   [[nodiscard]] std::span<const std::uint32_t> reads(std::uint32_t o) const& noexcept {
     return std::span(edges_).subspan(ops_[o].first, ops_[o].reads);
   }
-  std::span<const std::uint32_t> reads(std::uint32_t o) && = delete;
+  std::span<const std::uint32_t> reads(std::uint32_t o) const&& = delete;
   [[nodiscard]] std::span<const std::uint32_t> writes(std::uint32_t o) const& noexcept {
     return std::span(edges_).subspan(ops_[o].first + ops_[o].reads, ops_[o].writes);
   }
-  std::span<const std::uint32_t> writes(std::uint32_t o) && = delete;
+  std::span<const std::uint32_t> writes(std::uint32_t o) const&& = delete;
   [[nodiscard]] std::int64_t bytes(std::uint32_t v) const noexcept { return values_[v].bytes; }
   /// The op that makes a value, if it can be made again; no_id if not.
   [[nodiscard]] std::uint32_t producer(std::uint32_t v) const noexcept {

@@ -30,8 +30,8 @@ struct edge_rows {
   [[nodiscard]] std::span<const node_id> successors(std::size_t a) const& noexcept {
     return {targets.data() + out_begin[a], out_begin[a + 1] - out_begin[a]};
   }
-  void predecessors(std::size_t) && = delete;
-  void successors(std::size_t) && = delete;
+  void predecessors(std::size_t) const&& = delete;
+  void successors(std::size_t) const&& = delete;
 };
 
 /// Edges in any order to rows; repetitions are dropped. Precondition: ends < nodes. O(nodes + edges log).
@@ -121,7 +121,7 @@ class pruned_map {
   [[nodiscard]] std::span<const node_id> downstream(node_id a) const& noexcept {
     return {targets_.data() + begin_[a], begin_[a + std::size_t{1}] - begin_[a]};
   }
-  void downstream(node_id) && = delete;
+  void downstream(node_id) const&& = delete;
   [[nodiscard]] std::size_t edge_count() const noexcept { return begin_.empty() ? 0 : begin_.back(); }
   [[nodiscard]] const Index& index() const noexcept { return index_; }
 

@@ -28,9 +28,9 @@ class ops_table {
   [[nodiscard]] std::span<const std::uint32_t> writes(node_id op) const& noexcept {
     return list(2 * std::size_t{op} + 1);
   }
-  void streams() && = delete;
-  void reads(node_id) && = delete;
-  void writes(node_id) && = delete;
+  void streams() const&& = delete;
+  void reads(node_id) const&& = delete;
+  void writes(node_id) const&& = delete;
   /// Adds the next op of the program.
   void add(stream_id stream, graph::op_kind kind, std::span<const std::uint32_t> reads,
            std::span<const std::uint32_t> writes) {

@@ -117,7 +117,7 @@ class plan {
 
   /// Lengths in rows, in execution order.
   [[nodiscard]] constexpr std::span<const std::int64_t> tiles() const& noexcept { return {tiles_.data(), count_}; }
-  std::span<const std::int64_t> tiles() && = delete;  // it would outlive the plan
+  std::span<const std::int64_t> tiles() const&& = delete;  // it would outlive the plan
 
   /// (predicted - lower_bound) / lower_bound: how far from the optimum this can be at most; infinity without a bound.
   [[nodiscard]] constexpr double gap() const noexcept {

@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace hocket::inline HOCKET_ABI {
@@ -92,12 +93,19 @@ class timeline {
 
   /// Ticks in one second; exporters turn ticks into microseconds with it. Default 10^6: a tick is a microsecond.
   std::int64_t ticks_per_second = 1'000'000;
-  /// A duration in this timeline's ticks, rounded towards zero, and back.
+  /// A duration in this timeline's ticks, and back. A whole number of periods is rounded towards zero, a floating one
+  /// to the nearest tick.
   template <class Rep, class Period>
   [[nodiscard]] constexpr ticks to_ticks(std::chrono::duration<Rep, Period> t) const noexcept {
-    const auto periods = static_cast<ticks>(t.count());
-    const ticks whole = periods / Period::den, rest = periods % Period::den;
-    return (whole * ticks_per_second + rest * ticks_per_second / Period::den) * Period::num;
+    if constexpr (std::is_floating_point_v<Rep>) {
+      const double in_ticks = static_cast<double>(t.count()) * static_cast<double>(ticks_per_second) *
+                              static_cast<double>(Period::num) / static_cast<double>(Period::den);
+      return static_cast<ticks>(in_ticks < 0 ? in_ticks - 0.5 : in_ticks + 0.5);
+    } else {
+      const auto periods = static_cast<ticks>(t.count());
+      const ticks whole = periods / Period::den, rest = periods % Period::den;
+      return (whole * ticks_per_second + rest * ticks_per_second / Period::den) * Period::num;
+    }
   }
   [[nodiscard]] constexpr seconds to_seconds(ticks t) const noexcept {
     return seconds(static_cast<double>(t) / static_cast<double>(ticks_per_second));
@@ -147,13 +155,13 @@ class timeline {
 
   [[nodiscard]] std::size_t lane_count() const noexcept { return lanes_.size(); }
   [[nodiscard]] std::string_view lane_name(std::uint32_t lane) const& { return lanes_[lane]; }
-  std::string_view lane_name(std::uint32_t lane) && = delete;  // views of a timeline do not outlive it
+  std::string_view lane_name(std::uint32_t lane) const&& = delete;  // views of a timeline do not outlive it
   [[nodiscard]] std::span<const span> spans() const& noexcept { return spans_; }
-  std::span<const span> spans() && = delete;
+  std::span<const span> spans() const&& = delete;
   [[nodiscard]] std::span<const change> changes() const& noexcept { return changes_; }
-  std::span<const change> changes() && = delete;
+  std::span<const change> changes() const&& = delete;
   [[nodiscard]] std::span<const mark> marks() const& noexcept { return marks_; }
-  std::span<const mark> marks() && = delete;
+  std::span<const mark> marks() const&& = delete;
   void reserve(std::size_t spans) { spans_.reserve(spans); }
   void clear() noexcept {
     lanes_.clear();

@@ -154,3 +154,15 @@ TEST_CASE("use and exposure equal a count of every tick", "[timeline]") {
           CHECK((a.span.finish <= b.span.start || b.span.finish <= a.span.start));
   }
 }
+
+TEST_CASE("durations of any kind become ticks", "[timeline]") {
+  using namespace std::chrono_literals;
+  hocket::timeline t;  // of microseconds
+  CHECK(t.to_ticks(26ms) == 26'000);
+  CHECK(t.to_ticks(1999ns) == 1);
+  CHECK(t.to_ticks(hocket::seconds(0.5)) == 500'000);
+  CHECK(t.to_ticks(hocket::seconds(1.9)) == 1'900'000);
+  CHECK(t.to_ticks(hocket::microseconds(26.6)) == 27);
+  CHECK(t.to_ticks(hocket::microseconds(-26.6)) == -27);
+  CHECK(t.to_seconds(t.to_ticks(hocket::seconds(2.25))).count() == 2.25);
+}

@@ -47,9 +47,9 @@ class batch {
   }
   [[nodiscard]] constexpr std::size_t size() const noexcept { return columns_[0].values.size(); }
   [[nodiscard]] constexpr const Environment& common() const& noexcept { return common_; }
-  const Environment& common() && = delete;
+  const Environment& common() const&& = delete;
   [[nodiscard]] constexpr std::span<const column> columns() const& noexcept { return columns_; }
-  std::span<const column> columns() && = delete;
+  std::span<const column> columns() const&& = delete;
 
  private:
   Environment common_;

@@ -93,7 +93,7 @@ class host_backend {
 
   [[nodiscard]] std::size_t stream_count() const noexcept { return workers_.size(); }
   [[nodiscard]] std::span<const host_stream> streams() const& noexcept { return streams_; }
-  std::span<const host_stream> streams() && = delete;
+  std::span<const host_stream> streams() const&& = delete;
   [[nodiscard]] host_stream stream(std::size_t i) const noexcept {
     HOCKET_ASSERT(i < streams_.size());
     return streams_[i];

@@ -48,7 +48,7 @@ class recording_backend {
   void fail_at(std::size_t call) noexcept { fail_at_ = call; }
 
   [[nodiscard]] std::span<const command> log() const& noexcept { return log_; }
-  std::span<const command> log() && = delete;
+  std::span<const command> log() const&& = delete;
   void clear() noexcept {
     log_.clear();
     calls_ = 0;

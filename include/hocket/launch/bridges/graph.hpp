@@ -107,10 +107,10 @@ class steady_commands {
     const std::size_t i = k == 0 ? 0 : 2 - k % 2;
     return unrolled_.commands().subspan(begin_[i], begin_[i + 1] - begin_[i]);
   }
-  std::span<const command> step(std::uint64_t k) && = delete;
+  std::span<const command> step(std::uint64_t k) const&& = delete;
   /// Steps 0, 1, 2 as one list, with the program's own op ids in each.
   [[nodiscard]] const command_list& unrolled() const& noexcept { return unrolled_; }
-  const command_list& unrolled() && = delete;
+  const command_list& unrolled() const&& = delete;
   [[nodiscard]] std::uint32_t stream_count() const noexcept { return unrolled_.stream_count(); }
   [[nodiscard]] std::uint32_t event_count() const noexcept { return unrolled_.event_count(); }
 

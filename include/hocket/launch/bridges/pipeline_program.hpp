@@ -28,14 +28,14 @@ class pipeline_program {
   [[nodiscard]] std::span<const transfer_command> steps(std::uint32_t rank) const& noexcept {
     return std::span(steps_).subspan(start(rank), ends_[rank] - start(rank));
   }
-  std::span<const transfer_command> steps(std::uint32_t rank) && = delete;
+  std::span<const transfer_command> steps(std::uint32_t rank) const&& = delete;
 
   /// What each step is about: the action of a `run`; for a transfer, the send or receive as pipelines name it
   /// (send_forward of the sending stage, recv_forward of the receiving one, …); of a `wait`, what it waits for.
   [[nodiscard]] std::span<const pipeline::stage_action> actions(std::uint32_t rank) const& noexcept {
     return std::span(actions_).subspan(start(rank), ends_[rank] - start(rank));
   }
-  std::span<const pipeline::stage_action> actions(std::uint32_t rank) && = delete;
+  std::span<const pipeline::stage_action> actions(std::uint32_t rank) const&& = delete;
 
   /// Sends and receives of a rank.
   [[nodiscard]] std::uint32_t request_count(std::uint32_t rank) const noexcept { return requests_[rank]; }

@@ -252,7 +252,7 @@ class in_process_group {
     HOCKET_ASSERT(rank < ranks());
     return {state_.get(), rank};
   }
-  in_process_transport rank(std::uint32_t rank) && = delete;  // it would outlive the group
+  in_process_transport rank(std::uint32_t rank) const&& = delete;  // it would outlive the group
 
  private:
   in_process_group() = default;
