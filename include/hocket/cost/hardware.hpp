@@ -24,8 +24,8 @@ struct work_item {
 }
 
 /// A hardware policy: `machine`, or any class with `seconds time(const work_item&) const`; ready-made ones over
-/// hocket::curve are in measured_hardware.hpp. If it has `overlap(axis)`, the part of a transfer that hides behind compute (0 to
-/// 1), and `host()`, a machine of which only the host's costs are read, they are used.
+/// hocket::curve are in measured_hardware.hpp. If it has `overlap(axis)`, the part of a transfer that hides behind
+/// compute (0 to 1), and `host()`, a machine of which only the host's costs are read, they are used.
 template <class H>
 concept hardware = std::same_as<H, machine> || requires(const H& h, const work_item& w) {
   { h.time(w) } -> std::convertible_to<seconds>;
