@@ -104,7 +104,7 @@ TEST_CASE("operands in program order, and out of it, give the same order as brut
 
 TEST_CASE("more nodes than one window, with every index", "[graph]") {
   random_source random(28);
-  for (const std::size_t nodes : {700, 2500}) {
+  for (const std::size_t nodes : {700u, 2500u}) {
     const function f = random_function(random, nodes);
     const std::vector<edge> edges = edges_of(f);
     const auto expected = dag<>::make(nodes, edges)->edges();
