@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "comparison.hpp"
+
+#include <hocket/core/message.hpp>
+#include <hocket/graph.hpp>
+
+#include <time.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "paddle_access.hpp"
+#include "paddle_answer.hpp"
+
+namespace example {
+namespace {
+
+using hocket::node_id;
+using hocket::graph::dependency_options;
+using hocket::graph::op_kind;
+using dependencies = hocket::graph::dependency_graph<>;
+using paddle_access = hocket::graph_access<instruction_list>;
+using edges = std::vector<hocket::graph::edge>;
+
+constexpr int repetitions = 5;
+
+template <class F>
+double microseconds(F&& f) {
+  const double start = now_us();
+  f();
+  return now_us() - start;
+}
+
+double median(std::vector<double> values) {
+  std::ranges::sort(values);
+  return values[values.size() / 2];
+}
+
+edges edges_of(const downstream_map& map) {
+  edges list;
+  for (const auto& [a, next] : map)
+    for (const std::size_t b : next) list.push_back({static_cast<node_id>(a), static_cast<node_id>(b)});
+  return list;
+}
+
+// What an adapter costs without any work behind it: Paddle's hash maps from beginning to end.
+std::uint64_t walk(const instruction_list& list) {
+  std::uint64_t sum = 0;
+  for (std::uint32_t n = 0; n < list.size(); ++n) {
+    paddle_access::for_each_read(list, n, [&sum](int v) { sum += static_cast<std::uint64_t>(v); });
+    paddle_access::for_each_write(list, n, [&sum](int v) { sum += static_cast<std::uint64_t>(v); });
+    sum += static_cast<std::uint64_t>(paddle_access::kind(list, n));
+  }
+  return sum;
+}
+
+// Ours: the adapter that knows storage, the edges, the map that the executor reads, and the matrix where it does.
+void print_times(const instruction_list& list, const dependency_options& options, bool twice, double paddle_us) {
+  std::vector<double> whole, deps_us, map_us, walk_us;
+  std::size_t seen = 0;
+  for (int i = 0; i < repetitions; ++i) {
+    walk_us.push_back(microseconds([&] { seen += walk(list); }));
+    whole.push_back(microseconds([&] {
+      std::optional<dependencies> deps;
+      deps_us.push_back(
+          microseconds([&] { deps = hocket::graph::dependencies(list, storage_access(list), options).value(); }));
+      map_us.push_back(microseconds([&] { seen += downstream_of(*deps).size(); }));
+      if (!twice) seen += happens_before(*deps).size();
+    }));
+  }
+  std::fprintf(stderr, " paddle_us=%.1f ours_us=%.1f dependencies_us=%.1f map_us=%.1f walk_us=%.1f ratio=%.1f",
+               paddle_us, median(whole), median(deps_us), median(map_us), median(walk_us), paddle_us / median(whole));
+  if (seen == 0) std::fputs(" empty", stderr);
+}
+
+// How Paddle's matrix differs from the order that its own edges make.
+void print_matrix(const builder& b, const dependencies& ours) {
+  const bit_matrix truth = happens_before(ours);
+  const bit_matrix& theirs = *b.op_happens_before_;
+  std::size_t ordered = 0, missing = 0, extra = 0;
+  for (std::size_t a = 0; a < truth.size(); ++a)
+    for (std::size_t c = 0; c < truth.size(); ++c) {
+      ordered += truth[a][c] ? 1u : 0u;
+      missing += truth[a][c] && !theirs[a][c] ? 1u : 0u;
+      extra += !truth[a][c] && theirs[a][c] ? 1u : 0u;
+    }
+  std::fprintf(stderr, " ordered=%zu matrix_missing=%zu matrix_extra=%zu", ordered, missing, extra);
+}
+
+// The order that the kernels need and Paddle's edges do not give, by the rule that asks for it.
+void print_storage(const dependencies& storage, const edges& theirs) {
+  const auto found = hocket::graph::compare(storage.graph(), theirs, {.limit = storage.edge_count()}).value();
+  std::size_t random = 0, shared = 0;
+  for (const auto& d : found.first) {
+    if (d.kind != hocket::graph::difference_kind::missing_order) continue;
+    const auto why = storage.why(d.pair.source, d.pair.target);
+    ++(why && why->rule == hocket::graph::rule::random ? random : shared);
+  }
+  std::fprintf(stderr, " storage_kept=%zu unordered_random=%zu unordered_storage=%zu storage_extra=%zu",
+               storage.edge_count(), random, shared, found.extra);
+}
+
+void write_edges(const std::string& path, const edges& list) {
+  std::FILE* const out = std::fopen(path.c_str(), "w");
+  if (out == nullptr) return;
+  std::fputs("source,target\n", out);
+  for (const auto& e : list) std::fprintf(out, "%u,%u\n", e.source, e.target);
+  std::fclose(out);
+}
+
+// One row an instruction: name, what Paddle takes it for, whether it draws, variables, and the storage behind those.
+void write_program(const std::string& path, const instruction_list& list) {
+  std::FILE* const out = std::fopen(path.c_str(), "w");
+  if (out == nullptr) return;
+  const storage_access storage(list);
+  const auto put = [out](int v) { std::fprintf(out, "%d ", v); };
+  const auto put_parts = [&](int v) {
+    bool whole = true;
+    storage.for_each_part(list, v, [&](int part) {
+      whole = false;
+      put(part);
+    });
+    if (whole) put(v);
+  };
+  std::fputs("op,name,kind,draws,reads,writes,storage_read,storage_written\n", out);
+  for (std::uint32_t n = 0; n < list.size(); ++n) {
+    bool random = false;
+    storage_access::for_each_resource(list, n, [&](const auto& r) { random = random || r.kind == op_kind::random; });
+    std::fprintf(out, "%u,%s,%s,%d,", n, list[n]->Name().c_str(), to_string(paddle_access::kind(list, n)).data(),
+                 random ? 1 : 0);
+    paddle_access::for_each_read(list, n, put);
+    std::fputc(',', out);
+    paddle_access::for_each_write(list, n, put);
+    std::fputc(',', out);
+    paddle_access::for_each_read(list, n, put_parts);
+    std::fputc(',', out);
+    paddle_access::for_each_write(list, n, put_parts);
+    std::fputc('\n', out);
+  }
+  std::fclose(out);
+}
+
+}  // namespace
+
+double now_us() {
+  timespec t{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) * 1e6 + static_cast<double>(t.tv_nsec) / 1e3;
+}
+
+void compare(const builder& b, const instruction_list& list, const dependency_options& options, double paddle_us,
+             const char* folder) {
+  static int number = 0;
+  const auto ours = hocket::graph::dependencies(list, options);
+  dependency_options explained = options;
+  explained.reasons = true;
+  const auto storage = hocket::graph::dependencies(list, storage_access(list), explained);
+  if (!ours || !storage) {
+    std::fprintf(stderr, "hocket: %s\n", message(ours ? storage.error() : ours.error()).c_str());
+    return;
+  }
+  const edges theirs = edges_of(*b.op_downstream_map_);
+  const auto found = hocket::graph::compare(ours->graph(), theirs).value();
+  const bool twice = is_twice_the_same(list);
+  std::fprintf(stderr, "hocket: ops=%zu twice=%d rules=%zu kept=%zu paddle=%zu missing=%zu extra=%zu redundant=%zu",
+               list.size(), twice ? 1 : 0, ours->rule_edges(), ours->edge_count(), found.theirs, found.missing,
+               found.extra, found.redundant);
+  print_matrix(b, *ours);
+  print_storage(*storage, theirs);
+  print_times(list, options, twice, paddle_us);
+  std::fputc('\n', stderr);
+  if (folder == nullptr) return;
+  const std::string stem = std::string(folder) + "/" + std::to_string(number++) + ".";
+  write_program(stem + "program.csv", list);
+  write_edges(stem + "paddle.csv", theirs);
+  write_edges(stem + "kept.csv", ours->graph().edges());
+  write_edges(stem + "storage.csv", storage->graph().edges());
+}
+
+}  // namespace example

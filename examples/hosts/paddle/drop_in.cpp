@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// The part of the drop-in with hocket inside. It links against libpaddle.so, so that a symbol which this version of
+// Paddle lacks keeps it from being loaded.
+#include "drop_in.hpp"
+
+#include <hocket/core/message.hpp>
+#include <hocket/graph.hpp>
+
+#include <cstdio>
+#include <optional>
+#include <utility>
+
+#include "comparison.hpp"
+#include "paddle_access.hpp"
+#include "paddle_answer.hpp"
+
+namespace paddle_flags {
+extern bool FLAGS_new_executor_sequential_run;
+extern bool FLAGS_add_dependency_for_communication_op;
+}  // namespace paddle_flags
+
+namespace example {
+namespace {
+
+using dependencies = hocket::graph::dependency_graph<>;
+
+hocket::graph::dependency_options options() {
+  return {.collectives = paddle_flags::FLAGS_add_dependency_for_communication_op,
+          .random = true,
+          .sequential = paddle_flags::FLAGS_new_executor_sequential_run};
+}
+
+// The stream analyser builds the program twice after itself in a builder of its own, asks that one a few questions, all
+// on one thread, and forgets it. Its matrix would be four times that of the program.
+struct unasked {
+  const builder* of = nullptr;
+  std::optional<dependencies> answer;
+};
+thread_local unasked pending;
+
+bool replace(builder& b, const instruction_list& list) {
+  const storage_access access(list);
+  auto deps = hocket::graph::dependencies(list, access, options());
+  if (!deps) {
+    std::fprintf(stderr, "hocket: Paddle builds these dependencies itself: %s\n", message(deps.error()).c_str());
+    return false;
+  }
+  const bool twice = is_twice_the_same(list);
+  downstream_map map = downstream_of(*deps);
+  bit_matrix matrix = twice ? bit_matrix() : happens_before(*deps);
+  instruction_list copy = list;
+  std::fprintf(stderr, "hocket: replaced ops=%zu twice=%d rules=%zu kept=%zu\n", list.size(), twice ? 1 : 0,
+               deps->rule_edges(), deps->edge_count());
+  // From here on nothing throws.
+  if (twice) {
+    pending.of = &b;
+    pending.answer = *std::move(deps);
+  }
+  *b.op_downstream_map_ = std::move(map);
+  *b.op_happens_before_ = std::move(matrix);
+  b.pir_instructions_ = std::move(copy);
+  b.op_num_ = list.size();
+  b.is_build_ = true;
+  return true;
+}
+
+void before_shrink(const builder& b, const event_map& events) {
+  if (pending.of != &b) return;
+  if (!events.empty()) *b.op_happens_before_ = happens_before(*pending.answer);
+  pending = {};
+}
+
+void report(const builder& b, const instruction_list& list, double paddle_us, const char* folder) {
+  compare(b, list, options(), paddle_us, folder);
+}
+
+}  // namespace
+}  // namespace example
+
+extern "C" const example::drop_in* hocket_paddle_drop_in() {
+  static constexpr example::drop_in functions{example::replace, example::now_us, example::report,
+                                              example::before_shrink};
+  return &functions;
+}
