@@ -26,7 +26,7 @@ using dependencies = hocket::graph::dependency_graph<>;
 using paddle_access = hocket::graph_access<instruction_list>;
 using edges = std::vector<hocket::graph::edge>;
 
-constexpr int repetitions = 5;
+constexpr int repetitions = 11;
 
 template <class F>
 double microseconds(F&& f) {
@@ -72,7 +72,8 @@ void print_times(const instruction_list& list, const dependency_options& options
       if (!twice) seen += happens_before(*deps).size();
     }));
   }
-  std::fprintf(stderr, " paddle_us=%.1f ours_us=%.1f dependencies_us=%.1f map_us=%.1f walk_us=%.1f ratio=%.1f",
+  std::fprintf(stderr,
+               " paddle_us=%.1f first_us=%.1f ours_us=%.1f dependencies_us=%.1f map_us=%.1f walk_us=%.1f ratio=%.1f",
                paddle_us, median(whole), median(deps_us), median(map_us), median(walk_us), paddle_us / median(whole));
   if (seen == 0) std::fputs(" empty", stderr);
 }
@@ -126,19 +127,21 @@ void write_program(const std::string& path, const instruction_list& list) {
     });
     if (whole) put(v);
   };
-  std::fputs("op,name,kind,draws,reads,writes,storage_read,storage_written\n", out);
+  std::fputs("op,name,kind,draws,reads,writes,storage_read,storage_written,after\n", out);
   for (std::uint32_t n = 0; n < list.size(); ++n) {
     bool random = false;
-    storage_access::for_each_resource(list, n, [&](const auto& r) { random = random || r.kind == op_kind::random; });
+    storage.for_each_resource(list, n, [&](const auto& r) { random = random || r.kind == op_kind::random; });
     std::fprintf(out, "%u,%s,%s,%d,", n, list[n]->Name().c_str(), to_string(paddle_access::kind(list, n)).data(),
                  random ? 1 : 0);
     paddle_access::for_each_read(list, n, put);
     std::fputc(',', out);
     paddle_access::for_each_write(list, n, put);
     std::fputc(',', out);
-    paddle_access::for_each_read(list, n, put_parts);
+    storage.for_each_read(list, n, put_parts);
     std::fputc(',', out);
-    paddle_access::for_each_write(list, n, put_parts);
+    storage.for_each_write(list, n, put_parts);
+    std::fputc(',', out);
+    storage.for_each_control(list, n, [out](std::uint32_t before) { std::fprintf(out, "%u ", before); });
     std::fputc('\n', out);
   }
   std::fclose(out);

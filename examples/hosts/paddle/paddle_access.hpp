@@ -17,10 +17,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <typeinfo>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace paddle::framework::interpreter {
@@ -29,7 +31,8 @@ bool IsCommunicationOp(const ::pir::Operation* op);
 
 namespace example {
 
-using instruction_list = std::vector<paddle::framework::InstructionBase*>;
+using instruction = paddle::framework::InstructionBase;
+using instruction_list = std::vector<instruction*>;
 
 /// The stream analyser builds a program twice after itself, to find events between steps.
 inline bool is_twice_the_same(const instruction_list& list) {
@@ -45,7 +48,7 @@ inline std::string_view plain_name(std::string_view name) {
 }
 
 /// Does Paddle's own builder chain this instruction with other random ops?
-inline bool is_random_to_paddle(const paddle::framework::InstructionBase& i) {
+inline bool is_random_to_paddle(const instruction& i) {
   constexpr std::string_view names[] = {"pd_op.bernoulli", "pd_op.class_center_sample",
                                         "pd_op.dropout",   "pd_op.exponential_",
                                         "pd_op.gaussian",  "pd_op.multinomial",
@@ -114,6 +117,11 @@ inline bool makes_view(std::string_view name) {
   return std::ranges::binary_search(names, plain_name(name));
 }
 
+/// Are its results the parts of one buffer (result 0) and the buffer (result 1)?
+inline bool coalesces(std::string_view name) { return plain_name(name) == "coalesce_tensor"; }
+
+inline bool is_fetch(const instruction& i) { return i.Name() == "pd_op.fetch"; }
+
 }  // namespace example
 
 template <>
@@ -140,16 +148,38 @@ struct hocket::graph_access<example::instruction_list> {
 namespace example {
 
 /// The same list, with what the kernels do behind the executor's back.
+///
+/// Variables that share storage are told as their parts: a coalesced buffer as its tensors, a view as its base, the
+/// result of an in-place op as its operand. One reader of such a result does not want what its storage holds by then:
+/// a fetch stands at the end of the program and asks for the value. It reads a variable of its own, ~result, which the
+/// in-place op writes too, and must come before the next op that overwrites the storage.
 class storage_access {
  public:
   using node = std::uint32_t;
   explicit storage_access(const instruction_list& list) {
-    for (const paddle::framework::InstructionBase* i : list) note_aliases(*i);
+    const auto shares = [](const instruction* i) { return coalesces(i->Name()) || makes_view(i->Name()); };
+    if (std::ranges::none_of(list, shares)) return;
+    for (const instruction* i : list) note_aliases(*i);
+    for (node n = 0; n < list.size(); ++n)
+      if (is_fetch(*list[n])) note_fetch(list, n);
   }
 
   static std::size_t node_count(const instruction_list& l) { return l.size(); }
-  static void for_each_read(const instruction_list& l, node n, auto&& f) { variables::for_each_read(l, n, f); }
-  static void for_each_write(const instruction_list& l, node n, auto&& f) { variables::for_each_write(l, n, f); }
+  void for_each_read(const instruction_list& l, node n, auto&& f) const {
+    const bool values = !results_.empty() && is_fetch(*l[n]);
+    variables::for_each_read(l, n, [&](int v) { f(values && results_.contains(v) ? ~v : v); });
+  }
+  void for_each_write(const instruction_list& l, node n, auto&& f) const {
+    variables::for_each_write(l, n, [&](int v) {
+      f(v);
+      if (!results_.empty() && results_.contains(v)) f(~v);
+    });
+  }
+  /// Fetches that come before this op, though the program puts them behind it.
+  void for_each_control(const instruction_list&, node n, auto&& f) const {
+    if (fetches_.empty()) return;
+    for (auto [at, end] = fetches_.equal_range(n); at != end; ++at) f(at->second);
+  }
 
   /// An `if` or `while` uses what the ops of its blocks use.
   static void for_each_resource(const instruction_list& l, node n, auto&& f) {
@@ -195,32 +225,72 @@ class storage_access {
     return found == parts_.end() ? std::vector<int>{variable} : found->second;
   }
 
-  static const std::vector<int>* variables_of(const auto& of_value, ::pir::Value v) {
+  static std::vector<int> variables_of(const auto& of_value, ::pir::Value v) {
     const auto found = of_value.find(v);
-    return found == of_value.end() || found->second.empty() ? nullptr : &found->second;
+    return found == of_value.end() ? std::vector<int>() : found->second;
   }
 
-  void note_aliases(const paddle::framework::InstructionBase& i) {
-    const std::string_view name = plain_name(i.Name());
-    const bool coalesces = name == "coalesce_tensor";
-    if (!coalesces && !makes_view(name)) return;
+  void note_aliases(const instruction& i) {
     ::pir::Operation* const op = i.Operation();
-    if (op == nullptr || op->num_results() < (coalesces ? 2u : 1u) || op->num_operands() < 1u) return;
-    // A coalesced buffer (result 1) has the tensors of result 0 as parts. A view has the parts of its operand.
-    const auto* const from =
-        coalesces ? variables_of(i.Outputs(), op->result(0)) : variables_of(i.Inputs(), op->operand_source(0));
-    const auto* const to = variables_of(i.Outputs(), op->result(coalesces ? 1 : 0));
-    if (from == nullptr || to == nullptr) return;
+    const bool buffer = coalesces(i.Name());
+    if (buffer && op != nullptr && op->num_results() > 1)
+      alias(variables_of(i.Outputs(), op->result(1)), variables_of(i.Outputs(), op->result(0)));
+    else if (makes_view(i.Name()) && op != nullptr && op->num_results() > 0 && op->num_operands() > 0)
+      alias(variables_of(i.Outputs(), op->result(0)), variables_of(i.Inputs(), op->operand_source(0)));
+    if (!buffer) note_in_place(i);
+  }
+
+  // An op that updates variables in place writes them, and results with numbers of their own. Which result belongs to
+  // which variable is not told, so each has them all as parts.
+  void note_in_place(const instruction& i) {
+    std::vector<int> read, updated, results;
+    for (const auto& [value, variables] : i.Inputs()) read.insert(read.end(), variables.begin(), variables.end());
+    for (const auto& [value, variables] : i.Outputs())
+      for (const int v : variables) (std::ranges::find(read, v) != read.end() ? updated : results).push_back(v);
+    if (updated.empty()) return;
+    alias(results, updated);
+    results_.insert(results.begin(), results.end());
+  }
+
+  // These variables have the storage of those.
+  void alias(const std::vector<int>& these, const std::vector<int>& those) {
     std::vector<int> parts;
-    for (const int v : *from) {
+    for (const int v : those) {
       const std::vector<int> behind = parts_of(v);
       parts.insert(parts.end(), behind.begin(), behind.end());
     }
-    for (const int v : *to)
-      if (std::ranges::find(*from, v) == from->end()) parts_[v] = parts;
+    for (const int v : these)
+      if (std::ranges::find(those, v) == those.end() && !parts.empty()) parts_[v] = parts;
+  }
+
+  [[nodiscard]] bool writes(const instruction_list& list, node n, const std::vector<int>& parts) const {
+    bool found = false;
+    variables::for_each_write(list, n, [&](int v) {
+      for (const int part : parts_of(v)) found = found || std::ranges::find(parts, part) != parts.end();
+    });
+    return found;
+  }
+
+  void note_fetch(const instruction_list& list, node fetch) {
+    variables::for_each_read(list, fetch, [&](int v) {
+      if (!results_.contains(v)) return;
+      const auto writes_v = [&](node n) {
+        bool found = false;
+        variables::for_each_write(list, n, [&](int w) { found = found || w == v; });
+        return found;
+      };
+      node made = fetch;
+      while (made > 0 && !writes_v(made)) --made;
+      const std::vector<int> parts = parts_of(v);
+      node next = made + 1;
+      while (next < list.size() && !writes(list, next, parts)) ++next;
+      if (next < list.size() && !writes_v(next)) fetches_.emplace(next, fetch);
+    });
   }
 
   std::unordered_map<int, std::vector<int>> parts_;  // of the variables that share storage
+  std::unordered_set<int> results_;                  // of in-place ops
+  std::multimap<node, node> fetches_;                // op that overwrites, fetch that comes before
 };
 
 }  // namespace example

@@ -22,19 +22,36 @@ downstream_map downstream_of(const hocket::graph::dependency_graph<Index>& deps)
   return map;
 }
 
-/// n x n bits: does row run before column? An op runs before its successors and all that those run before.
-/// Edges lead forward, so the rows are filled from the last op to the first, a word at a time (libstdc++'s _M_p).
+/// Each op after all that must run after it: the program backwards, but for a fetch that comes before its place.
+template <class Index>
+std::vector<hocket::node_id> last_to_first(const hocket::graph::dependency_graph<Index>& deps) {
+  std::vector<hocket::node_id> order, ready;
+  std::vector<std::size_t> left(deps.node_count());
+  for (hocket::node_id a = 0; a < deps.node_count(); ++a)
+    if ((left[a] = deps.downstream(a).size()) == 0) ready.push_back(a);
+  while (!ready.empty()) {
+    const hocket::node_id a = ready.back();
+    ready.pop_back();
+    order.push_back(a);
+    for (const hocket::node_id before : deps.upstream(a))
+      if (--left[before] == 0) ready.push_back(before);
+  }
+  return order;
+}
+
+/// n x n bits: does row run before column? An op runs before its successors and all that those run before, so the rows
+/// are filled from the last op to the first, a word at a time (libstdc++'s _M_p).
 template <class Index>
 bit_matrix happens_before(const hocket::graph::dependency_graph<Index>& deps) {
   const std::size_t n = deps.node_count();
   bit_matrix rows(n, std::vector<bool>(n));
   constexpr std::size_t word_bits = 8 * sizeof(unsigned long);
   const std::size_t words = (n + word_bits - 1) / word_bits;
-  for (std::size_t a = n; a-- > 0;) {
+  for (const hocket::node_id a : last_to_first(deps)) {
     unsigned long* const to = rows[a].begin()._M_p;
-    for (const hocket::node_id b : deps.downstream(static_cast<hocket::node_id>(a))) {
+    for (const hocket::node_id b : deps.downstream(a)) {
       const unsigned long* const from = rows[b].begin()._M_p;
-      for (std::size_t w = b / word_bits; w < words; ++w) to[w] |= from[w];
+      for (std::size_t w = 0; w < words; ++w) to[w] |= from[w];
       rows[a][b] = true;
     }
   }

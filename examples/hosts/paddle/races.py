@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs in which two variables share storage behind the executor's back: races.py RUNS [NAME…]
+
+Each op that the program puts second touches what the first one touches, and a slow sum holds up one of them. Prints, for
+each program, how many runs gave what the order of the program gives.
+"""
+import sys
+
+import numpy as np
+import paddle
+
+ops = None  # paddle._C_ops, once static mode is on
+A = np.array([1, 2, 3, 4], "float32")
+
+
+def slow_zero():
+    """A zero that takes a while."""
+    big = paddle.static.data("big", [500, 500], "float32")
+    product = big
+    for _ in range(4):
+        product = paddle.matmul(product, big) * 1e-3
+    return paddle.sum(product) * 0.0
+
+
+def coalesced(x, other):
+    """Both tensors as parts of one buffer, and the buffer."""
+    return ops.coalesce_tensor([x, other], paddle.float32, True, False, False, 0.0, False, -1, -1, [], [])
+
+
+def coalesce(a, x, zero):
+    """The buffer is written late, and then a part of it is read."""
+    parts, buffer = coalesced(x, a * 1.0)
+    written = ops.scale_(buffer, zero + 3.0, 0.0, True)
+    return parts[0] + 0.0, written, 6 * A
+
+
+def coalesce_reverse(a, x, zero):
+    """A part is read late, and then the buffer is written."""
+    parts, buffer = coalesced(x, a * 1.0)
+    read = parts[0] + zero
+    return read, ops.scale_(buffer, 3.0, 0.0, True), 2 * A
+
+
+def view_reverse(a, x, zero):
+    """A view is read late, and then its base is written."""
+    read = ops.view_shape(x, [2, 2]) + zero
+    return read, ops.add_(x, paddle.full([1], 100.0)), 2 * A
+
+
+def share_reverse(a, x, zero):
+    """A tensor that shares all of another's data is read late, and then the other is written."""
+    read = ops.share_data(x) + zero
+    return read, ops.add_(x, paddle.full([1], 100.0)), 2 * A
+
+
+def view_of_part(a, x, zero):
+    """A view of a part is read late, and then the buffer is written."""
+    parts, buffer = coalesced(x, a * 1.0)
+    read = ops.view_shape(parts[0], [2, 2]) + zero
+    return read, ops.scale_(buffer, 3.0, 0.0, True), 2 * A
+
+
+def count_right(race, runs):
+    program = paddle.static.Program()
+    with paddle.static.program_guard(program, paddle.static.Program()):
+        a = paddle.static.data("a", [4], "float32")
+        read, written, expected = race(a, a * 2.0, slow_zero())
+    executor = paddle.static.Executor(paddle.CPUPlace())
+    feed = {"a": A, "big": np.ones([500, 500], "float32")}
+    results = (executor.run(program, feed=feed, fetch_list=[read, written])[0] for _ in range(runs))
+    return sum(np.array_equal(result.ravel(), expected) for result in results)
+
+
+def main():
+    global ops
+    paddle.enable_static()
+    ops = paddle._C_ops
+    races = {race.__name__: race for race in (coalesce, coalesce_reverse, view_reverse, share_reverse, view_of_part)}
+    runs = int(sys.argv[1])
+    for name in sys.argv[2:] or races:
+        print(name, count_right(races[name], runs), runs, flush=True)
+
+
+if __name__ == "__main__":
+    main()
