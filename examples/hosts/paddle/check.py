@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs Paddle with the drop-in and says what comes out: check.py BUILD_FOLDER [numbers [PROGRAM…]]
+
+Without `numbers` it is a check, and the exit status says whether everything is as it must be.
+"""
+import csv
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+BUILD = pathlib.Path(sys.argv[1]).resolve()
+PRELOAD = BUILD / "libhocket_paddle_preload.so"
+PROGRAMS = ("resnet", "transformer", "transformer_o1", "gpt4", "gpt12")
+STEPS = 3
+RUNS = 100
+THREADS = (1, 2, 8)
+
+failures = []
+
+
+def expect(holds, what):
+    print(f"  {'ok  ' if holds else 'FAIL'} {what}", flush=True)
+    if not holds:
+        failures.append(what)
+
+
+def paddle(script, *arguments, mode="off", preload=PRELOAD, threads=None):
+    """What a script of ours prints under the drop-in: stdout as lists of words, and stderr's lines of interest."""
+    libraries = [preload] + ([BUILD / "libhocket_paddle_threads.so"] if threads else [])
+    environment = os.environ | {
+        "HOCKET_PADDLE": mode,
+        "LD_PRELOAD": " ".join(map(str, libraries)),
+        "OMP_NUM_THREADS": "1",
+        "GLOG_minloglevel": "2",
+    }
+    if threads:
+        environment["HOCKET_PADDLE_THREADS"] = str(threads)
+    done = subprocess.run(
+        [sys.executable, HERE / script, *map(str, arguments)], env=environment, capture_output=True, text=True
+    )
+    notes = [line for line in done.stderr.splitlines() if line.startswith(("hocket:", "program "))]
+    expect(done.returncode == 0, f"{script} {' '.join(map(str, arguments))} with HOCKET_PADDLE={mode} runs")
+    if done.returncode != 0:
+        print(done.stderr[-2000:], file=sys.stderr)
+    return [line.split() for line in done.stdout.splitlines()], notes
+
+
+# ---- an oracle that knows rows of names and numbers alone ----------------------------------------------------------
+
+
+def rules(rows):
+    """For each op, the earlier ops that it must wait for by the rules. rows: (reads, writes, chains, after)."""
+    last_write, readers, last_in_chain, before = {}, {}, {}, []
+    for op, (reads, writes, chains, _) in enumerate(rows):
+        waits = {last_write[v] for v in (*reads, *writes) if v in last_write}
+        waits |= {r for v in writes for r in readers.get(v, ())}
+        waits |= {last_in_chain[c] for c in chains if c in last_in_chain}
+        before.append(waits - {op})
+        for v in writes:
+            last_write[v], readers[v] = op, set()
+        for v in reads:
+            if v not in writes:
+                readers.setdefault(v, set()).add(op)
+        last_in_chain |= {c: op for c in chains}
+    for op, row in enumerate(rows):
+        before[op] |= set(row[3])
+    return before
+
+
+def closure(before):
+    """For each op, a number whose bits are the ops before it."""
+    masks, done = [0] * len(before), [False] * len(before)
+    for start in range(len(before)):
+        stack = [start]
+        while stack:
+            op = stack[-1]
+            unknown = [] if done[op] else [b for b in before[op] if not done[b]]
+            stack += unknown
+            if unknown:
+                continue
+            if not done[op]:
+                for b in before[op]:
+                    masks[op] |= masks[b] | 1 << b
+                done[op] = True
+            stack.pop()
+    return masks
+
+
+def edges(path, count):
+    before = [set() for _ in range(count)]
+    with open(path) as file:
+        for source, target in list(csv.reader(file))[1:]:
+            before[int(target)].add(int(source))
+    return before
+
+
+def redundant(before, masks):
+    return sum(any(masks[b] >> a & 1 for b in waits) for waits in before for a in waits)
+
+
+def check_orders(folder):
+    """Paddle's edges, ours and those of storage against the oracle, for every program in a folder."""
+    programs = sorted(pathlib.Path(folder).glob("*.program.csv"))
+    wrong, ops = [], 0
+    for path in programs:
+        stem = str(path).removesuffix("program.csv")
+        with open(path) as file:
+            rows = list(csv.DictReader(file))
+        ops += len(rows)
+        numbers = lambda row, *columns: [[int(v) for v in row[c].split()] for c in columns]
+        known = [(*numbers(r, "reads", "writes"), {r["kind"]} - {"compute"}, ()) for r in rows]
+        chains = [({"random"} if r["draws"] == "1" else set()) | ({r["kind"]} & {"collective"}) for r in rows]
+        stored = [
+            (reads, writes, chain, after)
+            for r, chain in zip(rows, chains)
+            for reads, writes, after in [numbers(r, "storage_read", "storage_written", "after")]
+        ]
+        truth, storage = closure(rules(known)), closure(rules(stored))
+        for name, expected in (("paddle", truth), ("kept", truth), ("storage", storage)):
+            before = edges(f"{stem}{name}.csv", len(rows))
+            masks = closure(before)
+            if masks != expected or (name != "paddle" and redundant(before, masks)):
+                wrong.append(f"{path.name} {name}")
+    expect(programs and not wrong, f"closures of {len(programs)} programs, {ops} ops, by the oracle {' '.join(wrong)}")
+
+
+# ---- what is checked -----------------------------------------------------------------------------------------------
+
+
+def fields(line):
+    return {key: float(value) for key, value in (word.split("=") for word in line.split()[1:])}
+
+
+def compared(notes):
+    """(program, part, fields) for each line of a comparison."""
+    program = ("", "")
+    for line in notes:
+        if line.startswith("program "):
+            program = tuple(line.split()[1:])
+        else:
+            found = fields(line)
+            yield program[0], program[1] + (" twice" if found["twice"] else ""), found
+
+
+def check_edges():
+    print("edges, in HOCKET_PADDLE=compare")
+    with tempfile.TemporaryDirectory() as folder:
+        _, notes = paddle("programs.py", 1, *PROGRAMS, mode=f"compare:{folder}")
+        for program, part, found in compared(notes):
+            same = found["kept"] == found["paddle"] and found["missing"] == found["extra"] == found["redundant"] == 0
+            more = int(found["unordered_random"] + found["unordered_storage"])
+            expect(
+                same and found["matrix_extra"] == 0,
+                f"{program} {part}: {found['ops']:.0f} instructions, {found['kept']:.0f} edges, the same as Paddle's"
+                + (f"; {more} that random ops need are not among them" if more else ""),
+            )
+        expect(len(list(compared(notes))) == 4 * len(PROGRAMS), "each program and start-up program, once and twice")
+        check_orders(folder)
+
+
+def check_losses():
+    print(f"losses of {STEPS} steps, to the last bit")
+    names = [name + suffix for name in PROGRAMS for suffix in ("_serial", "_nodrop")]
+    own, _ = paddle("programs.py", STEPS, *names)
+    ours, notes = paddle("programs.py", STEPS, *names, mode="replace")
+    expect(sum(n.startswith("hocket: replaced") for n in notes) == 4 * len(names), "every dependency builder is replaced")
+    for a, b in zip(own, ours):
+        expect(a == b and len(a) == STEPS + 1, f"{a[0]}: the same with Paddle's edges and with ours")
+
+
+def check_threads():
+    print("the Transformer with dropout, by number of threads")
+    serial, _ = paddle("programs.py", STEPS, "transformer_serial", mode="replace")
+    for threads in THREADS:
+        ours, _ = paddle("programs.py", STEPS, "transformer", mode="replace", threads=threads)
+        expect(ours and ours[0][1:] == serial[0][1:], f"{threads}: the loss of the serial run")
+    own, _ = paddle("programs.py", STEPS, "transformer")
+    same = own and own[0][1:] == serial[0][1:]
+    print(f"       Paddle's own edges on its four threads: {'the same loss, this time' if same else 'another loss'}")
+
+
+def check_races():
+    print("shared storage")
+    ours, _ = paddle("races.py", RUNS, mode="replace")
+    for name, right, runs in ours:
+        expect(int(right) == RUNS, f"{name}: right in {right} of {runs} runs")
+    own, _ = paddle("races.py", 10)
+    print("       Paddle's own edges: right in", ", ".join(f"{name} {right} of {runs}" for name, right, runs in own))
+
+
+def check_refusals():
+    print("what does not fit is a sentence, and Paddle goes on")
+    expected, _ = paddle("programs.py", 2, "gpt4_serial")
+    cases = (
+        ("another version", BUILD / "libhocket_paddle_other.so", "replace", "was built for version 0.0.0"),
+        ("a missing function", BUILD / "missing" / PRELOAD.name, "replace", "paddle_has_no_such_function"),
+        ("an unknown mode", PRELOAD, "replaced", "neither compare nor replace"),
+    )
+    for what, library, mode, sentence in cases:
+        losses, notes = paddle("programs.py", 2, "gpt4_serial", mode=mode, preload=library)
+        said = [n for n in notes if n.startswith("hocket:")]
+        expect(losses == expected and len(said) == 1 and sentence in said[0], f"{what}: {' '.join(said)}")
+
+
+def print_numbers(programs):
+    _, notes = paddle("programs.py", 1, *programs, mode="compare")
+    print("| program | instructions | edges by the rules | kept | without order in Paddle's | Paddle's Build, ms | ours, ms |"
+          " Paddle / ours | of ours: hocket with the adapter | map | Paddle's maps alone |")
+    print("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
+    for program, part, f in compared(notes):
+        unordered = f["unordered_random"] + f["unordered_storage"]
+        share = lambda key: f"{100 * f[key] / f['ours_us']:.0f} %"
+        print(f"| {program}, {part} | {f['ops']:.0f} | {f['rules']:.0f} | {f['kept']:.0f} | {unordered:.0f} |"
+              f" {f['paddle_us'] / 1e3:.2f} | {f['ours_us'] / 1e3:.2f} | {f['ratio']:.1f} | {share('dependencies_us')} |"
+              f" {share('map_us')} | {share('walk_us')} |")
+
+
+if sys.argv[2:3] == ["numbers"]:
+    print_numbers(sys.argv[3:] or PROGRAMS)
+else:
+    for check in (check_edges, check_losses, check_threads, check_races, check_refusals):
+        check()
+    print(f"{len(failures)} failures")
+sys.exit(1 if failures else 0)
