@@ -59,23 +59,23 @@ std::uint64_t walk(const instruction_list& list) {
 }
 
 // Ours: the adapter that knows storage, the edges, the map that the executor reads, and the matrix where it does.
-void print_times(const instruction_list& list, const dependency_options& options, bool twice, double paddle_us) {
+void print_times(const instruction_list& list, const dependency_options& options, double paddle_us) {
   std::vector<double> whole, deps_us, map_us, walk_us;
-  std::size_t seen = 0;
+  std::uint64_t seen = 0;
   for (int i = 0; i < repetitions; ++i) {
+    std::optional<hocket::result<answer>> ours;
+    downstream_map map;
     walk_us.push_back(microseconds([&] { seen += walk(list); }));
-    whole.push_back(microseconds([&] {
-      std::optional<dependencies> deps;
-      deps_us.push_back(
-          microseconds([&] { deps = hocket::graph::dependencies(list, storage_access(list), options).value(); }));
-      map_us.push_back(microseconds([&] { seen += downstream_of(*deps).size(); }));
-      if (!twice) seen += happens_before(*deps).size();
-    }));
+    whole.push_back(microseconds([&] { ours = answer_for(list, options); }));
+    deps_us.push_back(
+        microseconds([&] { seen += hocket::graph::dependencies(list, storage_access(list), options)->edge_count(); }));
+    map_us.push_back(microseconds([&] { map = downstream_of(*(*ours)->dependencies); }));
   }
-  std::fprintf(stderr,
-               " paddle_us=%.1f first_us=%.1f ours_us=%.1f dependencies_us=%.1f map_us=%.1f walk_us=%.1f ratio=%.1f",
-               paddle_us, median(whole), median(deps_us), median(map_us), median(walk_us), paddle_us / median(whole));
-  if (seen == 0) std::fputs(" empty", stderr);
+  const double first = whole.front(), ours = median(whole);
+  std::fprintf(stderr, " paddle_us=%.1f first_us=%.1f ours_us=%.1f ratio=%.1f", paddle_us, first, ours,
+               paddle_us / ours);
+  std::fprintf(stderr, " dependencies_us=%.1f map_us=%.1f walk_us=%.1f seen=%llu", median(deps_us), median(map_us),
+               median(walk_us), static_cast<unsigned long long>(seen));
 }
 
 // How Paddle's matrix differs from the order that its own edges make.
@@ -174,7 +174,7 @@ void compare(const builder& b, const instruction_list& list, const dependency_op
                found.extra, found.redundant);
   print_matrix(b, *ours);
   print_storage(*storage, theirs);
-  print_times(list, options, twice, paddle_us);
+  print_times(list, options, paddle_us);
   std::fputc('\n', stderr);
   if (folder == nullptr) return;
   const std::string stem = std::string(folder) + "/" + std::to_string(number++) + ".";

@@ -22,8 +22,6 @@ extern bool FLAGS_add_dependency_for_communication_op;
 namespace example {
 namespace {
 
-using dependencies = hocket::graph::dependency_graph<>;
-
 hocket::graph::dependency_options options() {
   return {.collectives = paddle_flags::FLAGS_add_dependency_for_communication_op,
           .random = true,
@@ -33,41 +31,38 @@ hocket::graph::dependency_options options() {
 // The stream analyser builds the program twice after itself in a builder of its own, asks that one a few questions, all
 // on one thread, and forgets it. Its matrix would be four times that of the program.
 struct unasked {
-  const builder* of = nullptr;
-  std::optional<dependencies> answer;
+  unasked(const builder* b, answer&& a) noexcept : of(b), without_matrix(std::move(a)) {}
+  const builder* of;
+  answer without_matrix;
 };
-thread_local unasked pending;
+thread_local std::optional<unasked> pending;
 
 bool replace(builder& b, const instruction_list& list) {
-  const storage_access access(list);
-  auto deps = hocket::graph::dependencies(list, access, options());
-  if (!deps) {
-    std::fprintf(stderr, "hocket: Paddle builds these dependencies itself: %s\n", message(deps.error()).c_str());
+  hocket::result<answer> ours = answer_for(list, options());
+  if (!ours) {
+    std::fprintf(stderr, "hocket: Paddle builds these dependencies itself: %s\n", message(ours.error()).c_str());
     return false;
   }
   const bool twice = is_twice_the_same(list);
-  downstream_map map = downstream_of(*deps);
-  bit_matrix matrix = twice ? bit_matrix() : happens_before(*deps);
-  instruction_list copy = list;
   std::fprintf(stderr, "hocket: replaced ops=%zu twice=%d rules=%zu kept=%zu\n", list.size(), twice ? 1 : 0,
-               deps->rule_edges(), deps->edge_count());
+               ours->dependencies->rule_edges(), ours->dependencies->edge_count());
+  b.pir_instructions_ = list;
   // From here on nothing throws.
-  if (twice) {
-    pending.of = &b;
-    pending.answer = *std::move(deps);
-  }
-  *b.op_downstream_map_ = std::move(map);
-  *b.op_happens_before_ = std::move(matrix);
-  b.pir_instructions_ = std::move(copy);
   b.op_num_ = list.size();
+  b.op_downstream_map_->swap(ours->map);
+  b.op_happens_before_->swap(ours->matrix);
   b.is_build_ = true;
+  if (twice) {
+    pending.reset();
+    pending.emplace(&b, *std::move(ours));
+  }
   return true;
 }
 
 void before_shrink(const builder& b, const event_map& events) {
-  if (pending.of != &b) return;
-  if (!events.empty()) *b.op_happens_before_ = happens_before(*pending.answer);
-  pending = {};
+  if (!pending || pending->of != &b) return;
+  if (!events.empty()) *b.op_happens_before_ = happens_before(*pending->without_matrix.dependencies);
+  pending.reset();
 }
 
 void report(const builder& b, const instruction_list& list, double paddle_us, const char* folder) {

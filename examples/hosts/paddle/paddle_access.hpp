@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <typeinfo>
@@ -120,8 +121,6 @@ inline bool makes_view(std::string_view name) {
 /// Are its results the parts of one buffer (result 0) and the buffer (result 1)?
 inline bool coalesces(std::string_view name) { return plain_name(name) == "coalesce_tensor"; }
 
-inline bool is_fetch(const instruction& i) { return i.Name() == "pd_op.fetch"; }
-
 }  // namespace example
 
 template <>
@@ -156,24 +155,47 @@ namespace example {
 class storage_access {
  public:
   using node = std::uint32_t;
-  explicit storage_access(const instruction_list& list) {
-    const auto shares = [](const instruction* i) { return coalesces(i->Name()) || makes_view(i->Name()); };
-    if (std::ranges::none_of(list, shares)) return;
+  explicit storage_access(const instruction_list& list)
+      : different_(is_twice_the_same(list) ? list.size() / 2 : list.size()) {
+    first_.reserve(2 * different_ + 1);
+    traits_.reserve(different_);
+    std::unordered_map<std::string_view, traits> of_name;
+    bool shares = false;
+    for (std::size_t i = 0; i < different_; ++i) {
+      note_variables(*list[i]);
+      const auto [known, is_new] = of_name.try_emplace(list[i]->Name());
+      if (is_new) known->second = traits_of(list[i]->Name());
+      traits_.push_back(known->second);
+      note_resources(list[i]->Operation(), traits_.back());
+      shares = shares || known->second.shares;
+    }
+    if (!shares) return;
     for (const instruction* i : list) note_aliases(*i);
     for (node n = 0; n < list.size(); ++n)
-      if (is_fetch(*list[n])) note_fetch(list, n);
+      if (of(n).fetches) note_fetch(list, n);
   }
 
   static std::size_t node_count(const instruction_list& l) { return l.size(); }
-  void for_each_read(const instruction_list& l, node n, auto&& f) const {
-    const bool values = !results_.empty() && is_fetch(*l[n]);
-    variables::for_each_read(l, n, [&](int v) { f(values && results_.contains(v) ? ~v : v); });
+  void for_each_read(const instruction_list&, node n, auto&& f) const {
+    const bool values = !results_.empty() && of(n).fetches;
+    for (const int v : reads(n)) f(values && results_.contains(v) ? ~v : v);
   }
-  void for_each_write(const instruction_list& l, node n, auto&& f) const {
-    variables::for_each_write(l, n, [&](int v) {
+  void for_each_write(const instruction_list&, node n, auto&& f) const {
+    for (const int v : writes(n)) {
       f(v);
       if (!results_.empty() && results_.contains(v)) f(~v);
-    });
+    }
+  }
+  void for_each_part(const instruction_list&, int variable, auto&& f) const {
+    if (parts_.empty()) return;
+    const auto found = parts_.find(variable);
+    if (found == parts_.end()) return;
+    for (const int part : found->second) f(part);
+  }
+  void for_each_resource(const instruction_list&, node n, auto&& f) const {
+    using hocket::graph::op_kind;
+    if (of(n).draws) f(hocket::graph::ordered_resource{op_kind::random, 0});
+    if (of(n).communicates) f(hocket::graph::ordered_resource{op_kind::collective, 0});
   }
   /// Fetches that come before this op, though the program puts them behind it.
   void for_each_control(const instruction_list&, node n, auto&& f) const {
@@ -181,42 +203,50 @@ class storage_access {
     for (auto [at, end] = fetches_.equal_range(n); at != end; ++at) f(at->second);
   }
 
-  /// An `if` or `while` uses what the ops of its blocks use.
-  static void for_each_resource(const instruction_list& l, node n, auto&& f) {
-    using hocket::graph::op_kind;
-    ::pir::Operation* const op = l[n]->Operation();
-    if (draws(l[n]->Name()) || any_nested(op, [](const ::pir::Operation& o) { return draws(kernel_name(o)); }))
-      f(hocket::graph::ordered_resource{op_kind::random, 0});
-    const auto communicates = [](const ::pir::Operation& o) {
-      return paddle::framework::interpreter::IsCommunicationOp(&o);
-    };
-    if (op != nullptr && (communicates(*op) || any_nested(op, communicates)))
-      f(hocket::graph::ordered_resource{op_kind::collective, 0});
-  }
-
-  void for_each_part(const instruction_list&, int variable, auto&& f) const {
-    if (parts_.empty()) return;
-    const auto found = parts_.find(variable);
-    if (found == parts_.end()) return;
-    for (const int part : found->second) f(part);
-  }
-
  private:
-  using variables = hocket::graph_access<instruction_list>;
+  struct traits {
+    bool draws = false;
+    bool communicates = false;
+    bool shares = false;
+    bool fetches = false;
+  };
+  static traits traits_of(std::string_view name) {
+    return {
+        .draws = example::draws(name), .shares = coalesces(name) || makes_view(name), .fetches = name == "pd_op.fetch"};
+  }
 
   static std::string kernel_name(const ::pir::Operation& op) {
     const auto name = op.attribute<::pir::StrAttribute>("op_name");  // of a kernel; else the op has its own name
     return name ? name.AsString() : op.name();
   }
 
-  template <class F>
-  static bool any_nested(::pir::Operation* op, const F& holds) {
-    if (op == nullptr) return false;
+  // An `if` or `while` uses what the ops of its blocks use.
+  static void note_resources(::pir::Operation* op, traits& t) {
+    if (op == nullptr) return;
+    t.communicates = t.communicates || paddle::framework::interpreter::IsCommunicationOp(op);
     for (std::uint32_t r = 0; r < op->num_regions(); ++r)
       for (auto& block : op->region(r))
-        for (::pir::Operation& inner : block)
-          if (holds(inner) || any_nested(&inner, holds)) return true;
-    return false;
+        for (::pir::Operation& inner : block) {
+          t.draws = t.draws || example::draws(kernel_name(inner));
+          note_resources(&inner, t);
+        }
+  }
+
+  // Paddle's maps are read once, also where the list has each instruction twice.
+  void note_variables(const instruction& i) {
+    for (const auto& [value, variables] : i.Inputs())
+      variables_.insert(variables_.end(), variables.begin(), variables.end());
+    first_.push_back(static_cast<std::uint32_t>(variables_.size()));
+    for (const auto& [value, variables] : i.Outputs())
+      variables_.insert(variables_.end(), variables.begin(), variables.end());
+    first_.push_back(static_cast<std::uint32_t>(variables_.size()));
+  }
+  [[nodiscard]] std::size_t index(node n) const { return n < different_ ? n : n - different_; }
+  [[nodiscard]] const traits& of(node n) const { return traits_[index(n)]; }
+  [[nodiscard]] std::span<const int> reads(node n) const { return span(2 * index(n)); }
+  [[nodiscard]] std::span<const int> writes(node n) const { return span(2 * index(n) + 1); }
+  [[nodiscard]] std::span<const int> span(std::size_t k) const {
+    return std::span<const int>(variables_).subspan(first_[k], first_[k + 1] - first_[k]);
   }
 
   // The pieces of storage behind a variable: its own, or those that it shares.
@@ -263,31 +293,29 @@ class storage_access {
       if (std::ranges::find(those, v) == those.end() && !parts.empty()) parts_[v] = parts;
   }
 
-  [[nodiscard]] bool writes(const instruction_list& list, node n, const std::vector<int>& parts) const {
-    bool found = false;
-    variables::for_each_write(list, n, [&](int v) {
-      for (const int part : parts_of(v)) found = found || std::ranges::find(parts, part) != parts.end();
-    });
-    return found;
-  }
-
   void note_fetch(const instruction_list& list, node fetch) {
-    variables::for_each_read(list, fetch, [&](int v) {
-      if (!results_.contains(v)) return;
-      const auto writes_v = [&](node n) {
-        bool found = false;
-        variables::for_each_write(list, n, [&](int w) { found = found || w == v; });
-        return found;
-      };
+    const auto overwrites = [this](node n, const std::vector<int>& storage) {
+      for (const int v : writes(n))
+        for (const int part : parts_of(v))
+          if (std::ranges::find(storage, part) != storage.end()) return true;
+      return false;
+    };
+    const auto makes = [this](node n, int v) { return std::ranges::find(writes(n), v) != writes(n).end(); };
+    for (const int v : reads(fetch)) {
+      if (!results_.contains(v)) continue;
       node made = fetch;
-      while (made > 0 && !writes_v(made)) --made;
-      const std::vector<int> parts = parts_of(v);
+      while (made > 0 && !makes(made, v)) --made;
+      const std::vector<int> storage = parts_of(v);
       node next = made + 1;
-      while (next < list.size() && !writes(list, next, parts)) ++next;
-      if (next < list.size() && !writes_v(next)) fetches_.emplace(next, fetch);
-    });
+      while (next < list.size() && !overwrites(next, storage)) ++next;
+      if (next < list.size() && !makes(next, v)) fetches_.emplace(next, fetch);
+    }
   }
 
+  std::size_t different_;                // instructions of the list, without those that are there a second time
+  std::vector<int> variables_;           // of each: read, then written
+  std::vector<std::uint32_t> first_{0};  // where they begin in that
+  std::vector<traits> traits_;
   std::unordered_map<int, std::vector<int>> parts_;  // of the variables that share storage
   std::unordered_set<int> results_;                  // of in-place ops
   std::multimap<node, node> fetches_;                // op that overwrites, fetch that comes before

@@ -4,11 +4,15 @@
 #include <hocket/graph.hpp>
 
 #include <cstddef>
+#include <memory>
+#include <memory_resource>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "drop_in.hpp"
+#include "paddle_access.hpp"
 
 namespace example {
 
@@ -56,6 +60,26 @@ bit_matrix happens_before(const hocket::graph::dependency_graph<Index>& deps) {
     }
   }
   return rows;
+}
+
+/// All that takes the place of Paddle's Build.
+struct answer {
+  std::unique_ptr<std::pmr::monotonic_buffer_resource> memory;  // of the dependencies
+  std::optional<hocket::graph::dependency_graph<>> dependencies;
+  downstream_map map;
+  bit_matrix matrix;  // none for a list that has each instruction twice
+};
+
+inline hocket::result<answer> answer_for(const instruction_list& list,
+                                         const hocket::graph::dependency_options& options) {
+  answer a;
+  a.memory = std::make_unique<std::pmr::monotonic_buffer_resource>(list.size() * 64);
+  auto deps = hocket::graph::dependencies(list, storage_access(list), options, a.memory.get());
+  if (!deps) return deps.error();
+  a.map = downstream_of(*deps);
+  if (!is_twice_the_same(list)) a.matrix = happens_before(*deps);
+  a.dependencies = *std::move(deps);
+  return a;
 }
 
 }  // namespace example
