@@ -172,14 +172,16 @@ def check_losses():
 
 
 def check_threads():
-    print("the Transformer with dropout, by number of threads")
-    serial, _ = paddle("programs.py", STEPS, "transformer_serial", mode="replace")
+    print("random ops, by number of threads")
+    names = ("transformer", "draws")
+    serial, _ = paddle("programs.py", STEPS, *(name + "_serial" for name in names), mode="replace")
+    losses = [line[1:] for line in serial]
     for threads in THREADS:
-        ours, _ = paddle("programs.py", STEPS, "transformer", mode="replace", threads=threads)
-        expect(ours and ours[0][1:] == serial[0][1:], f"{threads}: the loss of the serial run")
-    own, _ = paddle("programs.py", STEPS, "transformer")
-    same = own and own[0][1:] == serial[0][1:]
-    print(f"       Paddle's own edges on its four threads: {'the same loss, this time' if same else 'another loss'}")
+        ours, _ = paddle("programs.py", STEPS, *names, mode="replace", threads=threads)
+        expect([line[1:] for line in ours] == losses != [], f"{' and '.join(names)} on {threads}: as in the serial run")
+    own, _ = paddle("programs.py", STEPS, *names)
+    for line, loss in zip(own, losses):
+        print(f"       Paddle's own edges, four threads: {line[0]} {'as in the serial run' if line[1:] == loss else 'differs'}")
 
 
 def check_races():

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training programs for Paddle's static executor: programs.py STEPS NAME…
 
-NAME is resnet, transformer or gptLAYERS, and after it, in this order: _o1 for bfloat16 AMP, _nodrop for no dropout,
-_serial for one thread. Prints a line for each: the name, and the loss of every step to the last bit.
+NAME is resnet, transformer, gptLAYERS or draws (random ops alone), and after it, in this order: _o1 for bfloat16 AMP,
+_nodrop for no dropout, _serial for one thread. Prints a line for each: the name, and the loss of every step to the last
+bit.
 """
 import re
 import sys
@@ -140,13 +141,39 @@ def words_loss(logits, y):
     return F.cross_entropy(logits.reshape([-1, logits.shape[-1]]).astype("float32"), y.reshape([-1]))
 
 
+def draws():
+    """Ops that draw numbers, none of which waits for another, weighted so that each has its place in the sum."""
+    feed = {"p": np.random.rand(64).astype("float32")}
+    (p,) = inputs(feed)
+    of_p = {
+        "bernoulli": paddle.bernoulli,
+        "binomial": lambda p: paddle.binomial(paddle.full([64], 5, "int64"), p),
+        "dropout": F.dropout,
+        "dropout_": lambda p: F.dropout(p * 1.0),
+        "gamma": lambda p: paddle.standard_gamma(p + 1.0),
+        "gumbel": lambda p: F.gumbel_softmax(p.reshape([8, 8])),
+        "multinomial": lambda p: paddle.multinomial(p, 8),
+        "normal": lambda p: paddle.randn([64]),
+        "poisson": lambda p: paddle.poisson(p * 9.0),
+        "randint": lambda p: paddle.randint(0, 99, [64]),
+        "randperm": lambda p: paddle.randperm(64)[:9],
+        "rrelu": lambda p: F.rrelu(p - 0.5),
+        "uniform": lambda p: paddle.uniform([64]),
+        "uniform_": lambda p: paddle._C_ops.uniform_inplace(p * 1.0, 0.0, 1.0, 0, 0, 0, 1.0),
+    }
+    drawn = [draw(p).astype("float32").mean() for _ in range(3) for draw in of_p.values()]
+    return feed, None, lambda: sum(weight * x for weight, x in enumerate(drawn, 1))
+
+
 def build(name):
-    model, layers, amp, nodrop, _ = re.fullmatch(r"(resnet|transformer|gpt(\d+))(_o1)?(_nodrop)?(_serial)?", name).groups()
+    model, layers, amp, nodrop, _ = re.fullmatch(r"(resnet|transformer|draws|gpt(\d+))(_o1)?(_nodrop)?(_serial)?", name).groups()
     dropout = 0.0 if nodrop else 0.1
     main, startup = paddle.static.Program(), paddle.static.Program()
     with paddle.static.program_guard(main, startup):
         if model == "resnet":
             feed, optimizer, forward = resnet()
+        elif model == "draws":
+            feed, optimizer, forward = draws()
         elif model == "transformer":
             feed, optimizer, forward = transformer(dropout)
         else:
@@ -154,7 +181,8 @@ def build(name):
         with paddle.amp.auto_cast(enable=bool(amp), level="O1", dtype="bfloat16"):
             loss = forward()
         loss = loss.astype("float32").mean()
-        optimizer.minimize(loss)
+        if optimizer is not None:
+            optimizer.minimize(loss)
     return main, startup, feed, loss
 
 

@@ -15,7 +15,7 @@ A = np.array([1, 2, 3, 4], "float32")
 
 def slow_zero():
     """A zero that takes a while."""
-    big = paddle.static.data("big", [500, 500], "float32")
+    big = paddle.static.data("big", [300, 300], "float32")
     product = big
     for _ in range(4):
         product = paddle.matmul(product, big) * 1e-3
@@ -60,13 +60,46 @@ def view_of_part(a, x, zero):
     return read, ops.scale_(buffer, 3.0, 0.0, True), 2 * A
 
 
+def in_place_coalesce(a, x, zero):
+    """The tensors become parts of a buffer in place; the buffer is written late, and then a part is read."""
+    part = a * 1.0
+    _, buffer = ops.coalesce_tensor_([x, part], paddle.float32, True, False, False, 0.0, False, -1, -1, [], [])
+    written = ops.scale_(buffer, zero + 3.0, 0.0, True)
+    return part + 0.0, written, 3 * A
+
+
+def view_of_result(a, x, zero):
+    """A view of an in-place result is read late, and then the operand of that is written."""
+    read = ops.view_shape(ops.scale_(x, 3.0, 0.0, True), [2, 2]) + zero
+    return read, ops.add_(x, paddle.full([1], 100.0)), 6 * A
+
+
+def view_in_branch(a, x, zero):
+    """A view is read late in a branch, and then its base is written."""
+    view = ops.view_shape(x, [2, 2])
+    read = paddle.static.nn.cond(paddle.sum(a) > 0, lambda: view * 1.0 + zero, lambda: view * 2.0)
+    return read, ops.add_(x, paddle.full([1], 100.0)), 2 * A
+
+
+RACES = (
+    coalesce,
+    coalesce_reverse,
+    view_reverse,
+    share_reverse,
+    view_of_part,
+    in_place_coalesce,
+    view_of_result,
+    view_in_branch,
+)
+
+
 def count_right(race, runs):
     program = paddle.static.Program()
     with paddle.static.program_guard(program, paddle.static.Program()):
         a = paddle.static.data("a", [4], "float32")
         read, written, expected = race(a, a * 2.0, slow_zero())
     executor = paddle.static.Executor(paddle.CPUPlace())
-    feed = {"a": A, "big": np.ones([500, 500], "float32")}
+    feed = {"a": A, "big": np.ones([300, 300], "float32")}
     results = (executor.run(program, feed=feed, fetch_list=[read, written])[0] for _ in range(runs))
     return sum(np.array_equal(result.ravel(), expected) for result in results)
 
@@ -75,7 +108,7 @@ def main():
     global ops
     paddle.enable_static()
     ops = paddle._C_ops
-    races = {race.__name__: race for race in (coalesce, coalesce_reverse, view_reverse, share_reverse, view_of_part)}
+    races = {race.__name__: race for race in RACES}
     runs = int(sys.argv[1])
     for name in sys.argv[2:] or races:
         print(name, count_right(races[name], runs), runs, flush=True)
