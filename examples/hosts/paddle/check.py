@@ -42,8 +42,8 @@ def paddle(script, *arguments, mode="off", preload=PRELOAD, threads=None):
         [sys.executable, HERE / script, *map(str, arguments)], env=environment, capture_output=True, text=True
     )
     notes = [line for line in done.stderr.splitlines() if line.startswith(("hocket:", "program "))]
-    expect(done.returncode == 0, f"{script} {' '.join(map(str, arguments))} with HOCKET_PADDLE={mode} runs")
     if done.returncode != 0:
+        expect(False, f"{script} {' '.join(map(str, arguments))} with HOCKET_PADDLE={mode} ends with status 0")
         print(done.stderr[-2000:], file=sys.stderr)
     return [line.split() for line in done.stdout.splitlines()], notes
 
@@ -166,7 +166,8 @@ def check_losses():
     names = [name + suffix for name in PROGRAMS for suffix in ("_serial", "_nodrop")]
     own, _ = paddle("programs.py", STEPS, *names)
     ours, notes = paddle("programs.py", STEPS, *names, mode="replace")
-    expect(sum(n.startswith("hocket: replaced") for n in notes) == 4 * len(names), "every dependency builder is replaced")
+    replaced = sum(note.startswith("hocket: replaced") for note in notes)
+    expect(replaced == 4 * len(names), "every dependency builder is replaced")
     for a, b in zip(own, ours):
         expect(a == b and len(a) == STEPS + 1, f"{a[0]}: the same with Paddle's edges and with ours")
 
@@ -181,7 +182,8 @@ def check_threads():
         expect([line[1:] for line in ours] == losses != [], f"{' and '.join(names)} on {threads}: as in the serial run")
     own, _ = paddle("programs.py", STEPS, *names)
     for line, loss in zip(own, losses):
-        print(f"       Paddle's own edges, four threads: {line[0]} {'as in the serial run' if line[1:] == loss else 'differs'}")
+        verdict = "as in the serial run" if line[1:] == loss else "differs"
+        print(f"       Paddle's own edges, four threads: {line[0]} {verdict}")
 
 
 def check_races():
@@ -208,16 +210,17 @@ def check_refusals():
 
 
 def print_numbers(programs):
+    """Processor time of the thread that builds, in one process."""
+    heads = ("program", "instructions", "edges by the rules", "kept", "Paddle's Build, ms", "ours, ms", "first time, ms")
+    shares = ("dependencies_us", "map_us", "walk_us")
+    print("|", " | ".join((*heads, "Paddle / ours", "hocket with adapter", "map", "reading Paddle's maps once")), "|")
+    print("|---" + "|--:" * (len(heads) + len(shares)) + "|")
     _, notes = paddle("programs.py", 1, *programs, mode="compare")
-    print("| program | instructions | edges by the rules | kept | without order in Paddle's | Paddle's Build, ms | ours, ms |"
-          " Paddle / ours | of ours: hocket with the adapter | map | Paddle's maps alone |")
-    print("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
     for program, part, f in compared(notes):
-        unordered = f["unordered_random"] + f["unordered_storage"]
-        share = lambda key: f"{100 * f[key] / f['ours_us']:.0f} %"
-        print(f"| {program}, {part} | {f['ops']:.0f} | {f['rules']:.0f} | {f['kept']:.0f} | {unordered:.0f} |"
-              f" {f['paddle_us'] / 1e3:.2f} | {f['ours_us'] / 1e3:.2f} | {f['ratio']:.1f} | {share('dependencies_us')} |"
-              f" {share('map_us')} | {share('walk_us')} |")
+        counts = [f"{f[key]:.0f}" for key in ("ops", "rules", "kept")]
+        times = [f"{f[key] / 1e3:.2f}" for key in ("paddle_us", "ours_us", "first_us")]
+        percent = [f"{100 * f[key] / f['ours_us']:.0f} %" for key in shares]
+        print("|", " | ".join((f"{program}, {part}", *counts, *times, f"{f['ratio']:.1f}", *percent)), "|")
 
 
 if sys.argv[2:3] == ["numbers"]:

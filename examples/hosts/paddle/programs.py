@@ -81,7 +81,8 @@ class DecoderLayer(nn.Layer):
         heads = self.query_key_value(x).reshape(split).transpose([2, 0, 3, 1, 4])
         scores = paddle.matmul(heads[0], heads[1], transpose_y=True) * (self.width // self.heads) ** -0.5
         weights = F.dropout(F.softmax(scores + causal_mask(length).astype(scores.dtype)), self.dropout)
-        return self.output(paddle.matmul(weights, heads[2]).transpose([0, 2, 1, 3]).reshape([batch, length, self.width]))
+        mixed = paddle.matmul(weights, heads[2]).transpose([0, 2, 1, 3])
+        return self.output(mixed.reshape([batch, length, self.width]))
 
     def forward(self, x):
         x = x + F.dropout(self.attend(self.attention_norm(x)), self.dropout)
@@ -166,7 +167,8 @@ def draws():
 
 
 def build(name):
-    model, layers, amp, nodrop, _ = re.fullmatch(r"(resnet|transformer|draws|gpt(\d+))(_o1)?(_nodrop)?(_serial)?", name).groups()
+    grammar = r"(resnet|transformer|draws|gpt(\d+))(_o1)?(_nodrop)?(_serial)?"
+    model, layers, amp, nodrop, _ = re.fullmatch(grammar, name).groups()
     dropout = 0.0 if nodrop else 0.1
     main, startup = paddle.static.Program(), paddle.static.Program()
     with paddle.static.program_guard(main, startup):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs in which two variables share storage behind the executor's back: races.py RUNS [NAME…]
 
-Each op that the program puts second touches what the first one touches, and a slow sum holds up one of them. Prints, for
-each program, how many runs gave what the order of the program gives.
+Two ops touch the same storage, and a slow sum holds up one of them. Prints, for each program, how many runs gave what
+the order of the program gives.
 """
 import sys
 
