@@ -4,6 +4,7 @@
 //   replace            hocket builds the dependencies
 //   compare            Paddle builds them, and a line on stderr says how ours differ
 //   compare:FOLDER     … and both are written into the folder
+//   off, or nothing    Paddle alone, without a word
 //
 // With another value, another version of Paddle, or anything that does not fit, Paddle's own functions go on as ever.
 #include <dlfcn.h>
@@ -12,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <memory>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -58,20 +60,33 @@ std::string version_beside(const std::string& libpaddle) {
   return "";
 }
 
+constexpr unsigned char untouched = 0xa5;
+
+// Has somebody put an object and its count here?
+template <class T>
+bool is_set(const std::shared_ptr<T>& p) {
+  const void *words[2], *unset;
+  static_assert(sizeof words == sizeof p);
+  std::memcpy(words, &p, sizeof words);
+  std::memset(&unset, untouched, sizeof unset);
+  for (const void* const word : words)
+    if (word == nullptr || word == unset) return false;
+  return p.use_count() == 1;
+}
+
 // Does Paddle's constructor write what our declaration says, and not one byte more?
 bool layout_fits(void* library) {
   const auto construct = find<void (*)(void*)>(library, construct_name);
   const auto destroy = find<void (*)(void*)>(library, destroy_name);
   if (construct == nullptr || destroy == nullptr) return false;
-  constexpr unsigned char untouched = 0xa5;
   constexpr std::size_t margin = 64;
   alignas(builder) unsigned char bytes[sizeof(builder) + margin];
   std::memset(bytes, untouched, sizeof bytes);
   construct(bytes);
   const builder& b = *std::launder(reinterpret_cast<const builder*>(bytes));
-  bool fits = !b.is_build_ && b.ops_before_.empty() && b.ops_behind_.empty() && b.op_downstream_map_.use_count() == 1 &&
-              b.op_downstream_map_->empty() && b.op_happens_before_.use_count() == 1 && b.op_happens_before_->empty() &&
-              b.instructions_ == nullptr && b.pir_instructions_.empty();
+  bool fits = is_set(b.op_downstream_map_) && is_set(b.op_happens_before_) && b.op_downstream_map_->empty() &&
+              b.op_happens_before_->empty() && b.instructions_ == nullptr && b.ops_before_.empty() &&
+              b.ops_behind_.empty() && b.pir_instructions_.empty() && !b.is_build_;
   for (std::size_t i = sizeof(builder); i < sizeof bytes; ++i) fits = fits && bytes[i] == untouched;
   if (fits) destroy(bytes);
   return fits;
