@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a host framework shows its graph. A policy is a class with the members below, static or not; it is found by
-// specialising graph_access<G> once for a host type, or passed as the last argument of an algorithm. Required members:
+// specialising graph_access<G> once for a host type, or passed right after the host graph. Required members:
 //
 //   every policy   using node = …;  std::size_t node_count(const G&)
 //                   and, unless node is an integer type (then nodes are 0 … node_count - 1):
