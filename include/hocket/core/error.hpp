@@ -87,6 +87,12 @@ enum class errc : std::uint16_t {
   other_separator,
   other_dialect,
   empty_list,
+  unclosed_bracket,
+  mismatched_bracket,
+  bad_attribute,
+  truncated,
+  wrong_count,
+  unknown_operand,
   // planner
   does_not_fit = 700,
   other_ranks,

@@ -100,6 +100,12 @@ inline constexpr error_sentence error_sentences[] = {
     {errc::other_dialect,
      "line {0}, cell {1}: \"{w}\" is no action such as 3F12, and the file no list in PyTorch's dialect"},
     {errc::empty_list, "line {0} holds no action: each line is the list of a rank"},
+    {errc::unclosed_bracket, "line {0}, column {1}: what is opened here is not closed: {w}"},
+    {errc::mismatched_bracket, "line {0}, column {1}: \"{w}\" does not close what is opened in column {2}"},
+    {errc::bad_attribute, "line {0}, column {1}: \"{w}\" is no attribute such as \"fusion: I64(0)\""},
+    {errc::truncated, "the text ends in line {0}, before {w}"},
+    {errc::wrong_count, "the text ends in line {0} with {2} {w}, but says that it has {1}"},
+    {errc::unknown_operand, "line {0}, column {1}: {w} is used, but not defined before"},
     {errc::does_not_fit, "nothing fits: in {w} rank {0} lacks {1} bytes, though every layer keeps as little as it can"},
     {errc::other_ranks, "memory is given for {0} ranks, but the schedule has {1}"},
 };
