@@ -66,6 +66,15 @@ set(HOCKET_HEADERS
   hocket/graph/transitive_reduction.hpp
   hocket/graph/unroll.hpp
   hocket/hocket.hpp
+  hocket/interop/mindspore/detail/brackets.hpp
+  hocket/interop/mindspore/detail/ir_builder.hpp
+  hocket/interop/mindspore/detail/ir_captures.hpp
+  hocket/interop/mindspore/detail/string_table.hpp
+  hocket/interop/mindspore/ir_program.hpp
+  hocket/interop/mindspore/ir_reader.hpp
+  hocket/interop/mindspore/ir_statement.hpp
+  hocket/interop/mindspore/ir_type.hpp
+  hocket/interop/mindspore/parse_ir.hpp
   hocket/launch.hpp
   hocket/launch/backend.hpp
   hocket/launch/backends/host.hpp

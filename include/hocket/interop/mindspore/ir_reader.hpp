@@ -16,13 +16,13 @@
 namespace hocket::inline HOCKET_ABI::mindspore {
 
 /// A parameter of the dump: `%para3_net.emb: <Ref[Tensor[Float16]], ...>`.
-struct ir_parameter_line {
+struct ir_parameter_view {
   std::int64_t line = 0;
   std::string_view name;  ///< para3_net.emb
   std::string_view type;  ///< of graphs within, empty
 };
 /// `subgraph @name parent: [subgraph @parent](%para72_x, ...) {`; entry and fragments: no parent.
-struct ir_graph_line {
+struct ir_heading_view {
   std::int64_t line = 0;
   std::string_view name, parent;
   std::string_view parameters;  ///< list
@@ -41,7 +41,7 @@ struct ir_reader_options {
 
 /// What a reader calls, in the order of the file; an error ends the reading and comes back from feed or finish.
 template <class V>
-concept ir_visitor = requires(V& v, const ir_parameter_line& p, const ir_graph_line& g, const ir_statement& s,
+concept ir_visitor = requires(V& v, const ir_parameter_view& p, const ir_heading_view& g, const ir_statement_view& s,
                               std::string_view name) {
   { v.entry(name) } -> std::same_as<result<void>>;
   { v.parameter(p) } -> std::same_as<result<void>>;
@@ -82,12 +82,13 @@ class ir_reader {
       if (started_.size() + length > options_.longest_line)
         return error{errc::too_large, counts_.lines + 1, static_cast<std::int64_t>(started_.size() + length),
                      static_cast<std::int64_t>(options_.longest_line)}
-          .with("bytes in a line");
+            .with("bytes in a line");
       if (end == nullptr) {
         started_.append(chunk);
         return {};
       }
-      const result<void> ok = started_.empty() ? take_line(chunk.substr(0, length)) : finish_line(chunk.substr(0, length));
+      const result<void> ok =
+          started_.empty() ? take_line(chunk.substr(0, length)) : finish_line(chunk.substr(0, length));
       if (!ok) return ok;
       chunk.remove_prefix(length + 1);
     }
@@ -144,7 +145,8 @@ class ir_reader {
   [[nodiscard]] result<void> take_first(std::string_view line) {
     if (line.starts_with("\xef\xbb\xbf")) line.remove_prefix(3);
     if (detail::trim(line).empty()) return {};
-    const bool is_dump = line.starts_with("# IR entry") || line.starts_with("#IR entry") || line.starts_with("subgraph ");
+    const bool is_dump =
+        line.starts_with("# IR entry") || line.starts_with("#IR entry") || line.starts_with("subgraph ");
     if (is_dump) {
       place_ = place::header;
       return take_header(line);
@@ -198,7 +200,7 @@ class ir_reader {
     in.skip(word.size());
     const std::size_t end = line.find_first_of(" (", word.size());
     if (end == std::string_view::npos || end == word.size()) return bad(line);
-    ir_graph_line out{counts_.lines, line.substr(word.size(), end - word.size()), {}, {}};
+    ir_heading_view out{counts_.lines, line.substr(word.size(), end - word.size()), {}, {}};
     in.skip(end - word.size());
     if (in.take(parent)) {
       const std::size_t close = line.find(']', in.at());
@@ -236,8 +238,9 @@ class ir_reader {
       take_scope(line.substr(indent), true);
       return {};
     }
-    const bool is_statement = is_fragment ? is_numbered(line.substr(indent)) || line.substr(indent).starts_with("Return(")
-                                          : indent == 2 && line.starts_with("  ");
+    const bool is_statement = is_fragment
+                                ? is_numbered(line.substr(indent)) || line.substr(indent).starts_with("Return(")
+                                : indent == 2 && line.starts_with("  ");
     if (!is_statement && is_fragment) return bad(line, indent);
     if (!is_statement) return {};  // the lines of a comment: the counting lines tell what is missing
     if (const auto ok = flush(); !ok) return ok;
@@ -279,7 +282,7 @@ class ir_reader {
   // Hands the statement on that the lines so far described.
   [[nodiscard]] result<void> flush() {
     if (statement_line_ == 0) return {};
-    result<ir_statement> s = parse_ir_statement(statement_, statement_line_);
+    result<ir_statement_view> s = parse_ir_statement(statement_, statement_line_);
     if (!s) return s.error();
     if (types_line_ != 0)
       if (const auto ok = parse_ir_types(types_, types_line_, *s); !ok) return ok;

@@ -19,25 +19,23 @@ namespace hocket::inline HOCKET_ABI::mindspore {
 ///            inputs                              outputs
 ///         # Fullname with scope: (Default/.../wq-Linear/MatMul-op0)
 ///                                 scope
-struct ir_statement {
-  std::int64_t line = 0;         ///< of the file, from 1
-  std::string_view text;         ///< that line
-  std::int64_t number = -1;      ///< N of %N; -1 where there is none, as of Return
-  std::string_view name;         ///< without brackets
-  std::string_view operation;    ///< as written: PrimFunc_MatMul, call @graph, %3
-  std::string_view operands;     ///< list
-  std::string_view instance;     ///< the name that the cell gave the primitive, or why a collective was put in
+struct ir_statement_view {
+  std::int64_t line = 0;       ///< of the file, from 1
+  std::string_view text;       ///< that line
+  std::int64_t number = -1;    ///< N of %N; -1 where there is none, as of Return
+  std::string_view name;       ///< without brackets
+  std::string_view operation;  ///< as written: PrimFunc_MatMul, call @graph, %3
+  std::string_view operands;   ///< list
+  std::string_view instance;   ///< the name that the cell gave the primitive, or why a collective was put in
   std::string_view primitive_attributes, node_attributes, primal_attributes;  ///< lists of key: value
-  std::string_view layout;       ///< in_strategy, out_strategy, ... at the end; in 1.x strategy
-  std::int64_t types_line = 0;   ///< 0: the dump has no types
+  std::string_view layout;           ///< in_strategy, out_strategy, ... at the end; in 1.x strategy
+  std::int64_t types_line = 0;       ///< 0: the dump has no types
   std::string_view inputs, outputs;  ///< lists of types
-  std::string_view scope;        ///< Default/network-Loss/.../MatMul-op0
-  bool has_full_name = false;    ///< false: backend passes print the scope without the op's own name
+  std::string_view scope;            ///< Default/network-Loss/.../MatMul-op0
+  bool has_full_name = false;        ///< false: backend passes print the scope without the op's own name
 
   /// Of a part of the first line, from 1.
-  [[nodiscard]] std::int64_t column_of(std::string_view part) const noexcept {
-    return 1 + (part.data() - text.data());
-  }
+  [[nodiscard]] std::int64_t column_of(std::string_view part) const noexcept { return 1 + (part.data() - text.data()); }
 };
 
 namespace detail {
@@ -75,7 +73,7 @@ class line_scanner {
     if (!end.good)
       return error{errc::mismatched_bracket, number_, static_cast<std::int64_t>(end.at) + 1,
                    static_cast<std::int64_t>(end.opened) + 1}
-        .with(all_.substr(end.at, 1));
+          .with(all_.substr(end.at, 1));
     const std::string_view inside = all_.substr(at_ + 1, end.at - at_ - 2);
     at_ = end.at;
     return inside;
@@ -88,7 +86,7 @@ class line_scanner {
 };
 
 // "%14(equiv_y) = ", which Return lacks.
-[[nodiscard]] inline result<void> scan_result(line_scanner& in, ir_statement& out) {
+[[nodiscard]] inline result<void> scan_result(line_scanner& in, ir_statement_view& out) {
   const std::string_view rest = in.rest();
   const bool numbered = rest.size() > 1 && rest[0] == '%' && rest[1] >= '0' && rest[1] <= '9';
   if (!numbered) return {};
@@ -111,7 +109,7 @@ class line_scanner {
 
 // The operation: up to the '(' of the operands. $(@graph:node) is an operation of its own, and [...] and {...} belong
 // to the name: S-Prim-Add{prim_type=1}, %3[@graph].
-[[nodiscard]] inline result<void> scan_operation(line_scanner& in, ir_statement& out) {
+[[nodiscard]] inline result<void> scan_operation(line_scanner& in, ir_statement_view& out) {
   const std::size_t from = in.at();
   const std::string_view line = in.rest();
   if (in.take("$")) {
@@ -133,7 +131,7 @@ class line_scanner {
 }
 
 // What follows the operands: {instance name: x} primitive_attrs: {...} cnode_attrs: {...} {in_strategy: ...}.
-[[nodiscard]] inline result<void> scan_attributes(line_scanner& in, ir_statement& out) {
+[[nodiscard]] inline result<void> scan_attributes(line_scanner& in, ir_statement_view& out) {
   for (in.skip_spaces(); !in.done(); in.skip_spaces()) {
     std::string_view* list = nullptr;
     constexpr std::string_view instance = "{instance name: ";
@@ -165,7 +163,7 @@ class line_scanner {
 }  // namespace detail
 
 /// One attribute: `fusion: I64(0)`.
-struct ir_attribute {
+struct ir_attribute_view {
   std::string_view key, value;
 };
 
@@ -173,7 +171,8 @@ struct ir_attribute {
 /// @param list  what is left of one of the statement's lists; empty when there are no more
 /// Errors: errc::bad_attribute with line and column for a key that is none (empty, or with a space or bracket within),
 /// and for a constant that begins with a digit, as 164(0).
-[[nodiscard]] inline result<ir_attribute> next_attribute(std::string_view& list, const ir_statement& statement) {
+[[nodiscard]] inline result<ir_attribute_view> next_attribute(std::string_view& list,
+                                                              const ir_statement_view& statement) {
   const auto key_of = [](std::string_view part) {
     const std::size_t colon = part.find(':');
     return colon == std::string_view::npos ? std::string_view{} : part.substr(0, colon);
@@ -193,14 +192,14 @@ struct ir_attribute {
   }
   value = detail::trim(value);
   if (detail::is_misread_constant(value)) return bad;
-  return ir_attribute{key, value};
+  return ir_attribute_view{key, value};
 }
 
 /// Reads the first line of a statement; types and scope are on the lines after it.
 /// Errors, each with line and column: errc::malformed, errc::unclosed_bracket, errc::mismatched_bracket.
 /// Complexity: linear in the line.
-[[nodiscard]] inline result<ir_statement> parse_ir_statement(std::string_view text, std::int64_t line = 1) {
-  ir_statement out;
+[[nodiscard]] inline result<ir_statement_view> parse_ir_statement(std::string_view text, std::int64_t line = 1) {
+  ir_statement_view out;
   out.line = line;
   out.text = text;
   detail::line_scanner in(text, line);
@@ -216,7 +215,7 @@ struct ir_attribute {
 
 /// Reads the line with the types of a statement: `: (types) -> (types)`; that of Return has no results.
 /// Errors as of parse_ir_statement.
-[[nodiscard]] inline result<void> parse_ir_types(std::string_view text, std::int64_t line, ir_statement& out) {
+[[nodiscard]] inline result<void> parse_ir_types(std::string_view text, std::int64_t line, ir_statement_view& out) {
   detail::line_scanner in(text, line);
   in.skip_spaces();
   if (!in.take(":")) return in.bad();

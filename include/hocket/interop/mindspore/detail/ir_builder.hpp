@@ -24,13 +24,13 @@ class ir_builder {
     entry_name_ = texts().add(name);
     return {};
   }
-  result<void> parameter(const ir_parameter_line& p) {
+  result<void> parameter(const ir_parameter_view& p) {
     const auto type = type_of(p.type, p.line, 1);
     if (!type) return type.error();
     return add_parameter(p.name, *type, 0, p.line);
   }
-  result<void> begin_graph(const ir_graph_line& g);
-  result<void> statement(const ir_statement& s);
+  result<void> begin_graph(const ir_heading_view& g);
+  result<void> statement(const ir_statement_view& s);
   result<void> end_graph() {
     ir_graph& g = program_.graphs_.back();
     g.node_count = static_cast<std::uint32_t>(program_.nodes_.size()) - g.first_node;
@@ -58,12 +58,13 @@ class ir_builder {
   result<void> add_parameter(std::string_view written, std::uint32_t type, std::uint32_t graph, std::int64_t line);
   result<std::uint32_t> type_of(std::string_view text, std::int64_t line, std::int64_t column);
   result<void> add_types(std::string_view list, std::int64_t line, list_of_lists<std::uint32_t>& out);
-  result<ir_operand> operand_of(std::string_view text, const ir_statement& s);
-  ir_operand mentioned(std::string_view graph, std::string_view name, std::string_view text, const ir_statement& s);
+  result<ir_operand> operand_of(std::string_view text, const ir_statement_view& s);
+  ir_operand mentioned(std::string_view graph, std::string_view name, std::string_view text,
+                       const ir_statement_view& s);
   ir_operand outside(std::string_view text);
-  result<void> add_function(const ir_statement& s, ir_node& node);
-  result<void> add_operands(const ir_statement& s, ir_node& node);
-  result<void> add_attributes(const ir_statement& s);
+  result<void> add_function(const ir_statement_view& s, ir_node& node);
+  result<void> add_operands(const ir_statement_view& s, ir_node& node);
+  result<void> add_attributes(const ir_statement_view& s);
   [[nodiscard]] std::string_view primitive_of(std::string_view operation, bool is_call) const noexcept;
   [[nodiscard]] ir_phase phase_of(std::size_t n) const noexcept;
 
@@ -86,13 +87,13 @@ class ir_builder {
   std::unordered_map<std::uint32_t, std::uint32_t> graph_by_name_, outside_by_text_;
   std::unordered_map<std::uint64_t, std::uint32_t> node_by_name_;  // graph's and node's text
   std::vector<mention> mentions_;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> parents_;      // graph, text of its parent's name
-  std::vector<ir_operand> functions_;                                 // per node: what a call through a value calls
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> parents_;  // graph, text of its parent's name
+  std::vector<ir_operand> functions_;                             // per node: what a call through a value calls
 };
 
 // ---- names
 
-inline result<void> ir_builder::begin_graph(const ir_graph_line& g) {
+inline result<void> ir_builder::begin_graph(const ir_heading_view& g) {
   program_.is_whole_ = entry_name_ != 0;
   const std::uint32_t name = texts().add(g.name);
   const auto number = static_cast<std::uint32_t>(program_.graphs_.size());
@@ -151,7 +152,7 @@ inline result<void> ir_builder::add_types(std::string_view list, std::int64_t li
 
 // ---- statements
 
-inline result<void> ir_builder::statement(const ir_statement& s) {
+inline result<void> ir_builder::statement(const ir_statement_view& s) {
   if (program_.nodes_.size() >= no_id - 1) return error{errc::limit_exceeded, s.line, no_id - 1}.with("nodes");
   const auto n = static_cast<std::uint32_t>(program_.nodes_.size());
   ir_node node;
@@ -180,7 +181,7 @@ inline result<void> ir_builder::statement(const ir_statement& s) {
   return {};
 }
 
-inline result<void> ir_builder::add_operands(const ir_statement& s, ir_node& node) {
+inline result<void> ir_builder::add_operands(const ir_statement_view& s, ir_node& node) {
   std::string_view rest = s.operands;
   while (!rest.empty()) {
     const auto operand = operand_of(next_part(rest, brackets::without_angles), s);
@@ -192,7 +193,7 @@ inline result<void> ir_builder::add_operands(const ir_statement& s, ir_node& nod
 }
 
 // What is called: `call @graph`, `%3`, `%3[@@graph]`, `$(@graph:node)`, `Parameter_486[@@graph]`.
-inline result<void> ir_builder::add_function(const ir_statement& s, ir_node& node) {
+inline result<void> ir_builder::add_function(const ir_statement_view& s, ir_node& node) {
   constexpr std::string_view direct = "call @", known = "[@@";
   std::string_view called = s.operation;
   const std::size_t bracket = called.find(known);
@@ -220,7 +221,7 @@ inline result<void> ir_builder::add_function(const ir_statement& s, ir_node& nod
   return {};
 }
 
-inline result<ir_operand> ir_builder::operand_of(std::string_view text, const ir_statement& s) {
+inline result<ir_operand> ir_builder::operand_of(std::string_view text, const ir_statement_view& s) {
   using kind = ir_operand::kind;
   const error unknown = error{errc::unknown_operand, s.line, s.column_of(text)}.with(first_word(text));
   if (text == "UMonad[U]" || text == "IOMonad[IO]") return ir_operand{kind::monad, 0};
@@ -246,15 +247,14 @@ inline result<ir_operand> ir_builder::operand_of(std::string_view text, const ir
     if (program_.is_whole_) return unknown;
     return outside(text);
   }
-  if (is_misread_constant(text))
-    return error{errc::malformed, s.line, s.column_of(text)}.with(first_word(text));
+  if (is_misread_constant(text)) return error{errc::malformed, s.line, s.column_of(text)}.with(first_word(text));
   return ir_operand{kind::constant, texts().add(text)};
 }
 
 inline ir_operand ir_builder::mentioned(std::string_view graph, std::string_view name, std::string_view text,
-                                        const ir_statement& s) {
-  mentions_.push_back({mention::place::operand, program_.operands_.values.size(), texts().add(graph),
-                       texts().add(name), s.line, s.column_of(text)});
+                                        const ir_statement_view& s) {
+  mentions_.push_back({mention::place::operand, program_.operands_.values.size(), texts().add(graph), texts().add(name),
+                       s.line, s.column_of(text)});
   return ir_operand{};
 }
 
@@ -265,7 +265,7 @@ inline ir_operand ir_builder::outside(std::string_view text) {
   return ir_operand{ir_operand::kind::outside, at->second};
 }
 
-inline result<void> ir_builder::add_attributes(const ir_statement& s) {
+inline result<void> ir_builder::add_attributes(const ir_statement_view& s) {
   for (std::string_view list : {s.primitive_attributes, s.node_attributes, s.primal_attributes, s.layout})
     while (!list.empty()) {
       const auto a = next_attribute(list, s);
@@ -291,7 +291,8 @@ inline ir_phase ir_builder::phase_of(std::size_t n) const noexcept {
   constexpr std::string_view of_recomputed_cell = "recompute_";
   if (scope.starts_with(of_recomputed_cell)) scope.remove_prefix(of_recomputed_cell.size());
   if (program_.has_flag(n, "duplicated")) return ir_phase::recomputed;
-  if (scope.starts_with("Gradients/") || program_.attribute(n, "forward_unique_id").has_value()) return ir_phase::backward;
+  if (scope.starts_with("Gradients/") || program_.attribute(n, "forward_unique_id").has_value())
+    return ir_phase::backward;
   if (scope.find("/optimizer-") != std::string_view::npos) return ir_phase::optimizer;
   return ir_phase::forward;
 }

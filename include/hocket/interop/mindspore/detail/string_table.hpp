@@ -51,14 +51,15 @@ class string_table {
   }
 
  private:
-  [[nodiscard]] static std::size_t hash(std::string_view text) noexcept {
+  [[nodiscard]] static std::uint64_t hash(std::string_view text) noexcept {
     std::uint64_t h = 0xcbf29ce484222325u;  // FNV-1a
     for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-    return static_cast<std::size_t>(h ^ (h >> 29));
+    return h ^ (h >> 29);
   }
   [[nodiscard]] std::size_t slot_of(std::string_view text) const noexcept {
-    std::size_t at = hash(text) & (slots_.size() - 1);
-    while (slots_[at] != 0 && (*this)[slots_[at]] != text) at = (at + 1) & (slots_.size() - 1);
+    const std::size_t mask = slots_.size() - 1;
+    std::size_t at = hash(text) & mask;
+    while (slots_[at] != 0 && (*this)[slots_[at]] != text) at = (at + 1) & mask;
     return at;
   }
   void grow() {

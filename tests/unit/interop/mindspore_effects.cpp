@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+// What nodes of a dump read and write, and the order that follows, against a closure that is computed here.
+#include <hocket/core/message.hpp>
+#include <hocket/graph/dependencies.hpp>
+#include <hocket/interop/mindspore/parse_ir.hpp>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "catch.hpp"
+
+namespace {
+
+namespace ms = hocket::mindspore;
+
+std::string text_of_dump(const std::string& name) {
+  std::ifstream file(std::string(HOCKET_TEST_DATA) + "/mindspore/" + name + ".ir", std::ios::binary);
+  REQUIRE(file);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+using bits = std::vector<bool>;
+
+// Who must run before whom, from the text of a dump of one graph, by another way than the library's: each %N and each
+// weight that a line mentions, and for each weight who may update it.
+std::vector<bits> closure_of(const std::string& text) {
+  std::vector<bits> before;
+  std::map<std::string, std::size_t> named;
+  std::map<std::string, std::vector<std::size_t>> readers;
+  std::map<std::string, std::size_t> writer;
+  std::map<std::size_t, std::vector<std::string>> tuples;
+  std::size_t at = text.find("\nsubgraph @");
+  at = text.find('\n', at + 1) + 1;
+  for (; text[at] != '}'; at = text.find('\n', at) + 1) {
+    if (text.compare(at, 3, "  %") != 0 && text.compare(at, 3, "  R") != 0) continue;
+    const std::string line = text.substr(at, text.find('\n', at) - at);
+    const std::size_t types_at = text.find('\n', at) + 1;
+    const std::string types = text.substr(types_at, text.find('\n', types_at) - types_at);
+    const std::size_t equals = line.find(" = ");
+    const std::size_t name_at = line[2] == '%' ? equals + 3 : 2;
+    const std::size_t open = line.find('(', name_at);
+    const std::string op = line.substr(name_at, open - name_at);
+    std::vector<std::string> operands(1);
+    int depth = 0;
+    for (std::size_t i = open + 1; depth >= 0; ++i) {
+      depth += line[i] == '(' || line[i] == '[';
+      depth -= line[i] == ')' || line[i] == ']';
+      if (depth == 0 && line[i] == ',') operands.emplace_back();
+      else if (depth >= 0 && line[i] != ' ') operands.back() += line[i];
+    }
+    const std::size_t n = before.size();
+    bits mine(n, false);
+    const auto after = [&](std::size_t other) {
+      mine[other] = true;
+      for (std::size_t k = 0; k < other; ++k)
+        if (before[other][k]) mine[k] = true;
+    };
+    if (op == "MakeTuple") tuples[n] = operands;
+    if (op == "TupleGetItem" && named.count(operands[0]) != 0 && tuples.count(named[operands[0]]) != 0)
+      operands = {tuples[named[operands[0]]][static_cast<std::size_t>(std::stoi(operands[1].substr(4)))]};
+    std::size_t type_at = 0;
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      if (named.count(operands[i]) != 0) after(named[operands[i]]);
+      // The i-th type: those of operands begin with "(<" or " <" outside brackets.
+      std::string key;
+      for (int d = 0; type_at < types.size(); ++type_at) {
+        if (types[type_at] == '<') ++d;
+        if (types[type_at] == '<' && d == 1) key = types.substr(type_at);
+        if (types[type_at] == '>') --d;
+        if (types[type_at] == '>' && d == 0) break;
+      }
+      ++type_at;
+      key = key.substr(
+          0, key.find("> ") == std::string::npos ? key.find(">)") : (std::min)(key.find(">,"), key.find(">)")));
+      if (key.rfind("<Ref[", 0) != 0) continue;
+      key = key.substr(key.find("ref_key=") + 8);
+      key = key.substr(0, key.find_first_of(",>"));
+      if (writer.count(key) != 0) after(writer[key]);
+      const bool updates =
+          (op == "Adam" && i < 3) || (i == 0 && (op == "PrimFunc_Assign" || op == "PrimFunc_AssignAdd"));
+      if (updates)
+        for (const std::size_t r : readers[key]) after(r);
+    }
+    type_at = 0;
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      const std::size_t ref = types.find("ref_key=", type_at);
+      const bool is_ref = ref != std::string::npos && ref < types.find(" -> ");
+      if (!is_ref) break;
+      const std::string key = types.substr(ref + 8, types.find_first_of(",>", ref) - ref - 8);
+      readers[key].push_back(n);
+      type_at = ref + 8;
+    }
+    for (std::size_t i = 0, from = 0; i < 3 && (op == "Adam" || op.rfind("PrimFunc_Assign", 0) == 0); ++i) {
+      from = types.find("ref_key=", from) + 8;
+      const std::string key = types.substr(from, types.find_first_of(",>", from) - from);
+      writer[key] = n;
+      readers[key].clear();
+      if (op != "Adam") break;
+    }
+    if (line[2] == '%') named[line.substr(2, line.find('(') - 2)] = n;
+    before.push_back(mine);
+  }
+  return before;
+}
+
+}  // namespace
+
+TEST_CASE("the order of real dumps is the closure of their text", "[mindspore]") {
+  for (const char* const name : {"select_fp16", "full_fp32", "tensor_parallel", "pipeline_rank0"}) {
+    INFO(name);
+    const std::string text = text_of_dump(name);
+    const auto p = ms::parse_ir(text);
+    REQUIRE(p);
+    const auto deps = hocket::graph::dependencies(*p);
+    REQUIRE(deps);
+    const std::vector<bits> before = closure_of(text);
+    REQUIRE(before.size() == p->node_count());
+    std::size_t different = 0, ordered = 0;
+    for (hocket::node_id b = 0; b < before.size(); ++b)
+      for (hocket::node_id a = 0; a < b; ++a) {
+        ordered += before[b][a];
+        different += deps->reaches(a, b) != before[b][a];
+      }
+    CHECK(different == 0);
+    CHECK(ordered > before.size());
+    // The reduction: what is ordered with nothing in between.
+    std::vector<hocket::graph::edge> kept;
+    for (hocket::node_id a = 0; a < before.size(); ++a)
+      for (hocket::node_id b = a + 1; b < before.size(); ++b) {
+        bool direct = before[b][a];
+        for (hocket::node_id k = a + 1; direct && k < b; ++k) direct = !(before[k][a] && before[b][k]);
+        if (direct) kept.push_back({a, b});
+      }
+    CHECK(deps->graph().edges() == kept);
+  }
+}
+
+TEST_CASE("ops that update in place come after the readers of the old value", "[mindspore]") {
+  const auto p = ms::parse_ir(text_of_dump("select_fp32"));
+  REQUIRE(p);
+  const auto deps = hocket::graph::dependencies(*p);
+  REQUIRE(deps);
+  std::size_t adams = 0;
+  for (hocket::node_id n = 0; n < p->node_count(); ++n) {
+    const std::string_view primitive = p->primitive(n);
+    if (primitive == "Adam") ++adams;
+    const std::size_t expected = primitive == "Adam" ? 4 : primitive.starts_with("Assign") ? 2 : 1;
+    CHECK(p->writes(n).size() == expected);
+    if (primitive != "Load") continue;
+    const auto weight = p->variable_of_parameter(p->operands(n)[0].value);
+    for (hocket::node_id other = 0; other < p->node_count(); ++other)
+      if (const auto w = p->writes(other); std::find(w.begin(), w.end(), weight) != w.end())
+        CHECK((deps->reaches(n, other) || deps->reaches(other, n)));
+  }
+  CHECK(adams == 21);
+}
+
+TEST_CASE("an element of a tuple does not wait for the others", "[mindspore]") {
+  const auto p = ms::parse_ir(
+      "%0(a) = Neg(%9)\n%1(b) = Abs(%9)\n%2(t) = MakeTuple(%0, %1)\n%3(x) = TupleGetItem(%2, I64(1))\n%4(y) = "
+      "Neg(%3)\n");
+  REQUIRE(p);
+  const auto deps = hocket::graph::dependencies(*p);
+  REQUIRE(deps);
+  CHECK(deps->reaches(1, 4));
+  CHECK_FALSE(deps->reaches(0, 4));
+}
+
+TEST_CASE("a call has the effects of the graphs behind it", "[mindspore]") {
+  const auto p = ms::parse_ir(
+      "# IR entry: @main\n# Total subgraphs: 3\n# Total params: 2\n# Params:\n"
+      "%para1_w: <Ref[Tensor[Float32]], (2), ref_key=w>\n%para2_x: <Tensor[Float32], (2)>\n"
+      "subgraph @inner parent: [subgraph @main](%para3_v) {\n"
+      "  %0(a) = Assign($(@main:para1_w), %para3_v, UMonad[U])\n"
+      "      : (<Ref[Tensor[Float32]], (2), ref_key=w>, <Tensor[Float32], (2)>, <UMonad, NoShape>) -> (<Bool, "
+      "NoShape>)\n"
+      "  Return(%0)\n"
+      "}\n"
+      "subgraph @middle parent: [subgraph @main](%para4_v) {\n"
+      "  %0(b) = call @inner($(@main:seen))\n"
+      "  Return(%0)\n"
+      "}\n"
+      "subgraph @main() {\n"
+      "  %0(seen) = Neg(%para2_x)\n"
+      "  %1(first) = Load(%para1_w, UMonad[U])\n"
+      "      : (<Ref[Tensor[Float32]], (2), ref_key=w>, <UMonad, NoShape>) -> (<Tensor[Float32], (2)>)\n"
+      "  %2(f) = Partial(@middle, %para2_x)\n"
+      "  %3(second) = Load(%para1_w, UMonad[U])\n"
+      "      : (<Ref[Tensor[Float32]], (2), ref_key=w>, <UMonad, NoShape>) -> (<Tensor[Float32], (2)>)\n"
+      "  %4(called) = %2()\n"
+      "  Return(%4)\n"
+      "}\n");
+  if (!p) FAIL(message(p.error()));
+  const auto deps = hocket::graph::dependencies(*p);
+  REQUIRE(deps);
+  CHECK(deps->reaches(0, 2));  // what the inner graph captures
+  CHECK(deps->reaches(1, 4));  // both loads see the weight before the call may update it
+  CHECK(deps->reaches(3, 4));
+  CHECK(deps->reaches(2, 4));
+  CHECK_FALSE(deps->reaches(0, 1));
+}
