@@ -146,9 +146,16 @@ set(HOCKET_HEADERS
   hocket/pipeline/table.hpp
   hocket/pipeline/transfers.hpp
   hocket/pipeline/workspace.hpp
+  hocket/testing/access_laws.hpp
+  hocket/testing/cost_policy_laws.hpp
+  hocket/testing/curve_benchmark.hpp
+  hocket/testing/curve_laws.hpp
   hocket/testing/graph_benchmark.hpp
   hocket/testing/graph_laws.hpp
   hocket/testing/memory_check.hpp
+  hocket/testing/random_source.hpp
+  hocket/testing/schedule_benchmark.hpp
+  hocket/testing/schedule_laws.hpp
   hocket/text.hpp
   hocket/text/comparison_csv.hpp
   hocket/text/detail/csv_scanner.hpp
