@@ -86,9 +86,13 @@ class schedule_laws {
       }
     }
     for (std::size_t u = 0; u < seen.size(); ++u) {
-      constexpr action_kind kinds[] = {action_kind::forward, action_kind::input_grad, action_kind::weight_grad};
-      for (std::uint8_t k = 0; k < 3; ++k)
-        if ((seen[u] >> k & 1u) == 0) return "nothing runs the " + name_of(action_at(u, kinds[k]));
+      const int missing = ~seen[u] & all_parts;
+      if (missing == 0) continue;
+      action_kind kind = action_kind::backward;
+      if ((missing & forward_part) != 0) kind = action_kind::forward;
+      else if (missing == input_part) kind = action_kind::input_grad;
+      else if (missing == weight_part) kind = action_kind::weight_grad;
+      return "nothing runs the " + name_of(action_at(u, kind));
     }
     return {};
   }
@@ -179,7 +183,7 @@ class schedule_laws {
   }
 
  private:
-  static constexpr std::uint8_t forward_part = 1, input_part = 2, weight_part = 4;
+  static constexpr std::uint8_t forward_part = 1, input_part = 2, weight_part = 4, all_parts = 7;
 
   [[nodiscard]] static constexpr std::uint8_t part_of(stage_action a) {
     switch (a.kind()) {
@@ -233,23 +237,23 @@ class schedule_laws {
                                         const std::vector<std::uint8_t>& done) const {
     const stage_action a = pipeline::to_stage_action(plan_, rank, lists_[rank][step]);
     if (!is_compute(a.kind())) return {};
+    const action_kind before = a.kind() == action_kind::weight_grad ? action_kind::input_grad : a.kind();
     const auto lacks = [&](action_kind kind, std::uint32_t stage, std::uint32_t slice) -> std::string {
       const stage_action needed(kind, stage, a.micro_batch(), slice, a.direction());
-      if ((done[unit_of(needed)] & part_of(needed)) != 0) return {};
-      return at(rank, step) + " waits for " + name_of(needed);
+      const std::uint8_t part = kind == action_kind::forward ? forward_part : input_part;
+      if ((done[unit_of(needed)] & part) != 0) return {};
+      return at(rank, step) + " waits for the " + name_of(needed);
     };
     std::string missing;
     if (a.kind() == action_kind::forward) {
-      if (a.stage() > 0) missing = lacks(action_kind::forward, a.stage() - 1, a.slice());
-      if (missing.empty() && a.slice() > 0) missing = lacks(action_kind::forward, a.stage(), a.slice() - 1);
+      if (a.stage() > 0) missing = lacks(before, a.stage() - 1, a.slice());
+      if (missing.empty() && a.slice() > 0) missing = lacks(before, a.stage(), a.slice() - 1);
     } else if (starts_backward(a.kind())) {
       missing = lacks(action_kind::forward, a.stage(), a.slice());
-      if (missing.empty() && a.stage() + 1 < stages_)
-        missing = lacks(action_kind::input_grad, a.stage() + 1, a.slice());
-      if (missing.empty() && a.slice() + 1 < slices_)
-        missing = lacks(action_kind::input_grad, a.stage(), a.slice() + 1);
+      if (missing.empty() && a.stage() + 1 < stages_) missing = lacks(before, a.stage() + 1, a.slice());
+      if (missing.empty() && a.slice() + 1 < slices_) missing = lacks(before, a.stage(), a.slice() + 1);
     } else {
-      missing = lacks(action_kind::input_grad, a.stage(), a.slice());
+      missing = lacks(before, a.stage(), a.slice());
     }
     return missing;
   }

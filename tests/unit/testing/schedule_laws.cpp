@@ -93,7 +93,7 @@ TEST_CASE("lists that miss, repeat or misplace an action", "[testing]") {
 
   plan = sound();
   plan.lists[0].pop_back();
-  CHECK(broken_law(plan) == "nothing runs the input_grad of stage 0, micro-batch 2");
+  CHECK(broken_law(plan) == "nothing runs the backward of stage 0, micro-batch 2");
 
   plan = sound();
   plan.lists[1].push_back(plan.lists[1][2]);
@@ -126,6 +126,9 @@ TEST_CASE("lists in an order that cannot be", "[testing]") {
     if (plan.at(1, i) == stage_action(action_kind::input_grad, 1, 0)) input = i;
     if (plan.at(1, i) == stage_action(action_kind::weight_grad, 1, 0)) weight = i;
   }
+  listed halved = plan;
+  halved.lists[1].erase(halved.lists[1].begin() + weight);
+  CHECK(broken_law(halved) == "nothing runs the weight_grad of stage 1, micro-batch 0");
   std::swap(plan.lists[1][input], plan.lists[1][weight]);
   CHECK(broken_law(plan) == "rank 1, step " + std::to_string(input) +
                                 ", weight_grad of stage 1, micro-batch 0 comes before its input gradient");
@@ -135,8 +138,9 @@ TEST_CASE("lists in an order that cannot be", "[testing]") {
   CHECK(broken_law(plan) == "");  // later than need be, but no deadlock
   std::swap(plan.lists[1][0], plan.lists[1][2]);
   std::swap(plan.lists[1][1], plan.lists[1][3]);  // rank 1: F1 B1 F0 B0; rank 0: F0 B0 F1
-  CHECK(broken_law(plan) ==
-        "deadlock: rank 0, step 1, backward of stage 0, micro-batch 0 waits for input_grad of stage 1, micro-batch 0");
+  CHECK(
+      broken_law(plan) ==
+      "deadlock: rank 0, step 1, backward of stage 0, micro-batch 0 waits for the backward of stage 1, micro-batch 0");
 }
 
 namespace wrong_schedules {
