@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What there is to measure about a cost curve, as functions without a framework: a host runs them on its own type, with
-// any driver. benchmarks/ has two drivers. The floor of both is the same call with a curve::affine.
+// any driver: benchmarks/bench_google.cpp is one. The floor of both is the same call with a curve::affine.
 #pragma once
 #include <hocket/curve/cost_curve.hpp>
 #include <hocket/testing/random_source.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What there is to measure about a schedule and a cost policy, as functions without a framework: a host runs them on
-// its own types, with any driver. benchmarks/ has two drivers.
+// its own types, with any driver. benchmarks/bench_google.cpp is a driver.
 #pragma once
 #include <hocket/pipeline/costs.hpp>
 #include <hocket/pipeline/rank_view.hpp>
