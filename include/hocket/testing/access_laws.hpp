@@ -114,11 +114,11 @@ class access_laws {
   [[nodiscard]] std::string effects() const {
     if constexpr (graph::effects_policy<P, G>) {
       for (std::size_t i = 0; i < count_; ++i) {
-        const std::string here = "node " + std::to_string(i);
+        std::string here = "node " + std::to_string(i);
         std::string empty;
         const std::vector<std::string> first = touched(nodes_[i], empty);
-        if (!empty.empty()) return here + " touches an empty range, " + empty;
-        if (touched(nodes_[i], empty) != first) return here + " reads or writes something else when asked again";
+        if (!empty.empty()) return here.append(" touches an empty range, ").append(empty);
+        if (touched(nodes_[i], empty) != first) return here.append(" reads or writes something else when asked again");
         if constexpr (graph::detail::tells_kind<P, G>)
           if (const auto k = static_cast<std::size_t>(policy_.kind(host_, nodes_[i])); k >= graph::op_kind_count)
             return "the kind of " + here + " is " + std::to_string(k);

@@ -123,15 +123,10 @@ class schedule_laws {
       moved = false;
       waiting.clear();
       for (std::uint32_t r = 0; r < ranks_; ++r) {
-        for (std::string missing; step[r] < lists_[r].size(); moved = true) {
-          const std::uint32_t cell = cell_size(r, step[r]);
-          for (std::uint32_t i = 0; i < cell && missing.empty(); ++i) missing = missing_for(r, step[r] + i, done);
-          if (!missing.empty()) {
-            if (waiting.empty()) waiting = missing;
-            break;
-          }
-          for (std::uint32_t end = step[r] + cell; step[r] < end; ++step[r]) mark(r, step[r], done);
-        }
+        const std::uint32_t before = step[r];
+        const std::string missing = advance(r, step[r], done);
+        moved = moved || step[r] != before;
+        if (waiting.empty()) waiting = missing;
       }
     }
     return waiting.empty() ? waiting : "deadlock: " + waiting;
@@ -172,7 +167,7 @@ class schedule_laws {
       }
       const pipeline::step_counts counts = pipeline::counts_of(plan_, r);
       if (counts.size() != lists_[r].size())
-        return "counts" + here + std::to_string(counts.size()) + " steps, but size" + here +
+        return "counts" + here + std::to_string(counts.size()) + " steps, but the list has " +
                std::to_string(lists_[r].size());
       for (std::uint32_t i = 0; i < counts.warm_up; ++i)
         if (starts_backward(lists_[r][i].kind())) return at(r, i) + " is in the warm-up by counts";
@@ -226,6 +221,17 @@ class schedule_laws {
   /// 2 where two actions run at once.
   [[nodiscard]] std::uint32_t cell_size(std::uint32_t rank, std::uint32_t step) const {
     return lists_[rank][step].joined() && step + 1 < lists_[rank].size() ? 2 : 1;
+  }
+  /// Runs a rank from `step` on until something that it needs has not run; says what, or nothing at the end of its
+  /// list.
+  [[nodiscard]] std::string advance(std::uint32_t rank, std::uint32_t& step, std::vector<std::uint8_t>& done) const {
+    while (step < lists_[rank].size()) {
+      const std::uint32_t end = step + cell_size(rank, step);
+      for (std::uint32_t i = step; i < end; ++i)
+        if (std::string missing = missing_for(rank, i, done); !missing.empty()) return missing;
+      for (; step < end; ++step) mark(rank, step, done);
+    }
+    return {};
   }
   void mark(std::uint32_t rank, std::uint32_t step, std::vector<std::uint8_t>& done) const {
     const stage_action a = pipeline::to_stage_action(plan_, rank, lists_[rank][step]);

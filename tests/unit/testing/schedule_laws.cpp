@@ -209,7 +209,7 @@ TEST_CASE("schedules whose members disagree", "[testing]") {
   CHECK(broken_law(stated_peak{sound()}) == "peak_in_flight(1) is 2, but the list holds 1");
   CHECK(broken_law(stated_step{sound()}) ==
         "rank 0, step 2, backward of stage 0, micro-batch 0 is at step 0 by step_of");
-  CHECK(broken_law(stated_counts{sound(), {1, 2, 1}}) == "counts(0) is 4 steps, but size(0) is 6");
+  CHECK(broken_law(stated_counts{sound(), {1, 2, 1}}) == "counts(0) is 4 steps, but the list has 6");
   CHECK(broken_law(stated_counts{sound(), {3, 2, 1}}) ==
         "rank 0, step 2, backward of stage 0, micro-batch 0 is in the warm-up by counts");
   CHECK(broken_law(stated_counts{sound(), {1, 2, 3}}) ==

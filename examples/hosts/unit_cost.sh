@@ -3,7 +3,7 @@
 # What a host's translation unit pays for hocket: processor time of the compiler and size of the code, of the host's
 # headers alone and with the adapter, `dependencies` or a dag, and `reaches`. It needs what `./dev host NAME` has left.
 #
-#   examples/hosts/unit_cost [onnx] [ggml] [xla]       without names: those whose headers are there
+#   examples/hosts/unit_cost.sh [onnx] [ggml] [xla]       without names: those whose headers are there
 # shellcheck source=SCRIPTDIR/host.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/host.sh"
 hosts=$root/examples/hosts
