@@ -53,6 +53,14 @@ struct view {
 /// 0 -> 1 -> 2, and 0 -> 2.
 host triangle() { return {{{1, 2}, {2}, {}}, {{}, {0}, {1, 0}}, {0, 1, 2}}; }
 
+struct operands_only {
+  using node = view::node;
+  static std::size_t node_count(const host& h) { return h.number.size(); }
+  static void for_each_node(const host& h, auto&& f) { view{}.for_each_node(h, f); }
+  static std::size_t index_of(const host& h, node n) { return h.number[n.place]; }
+  static void for_each_predecessor(const host& h, node n, auto&& f) { view::for_each_predecessor(h, n, f); }
+};
+
 struct ranges : hocket::graph_access<my::program> {
   std::uint64_t bytes = 4;
   void for_each_write(const my::program& p, node n, auto&& f) const {
@@ -85,6 +93,7 @@ TEST_CASE("policies that tell the truth", "[testing]") {
   CHECK(broken_law(chain(0), hocket::graph_access<my::program>{}) == "");
   CHECK(broken_law(chain(40), ranges{}) == "");
   CHECK(broken_law(triangle(), view{}) == "");
+  CHECK(broken_law(triangle(), operands_only{}) == "");
   const std::vector<std::vector<int>> lists{{1, 2}, {2}, {}};
   CHECK(broken_law(lists, hocket::graph_access<std::vector<std::vector<int>>>{}) == "");
 }
@@ -112,6 +121,9 @@ TEST_CASE("neighbours that cannot be", "[testing]") {
   h.down[2] = {0};
   h.up[0] = {2};
   CHECK(broken_law(h, view{}).find("cycle") != std::string::npos);
+  CHECK(broken_law(h, operands_only{}).find("cycle") != std::string::npos);
+  h.up[1] = {1};
+  CHECK(broken_law(h, operands_only{}) == "a predecessor of node 1 is the node itself");
   CHECK(broken_law(chain(5), wild_control{}) == "a control of node 1 is 7, beyond the last node");
   CHECK(broken_law(chain(5), wild_control{{}, 0}) == "");
   CHECK(broken_law(chain(5), wild_control{{}, 3}).find("cycle") != std::string::npos);
