@@ -70,6 +70,9 @@ set(HOCKET_HEADERS
   hocket/interop/mindspore/detail/ir_builder.hpp
   hocket/interop/mindspore/detail/ir_captures.hpp
   hocket/interop/mindspore/detail/string_table.hpp
+  hocket/interop/mindspore/ir_dataflow.hpp
+  hocket/interop/mindspore/ir_peak.hpp
+  hocket/interop/mindspore/ir_place.hpp
   hocket/interop/mindspore/ir_program.hpp
   hocket/interop/mindspore/ir_reader.hpp
   hocket/interop/mindspore/ir_statement.hpp
@@ -233,6 +236,8 @@ set(HOCKET_COST_HEADERS
   hocket/cost/plan_report.hpp
   hocket/cost/report.hpp
   hocket/cost/step_report.hpp
+  hocket/interop/mindspore/collectives.hpp
+  hocket/interop/mindspore/recomputation.hpp
   hocket/planner.hpp
   hocket/planner/detail/random_numbers.hpp
   hocket/planner/replay_graph.hpp

@@ -68,5 +68,6 @@ void add_tiling(CLI::App& app);
 void add_cost(CLI::App& app);
 void add_planner(CLI::App& app);
 void add_plan(CLI::App& app);
+void add_ir(CLI::App& app);
 
 }  // namespace hocket_cli

@@ -162,6 +162,26 @@ class line_scanner {
 
 }  // namespace detail
 
+/// The primitive of an operation: MatMul of PrimFunc_MatMul; "call" where a graph or a value is called.
+[[nodiscard]] constexpr std::string_view primitive_of(std::string_view operation) noexcept {
+  const bool is_call = operation.starts_with("call @") || operation.starts_with('%') || operation.starts_with('$') ||
+                       operation.find("[@@") != std::string_view::npos;
+  if (is_call) return "call";
+  for (const std::string_view prefix : {"DoSignaturePrimitive::", "PrimFunc_", "S-Prim-", "S_Prim_"})
+    if (operation.starts_with(prefix)) operation.remove_prefix(prefix.size());
+  return operation.substr(0, operation.find('{'));
+}
+
+/// Whether a primitive talks to other ranks.
+[[nodiscard]] constexpr bool is_collective(std::string_view primitive) noexcept {
+  for (const std::string_view p :
+       {"AllReduce", "AllGather", "ReduceScatter", "AlltoAll", "AlltoAllV", "AllGatherV", "ReduceScatterV", "Broadcast",
+        "Reduce", "CollectiveScatter", "CollectiveGather", "Barrier", "Send", "Receive", "NeighborExchange",
+        "NeighborExchangeV2", "AllToAllv", "AllToAll"})
+    if (primitive == p) return true;
+  return false;
+}
+
 /// One attribute: `fusion: I64(0)`.
 struct ir_attribute_view {
   std::string_view key, value;

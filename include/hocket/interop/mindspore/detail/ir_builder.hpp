@@ -65,7 +65,6 @@ class ir_builder {
   result<void> add_function(const ir_statement_view& s, ir_node& node);
   result<void> add_operands(const ir_statement_view& s, ir_node& node);
   result<void> add_attributes(const ir_statement_view& s);
-  [[nodiscard]] std::string_view primitive_of(std::string_view operation, bool is_call) const noexcept;
   [[nodiscard]] ir_phase phase_of(std::size_t n) const noexcept;
 
   result<void> resolve_mentions();
@@ -173,7 +172,7 @@ inline result<void> ir_builder::statement(const ir_statement_view& s) {
   program_.input_types_.end_list();
   if (const auto ok = add_types(s.outputs, s.types_line, program_.output_types_); !ok) return ok;
   program_.output_types_.end_list();
-  node.primitive = texts().add(primitive_of(s.operation, node.is_call));
+  node.primitive = texts().add(primitive_of(s.operation));
   program_.nodes_.push_back(node);
   program_.nodes_.back().phase = phase_of(n);
   if (s.number >= 0) node_by_number_[static_cast<std::uint32_t>(s.number)] = n;
@@ -197,8 +196,7 @@ inline result<void> ir_builder::add_function(const ir_statement_view& s, ir_node
   constexpr std::string_view direct = "call @", known = "[@@";
   std::string_view called = s.operation;
   const std::size_t bracket = called.find(known);
-  node.is_call = called.starts_with(direct) || called.starts_with('%') || called.starts_with('$') ||
-                 bracket != std::string_view::npos;
+  node.is_call = primitive_of(called) == "call";
   functions_.emplace_back();
   if (!node.is_call) return {};
   const std::size_t n = functions_.size() - 1;
@@ -277,13 +275,6 @@ inline result<void> ir_builder::add_attributes(const ir_statement_view& s) {
     }
   program_.attributes_.end_list();
   return {};
-}
-
-inline std::string_view ir_builder::primitive_of(std::string_view operation, bool is_call) const noexcept {
-  if (is_call) return "call";
-  for (const std::string_view prefix : {"DoSignaturePrimitive::", "PrimFunc_", "S-Prim-", "S_Prim_"})
-    if (operation.starts_with(prefix)) operation.remove_prefix(prefix.size());
-  return operation.substr(0, operation.find('{'));
 }
 
 inline ir_phase ir_builder::phase_of(std::size_t n) const noexcept {

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// hocket ir: what a dump of MindSpore's IR says, and the tuning guide's questions to it.
+#include "ir.hpp"
+
+#include <hocket/interop/mindspore/parse_ir.hpp>
+#include <hocket/text/ops_csv.hpp>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+namespace hocket_cli {
+
+namespace ms = hocket::mindspore;
+using nlohmann::ordered_json;
+
+namespace {
+
+// Hands a file to a reader piece by piece: a dump may be larger than memory.
+template <class Reader>
+void feed_file(Reader& reader, const std::string& path) {
+  std::ifstream file;
+  if (path != "-") file.open(path, std::ios::binary);
+  if (path != "-" && !file) fail("cannot read " + path);
+  std::istream& in = path == "-" ? std::cin : file;
+  std::vector<char> block(std::size_t{1} << 20);
+  while (in.read(block.data(), static_cast<std::streamsize>(block.size())), in.gcount() > 0)
+    if (const auto ok = reader.feed({block.data(), static_cast<std::size_t>(in.gcount())}); !ok) fail(path, ok.error());
+  if (in.bad() || (path != "-" && file.fail() && !file.eof())) fail("cannot read " + path);
+}
+
+// Counts statement by statement.
+struct counter {
+  std::map<std::string, std::int64_t, std::less<>> primitives;
+  std::string name;
+
+  hocket::result<void> entry(std::string_view graph) {
+    name = graph;
+    return {};
+  }
+  hocket::result<void> parameter(const ms::ir_parameter_view& /*p*/) { return {}; }
+  hocket::result<void> begin_graph(const ms::ir_heading_view& /*g*/) { return {}; }
+  hocket::result<void> end_graph() { return {}; }
+  hocket::result<void> statement(const ms::ir_statement_view& s) {
+    const std::string_view primitive = ms::primitive_of(s.operation);
+    const auto at = primitives.find(primitive);
+    if (at == primitives.end()) primitives.emplace(primitive, 1);
+    else ++at->second;
+    return {};
+  }
+};
+
+struct options {
+  std::string dump, out, format = "text";
+  link_options link;
+};
+
+void summary(const options& o) {
+  counter found;
+  ms::ir_reader reader(found);
+  feed_file(reader, o.dump);
+  if (const auto ok = reader.finish(); !ok) fail(o.dump, ok.error());
+  const ms::ir_counts& counts = reader.counts();
+  std::vector<std::pair<std::string, std::int64_t>> sorted(found.primitives.begin(), found.primitives.end());
+  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  if (o.format == "json") {
+    ordered_json out = {{"version", 1},
+                        {"entry", found.name},
+                        {"graphs", counts.graphs},
+                        {"nodes", counts.nodes},
+                        {"parameters", counts.parameters},
+                        {"lines", counts.lines}};
+    for (const auto& [name, count] : sorted) out["primitives"][name] = count;
+    write_file(o.out, json_text(out));
+  } else {
+    std::string text;
+    for (const auto& [name, count] : sorted) text += left(std::to_string(count), 8) + ' ' + name + '\n';
+    write_file(o.out, text);
+  }
+  std::cerr << "graphs=" << counts.graphs << " nodes=" << counts.nodes << " parameters=" << counts.parameters
+            << " primitives=" << sorted.size() << " lines=" << counts.lines << '\n';
+}
+
+// The entry graph as an ops CSV, for `hocket graph`.
+void ops(const options& o) {
+  const ms::ir_program program = read_dump(o.dump);
+  const ms::ir_graph& entry = program.graphs()[program.entry()];
+  hocket::text::ops_table table;
+  std::size_t collectives = 0;
+  for (std::uint32_t n = entry.first_node; n < entry.first_node + entry.node_count; ++n) {
+    const bool is_collective = ms::is_collective(program.primitive(n));
+    collectives += is_collective ? 1 : 0;
+    const auto kind = is_collective ? hocket::graph::op_kind::collective : hocket::graph::op_kind::compute;
+    table.add(is_collective ? 1 : 0, kind, program.reads(n), program.writes(n));
+  }
+  write_file(o.out, hocket::text::write_ops_csv(table));
+  std::cerr << "ops=" << table.size() << " collectives=" << collectives << " variables=" << program.variable_count()
+            << '\n';
+}
+
+CLI::App* add_command(CLI::App& group, const std::string& name, const std::string& description, options& o,
+                      bool has_format) {
+  CLI::App* command = group.add_subcommand(name, description);
+  command->add_option("dump", o.dump, "A dump of MindSpore's IR (*.ir), - for standard input")
+      ->type_name("DUMP")
+      ->required();
+  if (has_format)
+    command->add_option("--format", o.format, "text or json")
+        ->check(CLI::IsMember(std::vector<std::string>{"text", "json"}))
+        ->capture_default_str();
+  add_out(*command, o.out);
+  return command;
+}
+
+}  // namespace
+
+ms::ir_program read_dump(const std::string& path) {
+  ms::ir_program_reader reader;
+  feed_file(reader, path);
+  return value_or_fail(reader.finish(), path);
+}
+
+std::string json_text(const ordered_json& value) {
+  return value.dump(2, ' ', false, ordered_json::error_handler_t::replace) + '\n';
+}
+
+std::string left(std::string text, std::size_t width) {
+  text.insert(0, width > text.size() ? width - text.size() : 0, ' ');
+  return text;
+}
+
+std::string with_commas(std::int64_t number) {
+  std::string digits = std::to_string(number);
+  const std::size_t begin = number < 0 ? 1 : 0;
+  for (std::size_t at = digits.size(); at > begin + 3;) {
+    at -= 3;
+    digits.insert(at, 1, ',');
+  }
+  return digits;
+}
+
+void add_ir(CLI::App& app) {
+  CLI::App* group = app.add_subcommand("ir", "What a dump of MindSpore's IR says");
+  group->require_subcommand(1);
+  static std::array<options, 4> kept;  // as long as the app
+  CLI::App* command =
+      add_command(*group, "summary", "Counts of graphs, nodes and primitives, of dumps of any size", kept[0], true);
+  command->callback([] { summary(kept[0]); });
+  command = add_command(*group, "ops", "The entry graph as an ops CSV, for hocket graph", kept[1], false);
+  command->callback([] { ops(kept[1]); });
+  command = add_command(*group, "recompute", "Did the recomputation work? What is kept instead, and what is missing",
+                        kept[2], true);
+  command->footer(
+      "Bytes are those kept from the forward pass for the backward pass. The peak may fall by more or by less: it is\n"
+      "printed beside them, for the order in which MindSpore's runtime runs the dump.");
+  command->callback([] { explain_recompute(kept[2].dump, kept[2].format == "json", kept[2].out); });
+  command = add_command(*group, "collectives", "Each collective, and whether it had to be there", kept[3], true);
+  CLI::Option* rate = command->add_option("--gb-per-s", kept[3].link.gb_per_s,
+                                          "Bandwidth of a link, 10^9 bytes a second: times of each, on a ring");
+  rate->check(CLI::Range(1e-6, 1e6));
+  command->add_option("--latency-us", kept[3].link.latency_us, "Latency of a hop, microseconds")
+      ->check(CLI::Range(0.0, 1e9))
+      ->needs(rate);
+  command->callback([] { explain_collectives(kept[3].dump, kept[3].link, kept[3].format == "json", kept[3].out); });
+}
+
+}  // namespace hocket_cli

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// hocket ir recompute: what became of the marks for recomputation in a dump.
+#include <hocket/interop/mindspore/recomputation.hpp>
+
+#include <algorithm>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "ir.hpp"
+
+namespace hocket_cli {
+namespace {
+
+namespace ms = hocket::mindspore;
+using nlohmann::ordered_json;
+using outcome = ms::recompute_mark::outcome;
+
+std::string_view word_of(outcome what) {
+  switch (what) {
+    case outcome::computed_again: return "computed_again";
+    case outcome::kept_behind: return "kept_behind";
+    default: return "not_read";
+  }
+}
+
+// "feed_forward\.mul of layer 0", for people.
+std::string place_text(const ms::ir_program& program, std::uint32_t n) {
+  const ms::ir_place place = ms::place_of(program, n);
+  return place.pattern + (place.layer.empty() ? "" : " of layer " + place.layer);
+}
+
+// ['feed_forward\.mul', …] as in a MindFormers configuration.
+std::string pattern_list(const std::vector<ms::recompute_pattern>& first,
+                         const std::vector<ms::recompute_pattern>& second = {}) {
+  std::string out;
+  for (const auto* const list : {&first, &second})
+    for (const ms::recompute_pattern& p : *list)
+      if (p.in_layer) out += (out.empty() ? "'" : ", '") + p.text + "'";
+  return "[" + out + "]";
+}
+
+std::string config(const ms::recompute_report& r) {
+  return "recompute_config:\n  recompute: False\n  select_recompute: " + pattern_list(r.marked, r.further) + "\n";
+}
+
+std::string mark_line(const ms::ir_program& program, const ms::recompute_mark& mark) {
+  std::string out = "line " + left(std::to_string(program.node(mark.node).line), 6) + "  " +
+                    std::string(program.primitive(mark.node)) + "  " + place_text(program, mark.node) + ": ";
+  if (mark.what == outcome::computed_again) {
+    out += "computed again, frees " + with_commas(mark.frees);
+  } else if (mark.what == outcome::kept_behind) {
+    out += "not computed again: " + std::string(program.primitive(mark.kept_by)) + " (" +
+           ms::place_of(program, mark.kept_by).pattern + ", line " + std::to_string(program.node(mark.kept_by).line) +
+           ") keeps its result";
+  } else {
+    out += "not computed again: the backward pass reads nothing of it";
+  }
+  if (mark.duplicated != (mark.what == outcome::computed_again))
+    out += mark.duplicated ? "; but the dump has a copy" : "; the dump has no copy";
+  return out + '\n';
+}
+
+std::string peaks(const ms::recompute_report& r) {
+  const auto line = [](std::string_view what, const ms::ir_peak& without, const ms::ir_peak& with) {
+    return std::string(what) + with_commas(without.bytes) + " -> " + with_commas(with.bytes) + ", falls by " +
+           with_commas(without.bytes - with.bytes) + '\n';
+  };
+  std::string out = line("peak while it runs:         ", r.peak_without, r.peak_with);
+  if (r.cpu_peak_without.bytes != r.peak_without.bytes || r.cpu_peak_with.bytes != r.peak_with.bytes)
+    out += line("the same on MindSpore's CPU: ", r.cpu_peak_without, r.cpu_peak_with) +
+           "  (there SiLUGrad's sigmoid runs in the forward pass already, unless its input is recomputed)\n";
+  return out;
+}
+
+std::string suggestion(const ms::ir_program& program, const ms::recompute_report& r) {
+  std::string out;
+  if (!r.missing.empty()) out += "\nwhat one more mark would free:\n";
+  for (const ms::further_mark& m : r.missing)
+    out += "line " + left(std::to_string(program.node(m.node).line), 6) + "  " +
+           std::string(program.primitive(m.node)) + "  " + place_text(program, m.node) + ": " + with_commas(m.frees) +
+           '\n';
+  if (!r.further.empty()) {
+    out += std::string("\n") + (r.further_is_fewest ? "the fewest" : "all") +
+           " further marks that make every mark come true: " + std::to_string(r.further.size()) +
+           "; kept then: " + with_commas(r.kept_with_further) + ", " + with_commas(r.kept_with - r.kept_with_further) +
+           " less\n\n" + config(r);
+  }
+  for (const auto* const list : {&r.marked, &r.further})
+    for (const ms::recompute_pattern& p : *list) {
+      if (!p.in_layer) out += "# outside the layers, by recompute() in its cell: " + p.text + '\n';
+      else if (p.guessed) out += "# the dump does not name the op: look the last word up in its cell: " + p.text + '\n';
+    }
+  return out;
+}
+
+std::string as_text(const ms::ir_program& program, const ms::recompute_report& r) {
+  std::string out;
+  for (const ms::recompute_mark& mark : r.marks) out += mark_line(program, mark);
+  out += (r.marks.empty() ? "" : "\n") + std::string("marked: ") + std::to_string(r.marks.size()) +
+         "; computed again: " + std::to_string(r.predicted_count) +
+         "; copies in the dump: " + std::to_string(r.copy_count);
+  if (r.other_copy_count > 0) out += " (" + std::to_string(r.other_copy_count) + " of tuples and second copies)";
+  if (r.copy_count == 0 && !r.marks.empty()) out += " (it is from before add_recomputation)";
+  out += "\nkept for the backward pass: " + with_commas(r.kept_without) + " -> " + with_commas(r.kept_with) +
+         ", freed " + with_commas(r.freed()) + " (kept bytes, not the fall of the peak)\n" + peaks(r);
+  return out + suggestion(program, r);
+}
+
+ordered_json node_json(const ms::ir_program& program, std::uint32_t n) {
+  const ms::ir_place place = ms::place_of(program, n);
+  return {{"line", program.node(n).line},
+          {"primitive", program.primitive(n)},
+          {"scope", program.scope(n)},
+          {"layer", place.layer},
+          {"pattern", place.pattern}};
+}
+
+std::string as_json(const ms::ir_program& program, const ms::recompute_report& r) {
+  ordered_json out = {{"version", 1},
+                      {"marked", r.marks.size()},
+                      {"computed_again", r.predicted_count},
+                      {"copies", r.copy_count},
+                      {"other_copies", r.other_copy_count},
+                      {"kept_bytes",
+                       {{"without", r.kept_without},
+                        {"with", r.kept_with},
+                        {"with_further", r.kept_with_further},
+                        {"freed", r.freed()}}},
+                      {"peak_bytes",
+                       {{"without", r.peak_without.bytes},
+                        {"with", r.peak_with.bytes},
+                        {"falls", r.peak_without.bytes - r.peak_with.bytes}}},
+                      {"cpu_peak_bytes",
+                       {{"without", r.cpu_peak_without.bytes},
+                        {"with", r.cpu_peak_with.bytes},
+                        {"falls", r.cpu_peak_without.bytes - r.cpu_peak_with.bytes}}}};
+  out["marks"] = ordered_json::array();
+  for (const ms::recompute_mark& mark : r.marks) {
+    ordered_json one = node_json(program, mark.node);
+    one["outcome"] = word_of(mark.what);
+    one["duplicated"] = mark.duplicated;
+    one["frees"] = mark.frees;
+    if (mark.kept_by != hocket::no_id) one["kept_by"] = node_json(program, mark.kept_by);
+    out["marks"].push_back(std::move(one));
+  }
+  out["missing"] = ordered_json::array();
+  for (const ms::further_mark& m : r.missing) {
+    ordered_json one = node_json(program, m.node);
+    one["frees"] = m.frees;
+    out["missing"].push_back(std::move(one));
+  }
+  const auto list = [](const std::vector<ms::recompute_pattern>& patterns) {
+    ordered_json array = ordered_json::array();
+    for (const ms::recompute_pattern& p : patterns)
+      array.push_back({{"pattern", p.text}, {"in_layer", p.in_layer}, {"guessed", p.guessed}});
+    return array;
+  };
+  out["marked_patterns"] = list(r.marked);
+  out["further_patterns"] = list(r.further);
+  out["further_is_fewest"] = r.further_is_fewest;
+  out["recompute_config"] = config(r);
+  return json_text(out);
+}
+
+}  // namespace
+
+void explain_recompute(const std::string& dump, bool json, const std::string& out) {
+  const ms::ir_program program = read_dump(dump);
+  const ms::recompute_report report = value_or_fail(ms::explain_recomputation(program), dump);
+  write_file(out, json ? as_json(program, report) : as_text(program, report));
+  std::cerr << "marked=" << report.marks.size() << " computed_again=" << report.predicted_count
+            << " copies=" << report.copy_count << " freed_bytes=" << report.freed()
+            << " peak_falls_bytes=" << report.peak_without.bytes - report.peak_with.bytes
+            << " cpu_peak_falls_bytes=" << report.cpu_peak_without.bytes - report.cpu_peak_with.bytes << '\n';
+}
+
+}  // namespace hocket_cli
