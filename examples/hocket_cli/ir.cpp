@@ -66,7 +66,9 @@ void summary(const options& o) {
   if (const auto ok = reader.finish(); !ok) fail(o.dump, ok.error());
   const ms::ir_counts& counts = reader.counts();
   std::vector<std::pair<std::string, std::int64_t>> sorted(found.primitives.begin(), found.primitives.end());
-  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
+    return a.second != b.second ? a.second > b.second : a.first < b.first;
+  });
   if (o.format == "json") {
     ordered_json out = {{"version", 1},
                         {"entry", found.name},

@@ -266,7 +266,11 @@ class recompute_reader {
     for (std::size_t set = 1; set < sets; ++set) {
       std::vector<char> trial(patterns.size(), 0);
       std::size_t count = 0;
-      for (std::size_t i = 0; i < patterns.size(); ++i) count += trial[i] = static_cast<char>(set >> i & 1);
+      for (std::size_t i = 0; i < patterns.size(); ++i) {
+        const bool is_chosen = (set >> i & 1) != 0;
+        trial[i] = is_chosen ? 1 : 0;
+        count += is_chosen ? 1 : 0;
+      }
       if (count >= fewest || !makes_all_true(ops, trial)) continue;
       fewest = count;
       chosen = trial;

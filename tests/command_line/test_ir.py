@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+"""hocket ir: on dumps that MindSpore printed, against their own counting lines, the copies that its pass made, the peaks
+that its profiler measured, and an order that is worked out here."""
+import json
+import re
+import unittest
+
+from harness import DATA, ToolTest, main
+from test_graph import reduction
+
+DUMPS = DATA / "mindspore"
+# Peaks of one step that MindSpore's CPU profiler measured, in bytes.
+WITHOUT, SELECT, SELECT_RESHAPE, FULL = 83427840, 77660672, 66126336, 44810240
+
+
+def dump(name):
+    return DUMPS / f"{name}.ir"
+
+
+def parts(text):
+    """The comma-separated parts of a list, commas in brackets aside."""
+    out, depth = [""], 0
+    for c in text:
+        depth += (c in "([{<") - (c in ")]}>")
+        if c == "," and depth == 0:
+            out.append("")
+        else:
+            out[-1] += c
+    return [p.strip() for p in out if p.strip()]
+
+
+def edges_of(text):
+    """Count of nodes, and pairs that must run in order: operands; of a weight readers and those that update it."""
+    number, tuples, edges, readers, writer, count = {}, {}, set(), {}, {}, 0
+    statements = re.findall(r"^  (?:%(\d+)\([^\n]*?\) = )?(\w+)\((.*)\n      : (.*)\n", text, re.M)
+    for name, op, rest, types in statements:
+        depth, end = 1, 0
+        while depth:
+            depth += (rest[end] in "([{") - (rest[end] in ")]}")
+            end += 1
+        operands, types = parts(rest[:end - 1]), parts(types.split(" -> ")[0][1:-1])
+        if op == "MakeTuple":
+            tuples[name] = operands
+        if op == "TupleGetItem" and operands[0][1:] in tuples:
+            operands, types = [tuples[operands[0][1:]][int(operands[1][4:-1])]], []
+        edges.update((number[o], count) for o in operands if o in number)
+        updates = {"Adam": 3, "PrimFunc_Assign": 1, "PrimFunc_AssignAdd": 1}.get(op, 0)
+        touched = [re.search(r"ref_key=([^,>]*)", t)[1] for t in types if t.startswith("<Ref[")]
+        for weight in touched:
+            if weight in writer:
+                edges.add((writer[weight], count))
+        for weight in touched[:updates]:
+            edges.update((r, count) for r in readers.get(weight, ()))
+        for weight in touched:
+            readers.setdefault(weight, set()).add(count)
+        for weight in touched[:updates]:
+            writer[weight], readers[weight] = count, set()
+        if name:
+            number[f"%{name}"] = count
+        count += 1
+    return count, {(a, b) for a, b in edges if a != b}
+
+
+class Order(ToolTest):
+    def test_counts_are_those_of_the_dump(self):
+        for path in sorted(DUMPS.glob("*.ir")):
+            text = path.read_text()
+            if not text.startswith("# IR entry"):
+                continue
+            with self.subTest(path.name):
+                done = self.ok("ir", "summary", path)
+                self.assertEqual(done.summary["nodes"], re.search(r"number of cnodes: (\d+)", text)[1])
+                self.assertEqual(done.summary["graphs"], re.search(r"Total subgraphs: (\d+)", text)[1])
+                self.assertEqual(done.summary["parameters"], re.search(r"Total params: (\d+)", text)[1])
+                listed = json.loads(self.ok("ir", "summary", path, "--format", "json").text)
+                self.assertEqual(sum(listed["primitives"].values()), listed["nodes"])
+
+    def test_reduction_of_real_dumps(self):
+        for name in ("select_fp32", "tensor_parallel", "pipeline_rank0"):
+            with self.subTest(name):
+                ops = self.folder / "ops.csv"
+                self.ok("ir", "ops", dump(name), "--out", ops)
+                count, edges = edges_of(dump(name).read_text())
+                kept = self.ok("graph", "prune", "--ops", ops).rows[1]
+                self.assertEqual(kept, reduction(count, edges))
+
+    def test_standard_input(self):
+        data = dump("bootstrap").read_bytes()
+        self.assertEqual(self.ok("ir", "summary", "-", stdin=data).summary["nodes"], "3")
+
+
+class Recompute(ToolTest):
+    def report(self, name):
+        done = self.ok("ir", "recompute", dump(name), "--format", "json")
+        text = self.ok("ir", "recompute", dump(name)).text
+        self.assertIn("kept bytes, not the fall of the peak", text)
+        return json.loads(done.text)
+
+    def test_the_copies_that_mindspore_made(self):
+        for name, marked, copies in (("select_fp16", 17, 11), ("select_reshape_fp16", 21, 17), ("select_fp32", 8, 4),
+                                     ("select_reshape_fp32", 12, 10)):
+            with self.subTest(name):
+                r = self.report(name)
+                self.assertEqual((r["marked"], r["copies"], r["other_copies"], r["computed_again"]),
+                                 (marked, copies, 0, copies))
+                for mark in r["marks"]:
+                    self.assertEqual(mark["duplicated"], mark["outcome"] == "computed_again", mark)
+                self.assertEqual(dump(name).read_text().count("duplicated: Bool(1)"), copies)
+
+    def test_whole_layers(self):
+        r = self.report("full_fp32")
+        self.assertEqual(r["copies"], 124)
+        self.assertEqual(r["computed_again"] + r["other_copies"], 124)
+        for mark in r["marks"]:
+            self.assertEqual(mark["duplicated"], mark["outcome"] == "computed_again", mark)
+
+    def test_freed_bytes_and_the_measured_fall_of_the_peak(self):
+        r = self.report("select_fp32")
+        self.assertEqual((r["kept_bytes"]["freed"], r["cpu_peak_bytes"]["falls"]), (5767168, WITHOUT - SELECT))
+        r = self.report("select_reshape_fp32")
+        self.assertEqual((r["kept_bytes"]["freed"], r["peak_bytes"]["falls"]), (11534336, 11534336))
+        self.assertEqual(r["cpu_peak_bytes"]["falls"], WITHOUT - SELECT_RESHAPE)
+        r = self.report("full_fp32")
+        self.assertAlmostEqual(r["cpu_peak_bytes"]["falls"] / (WITHOUT - FULL), 1, delta=0.04)
+
+    def test_the_reshape_of_the_guide(self):
+        r = self.report("select_fp32")
+        mul = [m for m in r["marks"] if m["pattern"] == r"feed_forward\.mul"]
+        self.assertEqual([m["outcome"] for m in mul], ["kept_behind"] * 2)
+        self.assertEqual({m["kept_by"]["primitive"] for m in mul}, {"Reshape"})
+        self.assertEqual({m["kept_by"]["pattern"] for m in mul}, {r"feed_forward\.w2\.reshape"})
+        frees = [m["frees"] for m in r["missing"] if m["pattern"] == r"feed_forward\.w2\.reshape"]
+        self.assertEqual(frees, [2883584] * 2)
+        self.assertTrue(r["further_is_fewest"])
+        self.assertIn(r"feed_forward\.w2\.reshape", [p["pattern"] for p in r["further_patterns"]])
+        self.assertRegex(r["recompute_config"], r"(?s)\Arecompute_config:\n  recompute: False\n  select_recompute: \['.*'\]\n\Z")
+        self.assertIn(r"'feed_forward\.w2\.reshape'", r["recompute_config"])
+
+    def test_a_mark_with_the_reshape_frees_it(self):
+        r = self.report("select_reshape_fp32")
+        self.assertEqual([m["outcome"] for m in r["marks"] if m["pattern"] == r"feed_forward\.mul"], ["computed_again"] * 2)
+
+    def test_a_dump_without_marks(self):
+        done = self.ok("ir", "recompute", dump("tensor_parallel"))
+        self.assertEqual((done.summary["marked"], done.summary["freed_bytes"]), ("0", "0"))
+
+
+class Collectives(ToolTest):
+    def report(self, path, *options):
+        done = self.ok("ir", "collectives", path, "--format", "json", *options)
+        listed = json.loads(done.text)
+        counted = {reason: sum(c["reason"] == reason for c in listed["collectives"]) for reason in listed["totals"]}
+        for reason, count in counted.items():
+            self.assertEqual((listed["totals"][reason]["count"], int(done.summary[reason])), (count, count))
+        return listed["collectives"], counted
+
+    def test_the_guides_example(self):
+        found, counted = self.report(dump("guide_wo_linear"))
+        self.assertEqual(counted["partial_sums"], 1)
+        self.assertEqual((found[0]["ranks"], found[0]["bytes"], found[0]["producer"]), ([0, 1, 2, 3], 2048 * 4096 * 2, "MatMul"))
+        self.assertEqual((found[0]["in_strategy"], found[0]["layer"]), ("((1, 4), (1,4))", "1"))
+
+    def test_a_product_that_needs_none(self):
+        text = dump("guide_wo_linear").read_text().replace("in_strategy: ((1, 4), (1,4))", "in_strategy: ((1, 1), (4, 1))")
+        found, _ = self.report(self.file("a.ir", text))
+        self.assertEqual(found[0]["reason"], "not_explained")
+        self.assertIn("each rank has its whole part", found[0]["why"])
+        text = dump("guide_wo_linear").read_text().replace("(0, 1, 2, 3)", "(0, 1)")
+        found, _ = self.report(self.file("a.ir", text))
+        self.assertEqual(found[0]["reason"], "not_explained")
+        self.assertIn("it needs one of 4 ranks", found[0]["why"])
+
+    def test_tensor_parallel_step(self):
+        found, counted = self.report(dump("tensor_parallel"))
+        self.assertEqual(counted, {"partial_sums": 9, "gradient_mirror": 21, "redistribution": 3, "stage_border": 0, "not_explained": 0})
+        gathered = [c for c in found if c["primitive"] == "AllGather"]
+        self.assertEqual((gathered[0]["layout_before"], gathered[0]["layout_behind"]), ("((2, 4), ())", "((2, 1), (2, 1))"))
+        text = dump("tensor_parallel").read_text()
+        self.assertEqual(len(found), len(re.findall(r"\) = (?:AllReduce|AllGather|ReduceScatter)\(", text)))
+
+    def test_pipeline_step(self):
+        found, counted = self.report(dump("pipeline_rank0"))
+        self.assertEqual((counted["stage_border"], counted["not_explained"]), (4, 0))
+        self.assertEqual({c["bytes"] for c in found if c["primitive"] in ("Send", "Receive")}, {4 * 128 * 256 * 2})
+
+    def test_times_on_a_ring(self):
+        found, _ = self.report(dump("guide_wo_linear"), "--gb-per-s", "50", "--latency-us", "4")
+        self.assertAlmostEqual(found[0]["time_us"], 2 * 3 * 4 + 2 * 3 / 4 * 16777216 / 50e3, places=6)
+        self.misused("ir", "collectives", dump("guide_wo_linear"), "--latency-us", "4")
+
+
+class BadInput(ToolTest):
+    def test_files_that_are_no_dump(self):
+        self.refused("ir", "summary", self.folder / "none.ir", says="cannot read")
+        csv = self.file("kernel_details.csv", "Step Id,Device_id,Name\n1,0,MatMul\n")
+        for command in ("summary", "ops", "recompute", "collectives"):
+            self.refused("ir", command, csv, says='line 1, column 1: "Step Id,Device_id,Name" is not understood')
+            self.refused("ir", command, self.file("empty.ir", ""), says="ends in line 0")
+
+    def test_truncated_dumps(self):
+        data = dump("select_fp32").read_bytes()
+        for share in (0.1, 0.5, 0.9, 0.999):
+            cut = self.file("cut.ir", data[:int(len(data) * share)])
+            for command in ("summary", "recompute"):
+                self.refused("ir", command, cut, says="line ")
+
+    def test_what_a_scan_misread(self):
+        text = dump("guide_wo_linear").read_text()
+        for right, wrong, says in (("{instance name: matmul}", "{instance name: matmul)", "line 1, column"),
+                                   ("I64(0)", "164(0)", "line 1, column"),
+                                   ('"hccl_world_group"', '"hcel_world_group"', "line 5, column"),
+                                   ("in_strategy", "in strategy", "line 1, column"),
+                                   ("(equiv_loss)", "(equiv_loss))", "line 1, column")):
+            self.refused("ir", "collectives", self.file("scan.ir", text.replace(right, wrong, 1)), says=says)
+
+
+if __name__ == "__main__":
+    main()
