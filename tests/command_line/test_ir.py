@@ -3,9 +3,10 @@
 that its profiler measured, and an order that is worked out here."""
 import json
 import re
+import subprocess
 import unittest
 
-from harness import DATA, ToolTest, main
+from harness import DATA, ROOT, ToolTest, main
 from test_graph import reduction
 
 DUMPS = DATA / "mindspore"
@@ -187,6 +188,20 @@ class Collectives(ToolTest):
         found, _ = self.report(dump("guide_wo_linear"), "--gb-per-s", "50", "--latency-us", "4")
         self.assertAlmostEqual(found[0]["time_us"], 2 * 3 * 4 + 2 * 3 / 4 * 16777216 / 50e3, places=6)
         self.misused("ir", "collectives", dump("guide_wo_linear"), "--latency-us", "4")
+
+
+class Chapter(ToolTest):
+    def test_its_commands_print_what_it_shows(self):
+        chapter = (ROOT / "docs" / "ascend_files.md").read_text()
+        shown = re.findall(r"^```text\n\$ hocket (ir [^\n]*)\n(.*?)^```$", chapter, re.M | re.S)
+        self.assertGreaterEqual(len(shown), 3)
+        for command, expected in shown:
+            words, _, pattern = command.partition(" | grep -B 1 ")
+            with self.subTest(command):
+                out = self.ok(*words.split(), cwd=ROOT).text
+                if pattern:
+                    out = subprocess.run(["grep", "-B", "1", pattern], input=out, capture_output=True, text=True, check=True).stdout
+                self.assertEqual(out, expected)
 
 
 class BadInput(ToolTest):
