@@ -235,7 +235,7 @@ void add_graph(CLI::App& app) {
       ->type_name("FILE")
       ->required();
   command->add_option("--streams", o->streams, "Assign the ops to this many streams first")
-      ->check(CLI::Range(1u, hocket::graph::stream_limit));
+      ->check(CLI::Range(1u, hocket::stream_limit));
   add_rules(*command, *o);
   add_out(*command, o->out);
   command->callback([o] { sync(*o); });

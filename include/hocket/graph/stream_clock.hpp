@@ -13,9 +13,6 @@
 
 namespace hocket::inline HOCKET_ABI::graph {
 
-/// Streams are numbered below this: a stray id must not size an allocation.
-inline constexpr stream_id stream_limit = 1u << 16;
-
 /// What the device guarantees: the order "dependencies ∪ each stream's FIFO", for ops in program order on streams.
 /// That is a different relation from `dag::reaches`, which knows dependencies alone: two ops on one stream are always
 /// ordered here, whether or not they touch the same data. So it can say which waits are needed and which buffers may

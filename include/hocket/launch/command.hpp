@@ -28,9 +28,6 @@ struct command {
 };
 static_assert(sizeof(command) == 8);
 
-/// More streams than any device offers (2,048 at most); what a command can name.
-inline constexpr std::size_t max_streams = 65535;
-
 [[nodiscard]] constexpr command run_op(node_id op, std::uint16_t stream, std::uint8_t phase = 0) noexcept {
   return {op, stream, command_kind::run, phase};
 }
@@ -46,15 +43,13 @@ inline constexpr std::size_t max_streams = 65535;
 /// the streams interleave, the first unfinished command in issue order never waits for a later one.
 /// @return errc::stream_out_of_range; errc::unrecorded_event for a wait that no earlier command records (a silent race
 ///         on CUDA, a hang on classic Ascend events); errc::out_of_range for an event id that is not below the number
-///         of commands; errc::limit_exceeded beyond max_streams streams or 2^32 - 2 commands
+///         of commands; errc::limit_exceeded beyond stream_limit streams or 2^32 - 2 commands
 /// Complexity: O(commands) time, one byte per event.
 ///
 ///     constexpr hocket::launch::command list[] = {wait_event(0, 1), record_event(0, 0)};
 ///     static_assert(check(list, 2).error().code == hocket::errc::unrecorded_event);
 [[nodiscard]] constexpr result<void> check(std::span<const command> commands, std::size_t stream_count) {
-  if (stream_count > max_streams)
-    return error{errc::limit_exceeded, static_cast<std::int64_t>(stream_count), static_cast<std::int64_t>(max_streams)}
-        .with("streams");
+  if (const auto fits = check_stream_count(stream_count); !fits) return fits.error();
   if (const auto count = to_id(commands.size(), "commands"); !count) return count.error();
   std::vector<unsigned char> recorded;
   for (std::size_t i = 0; i < commands.size(); ++i) {

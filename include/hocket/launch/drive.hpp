@@ -106,6 +106,14 @@ struct checked_drive : checked_launcher<std::remove_reference_t<L>, B> {
                 "one: give it single_wait_list::make(list)");
 };
 
+/// Says what to give a backend whose handles are not the plan's own numbers.
+template <class B>
+struct checked_own_numbers {
+  static_assert(
+      std::same_as<typename B::stream_type, stream_id> && std::same_as<typename B::event_type, event_id>,
+      "hocket: this backend has handles of its own: give drive the streams and the events, by the list's numbers");
+};
+
 }  // namespace detail
 
 /// Issues a plan: each command, in order, to the backend or the launcher. Stops at the first failure and says where.
@@ -136,9 +144,7 @@ constexpr outcome<typename detail::checked_backend<B>::status> drive(B& b, const
                                                                      Trace& trace = detail::untraced) {
   static_cast<void>(detail::checked_drive<B, List, L>{});
   static_cast<void>(detail::checked_trace<Trace, command>{});
-  static_assert(
-      std::same_as<typename B::stream_type, stream_id> && std::same_as<typename B::event_type, event_id>,
-      "hocket: this backend has handles of its own: give drive the streams and the events, by the list's numbers");
+  static_cast<void>(detail::checked_own_numbers<B>{});
   return detail::drive(b, list.commands(), detail::own_numbers{}, detail::own_numbers{}, launch, trace);
 }
 

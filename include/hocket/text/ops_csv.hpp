@@ -94,7 +94,7 @@ namespace detail {
 /// Reads `op,stream,kind,reads,writes` rows in program order: op counts from 0; kind is compute, collective, random or
 /// io; reads and writes are variable numbers separated by spaces.
 /// @return errc::malformed for another header; errc::missing_column, errc::bad_number, errc::unknown_token,
-///         errc::misnumbered_op, errc::too_large (a stream past graph::stream_limit), each with its line
+///         errc::misnumbered_op, errc::too_large (a stream past stream_limit), each with its line
 /// Complexity: linear in the text.
 ///
 ///     const auto program = text::parse_ops_csv("op,stream,kind,reads,writes\n0,0,compute,,1\n1,0,random,1,2 3\n");
@@ -113,8 +113,7 @@ namespace detail {
       return error{errc::misnumbered_op, in.line(), *op, static_cast<std::int64_t>(table.size())};
     const auto stream = in.number(cells[1], 2, no_id - 1);
     if (!stream) return stream.error();
-    if (*stream >= graph::stream_limit)
-      return error{errc::too_large, in.line(), *stream, graph::stream_limit - 1}.with("stream");
+    if (*stream >= stream_limit) return error{errc::too_large, in.line(), *stream, stream_limit - 1}.with("stream");
     const std::optional<graph::op_kind> kind = graph::parse_op_kind(cells[2]);
     if (!kind) return error{errc::unknown_token, in.line(), 3}.with(cells[2]);
     if (const auto r = detail::numbers(in, cells[3], 4, reads); !r) return r.error();

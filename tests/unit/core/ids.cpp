@@ -9,6 +9,7 @@
 using namespace hocket;
 
 TEST_CASE("sizes become ids only if they fit", "[core]") {
+  static_assert(check_stream_count(stream_limit) && !check_stream_count(stream_limit + std::size_t{1}));
   static_assert(to_id(5, "node").value() == 5);
   static_assert(to_id(no_id - 1, "node").value() == no_id - 1);
   CHECK_FALSE(to_id(no_id, "node"));

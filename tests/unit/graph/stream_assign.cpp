@@ -61,7 +61,7 @@ TEST_CASE("streams are assigned by the stated rule", "[graph]") {
     CHECK(*streams == by_the_rule(nodes, edges, most));
     CHECK(*std::max_element(streams->begin(), streams->end()) < most);
   }
-  CHECK(hocket::graph::assign_streams(hocket_test::dag_of(1, {}), hocket::graph::stream_limit + 1).error().code ==
+  CHECK(hocket::graph::assign_streams(hocket_test::dag_of(1, {}), hocket::stream_limit + 1).error().code ==
         hocket::errc::out_of_range);
 }
 

@@ -120,7 +120,7 @@ TEST_CASE("a capture that needs nothing, and one that cannot be", "[graph]") {
   CHECK(capture_plan::make(*one)->event_count() == 0);
   CHECK(capture_plan::make(*one, 3)->event_count() == 2);
   CHECK(capture_plan::make(stream_plan{})->event_count() == 0);
-  CHECK(capture_plan::make(*one, hocket::graph::stream_limit).error().code == hocket::errc::out_of_range);
+  CHECK(capture_plan::make(*one, hocket::stream_limit).error().code == hocket::errc::out_of_range);
 }
 
 TEST_CASE("an op that was fused away is not joined, and brings no stream in", "[graph]") {

@@ -360,6 +360,7 @@ TEST_CASE("tile plans that cannot be launched", "[launch]") {
   CHECK(from_tiling(plan, std::array<stream_id, 9>{}).error().code == hocket::errc::limit_exceeded);
   CHECK(from_tiling(plan, std::array<hocket::tiling::phase_kind, 12>{}).error().code == hocket::errc::limit_exceeded);
   CHECK(from_tiling(plan, std::array<stream_id, 2>{0, 70000}).error().code == hocket::errc::limit_exceeded);
-  CHECK(from_tiling(plan, std::array<stream_id, 2>{0, 65535}).error().code == hocket::errc::limit_exceeded);
+  CHECK(from_tiling(plan, std::array<stream_id, 2>{0, hocket::stream_limit}).error().code ==
+        hocket::errc::limit_exceeded);
   CHECK(from_tiling(hocket::tiling::plan{}, std::array<stream_id, 2>{0, 1})->empty());
 }

@@ -17,7 +17,7 @@ TEST_CASE("a list is refused where it would race, hang or run off the streams", 
   CHECK(message(command_list::make(huge, 1).error()) == "event is 4000000000, but must lie in [0, 0]");
   const std::vector<command> unknown{{0, 0, static_cast<command_kind>(7), 0}};
   CHECK(command_list::make(unknown, 1).error().code == errc::invalid_argument);
-  CHECK(command_list::make({}, max_streams + 1).error().code == errc::limit_exceeded);
+  CHECK(command_list::make({}, hocket::stream_limit + 1).error().code == errc::limit_exceeded);
   const auto empty = command_list::make({}, 0);
   REQUIRE(empty);
   CHECK(empty->empty());

@@ -129,7 +129,7 @@ TEST_CASE("a backend can be moved, is drained on destruction, and reports limits
     CHECK(second.enqueue(second.stream(0), [&ran] { ++ran; }) == host_status::ok);
   }
   CHECK(ran == 1002);
-  CHECK(host_backend::start(max_streams + 1).error().code == hocket::errc::limit_exceeded);
+  CHECK(host_backend::start(hocket::stream_limit + 1).error().code == hocket::errc::limit_exceeded);
   CHECK(host_backend::start(0)->synchronize());
 }
 

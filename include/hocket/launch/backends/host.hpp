@@ -61,13 +61,11 @@ class host_backend {
   using event_type = host_event;
   using status_type = host_status;
 
-  /// Starts one thread per stream. errc::limit_exceeded beyond max_streams; errc::out_of_memory if the system gives
+  /// Starts one thread per stream. errc::limit_exceeded beyond stream_limit; errc::out_of_memory if the system gives
   /// no more threads or memory (what was started is stopped again); under -fno-exceptions the standard library ends the
   /// program instead.
   [[nodiscard]] static result<host_backend> start(std::size_t streams) {
-    if (streams > max_streams)
-      return error{errc::limit_exceeded, static_cast<std::int64_t>(streams), static_cast<std::int64_t>(max_streams)}
-          .with("streams");
+    if (const auto fits = check_stream_count(streams); !fits) return fits.error();
     host_backend b;
     if (!detail::attempt([&] { b.create(streams); }))
       return error{errc::out_of_memory, static_cast<std::int64_t>(streams)}.with("host streams");
@@ -76,7 +74,7 @@ class host_backend {
 
   host_backend(host_backend&& other) noexcept { swap(other); }
   host_backend& operator=(host_backend&& other) noexcept {
-    host_backend old(std::move(*this));
+    const host_backend old(std::move(*this));
     swap(other);
     return *this;
   }
@@ -85,8 +83,8 @@ class host_backend {
     for (auto& w : workers_) {
       const std::lock_guard lock(w->mutex);
       w->stopping = true;
-      w->submitted.fetch_add(1);
-      w->submitted.notify_one();
+      w->submitted.set(w->submitted.value() + 1);
+      w->submitted.notify();
     }
     for (auto& w : workers_) w->thread.join();
   }
@@ -110,7 +108,7 @@ class host_backend {
       *event.state_ = {&w, ++w.records};
       first = w.push([count = w.records](detail::host_worker& self) noexcept { self.pass(count); });
     }
-    if (first) w.submitted.notify_one();
+    if (first) w.submitted.notify();
     return host_status::ok;
   }
 
@@ -199,7 +197,7 @@ class host_backend {
     const bool room = make_room(list);
     if (room) push_all(list, body, trace);
     for (auto& w : workers_) w->mutex.unlock();
-    for (auto& w : workers_) w->submitted.notify_one();
+    for (auto& w : workers_) w->submitted.notify();
     return room ? host_status::ok : host_status::out_of_memory;
   }
 
@@ -233,7 +231,7 @@ class host_backend {
     streams_.swap(other.streams_);
   }
 
-  static void await_idle(const detail::host_worker& w) noexcept { detail::await(w.finished, w.submitted.load()); }
+  static void await_idle(detail::host_worker& w) noexcept { w.finished.await(w.submitted.value()); }
 
   template <class F>
   status_type push(host_stream stream, const F& closure) noexcept {
@@ -244,7 +242,7 @@ class host_backend {
       if (!w.make_room(1)) return host_status::out_of_memory;
       first = w.push(closure);
     }
-    if (first) w.submitted.notify_one();
+    if (first) w.submitted.notify();
     return host_status::ok;
   }
 
@@ -262,35 +260,43 @@ class host_backend {
   }
   template <class Body, class Trace>
   void push_all(const command_list& list, Body& body, Trace& trace) noexcept {
-    using worker = detail::host_worker;
     const std::uint64_t first = std::uint64_t{shared_->submissions++} << 32;
     for (std::uint32_t i = 0; i < list.size(); ++i) {
       const command c = list[i];
-      worker& w = *workers_[c.stream % workers_.size()];
-      detail::host_event_state* const event = c.kind == command_kind::run ? nullptr : &shared_->events[c.id];
-      if (c.kind == command_kind::run) {
-        w.push([b = &body, t = &trace, c, at = first | i](worker& self) noexcept {
-          if (self.skips()) return;
-          const auto index = static_cast<std::uint32_t>(at);
-          t->begin(index, c);
-          self.run(at, c, [&] { return detail::call_op(*b, c.id, c.phase, stream_id{c.stream}); });
-          t->end(index, c);
-        });
-      } else if (c.kind == command_kind::record) {
-        *event = {&w, ++w.records};
-        w.push([t = &trace, c, i, count = w.records](worker& self) noexcept {
-          t->begin(i, c);
-          self.pass(count);
-          t->end(i, c);
-        });
-      } else if (event->stream != &w) {
-        w.push([t = &trace, c, i, at = *event](worker& self) noexcept {
-          t->begin(i, c);
-          self.wait_for(at);
-          t->end(i, c);
-        });
-      }
+      detail::host_worker& w = *workers_[c.stream % workers_.size()];
+      if (c.kind == command_kind::run) push_op(w, first | i, c, body, trace);
+      else if (c.kind == command_kind::record) push_record(w, i, c, shared_->events[c.id], trace);
+      else if (shared_->events[c.id].stream != &w) push_wait(w, i, c, shared_->events[c.id], trace);
     }
+  }
+  template <class Body, class Trace>
+  static void push_op(detail::host_worker& w, std::uint64_t at, const command& c, Body& body, Trace& trace) noexcept {
+    w.push([b = &body, t = &trace, c, at](detail::host_worker& self) noexcept {
+      if (self.skips()) return;
+      const auto index = static_cast<std::uint32_t>(at);
+      t->begin(index, c);
+      self.run(at, c, [&] { return detail::call_op(*b, c.id, c.phase, stream_id{c.stream}); });
+      t->end(index, c);
+    });
+  }
+  template <class Trace>
+  static void push_record(detail::host_worker& w, std::uint32_t index, const command& c,
+                          detail::host_event_state& event, Trace& trace) noexcept {
+    event = {&w, ++w.records};
+    w.push([t = &trace, c, index, count = w.records](detail::host_worker& self) noexcept {
+      t->begin(index, c);
+      self.pass(count);
+      t->end(index, c);
+    });
+  }
+  template <class Trace>
+  static void push_wait(detail::host_worker& w, std::uint32_t index, const command& c,
+                        const detail::host_event_state& event, Trace& trace) noexcept {
+    w.push([t = &trace, c, index, event](detail::host_worker& self) noexcept {
+      t->begin(index, c);
+      self.wait_for(event);
+      t->end(index, c);
+    });
   }
 
   std::unique_ptr<detail::host_shared> shared_;

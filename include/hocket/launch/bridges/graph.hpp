@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -51,7 +52,7 @@ void append_step(std::vector<command>& out, const graph::stream_plan& plan, cons
 /// The commands of a stream plan: ops in program order, those that were fused away left out, each after its waits, each
 /// recorded once if anyone waits for it. One event per recorder; `reuse_events` needs far fewer. The issue order is
 /// topological because plans only have waits that point forward.
-/// @return errc::limit_exceeded for more than max_streams streams
+/// @return errc::limit_exceeded for more than stream_limit streams
 /// Complexity: O(nodes + waits).
 ///
 ///     auto plan = hocket::graph::stream_plan::make(dependencies->graph(), streams);
@@ -67,7 +68,7 @@ void append_step(std::vector<command>& out, const graph::stream_plan& plan, cons
 /// The commands of a plan that is to be captured: what forks the other streams off the origin, the plan, and what joins
 /// them again. Begin the capture on the plan's origin, drive the list, end the capture.
 /// @param capture  graph::capture_plan::make of the same plan
-/// @return errc::limit_exceeded for more than max_streams streams
+/// @return errc::limit_exceeded for more than stream_limit streams
 /// Complexity: O(nodes + waits).
 ///
 ///     auto capture = hocket::graph::capture_plan::make(*plan);
@@ -78,9 +79,7 @@ void append_step(std::vector<command>& out, const graph::stream_plan& plan, cons
   event_id next = events.count;
   const std::size_t streams =
       plan.stream_count() > capture.origin ? plan.stream_count() : capture.origin + std::size_t{1};
-  if (streams > max_streams)
-    return error{errc::limit_exceeded, static_cast<std::int64_t>(streams), static_cast<std::int64_t>(max_streams)}.with(
-        "streams");
+  if (const auto fits = check_stream_count(streams); !fits) return fits.error();
   const auto origin = static_cast<std::uint16_t>(capture.origin);
   std::vector<command> out;
   if (!capture.forks.empty()) {
@@ -122,7 +121,7 @@ class steady_commands {
 
 /// The commands of a plan for a program that runs again and again. An op that anyone waits for, in its own step or the
 /// next, has one event; two in turn if the plan is alternating.
-/// @return errc::limit_exceeded for more than max_streams streams
+/// @return errc::limit_exceeded for more than stream_limit streams
 /// Complexity: O(nodes + waits).
 ///
 ///     auto steady = hocket::launch::from_graph(*hocket::graph::steady_stream_plan::make(two_steps, streams));
@@ -152,6 +151,19 @@ class steady_commands {
   return all;
 }
 
+namespace detail {
+
+/// Says what to write where a steady plan cannot be driven.
+template <class B, class L>
+struct checked_drive_step : checked_launcher<std::remove_reference_t<L>, B> {
+  static_assert(!wait_resets_event<B>,
+                "hocket: drive_step: a wait of this backend uses the record up (wait_resets_event), but a record of a "
+                "steady plan may serve several, also of the next step: each step, drive "
+                "single_wait_list::make(fenced(from_graph(plan.step()).value()).value()) instead");
+};
+
+}  // namespace detail
+
 /// Issues step k of a steady plan; steps in order, from 0. As drive in all else.
 /// @param streams, events  handles, at least plan.stream_count() and plan.event_count()
 template <class B, class L>
@@ -159,7 +171,7 @@ constexpr outcome<typename detail::checked_backend<B>::status> drive_step(
     B& b, const steady_commands& plan, std::uint64_t k,
     std::span<const typename detail::checked_backend<B>::stream> streams,
     std::span<const typename detail::checked_backend<B>::event> events, L&& launch) {
-  static_cast<void>(detail::checked_drive<B, command_list, L>{});
+  static_cast<void>(detail::checked_drive_step<B, L>{});
   HOCKET_ASSERT(streams.size() >= plan.stream_count() && events.size() >= plan.event_count());
   return detail::drive(b, plan.step(k), streams, events, launch, detail::untraced);
 }
@@ -167,7 +179,8 @@ constexpr outcome<typename detail::checked_backend<B>::status> drive_step(
 template <class B, class L>
 constexpr outcome<typename detail::checked_backend<B>::status> drive_step(B& b, const steady_commands& plan,
                                                                           std::uint64_t k, L&& launch) {
-  static_cast<void>(detail::checked_drive<B, command_list, L>{});
+  static_cast<void>(detail::checked_drive_step<B, L>{});
+  static_cast<void>(detail::checked_own_numbers<B>{});
   return detail::drive(b, plan.step(k), detail::own_numbers{}, detail::own_numbers{}, launch, detail::untraced);
 }
 

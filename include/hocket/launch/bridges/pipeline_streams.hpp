@@ -22,7 +22,7 @@ struct pipeline_streams {
   std::vector<pipeline::stage_action> actions;  ///< by op
 
   /// Actions that do not compute and are no transfers become ops, too.
-  /// Errors: those of pipeline::check; errc::limit_exceeded beyond max_streams ranks.
+  /// Errors: those of pipeline::check; errc::limit_exceeded beyond stream_limit ranks.
   /// Complexity: O(actions · log actions).
   ///
   ///     const auto all = hocket::launch::pipeline_streams::make(plan).value();
@@ -67,7 +67,7 @@ class result_events {
 template <pipeline::schedule S>
 result<pipeline_streams> pipeline_streams::make(const S& plan) {
   if (const auto ok = pipeline::check(plan); !ok) return ok.error();
-  if (plan.ranks() > max_streams) return error{errc::limit_exceeded, plan.ranks(), max_streams}.with("streams");
+  if (const auto fits = check_stream_count(plan.ranks()); !fits) return fits.error();
   pipeline::workspace room{std::pmr::polymorphic_allocator<std::byte>(std::pmr::get_default_resource())};
   detail::action_order order;
   if (const auto ran = pipeline::run(plan, pipeline::costs{}, room, order); !ran) return ran.error();

@@ -14,7 +14,7 @@ namespace hocket::inline HOCKET_ABI::launch {
 /// one stream need no event.
 /// @param stream_of_phase  for each phase its stream; {0, 1} and {1, 0} are the usual two
 /// @return errc::invalid_argument without phases, errc::limit_exceeded for more than tiling::max_phases or for a stream
-///         number of max_streams and above
+///         number of stream_limit and above
 /// Complexity: O(tiles x phases).
 ///
 ///     auto list = hocket::launch::from_tiling(plan, std::array<hocket::stream_id, 2>{0, 1});
@@ -27,8 +27,7 @@ namespace hocket::inline HOCKET_ABI::launch {
         .with("phases");
   stream_id highest = 0;
   for (const stream_id s : stream_of_phase) highest = s > highest ? s : highest;
-  if (highest >= max_streams)
-    return error{errc::limit_exceeded, highest, static_cast<std::int64_t>(max_streams) - 1}.with("stream");
+  if (const auto fits = check_stream_count(std::size_t{highest} + 1); !fits) return fits.error();
 
   // Phase k hands over to k + 1 by one event per tile, numbered in the order of recording.
   std::vector<event_id> event_of(tiles * phases, no_id);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -61,16 +62,40 @@ template <class Code>
   else return static_cast<int>(code) != 0;
 }
 
-/// Blocks until the counter is at least `target`. Gives the core away a few times before it sleeps: a sleep and a
-/// wake-up take longer than what another thread has nearly done.
-inline void await(const std::atomic<std::uint64_t>& counter, std::uint64_t target) noexcept {
-  constexpr int looks = 64;
-  for (int i = 0; i < looks; ++i) {
-    if (counter.load(std::memory_order_acquire) >= target) return;
-    std::this_thread::yield();
+/// A number that only grows, and threads that wait for it to get there. Who waits looks for a while before it sleeps.
+/// It never yields, and so does not sleep by std::atomic::wait, which yields first: beside a busy program, Linux (6.18)
+/// takes a thread that yields back only after a time slice, a thousand times what a sleep and a wake-up cost.
+class host_counter {
+ public:
+  [[nodiscard]] std::uint64_t value() const noexcept { return value_.load(); }
+
+  /// In two steps, so that a notification can be made after a lock is released, and once for many.
+  void set(std::uint64_t value) noexcept { value_.store(value); }
+  void notify() noexcept {
+    if (sleepers_.load() == 0) return;
+    {
+      const std::lock_guard lock(mutex_);
+    }  // who counts as a sleeper, but has not gone to sleep, holds it
+    changed_.notify_all();
   }
-  for (std::uint64_t now = counter.load(); now < target; now = counter.load()) counter.wait(now);
-}
+
+  void await(std::uint64_t target) noexcept {
+    constexpr int looks = 4000;  // 2 us, about what a sleep and a wake-up take: waiting costs at most twice the best
+    for (int i = 0; i < looks; ++i)
+      if (value_.load(std::memory_order_acquire) >= target) return;
+    std::unique_lock lock(mutex_);
+    ++sleepers_;
+    while (value_.load() < target) changed_.wait(lock);
+    --sleepers_;
+  }
+
+ private:
+  // Stored and loaded in one order of all: either the notifier sees the sleeper, or the sleeper sees the new value.
+  std::atomic<std::uint64_t> value_{0};
+  std::atomic<std::uint32_t> sleepers_{0};
+  std::mutex mutex_;
+  std::condition_variable changed_;
+};
 
 /// A stream: a queue and the thread that works it off.
 ///
@@ -89,22 +114,21 @@ inline void await(const std::atomic<std::uint64_t>& counter, std::uint64_t targe
 /// | shared->report      | shared->mutex         | of the failures so far, the one submitted first                    |
 ///
 /// Synchronizing heals: it resets poisoned, skipped and poisoned_from while all streams are idle. Records are passed
-/// also on a poisoned stream, so that nobody waits for ever. Counters are stored sequentially consistent: a
-/// notification must not look for sleepers before the store is visible.
+/// also on a poisoned stream, so that nobody waits for ever.
 struct host_worker {
   static constexpr std::uint64_t never = ~std::uint64_t{0};
 
   std::mutex mutex;
   std::vector<host_task> inbox;
   std::uint64_t records = 0;
-  std::atomic<std::uint64_t> submitted{0};
+  host_counter submitted;
   bool stopping = false;
   host_shared* shared = nullptr;
   std::uint32_t number = 0;
 
   std::vector<host_task> batch;
-  std::atomic<std::uint64_t> finished{0};
-  std::atomic<std::uint64_t> passed{0};
+  host_counter finished;
+  host_counter passed;
   bool poisoned = false;
   std::size_t skipped = 0;
   std::atomic<std::uint64_t> poisoned_from{never};
@@ -122,7 +146,7 @@ struct host_worker {
   bool push(const F& closure) noexcept {
     const bool first = inbox.empty();
     inbox.emplace_back(closure);
-    submitted.fetch_add(1);
+    submitted.set(submitted.value() + 1);
     return first;
   }
 
@@ -131,7 +155,7 @@ struct host_worker {
   void loop() noexcept {
     std::uint64_t done = 0;
     for (;;) {
-      await(submitted, done + 1);
+      submitted.await(done + 1);
       bool last = false;
       {
         const std::lock_guard lock(mutex);
@@ -142,18 +166,18 @@ struct host_worker {
       for (host_task& task : batch) task.call(*this, task.closure);
       done += batch.size();
       batch.clear();
-      finished.store(done);
-      finished.notify_all();
+      finished.set(done);
+      finished.notify();
     }
   }
 
   void pass(std::uint64_t record) noexcept {
     if (poisoned && poisoned_from.load() == never) poisoned_from.store(record);
-    passed.store(record);
-    passed.notify_all();
+    passed.set(record);
+    passed.notify();
   }
   void wait_for(const host_event_state& event) noexcept {
-    await(event.stream->passed, event.count);
+    event.stream->passed.await(event.count);
     if (event.count >= event.stream->poisoned_from.load()) poisoned = true;
   }
 
