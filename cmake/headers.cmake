@@ -150,6 +150,7 @@ set(HOCKET_HEADERS
   hocket/pipeline/transfers.hpp
   hocket/pipeline/workspace.hpp
   hocket/testing/access_laws.hpp
+  hocket/testing/backend_laws.hpp
   hocket/testing/cost_policy_laws.hpp
   hocket/testing/curve_benchmark.hpp
   hocket/testing/curve_laws.hpp
@@ -159,6 +160,7 @@ set(HOCKET_HEADERS
   hocket/testing/random_source.hpp
   hocket/testing/schedule_benchmark.hpp
   hocket/testing/schedule_laws.hpp
+  hocket/testing/transport_laws.hpp
   hocket/text.hpp
   hocket/text/comparison_csv.hpp
   hocket/text/detail/csv_scanner.hpp

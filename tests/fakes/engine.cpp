@@ -396,6 +396,7 @@ verdict engine::launch_graph(graph* g, stream* s) {
 
 void reset(const settings& s) { engine::get().reset(s); }
 counters count() { return engine::get().count(); }
+void fail_next() { engine::get().fail_next(); }
 void settle() { engine::get().settle(); }
 
 }  // namespace fake

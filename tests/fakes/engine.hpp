@@ -91,6 +91,7 @@ class engine {
   void reset(const settings& s);
   counters count();
   void settle();
+  void fail_next() { settings_.fail_at = calls_; }
   [[nodiscard]] const settings& now() const { return settings_; }
 
   /// Every C function begins with this: the code to return, or 0 to go on.

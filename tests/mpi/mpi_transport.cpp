@@ -7,6 +7,7 @@
 #include <hocket/pipeline/schedules/one_f_one_b.hpp>
 #include <hocket/pipeline/schedules/zero_bubble.hpp>
 #include <hocket/pipeline/table.hpp>
+#include <hocket/testing/transport_laws.hpp>
 
 #include <cstdio>
 
@@ -82,6 +83,17 @@ void mistakes(mpi_transport t) {
   expect(t.ok(t.test(none, done)) && done, "no transfer is complete");
 }
 
+// On a communicator of its own: the last receive of the laws stays posted.
+void laws(MPI_Comm comm) {
+  MPI_Comm apart = MPI_COMM_NULL;
+  MPI_Comm_dup(comm, &apart);
+  mpi_transport t = mpi_transport::make(apart, {.time_limit = std::chrono::seconds(3)}).value();
+  const std::string broken =
+      testing::broken_law(t, static_cast<std::uint32_t>(rank), static_cast<std::uint32_t>(ranks));
+  expect(broken.empty(), broken.c_str());
+  MPI_Barrier(comm);
+}
+
 // One type for all schedules: what runs them is compiled once.
 pipeline::table_schedule copy(const pipeline::schedule auto& plan) {
   return pipeline::table_schedule::make_copy(plan).value();
@@ -121,6 +133,8 @@ int main(int argc, char** argv) {
   exchange(t);
   exchange(mpi_transport::make(own).value());  // without a limit
   mistakes(t);
+  MPI_Barrier(own);
+  laws(own);
   // 16 KiB and 64 KiB a message: below and above what Open MPI sends eagerly.
   std::size_t number = 0;
   for (const std::size_t words : {4u, 2048u, 8192u}) {
