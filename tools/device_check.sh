@@ -30,6 +30,15 @@ status=0
   echo "failed: the host program returned $status"
   exit 1
 }
+# CUDA graphs as a host's graphs: examples/hosts/cuda_graph.
+"${CXX:-g++}" -std=c++20 -O2 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -I include -isystem "$include" \
+  examples/hosts/cuda_graph/main.cpp -o "$out/cuda_graph" "$lib/libcudart_static.a" -lpthread -ldl -lrt
+status=0
+"$out/cuda_graph" times || status=$?
+[ "$status" = 0 ] || [ "$status" = 77 ] || {
+  echo "failed: the CUDA graphs returned $status"
+  exit 1
+}
 if ! ls "$lib"/libcublas.so* >/dev/null 2>&1; then
   echo "skipped: the host program ran; cuBLAS is not installed, so the rest is not compiled"
   exit 0

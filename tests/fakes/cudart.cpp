@@ -2,6 +2,9 @@
 // The C symbols of the CUDA runtime, on the fake device.
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "engine.hpp"
 
 namespace {
@@ -44,6 +47,20 @@ cudaError_t call(F f) {
 cudaError_t after_sync(cudaError_t status) {
   const int code = engine::get().context_error;
   return code != 0 ? static_cast<cudaError_t>(code) : status;
+}
+
+fake::graph* of(cudaGraph_t g) { return reinterpret_cast<fake::graph*>(g); }
+cudaGraphNode_t node_of(fake::graph& g, std::size_t number) {
+  return reinterpret_cast<cudaGraphNode_t>(g.handle(number));
+}
+std::size_t number_of(cudaGraphNode_t node) { return *reinterpret_cast<std::size_t*>(node); }
+bool is_default(const cudaGraphEdgeData* data, std::size_t i) { return data == nullptr || data[i].type == 0; }
+
+// Whether the edge is there, as what it is asked for.
+bool has_edge(const fake::graph& g, std::size_t from, std::size_t to, bool early) {
+  const auto& node = g.nodes[to];
+  const bool known = std::find(node.after.begin(), node.after.end(), from) != node.after.end();
+  return known && (node.early.count(from) != 0) == early;
 }
 
 }  // namespace
@@ -130,6 +147,82 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
   return call([&](engine& e) {
     e.destroy(reinterpret_cast<fake::graph*>(graph));
     return verdict::ok;
+  });
+}
+cudaError_t cudaGraphCreate(cudaGraph_t* graph, unsigned int) {
+  return call([&](engine& e) {
+    *graph = reinterpret_cast<cudaGraph_t>(e.copy({}));
+    return verdict::ok;
+  });
+}
+cudaError_t cudaGraphAddHostNode(cudaGraphNode_t* out, cudaGraph_t graph, const cudaGraphNode_t* after, size_t count,
+                                 const struct cudaHostNodeParams* params) {
+  return call([&](engine& e) {
+    return e.edit(of(graph), [&](fake::graph& g) {
+      fake::capture_state::node node{[fn = params->fn, data = params->userData] { fn(data); }, {}};
+      for (size_t i = 0; i < count; ++i) node.after.push_back(number_of(after[i]));
+      g.nodes.push_back(std::move(node));
+      *out = node_of(g, g.nodes.size() - 1);
+      return verdict::ok;
+    });
+  });
+}
+cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count) {
+  return call([&](engine& e) {
+    return e.edit(of(graph), [&](fake::graph& g) {
+      for (size_t i = 0; nodes != nullptr && i < *count && i < g.nodes.size(); ++i) nodes[i] = node_of(g, i);
+      *count = g.nodes.size();
+      return verdict::ok;
+    });
+  });
+}
+cudaError_t cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t* from, cudaGraphNode_t* to, cudaGraphEdgeData* data,
+                              size_t* count) {
+  return call([&](engine& e) {
+    return e.edit(of(graph), [&](fake::graph& g) {
+      size_t found = 0;
+      for (size_t b = 0; b < g.nodes.size(); ++b)
+        for (const std::size_t a : g.nodes[b].after) {
+          const bool early = g.nodes[b].early.count(a) != 0;
+          if (from != nullptr && found < *count) {
+            from[found] = node_of(g, a);
+            to[found] = node_of(g, b);
+            if (data != nullptr) data[found] = cudaGraphEdgeData{early, 0, early, {}};
+          }
+          ++found;
+        }
+      *count = found;
+      return verdict::ok;
+    });
+  });
+}
+cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to,
+                                     const cudaGraphEdgeData* data, size_t count) {
+  return call([&](engine& e) {
+    return e.edit(of(graph), [&](fake::graph& g) {
+      for (size_t i = 0; i < count; ++i)
+        if (has_edge(g, number_of(from[i]), number_of(to[i]), !is_default(data, i))) return verdict::not_capturing;
+      for (size_t i = 0; i < count; ++i) {
+        g.nodes[number_of(to[i])].after.push_back(number_of(from[i]));
+        if (!is_default(data, i)) g.nodes[number_of(to[i])].early.insert(number_of(from[i]));
+      }
+      return verdict::ok;
+    });
+  });
+}
+cudaError_t cudaGraphRemoveDependencies(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to,
+                                        const cudaGraphEdgeData* data, size_t count) {
+  return call([&](engine& e) {
+    return e.edit(of(graph), [&](fake::graph& g) {
+      for (size_t i = 0; i < count; ++i)
+        if (!has_edge(g, number_of(from[i]), number_of(to[i]), !is_default(data, i))) return verdict::not_capturing;
+      for (size_t i = 0; i < count; ++i) {
+        auto& node = g.nodes[number_of(to[i])];
+        node.after.erase(std::find(node.after.begin(), node.after.end(), number_of(from[i])));
+        node.early.erase(number_of(from[i]));
+      }
+      return verdict::ok;
+    });
   });
 }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream) {

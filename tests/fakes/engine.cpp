@@ -360,7 +360,7 @@ verdict engine::end_capture(stream* s, graph*& out) {
 
 graph* engine::copy(const graph& g) {
   const std::lock_guard lock(mutex_);
-  auto* made = new graph(g);
+  auto* made = new graph{g.nodes};
   graphs_.insert(made);
   return made;
 }
@@ -396,7 +396,7 @@ verdict engine::launch_graph(graph* g, stream* s) {
 
 void reset(const settings& s) { engine::get().reset(s); }
 counters count() { return engine::get().count(); }
-void fail_next() { engine::get().fail_next(); }
+void fail_next(std::uint64_t others) { engine::get().fail_next(others); }
 void settle() { engine::get().settle(); }
 
 }  // namespace fake

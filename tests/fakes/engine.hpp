@@ -49,6 +49,7 @@ struct capture_state {
   struct node {
     task work;
     std::vector<std::size_t> after;
+    std::set<std::size_t> early{};  // those of them that need not have ended: programmatic edges
   };
   struct stream* origin = nullptr;
   std::vector<node> nodes;
@@ -58,6 +59,11 @@ struct capture_state {
 
 struct graph {
   std::vector<capture_state::node> nodes;
+  std::deque<std::size_t> handles{};  // of the nodes: the address is the handle, the value the node's number
+  [[nodiscard]] std::size_t* handle(std::size_t number) {
+    while (handles.size() <= number) handles.push_back(handles.size());
+    return &handles[number];
+  }
 };
 
 struct stream {
@@ -91,7 +97,7 @@ class engine {
   void reset(const settings& s);
   counters count();
   void settle();
-  void fail_next() { settings_.fail_at = calls_; }
+  void fail_next(std::uint64_t others) { settings_.fail_at = calls_ + others; }
   [[nodiscard]] const settings& now() const { return settings_; }
 
   /// Every C function begins with this: the code to return, or 0 to go on.
@@ -118,6 +124,12 @@ class engine {
   verdict launch_graph(graph* g, stream* s);
   graph* copy(const graph& g);
   void destroy(graph* g);
+  /// f(*g) under the lock.
+  template <class F>
+  verdict edit(graph* g, F f) {
+    const std::lock_guard lock(mutex_);
+    return graphs_.count(g) == 0 ? verdict::bad_handle : f(*g);
+  }
 
   // CUDA: a fault takes the whole context with it, for good.
   std::atomic<int> context_error{0};

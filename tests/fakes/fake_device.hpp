@@ -25,8 +25,8 @@ struct settings {
 /// Waits for all streams, frees whatever was left, starts anew. The counters begin at 0.
 void reset(const settings& s = {});
 
-/// The next call that can fail does, once, with `settings::fail_code`.
-void fail_next();
+/// The call after `others` more that can fail does, once, with `settings::fail_code`.
+void fail_next(std::uint64_t others = 0);
 
 /// Waits until every stream is idle. Counts as no call: for what queued work still points at.
 void settle();
