@@ -3,13 +3,18 @@
 #include <benchmark/benchmark.h>
 #include <hocket/curve.hpp>
 #include <hocket/graph.hpp>
+#include <hocket/launch.hpp>
+#include <hocket/launch/transports/in_process.hpp>
 #include <hocket/pipeline.hpp>
 #include <hocket/testing/curve_benchmark.hpp>
 #include <hocket/testing/graph_benchmark.hpp>
+#include <hocket/testing/launch_benchmark.hpp>
 #include <hocket/testing/schedule_benchmark.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <thread>
 #include <vector>
 
 #include "../tests/graph_programs.hpp"
@@ -93,6 +98,56 @@ BENCHMARK_CAPTURE(time_of, line, line)->Name("curve/google/evaluate_affine");
 BENCHMARK_CAPTURE(time_of, product, product)->Name("curve/google/evaluate_matmul");
 BENCHMARK_CAPTURE(size_of, line, line)->Name("curve/google/invert_affine");
 BENCHMARK_CAPTURE(size_of, product, product)->Name("curve/google/invert_matmul");
+
+// ---- launch and transport
+
+const hocket::launch::command_list& ring() {
+  static const auto list = hocket::launch::reuse_events(ring_list(4, 1000));
+  return list;
+}
+template <class Issue>
+void issuing(benchmark::State& state, Issue issue) {
+  hocket::launch::inline_backend device(ring().event_count());
+  const std::vector<hocket::stream_id> streams{0, 1, 2, 3};
+  std::vector<hocket::event_id> events(ring().event_count());
+  for (std::size_t i = 0; i < events.size(); ++i) events[i] = static_cast<hocket::event_id>(i);
+  std::uint64_t done = 0;
+  const auto launch = [&](hocket::node_id op, hocket::stream_id) {
+    benchmark::DoNotOptimize(done += op);
+    return hocket::launch::local_status::ok;
+  };
+  for (auto _ : state)
+    benchmark::DoNotOptimize(issue(device, ring(), std::span<const hocket::stream_id>(streams),
+                                   std::span<const hocket::event_id>(events), launch));
+}
+void by_hand(benchmark::State& state) {
+  issuing(state, [](auto&&... x) { return issue_by_hand(x...); });
+}
+BENCHMARK(by_hand)->Name("launch/google/issue_by_hand");
+void by_drive(benchmark::State& state) {
+  issuing(state, [](auto&&... x) { return issue_by_drive(x...); });
+}
+BENCHMARK(by_drive)->Name("launch/google/issue_by_drive");
+
+void copying(benchmark::State& state) {
+  std::vector<unsigned char> from(65536), to;
+  for (auto _ : state) benchmark::DoNotOptimize(copy_bytes(to, from, 100));
+}
+BENCHMARK(copying)->Name("transport/google/copy_100x64k");
+void bouncing(benchmark::State& state) {
+  const auto group = hocket::launch::in_process_group::start(2).value();
+  std::vector<unsigned char> here(65536), there(65536);
+  for (auto _ : state) {
+    std::thread other([&] {
+      auto t = group.rank(1);
+      static_cast<void>(bounce(t, 0, false, there, 100));
+    });
+    auto t = group.rank(0);
+    if (bounce(t, 1, true, here, 100) != 100) state.SkipWithError("a transfer failed");
+    other.join();
+  }
+}
+BENCHMARK(bouncing)->Name("transport/google/bounce_100x64k")->UseRealTime();
 
 }  // namespace
 

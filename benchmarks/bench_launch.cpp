@@ -7,6 +7,7 @@
 #include <hocket/launch.hpp>
 #include <hocket/launch/backends/host.hpp>
 #include <hocket/launch/bridges/graph.hpp>
+#include <hocket/testing/launch_benchmark.hpp>
 #include <hocket/text/ops_csv.hpp>
 
 #include <time.h>
@@ -265,20 +266,9 @@ double condvar_ring(unsigned threads, unsigned hops) {
   return wall() - start;
 }
 
-command_list ring_list(unsigned streams, unsigned hops) {
-  std::vector<command> out;
-  for (node_id hop = 0; hop < hops; ++hop) {
-    const auto s = static_cast<std::uint16_t>(hop % streams);
-    if (hop > 0) out.push_back(wait_event(hop - 1, s));
-    out.push_back(run_op(hop, s));
-    out.push_back(record_event(hop, s));
-  }
-  return command_list::make(out, streams).value();
-}
-
 void hop_rows() {
-  const auto row = [](const char* name, unsigned streams, unsigned hops, const char* must, const char* aim) {
-    const auto list = ring_list(streams, hops);
+  const auto row = [](const char* name, std::uint16_t streams, unsigned hops, const char* must, const char* aim) {
+    const auto list = testing::ring_list(streams, hops);
     auto device = host_backend::start(streams).value();
     const auto nothing = [](node_id, stream_id) {};
     const auto r = by_turns(

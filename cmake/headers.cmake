@@ -156,6 +156,7 @@ set(HOCKET_HEADERS
   hocket/testing/curve_laws.hpp
   hocket/testing/graph_benchmark.hpp
   hocket/testing/graph_laws.hpp
+  hocket/testing/launch_benchmark.hpp
   hocket/testing/memory_check.hpp
   hocket/testing/random_source.hpp
   hocket/testing/schedule_benchmark.hpp
