@@ -133,7 +133,7 @@ std::string judge() {
   framework::stream one, two;
   framework::stream* const streams[] = {&one, &two};
   return hocket::testing::broken_law(device, std::span<framework::stream* const>(streams), {},
-                                     {.patience = std::chrono::milliseconds(500)});
+                                     {.patience = std::chrono::seconds(2)});
 }
 
 /// Nanoseconds a command from the list to the framework's queues, through `drive` and by a loop written by hand.

@@ -68,12 +68,13 @@ class mail {
   int test(request_type& r, bool& done) noexcept { return take(r, done, std::chrono::milliseconds(0)); }
   int wait(request_type& r) noexcept {
     bool done = false;
-    const int status = take(r, done, std::chrono::seconds(1));
+    const int status = take(r, done, std::chrono::seconds(2));
     return status == 0 && !done ? timed_out : status;
   }
   static bool ok(int status) noexcept { return status == 0; }
   static const char* text(int status) noexcept {
-    constexpr const char* texts[] = {"ok", "no such rank", "nothing came for a second", "a message of another length"};
+    constexpr const char* texts[] = {"ok", "no such rank", "nothing came for two seconds",
+                                     "a message of another length"};
     return texts[status];
   }
 

@@ -46,26 +46,27 @@ class law_work {
   struct piece {
     law_work* of;
     int number;
-    std::chrono::milliseconds hold;  // at most
+    std::chrono::milliseconds hold;  // at most, until its gate opens
+    std::size_t gate;
   };
   static void call(void* p) {
     piece& me = *static_cast<piece*>(p);
     me.of->run(me);
   }
 
-  [[nodiscard]] piece* expect(int number, std::chrono::milliseconds hold) {
+  [[nodiscard]] piece* expect(int number, std::chrono::milliseconds hold, std::size_t gate = 0) {
     const std::lock_guard lock(mutex_);
     ++expected_;
-    return &pieces_.emplace_back(piece{this, number, hold});
+    return &pieces_.emplace_back(piece{this, number, hold, gate});
   }
   /// One piece was refused, and will not be called.
   void forget_one() {
     const std::lock_guard lock(mutex_);
     --expected_;
   }
-  void open() {
+  void open(std::size_t gate) {
     const std::lock_guard lock(mutex_);
-    open_ = true;
+    open_[gate] = true;
     changed_.notify_all();
   }
   void abandon() {
@@ -93,7 +94,7 @@ class law_work {
  private:
   void run(const piece& me) {
     std::unique_lock lock(mutex_);
-    if (me.hold.count() > 0 && !changed_.wait_for(lock, me.hold, [this] { return open_; })) gave_up_ = true;
+    if (me.hold.count() > 0 && !changed_.wait_for(lock, me.hold, [&] { return open_[me.gate]; })) gave_up_ = true;
     done_.push_back(me.number);
     const bool last = abandoned_ && done_.size() >= expected_;
     if (!last) changed_.notify_all();
@@ -106,7 +107,7 @@ class law_work {
   std::deque<piece> pieces_;
   std::size_t expected_ = 0;
   std::vector<int> done_;
-  bool open_ = false;
+  bool open_[2] = {};
   bool gave_up_ = false;
   bool abandoned_ = false;
 };
@@ -132,10 +133,10 @@ class law_trial {
 
   /// Puts piece `number` on stream s.
   status put(std::size_t s, int number) { return put(s, number, std::chrono::milliseconds(0)); }
-  /// The same, held up until `finish`.
-  status put_held(std::size_t s, int number) { return put(s, number, options_.patience); }
-  status put(std::size_t s, int number, std::chrono::milliseconds hold) {
-    const status done = enqueue_(b_, streams_[s], &law_work::call, work_.expect(number, hold));
+  /// The same, held up until `finish`, or until `open` of its gate.
+  status put_held(std::size_t s, int number, std::size_t gate = 0) { return put(s, number, options_.patience, gate); }
+  status put(std::size_t s, int number, std::chrono::milliseconds hold, std::size_t gate = 0) {
+    const status done = enqueue_(b_, streams_[s], &law_work::call, work_.expect(number, hold, gate));
     if (!note("enqueue", done)) work_.forget_one();
     return done;
   }
@@ -154,9 +155,11 @@ class law_trial {
     note("wait", done);
     return done;
   }
+  void open(std::size_t gate) { work_.open(gate); }
   /// Lets everything run. @return the first call that was refused, as a sentence
   [[nodiscard]] std::string finish() {
-    work_.open();
+    open(0);
+    open(1);
     for (const stream& s : streams_) note("synchronize", b_.synchronize(s));
     return refused_;
   }
@@ -253,11 +256,13 @@ class backend_laws {
   [[nodiscard]] std::string later_record() {
     trial t(b_, streams_, enqueue_, options_);
     const event e = t.make_event();
+    t.put_held(1, 0, 1);  // so that stream 1 comes to its wait when both records are made
     t.record(e, 0);
     t.wait(1, e);
     t.put_held(0, 1);
     t.record(e, 0);
     t.put(1, 2);
+    t.open(1);
     const bool free = t.runs(2);
     if (std::string refused = t.finish(); !refused.empty()) return refused;
     return free ? "" : "a wait waits for a record that was made after it";

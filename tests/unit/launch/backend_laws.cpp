@@ -161,7 +161,7 @@ struct hangs_on_its_own_record : sound {
   }
   int wait(std::size_t s, event_state* e) noexcept {
     if (s == last_)
-      static_cast<void>(device.enqueue(device.stream(s), [] { std::this_thread::sleep_for(std::chrono::seconds(1)); }));
+      static_cast<void>(device.enqueue(device.stream(s), [] { std::this_thread::sleep_for(std::chrono::seconds(2)); }));
     return sound::wait(s, e);
   }
   std::size_t last_ = 0;
@@ -224,8 +224,8 @@ const std::vector<std::size_t> three{0, 1, 2};
 const std::vector<std::size_t> two{0, 1};
 
 // What is held up goes on soon: every wrong backend that blocks costs as much.
-constexpr hocket::testing::backend_law_options brief{.patience = std::chrono::milliseconds(400),
-                                                     .glance = std::chrono::milliseconds(50)};
+constexpr hocket::testing::backend_law_options brief{.patience = std::chrono::milliseconds(1000),
+                                                     .glance = std::chrono::milliseconds(300)};
 
 template <class B>
 std::string complaint_about(const std::vector<std::size_t>& streams = three) {

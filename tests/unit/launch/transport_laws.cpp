@@ -45,7 +45,7 @@ template <class T>
 std::string complaints_of(bool nobody_sends = false) {
   return complaints<T>(completion::buffered, 2,
                        {.nobody_sends = nobody_sends, .patience = std::chrono::milliseconds(200)},
-                       std::chrono::milliseconds(800));
+                       std::chrono::seconds(3));
 }
 bool says(const std::string& all, const char* words) {
   INFO(all << "\ndoes not say: " << words);
