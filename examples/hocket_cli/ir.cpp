@@ -6,10 +6,10 @@
 #include <hocket/text/ops_csv.hpp>
 
 #include <algorithm>
-#include <array>
 #include <fstream>
 #include <iostream>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -148,26 +148,26 @@ std::string with_commas(std::int64_t number) {
 void add_ir(CLI::App& app) {
   CLI::App* group = app.add_subcommand("ir", "What a dump of MindSpore's IR says");
   group->require_subcommand(1);
-  static std::array<options, 4> kept;  // as long as the app
+  const auto o = std::make_shared<options>();
   CLI::App* command =
-      add_command(*group, "summary", "Counts of graphs, nodes and primitives, of dumps of any size", kept[0], true);
-  command->callback([] { summary(kept[0]); });
-  command = add_command(*group, "ops", "The entry graph as an ops CSV, for hocket graph", kept[1], false);
-  command->callback([] { ops(kept[1]); });
+      add_command(*group, "summary", "Counts of graphs, nodes and primitives, of dumps of any size", *o, true);
+  command->callback([o] { summary(*o); });
+  command = add_command(*group, "ops", "The entry graph as an ops CSV, for hocket graph", *o, false);
+  command->callback([o] { ops(*o); });
   command = add_command(*group, "recompute", "Did the recomputation work? What is kept instead, and what is missing",
-                        kept[2], true);
+                        *o, true);
   command->footer(
       "Bytes are those kept from the forward pass for the backward pass. The peak may fall by more or by less: it is\n"
       "printed beside them, for the order in which MindSpore's runtime runs the dump.");
-  command->callback([] { explain_recompute(kept[2].dump, kept[2].format == "json", kept[2].out); });
-  command = add_command(*group, "collectives", "Each collective, and whether it had to be there", kept[3], true);
-  CLI::Option* rate = command->add_option("--gb-per-s", kept[3].link.gb_per_s,
+  command->callback([o] { explain_recompute(o->dump, o->format == "json", o->out); });
+  command = add_command(*group, "collectives", "Each collective, and whether it had to be there", *o, true);
+  CLI::Option* rate = command->add_option("--gb-per-s", o->link.gb_per_s,
                                           "Bandwidth of a link, 10^9 bytes a second: times of each, on a ring");
   rate->check(CLI::Range(1e-6, 1e6));
-  command->add_option("--latency-us", kept[3].link.latency_us, "Latency of a hop, microseconds")
+  command->add_option("--latency-us", o->link.latency_us, "Latency of a hop, microseconds")
       ->check(CLI::Range(0.0, 1e9))
       ->needs(rate);
-  command->callback([] { explain_collectives(kept[3].dump, kept[3].link, kept[3].format == "json", kept[3].out); });
+  command->callback([o] { explain_collectives(o->dump, o->link, o->format == "json", o->out); });
 }
 
 }  // namespace hocket_cli

@@ -104,6 +104,11 @@ std::string as_text(const ms::ir_program& program, const ms::recompute_report& r
   if (r.copy_count == 0 && !r.marks.empty()) out += " (it is from before add_recomputation)";
   out += "\nkept for the backward pass: " + with_commas(r.kept_without) + " -> " + with_commas(r.kept_with) +
          ", freed " + with_commas(r.freed()) + " (kept bytes, not the fall of the peak)\n" + peaks(r);
+  if (r.marked_in_called_graphs > 0)
+    out += "# not judged: " + std::to_string(r.marked_in_called_graphs) +
+           " marks in graphs that are called; a later dump (*_validate_*) has all in one graph\n";
+  if (r.unknown_sizes > 0)
+    out += "# " + std::to_string(r.unknown_sizes) + " results have no known size, and count no bytes\n";
   return out + suggestion(program, r);
 }
 
@@ -122,6 +127,8 @@ std::string as_json(const ms::ir_program& program, const ms::recompute_report& r
                       {"computed_again", r.predicted_count},
                       {"copies", r.copy_count},
                       {"other_copies", r.other_copy_count},
+                      {"marked_in_called_graphs", r.marked_in_called_graphs},
+                      {"unknown_sizes", r.unknown_sizes},
                       {"kept_bytes",
                        {{"without", r.kept_without},
                         {"with", r.kept_with},

@@ -91,6 +91,9 @@ class collective_reader {
         if (o.what == ir_operand::kind::node) users_[o.value].push_back(n);
     for (std::uint32_t n = 0; n < program_.node_count(); ++n)
       if (is_collective(program_.primitive(n))) read(n);
+    for (std::size_t i = 0; i < found_.size(); ++i)
+      if (const std::string id = text_of(found_[i].node, "unique_id"); !found_[i].is_backward && !id.empty())
+        forward_by_id_.emplace(id, i);
     for (ir_collective& c : found_) judge_backward(c);
     return std::move(found_);
   }
@@ -270,18 +273,17 @@ class collective_reader {
   void judge_backward(ir_collective& c) const {
     if (!c.is_backward || c.reason == collective_reason::gradient_mirror || c.reason == collective_reason::stage_border)
       return;
-    const std::string id = text_of(c.node, "forward_unique_id");
-    for (const ir_collective& forward : found_) {
-      if (forward.is_backward || id.empty() || text_of(forward.node, "unique_id") != id) continue;
-      c.reason = forward.reason;
-      c.why = "backward of line " + std::to_string(program_.node(forward.node).line) + ": " + forward.why;
-      return;
-    }
+    const auto forward = forward_by_id_.find(text_of(c.node, "forward_unique_id"));
+    if (forward == forward_by_id_.end()) return;
+    const ir_collective& found = found_[forward->second];
+    c.reason = found.reason;
+    c.why = "backward of line " + std::to_string(program_.node(found.node).line) + ": " + found.why;
   }
 
   const ir_program& program_;
   std::vector<std::vector<std::uint32_t>> users_;
   std::vector<ir_collective> found_;
+  std::map<std::string, std::size_t> forward_by_id_;
 };
 
 }  // namespace detail
@@ -289,7 +291,7 @@ class collective_reader {
 /// The collectives of a dump, in its order, each with the reason why it is there. What the parallel passes named
 /// (mirrors, redistributions) is believed; partial sums are checked by cost::expected_collective against the strategy
 /// of the product before.
-/// Complexity: O(nodes + collectives^2).
+/// Complexity: O(nodes + collectives log collectives).
 ///
 ///     for (const auto& c : list_collectives(*parse_ir(text))) to_string(c.reason);
 [[nodiscard]] inline std::vector<ir_collective> list_collectives(const ir_program& program) {

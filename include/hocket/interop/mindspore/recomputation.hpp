@@ -52,17 +52,19 @@ struct recompute_pattern {
 
 /// Did the recomputation work? Bytes are of one micro-batch's forward pass on this rank, as the types say.
 struct recompute_report {
-  std::vector<recompute_mark> marks;       ///< in the order of the dump
-  std::size_t copy_count = 0;              ///< copies in the dump
-  std::size_t other_copy_count = 0;        ///< of these, second copies of an op, and of nodes that do not run
-  std::size_t predicted_count = 0;         ///< marked ops that replay_graph computes again
-  std::int64_t kept_without = 0;           ///< kept from forward to backward pass without recomputation
-  std::int64_t kept_with = 0;              ///< with the marks
-  std::int64_t kept_with_further = 0;      ///< with the marks, and those below
-  std::vector<further_mark> missing;       ///< each op on the way of some mark, with what it frees alone
-  std::vector<recompute_pattern> further;  ///< the fewest patterns that make all marks come true
-  bool further_is_fewest = true;           ///< all smaller sets were tried
-  std::vector<recompute_pattern> marked;   ///< those of the marks, each once
+  std::vector<recompute_mark> marks;        ///< in the order of the dump
+  std::size_t copy_count = 0;               ///< copies in the dump
+  std::size_t other_copy_count = 0;         ///< of these, second copies of an op, and of nodes that do not run
+  std::size_t predicted_count = 0;          ///< marked ops that replay_graph computes again
+  std::size_t marked_in_called_graphs = 0;  ///< not judged: a later dump has them in the entry graph
+  std::size_t unknown_sizes = 0;            ///< results of forward ops that count no bytes
+  std::int64_t kept_without = 0;            ///< kept from forward to backward pass without recomputation
+  std::int64_t kept_with = 0;               ///< with the marks
+  std::int64_t kept_with_further = 0;       ///< with the marks, and those below
+  std::vector<further_mark> missing;        ///< each op on the way of some mark, with what it frees alone
+  std::vector<recompute_pattern> further;   ///< the fewest patterns that make all marks come true
+  bool further_is_fewest = true;            ///< all smaller sets were tried
+  std::vector<recompute_pattern> marked;    ///< those of the marks, each once
   /// Peaks when the dump runs; without: with the original in place of each copy. Those of a CPU take SiLUGrad apart.
   ir_peak peak_without, peak_with, cpu_peak_without, cpu_peak_with;
 
@@ -80,6 +82,7 @@ class recompute_reader {
     flow_ = dataflow_of(program_, originals_);
     find_forward();
     if (const auto ok = build_graph(); !ok) return ok.error();
+    count_unjudged();
     judge_marks();
     suggest();
     out_.peak_with = peak({}, ir_back_end::device);
@@ -139,6 +142,15 @@ class recompute_reader {
       for (const std::uint32_t v : flow_.reads[o]) forward = forward && is_forward_[flow_.values[v].op] != 0;
       is_forward_[o] = forward ? 1 : 0;
     }
+  }
+
+  void count_unjudged() {
+    for (std::size_t n = 0; n < program_.node_count(); ++n)
+      if (program_.node(n).graph != program_.entry() && program_.has_flag(n, "recompute"))
+        ++out_.marked_in_called_graphs;
+    for (std::size_t o = 0; o < flow_.op_count(); ++o)
+      for (const std::uint32_t t : program_.output_types(flow_.nodes[o]))
+        if (is_forward_[o] != 0 && !program_.type(t).bytes_known) ++out_.unknown_sizes;
   }
 
   [[nodiscard]] result<void> build_graph() {
