@@ -33,9 +33,9 @@ debian() {
 # python_packages FOLDER GIB REQUIREMENT…: a virtual environment with packages from PyPI, which need so much disk.
 python_packages() {
   local venv=$1 gib=$2 free
-  debian python3-venv
   if [ ! -x "$venv/bin/python" ]; then
     [ "$install" = yes ] || skip "${*:3} is not installed in $venv"
+    debian python3-venv
     mkdir -p "$(dirname "$venv")"
     free=$(df --output=avail -k "$(dirname "$venv")" | tail -n 1)
     ((free > gib * 1024 * 1024)) || skip "${*:3} needs $gib GB of free disk"
@@ -44,6 +44,14 @@ python_packages() {
   [ "$install" = yes ] || return 0
   timeout 900 "$venv/bin/pip" install --quiet --no-cache-dir "${@:3}" >"$root/build/hosts-install.log" 2>&1 ||
     skip "${*:3} cannot be installed (build/hosts-install.log)"
+}
+
+# pytorch_packages: PyTorch in the folder $pytorch. It is large, so tests/runtime and tests/capture use the same.
+pytorch=$root/build/venv-pytorch
+pytorch_packages() {
+  local wanted
+  mapfile -t wanted < <(grep -v '^#' "$root/tools/requirements-capture.txt")
+  python_packages "$pytorch" 10 "${wanted[@]}"
 }
 
 # build_host NAME [CMAKE OPTIONS…]: builds the folder with that name into build/hosts/NAME.
