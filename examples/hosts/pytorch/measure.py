@@ -42,7 +42,7 @@ def code_lines(path, first=None, last=None):
     return lines
 
 
-def median_ms(act, rounds=15):
+def median_ms(act, rounds=9):
     taken = []
     for _ in range(rounds):
         start = time.perf_counter()
@@ -96,7 +96,7 @@ def size_row(library, title, placement, bound):
           f"| {len(plan.waits)} | {plan.numbers['cross_stream_edges']} |", flush=True)
 
 
-def time_row(library, training, graph, bound, rounds=11):
+def time_row(library, training, graph, bound, rounds=7):
     """Medians of steps taken in turn."""
     border, times = Border.of(bound.program.ops), durations(bound.program)
     one, two, timed = library.plan(border, 1, times), library.plan(border, 2), library.plan(border, 2, times)

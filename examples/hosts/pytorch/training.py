@@ -132,8 +132,8 @@ class Momentum:
 
 
 # Small to be checked, large to be measured.
-MODELS = {"transformer": (Transformer, Adam, dict(blocks=4, width=256, tokens=128)),
-          "convnet": (ConvNet, Momentum, dict(width=32, pixels=32))}
+MODELS = {"transformer": (Transformer, Adam, dict(blocks=4, width=128, tokens=64)),
+          "convnet": (ConvNet, Momentum, dict(width=16, pixels=24))}
 
 
 class Training:
