@@ -136,7 +136,7 @@ hocket::result<hocket::graph::stream_clock> order_of(std::span<const std::uint32
                                                      std::span<const hocket_torch_wait> waits) {
   using namespace hocket;
   const std::uint32_t last = stream_of.empty() ? 0 : *std::max_element(stream_of.begin(), stream_of.end());
-  if (last >= graph::stream_limit) return error{errc::limit_exceeded, last, graph::stream_limit - 1}.with("stream");
+  if (last >= stream_limit) return error{errc::limit_exceeded, last, stream_limit - 1}.with("stream");
   graph::stream_clock order(last + std::size_t{1});
   std::size_t next = 0;
   for (std::size_t op = 0; op < stream_of.size(); ++op) {
