@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a dump of MindSpore's IR: refused with a sentence, or read the same in pieces of any length. What is read
-// has an order, and can be asked about recomputation and collectives.
+// Any bytes as a dump of MindSpore's IR: refused with a sentence, or read the same in pieces of any length. What is
+// read has an order, and can be asked about recomputation and collectives.
 #include "fuzz.hpp"
 
 #include <hocket/interop/mindspore/collectives.hpp>

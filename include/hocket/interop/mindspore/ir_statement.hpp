@@ -24,7 +24,7 @@ struct ir_statement_view {
   std::string_view text;       ///< that line
   std::int64_t number = -1;    ///< N of %N; -1 where there is none, as of Return
   std::string_view name;       ///< without brackets
-  std::string_view operation;  ///< as written: PrimFunc_MatMul, call @graph, %3
+  std::string_view operation;  ///< as written: PrimFunc_MatMul, or a call: `%3`
   std::string_view operands;   ///< list
   std::string_view instance;   ///< the name that the cell gave the primitive, or why a collective was put in
   std::string_view primitive_attributes, node_attributes, primal_attributes;  ///< lists of key: value
