@@ -7,6 +7,7 @@ set(HOCKET_HEADERS
   hocket/core/arithmetic.hpp
   hocket/core/borrowed.hpp
   hocket/core/bytes.hpp
+  hocket/core/detail/names_member.hpp
   hocket/core/detail/sentences.hpp
   hocket/core/error.hpp
   hocket/core/fingerprint.hpp
@@ -218,23 +219,29 @@ set(HOCKET_COST_HEADERS
   hocket/cost/model/check.hpp
   hocket/cost/model/collective_of_layout.hpp
   hocket/cost/model/communication.hpp
-  hocket/cost/model/config.hpp
+  hocket/cost/model/convention.hpp
   hocket/cost/model/flops.hpp
   hocket/cost/model/in_flight.hpp
   hocket/cost/model/layer_cost.hpp
+  hocket/cost/model/measured_run.hpp
+  hocket/cost/model/model.hpp
   hocket/cost/model/moved_bytes.hpp
   hocket/cost/model/optimizer_parallel.hpp
   hocket/cost/model/packing.hpp
+  hocket/cost/model/parallel.hpp
   hocket/cost/model/parameters.hpp
+  hocket/cost/model/part.hpp
   hocket/cost/model/partition.hpp
   hocket/cost/model/peak_memory.hpp
   hocket/cost/model/recompute_plan.hpp
+  hocket/cost/model/replay_set.hpp
   hocket/cost/model/setting.hpp
   hocket/cost/model/static_memory.hpp
   hocket/cost/model/step_formulas.hpp
   hocket/cost/model/step_parts.hpp
   hocket/cost/model/step_time.hpp
   hocket/cost/model/symbols.hpp
+  hocket/cost/model/training.hpp
   hocket/cost/model/utilization.hpp
   hocket/cost/plan_report.hpp
   hocket/cost/report.hpp

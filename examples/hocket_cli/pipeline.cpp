@@ -43,15 +43,14 @@ struct options {
 [[noreturn]] void usage(const std::string& sentence) { throw failure{2, sentence}; }
 
 pipeline::costs costs_of(const options& o) {
-  pipeline::costs c{.forward = o.forward,
-                    .input_grad = o.input_grad.value_or(1),
-                    .weight_grad = o.weight_grad.value_or(1),
-                    .hop = o.hop,
-                    .overlap = o.pair};
-  if (!o.backward && !hocket::checked_add(c.input_grad, c.weight_grad, c.backward))
+  const ticks input_grad = o.input_grad.value_or(1), weight_grad = o.weight_grad.value_or(1);
+  ticks sum = 0;
+  if (!o.backward && !hocket::checked_add(input_grad, weight_grad, sum))
     fail("--input-grad plus --weight-grad does not fit 64 bits");
-  if (o.backward) c.backward = *o.backward;
-  return c;
+  return {.forward = o.forward,
+          .backward = {input_grad, weight_grad, o.backward.value_or(sum)},
+          .hop = o.hop,
+          .overlap = o.pair};
 }
 
 /// The schedule that the options name, or one sentence: exit 2 for a wrong option, 1 for a shape that it cannot have.

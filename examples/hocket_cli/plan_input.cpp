@@ -76,7 +76,7 @@ hocket::planner::strategy_plan joined(std::vector<hocket::planner::strategy_plan
     all.named += one.named;
     all.evaluated += one.evaluated;
     all.fitting += one.fitting;
-    for (std::size_t i = 0; i < hocket::planner::rejections; ++i) all.rejected[i] += one.rejected[i];
+    for (std::size_t i = 0; i < hocket::planner::rejection_count; ++i) all.rejected[i] += one.rejected[i];
     for (const auto& x : one.front) fits.insert(std::upper_bound(fits.begin(), fits.end(), x, faster), x);
     for (const auto& x : one.best_beyond_memory)
       if (beyond.empty() || faster(x, beyond.front())) beyond.assign(1, x);
@@ -278,7 +278,7 @@ void take(plan_input& in, const hocket::planner::strategy& best) {
 void fail_to_choose(const plan_input& in) {
   std::string names, why;
   for (const std::string& key : in.open) names += (names.empty() ? "" : ", ") + key;
-  for (std::size_t i = 0; i < hocket::planner::rejections; ++i)
+  for (std::size_t i = 0; i < hocket::planner::rejection_count; ++i)
     if (in.choice->rejected[i] > 0)
       why += (why.empty() ? ": " : "; ") + std::to_string(in.choice->rejected[i]) + " x " +
              std::string(to_string(static_cast<hocket::planner::rejection>(i)));

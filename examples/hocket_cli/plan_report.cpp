@@ -189,7 +189,7 @@ void choice_section(std::string& out, const plan_input& in, const step_plan& p) 
     line(out, "  the leanest            %9.3f s with %.2f GiB", seconds(c.front.back()), gibibytes(c.front.back()));
   for (const auto& x : c.best_beyond_memory)
     line(out, "  with more memory       %9.3f s with %.2f GiB", seconds(x), gibibytes(x));
-  for (std::size_t i = 0; i < hocket::planner::rejections; ++i)
+  for (std::size_t i = 0; i < hocket::planner::rejection_count; ++i)
     if (c.rejected[i] > 0)
       line(out, "  rejected               %9lld %s", static_cast<long long>(c.rejected[i]),
            std::string(to_string(static_cast<hocket::planner::rejection>(i))).c_str());
@@ -225,7 +225,7 @@ nlohmann::ordered_json choice_as_json(const plan_input& in, const step_plan& p) 
   to["named"] = c.named;
   to["evaluated"] = c.evaluated;
   to["fitting"] = c.fitting;
-  for (std::size_t i = 0; i < hocket::planner::rejections; ++i)
+  for (std::size_t i = 0; i < hocket::planner::rejection_count; ++i)
     to["rejected"][std::string(to_string(static_cast<hocket::planner::rejection>(i)))] = c.rejected[i];
   return to;
 }

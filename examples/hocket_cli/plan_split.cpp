@@ -336,13 +336,13 @@ std::optional<layer_split> plan_split(const plan_input& in, const planner::in_fl
   out = measured(out.plan);
   if (out.searched && in.parallel.vp > 1)
     for (std::int64_t more = 0; more <= 3; ++more) {
-      q.most_on_stage = hocket::ceil_div(m.layers, stages) + more;
+      q.max_on_stage = hocket::ceil_div(m.layers, stages) + more;
       if (auto other = solve({})) {
         layer_split some = measured(std::move(*other));
         if (some.step_seconds < out.step_seconds) out = std::move(some);
       }
     }
-  q.most_on_stage = 0;
+  q.max_on_stage = 0;
   std::vector<std::int64_t> even;
   for (std::int64_t s = 0; s < stages; ++s) even.push_back(m.layers / stages + (s < m.layers % stages ? 1 : 0));
   if (auto other = solve(even)) {

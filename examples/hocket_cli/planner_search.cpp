@@ -294,7 +294,7 @@ std::string report_as_json(const planner::strategy_plan& report, double tokens) 
                         {"certificate", "exhaustive: every named strategy is evaluated or rejected with a reason"}};
   for (const auto& x : report.front) out["front"].push_back(as_json(x, tokens));
   for (const auto& x : report.best_beyond_memory) out["fastest_that_does_not_fit"] = as_json(x, tokens);
-  for (std::size_t i = 0; i < planner::rejections; ++i)
+  for (std::size_t i = 0; i < planner::rejection_count; ++i)
     out["rejected"][std::string(to_string(static_cast<planner::rejection>(i)))] = report.rejected[i];
   return out.dump(2) + "\n";
 }
@@ -302,7 +302,7 @@ std::string report_as_json(const planner::strategy_plan& report, double tokens) 
 std::string report_as_text(const planner::strategy_plan& report, double tokens, const std::string& title,
                            std::size_t top) {
   std::string why = "Rejected\n";
-  for (std::size_t i = 0; i < planner::rejections; ++i) {
+  for (std::size_t i = 0; i < planner::rejection_count; ++i) {
     char line[160];
     std::snprintf(line, sizeof line, "%10lld  %s\n", static_cast<long long>(report.rejected[i]),
                   std::string(to_string(static_cast<planner::rejection>(i))).c_str());
@@ -338,7 +338,7 @@ void search(const options& o) {
   const double tokens = static_cast<double>(training.step.global_batch) * static_cast<double>(training.step.sequence) /
                         static_cast<double>(q.on.devices);
   std::string reasons;
-  for (std::size_t i = 0; i < planner::rejections; ++i)
+  for (std::size_t i = 0; i < planner::rejection_count; ++i)
     if (report.rejected[i] > 0)
       reasons += "; " + std::to_string(report.rejected[i]) + " x " +
                  std::string(to_string(static_cast<planner::rejection>(i)));

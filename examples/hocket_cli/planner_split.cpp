@@ -41,7 +41,7 @@ struct problem {
   std::vector<planner::split_layers> runs;
   std::vector<planner::rank_room> rooms;
   std::vector<std::int64_t> split;
-  std::int64_t most_on_stage = 0;
+  std::int64_t max_on_stage = 0;
   std::vector<level_name> levels;
   std::vector<nanoseconds> beside;  ///< time of each stage besides its layers
   std::optional<pipeline::any_schedule> lists;
@@ -60,7 +60,7 @@ struct problem {
             .micro_batches = micro_batches,
             .goal = goal,
             .split = split,
-            .most_on_stage = most_on_stage};
+            .max_on_stage = max_on_stage};
   }
   [[nodiscard]] std::int64_t layers() const {
     std::int64_t n = 0;
@@ -244,8 +244,8 @@ problem read_problem(const std::string& file) {
   read_layers(p, v);
   if (v.has("split") && v.at("split").empty()) v.fail_at("split", "is empty");
   if (v.has("split")) p.split = v.integers("split", 1, 4096, 65536);
-  if (v.has("most_on_stage")) p.most_on_stage = v.integer("most_on_stage", 1, 4096);
-  if (p.most_on_stage > 0 && p.most_on_stage < p.even_share())
+  if (v.has("most_on_stage")) p.max_on_stage = v.integer("most_on_stage", 1, 4096);
+  if (p.max_on_stage > 0 && p.max_on_stage < p.even_share())
     v.fail_at("most_on_stage", "must be at least " + std::to_string(p.even_share()) + ": " +
                                    std::to_string(p.layers()) + " layers on " + std::to_string(p.beside.size()) +
                                    " stages");

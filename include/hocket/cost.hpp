@@ -21,7 +21,7 @@
 #include <hocket/cost/model/check.hpp>
 #include <hocket/cost/model/collective_of_layout.hpp>
 #include <hocket/cost/model/communication.hpp>
-#include <hocket/cost/model/config.hpp>
+#include <hocket/cost/model/convention.hpp>
 #include <hocket/cost/model/flops.hpp>
 #include <hocket/cost/model/in_flight.hpp>
 #include <hocket/cost/model/layer_cost.hpp>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Choices: which layers on which stage, what is computed again, in which order, on how many devices of which kind.
+// Choices: which layers on which stage, what is computed again, and in which order. Left out, to be included by name:
+// which strategy on which devices (planner/strategy/solve.hpp), for it needs Boost.Hana and every formula of cost.
 #pragma once
 #include <hocket/core/message.hpp>
 #include <hocket/planner/replay_graph.hpp>
@@ -9,5 +10,3 @@
 #include <hocket/planner/split/memory_price.hpp>
 #include <hocket/planner/split/problem.hpp>
 #include <hocket/planner/split/solve.hpp>
-#include <hocket/planner/strategy/solve.hpp>
-#include <hocket/planner/strategy/strategy.hpp>

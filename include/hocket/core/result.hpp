@@ -2,12 +2,24 @@
 #pragma once
 #include <hocket/core/error.hpp>
 
+#include <cstdint>
 #include <cstdlib>
 #include <optional>  // the lightest header in which both standard libraries declare construct_at: <memory> takes longer
 #include <type_traits>
 #include <utility>
 
 namespace hocket::inline HOCKET_ABI {
+
+namespace detail {
+
+/// Ends the program. Not constexpr: in a constant expression the compiler says that it cannot call it,
+[[noreturn]] inline void this_result_has_an_error_and_no_value() { std::abort(); }
+/// and from where: clang prints the arguments of this call, and so the error.
+constexpr void require_value(bool has_value, [[maybe_unused]] errc code, [[maybe_unused]] std::int64_t first_value) {
+  if (!has_value) this_result_has_an_error_and_no_value();
+}
+
+}  // namespace detail
 
 /// A value, or the reason why there is none. What every call that depends on foreign data returns.
 /// `std::expected` in the size we need, for C++20 and constant expressions: test it, then use it like a pointer.
@@ -58,7 +70,8 @@ class [[nodiscard]] result {
   [[nodiscard]] constexpr bool has_value() const noexcept { return has_; }
   constexpr explicit operator bool() const noexcept { return has_; }
 
-  /// The value; ends the program if there is none, in every build. In a constant expression that is a compile error.
+  /// The value; ends the program if there is none, in every build. In a constant expression that is a compile error
+  /// that names the error's code.
   constexpr T& value() & {
     require();
     return value_;
@@ -85,6 +98,8 @@ class [[nodiscard]] result {
     HOCKET_ASSERT(has_);
     return std::move(value_);
   }
+  /// A member of the value. Precondition: has_value(). Of a temporary result it lives to the end of the expression, as
+  /// does what `*` and value() return: `f()->size` is fine, `auto& kept = f()->list;` is not.
   [[nodiscard]] constexpr T* operator->() noexcept {
     HOCKET_ASSERT(has_);
     return std::addressof(value_);
@@ -115,7 +130,7 @@ class [[nodiscard]] result {
  private:
   constexpr void require() const {
     if (!has_) [[unlikely]]
-      std::abort();
+      detail::require_value(has_, error_.code, error_.values[0]);
   }
   union {
     T value_;
@@ -135,7 +150,7 @@ class [[nodiscard]] result<void> {
   constexpr explicit operator bool() const noexcept { return has_; }
   constexpr void value() const {
     if (!has_) [[unlikely]]
-      std::abort();
+      detail::require_value(has_, error_.code, error_.values[0]);
   }
   [[nodiscard]] constexpr const hocket::error& error() const noexcept {
     HOCKET_ASSERT(!has_);

@@ -90,8 +90,8 @@ inline std::vector<double> positive_least_squares(const std::vector<std::vector<
     if (const double x = s.step_time.count(); !(x > 0) || x - x != 0)
       return error{errc::bad_cost}.with("seconds of a measured step");
   machine_data out{"fitted", start, 0, 0, "least squares over measured steps"};
-  constexpr int most_rounds = 8;
-  for (int round = 0; round < most_rounds; ++round) {
+  constexpr int max_rounds = 8;
+  for (int round = 0; round < max_rounds; ++round) {
     std::vector<std::vector<double>> x;
     for (const measured_step& s : steps) {
       const auto base = predict_step(s.model, s.training, s.parallel, out.rates, s.stages);

@@ -4,6 +4,7 @@
 #include <hocket/timeline/analysis.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <span>
 #include <type_traits>
@@ -66,7 +67,7 @@ template <class PartOf>
   std::sort(edges.begin(), edges.end(), [](const edge& a, const edge& b) { return a.at < b.at; });
   step_parts out;
   const double tick = 1.0 / static_cast<double>(t.ticks_per_second);
-  std::int64_t open[6] = {};
+  std::array<std::int64_t, 6> open{};  // spans of each part
   ticks now = t.begin();
   const auto spend = [&](ticks until) {
     const seconds took(static_cast<double>(until - now) * tick);

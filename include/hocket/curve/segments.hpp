@@ -87,7 +87,7 @@ class range_fitter {
 
 /// Pieces by dynamic programming: least[k][n] = the least error of the first n points in k pieces of two points or
 /// more. As many pieces as asked for, if there are points enough; fit_segments asks by the leave-one-out error.
-inline result<segmented> fit_pieces(std::span<const pooled_point> measured, std::size_t most_pieces,
+inline result<segmented> fit_pieces(std::span<const pooled_point> measured, std::size_t max_pieces,
                                     std::pmr::vector<repair>* repairs, std::pmr::memory_resource* memory) {
   const std::pmr::vector<double> level = pool(measured, memory);
   std::pmr::vector<pooled_point> points(measured.begin(), measured.end(), memory);
@@ -98,7 +98,7 @@ inline result<segmented> fit_pieces(std::span<const pooled_point> measured, std:
   }
   const std::size_t n = points.size();
   const range_fitter line_of(points, memory);
-  const std::size_t most = (std::min)({most_pieces, std::size_t{8}, n / 2 > 0 ? n / 2 : 1});
+  const std::size_t most = (std::min)({max_pieces, std::size_t{8}, n / 2 > 0 ? n / 2 : 1});
   constexpr double unset = std::numeric_limits<double>::infinity();
   std::pmr::vector<double> least((most + 1) * (n + 1), unset, memory);
   std::pmr::vector<std::size_t> from((most + 1) * (n + 1), 0, memory);
@@ -147,15 +147,15 @@ inline result<segmented> fit_pieces(std::span<const pooled_point> measured, std:
 /// The never-falling curve of a few straight pieces through measurements: medians, isotonic regression, breakpoints by
 /// dynamic programming, then joints that do not fall. Where `fit_isotonic` follows every point, this smooths noise away
 /// and extrapolates by the last piece's rate; it is constexpr to evaluate and has few numbers to write down.
-/// @param most_pieces  at least 1, at most 8; as many are taken as lower the leave-one-out error
-/// Errors: as `fit_isotonic`, and errc::out_of_range beyond max_segment_sizes sizes or for most_pieces.
+/// @param max_pieces  at least 1, at most 8; as many are taken as lower the leave-one-out error
+/// Errors: as `fit_isotonic`, and errc::out_of_range beyond max_segment_sizes sizes or for max_pieces.
 /// O(sizes^2 * pieces^2), times the sizes for the leave-one-out error, which is taken at 64 evenly spread sizes at
 /// most.
 [[nodiscard]] inline result<segment_fit> fit_segments(
-    std::span<const sample> samples, std::int64_t most_pieces = 4,
+    std::span<const sample> samples, std::int64_t max_pieces = 4,
     std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
-  if (most_pieces < 1 || most_pieces > 8) return error{errc::out_of_range, most_pieces, 1, 8}.with("number of pieces");
-  const auto most = static_cast<std::size_t>(most_pieces);
+  if (max_pieces < 1 || max_pieces > 8) return error{errc::out_of_range, max_pieces, 1, 8}.with("number of pieces");
+  const auto most = static_cast<std::size_t>(max_pieces);
   std::pmr::vector<repair> repairs(memory);
   auto merged = detail::medians(samples, repairs, memory);
   if (!merged) return merged.error();

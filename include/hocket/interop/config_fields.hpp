@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/core/result.hpp>
-#include <hocket/cost/model/config.hpp>
+#include <hocket/cost/model/model.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -131,12 +131,12 @@ class fields {
 
  private:
   std::int64_t number(const char* name, std::int64_t from = 1) {
-    constexpr std::int64_t limit = (std::numeric_limits<std::int32_t>::max)();
+    constexpr std::int64_t max_size = (std::numeric_limits<std::int32_t>::max)();
     const auto& v = config_.at(name);
     if (!v.is_number_integer()) return fail(error{errc::invalid_argument, 0}.with(name));
-    const bool huge = v.is_number_unsigned() && v.get<std::uint64_t>() > static_cast<std::uint64_t>(limit);
-    const std::int64_t n = huge ? limit + 1 : v.get<std::int64_t>();
-    if (n < from || n > limit) return fail(error{errc::out_of_range, n, from, limit}.with(name));
+    const bool huge = v.is_number_unsigned() && v.get<std::uint64_t>() > static_cast<std::uint64_t>(max_size);
+    const std::int64_t n = huge ? max_size + 1 : v.get<std::int64_t>();
+    if (n < from || n > max_size) return fail(error{errc::out_of_range, n, from, max_size}.with(name));
     return n;
   }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/core/result.hpp>
-#include <hocket/cost/model/config.hpp>
+#include <hocket/cost/model/model.hpp>
 #include <hocket/interop/config_fields.hpp>
 
 #include <algorithm>
@@ -28,8 +28,7 @@ namespace hocket::inline HOCKET_ABI::hugging_face {
 ///   word per layer.
 /// - errc::unknown_value: a word or class that is not the architecture's.
 ///
-/// Multi-token-prediction
-/// layers (num_nextn_predict_layers) are not part of the model's published size and not counted.
+/// Multi-token-prediction layers (num_nextn_predict_layers) are not part of the model's published size and not counted.
 ///
 ///     auto r = hocket::hugging_face::parse_config(text);
 ///     r->model.layers == 40 && r->assumed.empty();
@@ -303,7 +302,7 @@ inline void read_deepseek_experts(fields& in, cost::model& m) {
   m.moe_layers = m.layers - dense;
 }
 
-inline void read_deepseek(fields& in, cost::model& m, const std::string& type) {
+inline void read_deepseek_v2(fields& in, cost::model& m, std::string_view type) {
   read_common(in, m);
   in.expect_flag("attention_bias", false);
   m.latent = true;
@@ -373,152 +372,205 @@ inline void check_class(fields& in, const std::string& type) {
   }
 }
 
-inline bool read_architecture(const std::string& type, fields& in, cost::model& m) {
-  if (type == "llama" || type == "granite" || type == "minicpm" || type == "smollm3" || type == "olmo") {
-    read_llama_like(in, m, type == "minicpm" || type == "smollm3", type != "smollm3");
-    m.ffn = in.size("intermediate_size");
-    m.qkv_bias = m.output_bias = in.flag_or("attention_bias", false);
-    if (type == "olmo") m.norm_weights = 0;  // norms without weights
-    if (type != "minicpm" && type != "olmo") m.ffn_bias = in.flag_or("mlp_bias", false);
-    if (type == "smollm3") read_qwen_window(in, m);
-  } else if (type == "seed_oss") {
-    read_llama_like(in, m, false, false, 128);
-    m.ffn = in.size("intermediate_size");
-    m.qkv_bias = in.flag_or("attention_bias", true);
-    m.output_bias = in.flag_or("attention_out_bias", false);
-    m.ffn_bias = in.flag_or("mlp_bias", false);
-  } else if (type == "internlm2" || type == "ernie4_5") {
-    read_llama_like(in, m, type == "ernie4_5", false, type == "ernie4_5" ? 128 : 0);
-    m.ffn = in.size("intermediate_size");
-    m.qkv_bias = m.output_bias = type == "internlm2" ? in.flag_or("bias", true) : in.flag_or("use_bias", false);
-    if (type == "ernie4_5") m.ffn_bias = m.qkv_bias;
-  } else if (type == "glm" || type == "glm4") {
-    read_llama_like(in, m, false, false, 128);
-    m.ffn = in.size("intermediate_size");
-    m.qkv_bias = in.flag_or("attention_bias", false);
-    m.layer_norms = type == "glm4" ? 4 : 2;
-  } else if (type == "glm4_moe") {
-    read_llama_like(in, m, false, false, 128);
-    m.ffn = in.size("intermediate_size");
-    m.qkv_bias = in.flag_or("attention_bias", false);
-    m.qk_norm = in.flag_or("use_qk_norm", false);
-    read_deepseek_experts(in, m);
-    m.router_bias = true;
-  } else if (type == "stablelm") {
-    read_llama_like(in, m, false);
-    m.ffn = in.size("intermediate_size");
+inline void read_llama(fields& in, cost::model& m, std::string_view type) {
+  read_llama_like(in, m, type == "minicpm" || type == "smollm3", type != "smollm3");
+  m.ffn = in.size("intermediate_size");
+  m.qkv_bias = m.output_bias = in.flag_or("attention_bias", false);
+  if (type == "olmo") m.norm_weights = 0;  // norms without weights
+  if (type != "minicpm" && type != "olmo") m.ffn_bias = in.flag_or("mlp_bias", false);
+  if (type == "smollm3") read_qwen_window(in, m);
+}
+inline void read_seed_oss(fields& in, cost::model& m) {
+  read_llama_like(in, m, false, false, 128);
+  m.ffn = in.size("intermediate_size");
+  m.qkv_bias = in.flag_or("attention_bias", true);
+  m.output_bias = in.flag_or("attention_out_bias", false);
+  m.ffn_bias = in.flag_or("mlp_bias", false);
+}
+inline void read_internlm2(fields& in, cost::model& m, std::string_view type) {
+  read_llama_like(in, m, type == "ernie4_5", false, type == "ernie4_5" ? 128 : 0);
+  m.ffn = in.size("intermediate_size");
+  m.qkv_bias = m.output_bias = type == "internlm2" ? in.flag_or("bias", true) : in.flag_or("use_bias", false);
+  if (type == "ernie4_5") m.ffn_bias = m.qkv_bias;
+}
+inline void read_glm(fields& in, cost::model& m, std::string_view type) {
+  read_llama_like(in, m, false, false, 128);
+  m.ffn = in.size("intermediate_size");
+  m.qkv_bias = in.flag_or("attention_bias", false);
+  m.layer_norms = type == "glm4" ? 4 : 2;
+}
+inline void read_glm4_moe(fields& in, cost::model& m) {
+  read_llama_like(in, m, false, false, 128);
+  m.ffn = in.size("intermediate_size");
+  m.qkv_bias = in.flag_or("attention_bias", false);
+  m.qk_norm = in.flag_or("use_qk_norm", false);
+  read_deepseek_experts(in, m);
+  m.router_bias = true;
+}
+inline void read_stablelm(fields& in, cost::model& m) {
+  read_llama_like(in, m, false);
+  m.ffn = in.size("intermediate_size");
+  m.norm_weights = 2;
+  m.layer_norms = in.flag_or("use_parallel_residual", false) ? 1 : 2;
+  m.qkv_bias = in.flag_or("use_qkv_bias", false);
+  in.expect_flag("qk_layernorm", false);
+}
+inline void read_cohere(fields& in, cost::model& m, std::string_view type) {
+  read_llama_like(in, m, true, true);
+  m.ffn = in.size("intermediate_size");
+  m.layer_norms = 1;  // feeds attention and FFN in parallel
+  m.qkv_bias = m.output_bias = in.flag_or("attention_bias", false);
+  if (type == "cohere") m.qk_norm_all = in.flag_or("use_qk_norm", false);
+  if (type == "cohere2") read_window(in, m, all_but_each(in, m, 4));
+}
+inline void read_olmo2(fields& in, cost::model& m, std::string_view type) {
+  read_llama_like(in, m, false, true);
+  m.qkv_bias = m.output_bias = in.flag_or("attention_bias", false);
+  m.qk_norm_all = true;
+  if (type == "olmo2") m.ffn = in.size("intermediate_size");
+  else read_experts(in, m, "num_experts");
+}
+inline void read_gpt_oss(fields& in, cost::model& m) {
+  read_llama_like(in, m, false, false, 64);
+  m.qkv_bias = m.output_bias = in.flag_or("attention_bias", true);
+  read_experts(in, m, "num_local_experts");
+  m.attention_sinks = m.router_bias = m.expert_bias = true;
+  read_window(in, m, (m.layers + 1) / 2);
+}
+inline void read_baichuan(fields& in, cost::model& m) {
+  read_common(in, m);
+  m.ffn = in.size("intermediate_size");
+  m.head_dim = head_dim_of(in, m);
+  m.tied = in.flag_or("tie_word_embeddings", false);
+  no_grouped_queries(m);
+}
+inline void read_mistral(fields& in, cost::model& m, std::string_view type) {
+  read_llama_like(in, m, false, type == "phi3");
+  m.ffn = in.size("intermediate_size");
+  m.window = in.size_or_none("sliding_window", type == "mistral" ? 4096 : 0);
+  m.window_layers = m.window > 0 ? m.layers : 0;
+}
+inline void read_mixtral(fields& in, cost::model& m, std::string_view type) {
+  read_llama_like(in, m, false);
+  if (type != "mixtral") m.qkv_bias = m.output_bias = in.flag_or("attention_bias", false);
+  if (type == "phimoe") {
     m.norm_weights = 2;
-    m.layer_norms = in.flag_or("use_parallel_residual", false) ? 1 : 2;
-    m.qkv_bias = in.flag_or("use_qkv_bias", false);
-    in.expect_flag("qk_layernorm", false);
-  } else if (type == "cohere" || type == "cohere2") {
-    read_llama_like(in, m, true, true);
-    m.ffn = in.size("intermediate_size");
-    m.layer_norms = 1;  // feeds attention and FFN in parallel
-    m.qkv_bias = m.output_bias = in.flag_or("attention_bias", false);
-    if (type == "cohere") m.qk_norm_all = in.flag_or("use_qk_norm", false);
-    if (type == "cohere2") read_window(in, m, all_but_each(in, m, 4));
-  } else if (type == "olmo2" || type == "olmoe") {
-    read_llama_like(in, m, false, true);
-    m.qkv_bias = m.output_bias = in.flag_or("attention_bias", false);
-    m.qk_norm_all = true;
-    if (type == "olmo2") m.ffn = in.size("intermediate_size");
-    else read_experts(in, m, "num_experts");
-  } else if (type == "gpt_oss") {
-    read_llama_like(in, m, false, false, 64);
-    m.qkv_bias = m.output_bias = in.flag_or("attention_bias", true);
-    read_experts(in, m, "num_local_experts");
-    m.attention_sinks = m.router_bias = m.expert_bias = true;
-    read_window(in, m, (m.layers + 1) / 2);
-  } else if (type == "baichuan") {
-    read_common(in, m);
-    m.ffn = in.size("intermediate_size");
-    m.head_dim = head_dim_of(in, m);
-    m.tied = in.flag_or("tie_word_embeddings", false);
-    no_grouped_queries(m);
-  } else if (type == "mistral" || type == "phi3") {
-    read_llama_like(in, m, false, type == "phi3");
-    m.ffn = in.size("intermediate_size");
-    m.window = in.size_or_none("sliding_window", type == "mistral" ? 4096 : 0);
-    m.window_layers = m.window > 0 ? m.layers : 0;
-  } else if (type == "mixtral" || type == "granitemoe" || type == "phimoe") {
-    read_llama_like(in, m, false);
-    if (type != "mixtral") m.qkv_bias = m.output_bias = in.flag_or("attention_bias", false);
-    if (type == "phimoe") {
-      m.norm_weights = 2;
-      m.head_bias = in.flag_or("lm_head_bias", false);
-    }
-    read_experts(in, m, "num_local_experts");
-    if (type != "granitemoe") m.window = in.size_or_none("sliding_window", 0);
-    m.window_layers = m.window > 0 ? m.layers : 0;
-  } else if (type == "qwen2" || type == "qwen2_moe") {
-    read_llama_like(in, m, false);
-    m.qkv_bias = true;
-    if (type == "qwen2") m.ffn = in.size("intermediate_size");
-    else {
-      read_qwen_experts(in, m);
-      m.shared_ffn = in.size("shared_expert_intermediate_size");
-      m.shared_gate = true;
-    }
-    read_qwen_window(in, m);
-  } else if (type == "qwen3" || type == "qwen3_moe") {
-    read_llama_like(in, m, false, false, 128);
-    m.qk_norm = true;
-    m.qkv_bias = m.output_bias = in.flag_or("attention_bias", false);
-    if (type == "qwen3") m.ffn = in.size("intermediate_size");
-    else read_qwen_experts(in, m);
-    if (in.has("use_sliding_window")) read_qwen_window(in, m);
-  } else if (type == "gemma" || type == "gemma2" || type == "gemma3_text") {
-    read_llama_like(in, m, true);
-    if (!in.has("head_dim")) in.fail(error{errc::missing_field}.with("head_dim"));
-    m.ffn = in.size("intermediate_size");
-    m.qkv_bias = m.output_bias = in.flag_or("attention_bias", false);
-    if (type != "gemma") m.layer_norms = 4;
-    if (type == "gemma2") read_window(in, m, (m.layers + 1) / 2);  // layers 0, 2, 4, … are windowed
-    if (type == "gemma3_text") {
-      m.qk_norm = true;
-      read_window(in, m, all_but_each(in, m, 6));
-    }
-  } else if (type == "starcoder2") {
-    read_starcoder2(in, m);
-  } else if (type == "gpt2") {
-    read_gpt2(in, m);
-  } else if (type == "gpt_bigcode") {
-    read_gpt2(in, m);
-    if (in.flag_or("multi_query", true)) m.kv_heads = 1;
-  } else if (type == "gpt_neo") {
-    read_gpt_neo(in, m);
-  } else if (type == "gptj" || type == "codegen") {
-    read_gptj(in, m);
-  } else if (type == "gpt_neox") {
-    read_gpt_neox(in, m);
-  } else if (type == "opt") {
-    read_opt(in, m);
-  } else if (type == "bloom") {
-    read_bloom(in, m);
-  } else if (type == "phi") {
-    read_phi(in, m);
-  } else if (type == "falcon") {
-    read_falcon(in, m);
-  } else if (type == "mpt") {
-    read_mpt(in, m);
-  } else if (type == "dbrx") {
-    read_dbrx(in, m);
-  } else if (type == "chatglm") {
-    read_chatglm(in, m);
-  } else if (type == "qwen") {
-    read_qwen(in, m);
-  } else if (type == "deepseek") {
-    read_llama_like(in, m, false, true);
-    m.qkv_bias = m.output_bias = in.flag_or("attention_bias", false);
-    m.ffn = in.size("intermediate_size");
-    read_deepseek_experts(in, m);
-  } else if (type == "deepseek_v2" || type == "deepseek_v3" || type == "kimi_k2") {
-    read_deepseek(in, m, type);
-  } else {
-    return false;
+    m.head_bias = in.flag_or("lm_head_bias", false);
   }
-  return true;
+  read_experts(in, m, "num_local_experts");
+  if (type != "granitemoe") m.window = in.size_or_none("sliding_window", 0);
+  m.window_layers = m.window > 0 ? m.layers : 0;
+}
+inline void read_qwen2(fields& in, cost::model& m, std::string_view type) {
+  read_llama_like(in, m, false);
+  m.qkv_bias = true;
+  if (type == "qwen2") m.ffn = in.size("intermediate_size");
+  else {
+    read_qwen_experts(in, m);
+    m.shared_ffn = in.size("shared_expert_intermediate_size");
+    m.shared_gate = true;
+  }
+  read_qwen_window(in, m);
+}
+inline void read_qwen3(fields& in, cost::model& m, std::string_view type) {
+  read_llama_like(in, m, false, false, 128);
+  m.qk_norm = true;
+  m.qkv_bias = m.output_bias = in.flag_or("attention_bias", false);
+  if (type == "qwen3") m.ffn = in.size("intermediate_size");
+  else read_qwen_experts(in, m);
+  if (in.has("use_sliding_window")) read_qwen_window(in, m);
+}
+inline void read_gemma(fields& in, cost::model& m, std::string_view type) {
+  read_llama_like(in, m, true);
+  if (!in.has("head_dim")) in.fail(error{errc::missing_field}.with("head_dim"));
+  m.ffn = in.size("intermediate_size");
+  m.qkv_bias = m.output_bias = in.flag_or("attention_bias", false);
+  if (type != "gemma") m.layer_norms = 4;
+  if (type == "gemma2") read_window(in, m, (m.layers + 1) / 2);  // layers 0, 2, 4, … are windowed
+  if (type == "gemma3_text") {
+    m.qk_norm = true;
+    read_window(in, m, all_but_each(in, m, 6));
+  }
+}
+inline void read_gpt_bigcode(fields& in, cost::model& m) {
+  read_gpt2(in, m);
+  if (in.flag_or("multi_query", true)) m.kv_heads = 1;
+}
+inline void read_deepseek(fields& in, cost::model& m) {
+  read_llama_like(in, m, false, true);
+  m.qkv_bias = m.output_bias = in.flag_or("attention_bias", false);
+  m.ffn = in.size("intermediate_size");
+  read_deepseek_experts(in, m);
+}
+
+// Who reads the config of which model_type.
+struct architecture {
+  std::string_view type;  ///< literal
+  void (*read)(fields&, cost::model&, std::string_view type);
+};
+template <void (*Read)(fields&, cost::model&)>
+void without_type(fields& in, cost::model& m, std::string_view) {
+  Read(in, m);
+}
+inline constexpr architecture architectures[] = {
+    {"llama", read_llama},
+    {"granite", read_llama},
+    {"minicpm", read_llama},
+    {"smollm3", read_llama},
+    {"olmo", read_llama},
+    {"seed_oss", without_type<read_seed_oss>},
+    {"internlm2", read_internlm2},
+    {"ernie4_5", read_internlm2},
+    {"glm", read_glm},
+    {"glm4", read_glm},
+    {"glm4_moe", without_type<read_glm4_moe>},
+    {"stablelm", without_type<read_stablelm>},
+    {"cohere", read_cohere},
+    {"cohere2", read_cohere},
+    {"olmo2", read_olmo2},
+    {"olmoe", read_olmo2},
+    {"gpt_oss", without_type<read_gpt_oss>},
+    {"baichuan", without_type<read_baichuan>},
+    {"mistral", read_mistral},
+    {"phi3", read_mistral},
+    {"mixtral", read_mixtral},
+    {"granitemoe", read_mixtral},
+    {"phimoe", read_mixtral},
+    {"qwen2", read_qwen2},
+    {"qwen2_moe", read_qwen2},
+    {"qwen3", read_qwen3},
+    {"qwen3_moe", read_qwen3},
+    {"gemma", read_gemma},
+    {"gemma2", read_gemma},
+    {"gemma3_text", read_gemma},
+    {"starcoder2", without_type<read_starcoder2>},
+    {"gpt2", without_type<read_gpt2>},
+    {"gpt_bigcode", without_type<read_gpt_bigcode>},
+    {"gpt_neo", without_type<read_gpt_neo>},
+    {"gptj", without_type<read_gptj>},
+    {"codegen", without_type<read_gptj>},
+    {"gpt_neox", without_type<read_gpt_neox>},
+    {"opt", without_type<read_opt>},
+    {"bloom", without_type<read_bloom>},
+    {"phi", without_type<read_phi>},
+    {"falcon", without_type<read_falcon>},
+    {"mpt", without_type<read_mpt>},
+    {"dbrx", without_type<read_dbrx>},
+    {"chatglm", without_type<read_chatglm>},
+    {"qwen", without_type<read_qwen>},
+    {"deepseek", without_type<read_deepseek>},
+    {"deepseek_v2", read_deepseek_v2},
+    {"deepseek_v3", read_deepseek_v2},
+    {"kimi_k2", read_deepseek_v2},
+};
+
+inline bool read_architecture(std::string_view type, fields& in, cost::model& m) {
+  for (const architecture& each : architectures) {
+    if (each.type != type) continue;
+    each.read(in, m, type);
+    return true;
+  }
+  return false;
 }
 }  // namespace detail
 

@@ -212,7 +212,7 @@ namespace detail {
 template <class Later>
 auto schedule_by_name<Later>::make_interleaved(std::string_view name, const shape& s, const any_schedule_options& o,
                                                std::pmr::memory_resource* memory) -> result<schedule_by_name> {
-  const ticks f = o.times.forward, b = o.times.backward;
+  const ticks f = o.times.forward, b = o.times.backward.whole;
   const interleaved_options with{.kappa = o.kappa, .extra = o.extra};
   const bool capable = o.groups == "least-memory" || o.groups == "auto";
   if (o.memory_cap != 0 && !capable)

@@ -41,4 +41,12 @@ template <schedule S>
   return {};
 }
 
+// Not a schedule: the member that is missing in place of "no matching function".
+template <class S>
+  requires(!schedule<S>)
+result<void> check(const S&, std::pmr::vector<blocked>* = nullptr, std::pmr::memory_resource* = nullptr) {
+  static_assert(detail::is_schedule<S>());
+  return {};
+}
+
 }  // namespace hocket::inline HOCKET_ABI::pipeline

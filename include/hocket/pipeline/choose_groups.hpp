@@ -31,22 +31,21 @@ namespace detail {
 /// - The last stage works on m pieces between those of S - 1 others, and from the first of them to the last its rank
 ///   works on all but what it lists before and after.
 /// - With kappa 1 the rank before the last has one forward more in its warm-up than the last. Of any two of its beats
-/// in
-///   the steady state, one waits for a forward and a backward of the last and for both transfers.
+///   in the steady state, one waits for a forward and a backward of the last and for both transfers.
 ///
 /// 0 where that does not fit 64 bits.
 [[nodiscard]] constexpr ticks least_with_hops(const interleaved& plan, const costs& c) noexcept {
   const interleaved_order& order = order_of(plan);
   const ticks p = plan.ranks(), m = plan.micro_batches(), pieces = m * plan.chunks(), hop = p > 1 ? c.hop : 0;
+  const ticks f = c.forward, b = c.backward.whole;
   ticks beat = 0, trip = 0, least = 0;
   bool all_fit = true;
-  if (!checked_add(c.forward, c.backward, beat) || !checked_add(beat, hop, trip) || !checked_add(trip, hop, trip))
-    return 0;
+  if (!checked_add(f, b, beat) || !checked_add(beat, hop, trip) || !checked_add(trip, hop, trip)) return 0;
   const auto raise = [&](ticks trips, ticks work, ticks hops, ticks forwards = 0, ticks backwards = 0) {
     ticks way = 0, waits = 0, all = 0;
     const bool fits = checked_multiply(trips, trip, way) && checked_multiply(work, beat, all) &&
                       checked_multiply(hops, hop, waits) && checked_add(all, way, all) && checked_add(all, waits, all);
-    all -= fits ? forwards * c.forward + backwards * c.backward : 0;
+    all -= fits ? forwards * f + backwards * b : 0;
     all_fit = all_fit && fits;
     if (all > least) least = all;
   };
@@ -68,12 +67,13 @@ namespace detail {
 /// or there is one of m < p, two more forwards on every rank before the last hide what is no longer than a forward or a
 /// backward. docs/pipeline.md, "Transfers that take time" (proof).
 [[nodiscard]] constexpr bool reaches_least_with_hops(const interleaved& plan, const costs& c) noexcept {
-  if (c.forward < 1 || c.backward < 1) return false;
+  const ticks f = c.forward, b = c.backward.whole;
+  if (f < 1 || b < 1) return false;
   if (c.hop == 0) return outlook_of(plan) == interleaved_outlook::optimal;
   const interleaved_order& order = order_of(plan);
   const std::uint32_t p = plan.ranks(), m = plan.micro_batches();
   return order.kappa == 2 && order.extra == 0 && order.even_groups() && order.largest_group() == (m < p ? m : p) &&
-         c.hop <= c.forward && c.hop <= c.backward;
+         c.hop <= f && c.hop <= b;
 }
 
 /// Fewer micro-batches with the same remainder, where there are more than can be simulated for a choice.
@@ -111,9 +111,9 @@ template <class Later = void>
     std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
   if (const auto ok = check(s); !ok) return ok.error();
   if (cap < 0) return error{errc::out_of_range, cap, 1, s.stages()}.with("the cap on activations");
-  for (const ticks t : {c.forward, c.backward, c.hop})
+  for (const ticks t : {c.forward, c.backward.whole, c.hop})
     if (t < 0) return error{errc::invalid_argument, t}.with("a negative time");
-  const ticks f = c.forward < 1 ? 1 : c.forward, b = c.backward < 1 ? 1 : c.backward;
+  const ticks f = c.forward < 1 ? 1 : c.forward, b = c.backward.whole < 1 ? 1 : c.backward.whole;
   shape tried = detail::shape_to_try(s);
   struct candidate {
     groups cut;

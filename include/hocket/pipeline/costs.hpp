@@ -2,6 +2,7 @@
 #pragma once
 #include <hocket/core/arithmetic.hpp>
 #include <hocket/core/borrowed.hpp>
+#include <hocket/core/detail/names_member.hpp>
 #include <hocket/core/result.hpp>
 #include <hocket/core/ticks.hpp>
 #include <hocket/pipeline/action.hpp>
@@ -9,6 +10,7 @@
 #include <concepts>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 namespace hocket::inline HOCKET_ABI::pipeline {
 
@@ -32,6 +34,21 @@ concept cost_policy = requires(const C& c, stage_action a, std::uint32_t rank) {
 
 namespace detail {
 
+HOCKET_NAMES_MEMBER(joined)
+HOCKET_NAMES_MEMBER(transfer)
+HOCKET_NAMES_MEMBER(memory_change)
+HOCKET_NAMES_MEMBER(knows)
+HOCKET_NAMES_MEMBER(same_for_micro_batches)
+HOCKET_NAMES_MEMBER(ticks_per_second)
+
+template <class C>
+concept joined_costs = requires(const C& c, stage_action a) {
+  { c.joined(a, a) } -> std::convertible_to<ticks>;
+};
+template <class C>
+concept knowing_costs = requires(const C& c, stage_action a) {
+  { c.knows(a) } -> std::convertible_to<bool>;
+};
 template <class C>
 concept linked_costs = requires(const C& c, stage_action a, std::uint32_t rank) {
   { c.transfer(a, rank, rank) } -> std::convertible_to<ticks>;
@@ -41,44 +58,105 @@ concept byte_costs = requires(const C& c, stage_action a) {
   { c.memory_change(a) } -> std::convertible_to<std::int64_t>;
 };
 template <class C>
-concept uniform_costs = requires { requires C::same_for_micro_batches; };
+concept uniform_costs = requires { requires std::bool_constant<C::same_for_micro_batches>::value; };
+
+/// True; but if C is no cost policy, or an optional member cannot be used, the compiler says which member it should
+/// have: for `static_assert(is_cost_policy<C>())`.
+template <class C>
+consteval bool is_cost_policy() {
+  static_assert(
+      requires(const C& c, stage_action a) {
+        { c.duration(a) } -> std::convertible_to<ticks>;
+      }, "hocket: a cost policy needs `ticks duration(stage_action) const`");
+  static_assert(
+      requires(const C& c) {
+        { c.latency(0u, 0u) } -> std::convertible_to<ticks>;
+      }, "hocket: a cost policy needs `ticks latency(std::uint32_t from_rank, std::uint32_t to_rank) const`");
+  static_assert(!names_joined<C> || joined_costs<C>,
+                "hocket: joined of a cost policy must be `ticks joined(stage_action, stage_action) const`");
+  static_assert(!names_transfer<C> || linked_costs<C>,
+                "hocket: transfer of a cost policy must be "
+                "`ticks transfer(stage_action, std::uint32_t from_rank, std::uint32_t to_rank) const`");
+  static_assert(!names_memory_change<C> || byte_costs<C>,
+                "hocket: memory_change of a cost policy must be `std::int64_t memory_change(stage_action) const`");
+  static_assert(!names_knows<C> || knowing_costs<C>,
+                "hocket: knows of a cost policy must be `bool knows(stage_action) const`");
+  static_assert(
+      !names_same_for_micro_batches<C> || requires { std::bool_constant<C::same_for_micro_batches>{}; },
+      "hocket: same_for_micro_batches of a cost policy must be a `static constexpr bool`");
+  static_assert(
+      !names_ticks_per_second<C> || requires { std::integral_constant<std::int64_t, C::ticks_per_second>{}; },
+      "hocket: ticks_per_second of a cost policy must be a `static constexpr std::int64_t`");
+  return true;
+}
 
 /// What a policy says of its unit; 0 if it does not.
 template <class C>
 inline constexpr std::int64_t ticks_per_second_of = 0;
 template <class C>
-  requires requires { C::ticks_per_second; }
+  requires requires { std::integral_constant<std::int64_t, C::ticks_per_second>{}; }
 inline constexpr std::int64_t ticks_per_second_of<C> = C::ticks_per_second;
+
+/// The sum of two times; the largest number of ticks where there are not so many.
+[[nodiscard]] constexpr ticks saturated_sum(ticks a, ticks b) noexcept {
+  ticks sum = 0;
+  return checked_add(a, b, sum) ? sum : (std::numeric_limits<ticks>::max)();
+}
 
 }  // namespace detail
 
+/// How long a backward takes, whole and in its two halves. Each of them is set whichever is given: a whole time is
+/// halved, the input gradient, for which the previous stage waits, takes the odd tick; two halves add up.
+///
+///     costs{.backward = 5}          // whole 5, input gradient 3, weight gradient 2
+///     costs{.backward = {3, 4}}     // input gradient 3, weight gradient 4, whole 7
+///     costs{.backward = {3, 4, 6}}  // a fused kernel is faster than its halves
+template <class Time>
+struct backward_times {
+  Time whole;
+  Time input_grad;   ///< the half that the previous stage waits for
+  Time weight_grad;  ///< the other half
+
+  template <class T>
+    requires requires(T all) { Time{all}; }  // braces: what does not fit is refused
+  constexpr backward_times(T all) noexcept : whole{all}, input_grad(whole - whole / 2), weight_grad(whole / 2) {}
+  constexpr backward_times(Time input, Time weight) noexcept : backward_times(input, weight, sum(input, weight)) {}
+  constexpr backward_times(Time input, Time weight, Time all) noexcept
+      : whole(all), input_grad(input), weight_grad(weight) {}
+  friend constexpr bool operator==(const backward_times&, const backward_times&) = default;
+
+ private:
+  [[nodiscard]] static constexpr Time sum(Time a, Time b) noexcept {
+    if constexpr (std::integral<Time>) return detail::saturated_sum(a, b);
+    else return Time(detail::saturated_sum(a.count(), b.count()));
+  }
+};
+
 /// The same times for all stages and micro-batches. Ops that do not compute take no time.
 ///
-///     static_assert(hocket::pipeline::costs{.forward = 2}.duration({hocket::pipeline::action_kind::forward, 0, 0}) ==
-///     2);
+///     using namespace hocket::pipeline;
+///     static_assert(costs{.forward = 2}.duration({action_kind::forward, 0, 0}) == 2);
 struct costs {
   static constexpr bool same_for_micro_batches = true;
   ticks forward = 1;
-  ticks backward = 2;     ///< the whole backward pass
-  ticks input_grad = 1;   ///< its half that the previous stage waits for
-  ticks weight_grad = 1;  ///< its other half
-  ticks hop = 0;          ///< from one rank to another
-  ticks overlap = 100;    ///< time of a pair in percent of the sum of the two, but never less than the longer
+  backward_times<ticks> backward = 2;  ///< whole, or {input gradient, weight gradient}
+  ticks hop = 0;                       ///< from one rank to another
+  ticks overlap = 100;                 ///< time of a pair in percent of the sum of the two, but at least the longer
 
   /// The time of two actions that run at once; the largest number of ticks where there are not so many.
   [[nodiscard]] constexpr ticks joined(stage_action a, stage_action b) const noexcept {
     __extension__ using wide = __int128;
-    constexpr ticks most = (std::numeric_limits<ticks>::max)();
+    constexpr ticks max_ticks = (std::numeric_limits<ticks>::max)();
     const ticks x = duration(a), y = duration(b), longer = x > y ? x : y;
     const wide sum = wide{x} + y, both = overlap == 100 ? sum : (sum * overlap + 99) / 100;
-    return both < longer ? longer : both < most ? static_cast<ticks>(both) : most;
+    return both < longer ? longer : both < max_ticks ? static_cast<ticks>(both) : max_ticks;
   }
   [[nodiscard]] constexpr ticks duration(stage_action a) const noexcept {
     switch (a.kind()) {
       case action_kind::forward: return forward;
-      case action_kind::backward: return backward;
-      case action_kind::input_grad: return input_grad;
-      case action_kind::weight_grad: return weight_grad;
+      case action_kind::backward: return backward.whole;
+      case action_kind::input_grad: return backward.input_grad;
+      case action_kind::weight_grad: return backward.weight_grad;
       default: return 0;
     }
   }
@@ -97,15 +175,16 @@ struct costs_in {
   static constexpr bool same_for_micro_batches = true;
   static constexpr std::int64_t ticks_per_second = Duration::period::den;
   Duration forward{};
-  Duration backward{};
-  Duration input_grad{};
-  Duration weight_grad{};
+  backward_times<Duration> backward = Duration{};  ///< whole, or {input gradient, weight gradient}
   Duration hop{};
   std::int64_t overlap = 100;  ///< percent, as in costs
 
   /// The same without the unit.
   [[nodiscard]] constexpr costs in_ticks() const noexcept {
-    return {forward.count(), backward.count(), input_grad.count(), weight_grad.count(), hop.count(), overlap};
+    return {forward.count(),
+            {backward.input_grad.count(), backward.weight_grad.count(), backward.whole.count()},
+            hop.count(),
+            overlap};
   }
   [[nodiscard]] constexpr ticks joined(stage_action a, stage_action b) const noexcept {
     return in_ticks().joined(a, b);
@@ -115,52 +194,64 @@ struct costs_in {
 };
 
 namespace detail {
-/// The member with the times of one op, or null for what is no work.
-template <class Costs>
-constexpr auto times_of(const Costs& costs, action_kind kind) noexcept -> decltype(&costs.forward) {
+
+/// Whether lists of times by kind have one for an op at a place of theirs. What is no work needs none.
+template <class Lists>
+[[nodiscard]] constexpr bool has_time(const Lists& lists, action_kind kind, std::size_t at) noexcept {
+  const bool whole = at < lists.backward.size();
   switch (kind) {
-    case action_kind::forward: return &costs.forward;
-    case action_kind::backward: return &costs.backward;
-    case action_kind::input_grad: return &costs.input_grad;
-    case action_kind::weight_grad: return &costs.weight_grad;
-    default: return nullptr;
+    case action_kind::forward: return at < lists.forward.size();
+    case action_kind::backward: return whole || (at < lists.input_grad.size() && at < lists.weight_grad.size());
+    case action_kind::input_grad: return at < lists.input_grad.size() || (lists.input_grad.empty() && whole);
+    case action_kind::weight_grad: return at < lists.weight_grad.size() || (lists.weight_grad.empty() && whole);
+    default: return true;
   }
 }
+/// That time. Of the backward and its halves, an empty list follows from the others as in backward_times.
+template <class Lists>
+[[nodiscard]] constexpr ticks time_in(const Lists& lists, action_kind kind, std::size_t at) noexcept {
+  HOCKET_ASSERT(has_time(lists, kind, at));
+  switch (kind) {
+    case action_kind::forward: return lists.forward[at];
+    case action_kind::backward:
+      if (lists.backward.empty()) return saturated_sum(lists.input_grad[at], lists.weight_grad[at]);
+      return lists.backward[at];
+    case action_kind::input_grad:
+      return lists.input_grad.empty() ? backward_times<ticks>(lists.backward[at]).input_grad : lists.input_grad[at];
+    case action_kind::weight_grad:
+      return lists.weight_grad.empty() ? backward_times<ticks>(lists.backward[at]).weight_grad : lists.weight_grad[at];
+    default: return 0;
+  }
+}
+
 }  // namespace detail
 
 /// Times that differ from stage to stage: an embedding in front, a vocabulary at the end, uneven cuts.
-/// Each list holds one value per stage; input_grad and weight_grad may be empty if no schedule splits.
+/// Each list holds one value per stage. `backward` may be empty if both its halves are given, and they if it is: see
+/// backward_times.
 struct stage_costs {
   static constexpr bool same_for_micro_batches = true;
   borrowed<ticks> forward;
-  borrowed<ticks> backward;
+  borrowed<ticks> backward{};
   borrowed<ticks> input_grad{};
   borrowed<ticks> weight_grad{};
   ticks hop = 0;
 
   [[nodiscard]] constexpr ticks duration(stage_action a) const noexcept {
-    const borrowed<ticks>* const times = detail::times_of(*this, a.kind());
-    return times == nullptr ? 0 : of(*times, a);
+    return detail::time_in(*this, a.kind(), a.stage());
   }
   [[nodiscard]] constexpr bool knows(stage_action a) const noexcept {
-    const borrowed<ticks>* const times = detail::times_of(*this, a.kind());
-    return times == nullptr || a.stage() < times->size();
+    return detail::has_time(*this, a.kind(), a.stage());
   }
   [[nodiscard]] constexpr ticks latency(std::uint32_t, std::uint32_t) const noexcept { return hop; }
-
- private:
-  [[nodiscard]] static constexpr ticks of(const borrowed<ticks>& times, stage_action a) noexcept {
-    HOCKET_ASSERT(a.stage() < times.size());
-    return times[a.stage()];
-  }
 };
 
 /// Times of every piece of work by itself: a long document in one micro-batch, a rank that slows down. Each list holds
-/// one value per (stage, micro-batch, slice), slices next to each other, then micro-batches; it may be empty for ops
-/// that do not occur.
+/// one value per (stage, micro-batch, slice), slices next to each other, then micro-batches. Lists may be empty as in
+/// stage_costs.
 struct unit_costs {
   borrowed<ticks> forward;
-  borrowed<ticks> backward;
+  borrowed<ticks> backward{};
   borrowed<ticks> input_grad{};
   borrowed<ticks> weight_grad{};
   std::uint32_t micro_batches = 1;
@@ -168,12 +259,10 @@ struct unit_costs {
   ticks hop = 0;
 
   [[nodiscard]] constexpr ticks duration(stage_action a) const noexcept {
-    const borrowed<ticks>* const times = detail::times_of(*this, a.kind());
-    return times == nullptr ? 0 : of(*times, a);
+    return detail::time_in(*this, a.kind(), place_of(a));
   }
   [[nodiscard]] constexpr bool knows(stage_action a) const noexcept {
-    const borrowed<ticks>* const times = detail::times_of(*this, a.kind());
-    return times == nullptr || place_of(a) < times->size();
+    return detail::has_time(*this, a.kind(), place_of(a));
   }
   [[nodiscard]] constexpr ticks latency(std::uint32_t, std::uint32_t) const noexcept { return hop; }
 
@@ -181,15 +270,11 @@ struct unit_costs {
   [[nodiscard]] constexpr std::size_t place_of(stage_action a) const noexcept {
     return (std::size_t{a.stage()} * micro_batches + a.micro_batch()) * slices + a.slice();
   }
-  [[nodiscard]] constexpr ticks of(const borrowed<ticks>& times, stage_action a) const noexcept {
-    HOCKET_ASSERT(place_of(a) < times.size());
-    return times[place_of(a)];
-  }
 };
 
 /// Links that carry one transfer after another: a policy with bandwidth on top of one with times and latencies, whose
-/// other members stay as they are.
-/// What a stage hands to the next (and its gradient on the way back) has a size: one value per stage.
+/// other members stay as they are. What a stage hands to the next (and its gradient on the way back) has a size: one
+/// value per stage.
 ///
 ///     const std::int64_t bytes[] = {4096, 4096, 4096, 4096};
 ///     const with_links<costs> slow{costs{.forward = 100, .backward = 200, .hop = 5}, bytes, 64};

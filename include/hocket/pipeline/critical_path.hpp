@@ -44,7 +44,7 @@ struct path_recorder {
   std::pmr::vector<std::uint64_t> first{memory};           // where the list of each rank begins
   std::pmr::vector<result_of> results{memory};             // of each triple: of its forward, of its backward
   std::pmr::vector<std::pmr::vector<link>> links{memory};  // by sender; few
-  static constexpr ticks most = (std::numeric_limits<ticks>::max)() / 2;
+  static constexpr ticks max_ticks = (std::numeric_limits<ticks>::max)() / 2;
 
   void on_action(std::uint32_t rank, std::uint32_t step, stage_action a, ticks start, ticks finish) {
     const std::uint64_t at = first[rank] + step;
@@ -60,11 +60,11 @@ struct path_recorder {
       link& l = link_to(rank, to);
       if (l.free_from <= finish) l = {to, finish, at};
       const ticks time = costs.transfer(a, rank, to);
-      l.free_from = time > most - l.free_from ? most : l.free_from + time;
+      l.free_from = time > max_ticks - l.free_from ? max_ticks : l.free_from + time;
       made = {l.first, l.free_from};
     }
     const ticks hop = costs.latency(rank, to);
-    made.arrival += hop > most ? most : hop;
+    made.arrival += hop > max_ticks ? max_ticks : hop;
   }
   void on_blocked(const blocked&) const noexcept {}
   [[nodiscard]] link& link_to(std::uint32_t rank, std::uint32_t to) {

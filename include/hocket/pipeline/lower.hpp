@@ -342,10 +342,11 @@ template <schedule S>
 }
 
 // Not a schedule: the member that is missing in place of "no matching function".
-template <class S, class... Rest>
+template <class S>
   requires(!schedule<S>)
-void lower(const S&, const lowering_options&, Rest&&...) {
-  detail::explain_schedule<S>();
+result<table_schedule> lower(const S&, const lowering_options&, std::pmr::memory_resource* = nullptr) {
+  static_assert(detail::is_schedule<S>());
+  return error{};
 }
 
 }  // namespace hocket::inline HOCKET_ABI::pipeline

@@ -14,8 +14,7 @@ namespace hocket::inline HOCKET_ABI::pipeline {
 
 /// The list of one rank as a lazy view: sized, random access, actions by value, nothing stored but the schedule's own
 /// few integers. Iterators carry those with them, and outlive the view; a loop reads ahead (detail/list_position.hpp).
-/// Works with range-for, `std::ranges` and, with
-/// hocket/interop/range_v3.hpp, range-v3.
+/// Works with range-for, `std::ranges` and, with hocket/interop/range_v3.hpp, range-v3.
 /// @tparam S  a schedule that is cheap to copy
 ///
 ///     constexpr auto plan = hocket::pipeline::one_f_one_b::make({.ranks = 4, .micro_batches = 8}).value();

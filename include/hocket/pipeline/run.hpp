@@ -55,7 +55,7 @@ struct runner {
   using stage = typename basic_workspace<Allocator>::stage;
   static constexpr bool has_links = linked_costs<C>;
   static constexpr bool has_bytes = byte_costs<C>;
-  static constexpr ticks most = (std::numeric_limits<ticks>::max)() / 2;
+  static constexpr ticks max_ticks = (std::numeric_limits<ticks>::max)() / 2;
 
   enum class verdict : std::uint8_t { go, wait, wrong };
   struct input {
@@ -106,7 +106,7 @@ struct runner {
     const auto hop = [&](std::uint32_t from, std::uint32_t to) {
       const ticks t = from == to ? 0 : static_cast<ticks>(costs_.latency(from, to));
       negative_ = t < negative_ ? t : negative_;
-      return t > most ? most : t;
+      return t > max_ticks ? max_ticks : t;
     };
     lists_.reserve(ranks_);
     for (std::uint32_t r = 0; r < ranks_; ++r) {
@@ -241,7 +241,7 @@ struct runner {
       return false;
     }
     const ticks before = l.report.finish, start = in.ready > before ? in.ready : before;
-    if (!checked_add(start, time, finish) || finish > most) {
+    if (!checked_add(start, time, finish) || finish > max_ticks) {
       error_ = error{errc::overflow, start, time}.with("simulated time");
       return false;
     }
@@ -351,9 +351,10 @@ struct runner {
         const ticks begin = link.free_from > finish ? link.free_from : finish;
         const ticks time = costs_.transfer(a, from, to.rank), hop = forward ? to.forward_hop : to.backward_hop;
         negative_ = time < negative_ ? time : negative_;
-        link.free_from = time > most - begin ? most : begin + time;
+        link.free_from = time > max_ticks - begin ? max_ticks : begin + time;
         link.work += link.free_from - begin;
-        arrival = hop > most - link.free_from ? most + 1 : link.free_from + hop;  // found too late when it is used
+        arrival =
+            hop > max_ticks - link.free_from ? max_ticks + 1 : link.free_from + hop;  // found too late when it is used
       }
       pipes_.put(into, u, arrival, arrival - finish, to.rank);
     } else {
@@ -403,6 +404,7 @@ struct runner {
 ///     static_assert(t == 12);
 template <schedule S, cost_policy C, class Allocator, class Sink = no_sink>
 constexpr result<run_summary> run(const S& plan, const C& costs, basic_workspace<Allocator>& memory, Sink&& sink = {}) {
+  static_assert(detail::is_schedule<S>() && detail::is_cost_policy<C>());
   return detail::runner<S, C, Allocator, std::remove_reference_t<Sink>>{plan, costs, memory, sink}();
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <hocket/core/detail/names_member.hpp>
 #include <hocket/pipeline/action.hpp>
 #include <hocket/pipeline/placement.hpp>
 #include <hocket/pipeline/shape.hpp>
@@ -45,17 +46,53 @@ concept schedule = requires(const S& s, std::uint32_t x) {
 
 namespace detail {
 
-/// Names the member that a type lacks, where an overload for what is no schedule has been chosen.
+HOCKET_NAMES_MEMBER(slices)
+HOCKET_NAMES_MEMBER(directions)
+
+template <class T>
+concept count_type = std::convertible_to<T, std::uint32_t>;
+template <class T>
+concept action_type = std::same_as<T, action> || std::same_as<T, stage_action>;
+
+/// True; but if S is no schedule, or an optional member cannot be used, the compiler says which member it should have:
+/// for `static_assert(is_schedule<S>())`.
 template <class S>
-constexpr void explain_schedule() {
-  static_assert(requires(const S& s) { s.ranks(); }, "hocket: the schedule has no const member ranks()");
-  static_assert(requires(const S& s) { s.chunks(); }, "hocket: the schedule has no const member chunks()");
+consteval bool is_schedule() {
   static_assert(
-      requires(const S& s) { s.micro_batches(); }, "hocket: the schedule has no const member micro_batches()");
-  static_assert(requires(const S& s) { s.placement(); }, "hocket: the schedule has no const member placement()");
-  static_assert(requires(const S& s) { s.size(0u); }, "hocket: the schedule has no const member size(rank)");
-  static_assert(requires(const S& s) { s.at(0u, 0u); }, "hocket: the schedule has no const member at(rank, step)");
-  static_assert(schedule<S>, "hocket: this type is no schedule: see hocket/pipeline/schedule.hpp");
+      requires(const S& s) {
+        { s.ranks() } -> count_type;
+      }, "hocket: a schedule needs `std::uint32_t ranks() const`");
+  static_assert(
+      requires(const S& s) {
+        { s.chunks() } -> count_type;
+      }, "hocket: a schedule needs `std::uint32_t chunks() const`");
+  static_assert(
+      requires(const S& s) {
+        { s.micro_batches() } -> count_type;
+      }, "hocket: a schedule needs `std::uint32_t micro_batches() const`");
+  static_assert(
+      requires(const S& s) {
+        { s.size(0u) } -> count_type;
+      }, "hocket: a schedule needs `std::uint32_t size(std::uint32_t rank) const`");
+  static_assert(
+      requires(const S& s) {
+        { s.at(0u, 0u) } -> action_type;
+      },
+      "hocket: a schedule needs `action at(std::uint32_t rank, std::uint32_t step) const`, or the same with "
+      "stage_action");
+  static_assert(
+      requires(const S& s) {
+        { s.placement() } -> placement_policy;
+      }, "hocket: a schedule needs `placement() const`, which returns a placement_policy such as loop_placement");
+  static_assert(
+      !names_slices<S> || requires(const S& s) {
+        { s.slices() } -> count_type;
+      }, "hocket: slices of a schedule must be `std::uint32_t slices() const`");
+  static_assert(
+      !names_directions<S> || requires(const S& s) {
+        { s.directions() } -> count_type;
+      }, "hocket: directions of a schedule must be `std::uint32_t directions() const`");
+  return true;
 }
 
 }  // namespace detail

@@ -40,6 +40,8 @@ struct simulation : run_summary {
   }
 }
 
+namespace detail {
+
 /// Writes each action with a duration as a bar, and with each the number of activations held (or bytes, where the cost
 /// policy knows them), into a timeline that has a lane for every rank from `first_lane` on. The second direction of a
 /// bidirectional schedule has the shades of further chunks.
@@ -52,7 +54,7 @@ struct timeline_sink {
   std::pmr::vector<blocked>* cycle;  ///< filled if the schedule deadlocks; may be null
 
   void on_action(std::uint32_t rank, std::uint32_t, stage_action a, ticks start, ticks finish) {
-    if constexpr (detail::byte_costs<C>) {
+    if constexpr (byte_costs<C>) {
       const std::int64_t change = costs.memory_change(a);
       if (change != 0) into.add_change({.at = change > 0 ? start : finish, .lane = first_lane + rank, .by = change});
     } else {
@@ -76,6 +78,8 @@ struct timeline_sink {
   }
 };
 
+}  // namespace detail
+
 struct simulate_options {
   /// If not null: a lane per rank ("rank 0", …) is appended, with bars and activations. A timeline without lanes takes
   /// over the unit of costs that have one.
@@ -88,9 +92,9 @@ struct simulate_options {
 ///                of them in `with_links` or `with_memory`, or the host's own policy
 /// @param witness  after errc::deadlock: the shortest cycle of ranks that wait for each other
 /// @param memory  where results and working memory come from
-/// Errors: errc::deadlock, incomplete_schedule, duplicate_action, overflow,
-/// limit_exceeded; invalid_argument for a negative time, and if `options.into` has lanes in another unit than the
-/// costs. After an error `options.into` is as before. Complexity: O(actions) time, memory: see basic_workspace.
+/// Errors: errc::deadlock, incomplete_schedule, duplicate_action, overflow, limit_exceeded; invalid_argument for a
+/// negative time, and if `options.into` has lanes in another unit than the costs. After an error `options.into` is as
+/// before. Complexity: O(actions) time, memory: see basic_workspace.
 ///
 ///     const auto plan = hocket::pipeline::interleaved::make({.ranks = 4, .chunks = 2, .micro_batches = 9}).value();
 ///     const auto run = hocket::pipeline::simulate(plan, hocket::pipeline::costs{.forward = 1, .backward = 1});
@@ -99,10 +103,11 @@ template <schedule S, cost_policy C = costs>
 [[nodiscard]] result<simulation> simulate(const S& plan, const C& costs = {}, const simulate_options& options = {},
                                           std::pmr::vector<blocked>* witness = nullptr,
                                           std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
+  static_assert(detail::is_cost_policy<C>());
   workspace room{std::pmr::polymorphic_allocator<std::byte>(memory)};
   if (witness != nullptr) witness->clear();
   timeline drawn(memory);
-  timeline_sink<S, C> sink{plan, costs, drawn, 0, witness};
+  detail::timeline_sink<S, C> sink{plan, costs, drawn, 0, witness};
   if (options.into != nullptr) {
     constexpr std::int64_t unit = detail::ticks_per_second_of<C>;
     drawn.ticks_per_second = unit != 0 ? unit : options.into->ticks_per_second;
@@ -129,17 +134,12 @@ template <schedule S, cost_policy C = costs>
 }
 
 // Not a schedule, or not costs: the member that is missing in place of "no matching function".
-template <class S, class C, class... Rest>
+template <class S, class C = costs>
   requires(!schedule<S> || !cost_policy<C>)
-void simulate(const S&, const C&, Rest&&...) {
-  if constexpr (!schedule<S>) detail::explain_schedule<S>();
-  static_assert(
-      requires(const C& c, stage_action a) { c.duration(a); },
-      "hocket: the cost policy has no const member duration(stage_action)");
-  static_assert(
-      requires(const C& c) { c.latency(0u, 0u); },
-      "hocket: the cost policy has no const member latency(from_rank, to_rank)");
-  static_assert(cost_policy<C>, "hocket: this type is no cost policy: see hocket/pipeline/costs.hpp");
+result<simulation> simulate(const S&, const C& = {}, const simulate_options& = {}, std::pmr::vector<blocked>* = nullptr,
+                            std::pmr::memory_resource* = nullptr) {
+  static_assert(detail::is_schedule<S>() && detail::is_cost_policy<C>());
+  return simulation{};
 }
 
 }  // namespace hocket::inline HOCKET_ABI::pipeline

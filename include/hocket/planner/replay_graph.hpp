@@ -246,7 +246,7 @@ struct replay_plan {
 /// Which ops are worth computing again?
 struct replay_problem {
   replay_graph graph;
-  std::size_t most_ops = 1;
+  std::size_t max_ops = 1;
 };
 struct replay_options {
   std::int64_t budget = 200'000;  ///< sets that are looked at
@@ -258,7 +258,7 @@ namespace detail {
 class replay_search {
  public:
   replay_search(const replay_problem& problem, const replay_options& options)
-      : graph_(problem.graph), most_ops_(problem.most_ops), budget_(options.budget), most_(graph_.op_count(), 0) {
+      : graph_(problem.graph), max_ops_(problem.max_ops), budget_(options.budget), most_(graph_.op_count(), 0) {
     for (std::uint32_t o = 0; o < graph_.op_count(); ++o) {
       const auto list = graph_.writes(o);
       const auto made_here = [&](std::uint32_t v) { return graph_.producer(v) == o; };
@@ -273,11 +273,11 @@ class replay_search {
 
   [[nodiscard]] replay_plan operator()() {
     best_.effect = graph_.effect_of({});
-    best_.most_possible = most_of(0, most_ops_);
+    best_.most_possible = most_of(0, max_ops_);
     while (budget_ >= 0 && add_greedily()) {
     }
     std::vector<std::uint32_t> none;
-    if (most_ops_ > 0) search(none, 0, 0, 0);
+    if (max_ops_ > 0) search(none, 0, 0, 0);
     if (budget_ >= 0) best_.most_possible = best_.effect.freed();
     best_.proved = best_.effect.freed() == best_.most_possible;
     std::sort(best_.ops.begin(), best_.ops.end());
@@ -309,14 +309,14 @@ class replay_search {
 
   /// Adds the op that frees most, alone or with the ops that make its largest input; false if none frees more.
   bool add_greedily() {
-    constexpr int longest_chain = 3;  // an op, and two that make inputs: longer ones are left to the search
+    constexpr int max_chain = 3;  // an op, and two that make inputs: longer ones are left to the search
     const std::vector<std::uint32_t> before = best_.ops;
     bool found = false;
     for (const std::uint32_t o : candidates_) {
       if (std::find(before.begin(), before.end(), o) != before.end()) continue;
       std::vector<std::uint32_t> trial = before;
       std::uint32_t next = o;
-      for (int chain = 0; chain < longest_chain && next != no_id && trial.size() < most_ops_; ++chain) {
+      for (int chain = 0; chain < max_chain && next != no_id && trial.size() < max_ops_; ++chain) {
         trial.push_back(next);
         found = keep_if_better(trial, graph_.effect_of(trial)) || found;
         if (--budget_ < 0) return found;
@@ -335,20 +335,20 @@ class replay_search {
   /// Depth first over the candidates from one on, largest first.
   void search(std::vector<std::uint32_t>& set, std::size_t from, std::int64_t sum, ticks extra) {
     for (std::size_t i = from; i < candidates_.size(); ++i) {
-      const std::int64_t reachable = sum + most_of(i, most_ops_ - set.size());
+      const std::int64_t reachable = sum + most_of(i, max_ops_ - set.size());
       if (reachable < best_.effect.freed()) return;  // later ones have no more
       if (reachable == best_.effect.freed() && extra >= best_.effect.extra) return;
       if (--budget_ < 0) return;
       set.push_back(candidates_[i]);
       const replay_effect effect = graph_.effect_of(set);
       keep_if_better(set, effect);
-      if (set.size() < most_ops_) search(set, i + 1, sum + most_[candidates_[i]], effect.extra);
+      if (set.size() < max_ops_) search(set, i + 1, sum + most_[candidates_[i]], effect.extra);
       set.pop_back();
     }
   }
 
   const replay_graph& graph_;
-  std::size_t most_ops_;
+  std::size_t max_ops_;
   std::int64_t budget_;
   std::vector<std::uint32_t> candidates_;  // ops that write something that can be made again, most freed first
   std::vector<std::int64_t> most_;         // of each op, what it can free at the most
@@ -357,10 +357,10 @@ class replay_search {
 
 }  // namespace detail
 
-/// The set of at most `most_ops` ops that frees most. Chosen greedily, then, within the budget, searched exhaustively
+/// The set of at most `max_ops` ops that frees most. Chosen greedily, then, within the budget, searched exhaustively
 /// under the bound of most_freed(). Ties go to less extra time, then to what is looked at first, which is the same
 /// everywhere.
-/// Complexity: greedy O(most_ops · candidates · ops); exact: the budget times O(ops).
+/// Complexity: greedy O(max_ops · candidates · ops); exact: the budget times O(ops).
 ///
 ///     const auto best = hocket::planner::solve(hocket::planner::replay_problem{graph, 3});
 ///     best.effect.freed();  best.proved;

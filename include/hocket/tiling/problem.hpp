@@ -20,9 +20,9 @@ inline constexpr std::size_t max_phases = 8;                     ///< phases a p
 inline constexpr std::size_t tile_capacity = 256;                ///< tiles a plan can hold
 inline constexpr std::int64_t max_rows = std::int64_t{1} << 53;  ///< above, a row count is no longer exact as a double
 /// The longest time of one tile in one phase, some 37 minutes: sums over every tile and phase then fit 64 bits.
-inline constexpr picoseconds longest_tile{std::int64_t{1} << 51};
+inline constexpr picoseconds max_tile_time{std::int64_t{1} << 51};
 /// The largest overlap factor: far beyond any contention, and no product of it overflows.
-inline constexpr double most_overlap = 1e6;
+inline constexpr double max_overlap = 1e6;
 
 /// What a phase occupies. Phases of one tile follow each other; one phase works on one tile at a time.
 enum class phase_kind : std::uint8_t { compute, comm };
@@ -187,7 +187,7 @@ template <class Range>
 
 /// Whether the problem makes sense; every policy asks first. Costs are checked as they are evaluated.
 /// Errors: errc::out_of_range for a field of the axis or the number of phases, errc::bad_cost for an overlap factor
-/// that is not positive or above `most_overlap`, errc::no_feasible_tiling if even the uncut axis is shorter than the
+/// that is not positive or above `max_overlap`, errc::no_feasible_tiling if even the uncut axis is shorter than the
 /// least tile. O(phases).
 template <class Phases>
 [[nodiscard]] constexpr result<void> check(const problem<Phases>& p) noexcept {
@@ -204,10 +204,10 @@ template <class Phases>
   const auto count = static_cast<std::int64_t>(detail::phase_count(p.phases));
   if (!within(count, 1, static_cast<std::int64_t>(max_phases)))
     return error{errc::out_of_range, count, 1, static_cast<std::int64_t>(max_phases)}.with("number of phases");
-  constexpr microseconds latest = longest_tile;
+  constexpr microseconds latest = max_tile_time;
   bool good = true, in_time = true;
   detail::for_each_phase(p.phases, [&](std::size_t, const auto& each) {
-    good = good && curve::is_cost(each.overlap) && each.overlap > 0 && each.overlap <= most_overlap;
+    good = good && curve::is_cost(each.overlap) && each.overlap > 0 && each.overlap <= max_overlap;
     in_time = in_time && each.ready.count() >= 0 && each.ready <= latest;
   });
   if (!good) return error{errc::bad_cost, a.rows}.with("overlap factor");

@@ -59,12 +59,12 @@ class ascii_writer {
   ascii_writer(const timeline& t, const ascii_options& options)
       : t_(t),
         rows_(rows_of(t)),
-        columns_((std::max)(options.columns, least_columns)),
+        columns_((std::max)(options.columns, min_columns)),
         begin_(t.begin()),
         length_(t.makespan()),
-        curve_rows_((std::min)(options.curve_rows, most_curve_rows)) {
+        curve_rows_((std::min)(options.curve_rows, max_curve_rows)) {
     for (std::uint32_t lane = 0; lane < t.lane_count(); ++lane) gutter_ = (std::max)(gutter_, t.lane_name(lane).size());
-    gutter_ = (std::min)(gutter_, most_gutter);
+    gutter_ = (std::min)(gutter_, max_gutter);
     for (const auto& p : rows_.spans) {
       const ticks width = p.span.finish - p.span.start;
       if (width == 0) continue;
@@ -89,8 +89,8 @@ class ascii_writer {
   }
 
  private:
-  static constexpr std::uint32_t least_columns = 20, most_curve_rows = 20;
-  static constexpr std::size_t most_gutter = 40;  // longer names are cut
+  static constexpr std::uint32_t min_columns = 20, max_curve_rows = 20;
+  static constexpr std::size_t max_gutter = 40;  // longer names are cut
 
   [[nodiscard]] static std::string label_of(const timeline::span& s) {
     std::string label(bar_text(s.kind).empty() ? to_string(s.kind).substr(0, 1) : bar_text(s.kind));

@@ -224,8 +224,8 @@ class svg_writer {
     std::size_t u = 0;
     while (u < 3 && whole * units[u].per_second < 2) ++u;
     const double thousandths = seconds * units[u].per_second * 1'000 + 0.5;
-    constexpr double most = 9e18;  // beyond, a time is shown as that
-    const double shown = thousandths < -most ? -most : thousandths < most ? thousandths : most;
+    constexpr double max_time = 9e18;  // beyond, a time is shown as that
+    const double shown = thousandths < -max_time ? -max_time : thousandths < max_time ? thousandths : max_time;
     put_scaled(out, static_cast<std::int64_t>(shown), 3);
     out += units[u].name;
   }

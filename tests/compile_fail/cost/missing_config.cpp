@@ -2,7 +2,7 @@
 // expect: none_of_the_configs_has_a_member_with_the_name_of_this_symbol
 // The sequence length is in `training`, which the environment lacks.
 #include <hocket/cost/formula/evaluate.hpp>
-#include <hocket/cost/model/config.hpp>
+#include <hocket/cost/model/model.hpp>
 #include <hocket/cost/model/symbols.hpp>
 
 inline constexpr hocket::cost::model m{.hidden = 8};

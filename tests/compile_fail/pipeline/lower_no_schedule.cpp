@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// expect: hocket: the schedule has no const member size(rank)
+// expect: hocket: a schedule needs `std::uint32_t size(std::uint32_t rank) const`
 #include <hocket/pipeline/lower.hpp>
 
 namespace pipeline = hocket::pipeline;

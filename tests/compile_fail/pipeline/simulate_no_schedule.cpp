@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// expect: hocket: the schedule has no const member size(rank)
-// expect: hocket: the cost policy has no const member latency(from_rank, to_rank)
+// expect: hocket: a schedule needs `std::uint32_t size(std::uint32_t rank) const`
+// expect: hocket: a cost policy needs `ticks latency(std::uint32_t from_rank, std::uint32_t to_rank) const`
 #include <hocket/pipeline/simulate.hpp>
 
 using hocket::pipeline::action, hocket::pipeline::action_kind;

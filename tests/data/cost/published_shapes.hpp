@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sizes of published models, for tests and benchmarks: Llama 2 (arXiv:2307.09288), DeepSeek-V3 (arXiv:2412.19437).
 #pragma once
-#include <hocket/cost/model/config.hpp>
+#include <hocket/cost/model/model.hpp>
 
 namespace published {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/cost/model/config.hpp>
+#include <hocket/cost/model/model.hpp>
 #include <hocket/cost/model/symbols.hpp>
 
 /// Formulas as their papers print them, for one shape of model (f = 4h, a d = h, 16-bit activations, dropout, no flash

@@ -176,13 +176,14 @@ TEST_CASE("below v p activations every one costs a beat, and the lists reach tha
       for (std::int64_t m = 1; m <= 4 * p + 1; ++m)
         for (std::int64_t cap = 1; cap <= v * p + 1; ++cap) {
           const costs& c = ratios[static_cast<std::size_t>(p + v * 3 + m * 5 + cap) % 4];
-          const auto plan = interleaved::make({p, v, m}, groups::capped(cap, c.forward, c.backward));
-          INFO("p " << p << " v " << v << " m " << m << " cap " << cap << " f " << c.forward << " b " << c.backward);
+          const auto plan = interleaved::make({p, v, m}, groups::capped(cap, c.forward, c.backward.whole));
+          INFO("p " << p << " v " << v << " m " << m << " cap " << cap << " f " << c.forward << " b "
+                    << c.backward.whole);
           if (!plan) {  // and the lowest cap that it names is possible
             REQUIRE(plan.error().code == errc::out_of_range);
             const std::int64_t least = plan.error().values[1];
             REQUIRE(least > cap);
-            REQUIRE(interleaved::make({p, v, m}, groups::capped(least, c.forward, c.backward)).has_value());
+            REQUIRE(interleaved::make({p, v, m}, groups::capped(least, c.forward, c.backward.whole)).has_value());
             continue;
           }
           ++met;
@@ -192,7 +193,7 @@ TEST_CASE("below v p activations every one costs a beat, and the lists reach tha
             REQUIRE(room.lanes[r].report.peak_in_flight == plan->peak_in_flight(r));
           REQUIRE(plan->peak_in_flight(0) <= cap);
           REQUIRE(ran->makespan ==
-                  capped_makespan_bound({p, v, m}, c.forward, c.backward, 0, plan->peak_in_flight(0)).value());
+                  capped_makespan_bound({p, v, m}, c.forward, c.backward.whole, 0, plan->peak_in_flight(0)).value());
           if ((p + v + m + cap) % 7 == 0)
             for (std::uint32_t r = 0; r < plan->ranks(); ++r)
               for (std::uint32_t i = 0; i < plan->size(r); ++i) REQUIRE(plan->step_of(r, plan->at(r, i)) == i);

@@ -156,12 +156,13 @@ TEST_CASE("ends of lists that are none are refused", "[pipeline]") {
 
 TEST_CASE("negative times are refused", "[pipeline]") {
   const auto pairs = dual_pipe::make({4, 1, 8}).value();
-  constexpr costs wrong[] = {{.forward = -1}, {.backward = -2}, {.input_grad = -1}, {.weight_grad = -1}, {.hop = -1}};
+  constexpr costs wrong[] = {
+      {.forward = -1}, {.backward = -2}, {.backward = {-1, 1, 2}}, {.backward = {1, -1, 2}}, {.hop = -1}};
   for (const costs& c : wrong) {
     const auto ran = simulate(zbv::make({4, 2, 8}).value(), c);
-    if (c.backward == 2) CHECK(ran.error().code == errc::invalid_argument);
+    if (c.backward.whole == 2) CHECK(ran.error().code == errc::invalid_argument);
     CHECK(simulate(pairs, c).error().code == errc::invalid_argument);
-    if (c.input_grad == 1 && c.weight_grad == 1)
+    if (c.backward.whole < 0 || (c.backward.input_grad == 1 && c.backward.weight_grad == 1))
       CHECK(choose_groups({4, 2, 9}, c).error().code == errc::invalid_argument);
   }
   CHECK(simulate(pairs, early_transfers{}).error().word() == "a negative time");

@@ -33,7 +33,7 @@ template <class Plan>
 bool optimal(const Plan& plan, costs c, workspace& memory) {
   const auto ran = run(plan, c, memory);
   if (!ran) return false;
-  const auto bound = makespan_bound(shape_of(plan), c.forward, c.backward).value();
+  const auto bound = makespan_bound(shape_of(plan), c.forward, c.backward.whole).value();
   if (ran->makespan != bound || ran->lower_bound != bound) return false;
   for (std::uint32_t r = 0; r < plan.ranks(); ++r)
     if (memory.lanes[r].report.peak_in_flight != plan.peak_in_flight(r)) return false;
@@ -75,8 +75,9 @@ TEST_CASE("least memory: v p - r activations at every ratio of the times", "[pip
       for (std::int64_t m = 1; m <= 4 * p; ++m) {
         const costs c = ratios[static_cast<std::size_t>(p * 7 + v * 3 + m) % 8];
         for (const costs used : {c, costs{1, 1}}) {
-          const auto plan = interleaved::make({p, v, m}, groups::least_memory(used.forward, used.backward)).value();
-          INFO("p " << p << " v " << v << " m " << m << " f " << used.forward << " b " << used.backward);
+          const auto plan =
+              interleaved::make({p, v, m}, groups::least_memory(used.forward, used.backward.whole)).value();
+          INFO("p " << p << " v " << v << " m " << m << " f " << used.forward << " b " << used.backward.whole);
           REQUIRE(optimal(plan, used, memory));
           for (std::int64_t r = 0; r < p; ++r) {
             const std::int64_t least = m >= p ? v * p - r : (v - 1) * m + p - r < m * v ? (v - 1) * m + p - r : m * v;

@@ -205,7 +205,7 @@ TEST_CASE("split backwards, pairs and slices", "[pipeline]") {
               2,
               1,
               2};
-  const auto ran = run(split, costs{.forward = 3, .input_grad = 4, .weight_grad = 5, .hop = 1}, memory);
+  const auto ran = run(split, costs{.forward = 3, .backward = {4, 5}, .hop = 1}, memory);
   REQUIRE(ran.has_value());
   CHECK(ran->makespan == 3 + 1 + 3 + 4 + 1 + 4 + 5);
   CHECK(ran->lower_bound == ran->makespan);

@@ -345,7 +345,7 @@ TEST_CASE("a given split keeps to the most layers of a stage", "[planner][split]
   const std::int64_t uneven[] = {5, 3};
   split_problem q{.layers = layers, .ranks = ranks, .in_flight = held, .micro_batches = 4, .split = uneven};
   CHECK(solve(q));
-  q.most_on_stage = 4;
+  q.max_on_stage = 4;
   const auto refused = solve(q);
   REQUIRE(!refused);
   CHECK(refused.error().code == errc::out_of_range);
@@ -436,8 +436,8 @@ optima brute_force_of_chunks(const split_problem& q) {
     if (cuts.size() != stages + 1) continue;
     ticks slowest = 0, total = 0;
     bool fits = true;
-    for (std::uint32_t s = 0; s < stages && q.most_on_stage > 0; ++s)
-      fits = fits && cuts[s + 1] - cuts[s] <= q.most_on_stage;
+    for (std::uint32_t s = 0; s < stages && q.max_on_stage > 0; ++s)
+      fits = fits && cuts[s + 1] - cuts[s] <= q.max_on_stage;
     for (std::uint32_t r = 0; r < p && fits; ++r) {
       ticks t = extra_of(r, cuts);
       fits = t >= 0;
@@ -501,8 +501,7 @@ TEST_CASE("the split of several chunks equals brute force on random instances", 
     const int capacity = draw(5, 220) * unit;
     for (std::uint32_t r = 0; r < p; ++r) rooms.push_back({capacity + draw(0, 5), draw(0, 3), draw(0, 3)});
     split_problem q{.layers = runs, .ranks = rooms, .in_flight = held, .micro_batches = m};
-    if (draw(0, 3) == 0)
-      q.most_on_stage = draw(0, 1) + (layers + static_cast<int>(p * v) - 1) / static_cast<int>(p * v);
+    if (draw(0, 3) == 0) q.max_on_stage = draw(0, 1) + (layers + static_cast<int>(p * v) - 1) / static_cast<int>(p * v);
     const optima best = brute_force_of_chunks(q);
     for (const objective goal : {objective::slowest_rank, objective::step_time}) {
       q.goal = goal;
@@ -889,7 +888,7 @@ TEST_CASE("bad problems are refused with a reason", "[planner][split]") {
   q.budget = -1;
   CHECK(solve(q).error().code == errc::invalid_argument);
   q.budget = 0;
-  q.most_on_stage = most;
+  q.max_on_stage = most;
   CHECK(solve(q).error().code == errc::out_of_range);
 }
 

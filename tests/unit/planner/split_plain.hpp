@@ -47,7 +47,7 @@ struct split_problem {
   std::int64_t micro_batches = 1;
   objective goal = objective::step_time;
   std::span<const std::int64_t> split{};
-  std::int64_t most_on_stage = 0;
+  std::int64_t max_on_stage = 0;
   std::int64_t budget = 2'000'000;
 
   [[nodiscard]] hocket::planner::split_problem with_units() const {
@@ -59,7 +59,7 @@ struct split_problem {
                                      .micro_batches = micro_batches,
                                      .goal = goal,
                                      .split = {split.begin(), split.end()},
-                                     .most_on_stage = most_on_stage,
+                                     .max_on_stage = max_on_stage,
                                      .budget = budget};
     for (const layer_run& run : layers) {
       q.layers.push_back({{nanoseconds(run.of.time), bytes(run.of.weights), {}}, run.count});

@@ -141,7 +141,7 @@ TEST_CASE("costs beyond any time are refused before they become integers", "[til
       for (const std::int64_t align : {std::int64_t{1}, tiling::max_rows / 4}) {
         const curve::affine cost{.fixed = fixed, .per_size = 1e300, .least = least};
         const auto p = tiling::problem({.rows = tiling::max_rows, .align = align}, {.k = 3072, .n = 8192},
-                                       tiling::compute(cost), tiling::comm(cost, tiling::most_overlap));
+                                       tiling::compute(cost), tiling::comm(cost, tiling::max_overlap));
         for (std::size_t by = 0; by < tiling::policy_count; ++by)
           CHECK_FALSE(tiling::solve(p, {.policy = static_cast<tiling::policy>(by)}));
       }
@@ -149,8 +149,8 @@ TEST_CASE("costs beyond any time are refused before they become integers", "[til
   }
   // Every tile is a time, but contention makes their sum none.
   const curve::affine slow{.fixed = 2e9};
-  auto p = tiling::problem({.rows = 4, .align = 1}, tiling::compute(slow, tiling::most_overlap),
-                           tiling::comm(slow, tiling::most_overlap));
+  auto p = tiling::problem({.rows = 4, .align = 1}, tiling::compute(slow, tiling::max_overlap),
+                           tiling::comm(slow, tiling::max_overlap));
   p.slowdown = tiling::contention::while_both;
   CHECK(tiling::makespan(p, std::vector<std::int64_t>{1, 1, 1, 1}).error().code == hocket::errc::limit_exceeded);
 }

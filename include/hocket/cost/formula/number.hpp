@@ -27,20 +27,20 @@ __extension__ using integer = __int128;
 }
 
 namespace detail {
-inline constexpr integer largest = static_cast<integer>((static_cast<unsigned long long>(-1) >> 1)) << 64 |
-                                   static_cast<integer>(static_cast<unsigned long long>(-1));
+inline constexpr integer max_integer = static_cast<integer>((static_cast<unsigned long long>(-1) >> 1)) << 64 |
+                                       static_cast<integer>(static_cast<unsigned long long>(-1));
 constexpr integer magnitude(integer n) noexcept { return n < 0 ? -n : n; }
 // Not __builtin_mul_overflow: for 128 bits clang calls a function of its own runtime library that may not be linked.
 constexpr bool multiply(integer a, integer b, integer& out) noexcept {
   constexpr integer half = integer{1} << 62;
   if (magnitude(a) >= half || magnitude(b) >= half) {
-    if (a != 0 && magnitude(b) > largest / magnitude(a)) return false;
+    if (a != 0 && magnitude(b) > max_integer / magnitude(a)) return false;
   }
   out = a * b;
   return true;
 }
 constexpr bool add(integer a, integer b, integer& out) noexcept {
-  if (b > 0 ? a > largest - b : a < -largest - b) return false;
+  if (b > 0 ? a > max_integer - b : a < -max_integer - b) return false;
   out = a + b;
   return true;
 }

@@ -150,39 +150,63 @@ using letters::end_tensor_terms, letters::saved_tensor_terms;
   return rank_total(saved_tensor_terms, numbers_of(one));
 }
 
+namespace detail {
+
+/// What the layers of a rank keep of all passes in flight, and what the one that is being recomputed makes again.
+struct layer_bytes {
+  rational kept, again;
+};
+
+/// Passes whose tensors are on the device. What is offloaded is there twice: while one layer works, the next one's
+/// tensors arrive.
+[[nodiscard]] constexpr rational passes_on_device(const parallel& p, std::int64_t passes) noexcept {
+  return rational(p.offload_activations && passes > 2 ? 2 : passes);
+}
+
+[[nodiscard]] constexpr result<layer_bytes> bytes_of_layers(const model& m, const training& t, const parallel& p,
+                                                            const part& on_rank, const held& in_flight,
+                                                            const replay_set& replayed) noexcept {
+  const std::int64_t passes[2] = {in_flight.layer_passes - in_flight.moe_layer_passes, in_flight.moe_layer_passes};
+  layer_bytes out;
+  for (const bool experts : {false, true}) {
+    if (passes[experts] == 0) continue;
+    const auto one = layer_activation_bytes(m, t, p, experts, replayed);
+    if (!one) return one.error();
+    out.kept = out.kept + *one * passes_on_device(p, passes[experts]);
+  }
+  if (p.recompute == recompute::full) {
+    parallel all_kept = p;
+    all_kept.recompute = recompute::none;
+    const auto one = layer_activation_bytes(m, t, all_kept, on_rank.moe_layers > 0, replayed);
+    if (!one) return one.error();
+    out.again = *one;
+  }
+  return out;
+}
+
+/// Those and what the ends of the model keep.
+[[nodiscard]] constexpr result<rational> with_ends(const layer_bytes& layers, const model& m, const training& t,
+                                                   const parallel& p, const part& on_rank,
+                                                   const held& in_flight) noexcept {
+  const setting all{.on_rank = on_rank, .in_flight = in_flight, .model = m, .training = t, .parallel = p};
+  const auto ends = rank_total(end_tensor_terms, numbers_of(all));
+  if (!ends) return ends.error();
+  const rational sum = layers.kept + *ends + layers.again;
+  if (!sum.ok()) return error{errc::undefined_value}.with("activations");
+  return sum;
+}
+
+}  // namespace detail
+
 /// Peak bytes of activations on one rank: per layer, times the layers passed by micro-batches in flight, plus the ends,
 /// plus, under full recompute, the tensors of the one layer that is being recomputed.
 /// `in_flight` comes from a pipeline schedule, or from in_flight.hpp.
 [[nodiscard]] constexpr result<rational> activation_bytes(const model& m, const training& t, const parallel& p,
                                                           const part& on_rank, const held& in_flight,
                                                           const replay_set& replayed = {}) noexcept {
-  const std::int64_t dense_passes = in_flight.layer_passes - in_flight.moe_layer_passes;
-  const auto of_layers = [&](std::int64_t passes, bool with_experts) -> result<rational> {
-    if (passes == 0) return rational(0);
-    return layer_activation_bytes(m, t, p, with_experts, replayed);
-  };
-  const auto dense = of_layers(dense_passes, false), moe = of_layers(in_flight.moe_layer_passes, true);
-  if (!dense) return dense.error();
-  if (!moe) return moe.error();
-  const setting all{.on_rank = on_rank, .in_flight = in_flight, .model = m, .training = t, .parallel = p};
-  const auto ends = rank_total(end_tensor_terms, numbers_of(all));
-  if (!ends) return ends.error();
-  rational transient = 0;
-  if (p.recompute == recompute::full) {
-    parallel all_kept = p;
-    all_kept.recompute = recompute::none;
-    const auto one = layer_activation_bytes(m, t, all_kept, on_rank.moe_layers > 0, replayed);
-    if (!one) return one.error();
-    transient = *one;
-  }
-  // What is offloaded is on the device twice: while one layer works, the next one's tensors arrive.
-  const auto on_device = [&](std::int64_t passes) {
-    return rational(p.offload_activations && passes > 2 ? 2 : passes);
-  };
-  const rational sum =
-      *dense * on_device(dense_passes) + *moe * on_device(in_flight.moe_layer_passes) + *ends + transient;
-  if (!sum.ok()) return error{errc::undefined_value}.with("activations");
-  return sum;
+  const auto layers = detail::bytes_of_layers(m, t, p, on_rank, in_flight, replayed);
+  if (!layers) return layers.error();
+  return detail::with_ends(*layers, m, t, p, on_rank, in_flight);
 }
 
 }  // namespace hocket::inline HOCKET_ABI::cost

@@ -2,7 +2,9 @@
 #pragma once
 #include <hocket/core/result.hpp>
 #include <hocket/cost/formula/evaluate.hpp>
-#include <hocket/cost/model/config.hpp>
+#include <hocket/cost/model/model.hpp>
+#include <hocket/cost/model/parallel.hpp>
+#include <hocket/cost/model/training.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +19,7 @@ namespace hocket::inline HOCKET_ABI::cost {
 namespace detail {
 
 /// Sizes are at most this, so that products of two fit 64 bits.
-inline constexpr std::int64_t largest_size = (std::numeric_limits<std::int32_t>::max)();
+inline constexpr std::int64_t max_size = (std::numeric_limits<std::int32_t>::max)();
 
 struct named_size {
   std::int64_t value;
@@ -25,8 +27,7 @@ struct named_size {
 };
 constexpr result<void> check_range(std::span<const named_size> sizes, std::int64_t least) noexcept {
   for (const named_size& s : sizes)
-    if (s.value < least || s.value > largest_size)
-      return error{errc::out_of_range, s.value, least, largest_size}.with(s.name);
+    if (s.value < least || s.value > max_size) return error{errc::out_of_range, s.value, least, max_size}.with(s.name);
   return {};
 }
 
@@ -108,10 +109,10 @@ constexpr result<void> check_heads(const model& m, const parallel& p) noexcept {
                                       {t.global_batch, "global_batch"}};
   if (const auto ok = detail::check_range(sizes, 1); !ok) return ok;
   const integer ranks = integer{p.tp} * p.dp * p.cp, devices = ranks * p.pp;  // below 2^124
-  if (devices > detail::largest_size) {
-    constexpr std::int64_t most = (std::numeric_limits<std::int64_t>::max)();
-    const std::int64_t shown = devices > most ? most : static_cast<std::int64_t>(devices);
-    return error{errc::out_of_range, shown, 1, detail::largest_size}.with("devices, tp x pp x dp x cp");
+  if (devices > detail::max_size) {
+    constexpr std::int64_t max_shown = (std::numeric_limits<std::int64_t>::max)();
+    const std::int64_t shown = devices > max_shown ? max_shown : static_cast<std::int64_t>(devices);
+    return error{errc::out_of_range, shown, 1, detail::max_size}.with("devices, tp x pp x dp x cp");
   }
   const detail::named_division divisions[] = {
       {m.heads, p.tp, "attention heads over tp"},
@@ -131,7 +132,7 @@ constexpr result<void> check_heads(const model& m, const parallel& p) noexcept {
     return error{errc::out_of_range, t.sequence, 1, m.positions}.with("sequence (positions are learned)");
   if (const auto ok = detail::check_heads(m, p); !ok) return ok;
   if (p.pp * p.vp > m.layers)
-    return error{errc::out_of_range, m.layers, p.pp * p.vp, detail::largest_size}.with("layers for pp x vp stages");
+    return error{errc::out_of_range, m.layers, p.pp * p.vp, detail::max_size}.with("layers for pp x vp stages");
   return check(m, t);
 }
 

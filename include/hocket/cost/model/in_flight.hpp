@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/cost/formula/evaluate.hpp>
-#include <hocket/cost/model/config.hpp>
 #include <hocket/cost/model/symbols.hpp>
 
 namespace hocket::inline HOCKET_ABI::cost {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/core/result.hpp>
-#include <hocket/cost/model/config.hpp>
+#include <hocket/cost/model/parallel.hpp>
+#include <hocket/cost/model/part.hpp>
+#include <hocket/cost/model/training.hpp>
 
 #include <cstdint>
 #include <limits>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/core/result.hpp>
-#include <hocket/cost/model/config.hpp>
+#include <hocket/cost/model/model.hpp>
+#include <hocket/cost/model/training.hpp>
 
 #include <cstdint>
 #include <limits>
@@ -20,15 +21,15 @@ namespace hocket::inline HOCKET_ABI::cost {
 ///     cost::packed({.sequence = 4096}, m, lengths)->squared_lengths == 1024 * 1024 + 3072 * 3072;
 [[nodiscard]] constexpr result<training> packed(training t, const model& m,
                                                 std::span<const std::int64_t> lengths) noexcept {
-  constexpr std::int64_t limit = (std::numeric_limits<std::int32_t>::max)();
+  constexpr std::int64_t max_size = (std::numeric_limits<std::int32_t>::max)();
   std::int64_t sum = 0, squares = 0, pairs = 0;
   for (const std::int64_t length : lengths) {
     if (length < 1 || length > t.sequence)
       return error{errc::out_of_range, length, 1, t.sequence}.with("length of a document");
     sum += length;
     if (sum > t.sequence) break;
-    if (length > limit || length * length > limit - squares)
-      return error{errc::limit_exceeded, length, limit}.with("sum of squared document lengths");
+    if (length > max_size || length * length > max_size - squares)
+      return error{errc::limit_exceeded, length, max_size}.with("sum of squared document lengths");
     squares += length * length;
     const std::int64_t seen = m.window > 0 && m.window < length ? m.window : length;
     pairs += seen * length - seen * (seen - 1) / 2;

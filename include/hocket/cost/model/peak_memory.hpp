@@ -92,25 +92,17 @@ struct memory_peak {
   }
 };
 
-/// The peak of one pipeline rank: the larger of two moments. One is the loss: all that is kept, logits, the head. The
-/// other is the backward pass of a layer: all that is kept, gradients inside it, whole shards, the layer that is being
-/// recomputed.
-/// @param in_flight  what a schedule holds at its peak; held_by_1f1b for 1F1B
-/// Errors: errc::undefined_value, errc::overflow.
-[[nodiscard]] constexpr result<memory_peak> peak_memory(const model& m, const training& t, const parallel& p,
-                                                        const part& on_rank, const held& in_flight,
-                                                        const replay_set& replayed = {}) noexcept {
+namespace detail {
+
+/// The peak of a rank whose layers keep and make again so many bytes.
+[[nodiscard]] constexpr result<memory_peak> peak_with(const layer_bytes& layers, const model& m, const training& t,
+                                                      const parallel& p, const part& on_rank,
+                                                      const held& in_flight) noexcept {
   const auto own = count_rank_parameters(m, p, on_rank);
   if (!own) return own.error();
   const auto fixed = static_bytes(*own, t, p);
   if (!fixed) return fixed.error();
-  setting all{.on_rank = on_rank,
-              .in_flight = in_flight,
-              .parameters = *own,
-              .model = m,
-              .training = t,
-              .parallel = p,
-              .replayed = replayed};
+  setting all{.on_rank = on_rank, .in_flight = in_flight, .parameters = *own, .model = m, .training = t, .parallel = p};
   for (const std::int64_t experts : {0, 1}) {
     if (experts == 0 ? on_rank.moe_layers == on_rank.layers : on_rank.moe_layers == 0) continue;
     const auto layer =
@@ -119,20 +111,12 @@ struct memory_peak {
     if (layer->dense + layer->expert > all.largest_layer.layer_dense + all.largest_layer.layer_expert)
       all.largest_layer = {layer->dense, layer->expert};
   }
+  // The last rank's end, the loss, has a moment of its own; the first rank's is kept like the layers' tensors.
   part not_last = on_rank;
-  not_last.last = false;  // the loss has a moment of its own; the first rank's end is kept like the layers' tensors
-  all.on_rank.first = false;
-  parallel not_again = p;
-  const auto kept = activation_bytes(m, t, p, not_last, in_flight, replayed);
+  not_last.last = false;
+  const auto kept = with_ends({.kept = layers.kept, .again = 0}, m, t, p, not_last, in_flight);
   if (!kept) return kept.error();
-  rational again = 0;
-  if (p.recompute ==
-      recompute::full) {  // activation_bytes adds the layer that is being recomputed: it comes at backward
-    not_again.recompute = recompute::none;
-    const auto one = layer_activation_bytes(m, t, not_again, on_rank.moe_layers > 0, replayed);
-    if (!one) return one.error();
-    again = *one;
-  }
+  all.on_rank.first = false;
   const auto numbers = numbers_of(all);
   const auto buffers = rank_total(workspace_terms, numbers), loss = rank_total(end_tensor_terms, numbers),
              head = rank_total(head_transient_terms, numbers), shards = rank_total(transient_terms, numbers),
@@ -141,7 +125,22 @@ struct memory_peak {
   for (const auto* r : {&buffers, &loss, &head, &shards, &in_ffn, &in_attention})
     if (!*r) return r->error();
   const rational inside = *shards + (*in_ffn < *in_attention ? *in_attention : *in_ffn);
-  return memory_peak{*fixed, *kept - again, *buffers, *loss + *head, inside + again};
+  return memory_peak{*fixed, *kept, *buffers, *loss + *head, inside + layers.again};
+}
+
+}  // namespace detail
+
+/// The peak of one pipeline rank: the larger of two moments. One is the loss: all that is kept, logits, the head. The
+/// other is the backward pass of a layer: all that is kept, gradients inside it, whole shards, the layer that is being
+/// recomputed.
+/// @param in_flight  what a schedule holds at its peak; held_by_1f1b for 1F1B
+/// Errors: errc::undefined_value, errc::overflow.
+[[nodiscard]] constexpr result<memory_peak> peak_memory(const model& m, const training& t, const parallel& p,
+                                                        const part& on_rank, const held& in_flight,
+                                                        const replay_set& replayed = {}) noexcept {
+  const auto layers = detail::bytes_of_layers(m, t, p, on_rank, in_flight, replayed);
+  if (!layers) return layers.error();
+  return detail::peak_with(*layers, m, t, p, on_rank, in_flight);
 }
 
 }  // namespace hocket::inline HOCKET_ABI::cost

@@ -152,12 +152,10 @@ struct recompute_plan {
 }
 
 namespace detail {
-struct planned_bytes {
-  rational kept, again;  // of all passes in flight; of the layer that is being recomputed
-};
-inline result<planned_bytes> bytes_of_plan(const model& m, const training& t, const parallel& p, const part& on_rank,
+
+inline result<layer_bytes> bytes_of_layers(const model& m, const training& t, const parallel& p, const part& on_rank,
                                            const held& in_flight, const stage_layers& layers) {
-  planned_bytes out;
+  layer_bytes out;
   rational most[2] = {0, 0};  // of the layers without, with experts
   const std::int64_t passes[2] = {in_flight.layer_passes - in_flight.moe_layer_passes, in_flight.moe_layer_passes},
                      all[2] = {on_rank.layers - on_rank.moe_layers, on_rank.moe_layers};
@@ -177,13 +175,12 @@ inline result<planned_bytes> bytes_of_plan(const model& m, const training& t, co
     if (!whole) return whole.error();
     out.again = out.again < *whole ? *whole : out.again;
   }
-  // What is offloaded is on the device twice: while one layer works, the next one's tensors arrive.
-  for (const int experts : {0, 1})
-    if (p.offload_activations)
-      out.kept = out.kept + most[experts] * rational(passes[experts] > 2 ? 2 : passes[experts]);
+  for (const bool experts : {false, true})
+    if (p.offload_activations) out.kept = out.kept + most[experts] * passes_on_device(p, passes[experts]);
   if (!out.kept.ok() || !out.again.ok()) return error{errc::undefined_value}.with("activations");
   return out;
 }
+
 }  // namespace detail
 
 /// As peak_memory, for a rank whose layers are recomputed as `layers` says: the passes in flight are shared out over
@@ -191,29 +188,18 @@ inline result<planned_bytes> bytes_of_plan(const model& m, const training& t, co
 [[nodiscard]] inline result<memory_peak> peak_memory(const model& m, const training& t, const parallel& p,
                                                      const part& on_rank, const held& in_flight,
                                                      const stage_layers& layers) {
-  parallel once = p;
-  once.recompute = recompute::none;
-  auto out = peak_memory(m, t, once, on_rank, {.embedding_passes = in_flight.embedding_passes});
-  if (!out) return out.error();
-  const auto plan = detail::bytes_of_plan(m, t, p, on_rank, in_flight, layers);
-  if (!plan) return plan.error();
-  out->kept_bytes = out->kept_bytes + plan->kept;
-  out->at_backward_bytes = out->at_backward_bytes + plan->again;
-  if (!out->total_bytes().ok()) return error{errc::undefined_value}.with("activations");
-  return out;
+  const auto bytes = detail::bytes_of_layers(m, t, p, on_rank, in_flight, layers);
+  if (!bytes) return bytes.error();
+  return detail::peak_with(*bytes, m, t, p, on_rank, in_flight);
 }
 
 /// As activation_bytes, for such a rank.
 [[nodiscard]] inline result<rational> activation_bytes(const model& m, const training& t, const parallel& p,
                                                        const part& on_rank, const held& in_flight,
                                                        const stage_layers& layers) {
-  parallel once = p;
-  once.recompute = recompute::none;
-  const auto ends = activation_bytes(m, t, once, on_rank, {.embedding_passes = in_flight.embedding_passes});
-  if (!ends) return ends.error();
-  const auto plan = detail::bytes_of_plan(m, t, p, on_rank, in_flight, layers);
-  if (!plan) return plan.error();
-  return *ends + plan->kept + plan->again;
+  const auto bytes = detail::bytes_of_layers(m, t, p, on_rank, in_flight, layers);
+  if (!bytes) return bytes.error();
+  return detail::with_ends(*bytes, m, t, p, on_rank, in_flight);
 }
 
 }  // namespace hocket::inline HOCKET_ABI::cost

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/cost/formula/evaluate.hpp>
-#include <hocket/cost/model/config.hpp>
+#include <hocket/cost/model/convention.hpp>
+#include <hocket/cost/model/parallel.hpp>
+#include <hocket/cost/model/part.hpp>
+#include <hocket/cost/model/replay_set.hpp>
+#include <hocket/cost/model/training.hpp>
 
 namespace hocket::inline HOCKET_ABI::cost {
 

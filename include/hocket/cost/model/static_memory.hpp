@@ -66,8 +66,8 @@ using letters::static_memory_terms;
   if (!dense) return dense.error();
   if (!expert) return expert.error();
   const integer d = dense->ceiling().num(), e = expert->ceiling().num();
-  constexpr integer limit = (std::numeric_limits<std::int64_t>::max)();
-  if (d > limit || e > limit) return error{errc::overflow}.with("parameters of a rank");
+  constexpr integer max_bytes = (std::numeric_limits<std::int64_t>::max)();
+  if (d > max_bytes || e > max_bytes) return error{errc::overflow}.with("parameters of a rank");
   return rank_parameters{static_cast<std::int64_t>(d), static_cast<std::int64_t>(e)};
 }
 

@@ -3,6 +3,7 @@
 #include <hocket/core/time.hpp>
 #include <hocket/cost/formula/print.hpp>
 #include <hocket/cost/model/flops.hpp>
+#include <hocket/cost/model/measured_run.hpp>
 
 #include <cstdint>
 #include <string>

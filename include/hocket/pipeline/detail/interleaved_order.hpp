@@ -202,10 +202,10 @@ class interleaved_order {
       return error{errc::overflow, g.forward(), g.backward()}.with("forward + backward");
     const ticks hide = ceil_div(scaled, beat);
     // Fewer, larger groups need larger windows: the smallest window that m can be cut for.
-    const ticks most_groups = m / hide, least_window = most_groups == 0 ? p + 1 : ceil_div(m, most_groups);
+    const ticks max_groups = m / hide, least_window = max_groups == 0 ? p + 1 : ceil_div(m, max_groups);
     const ticks least = (v - 1) * (least_window > hide ? least_window : hide), w = cap - p;
-    if (v == 1 || most_groups == 0 || w < least) {
-      const ticks possible = v == 1 || most_groups == 0 || least > full ? full : least;
+    if (v == 1 || max_groups == 0 || w < least) {
+      const ticks possible = v == 1 || max_groups == 0 || least > full ? full : least;
       return error{errc::out_of_range, g.cap(), possible + p < m * v ? possible + p : m * v, m * v}.with(
           "the cap on activations");
     }

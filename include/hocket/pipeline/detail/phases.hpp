@@ -296,6 +296,8 @@ class phased {
   friend constexpr bool operator==(const phased&, const phased&) = default;
 
  private:
+  friend Plan;
+  constexpr phased() noexcept = default;
   [[nodiscard]] constexpr const Plan& self() const noexcept { return static_cast<const Plan&>(*this); }
   [[nodiscard]] static constexpr action_run<action> run_from(std::uint32_t, const phase_list::lane& lane,
                                                              std::uint32_t index) noexcept {

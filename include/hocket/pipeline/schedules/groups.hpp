@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 namespace hocket::inline HOCKET_ABI::pipeline {
@@ -84,6 +85,13 @@ class groups {
     return g;
   }
   static groups list(const group_sizes&& sizes) = delete;
+  template <class Sizes>
+  static groups list(const Sizes&) {
+    static_assert(!std::is_object_v<Sizes>,
+                  "hocket: groups::list borrows a group_sizes. Write: const group_sizes sizes(your_list); "
+                  "and then groups::list(sizes)");
+    return balanced();
+  }
 
   [[nodiscard]] constexpr rule kind() const noexcept { return rule_; }
   [[nodiscard]] constexpr ticks forward() const noexcept { return forward_; }

@@ -6,7 +6,8 @@
 
 namespace hocket::inline HOCKET_ABI::pipeline {
 
-/// ZB-V: two chunks per rank in a V (the first rank holds the first and the last stage), backwards split. No rank idles
+/// ZB-V, "zero bubble in a V": two chunks per rank whose stages run down the ranks and back up, so that the first rank
+/// holds the first stage and the last; backwards split. No rank idles
 /// between its first and its last action at equal times, with the activations of 1F1B: 2p chunks, for every m >= 1.
 /// A rank's list is nine phases; with m < 2p - 1 it is the list of 2p - 1 micro-batches without the ones that do not
 /// exist, as in PyTorch's ScheduleZBVZeroBubble.

@@ -24,14 +24,14 @@ namespace detail::scheduling {
 template <pipeline::cost_policy Costs>
 [[nodiscard]] result<void> check_times(const schedule_problem& problem, const Costs& costs) {
   using pipeline::action_kind;
-  constexpr ticks most = never / 2;
+  constexpr ticks max_ticks = never / 2;
   const ticks often = 2 * problem.shape.micro_batches;  // at the most
   ticks total = 0;
   const auto add = [&](ticks t, const char* of) -> result<void> {
     if (t < 0) return error{errc::invalid_argument, t}.with(of);
-    if (t > most / often) return error{errc::limit_exceeded, t, most / often}.with(of);
+    if (t > max_ticks / often) return error{errc::limit_exceeded, t, max_ticks / often}.with(of);
     total += t * often;
-    if (total > most) return error{errc::limit_exceeded, total, most}.with("all times of a schedule, twice");
+    if (total > max_ticks) return error{errc::limit_exceeded, total, max_ticks}.with("all times of a schedule, twice");
     return {};
   };
   for (std::uint32_t s = 0; s < problem.shape.stages(); ++s) {

@@ -115,8 +115,8 @@ class in_flight_profile {
   }
   [[nodiscard]] std::uint32_t begin_of(std::uint32_t rank) const noexcept { return rank == 0 ? 0 : ends_[rank - 1]; }
   [[nodiscard]] static error too_many() {
-    constexpr std::int64_t most = detail::held_walk::most_counts;
-    return error{errc::limit_exceeded, most + 1, most}.with("maximal in-flight counts");
+    constexpr std::int64_t max_counts = detail::held_walk::max_counts;
+    return error{errc::limit_exceeded, max_counts + 1, max_counts}.with("maximal in-flight counts");
   }
 
   /// The list of a rank as steps of a walk. False if there are too many maximal counts.

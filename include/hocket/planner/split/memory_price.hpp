@@ -30,12 +30,11 @@ struct memory_price {
 [[nodiscard]] inline result<memory_price> price_of_memory(const split_problem& problem, const split_plan& plan,
                                                           bytes more, bool each = true) {
   using std::chrono::nanoseconds;
-  constexpr std::int64_t most = detail::most_of_a_field;
-  std::int64_t most_more = most;  // no rank may have more than that either
+  std::int64_t max_more = detail::max_field;  // no rank may have more than that either
   for (const rank_room& room : problem.ranks)
-    most_more = (std::min)(most_more, (std::max)(std::int64_t{0}, most - room.capacity.count()));
-  if (more < bytes() || more > bytes(most_more))
-    return error{errc::out_of_range, more.count(), 0, most_more}.with("more bytes");
+    max_more = (std::min)(max_more, (std::max)(std::int64_t{0}, detail::max_field - room.capacity.count()));
+  if (more < bytes() || more > bytes(max_more))
+    return error{errc::out_of_range, more.count(), 0, max_more}.with("more bytes");
   // A small budget may end before the plan itself is found again, but the plan stays possible.
   const nanoseconds now = plan.value(problem.goal);
   const auto saved = [&](const split_plan& x) { return (std::max)(nanoseconds(0), now - x.value(problem.goal)); };
@@ -53,7 +52,7 @@ struct memory_price {
     return price;
   }
   const auto ranks = static_cast<std::int64_t>(problem.ranks.size());
-  const std::int64_t budget = (std::min)(problem.budget, detail::split_numbers::most_budget);
+  const std::int64_t budget = (std::min)(problem.budget, detail::split_numbers::max_budget);
   richer.budget = (std::min)(budget, budget * 4 / ranks);
   for (std::size_t r = 0; r < problem.ranks.size(); ++r) {
     richer.ranks = problem.ranks;

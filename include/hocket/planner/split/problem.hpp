@@ -102,7 +102,7 @@ struct split_problem {
   std::vector<std::int64_t> split{};
   /// Most layers that a stage may have; 0: any. The step time is exact for equal stages: with several chunks, stages of
   /// very different length can make it mean little, and a limit near layers / stages keeps them alike.
-  std::int64_t most_on_stage = 0;
+  std::int64_t max_on_stage = 0;
   /// Most partial plans looked at where no closed form exists (several chunks per rank). A plan says if it ran out. All
   /// beyond 2^40 is the same.
   std::int64_t budget = 2'000'000;
@@ -110,9 +110,9 @@ struct split_problem {
 
 namespace detail {
 
-inline constexpr std::int64_t layer_limit = 4096;
-inline constexpr std::int64_t most_of_a_field = std::int64_t{1} << 50;  // nanoseconds or bytes; sums and products fit
-inline constexpr std::int64_t most_in_all = (std::int64_t{1} << 61) - 1;
+inline constexpr std::int64_t max_layers = 4096;
+inline constexpr std::int64_t max_field = std::int64_t{1} << 50;  // nanoseconds or bytes; sums and products fit
+inline constexpr std::int64_t max_sum = (std::int64_t{1} << 61) - 1;
 
 /// The sums over a problem beyond which arithmetic would not fit.
 struct split_sums {
@@ -120,14 +120,14 @@ struct split_sums {
 };
 
 [[nodiscard]] inline result<void> check_field(std::int64_t value, std::string_view name) {
-  if (value >= 0 && value <= most_of_a_field) return {};
-  return error{errc::out_of_range, value, 0, most_of_a_field}.with(name);
+  if (value >= 0 && value <= max_field) return {};
+  return error{errc::out_of_range, value, 0, max_field}.with(name);
 }
 
 [[nodiscard]] inline result<void> check_layers(const split_layers& run, split_sums& sums) {
-  if (run.count < 1) return error{errc::out_of_range, run.count, 1, layer_limit}.with("count of layers");
-  if (run.count > layer_limit - sums.layers)
-    return error{errc::out_of_range, sums.layers + (std::min)(run.count, most_of_a_field), 1, layer_limit}.with(
+  if (run.count < 1) return error{errc::out_of_range, run.count, 1, max_layers}.with("count of layers");
+  if (run.count > max_layers - sums.layers)
+    return error{errc::out_of_range, sums.layers + (std::min)(run.count, max_field), 1, max_layers}.with(
         "layers of the model");
   sums.layers += run.count;
   if (const auto ok = check_field(run.each.time.count(), "time of a layer"); !ok) return ok;
@@ -171,10 +171,10 @@ struct split_sums {
       held = (std::max)(held, sum);
     }
   std::int64_t product = 0;
-  if (!checked_multiply(sums.kept, held, product) || product > most_in_all)
+  if (!checked_multiply(sums.kept, held, product) || product > max_sum)
     return error{errc::overflow, sums.kept, held}.with("bytes in flight");
   if (!checked_multiply(q.micro_batches, v, product) || !checked_add(product, p, product) ||
-      !checked_multiply(sums.time, product, product) || product > most_in_all)
+      !checked_multiply(sums.time, product, product) || product > max_sum)
     return error{errc::overflow, sums.time, q.micro_batches}.with("step time");
   return {};
 }
@@ -185,12 +185,12 @@ struct split_sums {
   const error bad_shape{errc::bad_shape, q.in_flight.ranks(), q.in_flight.chunks(), q.micro_batches};
   if (layers < stages) return bad_shape.with("it has fewer layers than stages");
   const std::int64_t even = ceil_div(layers, stages);
-  if (q.most_on_stage != 0 && (q.most_on_stage < even || q.most_on_stage > layer_limit))
-    return error{errc::out_of_range, q.most_on_stage, even, layer_limit}.with("layers of a stage");
+  if (q.max_on_stage != 0 && (q.max_on_stage < even || q.max_on_stage > max_layers))
+    return error{errc::out_of_range, q.max_on_stage, even, max_layers}.with("layers of a stage");
   if (q.split.empty()) return {};
   if (static_cast<std::int64_t>(q.split.size()) != stages)
     return bad_shape.with("the split has another number of stages");
-  const std::int64_t longest = q.most_on_stage > 0 ? q.most_on_stage : layers;
+  const std::int64_t longest = q.max_on_stage > 0 ? q.max_on_stage : layers;
   std::int64_t sum = 0;
   for (const std::int64_t n : q.split) {
     if (n < 1 || n > longest) return error{errc::out_of_range, n, 1, longest}.with("layers of a stage");

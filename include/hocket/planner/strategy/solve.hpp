@@ -103,10 +103,7 @@ class strategy_finder {
       });
     return list;
   }
-  void reject(rejection why, std::int64_t count) {
-    report_.rejected[static_cast<std::size_t>(why)] += count;
-    report_.named += count;
-  }
+  void reject(rejection why, std::int64_t count) { report_.rejected[static_cast<std::size_t>(why)] += count; }
 
   [[nodiscard]] result<void> cuts() {
     const cost::parallel& p = s_.how;
@@ -208,7 +205,6 @@ class strategy_finder {
           reject(rejection::no_effect, 1);
           continue;
         }
-        ++report_.named;
         ++report_.evaluated;
         const strategy_cost price = price_of(s_, m_, t_, on_.rates, layer, n, states_[z], shapes, held_);
         if (price.step == too_long && !too_long_) too_long_ = why_too_long();
@@ -246,7 +242,6 @@ class strategy_finder {
   void consider(const scored_strategy& x) {
     if (x.cost.memory > on_.memory) {
       reject(rejection::memory, 1);
-      --report_.named;  // it was counted when it was evaluated
       if (beyond_.empty() || better(x, beyond_.front())) beyond_.assign(1, x);
       return;
     }
@@ -279,6 +274,8 @@ class strategy_finder {
     return on_.rates.memory_bytes == 0 ? none.with("memory_bytes is 0") : step_too_long();
   }
   void finish() {
+    report_.named = report_.fitting;
+    for (const std::int64_t of_reason : report_.rejected) report_.named += of_reason;
     if (!beyond_.empty() && (report_.front.empty() || better(beyond_.front(), report_.front.front())))
       report_.best_beyond_memory = beyond_;
   }
@@ -305,20 +302,22 @@ class strategy_finder {
 
 /// What is looked at must mean something: devices, memory, sizes of the step and of the space, each choice once.
 [[nodiscard]] inline result<void> check(const strategy_problem& problem) {
-  constexpr std::int64_t most = std::int64_t{1} << 20;
+  constexpr std::int64_t max_choice = std::int64_t{1} << 20;
   const cluster& on = problem.cluster;
-  if (on.devices < 1 || on.devices > most) return error{errc::out_of_range, on.devices, 1, most}.with("devices");
+  if (on.devices < 1 || on.devices > max_choice)
+    return error{errc::out_of_range, on.devices, 1, max_choice}.with("devices");
   if (on.memory < bytes(1))
     return error{errc::out_of_range, on.memory.count(), 1, (std::numeric_limits<std::int64_t>::max)()}.with(
         "memory of a device");
-  if (on.devices_per_node < 1) return error{errc::out_of_range, on.devices_per_node, 1, most}.with("devices_per_node");
+  if (on.devices_per_node < 1)
+    return error{errc::out_of_range, on.devices_per_node, 1, max_choice}.with("devices_per_node");
   if (const auto ok = cost::check(on.rates); !ok) return ok;
   if (const auto ok = cost::check(problem.model); !ok) return ok;
-  constexpr std::int64_t longest = (std::numeric_limits<std::int32_t>::max)();  // as cost::check
-  const auto size = [](std::int64_t x) { return x >= 1 && x <= longest; };
+  using cost::detail::max_size;
+  const auto size = [](std::int64_t x) { return x >= 1 && x <= max_size; };
   const cost::training& t = problem.training;
-  if (!size(t.sequence)) return error{errc::out_of_range, t.sequence, 1, longest}.with("sequence");
-  if (!size(t.global_batch)) return error{errc::out_of_range, t.global_batch, 1, longest}.with("global_batch");
+  if (!size(t.sequence)) return error{errc::out_of_range, t.sequence, 1, max_size}.with("sequence");
+  if (!size(t.global_batch)) return error{errc::out_of_range, t.global_batch, 1, max_size}.with("global_batch");
   const auto once = [](const auto& list) -> result<void> {
     for (auto x = list.begin(); x != list.end(); ++x)
       if (std::find(list.begin(), x, *x) != x)
@@ -329,7 +328,7 @@ class strategy_finder {
   for (const auto* list : {&space.pipeline, &space.tensor, &space.context, &space.expert, &space.chunks,
                            &space.micro_batches, &space.copies}) {
     for (const std::int64_t x : *list)
-      if (x < 1 || x > most) return error{errc::out_of_range, x, 1, most}.with("a size of the space");
+      if (x < 1 || x > max_choice) return error{errc::out_of_range, x, 1, max_choice}.with("a size of the space");
     if (const auto ok = once(*list); !ok) return ok;
   }
   if (const auto ok = once(space.sequence); !ok) return ok;
@@ -346,8 +345,8 @@ class strategy_finder {
 /// Errors:
 /// - errc::out_of_range for devices, memory, sequence or global batch that are none.
 /// - errc::invalid_argument for a choice that the space has twice.
-/// - errc::bad_rate for a rate, overlap or time of the machine that is none; errc::undefined_value if one is needed and
-/// 0.
+/// - errc::bad_rate for a rate, overlap or time of the machine that is none.
+/// - errc::undefined_value for a rate that is needed and 0.
 /// - errc::limit_exceeded if a step takes more nanoseconds than 64 bits hold.
 ///
 /// Complexity: one pass over the formulas per way to cut a layer, some ten multiplications per strategy and rank kind.

@@ -3,8 +3,10 @@
 #include <hocket/core/bytes.hpp>
 #include <hocket/core/result.hpp>
 #include <hocket/cost/machine.hpp>
-#include <hocket/cost/model/config.hpp>
 #include <hocket/cost/model/layer_cost.hpp>
+#include <hocket/cost/model/model.hpp>
+#include <hocket/cost/model/parallel.hpp>
+#include <hocket/cost/model/training.hpp>
 
 #include <algorithm>
 #include <array>
@@ -75,21 +77,21 @@ enum class rejection : std::uint8_t {
   few_batches,  ///< fewer micro-batches than interleaved chunks need: m < pp with vp > 1
   copies,       ///< the tokens of a micro-batch do not divide over its copies
   no_effect,    ///< the same as another strategy: sharding, sequence parallel or copies over one rank
-  memory,       ///< some rank needs more than a device has
-  count_
+  memory        ///< some rank needs more than a device has
 };
-inline constexpr std::size_t rejections = static_cast<std::size_t>(rejection::count_);
+inline constexpr std::size_t rejection_count = 9;
 
 [[nodiscard]] constexpr std::string_view to_string(rejection why) noexcept {
-  constexpr std::string_view text[] = {"tensor parallel size beyond a node",
-                                       "heads, KV heads, FFN, vocabulary, expert width or sequence do not divide",
-                                       "more stages than layers, or chunks without a pipeline",
-                                       "experts do not divide over ep, or ep does not divide a stage's ranks",
-                                       "the global batch does not divide over micro_batch x dp",
-                                       "interleaved chunks with fewer micro-batches than stages",
-                                       "the tokens of a micro-batch do not divide over its copies",
-                                       "no effect: sharding, sequence parallel or copies over a single rank",
-                                       "a rank needs more memory than a device has"};
+  constexpr std::string_view text[rejection_count] = {
+      "tensor parallel size beyond a node",
+      "heads, KV heads, FFN, vocabulary, expert width or sequence do not divide",
+      "more stages than layers, or chunks without a pipeline",
+      "experts do not divide over ep, or ep does not divide a stage's ranks",
+      "the global batch does not divide over micro_batch x dp",
+      "interleaved chunks with fewer micro-batches than stages",
+      "the tokens of a micro-batch do not divide over its copies",
+      "no effect: sharding, sequence parallel or copies over a single rank",
+      "a rank needs more memory than a device has"};
   return text[static_cast<std::size_t>(why)];
 }
 
@@ -117,7 +119,7 @@ struct strategy_plan {
   std::vector<scored_strategy> front;
   /// The fastest that does not fit, and so what memory costs. Empty if all fit.
   std::vector<scored_strategy> best_beyond_memory;
-  std::array<std::int64_t, rejections> rejected{};
+  std::array<std::int64_t, rejection_count> rejected{};
   std::int64_t named = 0;      ///< = evaluated + rejected before evaluation
   std::int64_t evaluated = 0;  ///< time and memory computed: all that are legal
   std::int64_t fitting = 0;

@@ -17,7 +17,7 @@ struct tangent {
 };
 
 /// The largest convex function below a set of points, given in ascending order of x; Andrew's monotone chain, in whole
-/// numbers, so that the bound is the same on every machine. Preconditions: 0 <= x <= max_rows, |y| <= longest_tile.
+/// numbers, so that the bound is the same on every machine. Preconditions: 0 <= x <= max_rows, |y| <= max_tile_time.
 class lower_hull {
  public:
   constexpr void add(std::int64_t x, ticks y) noexcept {
@@ -78,7 +78,7 @@ constexpr void for_each_length(const grid& axis, clock<Phases>& timer, std::int6
 /// What all tile lengths together say about the phases: each phase's convex envelope, and the least time of a tile in
 /// the phases before and behind it.
 struct length_facts {
-  static constexpr ticks unset = longest_tile.count() * static_cast<ticks>(max_phases);
+  static constexpr ticks unset = max_tile_time.count() * static_cast<ticks>(max_phases);
   std::array<lower_hull, max_phases> hull{};
   tick_row before{}, behind{};
 
@@ -141,10 +141,10 @@ struct length_facts {
   const double middle = crossing / sum;
   const double bound = (c.slope + t.slope / sum) * static_cast<double>(rows) + c.fixed * middle +
                        t.fixed * (static_cast<double>(k) + 1 - middle);
-  constexpr double rounding = 1e-9;  // far more than these sums can be off
-  constexpr double most = 2e18;      // no makespan is longer
+  constexpr double rounding = 1e-9;      // far more than these sums can be off
+  constexpr double max_makespan = 2e18;  // no makespan is longer
   const double safe = bound * (1 - rounding) - 4;
-  return safe > 0 ? static_cast<ticks>(safe < most ? safe : most) : 0;
+  return safe > 0 ? static_cast<ticks>(safe < max_makespan ? safe : max_makespan) : 0;
 }
 
 /// A time that no tiling of the problem undercuts, 0 if the axis has too many units.

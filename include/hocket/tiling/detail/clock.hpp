@@ -39,15 +39,15 @@ class clock {
   [[nodiscard]] constexpr bool failed() const noexcept { return bad_rows_ != 0; }
   [[nodiscard]] constexpr hocket::error error() const noexcept {
     if (too_long_us_ != 0)
-      return hocket::error{errc::limit_exceeded, too_long_us_, longest_tile.count() / ticks_per_us}.with(
+      return hocket::error{errc::limit_exceeded, too_long_us_, max_tile_time.count() / ticks_per_us}.with(
           "microseconds of one tile");
     return hocket::error{errc::bad_cost, bad_rows_}.with("phase");
   }
 
   /// The time of a tile in one phase as ticks; 0 for what is no cost, which is remembered.
   constexpr ticks to_ticks(double us, std::int64_t rows) noexcept {
-    constexpr double most = static_cast<double>(longest_tile.count()) / static_cast<double>(ticks_per_us);
-    if (!(us >= 0 && us <= most)) [[unlikely]] {
+    constexpr double max_us = static_cast<double>(max_tile_time.count()) / static_cast<double>(ticks_per_us);
+    if (!(us >= 0 && us <= max_us)) [[unlikely]] {
       if (!failed()) {
         bad_rows_ = rows;
         if (curve::is_cost(us))
@@ -194,11 +194,11 @@ class clock {
 
   /// A time of contention as ticks: large factors may lead beyond what 64 bits hold, which is remembered.
   constexpr ticks rounded(double t) noexcept {
-    constexpr ticks most = ticks{1} << 61;
-    if (t < static_cast<double>(most)) return static_cast<ticks>(t + 0.5);
-    if (!failed()) too_long_us_ = most / ticks_per_us;
+    constexpr ticks max_ticks = ticks{1} << 61;
+    if (t < static_cast<double>(max_ticks)) return static_cast<ticks>(t + 0.5);
+    if (!failed()) too_long_us_ = max_ticks / ticks_per_us;
     bad_rows_ = 1;
-    return most;
+    return max_ticks;
   }
 
   const Phases* phases_;

@@ -167,14 +167,14 @@ class tile_mover {
 };
 
 /// Moves units between the tiles of the incumbent as long as that helps, in steps from an eighth of the axis down to
-/// one unit. Stops after `most_sweeps`, a count and not a time, so that every rank stops at the same tiling.
+/// one unit. Stops after `max_sweeps`, a count and not a time, so that every rank stops at the same tiling.
 template <class Phases>
 constexpr void descend(const grid& axis, clock<Phases>& timer, incumbent& best) noexcept {
-  constexpr int most_sweeps = 24;
+  constexpr int max_sweeps = 24;
   if (best.tiles.count < 2 || best.tiles.count > tile_mover<Phases>::capacity) return;
   tile_mover<Phases> mover(axis, timer, best);
   std::int64_t step = axis.units / 8 > 0 ? axis.units / 8 : 1;
-  for (int sweep = 0; sweep < most_sweeps; ++sweep) {
+  for (int sweep = 0; sweep < max_sweeps; ++sweep) {
     if (mover.sweep(step * axis.align)) continue;
     if (step == 1) break;
     step /= 2;

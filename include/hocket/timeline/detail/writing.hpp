@@ -42,8 +42,8 @@ inline void put_microseconds(std::string& out, std::int64_t at, std::int64_t tic
   __extension__ using wide = __int128;
   const std::int64_t seconds = at / ticks_per_second;
   const auto rest = static_cast<std::int64_t>(wide{at % ticks_per_second} * 1'000'000'000 / ticks_per_second);
-  constexpr std::int64_t most = 9'000'000'000;  // so many seconds fit 64 bits as nanoseconds
-  if (seconds > -most && seconds < most) return put_scaled(out, seconds * 1'000'000'000 + rest, 3);
+  constexpr std::int64_t max_seconds = 9'000'000'000;  // so many seconds fit 64 bits as nanoseconds
+  if (seconds > -max_seconds && seconds < max_seconds) return put_scaled(out, seconds * 1'000'000'000 + rest, 3);
   put(out, seconds);
   std::string decimals;  // "1" and the nine digits of the nanoseconds
   put(decimals, 1'000'000'000 + (rest < 0 ? -rest : rest));
@@ -93,10 +93,10 @@ void put_characters(std::string& out, std::string_view text, PutAscii&& put_asci
 }
 
 /// The first `most` bytes of text, fewer if that would cut a character.
-[[nodiscard]] constexpr std::string_view cut_text(std::string_view text, std::size_t most) noexcept {
-  if (text.size() <= most) return text;
-  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xc0u) == 0x80u) --most;
-  return text.substr(0, most);
+[[nodiscard]] constexpr std::string_view cut_text(std::string_view text, std::size_t max_bytes) noexcept {
+  if (text.size() <= max_bytes) return text;
+  while (max_bytes > 0 && (static_cast<unsigned char>(text[max_bytes]) & 0xc0u) == 0x80u) --max_bytes;
+  return text.substr(0, max_bytes);
 }
 
 /// Appends foreign text so that it is text in XML, in element content and in quoted attributes. Characters that XML 1.0

@@ -34,8 +34,8 @@ class beam_search {
       mark_.push_back(high << 32 | low | 1);
       total += (x.time + x.hop) * ticks{in.micro_batches};
     }
-    constexpr ticks most_used = ticks{1} << 38;  // so that prices times times fit into 64 bits
-    while (total >> shift_ > most_used / in.stages) ++shift_;
+    constexpr ticks max_used = ticks{1} << 38;  // so that prices times times fit into 64 bits
+    while (total >> shift_ > max_used / in.stages) ++shift_;
     set_prices();
   }
 
@@ -66,14 +66,14 @@ class beam_search {
     return static_cast<std::int64_t>(in_.action_count()) * weight();
   }
   /// How wide a beam may be for its trail to fit into some 100 MB.
-  [[nodiscard]] std::int64_t most_states() const noexcept {
-    constexpr std::int64_t most_actions = std::int64_t{1} << 22;
-    return most_actions / static_cast<std::int64_t>(in_.action_count());
+  [[nodiscard]] std::int64_t max_states() const noexcept {
+    constexpr std::int64_t max_actions = std::int64_t{1} << 22;
+    return max_actions / static_cast<std::int64_t>(in_.action_count());
   }
 
  private:
-  static constexpr std::uint32_t most_bans = 3;
-  static constexpr std::uint32_t most_tasks_of_rank = 64;  // that a set of bans has bits for
+  static constexpr std::uint32_t max_bans = 3;
+  static constexpr std::uint32_t max_tasks_of_rank = 64;  // that a set of bans has bits for
 
   /// The next action of a task.
   struct next_action {
@@ -146,7 +146,7 @@ class beam_search {
     return (std::max)(rank.free_at, next.ready);
   }
   [[nodiscard]] bool is_banned(const rank_state& rank, std::uint32_t t) const noexcept {
-    return place_[t] < most_tasks_of_rank && (rank.banned >> place_[t] & 1) != 0;
+    return place_[t] < max_tasks_of_rank && (rank.banned >> place_[t] & 1) != 0;
   }
   [[nodiscard]] oldest_micro_batch oldest(const state& x, std::uint32_t r) const noexcept {
     return {in_, r, x.ranks[r].held, in_.cap[r], [&](std::uint32_t t) { return x.next[t].micro_batch; }};
@@ -176,7 +176,7 @@ class beam_search {
     state& x = now_[i];
     if (x.ranks[next_rank(x)].soonest >= never) lift_bans(x);
     std::uint32_t bans = 0;
-    std::pair<std::uint32_t, rank_state> before[most_bans];
+    std::pair<std::uint32_t, rank_state> before[max_bans];
     for (;; ++bans) {
       const std::uint32_t r = next_rank(x);
       const rank_state& rank = x.ranks[r];
@@ -188,8 +188,8 @@ class beam_search {
         const ticks end = (at + in_.tasks[t].time) >> shift_;
         children_.push_back({end * pace_ - x.used - price_[t], x.hash + mark_[t], i, t, bans});
       }
-      const bool can_wait = in_.tasks[rank.pick].kind == work::forward && place_[rank.pick] < most_tasks_of_rank;
-      if (bans == most_bans || !can_wait || !in_.is_scarce(r)) break;
+      const bool can_wait = in_.tasks[rank.pick].kind == work::forward && place_[rank.pick] < max_tasks_of_rank;
+      if (bans == max_bans || !can_wait || !in_.is_scarce(r)) break;
       before[bans] = {r, rank};
       ban(x, r);
     }

@@ -81,9 +81,9 @@ class schedule_search {
 
   /// All rules, until one meets the bound; of very large problems the first ones.
   void greedy() {
-    constexpr std::size_t most_actions = 20'000'000;  // some seconds, all runs together
+    constexpr std::size_t max_actions = 20'000'000;  // some seconds, all runs together
     const std::uint32_t any = in_.micro_batches * in_.stages;
-    std::size_t left = most_actions;
+    std::size_t left = max_actions;
     for (const bool longest_tail : {false, true})
       for (const bool deepest : {false, true})
         for (const std::uint32_t lead : {0u, in_.ranks, any}) {
@@ -99,13 +99,13 @@ class schedule_search {
   void periodic() {
     constexpr std::int64_t tries = 64;
     constexpr std::int64_t steps_per_budget = 10;
-    constexpr std::int64_t most_steps = 4'000'000;
+    constexpr std::int64_t max_steps = 4'000'000;
     bool scarce = false;
     for (std::uint32_t r = 0; r < in_.ranks; ++r) scarce |= in_.is_scarce(r);
     if (!scarce || !is_open()) return;
     periodic_search search(in_);
     const std::int64_t steps =
-        tries * static_cast<std::int64_t>(in_.tasks.size()) + (std::min)(most_steps, steps_per_budget * budget_);
+        tries * static_cast<std::int64_t>(in_.tasks.size()) + (std::min)(max_steps, steps_per_budget * budget_);
     if (!search(steps)) return;
     if (const partial_schedule plan = run_in_order(in_, search.list()); plan.is_complete())
       keep(plan.list, plan.finish(), "periodic");
@@ -113,11 +113,11 @@ class schedule_search {
 
   /// Moves actions of the best schedule along its critical path.
   void moves() {
-    constexpr std::int64_t most_steps = 60'000'000;  // a second
+    constexpr std::int64_t max_steps = 60'000'000;  // a second
     constexpr std::int64_t steps_per_budget = 400;
     if (!is_open()) return;
     path_moves search(in_);
-    const ticks found = search(list_, (std::min)(most_steps, budget_ * steps_per_budget), in_units(bound_));
+    const ticks found = search(list_, (std::min)(max_steps, budget_ * steps_per_budget), in_units(bound_));
     keep(search.list(), found, "moves");
   }
 
@@ -132,10 +132,10 @@ class schedule_search {
   /// The bound of each rank whose memory is scarce, after windows().
   void ranks_alone() {
     constexpr std::int64_t steps_per_budget = 100;
-    constexpr std::int64_t most_steps = 10'000'000;
+    constexpr std::int64_t max_steps = 10'000'000;
     if (!is_open() || !windows_) return;
     rank_bound of_rank(in_, *windows_);
-    std::int64_t steps = (std::min)(most_steps, steps_per_budget * budget_);
+    std::int64_t steps = (std::min)(max_steps, steps_per_budget * budget_);
     for (std::uint32_t r = 0; r < in_.ranks && is_open(); ++r)
       if (in_.is_scarce(r)) raise(of_rank(r, in_units(bound_), makespan_ / unit_, steps));
   }
@@ -157,7 +157,7 @@ class schedule_search {
     for (std::uint32_t round = 0; left > 0 && is_open(); ++round) {
       const std::int64_t wanted = round == 0 ? first_width : usual_width << (std::min)(round / rounds_to_double, 16u);
       const std::int64_t width =
-          (std::min)({wanted, beam.most_states(), left / 2 / (std::max)(INT64_C(1), beam.expansions_of_one())});
+          (std::min)({wanted, beam.max_states(), left / 2 / (std::max)(INT64_C(1), beam.expansions_of_one())});
       if (width < least_width) break;
       std::vector<std::uint32_t> kept;
       if (round > 0) {

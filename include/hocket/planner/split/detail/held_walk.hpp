@@ -18,7 +18,7 @@ namespace hocket::inline HOCKET_ABI::planner::detail {
 ///             +---------- chunk 0
 class held_walk {
  public:
-  static constexpr std::uint32_t most_counts = 4096;  // on one rank; schedules have some 2 v
+  static constexpr std::uint32_t max_counts = 4096;  // on one rank; schedules have some 2 v
 
   explicit held_walk(std::uint32_t chunks) : now_(chunks) {}
 
@@ -65,7 +65,7 @@ class held_walk {
     }
     maximal_.resize(kept);
     maximal_.insert(maximal_.end(), peak.begin(), peak.end());
-    return maximal_.size() / chunks <= most_counts;
+    return maximal_.size() / chunks <= max_counts;
   }
 
   counts now_, last_, before_;  // the counts; at the last peak; at the one before it

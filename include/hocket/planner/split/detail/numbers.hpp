@@ -11,7 +11,7 @@
 namespace hocket::inline HOCKET_ABI::planner::detail {
 
 /// More than any time or size in a problem; also "there is none".
-inline constexpr std::int64_t never = most_in_all;
+inline constexpr std::int64_t never = max_sum;
 
 __extension__ using wide = __int128;  // products of bytes, times and prices; -Wpedantic wants the mark
 
@@ -27,13 +27,13 @@ struct split_numbers {
       : in_flight(q.in_flight),
         goal(q.goal),
         split(q.split),
-        longest(q.most_on_stage > 0 ? q.most_on_stage : layer_limit),
-        budget((std::min)(q.budget, most_budget)),
+        longest(q.max_on_stage > 0 ? q.max_on_stage : max_layers),
+        budget((std::min)(q.budget, max_budget)),
         weight_of_slowest(q.micro_batches * q.in_flight.chunks() - 1) {
     for (const rank_room& x : q.ranks) ranks.push_back({x.capacity.count(), x.fixed.count(), x.time.count()});
   }
 
-  static constexpr std::int64_t most_budget = std::int64_t{1} << 40;  // so that products of it fit
+  static constexpr std::int64_t max_budget = std::int64_t{1} << 40;  // so that products of it fit
 
   std::vector<room_numbers> ranks;
   const in_flight_profile& in_flight;

@@ -29,8 +29,8 @@ class price_bound {
         sum_(q.goal == objective::step_time ? 1 : 0),
         weight_(q.goal == objective::step_time ? q.weight_of_slowest : 1) {
     const std::size_t work = stages_ * width_;
-    rounds_ = (std::min)((std::min)(most_steps, static_cast<std::size_t>(q.budget) * 4) / work, most_rounds);
-    if (weight_ > most_weight) rounds_ = 0;
+    rounds_ = (std::min)((std::min)(max_steps, static_cast<std::size_t>(q.budget) * 4) / work, max_rounds);
+    if (weight_ > max_weight) rounds_ = 0;
     set_scales();
     best_.assign(scales_.size(), 0);
     std::fill_n(best_.begin(), p_, wide{weight_} * one / static_cast<wide>(p_));
@@ -50,12 +50,12 @@ class price_bound {
 
  private:
   using prices = std::vector<wide>;
-  static constexpr wide one = wide{1} << 40;                          // of a price
-  static constexpr wide unit = wide{1} << 16;                         // of a relative step, and of the pace
-  static constexpr wide nothing = wide{1} << 124;                     // costs more than all
-  static constexpr std::size_t most_rounds = 400;                     // after that they gain less than a thousandth
-  static constexpr std::size_t most_steps = std::size_t{1} << 25;     // of all rounds: some tenths of a second
-  static constexpr std::int64_t most_weight = std::int64_t{1} << 36;  // so that products fit
+  static constexpr wide one = wide{1} << 40;                         // of a price
+  static constexpr wide unit = wide{1} << 16;                        // of a relative step, and of the pace
+  static constexpr wide nothing = wide{1} << 124;                    // costs more than all
+  static constexpr std::size_t max_rounds = 400;                     // after that they gain less than a thousandth
+  static constexpr std::size_t max_steps = std::size_t{1} << 25;     // of all rounds: some tenths of a second
+  static constexpr std::int64_t max_weight = std::int64_t{1} << 36;  // so that products fit
 
   [[nodiscard]] ticks bound() const noexcept {
     return least_ <= 0 ? 0 : static_cast<ticks>((std::min)((least_ + one - 1) / one, wide{never} + 1));
@@ -75,7 +75,7 @@ class price_bound {
         scales_.push_back(room);
       }
     }
-    most_price_ = (wide{1} << 100) / most;
+    max_price_ = (wide{1} << 100) / most;
   }
   /// Steps in the direction of what the path takes too much, smoothed over rounds: shorter ones when they no longer
   /// help, then from the best prices on.
@@ -107,10 +107,10 @@ class price_bound {
   }
   /// One step from the prices `now`, long enough to close the gap were the costs linear. False if there is none.
   [[nodiscard]] bool go(prices& now, std::vector<wide>& step, wide gap) const {
-    constexpr wide most_over = 16 * unit;  // squares of it fit
+    constexpr wide max_over = 16 * unit;  // squares of it fit
     wide norm = 0;
     for (std::size_t i = 0; i < now.size(); ++i) {
-      wide over = (std::min)((std::max)(over_[i] * unit / scales_[i], -most_over), most_over);
+      wide over = (std::min)((std::max)(over_[i] * unit / scales_[i], -max_over), max_over);
       if (i >= p_ && over < 0 && now[i] == 0) over = 0;
       step[i] = (3 * step[i] + 2 * over) / 5;
       norm += step[i] * step[i];
@@ -119,7 +119,7 @@ class price_bound {
     for (std::size_t i = 0; i < now.size(); ++i) {
       const wide by = gap / scales_[i];
       now[i] += by / norm * step[i] * unit + by % norm * step[i] * unit / norm;
-      now[i] = (std::min)((std::max)(now[i], wide{0}), i < p_ ? weight_ * one : most_price_);
+      now[i] = (std::min)((std::max)(now[i], wide{0}), i < p_ ? weight_ * one : max_price_);
     }
     share_out(now);
     return true;
@@ -228,7 +228,7 @@ class price_bound {
   std::size_t p_, stages_, width_, longest_;  // width_: at how many layers a stage may begin
   std::int64_t sum_, weight_;                 // of the sum of times, of the slowest
   std::size_t rounds_ = 0;
-  wide most_price_ = 0, least_ = 0;
+  wide max_price_ = 0, least_ = 0;
   prices best_;
   std::vector<std::size_t> first_count_;            // by rank: where its prices of bytes begin
   std::vector<std::int64_t> scales_;                // by price: of what it is the price, about

@@ -57,8 +57,8 @@ struct rank_shape {
 /// A step of more nanoseconds than 64 bits hold.
 inline constexpr std::chrono::nanoseconds too_long = (std::chrono::nanoseconds::max)();
 [[nodiscard]] inline error step_too_long() noexcept {
-  constexpr std::int64_t most = too_long / std::chrono::seconds(1);
-  return error{errc::limit_exceeded, most + 1, most}.with("seconds of a step");
+  constexpr std::int64_t max_seconds = too_long / std::chrono::seconds(1);
+  return error{errc::limit_exceeded, max_seconds + 1, max_seconds}.with("seconds of a step");
 }
 
 [[nodiscard]] inline cost::setting setting_of(const cost::model& m, const cost::training& t, const cost::parallel& p) {
@@ -251,9 +251,9 @@ template <held_policy H>
   const double launched = 2 * batches * most_layers * on.launches * on.launch_seconds;
   const double seconds =
       (launched > device ? launched : device) + update / on.memory_bytes + on.load_seconds + on.post_seconds;
-  constexpr double most = 9.2e18;  // bytes beyond fit nowhere; a step beyond is an error of those who ask
-  return {seconds * 1e9 < most ? std::chrono::nanoseconds(std::llround(seconds * 1e9)) : too_long,
-          hocket::bytes(static_cast<std::int64_t>(std::ceil(bytes < most ? bytes - 1e-3 : most)))};
+  constexpr double max_count = 9.2e18;  // bytes beyond fit nowhere; a step beyond is an error of those who ask
+  return {seconds * 1e9 < max_count ? std::chrono::nanoseconds(std::llround(seconds * 1e9)) : too_long,
+          hocket::bytes(static_cast<std::int64_t>(std::ceil(bytes < max_count ? bytes - 1e-3 : max_count)))};
 }
 
 }  // namespace hocket::inline HOCKET_ABI::planner::detail

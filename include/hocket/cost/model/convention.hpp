@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/config.hpp>
+#include <hocket/cost/formula/reflect.hpp>
+
+#include <cstdint>
+#include <string_view>
+
+namespace hocket::inline HOCKET_ABI::cost {
+
+/// Which pairs of positions the attention is said to compute. Kernels that skip the masked half do close to
+/// causal_exact; a ratio of FLOPs means nothing without this word.
+enum class attention_count : std::uint8_t {
+  full,          ///< s^2: PaLM, nanotron, torchtitan
+  causal_half,   ///< s^2/2: Megatron-LM
+  causal_exact,  ///< s(s+1)/2: the pairs on and below the diagonal
+  window         ///< causal_exact, and only `window` positions back in sliding-window layers
+};
+/// How much work a recomputed core attention adds.
+enum class recompute_count : std::uint8_t {
+  exact,       ///< one more forward of what is recomputed
+  korthikanti  ///< core attention counted twice, as in the HFU of arXiv:2205.05198
+};
+[[nodiscard]] constexpr std::string_view to_string(attention_count a) noexcept {
+  switch (a) {
+    case attention_count::full: return "full";
+    case attention_count::causal_half: return "causal_half";
+    case attention_count::causal_exact: return "causal_exact";
+    case attention_count::window: return "window";
+  }
+  return "";
+}
+[[nodiscard]] constexpr std::string_view to_string(recompute_count r) noexcept {
+  return r == recompute_count::exact ? "exact" : "korthikanti";
+}
+
+/// What is counted. It travels with every number that depends on it.
+struct convention {
+  attention_count attention = attention_count::causal_exact;
+  recompute_count replay = recompute_count::exact;
+  bool router = true;         ///< the router's matrix product
+  bool latent_norms = false;  ///< norms of the latent vectors, one multiply-add per element
+
+  friend constexpr bool operator==(const convention&, const convention&) = default;
+
+  /// Megatron-LM's num_floating_point_operations.
+  static constexpr convention megatron() noexcept {
+    return {attention_count::causal_half, recompute_count::exact, false, true};
+  }
+};
+
+}  // namespace hocket::inline HOCKET_ABI::cost
+
+HOCKET_DETAIL_STRUCT(hocket::cost::convention, attention, replay, router, latent_norms);

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/config.hpp>
+#include <hocket/cost/formula/reflect.hpp>
+
+#include <cstdint>
+
+namespace hocket::inline HOCKET_ABI::cost {
+
+/// The framework whose buffers memory counts beside states and saved tensors. A choice, by name, in place of a margin.
+enum class workspace : std::uint8_t {
+  none,
+  megatron_te  ///< Megatron-LM with Transformer Engine: buffers of the type of the weights that stand in for gradients
+};
+
+/// One training step. Bytes are per parameter or per activation element.
+struct training {
+  std::int64_t sequence = 0;      ///< tokens per sequence
+  std::int64_t micro_batch = 1;   ///< sequences per micro-batch
+  std::int64_t global_batch = 1;  ///< sequences per step over all ranks
+  std::int64_t weight_bytes = 2, gradient_bytes = 4, master_bytes = 4, moment_bytes = 8, activation_bytes = 2;
+  bool flash_attention = true;  ///< the s x s scores are never stored
+  bool dropout = false;         ///< three dropouts a layer, one byte of mask per element
+  bool wide_norm = false;       ///< norms work on a copy of their input cast to 32 bits, and keep that copy
+  bool fused_loss = false;      ///< cross-entropy in one kernel: no copy of the logits in 32 bits
+  cost::workspace workspace = cost::workspace::none;
+  bool fused_activation = true;  ///< SiLU and Mul in one kernel: SiLU's output is not kept
+  /// Packed sequences: the sum of the squares of their lengths in one `sequence`; 0: it is one document.
+  std::int64_t squared_lengths = 0;
+  /// And the pairs of positions within the model's window, over all documents (cost::packed); 0: it is one document.
+  std::int64_t windowed_pairs = 0;
+
+  friend constexpr bool operator==(const training&, const training&) = default;
+};
+
+}  // namespace hocket::inline HOCKET_ABI::cost
+
+HOCKET_DETAIL_STRUCT(hocket::cost::training, sequence, micro_batch, global_batch, weight_bytes, gradient_bytes,
+                     master_bytes, moment_bytes, activation_bytes, flash_attention, dropout, fused_loss, workspace,
+                     wide_norm, fused_activation, squared_lengths, windowed_pairs);
