@@ -3,6 +3,7 @@
 //   bench_planner [--benchmark_filter=REGEX]
 #include <hocket/pipeline/bound.hpp>
 #include <hocket/planner.hpp>
+#include <hocket/planner/strategy/solve.hpp>
 
 #include <algorithm>
 #include <cstdio>

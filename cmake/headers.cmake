@@ -127,7 +127,8 @@ set(HOCKET_HEADERS
   hocket/pipeline/detail/phases.hpp
   hocket/pipeline/detail/run_bound.hpp
   hocket/pipeline/detail/run_deadlock.hpp
-  hocket/pipeline/detail/run_pipes.hpp
+  hocket/pipeline/detail/run_results.hpp
+  hocket/pipeline/detail/run_units.hpp
   hocket/pipeline/facts.hpp
   hocket/pipeline/lower.hpp
   hocket/pipeline/passes.hpp

@@ -117,12 +117,15 @@ struct backward_times {
   Time input_grad;   ///< the half that the previous stage waits for
   Time weight_grad;  ///< the other half
 
+  // The parameters have long names because of g++ 12: it warns in the host's file where a host's global has the same.
   template <class T>
-    requires requires(T all) { Time{all}; }  // braces: what does not fit is refused
-  constexpr backward_times(T all) noexcept : whole{all}, input_grad(whole - whole / 2), weight_grad(whole / 2) {}
-  constexpr backward_times(Time input, Time weight) noexcept : backward_times(input, weight, sum(input, weight)) {}
-  constexpr backward_times(Time input, Time weight, Time all) noexcept
-      : whole(all), input_grad(input), weight_grad(weight) {}
+    requires requires(T whole_time) { Time{whole_time}; }  // braces: what does not fit is refused
+  constexpr backward_times(T whole_time) noexcept
+      : whole{whole_time}, input_grad(whole - whole / 2), weight_grad(whole / 2) {}
+  constexpr backward_times(Time input_grad_time, Time weight_grad_time) noexcept
+      : backward_times(input_grad_time, weight_grad_time, sum(input_grad_time, weight_grad_time)) {}
+  constexpr backward_times(Time input_grad_time, Time weight_grad_time, Time whole_time) noexcept
+      : whole(whole_time), input_grad(input_grad_time), weight_grad(weight_grad_time) {}
   friend constexpr bool operator==(const backward_times&, const backward_times&) = default;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/pipeline/detail/run_pipes.hpp>
+#include <hocket/pipeline/detail/run_units.hpp>
 #include <hocket/pipeline/passes.hpp>
 #include <hocket/pipeline/table.hpp>
 #include <hocket/pipeline/transfers.hpp>

@@ -4,7 +4,8 @@
 #include <hocket/pipeline/detail/list_position.hpp>
 #include <hocket/pipeline/detail/run_bound.hpp>
 #include <hocket/pipeline/detail/run_deadlock.hpp>
-#include <hocket/pipeline/detail/run_pipes.hpp>
+#include <hocket/pipeline/detail/run_results.hpp>
+#include <hocket/pipeline/detail/run_units.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -46,7 +47,8 @@ struct runner {
   std::uint32_t slices_ = slices_of(plan_);
   std::uint32_t directions_ = directions_of(plan_);
   std::uint32_t units_ = 0;  // micro-batches x slices: what passes through a stage
-  pipes<Allocator> pipes_{memory_};
+  waiting_results<Allocator> results_{memory_};
+  unit_sets<Allocator> sets_{memory_};
   typename basic_workspace<Allocator>::template vector<list_position<S>> lists_{memory_.runnable.get_allocator()};
   error error_{};
   ticks negative_ = 0;  // a time that no cost policy may give
@@ -56,6 +58,8 @@ struct runner {
   static constexpr bool has_links = linked_costs<C>;
   static constexpr bool has_bytes = byte_costs<C>;
   static constexpr ticks max_ticks = (std::numeric_limits<ticks>::max)() / 2;
+
+  static constexpr std::uint32_t steps_a_turn = 8;
 
   enum class verdict : std::uint8_t { go, wait, wrong };
   struct input {
@@ -69,16 +73,17 @@ struct runner {
     units_ = micro_batches_ * slices_;
     prepare();
     if (negative_ < 0) return negative_time(negative_);
-    make_pipes();
+    if constexpr (has_links) number_links();
     // In-order lists have one earliest execution, so the order in which ranks are advanced does not matter.
-    for (std::uint32_t r = ranks_; r-- > 0;) memory_.runnable.push_back(r);
-    do {
+    for (std::uint32_t r = ranks_; r-- > 0;) memory_.later.push_back(r);
+    while (!memory_.later.empty()) {
+      memory_.runnable.swap(memory_.later);
       while (!memory_.runnable.empty()) {
         const std::uint32_t r = memory_.runnable.back();
         memory_.runnable.pop_back();
         if (!advance(r)) return error_;
       }
-    } while (pipes_.widen(units_));
+    }
     for (const lane& l : memory_.lanes)
       if (l.step < l.size) return deadlock_explanation<S, Allocator>(plan_, memory_).tell(sink_);
     if (negative_ < 0) return negative_time(negative_);
@@ -102,6 +107,7 @@ struct runner {
 
   constexpr void prepare() {
     memory_.reset(std::size_t{stages_} * directions_, ranks_);
+    results_.make(std::size_t{stages_} * directions_ * 2 * 2);
     const auto place = plan_.placement();
     const auto hop = [&](std::uint32_t from, std::uint32_t to) {
       const ticks t = from == to ? 0 : static_cast<ticks>(costs_.latency(from, to));
@@ -129,12 +135,25 @@ struct runner {
       }
     }
   }
-  constexpr void make_pipes() {
+  /// Gives a number to every ordered pair of ranks between which something is sent: those of one sender in a chain.
+  constexpr void number_links() {
+    constexpr std::uint32_t none = basic_workspace<Allocator>::none;
+    typename basic_workspace<Allocator>::template vector<std::uint32_t> first(ranks_, none,
+                                                                              memory_.runnable.get_allocator());
+    const auto number_of = [&](std::uint32_t from, std::uint32_t to) {
+      std::uint32_t at = first[from];
+      while (at != none && memory_.links[at].to != to) at = memory_.links[at].next;
+      if (at != none) return at;
+      at = static_cast<std::uint32_t>(memory_.links.size());
+      memory_.links.push_back({to, first[from]});
+      first[from] = at;
+      return at;
+    };
     for (std::uint32_t n = 0; n < stages_ * directions_; ++n) {
-      if (n % stages_ > 0) pipes_.make(memory_.stages[n].forward_in, units_);
-      if (n % stages_ + 1 < stages_) pipes_.make(memory_.stages[n].backward_in, units_);
+      stage& s = memory_.stages[n];
+      if (n % stages_ > 0) s.forward_link = number_of(s.forward_sender, s.rank);
+      if (n % stages_ + 1 < stages_) s.backward_link = number_of(s.backward_sender, s.rank);
     }
-    if constexpr (has_links) pipes_.make_links(stages_ * directions_);
   }
   /// Reads the action at which a rank stands, and the one beside it if it is one of a pair.
   constexpr void read_cell(std::uint32_t rank) {
@@ -167,22 +186,18 @@ struct runner {
     }
     switch (a.kind()) {
       case action_kind::forward:
-        if (t > 0 && !pipes_.contains(here.forwards, u - 1)) return not_yet(here.forwards, a, rank, u);
-        if (s > 0 && !receive(here.forward_in, here.forward_hop, u, in)) return not_yet(here.forwards, a, rank, u);
-        if (s + 1 < stages_ && !pipes_.has_room(memory_.stages[number + 1].forward_in, 2 * number + 2))
-          return verdict::wait;
+        if (t > 0 && !sets_.contains(here.forwards, u - 1)) return not_yet(here.forwards, a, rank, u);
+        if (s > 0 && !receive(input_of(a, number), in)) return not_yet(here.forwards, a, rank, u);
         break;
       case action_kind::backward:
       case action_kind::input_grad:
-        if (!pipes_.contains(here.forwards, u)) return not_yet(here.backwards, a, rank, mirrored(u));
-        if (t + 1 < slices_ && !pipes_.contains(here.backwards, mirrored(u + 1)))
+        if (!sets_.contains(here.forwards, u)) return not_yet(here.backwards, a, rank, mirrored(u));
+        if (t + 1 < slices_ && !sets_.contains(here.backwards, mirrored(u + 1)))
           return not_yet(here.backwards, a, rank, mirrored(u));
-        if (s + 1 < stages_ && !receive(here.backward_in, here.backward_hop, u, in))
-          return not_yet(here.backwards, a, rank, mirrored(u));
-        if (s > 0 && !pipes_.has_room(memory_.stages[number - 1].backward_in, 2 * number - 1)) return verdict::wait;
+        if (s + 1 < stages_ && !receive(input_of(a, number), in)) return not_yet(here.backwards, a, rank, mirrored(u));
         break;
       default:
-        if (!pipes_.contains(here.backwards, mirrored(u))) return not_yet(here.weights, a, rank, u);
+        if (!sets_.contains(here.backwards, mirrored(u))) return not_yet(here.weights, a, rank, u);
         break;
     }
     return verdict::go;
@@ -193,7 +208,7 @@ struct runner {
   }
   /// It has to wait; for ever, if it has run already.
   constexpr verdict not_yet(const unit_set& done, stage_action a, std::uint32_t rank, std::uint32_t unit) {
-    if (!pipes_.contains(done, unit)) return verdict::wait;
+    if (!sets_.contains(done, unit)) return verdict::wait;
     duplicate(a, rank, memory_.lanes[rank].step);
     return verdict::wrong;
   }
@@ -207,24 +222,37 @@ struct runner {
   [[nodiscard]] constexpr std::uint32_t mirrored(std::uint32_t u) const noexcept {
     return slices_ == 1 ? u : u - u % slices_ + (slices_ - 1 - u % slices_);
   }
-  constexpr bool receive(pipe& from, ticks hop, std::uint32_t u, input& in) {
-    const std::uint64_t at = pipes_.find(from, u, units_);
-    if (at == pipes<Allocator>::nowhere) return false;
-    ticks travel = hop;  // NOLINT(misc-const-correctness)
-    if constexpr (has_links) travel = memory_.travels[at];
-    const ticks here = memory_.entries[at].ready + (has_links ? 0 : hop);
-    if (here > in.ready) in = {here, travel};
+  /// The number of a result among those that wait: that of the stage which gets it, the way it comes, its unit.
+  [[nodiscard]] constexpr std::uint64_t result_number(std::uint32_t to_stage, bool forward,
+                                                      std::uint32_t unit) const noexcept {
+    return (2 * std::uint64_t{to_stage} + (forward ? 0 : 1)) * units_ + unit;
+  }
+  [[nodiscard]] constexpr std::uint64_t input_of(stage_action a, std::uint32_t number) const noexcept {
+    return result_number(number, a.kind() == action_kind::forward, unit_of(a));
+  }
+  [[nodiscard]] constexpr bool receive(std::uint64_t number, input& in) const noexcept {
+    const waiting_result* const found = results_.find(number);
+    if (found == nullptr) return false;
+    if (found->ready > in.ready) in = {found->ready, found->travel};
     return true;
   }
 
-  /// Runs a rank until it is done or blocked. False after an error.
+  /// Runs a rank until it is done or blocked, but at most some steps a turn, so that others use its results before they
+  /// become many. False after an error.
   constexpr bool advance(std::uint32_t rank) {
     lane& l = memory_.lanes[rank];
-    while (l.step < l.size) {
+    for (std::uint32_t left = steps_a_turn; l.step < l.size; --left) {
+      if (left == 0) {
+        memory_.later.push_back(rank);
+        return true;
+      }
       input in;
-      if (const verdict v = ready(rank, l.now, in); v != verdict::go) return v == verdict::wait;
-      if (l.pair)
-        if (const verdict v = ready(rank, l.beside, in); v != verdict::go) return v == verdict::wait;
+      verdict v = ready(rank, l.now, in);
+      if (v == verdict::go && l.pair) v = ready(rank, l.beside, in);
+      if (v != verdict::go) {
+        l.waits = true;
+        return v == verdict::wait;
+      }
       if (!run_cell(rank, l, in)) return false;
       l.step += l.pair ? 2 : 1;
       read_cell(rank);
@@ -308,14 +336,14 @@ struct runner {
                                 ticks time) {
     const std::uint32_t number = number_of(a), u = unit_of(a);
     stage& here = memory_.stages[number];
-    if (!pipes_.insert(here.forwards, u, units_)) return duplicate(a, rank, step);
+    if (!sets_.insert(here.forwards, u, units_)) return duplicate(a, rank, step);
     ++l.in_flight;
     if (l.in_flight > l.report.peak_in_flight) l.report.peak_in_flight = static_cast<std::uint32_t>(l.in_flight);
     l.report.idle_by.steady += l.undecided;
     l.undecided = 0;
     here.work += time;
-    if (a.stage() > 0) pipes_.take(here.forward_in, u, here.forward_sender);
-    if (a.stage() + 1 < stages_) send(memory_.stages[number + 1], true, u, a, finish);
+    if (a.stage() > 0) results_.take(input_of(a, number));
+    if (a.stage() + 1 < stages_) send(number + 1, true, a, finish);
     return true;
   }
   constexpr bool finish_backward(std::uint32_t rank, lane& l, std::uint32_t step, stage_action a, ticks finish,
@@ -323,16 +351,16 @@ struct runner {
     const std::uint32_t number = number_of(a), u = unit_of(a);
     stage& here = memory_.stages[number];
     if (ends_activation(a.kind())) {
-      if (!pipes_.insert(here.weights, u, units_)) return duplicate(a, rank, step);
+      if (!sets_.insert(here.weights, u, units_)) return duplicate(a, rank, step);
       --l.in_flight;
       if (a.kind() == action_kind::weight_grad) return true;
     }
-    if (!pipes_.insert(here.backwards, mirrored(u), units_)) return duplicate(a, rank, step);
+    if (!sets_.insert(here.backwards, mirrored(u), units_)) return duplicate(a, rank, step);
     l.backwards_began = true;
     here.work += time;
     (a.kind() == action_kind::backward ? here.fused : here.split) = true;
-    if (a.stage() + 1 < stages_) pipes_.take(here.backward_in, u, here.backward_sender);
-    if (a.stage() > 0) send(memory_.stages[number - 1], false, u, a, finish);
+    if (a.stage() + 1 < stages_) results_.take(input_of(a, number));
+    if (a.stage() > 0) send(number - 1, false, a, finish);
     return true;
   }
   [[nodiscard]] constexpr std::uint32_t number_of(stage_action a) const noexcept {
@@ -341,25 +369,27 @@ struct runner {
   [[nodiscard]] constexpr std::uint32_t unit_of(stage_action a) const noexcept {
     return a.micro_batch() * slices_ + a.slice();
   }
-  constexpr void send(stage& to, bool forward, std::uint32_t u, [[maybe_unused]] stage_action a, ticks finish) {
-    pipe& into = forward ? to.forward_in : to.backward_in;
+  constexpr void send(std::uint32_t number, bool forward, stage_action a, ticks finish) {
+    stage& to = memory_.stages[number];
+    const ticks hop = forward ? to.forward_hop : to.backward_hop;
+    ticks arrival = finish + hop;
     if constexpr (has_links) {
       const std::uint32_t from = forward ? to.forward_sender : to.backward_sender;
-      ticks arrival = finish;
       if (from != to.rank) {
         auto& link = memory_.links[forward ? to.forward_link : to.backward_link];
         const ticks begin = link.free_from > finish ? link.free_from : finish;
-        const ticks time = costs_.transfer(a, from, to.rank), hop = forward ? to.forward_hop : to.backward_hop;
+        const ticks time = costs_.transfer(a, from, to.rank);
         negative_ = time < negative_ ? time : negative_;
         link.free_from = time > max_ticks - begin ? max_ticks : begin + time;
         link.work += link.free_from - begin;
-        arrival =
-            hop > max_ticks - link.free_from ? max_ticks + 1 : link.free_from + hop;  // found too late when it is used
+        arrival = hop > max_ticks - link.free_from ? max_ticks + 1 : link.free_from + hop;  // seen when it is used
       }
-      pipes_.put(into, u, arrival, arrival - finish, to.rank);
-    } else {
-      pipes_.put(into, u, finish, 0, to.rank);
     }
+    results_.put({result_number(number, forward, unit_of(a)), arrival, arrival - finish});
+    lane& receiver = memory_.lanes[to.rank];
+    if (!receiver.waits) return;
+    receiver.waits = false;
+    memory_.runnable.push_back(to.rank);
   }
 
   /// Every forward, every backward and every weight gradient has run.
@@ -369,9 +399,9 @@ struct runner {
       if (here.weights.size == units_ && here.forwards.size == units_ && here.backwards.size == units_) continue;
       for (std::uint32_t u = 0; u < units_; ++u) {
         std::string_view missing;
-        if (!pipes_.contains(here.forwards, u)) missing = "the forward";
-        else if (!pipes_.contains(here.backwards, mirrored(u))) missing = "the backward";
-        else if (!pipes_.contains(here.weights, u)) missing = "the weight gradient";
+        if (!sets_.contains(here.forwards, u)) missing = "the forward";
+        else if (!sets_.contains(here.backwards, mirrored(u))) missing = "the backward";
+        else if (!sets_.contains(here.weights, u)) missing = "the weight gradient";
         else continue;
         error_ = error{errc::incomplete_schedule, here.rank, n % stages_, u / slices_}.with(missing);
         return false;

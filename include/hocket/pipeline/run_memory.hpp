@@ -56,24 +56,18 @@ struct unit_set {
   std::uint32_t size = 0;
 };
 
-/// What waits between two stages: results of one that the other has not used yet, as a ring, oldest first. Where the
-/// two ends do not agree about the order, an array with a place for every unit takes the place of the ring.
-struct pipe {
-  std::uint64_t at = 0;  // of its entries in the pool
-  std::uint32_t capacity = 0;
-  std::uint32_t head = 0, tail = 0;
-  bool dense = false, reader_waits = false, writer_waits = false;
-  bool starved = false;  // stands in the workspace's list of pipes that were full
-};
-struct pipe_entry {
-  ticks ready = 0;  // when it can be used
-  std::uint32_t unit = 0;
+/// A result that its receiver has not used yet.
+struct waiting_result {
+  static constexpr std::uint64_t none = ~std::uint64_t{0};
+  std::uint64_t number = none;  // which: stage, way and unit
+  ticks ready = 0;              // when it can be used
+  ticks travel = 0;             // how long it was on its way
 };
 
 }  // namespace detail
 
-/// The memory of a simulation, reusable from run to run: O(ranks + stages) for schedules whose stages pass
-/// micro-batches on in the order in which they get them; up to 32 bytes per (stage, micro-batch, slice) for others.
+/// The memory of a simulation, reusable from run to run: O(ranks + stages), some 50 to 100 bytes for each result that
+/// waits at the same time, and a bit for each (stage, micro-batch, slice) where a stage takes them in no order.
 /// With std::allocator it works in constant expressions.
 template <class Allocator>
 class basic_workspace {
@@ -88,6 +82,7 @@ class basic_workspace {
     std::uint32_t size = 0;
     stage_action now, beside;  // at `step`, and the other of a pair
     bool pair = false;
+    bool waits = false;  // for a result of another rank
     bool backwards_began = false;
     std::int64_t in_flight = 0;
     std::int64_t bytes = 0;
@@ -101,7 +96,6 @@ class basic_workspace {
     ticks forward_hop = 0, backward_hop = 0;                // from the stage before, from the stage after
     std::uint32_t forward_link = 0, backward_link = 0;      // over which they come
     std::uint32_t forward_sender = 0, backward_sender = 0;  // ranks of those stages
-    detail::pipe forward_in, backward_in;                   // from those stages
     detail::unit_set forwards, backwards, weights;          // done
     ticks work = 0;                                         // of its rank in its forwards and backwards
     ticks head = 0;                                         // least time before its first forward can start
@@ -119,34 +113,25 @@ class basic_workspace {
   };
 
   constexpr explicit basic_workspace(const Allocator& from = {})
-      : lanes(from),
-        stages(from),
-        entries(from),
-        travels(from),
-        words(from),
-        links(from),
-        runnable(from),
-        starved(from) {}
+      : lanes(from), stages(from), entries(from), words(from), links(from), runnable(from), later(from) {}
 
-  vector<lane> lanes;                  // by rank
-  vector<stage> stages;                // by direction, then stage
-  vector<detail::pipe_entry> entries;  // of all pipes
-  vector<ticks> travels;               // beside the entries, if transfers have a time of their own
-  vector<std::uint64_t> words;         // of all sets with bits
-  vector<link> links;                  // between ranks, each way, if transfers have a time of their own
-  vector<std::uint32_t> runnable;      // ranks
-  vector<std::uint32_t> starved;       // pipes that were full: 2 * stage, + 1 for backward
+  vector<lane> lanes;                      // by rank
+  vector<stage> stages;                    // by direction, then stage
+  vector<detail::waiting_result> entries;  // a hash table: detail/run_results.hpp
+  vector<std::uint64_t> words;             // of all sets with bits
+  vector<link> links;                      // between ranks, each way, if transfers have a time of their own
+  vector<std::uint32_t> runnable, later;   // ranks that can go on: this turn, the next
 
   constexpr void reset(std::size_t stage_count, std::size_t rank_count) {
     lanes.assign(rank_count, lane{});
     stages.assign(stage_count, stage{});
     entries.clear();
-    travels.clear();
     words.clear();
     links.clear();
     runnable.clear();
-    starved.clear();
+    later.clear();
     runnable.reserve(rank_count);
+    later.reserve(rank_count);
   }
 };
 

@@ -3,6 +3,7 @@
 // The sequence length is in `training`, which the environment lacks.
 #include <hocket/cost/formula/evaluate.hpp>
 #include <hocket/cost/model/model.hpp>
+#include <hocket/cost/model/training.hpp>
 #include <hocket/cost/model/symbols.hpp>
 
 inline constexpr hocket::cost::model m{.hidden = 8};

@@ -222,7 +222,7 @@ TEST_CASE("the workspace of a run does not grow with the micro-batches", "[pipel
   workspace few, many;
   REQUIRE(run(gpipe::make({.ranks = 8, .micro_batches = 1'000}).value(), costs{}, few));
   REQUIRE(run(gpipe::make({.ranks = 8, .micro_batches = 20'000}).value(), costs{}, many));
-  CHECK(many.starved.capacity() == few.starved.capacity());
+  CHECK(many.entries.capacity() == few.entries.capacity());
 }
 
 TEST_CASE("gathering weights reads a list of few stages once", "[pipeline]") {

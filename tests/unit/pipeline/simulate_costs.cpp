@@ -534,7 +534,7 @@ TEST_CASE("memory of a run is linear in ranks and stages", "[pipeline]") {
   workspace memory;
   const auto room = [&](const auto& plan) {
     REQUIRE(run(plan, costs{}, memory).has_value());
-    return memory.entries.size() * sizeof(memory.entries[0]) + memory.words.size() * 8 + memory.travels.size() * 8;
+    return memory.entries.size() * sizeof(memory.entries[0]) + memory.words.size() * 8;
   };
   const auto flat = [&](auto&& make, std::size_t stages) {
     const std::size_t few = room(make(512)), many = room(make(2048));

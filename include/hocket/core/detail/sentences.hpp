@@ -3,7 +3,6 @@
 #include <hocket/core/error.hpp>
 
 #include <cstddef>
-#include <iterator>
 #include <string_view>
 
 namespace hocket::inline HOCKET_ABI::detail {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <hocket/pipeline/detail/run_pipes.hpp>
+#include <hocket/pipeline/detail/run_results.hpp>
+#include <hocket/pipeline/detail/run_units.hpp>
 #include <hocket/pipeline/rank_view.hpp>
 
 #include <cstdint>
@@ -175,7 +176,7 @@ class deadlock_explanation {
 
   const S& plan_;
   const basic_workspace<Allocator>& memory_;
-  pipes<Allocator> sets_;
+  unit_sets<Allocator> sets_;
   typename basic_workspace<Allocator>::template vector<blocked> links_;
   typename basic_workspace<Allocator>::template vector<std::uint32_t> first_;
 };
