@@ -66,8 +66,8 @@ struct waiting_result {
 
 }  // namespace detail
 
-/// The memory of a simulation, reusable from run to run: O(ranks + stages), some 50 to 100 bytes for each result that
-/// waits at the same time, and a bit for each (stage, micro-batch, slice) where a stage takes them in no order.
+/// The memory of a simulation, reusable from run to run: O(ranks + stages), and 50 to 100 bytes for each result that
+/// waits at the same time. Where a stage takes its micro-batches in no order, it also needs a bit for each of them.
 /// With std::allocator it works in constant expressions.
 template <class Allocator>
 class basic_workspace {
