@@ -42,7 +42,7 @@ void index_and_map(benchmark::State& state) {
     benchmark::DoNotOptimize(map.edge_count());
   }
 }
-BENCHMARK_TEMPLATE(index_and_map, hocket::graph::auto_index)->Name("graph/google/index_and_map_100k");
+BENCHMARK_TEMPLATE(index_and_map, hocket::graph::persistent_index)->Name("graph/google/index_and_map_100k");
 
 void whole_program(benchmark::State& state) {
   const flat_program program = gpt_program({96, 6, 2}, 100'000);

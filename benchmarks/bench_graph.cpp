@@ -75,8 +75,8 @@ namespace {
 using namespace hocket;
 using namespace graph_programs;
 using namespace hocket::testing;
-using graph::auto_index;
 using graph::dag;
+using graph::persistent_index;
 
 using bench::now;
 
@@ -148,7 +148,7 @@ flat_program program_in(const std::string& path) {
 interop::populated_memory populated;
 
 std::size_t build_map(const edge_rows& rows, std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
-  pruned_map<auto_index> map(memory);
+  pruned_map<persistent_index> map(memory);
   map.build(rows);
   return map.edge_count();
 }
@@ -161,7 +161,7 @@ std::size_t build_dag(const edge_rows& rows, std::pmr::memory_resource* memory =
 }
 
 void questions(const std::string& name, const edge_rows& rows) {
-  pruned_map<auto_index> map;
+  pruned_map<persistent_index> map;
   map.build(rows);
   std::size_t words = 1024;
   while (words * 16 <= map.index().bytes()) words *= 2;
@@ -203,8 +203,8 @@ struct targets {
 };
 
 // Bit rows in the form of the system that they are from, and in one that does more than it.
-void against_bit_rows(const std::string& name, const edge_rows& rows, const pruned_map<auto_index>& ours, int rounds,
-                      const char* must) {
+void against_bit_rows(const std::string& name, const edge_rows& rows, const pruned_map<persistent_index>& ours,
+                      int rounds, const char* must) {
   std::vector<contender> all{
       {[&] { return peers::bit_rows::as_listed(rows).reaches(0, 0) ? 1u : 0u; }},
       {[&] { return peers::bit_rows::pruning(rows).edge_count(); }},
@@ -232,7 +232,7 @@ void against_bit_rows(const std::string& name, const edge_rows& rows, const prun
 void training(const std::string& name, const flat_program& program, int rounds, targets t) {
   const edge_rows rows = rule_rows(program);
   std::printf("# %s: %zu ops, %zu edges\n", name.c_str(), rows.size(), rows.sources.size());
-  pruned_map<auto_index> again;
+  pruned_map<persistent_index> again;
   again.build(rows);
   std::vector<contender> all{{[&] { return kahn(rows); }},
                              {[&] { return build_map(rows); }},
@@ -291,8 +291,8 @@ void against_pull_request(const std::string& name, const flat_program& program) 
 
 void late(const std::string& name, const flat_program& program) {
   const edge_rows rows = rule_rows(program);
-  std::vector<graph::edge> all_edges = graph::rule_edges(program, graph::dependency_options::ordered());
-  std::vector<graph::edge> data = graph::rule_edges(program);
+  std::vector<graph::edge> all_edges = graph::rule_edges(program, graph::dependency_options::ordered()).value();
+  std::vector<graph::edge> data = graph::rule_edges(program).value();
   std::sort(data.begin(), data.end());
   std::vector<graph::edge> control;
   for (const graph::edge& e : all_edges)
@@ -341,7 +341,7 @@ void structureless(const std::string& name) {
   race(all, 9);
   line(name, "index + map / Kahn", all[1].median() / all[0].median(), "x", "<= 35", "<= 20");
   line(name, "the same, pages populated", all[2].median() / all[0].median(), "x", "<= 35", "<= 20");
-  pruned_map<auto_index> map;
+  pruned_map<persistent_index> map;
   map.build(rows);
   against_bit_rows(name, rows, map, 5, ">= 5");
 }
@@ -349,7 +349,7 @@ void structureless(const std::string& name) {
 void beside_boost(const std::string& name, const flat_program& program) {
   if (!HOCKET_BENCH_BOOST) return;
   const edge_rows rows = rule_rows(program);
-  pruned_map<auto_index> ours;
+  pruned_map<persistent_index> ours;
   ours.build(rows);
   check(name, "edges kept by Boost.Graph", peers::boost_reduction(rows), ours.edge_count());
   check(name, "pairs found by Boost.Graph", peers::boost_closure(rows),
@@ -366,7 +366,7 @@ void beside_boost(const std::string& name, const flat_program& program) {
 // What changes cost: edges in any order, and edges taken back.
 void changes(const std::string& name, const flat_program& program) {
   const edge_rows rows = rule_rows(program);
-  std::vector<graph::edge> edges = graph::rule_edges(program);
+  std::vector<graph::edge> edges = graph::rule_edges(program).value();
   random_source random(3);
   for (std::size_t i = edges.size(); i > 1; --i) std::swap(edges[i - 1], edges[random.below(i)]);
   std::vector<contender> all{{[&] { return build_dag(rows); }}, {[&] {
@@ -410,10 +410,10 @@ dag<Index> edge_by_edge(std::size_t nodes, const std::vector<graph::edge>& edges
 // All edges late, in random order: what that costs beside bit rows, and how much memory is left behind.
 void late_edges(const std::string& name, const flat_program& program) {
   const std::size_t nodes = program.size();
-  std::vector<graph::edge> edges = graph::rule_edges(program);
+  std::vector<graph::edge> edges = graph::rule_edges(program).value();
   random_source random(4);
   for (std::size_t i = edges.size(); i > 1; --i) std::swap(edges[i - 1], edges[random.below(i)]);
-  std::vector<contender> all{{[&] { return edge_by_edge<graph::dense_index>(nodes, edges).edge_count(); }},
+  std::vector<contender> all{{[&] { return edge_by_edge<hocket::testing::dense_index>(nodes, edges).edge_count(); }},
                              {[&] { return edge_by_edge<graph::persistent_index>(nodes, edges).edge_count(); }}};
   race(all, 5);
   line(name, "tries / bit rows", all[1].median() / all[0].median(), "x", "<= 3", "-");

@@ -32,11 +32,9 @@ set(HOCKET_HEADERS
   hocket/graph/access.hpp
   hocket/graph/adjacency.hpp
   hocket/graph/assign_streams.hpp
-  hocket/graph/auto_index.hpp
   hocket/graph/capture_plan.hpp
   hocket/graph/compare.hpp
   hocket/graph/dag.hpp
-  hocket/graph/dense_index.hpp
   hocket/graph/dependencies.hpp
   hocket/graph/dependency_options.hpp
   hocket/graph/detail/bit_tries.hpp
@@ -47,6 +45,7 @@ set(HOCKET_HEADERS
   hocket/graph/detail/policy_members.hpp
   hocket/graph/detail/pooled_lists.hpp
   hocket/graph/detail/required_members.hpp
+  hocket/graph/detail/reset_on_move.hpp
   hocket/graph/detail/storage_map.hpp
   hocket/graph/detail/topological.hpp
   hocket/graph/detail/trie_leaf.hpp
@@ -156,6 +155,7 @@ set(HOCKET_HEADERS
   hocket/testing/cost_policy_laws.hpp
   hocket/testing/curve_benchmark.hpp
   hocket/testing/curve_laws.hpp
+  hocket/testing/dense_index.hpp
   hocket/testing/graph_benchmark.hpp
   hocket/testing/graph_laws.hpp
   hocket/testing/launch_benchmark.hpp
@@ -171,6 +171,7 @@ set(HOCKET_HEADERS
   hocket/text/edges_csv.hpp
   hocket/text/graph_dot.hpp
   hocket/text/ops_csv.hpp
+  hocket/text/ops_table.hpp
   hocket/text/samples_csv.hpp
   hocket/text/schedule_csv.hpp
   hocket/text/schedule_jobs.hpp

@@ -3,6 +3,8 @@
 // each call the dag is what a list of offered edges and Warshall's algorithm say.
 #include "fuzz.hpp"
 
+#include <hocket/testing/dense_index.hpp>
+
 #include <algorithm>
 #include <utility>
 
@@ -173,7 +175,7 @@ class changes {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const bool logging = data[0] % 2 == 0;
-  if (data[0] % 4 < 2) changes<graph::dense_index>(data + 1, size - 1, logging).run();
+  if (data[0] % 4 < 2) changes<hocket::testing::dense_index>(data + 1, size - 1, logging).run();
   else changes<graph::persistent_index>(data + 1, size - 1, logging).run();
   return 0;
 }

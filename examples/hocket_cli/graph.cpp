@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hocket/graph.hpp>
+#include <hocket/testing/dense_index.hpp>
 #include <hocket/text/comparison_csv.hpp>
 #include <hocket/text/edges_csv.hpp>
 #include <hocket/text/ops_csv.hpp>
@@ -9,6 +10,7 @@
 #include <cstdio>
 #include <iostream>
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 #include "command.hpp"
@@ -53,11 +55,29 @@ class stopwatch {
 }
 
 graph::dependency_options rules_of(const options& o) {
-  return o.rules == "ordered" ? graph::dependency_options::ordered() : graph::dependency_options::data();
+  graph::dependency_options rules = graph::dependency_options::data();
+  if (o.rules == "ordered") {
+    rules = graph::dependency_options::ordered();
+    rules.start_up = true;
+  }
+  return rules;
 }
 
 text::ops_table read_ops(const options& o) {
-  return table_or_fail(text::parse_ops_csv(read_file(o.ops)), o.ops, text::ops_csv_header);
+  std::string header(text::ops_csv_header);
+  header += " and any of";
+  for (const std::string_view column : text::ops_csv_columns) header.append(" ").append(column);
+  return table_or_fail(text::parse_ops_csv(read_file(o.ops)), o.ops, header);
+}
+
+// Bit rows of so many ops are at most 2 GiB.
+constexpr std::size_t dense_limit = std::size_t{1} << 17;
+
+template <class Index>
+void check_size(const std::string& file, std::size_t ops) {
+  if (std::is_same_v<Index, hocket::testing::dense_index> && ops > dense_limit)
+    fail(file + ": " + std::to_string(ops) + " ops are too many for --index dense, which holds at most " +
+         std::to_string(dense_limit) + ": use --index persistent");
 }
 
 // The graph that --ops or --edges names, and how many distinct edges it had before pruning.
@@ -65,6 +85,7 @@ template <class Index>
 graph::dag<Index> load(const options& o, std::size_t& edges_before, long long& microseconds) {
   if (!o.ops.empty()) {
     const text::ops_table program = read_ops(o);
+    check_size<Index>(o.ops, program.size());
     const stopwatch watch;
     auto deps = value_or_fail(graph::dependencies<Index>(program, rules_of(o)), o.ops);
     microseconds = watch.microseconds();
@@ -73,6 +94,7 @@ graph::dag<Index> load(const options& o, std::size_t& edges_before, long long& m
   }
   const text::edge_table table =
       table_or_fail(text::parse_edges_csv(read_file(o.edges)), o.edges, text::edges_csv_header);
+  check_size<Index>(o.edges, table.node_count);
   std::vector<graph::edge> distinct = table.edges;
   std::sort(distinct.begin(), distinct.end());
   distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
@@ -113,7 +135,7 @@ void prune_without_index(const options& o) {
   if (!o.ops.empty()) {
     const text::ops_table program = read_ops(o);
     s.nodes = program.size();
-    edges = graph::rule_edges(program, rules_of(o));
+    edges = value_or_fail(graph::rule_edges(program, rules_of(o)), o.ops);
   } else {
     text::edge_table table = table_or_fail(text::parse_edges_csv(read_file(o.edges)), o.edges, text::edges_csv_header);
     s.nodes = table.node_count;
@@ -134,15 +156,14 @@ void prune_without_index(const options& o) {
 
 void prune(const options& o) {
   if (o.index == "none") return prune_without_index(o);
-  if (o.index == "dense") return prune_with<graph::dense_index>(o);
-  if (o.index == "persistent") return prune_with<graph::persistent_index>(o);
-  prune_with<graph::auto_index>(o);
+  if (o.index == "dense") return prune_with<hocket::testing::dense_index>(o);
+  prune_with<graph::persistent_index>(o);
 }
 
 void reaches(const options& o) {
   std::size_t edges = 0;
   long long microseconds = 0;
-  const auto g = load<graph::auto_index>(o, edges, microseconds);
+  const auto g = load<graph::persistent_index>(o, edges, microseconds);
   const auto pairs =
       table_or_fail(text::parse_pairs_csv(read_file(o.pairs), g.node_count()), o.pairs, text::edges_csv_header);
   std::string out = "source,target,reaches\n";
@@ -176,7 +197,7 @@ void sync(const options& o) {
 void compare(const options& o) {
   std::size_t edges = 0;
   long long microseconds = 0;
-  const auto ours = load<graph::auto_index>(o, edges, microseconds);
+  const auto ours = load<graph::persistent_index>(o, edges, microseconds);
   const auto theirs =
       table_or_fail(text::parse_pairs_csv(read_file(o.theirs), ours.node_count()), o.theirs, text::edges_csv_header);
   std::pmr::vector<node_id> cycle;
@@ -224,7 +245,10 @@ void add_graph(CLI::App& app) {
 
   CLI::App* command = commands->add_subcommand("prune", "Keep the edges that no others imply: CSV source,target");
   add_input(*command, *o);
-  command->add_option("--index", o->index, "How reachability is held; none: reduction only")
+  command
+      ->add_option(
+          "--index", o->index,
+          "How reachability is held: auto is persistent; dense: bit rows, for comparison; none: reduction only")
       ->check(CLI::IsMember({"auto", "dense", "persistent", "none"}))
       ->capture_default_str();
   add_out(*command, o->out);

@@ -5,11 +5,9 @@
 #include <hocket/graph/access.hpp>
 #include <hocket/graph/adjacency.hpp>
 #include <hocket/graph/assign_streams.hpp>
-#include <hocket/graph/auto_index.hpp>
 #include <hocket/graph/capture_plan.hpp>
 #include <hocket/graph/compare.hpp>
 #include <hocket/graph/dag.hpp>
-#include <hocket/graph/dense_index.hpp>
 #include <hocket/graph/dependencies.hpp>
 #include <hocket/graph/dependency_options.hpp>
 #include <hocket/graph/edge.hpp>

@@ -3,7 +3,7 @@
 import random
 import unittest
 
-from harness import DATA, EXAMPLES, ToolTest, main
+from harness import DATA, EXAMPLES, ToolTest, hocket, main
 
 GRAPH = DATA / "graph"
 
@@ -110,6 +110,31 @@ class Prune(ToolTest):
                         done = self.ok("graph", "prune", "--edges", path, "--index", index)
                         self.assertEqual(done.rows[1], expected)
                         self.assertEqual(int(done.summary["edges"]), len(edges))
+
+    def test_optional_columns(self):
+        ops = self.file("ops.csv", "op,stream,kind,reads,writes,rings,starts,aliases,write_ranges\n"
+                        "0,0,io,,1,,1,,\n1,1,collective,2,,3,0,2=1,\n2,0,collective,,,4,0,,5:0-8\n"
+                        "3,1,collective,,,3 4,0,,5:7-9\n4,0,compute,,,,0,,5:8-12\n")
+        expected = {"data": [(0, 1), (2, 3), (3, 4)], "ordered": [(0, 1), (0, 2), (1, 3), (2, 3), (3, 4)]}
+        for rules, kept in expected.items():
+            for index in ("auto", "dense", "none"):
+                with self.subTest(rules=rules, index=index):
+                    self.assertEqual(self.ok("graph", "prune", "--ops", ops, "--rules", rules, "--index", index).rows[1], kept)
+        self.assertEqual(self.ok("graph", "sync", "--ops", ops).out.splitlines()[1:], [b"0,1,0,1", b"2,3,0,1", b"3,4,1,0"])
+        theirs = self.file("theirs.csv", "source,target\n0,1\n2,3\n")
+        done = hocket("graph", "compare", "--ops", ops, "--theirs", theirs)
+        self.assertEqual((done.code, done.out.splitlines()[1:]), (1, [b"missing_order,3,4,ours,3 4"]))
+        for bad, says in (("5:8-8", 'line 6, column 9: "5:8-8" is not understood'), ("5:8", '"5:8" is not understood')):
+            text = ops.read_text().replace("5:8-12", bad)
+            self.refused("graph", "prune", "--ops", self.file("bad.csv", text), says=says)
+        self.refused("graph", "prune", "--ops", self.file("bad.csv", "op,stream,kind,reads,writes,color\n"),
+                     says='column 6: "color" is not understood')
+
+    def test_bit_rows_of_too_many_ops(self):
+        edges = self.file("edges.csv", "source,target\n0,131072\n")
+        self.refused("graph", "prune", "--edges", edges, "--index", "dense",
+                     says="131073 ops are too many for --index dense, which holds at most 131072")
+        self.ok("graph", "prune", "--edges", edges)
 
     def test_line_ends_do_not_matter(self):
         plain = (GRAPH / "gpt_small.ops.csv").read_bytes()

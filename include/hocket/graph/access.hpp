@@ -80,8 +80,8 @@ concept successors_policy = node_policy<P, G> && (std::integral<typename P::node
                               policy.for_each_successor(host, n, f);
                             };
 
-/// P reports, for each node, the nodes that must run before it: for hosts that know an op's operands. Reported in an
-/// order in which predecessors come first, and numbered in it, a dag is built without a list of edges.
+/// P reports, for each node, the nodes that must run before it: for hosts that know an op's operands. If nodes are
+/// listed in the order of their numbers, a dag is built without a list of edges; fastest if predecessors come first.
 template <class P, class G>
 concept predecessors_policy = node_policy<P, G> && (std::integral<typename P::node> || index_policy<P, G>) &&
                               requires(const P& policy, const G& host, const typename P::node& n, detail::sink f) {

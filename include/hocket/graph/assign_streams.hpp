@@ -14,6 +14,15 @@
 
 namespace hocket::inline HOCKET_ABI::graph {
 
+namespace detail {
+
+[[nodiscard]] constexpr result<void> check_stream_count(stream_id streams) noexcept {
+  if (streams != 0 && streams <= stream_limit) return {};
+  return error{errc::out_of_range, streams, 1, stream_limit}.with("streams");
+}
+
+}  // namespace detail
+
 /// Puts ops on at most `streams` streams, greedily in program order. An op goes on the stream whose last op it waits
 /// for directly, the latest such (no event is needed there); without one, on a stream not used yet; else on the stream
 /// whose last op is the oldest. Deterministic; no durations are known here, so it is a start, not an optimum.
@@ -26,8 +35,7 @@ namespace hocket::inline HOCKET_ABI::graph {
 ///     const auto plan = graph::stream_plan::make(g, *streams);
 template <reachability_index Index>
 [[nodiscard]] result<std::vector<stream_id>> assign_streams(const dag<Index>& g, stream_id streams) {
-  if (streams == 0 || streams > stream_limit)
-    return error{errc::out_of_range, streams, 1, stream_limit}.with("streams");
+  if (const auto fits = detail::check_stream_count(streams); !fits) return fits.error();
   std::vector<stream_id> stream_of(g.node_count());
   std::vector<node_id> tail;  // the last op of each stream in use
   for (std::size_t i = 0; i < g.node_count(); ++i) {
@@ -71,8 +79,19 @@ template <class Index>
   return behind;
 }
 
-// What both functions below ask of durations; gives their sum.
-[[nodiscard]] inline result<ticks> sum_of_durations(std::size_t nodes, std::span<const ticks> durations) {
+// When all is done that b waits for.
+template <class Index>
+[[nodiscard]] result<ticks> ready_time(const dag<Index>& g, node_id b, std::span<const ticks> done) {
+  ticks ready = 0;
+  for (const node_id a : g.upstream(b)) {
+    if (a > b) return error{errc::bad_order, b, a};
+    ready = (std::max)(ready, done[a]);
+  }
+  return ready;
+}
+
+// One per node, none negative, and their sum a number.
+[[nodiscard]] inline result<void> check_durations(std::size_t nodes, std::span<const ticks> durations) {
   if (durations.size() != nodes)
     return error{errc::invalid_argument, static_cast<std::int64_t>(durations.size())}.with("number of durations given");
   ticks sum = 0;
@@ -81,7 +100,7 @@ template <class Index>
     if (t > (std::numeric_limits<ticks>::max)() - sum) return error{errc::overflow}.with("sum of the durations");
     sum += t;
   }
-  return sum;
+  return {};
 }
 
 }  // namespace detail
@@ -95,7 +114,7 @@ template <class Index>
 template <reachability_index Index>
 [[nodiscard]] result<ticks> time_on_streams(const dag<Index>& g, std::span<const stream_id> stream_of,
                                             std::span<const ticks> durations) {
-  if (const auto sum = detail::sum_of_durations(g.node_count(), durations); !sum) return sum.error();
+  if (const auto fits = detail::check_durations(g.node_count(), durations); !fits) return fits.error();
   if (stream_of.size() != g.node_count())
     return error{errc::invalid_argument, static_cast<std::int64_t>(stream_of.size())}.with("number of streams given");
   std::vector<ticks> done(g.node_count(), 0), free;
@@ -104,12 +123,9 @@ template <reachability_index Index>
     if (g.fused_into(b) != b) continue;
     if (stream_of[b] >= stream_limit) return error{errc::limit_exceeded, stream_of[b], stream_limit - 1}.with("stream");
     if (stream_of[b] >= free.size()) free.resize(stream_of[b] + std::size_t{1}, 0);
-    ticks start = free[stream_of[b]];
-    for (const node_id a : g.upstream(b)) {
-      if (a > b) return error{errc::bad_order, b, a};
-      start = (std::max)(start, done[a]);
-    }
-    free[stream_of[b]] = done[b] = start + durations[b];
+    const result<ticks> ready = detail::ready_time(g, b, done);
+    if (!ready) return ready.error();
+    free[stream_of[b]] = done[b] = (std::max)(*ready, free[stream_of[b]]) + durations[b];
   }
   return free.empty() ? 0 : *std::max_element(free.begin(), free.end());
 }
@@ -127,9 +143,8 @@ template <reachability_index Index>
 template <reachability_index Index>
 [[nodiscard]] result<std::vector<stream_id>> assign_streams(const dag<Index>& g, stream_id streams,
                                                             std::span<const ticks> durations) {
-  if (streams == 0 || streams > stream_limit)
-    return error{errc::out_of_range, streams, 1, stream_limit}.with("streams");
-  if (const auto sum = detail::sum_of_durations(g.node_count(), durations); !sum) return sum.error();
+  if (const auto fits = detail::check_stream_count(streams); !fits) return fits.error();
+  if (const auto fits = detail::check_durations(g.node_count(), durations); !fits) return fits.error();
   const std::vector<ticks> behind = detail::chains_behind(g, durations);
   const ticks longest = behind.empty() ? 0 : *std::max_element(behind.begin(), behind.end());
   std::vector<stream_id> stream_of(g.node_count());
@@ -142,11 +157,9 @@ template <reachability_index Index>
       stream_of[b] = stream_of[one];
       continue;
     }
-    ticks ready = 0;
-    for (const node_id a : g.upstream(b)) {
-      if (a > b) return error{errc::bad_order, b, a};
-      ready = (std::max)(ready, done[a]);
-    }
+    const result<ticks> told = detail::ready_time(g, b, done);
+    if (!told) return told.error();
+    const ticks ready = *told;
     // Where it starts earliest: on a new stream, if there is one, or on one that is free when b is ready.
     stream_id chosen = no_id;
     ticks start = ready;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <hocket/core/result.hpp>
-#include <hocket/graph/auto_index.hpp>
 #include <hocket/graph/detail/fused_nodes.hpp>
 #include <hocket/graph/detail/journal.hpp>
 #include <hocket/graph/detail/pooled_lists.hpp>
@@ -9,6 +8,7 @@
 #include <hocket/graph/edge.hpp>
 #include <hocket/graph/edge_list.hpp>
 #include <hocket/graph/index.hpp>
+#include <hocket/graph/persistent_index.hpp>
 
 #include <algorithm>
 #include <concepts>
@@ -17,6 +17,7 @@
 #include <initializer_list>
 #include <memory>
 #include <memory_resource>
+#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
@@ -30,14 +31,14 @@ namespace hocket::inline HOCKET_ABI::graph {
 ///
 /// A call that fails or throws (std::bad_alloc, from the memory resource) changes nothing. Const members are safe for
 /// concurrent readers. Spans stay valid until the next non-const call.
-/// @tparam Index  a reachability_index: dense_index, persistent_index, auto_index, or a host's own
+/// @tparam Index  a reachability_index: persistent_index, or a host's own
 ///
 ///     hocket::graph::dag<> g;
 ///     const auto a = g.append({}).value();
 ///     const auto b = g.append({a}).value();       // after a
 ///     const auto c = g.append({a, b}).value();    // after a and b: the edge a -> c is redundant
 ///     g.reaches(a, c) && g.edge_count() == 2 && g.add_edge(c, a) == hocket::graph::edge_status::cycle;
-template <class Index = auto_index>
+template <class Index = persistent_index>
 class dag {
   static_assert(detail::require_index<Index>());
 
@@ -174,29 +175,7 @@ class dag {
       forward = forward && e.source < e.target;
     }
     detail::collect_incoming(work_.in, nodes, edges);
-    if (!forward) {
-      detail::order_topologically(work_.in, work_.topological);
-      if (work_.topological.order.size() < nodes) {
-        const std::vector<node_id> found = detail::find_cycle(work_.in, work_.topological.order);
-        const error why{errc::cycle, found.back(), found.front()};
-        if (cycle != nullptr) cycle->assign(found.begin(), found.end());
-        return why;
-      }
-    }
-    if (node_count() == 0) {  // nothing to lose: build here, in the memory that clear() kept
-      drop_unless_done undo_unless_done{this};
-      fill(nodes, forward, work_.in, work_.topological);
-      undo_unless_done.g = nullptr;
-    } else {
-      dag fresh(memory());
-      fresh.logging_ = logging_;
-      fresh.fill(nodes, forward, work_.in, work_.topological);
-      fresh.journal_ = std::move(journal_);
-      fresh.work_ = std::move(work_);
-      *this = std::move(fresh);
-    }
-    forget_snapshots();
-    return {};
+    return become_incoming(forward, cycle);
   }
 
   /// Becomes the host's own edges, as make does, in the memory that clear() kept.
@@ -206,11 +185,14 @@ class dag {
   template <class G, class Policy = graph_access<G>>
     requires(!std::integral<G>)
   result<void> assign(const G& host, const Policy& policy = {}, std::pmr::vector<node_id>* cycle = nullptr) {
-    if constexpr (predecessors_policy<Policy, G>)
-      if (append_in_order(host, policy)) return {};
+    const auto nodes = static_cast<std::size_t>(policy.node_count(host));
+    if constexpr (predecessors_policy<Policy, G>) {
+      bool forward = true;
+      if (collect_predecessors(host, policy, nodes, forward)) return become_incoming(forward, cycle);
+    }
     const result<std::vector<edge>> edges = graph::edge_list(host, policy);
     if (!edges) return edges.error();
-    return assign(static_cast<std::size_t>(policy.node_count(host)), *edges, cycle);
+    return assign(nodes, *edges, cycle);
   }
 
   /// From now on remembers edges that are not kept because others imply them, 4 bytes each, so that erase_edge can
@@ -475,32 +457,77 @@ class dag {
       if (g != nullptr) g->drop_all();
     }
   };
-  // An empty dag becomes the host's graph if each node comes when it is its turn, after its predecessors. Else it is
-  // empty again.
+  // The host's edges to work_.in. False if the host does not list its nodes by number, or reports an edge that no dag
+  // can have: what is wrong with it, edge_list and assign say.
   template <class G, class Policy>
-  bool append_in_order(const G& host, const Policy& policy) {
+  bool collect_predecessors(const G& host, const Policy& policy, std::size_t nodes, bool& forward) {
     using node = typename Policy::node;
-    const auto nodes = static_cast<std::size_t>(policy.node_count(host));
-    if (node_count() != 0 || nodes > no_id) return false;
-    drop_unless_done undo_unless_done{this};
-    reserve(nodes);
-    std::vector<node_id> preds;
-    bool in_order = true;
+    if (nodes > no_id) return false;
+    detail::incoming& in = work_.in;
+    in.clear();
+    bool fits = true;
     detail::for_each_node(policy, host, [&](const node& n) {
-      if (!in_order) return;
-      const std::size_t b = detail::index_of(policy, host, n);
-      preds.clear();
+      const std::size_t b = in.size();
+      fits = fits && b < nodes && detail::index_of(policy, host, n) == b;
+      if (!fits) return;
       policy.for_each_predecessor(host, n, [&](const auto& before) {
         const std::size_t a = detail::index_of(policy, host, static_cast<node>(before));
-        in_order = in_order && a < b;
-        preds.push_back(static_cast<node_id>(a));
+        fits = fits && a < nodes && a != b;
+        forward = forward && a < b;
+        in.sources.push_back(static_cast<node_id>(a));
       });
-      in_order = in_order && b == node_count() && append(preds).has_value();
+      in.end_list();
     });
-    if (!in_order || node_count() != nodes) return false;
+    return fits && in.size() == nodes;
+  }
+  // Becomes the graph of work_.in, unless that has a cycle.
+  result<void> become_incoming(bool forward, std::pmr::vector<node_id>* cycle) {
+    if (!forward) {
+      detail::order_topologically(work_.in, work_.topological);
+      if (work_.topological.order.size() < work_.in.size()) {
+        const std::vector<node_id> found = detail::find_cycle(work_.in, work_.topological.order);
+        const error why{errc::cycle, found.back(), found.front()};
+        if (cycle != nullptr) cycle->assign(found.begin(), found.end());
+        return why;
+      }
+    }
+    if (node_count() == 0) {  // nothing to lose: build here, in the memory that clear() kept
+      drop_unless_done undo_unless_done{this};
+      fill(forward, work_);
+      undo_unless_done.g = nullptr;
+    } else {
+      dag fresh(memory());
+      fresh.logging_ = logging_;
+      fresh.fill(forward, work_);
+      fresh.journal_ = std::move(journal_);
+      fresh.work_ = std::move(work_);
+      *this = std::move(fresh);
+    }
     forget_snapshots();
-    undo_unless_done.g = nullptr;
-    return true;
+    return {};
+  }
+  // For an empty dag: all edges of work.in at once. The nodes are in topological order, or that is in work.topological.
+  void fill(bool forward, detail::workspace& work) {
+    detail::incoming& in = work.in;
+    const std::size_t nodes = in.size();
+    reserve(nodes);
+    fill_index(index_, forward, work);
+    preds_.assign_all(nodes, [&in](std::size_t b) { return in[b].first(in.kept[b]); });
+    succs_.assign_transposed(preds_);
+    if (logging_) dropped_.assign_all(nodes, [&in](std::size_t b) { return in[b].subspan(in.kept[b]); });
+    edge_count_ = std::accumulate(in.kept.begin(), in.kept.end(), std::size_t{0});
+  }
+  // Puts the nodes of work.in into an index that has none. Of the sources of a node, the kept ones come first.
+  static void fill_index(Index& index, bool forward, detail::workspace& work) {
+    detail::incoming& in = work.in;
+    const std::size_t nodes = in.size();
+    if (!forward) index.resize(nodes);
+    in.kept.resize(nodes);
+    for (std::size_t i = 0; i < nodes; ++i) {
+      const node_id b = forward ? static_cast<node_id>(i) : work.topological.order[i];
+      in.kept[b] = static_cast<node_id>(index.reduce(b, in[b]));
+      index.commit(b);
+    }
   }
 
   // Clears the marks of find_affected.
@@ -569,24 +596,16 @@ class dag {
     Index fresh(memory());
     if constexpr (reserving_index<Index>) fresh.reserve(node_count() + 1);
     detail::incoming& in = work_.in;
-    in.begin.assign(1, 0);
-    in.sources.clear();
+    in.clear();
     bool forward = true;
     for (std::size_t b = 0; b < node_count(); ++b) {
       const std::span<const node_id> preds = preds_[b];
       in.sources.insert(in.sources.end(), preds.rbegin(), preds.rend());
-      in.begin.push_back(in.sources.size());
+      in.end_list();
       forward = forward && (preds.empty() || preds.back() < b);
     }
-    if (!forward) {
-      detail::order_topologically(in, work_.topological);
-      fresh.resize(node_count());
-    }
-    for (std::size_t i = 0; i < node_count(); ++i) {
-      const node_id b = forward ? static_cast<node_id>(i) : work_.topological.order[i];
-      static_cast<void>(fresh.reduce(b, in[b]));
-      fresh.commit(b);
-    }
+    if (!forward) detail::order_topologically(in, work_.topological);
+    fill_index(fresh, forward, work_);
     index_ = std::move(fresh);
   }
 
@@ -632,34 +651,6 @@ class dag {
         if (e.source < left && e.target < left) then.push_back(e);
       dag fresh = rebuilt(left, then);
       adopt(fresh);
-    }
-  }
-
-  // For an empty dag: all edges at once. The nodes are in topological order, or that order is in work_.topological.
-  void fill(std::size_t nodes, bool forward, detail::incoming& in, const detail::topological_workspace& w) {
-    reserve(nodes);
-    if (forward) {
-      for (std::size_t b = 0; b < nodes; ++b) append_distinct(static_cast<node_id>(b), in[b]);
-      return;
-    }
-    index_.resize(nodes);
-    for (detail::pooled_lists* lists : {&preds_, &succs_}) lists->resize(nodes);
-    if (logging_) dropped_.resize(nodes);
-    for (const node_id b : w.order) {
-      const std::span<node_id> preds = in[b];
-      const std::span<const node_id> kept = preds.first(index_.reduce(b, preds));
-      index_.commit(b);
-      preds_.make_room(b, kept.size());
-      preds_.assign(b, kept);
-      if (logging_) {
-        dropped_.make_room(b, preds.size() - kept.size());
-        dropped_.assign(b, preds.subspan(kept.size()));
-      }
-      for (const node_id a : kept) {
-        succs_.make_room(a, 1);
-        succs_.insert(a, b);
-      }
-      edge_count_ += kept.size();
     }
   }
 

@@ -41,7 +41,7 @@ namespace detail {
 }  // namespace detail
 
 /// Which op of a program must run before which: a dag whose nodes are the ops in program order.
-template <reachability_index Index = auto_index>
+template <reachability_index Index = persistent_index>
 class dependency_graph {
  public:
   dependency_graph(dag<Index> graph, std::size_t rule_edges, std::vector<explained_edge> reasons = {}) noexcept
@@ -262,15 +262,14 @@ template <class Index, class G, class Policy>
 /// @param host     a program whose policy satisfies effects_policy: see graph/access.hpp
 /// @param policy   how to see it; by default graph_access<G>
 /// @return the graph; errc::kind_not_told if an option chains ops of a kind and the policy tells none;
-///         errc::limit_exceeded past 2^32 - 2 ops; of the control edges: errc::unknown_node,
-/// errc::self_edge,
-///         errc::cycle for one against the program order that closes a cycle
+///         errc::bad_range for bytes that are none; errc::limit_exceeded past 2^32 - 2 ops; of the control edges:
+///         errc::unknown_node, errc::self_edge, errc::cycle for one against the program order that closes a cycle
 /// Complexity: linear in the reads and writes, plus the appends to the dag; barriers add at most one edge an op each
 /// way. Control edges against the program order, and those of the start-up rule, cost a dag::add_edge each.
 ///
 ///     const auto deps = hocket::graph::dependencies(program);      // result<dependency_graph<>>
 ///     deps->reaches(a, b);  deps->downstream(a);
-template <reachability_index Index = auto_index, class G, class Policy>
+template <reachability_index Index = persistent_index, class G, class Policy>
 [[nodiscard]] result<dependency_graph<Index>> dependencies(
     const G& host, const Policy& policy, const dependency_options& options = {},
     std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
@@ -281,7 +280,7 @@ template <reachability_index Index = auto_index, class G, class Policy>
     return error{errc::invalid_argument};
   }
 }
-template <reachability_index Index = auto_index, class G>
+template <reachability_index Index = persistent_index, class G>
 [[nodiscard]] result<dependency_graph<Index>> dependencies(
     const G& host, const dependency_options& options = {},
     std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
@@ -289,12 +288,14 @@ template <reachability_index Index = auto_index, class G>
 }
 
 /// The edges that `dependencies` would be built from, before any pruning: by target, then source.
-/// For hosts that want to see or count them, and for transitive_reduction, which needs no index. Empty if the options
-/// or the host's control edges are impossible: dependencies says why.
+/// For hosts that want to see or count them, and for transitive_reduction, which needs no index.
+/// @return as dependencies
 /// Complexity: linear in the reads, writes and edges.
+///
+///     const auto reduced = transitive_reduction(nodes, *rule_edges(program));
 template <class G, class Policy>
-[[nodiscard]] std::vector<edge> rule_edges(const G& host, const Policy& policy,
-                                           const dependency_options& options = {}) {
+[[nodiscard]] result<std::vector<edge>> rule_edges(const G& host, const Policy& policy,
+                                                   const dependency_options& options = {}) {
   detail::require_effects<Policy, G>();
   detail::late_rules late;
   std::vector<edge> edges;
@@ -306,20 +307,21 @@ template <class G, class Policy>
     ++nodes;
     return {};
   };
-  if (!detail::for_each_op(policy, host, options, std::pmr::get_default_resource(), late, list)) return {};
-  if (!late.control.empty() || !late.starts.empty()) {
+  result<void> outcome = detail::for_each_op(policy, host, options, std::pmr::get_default_resource(), late, list);
+  if (outcome && (!late.control.empty() || !late.starts.empty())) {
     dag<> g;  // which ops the start-up rule is about depends on the order so far
-    if (g.assign(nodes, edges) && !detail::add_late(g, late, [&edges](const edge& e, rule) { edges.push_back(e); }))
-      return {};
+    outcome = g.assign(nodes, edges);
+    if (outcome) outcome = detail::add_late(g, late, [&edges](const edge& e, rule) { edges.push_back(e); });
     std::sort(edges.begin(), edges.end(), [](const edge& x, const edge& y) {
       return x.target != y.target ? x.target < y.target : x.source < y.source;
     });
   }
+  if (!outcome) return outcome.error();
   return edges;
 }
 
 template <class G>
-[[nodiscard]] std::vector<edge> rule_edges(const G& host, const dependency_options& options = {}) {
+[[nodiscard]] result<std::vector<edge>> rule_edges(const G& host, const dependency_options& options = {}) {
   return graph::rule_edges(host, graph_access<G>{}, options);
 }
 

@@ -40,7 +40,7 @@ struct kinded_edge {
 ///
 /// So the kept edges order what all edges order, and the kept data edges what the data edges order.
 /// @tparam Index  one that can truncate, so that a failed append is taken back without memory
-template <truncating_index Index = auto_index>
+template <truncating_index Index = persistent_index>
 class kinded_dependencies {
  public:
   kinded_dependencies() = default;
@@ -222,7 +222,7 @@ template <truncating_index Index, class G, class Policy>
 ///
 ///     const auto deps = hocket::graph::dependencies_by_kind(program);
 ///     for (auto [e, kind] : deps->edges()) ...
-template <truncating_index Index = auto_index, class G, class Policy>
+template <truncating_index Index = persistent_index, class G, class Policy>
 [[nodiscard]] result<kinded_dependencies<Index>> dependencies_by_kind(
     const G& host, const Policy& policy, const dependency_options& options = {},
     std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
@@ -233,7 +233,7 @@ template <truncating_index Index = auto_index, class G, class Policy>
     return error{errc::invalid_argument};
   }
 }
-template <truncating_index Index = auto_index, class G>
+template <truncating_index Index = persistent_index, class G>
 [[nodiscard]] result<kinded_dependencies<Index>> dependencies_by_kind(
     const G& host, const dependency_options& options = {},
     std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {

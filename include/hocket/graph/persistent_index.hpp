@@ -37,6 +37,7 @@ namespace hocket::inline HOCKET_ABI::graph {
 /// | of the own window, far has some of them, or none                       | each is counted and listed once         |
 /// | late_ is empty, or has an entry a node                                 | without late edges it costs nothing     |
 /// | before(x) and after(x) have no bit in common                           | the graph has no cycle                  |
+/// | if ascends_, every ancestor is smaller than its node                   | no predecessor implies a greater one    |
 ///
 /// reaches: one load for the node, one per level of 16, one for the leaf: 3 up to 8,192 nodes, 4 up to 131,072, 5 up to
 /// 2 million; 2 when both are in one window. Source: docs/graph.md, "Which index".
@@ -57,7 +58,8 @@ class persistent_index {
         staged_(other.staged_),
         settled_(other.settled_),
         wasted_(other.wasted_),
-        late_edges_(other.late_edges_) {
+        late_edges_(other.late_edges_),
+        ascends_(other.ascends_) {
     other.clear();
   }
   persistent_index(const persistent_index& other)
@@ -66,7 +68,8 @@ class persistent_index {
         late_(other.late_.begin(), other.late_.end()),
         settled_(other.settled_),
         wasted_(other.wasted_),
-        late_edges_(other.late_edges_) {}
+        late_edges_(other.late_edges_),
+        ascends_(other.ascends_) {}
   persistent_index& operator=(persistent_index other) noexcept {
     std::destroy_at(this);
     return *std::construct_at(this, std::move(other));
@@ -85,6 +88,7 @@ class persistent_index {
     late_.clear();
     wasted_ = 0;
     late_edges_ = 0;
+    ascends_ = true;
   }
   void reserve(std::size_t nodes) { sets_.reserve(nodes); }
 
@@ -132,30 +136,29 @@ class persistent_index {
     return pairs;
   }
 
-  /// See reachability_index. First what comes before the predecessors, then those themselves: so whoever is there, is
-  /// implied. Offered in descending topological order, each is right at once; in another order, a later predecessor may
-  /// imply an earlier one, so each is asked again.
+  /// See reachability_index. Whoever is among the ancestors of the other predecessors is implied. In descending
+  /// topological order these are known when a predecessor comes up, and it joins them at once. In another order a later
+  /// predecessor may imply an earlier one, so each is asked again, and they join last.
   [[nodiscard]] std::size_t reduce(node_id b, std::span<node_id> preds) {
     tries_.shrink(settled_);  // whatever an uncommitted reduce left behind
     tries_.begin_set();
     if (size() == sets_.capacity()) sets_.reserve(size() * 2 + 16);
     if (!late_.empty() && late_.size() == late_.capacity()) late_.reserve(late_.size() * 2 + 16);
-    tries::root far{};
-    leaf near{};
-    const auto is_implied = [&](node_id p) { return window(p) == window(b) ? near.test(p) : tries_.has(far, p); };
+    staged_ = {};
+    staged_.ascends = ascends_;
+    for (node_id last = b; const node_id p : preds) staged_.ascends = staged_.ascends & (p < std::exchange(last, p));
     std::size_t kept = 0;
     for (std::size_t i = 0; i < preds.size(); ++i) {
       const node_id p = preds[i];
-      if (is_implied(p)) continue;
-      add_ancestors(p, b, far, near);
+      if (is_in(staged_.ancestors, b, p)) continue;
+      stage(p, b);
       std::swap(preds[i], preds[kept]);
       ++kept;
     }
-    kept = keep_if(preds, kept, [&](node_id p) { return !is_implied(p); });
-    for (const node_id p : preds.first(kept))
-      if (window(p) == window(b)) near.set(p);
-      else far = tries_.insert(far, p);
-    staged_ = {{far, near == leaf{} ? 0 : tries_.add(near)}, 0};
+    if (!staged_.ascends) {
+      kept = keep_if(preds, kept, [&](node_id p) { return !is_in(staged_.ancestors, b, p); });
+      for (const node_id p : preds.first(kept)) stage_around(p, b, leaf::of(p));
+    }
     return late_.empty() ? kept : without_late(preds, kept);
   }
 
@@ -172,6 +175,7 @@ class persistent_index {
     }
     if (!late_.empty()) late_[b].after = staged_.after;
     sets_[b] = staged_.ancestors;
+    ascends_ = staged_.ascends;
     settled_ = tries_.size();
   }
 
@@ -194,6 +198,7 @@ class persistent_index {
     const std::size_t few = 8 + size() / 64;  // as cheap as to go through all nodes
     if (late_edges_ < late_edge_limit && affected.size() > few) link_by_bit(a, affected);
     else link_by_sets(a, affected);
+    for (const node_id d : affected) ascends_ = ascends_ && a < d;
   }
   /// See rebuildable_index.
   [[nodiscard]] bool wants_rebuild() const noexcept {
@@ -212,6 +217,9 @@ class persistent_index {
       near.join(tries_.leaf_at(tries_.find_leaf(s.far, b)));
       if (near != tries_.leaf_at(s.near)) return false;
       if (!late_.empty() && (late_[b].before & late_[b].after) != 0) return false;
+      bool ascends = true;
+      for_each_ancestor(b, [&](node_id a) { ascends = ascends && a < b; });
+      if (ascends_ && !ascends) return false;
     }
     return true;
   }
@@ -227,6 +235,7 @@ class persistent_index {
   struct staged {
     set ancestors;
     std::uint64_t after = 0;  // the late edges before the node
+    bool ascends = true;      // will ascends_ hold, and did the predecessors come in descending order?
   };
   // Late edges, by their bits.
   struct late_bits {
@@ -254,13 +263,24 @@ class persistent_index {
     return count;
   }
 
-  // Puts the strict ancestors of p into what is known of b's.
-  void add_ancestors(node_id p, node_id b, tries::root& far, leaf& near) {
-    const set s = sets_[p];
-    far = tries_.merge(far, s.far);
-    if (window(p) == window(b)) return near.join(tries_.leaf_at(s.near));
-    if (s.near != 0) far = tries_.join(far, p, tries_.leaf_at(s.near));
-    near.join(tries_.leaf_at(tries_.find_leaf(s.far, b)));
+  // Puts the ancestors of p, and if in order p itself, into the set that is staged for b.
+  void stage(node_id p, node_id b) {
+    const set of_p = sets_[p];
+    staged_.ancestors.far = tries_.merge(staged_.ancestors.far, of_p.far);
+    if (staged_.ascends) {
+      leaf around = tries_.leaf_at(of_p.near);
+      around.set(p);
+      stage_around(p, b, around);
+    } else {
+      if (of_p.near != 0) stage_around(p, b, tries_.leaf_at(of_p.near));
+      if (window(p) != window(b)) stage_around(b, b, tries_.leaf_at(tries_.find_leaf(of_p.far, b)));
+    }
+  }
+  // Puts what is in the window of p into it.
+  void stage_around(node_id p, node_id b, const leaf& more) {
+    set& s = staged_.ancestors;
+    if (window(p) == window(b)) s.near = tries_.join_own(s.near, more);
+    else s.far = tries_.join(s.far, p, more);
   }
   // Stages the late edges before the next node; of the predecessors, those come last that late edges imply.
   [[nodiscard]] std::size_t without_late(std::span<node_id> preds, std::size_t kept) noexcept {
@@ -326,6 +346,7 @@ class persistent_index {
   tries::mark settled_;
   std::size_t wasted_ = 0;        // about: blocks that a new index would not need
   std::uint32_t late_edges_ = 0;  // that have a bit
+  bool ascends_ = true;
 };
 
 static_assert(counting_index<persistent_index>);

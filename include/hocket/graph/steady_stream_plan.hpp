@@ -46,17 +46,17 @@ class steady_stream_plan {
   }
   std::span<const stream_wait> previous_waits_of(node_id op) const&& = delete;
   /// Ops of a step after which an event is recorded, for this step or the next.
-  [[nodiscard]] std::size_t event_count() const noexcept { return event_count_; }
+  [[nodiscard]] std::size_t event_count() const noexcept { return event_count_.value; }
   /// Is some op waited for by a later op of the next step? When that wait is issued, the recorder of the same step has
   /// recorded again; so such events must alternate between two. Never so where edges come from reads and writes: the
   /// two ops conflict within a step as well, and FIFO does the rest.
-  [[nodiscard]] bool alternating() const noexcept { return alternating_; }
+  [[nodiscard]] bool alternating() const noexcept { return alternating_.value; }
 
  private:
   stream_plan step_;
   std::vector<stream_wait> previous_;
-  std::size_t event_count_ = 0;
-  bool alternating_ = false;
+  detail::reset_on_move<std::size_t> event_count_;
+  detail::reset_on_move<bool> alternating_;
 };
 
 template <reachability_index Index>
@@ -72,10 +72,10 @@ result<steady_stream_plan> steady_stream_plan::make(const dag<Index>& two_steps,
   const auto n = static_cast<node_id>(nodes);
   steady_stream_plan plan;
   plan.step_.stream_of_.assign(stream_of.begin(), stream_of.end());
-  plan.step_.stream_count_ = both->stream_count();
+  plan.step_.stream_count_.value = both->stream_count();
   for (node_id b = 0; b < n; ++b) {
     for (const node_id a : two_steps.upstream(b))
-      plan.step_.cross_stream_edges_ += stream_of[a] != stream_of[b] ? 1u : 0u;
+      plan.step_.cross_stream_edges_.value += stream_of[a] != stream_of[b] ? 1u : 0u;
     if (!both->issues(b)) plan.step_.fused_.push_back(b);
     if (both->issues(b) != both->issues(b + n))
       return error{errc::invalid_argument, b}.with("op fused in one step only");
@@ -86,11 +86,11 @@ result<steady_stream_plan> steady_stream_plan::make(const dag<Index>& two_steps,
   for (const stream_wait& w : both->waits()) {
     if (w.waiter < n) {
       first.push_back(w);  // no later op has a say in it: edges point forward
-      plan.step_.event_count_ += records[w.recorder] == 0 ? 1u : 0u;
+      plan.step_.event_count_.value += records[w.recorder] == 0 ? 1u : 0u;
       records[w.recorder] = 1;
     } else if (w.recorder < n) {
       plan.previous_.push_back({w.recorder, w.waiter - n, w.record_stream, w.wait_stream});
-      plan.alternating_ = plan.alternating_ || w.recorder < w.waiter - n;
+      plan.alternating_.value = plan.alternating_.value || w.recorder < w.waiter - n;
       records[w.recorder] = 1;
     } else if (repeated < first.size() && first[repeated].recorder == w.recorder - n &&
                first[repeated].waiter == w.waiter - n) {
@@ -100,7 +100,7 @@ result<steady_stream_plan> steady_stream_plan::make(const dag<Index>& two_steps,
     }
   }
   if (repeated < first.size()) return error{errc::not_periodic, first[repeated].recorder, first[repeated].waiter};
-  for (const unsigned char r : records) plan.event_count_ += r;
+  for (const unsigned char r : records) plan.event_count_.value += r;
   return plan;
 }
 

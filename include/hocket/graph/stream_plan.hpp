@@ -3,6 +3,7 @@
 #include <hocket/core/result.hpp>
 #include <hocket/graph/access.hpp>
 #include <hocket/graph/dag.hpp>
+#include <hocket/graph/detail/reset_on_move.hpp>
 #include <hocket/graph/stream_clock.hpp>
 
 #include <algorithm>
@@ -38,7 +39,8 @@ namespace detail {
 }  // namespace detail
 
 /// The fewest waits that make streams run a graph's ops in a legal order, and imply no order beyond the graph's and
-/// that of the streams themselves. What `launch` drives. Ops are issued in program order, each on its stream.
+/// that of the streams themselves. What `launch` drives. Ops are issued in program order, each on its stream. A plan
+/// that was moved from has no ops.
 class stream_plan {
  public:
   /// Plans the waits for ops on given streams.
@@ -61,7 +63,7 @@ class stream_plan {
     if (const result<void> planned = plan.find_waits(g); !planned) return planned.error();
     std::vector<unsigned char> records(plan.node_count());
     for (const stream_wait& w : plan.waits_) records[w.recorder] = 1;
-    for (const unsigned char r : records) plan.event_count_ += r;
+    for (const unsigned char r : records) plan.event_count_.value += r;
     return plan;
   }
   /// As above, with the streams that the host's policy names.
@@ -85,7 +87,7 @@ class stream_plan {
 
   [[nodiscard]] std::size_t node_count() const noexcept { return stream_of_.size(); }
   /// One more than the highest stream used.
-  [[nodiscard]] std::size_t stream_count() const noexcept { return stream_count_; }
+  [[nodiscard]] std::size_t stream_count() const noexcept { return stream_count_.value; }
   [[nodiscard]] stream_id stream_of(node_id op) const noexcept { return stream_of_[op]; }
   [[nodiscard]] std::span<const stream_id> streams() const& noexcept { return stream_of_; }
   std::span<const stream_id> streams() const&& = delete;
@@ -102,9 +104,9 @@ class stream_plan {
   std::span<const stream_wait> waits_of(node_id op) const&& = delete;
   /// Ops after which an event is recorded: each serves all its waiters. The fewest possible. docs/graph.md has the
   /// proof.
-  [[nodiscard]] std::size_t event_count() const noexcept { return event_count_; }
+  [[nodiscard]] std::size_t event_count() const noexcept { return event_count_.value; }
   /// Edges of the graph between different streams: the waits that a plan without reasoning would make.
-  [[nodiscard]] std::size_t cross_stream_edges() const noexcept { return cross_stream_edges_; }
+  [[nodiscard]] std::size_t cross_stream_edges() const noexcept { return cross_stream_edges_.value; }
 
  private:
   friend class steady_stream_plan;
@@ -119,11 +121,11 @@ class stream_plan {
       const auto b = static_cast<node_id>(i);
       const stream_id s = stream_of[b];
       if (s >= stream_limit) return error{errc::limit_exceeded, s, stream_limit - 1}.with("stream");
-      stream_count_ = (std::max)(stream_count_, s + std::size_t{1});
+      stream_count_.value = (std::max)(stream_count_.value, s + std::size_t{1});
       if (g.fused_into(b) != b) fused_.push_back(b);
       const std::span<const node_id> ups = g.upstream(b);
       if (!ups.empty() && ups.back() > b) return error{errc::bad_order, b, ups.back()};
-      for (const node_id a : ups) cross_stream_edges_ += stream_of[a] != s ? 1u : 0u;
+      for (const node_id a : ups) cross_stream_edges_.value += stream_of[a] != s ? 1u : 0u;
     }
     stream_of_.assign(stream_of.begin(), stream_of.end());
     return {};
@@ -133,7 +135,7 @@ class stream_plan {
   [[nodiscard]] result<void> find_waits(const dag<Index>& g) {
     dag<> order;
     order.reserve(node_count());
-    std::vector<node_id> tail(stream_count_, no_id), preds;
+    std::vector<node_id> tail(stream_count_.value, no_id), preds;
     for (std::size_t i = 0; i < node_count(); ++i) {
       const auto b = static_cast<node_id>(i);
       const std::span<const node_id> ups = g.upstream(b);
@@ -150,9 +152,9 @@ class stream_plan {
   std::vector<stream_id> stream_of_;
   std::vector<stream_wait> waits_;
   std::vector<node_id> fused_;  // ops that others stand for, ascending
-  std::size_t stream_count_ = 0;
-  std::size_t event_count_ = 0;
-  std::size_t cross_stream_edges_ = 0;
+  detail::reset_on_move<std::size_t> stream_count_;
+  detail::reset_on_move<std::size_t> event_count_;
+  detail::reset_on_move<std::size_t> cross_stream_edges_;
 };
 
 /// The order that a plan enforces, dependencies and FIFO, as a clock to ask. Its streams are plan.stream_count().

@@ -135,7 +135,7 @@ class access_laws {
       if (!deps) return message(deps.error());
       if (const auto proved = check_against_memory(*deps, host_, policy_); !proved) return message(proved.error());
       if (count_ <= most_nodes)
-        return broken_law(deps->graph(), graph_oracle(count_, graph::rule_edges(host_, policy_)));
+        return broken_law(deps->graph(), graph_oracle(count_, graph::rule_edges(host_, policy_).value()));
     }
     return {};
   }

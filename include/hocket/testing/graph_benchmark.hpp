@@ -62,7 +62,7 @@ struct edge_rows {
 /// The edges that the rules derive from a program, before any pruning.
 template <class G, class Policy = graph_access<G>>
 [[nodiscard]] edge_rows rule_rows(const G& host, const Policy& policy = {}) {
-  return rows_of(static_cast<std::size_t>(policy.node_count(host)), graph::rule_edges(host, policy));
+  return rows_of(static_cast<std::size_t>(policy.node_count(host)), graph::rule_edges(host, policy).value());
 }
 
 /// The floor: one topological sort (Kahn 1962) over edges that are in rows already.
@@ -150,7 +150,7 @@ class pruned_map {
 
 /// From a host's program to a dag, by its policy: what an executor waits for at start.
 /// @return the number of kept edges
-template <graph::reachability_index Index = graph::auto_index, class G, class Policy = graph_access<G>>
+template <graph::reachability_index Index = graph::persistent_index, class G, class Policy = graph_access<G>>
 [[nodiscard]] std::size_t program_to_dag(const G& host, const Policy& policy = {}) {
   const auto deps = graph::dependencies<Index>(host, policy);
   return deps ? deps->edge_count() : 0;

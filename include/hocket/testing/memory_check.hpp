@@ -38,37 +38,45 @@ struct access {
   bool writes = false;
 };
 
-template <class P, class G>
-[[nodiscard]] std::vector<access> accesses_of(const P& policy, const G& program) {
-  std::vector<access> all;
-  std::map<std::string, std::uint64_t, std::less<>> names;
-  const auto note = [&](const auto& part, node_id op, bool writes) {
-    using part_type = std::remove_cvref_t<decltype(part)>;
-    if constexpr (std::is_same_v<part_type, graph::storage_range>) {
-      all.push_back({false, part, op, writes});
-    } else if constexpr (std::is_convertible_v<const part_type&, std::string_view>) {
-      const auto number = names.try_emplace(std::string(std::string_view(part)), names.size()).first->second;
-      all.push_back({true, {number, 0, 1}, op, writes});
-    } else if constexpr (std::is_pointer_v<part_type>) {
-      all.push_back({true, {reinterpret_cast<std::uintptr_t>(part), 0, 1}, op, writes});
-    } else {
-      all.push_back({true, {static_cast<std::uint64_t>(part), 0, 1}, op, writes});
-    }
-  };
-  node_id op = 0;
-  graph::detail::for_each_node(policy, program, [&](const typename P::node& n) {
-    const auto parts = [&](bool writes) {
-      return [&, writes](const auto& v) {
-        graph::detail::for_each_part(policy, program, v, [&](const auto& part) { note(part, op, writes); });
-      };
-    };
-    policy.for_each_read(program, n, parts(false));
-    policy.for_each_write(program, n, parts(true));
-    if constexpr (graph::detail::tells_inplace<P, G>) policy.for_each_inplace(program, n, parts(true));
-    ++op;
-  });
-  return all;
-}
+// Takes down what ops do. It numbers variables and walks the policy by itself, apart from what `dependencies` uses, on
+// purpose: an oracle must not share a mistake.
+class access_log {
+ public:
+  template <class P, class G>
+  void take_down(const P& policy, const G& program) {
+    graph::detail::for_each_node(policy, program, [&](const typename P::node& n) {
+      const auto read = [&](const auto& v) { note_parts(policy, program, v, false); };
+      const auto write = [&](const auto& v) { note_parts(policy, program, v, true); };
+      policy.for_each_read(program, n, read);
+      policy.for_each_write(program, n, write);
+      if constexpr (graph::detail::tells_inplace<P, G>) policy.for_each_inplace(program, n, write);
+      ++op_;
+    });
+  }
+  [[nodiscard]] std::vector<access>& all() noexcept { return all_; }
+
+ private:
+  template <class P, class G, class V>
+  void note_parts(const P& policy, const G& program, const V& variable, bool writes) {
+    graph::detail::for_each_part(policy, program, variable, [&](const auto& part) { note(part, writes); });
+  }
+  void note(const graph::storage_range& bytes, bool writes) { all_.push_back({false, bytes, op_, writes}); }
+  template <class V>
+  void note(const V& variable, bool writes) {
+    all_.push_back({true, {number_of(variable), 0, 1}, op_, writes});
+  }
+  template <class V>
+  [[nodiscard]] std::uint64_t number_of(const V& variable) {
+    if constexpr (std::is_convertible_v<const V&, std::string_view>)
+      return names_.try_emplace(std::string(std::string_view(variable)), names_.size()).first->second;
+    else if constexpr (std::is_pointer_v<V>) return reinterpret_cast<std::uintptr_t>(variable);
+    else return static_cast<std::uint64_t>(variable);
+  }
+
+  std::vector<access> all_;
+  std::map<std::string, std::uint64_t, std::less<>> names_;
+  node_id op_ = 0;
+};
 
 }  // namespace detail
 
@@ -77,7 +85,8 @@ template <class P, class G>
 /// writers or reduction, so it may judge what `dependencies` gives, a stream plan, or a host's own order.
 /// @param order    anything with reaches(a, b): a dependency_graph, a dag, `graph::clock_of(stream_plan)`, your own
 /// @param witness  if given, receives every pair that is not ordered, by later op, then earlier
-/// @return errc::unordered_access with the first such pair. Complexity: O(accesses · log + pairs that meet).
+/// @return errc::unordered_access with the first such pair; errc::bad_range for bytes that are none. Complexity:
+/// O(accesses · log + pairs that meet).
 ///
 ///     const auto plan = hocket::graph::stream_plan::make(deps->graph(), streams).value();
 ///     if (const auto proved = hocket::testing::check_against_memory(hocket::graph::clock_of(plan), program); !proved)
@@ -86,7 +95,13 @@ template <class Order, class G, class Policy = graph_access<G>>
   requires graph::effects_policy<Policy, G>
 [[nodiscard]] result<void> check_against_memory(const Order& order, const G& program, const Policy& policy = {},
                                                 std::pmr::vector<unordered_access>* witness = nullptr) {
-  std::vector<detail::access> all = detail::accesses_of(policy, program);
+  detail::access_log log;
+  log.take_down(policy, program);
+  std::vector<detail::access>& all = log.all();
+  for (const detail::access& a : all)
+    if (a.range.first >= a.range.end)
+      return error{errc::bad_range, a.op, static_cast<std::int64_t>(a.range.first),
+                   static_cast<std::int64_t>(a.range.end)};
   std::sort(all.begin(), all.end(), [](const detail::access& a, const detail::access& b) {
     return a.is_variable != b.is_variable ? a.is_variable < b.is_variable : a.range < b.range;
   });

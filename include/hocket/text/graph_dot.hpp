@@ -79,7 +79,7 @@ void append_dot_nodes(std::string& out, std::size_t nodes, const Name& name) {
 /// @param label  label(edge) gives text, such as the variable behind the edge; empty for none
 /// Precondition: ends < nodes. Complexity: linear in the text.
 ///
-///     text::write_dot(3, graph::rule_edges(program), [&](node_id n) { return program.ops[n].name; });
+///     text::write_dot(3, *graph::rule_edges(program), [&](node_id n) { return program.ops[n].name; });
 template <class Name = number_names, class Label = no_labels>
 [[nodiscard]] std::string write_dot(std::size_t nodes, std::span<const graph::edge> edges, const Name& name = {},
                                     const Label& label = {}) {
@@ -92,7 +92,7 @@ template <class Name = number_names, class Label = no_labels>
 
 /// A small dag: its kept edges, and dashed the distinct ones of `offered` that it pruned, both by source, then target.
 ///
-///     text::write_dot(deps->graph(), graph::rule_edges(program));
+///     text::write_dot(deps->graph(), *graph::rule_edges(program));
 template <class Index, class Name = number_names, class Label = no_labels>
 [[nodiscard]] std::string write_dot(const graph::dag<Index>& g, std::span<const graph::edge> offered = {},
                                     const Name& name = {}, const Label& label = {}) {

@@ -17,8 +17,8 @@ static_assert(g::dependency_options::ordered().chains(g::op_kind::random));
 static_assert(!g::dependency_options::ordered().chains(g::op_kind::io));
 static_assert(!g::dependency_options{.collectives = true, .random = true, .io = true}.chains(g::op_kind::compute));
 
-static_assert(g::reachability_index<g::dense_index> && g::counting_index<g::dense_index>);
-static_assert(g::reachability_index<g::auto_index>);
+static_assert(g::counting_index<g::persistent_index> && g::truncating_index<g::persistent_index>);
+static_assert(g::rebuildable_index<g::persistent_index> && g::bounded_index<g::persistent_index>);
 static_assert(!g::reachability_index<int>);
 
 // A result<dag> can be assigned, and a dag handed on, without a throw.

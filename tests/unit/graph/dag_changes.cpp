@@ -2,6 +2,7 @@
 // Erasing, fusing and taking back, against a model that only keeps the set of offered edges: every graph on four nodes,
 // then long random lives of larger ones, with memory that runs out at every moment.
 #include <hocket/graph/dag.hpp>
+#include <hocket/testing/dense_index.hpp>
 #include <hocket/testing/graph_laws.hpp>
 
 #include <algorithm>
@@ -20,10 +21,10 @@ using hocket::errc;
 using hocket::no_id;
 using hocket::node_id;
 using hocket::graph::dag;
-using hocket::graph::dense_index;
 using hocket::graph::edge;
 using hocket::graph::edge_status;
 using hocket::graph::persistent_index;
+using hocket::testing::dense_index;
 using hocket::testing::graph_oracle;
 using hocket::testing::random_source;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <hocket/graph/dense_index.hpp>
+#include <hocket/testing/dense_index.hpp>
 
 #include "dag_exhaustive.hpp"
 
 TEST_CASE("dense index, exhaustively", "[graph]") {
-  CHECK(exhaustive::everything<hocket::graph::dense_index>() == exhaustive::all_cases);
+  CHECK(exhaustive::everything<hocket::testing::dense_index>() == exhaustive::all_cases);
 }

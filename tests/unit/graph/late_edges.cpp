@@ -2,6 +2,7 @@
 // Edges that come one by one, in any order: the answers against bit rows and the oracle, the memory against an index
 // that is built at once.
 #include <hocket/graph/dag.hpp>
+#include <hocket/testing/dense_index.hpp>
 #include <hocket/testing/graph_laws.hpp>
 
 #include <cstdint>
@@ -12,12 +13,11 @@
 #include "catch.hpp"
 
 using hocket::node_id;
-using hocket::graph::auto_index;
 using hocket::graph::dag;
-using hocket::graph::dense_index;
 using hocket::graph::edge;
 using hocket::graph::persistent_index;
 using hocket::testing::broken_law;
+using hocket::testing::dense_index;
 using hocket::testing::graph_oracle;
 using hocket::testing::random_source;
 
@@ -64,7 +64,6 @@ TEST_CASE("late edges in random orders: every law", "[graph]") {
     const graph_oracle oracle(nodes, edges);
     CHECK(broken_law(one_by_one<persistent_index>(nodes, edges), oracle).empty());
     CHECK(broken_law(one_by_one<dense_index>(nodes, edges), oracle).empty());
-    CHECK(broken_law(one_by_one<auto_index>(nodes, edges), oracle).empty());
   }
 }
 
@@ -156,13 +155,4 @@ TEST_CASE("late edges after a build take at most twice the memory", "[graph]") {
   const dag<persistent_index> at_once = dag<persistent_index>::make(nodes, all).value();
   CHECK(g.edges() == at_once.edges());
   CHECK(g.index().bytes() <= 2 * at_once.index().bytes());
-}
-
-TEST_CASE("rows are given back when they get too long", "[graph]") {
-  dag<auto_index> grown;
-  for (node_id b = 0; b < 2 * auto_index::dense_limit; ++b)
-    REQUIRE(grown.append(b < 3 ? std::vector<node_id>{} : std::vector<node_id>{b - 3}));
-  REQUIRE(grown.index().is_persistent());
-  const auto announced = dag<auto_index>::make(grown.node_count(), grown.edges()).value();
-  CHECK(grown.index().bytes() <= 2 * announced.index().bytes());
 }

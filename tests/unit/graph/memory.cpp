@@ -2,6 +2,7 @@
 // Memory that runs out at every possible moment: the call throws, the graph is what it was, and the call succeeds
 // later.
 #include <hocket/graph/dag.hpp>
+#include <hocket/testing/dense_index.hpp>
 #include <hocket/testing/graph_laws.hpp>
 
 #include <algorithm>
@@ -98,12 +99,11 @@ void run_out_of_memory() {
 
 }  // namespace
 
-TEST_CASE("out of memory at every allocation: bit rows", "[graph]") { run_out_of_memory<hocket::graph::dense_index>(); }
+TEST_CASE("out of memory at every allocation: bit rows", "[graph]") {
+  run_out_of_memory<hocket::testing::dense_index>();
+}
 TEST_CASE("out of memory at every allocation: tries", "[graph]") {
   run_out_of_memory<hocket::graph::persistent_index>();
-}
-TEST_CASE("out of memory at every allocation: the default", "[graph]") {
-  run_out_of_memory<hocket::graph::auto_index>();
 }
 TEST_CASE("out of memory while a dag is copied: nothing is left behind", "[graph]") {
   dag<hocket::graph::persistent_index> g;
@@ -163,39 +163,7 @@ void run_trials(std::size_t nodes, std::size_t trials) {
 }  // namespace
 
 TEST_CASE("trials that are rolled back use their memory again", "[graph]") {
-  run_trials<hocket::graph::dense_index>(150, 20000);
+  run_trials<hocket::testing::dense_index>(150, 20000);
   run_trials<hocket::graph::persistent_index>(150, 20000);
   run_trials<hocket::graph::persistent_index>(700, 20000);
-  run_trials<hocket::graph::auto_index>(150, 20000);
-}
-
-TEST_CASE("out of memory while moving from rows to tries", "[graph]") {
-  scarce_memory memory;
-  {
-    dag<hocket::graph::auto_index> g(&memory);
-    constexpr node_id limit = hocket::graph::auto_index::dense_limit;
-    for (node_id b = 0; b < limit; ++b)
-      REQUIRE(g.append(b < 10 ? std::vector<node_id>{} : std::vector<node_id>{b - 7, b / 2}));
-    const std::vector<edge> before = g.edges();
-    std::size_t failures = 0;
-    // Every third moment: the move allocates often, and each failure costs a comparison of all edges.
-    for (std::size_t allowed = 0;; allowed += 3, ++failures) {
-      memory.left = allowed;
-      bool done = true;
-      try {
-        (void)g.append(std::vector<node_id>{0, limit - 1});
-      } catch (const std::bad_alloc&) {
-        done = false;
-      }
-      memory.left = ~std::size_t{0};
-      if (done) break;
-      REQUIRE(g.node_count() == limit);
-      REQUIRE(g.edges() == before);
-    }
-    CHECK(failures > 2);
-    CHECK(g.index().is_persistent());
-    CHECK(g.edge_count() == before.size() + 2);
-    CHECK(g.reaches(1500, limit) == g.reaches(1500, limit - 1));
-  }
-  CHECK(memory.out == 0);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hosts that know an op's operands: graphs through predecessors_policy, in program order and out of it.
 #include <hocket/graph.hpp>
+#include <hocket/testing/dense_index.hpp>
 #include <hocket/testing/graph_laws.hpp>
 
 #include <algorithm>
@@ -109,7 +110,7 @@ TEST_CASE("more nodes than one window, with every index", "[graph]") {
     const std::vector<edge> edges = edges_of(f);
     const auto expected = dag<>::make(nodes, edges)->edges();
     CHECK(dag<>::make(f, operands{})->edges() == expected);
-    CHECK(dag<hocket::graph::dense_index>::make(f, operands{})->edges() == expected);
+    CHECK(dag<hocket::testing::dense_index>::make(f, operands{})->edges() == expected);
     CHECK(dag<hocket::graph::persistent_index>::make(f, operands{})->edges() == expected);
   }
 }

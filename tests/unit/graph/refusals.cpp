@@ -3,6 +3,7 @@
 // numbers that run out, memory that runs out while a graph is built.
 #include <hocket/graph.hpp>
 #include <hocket/graph/detail/block_pool.hpp>
+#include <hocket/testing/dense_index.hpp>
 
 #include <array>
 #include <memory_resource>
@@ -63,9 +64,9 @@ struct full : telling {
 };
 
 // An index that can number three nodes.
-class tiny_index : public hocket::graph::dense_index {
+class tiny_index : public hocket::testing::dense_index {
  public:
-  using hocket::graph::dense_index::dense_index;
+  using hocket::testing::dense_index::dense_index;
   [[nodiscard]] bool has_room(std::size_t) const noexcept { return size() < 3; }
 };
 
@@ -78,7 +79,7 @@ TEST_CASE("options that chain kinds need a policy that tells them", "[graph]") {
     CHECK(hocket::graph::dependencies(p, silent{}, o).error().code == errc::kind_not_told);
     CHECK(hocket::graph::dependencies_by_kind(p, silent{}, o).error().code == errc::kind_not_told);
     CHECK(hocket::graph::dependencies_of_steps(p, silent{}, o).error().code == errc::kind_not_told);
-    CHECK(hocket::graph::rule_edges(p, silent{}, o).empty());
+    CHECK(hocket::graph::rule_edges(p, silent{}, o).error().code == errc::kind_not_told);
   }
   CHECK(hocket::graph::dependencies(p, silent{})->edge_count() == 0);
   CHECK(hocket::graph::dependencies(p, telling{}, {.io = true})->edge_count() == 2);
@@ -247,22 +248,17 @@ TEST_CASE("numbers that run out", "[graph]") {
   CHECK(g.add_edge(0, 1) == edge_status::added);
 }
 
-// Rows of 70,000 nodes make 2.4 · 10⁹ pairs in a triangle and 4.9 · 10⁹ in a square: past 2³² bits.
-TEST_CASE("positions past 2^32 bits", "[graph]") {
+TEST_CASE("more than 2^32 pairs", "[graph]") {
   constexpr node_id nodes = 140'000;
   dag<hocket::graph::persistent_index> sets;
   hocket::testing::random_source random(8);
-  dag<hocket::graph::dense_index> rows;  // as many bits, most of them in rows that are empty
   for (node_id b = 0; b < nodes; ++b) {
     const std::vector<node_id> all = b == 0 ? std::vector<node_id>{} : std::vector<node_id>{b - 1, random.below(b)};
     REQUIRE(sets.append(all));
-    REQUIRE(rows.append(b % 20'000 == 19'999 ? std::vector<node_id>{b - 1, b / 2} : std::vector<node_id>{}));
   }
   CHECK(sets.edge_count() == nodes - 1);
   CHECK(sets.reachable_pairs() == std::uint64_t{nodes} * (nodes - 1) / 2);  // 9.8 · 10⁹
   CHECK(sets.reaches(0, nodes - 1));
-  CHECK(rows.reaches(nodes / 2 - 1, nodes - 1) == (rows.in_degree(nodes - 1) == 2 && (nodes - 1) / 2 == nodes / 2 - 1));
-  CHECK(rows.ancestor_count(nodes - 1) == 2);
 }
 
 TEST_CASE("the reduction without an index to keep: large programs, and graphs without structure", "[graph]") {
@@ -271,7 +267,7 @@ TEST_CASE("the reduction without an index to keep: large programs, and graphs wi
   };
   hocket::testing::random_source random(9);
   const auto program = graph_programs::gpt_program({8, 2, 2}, 0);
-  std::vector<edge> list = hocket::graph::rule_edges(program);
+  std::vector<edge> list = hocket::graph::rule_edges(program).value();
   shuffle(list, random);
   REQUIRE(program.size() > 4096 / 2);
   for (const bool structured : {true, false}) {

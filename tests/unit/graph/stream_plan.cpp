@@ -201,6 +201,21 @@ TEST_CASE("random programs on few and on many streams", "[graph]") {
   }
 }
 
+TEST_CASE("a plan that was moved from has no ops", "[graph]") {
+  dag<> g;
+  REQUIRE((g.append({}) && g.append({0})));
+  auto from = stream_plan::make(g, std::vector<stream_id>{0, 1}).value();
+  REQUIRE((from.stream_count() == 2 && from.event_count() == 1 && from.cross_stream_edges() == 1));
+  const stream_plan to = std::move(from);
+  CHECK((to.stream_count() == 2 && to.waits().size() == 1));
+  // NOLINTNEXTLINE(bugprone-use-after-move): that is what is tested
+  CHECK((from.node_count() == 0 && from.stream_count() == 0 && from.waits().empty()));
+  CHECK((from.event_count() == 0 && from.cross_stream_edges() == 0));
+  CHECK(hocket::graph::clock_of(from).node_count() == 0);
+  from = to;
+  CHECK(from.event_count() == 1);
+}
+
 TEST_CASE("a stream plan refuses what it cannot issue", "[graph]") {
   dag<> g;
   const std::array<edge, 1> backwards{edge{1, 0}};

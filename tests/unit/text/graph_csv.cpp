@@ -4,15 +4,18 @@
 #include <hocket/core/message.hpp>
 #include <hocket/graph/dependencies.hpp>
 #include <hocket/graph/stream_plan.hpp>
+#include <hocket/testing/graph_laws.hpp>
 #include <hocket/text/edges_csv.hpp>
 #include <hocket/text/ops_csv.hpp>
 
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "catch.hpp"
 
+using hocket::node_id;
 using hocket::graph::dependency_options;
 using hocket::text::parse_edges_csv;
 using hocket::text::parse_ops_csv;
@@ -30,6 +33,10 @@ std::string data(const std::string& name) {
 
 std::string ops_error(const std::string& rows) {
   const auto r = parse_ops_csv("op,stream,kind,reads,writes\n" + rows);
+  return r ? "no error" : message(r.error());
+}
+std::string columns_error(const std::string& columns, const std::string& rows) {
+  const auto r = parse_ops_csv("op,stream,kind,reads,writes" + columns + "\n" + rows);
   return r ? "no error" : message(r.error());
 }
 std::string edges_error(const std::string& rows) {
@@ -99,6 +106,136 @@ TEST_CASE("bad rows are named by line and cell", "[text]") {
   CHECK(ops_error("0,0,compute,1 two,\n") == "line 2, column 4: \"two\" is not a whole number in range");
   CHECK(ops_error("0,0,compute,,4294967295\n") == "line 2, column 5: \"4294967295\" is not a whole number in range");
   CHECK(ops_error("0,0,compute,1\n") == "line 2: expected 5 columns, found 4");
+}
+
+TEST_CASE("optional columns of programs: what they say, and back again", "[text]") {
+  const std::string csv =
+      "op,stream,kind,reads,writes,rings,starts,aliases,read_ranges,write_ranges\n"
+      "0,0,io,,1 2,,1,,,7:0-16\n"
+      "1,1,collective,1,1,3 4,0,20=1 20=2,,\n"
+      "2,0,compute,20,,,0,30=20,7:0-8 7:12-18446744073709551615,7:4-6\n";
+  const auto t = parse_ops_csv(csv);
+  REQUIRE(t);
+  CHECK(write_ops_csv(*t) == csv);
+  CHECK((t->starts(0) && !t->starts(1) && !t->starts(2)));
+  CHECK((t->rings(0).empty() && t->rings(1).size() == 2 && t->rings(1)[1] == 4));
+  CHECK((t->parts(30).size() == 2 && t->parts(30)[0] == 1 && t->parts(30)[1] == 2 && t->parts(1).empty()));
+  CHECK((t->read_ranges(2).size() == 2 && t->read_ranges(2)[1].end == ~std::uint64_t{0}));
+  CHECK(t->write_ranges(1).empty());
+
+  // In any order, and only what a program needs.
+  const auto some = parse_ops_csv("op,stream,kind,reads,writes,write_ranges,starts\n0,0,compute,,,1:2-3,\n");
+  REQUIRE(some);
+  CHECK(write_ops_csv(*some) == "op,stream,kind,reads,writes,write_ranges\n0,0,compute,,,1:2-3\n");
+}
+
+TEST_CASE("bad words of optional columns are named by line and column", "[text]") {
+  CHECK(columns_error(",ring", "") == "line 1, column 6: \"ring\" is not understood");
+  CHECK(columns_error(",rings,rings", "") == "line 1, column 7: \"rings\" is not understood");
+  CHECK(columns_error(",rings,", "") == "line 1, column 7: \"\" is not understood");
+  CHECK(columns_error("x", "") == "line 1, column 1: \"op,stream,kind,reads,writesx\" is not understood");
+  CHECK(columns_error(",rings", "0,0,io,,\n") == "line 2: expected 6 columns, found 5");
+  CHECK(columns_error(",rings", "0,0,io,,,1 b\n") == "line 2, column 6: \"b\" is not a whole number in range");
+  CHECK(columns_error(",starts", "0,0,io,,,yes\n") == "line 2, column 6: \"yes\" is not understood");
+  for (const char* const bad :
+       {"1:2", "1:2-2", "1:3-2", "1-2-3", "1:2-3x", ":2-3", "1:2-18446744073709551616", "-1:2-3"})
+    CHECK(columns_error(",starts,read_ranges", std::string("0,0,io,,,1,0:1-2 ") + bad + "\n") ==
+          std::string("line 2, column 7: \"") + bad + "\" is not understood");
+  // A variable is no part of itself, and has its parts before it is one.
+  for (const char* const bad : {"1", "1=", "=1", "1=1", "1=2=3", "4294967295=1", "5=6"})
+    CHECK(columns_error(",aliases", std::string("0,0,io,,,4=5 ") + bad + "\n") ==
+          std::string("line 2, column 6: \"") + bad + "\" is not understood");
+}
+
+namespace {
+
+// What an op of a random program does, apart from any parser: the bits of storage that it touches, and its rings.
+struct plain_op {
+  std::uint64_t reads = 0, writes = 0, rings = 0;
+};
+
+// Variables 0-9 are storage; 10-12 views of one each; 13 a buffer of three; 14 a view of that. Bytes 0-31 of space 5.
+constexpr std::uint64_t bits_of(std::uint32_t variable) {
+  constexpr std::uint64_t buffer = 0b1011000;
+  if (variable < 10) return std::uint64_t{1} << variable;
+  return variable < 13 ? std::uint64_t{1} << (variable - 10) : buffer;
+}
+
+std::string random_ops(std::vector<plain_op>& model, hocket::testing::random_source& random) {
+  std::string csv = "op,stream,kind,reads,writes,rings,aliases,read_ranges,write_ranges\n";
+  for (std::size_t i = 0; i < model.size(); ++i) {
+    plain_op& op = model[i];
+    std::string cells[4];
+    for (int c = 0; c < 4; ++c) {
+      std::uint64_t& bits = c % 2 == 0 ? op.reads : op.writes;
+      if (random.below(3) != 0) continue;
+      if (c < 2) {
+        const std::uint32_t v = random.below(15);
+        bits |= bits_of(v);
+        cells[c] = std::to_string(v);
+      } else {
+        const std::uint32_t first = random.below(31), end = first + 1 + random.below(32 - first);
+        for (std::uint32_t byte = first; byte < end; ++byte) bits |= std::uint64_t{1} << (byte + 16);
+        cells[c] = "5:" + std::to_string(first) + "-" + std::to_string(end);
+      }
+    }
+    std::string rings;
+    for (std::uint32_t r = 0; r < 3; ++r)
+      if (random.below(6) == 0) {
+        op.rings |= std::uint64_t{1} << r;
+        rings += std::to_string(r) + " ";
+      }
+    const char* const kind = random.below(2) == 0 ? "compute" : "collective";
+    if (*kind == 'c' && kind[2] == 'l' && rings.empty()) op.rings = 1;
+    csv += std::to_string(i) + ",0," + kind + "," + cells[0] + "," + cells[1] + "," + rings + "," +
+           (i + 1 == model.size() ? "10=0 11=1 12=2 13=3 13=4 13=6 14=13" : "") + "," + cells[2] + "," + cells[3] +
+           "\n";
+  }
+  return csv;
+}
+
+}  // namespace
+
+TEST_CASE("programs with rings, aliases and ranges: dependencies against all pairs", "[text][graph]") {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    hocket::testing::random_source random(seed);
+    std::vector<plain_op> model(40);
+    const auto program = parse_ops_csv(random_ops(model, random));
+    REQUIRE(program);
+    for (const bool ordered : {false, true}) {
+      std::vector<hocket::graph::edge> edges;
+      for (node_id b = 0; b < model.size(); ++b)
+        for (node_id a = 0; a < b; ++a) {
+          const plain_op &x = model[a], &y = model[b];
+          const bool hazard = (x.writes & (y.reads | y.writes)) != 0 || (x.reads & y.writes) != 0;
+          if (hazard || (ordered && (x.rings & y.rings) != 0)) edges.push_back({a, b});
+        }
+      const auto deps = dependencies(*program, ordered ? dependency_options::ordered() : dependency_options::data());
+      REQUIRE(deps);
+      CHECK(hocket::testing::broken_law(deps->graph(), hocket::testing::graph_oracle(model.size(), edges)).empty());
+    }
+  }
+}
+
+TEST_CASE("ops that start a step, from a file", "[text][graph]") {
+  const auto program = parse_ops_csv(
+      "op,stream,kind,reads,writes,starts\n0,0,io,,1,1\n1,0,compute,1,2,\n2,0,compute,,3,0\n3,0,compute,3,4,0\n");
+  REQUIRE(program);
+  dependency_options options;
+  CHECK_FALSE(dependencies(*program, options)->reaches(0, 2));
+  options.start_up = true;
+  CHECK(dependencies(*program, options)->reaches(0, 2));
+  CHECK(dependencies(*program, options)->edge_count() == 3);
+}
+
+TEST_CASE("a program that is cut keeps what its first ops say", "[text]") {
+  auto t = parse_ops_csv(
+               "op,stream,kind,reads,writes,rings,starts,aliases,read_ranges\n0,0,io,1,,2,1,3=1,0:0-1\n"
+               "1,0,io,1,4,5,1,3=2,0:2-3\n")
+               .value();
+  t.cut(1);
+  CHECK(write_ops_csv(t) == "op,stream,kind,reads,writes,rings,starts,aliases,read_ranges\n0,0,io,1,,2,1,3=1,0:0-1\n");
+  CHECK(t.parts(3).size() == 1);
 }
 
 TEST_CASE("waits as CSV", "[text]") {

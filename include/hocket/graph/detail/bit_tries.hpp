@@ -67,6 +67,12 @@ class bit_tries {
     leaves_[b] = content;
     return b;
   }
+  // A leaf of the set at hand with the bits of `more` put in; if it is 0, a new one.
+  [[nodiscard]] block_id join_own(block_id own, const leaf& more) {
+    if (own == 0) return add(more);
+    leaves_[own].join(more);
+    return own;
+  }
 
   [[nodiscard]] bool has(const root& r, node_id a) const noexcept { return leaf_at(find_leaf(r, a)).test(a); }
   // The leaf in which a would be; 0 if there is none.
@@ -83,7 +89,7 @@ class bit_tries {
 
   // u ∪ v, as u itself or v itself where one contains the other. Only u may be of the set at hand.
   [[nodiscard]] root merge(root u, root v) {
-    if (v.block == 0) return u;
+    if (v.block == 0 || (u.block == v.block && u.height == v.height)) return u;
     if (u.block == 0) return v;
     const std::uint32_t height = u.height > v.height ? u.height : v.height;
     u = lifted(u, height);
@@ -97,11 +103,7 @@ class bit_tries {
     return {join(r.block, a, more, r.height), r.height};
   }
   // r with a put in.
-  [[nodiscard]] root insert(const root& r, node_id a) {
-    leaf one{};
-    one.set(a);
-    return join(r, a, one);
-  }
+  [[nodiscard]] root insert(const root& r, node_id a) { return join(r, a, leaf::of(a)); }
 
   // f(a) for each a of the set, ascending.
   template <class F>

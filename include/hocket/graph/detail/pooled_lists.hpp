@@ -50,6 +50,38 @@ class pooled_lists {
     lists_.push_back(added);
     assign(lists_.size() - 1, ids);
   }
+  // Becomes `count` lists; list_of(i) gives the ids of list i, which descend best.
+  template <class F>
+  void assign_all(std::size_t count, F&& list_of) {
+    clear();
+    lists_.resize(count);
+    std::size_t total = 0;
+    for (std::size_t i = 0; i < count; ++i) total += list_of(i).size();
+    static_cast<void>(extended(total));
+    std::uint32_t begin = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto ids = list_of(i);
+      const auto size = static_cast<std::uint32_t>(ids.size());
+      lists_[i] = {begin, 0, size};
+      assign(i, ids);
+      begin += size;
+    }
+  }
+  // Becomes the same edges the other way: list a has each b whose list in `other` has a.
+  void assign_transposed(const pooled_lists& other) {
+    clear();
+    lists_.resize(other.size());
+    for (std::size_t b = 0; b < other.size(); ++b)
+      for (const node_id a : other[b]) ++lists_[a].room;
+    std::uint32_t begin = 0;
+    for (list& l : lists_) {
+      l.begin = begin;
+      begin += l.room;
+    }
+    static_cast<void>(extended(begin));
+    for (std::size_t b = 0; b < other.size(); ++b)
+      for (const node_id a : other[b]) pool_[lists_[a].begin + lists_[a].size++] = static_cast<node_id>(b);
+  }
   // Adds empty lists up to n.
   void resize(std::size_t n) { lists_.resize(n); }
   // Drops the last lists down to n. Their room comes back at once if it is the youngest, else when squeezed.

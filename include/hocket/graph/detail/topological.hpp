@@ -11,13 +11,41 @@
 
 namespace hocket::inline HOCKET_ABI::graph::detail {
 
+// Sorts the ids, the largest first, and drops repetitions; returns how many are left, at the front.
+[[nodiscard]] inline std::size_t descend(std::span<node_id> ids) {
+  bool descends = true;
+  for (std::size_t i = 1; i < ids.size(); ++i) descends = descends & (ids[i - 1] > ids[i]);
+  if (descends) return ids.size();
+  std::reverse(ids.begin(), ids.end());  // programs list them in ascending order
+  const auto later = [](node_id x, node_id y) { return x > y; };
+  if (!std::is_sorted(ids.begin(), ids.end(), later)) std::sort(ids.begin(), ids.end(), later);
+  return static_cast<std::size_t>(std::unique(ids.begin(), ids.end()) - ids.begin());
+}
+
 // The sources of each target, duplicates removed, descending: the order in which an index wants them.
 struct incoming {
+  explicit incoming(std::pmr::memory_resource* memory) : begin(1, 0, memory), sources(memory), kept(memory) {}
+
   std::pmr::vector<std::size_t> begin;  // size: nodes + 1
   std::pmr::vector<node_id> sources;
+  std::pmr::vector<node_id> kept;  // of a build: so many of them, the first, are the kept ones
 
+  [[nodiscard]] std::size_t size() const noexcept { return begin.size() - 1; }
+  [[nodiscard]] std::size_t bytes() const noexcept {
+    return begin.capacity() * sizeof(std::size_t) + (sources.capacity() + kept.capacity()) * sizeof(node_id);
+  }
   [[nodiscard]] std::span<node_id> operator[](std::size_t target) noexcept {
     return {sources.data() + begin[target], begin[target + 1] - begin[target]};
+  }
+  void clear() {
+    begin.assign(1, 0);
+    sources.clear();
+  }
+  // What was added to `sources` since, in any order and repeatedly, are the sources of the next target.
+  void end_list() {
+    const std::size_t first = begin.back();
+    sources.resize(first + descend({sources.data() + first, sources.size() - first}));
+    begin.push_back(sources.size());
   }
 };
 
@@ -32,21 +60,19 @@ inline void collect_incoming(incoming& in, std::size_t nodes, std::span<const ed
 
   std::size_t out = 0;
   for (std::size_t b = 0; b < nodes; ++b) {
-    node_id* const first = in.sources.data() + in.begin[b];
-    node_id* const last = in.sources.data() + in.begin[b + 1];
-    if (!std::is_sorted(first, last, [](node_id x, node_id y) { return x > y; }))
-      std::sort(first, last, [](node_id x, node_id y) { return x > y; });
+    const std::span<node_id> list = in[b];
     in.begin[b] = out;
-    for (const node_id* p = first; p != last; ++p)
-      if (p == first || *p != p[-1]) in.sources[out++] = *p;
+    const std::size_t left = descend(list);
+    std::copy_n(list.begin(), left, in.sources.begin() + static_cast<std::ptrdiff_t>(out));
+    out += left;
   }
-  if (nodes != 0) in.begin[nodes] = out;
+  in.begin[nodes] = out;
   in.sources.resize(out);
 }
 
 [[nodiscard]] inline incoming incoming_of(std::size_t nodes, std::span<const edge> edges,
                                           std::pmr::memory_resource* memory) {
-  incoming in{std::pmr::vector<std::size_t>(memory), std::pmr::vector<node_id>(memory)};
+  incoming in(memory);
   collect_incoming(in, nodes, edges);
   return in;
 }

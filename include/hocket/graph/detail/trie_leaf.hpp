@@ -16,6 +16,11 @@ struct trie_leaf {
 
   static constexpr std::uint32_t word_of(node_id a) noexcept { return (a >> 6) & (words - 1); }
   static constexpr std::uint64_t bit_of(node_id a) noexcept { return std::uint64_t{1} << (a & 63u); }
+  [[nodiscard]] static constexpr trie_leaf of(node_id a) noexcept {
+    trie_leaf one{};
+    one.set(a);
+    return one;
+  }
   [[nodiscard]] constexpr bool test(node_id a) const noexcept { return (word[word_of(a)] & bit_of(a)) != 0; }
   constexpr void set(node_id a) noexcept { word[word_of(a)] |= bit_of(a); }
   void join(const trie_leaf& more) noexcept {

@@ -15,47 +15,25 @@ namespace hocket::inline HOCKET_ABI::graph::detail {
 // What the calls that change a dag write on, kept so that the next call need not allocate. Says nothing between calls.
 struct workspace {
   explicit workspace(std::pmr::memory_resource* memory)
-      : ids(memory),
-        marks(memory),
-        removed(memory),
-        in{std::pmr::vector<std::size_t>(memory), std::pmr::vector<node_id>(memory)},
-        topological(memory) {}
+      : ids(memory), marks(memory), removed(memory), in(memory), topological(memory) {}
 
   std::pmr::vector<node_id> ids;          // the predecessors of append, the affected nodes of add_edge
   std::pmr::vector<unsigned char> marks;  // all 0 between calls
   std::pmr::vector<edge> removed;         // what an added edge makes redundant
-  incoming in;                            // of build
+  incoming in;                            // of assign and rebuild_index
   topological_workspace topological;
 
   [[nodiscard]] std::pmr::memory_resource* memory() const noexcept { return ids.get_allocator().resource(); }
   [[nodiscard]] std::size_t bytes() const noexcept {
-    return (ids.capacity() + in.sources.capacity()) * sizeof(node_id) + marks.capacity() +
-           removed.capacity() * sizeof(edge) + in.begin.capacity() * sizeof(std::size_t) + topological.bytes();
+    return ids.capacity() * sizeof(node_id) + marks.capacity() + removed.capacity() * sizeof(edge) + in.bytes() +
+           topological.bytes();
   }
 };
 
-[[nodiscard, gnu::noinline]] inline std::span<node_id> sorted_descending(std::span<node_id> ids) {
-  std::reverse(ids.begin(), ids.end());  // they may descend already
-  const auto later = [](node_id x, node_id y) { return x > y; };
-  if (!std::is_sorted(ids.begin(), ids.end(), later)) std::sort(ids.begin(), ids.end(), later);
-  return ids.first(static_cast<std::size_t>(std::unique(ids.begin(), ids.end()) - ids.begin()));
-}
 // The ids without repetitions, the largest first, written to `room`.
 inline std::span<node_id> descending(std::span<const node_id> ids, std::pmr::vector<node_id>& room) {
-  const std::size_t size = ids.size();
-  if (size == 0) return {};
-  if (room.size() < size) room.resize(size);
-  const node_id* const in = ids.data();
-  node_id* const out = room.data();
-  out[size - 1] = in[0];
-  bool ascends = true;
-  for (std::size_t i = 1; i < size; ++i) {
-    out[size - 1 - i] = in[i];
-    ascends = ascends & (in[i - 1] < in[i]);
-  }
-  if (!ascends) [[unlikely]]
-    return sorted_descending({out, size});
-  return {out, size};
+  room.assign(ids.begin(), ids.end());
+  return std::span<node_id>(room).first(descend(room));
 }
 
 // The way of kept edges from a to b that comes first in lexicographic order. Precondition: a reaches b.
