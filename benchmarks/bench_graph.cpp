@@ -3,6 +3,7 @@
 // Needs no benchmark framework.   bench_graph [--benchmark_filter=REGEX] [--full]
 #include <hocket/graph.hpp>
 #include <hocket/interop/populated_memory.hpp>
+#include <hocket/testing/dense_index.hpp>
 #include <hocket/testing/graph_benchmark.hpp>
 #include <hocket/text/ops_csv.hpp>
 

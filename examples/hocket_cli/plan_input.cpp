@@ -325,6 +325,8 @@ plan_input read_plan(const std::string& file) {
   in.ops_file = beside(graph.text("ops"));
   in.ops =
       table_or_fail(hocket::text::parse_ops_csv(read_file(in.ops_file)), in.ops_file, hocket::text::ops_csv_header);
+  if (in.ops.has_aliases() || in.ops.has_read_ranges() || in.ops.has_write_ranges())
+    fail(in.ops_file + ": a plan needs the size of each variable, so aliases and ranges of bytes have no place here");
   if (graph.has("rules")) in.ordered = graph.choice("rules", {"data", "ordered"}) == 1;
 
   const json_object pipeline =

@@ -5,11 +5,13 @@
 #include <hocket/core/result.hpp>
 #include <hocket/core/ticks.hpp>
 #include <hocket/graph/access.hpp>
+#include <hocket/graph/storage_range.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -110,10 +112,14 @@ class replay_graph {
       reads.clear();
       writes.clear();
       const auto take = [&](std::vector<std::uint32_t>& list, auto v) {
-        if (static_cast<std::uint64_t>(v) < values) return list.push_back(static_cast<std::uint32_t>(v));
+        if constexpr (std::is_same_v<decltype(v), graph::storage_range>) {
+          bad = error{errc::invalid_argument, i}.with("op that touches bytes of no variable");
+        } else {
+          if (static_cast<std::uint64_t>(v) < values) return list.push_back(static_cast<std::uint32_t>(v));
+          bad = error{errc::out_of_range, static_cast<std::int64_t>(v), 0, static_cast<std::int64_t>(values) - 1}.with(
+              "variable");
+        }
         good = false;
-        bad = error{errc::out_of_range, static_cast<std::int64_t>(v), 0, static_cast<std::int64_t>(values) - 1}.with(
-            "variable");
       };
       policy.for_each_read(host, i, [&](auto v) { take(reads, v); });
       policy.for_each_write(host, i, [&](auto v) { take(writes, v); });

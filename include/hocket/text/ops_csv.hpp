@@ -43,10 +43,10 @@ template <class F>
 template <std::size_t Count>
 [[nodiscard]] bool numbers_of(std::string_view word, std::string_view separators, std::uint64_t (&out)[Count]) {
   for (std::size_t i = 0; i < Count; ++i) {
-    const char* const end = word.data() + word.size();
-    const auto [at, why] = std::from_chars(word.data(), end, out[i]);
+    const char* const begin = word.data();
+    const auto [at, why] = std::from_chars(begin, begin + word.size(), out[i]);
     if (why != std::errc{}) return false;
-    word.remove_prefix(static_cast<std::size_t>(at - word.data()));
+    word.remove_prefix(static_cast<std::size_t>(at - begin));
     if (i + 1 == Count) return word.empty();
     if (!word.starts_with(separators[i])) return false;
     word.remove_prefix(1);

@@ -64,8 +64,9 @@ class csv_scanner {
   [[nodiscard]] result<std::uint32_t> number(std::string_view cell, std::int64_t column,
                                              std::uint32_t limit) const noexcept {
     std::uint64_t value = 0;
-    const char* const end = cell.data() + cell.size();
-    const auto [at, why] = std::from_chars(cell.data(), end, value);
+    const char* const begin = cell.data();
+    const char* const end = begin + cell.size();
+    const auto [at, why] = std::from_chars(begin, end, value);
     const bool good = why == std::errc{} && at == end && cell.size() <= 10;
     if (!good || value > limit) return error{errc::bad_number, line_, column}.with(cell);
     return static_cast<std::uint32_t>(value);
