@@ -30,6 +30,9 @@
 #if defined(__GLIBC__)
 #include <malloc.h>
 #endif
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
 #if defined(__unix__)
 #include <sys/resource.h>
 #endif
@@ -203,6 +206,52 @@ struct targets {
   const char *kahn_must, *kahn_aim, *bytes_must, *bytes_aim, *rows_must;
 };
 
+#if defined(__linux__)
+// New pages of 2 MiB, if the system has them.
+class huge_pages {
+ public:
+  explicit huge_pages(std::size_t bytes)
+      : bytes_(bytes), at_(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
+    if (at_ == MAP_FAILED) std::abort();
+    (void)madvise(at_, bytes_, MADV_HUGEPAGE);
+  }
+  huge_pages(const huge_pages&) = delete;
+  huge_pages& operator=(const huge_pages&) = delete;
+  ~huge_pages() { munmap(at_, bytes_); }
+  [[nodiscard]] std::uint64_t* words() const noexcept { return static_cast<std::uint64_t*>(at_); }
+
+ private:
+  std::size_t bytes_;
+  void* at_;
+};
+#endif
+
+// Bit rows whose memory costs less: written to again, or on huge pages that are new each time. Ours beside them: memory
+// used again, and new pages as everywhere.
+void against_cheap_rows(const std::string& name, const edge_rows& rows, int rounds) {
+  const std::size_t words = peers::bit_rows::words_of(rows.size());
+  std::vector<std::uint64_t> again(words, 1);
+  pruned_map<persistent_index> ours;
+  ours.build(rows);
+  const auto build = [&rows](std::uint64_t* memory) {
+    return peers::bit_rows::as_listed(rows, memory).reaches(0, 0) ? std::size_t{1} : 0;
+  };
+  std::vector<contender> all{{[&] { return build(again.data()); }},
+                             {[&] {
+                               ours.build(rows);
+                               return ours.edge_count();
+                             }},
+                             {[&] { return build_map(rows); }}};
+#if defined(__linux__)
+  all.push_back({[&] { return build(huge_pages(words * sizeof(std::uint64_t)).words()); }});
+#endif
+  race(all, rounds);
+  line(name, "bit rows / ours, both reuse memory", all[0].median() / all[1].median(), "x", "-", "-");
+#if defined(__linux__)
+  line(name, "bit rows, huge pages / ours", all[3].median() / all[2].median(), "x", "-", "-");
+#endif
+}
+
 // Bit rows in the form of the system that they are from, and in one that does more than it.
 void against_bit_rows(const std::string& name, const edge_rows& rows, const pruned_map<persistent_index>& ours,
                       int rounds, const char* must) {
@@ -264,6 +313,7 @@ void training(const std::string& name, const flat_program& program, int rounds, 
        rows.size() > 500'000 ? "<= 45" : "-");
   if (rows.size() < 200'000) {
     against_bit_rows(name, rows, again, rows.size() < 10'000 ? rounds : 3, t.rows_must);
+    against_cheap_rows(name, rows, rows.size() < 10'000 ? rounds : 3);
   }
   clock_case(name, program, rows, rounds);
   questions(name, rows);
@@ -288,6 +338,42 @@ void against_pull_request(const std::string& name, const flat_program& program) 
        "-");
   line(name, "algorithm before it / ours", all[2].median() / ours, "x", "-", "-");
   line(name, "PR-style rules + index / program->dag", all[4].median() / all[5].median(), "x", ">= 300", "-");
+}
+
+// A program whose variables are given as bytes, each its own 64.
+struct as_ranges {
+  using node = node_id;
+  static std::size_t node_count(const flat_program& p) { return p.size(); }
+  static graph::storage_range bytes_of(std::uint32_t v) {
+    return {0, std::uint64_t{v} * 64, std::uint64_t{v} * 64 + 64};
+  }
+  static void for_each_read(const flat_program& p, node n, auto&& f) {
+    for (const std::uint32_t v : p.reads(n)) f(bytes_of(v));
+  }
+  static void for_each_write(const flat_program& p, node n, auto&& f) {
+    for (const std::uint32_t v : p.writes(n)) f(bytes_of(v));
+  }
+};
+
+void ranges_and_rows(const std::string& name, const flat_program& program) {
+  const auto deps = graph::dependencies(program).value();
+  const std::size_t words = deps.node_count() * graph::words_of_row(deps.node_count());
+  std::vector<std::uint64_t> rows(words), copy(words);
+  std::vector<contender> all{{[&] { return graph::dependencies(program)->edge_count(); }},
+                             {[&] { return graph::dependencies(program, as_ranges{})->edge_count(); }},
+                             {[&] {
+                               graph::reachability_rows(deps.graph(), rows);
+                               return static_cast<std::size_t>(rows[0] & 1);
+                             }},
+                             {[&] {
+                               std::memcpy(copy.data(), rows.data(), words * sizeof(std::uint64_t));
+                               return static_cast<std::size_t>(copy[words / 2] & 1);
+                             }}};
+  race(all, 15);
+  check(name, "edges kept with ranges", graph::dependencies(program, as_ranges{})->edge_count(), deps.edge_count());
+  line(name, "ranges / ids, same program", all[1].median() / all[0].median(), "x", "<= 2.5", "<= 1.5");
+  line(name, "reachability rows, all of them", all[2].median(), "ms", "-", "-");
+  line(name, "the same / memcpy of their bytes", all[2].median() / all[3].median(), "x", "-", "-");
 }
 
 void late(const std::string& name, const flat_program& program) {
@@ -506,6 +592,7 @@ int main(int argc, char** argv) {
     const flat_program program = program_in(HOCKET_TEST_DATA "/graph/gpt_two_steps_6391.ops.csv");
     training("graph/gpt_6391", program, 51, {8'864, "<= 12", "<= 8", "-", "-", ">= 3.5"});
     against_pull_request("graph/gpt_6391", program);
+    ranges_and_rows("graph/gpt_6391", program);
     late("graph/gpt_6391", program);
     late_edges("graph/gpt_6391, edges one by one", program);
     beside_boost("graph/gpt_6391", program);

@@ -95,9 +95,13 @@ inline std::size_t before_pull_request(const edge_rows& rows) {
 // are not zeroed; the first operand's row is copied, others are OR-ed unless the row has that operand already.
 class bit_rows {
  public:
+  /// Words that the rows of so many nodes take up.
+  static std::size_t words_of(std::size_t nodes) noexcept { return nodes * ((nodes + 63) / 64); }
   /// Operands in the order in which they are listed, here ascending. No edges are pruned: XLA does not.
-  static bit_rows as_listed(const edge_rows& rows) {
+  /// @param memory  words_of(nodes) words to write the rows to, which outlive the answer; by default it allocates
+  static bit_rows as_listed(const edge_rows& rows, std::uint64_t* memory = nullptr) {
     bit_rows g(rows.size());
+    g.given_ = memory;
     for (std::size_t b = 0; b < rows.size(); ++b) {
       std::uint64_t* const row = g.fresh_row(b);
       bool copied = false;
@@ -140,7 +144,7 @@ class bit_rows {
   explicit bit_rows(std::size_t nodes) : words_((nodes + 63) / 64) { blocks_.reserve(nodes / per_block + 1); }
 
   std::uint64_t* fresh_row(std::size_t b) {
-    if (b % per_block == 0) blocks_.emplace_back(new std::uint64_t[words_ * per_block]);
+    if (given_ == nullptr && b % per_block == 0) blocks_.emplace_back(new std::uint64_t[words_ * per_block]);
     return row_of(b);
   }
   // False if the row has a already.
@@ -160,11 +164,13 @@ class bit_rows {
     row[b / 64] |= std::uint64_t{1} << (b % 64);
   }
   [[nodiscard]] std::uint64_t* row_of(std::size_t b) const {
+    if (given_ != nullptr) return given_ + b * words_;
     return blocks_[b / per_block].get() + (b % per_block) * words_;
   }
 
   std::size_t words_;
   std::vector<std::unique_ptr<std::uint64_t[]>> blocks_;
+  std::uint64_t* given_ = nullptr;  // in place of blocks
   std::vector<std::uint32_t> begin_;
   std::vector<node_id> targets_;
 };
