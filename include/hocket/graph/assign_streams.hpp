@@ -16,7 +16,7 @@ namespace hocket::inline HOCKET_ABI::graph {
 
 namespace detail {
 
-[[nodiscard]] constexpr result<void> check_stream_count(stream_id streams) noexcept {
+[[nodiscard]] constexpr result<void> check_streams(stream_id streams) noexcept {
   if (streams != 0 && streams <= stream_limit) return {};
   return error{errc::out_of_range, streams, 1, stream_limit}.with("streams");
 }
@@ -35,7 +35,7 @@ namespace detail {
 ///     const auto plan = graph::stream_plan::make(g, *streams);
 template <reachability_index Index>
 [[nodiscard]] result<std::vector<stream_id>> assign_streams(const dag<Index>& g, stream_id streams) {
-  if (const auto fits = detail::check_stream_count(streams); !fits) return fits.error();
+  if (const auto fits = detail::check_streams(streams); !fits) return fits.error();
   std::vector<stream_id> stream_of(g.node_count());
   std::vector<node_id> tail;  // the last op of each stream in use
   for (std::size_t i = 0; i < g.node_count(); ++i) {
@@ -143,7 +143,7 @@ template <reachability_index Index>
 template <reachability_index Index>
 [[nodiscard]] result<std::vector<stream_id>> assign_streams(const dag<Index>& g, stream_id streams,
                                                             std::span<const ticks> durations) {
-  if (const auto fits = detail::check_stream_count(streams); !fits) return fits.error();
+  if (const auto fits = detail::check_streams(streams); !fits) return fits.error();
   if (const auto fits = detail::check_durations(g.node_count(), durations); !fits) return fits.error();
   const std::vector<ticks> behind = detail::chains_behind(g, durations);
   const ticks longest = behind.empty() ? 0 : *std::max_element(behind.begin(), behind.end());

@@ -165,8 +165,7 @@ template <std::size_t Count>
       return error{errc::misnumbered_op, in.line(), *op, static_cast<std::int64_t>(table.size())};
     const auto stream = in.number(cells[1], 2, no_id - 1);
     if (!stream) return stream.error();
-    if (*stream >= stream_limit)
-      return error{errc::too_large, in.line(), *stream, stream_limit - 1}.with("stream");
+    if (*stream >= stream_limit) return error{errc::too_large, in.line(), *stream, stream_limit - 1}.with("stream");
     const std::optional<graph::op_kind> kind = graph::parse_op_kind(cells[2]);
     if (!kind) return error{errc::unknown_token, in.line(), 3}.with(cells[2]);
     if (const auto r = detail::numbers(in, cells[3], 4, reads); !r) return r.error();
