@@ -54,15 +54,9 @@ enum cudaStreamCaptureMode {
   cudaStreamCaptureModeRelaxed = 2
 };
 
-enum cudaGraphNodeType {
-  cudaGraphNodeTypeKernel = 0,
-  cudaGraphNodeTypeHost = 3
-};
+enum cudaGraphNodeType { cudaGraphNodeTypeKernel = 0, cudaGraphNodeTypeHost = 3 };
 
-enum cudaGraphDependencyType {
-  cudaGraphDependencyTypeDefault = 0,
-  cudaGraphDependencyTypeProgrammatic = 1
-};
+enum cudaGraphDependencyType { cudaGraphDependencyTypeDefault = 0, cudaGraphDependencyTypeProgrammatic = 1 };
 
 typedef struct cudaGraphEdgeData_st {
   unsigned char from_port;

@@ -170,7 +170,7 @@ class collective_reader {
   }
 
   void judge(ir_collective& c) const {
-    std::string_view instance = program_.instance(c.node);
+    const std::string_view instance = program_.instance(c.node);
     const std::string_view primitive = program_.primitive(c.node);
     if (primitive == "Send" || primitive == "Receive") {
       c.reason = collective_reason::stage_border;
@@ -187,9 +187,13 @@ class collective_reader {
       c.why = "nothing before it was cut along what it sums over";
     }
   }
+  // How the ranks cut the op's operands, as the dump writes it; empty if it does not.
+  [[nodiscard]] std::string strategy_text(std::uint32_t n) const {
+    return std::string(program_.attribute(n, "in_strategy").value_or(""));
+  }
   [[nodiscard]] std::string layout_text(std::uint32_t n) const {
     if (n == no_id) return "what has no strategy";
-    return std::string(program_.primitive(n)) + " " + std::string(*program_.attribute(n, "in_strategy"));
+    return std::string(program_.primitive(n)) + " " + strategy_text(n);
   }
 
   [[nodiscard]] bool is_transposed(std::uint32_t n, std::size_t operand, std::string_view key,
@@ -205,7 +209,7 @@ class collective_reader {
   [[nodiscard]] bool judge_product(ir_collective& c) const {
     const std::uint32_t n = c.producer;
     if (n == no_id || (program_.primitive(n) != "MatMul" && program_.primitive(n) != "BatchMatMul")) return false;
-    const auto strategy = parse_strategy(program_.attribute(n, "in_strategy").value_or(""));
+    const auto strategy = parse_strategy(strategy_text(n));
     if (!strategy || strategy->size() < 2 || (*strategy)[0].size() < 2 || (*strategy)[1].size() < 2) return false;
     const auto& left = (*strategy)[0];
     const auto& right = (*strategy)[1];
@@ -219,8 +223,8 @@ class collective_reader {
     const bool scatters = program_.primitive(c.node) == "ReduceScatter";
     if (scatters) layout.rows_wanted = layout.left_rows * layout.left_inner;
     const auto expected = cost::expected_collective(layout);
-    const std::string cut = std::string(program_.primitive(n)) + " " +
-                            std::string(*program_.attribute(n, "in_strategy")) + (b ? " with transpose_b" : "");
+    const std::string cut =
+        std::string(program_.primitive(n)) + " " + strategy_text(n) + (b ? " with transpose_b" : "");
     if (!expected) return false;
     const auto wanted = scatters ? cost::collective::reduce_scatter : cost::collective::all_reduce;
     const bool is_kind = scatters || program_.primitive(c.node) == "AllReduce";
@@ -241,7 +245,7 @@ class collective_reader {
     if (n == no_id) return false;
     const std::string_view primitive = program_.primitive(n);
     const bool reduces = primitive.starts_with("Reduce") || primitive == "SumExt" || primitive == "MeanExt";
-    const auto strategy = parse_strategy(program_.attribute(n, "in_strategy").value_or(""));
+    const auto strategy = parse_strategy(strategy_text(n));
     if (!reduces || !strategy || strategy->empty() || program_.primitive(c.node) != "AllReduce") return false;
     std::int64_t cuts = 1;
     const auto operands = program_.operands(n);
@@ -253,8 +257,7 @@ class collective_reader {
         if (axis == d || axis + dimensions == d) cuts *= (*strategy)[0][static_cast<std::size_t>(d)];
     if (cuts < 2 || (c.rank_count != 0 && cuts != c.rank_count)) return false;
     c.reason = collective_reason::partial_sums;
-    c.why = "partial results of " + std::string(primitive) + " " + std::string(*program_.attribute(n, "in_strategy")) +
-            " over an axis that is cut";
+    c.why = "partial results of " + std::string(primitive) + " " + strategy_text(n) + " over an axis that is cut";
     return true;
   }
   // "(I64(0), I64(-1))".

@@ -197,6 +197,7 @@ struct ir_attribute_view {
     const std::size_t colon = part.find(':');
     return colon == std::string_view::npos ? std::string_view{} : part.substr(0, colon);
   };
+  const std::string_view whole = list;
   const std::string_view part = detail::next_part(list, detail::brackets::without_angles);
   const std::string_view key = key_of(part);
   const error bad =
@@ -207,7 +208,9 @@ struct ir_attribute_view {
     std::string_view after = list;
     const std::string_view next = detail::next_part(after, detail::brackets::without_angles);
     if (!key_of(next).empty()) break;
-    value = std::string_view(value.data(), static_cast<std::size_t>(next.data() + next.size() - value.data()));
+    const auto first = static_cast<std::size_t>(value.data() - whole.data());
+    const auto last = static_cast<std::size_t>(next.data() - whole.data()) + next.size();
+    value = whole.substr(first, last - first);
     list = after;
   }
   value = detail::trim(value);

@@ -53,7 +53,7 @@ struct waiting_results {
  private:
   [[nodiscard]] constexpr std::size_t home_of(std::uint64_t number) const noexcept {
     constexpr std::uint64_t golden = 0x9e37'79b9'7f4a'7c15;  // 2^64 over the golden ratio: spreads what is in a row
-    return static_cast<std::size_t>(number * golden >> shift);
+    return std::size_t{number * golden >> shift};
   }
   /// Where a number stands, or would.
   [[nodiscard]] constexpr std::size_t place_of(std::uint64_t number) const noexcept {
