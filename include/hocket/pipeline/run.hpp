@@ -262,6 +262,7 @@ struct runner {
   /// What can start, starts and ends. False after an error.
   constexpr bool run_cell(std::uint32_t rank, lane& l, const input& in) {
     const stage_action a = l.now, b = l.beside;
+    if (!has_time(a) || (l.pair && !has_time(b))) return false;
     ticks time = costs_.duration(a), finish = 0;
     if (l.pair && !pair_time(a, b, time)) return false;
     if (time < 0) {
@@ -280,6 +281,16 @@ struct runner {
     if (l.pair && !hold_both(l, b)) return false;
     if (!finish_action(rank, l, l.step, a, start, finish, time)) return false;
     return !l.pair || finish_action(rank, l, l.step + 1, b, start, finish, b.stage() == a.stage() ? 0 : time);
+  }
+  /// Costs may know that they have no time for an action: lists that are too short.
+  constexpr bool has_time(stage_action a) {
+    if constexpr (knowing_costs<C>) {
+      if (costs_.knows(a)) return true;
+      error_ = error{errc::untimed_action, a.stage()}.with(to_string(a.kind()));
+      return false;
+    } else {
+      return true;
+    }
   }
   static constexpr error negative_time(ticks time) noexcept {
     return error{errc::invalid_argument, time}.with("a negative time");

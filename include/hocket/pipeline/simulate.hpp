@@ -92,9 +92,10 @@ struct simulate_options {
 ///                of them in `with_links` or `with_memory`, or the host's own policy
 /// @param witness  after errc::deadlock: the shortest cycle of ranks that wait for each other
 /// @param memory  where results and working memory come from
-/// Errors: errc::deadlock, incomplete_schedule, duplicate_action, overflow, limit_exceeded; invalid_argument for a
-/// negative time, and if `options.into` has lanes in another unit than the costs. After an error `options.into` is as
-/// before. Complexity: O(actions) time, memory: see basic_workspace.
+/// Errors: errc::deadlock, incomplete_schedule, duplicate_action, overflow, limit_exceeded; untimed_action if the costs
+/// know that they have no time for an action (lists that are too short); invalid_argument for a negative time, and if
+/// `options.into` has lanes in another unit than the costs. After an error `options.into` is as before. Complexity:
+/// O(actions) time, memory: see basic_workspace.
 ///
 ///     const auto plan = hocket::pipeline::interleaved::make({.ranks = 4, .chunks = 2, .micro_batches = 9}).value();
 ///     const auto run = hocket::pipeline::simulate(plan, hocket::pipeline::costs{.forward = 1, .backward = 1});

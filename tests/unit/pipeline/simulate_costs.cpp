@@ -487,6 +487,19 @@ TEST_CASE("lists of times follow from each other in the same way", "[pipeline]")
   for (const stage_costs& c : {full, from_whole, from_halves}) CHECK_FALSE(c.knows({forward, 4, 0}));
 }
 
+TEST_CASE("lists that are too short are refused in a sentence, also in a pair", "[pipeline]") {
+  const ticks f[] = {1, 2, 3, 4}, b[] = {3, 4, 5};
+  const auto plan = one_f_one_b::make({4, 1, 4}).value();
+  const auto no_backward = simulate(plan, stage_costs{.forward = f});
+  REQUIRE(!no_backward);
+  CHECK(message(no_backward.error()) == "the costs have no time for backward of stage 3");
+  CHECK(simulate(plan, stage_costs{.forward = f, .backward = b}).error() == no_backward.error());
+  CHECK(simulate(plan, unit_costs{.forward = f, .backward = f, .micro_batches = 4}).error().code ==
+        errc::untimed_action);
+  const auto pairs = dual_pipe_v::make({4, 2, 8}).value();
+  CHECK(simulate(pairs, stage_costs{.forward = f, .backward = f}).error().code == errc::untimed_action);
+}
+
 TEST_CASE("overlapped pairs take a share of the sum", "[pipeline]") {
   const costs c{.forward = 3, .backward = 5, .overlap = 75};
   const stage_action f{action_kind::forward, 0, 1}, b{action_kind::backward, 0, 0};
