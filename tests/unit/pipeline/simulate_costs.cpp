@@ -495,9 +495,9 @@ TEST_CASE("lists that are too short are refused in a sentence, also in a pair", 
   CHECK(message(no_backward.error()) == "the costs have no time for backward of stage 3");
   CHECK(simulate(plan, stage_costs{.forward = f, .backward = b}).error() == no_backward.error());
   CHECK(simulate(plan, unit_costs{.forward = f, .backward = f, .micro_batches = 4}).error().code ==
-        errc::untimed_action);
+        hocket::errc::untimed_action);
   const auto pairs = dual_pipe_v::make({4, 2, 8}).value();
-  CHECK(simulate(pairs, stage_costs{.forward = f, .backward = f}).error().code == errc::untimed_action);
+  CHECK(simulate(pairs, stage_costs{.forward = f, .backward = f}).error().code == hocket::errc::untimed_action);
 }
 
 TEST_CASE("overlapped pairs take a share of the sum", "[pipeline]") {
