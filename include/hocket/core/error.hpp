@@ -32,6 +32,7 @@ enum class errc : std::uint16_t {
   fusion_closes_cycle,
   kind_not_told,
   bad_range,
+  range_beyond_space,
   unordered_access,
   // pipeline
   bad_shape = 200,

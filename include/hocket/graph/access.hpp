@@ -18,6 +18,8 @@
 //                  for_each_part(const G&, variable, f)   f(part) for each piece of storage behind a variable: views,
 //                   fused and coalesced buffers. Variables with a part in common are in conflict. Without a call of f
 //                   the variable is a piece of storage of its own, with its own number
+//                  space_bytes(const G&, std::uint64_t space) -> std::uint64_t    how many bytes a space of ranges has;
+//                   a range that ends beyond them is refused
 //                  for_each_resource(const G&, node, f)   f(ordered_resource), in place of kind, where there are
 //                   several communication groups, generators, files
 //                  barrier(const G&, node) -> graph::barrier

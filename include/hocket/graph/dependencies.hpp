@@ -105,18 +105,31 @@ void for_each_part(const P& policy, const G& host, const V& variable, F&& f) {
     });
     if (whole) f(variable);
   } else {
-    static_assert(!names_for_each_part<P>,
+    static_assert(!names_for_each_part<typename written_policy<P>::type>,
                   "hocket: the policy has a for_each_part that cannot be called with one of its variables. Write: "
                   "static void for_each_part(const G&, variable, auto&& f); it calls f(part)");
     f(variable);
   }
 }
 
-// A range without a byte is a mistake of the policy: nobody would be ordered by it.
-[[nodiscard]] inline result<void> check_ranges(const hazard_rules& rules, node_id b) {
+template <class P, class G>
+[[nodiscard]] constexpr bool is_beyond_space(const P& policy, const G& host, const storage_range& range) {
+  if constexpr (tells_space_bytes<P, G>) return range.end > policy.space_bytes(host, range.space);
+  else return false;
+}
+
+// A range without a byte, by which nobody would be ordered, or beyond its space is a mistake of the policy.
+template <class P, class G>
+[[nodiscard]] result<void> check_ranges(const P& policy, const G& host, const hazard_rules& rules, node_id b) {
   const std::optional<storage_range>& bad = rules.bad_range();
   if (!bad) return {};
-  return error{errc::bad_range, b, static_cast<std::int64_t>(bad->first), static_cast<std::int64_t>(bad->end)};
+  const auto end = static_cast<std::int64_t>(bad->end);
+  if constexpr (tells_space_bytes<P, G>) {
+    const auto space = static_cast<std::int64_t>(bad->space);
+    const std::uint64_t bytes = policy.space_bytes(host, bad->space);
+    if (bad->first < bad->end) return error{errc::range_beyond_space, b, space, end, static_cast<std::int64_t>(bytes)};
+  }
+  return error{errc::bad_range, b, static_cast<std::int64_t>(bad->first), end};
 }
 
 // What the pass cannot offer to an append: edges against the program order, and the ops that start the step.
@@ -130,8 +143,18 @@ struct late_rules {
 template <class P, class G, class Rules>
 void feed(const P& policy, const G& host, const typename P::node& n, node_id b, const dependency_options& options,
           Rules& rules, late_rules& late) {
-  const auto read = [&rules](const auto& part) { rules.read(part); };
-  const auto write = [&rules](const auto& part) { rules.write(part); };
+  const auto judge = [&](const auto& part) {
+    if constexpr (std::is_same_v<decltype(part), const storage_range&>)
+      if (detail::is_beyond_space(policy, host, part)) rules.refuse(part);
+  };
+  const auto read = [&](const auto& part) {
+    judge(part);
+    rules.read(part);
+  };
+  const auto write = [&](const auto& part) {
+    judge(part);
+    rules.write(part);
+  };
   policy.for_each_read(host, n, [&](const auto& v) { detail::for_each_part(policy, host, v, read); });
   policy.for_each_write(host, n, [&](const auto& v) { detail::for_each_part(policy, host, v, write); });
   if constexpr (tells_inplace<P, G>)
@@ -173,7 +196,7 @@ template <class P, class G, class F>
     const result<node_id> b = to_id(count++, "number of ops");
     if (b) {
       detail::feed(policy, host, n, *b, options, rules, late);
-      outcome = detail::check_ranges(rules, *b);
+      outcome = detail::check_ranges(policy, host, rules, *b);
       if (outcome) outcome = f(n, *b, rules);
       rules.done(*b);
     } else {
@@ -262,8 +285,9 @@ template <class Index, class G, class Policy>
 /// @param host     a program whose policy satisfies effects_policy: see graph/access.hpp
 /// @param policy   how to see it; by default graph_access<G>
 /// @return the graph; errc::kind_not_told if an option chains ops of a kind and the policy tells none;
-///         errc::bad_range for bytes that are none; errc::limit_exceeded past 2^32 - 2 ops; of the control edges:
-///         errc::unknown_node, errc::self_edge, errc::cycle for one against the program order that closes a cycle
+///         errc::bad_range for bytes that are none, errc::range_beyond_space; errc::limit_exceeded past 2^32 - 2 ops;
+///         of the control edges: errc::unknown_node, errc::self_edge, errc::cycle for one against the program order
+///         that closes a cycle
 /// Complexity: linear in the reads and writes, plus the appends to the dag; barriers add at most one edge an op each
 /// way. Control edges against the program order, and those of the start-up rule, cost a dag::add_edge each.
 ///

@@ -83,6 +83,11 @@ struct two_step_access {
   {
     return !n.second && step.starts(g, n.op);
   }
+  [[nodiscard]] std::uint64_t space_bytes(const G& g, std::uint64_t space) const
+    requires detail::tells_space_bytes<P, G>
+  {
+    return step.space_bytes(g, space);
+  }
   [[nodiscard]] graph::barrier barrier(const G& g, const node& n) const
     requires requires(const P& p) { p.barrier(g, n.op); }
   {

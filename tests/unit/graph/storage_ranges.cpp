@@ -3,6 +3,7 @@
 #include <hocket/core/message.hpp>
 #include <hocket/graph/dependencies.hpp>
 #include <hocket/graph/storage_range.hpp>
+#include <hocket/graph/unroll.hpp>
 #include <hocket/testing/graph_laws.hpp>
 #include <hocket/testing/memory_check.hpp>
 
@@ -165,6 +166,24 @@ TEST_CASE("a range without a byte is refused in a sentence", "[graph][storage]")
         "op 1 touches the bytes from 24 to 24, which is no range: the end must lie above the first byte");
   CHECK(rule_edges(empty).error() == deps.error());
   CHECK(check_against_memory(hocket::graph::dag<>{}, empty).error() == deps.error());
+}
+
+TEST_CASE("a range beyond its space is refused in a sentence, also where only one step of two has it",
+          "[graph][storage]") {
+  struct sized : graph_access<program> {
+    static std::uint64_t space_bytes(const program&, std::uint64_t space) { return space == 7 ? 64 : 16; }
+  };
+  const program good{{{{{0, 8, 16}}, {{7, 16, 64}}, {3}, {}}}};
+  CHECK(dependencies(good, sized{}));
+  const program read{{{{{0, 8, 16}}, {}, {}, {}}, {{{7, 60, 65}}, {{7, 70, 80}}, {}, {}}}};
+  const program written{{{{{0, 8, 16}}, {}, {}, {}}, {{}, {{7, 60, 65}}, {}, {}}}};
+  for (const program& p : {read, written}) {
+    CHECK(dependencies(p));  // nobody said how long the space is
+    const auto deps = dependencies(p, sized{});
+    REQUIRE(!deps);
+    CHECK(message(deps.error()) == "op 1 touches bytes of space 7 up to 65, but it has 64 bytes");
+    CHECK(dependencies_of_steps(p, sized{}).error() == deps.error());
+  }
 }
 
 TEST_CASE("runs of a strided view are the bytes of its items", "[graph][storage]") {

@@ -54,6 +54,10 @@ class hazard_rules {
     if constexpr (std::is_same_v<V, storage_range>) report(v, written_ranges_);
     else writes_.push_back(slot(v));
   }
+  // Remembers the first range that is none.
+  void refuse(const storage_range& range) {
+    if (!bad_range_) bad_range_ = range;
+  }
   void use(ordered_resource r) {
     if (!options_.chains(r.kind)) return;
     const std::uint32_t s = resources_.slot(std::uint64_t{r.id} * op_kind_count + static_cast<std::uint64_t>(r.kind));
@@ -105,7 +109,7 @@ class hazard_rules {
   }
   // How many of the predecessors share data with the op.
   [[nodiscard]] std::size_t data_predecessors() const noexcept { return data_; }
-  // The first range that was reported without a byte in it.
+  // The first range that was refused, or reported without a byte in it.
   [[nodiscard]] const std::optional<storage_range>& bad_range() const noexcept { return bad_range_; }
   // Why each of them is one.
   [[nodiscard]] std::span<const reason> reasons() const noexcept { return reasons_; }
@@ -156,7 +160,7 @@ class hazard_rules {
   }
   void report(const storage_range& range, std::pmr::vector<storage_range>& into) {
     if (range.first < range.end) into.push_back(range);
-    else if (!bad_range_) bad_range_ = range;
+    else refuse(range);
   }
   // The pieces of the ranges join the reads and writes.
   void resolve_ranges() {
