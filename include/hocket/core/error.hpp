@@ -33,6 +33,7 @@ enum class errc : std::uint16_t {
   kind_not_told,
   bad_range,
   range_beyond_space,
+  wrong_node_count,
   unordered_access,
   // pipeline
   bad_shape = 200,

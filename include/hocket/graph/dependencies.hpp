@@ -182,12 +182,20 @@ void feed(const P& policy, const G& host, const typename P::node& n, node_id b, 
     if (options.start_up && policy.starts(host, n)) late.starts.push_back(b);
 }
 
+// How many ops the policy says that there are.
+template <class P, class G>
+[[nodiscard]] constexpr result<node_id> op_count(const P& policy, const G& host) {
+  return to_id(static_cast<std::size_t>(policy.node_count(host)), "number of ops");
+}
+
 // f(node, b, rules) for each op b, in program order, once the rules know what it does and rules.predecessors(b) for
 // what it waits; ends at its first error.
 template <class P, class G, class F>
 [[nodiscard]] result<void> for_each_op(const P& policy, const G& host, const dependency_options& options,
                                        std::pmr::memory_resource* memory, late_rules& late, F&& f) {
   if (const result<void> told = detail::check_policy<P, G>(options); !told) return told;
+  const result<node_id> stated = detail::op_count(policy, host);
+  if (!stated) return stated.error();
   hazard_rules rules(options, memory);
   std::size_t count = 0;
   result<void> outcome;
@@ -203,6 +211,7 @@ template <class P, class G, class F>
       outcome = b.error();
     }
   });
+  if (outcome && count != *stated) return error{errc::wrong_node_count, *stated, static_cast<std::int64_t>(count)};
   return outcome;
 }
 
@@ -253,7 +262,9 @@ template <class Index, class G, class Policy>
 [[nodiscard]] result<dependency_graph<Index>> derive(const G& host, const dependency_options& options,
                                                      const Policy& policy, std::pmr::memory_resource* memory) {
   dag<Index> g(memory);
-  g.reserve(static_cast<std::size_t>(policy.node_count(host)));
+  const result<node_id> ops = op_count(policy, host);
+  if (!ops) return ops.error();
+  g.reserve(*ops);
   late_rules late;
   std::vector<explained_edge> reasons;
   std::size_t rule_edges = 0;
@@ -285,9 +296,9 @@ template <class Index, class G, class Policy>
 /// @param host     a program whose policy satisfies effects_policy: see graph/access.hpp
 /// @param policy   how to see it; by default graph_access<G>
 /// @return the graph; errc::kind_not_told if an option chains ops of a kind and the policy tells none;
-///         errc::bad_range for bytes that are none, errc::range_beyond_space; errc::limit_exceeded past 2^32 - 2 ops;
-///         of the control edges: errc::unknown_node, errc::self_edge, errc::cycle for one against the program order
-///         that closes a cycle
+///         errc::bad_range for bytes that are none, errc::range_beyond_space; errc::wrong_node_count;
+///         errc::limit_exceeded past 2^32 - 2 ops; of the control edges: errc::unknown_node, errc::self_edge,
+///         errc::cycle for one against the program order that closes a cycle
 /// Complexity: linear in the reads and writes, plus the appends to the dag; barriers add at most one edge an op each
 /// way. Control edges against the program order, and those of the start-up rule, cost a dag::add_edge each.
 ///

@@ -6,6 +6,7 @@
 #include <hocket/graph/dependencies.hpp>
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -29,10 +30,13 @@ struct unordered_access {
 
 namespace detail {
 
+// What an op touches: names have numbers of their own, apart from those of integers and pointers.
+enum class subject_kind : std::uint8_t { bytes, number, name };
+
 // What one op does to one variable, or to one range of bytes. A variable with number v is the byte 0 of a space v of
 // its own kind, so that one sweep finds all that meet.
 struct access {
-  bool is_variable = false;
+  subject_kind kind = subject_kind::bytes;
   graph::storage_range range;
   node_id op = 0;
   bool writes = false;
@@ -60,10 +64,13 @@ class access_log {
   void note_parts(const P& policy, const G& program, const V& variable, bool writes) {
     graph::detail::for_each_part(policy, program, variable, [&](const auto& part) { note(part, writes); });
   }
-  void note(const graph::storage_range& bytes, bool writes) { all_.push_back({false, bytes, op_, writes}); }
+  void note(const graph::storage_range& bytes, bool writes) {
+    all_.push_back({subject_kind::bytes, bytes, op_, writes});
+  }
   template <class V>
   void note(const V& variable, bool writes) {
-    all_.push_back({true, {number_of(variable), 0, 1}, op_, writes});
+    constexpr bool is_name = std::is_convertible_v<const V&, std::string_view>;
+    all_.push_back({is_name ? subject_kind::name : subject_kind::number, {number_of(variable), 0, 1}, op_, writes});
   }
   template <class V>
   [[nodiscard]] std::uint64_t number_of(const V& variable) {
@@ -84,6 +91,7 @@ class access_log {
 /// one of them writing, run in program order. It compares all pairs that meet and knows nothing of hazards, last
 /// writers or reduction, so it may judge what `dependencies` gives, a stream plan, or a host's own order.
 /// @param order    anything with reaches(a, b): a dependency_graph, a dag, `graph::clock_of(stream_plan)`, your own
+///                 Precondition: it knows all ops of the program
 /// @param witness  if given, receives every pair that is not ordered, by later op, then earlier
 /// @return errc::unordered_access with the first such pair; errc::bad_range for bytes that are none. Complexity:
 /// O(accesses · log + pairs that meet).
@@ -95,6 +103,10 @@ template <class Order, class G, class Policy = graph_access<G>>
   requires graph::effects_policy<Policy, G>
 [[nodiscard]] result<void> check_against_memory(const Order& order, const G& program, const Policy& policy = {},
                                                 std::pmr::vector<unordered_access>* witness = nullptr) {
+  static_assert(
+      requires(const Order& o, node_id a) {
+        { o.reaches(a, a) } -> std::convertible_to<bool>;
+      }, "hocket: an order needs `bool reaches(node_id, node_id) const`; of a result pass what it holds: *result");
   detail::access_log log;
   log.take_down(policy, program);
   std::vector<detail::access>& all = log.all();
@@ -103,17 +115,17 @@ template <class Order, class G, class Policy = graph_access<G>>
       return error{errc::bad_range, a.op, static_cast<std::int64_t>(a.range.first),
                    static_cast<std::int64_t>(a.range.end)};
   std::sort(all.begin(), all.end(), [](const detail::access& a, const detail::access& b) {
-    return a.is_variable != b.is_variable ? a.is_variable < b.is_variable : a.range < b.range;
+    return a.kind != b.kind ? a.kind < b.kind : a.range < b.range;
   });
   std::vector<unordered_access> found;
   for (std::size_t i = 0; i < all.size(); ++i) {
     for (std::size_t j = i + 1; j < all.size(); ++j) {
-      if (all[j].is_variable != all[i].is_variable || !all[j].range.overlaps(all[i].range)) break;
+      if (all[j].kind != all[i].kind || !all[j].range.overlaps(all[i].range)) break;
       const auto [earlier, later] = std::minmax(all[i].op, all[j].op);
       if (earlier == later || !(all[i].writes || all[j].writes) || order.reaches(earlier, later)) continue;
       const graph::storage_range both{all[j].range.space, all[j].range.first,
                                       (std::min)(all[i].range.end, all[j].range.end)};
-      if (all[i].is_variable) found.push_back({earlier, later, both.space, std::nullopt});
+      if (all[i].kind != detail::subject_kind::bytes) found.push_back({earlier, later, both.space, std::nullopt});
       else found.push_back({earlier, later, both.first, both});
     }
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is refused rather than guessed, and what stays as it was: options nobody can keep, snapshots of other graphs,
 // numbers that run out, memory that runs out while a graph is built.
+#include <hocket/core/message.hpp>
 #include <hocket/graph.hpp>
 #include <hocket/graph/detail/block_pool.hpp>
 #include <hocket/testing/dense_index.hpp>
@@ -8,6 +9,7 @@
 #include <array>
 #include <memory_resource>
 #include <new>
+#include <string>
 #include <vector>
 
 #include "catch.hpp"
@@ -55,6 +57,17 @@ struct silent {
 struct telling : silent {
   static hocket::graph::op_kind kind(const program&, node) { return hocket::graph::op_kind::io; }
 };
+// Says how many ops it has, and visits three.
+struct visits_three {
+  using node = std::uint32_t;
+  std::int64_t stated = 3;
+  std::size_t node_count(const program&) const { return static_cast<std::size_t>(stated); }
+  static void for_each_node(const program&, auto&& f) {
+    for (node n = 0; n < 3; ++n) f(n);
+  }
+  static void for_each_read(const program& p, node n, auto&& f) { f(p.ops[n]); }
+  static void for_each_write(const program&, node, auto&&) {}
+};
 // Starts the step, and owns the memory of the op two before.
 struct full : telling {
   static bool starts(const program&, node n) { return n == 1; }
@@ -84,6 +97,21 @@ TEST_CASE("options that chain kinds need a policy that tells them", "[graph]") {
   CHECK(hocket::graph::dependencies(p, silent{})->edge_count() == 0);
   CHECK(hocket::graph::dependencies(p, telling{}, {.io = true})->edge_count() == 2);
   CHECK(hocket::graph::dependencies(p, silent{}, {.sequential = true})->edge_count() == 2);
+}
+
+TEST_CASE("a policy that miscounts its ops is refused in a sentence", "[graph]") {
+  const program p{{1, 2, 3}};
+  CHECK(hocket::graph::dependencies(p, visits_three{}));
+  for (const std::int64_t stated : {0, 2, 4}) {
+    const auto deps = hocket::graph::dependencies(p, visits_three{.stated = stated});
+    REQUIRE(!deps);
+    CHECK(message(deps.error()) ==
+          "the policy says that there are " + std::to_string(stated) + " ops, but for_each_node visits 3");
+    CHECK(hocket::graph::rule_edges(p, visits_three{.stated = stated}).error() == deps.error());
+  }
+  // More than there can be: refused before any memory is asked for.
+  for (const std::int64_t stated : {std::int64_t{-1}, std::int64_t{1} << 33})
+    CHECK(hocket::graph::dependencies(p, visits_three{.stated = stated}).error().code == hocket::errc::limit_exceeded);
 }
 
 TEST_CASE("two steps show whatever one step shows", "[graph]") {

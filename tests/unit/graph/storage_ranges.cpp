@@ -57,6 +57,15 @@ struct hocket::graph_access<program> {
 
 namespace {
 
+// Reports what ops of odd numbers write as a name.
+struct odd_ops_have_names : graph_access<program> {
+  static void for_each_write(const program& p, node n, auto&& f) {
+    if (n % 2 == 1) f(std::string("a"));
+    else
+      for (const int v : p.ops[n].writes) f(v);
+  }
+};
+
 program random_program(random_source& random) {
   program p;
   p.ops.resize(random.below(24));
@@ -141,6 +150,14 @@ TEST_CASE("the check against memory finds just the pairs that an order lacks", "
     if (witness.front().bytes) CHECK(witness.front().bytes->first < witness.front().bytes->end);
   }
   CHECK(refuted > 300);
+}
+
+TEST_CASE("the check against memory keeps names and numbers apart", "[graph][storage]") {
+  const program p{{{{}, {}, {}, {0}}, {{}, {}, {}, {0}}, {{}, {}, {}, {0}}}};
+  const auto deps = dependencies(p, odd_ops_have_names{});
+  REQUIRE(deps);
+  CHECK(deps->edge_count() == 1);  // the variable 0 of ops 0 and 2; op 1 has a name
+  CHECK(check_against_memory(*deps, p, odd_ops_have_names{}));
 }
 
 TEST_CASE("a long history of one storage is cut and united in little memory and time", "[graph][storage]") {

@@ -39,6 +39,7 @@ inline constexpr error_sentence error_sentences[] = {
     {errc::bad_range,
      "op {0} touches the bytes from {1} to {2}, which is no range: the end must lie above the first byte"},
     {errc::range_beyond_space, "op {0} touches bytes of space {1} up to {2}, but it has {3} bytes"},
+    {errc::wrong_node_count, "the policy says that there are {0} ops, but for_each_node visits {1}"},
     {errc::unordered_access,
      "ops {0} and {1} touch the same memory ({2}), one of them writes, and nothing keeps them in order"},
     {errc::bad_shape, "a pipeline of {0} ranks, {1} chunks and {2} micro-batches is not possible: {w}"},
