@@ -6,11 +6,13 @@
 #include <hocket/text/ops_csv.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <fstream>
 #include <iostream>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <vector>
 
 namespace hocket_cli {
@@ -145,6 +147,18 @@ std::string with_commas(std::int64_t number) {
   return digits;
 }
 
+namespace {
+
+// CLI::Range lets what is no number through.
+std::string number_or_sentence(const std::string& text) {
+  double value = 0;
+  const auto [end, why] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool good = why == std::errc{} && end == text.data() + text.size() && value >= 0 && value <= 1e9;
+  return good ? std::string() : text + " is not a number from 0 to 10^9";
+}
+
+}  // namespace
+
 void add_ir(CLI::App& app) {
   CLI::App* group = app.add_subcommand("ir", "What a dump of MindSpore's IR says");
   group->require_subcommand(1);
@@ -163,9 +177,9 @@ void add_ir(CLI::App& app) {
   command = add_command(*group, "collectives", "Each collective, and whether it had to be there", *o, true);
   CLI::Option* rate = command->add_option("--gb-per-s", o->link.gb_per_s,
                                           "Bandwidth of a link, 10^9 bytes a second: times of each, on a ring");
-  rate->check(CLI::Range(1e-6, 1e6));
+  rate->check(number_or_sentence)->check(CLI::Range(1e-6, 1e6));
   command->add_option("--latency-us", o->link.latency_us, "Latency of a hop, microseconds")
-      ->check(CLI::Range(0.0, 1e9))
+      ->check(number_or_sentence)
       ->needs(rate);
   command->callback([o] { explain_collectives(o->dump, o->link, o->format == "json", o->out); });
 }

@@ -188,6 +188,9 @@ class Collectives(ToolTest):
         found, _ = self.report(dump("guide_wo_linear"), "--gb-per-s", "50", "--latency-us", "4")
         self.assertAlmostEqual(found[0]["time_us"], 2 * 3 * 4 + 2 * 3 / 4 * 16777216 / 50e3, places=6)
         self.misused("ir", "collectives", dump("guide_wo_linear"), "--latency-us", "4")
+        for what in ("nan", "-1", "inf", "1x"):
+            self.misused("ir", "collectives", dump("guide_wo_linear"), "--gb-per-s", what)
+            self.misused("ir", "collectives", dump("guide_wo_linear"), "--gb-per-s", "50", "--latency-us", what)
 
 
 class Chapter(ToolTest):

@@ -20,7 +20,7 @@ enum class rule : std::uint8_t {
   io,                 ///< both use one file, log or terminal
   control,            ///< the host asked for it
   barrier,            ///< one of them is a barrier
-  start_up,           ///< the earlier op starts the step, and the later one has nothing else to wait for
+  start_up,           ///< the first op of the edge starts the step, and the second has nothing else to wait for
   lifetime,           ///< the later op uses memory that the earlier one owns
 };
 
