@@ -206,7 +206,7 @@ template <class P, class G, class F>
       detail::feed(policy, host, n, *b, options, rules, late);
       outcome = detail::check_ranges(policy, host, rules, *b);
       if (outcome) outcome = f(n, *b, rules);
-      rules.done(*b);
+      if (outcome) rules.done(*b);
     } else {
       outcome = b.error();
     }

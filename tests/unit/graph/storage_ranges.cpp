@@ -176,7 +176,7 @@ TEST_CASE("a long history of one storage is cut and united in little memory and 
 }
 
 TEST_CASE("a range without a byte is refused in a sentence", "[graph][storage]") {
-  const program empty{{{{{0, 8, 16}}, {}, {}, {}}, {{}, {{0, 24, 24}}, {}, {}}}};
+  const program empty{{{{{0, 8, 16}}, {}, {}, {}}, {{}, {{0, 32, 40}, {0, 24, 24}}, {}, {}}}};
   const auto deps = dependencies(empty);
   REQUIRE(!deps);
   CHECK(message(deps.error()) ==
