@@ -149,8 +149,8 @@ std::string with_commas(std::int64_t number) {
 
 namespace {
 
-// CLI::Range lets what is no number through.
-std::string number_or_sentence(const std::string& text) {
+// For CLI11, which takes a sentence for a refusal. Its own Range lets "nan" through.
+std::string sentence_unless_number(const std::string& text) {
   double value = 0;
   const auto [end, why] = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool good = why == std::errc{} && end == text.data() + text.size() && value >= 0 && value <= 1e9;
@@ -177,9 +177,9 @@ void add_ir(CLI::App& app) {
   command = add_command(*group, "collectives", "Each collective, and whether it had to be there", *o, true);
   CLI::Option* rate = command->add_option("--gb-per-s", o->link.gb_per_s,
                                           "Bandwidth of a link, 10^9 bytes a second: times of each, on a ring");
-  rate->check(number_or_sentence)->check(CLI::Range(1e-6, 1e6));
+  rate->check(sentence_unless_number)->check(CLI::Range(1e-6, 1e6));
   command->add_option("--latency-us", o->link.latency_us, "Latency of a hop, microseconds")
-      ->check(number_or_sentence)
+      ->check(sentence_unless_number)
       ->needs(rate);
   command->callback([o] { explain_collectives(o->dump, o->link, o->format == "json", o->out); });
 }

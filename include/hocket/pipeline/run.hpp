@@ -59,7 +59,7 @@ struct runner {
   static constexpr bool has_bytes = byte_costs<C>;
   static constexpr ticks max_ticks = (std::numeric_limits<ticks>::max)() / 2;
 
-  static constexpr std::uint32_t steps_a_turn = 8;
+  static constexpr std::uint32_t steps_a_turn = 8;  // more keep more results waiting, fewer change ranks more often
 
   enum class verdict : std::uint8_t { go, wait, wrong };
   struct input {
