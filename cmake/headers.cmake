@@ -66,6 +66,11 @@ set(HOCKET_HEADERS
   hocket/graph/transitive_reduction.hpp
   hocket/graph/unroll.hpp
   hocket/hocket.hpp
+  hocket/interop/ascend/detail/decimal.hpp
+  hocket/interop/ascend/detail/profile_table.hpp
+  hocket/interop/ascend/detail/profile_tables.hpp
+  hocket/interop/ascend/parse_profile.hpp
+  hocket/interop/ascend/profile.hpp
   hocket/interop/mindspore/detail/brackets.hpp
   hocket/interop/mindspore/detail/ir_builder.hpp
   hocket/interop/mindspore/detail/ir_captures.hpp

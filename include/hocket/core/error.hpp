@@ -95,6 +95,11 @@ enum class errc : std::uint16_t {
   truncated,
   wrong_count,
   unknown_operand,
+  unknown_table,
+  no_such_column,
+  duplicate_column,
+  bad_decimal,
+  ill_formed_json,
   // planner
   does_not_fit = 700,
   other_ranks,

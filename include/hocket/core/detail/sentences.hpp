@@ -107,6 +107,11 @@ inline constexpr error_sentence error_sentences[] = {
     {errc::truncated, "the text ends in line {0}, before {w}"},
     {errc::wrong_count, "the text ends in line {0} with {2} {w}, but says that it has {1}"},
     {errc::unknown_operand, "line {0}, column {1}: {w} is used, but not defined before"},
+    {errc::unknown_table, "line {0}, column 1: no table of a known profiler begins with \"{w}\""},
+    {errc::no_such_column, "line {0}: the table has no column \"{w}\""},
+    {errc::duplicate_column, "line {0}, column {1}: the table has \"{w}\" already, as column {2}"},
+    {errc::bad_decimal, "line {0}, column {1}: \"{w}\" is no decimal number in range"},
+    {errc::ill_formed_json, "line {0}, column {1}: {w}"},
     {errc::does_not_fit, "nothing fits: in {w} rank {0} lacks {1} bytes, though every layer keeps as little as it can"},
     {errc::other_ranks, "memory is given for {0} ranks, but the schedule has {1}"},
 };

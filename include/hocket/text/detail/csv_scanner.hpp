@@ -12,7 +12,8 @@
 
 namespace hocket::inline HOCKET_ABI::text::detail {
 
-// Walks the lines of a CSV file of numbers and plain words: no quotes, LF or CRLF, empty lines only at the end.
+// Walks the lines of a CSV file of numbers and plain words: LF or CRLF, empty lines only at the end. Quotes are for
+// next_quoted_row alone.
 class csv_scanner {
  public:
   explicit csv_scanner(std::string_view text) noexcept : rest_(text) {
@@ -53,6 +54,28 @@ class csv_scanner {
     return {};
   }
 
+  // The next line, cut where `separator` stands outside of quotes, whatever the number of cells. Quotes and blanks
+  // around a cell are no part of it, however many: "1736413971558972.912<TAB>", """4096,12288""". A quote stays open no
+  // longer than its line. Precondition: !at_end().
+  template <class Cells>
+  [[nodiscard]] result<void> next_quoted_row(char separator, Cells& cells) {
+    const std::string_view text = next_line();
+    cells.clear();
+    bool quoted = false;
+    std::size_t begin = 0, opened = 0;
+    for (std::size_t at = 0; at <= text.size(); ++at) {
+      if (at < text.size() && text[at] == '"') {
+        quoted = !quoted;
+        opened = cells.size();
+      } else if (at == text.size() || (text[at] == separator && !quoted)) {
+        cells.push_back(bare(text.substr(begin, at - begin)));
+        begin = at + 1;
+      }
+    }
+    if (!quoted) return {};
+    return error{errc::unclosed_bracket, line_, static_cast<std::int64_t>(opened) + 1}.with(cells[opened]);
+  }
+
   // The first line must be this one.
   [[nodiscard]] result<void> header(std::string_view expected) noexcept {
     const std::string_view found = done_ ? std::string_view{} : next_line();
@@ -73,6 +96,14 @@ class csv_scanner {
   }
 
  private:
+  // Without the quotes and blanks around it.
+  [[nodiscard]] static std::string_view bare(std::string_view cell) noexcept {
+    constexpr std::string_view around = "\" \t\r";
+    const std::size_t first = cell.find_first_not_of(around);
+    if (first == std::string_view::npos) return {};
+    return cell.substr(first, cell.find_last_not_of(around) + 1 - first);
+  }
+
   std::string_view rest_;
   std::int64_t line_ = 0;
   bool done_ = false;

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tables of profilers as they are written, and what is said about those that are wrong.
+#include <hocket/core/message.hpp>
+#include <hocket/interop/ascend/parse_profile.hpp>
+
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <string_view>
+
+#include "catch.hpp"
+
+namespace ascend = hocket::ascend;
+using ascend::parse_profile;
+using ascend::profile_form;
+
+namespace {
+
+std::string file(const std::string& name) {
+  std::ifstream in(std::string(HOCKET_TEST_DATA) + "/ascend/" + name, std::ios::binary);
+  REQUIRE(in);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+std::string refusal(std::string_view text) {
+  const auto r = parse_profile(text);
+  return r ? "accepted" : message(r.error());
+}
+const std::string header = "Step Id,Name,Type,Accelerator Core,Start Time(us),Duration(us),Stream ID,Input Shapes\n";
+
+}  // namespace
+
+TEST_CASE("a table of kernels is read to the last digit", "[ascend]") {
+  const auto p = parse_profile(file("kernel_details.csv"));
+  REQUIRE(p);
+  CHECK(p->form == profile_form::kernels);
+  REQUIRE(p->kernels.size() == 591);
+  // Added up with Python's decimal: 396,807.04 us.
+  std::int64_t sum = 0, collectives = 0;
+  for (const auto& k : p->kernels) {
+    sum += k.duration.count();
+    collectives += k.communicates;
+  }
+  CHECK(sum == 396'807'040);
+  CHECK(collectives == 19);
+  const auto& k = p->kernels[5];
+  CHECK(k.name == "Slice68");
+  CHECK(k.start.count() == 1'699'529'623'107'503'500);
+  CHECK(k.input_shapes == "4,1025;2;2");
+  CHECK(k.step == 1);
+  CHECK(k.stream == 16);
+  CHECK(p->kernels[1].stream == -1);  // N/A
+}
+
+TEST_CASE("tables of steps, of totals and of memory are told by their columns", "[ascend]") {
+  const auto steps = parse_profile(file("cluster_step_trace_time.csv"));
+  REQUIRE(steps);
+  CHECK(steps->form == profile_form::step_times);
+  REQUIRE(steps->steps.size() == 9);
+  CHECK(steps->steps[0].computing.count() == 80'309'687);  // 80309.68717187493 us
+  CHECK(steps->steps[0].bubble->count() == 0);
+  CHECK_FALSE(steps->steps[0].preparing);
+  CHECK(steps->steps[8].kind == "stage");
+  CHECK(steps->steps[8].index == "(0, 1, 2, 3, 4, 5, 6, 7)");
+  for (const auto& s : steps->steps)
+    if (s.kind == "rank") CHECK(s.computing + s.exposed + s.free - *s.stage < ascend::nanoseconds(10'000));
+
+  const auto totals = parse_profile(file("cpu_op_type_info_0.csv"));
+  REQUIRE(totals);
+  CHECK(totals->form == profile_form::op_totals);
+  CHECK(totals->totals.size() == 32);
+  CHECK(totals->totals[2].type == "BatchMatMul");
+  CHECK(totals->totals[2].count == 24);
+  CHECK(totals->totals[2].total.count() == 44'081'500);
+
+  const auto memory = parse_profile(file("cpu_ms_memory_record_0.txt"));
+  REQUIRE(memory);
+  CHECK(memory->form == profile_form::memory);
+  CHECK(memory->memory.size() == 399);
+  CHECK(memory->memory[1].at.count() == 1'795'585'500'455'057'268);
+  CHECK(memory->memory[1].allocated.count() == 1'150'976);
+
+  const auto device = parse_profile(
+      "Component,Timestamp(us),Total Allocated(MB),Total Reserved(MB),Total Active(MB),Device Type\n"
+      "PTA,1736413971558972.912\t,1.5,2,N/A,NPU:0\n");
+  REQUIRE(device);
+  CHECK(device->memory[0].at.count() == 1'736'413'971'558'972'912);
+  CHECK(device->memory[0].allocated.count() == 3 << 19);
+  CHECK_FALSE(device->memory[0].active);
+}
+
+TEST_CASE("spellings of other versions mean the same", "[ascend]") {
+  for (const std::string_view text :
+       {"Step ID,Device_id,Name,Type,Accelerator Core,Start Time(us),Duration(us),Block Num\n"
+        "7,0,a,MatMulV2,AI_CORE,\"1736413971558972.912\t\",1.25,24\n",
+        "Device_id,Model Name,Op Name,OP Type,Task Type,Task Start Time(us),Task Duration(us),Task Wait Time(us),Step "
+        "Id\n"
+        "0,m,a,MatMulV2,AI_CORE,\"1736413971558972.912\t\",\"1.250\t\",0,7\n",
+        "Name,Type,Accelerator Core,Start Time(ns),Duration(ms),Step ID\r\n"
+        "a,MatMulV2,AI_CORE,1736413971558972912,0.00125,7\r\n"}) {
+    INFO(text);
+    const auto p = parse_profile(text);
+    REQUIRE(p);
+    REQUIRE(p->kernels.size() == 1);
+    const auto& k = p->kernels[0];
+    CHECK(k.name == "a");
+    CHECK(k.type == "MatMulV2");
+    CHECK(k.core == "AI_CORE");
+    CHECK(k.start.count() == 1'736'413'971'558'972'912);
+    CHECK(k.duration.count() == 1'250);
+    CHECK(k.step == 7);
+  }
+  const auto quoted = parse_profile(header + "1,\"a,b\",T,AI_CORE,2,1,0,\"\"\"81920,4096;8192,512\"\"\"\n" +
+                                    "1,c,T,AI_CORE,1,1,0,N/A\n");
+  REQUIRE(quoted);
+  CHECK(quoted->kernels[0].name == "c");  // by start
+  CHECK(quoted->kernels[0].input_shapes == "");
+  CHECK(quoted->kernels[1].name == "a,b");
+  CHECK(quoted->kernels[1].input_shapes == "81920,4096;8192,512");
+}
+
+TEST_CASE("a table that is wrong is refused with the place", "[ascend]") {
+  CHECK(refusal("") == "the text ends in line 0, before the names of columns");
+  CHECK(refusal("source,target\n0,1\n") ==
+        "line 1, column 1: no table of a known profiler begins with \"source,target\"");
+  CHECK(refusal("Name,Type,Duration(us)\na,b,1\n") == "line 1: the table has no column \"Start Time(us)\"");
+  CHECK(refusal("Name,Type,Start Time(us),Duration(us),Start Time(ns)\n") ==
+        "line 1, column 5: the table has \"Start Time(ns)\" already, as column 3");
+  CHECK(refusal(header + "1,a,T,AI_CORE,N/A,1,0,\n") == "line 2, column 5: \"N/A\" is no decimal number in range");
+  CHECK(refusal(header + "1,a,T,AI_CORE,5,-1,0,\n") == "line 2, column 6: \"-1\" is no decimal number in range");
+  CHECK(refusal(header + "1,a,T,AI_CORE,9223372036854775,2000,0,\n") ==
+        "line 2, column 6: \"2000\" is no decimal number in range");
+  CHECK(refusal(header + "1,a,T,AI_CORE,1e999,2000,0,\n") ==
+        "line 2, column 5: \"1e999\" is no decimal number in range");
+  CHECK(refusal(header + header) == "line 2, column 5: \"Start Time(us)\" is no decimal number in range");
+  CHECK(refusal(header + "1,a,T,AI_CORE,5,1\n") == "line 2: expected 8 columns, found 6");
+  CHECK(refusal(header + "1,\"a,T,AI_CORE,5,1,0,\n") ==
+        "line 2, column 2: what is opened here is not closed: a,T,AI_CORE,5,1,0,");
+  const auto few = parse_profile(header + "1,a,T,C,5,1,0,\n1,a,T,C,5,1,0,\n", {.max_rows = 1});
+  REQUIRE_FALSE(few);
+  CHECK(message(few.error()) == "line 3: 2 exceeds the limit of 1 (rows)");
+}
+
+TEST_CASE("a table that is cut off is refused wherever it is cut, but between rows", "[ascend]") {
+  const std::string text = header + "1,a,T,AI_CORE,5,10,0,1\n1,b,T,HCCL,6,10,0,N/A\n";
+  for (std::size_t length = 0; length < text.size(); ++length) {
+    INFO(length);
+    CHECK(parse_profile(std::string_view(text).substr(0, length)).has_value() ==
+          (length > 0 && text[length - 1] == '\n'));
+  }
+}
