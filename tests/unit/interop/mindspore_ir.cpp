@@ -7,6 +7,7 @@
 #include <iterator>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "catch.hpp"
@@ -101,6 +102,16 @@ TEST_CASE("pieces of any length give the same program", "[mindspore]") {
     const auto p = reader.finish();
     REQUIRE(p);
     CHECK(listing(*p) == expected_large);
+  }
+}
+
+TEST_CASE("a program has a graph: text without one is refused", "[mindspore]") {
+  STATIC_REQUIRE_FALSE(std::is_default_constructible_v<mindspore::ir_program>);
+  for (const char* const text :
+       {"", "\n", "\r\n\n", "subgraph attr:\n", "subgraph \n# Total subgraphs: 0\n", "# IR entry: @g\n",
+        "# IR entry: g\n# Total subgraphs: 0\n# Total params: 0\nTotal number of cnodes: 0\n"}) {
+    INFO(text);
+    CHECK(refusal(text).find(", before a graph") != std::string::npos);
   }
 }
 

@@ -107,6 +107,7 @@ class ir_program {
  public:
   [[nodiscard]] std::size_t node_count() const noexcept { return nodes_.size(); }
   [[nodiscard]] const ir_node& node(std::size_t n) const& noexcept { return nodes_[n]; }
+  /// At least one: a dump without a graph is refused.
   [[nodiscard]] std::span<const ir_graph> graphs() const& noexcept { return graphs_; }
   [[nodiscard]] std::span<const ir_parameter> parameters() const& noexcept { return parameters_; }
   [[nodiscard]] const ir_counts& counts() const& noexcept { return counts_; }
@@ -183,6 +184,7 @@ class ir_program {
 
  private:
   friend class detail::ir_builder;
+  ir_program() = default;  // without graphs: only while it is built
   struct attribute_texts {
     std::uint32_t key, value;
   };

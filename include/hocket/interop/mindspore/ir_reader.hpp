@@ -103,7 +103,7 @@ class ir_reader {
     if (place_ == place::start) return error{errc::truncated, counts_.lines}.with("a graph");
     if (place_ == place::fragment) return end_graph();
     if (place_ == place::graph) return error{errc::truncated, counts_.lines}.with("the } of a graph");
-    if (counts_.graphs == 0 && counts_.said_graphs != 0) return error{errc::truncated, counts_.lines}.with("a graph");
+    if (counts_.graphs == 0) return error{errc::truncated, counts_.lines}.with("a graph");  // though it said 0
     return check_counts();
   }
 
