@@ -67,10 +67,16 @@ set(HOCKET_HEADERS
   hocket/graph/unroll.hpp
   hocket/hocket.hpp
   hocket/interop/ascend/detail/decimal.hpp
+  hocket/interop/ascend/detail/json_cursor.hpp
+  hocket/interop/ascend/detail/profile_json.hpp
   hocket/interop/ascend/detail/profile_table.hpp
   hocket/interop/ascend/detail/profile_tables.hpp
+  hocket/interop/ascend/detail/trace_events.hpp
+  hocket/interop/ascend/kernel_phase.hpp
+  hocket/interop/ascend/operator_totals.hpp
   hocket/interop/ascend/parse_profile.hpp
   hocket/interop/ascend/profile.hpp
+  hocket/interop/ascend/step_breakdown.hpp
   hocket/interop/mindspore/detail/brackets.hpp
   hocket/interop/mindspore/detail/ir_builder.hpp
   hocket/interop/mindspore/detail/ir_captures.hpp

@@ -1,31 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tables of profilers as they are written, and what is said about those that are wrong.
-#include <hocket/core/message.hpp>
 #include <hocket/interop/ascend/parse_profile.hpp>
 
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <string_view>
 
+#include "ascend_files.hpp"
 #include "catch.hpp"
 
 namespace ascend = hocket::ascend;
 using ascend::parse_profile;
 using ascend::profile_form;
+using profile_files::file;
+using profile_files::refusal;
 
 namespace {
 
-std::string file(const std::string& name) {
-  std::ifstream in(std::string(HOCKET_TEST_DATA) + "/ascend/" + name, std::ios::binary);
-  REQUIRE(in);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-std::string refusal(std::string_view text) {
-  const auto r = parse_profile(text);
-  return r ? "accepted" : message(r.error());
-}
-const std::string header = "Step Id,Name,Type,Accelerator Core,Start Time(us),Duration(us),Stream ID,Input Shapes\n";
+const std::string kernel_header =
+    "Step Id,Name,Type,Accelerator Core,Start Time(us),Duration(us),Stream ID,Input Shapes\n";
 
 }  // namespace
 
@@ -109,7 +101,7 @@ TEST_CASE("spellings of other versions mean the same", "[ascend]") {
     CHECK(k.duration.count() == 1'250);
     CHECK(k.step == 7);
   }
-  const auto quoted = parse_profile(header + "1,\"a,b\",T,AI_CORE,2,1,0,\"\"\"81920,4096;8192,512\"\"\"\n" +
+  const auto quoted = parse_profile(kernel_header + "1,\"a,b\",T,AI_CORE,2,1,0,\"\"\"81920,4096;8192,512\"\"\"\n" +
                                     "1,c,T,AI_CORE,1,1,0,N/A\n");
   REQUIRE(quoted);
   CHECK(quoted->kernels[0].name == "c");  // by start
@@ -125,23 +117,24 @@ TEST_CASE("a table that is wrong is refused with the place", "[ascend]") {
   CHECK(refusal("Name,Type,Duration(us)\na,b,1\n") == "line 1: the table has no column \"Start Time(us)\"");
   CHECK(refusal("Name,Type,Start Time(us),Duration(us),Start Time(ns)\n") ==
         "line 1, column 5: the table has \"Start Time(ns)\" already, as column 3");
-  CHECK(refusal(header + "1,a,T,AI_CORE,N/A,1,0,\n") == "line 2, column 5: \"N/A\" is no decimal number in range");
-  CHECK(refusal(header + "1,a,T,AI_CORE,5,-1,0,\n") == "line 2, column 6: \"-1\" is no decimal number in range");
-  CHECK(refusal(header + "1,a,T,AI_CORE,9223372036854775,2000,0,\n") ==
+  CHECK(refusal(kernel_header + "1,a,T,AI_CORE,N/A,1,0,\n") ==
+        "line 2, column 5: \"N/A\" is no decimal number in range");
+  CHECK(refusal(kernel_header + "1,a,T,AI_CORE,5,-1,0,\n") == "line 2, column 6: \"-1\" is no decimal number in range");
+  CHECK(refusal(kernel_header + "1,a,T,AI_CORE,9223372036854775,2000,0,\n") ==
         "line 2, column 6: \"2000\" is no decimal number in range");
-  CHECK(refusal(header + "1,a,T,AI_CORE,1e999,2000,0,\n") ==
+  CHECK(refusal(kernel_header + "1,a,T,AI_CORE,1e999,2000,0,\n") ==
         "line 2, column 5: \"1e999\" is no decimal number in range");
-  CHECK(refusal(header + header) == "line 2, column 5: \"Start Time(us)\" is no decimal number in range");
-  CHECK(refusal(header + "1,a,T,AI_CORE,5,1\n") == "line 2: expected 8 columns, found 6");
-  CHECK(refusal(header + "1,\"a,T,AI_CORE,5,1,0,\n") ==
+  CHECK(refusal(kernel_header + kernel_header) == "line 2, column 5: \"Start Time(us)\" is no decimal number in range");
+  CHECK(refusal(kernel_header + "1,a,T,AI_CORE,5,1\n") == "line 2: expected 8 columns, found 6");
+  CHECK(refusal(kernel_header + "1,\"a,T,AI_CORE,5,1,0,\n") ==
         "line 2, column 2: what is opened here is not closed: a,T,AI_CORE,5,1,0,");
-  const auto few = parse_profile(header + "1,a,T,C,5,1,0,\n1,a,T,C,5,1,0,\n", {.max_rows = 1});
+  const auto few = parse_profile(kernel_header + "1,a,T,C,5,1,0,\n1,a,T,C,5,1,0,\n", {.max_rows = 1});
   REQUIRE_FALSE(few);
   CHECK(message(few.error()) == "line 3: 2 exceeds the limit of 1 (rows)");
 }
 
 TEST_CASE("a table that is cut off is refused wherever it is cut, but between rows", "[ascend]") {
-  const std::string text = header + "1,a,T,AI_CORE,5,10,0,1\n1,b,T,HCCL,6,10,0,N/A\n";
+  const std::string text = kernel_header + "1,a,T,AI_CORE,5,10,0,1\n1,b,T,HCCL,6,10,0,N/A\n";
   for (std::size_t length = 0; length < text.size(); ++length) {
     INFO(length);
     CHECK(parse_profile(std::string_view(text).substr(0, length)).has_value() ==

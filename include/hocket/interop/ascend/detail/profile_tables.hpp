@@ -14,6 +14,18 @@ namespace hocket::inline HOCKET_ABI::ascend::detail {
   return core.empty() && (type.starts_with("hcom_") || type.starts_with("HcclAll") || type.starts_with("nccl"));
 }
 
+/// The type of an op, where a file has none: `Default/.../MatMul-op0`, `aclnnMatmul_MatMulV2AiCore_MatMulV2` and
+/// `trans_Cast_12` have it in their names.
+[[nodiscard]] constexpr std::string_view type_in_name(std::string_view name) noexcept {
+  if (const std::size_t slash = name.rfind('/'); slash != name.npos) name.remove_prefix(slash + 1);
+  if (const std::size_t op = name.rfind("-op"); op != name.npos) return name.substr(0, op);
+  if (name.starts_with("hcom_")) return name.substr(0, name.find("__") == name.npos ? name.npos : name.find("__") + 1);
+  if (name.starts_with("aclnn") || name.ends_with("_MemSet")) return name.substr(name.rfind('_') + 1);
+  if (!name.starts_with("trans_")) return name;
+  name.remove_prefix(6);
+  return name.substr(0, name.rfind('_'));
+}
+
 /// In the order of their starts; rows that start at once stay as they were.
 inline void sort_by_start(std::vector<kernel>& kernels) {
   std::vector<std::pair<nanoseconds, std::size_t>> order(kernels.size());
@@ -188,8 +200,55 @@ struct memory_columns {
   return {};
 }
 
+/// Whether a line is one of cpu_op_execute_timestamp_*.txt: `NAME;HostCpuOps;START,DURATION,PROCESS START,...`.
+[[nodiscard]] constexpr bool is_cpu_times(std::string_view line) noexcept {
+  return line.find(";HostCpuOps;") != line.npos;
+}
+
+/// One run of an op on a CPU: start in nanoseconds, duration in milliseconds, process.
+[[nodiscard]] inline bool read_cpu_run(std::string_view text, kernel& k) noexcept {
+  const std::size_t first = text.find(','), last = text.rfind(',');
+  if (first == last) return false;
+  const auto start = parse_scaled(text.substr(0, first), 1);
+  const auto duration = parse_scaled(text.substr(first + 1, last - first - 1), 1'000'000);
+  if (!start || !duration || !parse_scaled(text.substr(last + 1), 1) || *start < 0 || *duration < 0) return false;
+  k.start = nanoseconds(*start);
+  k.duration = nanoseconds(*duration);
+  return has_finish(k.start, k.duration);
+}
+
+[[nodiscard]] inline result<profile> read_cpu_times(std::string_view whole, const profile_options& options) {
+  text::detail::csv_scanner in(whole);
+  std::vector<std::string_view> cells;
+  profile out;
+  while (!in.at_end()) {
+    if (const auto ok = in.next_quoted_row(';', cells); !ok) return ok.error();
+    if (cells.size() != 3) return error{errc::missing_column, in.line(), 3, static_cast<std::int64_t>(cells.size())};
+    kernel k;
+    k.name = cells[0];
+    k.type = type_in_name(cells[0]);
+    k.core = "CPU";
+    k.line = in.line();
+    for (std::string_view runs = cells[2]; !runs.empty();) {
+      const std::size_t end = (std::min)(runs.find(' '), runs.size());
+      if (!read_cpu_run(runs.substr(0, end), k))
+        return error{errc::bad_decimal, in.line(), 3}.with(runs.substr(0, end));
+      if (out.kernels.size() == options.max_rows) {
+        const auto most = static_cast<std::int64_t>(options.max_rows);
+        return error{errc::too_large, in.line(), most + 1, most}.with("runs of ops");
+      }
+      out.kernels.push_back(k);
+      runs.remove_prefix((std::min)(end + 1, runs.size()));
+    }
+  }
+  if (!whole.ends_with('\n')) return error{errc::truncated, in.line()}.with("the end of the line");
+  sort_by_start(out.kernels);
+  return out;
+}
+
 /// Any of the tables, told by its columns.
 [[nodiscard]] inline result<profile> read_table(std::string_view csv, const profile_options& options) {
+  if (is_cpu_times(csv.substr(0, csv.find('\n')))) return read_cpu_times(csv, options);
   text::detail::csv_scanner in(csv);
   std::vector<std::string_view> names;
   if (in.at_end()) return error{errc::truncated, 0}.with("the names of columns");

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any bytes as a trace or communication.json: refused with a sentence, or read and taken apart.
+#include "fuzz.hpp"
+#include "fuzz_ascend.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  fuzz::require_sound(fuzz::text(data, size));
+  return 0;
+}

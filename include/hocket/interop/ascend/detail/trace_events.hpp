@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/interop/ascend/detail/json_cursor.hpp>
+#include <hocket/interop/ascend/detail/profile_tables.hpp>
+
+#include <array>
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace hocket::inline HOCKET_ABI::ascend::detail {
+
+/// Collects the events of a Chrome trace; which of them ran on the device is known once all processes have told their
+/// names, which may be last.
+class trace_events {
+ public:
+  explicit trace_events(const profile_options& options) noexcept : options_(options) {}
+
+  /// Reads one element of the array of events.
+  void read(json_cursor& in) {
+    event_.clear();
+    in.members([&](std::string_view key) {
+      for (field& f : event_.fields)
+        if (key == f.key) {
+          f.is_there = true;
+          f.value.assign(in.scalar(storage_));
+          return;
+        }
+      if (key == "args" && in.peek() == '{')
+        in.members([&](std::string_view argument) { read_argument(in, argument); });
+      else in.skip();
+    });
+    if (in.failed()) return;
+    if (event_.get(phase) == "M") keep_name();
+    else if (event_.get(phase) == "X" && !is_host_work(event_.get(category))) keep_span(in);
+  }
+
+  /// What ran on the device.
+  void finish(profile& out) {
+    for (const span& s : spans_) {
+      const std::string_view process = name_of(processes_, {s.pid, {}});
+      const std::string_view thread = name_of(threads_, {s.pid, s.tid});
+      if (s.name.starts_with("ProfilerStep#")) keep_step(s, out);
+      else if (process == "Overlap Analysis") add_overlap(s, out);
+      else if (runs_on_device(s, process, thread)) out.kernels.push_back(kernel_of(s, process, thread));
+    }
+    sort_by_start(out.kernels);
+    number_steps(out);
+  }
+
+ private:
+  enum which : std::size_t { phase, name, pid, tid, start, duration, category };
+  struct field {
+    std::string_view key;
+    std::string value{};
+    bool is_there = false;
+  };
+  struct event {
+    std::array<field, 7> fields{{{"ph"}, {"name"}, {"pid"}, {"tid"}, {"ts"}, {"dur"}, {"cat"}}};
+    std::string said_name, task_type, stream, task;
+
+    void clear() {
+      for (field& f : fields) {
+        f.value.clear();
+        f.is_there = false;
+      }
+      for (std::string* s : {&said_name, &task_type, &stream, &task}) s->clear();
+    }
+    [[nodiscard]] const std::string& get(which w) const noexcept { return fields[w].value; }
+  };
+  struct span {
+    std::string name, pid, tid, category, task_type, stream, task;
+    nanoseconds start{}, duration{};
+  };
+  using names = std::map<std::pair<std::string, std::string>, std::string, std::less<>>;
+
+  void read_argument(json_cursor& in, std::string_view key) {
+    std::string* const to = key == "name"                         ? &event_.said_name
+                          : key == "Task Type" || key == "type"   ? &event_.task_type
+                          : key == "Stream Id" || key == "stream" ? &event_.stream
+                          : key == "Task Id"                      ? &event_.task
+                                                                  : nullptr;
+    if (to == nullptr || in.peek() == '{' || in.peek() == '[') in.skip();
+    else to->assign(in.scalar(storage_));
+  }
+  // Most events of a trace with the host's side; they are not worth their memory.
+  [[nodiscard]] static bool is_host_work(std::string_view category) noexcept {
+    constexpr std::string_view host[] = {"cpu_op",  "python_function", "cuda_runtime", "cuda_driver", "enqueue",
+                                         "dequeue", "async_npu",       "ac2g",         "fwdbwd",      "Trace"};
+    for (const std::string_view h : host)
+      if (category == h) return true;
+    return false;
+  }
+  void keep_name() {
+    if (event_.get(name) == "process_name") processes_[{event_.get(pid), {}}] = event_.said_name;
+    if (event_.get(name) == "thread_name") threads_[{event_.get(pid), event_.get(tid)}] = event_.said_name;
+  }
+  void keep_span(json_cursor& in) {
+    if (spans_.size() == options_.max_rows) {
+      const auto most = static_cast<std::int64_t>(options_.max_rows);
+      return in.fail(error{errc::too_large, 0, most + 1, most}.with("events"));
+    }
+    constexpr std::int64_t us = 1'000;
+    const auto at = parse_scaled(event_.get(start), us), lasts = parse_scaled(event_.get(duration), us);
+    if (!at || *at < 0) return in.fail(error{errc::bad_decimal}.with("\"ts\": " + event_.get(start)));
+    if (!lasts || *lasts < 0 || !has_finish(nanoseconds(*at), nanoseconds(*lasts)))
+      return in.fail(error{errc::bad_decimal}.with("\"dur\": " + event_.get(duration)));
+    spans_.push_back({event_.get(name), event_.get(pid), event_.get(tid), event_.get(category), event_.task_type,
+                      event_.stream, event_.task, nanoseconds(*at), nanoseconds(*lasts)});
+  }
+
+  [[nodiscard]] static std::string_view name_of(const names& all, const names::key_type& of) {
+    const auto at = all.find(of);
+    return at == all.end() ? std::string_view{} : std::string_view(at->second);
+  }
+  // Streams also hold what only waits or marks a moment.
+  [[nodiscard]] static bool only_waits(std::string_view text) noexcept {
+    constexpr std::string_view waits[] = {"EVENT_",     "Event_", "NOTIFY_",     "Notify_", "CAPTURE_",     "PROFILER_",
+                                          "PROFILING_", "MODEL_", "WRITE_VALUE", "STREAM_", "PLACE_HOLDER", "FUSION_",
+                                          "LABEL_",     "RDMA",   "SDMA",        "Memcpy"};
+    for (const std::string_view w : waits)
+      if (text.starts_with(w)) return true;
+    return false;
+  }
+  [[nodiscard]] static bool is_collective(const span& s, std::string_view process, std::string_view thread) noexcept {
+    if (s.category == "kernel") return s.name.starts_with("nccl") || s.name.starts_with("Hccl");
+    // The collectives stand on threads of their own, and their pieces on "Plane 0", ...
+    return (process == "HCCL" || process == "Communication") && !thread.starts_with("Plane") &&
+           (s.name.starts_with("hcom_") || s.name.starts_with("Hccl"));
+  }
+  [[nodiscard]] static bool runs_on_device(const span& s, std::string_view process, std::string_view thread) noexcept {
+    if (s.category == "kernel" || s.category == "gpu_memcpy" || s.category == "gpu_memset") return true;
+    if (is_collective(s, process, thread) || process == "CPU OP") return true;
+    return process == "Ascend Hardware" && !only_waits(s.name) && !only_waits(s.task_type);
+  }
+  [[nodiscard]] static kernel kernel_of(const span& s, std::string_view process, std::string_view thread) {
+    kernel k;
+    k.name = s.name;
+    k.communicates = is_collective(s, process, thread);
+    k.type = s.category.starts_with("gpu_") ? s.category : std::string(type_in_name(s.name));
+    k.core = k.communicates ? "HCCL" : s.category == "kernel" ? "GPU" : process == "CPU OP" ? "CPU" : s.task_type;
+    if (s.category == "kernel" && k.communicates) k.core = "NCCL";
+    k.start = s.start;
+    k.duration = s.duration;
+    k.stream = parse_scaled(s.stream, 1).value_or(-1);
+    if (k.stream < 0 && thread.starts_with("Stream ")) k.stream = parse_scaled(thread.substr(7), 1).value_or(-1);
+    k.task = parse_scaled(s.task, 1).value_or(-1);
+    return k;
+  }
+  static void keep_step(const span& s, profile& out) {
+    const bool on_device = s.category == "gpu_user_annotation";
+    named_span step{s.name, s.start, s.duration};
+    for (named_span& known : out.marks)
+      if (known.name == s.name) {
+        if (on_device) known = step;  // what the host names begins earlier
+        return;
+      }
+    out.marks.push_back(std::move(step));
+  }
+  static void add_overlap(const span& s, profile& out) {
+    if (out.steps.empty()) out.steps.emplace_back();
+    step_times& sums = out.steps.front();
+    nanoseconds* const to = s.name == "Computing"                     ? &sums.computing
+                          : s.name == "Communication"                 ? &sums.communication
+                          : s.name == "Communication(Not Overlapped)" ? &sums.exposed
+                          : s.name == "Free"                          ? &sums.free
+                                                                      : nullptr;
+    if (to == nullptr || !has_finish(*to, s.duration)) return;
+    *to += s.duration;
+    sums.overlapped = sums.communication - sums.exposed;
+  }
+  // The step of a kernel is the last that began before it.
+  static void number_steps(profile& out) {
+    std::sort(out.marks.begin(), out.marks.end(),
+              [](const named_span& a, const named_span& b) { return a.start < b.start; });
+    std::size_t next = 0;
+    for (kernel& k : out.kernels) {
+      while (next < out.marks.size() && out.marks[next].start <= k.start) ++next;
+      if (next == 0) continue;
+      const std::string_view said = out.marks[next - 1].name;
+      k.step = parse_scaled(said.substr(said.find('#') + 1), 1).value_or(-1);
+    }
+  }
+
+  profile_options options_;
+  event event_;
+  std::string storage_;
+  std::vector<span> spans_;
+  names processes_, threads_;
+};
+
+}  // namespace hocket::inline HOCKET_ABI::ascend::detail

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// Traces and communication.json as profilers write them, and what is said about those that are wrong.
+#include <hocket/interop/ascend/parse_profile.hpp>
+#include <hocket/interop/ascend/step_breakdown.hpp>
+
+#include <string>
+#include <string_view>
+
+#include "ascend_files.hpp"
+#include "catch.hpp"
+
+namespace ascend = hocket::ascend;
+using ascend::parse_profile;
+using ascend::profile_form;
+using profile_files::file;
+using profile_files::refusal;
+
+namespace {}  // namespace
+
+TEST_CASE("a trace of PyTorch on an Ascend device gives what ran on the device", "[ascend]") {
+  const auto p = parse_profile(file("trace_view.json"));
+  REQUIRE(p);
+  CHECK(p->form == profile_form::trace);
+  // Python's json and decimal: 276 events of Ascend Hardware, a copy among them; Computing 1788.2505, Free 9481.6670
+  // us.
+  CHECK(p->kernels.size() == 276);
+  REQUIRE(p->steps.size() == 1);
+  CHECK(p->steps[0].computing.count() == 1'788'267);
+  CHECK(p->steps[0].free.count() == 9'481'699);
+  const auto b = ascend::break_down(p->kernels);
+  CHECK(b.copying.count() == 2'190);
+  // The profiler's own sums, but for the last digits of a microsecond, which it has rounded.
+  CHECK(std::abs((b.computing - p->steps[0].computing).count()) < 50);
+  CHECK(p->kernels[0].type == "ZerosLike");
+  CHECK(p->kernels[0].stream == 3);
+  CHECK(p->kernels[0].start.count() == 1'704'161'511'422'904'204);
+}
+
+TEST_CASE("a trace of PyTorch on a GPU gives kernels, copies and steps", "[ascend]") {
+  const auto p = parse_profile(R"json({"schemaVersion": 1, "deviceProperties": [{"id": 0}], "traceEvents": [
+    {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 9, "tid": 9, "ts": 5953, "dur": 2, "args": {}},
+    {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#7", "pid": 9, "tid": 9, "ts": 5900, "dur": 99},
+    {"ph": "X", "cat": "gpu_user_annotation", "name": "ProfilerStep#7", "pid": 0, "tid": 7, "ts": 5950.5, "dur": 99},
+    {"ph": "X", "cat": "kernel", "name": "ampere_sgemm", "pid": 0, "tid": 7, "ts": 6000.001, "dur": 10,
+      "args": {"stream": 7, "grid": [1, 2, 3]}},
+    {"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*)", "pid": 0, "tid": 20,
+      "ts": 6005, "dur": 10.5, "args": {"stream": 20}},
+    {"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy HtoD (Pageable -> Device)", "pid": 0, "tid": 7, "ts": 6030, "dur": 1},
+    {"ph": "M", "name": "process_name", "pid": 0, "tid": 0, "ts": 0, "args": {"name": "python \u00e9 \"x\""}},
+    {"ph": "i", "name": "Iteration Start: PyTorch Profiler", "ts": 5900, "s": "g"}], "traceName": "t.json"
+})json");
+  REQUIRE(p);
+  REQUIRE(p->kernels.size() == 3);
+  CHECK(p->kernels[0].start.count() == 6'000'001);
+  CHECK(p->kernels[0].stream == 7);
+  CHECK(p->kernels[0].step == 7);
+  CHECK(p->kernels[1].communicates);
+  REQUIRE(p->marks.size() == 1);
+  CHECK(p->marks[0].start.count() == 5'950'500);
+  const auto b = ascend::break_down(p->kernels);
+  CHECK(b.computing.count() == 10'000);
+  CHECK(b.communication.count() == 10'500);
+  CHECK(b.exposed.count() == 5'499);
+  CHECK(b.copying.count() == 1'000);
+  CHECK(b.idle.count() == 14'500);
+}
+
+TEST_CASE("two files of MindSpore's CPU profiler tell the same, in two steps", "[ascend]") {
+  auto p = parse_profile(file("cpu_op_execute_timestamp_0.txt"));
+  REQUIRE(p);
+  CHECK(p->form == profile_form::kernels);
+  REQUIRE(p->kernels.size() == 1378);
+  std::int64_t sum = 0;
+  for (const auto& k : p->kernels) sum += k.duration.count();
+  CHECK(sum == 1'110'455'488);  // as the durations of trace_view.json of the same run add up: 1110455.488 us
+  REQUIRE(ascend::number_repeated_steps(p->kernels) == 2);
+  const auto steps = ascend::break_down_steps(p->kernels);
+  REQUIRE(steps.size() == 2);
+  CHECK(steps[0].kernel_count == 689);
+  CHECK(steps[1].kernel_count == 689);
+  CHECK(steps[1].of(ascend::kernel_phase::optimizer).count() > 0);
+  CHECK(ascend::number_repeated_steps(p->kernels) == 0);  // they have numbers
+  p->kernels.pop_back();
+  for (auto& k : p->kernels) k.step = -1;
+  CHECK(ascend::number_repeated_steps(p->kernels) == 0);
+}
+
+TEST_CASE("communication.json gives each run of a collective", "[ascend]") {
+  const auto p = parse_profile(R"json({"step1": {"p2p": {}, "collective": {
+    "hcom_allReduce__445_7@1094@x": {"Communication Time Info": {"Start Timestamp(us)": 1699529623165249.251,
+      "Elapse Time(ms)": 0.09332, "Transit Time(ms)": 0.05, "Wait Time(ms)": 0.01, "Synchronization Time(ms)": 0.005,
+      "Idle Time(ms)": 0.03332, "Wait Time Ratio": 0.16, "Synchronization Time Ratio": NaN},
+      "Communication Bandwidth Info": {
+  "HCCS" : {
+    "Transit Size(MB)" : 1.5,
+    "Transit Time(ms)" : 0.05,
+    "Bandwidth(GB/s)" : 30.0,
+    "Size Distribution" : {"1.5" : [ 1, 0.05 ]}
+  },
+           "RDMA" : {"Transit Size(MB)" : 0, "Transit Time(ms)" : 0, "Bandwidth(GB/s)" : 0}
+}
+}
+, "Total Op Info@x" : { "Communication Time Info" : {"Elapse Time(ms)" : 1} }
+}
+}
+, "step2" : {
+  "p2p" : {"hcom_send__1_0@g" : {"Communication Time Info" : {"Elapse Time(ms)" : 2}}}, "collective" : {}
+}
+})json");
+  REQUIRE(p);
+  CHECK(p->form == profile_form::communication);
+  REQUIRE(p->collectives.size() == 2);
+  const auto& c = p->collectives[0];
+  CHECK(c.step == "step1");
+  CHECK(c.name == "hcom_allReduce__445_7");
+  CHECK(c.group == "1094@x");
+  CHECK(c.start.count() == 1'699'529'623'165'249'251);
+  CHECK(c.elapsed.count() == 93'320);
+  CHECK(c.idle.count() == 33'320);
+  REQUIRE(c.links.size() == 1);
+  CHECK(c.links[0].transport == "HCCS");
+  CHECK(c.links[0].size.count() == 1'500'000);
+  CHECK(p->collectives[1].point_to_point);
+}
+
+TEST_CASE("JSON that is wrong is refused with the place", "[ascend]") {
+  CHECK(refusal("[") == "the text ends in line 1, before the end of the JSON value");
+  CHECK(refusal("{\"a\": 1}\n") == "line 1, column 1: no table of a known profiler begins with \"{\"a\": 1}\"");
+  CHECK(refusal("[]x") == "line 1, column 3: something follows the JSON value");
+  CHECK(refusal("[\n 1]") == "line 2, column 2: an object was expected");
+  CHECK(refusal("[{\"ph\" 1}]") == "line 1, column 8: \":\" was expected");
+  CHECK(refusal("[{\"ph\": \"X\" \"ts\": 1}]") == "line 1, column 13: \",\" or the end of the list was expected");
+  CHECK(refusal("[{\"ph\": nil}]") == "line 1, column 9: a number or a string was expected");
+  CHECK(refusal("[{\"ph\": \"a\\x\"}]") == "line 1, column 12: an unknown escape stands in a string");
+  CHECK(refusal("[{\"ph\": \"a\tb\"}]") == "line 1, column 11: a string holds a control character");
+  CHECK(refusal("[{\"ph\": \"X\", \"ts\": \"N/A\", \"dur\": 1}]") ==
+        "line 1, column 36: \"\"ts\": N/A\" is no decimal number in range");
+  CHECK(refusal("{\"s\": {\"p2p\": {\"a@b\": {\"Communication Time Info\": {\"Wait Time(ms)\": -1}}}}}") ==
+        "line 1, column 71: \"-1\" is no decimal number in range");
+  CHECK(refusal(std::string(1000, '[')) == "line 1, column 2: an object was expected");
+  std::string deep = "{\"a\": ";
+  deep += std::string(1000, '[');
+  CHECK(refusal(deep) == "line 1, column 207: values are nested too deeply");
+  const std::string large = "[{\"ph\": \"X\", \"ts\": 1, \"dur\": 1}, {\"ph\": \"X\", \"ts\": 1, \"dur\": 1}]";
+  const auto few = parse_profile(large, {.max_rows = 1});
+  REQUIRE_FALSE(few);
+  CHECK(message(few.error()) == "line 1: 2 exceeds the limit of 1 (events)");
+}
+
+TEST_CASE("a trace that is cut off is refused wherever it is cut", "[ascend]") {
+  std::string text = file("trace_view.json");
+  text.resize(text.find_last_not_of('\n') + 1);
+  REQUIRE(parse_profile(text));
+  for (std::size_t length = 0; length < text.size(); length += length < 3000 ? 1 : 997) {
+    INFO(length);
+    CHECK_FALSE(parse_profile(std::string_view(text).substr(0, length)));
+  }
+  CHECK_FALSE(parse_profile(std::string_view(text).substr(0, text.size() - 1)));
+}
