@@ -3,6 +3,7 @@
 # The tests against Catch2 v3, which Debian 12 does not have (Conan and vcpkg users do). The clingo package of PyPI carries
 # its sources; they are built once into FOLDER. Then every unit test is parsed with it, and one is built and run.
 #   tools/check_catch_v3.sh [FOLDER]     FOLDER: default build/catch-v3
+# CXX in the environment names the compiler.
 # Catch2_DIR in the environment names an installed Catch2 v3 to use instead.
 set -euo pipefail
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)

@@ -193,8 +193,8 @@ single_header() {
     sed 's/^#include <hocket\/.*>/#include "hocket.hpp"/' "$source" >"$folder/single/$(basename "$source")"
   done
   for source in "$root"/tests/consumer/consumer.cpp "$root"/examples/*.cpp; do
-    # Only what needs hocket::hocket alone; the rest includes something that is not in the single header.
-    if sed -n 's/^#include <hocket\/\(.*\)>.*/\1/p' "$source" | grep -qE '^(cost|planner|interop)|^hocket_cli'; then continue; fi
+    # Only what needs hocket::hocket alone, and no laws: those are parsed with the header.
+    if sed -n 's/^#include <hocket\/\(.*\)>.*/\1/p' "$source" | grep -qE '^(cost|planner|interop|testing)'; then continue; fi
     if grep -qE '^#include [<"](boost|range|nlohmann|Eigen|cuda|acl|mpi)' "$source"; then continue; fi
     grep -q '^#include <hocket/' "$source" || continue
     name=$(basename "$source" .cpp)
