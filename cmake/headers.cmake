@@ -81,6 +81,7 @@ set(HOCKET_HEADERS
   hocket/interop/mindspore/detail/ir_builder.hpp
   hocket/interop/mindspore/detail/ir_captures.hpp
   hocket/interop/mindspore/detail/string_table.hpp
+  hocket/interop/mindspore/follow_calls.hpp
   hocket/interop/mindspore/ir_dataflow.hpp
   hocket/interop/mindspore/ir_peak.hpp
   hocket/interop/mindspore/ir_place.hpp

@@ -4,6 +4,7 @@
 #include "fuzz.hpp"
 
 #include <hocket/interop/mindspore/collectives.hpp>
+#include <hocket/interop/mindspore/follow_calls.hpp>
 #include <hocket/interop/mindspore/parse_ir.hpp>
 #include <hocket/interop/mindspore/recomputation.hpp>
 
@@ -26,7 +27,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (const std::uint32_t v : program->reads(n)) fuzz::require(v < program->variable_count());
   fuzz::require(graph::dependencies(*program).has_value());
   for (const auto& c : mindspore::list_collectives(*program)) fuzz::require(c.node < program->node_count());
-  if (const auto report = mindspore::explain_recomputation(*program)) {
+  const auto whole = mindspore::follow_calls(*program, {.max_nodes = 4096});
+  if (!whole) return 0;
+  const mindspore::ir_program& one = whole->program;
+  for (std::size_t n = 0; n < one.node_count(); ++n)
+    for (const std::uint32_t v : one.reads(n)) fuzz::require(v < one.variable_count());
+  fuzz::require(graph::dependencies(one).has_value());
+  for (const mindspore::ir_program* const p : {&*program, &one}) {
+    const auto report = mindspore::explain_recomputation(*p);
+    if (!report) continue;
     fuzz::require(report->kept_without >= 0 && report->kept_with >= 0);
     fuzz::require(report->peak_with.bytes >= 0);
   }

@@ -2,6 +2,8 @@
 // hocket ir: what a dump of MindSpore's IR says, and the tuning guide's questions to it.
 #include "ir.hpp"
 
+#include <hocket/graph/op_kind.hpp>
+#include <hocket/interop/mindspore/follow_calls.hpp>
 #include <hocket/interop/mindspore/parse_ir.hpp>
 #include <hocket/text/ops_csv.hpp>
 
@@ -89,33 +91,75 @@ void summary(const options& o) {
             << " primitives=" << sorted.size() << " lines=" << counts.lines << '\n';
 }
 
-// The entry graph as an ops CSV, for `hocket graph`.
+// The communication groups of a dump, numbered as they come up; without a group (Send of old dumps): ring 0.
+class ring_numbers {
+ public:
+  std::uint32_t of(const ms::ir_program& program, std::uint32_t n) {
+    const std::string group(program.attribute(n, "group").value_or(""));
+    for (std::uint32_t r = 0; r < groups_.size(); ++r)
+      if (groups_[r] == group) return r;
+    groups_.push_back(group);
+    return static_cast<std::uint32_t>(groups_.size()) - 1;
+  }
+  [[nodiscard]] const std::vector<std::string>& groups() const { return groups_; }
+
+ private:
+  std::vector<std::string> groups_;
+};
+
+ordered_json op_json(const ms::ir_program& program, std::uint32_t n) {
+  return {{"op", n},
+          {"line", program.node(n).line},
+          {"primitive", program.primitive(n)},
+          {"scope", program.scope(n)},
+          {"phase", to_string(program.node(n).phase)},
+          {"reads", program.reads(n)},
+          {"writes", program.writes(n)}};
+}
+
+// The whole step as an ops CSV, for `hocket graph`, or as JSON with the names of things.
 void ops(const options& o) {
-  const ms::ir_program program = read_dump(o.dump);
-  const ms::ir_graph& entry = program.graphs()[program.entry()];
+  const ms::followed_program whole = read_whole_dump(o.dump);
+  const ms::ir_program& program = whole.program;
   hocket::text::ops_table table;
+  ordered_json listed = ordered_json::array();
+  ring_numbers rings;
   std::size_t collectives = 0;
-  for (std::uint32_t n = entry.first_node; n < entry.first_node + entry.node_count; ++n) {
+  for (std::uint32_t n = 0; n < program.node_count(); ++n) {
     const bool is_collective = ms::is_collective(program.primitive(n));
     collectives += is_collective ? 1 : 0;
     const auto kind = is_collective ? hocket::graph::op_kind::collective : hocket::graph::op_kind::compute;
+    const std::uint32_t ring[] = {is_collective ? rings.of(program, n) : 0};
     table.add(is_collective ? 1 : 0, kind, program.reads(n), program.writes(n));
+    if (is_collective) table.add_rings(ring);
+    if (o.format != "json") continue;
+    listed.push_back(op_json(program, n));
+    listed.back()["kind"] = hocket::graph::to_string(kind);
+    if (is_collective) listed.back()["ring"] = ring[0];
   }
-  write_file(o.out, hocket::text::write_ops_csv(table));
-  std::cerr << "ops=" << table.size() << " collectives=" << collectives << " variables=" << program.variable_count()
-            << '\n';
+  if (o.format == "json") {
+    const ordered_json out = {{"version", 1},
+                              {"ops", std::move(listed)},
+                              {"rings", rings.groups()},
+                              {"variables", program.variable_count()},
+                              {"calls", {{"followed", whole.followed_count}, {"remaining", whole.remaining_count}}},
+                              {"ops_left_out", whole.left_out_count}};
+    write_file(o.out, json_text(out));
+  } else {
+    write_file(o.out, hocket::text::write_ops_csv(table));
+  }
+  std::cerr << calls_summary(whole) << "ops=" << table.size() << " collectives=" << collectives
+            << " rings=" << rings.groups().size() << " variables=" << program.variable_count() << '\n';
 }
 
 CLI::App* add_command(CLI::App& group, const std::string& name, const std::string& description, options& o,
-                      bool has_format) {
+                      const std::string& plain = "text") {
   CLI::App* command = group.add_subcommand(name, description);
   command->add_option("dump", o.dump, "A dump of MindSpore's IR (*.ir), - for standard input")
       ->type_name("DUMP")
       ->required();
-  if (has_format)
-    command->add_option("--format", o.format, "text or json")
-        ->check(CLI::IsMember(std::vector<std::string>{"text", "json"}))
-        ->capture_default_str();
+  command->add_option("--format", o.format, plain + " (default) or json")
+      ->check(CLI::IsMember(std::vector<std::string>{plain, "json"}));
   add_out(*command, o.out);
   return command;
 }
@@ -126,6 +170,17 @@ ms::ir_program read_dump(const std::string& path) {
   ms::ir_program_reader reader;
   feed_file(reader, path);
   return value_or_fail(reader.finish(), path);
+}
+
+ms::followed_program read_whole_dump(const std::string& path) {
+  return value_or_fail(ms::follow_calls(read_dump(path)), path);
+}
+
+std::string calls_summary(const ms::followed_program& whole) {
+  if (whole.followed_count + whole.remaining_count + whole.left_out_count == 0) return {};
+  return "calls_followed=" + std::to_string(whole.followed_count) +
+         " calls_remaining=" + std::to_string(whole.remaining_count) +
+         " ops_left_out=" + std::to_string(whole.left_out_count) + ' ';
 }
 
 std::string json_text(const ordered_json& value) {
@@ -164,17 +219,17 @@ void add_ir(CLI::App& app) {
   group->require_subcommand(1);
   const auto o = std::make_shared<options>();
   CLI::App* command =
-      add_command(*group, "summary", "Counts of graphs, nodes and primitives, of dumps of any size", *o, true);
+      add_command(*group, "summary", "Counts of graphs, nodes and primitives, of dumps of any size", *o);
   command->callback([o] { summary(*o); });
-  command = add_command(*group, "ops", "The entry graph as an ops CSV, for hocket graph", *o, false);
+  command = add_command(*group, "ops", "The step as an ops CSV, for hocket graph; calls are followed", *o, "csv");
   command->callback([o] { ops(*o); });
-  command = add_command(*group, "recompute", "Did the recomputation work? What is kept instead, and what is missing",
-                        *o, true);
+  command =
+      add_command(*group, "recompute", "Did the recomputation work? What is kept instead, and what is missing", *o);
   command->footer(
       "Bytes are those kept from the forward pass for the backward pass. The peak may fall by more or by less: it is\n"
       "printed beside them, for the order in which MindSpore's runtime runs the dump.");
   command->callback([o] { explain_recompute(o->dump, o->format == "json", o->out); });
-  command = add_command(*group, "collectives", "Each collective, and whether it had to be there", *o, true);
+  command = add_command(*group, "collectives", "Each collective, and whether it had to be there", *o);
   CLI::Option* rate = command->add_option("--gb-per-s", o->link.gb_per_s,
                                           "Bandwidth of a link, 10^9 bytes a second: times of each, on a ring");
   rate->check(sentence_unless_number)->check(CLI::Range(1e-6, 1e6));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the commands of `hocket ir` share.
 #pragma once
+#include <hocket/interop/mindspore/follow_calls.hpp>
 #include <hocket/interop/mindspore/ir_program.hpp>
 
 #include <cstddef>
@@ -14,6 +15,11 @@ namespace hocket_cli {
 
 /// The program of a dump; ends the command if the file is none.
 hocket::mindspore::ir_program read_dump(const std::string& path);
+
+/// The same with its calls followed: one graph has the whole step.
+hocket::mindspore::followed_program read_whole_dump(const std::string& path);
+/// What became of calls, for the summary line; empty for a dump without any.
+std::string calls_summary(const hocket::mindspore::followed_program& whole);
 
 /// A JSON value as the tool prints it.
 std::string json_text(const nlohmann::ordered_json& value);

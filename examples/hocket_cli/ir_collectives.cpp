@@ -18,9 +18,9 @@ namespace {
 namespace ms = hocket::mindspore;
 using nlohmann::ordered_json;
 
-// Microseconds on a ring of links; below 0: no link was given, or the number of ranks is not known.
+// Microseconds on a ring of links; below 0: no link was given, or the number of ranks or bytes is not known.
 double time_of(const ms::ir_program& program, const ms::ir_collective& c, const link_options& link) {
-  if (link.gb_per_s <= 0) return -1;
+  if (link.gb_per_s <= 0 || !c.bytes_known) return -1;
   const auto bytes = static_cast<double>(c.bytes);
   const std::string_view primitive = program.primitive(c.node);
   if (primitive == "Send" || primitive == "Receive")
@@ -44,11 +44,16 @@ std::string ranks_text(const ms::ir_collective& c) {
   constexpr std::size_t shown = 8;
   for (std::size_t i = 0; i < c.ranks.size() && i < shown; ++i) out += (i == 0 ? "" : " ") + std::to_string(c.ranks[i]);
   if (c.ranks.size() > shown) out += " ... (" + std::to_string(c.ranks.size()) + ")";
-  return out.empty() && c.rank_count > 0 ? std::to_string(c.rank_count) + " ranks" : out;
+  if (!out.empty()) return "ranks " + out;
+  return c.rank_count > 0 ? std::to_string(c.rank_count) + " ranks" : "unknown ranks";
 }
+
+// Where a dump does not tell, a value is said to be unknown: null, and no 0 that looks like a count.
+ordered_json or_null(bool known, ordered_json value) { return known ? std::move(value) : ordered_json(); }
 
 struct total {
   std::size_t count = 0;
+  std::size_t unknown_count = 0;  // of them, collectives whose bytes the dump does not tell
   std::int64_t bytes = 0;
   double us = 0;
 };
@@ -64,8 +69,9 @@ ordered_json as_json(const ms::ir_program& program, const std::vector<ms::ir_col
     ordered_json one = {{"line", program.node(c.node).line},
                         {"primitive", program.primitive(c.node)},
                         {"group", c.group},
-                        {"ranks", c.ranks},
-                        {"bytes", c.bytes},
+                        {"ranks", or_null(!c.ranks.empty(), c.ranks)},
+                        {"rank_count", or_null(c.rank_count > 0, c.rank_count)},
+                        {"bytes", or_null(c.bytes_known, c.bytes)},
                         {"layer", ms::place_of(program, c.node).layer},
                         {"scope", program.scope(c.node)},
                         {"producer", c.producer == hocket::no_id ? "" : program.primitive(c.producer)},
@@ -79,10 +85,17 @@ ordered_json as_json(const ms::ir_program& program, const std::vector<ms::ir_col
     out["collectives"].push_back(std::move(one));
   }
   for (std::size_t r = 0; r < sums.size(); ++r) {
-    ordered_json sum = {{"count", sums[r].count}, {"bytes", sums[r].bytes}};
+    ordered_json sum = {{"count", sums[r].count}, {"bytes", sums[r].bytes}, {"unknown", sums[r].unknown_count}};
     if (link.gb_per_s > 0) sum["time_us"] = sums[r].us;
     out["totals"][std::string(to_string(static_cast<ms::collective_reason>(r)))] = std::move(sum);
   }
+  return out;
+}
+
+std::string total_text(const total& sum) {
+  if (sum.unknown_count == sum.count) return "unknown bytes";
+  std::string out = with_commas(sum.bytes) + " bytes";
+  if (sum.unknown_count > 0) out += " and " + std::to_string(sum.unknown_count) + " of unknown bytes";
   return out;
 }
 
@@ -92,7 +105,8 @@ std::string as_text(const ms::ir_program& program, const std::vector<ms::ir_coll
   for (const ms::ir_collective& c : all) {
     const std::string layer = ms::place_of(program, c.node).layer;
     out += "line " + left(std::to_string(program.node(c.node).line), 6) + "  " +
-           std::string(program.primitive(c.node)) + " of " + with_commas(c.bytes) + " bytes, ranks " + ranks_text(c);
+           std::string(program.primitive(c.node)) + " of " + (c.bytes_known ? with_commas(c.bytes) : "unknown") +
+           " bytes, " + ranks_text(c);
     if (c.producer != hocket::no_id) out += ", from " + std::string(program.primitive(c.producer));
     if (!layer.empty()) out += ", layer " + layer;
     if (const double us = time_of(program, c, link); us >= 0) out += ", " + micros(us);
@@ -102,7 +116,7 @@ std::string as_text(const ms::ir_program& program, const std::vector<ms::ir_coll
   for (std::size_t r = 0; r < sums.size(); ++r) {
     if (sums[r].count == 0) continue;
     out += std::string(to_string(static_cast<ms::collective_reason>(r))) + ": " + std::to_string(sums[r].count) + ", " +
-           with_commas(sums[r].bytes) + " bytes" + (link.gb_per_s > 0 ? ", " + micros(sums[r].us) : "") + '\n';
+           total_text(sums[r]) + (link.gb_per_s > 0 ? ", " + micros(sums[r].us) : "") + '\n';
   }
   return out;
 }
@@ -110,17 +124,19 @@ std::string as_text(const ms::ir_program& program, const std::vector<ms::ir_coll
 }  // namespace
 
 void explain_collectives(const std::string& dump, const link_options& link, bool json, const std::string& out) {
-  const ms::ir_program program = read_dump(dump);
+  const ms::followed_program whole = read_whole_dump(dump);
+  const ms::ir_program& program = whole.program;
   const std::vector<ms::ir_collective> all = ms::list_collectives(program);
   totals sums;
   for (const ms::ir_collective& c : all) {
     total& sum = sums[static_cast<std::size_t>(c.reason)];
     ++sum.count;
     sum.bytes += c.bytes;
+    sum.unknown_count += c.bytes_known ? 0 : 1;
     if (const double us = time_of(program, c, link); us > 0) sum.us += us;
   }
   write_file(out, json ? json_text(as_json(program, all, sums, link)) : as_text(program, all, sums, link));
-  std::cerr << "collectives=" << all.size();
+  std::cerr << calls_summary(whole) << "collectives=" << all.size();
   for (std::size_t r = 0; r < sums.size(); ++r)
     std::cerr << ' ' << to_string(static_cast<ms::collective_reason>(r)) << '=' << sums[r].count;
   std::cerr << '\n';

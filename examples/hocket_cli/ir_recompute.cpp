@@ -30,18 +30,30 @@ std::string place_text(const ms::ir_program& program, std::uint32_t n) {
   return place.pattern + (place.layer.empty() ? "" : " of layer " + place.layer);
 }
 
-// ['feed_forward\.mul', …] as in a MindFormers configuration.
-std::string pattern_list(const std::vector<ms::recompute_pattern>& first,
-                         const std::vector<ms::recompute_pattern>& second = {}) {
-  std::string out;
-  for (const auto* const list : {&first, &second})
-    for (const ms::recompute_pattern& p : *list)
-      if (p.in_layer) out += (out.empty() ? "'" : ", '") + p.text + "'";
-  return "[" + out + "]";
-}
-
+// The lists that a MindFormers user pastes. A pattern that is marked in all layers of the dump is a word of a list; if
+// it is marked in some, their number is said, as the guide's [20, 8] does for each stage.
 std::string config(const ms::recompute_report& r) {
-  return "recompute_config:\n  recompute: False\n  select_recompute: " + pattern_list(r.marked, r.further) + "\n";
+  std::string out = "recompute_config:\n";
+  if (r.is_whole_cells) return out + "  recompute: True\n";
+  std::vector<std::string> patterns;
+  std::vector<std::size_t> layer_counts;
+  bool everywhere = true;
+  for (const auto* const list : {&r.marked, &r.further})
+    for (const ms::recompute_pattern& p : *list) {
+      if (!p.in_layer || std::find(patterns.begin(), patterns.end(), p.text) != patterns.end()) continue;
+      patterns.push_back(p.text);
+      layer_counts.push_back(p.layers.size());
+      everywhere = everywhere && p.layers.size() == r.layers.size();
+    }
+  out += "  recompute: False\n  select_recompute:";
+  if (everywhere) {
+    for (std::size_t i = 0; i < patterns.size(); ++i) out += (i == 0 ? " ['" : ", '") + patterns[i] + "'";
+    return out + (patterns.empty() ? " []\n" : "]\n");
+  }
+  out += "  # layers of each stage; of this one, " + std::to_string(r.layers.size()) + " are in the dump\n";
+  for (std::size_t i = 0; i < patterns.size(); ++i)
+    out += "    '" + patterns[i] + "': [" + std::to_string(layer_counts[i]) + "]\n";
+  return out;
 }
 
 std::string mark_line(const ms::ir_program& program, const ms::recompute_mark& mark) {
@@ -69,7 +81,8 @@ std::string peaks(const ms::recompute_report& r) {
   std::string out = line("peak while it runs:         ", r.peak_without, r.peak_with);
   if (r.cpu_peak_without.bytes != r.peak_without.bytes || r.cpu_peak_with.bytes != r.peak_with.bytes)
     out += line("the same on MindSpore's CPU: ", r.cpu_peak_without, r.cpu_peak_with) +
-           "  (there SiLUGrad's sigmoid runs in the forward pass already, unless its input is recomputed)\n";
+           "  (there SiLUGrad's sigmoid runs in the forward pass, unless its input is recomputed; and kernels have "
+           "workspaces)\n";
   return out;
 }
 
@@ -86,6 +99,10 @@ std::string suggestion(const ms::ir_program& program, const ms::recompute_report
            "; kept then: " + with_commas(r.kept_with_further) + ", " + with_commas(r.kept_with - r.kept_with_further) +
            " less\n\n" + config(r);
   }
+  if (r.is_whole_cells)
+    return out +
+           "# of stage s the first n layers alone: recompute: [n of stage 0, n of stage 1, ...]; all of this one: [" +
+           std::to_string(r.layers.size()) + "]\n";
   for (const auto* const list : {&r.marked, &r.further})
     for (const ms::recompute_pattern& p : *list) {
       if (!p.in_layer) out += "# outside the layers, by recompute() in its cell: " + p.text + '\n';
@@ -103,10 +120,13 @@ std::string as_text(const ms::ir_program& program, const ms::recompute_report& r
   if (r.other_copy_count > 0) out += " (" + std::to_string(r.other_copy_count) + " of tuples and second copies)";
   if (r.copy_count == 0 && !r.marks.empty()) out += " (it is from before add_recomputation)";
   out += "\nkept for the backward pass: " + with_commas(r.kept_without) + " -> " + with_commas(r.kept_with) +
-         ", freed " + with_commas(r.freed()) + " (kept bytes, not the fall of the peak)\n" + peaks(r);
+         ", freed " + with_commas(r.freed()) + " (kept bytes, not the fall of the peak)\n";
+  if (r.micro_batch_count > 1)
+    out += "  (of all " + std::to_string(r.micro_batch_count) + " micro-batches, which are not all kept at one time)\n";
+  out += peaks(r);
   if (r.marked_in_called_graphs > 0)
     out += "# not judged: " + std::to_string(r.marked_in_called_graphs) +
-           " marks in graphs that are called; a later dump (*_validate_*) has all in one graph\n";
+           " marks in graphs whose call cannot be followed; a later dump (*_validate_*) has all in one graph\n";
   if (r.unknown_sizes > 0)
     out += "# " + std::to_string(r.unknown_sizes) + " results have no known size, and count no bytes\n";
   return out + suggestion(program, r);
@@ -127,6 +147,9 @@ std::string as_json(const ms::ir_program& program, const ms::recompute_report& r
                       {"computed_again", r.predicted_count},
                       {"copies", r.copy_count},
                       {"other_copies", r.other_copy_count},
+                      {"micro_batches", r.micro_batch_count},
+                      {"layers", r.layers},
+                      {"whole_cells", r.is_whole_cells},
                       {"marked_in_called_graphs", r.marked_in_called_graphs},
                       {"unknown_sizes", r.unknown_sizes},
                       {"kept_bytes",
@@ -160,7 +183,7 @@ std::string as_json(const ms::ir_program& program, const ms::recompute_report& r
   const auto list = [](const std::vector<ms::recompute_pattern>& patterns) {
     ordered_json array = ordered_json::array();
     for (const ms::recompute_pattern& p : patterns)
-      array.push_back({{"pattern", p.text}, {"in_layer", p.in_layer}, {"guessed", p.guessed}});
+      array.push_back({{"pattern", p.text}, {"in_layer", p.in_layer}, {"guessed", p.guessed}, {"layers", p.layers}});
     return array;
   };
   out["marked_patterns"] = list(r.marked);
@@ -173,10 +196,11 @@ std::string as_json(const ms::ir_program& program, const ms::recompute_report& r
 }  // namespace
 
 void explain_recompute(const std::string& dump, bool json, const std::string& out) {
-  const ms::ir_program program = read_dump(dump);
+  const ms::followed_program whole = read_whole_dump(dump);
+  const ms::ir_program& program = whole.program;
   const ms::recompute_report report = value_or_fail(ms::explain_recomputation(program), dump);
   write_file(out, json ? as_json(program, report) : as_text(program, report));
-  std::cerr << "marked=" << report.marks.size() << " computed_again=" << report.predicted_count
+  std::cerr << calls_summary(whole) << "marked=" << report.marks.size() << " computed_again=" << report.predicted_count
             << " copies=" << report.copy_count << " freed_bytes=" << report.freed()
             << " peak_falls_bytes=" << report.peak_without.bytes - report.peak_with.bytes
             << " cpu_peak_falls_bytes=" << report.cpu_peak_without.bytes - report.cpu_peak_with.bytes << '\n';

@@ -85,6 +85,47 @@ class Order(ToolTest):
                 kept = self.ok("graph", "prune", "--ops", ops).rows[1]
                 self.assertEqual(kept, reduction(count, edges))
 
+    def test_calls_are_followed(self):
+        """The 133 graphs of a dump before inlining: each op as often as the calls that lead to it."""
+        text = dump("type_inference").read_text()
+        bodies = dict(re.findall(r"^subgraph @(\S+?)[ (].*?{\n(.*?)^}", text, re.M | re.S))
+        expanded = {}
+
+        def expand(name):
+            if name not in expanded:
+                expanded[name] = {}
+                for op in re.findall(r"^  (?:%\d+\(\S*?\) = )?([^ #:]\S*?(?: @\S+?)?)\((?!@\d+_\S*:)", bodies[name], re.M):
+                    bound = re.fullmatch(r"%\d+", op) and re.search(rf"^  {op}\(\S*\) = Partial\(@([^,)]+)", bodies[name], re.M)
+                    called = re.fullmatch(r"call @(\S+)|.*\[@@(\S+)\]", f"call @{bound[1]}" if bound else op)
+                    inner = expand(called[1] or called[2]) if called else {} if op == "Return" else {op.removeprefix("PrimFunc_"): 1}
+                    for key, count in inner.items():
+                        expanded[name][key] = expanded[name].get(key, 0) + count
+            return expanded[name]
+
+        expected = expand(re.search(r"# IR entry: @(\S+)", text)[1]) | {"Return": 1}
+        done = self.ok("ir", "ops", dump("type_inference"), "--format", "json")
+        found = {}
+        for op in json.loads(done.text)["ops"]:
+            found[op["primitive"]] = found.get(op["primitive"], 0) + 1
+        unresolved = {op: expected.pop(op) for op in list(expected) if op[0] in "%$"}
+        self.assertEqual(found.pop("call", 0), sum(unresolved.values()))
+        self.assertEqual(found, expected)
+        self.assertEqual(done.summary["calls_remaining"], str(sum(unresolved.values())))
+
+    def test_rings_are_the_groups(self):
+        done = self.ok("ir", "ops", dump("tensor_parallel"), "--format", "json")
+        ops = json.loads(done.text)
+        text = dump("tensor_parallel").read_text()
+        groups = re.findall(r"\) = (?:AllReduce|AllGather|ReduceScatter)\(.*?[{ ]group: (\"[^\"]*\")", text)
+        self.assertEqual([ops["rings"][op["ring"]] for op in ops["ops"] if op["kind"] == "collective"], groups)
+        table = self.ok("ir", "ops", dump("tensor_parallel"))
+        self.assertTrue(table.text.startswith("op,stream,kind,reads,writes,rings\n"))
+        kept = {rules: self.ok("graph", "prune", "--rules", rules, "--ops", self.file("ops.csv", table.text)).summary["edges"]
+                for rules in ("data", "ordered")}
+        # The collectives of a group are chained, unless one depends on the one before it anyhow.
+        self.assertLess(int(kept["data"]), int(kept["ordered"]))
+        self.assertLessEqual(int(kept["ordered"]) - int(kept["data"]), len(groups) - len(set(groups)))
+
     def test_standard_input(self):
         data = dump("bootstrap").read_bytes()
         self.assertEqual(self.ok("ir", "summary", "-", stdin=data).summary["nodes"], "3")
@@ -122,7 +163,35 @@ class Recompute(ToolTest):
         self.assertEqual((r["kept_bytes"]["freed"], r["peak_bytes"]["falls"]), (11534336, 11534336))
         self.assertEqual(r["cpu_peak_bytes"]["falls"], WITHOUT - SELECT_RESHAPE)
         r = self.report("full_fp32")
-        self.assertAlmostEqual(r["cpu_peak_bytes"]["falls"] / (WITHOUT - FULL), 1, delta=0.04)
+        # The pool rounds sizes up to 512 bytes; one rounding differs.
+        self.assertAlmostEqual(r["cpu_peak_bytes"]["falls"], WITHOUT - FULL, delta=512)
+
+    def test_the_peaks_themselves(self):
+        """What is left is the same everywhere: the step's inputs and constants, and the rounding of small sizes."""
+        for name, measured in (("select_fp32", SELECT), ("select_reshape_fp32", SELECT_RESHAPE), ("full_fp32", FULL)):
+            peak = self.report(name)["cpu_peak_bytes"]
+            self.assertLess(0, measured - peak["with"])
+            self.assertLess(measured - peak["with"], 38000)
+            self.assertEqual(WITHOUT - peak["without"], 37368)
+
+    def test_whole_cells_are_one_word(self):
+        r = self.report("full_fp32")
+        self.assertTrue(r["whole_cells"])
+        self.assertEqual((r["layers"], r["micro_batches"]), (["0", "1"], 1))
+        self.assertEqual(r["recompute_config"], "recompute_config:\n  recompute: True\n")
+
+    def test_a_pattern_of_some_layers_is_counted(self):
+        text = dump("select_fp32").read_text()
+        lines = text.split("\n")
+        # The marks of layer 1 go: a statement is followed by its types and its scope.
+        for i, line in enumerate(lines):
+            if "recompute: Bool(1)" in line and any("/1-DecoderLayer/" in after for after in lines[i:i + 4]):
+                lines[i] = line.replace("recompute: Bool(1)", "recompute: Bool(0)")
+        done = self.ok("ir", "recompute", self.file("some.ir", "\n".join(lines)), "--format", "json")
+        r = json.loads(done.text)
+        self.assertEqual({tuple(p["layers"]) for p in r["marked_patterns"]}, {("0",)})
+        self.assertIn("of this one, 2 are in the dump\n", r["recompute_config"])
+        self.assertIn(r"    'feed_forward\.mul': [1]" + "\n", r["recompute_config"])
 
     def test_the_reshape_of_the_guide(self):
         r = self.report("select_fp32")
@@ -183,6 +252,16 @@ class Collectives(ToolTest):
         found, counted = self.report(dump("pipeline_rank0"))
         self.assertEqual((counted["stage_border"], counted["not_explained"]), (4, 0))
         self.assertEqual({c["bytes"] for c in found if c["primitive"] in ("Send", "Receive")}, {4 * 128 * 256 * 2})
+
+    def test_what_a_piece_does_not_tell_is_unknown(self):
+        piece = self.file("piece.ir", "%0(x) = AllReduce(%para1_x) {instance name: all_reduce}\n")
+        text = self.ok("ir", "collectives", piece, "--gb-per-s", "50").text
+        self.assertIn("AllReduce of unknown bytes, unknown ranks\n", text)
+        self.assertIn("not_explained: 1, unknown bytes", text)
+        listed = json.loads(self.ok("ir", "collectives", piece, "--gb-per-s", "50", "--format", "json").text)
+        self.assertEqual([listed["collectives"][0][key] for key in ("bytes", "ranks", "rank_count")], [None] * 3)
+        self.assertNotIn("time_us", listed["collectives"][0])
+        self.assertEqual(listed["totals"]["not_explained"]["unknown"], 1)
 
     def test_times_on_a_ring(self):
         found, _ = self.report(dump("guide_wo_linear"), "--gb-per-s", "50", "--latency-us", "4")

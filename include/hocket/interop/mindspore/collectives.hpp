@@ -71,6 +71,7 @@ struct ir_collective {
   std::vector<std::int64_t> ranks;  ///< empty if the dump does not list them
   std::int64_t rank_count = 0;      ///< 0: not told
   std::int64_t bytes = 0;           ///< of the tensor that this rank gives, for Receive that it gets
+  bool bytes_known = false;         ///< false: the dump does not tell the type, or not each length of it
   std::uint32_t producer = no_id;   ///< node: the op that makes the tensor
   /// The next ops before and behind it that have a strategy.
   std::uint32_t layout_before = no_id, layout_behind = no_id;
@@ -133,14 +134,22 @@ class collective_reader {
     }
     const bool receives = program_.primitive(n) == "Receive";
     const auto types = program_.input_types(n);
-    if (receives || types.empty()) c.bytes = program_.output_bytes(n);
-    else c.bytes = program_.type(types[0]).bytes;
+    const auto told = receives || types.empty() ? program_.output_types(n) : types.first(1);
+    c.bytes_known = !told.empty();
+    for (const std::uint32_t t : told) {
+      c.bytes += program_.type(t).bytes;
+      c.bytes_known = c.bytes_known && is_size_known(program_.type(t));
+    }
     if (!program_.operands(n).empty()) c.producer = made_by(program_.operands(n)[0]);
     c.layout_before = next_with_layout(n, true);
     c.layout_behind = next_with_layout(n, false);
     c.is_backward = program_.node(n).phase == ir_phase::backward;
     judge(c);
     found_.push_back(std::move(c));
+  }
+
+  [[nodiscard]] static bool is_size_known(const ir_type& type) {
+    return type.bytes_known && (type.what == ir_type::kind::tensor || type.what == ir_type::kind::tuple);
   }
 
   [[nodiscard]] std::uint32_t made_by(ir_operand o) const {

@@ -31,6 +31,7 @@ struct ir_dataflow {
     std::uint32_t op, after, before;  ///< the last two are nodes
   };
   std::vector<split_op> splits;
+  std::vector<std::int64_t> scratch;  ///< per op, bytes that it takes while it runs and gives back
 
   [[nodiscard]] std::size_t op_count() const noexcept { return nodes.size(); }
 };
@@ -40,6 +41,8 @@ enum class ir_back_end : std::uint8_t {
   device,  ///< each node is one kernel
   /// MindSpore's CPU back end has no kernel for SiLUGrad. It computes sigmoid(x) by itself, and that as soon as x is
   /// there: in the forward pass, unless x is recomputed. (2.10.0: graph_build has a Sigmoid of the forward's tensor.)
+  /// Of its two products one more tensor is there for a moment, as SiLU's own sigmoid is. The softmax with cross
+  /// entropy has a workspace of the logits' size. (Both: the steps of the profiler's memory record at the peaks.)
   cpu
 };
 
@@ -124,7 +127,18 @@ class dataflow_builder {
     out_.writes.values.push_back(v);
     out_.writes.end_list();
     out_.splits.push_back({op, operands[1].value, n});
+    out_.scratch.push_back(0);
     return v;
+  }
+
+  // What a kernel takes for itself, besides its results.
+  [[nodiscard]] std::int64_t scratch_of(std::uint32_t n) const {
+    const std::string_view primitive = program_.primitive(n);
+    const bool is_expanded = primitive == "SiLU" || primitive == "SiLUGrad";
+    const bool has_workspace = primitive == "SoftmaxCrossEntropyWithLogits";
+    const auto types = program_.input_types(n);
+    if (back_end_ != ir_back_end::cpu || (!is_expanded && !has_workspace) || types.empty()) return 0;
+    return program_.type(types[0]).bytes;
   }
 
   void add_op(std::uint32_t n) {
@@ -132,6 +146,7 @@ class dataflow_builder {
     const auto op = static_cast<std::uint32_t>(out_.nodes.size());
     out_.nodes.push_back(n);
     out_.op_of_node[n] = op;
+    out_.scratch.push_back(scratch_of(n));
     element read;
     for (const ir_operand& o : program_.operands(n)) {
       const element own = all_of(o);

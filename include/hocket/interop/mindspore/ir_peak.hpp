@@ -12,7 +12,7 @@
 
 namespace hocket::inline HOCKET_ABI::mindspore {
 
-/// The most memory that the values of a step take at one time, without weights, inputs and workspaces.
+/// The most memory that the values of a step take at one time, without weights and inputs.
 struct ir_peak {
   std::int64_t bytes = 0;
   std::uint32_t node = no_id;  ///< that runs then
@@ -121,7 +121,7 @@ class ready_order {
 }
 
 /// Peak of memory when ops run in an order: a value is there from the op that makes it to the last op that reads it or
-/// a view of it. O(values + edges).
+/// a view of it. What an op takes for itself is there while it runs. O(values + edges).
 [[nodiscard]] inline ir_peak peak_of(const ir_dataflow& flow, std::span<const std::uint32_t> order) {
   std::vector<std::uint32_t> last(flow.values.size(), no_id);  // per storage, place in the order
   for (std::uint32_t at = 0; at < order.size(); ++at)
@@ -136,7 +136,8 @@ class ready_order {
       if (there[s] == 0) live += flow.values[s].bytes;
       there[s] = 1;
     }
-    if (live > peak.bytes) peak = {live, flow.nodes[order[at]]};
+    const std::int64_t now = live + flow.scratch[order[at]];
+    if (now > peak.bytes) peak = {now, flow.nodes[order[at]]};
     for (const auto* const lists : {&flow.reads, &flow.writes})
       for (const std::uint32_t v : (*lists)[order[at]]) {
         const std::uint32_t s = flow.values[v].storage;

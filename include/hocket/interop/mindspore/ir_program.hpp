@@ -72,6 +72,7 @@ struct ir_graph {
 
 namespace detail {
 class ir_builder;
+class call_follower;
 
 // Lists of different lengths, one after the other: list i is [begin[i], begin[i + 1]).
 template <class T>
@@ -184,6 +185,7 @@ class ir_program {
 
  private:
   friend class detail::ir_builder;
+  friend class detail::call_follower;
   ir_program() = default;  // without graphs: only while it is built
   struct attribute_texts {
     std::uint32_t key, value;

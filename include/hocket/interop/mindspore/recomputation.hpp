@@ -44,13 +44,15 @@ struct further_mark {
 
 /// A pattern that marks an op in all layers.
 struct recompute_pattern {
-  std::string text;      ///< feed_forward\.w1\.reshape
-  bool in_layer = true;  ///< else no pattern reaches it: the cell must call recompute() itself
-  bool guessed = false;  ///< ir_place::guessed
+  std::string text;                 ///< feed_forward\.w1\.reshape
+  bool in_layer = true;             ///< else no pattern reaches it: the cell must call recompute() itself
+  bool guessed = false;             ///< ir_place::guessed
+  std::vector<std::string> layers;  ///< those of this dump in which a mark has it, in the order of the dump
   friend bool operator==(const recompute_pattern&, const recompute_pattern&) = default;
 };
 
-/// Did the recomputation work? Bytes are of one micro-batch's forward pass on this rank, as the types say.
+/// Did the recomputation work? Bytes are of the forward passes in the dump on this rank, as the types say: under
+/// pipeline parallelism of all micro-batches, which are never all kept at one time; the peaks know that.
 struct recompute_report {
   std::vector<recompute_mark> marks;        ///< in the order of the dump
   std::size_t copy_count = 0;               ///< copies in the dump
@@ -64,6 +66,9 @@ struct recompute_report {
   std::vector<further_mark> missing;        ///< each op on the way of some mark, with what it frees alone
   std::vector<recompute_pattern> further;   ///< the fewest patterns that make all marks come true
   bool further_is_fewest = true;            ///< all smaller sets were tried
+  bool is_whole_cells = false;              ///< all marks come from Cell.recompute(), which is `recompute: True`
+  std::size_t micro_batch_count = 1;        ///< whose forward passes are in the dump
+  std::vector<std::string> layers;          ///< in the forward pass, in the order of the dump
   std::vector<recompute_pattern> marked;    ///< those of the marks, each once
   /// Peaks when the dump runs; without: with the original in place of each copy. Those of a CPU take SiLUGrad apart.
   ir_peak peak_without, peak_with, cpu_peak_without, cpu_peak_with;
@@ -85,6 +90,7 @@ class recompute_reader {
     count_unjudged();
     judge_marks();
     suggest();
+    describe();
     out_.peak_with = peak({}, ir_back_end::device);
     out_.peak_without = peak(originals_, ir_back_end::device);
     out_.cpu_peak_with = peak({}, ir_back_end::cpu);
@@ -142,6 +148,25 @@ class recompute_reader {
       for (const std::uint32_t v : flow_.reads[o]) forward = forward && is_forward_[flow_.values[v].op] != 0;
       is_forward_[o] = forward ? 1 : 0;
     }
+  }
+
+  // What a configuration needs to know: layers, micro-batches, and whether whole cells are marked.
+  void describe() {
+    std::vector<std::string_view> micros;
+    for (std::size_t o = 0; o < flow_.op_count(); ++o) {
+      if (is_forward_[o] == 0) continue;
+      add_once(out_.layers, place_of(program_, flow_.nodes[o]).layer);
+      const std::string_view micro = program_.attribute(flow_.nodes[o], "micro").value_or("");
+      if (!micro.empty() && std::find(micros.begin(), micros.end(), micro) == micros.end()) micros.push_back(micro);
+    }
+    out_.micro_batch_count = (std::max)(std::size_t{1}, micros.size());
+    out_.is_whole_cells =
+        !out_.marks.empty() && std::all_of(out_.marks.begin(), out_.marks.end(), [&](const recompute_mark& mark) {
+          return program_.scope(mark.node).starts_with("recompute_");
+        });
+  }
+  static void add_once(std::vector<std::string>& to, const std::string& layer) {
+    if (!layer.empty() && std::find(to.begin(), to.end(), layer) == to.end()) to.push_back(layer);
   }
 
   void count_unjudged() {
@@ -248,7 +273,8 @@ class recompute_reader {
       const ir_place place = place_of(program_, n);
       std::size_t i = 0;
       while (i < to.size() && to[i].text != place.pattern) ++i;
-      if (i == to.size()) to.push_back({place.pattern, !place.layer.empty(), place.guessed});
+      if (i == to.size()) to.push_back({place.pattern, !place.layer.empty(), place.guessed, {}});
+      add_once(to[i].layers, place.layer);
       return i;
     };
     std::vector<std::uint32_t> nodes;
