@@ -191,6 +191,7 @@ set(HOCKET_HEADERS
   hocket/tiling/detail/bound.hpp
   hocket/tiling/detail/candidates.hpp
   hocket/tiling/detail/clock.hpp
+  hocket/tiling/detail/decide.hpp
   hocket/tiling/detail/documented.hpp
   hocket/tiling/detail/exact.hpp
   hocket/tiling/detail/lots.hpp

@@ -19,7 +19,7 @@ namespace hocket::inline HOCKET_ABI::tiling {
 /// Who decides; the words in brackets are those of `to_string` and of the tool. "The document" is the case of MC2
 /// operators in Huawei's CANN, Ascend C best practices; docs/tiling.md goes through its rule step by step.
 enum class policy : std::uint8_t {
-  automatic,       ///< [auto] never worse than none, uniform, one_plus_n, lot_streaming, as the format allows them
+  automatic,       ///< [auto] never worse than any other but exact whose tiles the problem allows
   documented,      ///< [documented] the document's rule, with the largest of its three short tiles, as in its example
   documented_min,  ///< [documented-min] the document's rule to the letter: the smallest of the three
   one_plus_n,      ///< [one-plus-n] the best of one tile and n equal ones, in either order

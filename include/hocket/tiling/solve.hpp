@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <hocket/tiling/detail/decide.hpp>
 #include <hocket/tiling/detail/documented.hpp>
 #include <hocket/tiling/detail/exact.hpp>
-#include <hocket/tiling/detail/search.hpp>
 
 #include <cstdint>
 #include <memory_resource>
@@ -16,7 +16,7 @@ struct solve_options {
 };
 
 /// How to cut this operator. The policies:
-/// * `automatic`: the best of the fast ones that the problem's format allows, so never slower than any of them under
+/// * `automatic`: the best of all but `exact` whose tiles the problem allows, so never slower than any of them under
 ///   the problem's own costs. Some ten microseconds for tens of units of `align` rows, below a millisecond for
 ///   hundreds.
 /// * `none`: one tile, the operator as it was before fusion.

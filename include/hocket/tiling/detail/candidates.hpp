@@ -65,6 +65,21 @@ struct grid {
     return false;
   }
 
+  /// Whether the problem allows these tiles, which add up to the rows.
+  [[nodiscard]] constexpr bool allows(std::span<const std::int64_t> tiles) const noexcept {
+    if (tiles.size() == 1) return true;
+    if (static_cast<std::int64_t>(tiles.size()) > max_tiles || !admits(tiles)) return false;
+    bool at_end = false;
+    for (std::size_t i = 0; i < tiles.size(); ++i) {
+      if (tiles[i] < least) return false;
+      if (tiles[i] % align == 0) continue;
+      if (at_end) return false;  // the second that is not whole
+      at_end = (i == 0 && rest != remainder::last) || (i + 1 == tiles.size() && rest != remainder::first);
+      if (!at_end) return false;
+    }
+    return true;
+  }
+
   [[nodiscard]] constexpr std::int64_t length(std::int64_t u, bool ragged) const noexcept {
     return u * align - (ragged ? shortage : 0);
   }
@@ -95,6 +110,10 @@ struct tile_list {
   std::size_t count = 0;
   constexpr void push(std::int64_t length) noexcept { rows[count++] = length; }
   [[nodiscard]] constexpr std::span<const std::int64_t> span() const noexcept { return {rows.data(), count}; }
+  friend constexpr bool operator==(const tile_list& a, const tile_list& b) noexcept {
+    return std::equal(a.rows.begin(), a.rows.begin() + static_cast<std::ptrdiff_t>(a.count), b.rows.begin(),
+                      b.rows.begin() + static_cast<std::ptrdiff_t>(b.count));
+  }
   constexpr void reverse() noexcept { std::reverse(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(count)); }
 };
 

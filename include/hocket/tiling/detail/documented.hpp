@@ -128,6 +128,25 @@ template <class Phases>
   return ceil_div(rows, align) * align;
 }
 
+/// The tiles of `pinned`; returns their number, and leaves `out` empty if that is above max_tiles. O(tiles).
+template <class Phases>
+[[nodiscard]] constexpr std::int64_t pinned_tiles(const problem<Phases>& p, tile_list& out) noexcept {
+  const std::int64_t length = pinned_length(p.shape, p.axis.align, p.axis.least_tile);
+  std::int64_t whole = p.axis.rows / length, rest = p.axis.rows % length;
+  std::int64_t joined = 0;  // to the last whole tile
+  if (whole > 0 && rest > 0 && rest < p.axis.least_tile) {
+    --whole;
+    joined = length + rest;
+    rest = 0;
+  }
+  const std::int64_t count = whole + (joined > 0 ? 1 : 0) + (rest > 0 ? 1 : 0);
+  if (count > p.axis.max_tiles) return count;
+  for (std::int64_t i = 0; i < whole; ++i) out.push(length);
+  if (joined > 0) out.push(joined);
+  if (rest > 0) out.push(rest);
+  return count;
+}
+
 /// Tiles of one length that depends on k and n alone, then the rest: tile boundaries, and with them the order in which
 /// numbers are summed, stay where they are when the number of rows changes. For services that must give a request the
 /// same answer in every batch. Costs the time that a policy which sees the rows would have saved; where it is slower
@@ -140,21 +159,10 @@ template <class Phases>
   if (auto sound = check(p); !sound) return sound.error();
   if (p.shape.k < 1) return error{errc::out_of_range, p.shape.k, 1, max_rows}.with("k (pinned)");
   if (p.shape.n < 1) return error{errc::out_of_range, p.shape.n, 1, max_rows}.with("n (pinned)");
-  const std::int64_t length = pinned_length(p.shape, p.axis.align, p.axis.least_tile);
-  std::int64_t whole = p.axis.rows / length, rest = p.axis.rows % length;
-  std::int64_t joined = 0;  // to the last whole tile
-  if (whole > 0 && rest > 0 && rest < p.axis.least_tile) {
-    --whole;
-    joined = length + rest;
-    rest = 0;
-  }
-  const std::int64_t count = whole + (joined > 0 ? 1 : 0) + (rest > 0 ? 1 : 0);
-  if (count > p.axis.max_tiles) return error{errc::too_many_tiles, count, p.axis.max_tiles};
-  plan tiles;
-  tiles.append(length, whole);
-  if (joined > 0) tiles.append(joined);
-  if (rest > 0) tiles.append(rest);
-  return finish(p, tiles.tiles(), policy::pinned);
+  tile_list tiles;
+  if (const std::int64_t count = pinned_tiles(p, tiles); count > p.axis.max_tiles)
+    return error{errc::too_many_tiles, count, p.axis.max_tiles};
+  return finish(p, tiles.span(), policy::pinned);
 }
 
 }  // namespace hocket::inline HOCKET_ABI::tiling::detail

@@ -60,40 +60,15 @@ constexpr void search(const problem<Phases>& p, policy by, const grid& axis, clo
   offer_uniform(axis, timer, best);
   if (by == policy::uniform || axis.format == tile_format::uniform) return;
   if (by != policy::one_plus_n && axis.format == tile_format::any) offer_lots(p, axis, timer, best);
-  if (by != policy::lot_streaming || axis.format == tile_format::one_plus_n) offer_one_plus_n(axis, timer, best);
+  if (by != policy::lot_streaming || axis.format == tile_format::one_plus_n) {
+    incumbent single(axis, timer);  // it looks closer where it improves: not to be measured against the lots
+    offer_uniform(axis, timer, single);
+    offer_one_plus_n(axis, timer, single);
+    best.offer(single.time, single.tiles);
+  }
   if (by == policy::one_plus_n) return;
   if (axis.format == tile_format::two_runs) offer_every_two_runs(axis, timer, best);
   if (by != policy::lot_streaming && axis.format == tile_format::any) descend(axis, timer, best);
-}
-
-/// Contention by rate has no tile times of its own. The search runs with the factors fixed, which overrates contention,
-/// and what it finds is timed again; equal tiles and the descent are timed by rate.
-template <class Phases>
-constexpr void search_by_rate(const problem<Phases>& p, policy by, const grid& axis, clock<Phases>& timer,
-                              incumbent& best) noexcept {
-  if (by == policy::none) return;
-  offer_uniform(axis, timer, best);
-  if (by == policy::uniform) return;
-  clock<Phases> fixed(p.phases);
-  incumbent found(axis, fixed);
-  found.time = infeasible;  // also what is slower than no cut with the factors fixed
-  search(p, by, axis, fixed, found);
-  best.offer(timer.makespan(found.tiles.span()), found.tiles);
-  if (axis.format != tile_format::any || by == policy::one_plus_n) return;
-  descend(axis, timer, found.tiles.count > 1 && best.tiles.count < 2 ? found : best);
-}
-
-/// Decides by a policy that searches and makes the plan. Errors: as `check`; errc::bad_cost, errc::limit_exceeded.
-template <class Phases>
-constexpr result<plan> decide(const problem<Phases>& p, policy by) noexcept {
-  if (auto sound = check(p); !sound) return sound.error();
-  const grid axis(p.axis);
-  clock<Phases> timer(p);
-  incumbent best(axis, timer);
-  if (p.slowdown == contention::while_both) search_by_rate(p, by, axis, timer, best);
-  else search(p, by, axis, timer, best);
-  if (timer.failed()) return timer.error();
-  return finish(p, best.tiles.span(), by);
 }
 
 }  // namespace hocket::inline HOCKET_ABI::tiling::detail

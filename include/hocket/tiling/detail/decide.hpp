@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// The policies that search, and `automatic`, which also looks at what the rules would do.
+#pragma once
+#include <hocket/tiling/detail/documented.hpp>
+#include <hocket/tiling/detail/search.hpp>
+
+#include <cstdint>
+
+namespace hocket::inline HOCKET_ABI::tiling::detail {
+
+/// Contention by rate has no tile times of its own. The search runs with the factors fixed, which overrates contention,
+/// and what it finds is timed again; equal tiles and the descents are timed by rate.
+template <class Phases>
+constexpr void search_by_rate(const problem<Phases>& p, policy by, const grid& axis, clock<Phases>& timer,
+                              incumbent& best) noexcept {
+  if (by == policy::none) return;
+  offer_uniform(axis, timer, best);
+  if (by == policy::uniform) return;
+  clock<Phases> fixed(p.phases);
+  incumbent found(axis, fixed);
+  found.time = infeasible;  // also what is slower than no cut with the factors fixed
+  search(p, by, axis, fixed, found);
+  found.time = timer.makespan(found.tiles.span());
+  best.offer(found.time, found.tiles);
+  if (axis.format != tile_format::any || by == policy::one_plus_n) return;
+  const bool is_best = found.tiles == best.tiles;
+  descend(axis, timer, best);
+  if (is_best) return;
+  descend(axis, timer, found);
+  best.offer(found.time, found.tiles);
+}
+
+/// The search of a policy. Under contention by rate what is best with the factors fixed hides what is best by rate, so
+/// `automatic` runs each search for itself.
+template <class Phases>
+constexpr void search_by(const problem<Phases>& p, policy by, const grid& axis, clock<Phases>& timer,
+                         incumbent& best) noexcept {
+  if (p.slowdown == contention::fixed) return search(p, by, axis, timer, best);
+  search_by_rate(p, by, axis, timer, best);
+  if (by != policy::automatic) return;
+  for (const policy other : {policy::one_plus_n, policy::lot_streaming}) {
+    incumbent found(axis, timer);
+    search_by_rate(p, other, axis, timer, found);
+    best.offer(found.time, found.tiles);
+  }
+}
+
+/// Offers what the documented rule and the pinned lengths are, where they apply and the problem allows their tiles.
+template <class Phases>
+constexpr void offer_rules(const problem<Phases>& p, const grid& axis, clock<Phases>& timer, incumbent& best) noexcept {
+  if (p.shape.k < 1 || p.shape.n < 1) return;
+  const auto offer = [&](const tile_list& tiles) {
+    if (axis.allows(tiles.span())) best.offer(timer.makespan(tiles.span()), tiles);
+  };
+  for (const policy which : {policy::documented, policy::documented_min}) {
+    tile_list tiles;
+    flag_set flags;
+    std::int64_t count = 0;
+    if (documented_applies(p) && documented_tiles(p, which, tiles, flags, count)) offer(tiles);
+  }
+  tile_list tiles;
+  if (pinned_tiles(p, tiles) <= p.axis.max_tiles) offer(tiles);
+}
+
+/// Decides by a policy that searches and makes the plan. Errors: as `check`; errc::bad_cost, errc::limit_exceeded.
+template <class Phases>
+constexpr result<plan> decide(const problem<Phases>& p, policy by) noexcept {
+  if (auto sound = check(p); !sound) return sound.error();
+  const grid axis(p.axis);
+  clock<Phases> timer(p);
+  incumbent best(axis, timer);
+  search_by(p, by, axis, timer, best);
+  if (by == policy::automatic) offer_rules(p, axis, timer, best);
+  if (timer.failed()) return timer.error();
+  return finish(p, best.tiles.span(), by);
+}
+
+}  // namespace hocket::inline HOCKET_ABI::tiling::detail

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// `automatic` promises to be no slower than any other policy whose tiles the problem allows, whatever is asked of it.
+#include <hocket/core.hpp>
+#include <hocket/tiling.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <span>
+#include <vector>
+
+#include "catch.hpp"
+
+namespace tiling = hocket::tiling;
+using tiling::policy;
+
+namespace tiling_automatic {
+namespace {
+
+// Affine, in steps, with a floor, with a knee: us over rows.
+struct cost {
+  std::int64_t kind;
+  double fixed, rate, knee, step;
+  [[nodiscard]] double time(double rows) const noexcept {
+    const double units = rows / 128;
+    switch (kind) {
+      case 0: return fixed + rate * units;
+      case 1: return fixed + rate * step * std::ceil(units / step);
+      case 2: return fixed + rate * std::fmax(units, knee);
+      default: return std::fmax(fixed, rate * units) + (units > knee ? rate * (units - knee) : 0);
+    }
+  }
+};
+using instance = tiling::problem<std::vector<tiling::phase<cost>>>;
+
+struct generator {
+  std::mt19937_64 random;
+  std::int64_t below(std::int64_t n) { return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n)); }
+  double real(std::int64_t n) { return static_cast<double>(below(n)); }
+
+  cost any_cost() { return {below(4), real(400) / 4, (real(60) + 1) / 8, real(20) + 1, real(5) + 1}; }
+  instance any() {
+    instance p;
+    const std::int64_t units = below(3) == 0 ? 100 + below(3000) : 2 + below(40);
+    p.axis.align = 128;
+    p.axis.rows = units * 128 - (below(3) == 0 ? below(128) : 0);
+    p.axis.max_tiles = 2 + below(14);
+    p.axis.rest = static_cast<tiling::remainder>(below(3));
+    if (below(2) == 0) p.axis.format = static_cast<tiling::tile_format>(below(4));
+    if (below(2) == 0) p.axis.shorter = static_cast<tiling::short_end>(below(3));
+    if (below(3) == 0) p.axis.least_tile = std::min(p.axis.rows, 1 + below(512));
+    p.shape = {64 + below(8192), 64 + below(8192), 2};
+    if (below(2) == 0) p.slowdown = tiling::contention::while_both;
+    const std::int64_t phases = below(3) == 0 ? 1 + below(4) : 2;
+    for (std::int64_t i = 0; i < phases; ++i) {
+      const double overlap = below(3) == 0 ? 1 : 1 + real(60) / 100;
+      const double ready = below(5) == 0 ? real(100) : 0;
+      const auto kind = i % 2 == 0 ? tiling::phase_kind::compute : tiling::phase_kind::comm;
+      p.phases.push_back({kind, any_cost(), overlap, hocket::microseconds(ready)});
+    }
+    return p;
+  }
+};
+
+std::int64_t units_of(const instance& p, std::int64_t rows) { return (rows + p.axis.align - 1) / p.axis.align; }
+
+// The rules of row_axis, written anew.
+bool is_allowed(const instance& p, std::span<const std::int64_t> tiles) {
+  const tiling::row_axis& a = p.axis;
+  const std::size_t n = tiles.size();
+  if (n == 1) return true;
+  if (static_cast<std::int64_t>(n) > a.max_tiles) return false;
+  std::size_t ragged = 0, runs = 1;
+  bool rises = false, falls = false;
+  std::int64_t low = units_of(p, tiles[0]), high = low;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (tiles[i] < a.least_tile) return false;
+    low = std::min(low, units_of(p, tiles[i]));
+    high = std::max(high, units_of(p, tiles[i]));
+    if (tiles[i] % a.align != 0) {
+      ++ragged;
+      if (i != 0 && i + 1 != n) return false;
+      if (i == 0 && a.rest == tiling::remainder::last) return false;
+      if (i + 1 == n && a.rest == tiling::remainder::first) return false;
+    }
+    if (i == 0) continue;
+    rises = rises || units_of(p, tiles[i]) > units_of(p, tiles[i - 1]);
+    falls = falls || units_of(p, tiles[i]) < units_of(p, tiles[i - 1]);
+    runs += units_of(p, tiles[i]) != units_of(p, tiles[i - 1]) ? 1 : 0;
+  }
+  if (ragged > 1) return false;
+  if ((a.shorter == tiling::short_end::first && falls) || (a.shorter == tiling::short_end::last && rises)) return false;
+  const bool single =
+      units_of(p, tiles[0]) != units_of(p, tiles[1]) || units_of(p, tiles[n - 1]) != units_of(p, tiles[n - 2]);
+  switch (a.format) {
+    case tiling::tile_format::any: return true;
+    case tiling::tile_format::two_runs: return runs <= 2;
+    case tiling::tile_format::one_plus_n: return runs == 1 || (runs == 2 && single);
+    case tiling::tile_format::uniform: return runs <= 2 && high - low <= 1;
+  }
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("automatic is never slower than another policy whose tiles the problem allows", "[tiling]") {
+  generator g{std::mt19937_64(20260)};
+  int compared = 0;
+  for (int i = 0; i < 400; ++i) {
+    INFO("problem " << i);
+    const instance p = g.any();
+    const auto best = tiling::solve(p);
+    REQUIRE(best);
+    CHECK(is_allowed(p, best->tiles()));
+    CHECK(tiling::makespan(p, best->tiles()).value() == best->predicted);
+    for (const policy other : {policy::none, policy::uniform, policy::one_plus_n, policy::lot_streaming,
+                               policy::documented, policy::documented_min, policy::pinned}) {
+      const auto plan = tiling::solve(p, {.policy = other});
+      if (!plan || !is_allowed(p, plan->tiles())) continue;
+      INFO(to_string(other));
+      ++compared;
+      CHECK(best->predicted <= plan->predicted);
+    }
+  }
+  CHECK(compared > 1600);
+}
+
+}  // namespace tiling_automatic
