@@ -161,7 +161,7 @@ inline result<std::pmr::vector<pooled_point>> medians(std::span<const sample> sa
 /// repeats below 1. errc::bad_sample has the number of a sample (from 1) whose size or time is not finite and positive.
 /// errc::contradictory_samples has a size at which half of the times or more are beyond a factor of 2 around their
 /// median. O(n log n), plus O(n^2) for the leave-one-out error up to 1,000 sizes; above, it is taken at 1,000 evenly
-/// spread ones.
+/// spread ones, and beyond 20,000 sizes at fewer, so that the work stays the same.
 [[nodiscard]] inline result<isotonic_fit> fit_isotonic(
     std::span<const sample> samples, std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
   std::pmr::vector<repair> repairs(memory);
@@ -182,7 +182,9 @@ inline result<std::pmr::vector<pooled_point>> medians(std::span<const sample> sa
   }
   std::sort(repairs.begin(), repairs.end(), detail::in_order);
   out.repairs = std::move(repairs);
-  const std::size_t step = points.size() / 1000 + 1;
+  // Each try costs all points: a million of them are tried at 20.
+  const std::size_t tries = std::clamp<std::size_t>(20'000'000 / points.size(), 16, 1000);
+  const std::size_t step = points.size() / tries + 1;
   std::int64_t tried = 0;
   for (std::size_t i = 1; i + 1 < points.size(); i += step) {
     std::pmr::vector<detail::pooled_point> others(points, memory);

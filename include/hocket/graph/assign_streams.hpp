@@ -29,7 +29,7 @@ namespace detail {
 /// An op that was fused away takes up no stream: it is put where the op is that stands for it.
 /// @param g  edges must point forward in program order
 /// @return one stream per op; errc::out_of_range unless 1 <= streams <= stream_limit; errc::bad_order
-/// Complexity: O(edges + nodes · streams).
+/// Complexity: O(edges + nodes).
 ///
 ///     const auto streams = graph::assign_streams(g, 4);
 ///     const auto plan = graph::stream_plan::make(g, *streams);
@@ -38,6 +38,7 @@ template <reachability_index Index>
   if (const auto fits = detail::check_streams(streams); !fits) return fits.error();
   std::vector<stream_id> stream_of(g.node_count());
   std::vector<node_id> tail;  // the last op of each stream in use
+  node_id oldest = 0;         // no stream in use ends with an op before it: the tails only grow
   for (std::size_t i = 0; i < g.node_count(); ++i) {
     const auto b = static_cast<node_id>(i);
     if (const node_id one = g.fused_into(b); one != b) {
@@ -54,9 +55,8 @@ template <reachability_index Index>
       tail.push_back(b);
     }
     if (chosen == no_id) {
-      chosen = 0;
-      for (stream_id s = 1; s < tail.size(); ++s)
-        if (tail[s] < tail[chosen]) chosen = s;
+      while (tail[stream_of[oldest]] != oldest) ++oldest;
+      chosen = stream_of[oldest];
     }
     stream_of[b] = chosen;
     tail[chosen] = b;
