@@ -13,6 +13,7 @@ set(HOCKET_HEADERS
   hocket/core/fingerprint.hpp
   hocket/core/ids.hpp
   hocket/core/message.hpp
+  hocket/core/printable.hpp
   hocket/core/result.hpp
   hocket/core/ticks.hpp
   hocket/core/time.hpp

@@ -98,8 +98,7 @@ machine_input read_machine(const json& machine, std::string_view file, const std
   out.source = in.text("source");
   if (out.source.empty()) in.fail_at("source", "is empty: say where the numbers come from");
   for (const char* key : {"name", "source"})
-    for (const char c : in.text(key))
-      if (static_cast<unsigned char>(c) < 0x20) in.fail_at(key, "has a control character");
+    if (!hocket::is_printable(in.text(key))) in.fail_at(key, "has a control character");
   // Rates of no machine would print figures without digits that mean something.
   constexpr double least_rate = 1, most_rate = 1e30, most_other = 1e9;
   const auto rate = [&](const char* key) {
@@ -397,9 +396,7 @@ class plan_reader {
     cost::layer_flags where;
   };
   [[noreturn]] void bad(const std::string& name, const std::string& sentence) const {
-    std::string shown;
-    for (const char c : name) shown += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
-    fail(lists_.file + ": \"" + shown + "\" " + sentence);
+    fail(lists_.file + ": \"" + hocket::to_printable(name) + "\" " + sentence);
   }
   std::int64_t number(const json& value, const std::string& name) const {
     const std::optional<std::int64_t> x = whole(value);

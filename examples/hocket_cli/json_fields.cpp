@@ -27,11 +27,6 @@ std::string shown(const json& value) {
   return s;
 }
 
-bool is_line(std::string_view text) {
-  return std::none_of(text.begin(), text.end(),
-                      [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
-}
-
 json_object::json_object(const json& value, std::string_view file, std::string path,
                          std::initializer_list<std::string_view> keys)
     : value_(value), file_(file), path_(std::move(path)) {
@@ -145,7 +140,7 @@ std::string json_object::text_or(const char* key, const std::string& otherwise) 
 
 std::string json_object::line_or(const char* key, const std::string& otherwise) const {
   const std::string line = text_or(key, otherwise);
-  if (!is_line(line)) fail_at(key, "must be one line without control characters");
+  if (!hocket::is_printable(line)) fail_at(key, "must be one line without control characters");
   return line;
 }
 

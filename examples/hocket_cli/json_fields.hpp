@@ -45,7 +45,7 @@ class json_object {
   [[nodiscard]] bool boolean_or(const char* key, bool otherwise) const;
   [[nodiscard]] std::string text(const char* key) const;
   [[nodiscard]] std::string text_or(const char* key, const std::string& otherwise) const;
-  /// A text that is_line(), for reports that people read line by line.
+  /// A text that is_printable(), for reports that people read line by line.
   [[nodiscard]] std::string line_or(const char* key, const std::string& otherwise) const;
   /// The index of the member's text among `names`.
   [[nodiscard]] std::size_t choice(const char* key, std::initializer_list<std::string_view> names) const;
@@ -66,9 +66,6 @@ class json_object {
   std::string_view file_;
   std::string path_;
 };
-
-/// Whether a text is without line breaks and other control characters.
-bool is_line(std::string_view text);
 /// The value of a whole number of 64 bits; 1e6 and 4.0 are whole, too. Nothing for anything else.
 std::optional<std::int64_t> whole(const nlohmann::json& value);
 /// A value of a file as messages show it: escaped, and cut after 60 characters.

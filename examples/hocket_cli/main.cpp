@@ -5,6 +5,7 @@
 #include <charconv>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -28,8 +29,12 @@ std::string read_file(const std::string& path) {
   std::string data;
   char block[1 << 16];
   while (in.read(block, sizeof block), in.gcount() > 0) {
-    data.append(block, static_cast<std::size_t>(in.gcount()));
-    if (data.size() > limit) fail(path + ": larger than 1 GiB");
+    const auto count = static_cast<std::size_t>(in.gcount());
+    // Every form is text. A device or a disk image ends here, not at the limit.
+    if (std::memchr(block, 0, count) != nullptr) fail(path + ": holds a zero byte, so it is no text");
+    if (data.size() + count > limit) fail(path + ": larger than 1 GiB");
+    if (data.size() + count > data.capacity()) data.reserve((std::min)(limit, 2 * data.capacity() + count));
+    data.append(block, count);
   }
   if (in.bad() || (path != "-" && file.fail() && !file.eof())) fail("cannot read " + path);
   return data;
@@ -88,7 +93,6 @@ namespace {
 
 // One line for people, whatever a file name, a cell or a parser's message holds.
 void complain(std::string_view sentence) {
-  constexpr char digits[] = "0123456789abcdef";
   constexpr std::size_t longest = 1200;
   const bool cut = sentence.size() > longest;
   if (cut) {
@@ -96,13 +100,7 @@ void complain(std::string_view sentence) {
     while (end > 0 && (static_cast<unsigned char>(sentence[end]) & 0xc0) == 0x80) --end;  // not within a character
     sentence = sentence.substr(0, end);
   }
-  std::string line = "hocket: ";
-  for (const char c : sentence) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte != 0x7f) line += c;
-    else line += std::string("\\x") + digits[byte >> 4] + digits[byte & 15];
-  }
-  std::cerr << line << (cut ? "...\n" : "\n");
+  std::cerr << "hocket: " << hocket::to_printable(sentence) << (cut ? "...\n" : "\n");
 }
 
 // CLI11's own words, on one line, and where to read on.

@@ -190,7 +190,7 @@ level_name read_level_name(const json_object& one, std::size_t k) {
     const nlohmann::json& select = one.at("select");
     if (!select.is_array()) one.fail_at("select", "must be an array of patterns");
     for (const nlohmann::json& x : select) {
-      if (!x.is_string() || !is_line(x.get_ref<const std::string&>()))
+      if (!x.is_string() || !hocket::is_printable(x.get_ref<const std::string&>()))
         one.fail_at("select", "holds " + shown(x) + ", but must hold patterns, each on one line");
       name.select.push_back(x.get<std::string>());
     }

@@ -8,5 +8,6 @@
 #include <hocket/core/fingerprint.hpp>
 #include <hocket/core/ids.hpp>
 #include <hocket/core/message.hpp>
+#include <hocket/core/printable.hpp>
 #include <hocket/core/result.hpp>
 #include <hocket/core/time.hpp>

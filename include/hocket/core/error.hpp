@@ -124,7 +124,10 @@ struct error {
   [[nodiscard]] constexpr error with(std::string_view text) const noexcept {
     error e = *this;
     e.letters = {};
-    for (std::size_t i = 0; i < text.size() && i + 1 < word_capacity; ++i) e.letters[i] = text[i];
+    std::size_t length = text.size() < word_capacity ? text.size() : word_capacity - 1;
+    if (length < text.size())  // not within a character of UTF-8
+      while (length > 0 && (static_cast<unsigned char>(text[length]) & 0xc0u) == 0x80u) --length;
+    for (std::size_t i = 0; i < length; ++i) e.letters[i] = text[i];
     return e;
   }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <hocket/core/detail/sentences.hpp>
 #include <hocket/core/error.hpp>
+#include <hocket/core/printable.hpp>
 
 #include <string>
 #include <string_view>
@@ -17,7 +18,7 @@ namespace hocket::inline HOCKET_ABI {
 }
 
 /// The error as one English sentence that names the offending values, without a trailing full stop.
-/// Control characters of the offending word are shown as '?', so that the sentence is safe to print.
+/// The offending word is made printable: '?' for control characters and for bytes that are not UTF-8.
 /// Complexity: linear in the length of the sentence.
 ///
 ///     message(error{errc::self_edge, 7}) == "node 7 cannot happen before itself"
@@ -31,11 +32,8 @@ namespace hocket::inline HOCKET_ABI {
       out += text[i];
       continue;
     }
-    if (text[i + 1] == 'w') {
-      for (const char c : e.word()) out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
-    } else {
-      out += std::to_string(e.values[static_cast<std::size_t>(text[i + 1] - '0')]);
-    }
+    if (text[i + 1] == 'w') append_printable(out, e.word());
+    else out += std::to_string(e.values[static_cast<std::size_t>(text[i + 1] - '0')]);
     i += 2;
   }
   return out;

@@ -107,8 +107,7 @@ class ascii_writer {
   }
 
   void put_row(std::uint32_t lane, std::uint32_t row) {
-    std::string line(row == 0 ? cut_text(t_.lane_name(lane), gutter_) : "");
-    for (char& c : line) c = static_cast<unsigned char>(c) < 0x20 ? '?' : c;
+    std::string line = to_printable(row == 0 ? cut_text(t_.lane_name(lane), gutter_) : "");
     line.resize(gutter_ + 2, ' ');
     std::string cells(width_, is_to_scale_ ? ' ' : '.');
     if (is_to_scale_)
@@ -157,7 +156,7 @@ class ascii_writer {
     }
     for (const auto& m : t_.marks()) {
       out_ += "; ";
-      for (const char c : m.label) out_ += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
+      append_printable(out_, m.label);
       put_all(out_, " ", m.at - begin_);
     }
     out_ += '\n';

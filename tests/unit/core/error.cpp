@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hocket/core.hpp>
 
+#include <string>
 #include <type_traits>
 
 #include "catch.hpp"
@@ -19,6 +20,36 @@ TEST_CASE("an offending word is cut and made printable", "[core]") {
   const error e = error{errc::unknown_architecture}.with("a word that is much longer than an error can hold");
   CHECK(e.word().size() == error::word_capacity - 1);
   CHECK(message(error{errc::missing_field}.with("a\x1b[31m")) == "the config has no field \"a?[31m\"");
+  // Cut between characters: 13 of three bytes are 39, one byte before them leaves room for 12.
+  std::string word;
+  for (int i = 0; i < 20; ++i) word += "\u4e2d";
+  const error whole = error{}.with(word), shorter = error{}.with("a" + word);
+  CHECK(whole.word() == word.substr(0, 39));
+  CHECK(shorter.word() == "a" + word.substr(0, 36));
+}
+
+TEST_CASE("what is printed holds no commands for a terminal, and is UTF-8", "[core]") {
+  using namespace std::string_literals;
+  using hocket::is_printable;
+  using hocket::to_printable;
+  for (const auto& text : {"plain"s, "\u4e2d\u6587 \u00e9 \U0001f600"s, ""s, "\u00a0\u2027\u2030\ue000\ufffd"s}) {
+    CHECK(is_printable(text));
+    CHECK(to_printable(text) == text);
+  }
+  CHECK(to_printable("a\0\n\r\t\x7f\x1b"s) == "a??????");
+  CHECK(to_printable("\x9b"
+                     "31m") == "?31m");  // C1 as a raw byte
+  CHECK(to_printable("\xc2\x9b"
+                     "31m \xc2\x85") == "?31m ?");  // C1 in UTF-8
+  CHECK(to_printable("\xff\xfe \xe4\xb8 \xc0\xaf \xed\xa0\x80 \xf5\x80\x80\x80") == "?? ?? ?? ??? ????");
+  CHECK(to_printable("\u202etxt\u2066 \u2028 \ufeff") == "?txt? ? ?");
+  for (int first = 0; first < 256; ++first)
+    for (int second = 0; second < 256; ++second) {
+      const std::string text{static_cast<char>(first), static_cast<char>(second)};
+      const std::string shown = to_printable(text);
+      CHECK(is_printable(shown));
+      CHECK(is_printable(text) == (shown == text));
+    }
 }
 
 TEST_CASE("no sentence uses a placeholder that does not exist", "[core]") {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <hocket/core/printable.hpp>
 #include <hocket/core/result.hpp>
 #include <hocket/core/ticks.hpp>
 
@@ -61,30 +62,12 @@ void put_all(std::string& out, const Parts&... parts) {
   (put(out, parts), ...);
 }
 
-/// How many bytes at the front of `text` are one character of UTF-8 that XML may hold too; 0 if they are none.
-/// Precondition: !text.empty().
-[[nodiscard]] constexpr std::size_t character_length(std::string_view text) noexcept {
-  const auto byte = [&](std::size_t i) { return std::uint32_t{static_cast<unsigned char>(text[i])}; };
-  const std::uint32_t lead = byte(0);
-  if (lead < 0x80) return 1;
-  const std::size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-  if (lead < 0xc2 || lead > 0xf4 || text.size() < length) return 0;
-  std::uint32_t code = lead & (0x7fu >> length);
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0u) != 0x80u) return 0;
-    code = code << 6 | (byte(i) & 0x3fu);
-  }
-  constexpr std::uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-  const bool surrogate = code >= 0xd800 && code < 0xe000;
-  return code < least[length] || code > 0x10ffff || surrogate || code == 0xfffe || code == 0xffff ? 0 : length;
-}
-
 /// Calls put_ascii(c) for each ASCII character of foreign text and appends all others as they are; what is not UTF-8
 /// becomes '?', because one such byte makes a whole file unreadable.
 template <class PutAscii>
 void put_characters(std::string& out, std::string_view text, PutAscii&& put_ascii) {
   while (!text.empty()) {
-    const std::size_t length = character_length(text);
+    const std::size_t length = first_character(text).length;
     if (length == 1) put_ascii(text[0]);
     else if (length == 0) out += '?';
     else out += text.substr(0, length);
