@@ -91,6 +91,7 @@ set(HOCKET_HEADERS
   hocket/interop/mindspore/ir_statement.hpp
   hocket/interop/mindspore/ir_type.hpp
   hocket/interop/mindspore/parse_ir.hpp
+  hocket/interop/training_log.hpp
   hocket/launch.hpp
   hocket/launch/backend.hpp
   hocket/launch/backends/host.hpp
@@ -231,6 +232,7 @@ set(HOCKET_COST_HEADERS
   hocket/cost/machines.hpp
   hocket/cost/measure_step.hpp
   hocket/cost/measured_hardware.hpp
+  hocket/cost/measured_terms.hpp
   hocket/cost/model/activations.hpp
   hocket/cost/model/check.hpp
   hocket/cost/model/collective_of_layout.hpp
@@ -262,6 +264,7 @@ set(HOCKET_COST_HEADERS
   hocket/cost/plan_report.hpp
   hocket/cost/report.hpp
   hocket/cost/step_report.hpp
+  hocket/interop/measured_step.hpp
   hocket/interop/mindspore/collectives.hpp
   hocket/interop/mindspore/recomputation.hpp
   hocket/planner.hpp

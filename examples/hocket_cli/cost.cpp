@@ -5,6 +5,7 @@
 #include "command.hpp"
 #include "cost_input.hpp"
 #include "json_fields.hpp"
+#include "measured.hpp"
 
 namespace hocket_cli {
 
@@ -12,6 +13,7 @@ namespace {
 
 struct report_options {
   std::string model, training, parallel, format = "text", out;
+  measured_options measured;
 };
 
 void run_report(const report_options& o) {
@@ -29,9 +31,15 @@ void run_report(const report_options& o) {
   }
   const std::string& blamed = !o.parallel.empty() ? o.parallel : !o.training.empty() ? o.training : o.model;
   const auto report = make_report(config.model, context, blamed);
-  write_file(o.out, o.format == "json"    ? report_as_json(report, context)
-                    : o.format == "latex" ? report_as_latex(report, context)
-                                          : report_as_text(report, context));
+  std::string text = o.format == "json"  ? report_as_json(report, context)
+                   : o.format == "latex" ? report_as_latex(report, context)
+                                         : report_as_text(report, context);
+  if (!o.measured.files.empty()) {
+    if (o.format == "latex") throw failure{2, "cost report: --measured prints text or json"};
+    const measured_report m = compare_measured(o.measured, report, context);
+    text = o.format == "json" ? with_measured_json(std::move(text), m) : text + measured_as_text(m);
+  }
+  write_file(o.out, text);
   std::cerr << report_summary(report, context) << '\n';
 }
 
@@ -53,6 +61,7 @@ void add_cost(CLI::App& app) {
                    "JSON: tp, pp, vp, dp, cp, cp_comm_type, ep, sequence_parallel, zero, recompute, replay, copies, …")
       ->type_name("FILE");
   report->add_option("--format", o->format, "text, json or latex")->check(CLI::IsMember({"text", "json", "latex"}));
+  add_measured(*report, o->measured);
   add_out(*report, o->out);
   report->callback([o] { run_report(*o); });
 }

@@ -61,6 +61,7 @@ struct counter {
 struct options {
   std::string dump, out, format = "text";
   link_options link;
+  bool on_cpu = false;
 };
 
 void summary(const options& o) {
@@ -229,6 +230,9 @@ void add_ir(CLI::App& app) {
       "Bytes are those kept from the forward pass for the backward pass. The peak may fall by more or by less: it is\n"
       "printed beside them, for the order in which MindSpore's runtime runs the dump.");
   command->callback([o] { explain_recompute(o->dump, o->format == "json", o->out); });
+  command = add_command(*group, "peak", "What is in memory when most is, by op", *o);
+  command->add_flag("--cpu", o->on_cpu, "As MindSpore's CPU back end runs it, which takes some kernels apart");
+  command->callback([o] { explain_peak(o->dump, o->on_cpu, o->format == "json", o->out); });
   command = add_command(*group, "collectives", "Each collective, and whether it had to be there", *o);
   CLI::Option* rate = command->add_option("--gb-per-s", o->link.gb_per_s,
                                           "Bandwidth of a link, 10^9 bytes a second: times of each, on a ring");

@@ -33,6 +33,7 @@ struct link_options {
   double latency_us = 0, gb_per_s = 0;
 };
 void explain_collectives(const std::string& dump, const link_options& link, bool as_json, const std::string& out);
+void explain_peak(const std::string& dump, bool on_cpu, bool as_json, const std::string& out);
 void explain_recompute(const std::string& dump, bool as_json, const std::string& out);
 
 }  // namespace hocket_cli

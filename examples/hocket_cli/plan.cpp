@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "command.hpp"
+#include "measured.hpp"
 #include "plan_step.hpp"
 
 namespace hocket_cli {
@@ -14,6 +15,7 @@ namespace {
 
 struct options {
   std::string file, out;
+  measured_options measured;
 };
 
 void plan(const options& o) {
@@ -27,17 +29,26 @@ void plan(const options& o) {
   const auto write = [&](const char* name, const std::string& data) {
     write_file((std::filesystem::path(o.out) / name).string(), data);
   };
-  const std::string text = plan_as_text(in, p);
+  std::string text = plan_as_text(in, p), json = plan_as_json(in, p);
+  const std::size_t figures = text.find("\nCost\n") + 1;  // those that people look for; every term stands in the report
+  std::string shown = text.substr(0, figures);
+  if (!o.measured.files.empty()) {
+    const measured_report m =
+        compare_measured(o.measured, p.cost, p.cost_context, static_cast<double>(p.run.makespan) / 1e9);
+    const std::string compared = measured_as_text(m).substr(1) + '\n';
+    shown += compared;
+    text.insert(figures, compared);
+    json = with_measured_json(std::move(json), m);
+  }
   write("report.txt", text);
-  write("report.json", plan_as_json(in, p));
+  write("report.json", json);
   write("timeline.svg", hocket::to_svg(p.timeline, {.title = in.title, .seconds = true}));
   write("trace.json", hocket::to_chrome_trace(p.timeline, {.process = "pipeline, simulated"}));
   write("schedule.csv", p.schedule_csv);
   if (p.tile_timeline)
     write("tiles.svg", hocket::to_svg(*p.tile_timeline, {.title = "Fused operator, cut", .seconds = true}));
 
-  // The figures that people look for; every term stands in the report.
-  write_file("", std::string_view(text).substr(0, text.find("\nCost\n") + 1));
+  write_file("", shown);
   bool fits = true;
   for (const auto& m : p.cost.memory) fits = fits && in.fits(m);
   std::fprintf(stderr, "edges=%zu kept=%zu waits=%zu makespan_us=%.1f lower_bound_us=%.1f bubble=%.4f %s fits=%s\n",
@@ -58,6 +69,7 @@ void add_plan(CLI::App& app) {
   command->add_option("--out", o->out, "Folder for report.txt, report.json, timeline.svg, trace.json, …")
       ->required()
       ->type_name("DIR");
+  add_measured(*command, o->measured);
   command->callback([o] { plan(*o); });
 }
 

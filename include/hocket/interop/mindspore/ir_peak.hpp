@@ -16,6 +16,7 @@ namespace hocket::inline HOCKET_ABI::mindspore {
 struct ir_peak {
   std::int64_t bytes = 0;
   std::uint32_t node = no_id;  ///< that runs then
+  std::uint32_t place = 0;     ///< of its op in the order
 };
 
 namespace detail {
@@ -137,7 +138,7 @@ class ready_order {
       there[s] = 1;
     }
     const std::int64_t now = live + flow.scratch[order[at]];
-    if (now > peak.bytes) peak = {now, flow.nodes[order[at]]};
+    if (now > peak.bytes) peak = {now, flow.nodes[order[at]], at};
     for (const auto* const lists : {&flow.reads, &flow.writes})
       for (const std::uint32_t v : (*lists)[order[at]]) {
         const std::uint32_t s = flow.values[v].storage;
@@ -147,6 +148,24 @@ class ready_order {
       }
   }
   return peak;
+}
+
+/// The values that are there while the op at a place of the order runs, ascending; one whose memory others name anew
+/// stands for them. What the op takes for itself is flow.scratch. O(values + edges).
+[[nodiscard]] inline std::vector<std::uint32_t> alive_at(const ir_dataflow& flow, std::span<const std::uint32_t> order,
+                                                         std::uint32_t place) {
+  std::vector<std::uint32_t> made(flow.values.size(), no_id), last(flow.values.size(), 0);
+  for (std::uint32_t at = 0; at < order.size(); ++at)
+    for (const auto* const lists : {&flow.writes, &flow.reads})
+      for (const std::uint32_t v : (*lists)[order[at]]) {
+        const std::uint32_t s = flow.values[v].storage;
+        made[s] = (std::min)(made[s], at);
+        last[s] = at;
+      }
+  std::vector<std::uint32_t> alive;
+  for (std::uint32_t v = 0; v < flow.values.size(); ++v)
+    if (made[v] <= place && place <= last[v]) alive.push_back(v);
+  return alive;
 }
 
 }  // namespace hocket::inline HOCKET_ABI::mindspore

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// hocket ir peak: what is in memory when most is.
+#include <hocket/interop/mindspore/ir_dataflow.hpp>
+#include <hocket/interop/mindspore/ir_peak.hpp>
+#include <hocket/interop/mindspore/ir_place.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "ir.hpp"
+
+namespace hocket_cli {
+namespace {
+
+namespace ms = hocket::mindspore;
+using nlohmann::ordered_json;
+
+// The tensors of one op in all layers.
+struct group {
+  std::string pattern, primitive;
+  ms::ir_phase phase = ms::ir_phase::forward;
+  std::int64_t bytes = 0;
+  std::size_t count = 0;
+};
+
+std::vector<group> groups_of(const ms::ir_program& program, const ms::ir_dataflow& flow,
+                             const std::vector<std::uint32_t>& alive) {
+  std::vector<group> groups;
+  for (const std::uint32_t v : alive) {
+    if (flow.values[v].bytes == 0) continue;
+    const std::uint32_t n = flow.nodes[flow.values[v].op];
+    const bool is_split = flow.op_of_node[n] != flow.values[v].op;  // the sigmoid of a SiLUGrad
+    const group one{ms::place_of(program, n).pattern,
+                    std::string(program.primitive(n)) + (is_split ? "'s sigmoid" : ""), program.node(n).phase,
+                    flow.values[v].bytes, 1};
+    const auto same = std::find_if(groups.begin(), groups.end(), [&](const group& g) {
+      return g.pattern == one.pattern && g.primitive == one.primitive && g.phase == one.phase;
+    });
+    if (same == groups.end()) {
+      groups.push_back(one);
+      continue;
+    }
+    same->bytes += one.bytes;
+    ++same->count;
+  }
+  std::stable_sort(groups.begin(), groups.end(), [](const group& a, const group& b) { return a.bytes > b.bytes; });
+  return groups;
+}
+
+std::string as_text(const ms::ir_program& program, const ms::ir_peak& peak, std::int64_t scratch,
+                    const std::vector<group>& groups) {
+  if (peak.node == hocket::no_id) return "no value\n";
+  std::string out = "peak: " + with_commas(peak.bytes) + " bytes, without weights and inputs, while " +
+                    std::string(program.primitive(peak.node)) + " of line " +
+                    std::to_string(program.node(peak.node).line) + " runs\n\n";
+  for (const group& g : groups)
+    out += left(with_commas(g.bytes), 16) + "  " + left(std::to_string(g.count), 3) + " x  " + g.primitive + "  " +
+           g.pattern + "  (" + std::string(to_string(g.phase)) + ")\n";
+  if (scratch > 0) out += left(with_commas(scratch), 16) + "    1 x  workspace of the op that runs\n";
+  return out;
+}
+
+std::string as_json(const ms::ir_program& program, const ms::ir_peak& peak, std::int64_t scratch,
+                    const std::vector<group>& groups) {
+  ordered_json out = {{"version", 1}, {"peak_bytes", peak.bytes}, {"workspace_bytes", scratch}};
+  out["line"] = peak.node == hocket::no_id ? ordered_json() : ordered_json(program.node(peak.node).line);
+  out["alive"] = ordered_json::array();
+  for (const group& g : groups)
+    out["alive"].push_back({{"bytes", g.bytes},
+                            {"count", g.count},
+                            {"primitive", g.primitive},
+                            {"pattern", g.pattern},
+                            {"phase", to_string(g.phase)}});
+  return json_text(out);
+}
+
+}  // namespace
+
+void explain_peak(const std::string& dump, bool on_cpu, bool json, const std::string& out) {
+  const ms::followed_program whole = read_whole_dump(dump);
+  const ms::ir_program& program = whole.program;
+  const ms::ir_dataflow flow = ms::dataflow_of(program, {}, on_cpu ? ms::ir_back_end::cpu : ms::ir_back_end::device);
+  const std::vector<std::uint32_t> order = ms::run_order(program, flow);
+  const ms::ir_peak peak = ms::peak_of(flow, order);
+  const std::vector<group> groups = groups_of(program, flow, ms::alive_at(flow, order, peak.place));
+  const std::int64_t scratch = order.empty() ? 0 : flow.scratch[order[peak.place]];
+  write_file(out, json ? as_json(program, peak, scratch, groups) : as_text(program, peak, scratch, groups));
+  std::cerr << calls_summary(whole) << "peak_bytes=" << peak.bytes << " groups=" << groups.size() << '\n';
+}
+
+}  // namespace hocket_cli

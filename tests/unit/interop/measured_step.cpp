@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// What files say of a step, and predictions beside it.
+#include <hocket/core/message.hpp>
+#include <hocket/interop/ascend/parse_profile.hpp>
+#include <hocket/interop/measured_step.hpp>
+#include <hocket/interop/training_log.hpp>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "catch.hpp"
+
+namespace {
+
+using hocket::measured_step;
+using what = hocket::cost::step_quantity;
+
+bool near(double a, double b) { return std::abs(a - b) <= 1e-9 * std::abs(b); }
+double value_of(const measured_step& m, what q) {
+  for (const auto& v : m.values)
+    if (v.what == q) return v.value;
+  return -1;
+}
+measured_step of_profile(const std::string& text) {
+  const auto p = hocket::ascend::parse_profile(text);
+  if (!p) FAIL(message(p.error()));
+  return hocket::measure_step(*p);
+}
+measured_step of_log(const std::string& text) {
+  const auto log = hocket::parse_training_log(text);
+  if (!log) FAIL(message(log.error()));
+  return hocket::measure_step(*log);
+}
+
+}  // namespace
+
+TEST_CASE("logs of MindFormers and of Megatron", "[measured]") {
+  const measured_step forms = of_log(
+      "2024 - INFO - { Epoch:[  1/  2], step:[    2/  100], loss: 10.639, per_step_time: 91510ms, lr: 1e-05\n"
+      "2024 - INFO - { Epoch:[  1/  2], step:[    4/  100], loss: 10.1, per_step_time: 1510ms, lr: 1e-05, "
+      "global_norm: [1.5], train_throughput_per_npu: 171.600T\n"
+      "other\n"
+      "2024 - INFO - { Epoch:[  1/  2], step:[    6/  100], loss: 9.9, per_step_time: 1500ms, "
+      "train_throughput_per_npu: "
+      "172.5T\n"
+      "Used peak memory usage (without fragments): 23716M\nActual peak memory usage (with fragments): 26244M\n");
+  CHECK(forms.step_count == 3);
+  CHECK(near(value_of(forms, what::step), 1.51));  // the first compiles; of two the later
+  CHECK(near(value_of(forms, what::device_flops), 172.5e12));
+  CHECK(value_of(forms, what::memory_peak) == 23716.0 * 1048576);
+  CHECK_FALSE(forms.without_states);
+  const measured_step megatron = of_log(
+      " iteration      100/  500 | consumed samples: 25600 | elapsed time per iteration (ms): 2345.6 | throughput per "
+      "GPU (TFLOP/s/GPU): 123.4 | learning rate: 1.0E-04 | global batch size:   256 | lm loss: 2.0E+00 |\n"
+      "[Rank 0] (after 2 iterations) memory (MB) | allocated: 100.0 | max allocated: 220.5 | reserved: 9.0\n");
+  CHECK(near(value_of(megatron, what::step), 2.3456));
+  CHECK(value_of(megatron, what::memory_peak) == 220.5 * 1048576);
+  CHECK(megatron.global_batch == 256);
+  const auto number = hocket::parse_training_log(" iteration 7/ 9 | elapsed time per iteration (ms): 1 |\n");
+  REQUIRE(number);
+  CHECK(number->steps[0].number == 7);
+}
+
+TEST_CASE("a log that tells nothing, or no number, is refused", "[measured]") {
+  const auto none = hocket::parse_training_log("a\nb\n");
+  REQUIRE(!none);
+  CHECK(none.error().code == hocket::errc::truncated);
+  for (const char* const wrong : {"x\n per_step_time: fastms\n", "x\n per_step_time: -1ms\n", "x\n per_step_time: \n",
+                                  "x\n per_step_time: 1ms, train_throughput_per_npu: nanT\n"}) {
+    const auto bad = hocket::parse_training_log(wrong);
+    REQUIRE(!bad);
+    CHECK(bad.error().code == hocket::errc::bad_number);
+    CHECK(bad.error().values[0] == 2);
+  }
+}
+
+TEST_CASE("a profiler's own step times, and those of kernels", "[measured]") {
+  const std::string head =
+      "Step,Computing,Communication(Not Overlapped),Overlapped,Communication,Free,Stage,Bubble,"
+      "Communication(Not Overlapped and Exclude Receive),Preparing\n";
+  const measured_step times = of_profile(head + "1,100,50,10,60,20,160,30,20,0\n2,300,70,30,100,40,400,10,60,0\n");
+  CHECK(times.step_count == 2);
+  CHECK(near(value_of(times, what::step), (170 + 410) * 1e-6 / 2));
+  CHECK(near(value_of(times, what::computing), 200e-6));
+  CHECK(near(value_of(times, what::communication_exposed), (20 + 60) * 1e-6 / 2));
+  CHECK(near(value_of(times, what::bubble), 20e-6));
+  CHECK(near(value_of(times, what::free), 30e-6));
+  // MatMul 10 us, a gap of 5, an update of 4, twice: two steps, though no number says so.
+  const std::string kernels =
+      "Name,Type,Accelerator Core,Start Time(us),Duration(us)\nDefault/a,MatMul,AI_CORE,100,10\n"
+      "Default/optimizer-Adam/b,Adam,AI_CORE,115,4\nDefault/a,MatMul,AI_CORE,200,10\n"
+      "Default/optimizer-Adam/b,Adam,AI_CORE,215,4\n";
+  const measured_step ran = of_profile(kernels);
+  CHECK(ran.step_count == 2);
+  CHECK(near(value_of(ran, what::step), 19e-6));
+  CHECK(near(value_of(ran, what::forward_backward), 10e-6));
+  CHECK(near(value_of(ran, what::optimizer), 4e-6));
+  CHECK(near(value_of(ran, what::scheduling), 5e-6));
+  CHECK(of_profile(kernels + "Default/c,Mul,AI_CORE,300,1\n").step_count == 1);  // a name that ran once
+}
+
+TEST_CASE("a memory record", "[measured]") {
+  const measured_step cpu = of_profile(
+      "Timestamp(ns),Total Allocated(Byte),Total Reserved(Byte),Total "
+      "Active(Byte)\n1,10,20,10\n2,30,40,30\n3,5,40,5\n");
+  CHECK(value_of(cpu, what::memory_peak) == 30);
+  CHECK(cpu.without_states);
+  CHECK(cpu.step_count == 0);
+  const measured_step device = of_profile(
+      "Component,Timestamp(us),Total Allocated(MB),Total Reserved(MB),Total Active(MB),Device Type\n"
+      "PTA,1.5,2,4,2,NPU:0\n");
+  CHECK(value_of(device, what::memory_peak) == 2.0 * 1048576);
+  CHECK_FALSE(device.without_states);
+}
+
+TEST_CASE("the biggest difference stands first", "[measured]") {
+  using namespace hocket::cost;
+  const step_value predicted[] = {{what::step, 2}, {what::optimizer, 1}, {what::memory_peak, 100}};
+  const step_value measured[] = {
+      {what::memory_peak, 1e9}, {what::scheduling, 7}, {what::step, 1.5}, {what::optimizer, 3}};
+  const auto c = compare_values(predicted, measured);
+  REQUIRE(c.size() == 4);
+  CHECK(c[0].what == what::optimizer);
+  CHECK(c[0].difference() == 2);
+  CHECK(near(c[0].relative(), 2.0 / 3));
+  CHECK(c[1].what == what::step);
+  CHECK(c[1].difference() == -0.5);
+  CHECK(c[2].what == what::scheduling);
+  CHECK_FALSE(c[2].predicted);
+  CHECK(c[3].what == what::memory_peak);
+}
