@@ -25,6 +25,7 @@ struct group {
   ms::ir_phase phase = ms::ir_phase::forward;
   std::int64_t bytes = 0;
   std::size_t count = 0;
+  std::uint32_t first = 0;  // value
 };
 
 std::vector<group> groups_of(const ms::ir_program& program, const ms::ir_dataflow& flow,
@@ -35,8 +36,11 @@ std::vector<group> groups_of(const ms::ir_program& program, const ms::ir_dataflo
     const std::uint32_t n = flow.nodes[flow.values[v].op];
     const bool is_split = flow.op_of_node[n] != flow.values[v].op;  // the sigmoid of a SiLUGrad
     const group one{ms::place_of(program, n).pattern,
-                    std::string(program.primitive(n)) + (is_split ? "'s sigmoid" : ""), program.node(n).phase,
-                    flow.values[v].bytes, 1};
+                    std::string(program.primitive(n)) + (is_split ? "'s sigmoid" : ""),
+                    program.node(n).phase,
+                    flow.values[v].bytes,
+                    1,
+                    v};
     const auto same = std::find_if(groups.begin(), groups.end(), [&](const group& g) {
       return g.pattern == one.pattern && g.primitive == one.primitive && g.phase == one.phase;
     });
@@ -47,7 +51,8 @@ std::vector<group> groups_of(const ms::ir_program& program, const ms::ir_dataflo
     same->bytes += one.bytes;
     ++same->count;
   }
-  std::stable_sort(groups.begin(), groups.end(), [](const group& a, const group& b) { return a.bytes > b.bytes; });
+  std::sort(groups.begin(), groups.end(),
+            [](const group& a, const group& b) { return a.bytes != b.bytes ? a.bytes > b.bytes : a.first < b.first; });
   return groups;
 }
 

@@ -124,6 +124,17 @@ class Compared(ToolTest):
         sizes = [abs(c["difference"]) for c in report["measured"]["compared"] if c["unit"] == "second"]
         self.assertEqual(sizes, sorted(sizes, reverse=True))
 
+    def test_a_whole_plan(self):
+        log = self.file("log.txt", " step:[ 1/ 9], per_step_time: 9000ms\n step:[ 2/ 9], per_step_time: 2000ms\n")
+        done = self.ok("plan", harness.PLAN, "--out", self.folder / "plan", "--measured", log, "--peak-tflops", "312")
+        report = json.loads((self.folder / "plan" / "report.json").read_text())
+        compared = report["measured"]["compared"]
+        self.assertAlmostEqual(compared[0]["predicted"], float(done.summary["makespan_us"]) / 1e6)
+        self.assertAlmostEqual(compared[0]["measured"], 2)
+        for text in (done.text, (self.folder / "plan" / "report.txt").read_text()):
+            self.assertEqual(text.count("predicted beside measured"), 1)
+            self.assertIn("  measured MFU ", text)
+
     def test_what_is_refused(self):
         def refused(*files, says, training=MEASURED / "training.json"):
             self.refused("cost", "report", "--model", MEASURED / "model.json", "--training", training, "--measured", *files, says=says)
