@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <string>
@@ -127,6 +128,16 @@ struct backend {
   }
 };
 
+/// The same with threads of its own.
+class runtime : public backend<false> {
+ public:
+  [[nodiscard]] std::span<framework::stream* const> streams() const { return streams_; }
+
+ private:
+  framework::stream one_, two_;
+  framework::stream* streams_[2] = {&one_, &two_};
+};
+
 template <bool Late>
 std::string judge() {
   backend<Late> device;
@@ -167,6 +178,8 @@ int main() {
   const std::string first = judge<true>();
   const std::string mended = judge<false>();
   std::printf("first version: %s\nmended: %s\n", first.c_str(), mended.empty() ? "no law is broken" : mended.c_str());
+  const std::string end = hocket::testing::broken_end_law([] { return std::make_unique<runtime>(); });
+  std::printf("destroyed unused, after work and while it works: %s\n", end.empty() ? "no law is broken" : end.c_str());
   measure();
-  return first == "a wait waits for a record that was made after it" && mended.empty() ? 0 : 1;
+  return first == "a wait waits for a record that was made after it" && mended.empty() && end.empty() ? 0 : 1;
 }

@@ -127,6 +127,18 @@ class access_laws {
     return {};
   }
 
+  /// All else that the policy tells is the same again.
+  [[nodiscard]] std::string repeats() const {
+    for (std::size_t i = 0; i < count_; ++i) {
+      const std::vector<fact> first = facts_of(nodes_[i]), again = facts_of(nodes_[i]);
+      for (std::size_t f = 0; f < first.size() && f < again.size(); ++f)
+        if (first[f].text != again[f].text)
+          return std::string(first[f].member) + " of node " + std::to_string(i) + " gives \"" + first[f].text +
+                 "\" and then \"" + again[f].text + "\"";
+    }
+    return {};
+  }
+
   /// The dependencies exist, keep the memory right by a comparison of all accesses, and their edges are the transitive
   /// reduction by its definition.
   [[nodiscard]] std::string answers(std::size_t most_nodes) const {
@@ -141,6 +153,52 @@ class access_laws {
   }
 
  private:
+  // What an optional member tells of a node.
+  struct fact {
+    std::string_view member;  ///< literal
+    std::string text;
+  };
+  [[nodiscard]] std::vector<fact> facts_of(const node& n) const {
+    std::vector<fact> all;
+    if constexpr (graph::detail::tells_kind<P, G>)
+      all.push_back({"kind", std::to_string(static_cast<int>(policy_.kind(host_, n)))});
+    if constexpr (graph::stream_policy<P, G>) all.push_back({"stream", std::to_string(policy_.stream(host_, n))});
+    if constexpr (graph::detail::tells_starts<P, G>) all.push_back({"starts", policy_.starts(host_, n) ? "1" : "0"});
+    if constexpr (graph::detail::tells_barrier<P, G>)
+      all.push_back({"barrier", std::to_string(static_cast<int>(policy_.barrier(host_, n)))});
+    if constexpr (graph::detail::tells_resources<P, G>) {
+      std::string text;
+      policy_.for_each_resource(host_, n, [&text](const graph::ordered_resource& r) {
+        add_word(text, std::to_string(static_cast<int>(r.kind)) + ":" + std::to_string(r.id));
+      });
+      all.push_back({"for_each_resource", text});
+    }
+    if constexpr (graph::detail::tells_lifetime<P, G> && is_indexed) {
+      std::string text;
+      policy_.for_each_lifetime(host_, n, [&](const auto& m) {
+        add_word(text, std::to_string(graph::detail::index_of(policy_, host_, static_cast<node>(m))));
+      });
+      all.push_back({"for_each_lifetime", text});
+    }
+    if constexpr (graph::effects_policy<P, G>) all.push_back({"for_each_part", parts_of(n)});
+    return all;
+  }
+  // The parts of all that a node touches, one variable after the other.
+  [[nodiscard]] std::string parts_of(const node& n) const {
+    std::string text;
+    const auto note = [&](const auto& variable) {
+      graph::detail::for_each_part(policy_, host_, variable, [&](const auto& part) { add_word(text, text_of(part)); });
+    };
+    policy_.for_each_read(host_, n, note);
+    policy_.for_each_write(host_, n, note);
+    if constexpr (graph::detail::tells_inplace<P, G>) policy_.for_each_inplace(host_, n, note);
+    return text;
+  }
+  static void add_word(std::string& text, const std::string& word) {
+    if (!text.empty()) text += ", ";
+    text += word;
+  }
+
   /// Collects the edges that one member reports, sorted and once each; says which one cannot be.
   template <class Visit>
   [[nodiscard]] std::string edges(std::string_view what, const Visit& visit, std::vector<graph::edge>& into,
@@ -186,9 +244,10 @@ class access_laws {
 }  // namespace detail
 
 /// Whether a policy tells the truth about a host's graph. There are as many nodes as it says, numbered once each.
-/// Neighbours exist, are the same both ways, and make no cycle. Effects repeat, and are of bytes that exist. As the
-/// proof of the whole, a comparison of all accesses to memory confirms the dependencies, and the definition their
-/// reduction.
+/// Neighbours exist, are the same both ways, and make no cycle. Effects are of bytes that exist. All that a policy
+/// tells is the same when it is asked again: reads, writes, parts, kinds, streams, starts, barriers, resources,
+/// lifetimes. As the proof of the whole, a comparison of all accesses to memory confirms the dependencies, and the
+/// definition their reduction.
 /// @param most_nodes  graphs with more nodes are not compared with the definition of the reduction, which is O(n³)
 /// @return an empty string, or the first law that is broken with its culprit
 ///
@@ -200,6 +259,7 @@ template <class G, class Policy>
   std::string broken = laws.nodes();
   if (broken.empty()) broken = laws.neighbours();
   if (broken.empty()) broken = laws.effects();
+  if (broken.empty()) broken = laws.repeats();
   if (broken.empty()) broken = laws.answers(most_nodes);
   return broken;
 }

@@ -9,9 +9,12 @@
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 namespace hocket::inline HOCKET_ABI::testing {
@@ -80,6 +83,11 @@ class law_work {
   [[nodiscard]] bool runs_within(int number, std::chrono::milliseconds time) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, time, [&] { return std::find(done_.begin(), done_.end(), number) != done_.end(); });
+  }
+  /// Whether more than so many pieces have run within this time.
+  [[nodiscard]] bool grows_within(std::size_t count, std::chrono::milliseconds time) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, time, [&] { return done_.size() > count; });
   }
   [[nodiscard]] std::vector<int> done() {
     const std::lock_guard lock(mutex_);
@@ -373,6 +381,121 @@ class backend_laws {
   backend_law_options options_;
 };
 
+/// Makes backends, and ends them at every point of their lives.
+template <class Make, class Work>
+class backend_end_laws {
+ public:
+  backend_end_laws(Make& make, const Work& enqueue, const backend_law_options& options)
+      : make_(make), enqueue_(enqueue), options_(options) {}
+
+  /// A backend that nobody has used.
+  [[nodiscard]] std::string unused() {
+    auto made = make_();
+    if (!made) return "make gives no backend";
+    return end(std::move(made)) ? "" : "the destructor does not return, though there was no work";
+  }
+  /// A backend whose work is done, with an event between its streams.
+  [[nodiscard]] std::string after_work() {
+    auto made = make_();
+    if (!made) return "make gives no backend";
+    auto& b = *made;
+    using backend = std::remove_reference_t<decltype(b)>;
+    typename backend::event_type e{};
+    law_work& work = *new law_work;
+    {
+      const std::vector<typename backend::stream_type> streams(b.streams().begin(), b.streams().end());
+      put(b, work, streams[0], 1);
+      note("create_event", b, b.create_event(e));
+      note("record", b, b.record(e, streams[0]));
+      note("wait", b, b.wait(streams[1], e));
+      put(b, work, streams[1], 2);
+      for (const auto& s : streams) note("synchronize", b, b.synchronize(s));
+      note("destroy_event", b, b.destroy_event(e));
+    }
+    return judge(end(std::move(made)), work, 2, "after its work is done");
+  }
+  /// A backend that works: two pieces are held up for a while on each of two streams, and one is queued behind each.
+  [[nodiscard]] std::string while_it_works() {
+    auto made = make_();
+    if (!made) return "make gives no backend";
+    auto& b = *made;
+    law_work& work = *new law_work;
+    {
+      using backend = std::remove_reference_t<decltype(b)>;
+      const std::vector<typename backend::stream_type> streams(b.streams().begin(), b.streams().end());
+      put(b, work, streams[0], 1, options_.glance);
+      put(b, work, streams[1], 2, options_.glance);
+      put(b, work, streams[0], 3);
+      put(b, work, streams[1], 4);
+    }
+    return judge(end(std::move(made)), work, 4, "while it works");
+  }
+
+ private:
+  template <class B, class Stream>
+  void put(B& b, law_work& work, const Stream& s, int number, std::chrono::milliseconds hold = {}) {
+    if (!note("enqueue", b, enqueue_(b, s, &law_work::call, work.expect(number, hold)))) work.forget_one();
+  }
+  template <class B>
+  bool note(const char* call, const B&, typename B::status_type returned) {
+    if (B::ok(returned)) return true;
+    if (refused_.empty()) refused_ = std::string(call) + " fails: " + B::text(returned);
+    return false;
+  }
+
+  /// Whether the destructor returns in time. It runs on a thread of its own, which is left behind where it does not.
+  template <class Made>
+  [[nodiscard]] bool end(Made&& made) {
+    struct ending {
+      std::mutex mutex;
+      std::condition_variable changed;
+      bool done = false;
+    };
+    const auto state = std::make_shared<ending>();
+    std::thread ender([state, held = std::forward<Made>(made)]() mutable {
+      {
+        const auto gone = std::move(held);
+      }
+      const std::lock_guard lock(state->mutex);
+      state->done = true;
+      state->changed.notify_all();
+    });
+    bool done = false;
+    {
+      std::unique_lock lock(state->mutex);
+      done = state->changed.wait_for(lock, options_.patience, [&] { return state->done; });
+    }
+    if (done) ender.join();
+    else ender.detach();
+    return done;
+  }
+
+  /// All pieces have run once and in order, and none runs when the backend is gone.
+  [[nodiscard]] std::string judge(bool ended, law_work& work, int count, const std::string& when) {
+    const std::vector<int> done = work.done();
+    const bool late = ended && work.grows_within(done.size(), options_.glance + options_.glance);
+    work.abandon();
+    if (!refused_.empty()) return refused_;
+    if (!ended) return "the destructor does not return " + when;
+    if (late) return "work runs when the backend is gone, which was destroyed " + when;
+    for (int i = 1; i <= count; ++i) {
+      const auto times = std::count(done.begin(), done.end(), i);
+      if (times == 0) return "what is queued is lost when the backend is destroyed " + when;
+      if (times > 1) return "work " + std::to_string(i) + " runs again when the backend is destroyed " + when;
+    }
+    const auto place = [&done](int i) { return std::find(done.begin(), done.end(), i) - done.begin(); };
+    const int step = count / 2;  // pieces i and i + step are on one stream, or on both sides of an event
+    for (int i = 1; i + step <= count; ++i)
+      if (place(i) > place(i + step)) return "work runs out of order when the backend is destroyed " + when;
+    return {};
+  }
+
+  Make& make_;
+  const Work& enqueue_;
+  backend_law_options options_;
+  std::string refused_;
+};
+
 }  // namespace detail
 
 /// Whether a backend may be trusted with plans. Work runs once, in the order of its stream, and before `synchronize`
@@ -424,6 +547,28 @@ template <testable_backend B, class FailNext, class Work = host_functions>
   if (!broken.empty()) return broken;
   broken = laws.order_within_streams();
   return broken.empty() ? "" : "after calls that failed, " + broken;
+}
+
+/// Whether a backend that owns its threads ends well: unused, after its work is done, and while it works. The
+/// destructor returns; what is queued runs before that, once and in order; nothing runs afterwards.
+/// @param make  gives a new backend in something to be dereferenced and moved, such as a result, an optional or a
+///              unique_ptr. Its `streams()` are at least two
+/// @return as `broken_law`. Takes as long as six glances, and the patience where a destructor does not return
+///
+///     CHECK(broken_end_law([] { return host_backend::start(2); }) == "");
+template <class Make, class Work = host_functions>
+[[nodiscard]] std::string broken_end_law(Make&& make, const Work& enqueue = {},
+                                         const backend_law_options& options = {}) {
+  using backend = std::remove_reference_t<decltype(*make())>;
+  static_assert(testable_backend<backend>,
+                "hocket: make() gives something that dereferences to a backend with create_event and synchronize");
+  static_assert(
+      requires(const backend& b) { b.streams().begin(); }, "hocket: a backend that owns its threads has streams()");
+  detail::backend_end_laws<std::remove_reference_t<Make>, Work> laws(make, enqueue, options);
+  std::string broken = laws.unused();
+  if (broken.empty()) broken = laws.after_work();
+  if (broken.empty()) broken = laws.while_it_works();
+  return broken;
 }
 
 }  // namespace hocket::inline HOCKET_ABI::testing

@@ -174,6 +174,9 @@ class schedule_laws {
       for (std::uint32_t i = counts.warm_up + counts.steady; i < counts.size(); ++i)
         if (lists_[r][i].kind() == action_kind::forward) return at(r, i) + " is in the drain by counts";
     }
+    for (std::uint32_t r = 0; r < ranks_; ++r)
+      if (const std::uint32_t again = pipeline::peak_of(plan_, r); again != peak(r))
+        return "peak_in_flight(" + std::to_string(r) + ") is " + std::to_string(again) + " when it is asked again";
     return {};
   }
 

@@ -6,6 +6,8 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -220,6 +222,60 @@ struct fails_for_good : sound {
   bool failed_ = false;
 };
 
+// Of the end. All of them have streams of their own.
+
+const std::size_t own_streams[] = {0, 1};
+struct ends_well : sound {
+  [[nodiscard]] std::span<const std::size_t> streams() const { return own_streams; }
+};
+// Goes on when it is gone.
+class outlived : public ends_well {
+ public:
+  ~outlived() {
+    std::thread([held = std::make_unique<hocket::launch::host_backend>(std::move(device))] {}).detach();
+    device = host_backend::start(1).value();
+  }
+};
+// What is queued runs when somebody asks, and never without.
+struct forgets : ends_well {
+  int enqueue(std::size_t, function f, void* argument) noexcept {
+    queued.push_back({f, argument});
+    return 0;
+  }
+  int synchronize(std::size_t) noexcept {
+    for (const auto& [f, argument] : std::exchange(queued, {})) f(argument);
+    return 0;
+  }
+  ~forgets() { lost = std::exchange(queued, {}); }
+  std::vector<call> queued{};
+  static inline std::vector<call> lost{};
+};
+struct starts_over : ends_well {
+  int enqueue(std::size_t s, function f, void* argument) noexcept {
+    aside.push_back({f, argument});
+    return sound::enqueue(s, f, argument);
+  }
+};
+struct does_the_last_first : ends_well {
+  int enqueue(std::size_t s, function f, void* argument) noexcept {
+    if (s == 0) aside.insert(aside.begin(), {f, argument});
+    return s == 0 ? 0 : sound::enqueue(s, f, argument);
+  }
+  int synchronize(std::size_t s) noexcept {
+    if (s == 0)
+      for (const auto& [f, argument] : std::exchange(aside, {})) f(argument);
+    return sound::synchronize(s);
+  }
+  int record(event_state*, std::size_t) noexcept { return synchronize(0); }
+  int wait(std::size_t, event_state*) noexcept { return 0; }
+};
+struct takes_long_to_end : ends_well {
+  ~takes_long_to_end() { std::this_thread::sleep_for(std::chrono::milliseconds(1500)); }
+};
+struct refuses_at_once : ends_well {
+  int enqueue(std::size_t, function, void*) noexcept { return fault; }
+};
+
 const std::vector<std::size_t> three{0, 1, 2};
 const std::vector<std::size_t> two{0, 1};
 
@@ -236,6 +292,13 @@ template <class B>
 std::string failure_complaint_about() {
   B b;
   return broken_failure_law(b, std::span<const std::size_t>(two), [&b] { b.fail_next = true; }, {}, brief);
+}
+
+template <class B>
+std::string end_complaint_about() {
+  return hocket::testing::broken_end_law(
+      [] { return std::make_unique<B>(); }, {},
+      {.patience = std::chrono::milliseconds(1000), .glance = std::chrono::milliseconds(100)});
 }
 
 template <class B>
@@ -284,6 +347,25 @@ TEST_CASE("a backend that breaks a law is told which", "[launch][testing]") {
   CHECK(complaint_about<waits_for_records_to_come>() == "a wait waits for a record that was made after it");
   CHECK(complaint_about<hangs_on_its_own_record>() == "a stream that waits for its own record does not go on");
   CHECK(complaint_about<drops_streams>(two) == "what is queued on a stream is lost when the stream is destroyed");
+}
+
+TEST_CASE("a backend that owns threads and is destroyed: unused, after work, while it works", "[launch][testing]") {
+  CHECK(hocket::testing::broken_end_law([] { return host_backend::start(2); }) == "");
+  CHECK(hocket::testing::broken_end_law([] { return std::optional(host_backend::start(3).value()); }) == "");
+  CHECK(end_complaint_about<ends_well>() == "");
+}
+
+TEST_CASE("a backend that does not end well is told so", "[launch][testing]") {
+  CHECK(end_complaint_about<outlived>() == "work runs when the backend is gone, which was destroyed while it works");
+  CHECK(end_complaint_about<forgets>() == "what is queued is lost when the backend is destroyed while it works");
+  for (const auto& [f, argument] : std::exchange(forgets::lost, {})) f(argument);  // the laws own its memory until then
+  CHECK(end_complaint_about<starts_over>() == "work 1 runs again when the backend is destroyed after its work is done");
+  CHECK(end_complaint_about<does_the_last_first>() ==
+        "work runs out of order when the backend is destroyed while it works");
+  CHECK(end_complaint_about<takes_long_to_end>() == "the destructor does not return, though there was no work");
+  CHECK(end_complaint_about<refuses_at_once>() == "enqueue fails: a fault");
+  CHECK(hocket::testing::broken_end_law([] { return std::unique_ptr<ends_well>(); }) == "make gives no backend");
+  std::this_thread::sleep_for(std::chrono::milliseconds(1000));  // what was left behind ends
 }
 
 TEST_CASE("a backend whose failures do not leave things as they were is told so", "[launch][testing]") {

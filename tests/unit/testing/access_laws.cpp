@@ -74,6 +74,54 @@ struct moody_reads : hocket::graph_access<my::program> {
   mutable int asked = 0;
   void for_each_read(const my::program&, node n, auto&& f) const { f(n == 2 ? ++asked : 0); }
 };
+// Members that change their minds: what they tell of node 2 depends on how often they were asked.
+struct moody : hocket::graph_access<my::program> {
+  mutable std::uint32_t asked = 0;
+  std::uint32_t again(node n) const { return n == 2 ? ++asked : 0; }
+};
+struct moody_parts : moody {
+  void for_each_part(const my::program&, int variable, auto&& f) const {
+    f(10 * variable);
+    if (again(static_cast<node>(variable)) % 2 == 1) f(7);
+  }
+};
+struct moody_stream : moody {
+  hocket::stream_id stream(const my::program&, node n) const { return again(n); }
+};
+struct moody_starts : moody {
+  bool starts(const my::program&, node n) const { return again(n) % 2 == 1; }
+};
+struct moody_kind : moody {
+  op_kind kind(const my::program&, node n) const { return static_cast<op_kind>(again(n) % 2); }
+};
+struct moody_barrier : moody {
+  hocket::graph::barrier barrier(const my::program&, node n) const {
+    return again(n) % 2 == 1 ? hocket::graph::barrier::none : hocket::graph::barrier::both;
+  }
+};
+struct moody_resources : moody {
+  void for_each_resource(const my::program&, node n, auto&& f) const {
+    f(hocket::graph::ordered_resource{op_kind::collective, again(n)});
+  }
+};
+struct moody_lifetime : moody {
+  void for_each_lifetime(const my::program&, node n, auto&& f) const {
+    if (again(n) % 2 == 1) f(n - 1);
+  }
+};
+// Tells the truth in all of them.
+struct steady : hocket::graph_access<my::program> {
+  static void for_each_part(const my::program&, int variable, auto&& f) { f(variable / 2); }
+  static hocket::stream_id stream(const my::program&, node n) { return n % 2; }
+  static bool starts(const my::program&, node n) { return n == 0; }
+  static hocket::graph::barrier barrier(const my::program&, node) { return hocket::graph::barrier::none; }
+  static void for_each_resource(const my::program&, node n, auto&& f) {
+    f(hocket::graph::ordered_resource{op_kind::collective, n});
+  }
+  static void for_each_lifetime(const my::program&, node n, auto&& f) {
+    if (n > 0) f(n - 1);
+  }
+};
 struct odd_kind : hocket::graph_access<my::program> {
   static op_kind kind(const my::program&, node n) { return static_cast<op_kind>(n == 2 ? 9 : 0); }
 };
@@ -92,6 +140,7 @@ TEST_CASE("policies that tell the truth", "[testing]") {
   CHECK(broken_law(chain(40), hocket::graph_access<my::program>{}) == "");
   CHECK(broken_law(chain(0), hocket::graph_access<my::program>{}) == "");
   CHECK(broken_law(chain(40), ranges{}) == "");
+  CHECK(broken_law(chain(40), steady{}) == "");
   CHECK(broken_law(triangle(), view{}) == "");
   CHECK(broken_law(triangle(), operands_only{}) == "");
   const std::vector<std::vector<int>> lists{{1, 2}, {2}, {}};
@@ -134,4 +183,16 @@ TEST_CASE("effects that cannot be", "[testing]") {
   CHECK(broken_law(chain(5), ranges{{}, 0}) == "node 1 touches an empty range, bytes 4 to 4 of space 0");
   CHECK(broken_law(chain(5), moody_reads{}) == "node 2 reads or writes something else when asked again");
   CHECK(broken_law(chain(5), odd_kind{}) == "the kind of node 2 is 9");
+}
+
+TEST_CASE("members that change their minds", "[testing]") {
+  using namespace wrong_access;
+  const my::program p = chain(5);
+  CHECK(broken_law(p, moody_parts{}) == "for_each_part of node 2 gives \"10, 0, 20, 7\" and then \"10, 0, 20\"");
+  CHECK(broken_law(p, moody_stream{}) == "stream of node 2 gives \"1\" and then \"2\"");
+  CHECK(broken_law(p, moody_starts{}) == "starts of node 2 gives \"1\" and then \"0\"");
+  CHECK(broken_law(p, moody_kind{}) == "kind of node 2 gives \"0\" and then \"1\"");
+  CHECK(broken_law(p, moody_barrier{}) == "barrier of node 2 gives \"0\" and then \"3\"");
+  CHECK(broken_law(p, moody_resources{}) == "for_each_resource of node 2 gives \"1:1\" and then \"1:2\"");
+  CHECK(broken_law(p, moody_lifetime{}) == "for_each_lifetime of node 2 gives \"1\" and then \"\"");
 }

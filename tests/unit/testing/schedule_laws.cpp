@@ -161,7 +161,12 @@ struct off_by_one_fill : listed {
   }
 };
 struct stated_peak : listed {
-  [[nodiscard]] std::uint32_t peak_in_flight(std::uint32_t) const { return 2; }
+  std::uint32_t stated[2] = {2, 2};
+  [[nodiscard]] std::uint32_t peak_in_flight(std::uint32_t r) const { return stated[r]; }
+};
+struct moody_peak : listed {
+  mutable std::uint32_t asked = 0;
+  [[nodiscard]] std::uint32_t peak_in_flight(std::uint32_t r) const { return ++asked > 2 ? 5 : 2 - r; }
 };
 struct stated_step : listed {
   [[nodiscard]] std::uint32_t step_of(std::uint32_t, stage_action a) const { return a.micro_batch(); }
@@ -207,6 +212,9 @@ TEST_CASE("schedules whose members disagree", "[testing]") {
   CHECK(broken_law(off_by_one_fill{sound()}) ==
         "rank 0, step 2, backward of stage 0, micro-batch 0 differs between walking and at");
   CHECK(broken_law(stated_peak{sound()}) == "peak_in_flight(1) is 2, but the list holds 1");
+  CHECK(broken_law(stated_peak{sound(), {2, 1}}) == "");
+  CHECK(broken_law(stated_peak{sound(), {1, 1}}) == "peak_in_flight(0) is 1, but the list holds 2");
+  CHECK(broken_law(moody_peak{sound()}) == "peak_in_flight(0) is 5 when it is asked again");
   CHECK(broken_law(stated_step{sound()}) ==
         "rank 0, step 2, backward of stage 0, micro-batch 0 is at step 0 by step_of");
   CHECK(broken_law(stated_counts{sound(), {1, 2, 1}}) == "counts(0) is 4 steps, but the list has 6");
