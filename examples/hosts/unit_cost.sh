@@ -3,7 +3,7 @@
 # What a host's translation unit pays for hocket: processor time of the compiler and size of the code, of the host's
 # headers alone and with the adapter, `dependencies` or a dag, and `reaches`. It needs what `./dev host NAME` has left.
 #
-#   examples/hosts/unit_cost.sh [onnx] [ggml] [xla]       without names: those whose headers are there
+#   examples/hosts/unit_cost.sh [HOST…]     onnx, ggml, xla, mlir, paddle, cuda_graph; without names: all that are there
 # shellcheck source=SCRIPTDIR/host.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/host.sh"
 hosts=$root/examples/hosts
@@ -11,6 +11,8 @@ work=$(mktemp -d)
 trap 'rm -rf -- "$work"' EXIT
 tensorflow=$(echo "$root"/build/hosts/xla-tensorflow/lib/python3*/site-packages/tensorflow/include)
 ggml=$root/build/hosts/ggml-sources
+paddle=$(echo "$root"/build/hosts/paddle-python/lib/python3*/site-packages/paddle)
+cuda=$(dirname "$(ls /usr/local/cuda/include/cuda_runtime_api.h 2>/dev/null || echo "$root/tests/fakes/include/x")")
 
 # describe HOST: sets header (of the host), adapter, graph (its type), question, flags.
 describe() {
@@ -27,7 +29,18 @@ describe() {
       question='const auto d = hocket::graph::dag<>::make(g, hlo_order(g)); return d && d->reaches(0, 1);'
       flags=(-isystem "$tensorflow" -isystem "$tensorflow/external/highwayhash"
         -isystem "$tensorflow/external/farmhash_archive/src") ;;
-    *) echo "unit_cost: there is no host $1 (onnx, ggml, xla)" >&2 && exit 2 ;;
+    mlir)
+      header='<mlir/IR/Block.h>' adapter=mlir_access.hpp graph=mlir::Block
+      flags=(-fno-rtti -isystem /usr/lib/llvm-19/include) ;;
+    paddle)
+      header='"drop_in.hpp"' adapter=paddle_access.hpp graph=example::instruction_list
+      question='const auto deps = hocket::graph::dependencies(g, example::storage_access(g)); return deps && deps->reaches(0, 1);'
+      flags=(-isystem "$paddle/include" -isystem "$paddle/include/third_party") ;;
+    cuda_graph)
+      header='<cuda_runtime_api.h>' adapter=cuda_graph_access.hpp graph=CUgraph_st
+      question='const auto c = cuda_graph::read(const_cast<CUgraph_st*>(&g)); const auto d = hocket::graph::dag<>::make(*c); return d && d->reaches(0, 1);'
+      flags=(-isystem "$cuda") ;;
+    *) echo "unit_cost: there is no host $1 (onnx, ggml, xla, mlir, paddle, cuda_graph)" >&2 && exit 2 ;;
   esac
 }
 
@@ -40,7 +53,7 @@ compile() {
 }
 
 printf 'host,seconds_alone,seconds_with,text_bytes_alone,text_bytes_with\n'
-[ $# -gt 0 ] || set -- onnx ggml xla
+[ $# -gt 0 ] || set -- onnx ggml xla mlir paddle cuda_graph
 for host in "$@"; do
   describe "$host"
   printf '#include %s\nbool first(const %s& g) { return &g != nullptr; }\n' "$header" "$graph" >"$work/alone.cpp"

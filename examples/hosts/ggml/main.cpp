@@ -57,8 +57,14 @@ class single_op {
 
 struct measured {
   std::vector<char> result;
-  double best = 1e300;  // microseconds
+  std::vector<double> times{};  // microseconds
 };
+
+double least(const std::vector<double>& times) { return *std::min_element(times.begin(), times.end()); }
+double median(std::vector<double> times) {
+  std::nth_element(times.begin(), times.begin() + times.size() / 2, times.end());
+  return times[times.size() / 2];
+}
 
 measured run_ggml(decoder& model, int threads) {
   const auto pool = thread_pool(threads);
@@ -70,7 +76,7 @@ measured run_ggml(decoder& model, int threads) {
     model.reset();
     const auto start = std::chrono::steady_clock::now();
     GGML_ASSERT(ggml_graph_compute(&model.graph(), &plan) == GGML_STATUS_SUCCESS);
-    m.best = std::min(m.best, microseconds_since(start));
+    m.times.push_back(microseconds_since(start));
   }
   m.result = model.result();
   return m;
@@ -83,7 +89,7 @@ int refuse(const hocket::error& why) {
 }
 
 // Returns how many of the runs differ from what ggml computes.
-int run_hocket(decoder& model, stream_id streams, const measured& theirs) {
+int run_hocket(decoder& model, stream_id streams, const measured& theirs, const measured& two_threads) {
   using namespace hocket;
   ggml_cgraph& graph = model.graph();
   const auto start = std::chrono::steady_clock::now();
@@ -104,20 +110,24 @@ int run_hocket(decoder& model, stream_id streams, const measured& theirs) {
     ops.emplace_back(graph, static_cast<int>(n), pools[stream_of[n]].get());
 
   auto device = launch::host_backend::start(list.stream_count()).value();
-  double best = 1e300;
+  std::vector<double> times;
   int differing = 0;
   for (int i = 0; i < runs; ++i) {
     model.reset();
     const auto begin = std::chrono::steady_clock::now();
     const launch::host_report report = device.run(list, [&ops](node_id op, stream_id) { return ops[op].run(); });
-    best = std::min(best, microseconds_since(begin));
+    times.push_back(microseconds_since(begin));
     differing += !report || model.result() != theirs.result ? 1 : 0;
   }
   std::printf(
-      "  %zu streams: %zu of %zu dependencies kept, %zu waits, planned in %.0f us; step %.0f us; %d of %d runs "
-      "differ\n",
-      list.stream_count(), deps->edge_count(), deps->rule_edges(), plan.waits().size(), planning, best, differing,
-      runs);
+      "  %zu streams: %zu of %zu dependencies kept, %zu waits, planned in %.0f us; step %.0f us (median %.0f); %d of "
+      "%d "
+      "runs differ\n",
+      list.stream_count(), deps->edge_count(), deps->rule_edges(), plan.waits().size(), planning, least(times),
+      median(times), differing, runs);
+  if (streams == 2)
+    std::printf("  two threads of ggml / two streams: %.2f (of medians %.2f)\n",
+                least(two_threads.times) / least(times), median(two_threads.times) / median(times));
   return differing;
 }
 
@@ -129,11 +139,14 @@ int main() {
   for (const auto where : {example::placement::separate, example::placement::reused}) {
     decoder model(where);
     const measured alone = run_ggml(model, 1), together = run_ggml(model, 2);
-    std::printf("%s memory, %d nodes: ggml with one thread %.0f us, with two %.0f us\n",
-                where == example::placement::reused ? "reused" : "separate", model.graph().n_nodes, alone.best,
-                together.best);
+    double load = 0;
+    getloadavg(&load, 1);
+    std::printf(
+        "%s memory, %d nodes: ggml with one thread %.0f us (median %.0f), with two %.0f us (median %.0f); load %.1f\n",
+        where == example::placement::reused ? "reused" : "separate", model.graph().n_nodes, least(alone.times),
+        median(alone.times), least(together.times), median(together.times), load);
     differing += alone.result != together.result ? 1 : 0;
-    for (const stream_id streams : {1, 2, 4, 8}) differing += run_hocket(model, streams, alone);
+    for (const stream_id streams : {1, 2, 4, 8}) differing += run_hocket(model, streams, alone, together);
   }
   return differing == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

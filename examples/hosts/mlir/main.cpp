@@ -22,6 +22,7 @@
 #include <cstdio>
 #include <vector>
 
+#include "../timing.hpp"
 #include "mlir_access.hpp"
 
 namespace {
@@ -29,7 +30,8 @@ namespace {
 using access = hocket::graph_access<mlir::Block>;
 
 struct tally {
-  std::size_t functions = 0, operations = 0, kept = 0, ordered = 0, wrong = 0, waits = 0;
+  std::size_t functions = 0, operations = 0, kept = 0, ordered = 0, wrong = 0, waits = 0, bytes = 0;
+  double us = 0;
 };
 
 // Does `user` use a result of `maker`, itself or in a region of its own?
@@ -104,6 +106,8 @@ bool examine(mlir::func::FuncOp function, tally& all) {
   all.operations += ops.size();
   all.kept += deps->edge_count();
   all.waits += plan.waits().size();
+  all.bytes += deps->graph().bytes();
+  all.us += timing::least_us([&] { return hocket::graph::dependencies(block).has_value(); });
   all.wrong += wrong;
   return wrong == 0;
 }
@@ -130,5 +134,8 @@ int main(int argc, char** argv) {
   std::printf(
       "%zu functions, %zu operations, %zu dependencies kept, %zu ordered pairs, %zu wrong; %zu waits on 2 streams\n",
       all.functions, all.operations, all.kept, all.ordered, all.wrong, all.waits);
+  const double operations = all.operations == 0 ? 1 : static_cast<double>(all.operations);
+  std::printf("adapter and dependencies: %.2f us an operation, %.0f bytes\n", all.us / operations,
+              static_cast<double>(all.bytes) / operations);
   return right ? 0 : 1;
 }

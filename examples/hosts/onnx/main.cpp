@@ -7,12 +7,14 @@
 #include <fstream>
 #include <vector>
 
+#include "../timing.hpp"
 #include "onnx_access.hpp"
 
 namespace {
 
 struct tally {
-  std::size_t models = 0, nodes = 0, edges = 0, kept = 0, ordered = 0, wrong = 0;
+  std::size_t models = 0, nodes = 0, edges = 0, kept = 0, ordered = 0, wrong = 0, bytes = 0;
+  double us = 0;
 };
 
 bool shares_name(const auto& outputs, const auto& inputs) {
@@ -66,6 +68,8 @@ bool examine(const char* path, tally& all) {
   all.edges += deps->rule_edges();
   all.kept += deps->edge_count();
   all.wrong += wrong;
+  all.bytes += deps->graph().bytes();
+  all.us += timing::least_us([&] { return hocket::graph::dependencies(graph, {.random = true}).has_value(); });
   return wrong == 0;
 }
 
@@ -78,5 +82,8 @@ int main(int argc, char** argv) {
   if (argc < 2) std::fprintf(stderr, "usage: onnx_host MODEL.onnx…\n");
   std::printf("%zu models, %zu nodes, %zu dependencies, %zu kept, %zu ordered pairs, %zu wrong\n", all.models,
               all.nodes, all.edges, all.kept, all.ordered, all.wrong);
+  const double nodes = all.nodes == 0 ? 1 : static_cast<double>(all.nodes);
+  std::printf("adapter and dependencies: %.2f us a node, %.0f bytes\n", all.us / nodes,
+              static_cast<double>(all.bytes) / nodes);
   return right ? 0 : 1;
 }
