@@ -114,7 +114,8 @@ void report(const summary& s, std::size_t kept, const std::string& index, long l
   char digits[32];
   std::snprintf(digits, sizeof digits, "%.1f", mean);
   std::cerr << "nodes=" << s.nodes << " edges=" << s.edges << " kept=" << kept << " reachable_mean=" << digits
-            << " index=" << index << " bytes=" << s.bytes << " time_us=" << microseconds << '\n';
+            << " index=" << (index == "auto" ? "persistent" : index) << " bytes=" << s.bytes
+            << " time_us=" << microseconds << '\n';
 }
 
 template <class Index>
@@ -226,10 +227,25 @@ CLI::Option* add_rules(CLI::App& command, options& o) {
       ->capture_default_str();
 }
 
+constexpr const char* ops_help = "Ops CSV: op,stream,kind,reads,writes in program order (all columns: graph --help)";
+constexpr const char* ops_columns =
+    "Columns of an ops CSV, one row an op in program order:\n"
+    "    op            0, 1, 2 and so on\n"
+    "    stream        the stream it is issued on\n"
+    "    kind          compute, collective, random or io\n"
+    "    reads         numbers of variables, separated by spaces\n"
+    "    writes        the same\n"
+    "and, in any order, if the program needs them:\n"
+    "    rings         communication rings of a collective, generators of a random op, files of an io op; none is 0\n"
+    "    starts        1 if the op starts the step, else 0 or nothing\n"
+    "    aliases       view=base or buffer=tensor, for the whole program\n"
+    "    read_ranges   bytes, space:first-end, where end is one past the last\n"
+    "    write_ranges  the same\n";
+
 // --ops F [--rules R] | --edges F, exactly one of them.
 void add_input(CLI::App& command, options& o) {
   CLI::Option_group* input = command.add_option_group("input", "The graph, as one of");
-  input->add_option("--ops", o.ops, "Ops CSV: op,stream,kind,reads,writes in program order")->type_name("FILE");
+  input->add_option("--ops", o.ops, ops_help)->type_name("FILE");
   CLI::Option* edges = input->add_option("--edges", o.edges, "Edges CSV: source,target in any order");
   edges->type_name("FILE")->excludes(add_rules(command, o));  // rules are about reads and writes
   input->require_option(1);
@@ -241,6 +257,7 @@ void add_graph(CLI::App& app) {
   CLI::App* commands =
       app.add_subcommand("graph", "Which op must run before which, and which edges are worth an event");
   commands->require_subcommand(1);
+  commands->footer(ops_columns);
   const auto o = std::make_shared<options>();
 
   CLI::App* command = commands->add_subcommand("prune", "Keep the edges that no others imply: CSV source,target");
@@ -255,9 +272,7 @@ void add_graph(CLI::App& app) {
   command->callback([o] { prune(*o); });
 
   command = commands->add_subcommand("sync", "The fewest stream waits: CSV recorder,waiter,record_stream,wait_stream");
-  command->add_option("--ops", o->ops, "Ops CSV: op,stream,kind,reads,writes in program order")
-      ->type_name("FILE")
-      ->required();
+  command->add_option("--ops", o->ops, ops_help)->type_name("FILE")->required();
   command->add_option("--streams", o->streams, "Assign the ops to this many streams first")
       ->check(CLI::Range(1u, hocket::stream_limit));
   add_rules(*command, *o);

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """hocket graph: against reductions that other programs computed, and against a search written here."""
 import random
+import re
 import unittest
 
-from harness import DATA, EXAMPLES, ToolTest, hocket, main
+from harness import DATA, EXAMPLES, ROOT, ToolTest, hocket, main
 
 GRAPH = DATA / "graph"
 
@@ -70,8 +71,16 @@ class Prune(ToolTest):
                         done = self.ok("graph", "prune", "--ops", GRAPH / f"{name}.ops.csv", "--rules", rules, "--index", index)
                         self.assertEqual(done.out, expected)
                         self.assertEqual(int(done.summary["kept"]), expected.count(b"\n") - 1)
-                        self.assertEqual(done.summary["index"], index)
+                        self.assertEqual(done.summary["index"], "persistent" if index == "auto" else index)
                         self.assertEqual(set(done.summary), {"nodes", "edges", "kept", "reachable_mean", "index", "bytes", "time_us"})
+
+    def test_help_lists_every_column_of_an_ops_file(self):
+        columns = {line.split()[0] for line in hocket("graph", "--help").out.decode().splitlines() if line.startswith("    ")}
+        program = (ROOT / "include/hocket/text/ops_csv.hpp").read_text()
+        required = re.search(r'ops_csv_header = "([^"]*)"', program)[1].split(",")
+        optional = re.findall(r'"(\w+)"', re.search(r"ops_csv_columns\[\] = \{([^}]*)\}", program)[1])
+        self.assertEqual(len(required) + len(optional), 10)
+        self.assertEqual([c for c in (*required, *optional) if c not in columns], [])
 
     def test_data_is_the_default(self):
         done = self.ok("graph", "prune", "--ops", GRAPH / "gpt_small.ops.csv")
@@ -124,11 +133,13 @@ class Prune(ToolTest):
         theirs = self.file("theirs.csv", "source,target\n0,1\n2,3\n")
         done = hocket("graph", "compare", "--ops", ops, "--theirs", theirs)
         self.assertEqual((done.code, done.out.splitlines()[1:]), (1, [b"missing_order,3,4,ours,3 4"]))
-        for bad, says in (("5:8-8", 'line 6, column 9: "5:8-8" is not understood'), ("5:8", '"5:8" is not understood')):
+        for bad, says in (("5:8-8", 'line 6, column 9: "5:8-8" is no range of bytes'), ("5:8", '"5:8" is no range of bytes')):
             text = ops.read_text().replace("5:8-12", bad)
             self.refused("graph", "prune", "--ops", self.file("bad.csv", text), says=says)
         self.refused("graph", "prune", "--ops", self.file("bad.csv", "op,stream,kind,reads,writes,color\n"),
                      says='column 6: "color" is not understood')
+        self.refused("graph", "prune", "--ops", self.file("bad.csv", "op,stream,kind,reads,writes,rings,rings\n"),
+                     says='line 1, column 7: the table has "rings" already, as column 6')
 
     def test_bit_rows_of_too_many_ops(self):
         edges = self.file("edges.csv", "source,target\n0,131072\n")

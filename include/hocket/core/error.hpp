@@ -35,6 +35,9 @@ enum class errc : std::uint16_t {
   range_beyond_space,
   wrong_node_count,
   unordered_access,
+  wrong_length,
+  starts_not_told,
+  other_op_count,
   // pipeline
   bad_shape = 200,
   bad_groups,
@@ -100,6 +103,12 @@ enum class errc : std::uint16_t {
   duplicate_column,
   bad_decimal,
   ill_formed_json,
+  stream_too_large,
+  unknown_kind,
+  not_a_flag,
+  not_a_range,
+  not_an_alias,
+  late_parts,
   // planner
   does_not_fit = 700,
   other_ranks,

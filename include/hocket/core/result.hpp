@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <hocket/core/detail/sentences.hpp>
 #include <hocket/core/error.hpp>
 
 #include <cstdint>
+#include <cstdio>  // for the last sentence of a program alone
 #include <cstdlib>
 #include <optional>  // the lightest header in which both standard libraries declare construct_at: <memory> takes longer
 #include <type_traits>
@@ -12,11 +14,23 @@ namespace hocket::inline HOCKET_ABI {
 
 namespace detail {
 
-/// Ends the program. Not constexpr: in a constant expression the compiler says that it cannot call it,
-[[noreturn]] inline void this_result_has_an_error_and_no_value() { std::abort(); }
+/// Ends the program with the error's sentence on stderr: the only thing that the library ever prints.
+/// Not constexpr: in a constant expression the compiler says that it cannot call it,
+[[noreturn]] inline void this_result_has_an_error_and_no_value(const error& e) {
+  std::fputs("hocket: value() of a result that has none: ", stderr);
+  const auto put = [](char c) { std::fputc(c, stderr); };
+  const auto word = [&put](std::string_view letters) {  // plain ASCII alone, which needs no <string> here
+    for (const char c : letters) put(c < ' ' || c > '~' ? '?' : c);
+  };
+  const auto number = [](std::int64_t v) { std::fprintf(stderr, "%lld", static_cast<long long>(v)); };
+  detail::render(sentence(e.code), e, put, word, number);
+  std::fputc('\n', stderr);
+  std::abort();
+}
 /// and from where: clang prints the arguments of this call, and so the error.
-constexpr void require_value(bool has_value, [[maybe_unused]] errc code, [[maybe_unused]] std::int64_t first_value) {
-  if (!has_value) this_result_has_an_error_and_no_value();
+constexpr void require_value(bool has_value, const error& e, [[maybe_unused]] errc code,
+                             [[maybe_unused]] std::int64_t first_value) {
+  if (!has_value) this_result_has_an_error_and_no_value(e);
 }
 
 }  // namespace detail
@@ -70,8 +84,8 @@ class [[nodiscard]] result {
   [[nodiscard]] constexpr bool has_value() const noexcept { return has_; }
   constexpr explicit operator bool() const noexcept { return has_; }
 
-  /// The value; ends the program if there is none, in every build. In a constant expression that is a compile error
-  /// that names the error's code.
+  /// The value; ends the program, with the error's sentence on stderr, if there is none, in every build. In a constant
+  /// expression that is a compile error that names the error's code.
   constexpr T& value() & {
     require();
     return value_;
@@ -130,7 +144,7 @@ class [[nodiscard]] result {
  private:
   constexpr void require() const {
     if (!has_) [[unlikely]]
-      detail::require_value(has_, error_.code, error_.values[0]);
+      detail::require_value(has_, error_, error_.code, error_.values[0]);
   }
   union {
     T value_;
@@ -150,7 +164,7 @@ class [[nodiscard]] result<void> {
   constexpr explicit operator bool() const noexcept { return has_; }
   constexpr void value() const {
     if (!has_) [[unlikely]]
-      detail::require_value(has_, error_.code, error_.values[0]);
+      detail::require_value(has_, error_, error_.code, error_.values[0]);
   }
   [[nodiscard]] constexpr const hocket::error& error() const noexcept {
     HOCKET_ASSERT(!has_);

@@ -93,7 +93,7 @@ template <class Index>
 // One per node, none negative, and their sum a number.
 [[nodiscard]] inline result<void> check_durations(std::size_t nodes, std::span<const ticks> durations) {
   if (durations.size() != nodes)
-    return error{errc::invalid_argument, static_cast<std::int64_t>(durations.size())}.with("number of durations given");
+    return error{errc::wrong_length, std::ssize(durations), static_cast<std::int64_t>(nodes)}.with("durations");
   ticks sum = 0;
   for (const ticks t : durations) {
     if (t < 0) return error{errc::out_of_range, t, 0, (std::numeric_limits<ticks>::max)()}.with("duration");
@@ -109,14 +109,14 @@ template <class Index>
 /// starts when those that it waits for are done. Hand-overs take no time.
 /// @param stream_of  one stream per op
 /// @param durations  one per op, in any unit; of an op that was fused away they do not count
-/// @return errc::invalid_argument unless both have one entry per op; errc::out_of_range for a negative duration;
+/// @return errc::wrong_length unless both have one entry per op; errc::out_of_range for a negative duration;
 ///         errc::overflow; errc::bad_order. Complexity: O(nodes + edges).
 template <reachability_index Index>
 [[nodiscard]] result<ticks> time_on_streams(const dag<Index>& g, std::span<const stream_id> stream_of,
                                             std::span<const ticks> durations) {
   if (const auto fits = detail::check_durations(g.node_count(), durations); !fits) return fits.error();
   if (stream_of.size() != g.node_count())
-    return error{errc::invalid_argument, static_cast<std::int64_t>(stream_of.size())}.with("number of streams given");
+    return error{errc::wrong_length, std::ssize(stream_of), static_cast<std::int64_t>(g.node_count())}.with("streams");
   std::vector<ticks> done(g.node_count(), 0), free;
   for (std::size_t i = 0; i < g.node_count(); ++i) {
     const auto b = static_cast<node_id>(i);

@@ -83,7 +83,7 @@ template <class P, class G>
   else return op_kind::compute;
 }
 
-// Options that chain ops of a kind, for a policy that does not tell kinds, would be a promise that nobody keeps.
+// An option about what the policy does not tell would be a promise that nobody keeps.
 template <class P, class G>
 [[nodiscard]] constexpr result<void> check_policy(const dependency_options& options) {
   detail::check_optional_members<P, G>();
@@ -91,6 +91,8 @@ template <class P, class G>
     const char* const chained = options.collectives ? "collectives" : options.random ? "random" : "io";
     if (options.collectives || options.random || options.io) return error{errc::kind_not_told}.with(chained);
   }
+  if constexpr (!tells_starts<P, G>)
+    if (options.start_up) return error{errc::starts_not_told};
   return {};
 }
 

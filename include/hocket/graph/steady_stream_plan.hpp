@@ -62,8 +62,10 @@ class steady_stream_plan {
 template <reachability_index Index>
 result<steady_stream_plan> steady_stream_plan::make(const dag<Index>& two_steps, std::span<const stream_id> stream_of) {
   const std::size_t nodes = stream_of.size();
-  if (two_steps.node_count() != 2 * nodes)
-    return error{errc::invalid_argument, static_cast<std::int64_t>(nodes)}.with("number of streams given");
+  const auto ops = static_cast<std::int64_t>(two_steps.node_count());
+  if (ops % 2 != 0) return error{errc::indivisible, ops, 2}.with("number of ops in two steps");
+  if (ops / 2 != std::ssize(stream_of))
+    return error{errc::wrong_length, std::ssize(stream_of), ops / 2}.with("streams");
   std::vector<stream_id> twice(stream_of.begin(), stream_of.end());
   twice.insert(twice.end(), stream_of.begin(), stream_of.end());
   const result<stream_plan> both = stream_plan::make(two_steps, std::span<const stream_id>(twice));

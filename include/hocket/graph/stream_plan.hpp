@@ -50,7 +50,7 @@ class stream_plan {
   /// the answer is the one minimum, not a heuristic. docs/graph.md, "Stream plans", has the proofs.
   /// @param g  edges must point forward in program order
   /// @param stream_of  one stream per node, < stream_limit
-  /// @return errc::invalid_argument if the sizes differ, errc::limit_exceeded for a stream, errc::bad_order for an edge
+  /// @return errc::wrong_length if the sizes differ, errc::limit_exceeded for a stream, errc::bad_order for an edge
   ///         that points backwards: its waiter would be issued before its recorder
   /// Complexity: as building a dag.
   ///
@@ -116,7 +116,7 @@ class stream_plan {
   [[nodiscard]] result<void> place(const dag<Index>& g, std::span<const stream_id> stream_of) {
     const std::size_t nodes = g.node_count();
     if (stream_of.size() != nodes)
-      return error{errc::invalid_argument, static_cast<std::int64_t>(stream_of.size())}.with("number of streams given");
+      return error{errc::wrong_length, std::ssize(stream_of), static_cast<std::int64_t>(nodes)}.with("streams");
     for (std::size_t i = 0; i < nodes; ++i) {
       const auto b = static_cast<node_id>(i);
       const stream_id s = stream_of[b];

@@ -96,6 +96,24 @@ constexpr outcome<typename B::status_type> drive(B& b, std::span<const command> 
 
 inline constexpr no_trace untraced{};
 
+/// A list where the backend should be.
+template <class B>
+  requires std::derived_from<std::remove_cv_t<B>, command_list>
+struct checked_backend<B> {
+  static_assert(
+      !std::derived_from<std::remove_cv_t<B>, command_list>,
+      "hocket: drive takes the backend first and then the list: drive(backend, list, streams, events, launch)");
+  using stream = stream_id;
+  using event = event_id;
+  using status = int;
+};
+
+/// Events where the streams should be, and the other way round.
+template <class B, class Streams, class Events>
+concept swapped_handles = std::is_convertible_v<const Streams&, std::span<const typename B::event_type>> &&
+                          std::is_convertible_v<const Events&, std::span<const typename B::stream_type>> &&
+                          !std::is_convertible_v<const Streams&, std::span<const typename B::stream_type>>;
+
 /// Says which requirement of driving is broken.
 template <class B, class List, class L>
 struct checked_drive : checked_launcher<std::remove_reference_t<L>, B> {
@@ -136,6 +154,16 @@ constexpr outcome<typename detail::checked_backend<B>::status> drive(
   static_cast<void>(detail::checked_trace<Trace, command>{});
   HOCKET_ASSERT(streams.size() >= list.stream_count() && events.size() >= list.event_count());
   return detail::drive(b, list.commands(), streams, events, launch, trace);
+}
+
+/// What a call with swapped handles finds, instead of nothing.
+template <class B, class List, class Streams, class Events, class L, class Trace = const no_trace>
+  requires detail::swapped_handles<B, Streams, Events>
+constexpr outcome<typename B::status_type> drive(B&, const List&, const Streams&, const Events&, L&&,
+                                                 Trace& = detail::untraced) {
+  static_assert(!detail::swapped_handles<B, Streams, Events>,
+                "hocket: drive takes the streams before the events: drive(backend, list, streams, events, launch)");
+  return {};
 }
 
 /// The same for a backend whose handles are the plan's own stream and event numbers (inline, recording).

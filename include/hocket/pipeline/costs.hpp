@@ -286,6 +286,12 @@ template <cost_policy C>
 struct with_links : C {
   borrowed<std::int64_t> bytes;     ///< of the output of each stage
   std::int64_t bytes_per_tick = 1;  ///< of every link, >= 1
+  /// Not where the list of bytes is too short, nor without bandwidth: then simulate refuses in a sentence.
+  [[nodiscard]] constexpr bool knows(stage_action a) const {
+    if constexpr (detail::knowing_costs<C>)
+      if (!C::knows(a)) return false;
+    return bytes_per_tick >= 1 && (!is_compute(a.kind()) || a.stage() < bytes.size());
+  }
   /// Ticks for which the link is occupied: rounded up.
   [[nodiscard]] constexpr ticks transfer(stage_action a, std::uint32_t, std::uint32_t) const {
     const std::uint32_t boundary = a.kind() == action_kind::forward ? a.stage() : a.stage() - 1;

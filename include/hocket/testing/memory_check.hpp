@@ -58,6 +58,7 @@ class access_log {
     });
   }
   [[nodiscard]] std::vector<access>& all() noexcept { return all_; }
+  [[nodiscard]] std::size_t op_count() const noexcept { return op_; }
 
  private:
   template <class P, class G, class V>
@@ -91,10 +92,10 @@ class access_log {
 /// one of them writing, run in program order. It compares all pairs that meet and knows nothing of hazards, last
 /// writers or reduction, so it may judge what `dependencies` gives, a stream plan, or a host's own order.
 /// @param order    anything with reaches(a, b): a dependency_graph, a dag, `graph::clock_of(stream_plan)`, your own
-///                 Precondition: it knows all ops of the program
+///                 Precondition: it knows all ops of the program. Checked where it has a node_count()
 /// @param witness  if given, receives every pair that is not ordered, by later op, then earlier
-/// @return errc::unordered_access with the first such pair; errc::bad_range for bytes that are none. Complexity:
-/// O(accesses · log + pairs that meet).
+/// @return errc::unordered_access with the first such pair; errc::bad_range for bytes that are none;
+///         errc::other_op_count for an order of another program. Complexity: O(accesses · log + pairs that meet).
 ///
 ///     const auto plan = hocket::graph::stream_plan::make(deps->graph(), streams).value();
 ///     if (const auto proved = hocket::testing::check_against_memory(hocket::graph::clock_of(plan), program); !proved)
@@ -114,6 +115,11 @@ template <class Order, class G, class Policy = graph_access<G>>
     if (a.range.first >= a.range.end)
       return error{errc::bad_range, a.op, static_cast<std::int64_t>(a.range.first),
                    static_cast<std::int64_t>(a.range.end)};
+  if constexpr (requires(const Order& o) { static_cast<std::size_t>(o.node_count()); }) {
+    const auto known = static_cast<std::size_t>(order.node_count());
+    if (known != log.op_count())
+      return error{errc::other_op_count, static_cast<std::int64_t>(known), static_cast<std::int64_t>(log.op_count())};
+  }
   std::sort(all.begin(), all.end(), [](const detail::access& a, const detail::access& b) {
     return a.kind != b.kind ? a.kind < b.kind : a.range < b.range;
   });

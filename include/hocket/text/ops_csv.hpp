@@ -79,7 +79,21 @@ template <std::size_t Count>
     return good;
   });
   if (bad.empty()) return {};
-  return error{errc::malformed, in.line(), column}.with(bad);
+  return error{errc::not_a_range, in.line(), column}.with(bad);
+}
+
+// Aliases, variable=part, separated by spaces, of the last op.
+[[nodiscard]] inline result<void> aliases(const csv_scanner& in, std::string_view cell, std::int64_t column,
+                                          ops_table& table) {
+  std::uint64_t n[2] = {};
+  bool is_alias = true;
+  const std::string_view bad = first_bad_word(cell, [&](std::string_view word) {
+    is_alias = numbers_of(word, "=", n) && n[0] < no_id && n[1] < no_id && n[0] != n[1];
+    return is_alias && table.add_alias({static_cast<std::uint32_t>(n[0]), static_cast<std::uint32_t>(n[1])});
+  });
+  if (bad.empty()) return {};
+  if (!is_alias) return error{errc::not_an_alias, in.line(), column}.with(bad);
+  return error{errc::late_parts, in.line(), column, static_cast<std::int64_t>(n[0])}.with(bad);
 }
 
 // What a cell of an optional column says about the last op.
@@ -97,19 +111,19 @@ template <std::size_t Count>
     if (read) name == "read_ranges" ? table.add_read_ranges(bytes) : table.add_write_ranges(bytes);
     return read;
   }
-  std::string_view bad;
-  if (name == "starts") {
-    if (cell == "1") table.set_starts();
-    else if (cell != "0") bad = cell;
-  } else {
-    bad = first_bad_word(cell, [&](std::string_view word) {
-      std::uint64_t n[2];
-      if (!numbers_of(word, "=", n) || n[0] >= no_id || n[1] >= no_id) return false;
-      return table.add_alias({static_cast<std::uint32_t>(n[0]), static_cast<std::uint32_t>(n[1])});
-    });
-  }
-  if (bad.empty()) return {};
-  return error{errc::malformed, in.line(), column}.with(bad);
+  if (name == "aliases") return aliases(in, cell, column, table);
+  if (cell == "1") table.set_starts();
+  else if (!cell.empty() && cell != "0") return error{errc::not_a_flag, in.line(), column}.with(cell);
+  return {};
+}
+
+// The column with this name among those of the header and the optional ones so far, from 1; 0 if there is none.
+[[nodiscard]] inline std::int64_t column_of(std::string_view name, const std::vector<std::string_view>& optional) {
+  constexpr std::string_view required[] = {"op", "stream", "kind", "reads", "writes"};
+  const auto fixed = std::find(std::begin(required), std::end(required), name) - std::begin(required);
+  if (fixed != std::ssize(required)) return fixed + 1;
+  const auto at = std::find(optional.begin(), optional.end(), name) - optional.begin();
+  return at == std::ssize(optional) ? 0 : std::ssize(required) + at + 1;
 }
 
 // The optional columns that the first line names.
@@ -126,8 +140,10 @@ template <std::size_t Count>
     line.remove_prefix(name.size());
     const bool known =
         std::find(std::begin(ops_csv_columns), std::end(ops_csv_columns), name) != std::end(ops_csv_columns);
-    if (!known || std::find(names.begin(), names.end(), name) != names.end())
-      return error{errc::malformed, 1, static_cast<std::int64_t>(6 + names.size())}.with(name);
+    const auto column = static_cast<std::int64_t>(6 + names.size());
+    if (const std::int64_t first = column_of(name, names); first != 0)
+      return error{errc::duplicate_column, 1, column, first}.with(name);
+    if (!known) return error{errc::malformed, 1, column}.with(name);
     names.push_back(name);
   }
   return names;
@@ -143,9 +159,9 @@ template <std::size_t Count>
 /// * `starts`: 1 if the op starts the step, else 0 or nothing.
 /// * `aliases`: `view=base` or `buffer=tensor`, for the whole program: what touches the one touches the other.
 /// * `read_ranges`, `write_ranges`: bytes as `space:first-end`, where end is one past the last.
-/// @return errc::malformed for another header or a word of these columns; errc::missing_column, errc::bad_number,
-///         errc::unknown_token, errc::misnumbered_op, errc::too_large (a stream past stream_limit), each with
-///         its line
+/// @return errc::malformed for another header, errc::duplicate_column; errc::missing_column, errc::bad_number,
+///         errc::unknown_kind, errc::misnumbered_op, errc::stream_too_large; of the further columns errc::not_a_flag,
+///         errc::not_a_range, errc::not_an_alias, errc::late_parts; each with its line and column
 /// Complexity: linear in the text; aliases O(log) each.
 ///
 ///     const auto program = text::parse_ops_csv("op,stream,kind,reads,writes\n0,0,compute,,1\n1,0,random,1,2 3\n");
@@ -165,9 +181,9 @@ template <std::size_t Count>
       return error{errc::misnumbered_op, in.line(), *op, static_cast<std::int64_t>(table.size())};
     const auto stream = in.number(cells[1], 2, no_id - 1);
     if (!stream) return stream.error();
-    if (*stream >= stream_limit) return error{errc::too_large, in.line(), *stream, stream_limit - 1}.with("stream");
+    if (*stream >= stream_limit) return error{errc::stream_too_large, in.line(), *stream, stream_limit - 1};
     const std::optional<graph::op_kind> kind = graph::parse_op_kind(cells[2]);
-    if (!kind) return error{errc::unknown_token, in.line(), 3}.with(cells[2]);
+    if (!kind) return error{errc::unknown_kind, in.line(), 3}.with(cells[2]);
     if (const auto r = detail::numbers(in, cells[3], 4, reads); !r) return r.error();
     if (const auto r = detail::numbers(in, cells[4], 5, writes); !r) return r.error();
     table.add(*stream, *kind, reads, writes);

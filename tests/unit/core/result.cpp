@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hocket/core.hpp>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
 #include <memory>
 #include <string>
 #include <vector>
@@ -64,4 +68,44 @@ TEST_CASE("a result may be move-only", "[core]") {
 TEST_CASE("success without a value", "[core]") {
   CHECK(result<void>{});
   CHECK(result<void>{error{errc::cycle, 1, 2}}.error().code == errc::cycle);
+}
+
+namespace {
+
+// What a child process that runs f prints to stderr, and how it ends.
+template <class F>
+std::string last_words(F&& f, int& status) {
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    dup2(ends[1], STDERR_FILENO);
+    std::signal(SIGABRT, SIG_DFL);  // not the test framework's handler
+    f();
+    _exit(0);
+  }
+  close(ends[1]);
+  std::string said;
+  char some[256];
+  for (ssize_t count = 0; (count = read(ends[0], some, sizeof some)) > 0;)
+    said.append(some, static_cast<std::size_t>(count));
+  close(ends[0]);
+  REQUIRE(waitpid(child, &status, 0) == child);
+  return said;
+}
+
+}  // namespace
+
+TEST_CASE("value() of an error says which before it ends the program", "[core]") {
+  int status = 0;
+  CHECK(last_words([] { static_cast<void>(half(3).value()); }, status) ==
+        "hocket: value() of a result that has none: n: 3 is not divisible by 2\n");
+  CHECK((WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT));
+  const auto failed = [] { result<void>(error{errc::malformed, 7, 2}.with("a\nb")).value(); };
+  CHECK(last_words(failed, status) ==
+        "hocket: value() of a result that has none: line 7, column 2: \"a?b\" is not understood\n");
+  CHECK((WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT));
+  CHECK(last_words([] { static_cast<void>(half(4).value()); }, status).empty());
+  CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
 }

@@ -85,6 +85,14 @@ class tiny_index : public hocket::testing::dense_index {
 
 }  // namespace
 
+TEST_CASE("the option start_up needs a policy that tells which ops start", "[graph]") {
+  const program p{{1, 2, 3}};
+  CHECK(message(hocket::graph::dependencies(p, silent{}, {.start_up = true}).error()) ==
+        "the option start_up makes ops wait for those that start the step, but the policy has no starts");
+  CHECK(hocket::graph::rule_edges(p, silent{}, {.start_up = true}).error().code == errc::starts_not_told);
+  CHECK(hocket::graph::dependencies_of_steps(p, silent{}, {.start_up = true}));  // a rule of the first step alone
+}
+
 TEST_CASE("options that chain kinds need a policy that tells them", "[graph]") {
   const program p{{1, 2, 3}};
   for (const hocket::graph::dependency_options& o :

@@ -158,6 +158,10 @@ TEST_CASE("the check against memory keeps names and numbers apart", "[graph][sto
   REQUIRE(deps);
   CHECK(deps->edge_count() == 1);  // the variable 0 of ops 0 and 2; op 1 has a name
   CHECK(check_against_memory(*deps, p, odd_ops_have_names{}));
+  hocket::graph::dag<> longer;
+  REQUIRE(longer.assign(4, {}));
+  CHECK(message(check_against_memory(longer, p, odd_ops_have_names{}).error()) ==
+        "the order knows 4 ops, but the program has 3");
 }
 
 TEST_CASE("a long history of one storage is cut and united in little memory and time", "[graph][storage]") {

@@ -262,6 +262,13 @@ TEST_CASE("a slow link is the bottleneck, and the report says so", "[pipeline]")
   const with_links<costs> fast{costs{.forward = 1, .backward = 2, .hop = 1}, bytes, 1 << 20};
   CHECK(simulate(plan, fast)->makespan < ran->makespan);
 
+  // Bytes for one stage of two, or links that carry nothing, are refused.
+  const with_links<costs> few{costs{}, hocket::borrowed<std::int64_t>(std::span<const std::int64_t>(bytes).first(1)),
+                              64};
+  CHECK(message(simulate(plan, few).error()) == "the costs have no time for forward of stage 1");
+  CHECK(message(simulate(plan, with_links<costs>{costs{}, bytes, 0}).error()) ==
+        "the costs have no time for forward of stage 0");
+
   // One micro-batch, nothing to overlap: there and back is the bound.
   const std::int64_t boundaries[] = {640, 64, 128, 0};
   for (const char* const name : {"gpipe", "zb-h1"}) {

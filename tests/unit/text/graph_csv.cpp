@@ -100,9 +100,10 @@ TEST_CASE("bad rows are named by line and cell", "[text]") {
   CHECK(ops_error("0,0,compute,1 2,3\n") == "no error");
   CHECK(ops_error("0,0,compute,1  2 ,3\n") == "no error");
   CHECK(ops_error("1,0,compute,,\n") ==
-        "line 2: op is 1, but rows are numbered from 0 in program order: 0 was expected");
-  CHECK(ops_error("0,0,gemm,,\n") == "line 2, cell 3: unknown token \"gemm\"");
-  CHECK(ops_error("0,65536,compute,,\n") == "line 2: 65536 exceeds the limit of 65535 (stream)");
+        "line 2, column 1: op is 1, but rows are numbered from 0 in program order: 0 was expected");
+  CHECK(ops_error("0,0,gemm,,\n") ==
+        "line 2, column 3: \"gemm\" is no kind of op: write compute, collective, random or io");
+  CHECK(ops_error("0,65536,compute,,\n") == "line 2, column 2: stream 65536 exceeds the limit of 65535");
   CHECK(ops_error("0,0,compute,1 two,\n") == "line 2, column 4: \"two\" is not a whole number in range");
   CHECK(ops_error("0,0,compute,,4294967295\n") == "line 2, column 5: \"4294967295\" is not a whole number in range");
   CHECK(ops_error("0,0,compute,1\n") == "line 2: expected 5 columns, found 4");
@@ -131,20 +132,28 @@ TEST_CASE("optional columns of programs: what they say, and back again", "[text]
 
 TEST_CASE("bad words of optional columns are named by line and column", "[text]") {
   CHECK(columns_error(",ring", "") == "line 1, column 6: \"ring\" is not understood");
-  CHECK(columns_error(",rings,rings", "") == "line 1, column 7: \"rings\" is not understood");
+  CHECK(columns_error(",rings,rings", "") == "line 1, column 7: the table has \"rings\" already, as column 6");
+  CHECK(columns_error(",rings,kind", "") == "line 1, column 7: the table has \"kind\" already, as column 3");
   CHECK(columns_error(",rings,", "") == "line 1, column 7: \"\" is not understood");
   CHECK(columns_error("x", "") == "line 1, column 1: \"op,stream,kind,reads,writesx\" is not understood");
   CHECK(columns_error(",rings", "0,0,io,,\n") == "line 2: expected 6 columns, found 5");
   CHECK(columns_error(",rings", "0,0,io,,,1 b\n") == "line 2, column 6: \"b\" is not a whole number in range");
-  CHECK(columns_error(",starts", "0,0,io,,,yes\n") == "line 2, column 6: \"yes\" is not understood");
+  CHECK(columns_error(",starts", "0,0,io,,,yes\n") == "line 2, column 6: \"yes\" is neither 0 nor 1");
+  CHECK(columns_error(",starts", "0,0,io,,,2\n") == "line 2, column 6: \"2\" is neither 0 nor 1");
   for (const char* const bad :
        {"1:2", "1:2-2", "1:3-2", "1-2-3", "1:2-3x", ":2-3", "1:2-18446744073709551616", "-1:2-3"})
     CHECK(columns_error(",starts,read_ranges", std::string("0,0,io,,,1,0:1-2 ") + bad + "\n") ==
-          std::string("line 2, column 7: \"") + bad + "\" is not understood");
-  // A variable is no part of itself, and has its parts before it is one.
-  for (const char* const bad : {"1", "1=", "=1", "1=1", "1=2=3", "4294967295=1", "5=6"})
+          std::string("line 2, column 7: \"") + bad +
+              "\" is no range of bytes: write space:first-end, with the end above the first byte");
+  for (const char* const bad : {"1", "1=", "=1", "1=1", "1=2=3", "4294967295=1"})
     CHECK(columns_error(",aliases", std::string("0,0,io,,,4=5 ") + bad + "\n") ==
-          std::string("line 2, column 6: \"") + bad + "\" is not understood");
+          std::string("line 2, column 6: \"") + bad +
+              "\" is no alias: write variable=part, two different numbers below 4294967295");
+  // A variable has its parts before it is one, so there is no cycle.
+  for (const char* const bad : {"5=6", "5=4"})
+    CHECK(columns_error(",aliases", std::string("0,0,io,,,4=5 ") + bad + "\n") ==
+          std::string("line 2, column 6: \"") + bad +
+              "\" comes too late or closes a cycle: variable 5 is a part of another already");
 }
 
 namespace {

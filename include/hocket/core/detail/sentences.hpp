@@ -24,7 +24,8 @@ inline constexpr error_sentence error_sentences[] = {
     {errc::unknown_node, "node {0} does not exist: the graph has {1} nodes"},
     {errc::bad_order, "node {0} has predecessor {1}, but predecessors must come earlier in program order"},
     {errc::unknown_node_in_line, "line {0}, column {1} ({w}): node {2} does not exist: the graph has {3} nodes"},
-    {errc::misnumbered_op, "line {0}: op is {1}, but rows are numbered from 0 in program order: {2} was expected"},
+    {errc::misnumbered_op,
+     "line {0}, column 1: op is {1}, but rows are numbered from 0 in program order: {2} was expected"},
     {errc::not_periodic,
      "the two steps differ: op {0} is waited for before op {1} in one of them and not in the other"},
     {errc::dropped_edges_not_logged,
@@ -42,6 +43,10 @@ inline constexpr error_sentence error_sentences[] = {
     {errc::wrong_node_count, "the policy says that there are {0} ops, but for_each_node visits {1}"},
     {errc::unordered_access,
      "ops {0} and {1} touch the same memory ({2}), one of them writes, and nothing keeps them in order"},
+    {errc::wrong_length, "{0} {w} are given, but {1} are needed: one for each op"},
+    {errc::starts_not_told,
+     "the option start_up makes ops wait for those that start the step, but the policy has no starts"},
+    {errc::other_op_count, "the order knows {0} ops, but the program has {1}"},
     {errc::bad_shape, "a pipeline of {0} ranks, {1} chunks and {2} micro-batches is not possible: {w}"},
     {errc::bad_groups, "the micro-batch groups add up to {0}, but there are {1} micro-batches"},
     {errc::incomplete_schedule, "rank {0} never runs {w} of stage {1} for micro-batch {2}"},
@@ -112,6 +117,15 @@ inline constexpr error_sentence error_sentences[] = {
     {errc::duplicate_column, "line {0}, column {1}: the table has \"{w}\" already, as column {2}"},
     {errc::bad_decimal, "line {0}, column {1}: \"{w}\" is no decimal number in range"},
     {errc::ill_formed_json, "line {0}, column {1}: {w}"},
+    {errc::stream_too_large, "line {0}, column 2: stream {1} exceeds the limit of {2}"},
+    {errc::unknown_kind, "line {0}, column {1}: \"{w}\" is no kind of op: write compute, collective, random or io"},
+    {errc::not_a_flag, "line {0}, column {1}: \"{w}\" is neither 0 nor 1"},
+    {errc::not_a_range,
+     "line {0}, column {1}: \"{w}\" is no range of bytes: write space:first-end, with the end above the first byte"},
+    {errc::not_an_alias,
+     "line {0}, column {1}: \"{w}\" is no alias: write variable=part, two different numbers below 4294967295"},
+    {errc::late_parts,
+     "line {0}, column {1}: \"{w}\" comes too late or closes a cycle: variable {2} is a part of another already"},
     {errc::does_not_fit, "nothing fits: in {w} rank {0} lacks {1} bytes, though every layer keeps as little as it can"},
     {errc::other_ranks, "memory is given for {0} ranks, but the schedule has {1}"},
 };
@@ -123,4 +137,32 @@ inline constexpr error_sentence error_sentences[] = {
 }
 static_assert(error_codes_ascend(), "a code has two sentences, or stands in the wrong place");
 
+/// The sentence with the values and the word of an error in their places: put(char) for its letters,
+/// word(std::string_view), number(std::int64_t).
+template <class Put, class Word, class Number>
+void render(std::string_view text, const error& e, Put&& put, Word&& word, Number&& number) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool placeholder = text[i] == '{' && i + 2 < text.size() && text[i + 2] == '}';
+    if (!placeholder) {
+      put(text[i]);
+      continue;
+    }
+    if (text[i + 1] == 'w') word(e.word());
+    else number(e.values[static_cast<std::size_t>(text[i + 1] - '0')]);
+    i += 2;
+  }
+}
+
 }  // namespace hocket::inline HOCKET_ABI::detail
+
+namespace hocket::inline HOCKET_ABI {
+
+/// The English sentence of an error, with {0} … {3} for the offending values and {w} for the offending word.
+/// Kept apart from the rendering so that it is constexpr and can be translated or logged as a key.
+[[nodiscard]] constexpr std::string_view sentence(errc code) noexcept {
+  for (const detail::error_sentence& s : detail::error_sentences)
+    if (s.code == code) return s.text;
+  return "unknown error";
+}
+
+}  // namespace hocket::inline HOCKET_ABI

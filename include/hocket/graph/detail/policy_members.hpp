@@ -35,6 +35,11 @@ HOCKET_NAMES_MEMBER(for_each_lifetime)
 HOCKET_NAMES_MEMBER(barrier)
 HOCKET_NAMES_MEMBER(starts)
 HOCKET_NAMES_MEMBER(space_bytes)
+// What these were called by mistake.
+HOCKET_NAMES_MEMBER(for_each_in_place)
+HOCKET_NAMES_MEMBER(for_each_parts)
+HOCKET_NAMES_MEMBER(for_each_resources)
+HOCKET_NAMES_MEMBER(for_each_controls)
 
 template <class P, class G>
 concept tells_kind = requires(const P& policy, const G& host, const typename P::node& n) {
@@ -72,10 +77,37 @@ concept tells_space_bytes = requires(const P& policy, const G& host, std::uint64
   { policy.space_bytes(host, space) } -> std::convertible_to<std::uint64_t>;
 };
 
+// These may be names of other things, so only what is called like `starts` counts.
+template <class P, class G>
+concept nearly_starts = requires(const P& policy, const G& host, const typename P::node& n) {
+  policy.start(host, n);
+} || requires(const P& policy, const G& host, const typename P::node& n) { policy.start_up(host, n); };
+
+// A sentence for a member whose name is nearly that of an optional one, which nobody would call.
+template <class P, class G>
+constexpr void check_near_misses() {
+  static_assert(!names_for_each_in_place<P>,
+                "hocket: the policy has a for_each_in_place, which nobody calls: the optional member is called "
+                "for_each_inplace");
+  static_assert(!names_for_each_parts<P>,
+                "hocket: the policy has a for_each_parts, which nobody calls: the optional member is called "
+                "for_each_part");
+  static_assert(!names_for_each_resources<P>,
+                "hocket: the policy has a for_each_resources, which nobody calls: the optional member is called "
+                "for_each_resource");
+  static_assert(!names_for_each_controls<P>,
+                "hocket: the policy has a for_each_controls, which nobody calls: the optional member is called "
+                "for_each_control");
+  static_assert(!nearly_starts<P, G>,
+                "hocket: the policy has a start or start_up, which nobody calls: the optional member is called "
+                "starts, and start_up is an option of dependencies");
+}
+
 // A sentence for each optional member that is there and cannot be called.
 template <class P, class G>
 constexpr void check_optional_members() {
   using written = typename written_policy<P>::type;
+  detail::check_near_misses<written, G>();
   static_assert(tells_kind<P, G> || !names_kind<written>,
                 "hocket: the policy has a kind that cannot be used. Write: "
                 "static hocket::graph::op_kind kind(const G&, node);");
