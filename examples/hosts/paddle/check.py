@@ -211,6 +211,13 @@ def check_refusals():
         losses, notes = paddle("programs.py", 2, "gpt4_serial", mode=mode, preload=library)
         said = [n for n in notes if n.startswith("hocket:")]
         expect(losses == expected and len(said) == 1 and sentence in said[0], f"{what}: {' '.join(said)}")
+    losses, notes = paddle("programs.py", 2, "gpt4_serial", mode="replace", preload=BUILD / "lying" / PRELOAD.name)
+    said = [n for n in notes if n.startswith("hocket:")]
+    refused = "hocket: Paddle builds these dependencies itself: "
+    expect(
+        losses == expected and len(said) == 4 and all(s.startswith(refused) and "cycle" in s for s in said),
+        f"an adapter that lies, for each of {len(said)} builders: {said[0] if said else ''}",
+    )
 
 
 def print_numbers(programs):

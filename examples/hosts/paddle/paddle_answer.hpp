@@ -70,11 +70,11 @@ struct answer {
   bit_matrix matrix;  // none for a list that has each instruction twice
 };
 
-inline hocket::result<answer> answer_for(const instruction_list& list,
-                                         const hocket::graph::dependency_options& options) {
+template <class Access = storage_access>
+hocket::result<answer> answer_for(const instruction_list& list, const hocket::graph::dependency_options& options) {
   answer a;
   a.memory = std::make_unique<std::pmr::monotonic_buffer_resource>(list.size() * 64);
-  auto deps = hocket::graph::dependencies(list, storage_access(list), options, a.memory.get());
+  auto deps = hocket::graph::dependencies(list, Access(list), options, a.memory.get());
   if (!deps) return deps.error();
   a.map = downstream_of(*deps);
   if (!is_twice_the_same(list)) a.matrix = happens_before(*deps);
