@@ -73,10 +73,13 @@ set(HOCKET_HEADERS
   hocket/interop/ascend/detail/profile_table.hpp
   hocket/interop/ascend/detail/profile_tables.hpp
   hocket/interop/ascend/detail/trace_events.hpp
+  hocket/interop/ascend/join_ir.hpp
   hocket/interop/ascend/kernel_phase.hpp
   hocket/interop/ascend/operator_totals.hpp
   hocket/interop/ascend/parse_profile.hpp
   hocket/interop/ascend/profile.hpp
+  hocket/interop/ascend/profile_samples.hpp
+  hocket/interop/ascend/profile_timeline.hpp
   hocket/interop/ascend/step_breakdown.hpp
   hocket/interop/mindspore/detail/brackets.hpp
   hocket/interop/mindspore/detail/ir_builder.hpp

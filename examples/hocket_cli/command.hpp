@@ -69,5 +69,6 @@ void add_cost(CLI::App& app);
 void add_planner(CLI::App& app);
 void add_plan(CLI::App& app);
 void add_ir(CLI::App& app);
+void add_profile(CLI::App& app);
 
 }  // namespace hocket_cli

@@ -126,6 +126,7 @@ int main(int argc, char** argv) {
   hocket_cli::add_planner(app);
   hocket_cli::add_plan(app);
   hocket_cli::add_ir(app);
+  hocket_cli::add_profile(app);
   try {
     for (int i = 1; i < argc; ++i)  // an unset variable of a script; an empty name must not mean "not given"
       if (const std::string_view word = argv[i]; word.empty() || (word.starts_with("--") && word.ends_with('='))) {

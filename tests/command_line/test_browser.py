@@ -12,7 +12,7 @@ import subprocess
 import unittest
 import zlib
 
-from harness import ToolTest, main
+from harness import DATA, ToolTest, main
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
 PICTURES = {
@@ -23,6 +23,7 @@ PICTURES = {
     "one": ("gpipe", "--ranks", 1, "--micro-batches", 1),
     "tiny": ("1f1b", "--ranks", 16, "--micro-batches", 200),
 }
+PROFILES = ("kernel_details.csv", "cpu_op_execute_timestamp_0.txt", "trace_view.json")
 
 # What must be found, so that finding nothing means something.
 BROKEN = ('<svg xmlns="http://www.w3.org/2000/svg" width="300" height="100" overflow="visible"><text x="20" y="40">left</text>'
@@ -118,8 +119,14 @@ class Browser(ToolTest):
     def svg(self, words):
         return self.ok("pipeline", "draw", *words, "--format", "svg").text
 
+    def profile(self, name):
+        picture = self.folder / "profile.svg"
+        self.ok("profile", DATA / "ascend" / name, "--svg", picture)
+        return picture.read_text()
+
     def test_nothing_is_outside_and_no_text_lies_on_another(self):
         pictures = "".join(f'<div id="{name}">{self.svg(words)}</div>' for name, words in PICTURES.items())
+        pictures += "".join(f'<div id="{name}">{self.profile(name)}</div>' for name in PROFILES)
         pictures += f'<div id="broken">{BROKEN}</div>'
         # XHTML, so that the browser parses the pictures as strictly as it does files of their own.
         page = self.file("page.xhtml", f'<html xmlns="http://www.w3.org/1999/xhtml"><head><title>pictures</title></head>'
@@ -134,7 +141,7 @@ class Browser(ToolTest):
         for what in ("lies on", "outside", "wider than its bar"):
             self.assertTrue(any(what in x for x in complaints), what)
         seen = {x["name"]: x["counts"] for x in found if not isinstance(x, str)}
-        self.assertEqual(set(seen), {*PICTURES, "broken"})
+        self.assertEqual(set(seen), {*PICTURES, *PROFILES, "broken"})
         self.assertGreaterEqual(seen["interleaved"]["rect"], 4 * 36 + 4)  # a bar for each action, and what idles
         self.assertGreaterEqual(seen["interleaved"]["text"], 4 * 36)
         self.assertGreaterEqual(seen["interleaved"]["path"], 4)  # a curve for each rank
@@ -151,6 +158,18 @@ class Browser(ToolTest):
         self.assertGreater(blue, 20_000)
         self.assertGreater(orange, 20_000)
         self.assertGreater(sum(1 for p in pixels if min(p) > 240), 50_000)  # and they do not cover everything
+
+    def test_exposed_communication_is_hatched(self):
+        page = self.file("picture.svg", self.profile("kernel_details.csv"))
+        shot = self.folder / "shot.png"
+        self.browse(page, f"--screenshot={shot}", "--window-size=1400,300")
+        _, _, rows = read_png(shot.read_bytes())
+        pixels = [p for row in rows for p in row]
+        red = sum(1 for r, g, b in pixels if r > g + 70 and r > b + 40)
+        violet = sum(1 for r, g, b in pixels if b > g + 20 and r > g)
+        # The communication is exposed for two thirds of a lane of about 1,200 by 30 pixels.
+        self.assertGreater(red, 6_000)
+        self.assertGreater(violet, 3_000)
 
 
 if __name__ == "__main__":

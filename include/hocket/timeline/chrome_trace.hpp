@@ -4,14 +4,16 @@
 #include <hocket/timeline/detail/writing.hpp>
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
 namespace hocket::inline HOCKET_ABI {
 
 struct chrome_trace_options {
-  std::string process = "hocket";      ///< name of the group of lanes
-  std::string quantity = "in flight";  ///< what the changes of a lane count
+  std::string process = "hocket";        ///< name of the group of lanes
+  std::string quantity = "in flight";    ///< what the changes of a lane count
+  std::span<const std::string> names{};  ///< what ids of spans stand for: the names of their events; borrowed
 };
 
 /// The timeline in Chrome's trace event format, which ui.perfetto.dev and chrome://tracing load: a thread per lane,
@@ -48,12 +50,15 @@ struct chrome_trace_options {
       std::string name(s.micro_batch >= 0 && !detail::bar_text(s.kind).empty() ? detail::bar_text(s.kind)
                                                                                : to_string(s.kind));
       if (s.micro_batch >= 0) put_all(name, s.micro_batch);
+      if (s.id < options.names.size()) name = options.names[s.id];
       put_all(out, ",\n{\"ph\":\"X\",\"pid\":0,\"tid\":", thread + row, ",\"ts\":");
       put(out, s.start);
       out += ",\"dur\":";
       put(out, s.finish - s.start);
-      put_all(out, ",\"name\":\"", name, "\",\"cat\":\"", to_string(s.kind), "\",\"args\":{\"id\":", s.id,
-              ",\"chunk\":", s.chunk);
+      out += ",\"name\":";
+      put_json(out, name);
+      put_all(out, ",\"cat\":\"", to_string(s.kind), "\",\"args\":{\"id\":", s.id, ",\"chunk\":", s.chunk);
+      if (s.exposed) out += ",\"exposed\":true";
       if (s.micro_batch >= 0) put_all(out, ",\"micro_batch\":", s.micro_batch);
       out += "}}";
     }

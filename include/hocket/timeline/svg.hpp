@@ -5,6 +5,7 @@
 #include <hocket/timeline/detail/writing.hpp>
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,12 +13,14 @@
 namespace hocket::inline HOCKET_ABI {
 
 struct svg_options {
-  std::string title{};                 ///< above the picture; escaped
-  std::string subtitle{};              ///< below the title; empty: makespan and idle share
-  std::uint32_t width = 1400;          ///< of the picture, in pixels
-  std::uint32_t lane_height = 30;      ///< of a lane's bars, in pixels
-  std::string quantity = "in flight";  ///< what the changes of a lane count
-  bool seconds = false;                ///< axis in s, ms, µs or ns by ticks_per_second, instead of ticks
+  std::string title{};                   ///< above the picture; escaped
+  std::string subtitle{};                ///< below the title; empty: makespan and idle share
+  std::uint32_t width = 1400;            ///< of the picture, in pixels
+  std::uint32_t lane_height = 30;        ///< of a lane's bars, in pixels
+  std::string quantity = "in flight";    ///< what the changes of a lane count
+  bool seconds = false;                  ///< axis in s, ms, µs or ns by ticks_per_second, instead of ticks
+  std::string shade = "chunk";           ///< what the shades of a colour count
+  std::span<const std::string> names{};  ///< what ids of spans stand for, shown where the pointer rests; borrowed
 };
 
 namespace detail {
@@ -96,6 +99,7 @@ class svg_writer {
     if (right_ < left_ + 10'000) right_ = left_ + 10'000;
     for (const auto& s : t.spans()) {
       used_[static_cast<std::size_t>(s.kind)] = true;
+      any_exposed_ |= s.exposed;
       if (s.chunk + 1u > chunks_) chunks_ = s.chunk + 1u;
     }
     subtitle_ = o.subtitle;
@@ -155,7 +159,10 @@ class svg_writer {
         ".s{stroke:#fff;stroke-width:.8}</style>\n"
         "<defs><pattern id=\"idle\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "
         "patternTransform=\"rotate(45)\"><rect width=\"6\" height=\"6\" fill=\"#f3f4f6\"/>"
-        "<line x1=\"0\" y1=\"0\" x2=\"0\" y2=\"6\" stroke=\"#dfe3e8\" stroke-width=\"2\"/></pattern></defs>\n";
+        "<line x1=\"0\" y1=\"0\" x2=\"0\" y2=\"6\" stroke=\"#dfe3e8\" stroke-width=\"2\"/></pattern>"
+        "<pattern id=\"exposed\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\" "
+        "patternTransform=\"rotate(-45)\"><line x1=\"0\" y1=\"0\" x2=\"0\" y2=\"5\" stroke=\"#b3261e\" "
+        "stroke-width=\"2.6\"/></pattern></defs>\n";
     rect(0, 0, right_ + margin_, height, "fill=\"#fff\"");
     text(2'000, 3'000, "font-size=\"18\" font-weight=\"700\" fill=\"#14202e\"",
          o_.title.empty() ? "Timeline" : o_.title);
@@ -201,8 +208,9 @@ class svg_writer {
       }
       x -= 1'400;
     }
-    if (drawn && chunks_ > 1)
-      text(right_ - 700, 6'700 + y, "class=\"q\" text-anchor=\"end\"", "light to deep: first to last chunk");
+    std::string how = chunks_ > 1 ? "light to deep: first to last " + o_.shade : std::string();
+    if (any_exposed_) how += how.empty() ? "hatched: exposed" : "; hatched: exposed";
+    if (drawn && !how.empty()) text(right_ - 700, 6'700 + y, "class=\"q\" text-anchor=\"end\"", how);
     return y;
   }
 
@@ -241,7 +249,9 @@ class svg_writer {
       if (at > end_ - begin_ - step) break;  // at + step must not overflow
     }
     line(left_, bottom, right_, bottom, "stroke=\"#8c959f\"");
-    text(left_, bottom + 3'600, "class=\"q\"", o_.seconds ? "time" : "time in ticks");
+    bool taken = false;  // by the label of a mark; the numbers have their unit
+    for (const auto& m : t_.marks()) taken |= o_.seconds && x_of(m.at) < left_ + 4'000;
+    if (!taken) text(left_, bottom + 3'600, "class=\"q\"", o_.seconds ? "time" : "time in ticks");
   }
 
   void draw_lane(std::uint32_t lane, std::int64_t y, std::int64_t height, std::int64_t curve) {
@@ -272,14 +282,17 @@ class svg_writer {
   void bar(const timeline::span& s, std::int64_t x, std::int64_t y, std::int64_t width, std::int64_t height) {
     const colour fill = colour_of(s.kind, s.chunk, chunks_);
     put_all(out_, "<rect x=\"", px(x), "\" y=\"", px(y), "\" width=\"", px(width), "\" height=\"", px(height),
-            "\" fill=\"", hex{fill}, width > 300 ? "\" class=\"s\">" : "\">", "<title>", to_string(s.kind), " · ",
-            s.id);
+            "\" fill=\"", hex{fill}, width > 300 ? "\" class=\"s\">" : "\">", "<title>", s.exposed ? "exposed " : "",
+            to_string(s.kind), " · ");
+    if (s.id < o_.names.size()) put_xml(out_, cut_text(o_.names[s.id], max_title));
+    else put(out_, s.id);
     if (s.micro_batch >= 0) put_all(out_, ", micro-batch ", s.micro_batch);
     out_ += " · ";
     put_time(out_, s.start);
     out_ += " to ";
     put_time(out_, s.finish);
     out_ += "</title></rect>\n";
+    if (s.exposed) rect(x, y, width, height, "fill=\"url(#exposed)\" pointer-events=\"none\"");
     if (s.micro_batch < 0) return;
     std::string number;
     put(number, s.micro_batch);
@@ -306,7 +319,9 @@ class svg_writer {
     put_all(words, " ", uses_[lane].peak);
     text(right_ + 1'000, y + height - 500, "class=\"q\"", words);
   }
+  // A label that would cover the one before it is left out.
   void marks(std::int64_t top, std::int64_t bottom) {
+    std::int64_t last_from = 0, last_to = 0;
     for (const auto& m : t_.marks()) {
       const std::int64_t x = x_of(m.at);
       line(x, top, x, bottom + 400, "stroke=\"#b3261e\" stroke-width=\"1.6\" stroke-dasharray=\"5 3\"");
@@ -314,10 +329,16 @@ class svg_writer {
       words += ' ';
       put_time(words, m.at - begin_);
       const bool outside = x > (left_ + right_) / 2;
+      const std::int64_t width = 640 * static_cast<std::int64_t>(words.size());
+      const std::int64_t from = outside ? x - width : x, to = from + width;
+      if (from < last_to && last_from < to) continue;
+      last_from = from;
+      last_to = to;
       text(x, bottom + 3'600, outside ? "class=\"m\" text-anchor=\"end\"" : "class=\"m\"", words);
     }
   }
 
+  static constexpr std::size_t max_title = 200;  // of a name, in bytes: full scopes are long
   const timeline& t_;
   const svg_options& o_;
   span_rows rows_;
@@ -330,6 +351,7 @@ class svg_writer {
   std::int64_t margin_ = 9'800;  // right of the bars
   std::string subtitle_;
   bool used_[activity_count] = {};
+  bool any_exposed_ = false;
 };
 
 }  // namespace detail

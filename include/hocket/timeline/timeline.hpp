@@ -69,6 +69,7 @@ class timeline {
     ticks finish = 0;  ///< exclusive; finish >= start
     std::uint32_t lane = 0;
     activity kind = activity::compute;
+    bool exposed = false;           ///< communication that no computing hides: drawn hatched
     std::uint16_t chunk = 0;        ///< shade within a kind: model chunk, stream, phase
     std::uint32_t id = 0;           ///< what the host calls the work: op, stage, tile
     std::int32_t micro_batch = -1;  ///< number printed in the bar; -1: none

@@ -227,6 +227,8 @@ TEST_CASE("layers and phases are in the scope", "[ascend]") {
   };
   CHECK(phase("Gradients/Default/a/MatMul-op0", "MatMul") == kernel_phase::backward);
   CHECK(phase("Gradients/recompute_Default/a/MatMul-op0", "MatMul") == kernel_phase::recomputed);
+  CHECK(phase("Expand/_SiLUGrad/Sigmoid-op1", "Sigmoid") == kernel_phase::backward);
+  CHECK(phase("Expand/_SiLU/Sigmoid-op1", "Sigmoid") == kernel_phase::forward_or_backward);
   CHECK(phase("Default/a/MatMul-op0", "MatMul") == kernel_phase::forward);
   CHECK(phase("Default/optimizer-Adam/Adam-op0", "Adam") == kernel_phase::optimizer);
   CHECK(phase("ApplyAdamW12", "ApplyAdamW") == kernel_phase::optimizer);

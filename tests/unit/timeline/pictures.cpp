@@ -163,6 +163,36 @@ TEST_CASE("SVG: bars, numbers, marks and curves are there, and hostile names sta
   CHECK(well_formed(hocket::to_svg(timeline{})));
 }
 
+TEST_CASE("exposed spans are hatched, and spans with names carry them", "[timeline]") {
+  timeline t;
+  const auto lane = t.add_lane("network");
+  t.add({.start = 0, .finish = 6, .lane = lane, .kind = activity::communication, .id = 0});
+  t.add({.start = 6, .finish = 9, .lane = lane, .kind = activity::communication, .exposed = true, .id = 1});
+  t.add({.start = 9, .finish = 10, .lane = lane, .chunk = 2, .id = 7});
+  const std::vector<std::string> names{"all_reduce", hostile};
+  const std::string svg = hocket::to_svg(t, {.shade = "layer", .names = names});
+  CHECK(well_formed(svg));
+  CHECK(count(svg, "url(#exposed)") == 1);
+  CHECK(count(svg, "light to deep: first to last layer; hatched: exposed") == 1);
+  CHECK(count(svg, "<title>communication · all_reduce · ") == 1);
+  CHECK(count(svg, "<title>exposed communication · &lt;/svg&gt;") == 1);
+  CHECK(count(svg, "<title>compute · 7 · ") == 1);
+  const std::string trace = hocket::to_chrome_trace(t, {.names = names});
+  CHECK(balanced_json(trace));
+  CHECK(count(trace, "\"name\":\"all_reduce\"") == 1);
+  CHECK(count(trace, "\"exposed\":true") == 1);
+}
+
+TEST_CASE("SVG: a mark's label that would lie on the one before it is left out", "[timeline]") {
+  timeline t;
+  t.add({.start = 0, .finish = 1000, .lane = t.add_lane("a")});
+  for (const hocket::ticks at : {0, 1, 500, 501, 999, 1000}) t.add_mark(at, "step");
+  const std::string svg = hocket::to_svg(t, {.seconds = true});
+  CHECK(count(svg, "stroke-dasharray") == 6);
+  CHECK(count(svg, "class=\"m\"") == 3);
+  CHECK(count(svg, ">time<") == 0);  // the first label stands there
+}
+
 TEST_CASE("SVG: numbers that are wide for their bar are written small, and left out where they would not fit",
           "[timeline]") {
   const auto numbers = [](std::int32_t bars, const char* how) {  // bars of 1,232 pixels / bars, numbered from 10 on

@@ -22,7 +22,7 @@ inline constexpr std::size_t kernel_phase_count = 7;
 
 [[nodiscard]] constexpr std::string_view to_string(kernel_phase p) noexcept {
   constexpr std::string_view names[kernel_phase_count] = {
-      "data", "forward", "recomputed", "backward", "forward or backward", "optimizer", "communication"};
+      "data", "forward", "recomputed", "backward", "forward and backward", "optimizer", "communication"};
   return names[static_cast<std::size_t>(p)];
 }
 
@@ -46,7 +46,9 @@ inline constexpr std::size_t kernel_phase_count = 7;
               "Lamb", "SGD"))
     return kernel_phase::optimizer;
   if (name.starts_with("recompute_") || name.find("/recompute_") != name.npos) return kernel_phase::recomputed;
-  if (name.starts_with("Gradients/")) return kernel_phase::backward;
+  const std::size_t cell = name.starts_with("Expand/_") ? name.find('/', 8) : name.npos;  // a kernel taken apart
+  const bool is_grad = cell != name.npos && name.substr(0, cell).ends_with("Grad");
+  if (name.starts_with("Gradients/") || is_grad) return kernel_phase::backward;
   if (name.starts_with("Default/")) return kernel_phase::forward;
   return kernel_phase::forward_or_backward;
 }

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// hocket profile: where the time of a measured step went.
+#include "profile.hpp"
+
+#include <hocket/interop/ascend/join_ir.hpp>
+#include <hocket/interop/ascend/profile_samples.hpp>
+#include <hocket/interop/ascend/profile_timeline.hpp>
+#include <hocket/interop/ascend/step_breakdown.hpp>
+#include <hocket/timeline/chrome_trace.hpp>
+#include <hocket/timeline/svg.hpp>
+
+#include <charconv>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ir.hpp"
+
+namespace hocket_cli {
+
+namespace ascend = hocket::ascend;
+
+namespace {
+
+void draw(const ascend::profile& p, const profile_question& q) {
+  if (q.svg.empty() && q.trace.empty()) return;
+  if (p.kernels.empty()) fail("there is nothing to draw: no file holds runs of ops");
+  const hocket::timeline drawn = value_or_fail(ascend::to_timeline(p.kernels), q.files.front());
+  std::vector<std::string> names;
+  for (const ascend::kernel& k : p.kernels) names.push_back(k.name);
+  names.emplace_back("nothing runs");
+  const ascend::step_breakdown b = ascend::break_down(p.kernels);
+  const auto ms = [](ascend::nanoseconds t) { return fixed(static_cast<double>(t.count()) / 1e6, 2) + " ms"; };
+  const std::string words = ms(b.span) + ": computing " + ms(b.computing) + ", exposed communication " + ms(b.exposed) +
+                            ", nothing runs " + ms(b.idle);
+  if (!q.svg.empty())
+    write_file(
+        q.svg,
+        hocket::to_svg(
+            drawn, {.title = q.files.front(), .subtitle = words, .seconds = true, .shade = "layer", .names = names}));
+  if (!q.trace.empty())
+    write_file(q.trace, hocket::to_chrome_trace(drawn, {.process = q.files.front(), .names = names}));
+}
+
+void only_step(ascend::profile& p, std::int64_t step) {
+  if (step < 0) return;
+  std::erase_if(p.kernels, [&](const ascend::kernel& k) { return k.step != step; });
+  if (p.kernels.empty()) fail("no op belongs to step " + std::to_string(step));
+}
+
+std::optional<profile_dump> join_dump(ascend::profile& p, const profile_question& q) {
+  if (q.dump.empty()) return std::nullopt;
+  if (p.kernels.empty()) fail("--ir joins runs of ops with a dump, but no file holds any");
+  profile_dump dump{read_dump(q.dump), {}, 0};
+  ascend::ir_join join = ascend::join_ir(p.kernels, dump.program);
+  if (join.joined == 0)
+    fail(q.dump + ": no op of the profile has its full scope in this dump, as in " + p.kernels.front().name);
+  for (std::size_t i = 0; i < p.kernels.size(); ++i)
+    if (join.node_of[i] != hocket::no_id) ascend::take_shapes(p.kernels[i], dump.program, join.node_of[i]);
+  dump.node_of = std::move(join.node_of);
+  dump.joined = join.joined;
+  return dump;
+}
+
+void run(const profile_question& q) {
+  ascend::profile p = read_profiles(q.files);
+  only_step(p, q.step);
+  const std::optional<profile_dump> dump = join_dump(p, q);
+  if (!q.samples.empty()) write_file(q.samples, profile_samples(p, q));
+  draw(p, q);
+  write_file(q.out, q.format == "json" ? profile_as_json(p, dump, q) : profile_as_text(p, dump, q));
+  const ascend::step_breakdown b = ascend::break_down(p.kernels);
+  const auto ms = [](ascend::nanoseconds t) { return static_cast<double>(t.count()) / 1e6; };
+  std::fprintf(stderr,
+               "ops=%zu steps=%zu totals=%zu collectives=%zu memory=%zu span_ms=%.3f computing_ms=%.3f exposed_ms=%.3f "
+               "idle_ms=%.3f\n",
+               p.kernels.size(), p.kernels.empty() ? p.steps.size() : ascend::break_down_steps(p.kernels).size(),
+               p.totals.size(), p.collectives.size(), p.memory.size(), ms(b.span), ms(b.computing), ms(b.exposed),
+               ms(b.idle));
+}
+
+// For CLI11, which takes a sentence for a refusal. Its own Range lets "nan" through.
+std::string sentence_unless_gap(const std::string& text) {
+  double value = 0;
+  const auto [end, why] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool good = why == std::errc{} && end == text.data() + text.size() && value >= 0 && value <= 1e12;
+  return good ? std::string() : text + " is not a number from 0 to 10^12";
+}
+
+void add_picture_options(CLI::App& command, profile_question& q) {
+  command.add_option("--svg", q.svg, "Draw what ran into FILE")->type_name("FILE")->check(has_folder);
+  command.add_option("--trace", q.trace, "The same as a trace for ui.perfetto.dev")
+      ->type_name("FILE")
+      ->check(has_folder);
+  CLI::Option* samples = command.add_option("--samples", q.samples, "Write the samples CSV of hocket tiling fit")
+                             ->type_name("FILE")
+                             ->check(has_folder);
+  CLI::Option* of = command.add_option("--samples-of", q.samples_of,
+                                       "Type of a matrix product (MatMulV2), or of a collective (hcom_allReduce_)");
+  of->type_name("TYPE")->needs(samples);
+  samples->needs(of);
+  command
+      .add_option("--samples-shape", q.samples_shape, "Inner length and columns of the products, if there are several")
+      ->type_name("K,N")
+      ->needs(of);
+  command
+      .add_option("--bytes-per-row", q.bytes_per_row, "Of a collective: sizes in rows of so many bytes, not in bytes")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
+      ->type_name("N")
+      ->needs(of);
+}
+
+}  // namespace
+
+void add_profile(CLI::App& app) {
+  const auto q = std::make_shared<profile_question>();
+  CLI::App* command = app.add_subcommand("profile", "Where the time of a measured step went, from files of a profiler");
+  command
+      ->add_option(
+          "files", q->files,
+          "Files of one rank and run: kernel_details.csv, op_summary_*.csv, op_statistic.csv, trace_view.json,\n"
+          "step_trace_time.csv, communication.json, memory_record.csv, cpu_op_*, traces of PyTorch; - for one")
+      ->type_name("FILE...")
+      ->required();
+  command->add_option("--ir", q->dump, "A dump of MindSpore's IR of the same run: inputs and strategy beside each op")
+      ->type_name("DUMP");
+  command->add_option("--top", q->top, "So many ops, gaps and collectives")
+      ->check(CLI::Range(1, 100000))
+      ->type_name("N");
+  command->add_option("--by", q->by, "Add up ops by type, or by type and shapes")
+      ->check(CLI::IsMember(std::vector<std::string>{"type", "shape"}))
+      ->capture_default_str();
+  command->add_option("--gap-us", q->gap_us, "Least length of a gap, microseconds")
+      ->check(sentence_unless_gap)
+      ->capture_default_str();
+  command->add_option("--step", q->step, "This step alone")->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 62));
+  command->add_option("--format", q->format, "text or json")
+      ->check(CLI::IsMember(std::vector<std::string>{"text", "json"}))
+      ->capture_default_str();
+  add_picture_options(*command, *q);
+  add_out(*command, q->out);
+  command->callback([q] { run(*q); });
+}
+
+}  // namespace hocket_cli

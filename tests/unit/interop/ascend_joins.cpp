@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// Profiles as timelines, beside IR dumps, and as samples for a fit.
+#include <hocket/interop/ascend/join_ir.hpp>
+#include <hocket/interop/ascend/profile_samples.hpp>
+#include <hocket/interop/ascend/profile_timeline.hpp>
+#include <hocket/interop/mindspore/parse_ir.hpp>
+#include <hocket/timeline/analysis.hpp>
+
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "ascend_files.hpp"
+#include "catch.hpp"
+
+namespace ascend = hocket::ascend;
+using ascend::kernel;
+using ascend::nanoseconds;
+
+namespace {
+
+kernel run_of(const std::string& name, const std::string& type, std::int64_t start, std::int64_t duration) {
+  kernel k;
+  k.name = name;
+  k.type = type;
+  k.start = nanoseconds(start);
+  k.duration = nanoseconds(duration);
+  k.communicates = type.starts_with("hcom_");
+  return k;
+}
+
+}  // namespace
+
+TEST_CASE("a profile as a timeline says the same as the step taken apart", "[ascend]") {
+  for (const char* const name : {"kernel_details.csv", "cpu_op_execute_timestamp_0.txt", "trace_view.json"}) {
+    INFO(name);
+    const auto p = ascend::parse_profile(profile_files::file(name)).value();
+    const auto t = ascend::to_timeline(p.kernels);
+    REQUIRE(t);
+    CHECK(t->check_invariants());
+    const auto b = ascend::break_down(p.kernels);
+    CHECK(t->makespan() == b.span.count());
+    std::vector<std::uint32_t> lanes(t->lane_count());
+    for (std::uint32_t i = 0; i < lanes.size(); ++i) lanes[i] = i;
+    const auto e = hocket::exposure_of(*t, lanes);
+    CHECK(e.computing == b.computing.count());
+    CHECK(e.communicating == b.communication.count());
+    CHECK(e.exposed == b.exposed.count());
+    hocket::ticks exposed = 0, idle = 0;
+    for (const auto& s : t->spans()) {
+      if (s.exposed) exposed += s.finish - s.start;
+      if (s.kind == hocket::activity::wait) idle += s.finish - s.start;
+    }
+    CHECK(exposed >= b.exposed.count());  // more where collectives run at once
+    CHECK(idle == b.idle.count());
+  }
+}
+
+TEST_CASE("lanes are streams, shades are layers, and steps are marked", "[ascend]") {
+  std::vector<kernel> kernels = {run_of("Default/layers-CellList/3-Layer/MatMul-op0", "MatMul", 100, 10),
+                                 run_of("hcom_allReduce__1", "hcom_allReduce_", 105, 20),
+                                 run_of("Default/a/Cast-op0", "Cast", 130, 5)};
+  kernels[0].stream = 7;
+  kernels[2].stream = 2;
+  kernels[2].step = 4;
+  const auto t = ascend::to_timeline(kernels).value();
+  REQUIRE(t.lane_count() == 4);
+  CHECK(t.lane_name(0) == "stream 2");
+  CHECK(t.lane_name(1) == "stream 7");
+  REQUIRE(t.spans().size() == 5);
+  CHECK(t.spans()[0] ==
+        hocket::timeline::span{
+            .start = 0, .finish = 10, .lane = 1, .kind = hocket::activity::forward, .chunk = 4, .id = 0});
+  CHECK(t.spans()[1].finish == 10);  // hidden
+  CHECK_FALSE(t.spans()[1].exposed);
+  CHECK(t.spans()[2].start == 10);
+  CHECK(t.spans()[2].finish == 25);
+  CHECK(t.spans()[2].exposed);
+  REQUIRE(t.marks().size() == 1);
+  CHECK(t.marks()[0].at == 30);
+  CHECK(t.marks()[0].label == "step 4");
+  for (std::size_t i = 0; i < 40; ++i) {
+    kernels.push_back(run_of("x", "Cast", 200, 1));
+    kernels.back().stream = static_cast<std::int64_t>(i) + 10;
+  }
+  CHECK(ascend::to_timeline(kernels)->lane_name(0) == "all streams");
+  CHECK(ascend::to_timeline({})->lane_count() == 0);
+}
+
+TEST_CASE("kernels are joined with nodes of the same scope and primitive", "[ascend]") {
+  std::ifstream in(std::string(HOCKET_TEST_DATA) + "/mindspore/select_fp16.ir", std::ios::binary);
+  const auto program = hocket::mindspore::parse_ir(std::string(std::istreambuf_iterator<char>(in), {})).value();
+  const std::string place =
+      "Default/network-Loss/net-Llama/layers-CellList/0-DecoderLayer/attention-Attention/wq-Linear/";
+  std::vector<kernel> kernels = {run_of(place + "MatMul-op0", "MatMul", 0, 1),
+                                 run_of(place + "MatMul-op0", "Cast", 1, 1),
+                                 run_of(place + "MatMul-op9", "MatMul", 2, 1), run_of("", "", 3, 1)};
+  const auto join = ascend::join_ir(kernels, program);
+  CHECK(join.joined == 1);
+  REQUIRE(join.node_of[0] != hocket::no_id);
+  CHECK(program.scope(join.node_of[0]) == kernels[0].name);
+  for (const std::size_t i : {1, 2, 3}) CHECK(join.node_of[i] == hocket::no_id);
+  ascend::take_shapes(kernels[0], program, join.node_of[0]);
+  CHECK(kernels[0].input_shapes == "256,256;256,256");
+  CHECK(ascend::product_of(kernels[0])->flops() == 2 * 256 * 256 * 256);
+}
+
+TEST_CASE("samples come from the runs with one right matrix", "[ascend]") {
+  std::vector<kernel> kernels;
+  for (const int rows : {512, 256, 1024}) {
+    kernels.push_back(run_of("m", "MatMulV3", 0, rows * 10));
+    kernels.back().input_shapes = std::to_string(rows) + ",64;64,32";
+    kernels.back().output_shapes = std::to_string(rows) + ",32";
+  }
+  kernels.push_back(kernels.front());
+  kernels.back().input_shapes = "512,128;128,32";
+  const auto groups = ascend::sample_products(kernels, "MatMulV3");
+  REQUIRE(groups.size() == 2);
+  CHECK(groups[0].inner == 64);
+  REQUIRE(groups[0].samples.size() == 3);
+  CHECK(groups[0].samples[0].size == 256);
+  CHECK(groups[0].samples[0].us == 2.56);
+  CHECK(groups[1].inner == 128);
+  CHECK(ascend::sample_products(kernels, "MatMul").empty());
+}
