@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <hocket/core/borrowed.hpp>
 #include <hocket/timeline/detail/rows.hpp>
 #include <hocket/timeline/detail/writing.hpp>
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 
 namespace hocket::inline HOCKET_ABI {
 
 struct chrome_trace_options {
-  std::string process = "hocket";        ///< name of the group of lanes
-  std::string quantity = "in flight";    ///< what the changes of a lane count
-  std::span<const std::string> names{};  ///< what ids of spans stand for: the names of their events; borrowed
+  std::string process = "hocket";      ///< name of the group of lanes
+  std::string quantity = "in flight";  ///< what the changes of a lane count
+  borrowed<std::string> names{};       ///< what ids of spans stand for: the names of their events
 };
 
 /// The timeline in Chrome's trace event format, which ui.perfetto.dev and chrome://tracing load: a thread per lane,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <hocket/core/borrowed.hpp>
 #include <hocket/timeline/analysis.hpp>
 #include <hocket/timeline/detail/rows.hpp>
 #include <hocket/timeline/detail/writing.hpp>
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,14 +13,14 @@
 namespace hocket::inline HOCKET_ABI {
 
 struct svg_options {
-  std::string title{};                   ///< above the picture; escaped
-  std::string subtitle{};                ///< below the title; empty: makespan and idle share
-  std::uint32_t width = 1400;            ///< of the picture, in pixels
-  std::uint32_t lane_height = 30;        ///< of a lane's bars, in pixels
-  std::string quantity = "in flight";    ///< what the changes of a lane count
-  bool seconds = false;                  ///< axis in s, ms, µs or ns by ticks_per_second, instead of ticks
-  std::string shade = "chunk";           ///< what the shades of a colour count
-  std::span<const std::string> names{};  ///< what ids of spans stand for, shown where the pointer rests; borrowed
+  std::string title{};                 ///< above the picture; escaped
+  std::string subtitle{};              ///< below the title; empty: makespan and idle share
+  std::uint32_t width = 1400;          ///< of the picture, in pixels
+  std::uint32_t lane_height = 30;      ///< of a lane's bars, in pixels
+  std::string quantity = "in flight";  ///< what the changes of a lane count
+  bool seconds = false;                ///< axis in s, ms, µs or ns by ticks_per_second, instead of ticks
+  std::string shade = "chunk";         ///< what the shades of a colour count
+  borrowed<std::string> names{};       ///< what ids of spans stand for, shown where the pointer rests
 };
 
 namespace detail {
