@@ -152,7 +152,7 @@ class call_follower {
     callee called = callee_of(n);
     const bool follow = called.graph != no_id && frames_.size() < deepest && !is_running(called.graph);
     if (!follow) {
-      remaining_count_ += from_.node(n).is_call ? 1 : 0;
+      remaining_count_ += from_.node(n).is_call ? std::size_t{1} : std::size_t{0};
       return add(n, {});
     }
     ++followed_count_;
