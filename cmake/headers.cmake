@@ -220,6 +220,16 @@ set(HOCKET_HEADERS
 # Boost.Hana
 set(HOCKET_COST_HEADERS
   hocket/cost.hpp
+  hocket/cost/blocks/attention.hpp
+  hocket/cost/blocks/block_terms.hpp
+  hocket/cost/blocks/compressed_attention.hpp
+  hocket/cost/blocks/feed_forward.hpp
+  hocket/cost/blocks/latent_attention.hpp
+  hocket/cost/blocks/letters.hpp
+  hocket/cost/blocks/linear_attention.hpp
+  hocket/cost/blocks/norms.hpp
+  hocket/cost/blocks/residual.hpp
+  hocket/cost/blocks/state_space.hpp
   hocket/cost/fit_machine.hpp
   hocket/cost/formula/batch.hpp
   hocket/cost/formula/derivative.hpp
@@ -231,6 +241,7 @@ set(HOCKET_COST_HEADERS
   hocket/cost/formula/term.hpp
   hocket/cost/formula/unit.hpp
   hocket/cost/hardware.hpp
+  hocket/cost/list_report.hpp
   hocket/cost/machine.hpp
   hocket/cost/machines.hpp
   hocket/cost/measure_step.hpp
@@ -244,6 +255,9 @@ set(HOCKET_COST_HEADERS
   hocket/cost/model/flops.hpp
   hocket/cost/model/in_flight.hpp
   hocket/cost/model/layer_cost.hpp
+  hocket/cost/model/layer_list.hpp
+  hocket/cost/model/list_cost.hpp
+  hocket/cost/model/list_stages.hpp
   hocket/cost/model/measured_run.hpp
   hocket/cost/model/model.hpp
   hocket/cost/model/moved_bytes.hpp
@@ -263,6 +277,7 @@ set(HOCKET_COST_HEADERS
   hocket/cost/model/step_time.hpp
   hocket/cost/model/symbols.hpp
   hocket/cost/model/training.hpp
+  hocket/cost/model/uniform_list.hpp
   hocket/cost/model/utilization.hpp
   hocket/cost/plan_report.hpp
   hocket/cost/report.hpp
@@ -314,6 +329,9 @@ set(HOCKET_RANGE_V3_HEADERS
 set(HOCKET_HUGGING_FACE_HEADERS
   hocket/interop/config_fields.hpp
   hocket/interop/hugging_face.hpp
+  hocket/interop/hugging_face_layers.hpp
+  hocket/interop/layer_families.hpp
+  hocket/interop/layer_fields.hpp
 )
 set(HOCKET_BOOST_GRAPH_HEADERS
   hocket/interop/boost_graph.hpp

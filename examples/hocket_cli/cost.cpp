@@ -4,6 +4,7 @@
 
 #include "command.hpp"
 #include "cost_input.hpp"
+#include "cost_layers.hpp"
 #include "json_fields.hpp"
 #include "measured.hpp"
 
@@ -17,9 +18,19 @@ struct report_options {
 };
 
 void run_report(const report_options& o) {
-  const auto config = read_model_config(read_json_file(o.model), o.model);
-  value_or_fail(hocket::cost::count_parameters(config.model),
-                o.model);  // what is wrong with it is not the step's fault
+  const auto file = read_json_file(o.model);
+  const auto list = read_layer_config(file);
+  hocket::hugging_face::reading config;
+  if (list) {
+    value_or_fail(hocket::cost::count_parameters(list->layers), o.model);
+    config.model = hocket::cost::windowed_ends_of(list->layers);
+    config.architecture = list->architecture;
+    config.assumed = list->assumed;
+  } else {
+    config = read_model_config(file, o.model);
+    value_or_fail(hocket::cost::count_parameters(config.model),
+                  o.model);  // what is wrong with it is not the step's fault
+  }
   report_context context;
   context.title = o.model + " (" + config.architecture + ")";
   context.assumed = config.assumed;
@@ -30,7 +41,8 @@ void run_report(const report_options& o) {
     context.parallel = read_parallel(read_json_file(o.parallel), o.parallel, "", &context.replay, &context.lists);
   }
   const std::string& blamed = !o.parallel.empty() ? o.parallel : !o.training.empty() ? o.training : o.model;
-  const auto report = make_report(config.model, context, blamed);
+  if (list && !o.measured.files.empty()) fail(o.model + ": --measured is for models of equal layers only");
+  const auto report = list ? make_report(list->layers, context, blamed) : make_report(config.model, context, blamed);
   std::string text = o.format == "json"  ? report_as_json(report, context)
                    : o.format == "latex" ? report_as_latex(report, context)
                                          : report_as_text(report, context);

@@ -117,6 +117,55 @@ class fields {
     if (!has(name)) return;
     if (flag_or(name, value) != value) fail(error{errc::contradictory_field, value ? 0 : 1, value ? 1 : 0}.with(name));
   }
+  /// One size per layer, or one for all.
+  std::vector<std::int64_t> sizes(const char* name, std::int64_t layers) {
+    const auto count = static_cast<std::size_t>(layers);
+    if (!has(name) || !config_.at(name).is_array()) return std::vector<std::int64_t>(count, size(name));
+    std::vector<std::int64_t> out;
+    for (const auto& each : config_.at(name)) out.push_back(number_of(each, name));
+    if (out.size() == count) return out;
+    fail(error{errc::contradictory_field, static_cast<std::int64_t>(out.size()), layers}.with(name));
+    return std::vector<std::int64_t>(count, 1);
+  }
+  /// The first so many numbers of a list, from 0.
+  std::vector<std::int64_t> first_numbers(const char* name, std::int64_t count) {
+    std::vector<std::int64_t> out;
+    if (has(name) && config_.at(name).is_array())
+      for (const auto& each : config_.at(name))
+        if (static_cast<std::int64_t>(out.size()) < count) out.push_back(number_of(each, name, 0));
+    if (static_cast<std::int64_t>(out.size()) != count) fail(error{errc::invalid_argument, 2}.with(name));
+    out.resize(static_cast<std::size_t>(count));
+    return out;
+  }
+  /// Which of so many layers a list of numbers names, counted from `first`.
+  std::vector<bool> listed_layers(const char* name, std::int64_t first, std::int64_t layers) {
+    std::vector<bool> out(static_cast<std::size_t>(layers), false);
+    if (!has(name) || !config_.at(name).is_array()) {
+      fail(error{errc::missing_field}.with(name));
+      return out;
+    }
+    for (const auto& each : config_.at(name)) {
+      const std::int64_t at = number_of(each, name, 0) - first;
+      if (at >= 0 && at < layers) out[static_cast<std::size_t>(at)] = true;
+      else fail(error{errc::invalid_argument, 2}.with(name));
+    }
+    return out;
+  }
+  /// A size that `per_layer_config` has for its first layer; otherwise, the one given.
+  std::int64_t first_override(const char* name, std::int64_t otherwise) {
+    if (!has("per_layer_config")) return otherwise;
+    const auto& layers = config_.at("per_layer_config");
+    if (!layers.is_object() || layers.empty() || !layers.begin()->is_object()) return otherwise;
+    const auto at = layers.begin()->find(name);
+    return at == layers.begin()->end() || at->is_null() ? otherwise : number_of(*at, name);
+  }
+  bool is_minus_one(const char* name) const {
+    return has(name) && config_.at(name).is_number_integer() && config_.at(name) == -1;
+  }
+  /// A factor that must be 1 where it is there.
+  void expect_one(const char* name) {
+    if (has(name) && config_.at(name) != 1) fail(error{errc::unknown_value}.with(name));
+  }
   std::int64_t fail(const error& e) {
     if (ok_) {
       error_ = e;
@@ -130,9 +179,9 @@ class fields {
   const nlohmann::json& json() const { return config_; }
 
  private:
-  std::int64_t number(const char* name, std::int64_t from = 1) {
+  std::int64_t number(const char* name, std::int64_t from = 1) { return number_of(config_.at(name), name, from); }
+  std::int64_t number_of(const nlohmann::json& v, const char* name, std::int64_t from = 1) {
     constexpr std::int64_t max_size = (std::numeric_limits<std::int32_t>::max)();
-    const auto& v = config_.at(name);
     if (!v.is_number_integer()) return fail(error{errc::invalid_argument, 0}.with(name));
     const bool huge = v.is_number_unsigned() && v.get<std::uint64_t>() > static_cast<std::uint64_t>(max_size);
     const std::int64_t n = huge ? max_size + 1 : v.get<std::int64_t>();

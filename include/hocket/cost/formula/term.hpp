@@ -147,6 +147,7 @@ template <std::size_t... Nodes>
 /// A list of terms without its sizes: what sums take. It refers to the list, which must outlive it.
 class term_list_view {
  public:
+  constexpr term_list_view() noexcept = default;  ///< no terms
   template <std::size_t Nodes, std::size_t Terms>
   constexpr term_list_view(const term_list<Nodes, Terms>& list) noexcept  // NOLINT(google-explicit-constructor)
       : nodes_(list.nodes), terms_(list.terms, Terms) {}
@@ -155,7 +156,7 @@ class term_list_view {
   [[nodiscard]] constexpr std::span<const detail::listed_term> listed() const noexcept { return terms_; }
 
  private:
-  const detail::formula_node* nodes_;
+  const detail::formula_node* nodes_ = nullptr;
   std::span<const detail::listed_term> terms_;
 };
 

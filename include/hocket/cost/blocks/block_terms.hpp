@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/cost/blocks/letters.hpp>
+#include <hocket/cost/formula/term.hpp>
+
+namespace hocket::inline HOCKET_ABI::cost {
+
+/// The formulas of one kind of block, as the lists that sums take. Each is for L equal layers (part::layers). Lists may
+/// be empty. They refer to constants.
+struct block_terms {
+  term_list_view parameters{};         ///< elements; `split`: tensor-parallel ranks
+  term_list_view expert_parameters{};  ///< those whose optimizer states another group of ranks shares
+  term_list_view idle_parameters{};    ///< those of them that one token does not use
+  term_list_view forward{};     ///< FLOPs of a forward pass over B sequences; the backward pass takes twice as much
+  term_list_view whole_step{};  ///< FLOPs of both passes, where the backward pass does not take twice as much
+  term_list_view saved{};       ///< bytes that one layer keeps of one micro-batch for its backward pass
+  term_list_view state{};       ///< bytes that one layer keeps of one sequence of s tokens to generate the next
+};
+
+/// The formulas of a type of block: specialise it for a block of your own, a Hana Struct of sizes.
+///
+///     struct scale { std::int64_t width = 0; };                       // a learned factor per element
+///     BOOST_HANA_ADAPT_STRUCT(scale, width);
+///     template <> struct hocket::cost::formulas_of<scale> {
+///       static constexpr auto parameters = terms(weights("scale", L * named("width", "w"), literal(1), literal(1),
+///       "…")); static constexpr block_terms lists() noexcept { return {.parameters = parameters}; }
+///     };
+template <class Block>
+struct formulas_of;
+
+namespace detail::blocks {
+using letters::B, letters::L, letters::s, letters::tp;
+using saved::tensor;
+
+inline constexpr auto rows = B * s;
+inline constexpr auto one_rank = literal(1);
+/// A term of FLOPs. `again`: how often it is computed once more in the backward pass.
+template <formula F, formula When, formula Split, formula Again>
+constexpr auto flops(std::string_view name, const F& amount, const When& when, const Split& split, const Again& again,
+                     std::string_view source, layer_operation by) noexcept {
+  return flop::work(name, amount, when, split, again, source, by);
+}
+/// Bytes of one tensor of a micro-batch with so many elements per token.
+template <class Width>
+constexpr auto stream_of(const Width& width) noexcept {
+  return letters::c * (element * (s * letters::b * width));
+}
+/// FLOPs of a product of every token with a matrix of so many weights, in L layers.
+template <class Weights>
+constexpr auto product(const Weights& count) noexcept {
+  return 2 * FLOP * rows * (count)*L;
+}
+/// Pairs of positions of one sequence within the last `width` positions, by the convention of the attention.
+template <class Width>
+constexpr auto pairs_within(const char* letter, const Width& width) noexcept {
+  using letters::attention_counted;
+  const auto u = least(width, s);
+  return define(letter, choose(attention_counted, u * s, u * s - squared(u) / 2, u * s - u * (u - 1) / 2,
+                               u * s - u * (u - 1) / 2));
+}
+inline constexpr std::string_view mamba_2 = "arXiv:2405.21060", megatron_scan = "Megatron-LM mamba_layer_flops",
+                                  delta_net = "arXiv:2412.06464", kda = "arXiv:2510.26692", mla = "arXiv:2405.04434",
+                                  dsa = "arXiv:2512.02556", moe = "arXiv:2101.03961", transformer = "arXiv:1706.03762";
+}  // namespace detail::blocks
+
+}  // namespace hocket::inline HOCKET_ABI::cost
+
+/// Where the formulas of blocks stand: they see the letters and what helps to write them.
+namespace hocket::inline HOCKET_ABI::cost::letters::blocks {
+using detail::blocks::delta_net, detail::blocks::dsa, detail::blocks::flops, detail::blocks::kda,
+    detail::blocks::mamba_2, detail::blocks::mla, detail::blocks::moe, detail::blocks::one_rank,
+    detail::blocks::pairs_within, detail::blocks::product, detail::blocks::rows, detail::blocks::stream_of,
+    detail::blocks::tensor, detail::blocks::transformer;
+}  // namespace hocket::inline HOCKET_ABI::cost::letters::blocks

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/cost/blocks/attention.hpp>
+#include <hocket/cost/blocks/compressed_attention.hpp>
+#include <hocket/cost/blocks/feed_forward.hpp>
+#include <hocket/cost/blocks/latent_attention.hpp>
+#include <hocket/cost/blocks/linear_attention.hpp>
+#include <hocket/cost/blocks/norms.hpp>
+#include <hocket/cost/blocks/residual.hpp>
+#include <hocket/cost/blocks/state_space.hpp>
+
+#include <cstdint>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+/// A model as an ordered list of layers, each an ordered list of blocks.
+namespace hocket::inline HOCKET_ABI::cost {
+
+/// One part of a layer, with its sizes.
+using block_sizes = std::variant<norms, attention, latent_attention, compressed_attention, gated_delta, kimi_delta,
+                                 lightning_attention, short_convolution, mamba2, mamba, feed_forward, mixture,
+                                 hyper_connections, per_layer_input, projection, table>;
+struct block {
+  block_sizes what;
+  bool weights_elsewhere = false;  ///< it works with the weights of an earlier block, which has counted them
+
+  template <class Sizes>
+  constexpr block(const Sizes& sizes,
+                  bool elsewhere = false)  // NOLINT(google-explicit-constructor): a block is its sizes
+      : what(sizes), weights_elsewhere(elsewhere) {}
+  friend bool operator==(const block&, const block&) = default;
+};
+
+/// A layer: its blocks in order.
+using layer_blocks = std::vector<block>;
+/// Equal layers in a row, stored once.
+struct repeated_layer {
+  layer_blocks blocks;
+  std::int64_t count = 1;
+  friend bool operator==(const repeated_layer&, const repeated_layer&) = default;
+};
+
+/// Sizes that all blocks of a list read.
+struct list_sizes {
+  std::int64_t hidden = 0, vocabulary = 0;
+  std::int64_t positions = 0;     ///< rows of a learned position embedding, 0 if none
+  std::int64_t norm_weights = 1;  ///< vectors of the final norm
+  std::int64_t streams = 1;       ///< residual streams that stages pass on
+  bool final_norm = true, embedding_norm = false, tied = false, head_bias = false;
+  friend constexpr bool operator==(const list_sizes&, const list_sizes&) = default;
+};
+
+/// A model: embedding, layers in order, heads.
+///
+///     using namespace hocket;
+///     const cost::attention full{.heads = 16, .kv_heads = 2, .head_dim = 256, .gate_width = 4096, .qk_norm = true};
+///     const cost::gated_delta linear{.key_heads = 16, .value_heads = 32, .key_dim = 128, .value_dim = 128};
+///     const cost::mixture experts{.experts = 512, .active_experts = 10, .expert_ffn = 512, .shared_ffn = 512,
+///                                 .shared_gate = true};
+///     cost::layer_list qwen3_next{.sizes = {.hidden = 2048, .vocabulary = 151936}};
+///     for (int i = 0; i < 12; ++i) {
+///       qwen3_next.add({cost::norms{}, linear, cost::norms{.place = cost::norm_place::between}, experts}, 3);
+///       qwen3_next.add({cost::norms{}, full, cost::norms{.place = cost::norm_place::between}, experts});
+///     }
+///     cost::count_parameters(qwen3_next)->total == 79674391296;
+struct layer_list {
+  list_sizes sizes;
+  layer_blocks front{};                       ///< once, with the embedding
+  std::vector<repeated_layer> layers{};       ///< in model order
+  layer_blocks back{};                        ///< once, before the final norm and the head
+  std::vector<repeated_layer> predictions{};  ///< multi-token-prediction modules; each has the head once more
+  std::int64_t prediction_heads = 0;          ///< how many of them there are
+
+  /// Appends equal layers; a run that goes on is stored once.
+  void add(layer_blocks blocks, std::int64_t count = 1) {
+    if (count < 1) return;
+    if (!layers.empty() && layers.back().blocks == blocks) layers.back().count += count;
+    else layers.push_back({std::move(blocks), count});
+  }
+  [[nodiscard]] std::int64_t layer_count() const noexcept {
+    std::int64_t sum = 0;
+    for (const repeated_layer& each : layers) sum += each.count;
+    return sum;
+  }
+  friend bool operator==(const layer_list&, const layer_list&) = default;
+};
+
+/// The formulas of a block.
+[[nodiscard]] inline block_terms formulas(const block& b) noexcept {
+  return std::visit([]<class Sizes>(const Sizes&) { return formulas_of<Sizes>::lists(); }, b.what);
+}
+
+}  // namespace hocket::inline HOCKET_ABI::cost
+HOCKET_DETAIL_STRUCT(hocket::cost::list_sizes, hidden, vocabulary, positions, norm_weights, streams, final_norm,
+                     embedding_norm, tied, head_bias);

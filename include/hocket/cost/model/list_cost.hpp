@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/cost/model/layer_list.hpp>
+#include <hocket/cost/model/setting.hpp>
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+// What a list of layers costs: the sums over its blocks. Its ends (embedding, final norm, heads, the joint inputs of
+// multi-token prediction) are the terms of a model without layers.
+namespace hocket::inline HOCKET_ABI::cost {
+
+/// All that the formulas of a block read beside its own sizes.
+struct block_setting {
+  part on_rank{.layers = 1};  ///< `layers`: of equal layers, how many
+  list_sizes sizes{};
+  cost::training training{};
+  cost::parallel parallel{};
+  convention counted{};
+  replay_set replayed{};
+};
+
+/// Calls f(const block_terms&, const numbers_view&) for a block.
+template <class F>
+void visit_block(const block& b, const block_setting& all, F&& f) {
+  std::visit(
+      [&]<class Sizes>(const Sizes& sizes) {
+        const environment numbers(sizes, all.on_rank, all.sizes, all.training, all.parallel, all.counted, all.replayed);
+        f(formulas_of<Sizes>::lists(), numbers_view(numbers));
+      },
+      b.what);
+}
+
+namespace detail {
+
+/// The model that has nothing but the ends of a list.
+[[nodiscard]] constexpr model ends_of(const layer_list& list) noexcept {
+  const list_sizes& x = list.sizes;
+  return {.hidden = x.hidden,
+          .heads = 1,
+          .kv_heads = 1,
+          .vocabulary = x.vocabulary,
+          .positions = x.positions,
+          .norm_weights = x.norm_weights,
+          .final_norm = x.final_norm,
+          .embedding_norm = x.embedding_norm,
+          .tied = x.tied,
+          .head_bias = x.head_bias,
+          .mtp_layers = list.prediction_heads};
+}
+[[nodiscard]] constexpr setting setting_of_ends(const layer_list& list, const part& on_rank, const training& t,
+                                                const parallel& p, const convention& counted) noexcept {
+  part ends = on_rank;
+  ends.layers = ends.moe_layers = ends.window_layers = 0;
+  return {.on_rank = ends, .model = ends_of(list), .training = t, .parallel = p, .counted = counted};
+}
+
+/// Adds up a term list of every block of a layer.
+inline result<rational> sum_over(const layer_blocks& blocks, const block_setting& all,
+                                 term_list_view block_terms::* which, bool per_rank) {
+  rational sum = 0;
+  result<void> ok;
+  for (const block& b : blocks) {
+    visit_block(b, all, [&](const block_terms& lists, const numbers_view& numbers) {
+      const auto one = sum_of(lists.*which, numbers, per_rank);
+      if (one) sum = sum + *one;
+      else if (ok) ok = one.error();
+    });
+  }
+  if (!ok) return ok.error();
+  if (!sum.ok()) return error{errc::undefined_value}.with("a layer");
+  return sum;
+}
+inline layer_blocks own_weights(const layer_blocks& blocks) {
+  layer_blocks own;
+  for (const block& b : blocks)
+    if (!b.weights_elsewhere) own.push_back(b);
+  return own;
+}
+/// Every run of a list: front and back are runs of one layer.
+template <class F>
+result<void> for_each_run(const layer_list& list, F&& f) {
+  const auto once = [&](const layer_blocks& blocks) { return blocks.empty() ? result<void>{} : f(blocks, 1); };
+  if (const auto ok = once(list.front); !ok) return ok;
+  for (const repeated_layer& each : list.layers)
+    if (const auto ok = f(each.blocks, each.count); !ok) return ok;
+  for (const repeated_layer& each : list.predictions)
+    if (const auto ok = f(each.blocks, each.count); !ok) return ok;
+  return once(list.back);
+}
+
+}  // namespace detail
+
+/// The ends of a list as a model, with the window of its first windowed attention: what cost::packed asks of a model.
+[[nodiscard]] inline model windowed_ends_of(const layer_list& list) {
+  model out = detail::ends_of(list);
+  static_cast<void>(detail::for_each_run(list, [&](const layer_blocks& blocks, std::int64_t) -> result<void> {
+    for (const block& b : blocks)
+      if (const auto* x = std::get_if<attention>(&b.what); x != nullptr && out.window == 0) out.window = x->window;
+    return {};
+  }));
+  return out;
+}
+
+/// Whether a list can be used: every size is one, every run has a layer.
+/// Errors: errc::out_of_range, naming the first member that is none. O(runs x blocks).
+[[nodiscard]] inline result<void> check(const layer_list& list) {
+  if (const auto ok = detail::check_members(list.sizes); !ok) return ok;
+  const detail::named_size least[] = {{list.sizes.hidden, "hidden"}};
+  if (const auto ok = detail::check_range(least, 1); !ok) return ok;
+  return detail::for_each_run(list, [&](const layer_blocks& blocks, std::int64_t count) -> result<void> {
+    const detail::named_size run[] = {{count, "count of layers"}};
+    if (const auto ok = detail::check_range(run, 1); !ok) return ok;
+    for (const block& b : blocks)
+      if (const auto ok = std::visit([](const auto& sizes) { return detail::check_members(sizes); }, b.what); !ok)
+        return ok;
+    return {};
+  });
+}
+
+/// Parameters of a list: each weight once, and those that one token uses.
+/// Errors: those of check; errc::overflow. Complexity: one pass over the formulas per run.
+[[nodiscard]] inline result<parameter_count> count_parameters(const layer_list& list) {
+  if (const auto ok = check(list); !ok) return ok.error();
+  const auto ends = total(parameter_terms, numbers_of(detail::setting_of_ends(list, part{}, {}, {}, {})));
+  if (!ends) return ends.error();
+  rational sum = *ends, idle = 0;
+  const auto ok = detail::for_each_run(list, [&](const layer_blocks& blocks, std::int64_t count) -> result<void> {
+    const block_setting all{.on_rank = {.layers = count}, .sizes = list.sizes};
+    const layer_blocks own = detail::own_weights(blocks);
+    for (const auto which : {&block_terms::parameters, &block_terms::expert_parameters}) {
+      const auto one = detail::sum_over(own, all, which, false);
+      if (!one) return one.error();
+      sum = sum + *one;
+    }
+    const auto unused = detail::sum_over(own, all, &block_terms::idle_parameters, false);
+    if (!unused) return unused.error();
+    idle = idle + *unused;
+    return {};
+  });
+  if (!ok) return ok.error();
+  if (!sum.ok() || !sum.is_whole() || sum.num() > (std::numeric_limits<std::int64_t>::max)())
+    return error{errc::overflow}.with("parameters");
+  return parameter_count{static_cast<std::int64_t>(sum.num()), static_cast<std::int64_t>((sum - idle).num())};
+}
+
+/// Parameters of so many equal layers on one rank. Errors: errc::undefined_value, errc::overflow.
+[[nodiscard]] inline result<rank_parameters> count_rank_parameters(const layer_list& list, const layer_blocks& blocks,
+                                                                   std::int64_t count, const parallel& p) {
+  const block_setting all{.on_rank = {.layers = count}, .sizes = list.sizes, .parallel = p};
+  const layer_blocks own = detail::own_weights(blocks);
+  const auto dense = detail::sum_over(own, all, &block_terms::parameters, true),
+             expert = detail::sum_over(own, all, &block_terms::expert_parameters, true);
+  if (!dense) return dense.error();
+  if (!expert) return expert.error();
+  constexpr integer max_count = (std::numeric_limits<std::int64_t>::max)();
+  const integer d = dense->ceiling().num(), e = expert->ceiling().num();
+  if (d > max_count || e > max_count) return error{errc::overflow}.with("parameters of a rank");
+  return rank_parameters{static_cast<std::int64_t>(d), static_cast<std::int64_t>(e)};
+}
+
+namespace detail {
+/// FLOPs of a step, and of what is computed again.
+struct run_flops {
+  rational model_step = 0, again = 0;
+};
+inline result<run_flops> flops_of_run(const layer_blocks& blocks, const block_setting& all) {
+  run_flops out;
+  for (const block& b : blocks)
+    visit_block(b, all, [&](const block_terms& lists, const numbers_view& numbers) {
+      const auto add = [&](const term_list_view& list, std::int64_t times) {
+        for_each_term(list, numbers, [&](const term_view& x) {
+          const rational amount = x.amount();
+          out.model_step = out.model_step + rational(times) * amount;
+          if (const rational more = x.again(); !(more == rational(0))) out.again = out.again + more * amount;
+        });
+      };
+      add(lists.forward, 3);
+      add(lists.whole_step, 1);
+    });
+  if (!out.model_step.ok() || !out.again.ok()) return error{errc::undefined_value}.with("FLOPs of a layer");
+  return out;
+}
+}  // namespace detail
+
+/// FLOPs of a step, forward and backward, of a list: as count_flops of a model.
+/// Errors: those of check; errc::undefined_value.
+[[nodiscard]] inline result<flop_count> count_flops(const layer_list& list, const training& t, const parallel& p,
+                                                    const convention& counted, const replay_set& replayed = {}) {
+  if (const auto ok = check(list); !ok) return ok.error();
+  if (const auto ok = check(t); !ok) return ok.error();
+  if (const auto ok = check(p); !ok) return ok.error();
+  const auto ends = numbers_of(detail::setting_of_ends(list, part{}, t, p, counted));
+  const auto heads = total(forward_flop_terms, ends);
+  if (!heads) return heads.error();
+  detail::run_flops sum{.model_step = rational(3) * *heads};
+  for_each_term(forward_flop_terms, ends, [&](const term_view& x) { sum.again = sum.again + x.again() * x.amount(); });
+  const auto ok = detail::for_each_run(list, [&](const layer_blocks& blocks, std::int64_t count) -> result<void> {
+    const auto one = detail::flops_of_run(blocks, {.on_rank = {.layers = count},
+                                                   .sizes = list.sizes,
+                                                   .training = t,
+                                                   .parallel = p,
+                                                   .counted = counted,
+                                                   .replayed = replayed});
+    if (!one) return one.error();
+    sum.model_step = sum.model_step + one->model_step;
+    sum.again = sum.again + one->again;
+    return {};
+  });
+  if (!ok) return ok.error();
+  const rational hardware = sum.model_step + sum.again;
+  if (!hardware.ok()) return error{errc::undefined_value}.with("FLOPs of a step");
+  return flop_count{sum.model_step, hardware, counted};
+}
+
+/// Bytes that one such layer keeps of one micro-batch on one rank, under the recompute of `p`.
+/// Errors: errc::undefined_value.
+[[nodiscard]] inline result<rational> layer_activation_bytes(const layer_list& list, const layer_blocks& blocks,
+                                                             const training& t, const parallel& p,
+                                                             const replay_set& replayed = {}) {
+  const auto sum = detail::sum_over(blocks, {.sizes = list.sizes, .training = t, .parallel = p, .replayed = replayed},
+                                    &block_terms::saved, true);
+  if (!sum || p.recompute != recompute::full) return sum;
+  const rational ranks = rational(p.cp) * rational(p.sequence_parallel ? p.tp : 1);
+  return *sum + rational(t.activation_bytes) * rational(t.sequence) * rational(t.micro_batch) *
+                    rational(list.sizes.hidden) / ranks;
+}
+
+/// Bytes that generation keeps of one sequence of `length` tokens: keys and values, latent vectors, states.
+/// @param element_bytes  of keys and values; states of linear attention take 4 where their source says so
+/// Errors: errc::undefined_value.
+///
+///     count_state_bytes(kimi, 131072, 2)
+[[nodiscard]] inline result<rational> count_state_bytes(const layer_list& list, std::int64_t length,
+                                                        std::int64_t element_bytes) {
+  rational sum = 0;
+  const auto ok = detail::for_each_run(list, [&](const layer_blocks& blocks, std::int64_t count) -> result<void> {
+    const block_setting all{.sizes = list.sizes, .training = {.sequence = length, .activation_bytes = element_bytes}};
+    const auto one = detail::sum_over(blocks, all, &block_terms::state, false);
+    if (!one) return one.error();
+    sum = sum + rational(count) * *one;
+    return {};
+  });
+  if (!ok) return ok.error();
+  return sum;
+}
+
+}  // namespace hocket::inline HOCKET_ABI::cost

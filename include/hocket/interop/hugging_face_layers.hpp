@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/cost/model/uniform_list.hpp>
+#include <hocket/interop/hugging_face.hpp>
+#include <hocket/interop/layer_families.hpp>
+
+/// A model of unequal layers from its Hugging Face `config.json`, as published or as transformers 4 or 5 saves it.
+namespace hocket::inline HOCKET_ABI::hugging_face {
+
+/// A list of layers and what its config left unsaid.
+struct layer_reading {
+  cost::layer_list layers;
+  std::string architecture;  ///< the model_type, of the text model of a multimodal config
+  std::vector<std::string> assumed;
+};
+
+namespace detail {
+inline const family* family_of_type(std::string_view type) noexcept {
+  for (const family& each : families)
+    if (each.type == type) return &each;
+  return nullptr;
+}
+inline result<std::string> type_of(const nlohmann::json& config) {
+  if (!config.is_object()) return error{errc::malformed, 1, 1}.with("config");
+  const auto at = config.find("model_type");
+  if (at == config.end() || at->is_null()) return error{errc::missing_field}.with("model_type");
+  if (!at->is_string())
+    return error{errc::unknown_architecture}.with(at->dump(-1, ' ', true, nlohmann::json::error_handler_t::replace));
+  return at->get<std::string>();
+}
+}  // namespace detail
+
+/// Reads a config of any family that read_config or the table in layer_families.hpp knows; of a multimodal file the
+/// language model (`text_config`), which is noted as assumed.
+/// Errors: those of read_config. Complexity: O(layers x blocks).
+///
+///     auto r = hocket::hugging_face::read_layers(nlohmann::json::parse(text));
+///     hocket::cost::count_parameters(r->layers)->active;
+[[nodiscard]] inline result<layer_reading> read_layers(const nlohmann::json& config) {
+  const auto type = detail::type_of(config);
+  if (!type) return type.error();
+  const auto text = config.find("text_config");
+  if (text != config.end() && text->is_object() && text->contains("model_type")) {
+    nlohmann::json inner = *text;
+    if (!inner.contains("tie_word_embeddings") && config.contains("tie_word_embeddings"))
+      inner["tie_word_embeddings"] = config.at("tie_word_embeddings");
+    inner.erase("text_config");
+    auto read = read_layers(inner);
+    if (read) read->assumed.push_back("text_config alone: encoders of images and sound are not counted");
+    return read;
+  }
+  layer_reading out;
+  out.architecture = *type;
+  const detail::family* known = detail::family_of_type(*type);
+  if (known == nullptr) {
+    auto uniform = read_config(config);
+    if (!uniform) return uniform.error();
+    out.layers = cost::to_layers(uniform->model);
+    out.assumed = std::move(uniform->assumed);
+    return out;
+  }
+  reading notes;
+  detail::layer_fields in(config, notes, out.layers);
+  known->read(in);
+  if (!in.ok()) return in.why();
+  out.assumed = std::move(notes.assumed);
+  return out;
+}
+
+/// The same from the text of the file.
+[[nodiscard]] inline result<layer_reading> parse_layers(std::string_view text) {
+  const nlohmann::json config = nlohmann::json::parse(text.begin(), text.end(), nullptr, false);
+  if (config.is_discarded()) return error{errc::malformed, 1, 1}.with("config.json");
+  return read_layers(config);
+}
+
+}  // namespace hocket::inline HOCKET_ABI::hugging_face

@@ -1,0 +1,651 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/interop/layer_fields.hpp>
+
+/// The table of families whose layers differ: one row each. A row names what a family has; layer_fields.hpp has the
+/// words. Sizes follow the family's modules in transformers 5.24; where those count otherwise, the row says so.
+namespace hocket::inline HOCKET_ABI::hugging_face::detail {
+
+struct family {
+  std::string_view type;  ///< model_type, literal
+  void (*read)(layer_fields& in);
+};
+
+inline cost::norms after_mixer() { return {.place = cost::norm_place::between}; }
+inline std::size_t index(std::int64_t at) { return static_cast<std::size_t>(at); }
+inline bool each(std::int64_t at, std::int64_t period) { return (at + 1) % period == 0; }
+
+/// Layers that all see a window or everything, with a dense FFN or a mixture.
+template <class Window>
+void softmax_layers(layer_fields& in, const cost::attention& full, const cost::attention& windowed,
+                    const Window& sees_all, const std::vector<bool>& mixes, const cost::block& dense,
+                    const cost::block& mixture, std::int64_t behind = 0) {
+  for (std::int64_t at = 0; at < in.layers(); ++at)
+    in.layer(sees_all[index(at)] ? full : windowed, mixes[index(at)] ? mixture : dense, behind);
+}
+inline cost::attention with_window(cost::attention a, std::int64_t window) {
+  a.window = window;
+  return a;
+}
+inline std::vector<bool> all(const layer_fields& in, bool value) {
+  return std::vector<bool>(index(in.layers()), value);
+}
+
+/// Which layers of Qwen's mixtures are dense.
+inline std::vector<bool> qwen_mixes(layer_fields& in) {
+  std::vector<bool> dense, out;
+  if (!in.numbers("mlp_only_layers", dense)) dense = all(in, false);
+  const std::int64_t step = in.size_or({"decoder_sparse_step"}, 1);
+  for (std::int64_t at = 0; at < in.layers(); ++at) out.push_back(each(at, step) && !dense[index(at)]);
+  return out;
+}
+inline bool any(const std::vector<bool>& of) { return std::find(of.begin(), of.end(), true) != of.end(); }
+inline bool every(const std::vector<bool>& of) { return std::find(of.begin(), of.end(), false) == of.end(); }
+
+inline void read_qwen3_next(layer_fields& in, bool dense_only) {
+  in.ends(false);
+  cost::attention full = in.attention(256);
+  full.qk_norm = true;
+  full.gate_width = full.heads * full.head_dim;
+  full.gate_bias = full.qkv_bias;
+  const auto linear = in.gated_delta();
+  const auto mixes = dense_only ? all(in, false) : qwen_mixes(in);
+  const cost::feed_forward dense = every(mixes) ? cost::feed_forward{} : in.dense();
+  cost::mixture experts;
+  if (any(mixes)) {
+    experts = in.experts({"moe_intermediate_size"});
+    experts.shared_ffn = in.size({"shared_expert_intermediate_size"});
+    experts.shared_gate = true;
+  }
+  const std::int64_t interval = in.has({"layer_types"}) ? 1 : in.size_or({"full_attention_interval"}, 4);
+  const auto sees_all = in.sees_all([&](std::int64_t at) { return each(at, interval); });
+  for (std::int64_t at = 0; at < in.layers(); ++at)
+    in.layer(sees_all[index(at)] ? cost::block(full) : cost::block(linear),
+             mixes[index(at)] ? cost::block(experts) : cost::block(dense));
+}
+
+/// Latent attention with experts: DeepSeek and what descends from it.
+inline void read_latent(layer_fields& in, bool router_bias, bool always_dense = false) {
+  in.ends(always_dense);
+  const auto attention = in.latent();
+  const auto mixes = always_dense ? all(in, false) : in.mixes({"first_k_dense_replace"});
+  const auto dense = every(mixes) ? cost::feed_forward{} : in.dense();
+  cost::mixture experts;
+  if (any(mixes)) experts = in.experts({"moe_intermediate_size"});
+  experts.router_bias = router_bias;
+  for (std::int64_t at = 0; at < in.layers(); ++at)
+    in.layer(attention, mixes[index(at)] ? cost::block(experts) : cost::block(dense));
+}
+/// The same with sparse attention: a layer has an indexer, or takes the choice of an earlier one.
+inline void read_sparse_latent(layer_fields& in) {
+  in.ends(false);
+  auto indexed = in.latent();
+  indexed.absorbed = true;
+  indexed.selected = in.size({"index_topk"});
+  auto shared = indexed;
+  indexed.index_heads = in.size({"index_n_heads"});
+  indexed.index_dim = in.size({"index_head_dim"});
+  const std::int64_t period = in.size_or({"index_topk_freq"}, 1), skipped = in.size_or({"index_skip_topk_offset"}, 2);
+  const auto indexers = in.words({"indexer_types"}, [&](std::int64_t at) {
+    return (std::max)(at - skipped + 1, std::int64_t{0}) % period == 0 ? "full" : "shared";
+  });
+  const auto mixes = in.mixes({"first_k_dense_replace"});
+  const auto dense = every(mixes) ? cost::feed_forward{} : in.dense();
+  auto experts = in.experts({"moe_intermediate_size"});
+  experts.router_bias = true;
+  for (std::int64_t at = 0; at < in.layers(); ++at)
+    in.layer(indexers[index(at)] == "full" ? indexed : shared,
+             mixes[index(at)] ? cost::block(experts) : cost::block(dense));
+}
+
+inline void read_kimi(layer_fields& in) {
+  in.ends(false);
+  auto full = in.latent();
+  cost::kimi_delta linear;
+  std::vector<bool> sees_all;
+  if (in.has({"linear_attn_config"})) {  // as published: layers are counted from 1
+    in.raw().within("linear_attn_config", [&](fields& inner) {
+      linear = {.heads = inner.size("num_heads"),
+                .head_dim = inner.size("head_dim"),
+                .kernel = inner.size("short_conv_kernel_size")};
+      sees_all = inner.listed_layers("full_attn_layers", 1, in.layers());
+    });
+  } else {
+    linear = {.heads = in.size({"linear_num_heads"}),
+              .head_dim = in.size({"linear_head_dim"}),
+              .kernel = in.size({"linear_conv_kernel_dim"})};
+    sees_all = in.sees_all([](std::int64_t at) { return at != 0 && at % 4 == 0; });
+  }
+  if (!in.ok()) return;
+  linear.gate_rank = linear.head_dim;
+  const auto mixes = in.mixes({"first_k_dense_replace"});
+  const auto dense = every(mixes) ? cost::feed_forward{} : in.dense();
+  auto experts = in.experts({"moe_intermediate_size"});
+  experts.router_bias = true;
+  for (std::int64_t at = 0; at < in.layers(); ++at)
+    in.layer(sees_all[index(at)] ? cost::block(full) : cost::block(linear),
+             mixes[index(at)] ? cost::block(experts) : cost::block(dense));
+}
+inline void read_bailing(layer_fields& in) {
+  in.ends(false);
+  auto full = in.latent();
+  full.gate_width = full.heads;
+  const cost::kimi_delta linear{.heads = in.size({"linear_num_heads"}),
+                                .head_dim = in.size({"linear_head_dim"}),
+                                .kernel = in.size({"linear_conv_kernel_dim", "short_conv_kernel_size"})};
+  const std::int64_t period = in.size_or({"layer_group_size"}, 6);
+  const auto sees_all = in.sees_all([&](std::int64_t at) { return each(at, period); });
+  const auto mixes = in.mixes({"first_k_dense_replace"});
+  const auto dense = every(mixes) ? cost::feed_forward{} : in.dense();
+  auto experts = in.experts({"moe_intermediate_size"});
+  experts.router_bias = true;
+  for (std::int64_t at = 0; at < in.layers(); ++at)
+    in.layer(sees_all[index(at)] ? cost::block(full) : cost::block(linear),
+             mixes[index(at)] ? cost::block(experts) : cost::block(dense));
+}
+
+inline void read_deepseek_v4(layer_fields& in) {
+  in.ends(false);
+  auto& list = in.list();
+  list.sizes.streams = in.size({"hc_mult"});
+  const std::int64_t n = list.sizes.streams;
+  if (!in.ok()) return;
+  cost::compressed_attention windowed{.heads = in.size({"num_attention_heads"}),
+                                      .head_dim = in.size({"head_dim"}),
+                                      .query_rank = in.size({"q_lora_rank"}),
+                                      .output_groups = in.size({"o_groups"}),
+                                      .output_rank = in.size({"o_lora_rank"}),
+                                      .window = in.size({"sliding_window"})};
+  auto heavy = windowed, sparse = windowed;
+  heavy.ratio = 128;
+  sparse.ratio = 4;
+  if (in.has({"compress_rates"}))
+    in.raw().within("compress_rates", [&](fields& rates) {
+      heavy.ratio = rates.size("heavily_compressed_attention");
+      sparse.ratio = rates.size("compressed_sparse_attention");
+    });
+  sparse.overlaps = true;
+  sparse.selected = in.size({"index_topk"});
+  sparse.index_heads = in.size({"index_n_heads"});
+  sparse.index_dim = in.size({"index_head_dim"});
+  // As published: a ratio per layer, and one for each prediction module behind them.
+  const auto ratios = in.has({"layer_types"}) || !in.has({"compress_ratios"})
+                        ? std::vector<std::int64_t>{}
+                        : in.raw().first_numbers("compress_ratios", in.layers());
+  const auto kinds = in.words({"layer_types"}, [&](std::int64_t at) {
+    const std::int64_t ratio = ratios.empty() ? (at > 1 && at % 2 == 1 ? 4 : 128) : ratios[index(at)];
+    return ratio == 4 ? "compressed_sparse_attention" : ratio == 0 ? "window" : "heavily_compressed_attention";
+  });
+  auto experts = in.experts({"moe_intermediate_size"});
+  auto by_table = experts;
+  experts.router_bias = true;
+  const std::int64_t by_hash = in.has({"mlp_layer_types"}) ? 0 : in.size_or({"num_hash_layers"}, 3);
+  const auto routers =
+      in.words({"mlp_layer_types"}, [&](std::int64_t at) { return at < by_hash ? "hash_moe" : "moe"; });
+  for (std::int64_t at = 0; at < in.layers(); ++at) {
+    const std::string& kind = kinds[index(at)];
+    in.layer({cost::hyper_connections{.streams = n}, cost::norms{},
+              kind == "compressed_sparse_attention"    ? sparse
+              : kind == "heavily_compressed_attention" ? heavy
+                                                       : windowed,
+              after_mixer(), routers[index(at)] == "hash_moe" ? by_table : experts});
+  }
+  list.back = {cost::projection{.input = n * in.hidden(), .outputs = n}, cost::table{.elements = n + 1}};
+}
+
+inline void read_minimax(layer_fields& in) {
+  in.ends(false);
+  const auto full = in.attention();
+  const cost::lightning_attention linear{
+      .heads = full.heads, .head_dim = full.head_dim, .chunk = in.size_or({"block_size"}, 256)};
+  const auto sees_all = in.sees_all([](std::int64_t at) { return at % 2 == 0; });
+  const auto experts = in.experts({"intermediate_size"});
+  for (std::int64_t at = 0; at < in.layers(); ++at)
+    in.layer(sees_all[index(at)] ? cost::block(full) : cost::block(linear), experts);
+}
+inline void read_minimax_m2(layer_fields& in) {
+  in.ends(false);
+  auto full = in.attention();
+  full.qk_norm_all = true;
+  auto experts = in.experts({"intermediate_size"});
+  experts.router_bias = true;
+  softmax_layers(in, full, full, all(in, true), all(in, true), experts, experts);
+}
+
+inline void read_llama4(layer_fields& in) {
+  in.ends(false);
+  const auto full = in.attention();
+  auto chunked = full;
+  chunked.window = in.optional({"attention_chunk_size"});
+  chunked.chunked = chunked.window > 0;
+  const auto sees_all = in.sees_all([](std::int64_t at) { return each(at, 4); });
+  std::vector<bool> mixes;
+  if (!in.numbers("moe_layers", mixes)) {
+    const std::int64_t step = in.size_or({"interleave_moe_layer_step"}, 1);
+    for (std::int64_t at = 0; at < in.layers(); ++at) mixes.push_back(each(at, step));
+  }
+  auto experts = in.experts({"intermediate_size"});
+  experts.shared_ffn = experts.expert_ffn;
+  const cost::feed_forward dense{.ffn = every(mixes) ? 0 : in.size({"intermediate_size_mlp"})};
+  softmax_layers(in, full, chunked, sees_all, mixes, dense, experts);
+}
+
+inline void read_gemma3(layer_fields& in) {
+  in.ends(true);
+  auto full = in.attention(256);
+  full.qk_norm = true;
+  const std::int64_t period =
+      in.has({"layer_types"}) ? 6 : in.size_or({"sliding_window_pattern", "_sliding_window_pattern"}, 6);
+  const auto sees_all = in.sees_all([&](std::int64_t at) { return each(at, period); });
+  const auto dense = in.dense();
+  softmax_layers(in, full, with_window(full, in.size({"sliding_window"})), sees_all, all(in, false), dense, dense, 2);
+}
+/// Vectors that each token has for each layer: their table, their projection from the embedding, a norm.
+inline void per_layer_inputs(layer_fields& in, std::int64_t width) {
+  in.list().front.push_back(
+      cost::table{.elements = width, .count = in.size({"vocab_size_per_layer_input"}) * in.layers()});
+  in.list().front.push_back(cost::table{width});
+  in.list().front.push_back(cost::projection{.outputs = in.layers() * width});
+}
+inline void read_gemma3n(layer_fields& in) {
+  in.ends(true);
+  auto full = in.attention(256);
+  full.qk_norm = true;
+  const std::int64_t shared = in.optional({"num_kv_shared_layers"}), width = in.size({"hidden_size_per_layer_input"}),
+                     n = in.size({"altup_num_inputs"}), rank = in.size({"laurel_rank"}), h = in.hidden(),
+                     window = in.size({"sliding_window"});
+  constexpr std::int64_t max_streams = 64;  // its cube is a number of weights
+  if (n > max_streams) in.raw().fail(error{errc::out_of_range, n, 1, max_streams}.with("altup_num_inputs"));
+  const auto sees_all = in.sees_all([](std::int64_t at) { return each(at, 5); });
+  const auto widths = in.raw().sizes("intermediate_size", in.layers());
+  for (std::int64_t at = 0; at < in.layers(); ++at) {
+    auto attention = with_window(full, sees_all[index(at)] ? 0 : window);
+    attention.shared_kv = at >= in.layers() - shared;
+    in.layer({cost::norms{}, attention, after_mixer(), cost::feed_forward{.ffn = widths[index(at)]},
+              cost::norms{.count = 2, .place = cost::norm_place::behind}, cost::projection{.outputs = rank},
+              cost::projection{.input = rank, .outputs = h}, cost::projection{.outputs = n},
+              cost::table{3 * h + n * n + n * n * n}, cost::per_layer_input{width}});
+  }
+  per_layer_inputs(in, width);
+  in.list().front.push_back(cost::projection{.outputs = h, .count = n - 1});
+  in.list().back = {cost::projection{.outputs = h, .count = n - 1}};
+  in.list().sizes.streams = n;
+}
+inline void read_gemma4(layer_fields& in) {
+  in.ends(true);
+  auto windowed = in.attention(256);
+  windowed.qk_norm = true;
+  auto full = windowed;
+  full.key_is_value = in.flag("attention_k_eq_v", false);
+  const auto sees_all = in.sees_all([](std::int64_t at) { return each(at, 6); });
+  if (in.has({"per_layer_config"})) {  // as transformers saves it: what differs from the others
+    full.head_dim = in.raw().first_override("head_dim", full.head_dim);
+    full.kv_heads = in.raw().first_override("num_key_value_heads", full.kv_heads);
+  } else {
+    full.head_dim = in.size_or({"global_head_dim"}, 512);
+    if (full.key_is_value && in.has({"num_global_key_value_heads"}))
+      full.kv_heads = in.size({"num_global_key_value_heads"});
+  }
+  windowed.window = in.size({"sliding_window"});
+  const std::int64_t shared = in.optional({"num_kv_shared_layers"}),
+                     width = in.optional({"hidden_size_per_layer_input"});
+  const bool mixes = in.flag("enable_moe_block", false), wide = in.flag("use_double_wide_mlp", false);
+  for (std::int64_t at = 0; at < in.layers(); ++at) {
+    auto attention = sees_all[index(at)] ? full : windowed;
+    attention.shared_kv = at >= in.layers() - shared;
+    auto dense = in.dense();
+    if (wide && attention.shared_kv) dense.ffn *= 2;
+    cost::layer_blocks blocks{cost::norms{}, attention, after_mixer(), dense,
+                              cost::norms{.count = mixes ? 5 : 2, .place = cost::norm_place::behind}};
+    if (mixes) {
+      const auto experts = in.experts({"moe_intermediate_size"});
+      blocks.push_back(experts);
+      blocks.push_back(cost::table{in.hidden() + experts.experts});
+    }
+    if (width > 0) blocks.push_back(cost::per_layer_input{width});
+    in.layer(std::move(blocks));
+  }
+  if (width > 0) per_layer_inputs(in, width);
+}
+
+inline void read_nemotron_h(layer_fields& in) {
+  constexpr std::string_view letters = "ME*-";
+  constexpr const char* words[] = {"linear_attention", "moe", "full_attention", "mlp"};
+  const std::string pattern = in.raw().word_or("hybrid_override_pattern", "");
+  in.ends(false);
+  const auto kinds = in.words({"layers_block_type", "layer_types"}, [&](std::int64_t at) {
+    const auto which = index(at) < pattern.size() ? letters.find(pattern[index(at)]) : letters.npos;
+    if (which == letters.npos) in.raw().fail(error{errc::unknown_value}.with("hybrid_override_pattern"));
+    return which == letters.npos ? "" : words[which];
+  });
+  const auto is = [&](std::string_view kind) { return std::find(kinds.begin(), kinds.end(), kind) != kinds.end(); };
+  const auto state_space = in.mamba2();
+  auto attention = in.attention(128);
+  attention.qkv_bias = attention.output_bias = false;
+  const auto dense = is("mlp") ? in.dense(2) : cost::feed_forward{};
+  cost::mixture experts;
+  if (is("moe")) {
+    experts = in.experts({"moe_intermediate_size"});
+    experts.ffn_matrices = 2;
+    experts.shared_ffn = in.size({"moe_shared_expert_intermediate_size"});
+    experts.latent_width = in.optional({"moe_latent_size"});
+    experts.router_bias = true;
+  }
+  for (const std::string& kind : kinds)
+    in.layer({cost::norms{}, kind == "linear_attention" || kind == "mamba" ? cost::block(state_space)
+                             : kind == "moe"                               ? cost::block(experts)
+                             : kind == "mlp"                               ? cost::block(dense)
+                                                                           : cost::block(attention)});
+}
+
+inline void read_falcon_h1(layer_fields& in) {
+  in.ends(false);
+  const auto attention = in.attention();
+  auto state_space = in.mamba2();
+  state_space.gated_norm = in.flag("mamba_rms_norm", false);
+  for (std::int64_t at = 0; at < in.layers(); ++at)
+    in.layer({cost::norms{}, state_space, attention, after_mixer(), in.dense()});
+}
+inline void read_mamba(layer_fields& in) {
+  in.ends(true);
+  for (std::int64_t at = 0; at < in.layers(); ++at) in.layer({cost::norms{}, in.mamba()});
+}
+inline void read_mamba2(layer_fields& in) {
+  in.ends(false);
+  for (std::int64_t at = 0; at < in.layers(); ++at) in.layer({cost::norms{}, in.mamba2()});
+}
+inline void read_jamba(layer_fields& in) {
+  in.ends(false);
+  auto attention = in.attention();
+  attention.qkv_bias = attention.output_bias = false;
+  auto state_space = in.mamba();
+  state_space.inner_norms = true;
+  const std::int64_t attends = in.size({"attn_layer_period"}), first = in.raw().size_or_null("attn_layer_offset"),
+                     mixes = in.size({"expert_layer_period"}), first_mix = in.raw().size_or_null("expert_layer_offset");
+  const auto dense = in.dense();
+  const auto experts = in.experts({"intermediate_size"});
+  for (std::int64_t at = 0; at < in.layers(); ++at)
+    in.layer(at % attends == first ? cost::block(attention) : cost::block(state_space),
+             at % mixes == first_mix && experts.experts > 1 ? cost::block(experts) : cost::block(dense));
+}
+inline void read_bamba(layer_fields& in) {
+  in.ends(false);
+  const auto attention = in.attention();
+  const auto state_space = in.mamba2();
+  std::vector<bool> attends;
+  if (!in.numbers("attn_layer_indices", attends)) attends = all(in, false);
+  for (std::int64_t at = 0; at < in.layers(); ++at)
+    in.layer(attends[index(at)] ? cost::block(attention) : cost::block(state_space), in.dense());
+}
+inline void read_granite(layer_fields& in, bool hybrid) {
+  in.ends(hybrid);
+  const auto attention = in.attention();
+  const auto sees_all = hybrid ? in.sees_all([](std::int64_t) { return false; }) : all(in, true);
+  cost::block mixer = attention;
+  if (!every(sees_all)) mixer = in.mamba2();
+  const std::int64_t shared = in.optional({"shared_intermediate_size"});
+  cost::block ffn = cost::feed_forward{.ffn = shared};
+  if (in.optional({"num_local_experts"}) > 0) {
+    auto experts = in.experts({"intermediate_size"});
+    experts.shared_ffn = shared;
+    ffn = experts;
+  }
+  for (std::int64_t at = 0; at < in.layers(); ++at) in.layer(sees_all[index(at)] ? cost::block(attention) : mixer, ffn);
+}
+/// Some layers run a transformer layer on the stream and the embedding together first. There are num_mem_blocks of
+/// them, taken in turns; each use has a narrow adapter of its own.
+inline void read_zamba2(layer_fields& in) {
+  in.ends(true);
+  const std::int64_t h = in.hidden(), heads = in.size({"num_attention_heads"}), blocks = in.size({"num_mem_blocks"}),
+                     rank = in.size({"adapter_rank"}), ffn = in.size({"intermediate_size"});
+  cost::mamba2 state_space{.heads = in.size({"n_mamba_heads"}),
+                           .head_dim = in.size({"mamba_expand"}) * h / in.size({"n_mamba_heads"}),
+                           .groups = in.size({"mamba_ngroups"}),
+                           .state = in.size({"mamba_d_state"}),
+                           .kernel = in.size({"mamba_d_conv"}),
+                           .chunk = in.size_or({"chunk_size"}, 256),
+                           .bias = in.flag("add_bias_linear", false)};
+  const cost::attention attention{
+      .heads = heads, .kv_heads = in.size({"num_key_value_heads"}), .head_dim = 2 * h / heads, .input = 2 * h};
+  const bool adapted = in.flag("use_shared_attention_adapter", false);
+  std::int64_t uses = 0;
+  for (const std::string& kind : in.words({"layers_block_type"}, [&](std::int64_t) {
+         in.raw().fail(error{errc::missing_field}.with("layers_block_type"));
+         return "";
+       })) {
+    if (kind != "hybrid") {
+      in.layer({cost::norms{}, state_space});
+      continue;
+    }
+    const bool again = uses++ >= blocks;
+    cost::layer_blocks layer{cost::block(cost::table{2 * h + h}, again), cost::block(attention, again)};
+    if (adapted)
+      layer.insert(layer.end(), {cost::projection{.input = 2 * h, .outputs = rank, .count = 3},
+                                 cost::projection{.input = rank, .outputs = 2 * h, .count = 3}});
+    layer.insert(layer.end(), {cost::block(cost::feed_forward{.ffn = ffn, .ffn_bias = state_space.bias}, again),
+                               cost::projection{.outputs = rank}, cost::projection{.input = rank, .outputs = 2 * ffn},
+                               cost::projection{.outputs = h}, cost::norms{}, state_space});
+    in.layer(std::move(layer));
+  }
+}
+/// Two attentions and two dense FFNs a layer, and a mixture beside them. transformers 5.24 makes room for the first
+/// product of zero experts too, which has no weights in the published model: it counts zero_expert_num more of them.
+inline void read_longcat(layer_fields& in) {
+  in.ends(false);
+  const auto attention = in.latent();
+  auto experts = in.experts({"expert_ffn_hidden_size"});
+  experts.zero_experts = in.optional({"zero_expert_num"});
+  experts.router_bias = true;
+  for (std::int64_t at = 0; at < in.layers(); ++at)
+    in.layer({cost::norms{}, attention, after_mixer(), experts, in.dense(), cost::norms{}, attention, after_mixer(),
+              in.dense()});
+}
+inline void read_ernie_moe(layer_fields& in) {
+  in.ends(true);
+  auto attention = in.attention();
+  attention.qkv_bias = attention.output_bias = in.flag("use_bias", false);
+  const std::int64_t from = in.raw().size_or_null("moe_layer_start_index"), step = in.size({"moe_layer_interval"});
+  std::int64_t to = in.layers() - 1;
+  if (in.has({"moe_layer_end_index"}) && !in.raw().is_minus_one("moe_layer_end_index"))
+    to = in.size({"moe_layer_end_index"});
+  auto dense = in.dense();
+  dense.ffn_bias = in.list().sizes.head_bias = attention.qkv_bias;
+  auto experts = in.experts({"moe_intermediate_size"});
+  experts.router_bias = true;
+  for (std::int64_t at = 0; at < in.layers(); ++at)
+    in.layer(attention, each(at, step) && at >= from && at <= to ? cost::block(experts) : cost::block(dense));
+}
+inline void read_hy_v3(layer_fields& in) {
+  in.ends(false);
+  auto attention = in.attention();
+  attention.qk_norm = true;
+  auto experts = in.experts({"moe_intermediate_size"});
+  experts.router_bias = true;
+  const auto mixes = in.mixes({"first_k_dense_replace"});
+  const auto dense = every(mixes) ? cost::feed_forward{} : in.dense();
+  softmax_layers(in, attention, attention, all(in, true), mixes, dense, experts);
+}
+inline void read_hunyuan(layer_fields& in, bool mixes) {
+  in.ends(false);
+  auto attention = in.attention();
+  attention.qk_norm = true;
+  cost::block ffn = in.dense();
+  if (mixes) {
+    auto experts = in.experts({"intermediate_size"});
+    experts.shared_ffn = experts.expert_ffn;
+    ffn = experts;
+  }
+  for (std::int64_t at = 0; at < in.layers(); ++at) in.layer(attention, ffn);
+}
+inline void read_lfm2(layer_fields& in, bool mixes) {
+  in.ends(true);
+  auto attention = in.attention();
+  attention.qkv_bias = attention.output_bias = false;
+  attention.qk_norm = true;
+  const cost::short_convolution convolution{.kernel = in.size({"conv_L_cache"}),
+                                            .conv_bias = in.flag("conv_bias", false)};
+  auto dense = in.dense();
+  if (!mixes && in.flag("block_auto_adjust_ff_dim", true)) {
+    const std::int64_t unit = in.size_or({"block_multiple_of"}, 256);
+    dense.ffn = (2 * dense.ffn / 3 + unit - 1) / unit * unit;  // block_ffn_dim_multiplier is 1 in what is published
+    in.raw().expect_one("block_ffn_dim_multiplier");
+  }
+  cost::mixture experts;
+  std::int64_t first = in.layers();
+  if (mixes) {
+    experts = in.experts({"moe_intermediate_size"});
+    experts.router_bias = in.flag("use_expert_bias", true);
+    first = in.raw().size_or_null("num_dense_layers");
+  }
+  const auto sees_all = in.sees_all([](std::int64_t) { return true; });
+  for (std::int64_t at = 0; at < in.layers(); ++at)
+    in.layer(sees_all[index(at)] ? cost::block(attention) : cost::block(convolution),
+             at < first ? cost::block(dense) : cost::block(experts));
+}
+inline void read_olmo3(layer_fields& in) {
+  in.ends(false);
+  auto full = in.attention();
+  full.qk_norm_all = true;
+  const auto sees_all = in.sees_all([](std::int64_t at) { return each(at, 4); });
+  const auto dense = in.dense();
+  softmax_layers(in, full, with_window(full, in.size({"sliding_window"})), sees_all, all(in, false), dense, dense);
+}
+inline void read_flex_olmo(layer_fields& in) {
+  in.ends(false);
+  auto full = in.attention();
+  full.qk_norm_all = true;
+  const auto experts = in.experts({"intermediate_size"});
+  softmax_layers(in, full, full, all(in, true), all(in, true), experts, experts);
+}
+inline void read_exaone4(layer_fields& in) {
+  in.ends(false);
+  auto full = in.attention();
+  full.qk_norm = true;
+  const std::int64_t window = in.optional({"sliding_window"});
+  const auto sees_all = in.sees_all([&](std::int64_t at) { return window == 0 || each(at, 4); });
+  const auto dense = in.dense();
+  softmax_layers(in, full, with_window(full, window), sees_all, all(in, false), dense, dense);
+}
+/// One kind of attention, one of FFN: what has few flags of its own.
+inline void read_plain(layer_fields& in, std::int64_t ffn_matrices, bool qk_norm, std::int64_t extra) {
+  in.ends(false);
+  auto full = in.attention();
+  full.qk_norm = qk_norm;
+  full.window = in.optional({"sliding_window"});
+  const auto dense = in.dense(ffn_matrices);
+  for (std::int64_t at = 0; at < in.layers(); ++at) {
+    cost::layer_blocks blocks{cost::norms{}, full, after_mixer(), dense};
+    if (extra > 0) blocks.push_back(cost::table{extra});
+    in.layer(std::move(blocks));
+  }
+}
+inline void read_afmoe(layer_fields& in) {
+  in.ends(false);
+  auto full = in.attention();
+  full.qk_norm = true;
+  full.gate_width = full.heads * full.head_dim;
+  const std::int64_t period = in.size_or({"global_attn_every_n_layers"}, 4);
+  const auto sees_all = in.sees_all([&](std::int64_t at) { return each(at, period); });
+  auto experts = in.experts({"moe_intermediate_size"});
+  experts.router_bias = true;
+  softmax_layers(in, full, with_window(full, in.size({"sliding_window"})), sees_all, in.mixes({"num_dense_layers"}),
+                 in.dense(), experts, 2);
+}
+inline void read_solar_open(layer_fields& in) {
+  in.ends(false);
+  auto full = in.attention();
+  full.output_bias = false;
+  auto experts = in.experts({"moe_intermediate_size"});
+  experts.router_bias = true;
+  softmax_layers(in, full, full, all(in, true), all(in, true), experts, experts);
+}
+/// Key-value heads of windowed layers: named in the published files, twice those of the others in transformers.
+inline std::int64_t windowed_kv_heads(layer_fields& in, std::int64_t full) {
+  return in.size_or({"swa_num_key_value_heads"}, 2 * full);
+}
+inline void read_mimo(layer_fields& in) {
+  in.ends(false);
+  auto full = in.attention();
+  full.output_bias = false;
+  full.value_dim = in.size({"v_head_dim"});
+  auto windowed = with_window(full, in.size({"sliding_window"}));
+  windowed.kv_heads = windowed_kv_heads(in, full.kv_heads);
+  windowed.attention_sinks = true;
+  const auto sees_all = in.sees_all([](std::int64_t at) { return at == 0 || each(at, 6); });
+  auto experts = in.experts({"moe_intermediate_size"});
+  experts.router_bias = true;
+  const auto mixes = in.mixes({"first_k_dense_replace"});
+  softmax_layers(in, full, windowed, sees_all, mixes, in.dense(), experts);
+}
+inline void read_qwen3_moe(layer_fields& in) {
+  in.ends(false);
+  auto full = in.attention();
+  full.qk_norm = true;
+  const auto mixes = qwen_mixes(in);
+  const auto dense = every(mixes) ? cost::feed_forward{} : in.dense();
+  softmax_layers(in, full, full, all(in, true), mixes, dense, in.experts({"moe_intermediate_size"}));
+}
+inline void read_glm4_moe(layer_fields& in) {
+  in.ends(false);
+  auto full = in.attention();
+  full.output_bias = false;
+  full.qk_norm = in.flag("use_qk_norm", false);
+  auto experts = in.experts({"moe_intermediate_size"});
+  experts.router_bias = true;
+  const auto mixes = in.mixes({"first_k_dense_replace"});
+  const auto dense = every(mixes) ? cost::feed_forward{} : in.dense();
+  softmax_layers(in, full, full, all(in, true), mixes, dense, experts);
+}
+
+/// The table: what a config calls itself, and how it is read.
+inline constexpr family families[] = {
+    {"qwen3_next", [](layer_fields& in) { read_qwen3_next(in, false); }},
+    {"qwen3_5_text", [](layer_fields& in) { read_qwen3_next(in, true); }},
+    {"qwen3_5_moe_text", [](layer_fields& in) { read_qwen3_next(in, false); }},
+    {"qwen3_moe", read_qwen3_moe},
+    {"deepseek_v2", [](layer_fields& in) { read_latent(in, false); }},
+    {"deepseek_v32", read_sparse_latent},
+    {"deepseek_v4", read_deepseek_v4},
+    {"glm4_moe", read_glm4_moe},
+    {"glm4_moe_lite", [](layer_fields& in) { read_latent(in, true); }},
+    {"glm_moe_dsa", read_sparse_latent},
+    {"kimi_linear", read_kimi},
+    {"bailing_hybrid", read_bailing},
+    {"youtu", [](layer_fields& in) { read_latent(in, false, true); }},
+    {"minimax", read_minimax},
+    {"minimax_m2", read_minimax_m2},
+    {"llama4_text", read_llama4},
+    {"gemma3_text", read_gemma3},
+    {"gemma3n_text", read_gemma3n},
+    {"gemma4_text", read_gemma4},
+    {"nemotron_h", read_nemotron_h},
+    {"falcon_h1", read_falcon_h1},
+    {"falcon_mamba", read_mamba},
+    {"mamba", read_mamba},
+    {"mamba2", read_mamba2},
+    {"jamba", read_jamba},
+    {"bamba", read_bamba},
+    {"zamba2", read_zamba2},
+    {"granitemoehybrid", [](layer_fields& in) { read_granite(in, true); }},
+    {"granitemoeshared", [](layer_fields& in) { read_granite(in, false); }},
+    {"longcat_flash", read_longcat},
+    {"ernie4_5_moe", read_ernie_moe},
+    {"exaone4", read_exaone4},
+    {"hy_v3", read_hy_v3},
+    {"hunyuan_v1_dense", [](layer_fields& in) { read_hunyuan(in, false); }},
+    {"hunyuan_v1_moe", [](layer_fields& in) { read_hunyuan(in, true); }},
+    {"lfm2", [](layer_fields& in) { read_lfm2(in, false); }},
+    {"lfm2_moe", [](layer_fields& in) { read_lfm2(in, true); }},
+    {"olmo3", read_olmo3},
+    {"flex_olmo", read_flex_olmo},
+    {"ministral3", [](layer_fields& in) { read_plain(in, 3, false, 0); }},
+    {"internlm3", [](layer_fields& in) { read_plain(in, 3, false, 0); }},
+    {"phi4_multimodal", [](layer_fields& in) { read_plain(in, 3, false, 0); }},
+    {"apertus", [](layer_fields& in) { read_plain(in, 2, true, 2); }},  // the activation has two weights a layer
+    {"arcee", [](layer_fields& in) { read_plain(in, 2, false, 0); }},
+    {"afmoe", read_afmoe},
+    {"solar_open", read_solar_open},
+    {"mimo_v2_flash", read_mimo},
+};
+
+}  // namespace hocket::inline HOCKET_ABI::hugging_face::detail

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <hocket/cost/model/layer_list.hpp>
+#include <hocket/interop/config_fields.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// What families of models have in common, as words that a family's row is written in.
+namespace hocket::inline HOCKET_ABI::hugging_face::detail {
+
+/// A block of a layer, or none.
+using maybe_block = std::vector<cost::block>;
+/// Names of one field: what transformers 4, 5 and the published files call it.
+using names = std::initializer_list<const char*>;
+
+/// Reads the fields of a config into a list of layers. The first error stays.
+class layer_fields {
+ public:
+  layer_fields(const nlohmann::json& config, reading& notes, cost::layer_list& out)
+      : in_(config, notes), config_(config), out_(out) {}
+
+  /// Sizes that every family has. `tied`: where the config does not say.
+  void ends(bool tied) {
+    out_.sizes.hidden = in_.size("hidden_size");
+    out_.sizes.vocabulary = in_.size("vocab_size");
+    layers_ = in_.has("num_hidden_layers") || !in_.has("layers_block_type")
+                ? size({"num_hidden_layers", "num_layers"})
+                : static_cast<std::int64_t>(config_.at("layers_block_type").size());
+    if (layers_ > max_layers) in_.fail(error{errc::out_of_range, layers_, 1, max_layers}.with("num_hidden_layers"));
+    out_.sizes.tied = in_.flag_or("tie_word_embeddings", tied);
+  }
+  [[nodiscard]] std::int64_t layers() const noexcept { return in_.ok() ? layers_ : 0; }
+  [[nodiscard]] std::int64_t hidden() const noexcept { return out_.sizes.hidden; }
+  [[nodiscard]] cost::layer_list& list() noexcept { return out_; }
+  [[nodiscard]] fields& raw() noexcept { return in_; }
+  [[nodiscard]] bool ok() const { return in_.ok(); }
+  [[nodiscard]] const error& why() const { return in_.why(); }
+
+  [[nodiscard]] bool has(names any) const {
+    return std::any_of(any.begin(), any.end(), [&](const char* name) { return in_.has(name); });
+  }
+  /// A size under any of its names; if several are there they must agree.
+  std::int64_t size(names any) {
+    const char* found = nullptr;
+    for (const char* name : any) {
+      if (!in_.has(name)) continue;
+      if (found == nullptr) found = name;
+      else in_.expect(name, in_.size(found));
+    }
+    return in_.size(found == nullptr ? *any.begin() : found);
+  }
+  /// The same; where none is there, `otherwise` is assumed.
+  std::int64_t size_or(names any, std::int64_t otherwise) {
+    return has(any) ? size(any) : in_.size_or(*any.begin(), otherwise);
+  }
+  /// The same; 0 or null mean none, and so does the field's absence.
+  std::int64_t optional(names any) {
+    for (const char* name : any)
+      if (in_.has(name)) return in_.size_or_null(name);
+    return 0;
+  }
+  bool flag(const char* name, bool otherwise) { return in_.flag_or(name, otherwise); }
+
+  /// One word per layer: from a list of that name, else by rule(layer).
+  template <class Rule>
+  std::vector<std::string> words(names any, Rule&& rule) {
+    for (const char* name : any) {
+      if (!in_.has(name)) continue;
+      const auto& list = config_.at(name);
+      const auto is_word = [](const auto& x) { return x.is_string(); };
+      if (!list.is_array() || static_cast<std::int64_t>(list.size()) != layers() ||
+          !std::all_of(list.begin(), list.end(), is_word)) {
+        in_.fail(error{errc::invalid_argument, 3}.with(name));
+        return std::vector<std::string>(static_cast<std::size_t>(layers()));
+      }
+      return list.template get<std::vector<std::string>>();
+    }
+    std::vector<std::string> out;
+    for (std::int64_t at = 0; at < layers(); ++at) out.emplace_back(rule(at));
+    return out;
+  }
+  /// Whether a layer sees all positions; where no list says so, rule(layer).
+  template <class Rule>
+  std::vector<bool> sees_all(Rule&& rule) {
+    std::vector<bool> out;
+    const auto kinds = words({"layer_types", "layers_block_type"},
+                             [&](std::int64_t at) { return rule(at) ? "full_attention" : "other"; });
+    for (const std::string& kind : kinds) out.push_back(kind == "full_attention" || kind == "attention");
+    return out;
+  }
+  /// Whether a layer is a mixture: by the list of words, else all but the first so many.
+  std::vector<bool> mixes(names dense_first) {
+    std::vector<bool> out;
+    const std::int64_t dense = has({"mlp_layer_types"}) ? 0 : has(dense_first) ? optional(dense_first) : 0;
+    for (const std::string& kind :
+         words({"mlp_layer_types"}, [&](std::int64_t at) { return at < dense ? "dense" : "sparse"; }))
+      out.push_back(kind != "dense");
+    return out;
+  }
+  /// Layer numbers in a list. False if there is no such list.
+  bool numbers(const char* name, std::vector<bool>& out) {
+    if (!in_.has(name)) return false;
+    out.assign(static_cast<std::size_t>(layers()), false);
+    const auto& list = config_.at(name);
+    const auto refuse = [&] {
+      in_.fail(error{errc::invalid_argument, 2}.with(name));
+      return false;
+    };
+    if (!list.is_array()) return refuse();
+    for (const auto& at : list) {
+      const std::int64_t layer = at.is_number_integer() ? at.template get<std::int64_t>() : -1;
+      if (layer < 0 || layer >= layers()) return refuse();
+      out[static_cast<std::size_t>(layer)] = true;
+    }
+    return true;
+  }
+
+  /// Grouped queries, as nearly all families name them. `head_dim`: the family's own default; 0: hidden / heads.
+  cost::attention attention(std::int64_t head_dim = 0) {
+    cost::attention out;
+    out.heads = in_.size("num_attention_heads");
+    out.kv_heads = has({"num_key_value_heads"}) ? in_.size("num_key_value_heads") : out.heads;
+    if (!in_.has("head_dim") && head_dim == 0 && hidden() % out.heads != 0)  // transformers rounds down
+      in_.assume("head_dim", std::to_string(hidden() / out.heads) + ", hidden_size / num_attention_heads rounded down");
+    out.head_dim = in_.has("head_dim") ? in_.size("head_dim") : head_dim != 0 ? head_dim : hidden() / out.heads;
+    out.qkv_bias = out.output_bias = in_.flag_or("attention_bias", false);
+    if (out.heads % out.kv_heads != 0)
+      in_.fail(error{errc::indivisible, out.heads, out.kv_heads}.with("num_attention_heads"));
+    return out;
+  }
+  cost::latent_attention latent() {
+    return {.heads = in_.size("num_attention_heads"),
+            .query_rank = optional({"q_lora_rank"}),
+            .kv_rank = in_.size("kv_lora_rank"),
+            .nope_dim = in_.size("qk_nope_head_dim"),
+            .rope_dim = in_.size("qk_rope_head_dim"),
+            .value_dim = in_.size("v_head_dim"),
+            .bias = in_.flag_or("attention_bias", false)};
+  }
+  cost::feed_forward dense(std::int64_t matrices = 3) {
+    return {.ffn = size({"intermediate_size", "ffn_hidden_size"}),
+            .ffn_matrices = matrices,
+            .ffn_bias = in_.has("mlp_bias") && in_.flag_or("mlp_bias", false)};
+  }
+  /// Experts, with the words that families have for their numbers; shared ones are as wide.
+  cost::mixture experts(names width = {"moe_intermediate_size", "expert_ffn_hidden_size", "intermediate_size"}) {
+    cost::mixture out;
+    out.experts = size({"num_local_experts", "n_routed_experts", "num_experts", "moe_num_experts"});
+    out.active_experts = size({"num_experts_per_tok", "num_experts_per_token", "moe_topk", "moe_k", "top_k_experts"});
+    for (const char* name : width) {
+      if (!in_.has(name)) continue;
+      out.expert_ffn = in_.size(name);
+      break;
+    }
+    if (out.expert_ffn == 0) out.expert_ffn = in_.size(*width.begin());
+    out.shared_ffn = optional({"n_shared_experts", "num_shared_experts", "moe_num_shared_experts"}) * out.expert_ffn;
+    if (out.active_experts > out.experts)
+      in_.fail(error{errc::contradictory_field, out.active_experts, out.experts}.with("num_experts_per_tok"));
+    return out;
+  }
+  cost::mamba2 mamba2() {
+    const names own_heads = {"mamba_n_heads", "mamba_num_heads"}, own_dim = {"mamba_d_head", "mamba_head_dim"};
+    return {.heads = has(own_heads) ? size(own_heads) : in_.size("num_heads"),
+            .head_dim = has(own_dim) ? size(own_dim) : in_.size("head_dim"),
+            .groups = size({"mamba_n_groups", "n_groups", "mamba_ngroups"}),
+            .state = size({"mamba_d_state", "ssm_state_size", "state_size"}),
+            .kernel = size({"mamba_d_conv", "conv_kernel"}),
+            .chunk = size_or({"mamba_chunk_size", "chunk_size"}, 256),
+            .conv_bias = flag(has({"mamba_conv_bias"}) ? "mamba_conv_bias" : "use_conv_bias", true),
+            .bias = flag(has({"mamba_proj_bias"}) ? "mamba_proj_bias" : "use_bias", false)};
+  }
+  cost::mamba mamba() {
+    const std::int64_t inner = size({"mamba_expand", "expand"}) * hidden();
+    return {.inner = has({"mamba_expand"}) ? inner : size_or({"intermediate_size"}, inner),
+            .state = size({"mamba_d_state", "state_size"}),
+            .step_rank = size({"mamba_dt_rank", "time_step_rank"}),
+            .kernel = size({"mamba_d_conv", "conv_kernel"}),
+            .conv_bias = flag(has({"mamba_conv_bias"}) ? "mamba_conv_bias" : "use_conv_bias", true),
+            .bias = flag(has({"mamba_proj_bias"}) ? "mamba_proj_bias" : "use_bias", false)};
+  }
+  cost::gated_delta gated_delta() {
+    return {.key_heads = in_.size("linear_num_key_heads"),
+            .value_heads = in_.size("linear_num_value_heads"),
+            .key_dim = in_.size("linear_key_head_dim"),
+            .value_dim = in_.size("linear_value_head_dim"),
+            .kernel = in_.size("linear_conv_kernel_dim")};
+  }
+
+  /// Appends a layer: norm, mixer, norm, FFN, and so many norms behind.
+  void layer(const cost::block& mixer, const cost::block& ffn, std::int64_t behind = 0) {
+    cost::layer_blocks blocks{cost::norms{}, mixer, cost::norms{.place = cost::norm_place::between}, ffn};
+    if (behind > 0) blocks.push_back(cost::norms{.count = behind, .place = cost::norm_place::behind});
+    out_.add(std::move(blocks));
+  }
+  void layer(cost::layer_blocks blocks) { out_.add(std::move(blocks)); }
+
+ private:
+  static constexpr std::int64_t max_layers = 4096;  // as many as planner takes
+
+  fields in_;
+  const nlohmann::json& config_;
+  cost::layer_list& out_;
+  std::int64_t layers_ = 0;
+};
+
+}  // namespace hocket::inline HOCKET_ABI::hugging_face::detail

@@ -1,0 +1,332 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parameters of models whose layers differ: what `hocket cost report` counts is what transformers builds.
+
+    HOCKET=build/dev/examples/hocket_cli/hocket python3 -m unittest discover -s tests/runtime   (needs PyTorch, transformers)
+
+Models are built on the meta device: no weights, no network. Buffers that correct a router's scores are counted as
+parameters, as published checkpoints have them. One difference is named: LongCat's zero experts, see LONGCAT.
+"""
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+try:
+    import torch
+    import transformers
+    from transformers import AutoConfig, AutoModelForCausalLM
+except ImportError:
+    transformers = None
+
+HERE = pathlib.Path(__file__).resolve().parent
+TOOL = os.environ.get("HOCKET", str(HERE.parents[1] / "build" / "dev" / "examples" / "hocket_cli" / "hocket"))
+
+# Default sizes, where a family has them all, and two others that take every flag of its row once.
+CASES = {
+    "qwen3_next": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=10, num_experts=16, head_dim=64, linear_num_value_heads=8,
+             linear_num_key_heads=4, linear_value_head_dim=64),
+        dict(num_hidden_layers=7, mlp_only_layers=[0, 3], decoder_sparse_step=2, tie_word_embeddings=True,
+             attention_bias=True, num_experts=8, num_experts_per_tok=4, linear_conv_kernel_dim=3),
+    ],
+    "qwen3_5_text": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=9, head_dim=128, linear_num_value_heads=48),
+        dict(num_hidden_layers=5, tie_word_embeddings=True, intermediate_size=3000, num_key_value_heads=1),
+    ],
+    "qwen3_5_moe_text": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=9, num_experts=32, shared_expert_intermediate_size=700),
+        dict(num_hidden_layers=5, tie_word_embeddings=True, moe_intermediate_size=300, num_key_value_heads=1),
+    ],
+    "qwen3_moe": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=9, num_experts=32, head_dim=100),
+        dict(num_hidden_layers=8, decoder_sparse_step=2, mlp_only_layers=[1], attention_bias=True,
+             tie_word_embeddings=True),
+    ],
+    "deepseek_v2": [
+        dict(num_experts_per_tok=6),
+        dict(hidden_size=1024, num_hidden_layers=9, first_k_dense_replace=2, q_lora_rank=None,
+             n_routed_experts=10, num_experts_per_tok=6),
+        dict(num_hidden_layers=5, attention_bias=True, tie_word_embeddings=True, num_attention_heads=16,
+             num_key_value_heads=16, v_head_dim=64, num_experts_per_tok=6),
+    ],
+    "deepseek_v32": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=9, first_k_dense_replace=2, n_routed_experts=16, index_n_heads=4),
+        dict(num_hidden_layers=5, attention_bias=True, tie_word_embeddings=True, num_attention_heads=16,
+             num_key_value_heads=16, index_head_dim=64, n_routed_experts=16),
+    ],
+    "deepseek_v4": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=9, n_routed_experts=16, index_n_heads=4, hc_mult=2),
+        dict(num_hidden_layers=4, num_attention_heads=16, head_dim=128, o_groups=4, o_lora_rank=100,
+             q_lora_rank=200, n_routed_experts=16, n_shared_experts=1),
+    ],
+    "glm4_moe": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=9, n_routed_experts=16, head_dim=64, use_qk_norm=True),
+        dict(num_hidden_layers=5, first_k_dense_replace=3, attention_bias=True, n_routed_experts=16),
+    ],
+    "glm4_moe_lite": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=9, n_routed_experts=16),
+        dict(num_hidden_layers=5, mlp_layer_types=["dense", "dense", "sparse", "dense", "sparse"],
+             attention_bias=True, n_routed_experts=16),
+    ],
+    "glm_moe_dsa": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=9, n_routed_experts=16, index_topk_freq=4, index_skip_topk_offset=3),
+        dict(num_hidden_layers=5, indexer_types=["full", "shared", "full", "shared", "shared"],
+             n_routed_experts=16, index_n_heads=8),
+    ],
+    "kimi_linear": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=9, num_experts=16, linear_num_heads=8, linear_head_dim=64),
+        dict(num_hidden_layers=5, num_experts=16, q_lora_rank=300, num_shared_experts=2, num_experts_per_token=3),
+    ],
+    "bailing_hybrid": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=9, num_experts=16, linear_num_heads=8),
+        dict(num_hidden_layers=13, layer_group_size=4, first_k_dense_replace=1, num_experts=16, q_lora_rank=300),
+    ],
+    "youtu": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=9),
+        dict(q_lora_rank=None, tie_word_embeddings=False),
+    ],
+    "minimax": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=9, num_local_experts=4, num_attention_heads=16),
+        dict(num_hidden_layers=5, layer_types=["linear_attention"] * 4 + ["full_attention"],
+             num_key_value_heads=4, head_dim=64),
+    ],
+    "minimax_m2": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=9, num_local_experts=16),
+        dict(num_hidden_layers=5, num_key_value_heads=4, head_dim=64, num_local_experts=16),
+    ],
+    "llama4_text": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=9, num_local_experts=4, interleave_moe_layer_step=2),
+        dict(num_hidden_layers=5, moe_layers=[1, 2], attention_bias=True, num_key_value_heads=4, head_dim=64),
+    ],
+    "gemma3_text": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=9, num_attention_heads=4, head_dim=64),
+        dict(num_hidden_layers=5, tie_word_embeddings=False, attention_bias=True),
+    ],
+    "gemma3n_text": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=10, num_kv_shared_layers=4, intermediate_size=2048,
+             activation_sparsity_pattern=[0.0] * 10),
+        dict(hidden_size=512, num_hidden_layers=12, num_kv_shared_layers=2, altup_num_inputs=3, laurel_rank=32,
+             hidden_size_per_layer_input=64, intermediate_size=[1000] * 12, activation_sparsity_pattern=[0.0] *
+             12),
+    ],
+    "gemma4_text": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=12, num_kv_shared_layers=4, use_double_wide_mlp=True),
+        dict(num_hidden_layers=6, attention_k_eq_v=True, num_global_key_value_heads=2, global_head_dim=256,
+             enable_moe_block=True, num_experts=16, top_k_experts=4, moe_intermediate_size=300,
+             hidden_size_per_layer_input=0),
+    ],
+    "nemotron_h": [
+        dict(),
+        dict(layers_block_type=["linear_attention", "moe", "linear_attention", "full_attention", "mlp"],
+             hidden_size=1024, mamba_num_heads=16, n_groups=4),
+        dict(layers_block_type=["moe", "moe", "mlp"], moe_latent_size=256, mlp_bias=False, n_routed_experts=32,
+             head_dim=64),
+    ],
+    "falcon_h1": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=5, mamba_d_ssm=2048, mamba_n_heads=32, mamba_d_head=64,
+             mamba_rms_norm=True),
+        dict(num_hidden_layers=3, attention_bias=True, mlp_bias=True, mamba_n_groups=2, tie_word_embeddings=True),
+    ],
+    "falcon_mamba": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=5, state_size=32),
+        dict(expand=3, conv_kernel=3, use_bias=True, tie_word_embeddings=False),
+    ],
+    "mamba": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=5, state_size=32),
+        dict(expand=3, conv_kernel=3, use_bias=True, tie_word_embeddings=False, use_conv_bias=False),
+    ],
+    "mamba2": [
+        dict(),
+        dict(hidden_size=1024, num_heads=32, head_dim=64, num_hidden_layers=5, state_size=32),
+        dict(num_hidden_layers=3, n_groups=4, use_bias=True, use_conv_bias=False, tie_word_embeddings=True),
+    ],
+    "jamba": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=9, num_experts=4, mamba_dt_rank=100),
+        dict(num_hidden_layers=6, attn_layer_period=3, attn_layer_offset=1, expert_layer_period=3,
+             expert_layer_offset=2, mamba_proj_bias=True, num_experts=4),
+    ],
+    "bamba": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=9, mamba_n_heads=32, attn_layer_indices=[2, 5]),
+        dict(num_hidden_layers=3, attention_bias=True, mlp_bias=True, mamba_conv_bias=False,
+             mamba_proj_bias=True, tie_word_embeddings=True),
+    ],
+    "zamba2": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=6, num_mem_blocks=1, layers_block_type=["linear_attention",
+             "hybrid", "linear_attention", "hybrid", "hybrid", "linear_attention"], num_attention_heads=16,
+             num_key_value_heads=16),
+        dict(hidden_size=512, num_mem_blocks=2, use_shared_attention_adapter=True, adapter_rank=16,
+             num_hidden_layers=7, layers_block_type=["hybrid", "linear_attention", "hybrid", "linear_attention",
+             "hybrid", "hybrid", "linear_attention"], num_attention_heads=8, num_key_value_heads=8),
+    ],
+    "granitemoehybrid": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=4, mamba_n_heads=32, layer_types=["linear_attention",
+             "full_attention", "linear_attention", "full_attention"], num_attention_heads=16,
+             num_key_value_heads=4),
+        dict(num_hidden_layers=3, num_local_experts=0, mamba_proj_bias=True, tie_word_embeddings=True,
+             attention_bias=True),
+    ],
+    "granitemoeshared": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=4, shared_intermediate_size=500, num_attention_heads=16,
+             num_key_value_heads=4),
+        dict(num_hidden_layers=3, attention_bias=True, tie_word_embeddings=True),
+    ],
+    "longcat_flash": [
+        dict(),
+        dict(hidden_size=1024, num_layers=3, zero_expert_num=0, n_routed_experts=16),
+        dict(num_layers=2, zero_expert_num=0, n_routed_experts=8, q_lora_rank=200, attention_bias=True, moe_topk=4),
+    ],
+    "ernie4_5_moe": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=7, moe_num_experts=8, moe_layer_interval=2,
+             moe_layer_start_index=0, moe_layer_end_index=4, num_attention_heads=16),
+        dict(num_hidden_layers=4, use_bias=True, moe_num_shared_experts=0, tie_word_embeddings=False,
+             moe_layer_end_index=-1),
+    ],
+    "exaone4": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=7, num_key_value_heads=8),
+        dict(num_hidden_layers=4, head_dim=64, tie_word_embeddings=True, sliding_window=None,
+             layer_types=["full_attention"] * 4),
+    ],
+    "hy_v3": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=7, num_experts=8),
+        dict(num_hidden_layers=4, attention_bias=True, num_experts=8, tie_word_embeddings=True, num_shared_experts=2),
+    ],
+    "hunyuan_v1_dense": [
+        dict(head_dim=128),
+        dict(head_dim=64, hidden_size=1024, num_hidden_layers=7),
+        dict(head_dim=128, attention_bias=True, tie_word_embeddings=True, num_key_value_heads=8),
+    ],
+    "hunyuan_v1_moe": [
+        dict(head_dim=128),
+        dict(head_dim=64, hidden_size=1024, num_hidden_layers=7, num_experts=8, moe_topk=2),
+        dict(head_dim=128, attention_bias=True, tie_word_embeddings=True, num_key_value_heads=8, num_experts=4),
+    ],
+    "lfm2": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=7, full_attn_idxs=[1, 4]),
+        dict(num_hidden_layers=5, layer_types=["conv", "full_attention", "conv", "conv", "conv"], conv_bias=True,
+             block_auto_adjust_ff_dim=False),
+    ],
+    "lfm2_moe": [
+        dict(layer_types=["conv"] * 2 + ["full_attention", "conv"] * 15),
+        dict(hidden_size=1024, num_hidden_layers=4, layer_types=["conv", "full_attention", "conv",
+             "full_attention"], num_experts=8),
+        dict(num_hidden_layers=5, layer_types=["conv"] * 4 + ["full_attention"], conv_bias=True,
+             num_dense_layers=1, use_expert_bias=False),
+    ],
+    "olmo3": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=7, num_key_value_heads=8),
+        dict(num_hidden_layers=4, attention_bias=True, tie_word_embeddings=True),
+    ],
+    "flex_olmo": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=7, num_key_value_heads=8),
+        dict(num_hidden_layers=4, attention_bias=True, tie_word_embeddings=True, num_experts=3, num_experts_per_tok=2),
+    ],
+    "ministral3": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=7, num_key_value_heads=4),
+        dict(num_hidden_layers=4, head_dim=64, tie_word_embeddings=True),
+    ],
+    "internlm3": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=7, num_key_value_heads=4),
+        dict(num_hidden_layers=4, head_dim=64, tie_word_embeddings=True),
+    ],
+    "apertus": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=7, num_key_value_heads=4),
+        dict(num_hidden_layers=4, attention_bias=True, tie_word_embeddings=True),
+    ],
+    "arcee": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=7, num_key_value_heads=4),
+        dict(num_hidden_layers=4, attention_bias=True, mlp_bias=True, tie_word_embeddings=True),
+    ],
+    "afmoe": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=7, num_key_value_heads=4, num_dense_layers=2, num_experts=8),
+        dict(num_hidden_layers=4, attention_bias=True, tie_word_embeddings=True, num_shared_experts=1, num_experts=8),
+    ],
+    "solar_open": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=7, num_key_value_heads=4, n_routed_experts=8),
+        dict(num_hidden_layers=4, attention_bias=True, tie_word_embeddings=True, n_shared_experts=2,
+             n_routed_experts=8),
+    ],
+    "mimo_v2_flash": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=7, num_key_value_heads=4, n_routed_experts=8),
+        dict(num_hidden_layers=4, attention_bias=True, tie_word_embeddings=True, n_routed_experts=8, v_head_dim=64),
+    ],
+}
+# transformers makes room for the first product of zero experts, 2 x width x hidden for each of them in every layer.
+LONGCAT = 28 * 256 * 2 * 2048 * 6144
+
+
+def built(family, sizes):
+    """The config as transformers saves it, and how many parameters the model has."""
+    config = AutoConfig.for_model(family, **sizes)
+    with torch.device("meta"):
+        model = AutoModelForCausalLM.from_config(config)
+    count = sum(p.numel() for p in model.parameters())
+    count += sum(b.numel() for name, b in model.named_buffers() if name.endswith(("e_score_correction_bias", "expert_bias")))
+    return json.loads(config.to_json_string(use_diff=False)), count
+
+
+def counted(folder, config):
+    path = pathlib.Path(folder) / "config.json"
+    path.write_text(json.dumps(config))
+    done = subprocess.run([TOOL, "cost", "report", "--model", path, "--format", "json"], capture_output=True, text=True,
+                          timeout=60)
+    if done.returncode != 0:
+        raise AssertionError(done.stderr)
+    return json.loads(done.stdout)["parameters"]["total"]
+
+
+@unittest.skipUnless(transformers, "transformers is not installed")
+class Parameters(unittest.TestCase):
+    def test_every_family_in_three_sizes(self):
+        transformers.logging.set_verbosity_error()
+        with tempfile.TemporaryDirectory() as folder:
+            for family, sizes in CASES.items():
+                for number, case in enumerate(sizes):
+                    with self.subTest(family=family, case=number):
+                        config, count = built(family, case)
+                        named = LONGCAT if family == "longcat_flash" and number == 0 else 0
+                        self.assertEqual(counted(folder, config), count - named)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+// Models as ordered lists of layers: equal to the models given by numbers of layers, and to published figures.
+#include <hocket/cost/model/activations.hpp>
+#include <hocket/cost/model/list_stages.hpp>
+#include <hocket/cost/model/uniform_list.hpp>
+
+#include <cmath>
+
+#include "catch.hpp"
+#include "published_models.hpp"
+
+namespace cost = hocket::cost;
+
+namespace {
+
+// GLM-5.2: zai-org/GLM-5.2 config.json, with its prediction module. The first three layers and every fourth behind
+// them choose positions; that makes 21 of 78, and the module chooses for itself.
+cost::layer_list glm_5_2(bool sparse, bool absorbed) {
+  cost::latent_attention indexed{.heads = 64,
+                                 .query_rank = 2048,
+                                 .kv_rank = 512,
+                                 .nope_dim = 192,
+                                 .rope_dim = 64,
+                                 .value_dim = 256,
+                                 .absorbed = absorbed,
+                                 .selected = sparse ? 2048 : 0};
+  const cost::latent_attention shared = indexed;
+  indexed.index_heads = sparse ? 32 : 0;
+  indexed.index_dim = sparse ? 128 : 0;
+  const cost::feed_forward dense{.ffn = 12288};
+  const cost::mixture experts{
+      .experts = 256, .active_experts = 8, .expert_ffn = 2048, .shared_ffn = 2048, .router_bias = true};
+  cost::layer_list out{.sizes = {.hidden = 6144, .vocabulary = 154880}};
+  const auto layer = [](const cost::block& attention, const cost::block& ffn) {
+    return cost::layer_blocks{cost::norms{}, attention, cost::norms{.place = cost::norm_place::between}, ffn};
+  };
+  for (int at = 0; at < 78; ++at)
+    out.add(layer(at < 3 || (at >= 6 && (at - 2) % 4 == 0) ? indexed : shared,
+                  at < 3 ? cost::block(dense) : cost::block(experts)));
+  out.prediction_heads = 1;
+  out.predictions.push_back({layer(indexed, experts), 1});
+  return out;
+}
+double giga_per_token(const cost::layer_list& list, std::int64_t tokens, cost::index_loss_count loss) {
+  cost::convention counted = cost::convention::megatron();
+  counted.index_loss = loss;
+  return cost::count_flops(list, {.sequence = tokens}, {}, counted)->model_step.real() / static_cast<double>(tokens) /
+         1e9;
+}
+bool printed_as(double value, double figure) { return std::abs(value - figure) <= 0.0501; }
+
+cost::layer_list qwen3_next() {
+  const cost::attention full{.heads = 16, .kv_heads = 2, .head_dim = 256, .gate_width = 4096, .qk_norm = true};
+  const cost::gated_delta linear{.key_heads = 16, .value_heads = 32, .key_dim = 128, .value_dim = 128};
+  const cost::mixture experts{
+      .experts = 512, .active_experts = 10, .expert_ffn = 512, .shared_ffn = 512, .shared_gate = true};
+  const cost::norms between{.place = cost::norm_place::between};
+  cost::layer_list out{.sizes = {.hidden = 2048, .vocabulary = 151936}};
+  for (int i = 0; i < 12; ++i) {
+    out.add({cost::norms{}, linear, between, experts}, 3);
+    out.add({cost::norms{}, full, between, experts});
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a model given by numbers is the same as a list", "[cost][layers]") {
+  int compared = 0;
+  for (const auto& [name, m] : all_models()) {
+    INFO(name);
+    const cost::layer_list list = cost::to_layers(m);
+    CHECK(list.layer_count() == m.layers);
+    CHECK(cost::count_parameters(list).value() == cost::count_parameters(m).value());
+    const cost::training t{.sequence = 1024, .micro_batch = 2, .global_batch = 16, .dropout = true};
+    for (const auto how : {cost::recompute::none, cost::recompute::selective, cost::recompute::full})
+      for (const auto attention : {cost::attention_count::full, cost::attention_count::causal_half,
+                                   cost::attention_count::causal_exact, cost::attention_count::window}) {
+        const cost::parallel p{.recompute = how};
+        const cost::convention counted{.attention = attention, .router = true};
+        const auto mine = cost::count_flops(list, t, p, counted), theirs = cost::count_flops(m, t, p, counted);
+        // A shared expert's gate, h products per token, is counted in lists alone.
+        const cost::rational gates = m.shared_gate ? cost::rational(2 * t.global_batch * t.sequence) *
+                                                         cost::rational(m.hidden) * cost::rational(m.moe_layers)
+                                                   : cost::rational(0);
+        CHECK(mine->model_step == theirs->model_step + cost::rational(3) * gates);
+        if (!m.shared_gate) CHECK(mine->hardware_step == theirs->hardware_step);
+      }
+    ++compared;
+  }
+  CHECK(compared > 50);
+}
+
+TEST_CASE("what a layer keeps is the same, in every recompute and split", "[cost][layers]") {
+  for (const auto& [name, m] : all_models()) {
+    INFO(name);
+    const cost::layer_list list = cost::to_layers(m);
+    const auto& blocks = list.layers.back().blocks;
+    const bool experts = m.moe_layers > 0;
+    for (const auto how : {cost::recompute::none, cost::recompute::selective, cost::recompute::full})
+      for (const bool sharded : {false, true})
+        for (const bool flash : {false, true}) {
+          const cost::training t{
+              .sequence = 512, .micro_batch = 3, .flash_attention = flash, .dropout = true, .wide_norm = flash};
+          const cost::parallel p{.tp = 4, .cp = 2, .sequence_parallel = sharded, .recompute = how};
+          for (const cost::replay_set& again :
+               {cost::replay_set{}, cost::replay_set{.norm = true, .activation = true},
+                cost::replay_set{.gather = false, .qkv = true, .attention_output = true, .projection = true}})
+            CHECK(cost::layer_activation_bytes(list, blocks, t, p, again).value() ==
+                  cost::layer_activation_bytes(m, t, p, experts, again).value());
+        }
+  }
+}
+
+TEST_CASE("Qwen3-Next has the parameters that its page states", "[cost][layers]") {
+  const auto count = cost::count_parameters(qwen3_next());
+  CHECK(count->total == 79674391296);
+}
+
+TEST_CASE("DSA figures of GLM-5.2, Megatron-LM pull request 6148", "[cost][layers]") {
+  const struct {
+    std::int64_t tokens;
+    double dense, sparse;
+  } rows[] = {{4096, 280.9, 274.9}, {32768, 503.6, 289.6}, {131072, 1267.0, 316.9}, {262144, 2284.9, 352.5}};
+  for (const auto& row : rows) {
+    INFO(row.tokens);
+    CHECK(printed_as(giga_per_token(glm_5_2(false, false), row.tokens, cost::index_loss_count::none), row.dense));
+    CHECK(printed_as(giga_per_token(glm_5_2(true, false), row.tokens, cost::index_loss_count::dense), row.sparse));
+  }
+  // The indexer's own loss costs most of the difference at length; with the loss over selected pairs it nearly goes.
+  const double none = giga_per_token(glm_5_2(true, false), 131072, cost::index_loss_count::none),
+               selected = giga_per_token(glm_5_2(true, false), 131072, cost::index_loss_count::selected),
+               dense = giga_per_token(glm_5_2(true, false), 131072, cost::index_loss_count::dense);
+  CHECK((none < selected && selected < dense));
+  CHECK(selected - none < 0.1 * (dense - none));
+}
+
+TEST_CASE("keys and values of Kimi K3 are those of its 24 latent layers", "[cost][layers]") {
+  const cost::latent_attention latent{.heads = 64, .kv_rank = 512, .nope_dim = 128, .rope_dim = 64, .value_dim = 128};
+  const cost::kimi_delta linear{.heads = 64, .head_dim = 128};
+  cost::layer_list k3{.sizes = {.hidden = 7168, .vocabulary = 163840}};
+  for (int at = 1; at <= 93; ++at)  // full_attn_layers of moonshotai/Kimi-K3: 4, 8, …, 92, 93
+    k3.add({at % 4 == 0 || at == 93 ? cost::block(latent) : cost::block(linear)});
+  const auto at = [&](std::int64_t tokens) { return cost::count_state_bytes(k3, tokens, 2).value(); };
+  CHECK(at(1001) - at(1000) == cost::rational(27648));         // 24 x 576 x 2
+  CHECK_FALSE(at(1001) - at(1000) == cost::rational(107136));  // 93 x 576 x 2, as some tools print
+  CHECK(at(0) == cost::rational(69 * (4 * 64 * 128 * 128 + 2 * 3 * 64 * 128 * 4)));  // states do not grow
+}
+
+TEST_CASE("stages of unequal length hold what Megatron Bridge counts, pull request 5077", "[cost][layers]") {
+  cost::layer_list list{.sizes = {.hidden = 16, .vocabulary = 32, .norm_weights = 2, .tied = true}};
+  list.add({cost::norms{.count = 2, .norm_weights = 2}, cost::attention{.heads = 4, .kv_heads = 4, .head_dim = 4},
+            cost::feed_forward{.ffn = 64, .ffn_matrices = 2}},
+           8);
+  const std::int64_t stages[] = {1, 2, 2, 3};
+  const cost::training t{.sequence = 8, .global_batch = 4};
+  const cost::parallel p{.pp = 4};
+  const auto ranks = cost::layers_of_ranks(list, p, stages);
+  REQUIRE(ranks);
+  std::int64_t most = 0, sum = 0;
+  for (const cost::rank_layers& on : *ranks) {
+    const auto memory = cost::memory_of_rank(list, on, t, p, 1);
+    REQUIRE(memory);
+    most = std::max(most, memory->parameters.dense);
+    sum += memory->parameters.dense;
+  }
+  CHECK(most == 9952);                                          // 6,792 if layers were dealt out evenly
+  CHECK(sum == cost::count_parameters(list)->total + 32 * 16);  // the last rank has a copy of the tied embedding
+  const std::int64_t too_few[] = {1, 2, 2, 2}, wrong[] = {1, 7};
+  CHECK(cost::layers_of_ranks(list, p, too_few).error().code == hocket::errc::contradictory_field);
+  CHECK(cost::layers_of_ranks(list, p, wrong).error().code == hocket::errc::bad_shape);
+}
+
+TEST_CASE("a rank's memory is that of a model given by numbers", "[cost][layers]") {
+  for (const auto& [name, m] : all_models()) {
+    if (m.layers % 2 != 0 || m.heads % 2 != 0 || m.kv_heads % 2 != 0 || m.vocabulary % 2 != 0) continue;
+    if (m.positions != 0 && m.positions < 512) continue;
+    INFO(name);
+    const cost::layer_list list = cost::to_layers(m);
+    const cost::training t{.sequence = 512, .global_batch = 8};
+    const cost::parallel p{.tp = 2, .pp = 2, .sequence_parallel = true};
+    const auto parts = cost::even_parts(m, p);
+    const auto ranks = cost::layers_of_ranks(list, p);
+    REQUIRE(ranks);
+    for (std::size_t rank = 0; rank < parts.size(); ++rank) {
+      const auto held = cost::held_by_1f1b(m, t, p, parts[rank]);
+      const auto share = cost::held_share_by_1f1b(t, p, parts[rank].rank);
+      const auto memory = cost::memory_of_rank(list, (*ranks)[rank], t, p, *share);
+      REQUIRE(memory);
+      CHECK(memory->parameters.dense == cost::count_rank_parameters(m, p, parts[rank])->dense);
+      CHECK(memory->parameters.expert == cost::count_rank_parameters(m, p, parts[rank])->expert);
+      CHECK(memory->activation_bytes == cost::activation_bytes(m, t, p, parts[rank], *held).value());
+      CHECK(memory->peak.total_bytes() == cost::peak_memory(m, t, p, parts[rank], *held)->total_bytes());
+    }
+  }
+}
+
+// The goldens of tests/unit/flop_calculation_test.py of MaxText (commit e591f30cb), evaluated; its tolerance is 5 %.
+TEST_CASE("MaxText's goldens are met within its own tolerance", "[cost][layers]") {
+  const cost::convention half{.attention = cost::attention_count::causal_half};
+  const auto tera = [&](const cost::layer_list& list, std::int64_t sequences, const cost::convention& counted) {
+    return cost::count_flops(list, {.sequence = 4096, .global_batch = sequences}, {}, counted)->model_step.real() /
+           1e12;
+  };
+  const auto meets = [](double value, double golden) {
+    return std::abs(value - golden) <= 0.05 * std::max(value, golden);
+  };
+  cost::convention chunked = half;
+  chunked.linear = cost::linear_count::chunked;
+  CHECK(meets(tera(qwen3_next(), 1, half), 92.6586));
+  CHECK(meets(tera(qwen3_next(), 1, chunked), 92.6586));
+
+  // DeepSeek-V3.2: 37e9 active parameters and dense attention at 4,096 tokens.
+  cost::layer_list v32{.sizes = {.hidden = 7168, .vocabulary = 129280}};
+  const cost::latent_attention sparse{.heads = 128,
+                                      .query_rank = 1536,
+                                      .kv_rank = 512,
+                                      .nope_dim = 128,
+                                      .rope_dim = 64,
+                                      .value_dim = 128,
+                                      .selected = 2048,
+                                      .index_heads = 64,
+                                      .index_dim = 128};
+  v32.add({cost::norms{.count = 2}, sparse, cost::feed_forward{.ffn = 18432}}, 3);
+  v32.add({cost::norms{.count = 2}, sparse,
+           cost::mixture{.experts = 256, .active_experts = 8, .expert_ffn = 2048, .shared_ffn = 2048}},
+          58);
+  cost::convention trained = half;
+  trained.index_loss = cost::index_loss_count::dense;
+  CHECK(meets(tera(v32, 4, trained), 4140.2746));
+
+  cost::layer_list v4{.sizes = {.hidden = 4096, .vocabulary = 129280, .streams = 4}};
+  const cost::compressed_attention window{
+      .heads = 64, .head_dim = 512, .query_rank = 1024, .output_groups = 8, .output_rank = 1024, .window = 128};
+  cost::compressed_attention heavy = window, chosen = window;
+  heavy.ratio = 128;
+  chosen.ratio = 4;
+  chosen.overlaps = true;
+  chosen.selected = 512;
+  chosen.index_heads = 64;
+  chosen.index_dim = 128;
+  const cost::mixture experts{.experts = 256, .active_experts = 6, .expert_ffn = 2048, .shared_ffn = 2048};
+  for (int at = 0; at < 43; ++at)
+    v4.add({cost::hyper_connections{.streams = 4}, cost::norms{.count = 2},
+            at < 2        ? window
+            : at % 2 == 0 ? chosen
+                          : heavy,
+            experts});
+  CHECK(meets(tera(v4, 4, half), 1409.3379));
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Families whose layers differ: config.json -> list of layers -> parameters, against transformers.
+#include <hocket/core/message.hpp>
+#include <hocket/cost/model/list_cost.hpp>
+#include <hocket/interop/hugging_face_layers.hpp>
+
+#include <fstream>
+#include <set>
+
+#include "catch.hpp"
+
+namespace cost = hocket::cost;
+using nlohmann::json;
+
+namespace {
+const json& recorded() {
+  static const json all = [] {
+    std::ifstream file(std::string(HOCKET_TEST_DATA) + "/cost/layer_families.json");
+    return json::parse(file);
+  }();
+  return all;
+}
+std::int64_t total_of(const json& config) {
+  const auto read = hocket::hugging_face::read_layers(config);
+  if (!read) return -1;
+  return cost::count_parameters(read->layers)->total;
+}
+}  // namespace
+
+TEST_CASE("every family of the table has the parameters that transformers counts", "[cost][hugging_face]") {
+  std::set<std::string> seen;
+  for (const auto& [name, model] : recorded().items()) {
+    INFO(name);
+    const auto read = hocket::hugging_face::read_layers(model.at("config"));
+    if (!read) FAIL(message(read.error()));
+    const auto count = cost::count_parameters(read->layers);
+    REQUIRE(count);
+    CHECK(count->total == model.at("total").get<std::int64_t>());
+    CHECK(count->active <= count->total);
+    CHECK(cost::count_flops(read->layers, {.sequence = 4096}, {}, {}));
+    seen.insert(read->architecture);
+  }
+  for (const auto& family : hocket::hugging_face::detail::families) {
+    INFO(family.type);
+    CHECK(seen.count(std::string(family.type)) == 1);
+  }
+}
+
+TEST_CASE("LongCat's zero experts have no weights", "[cost][hugging_face]") {
+  // transformers 5.24 makes room for their first product: 28 x 256 x 2 x 2048 x 6144 elements that no checkpoint has.
+  json config = recorded().at("longcat_flash, other").at("config");
+  const std::int64_t without = total_of(config);
+  config["zero_expert_num"] = 8;
+  CHECK(total_of(config) - without ==
+        config.at("num_layers").get<std::int64_t>() * 8 * (1024 + 1));  // rows of the router
+}
+
+TEST_CASE("the language model of a multimodal config is read", "[cost][hugging_face]") {
+  const json text = recorded().at("qwen3_5_moe_text, other").at("config");
+  const json config{{"model_type", "qwen3_5_moe"},
+                    {"text_config", text},
+                    {"vision_config", {{"model_type", "qwen3_5_moe_vision"}, {"hidden_size", 1152}}}};
+  const auto read = hocket::hugging_face::read_layers(config);
+  REQUIRE(read);
+  CHECK(read->architecture == "qwen3_5_moe_text");
+  CHECK(cost::count_parameters(read->layers)->total == total_of(text));
+  CHECK(read->assumed.back().find("text_config") != std::string::npos);
+}
+
+TEST_CASE("published forms of a field are read like the saved ones", "[cost][hugging_face]") {
+  json saved = recorded().at("kimi_linear, other").at("config"), published = saved;
+  json full = json::array();
+  for (std::size_t at = 0; at < saved.at("layer_types").size(); ++at)
+    if (saved.at("layer_types")[at] == "full_attention") full.push_back(at + 1);
+  published["linear_attn_config"] = {{"num_heads", saved.at("linear_num_heads")},
+                                     {"head_dim", saved.at("linear_head_dim")},
+                                     {"short_conv_kernel_size", saved.at("linear_conv_kernel_dim")},
+                                     {"full_attn_layers", full}};
+  for (const char* name :
+       {"linear_num_heads", "linear_head_dim", "linear_conv_kernel_dim", "layer_types", "mlp_layer_types"})
+    published.erase(name);
+  published["first_k_dense_replace"] = 1;
+  CHECK(total_of(published) == total_of(saved));
+
+  json nemotron = recorded().at("nemotron_h, other").at("config");
+  const std::int64_t total = total_of(nemotron);
+  nemotron.erase("layers_block_type");
+  nemotron["hybrid_override_pattern"] = "MEM*-";
+  nemotron["num_hidden_layers"] = 5;
+  CHECK(total_of(nemotron) == total);
+  nemotron["hybrid_override_pattern"] = "MEMX-";
+  CHECK(total_of(nemotron) == -1);
+}
+
+TEST_CASE("a config that cannot be is refused by the name of its field", "[cost][hugging_face]") {
+  const auto why = [](json config, const char* field, const json& value) {
+    if (value.is_null()) config.erase(field);
+    else config[field] = value;
+    const auto read = hocket::hugging_face::read_layers(config);
+    return read ? std::string("read") : message(read.error());
+  };
+  const json& good = recorded().at("qwen3_next, other").at("config");
+  CHECK(why(good, "vocab_size", nullptr).find("vocab_size") != std::string::npos);
+  CHECK(why(good, "num_attention_heads", nullptr).find("num_attention_heads") != std::string::npos);
+  CHECK(why(good, "layer_types", json::array({"full_attention"})).find("layer_types") != std::string::npos);
+  CHECK(why(good, "layer_types", 7).find("layer_types") != std::string::npos);
+  CHECK(why(good, "num_hidden_layers", 2000000000).find("num_hidden_layers") != std::string::npos);
+  CHECK(why(good, "num_experts_per_tok", 1000).find("num_experts_per_tok") != std::string::npos);
+  CHECK(why(good, "num_key_value_heads", 3).find("num_attention_heads") != std::string::npos);
+  CHECK(why(good, "hidden_size", -4).find("hidden_size") != std::string::npos);
+  CHECK(why(good, "model_type", "bert").find("bert") != std::string::npos);
+  CHECK(why(good, "text_config", json::object()) == "read");  // no model of its own
+  // Every field that is there may be of any type: an error or a model, never more.
+  for (const auto& [name, model] : recorded().items())
+    for (const auto& [field, value] : model.at("config").items())
+      for (const json& other : {json(), json(0), json(-1), json("word"), json::array(), json::array({1}),
+                                json::object(), json(true), json(1e300), json(4000000000)}) {
+        json config = model.at("config");
+        config[field] = other;
+        static_cast<void>(hocket::hugging_face::read_layers(config));
+      }
+}
