@@ -290,6 +290,12 @@ CASES = {
         dict(hidden_size=1024, num_hidden_layers=7, num_key_value_heads=4, n_routed_experts=8),
         dict(num_hidden_layers=4, attention_bias=True, tie_word_embeddings=True, n_routed_experts=8, v_head_dim=64),
     ],
+    # The language model alone: encoders of images and sound are not counted.
+    "phi4_multimodal": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=5, num_attention_heads=16, num_key_value_heads=4),
+        dict(num_hidden_layers=3, intermediate_size=1000, vocab_size=250000, tie_word_embeddings=False),
+    ],
 }
 # transformers makes room for the first product of zero experts, 2 x width x hidden for each of them in every layer.
 LONGCAT = 28 * 256 * 2 * 2048 * 6144
@@ -300,7 +306,7 @@ def built(family, sizes):
     config = AutoConfig.for_model(family, **sizes)
     with torch.device("meta"):
         model = AutoModelForCausalLM.from_config(config)
-    count = sum(p.numel() for p in model.parameters())
+    count = sum(p.numel() for name, p in model.named_parameters() if "embed_tokens_extend" not in name)
     count += sum(b.numel() for name, b in model.named_buffers() if name.endswith(("e_score_correction_bias", "expert_bias")))
     return json.loads(config.to_json_string(use_diff=False)), count
 
