@@ -48,6 +48,29 @@ class Report(ToolTest):
         huge = self.file("m.json", json.dumps({**config, "intermediate_size": 2147483647, "num_hidden_layers": 2147483647}))
         self.refused("cost", "report", "--model", huge, "--training", self.file("t.json", "{\"sequence\": 4096}"), says="m.json: parameters")
 
+    def test_models_whose_layers_differ(self):
+        records = json.loads((DATA / "cost" / "layer_families.json").read_text(encoding="utf-8"))
+        record = records["qwen3_next, other"]
+        model = self.file("m.json", json.dumps(record["config"]))
+        training = self.file("t.json", json.dumps({"sequence": 4096, "global_batch": 8}))
+        ways = self.file("p.json", json.dumps({"tp": 2, "pp": 2, "dp": 2}))
+        for words in ((), ("--training", training), ("--training", training, "--parallel", ways)):
+            value = self.json_of("--model", model, *words)
+            self.assertEqual(value["parameters"]["total"], record["total"])
+            self.assertEqual(sum(t["value"] for t in value["terms"] if t["group"].startswith("parameters")), record["total"])
+            if words:
+                forward = sum(t["value"] for t in value["terms"] if t["group"].startswith("forward FLOPs"))
+                self.assertEqual(value["flops"]["per_step"], 3 * forward)
+        self.assertEqual([rank["layers"] for rank in value["memory"]], [5, 5])
+        self.assertIn("delta rule", self.ok("cost", "report", "--model", model, "--training", training).text)
+        self.ok("cost", "report", "--model", model, "--training", training, "--format", "latex")
+        whole = self.file("w.json", json.dumps({"model_type": "qwen3_5_moe", "text_config": records["qwen3_5_moe_text, other"]["config"]}))
+        self.assertEqual(self.json_of("--model", whole)["parameters"]["total"], records["qwen3_5_moe_text, other"]["total"])
+        timed = self.file("s.json", json.dumps({"sequence": 4096, "machine": "b200_fitted"}))
+        self.refused("cost", "report", "--model", model, "--training", timed, says="models of equal layers only")
+        self.refused("cost", "report", "--model", model, "--training", training, "--parallel",
+                     self.file("q.json", json.dumps({"tp": 3})), says="over tp")
+
     def test_above_the_peak(self):
         training = self.file("t.json", json.dumps({"sequence": 4096, "global_batch": 16, "step_seconds": 1e-2, "peak_tflops": 312}))
         model = CONFIGS / "llama-2-7b.json"

@@ -61,6 +61,8 @@ inline result<std::string> type_of(const nlohmann::json& config) {
   }
   reading notes;
   detail::layer_fields in(config, notes, out.layers);
+  for (const detail::architecture& each : detail::architectures)
+    if (each.type == *type) detail::check_class(in.raw(), *type);
   known->read(in);
   if (!in.ok()) return in.why();
   out.assumed = std::move(notes.assumed);

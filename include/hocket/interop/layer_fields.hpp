@@ -97,6 +97,14 @@ class layer_fields {
   /// Whether a layer is a mixture: by the list of words, else all but the first so many.
   std::vector<bool> mixes(names dense_first) {
     std::vector<bool> out;
+    if (!has({"mlp_layer_types"}) && has({"moe_layer_freq"})) {
+      if (!config_.at("moe_layer_freq").is_array()) {
+        in_.expect("moe_layer_freq", 1);
+      } else {
+        for (const std::int64_t mixed : in_.first_numbers("moe_layer_freq", layers())) out.push_back(mixed != 0);
+        return out;
+      }
+    }
     const std::int64_t dense = has({"mlp_layer_types"}) ? 0 : has(dense_first) ? optional(dense_first) : 0;
     for (const std::string& kind :
          words({"mlp_layer_types"}, [&](std::int64_t at) { return at < dense ? "dense" : "sparse"; }))

@@ -92,6 +92,23 @@ TEST_CASE("published forms of a field are read like the saved ones", "[cost][hug
   CHECK(total_of(nemotron) == -1);
 }
 
+TEST_CASE("a pattern of mixtures may be a list of numbers, or must be every layer", "[cost][hugging_face]") {
+  json config = recorded().at("mimo_v2_flash, other").at("config");
+  json listed = config, every = config;
+  const std::int64_t total = total_of(config);
+  json freq = json::array();
+  for (const auto& kind : config.at("mlp_layer_types")) freq.push_back(kind == "dense" ? 0 : 1);
+  listed.erase("mlp_layer_types");
+  listed["moe_layer_freq"] = freq;
+  CHECK(total_of(listed) == total);
+  every.erase("mlp_layer_types");
+  every["moe_layer_freq"] = 2;
+  CHECK(total_of(every) == -1);
+  json other = recorded().at("qwen3_moe, other").at("config");
+  other["architectures"] = json::array({"MistralForCausalLM"});
+  CHECK(total_of(other) == -1);
+}
+
 TEST_CASE("a config that cannot be is refused by the name of its field", "[cost][hugging_face]") {
   const auto why = [](json config, const char* field, const json& value) {
     if (value.is_null()) config.erase(field);
