@@ -400,7 +400,7 @@ inline void read_glm(fields& in, cost::model& m, std::string_view type) {
   m.layer_norms = type == "glm4" ? 4 : 2;
 }
 inline void read_glm4_moe(fields& in, cost::model& m) {
-  read_llama_like(in, m, false, false, 128);
+  read_llama_like(in, m, false, false);
   m.ffn = in.size("intermediate_size");
   m.qkv_bias = in.flag_or("attention_bias", false);
   m.qk_norm = in.flag_or("use_qk_norm", false);
