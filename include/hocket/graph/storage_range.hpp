@@ -72,7 +72,8 @@ constexpr bool for_each_run(const strided_view& view, F&& f, std::uint64_t most_
     const std::int64_t size = view.sizes[d], stride = view.strides[d];
     if (size <= 0) return true;
     if (size == 1 || stride == 0) continue;  // all indices are at the same bytes
-    const auto length = static_cast<std::uint64_t>(stride < 0 ? -stride : stride) * view.item_bytes;
+    const auto forwards = static_cast<std::uint64_t>(stride);
+    const std::uint64_t length = (stride < 0 ? 0 - forwards : forwards) * view.item_bytes;
     if (stride < 0) first -= length * static_cast<std::uint64_t>(size - 1);  // begin at the lowest byte
     dimensions[count++] = {length, static_cast<std::uint64_t>(size)};
   }

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <memory_resource>
 #include <set>
 #include <string>
@@ -112,6 +113,18 @@ std::vector<edge> conflicts(const program& p) {
 }
 
 }  // namespace
+
+TEST_CASE("the longest stride backwards is a number like any other", "[graph]") {
+  constexpr auto first_of = [](std::uint64_t item_bytes) {
+    const std::int64_t sizes[] = {2}, strides[] = {(std::numeric_limits<std::int64_t>::min)()};
+    std::uint64_t first = 0;
+    for_each_run({.first = std::uint64_t{1} << 63, .item_bytes = item_bytes, .sizes = sizes, .strides = strides},
+                 [&](const storage_range& r) { first = first == 0 ? r.end : first; });
+    return first;
+  };
+  static_assert(first_of(1) == 1);  // an overflow would not compile
+  CHECK(first_of(1) == 1);
+}
 
 TEST_CASE("overlapping ranges order ops as a comparison byte by byte does", "[graph][storage]") {
   random_source random(11);

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <random>
 #include <span>
 #include <vector>
@@ -104,6 +105,40 @@ bool is_allowed(const instance& p, std::span<const std::int64_t> tiles) {
 }
 
 }  // namespace
+
+TEST_CASE("which tiles a problem allows", "[tiling]") {
+  generator g{std::mt19937_64(7)};
+  int yes = 0, no = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    instance p = g.any();
+    p.axis.rows = 1 + g.below(12 * 128);
+    p.axis.max_tiles = 1 + g.below(6);
+    p.axis.least_tile = 1 + g.below(200);
+    std::vector<std::int64_t> tiles;
+    for (std::int64_t rest = p.axis.rows; rest > 0; rest -= tiles.back()) {
+      const std::int64_t whole = 128 * (1 + g.below(3));
+      tiles.push_back(std::min(rest, g.below(8) == 0 ? 1 + g.below(300) : whole));
+    }
+    if (g.below(2) == 0) std::reverse(tiles.begin(), tiles.end());
+    // One ragged tile is as short as the rows demand, so a tile that is not whole needs no further rule.
+    const bool allowed = is_allowed(p, tiles);
+    (allowed ? yes : no) += 1;
+    CHECK(tiling::detail::grid(p.axis).allows(tiles) == allowed);
+  }
+  CHECK(yes > 1000);
+  CHECK(no > 1000);
+}
+
+TEST_CASE("the gap of a plan is relative to its bound", "[tiling]") {
+  tiling::plan plan;
+  plan.predicted = hocket::picoseconds(150);
+  plan.lower_bound = hocket::picoseconds(100);
+  CHECK(plan.gap() == 0.5);
+  plan.lower_bound = hocket::picoseconds(0);
+  CHECK(plan.gap() == std::numeric_limits<double>::infinity());
+  plan.predicted = hocket::picoseconds(0);
+  CHECK(plan.gap() == 0);
+}
 
 TEST_CASE("automatic is never slower than another policy whose tiles the problem allows", "[tiling]") {
   generator g{std::mt19937_64(20260)};

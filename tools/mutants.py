@@ -1,0 +1,277 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Do the tests notice when the code is wrong?
+
+    tools/mutants.py [PATH] [N] [SEED]     N changes (default 100) in the headers below PATH (default include/hocket)
+
+Each mutant is one small change: another comparison, another operation, a number one larger, a condition negated, a
+statement left out. All of a component are compiled at once, each behind a switch that the variable HOCKET_MUTANT turns
+on; so N mutants cost one build and N runs of the component's unit tests. A mutant is detected if a test fails, crashes or
+takes much longer than without it. In constant expressions a mutant never shows, so static_asserts detect none.
+
+Survivors are listed with place and change. tools/mutants_judged.txt has those that somebody has judged, with the reason.
+"""
+import concurrent.futures
+import os
+import pathlib
+import random
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+TREE = ROOT / "build/mutants/tree"  # the sources with the mutants in them
+BUILD = ROOT / "build/mutants/build"
+JUDGED = ROOT / "tools/mutants_judged.txt"
+COPIED = ["CMakeLists.txt", "LICENSE", "README.md", "cmake", "include", "tests", "examples", "tools"]
+
+# Operators stand between spaces here: clang-format sees to it, and so no template bracket is taken for one.
+OPERATORS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "+": "-", "-": "+", "*": "+", "/": "*"}
+SWITCH = """// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdio>
+#include <cstdlib>
+#include <type_traits>
+#include <utility>
+namespace hocket_mutants {
+struct state {
+  int active = 0;  // -1: note which mutants are run through
+  unsigned char* seen = nullptr;
+  state() {
+    if (const char* const text = std::getenv("HOCKET_MUTANT")) active = std::atoi(text);
+    if (active != -1) return;
+    seen = static_cast<unsigned char*>(std::calloc(%(count)d + 1, 1));
+    std::atexit([] {
+      std::FILE* const file = std::fopen(std::getenv("HOCKET_MUTANTS_SEEN"), "w");
+      for (int i = 1; i <= %(count)d; ++i)
+        if (instance().seen[i] != 0) std::fprintf(file, "%%d\\n", i);
+      std::fclose(file);
+    });
+  }
+  static state& instance() {
+    static state s;
+    return s;
+  }
+};
+constexpr bool on(int id) noexcept {
+  if (std::is_constant_evaluated()) return false;
+  const state& s = state::instance();
+  if (s.seen != nullptr) s.seen[id] = 1;
+  return s.active == id;
+}
+template <class T>
+constexpr T number(int id, T value) noexcept { return on(id) ? static_cast<T>(value + 1) : value; }
+template <int Id, int Kind>
+struct mark {};
+template <class A, int Id, int Kind>
+struct left {
+  A value;
+};
+"""
+# a < b becomes a < mark < b: the same precedence, read from the left.
+OPERATION = """
+template <class A, int Id>
+constexpr left<A&&, Id, %(kind)d> operator%(op)s(A&& a, mark<Id, %(kind)d>) noexcept { return {static_cast<A&&>(a)}; }
+template <class A, int Id, class B>
+constexpr auto operator%(op)s(left<A, Id, %(kind)d>&& l, B&& b)
+    -> std::remove_cvref_t<decltype(static_cast<A&&>(l.value) %(op)s static_cast<B&&>(b))> {
+  using R = std::remove_cvref_t<decltype(static_cast<A&&>(l.value) %(op)s static_cast<B&&>(b))>;
+  static_assert(requires { static_cast<R>(static_cast<A&&>(l.value) %(other)s static_cast<B&&>(b)); });
+  if (on(Id)) return static_cast<R>(static_cast<A&&>(l.value) %(other)s static_cast<B&&>(b));
+  return static_cast<A&&>(l.value) %(op)s static_cast<B&&>(b);
+}
+"""
+
+
+class Mutant:
+    def __init__(self, header, line, begin, end, new, change):
+        self.header, self.line, self.begin, self.end, self.new, self.change = header, line, begin, end, new, change
+        self.id, self.text, self.fate = 0, "", "survived"
+
+    def key(self):
+        return f"{self.header} | {self.change} | {self.text}"
+
+    def place(self):
+        return f"{self.header}:{self.line + 1}:{self.begin + 1}: {self.change}: {self.text}"
+
+
+def closing(text, at):
+    depth = 0
+    for i in range(at, len(text)):
+        depth += {"(": 1, ")": -1}.get(text[i], 0)
+        if depth == 0:
+            return i
+    return -1
+
+
+def sites(header, number, line):
+    """The mutants that one line of a header offers."""
+    code = line.split("//")[0]
+    word = code.split(maxsplit=1)[0] if code.strip() else "#"
+    skipped = {"static_assert(", "template", "using", "requires", "concept", "namespace", "friend", "constexpr", "inline",
+               "static", "typename"}
+    if re.fullmatch(r"\s+\w+ = \d+,\s*", code) or "HOCKET_ASSERT" in code:
+        return  # an enumerator; what is only there to find mistakes
+    if word[0] in "#/*" or word in skipped or '"' in code or "'" in code or "operator" in code or "consteval" in code:
+        return
+    for match in re.finditer(r"(?<=[\w)\]]) (<=|>=|==|!=|[<>+*/-]) (?=[\w(!~+-])", code):
+        op = match[1]
+        kind = list(OPERATORS).index(op)
+        yield Mutant(header, number, match.start(), match.end(), f" {op} hocket_mutants::mark<@, {kind}>{{}} {op} ",
+                     f"{op} -> {OPERATORS[op]}")
+    for match in re.finditer(r"(?<![\w.<,] )(?<![\w.<])\d+(?![\w.'>])", code):
+        if re.search(r"\b(case|enum)\b", code) is None:
+            yield Mutant(header, number, match.start(), match.end(), f"hocket_mutants::number(@, {match[0]})",
+                         f"{match[0]} -> {int(match[0]) + 1}")
+    for match in re.finditer(r"\b(if|while) \(", code):
+        end = closing(code, match.end() - 1)
+        inside = code[match.end():end]
+        if end > 0 and ";" not in inside and " = " not in inside:
+            yield Mutant(header, number, match.end(), end, f"hocket_mutants::on(@) != static_cast<bool>({inside})", "negated")
+    statement = re.match(r"\s+((?!return|else|if|for|case|break|continue|delete|throw)[\w.\[\]>-]+ [|+-]?= .*|[\w.]+\(.*\));$", code)
+    if statement and code.count("(") == code.count(")") and code.count("{") == code.count("}"):
+        at = statement.start(1)
+        yield Mutant(header, number, at, at, "if (hocket_mutants::on(@)) {} else ", "left out")
+
+
+def offered(path):
+    headers = [path] if path.is_file() else sorted(path.rglob("*.hpp"))
+    for header in headers:
+        name = header.relative_to(ROOT).as_posix()
+        if len(header.relative_to(ROOT / "include/hocket").parts) < 2:
+            continue  # umbrellas and macros
+        inside_comment_free = header.read_text().split("\n")
+        for number, line in enumerate(inside_comment_free):
+            for mutant in sites(name, number, line):
+                mutant.text = line.strip()
+                yield mutant
+
+
+def write_tree(mutants):
+    """The sources, each mutant behind its switch. Of two that overlap the second is dropped."""
+    by_header = {}
+    for m in mutants:
+        by_header.setdefault(m.header, []).append(m)
+    for header in set(by_header) | {p.relative_to(TREE).as_posix() for p in (TREE / "include").rglob("*.hpp")
+                                    if p.name != "mutants_switch.hpp"}:
+        lines = (ROOT / header).read_text().split("\n")
+        for m in sorted(by_header.get(header, []), key=lambda m: (m.line, m.begin), reverse=True):
+            lines[m.line] = lines[m.line][:m.begin] + m.new.replace("@", str(m.id)) + lines[m.line][m.end:]
+        text = "\n".join(lines)
+        if header in by_header:
+            text = text.replace("#pragma once", "#pragma once\n#include <hocket/mutants_switch.hpp>", 1)
+        if (TREE / header).read_text() != text:
+            (TREE / header).write_text(text)
+    switch = SWITCH % {"count": max(m.id for m in mutants)}
+    for kind, (op, other) in enumerate(OPERATORS.items()):
+        switch += OPERATION % {"kind": kind, "op": op, "other": other}
+    (TREE / "include/hocket/mutants_switch.hpp").write_text(switch + "}  // namespace hocket_mutants\n")
+
+
+def build(targets, mutants):
+    """Builds with as many of the mutants as compile. Returns them."""
+    for _ in range(12):
+        write_tree(mutants)
+        done = subprocess.run(["cmake", "--build", BUILD, "--target", *targets, "--", "-k", "0"], capture_output=True,
+                              text=True, check=False)
+        if done.returncode == 0:
+            return mutants
+        places = {(f"include/hocket/{m[1]}", int(m[2]) - 2) for m in
+                  re.finditer(r"include/hocket/([\w/]+\.hpp):(\d+)(?=:\d+:)", done.stdout)}  # -2: from 0, and the switch
+        left = [m for m in mutants if (m.header, m.line) not in places]
+        if len(left) == len(mutants):
+            sys.exit("mutants: the build fails, and not for a mutant:\n" + done.stdout[-3000:])
+        print(f"{len(mutants) - len(left)} do not compile, or stand in the way of others", flush=True)
+        mutants = left
+    sys.exit("mutants: too many do not compile")
+
+
+def run(program, mutant, limit):
+    try:
+        done = subprocess.run([program, "--abort"], env=dict(os.environ, HOCKET_MUTANT=str(mutant)), timeout=limit,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=BUILD, check=False)
+        return done.returncode != 0
+    except subprocess.TimeoutExpired:
+        return True
+
+
+def judge(mutants, programs, component):
+    """Runs each mutant against the programs that run through it."""
+    by_id, reached = {m.id: m for m in mutants}, {}
+    for program in programs:
+        seen = BUILD / "seen.txt"
+        began = time.monotonic()
+        environment = dict(os.environ, HOCKET_MUTANT="-1", HOCKET_MUTANTS_SEEN=str(seen))
+        clean = subprocess.run([program], env=environment, cwd=BUILD, stdout=subprocess.PIPE, text=True, check=False)
+        if clean.returncode != 0:
+            sys.exit(f"mutants: {program.name} fails without a mutant:\n{clean.stdout[-2000:]}")
+        limit = 10 + 5 * (time.monotonic() - began)
+        for number in map(int, seen.read_text().split()):
+            if number in by_id:
+                reached.setdefault(number, []).append((limit, program))
+    print(f"{component}: {len(mutants)} mutants, {len(reached)} of them run through by {len(programs)} programs", flush=True)
+
+    def fate(number):
+        return any(run(program, number, limit) for limit, program in sorted(reached[number]))
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for number, found in zip(reached, pool.map(fate, reached)):
+            by_id[number].fate = "detected" if found else "survived"
+    for m in mutants:
+        if m.id not in reached:
+            m.fate = "not run through"
+
+
+def prepare():
+    TREE.mkdir(parents=True, exist_ok=True)
+    for name in COPIED:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, TREE / name, dirs_exist_ok=True)
+        else:
+            shutil.copy2(ROOT / name, TREE / name)
+    subprocess.run(["cmake", "-S", TREE, "-B", BUILD, "-G", "Ninja", "-DCMAKE_CXX_FLAGS=-O1 -w", "-DHOCKET_WARNINGS_ARE_ERRORS=OFF",
+                    "-DHOCKET_EACH_HEADER=OFF", "-DHOCKET_BUILD_EXAMPLES=OFF"], check=True, stdout=subprocess.DEVNULL)
+
+
+def main():
+    path = (pathlib.Path.cwd() / sys.argv[1]).resolve() if len(sys.argv) > 1 else ROOT / "include/hocket"
+    if not path.exists() or not path.is_relative_to(ROOT / "include/hocket"):
+        sys.exit(f"mutants: {sys.argv[1]} is no header or folder of include/hocket")
+    count, seed = (int(x) for x in (sys.argv[2:4] + ["100", "1"][len(sys.argv[2:4]):]))
+    every = list(offered(path))
+    random.Random(seed).shuffle(every)
+    chosen, taken = [], set()
+    for m in every:
+        if len(chosen) == count:
+            break
+        if (m.header, m.line) not in taken:  # one in a line: they cannot overlap
+            taken.add((m.header, m.line))
+            chosen.append(m)
+    prepare()
+    judged = {line.rsplit(" | ", 1)[0] for line in JUDGED.read_text().split("\n") if line and line[0] != "#"}
+    results = []
+    for component in sorted({m.header.split("/")[2] for m in chosen}):
+        mutants = [m for m in chosen if m.header.split("/")[2] == component]
+        listing = ROOT / "tests/unit" / component / "CMakeLists.txt"
+        if not listing.exists():
+            print(f"{component}: no unit tests of its own, {len(mutants)} mutants left out")
+            continue
+        names = re.findall(r"hocket_test\((\w+)", listing.read_text())
+        for number, m in enumerate(mutants, 1):
+            m.id = number
+        mutants = build([f"test_{n}" for n in names], mutants)
+        judge(mutants, sorted(BUILD.glob(f"tests/unit/{component}/test_*")), component)
+        results += mutants
+    for m in results:
+        if m.fate != "detected":
+            print(f"{m.fate}{', judged' if m.key() in judged else ''}: {m.place()}")
+    detected = sum(m.fate == "detected" for m in results)
+    excused = sum(m.fate != "detected" and m.key() in judged for m in results)
+    rate = 100 * detected / max(1, len(results) - excused)
+    print(f"mutants={len(results)} detected={detected} judged={excused} survived={len(results) - detected - excused} "
+          f"rate={rate:.1f}% seed={seed}")
+
+
+if __name__ == "__main__":
+    main()
