@@ -7,11 +7,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace hocket::inline HOCKET_ABI {
@@ -57,23 +54,10 @@ inline void add_step_times(const ascend::profile& p, measured_step& out) {
   out.values.push_back({q::free, free / rows});
 }
 
-// Where kernels have no step: if each name ran as often, the first runs of all are step 0, the second step 1, ...
-[[nodiscard]] inline std::vector<ascend::kernel> numbered_steps(std::vector<ascend::kernel> kernels) {
-  std::map<std::string, std::int64_t, std::less<>> runs;
-  for (const ascend::kernel& k : kernels) {
-    if (k.step >= 0) return kernels;
-    ++runs[k.name];
-  }
-  for (const auto& [name, count] : runs)
-    if (count != runs.begin()->second) return kernels;
-  runs.clear();
-  for (ascend::kernel& k : kernels) k.step = runs[k.name]++;
-  return kernels;
-}
-
 inline void add_kernels(const ascend::profile& p, measured_step& out) {
   using q = cost::step_quantity;
-  const std::vector<ascend::kernel> kernels = numbered_steps(p.kernels);
+  std::vector<ascend::kernel> kernels = p.kernels;
+  (void)ascend::number_repeated_steps(kernels);
   const auto steps = ascend::break_down_steps(kernels);
   double span = 0, optimizer = 0, computing = 0, exposed = 0, bubble = 0, hidden = 0, copying = 0, idle = 0;
   for (const ascend::step_breakdown& s : steps) {
@@ -102,9 +86,8 @@ inline void add_kernels(const ascend::profile& p, measured_step& out) {
 
 /// What a profile says of a step: step_trace_time.csv and tables of kernels its times, a memory record its peak.
 /// Tables of totals and of collectives say nothing of a step as a whole: no values. Of a table of ranks (cluster_...)
-/// it is the mean of the ranks. Kernels without step numbers are of as many steps as each name ran, if all ran as
-/// often, else of one.
-/// Complexity: O(k log k) for k kernels.
+/// it is the mean of the ranks. Kernels without step numbers are numbered by ascend::number_repeated_steps, or are of
+/// one step. Complexity: O(k log k) for k kernels.
 ///
 ///     const auto p = ascend::parse_profile(text);
 ///     measure_step(*p).values;
