@@ -76,6 +76,22 @@ hocket::cost::report make_report(const hocket::cost::model& model, report_contex
 std::string report_as_text(const hocket::cost::report& report, const report_context& context);
 std::string report_as_json(const hocket::cost::report& report, const report_context& context);
 std::string report_as_latex(const hocket::cost::report& report, const report_context& context);
+
+/// The value of a term as people read it: whole numbers in groups of three digits, others with six digits.
+std::string value_of(const hocket::cost::report_line& line);
+/// A part of a predicted step, in words and as files call it.
+struct named_part {
+  const char *name, *key;
+  double seconds;
+};
+std::vector<named_part> parts_of(const hocket::cost::step_parts& parts);
+/// Model and hardware FLOPs over what the devices could do in a measured step, in words with the convention.
+struct utilizations {
+  std::string mfu, hfu;
+  double mfu_ratio = 0, hfu_ratio = 0;
+};
+/// Nothing without a measured step.
+std::optional<utilizations> utilizations_of(const hocket::cost::report& report, const report_context& context);
 /// "parameters=… flops_per_step=… max_bytes_per_rank=… peak_bytes_per_rank=…": the summary line. The first counts
 /// states and saved tensors, the second also what lives for a moment.
 std::string report_summary(const hocket::cost::report& report, const report_context& context = {});

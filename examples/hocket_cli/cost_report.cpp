@@ -28,26 +28,6 @@ std::string left(std::string s, std::size_t width) { return s.append(s.size() < 
 std::string right(const std::string& s, std::size_t width) {
   return std::string(s.size() < width ? width - s.size() : 0, ' ') + s;
 }
-std::string value_of(const cost::report_line& line) {
-  if (!line.is_real) return grouped(line.value);
-  char text[32];
-  std::snprintf(text, sizeof text, "%.6g", line.real_value);
-  return text;
-}
-struct named_part {
-  const char *name, *key;
-  double seconds;
-};
-std::vector<named_part> parts_of(const cost::step_parts& p) {
-  return {{"data loading", "data_loading", p.data_loading.count()},
-          {"forward and backward", "forward_backward", p.forward_backward.count()},
-          {"optimizer", "optimizer", p.optimizer.count()},
-          {"post-processing", "post_processing", p.post_processing.count()},
-          {"exposed communication", "communication_exposed", p.communication_exposed.count()},
-          {"scheduling", "scheduling", p.scheduling.count()},
-          {"bubble", "bubble", p.bubble.count()},
-          {"hidden communication", "communication_hidden", p.communication_hidden.count()}};
-}
 std::string gib(const cost::rational& bytes) { return fixed(bytes.real() / (1024.0 * 1024 * 1024), 2); }
 
 std::string convention_of(const cost::convention& c) {
@@ -61,22 +41,6 @@ cost::rational sum_of(const cost::report& r, std::string_view group) {
   cost::rational sum = 0;
   for (const auto& line : r.lines) sum = line.group == group ? sum + line.value : sum;
   return sum;
-}
-
-struct utilizations {
-  std::string mfu, hfu;
-  double mfu_ratio = 0, hfu_ratio = 0;
-};
-std::optional<utilizations> utilizations_of(const cost::report& r, const report_context& c) {
-  if (!c.training || c.training->step_seconds <= 0) return std::nullopt;
-  const training_input& t = *c.training;
-  const std::int64_t devices = c.parallel.devices();
-  const auto model =
-      cost::utilization_of<cost::work::model>(*r.flops, devices, hocket::seconds(t.step_seconds), t.peak_tflops * 1e12);
-  const auto hardware = cost::utilization_of<cost::work::hardware>(*r.flops, devices, hocket::seconds(t.step_seconds),
-                                                                   t.peak_tflops * 1e12);
-  return utilizations{to_string(model), to_string(hardware), model.ratio_by_convention(),
-                      hardware.ratio_by_convention()};
 }
 
 // JSON by hand: FLOPs of a step can need more digits than the usual JSON libraries keep.
@@ -246,6 +210,36 @@ void terms_as_json(std::string& out, const cost::report& r) {
 }
 
 }  // namespace
+
+std::string value_of(const cost::report_line& line) {
+  if (!line.is_real) return grouped(line.value);
+  char text[32];
+  std::snprintf(text, sizeof text, "%.6g", line.real_value);
+  return text;
+}
+
+std::vector<named_part> parts_of(const cost::step_parts& p) {
+  return {{"data loading", "data_loading", p.data_loading.count()},
+          {"forward and backward", "forward_backward", p.forward_backward.count()},
+          {"optimizer", "optimizer", p.optimizer.count()},
+          {"post-processing", "post_processing", p.post_processing.count()},
+          {"exposed communication", "communication_exposed", p.communication_exposed.count()},
+          {"scheduling", "scheduling", p.scheduling.count()},
+          {"bubble", "bubble", p.bubble.count()},
+          {"hidden communication", "communication_hidden", p.communication_hidden.count()}};
+}
+
+std::optional<utilizations> utilizations_of(const cost::report& r, const report_context& c) {
+  if (!c.training || c.training->step_seconds <= 0) return std::nullopt;
+  const training_input& t = *c.training;
+  const std::int64_t devices = c.parallel.devices();
+  const auto model =
+      cost::utilization_of<cost::work::model>(*r.flops, devices, hocket::seconds(t.step_seconds), t.peak_tflops * 1e12);
+  const auto hardware = cost::utilization_of<cost::work::hardware>(*r.flops, devices, hocket::seconds(t.step_seconds),
+                                                                   t.peak_tflops * 1e12);
+  return utilizations{to_string(model), to_string(hardware), model.ratio_by_convention(),
+                      hardware.ratio_by_convention()};
+}
 
 std::string report_as_text(const cost::report& r, const report_context& context) {
   std::string out = context.title + "\n";

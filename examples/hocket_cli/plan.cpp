@@ -3,11 +3,17 @@
 #include <hocket/timeline/svg.hpp>
 
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
+#ifndef _WIN32
+#include <sys/wait.h>
+#include <unistd.h>
+#endif
 
 #include "command.hpp"
 #include "measured.hpp"
+#include "plan_page.hpp"
 #include "plan_step.hpp"
 
 namespace hocket_cli {
@@ -16,7 +22,29 @@ namespace {
 struct options {
   std::string file, out;
   measured_options measured;
+  bool open = false;
 };
+
+/// Shows a page where there is a desktop; says why not otherwise.
+void open_in_browser(const std::filesystem::path& page) {
+  const bool desktop = std::getenv("DISPLAY") != nullptr || std::getenv("WAYLAND_DISPLAY") != nullptr;
+  if (!desktop) {
+    std::fprintf(stderr, "no desktop to open %s on: DISPLAY and WAYLAND_DISPLAY are not set\n", page.string().c_str());
+    return;
+  }
+#ifdef _WIN32
+  std::fprintf(stderr, "--open needs xdg-open: open %s yourself\n", page.string().c_str());
+#else
+  const pid_t child = fork();  // no shell: a file name is one argument, whatever is in it
+  if (child == 0) {
+    execlp("xdg-open", "xdg-open", page.c_str(), static_cast<char*>(nullptr));
+    _exit(127);
+  }
+  int status = -1;
+  if (child < 0 || waitpid(child, &status, 0) < 0 || status != 0)
+    std::fprintf(stderr, "xdg-open could not open %s\n", page.string().c_str());
+#endif
+}
 
 void plan(const options& o) {
   plan_input in = read_plan(o.file);
@@ -45,6 +73,7 @@ void plan(const options& o) {
   write("timeline.svg", hocket::to_svg(p.timeline, {.title = in.title, .seconds = true}));
   write("trace.json", hocket::to_chrome_trace(p.timeline, {.process = "pipeline, simulated"}));
   write("schedule.csv", p.schedule_csv);
+  write("report.html", plan_as_page(in, p));
   if (p.tile_timeline)
     write("tiles.svg", hocket::to_svg(*p.tile_timeline, {.title = "Fused operator, cut", .seconds = true}));
 
@@ -55,6 +84,7 @@ void plan(const options& o) {
                p.graph.rule_edges, p.graph.kept_edges, p.graph.waits, static_cast<double>(p.run.makespan) / 1e3,
                static_cast<double>(p.run.lower_bound) / 1e3, p.run.bubble(), report_summary(p.cost).c_str(),
                fits ? "yes" : "no");
+  if (o.open) open_in_browser(std::filesystem::absolute(o.out) / "report.html");
 }
 
 }  // namespace
@@ -66,10 +96,11 @@ void add_plan(CLI::App& app) {
   command->add_option("file", o->file, "JSON file that names model, cluster, op graph and cost curves (docs/plan.md)")
       ->required()
       ->type_name("FILE");
-  command->add_option("--out", o->out, "Folder for report.txt, report.json, timeline.svg, trace.json, …")
+  command->add_option("--out", o->out, "Folder for report.html, report.txt, report.json, timeline.svg, trace.json, …")
       ->required()
       ->type_name("DIR");
   add_measured(*command, o->measured);
+  command->add_flag("--open", o->open, "Show report.html in a browser, where there is a desktop");
   command->callback([o] { plan(*o); });
 }
 

@@ -26,12 +26,60 @@ namespace tiling = hocket::tiling;
 
 constexpr double ns_per_us = 1000;
 
+// Edges by the op that they lead to, in equal parts of the program.
+std::vector<std::size_t> by_part(std::span<const graph::edge> edges, std::size_t ops) {
+  constexpr std::size_t most_parts = 96;  // about what a picture can show
+  std::vector<std::size_t> counts(std::min(ops, most_parts));
+  for (const graph::edge& e : edges) ++counts[e.target * counts.size() / ops];
+  return counts;
+}
+
+// The window of the program with most kept edges inside, and the edges in it.
+void find_densest(std::span<const graph::edge> kept, std::span<const graph::edge> rules, step_plan::dependencies& out) {
+  constexpr std::size_t window = 24;  // ops: as many as a picture shows with their numbers
+  const std::size_t last = out.ops > window ? out.ops - window : 0;
+  // An edge is inside of windows that begin from target - window + 1 to source.
+  std::vector<std::int64_t> more(last + 2);
+  for (const graph::edge& e : kept) {
+    const std::size_t from = e.target < window ? 0 : e.target - window + 1, to = std::min<std::size_t>(e.source, last);
+    if (from > to) continue;
+    ++more[from];
+    --more[to + 1];
+  }
+  std::int64_t inside = 0, most = -1;
+  for (std::size_t first = 0; first <= last; ++first) {
+    inside += more[first];
+    if (inside <= most) continue;
+    most = inside;
+    out.densest_first = static_cast<hocket::node_id>(first);
+  }
+  out.densest_end = static_cast<hocket::node_id>(std::min(out.ops, out.densest_first + window));
+  const auto within = [&](const graph::edge& e) { return e.source >= out.densest_first && e.target < out.densest_end; };
+  for (const graph::edge& e : kept)
+    if (within(e)) out.densest_kept.push_back(e);
+  for (const graph::edge& e : rules)
+    if (within(e) && !std::binary_search(out.densest_kept.begin(), out.densest_kept.end(), e))
+      out.densest_rules.push_back(e);
+}
+
 step_plan::dependencies plan_graph(const plan_input& in) {
   const auto options = in.ordered ? graph::dependency_options::ordered() : graph::dependency_options::data();
   const auto deps = value_or_fail(graph::dependencies(in.ops, options), in.ops_file);
   const auto streams = value_or_fail(graph::stream_plan::make(deps.graph(), in.ops.streams()), in.ops_file);
-  return {in.ops.size(),     streams.stream_count(),       deps.rule_edges(),
-          deps.edge_count(), streams.cross_stream_edges(), streams.waits().size()};
+  step_plan::dependencies out{.ops = in.ops.size(),
+                              .streams = streams.stream_count(),
+                              .rule_edges = deps.rule_edges(),
+                              .kept_edges = deps.edge_count(),
+                              .cross_stream_edges = streams.cross_stream_edges(),
+                              .waits = streams.waits().size()};
+  if (out.ops == 0) return out;
+  std::vector<graph::edge> kept = deps.graph().edges();
+  const auto rules = value_or_fail(graph::rule_edges(in.ops, options), in.ops_file);
+  std::sort(kept.begin(), kept.end());
+  find_densest(kept, rules, out);
+  out.rules_by_part = by_part(rules, out.ops);
+  out.kept_by_part = by_part(kept, out.ops);
+  return out;
 }
 
 // The stages in model order. Layers are dealt out as cost::even_parts does; the first stage has the embedding, whose
@@ -241,12 +289,22 @@ void settle(plan_input& in) {
   take(in, in.choice->front.front().of);
 }
 
+std::vector<step_plan::stage> even_stage_times(const plan_input& in) { return stage_times(in, nullptr); }
+double boundary_hop_us(const plan_input& in) { return hop_us(in); }
+
 step_plan plan_step(const plan_input& in) {
+  if (const auto fits = cost::check(in.model.model, in.training.step, in.parallel); !fits) fail(in.file, fits.error());
+  const step_plan::dependencies graph = plan_graph(in);
+  step_plan out = plan_pipeline_and_cost(in);
+  out.graph = graph;
+  plan_tiles(in, out);
+  return out;
+}
+
+step_plan plan_pipeline_and_cost(const plan_input& in) {
   step_plan out;
   if (const auto fits = cost::check(in.model.model, in.training.step, in.parallel); !fits) fail(in.file, fits.error());
-  out.graph = plan_graph(in);
   plan_pipeline(in, out);
-  plan_tiles(in, out);
   out.cost_context = {.title = in.title, .assumed = in.model.assumed, .training = in.training, .parallel = in.parallel};
   out.cost = make_report(in.model.model, out.cost_context, in.file, held_by(in, out.run));
   if (out.split) put_split_into_report(in, *out.split, out.held, out);

@@ -96,6 +96,11 @@ struct layer_split {
 struct step_plan {
   struct dependencies {
     std::size_t ops = 0, streams = 0, rule_edges = 0, kept_edges = 0, cross_stream_edges = 0, waits = 0;
+    /// Ops next to each other in program order among which most edges are kept, for a picture.
+    hocket::node_id densest_first = 0, densest_end = 0;
+    std::vector<hocket::graph::edge> densest_rules{}, densest_kept{};  ///< among those ops; kept ones are no rules
+    /// Edges by the op that they lead to, in equal parts of the program.
+    std::vector<std::size_t> rules_by_part{}, kept_by_part{};
   } graph;
   struct stage {
     std::int64_t layers = 0;
@@ -120,6 +125,12 @@ struct step_plan {
 std::int64_t peak_of_named(const plan_input& in, const hocket::pipeline::shape& shape, std::uint32_t rank);
 
 step_plan plan_step(const plan_input& in);
+/// The same without dependencies and tiles, which do not depend on the sizes: for comparisons.
+step_plan plan_pipeline_and_cost(const plan_input& in);
+/// Times of the stages where layers are dealt out evenly and recomputed alike, in model order.
+std::vector<step_plan::stage> even_stage_times(const plan_input& in);
+/// Microseconds that a boundary tensor takes from one pipeline rank to the next.
+double boundary_hop_us(const plan_input& in);
 
 /// Chooses the split where the file leaves it open, or writes out the one it gives. Nothing if it is even.
 /// @param held  what ranks hold in flight

@@ -6,7 +6,7 @@ import xml.etree.ElementTree
 
 from harness import EXAMPLES, PLAN, ToolTest, main
 
-FILES = {"report.txt", "report.json", "timeline.svg", "trace.json", "schedule.csv", "tiles.svg"}
+FILES = {"report.html", "report.txt", "report.json", "timeline.svg", "trace.json", "schedule.csv", "tiles.svg"}
 
 
 class Plan(ToolTest):

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan_page.hpp"
+
+#include <hocket/tiling/timeline.hpp>
+
+#include <algorithm>
+#include <hocket_report_page.hpp>  // report/, made by embed.cmake
+#include <utility>
+
+#include "command.hpp"
+#include "tiling_problem.hpp"
+
+namespace hocket_cli {
+namespace {
+
+namespace cost = hocket::cost;
+using nlohmann::ordered_json;
+
+std::int64_t whole(const cost::rational& bytes) { return static_cast<std::int64_t>(bytes.ceiling().num()); }
+double us(hocket::ticks ns) { return static_cast<double>(ns) / 1e3; }
+
+ordered_json sizes_of(const plan_input& in) {
+  const cost::parallel& p = in.parallel;
+  const cost::training& t = in.training.step;
+  constexpr const char* levels[] = {"none", "selective", "full"};
+  const bool by_stage = in.step_seconds.has_value();
+  return {{"devices", in.devices},
+          {"tp", p.tp},
+          {"pp", p.pp},
+          {"dp", p.dp},
+          {"cp", p.cp},
+          {"ep", p.ep},
+          {"chunks", p.vp},
+          {"zero", static_cast<int>(p.zero)},
+          {"recompute", by_stage ? "by stage" : levels[static_cast<std::size_t>(p.recompute)]},
+          {"sequence_parallel", p.sequence_parallel},
+          {"sequence", t.sequence},
+          {"micro_batch", t.micro_batch},
+          {"global_batch", t.global_batch},
+          {"micro_batches", in.micro_batches()},
+          {"layers", in.model.model.layers},
+          {"open", in.open}};
+}
+
+ordered_json memory_of(const plan_input& in, const step_plan& p) {
+  // All ranks up to so many; then every so manieth, and the fullest.
+  constexpr std::size_t most_ranks = 1024;
+  const auto& memory = p.cost.memory;
+  const std::size_t every = (memory.size() + most_ranks - 1) / most_ranks;
+  const auto fullest = static_cast<std::size_t>(
+      std::max_element(memory.begin(), memory.end(),
+                       [](const auto& a, const auto& b) { return a.total_bytes() < b.total_bytes(); }) -
+      memory.begin());
+  ordered_json ranks = ordered_json::array();
+  std::size_t over = 0;
+  for (std::size_t r = 0; r < memory.size(); ++r) {
+    over += in.fits(memory[r]) ? 0 : 1;
+    if (r % every != 0 && r != fullest) continue;
+    ranks.push_back({{"rank", r},
+                     {"layers", memory[r].on_rank.layers},
+                     {"static_bytes", whole(memory[r].static_bytes)},
+                     {"activation_bytes", whole(memory[r].activation_bytes)},
+                     {"total_bytes", whole(memory[r].total_bytes())},
+                     {"peak_bytes", whole(p.cost_context.peaks[r].total_bytes())},
+                     {"fits", in.fits(memory[r])}});
+  }
+  return {{"capacity", in.memory_bytes},
+          {"rank_count", memory.size()},
+          {"over", over},
+          {"fullest", fullest},
+          {"fullest_static_bytes", whole(memory[fullest].static_bytes)},
+          {"fullest_activation_bytes", whole(memory[fullest].activation_bytes)},
+          {"fullest_total_bytes", whole(memory[fullest].total_bytes())},
+          {"fullest_peak_bytes", whole(p.cost_context.peaks[fullest].total_bytes())},
+          {"ranks", std::move(ranks)}};
+}
+
+/// How the step's time comes together, on the rank that works most: parts that add up to "whole".
+ordered_json waterfall_of(const plan_input& in, const step_plan& p) {
+  const auto& ranks = p.run.ranks;
+  const auto busiest = static_cast<std::uint32_t>(
+      std::max_element(ranks.begin(), ranks.end(), [](const auto& a, const auto& b) { return a.busy < b.busy; }) -
+      ranks.begin());
+  hocket::ticks forward = 0;
+  for (const auto& s : p.timeline.spans())
+    if (s.lane == busiest && s.kind == hocket::activity::forward) forward += s.finish - s.start;
+  const auto& idle = ranks[busiest].idle_by;
+  ordered_json parts = ordered_json::array();
+  const auto add = [&](const char* name, const char* kind, double of_it) {
+    parts.push_back({{"name", name}, {"kind", kind}, {"us", of_it}});
+  };
+  add("forward", "forward", us(forward));
+  add("backward", "backward", us(ranks[busiest].busy - forward));
+  add("idle: pipeline fills", "wait", us(idle.warm_up));
+  add("idle: steady state", "wait", us(idle.steady));
+  add("idle: pipeline drains", "wait", us(idle.drain));
+  ordered_json out = {{"rank", busiest}, {"parts", std::move(parts)}, {"makespan_us", us(p.run.makespan)}};
+  if (in.training.step_seconds > 0) {
+    out["measured_us"] = in.training.step_seconds * 1e6;
+    out["rest_us"] = in.training.step_seconds * 1e6 - us(p.run.makespan);
+  }
+  return out;
+}
+
+ordered_json predicted_step(const step_plan& p) {
+  const auto& context = p.cost_context;
+  ordered_json parts = ordered_json::array();
+  for (const named_part& x : parts_of(context.step->parts))
+    parts.push_back({{"name", x.name}, {"key", x.key}, {"seconds", x.seconds}});
+  return {{"machine", context.training->on->name},
+          {"source", context.training->on->source},
+          {"seconds", context.step->step_time().count()},
+          {"tokens_per_second_per_device", context.step->tokens_per_second_per_device},
+          {"parts", std::move(parts)}};
+}
+
+ordered_json pipeline_of(const plan_input& in, const step_plan& p) {
+  ordered_json stages = ordered_json::array();
+  constexpr std::size_t most_stages = 512;
+  for (std::size_t i = 0; i < p.stages.size() && i < most_stages; ++i)
+    stages.push_back({p.stages[i].layers, p.stages[i].forward_us, p.stages[i].backward_us});
+  return {{"schedule", in.schedule},
+          {"groups", in.schedule == "interleaved" ? in.groups : ""},
+          {"found_by", p.found_by},
+          {"stage_times", in.forward_us ? "measured" : "predicted"},
+          {"hop_us", p.hop_us},
+          {"makespan_us", us(p.run.makespan)},
+          {"lower_bound_us", us(p.run.lower_bound)},
+          {"bubble", p.run.bubble()},
+          {"stage_count", p.stages.size()},
+          {"stages", std::move(stages)}};
+}
+
+ordered_json graph_of(const plan_input& in, const step_plan& p) {
+  const auto& g = p.graph;
+  const auto pairs = [](const std::vector<hocket::graph::edge>& edges) {
+    constexpr std::size_t most_edges = 600;  // a window of 24 ops has at most 276
+    ordered_json list = ordered_json::array();
+    for (std::size_t i = 0; i < edges.size() && i < most_edges; ++i) list.push_back({edges[i].source, edges[i].target});
+    return list;
+  };
+  ordered_json ops = ordered_json::array();
+  for (hocket::node_id op = g.densest_first; op < g.densest_end; ++op)
+    ops.push_back({{"op", op}, {"stream", in.ops.stream(op)}, {"kind", to_string(in.ops.kind(op))}});
+  return {{"file", in.ops_file},
+          {"rules", in.ordered ? "ordered" : "data"},
+          {"ops", g.ops},
+          {"streams", g.streams},
+          {"edges_before", g.rule_edges},
+          {"edges_after", g.kept_edges},
+          {"edges_between_streams", g.cross_stream_edges},
+          {"waits", g.waits},
+          {"rules_by_part", g.rules_by_part},
+          {"kept_by_part", g.kept_by_part},
+          {"densest", {{"ops", std::move(ops)}, {"kept", pairs(g.densest_kept)}, {"pruned", pairs(g.densest_rules)}}}};
+}
+
+ordered_json terms_of(const cost::report& r) {
+  ordered_json groups = ordered_json::array();
+  for (const auto& line : r.lines) {
+    if (groups.empty() || groups.back()["name"] != line.group)
+      groups.push_back({{"name", line.group}, {"unit", line.unit}, {"terms", ordered_json::array()}});
+    groups.back()["terms"].push_back({{"name", line.name},
+                                      {"value", value_of(line)},
+                                      {"formula", line.formula},
+                                      {"numbers", line.numbers},
+                                      {"where", line.where},
+                                      {"split", line.split == "1" ? "" : line.split},
+                                      {"source", line.source},
+                                      {"origin", to_string(line.how)}});
+  }
+  return groups;
+}
+
+ordered_json cost_of(const plan_input& in, const step_plan& p) {
+  const auto& r = p.cost;
+  const auto printed = [](const cost::rational& x) {
+    cost::report_line line;
+    line.value = x;
+    return value_of(line);
+  };
+  ordered_json out = {{"parameters", printed(cost::rational(r.parameters.total))},
+                      {"active", printed(cost::rational(r.parameters.active))},
+                      {"tokens_per_step", printed(r.tokens_per_step)},
+                      {"assumed", in.model.assumed},
+                      {"groups", terms_of(r)}};
+  if (r.flops) {
+    out["flops_per_token"] = printed(r.flops->model_step / r.tokens_per_step);
+    out["flops_per_step"] = printed(r.flops->model_step);
+    out["hardware_flops_per_step"] = printed(r.flops->hardware_step);
+  }
+  if (const auto u = utilizations_of(r, p.cost_context))
+    out["utilization"] = {{"mfu", u->mfu_ratio}, {"mfu_text", u->mfu}, {"hfu", u->hfu_ratio}, {"hfu_text", u->hfu}};
+  return out;
+}
+
+ordered_json schedules_of(const comparison& all) {
+  ordered_json list = ordered_json::array();
+  for (const compared_schedule& x : all.rows)
+    list.push_back({{"schedule", x.schedule},
+                    {"groups", x.groups},
+                    {"chunks", x.chunks},
+                    {"micro_batches", x.micro_batches},
+                    {"makespan_us", us(x.makespan)},
+                    {"lower_bound_us", us(x.lower_bound)},
+                    {"bytes", x.bytes},
+                    {"peak_in_flight", x.peak},
+                    {"fits", x.fits},
+                    {"pareto", x.best}});
+  return {{"rows", std::move(list)}, {"impossible", all.impossible}, {"left_out", all.left_out}};
+}
+
+ordered_json changes_of(const plan_input& in, const step_plan& p, const comparison& schedules) {
+  const tried_changes tried = try_changes(in, p, schedules);
+  const auto as_json = [&](const planned_change& x) {
+    return ordered_json{{"what", x.what},
+                        {"family", x.family},
+                        {"step_seconds", x.step_seconds},
+                        {"time", x.seconds_per_token / tried.now.seconds_per_token - 1},
+                        {"bytes", x.bytes},
+                        {"fits", x.fits}};
+  };
+  ordered_json all = ordered_json::array();
+  for (const planned_change& x : tried.possible) all.push_back(as_json(x));
+  return {{"now", as_json(tried.now)},
+          {"all", std::move(all)},
+          {"best", tried.best},
+          {"refused", tried.refused},
+          {"left_out", tried.left_out}};
+}
+
+ordered_json tiles_of(const plan_input& in, const step_plan& p) {
+  ordered_json out = tiling_answer(*p.tiles);
+  out["rows"] = in.fused->axis.rows;
+  const auto both = value_or_fail(hocket::tiling::before_and_after(*in.fused, p.tiles->tiles()), in.file);
+  out["timeline"] = timeline_as_json(both);
+  return out;
+}
+
+ordered_json document(const plan_input& in, const step_plan& p) {
+  const comparison schedules = compare_schedules(in);
+  const double seconds = in.training.step_seconds > 0 ? in.training.step_seconds
+                       : p.cost_context.step          ? p.cost_context.step->step_time().count()
+                                                      : us(p.run.makespan) * 1e-6;
+  const auto tokens =
+      static_cast<double>(in.training.step.global_batch) * static_cast<double>(in.training.step.sequence);
+  ordered_json out = {{"version", 1},
+                      {"title", in.title},
+                      {"hocket", HOCKET_VERSION_STRING},
+                      {"file", in.file},
+                      {"step_seconds", seconds},
+                      {"step_is", in.training.step_seconds > 0 ? "measured"
+                                  : p.cost_context.step        ? "predicted"
+                                                               : "pipeline"},
+                      {"tokens_per_second_per_device", tokens / seconds / static_cast<double>(in.devices)},
+                      {"sizes", sizes_of(in)},
+                      {"memory", memory_of(in, p)},
+                      {"waterfall", waterfall_of(in, p)},
+                      {"pipeline", pipeline_of(in, p)},
+                      {"changes", changes_of(in, p, schedules)},
+                      {"timeline", timeline_as_json(p.timeline)},
+                      {"memory_over_time", memory_over_time(in, p)},
+                      {"schedules", schedules_of(schedules)},
+                      {"graph", graph_of(in, p)},
+                      {"cost", cost_of(in, p)}};
+  if (p.cost_context.step && p.cost_context.training->on) out["predicted_step"] = predicted_step(p);
+  if (p.tiles) out["tiles"] = tiles_of(in, p);
+  return out;
+}
+
+}  // namespace
+
+std::string json_in_script(const ordered_json& value) {
+  const std::string text = value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  std::string out;
+  out.reserve(text.size());
+  // "<" stands only within texts, where < means the same. Without it there is neither </script> nor <!--.
+  for (const char c : text)
+    if (c == '<') out += "\\u003c";
+    else out += c;
+  return out;
+}
+
+std::string escaped_html(std::string_view text) {
+  std::string out;
+  for (const char c : text) switch (c) {
+      case '&': out += "&amp;"; break;
+      case '<': out += "&lt;"; break;
+      case '>': out += "&gt;"; break;
+      case '"': out += "&quot;"; break;
+      case '\'': out += "&#39;"; break;
+      default: out += c;
+    }
+  return out;
+}
+
+std::string plan_as_page(const plan_input& in, const step_plan& p) {
+  const std::pair<std::string_view, std::string> values[] = {{"{{title}}", escaped_html(in.title)},
+                                                             {"{{style}}", std::string(report_css())},
+                                                             {"{{data}}", json_in_script(document(in, p))},
+                                                             {"{{script}}", std::string(report_js())}};
+  std::string out;
+  std::string_view rest = report_html();
+  for (const auto& [name, value] : values) {  // in the order of the file: what is put in is not looked at again
+    const std::size_t at = rest.find(name);
+    out += rest.substr(0, at);
+    out += value;
+    rest.remove_prefix(at + name.size());
+  }
+  return out += rest;
+}
+
+}  // namespace hocket_cli

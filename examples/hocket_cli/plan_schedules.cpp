@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every schedule of the library on the stages of a plan, for the page's comparison.
+#include <hocket/cost/model/partition.hpp>
+#include <hocket/pipeline/any_schedule.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "command.hpp"
+#include "plan_page.hpp"
+
+namespace hocket_cli {
+namespace {
+
+namespace cost = hocket::cost;
+namespace pipeline = hocket::pipeline;
+
+// Simulated actions of all rows together: about a second of work.
+constexpr std::int64_t most_actions = std::int64_t{1} << 21;
+// v-half and v-min are built in O(p m (p + m)).
+constexpr std::int64_t most_built = std::int64_t{1} << 24;
+
+/// Times of the stages of so many chunks a rank, in nanoseconds. A backward is the gradient of the input and, as long
+/// as a forward, that of the weights.
+struct stage_ticks {
+  std::vector<hocket::ticks> forward, backward, input_grad, weight_grad;
+  hocket::ticks hop = 0;
+
+  stage_ticks(const std::vector<step_plan::stage>& stages, double hop_us) {
+    const auto ns = [](double us) { return std::max<hocket::ticks>(1, std::llround(us * 1000)); };
+    for (const auto& s : stages) {
+      forward.push_back(ns(s.forward_us));
+      backward.push_back(std::max<hocket::ticks>(2, ns(s.backward_us)));
+      weight_grad.push_back(std::min(forward.back(), backward.back() - 1));
+      input_grad.push_back(backward.back() - weight_grad.back());
+    }
+    hop = ns(hop_us);
+  }
+  [[nodiscard]] pipeline::stage_costs costs() const {
+    return {.forward = forward, .backward = backward, .input_grad = input_grad, .weight_grad = weight_grad, .hop = hop};
+  }
+};
+
+/// What each rank holds of the model: the stages that the schedule puts there, in all its directions.
+std::vector<cost::part> parts_of(const pipeline::any_schedule& plan, const std::vector<cost::part>& stages) {
+  std::vector<cost::part> ranks(plan.ranks());
+  for (cost::part& x : ranks) x.first = x.last = false;
+  const auto place = plan.placement();
+  for (std::uint32_t d = 0; d < plan.directions(); ++d)
+    for (std::uint32_t s = 0; s < stages.size(); ++s) {
+      const std::uint32_t r = place.rank_of(s, d);
+      ranks[r].rank = r;
+      ranks[r].layers += stages[s].layers;
+      ranks[r].moe_layers += stages[s].moe_layers;
+      ranks[r].window_layers += stages[s].window_layers;
+      ranks[r].first = ranks[r].first || stages[s].first;
+      ranks[r].last = ranks[r].last || stages[s].last;
+    }
+  return ranks;
+}
+
+/// Bytes of the fullest rank, by the rule of the plan's own memory table.
+std::int64_t bytes_of(const plan_input& in, const pipeline::any_schedule& plan, const std::vector<cost::part>& stages) {
+  cost::model m = in.model.model;
+  if (in.training.padded_vocabulary > 0) m.vocabulary = in.training.padded_vocabulary;
+  const std::int64_t on_rank = std::int64_t{plan.chunks()} * plan.directions();
+  std::int64_t most = 0;
+  for (const cost::part& x : parts_of(plan, stages)) {
+    const std::int64_t held = plan.peak_in_flight(static_cast<std::uint32_t>(x.rank));
+    const auto passes = [&](std::int64_t layers) { return hocket::ceil_div(held * layers, on_rank); };
+    const std::int64_t embedded = x.first ? std::min<std::int64_t>(held, plan.micro_batches()) : 0;
+    const auto n = value_or_fail(cost::count_rank_parameters(m, in.parallel, x), in.file);
+    const auto states = value_or_fail(cost::static_bytes(n, in.training.step, in.parallel), in.file);
+    const auto kept = value_or_fail(
+        cost::activation_bytes(m, in.training.step, in.parallel, x, {passes(x.layers), passes(x.moe_layers), embedded}),
+        in.file);
+    most = std::max(most, static_cast<std::int64_t>((states + kept).ceiling().num()));
+  }
+  return most;
+}
+
+/// Chunks that divide the layers no more finely than one each.
+std::vector<std::int64_t> chunk_counts(const plan_input& in) {
+  std::vector<std::int64_t> counts{in.parallel.vp};
+  for (const std::int64_t v : {1, 2, 4})
+    if (v != in.parallel.vp && in.parallel.pp * v <= in.model.model.layers && !in.forward_us && in.split.empty())
+      counts.push_back(v);
+  return counts;
+}
+
+class comparing {
+ public:
+  explicit comparing(const plan_input& in) : in_(in) {}
+
+  void add(std::int64_t chunks, std::int64_t micro_batches) {
+    plan_input with = in_;
+    with.parallel.vp = chunks;
+    cost::parallel flat = with.parallel;
+    flat.pp *= chunks;
+    flat.vp = 1;
+    const std::vector<cost::part> stages = cost::even_parts(with.model.model, flat);
+    const stage_ticks times(even_stage_times(with), boundary_hop_us(with));
+    for (const std::string_view name : pipeline::schedule_names) {
+      const bool grouped = name == "interleaved" && chunks > 1;
+      for (const char* groups : {"balanced", "last", "first", "paper", "least-memory"})
+        if (grouped || std::string_view(groups) == "balanced")
+          add_one(with, stages, times, name, groups, {in_.parallel.pp, chunks, micro_batches});
+    }
+  }
+
+  [[nodiscard]] comparison outcome() {
+    mark_best();
+    return std::move(out_);
+  }
+
+ private:
+  void add_one(const plan_input& with, const std::vector<cost::part>& stages, const stage_ticks& times,
+               std::string_view name, const char* groups, const pipeline::shape& s) {
+    const std::int64_t actions = 3 * s.ranks * s.chunks * s.micro_batches;
+    const bool built = name == "v-half" || name == "v-min";
+    if (actions > room_ || (built && s.ranks * s.micro_batches > most_built / (s.ranks + s.micro_batches))) {
+      ++out_.left_out;
+      return;
+    }
+    pipeline::any_schedule_options with_groups{.groups = groups};
+    if (name == "interleaved" && std::string_view(groups) == in_.groups) with_groups.kappa = in_.kappa;
+    with_groups.times = {.forward = times.forward.front(), .backward = times.backward.front()};
+    const auto plan = pipeline::any_schedule::make(name, s, with_groups);
+    if (!plan) {
+      ++out_.impossible;
+      return;
+    }
+    room_ -= actions;
+    const auto ran = pipeline::run(*plan, times.costs(), space_);
+    if (!ran) {
+      ++out_.impossible;
+      return;
+    }
+    compared_schedule x{.schedule = std::string(name),
+                        .groups = name == "interleaved" && s.chunks > 1 ? groups : "",
+                        .chunks = s.chunks,
+                        .micro_batches = s.micro_batches,
+                        .makespan = ran->makespan,
+                        .lower_bound = ran->lower_bound,
+                        .bytes = bytes_of(with, *plan, stages)};
+    for (std::uint32_t r = 0; r < plan->ranks(); ++r) x.peak = std::max(x.peak, plan->peak_in_flight(r));
+    x.fits = x.bytes <= in_.memory_bytes;
+    out_.rows.push_back(std::move(x));
+  }
+
+  // Of those with as many micro-batches: no other is both as quick and as lean.
+  void mark_best() {
+    for (compared_schedule& x : out_.rows)
+      x.best = x.fits && std::none_of(out_.rows.begin(), out_.rows.end(), [&](const compared_schedule& y) {
+                 return y.micro_batches == x.micro_batches && y.makespan <= x.makespan && y.bytes <= x.bytes &&
+                        (y.makespan < x.makespan || y.bytes < x.bytes);
+               });
+  }
+
+  const plan_input& in_;
+  comparison out_;
+  std::int64_t room_ = most_actions;
+  pipeline::workspace space_;
+};
+
+}  // namespace
+
+comparison compare_schedules(const plan_input& in) {
+  comparing all(in);
+  const std::int64_t m = in.micro_batches();
+  std::vector<std::int64_t> batches{m, 2 * m, 4 * m};  // what the file says first: it is never left out
+  if (m > 1) batches.push_back(m / 2);
+  for (const std::int64_t some : batches)
+    for (const std::int64_t chunks : chunk_counts(in)) all.add(chunks, some);
+  return all.outcome();
+}
+
+}  // namespace hocket_cli

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Timelines as the page draws them: thinned out where there is more than anyone can look at.
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "plan_page.hpp"
+
+namespace hocket_cli {
+namespace {
+
+using nlohmann::ordered_json;
+using span = hocket::timeline::span;
+
+// What a browser draws at sixty pictures a second, and what a page of a megabyte and a half has room for.
+constexpr std::size_t most_lanes = 64, most_bars = 12'000, most_moments = 9'600;
+
+/// The first lane, the last, and others evenly between them.
+std::vector<std::uint32_t> shown_lanes(std::size_t count) {
+  std::vector<std::uint32_t> lanes;
+  const std::size_t shown = std::min(count, most_lanes);
+  for (std::size_t i = 0; i < shown; ++i)
+    lanes.push_back(static_cast<std::uint32_t>(shown == 1 ? 0 : i * (count - 1) / (shown - 1)));
+  return lanes;
+}
+
+/// The things of each lane, in order of time.
+template <class T, class At>
+std::vector<std::vector<T>> by_lane(std::span<const T> all, std::size_t lanes, At&& at) {
+  std::vector<std::vector<T>> sorted(lanes);
+  for (const T& x : all) sorted[x.lane].push_back(x);
+  for (auto& lane : sorted)
+    std::stable_sort(lane.begin(), lane.end(), [&](const T& a, const T& b) { return at(a) < at(b); });
+  return sorted;
+}
+
+/// Neighbouring spans as one: its kind is that of most of the time.
+ordered_json one_bar(std::span<const span> some, hocket::ticks& clock) {
+  std::array<hocket::ticks, hocket::activity_count> time{};
+  for (const span& s : some) time[static_cast<std::size_t>(s.kind)] += s.finish - s.start;
+  const auto kind = std::max_element(time.begin(), time.end()) - time.begin();
+  const hocket::ticks start = some.front().start, finish = some.back().finish;
+  ordered_json bar = {start - clock, finish - start, kind};
+  if (some.size() == 1) {
+    bar.push_back(some.front().chunk);
+    bar.push_back(some.front().micro_batch);
+    bar.push_back(some.front().id);
+  }
+  clock = finish;
+  return bar;
+}
+
+ordered_json bars_of(const std::vector<span>& spans, std::size_t together) {
+  ordered_json bars = ordered_json::array();
+  hocket::ticks clock = 0;
+  for (std::size_t i = 0; i < spans.size(); i += together)
+    bars.push_back(one_bar(std::span(spans).subspan(i, std::min(together, spans.size() - i)), clock));
+  return bars;
+}
+
+}  // namespace
+
+ordered_json timeline_as_json(const hocket::timeline& t) {
+  const auto lanes = shown_lanes(t.lane_count());
+  const auto spans = by_lane(t.spans(), t.lane_count(), [](const span& s) { return s.start; });
+  std::size_t longest = 1;
+  for (const std::uint32_t lane : lanes) longest = std::max(longest, spans[lane].size());
+  const std::size_t room = std::max<std::size_t>(1, most_bars / std::max<std::size_t>(1, lanes.size()));
+  const std::size_t together = (longest + room - 1) / room;
+  ordered_json out = {{"ticks_per_second", t.ticks_per_second},
+                      {"makespan", t.makespan()},
+                      {"lane_count", t.lane_count()},
+                      {"bars", t.spans().size()},
+                      {"together", together},
+                      {"kinds", ordered_json::array()},
+                      {"marks", ordered_json::array()},
+                      {"lanes", ordered_json::array()}};
+  for (std::size_t k = 0; k < hocket::activity_count; ++k)
+    out["kinds"].push_back(to_string(static_cast<hocket::activity>(k)));
+  for (const auto& m : t.marks()) out["marks"].push_back({{"at", m.at}, {"label", std::string_view(m.label)}});
+  for (const std::uint32_t lane : lanes)
+    out["lanes"].push_back({{"name", t.lane_name(lane)}, {"number", lane}, {"bars", bars_of(spans[lane], together)}});
+  return out;
+}
+
+ordered_json memory_over_time(const plan_input& in, const step_plan& p) {
+  using change = hocket::timeline::change;
+  const hocket::timeline& t = p.timeline;
+  const auto lanes = shown_lanes(t.lane_count());
+  const auto changes = by_lane(t.changes(), t.lane_count(), [](const change& c) { return c.at; });
+  const std::size_t room = most_moments / std::max<std::size_t>(1, lanes.size());
+  ordered_json ranks = ordered_json::array();
+  std::size_t together = 1;
+  for (const std::uint32_t lane : lanes) {
+    const auto& m = p.cost.memory[lane];
+    const double states = m.static_bytes.real(), kept = m.activation_bytes.real();
+    const double peak = std::max<double>(1, p.run.ranks[lane].peak_in_flight);
+    const std::size_t step = changes[lane].size() / room + 1;
+    together = std::max(together, step);
+    ordered_json moments = ordered_json::array();
+    std::int64_t held = 0, most = 0;
+    hocket::ticks from = 0;
+    for (std::size_t i = 0; i < changes[lane].size(); ++i) {
+      held += changes[lane][i].by;
+      if (i % step == 0) from = changes[lane][i].at;
+      most = i % step == 0 ? held : std::max(most, held);  // of moments that are drawn as one, the most
+      if (i % step + 1 == step || i + 1 == changes[lane].size())
+        moments.push_back({from, static_cast<std::int64_t>(states + kept * static_cast<double>(most) / peak), most});
+    }
+    ranks.push_back(
+        {{"rank", lane}, {"static_bytes", static_cast<std::int64_t>(states)}, {"moments", std::move(moments)}});
+  }
+  return {{"capacity", in.memory_bytes},
+          {"rank_count", t.lane_count()},
+          {"together", together},
+          {"ranks", std::move(ranks)}};
+}
+
+}  // namespace hocket_cli

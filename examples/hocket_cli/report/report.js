@@ -1,0 +1,697 @@
+// SPDX-License-Identifier: Apache-2.0
+// Draws the numbers of `hocket plan`. It computes none: what is shown stands in the document above, and this file turns
+// it into words, bars and lines. Text from the document is only ever set as text, never as markup.
+"use strict";
+const D = JSON.parse(document.getElementById("data").textContent);
+
+// ---- elements and words
+
+function node(element, attributes, children) {
+  for (const [key, value] of Object.entries(attributes ?? {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
+    else element.setAttribute(key, value === true ? "" : value);
+  }
+  element.append(...children.filter(c => c !== null && c !== undefined));
+  return element;
+}
+const h = (tag, attributes, ...children) => node(document.createElement(tag), attributes, children);
+const s = (tag, attributes, ...children) =>
+  node(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+
+const GIB = 2 ** 30;
+const number = (x, digits = 0) => x.toLocaleString("en", {minimumFractionDigits: digits, maximumFractionDigits: digits});
+const percent = (x, digits = 1) => number(100 * x, digits) + " %";
+const change = x => (x > 0 ? "+" : x < 0 ? "−" : "±") + percent(Math.abs(x));
+const gib = bytes => number(bytes / GIB, bytes < 99.95 * GIB ? 1 : 0) + " GiB";
+function time(us) {
+  for (const [unit, size] of [["s", 1e6], ["ms", 1e3], ["µs", 1]])
+    if (Math.abs(us) >= size) return number(us / size, Math.abs(us) < 10 * size ? 2 : Math.abs(us) < 100 * size ? 1 : 0) + " " + unit;
+  return us === 0 ? "0" : number(us * 1e3) + " ns";
+}
+const colour = name => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
+const KIND = {
+  forward: "forward", backward: "backward", "input gradient": "input-grad", "weight gradient": "weight-grad",
+  compute: "forward", communication: "communication", optimizer: "communication", wait: "wait", other: "wait",
+  recompute: "recompute",
+};
+const redraws = [];
+
+// ---- the tooltip, for pointer and keyboard
+
+const tip = document.getElementById("tip");
+function showTip(words, x, y) {
+  tip.textContent = words;
+  tip.hidden = false;
+  const box = tip.getBoundingClientRect();
+  tip.style.left = Math.max(4, Math.min(x + 14, innerWidth - box.width - 6)) + "px";
+  tip.style.top = (y + 18 + box.height > innerHeight ? y - box.height - 10 : y + 18) + "px";
+}
+const hideTip = () => { tip.hidden = true; };
+/** A mark of a chart that says what it is to pointers, keys and screen readers. */
+function point(words, attributes, ...children) {
+  const g = s("g", {class: "point", tabindex: "0", role: "img", "aria-label": words, ...attributes}, ...children);
+  g.addEventListener("pointermove", e => showTip(words, e.clientX, e.clientY));
+  g.addEventListener("pointerleave", hideTip);
+  g.addEventListener("focus", () => { const b = g.getBoundingClientRect(); showTip(words, b.right, b.top); });
+  g.addEventListener("blur", hideTip);
+  return g;
+}
+
+// ---- the frame of a section
+
+function section(id, title, intro, ...children) {
+  document.getElementById("nav").append(h("a", {href: "#" + id}, title));
+  const at = h("section", {id, class: "card", "aria-labelledby": id + "-title"},
+    h("h2", {id: id + "-title"}, title), intro ? h("p", {class: "muted small"}, intro) : null, ...children);
+  document.getElementById("main").append(at);
+  return at;
+}
+function table(heads, rows, mark) {
+  return h("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": heads.join(", ")},
+    h("table", {}, h("thead", {}, h("tr", {}, ...heads.map(x => h("th", {scope: "col"}, x)))),
+      h("tbody", {}, ...rows.map((row, i) => h("tr", {class: mark?.(i) ? "here" : null}, ...row.map(x => h("td", {}, x)))))));
+}
+const pill = fits => h("span", {class: "pill " + (fits ? "yes" : "no")}, fits ? "✓ fits" : "✕ too much");
+function choose(label, options, use) {
+  const select = h("select", {onchange: () => use(select.value)}, ...options.map(([value, words]) => h("option", {value}, words)));
+  return {field: h("label", {}, label, select), select};
+}
+function legend(entries) {
+  return h("ul", {class: "legend"}, ...entries.map(([name, kind, value]) =>
+    h("li", {}, h("i", {class: kind, style: kind === "free" ? null : `background: var(--${kind})`, "aria-hidden": "true"}), name,
+      value ? h("b", {}, value) : null)));
+}
+/** Parts of a whole as one bar. */
+function stack(parts, whole, name) {
+  return h("div", {class: "share"}, h("h3", {}, name),
+    h("div", {class: "stack", role: "img", "aria-label": name + ": " + parts.map(p => `${p[0]} ${p[3]}`).join(", ")},
+      ...parts.map(p => h("i", {class: p[1], style: `flex: ${Math.max(0, p[2] / whole)} 0 0; ` + (p[1] === "free" ? "" : `background: var(--${p[1]})`)}))),
+    legend(parts.map(p => [p[0], p[1], p[3]])));
+}
+
+// ---- overview
+
+function sizesInWords() {
+  const z = D.sizes;
+  const of = ["tp", "pp", "dp", "cp", "ep"].filter(k => z[k] > 1).map(k => `${k} ${z[k]}`).join(" × ");
+  return `${number(z.devices)} device${z.devices === 1 ? "" : "s"}${of ? ": " + of : ""} · ${z.chunks} chunk${z.chunks === 1 ? "" : "s"} a rank · ` +
+    `${number(z.micro_batches)} micro-batches of ${z.micro_batch} · ${number(z.sequence)} tokens a sequence · recompute ${z.recompute}`;
+}
+function answer() {
+  const m = D.memory, fits = m.over === 0;
+  const words = fits
+    ? `${gib(m.fullest_total_bytes)} of ${gib(m.capacity)} on the fullest rank (rank ${m.fullest}); ${gib(m.capacity - m.fullest_total_bytes)} are left.`
+    : `${number(m.over)} of ${number(m.rank_count)} ranks need more than ${gib(m.capacity)}; rank ${m.fullest} needs ${gib(m.fullest_total_bytes)}.`;
+  const caution = fits && m.fullest_peak_bytes > m.capacity
+    ? ` With what lives for a moment it is ${gib(m.fullest_peak_bytes)}: that is too much.` : "";
+  return h("div", {class: "answer " + (fits && !caution ? "yes" : "no"), id: "answer"},
+    h("strong", {}, h("span", {class: "mark", "aria-hidden": "true"}, fits ? "✓" : "✕"), fits ? "It fits" : "It does not fit"),
+    h("span", {class: "muted"}, words + caution));
+}
+function figures() {
+  const p = D.pipeline, u = D.cost.utilization;
+  const above = p.lower_bound_us > 0 ? p.makespan_us / p.lower_bound_us - 1 : 0;
+  const figure = (value, words) => h("div", {class: "figure"}, h("b", {}, value), h("span", {}, words));
+  const kinds = {measured: "measured step", predicted: "predicted step", pipeline: "pipeline alone"};
+  return h("div", {class: "figures"},
+    figure(time(D.step_seconds * 1e6), kinds[D.step_is]),
+    figure(number(D.tokens_per_second_per_device), "tokens/s per device"),
+    figure(time(p.makespan_us), above < 0.00005 ? "pipeline, as short as can be" : `pipeline, ${percent(above)} above the bound`),
+    figure(percent(p.bubble), "of it idle"),
+    u ? figure(percent(u.mfu), "model FLOPs utilization") : null);
+}
+function helps() {
+  const c = D.changes;
+  const card = i => {
+    const x = c.all[i], faster = x.time < -0.0005;
+    const lean = x.bytes - c.now.bytes, room = (lean > 0 ? "+" : "−") + gib(Math.abs(lean));
+    return h("li", {}, h("b", {}, x.what),
+      h("span", {class: "effect" + (faster || (x.fits && !c.now.fits) ? "" : " even")}, faster || !lean ? change(x.time) + " time" : room),
+      h("span", {class: "muted small"}, (faster ? (lean ? room + " on the fullest rank" : "as much memory") : change(x.time) + " time") + (x.fits ? "; fits" : "; does not fit")));
+  };
+  const tried = `Each is the plan made again with one change (${c.all.length} tried` +
+    (c.refused ? `, ${c.refused} impossible` : "") + (c.left_out ? `, ${c.left_out} left out as too long` : "") + "); time is per token. ";
+  return h("div", {class: "wide"}, h("h3", {}, "What would help most"),
+    c.best.length ? h("ul", {class: "helps"}, ...c.best.map(card)) : h("p", {}, D.memory.over ? "None of the changes tried makes it fit, or leaner." : "None of the changes tried makes it faster or leaner."),
+    h("p", {class: "muted small"}, tried, h("a", {href: "#changes"}, "All of them")));
+}
+function overview() {
+  const w = D.waterfall, m = D.memory, total = w.measured_us > w.makespan_us ? w.measured_us : w.makespan_us;
+  const idle = w.parts.filter(p => p.kind === "wait").reduce((a, p) => a + p.us, 0);
+  const parts = [...w.parts.filter(p => p.kind !== "wait").map(p => [p.name, p.kind, p.us]), ["idle", "wait", idle]];
+  if (total > w.makespan_us) parts.push(["outside of the pipeline", "communication", total - w.makespan_us]);
+  const left = Math.max(0, m.capacity - m.fullest_total_bytes);
+  section("overview", "Overview", null,
+    h("div", {class: "verdict"}, answer(), figures(),
+      h("div", {class: "wide shares"},
+        stack(parts.map(p => [...p, percent(p[2] / total)]), total, "Where the time goes, on the busiest rank"),
+        stack([["weights, gradients, optimizer", "states", m.fullest_static_bytes, gib(m.fullest_static_bytes)],
+          ["activations", "activations", m.fullest_activation_bytes, gib(m.fullest_activation_bytes)],
+          ["free", "free", left, gib(left)]], Math.max(m.capacity, m.fullest_total_bytes), "Where the memory goes, on the fullest rank")),
+      helps()));
+}
+
+// ---- timeline: a canvas with lanes of bars
+
+const AXIS = 26;
+class Timeline {
+  constructor(data, label, laneHeight) {
+    this.data = data;
+    this.pitch = laneHeight ?? (data.lanes.length > 24 ? 16 : 30);
+    this.lanes = data.lanes.map(lane => {
+      let clock = 0;
+      return lane.bars.map(([gap, length, kind, chunk, micro, id]) => {
+        const start = clock + gap;
+        clock = start + length;
+        return {start, end: clock, kind: data.kinds[kind], chunk, micro, id};
+      });
+    });
+    this.chunks = 1 + Math.max(0, ...this.lanes.map(l => l.reduce((m, b) => Math.max(m, b.chunk ?? 0), 0)));
+    this.whole = Math.max(data.makespan, ...data.marks.map(m => m.at), 1);
+    this.view = [0, this.whole];
+    this.gutter = 74;  // room for the names of the lanes; measured when drawn
+    this.canvas = h("canvas", {tabindex: "0", role: "img", "aria-label": label + " Arrow keys go from bar to bar, plus and minus zoom, 0 shows all."});
+    this.said = h("p", {class: "said muted small", "aria-live": "polite"}, "");
+    const act = (name, words, f) => h("button", {type: "button", "aria-label": words, title: words, onclick: f}, name);
+    this.element = h("div", {},
+      h("div", {class: "controls"},
+        h("span", {class: "group"}, act("+", "Zoom in", () => this.zoom(0.5)), act("−", "Zoom out", () => this.zoom(2)),
+          act("◀", "Earlier", () => this.pan(-0.3)), act("▶", "Later", () => this.pan(0.3)), act("All", "Show all", () => this.all())),
+        h("span", {class: "muted small keys"}, "Drag to move, Ctrl and wheel to zoom, arrow keys from bar to bar.")),
+      h("div", {class: "plot"}, this.canvas), this.said);
+    this.listen();
+    redraws.push(() => this.draw());
+    new ResizeObserver(() => this.draw()).observe(this.canvas);
+  }
+  all() { this.view = [0, this.whole]; this.draw(); }
+  zoom(factor, centre = (this.view[0] + this.view[1]) / 2) {
+    const span = Math.min(this.whole, Math.max(this.whole / 5e4, (this.view[1] - this.view[0]) * factor));
+    const share = (centre - this.view[0]) / (this.view[1] - this.view[0]);
+    this.show(centre - span * share, span);
+  }
+  pan(share) { const span = this.view[1] - this.view[0]; this.show(this.view[0] + share * span, span); }
+  show(from, span) {
+    const start = Math.max(0, Math.min(from, this.whole - span));
+    this.view = [start, start + span];
+    this.draw();
+  }
+  xOf(at) { return this.gutter + (at - this.view[0]) / (this.view[1] - this.view[0]) * (this.width - this.gutter - 8); }
+  timeAt(x) { return this.view[0] + (x - this.gutter) / (this.width - this.gutter - 8) * (this.view[1] - this.view[0]); }
+  us(ticks) { return ticks / this.data.ticks_per_second * 1e6; }
+  /** The first bar of a lane that ends after a moment. */
+  firstAfter(bars, at) {
+    let low = 0, high = bars.length;
+    while (low < high) { const middle = (low + high) >> 1; if (bars[middle].end > at) high = middle; else low = middle + 1; }
+    return low;
+  }
+  draw() {
+    const scale = devicePixelRatio || 1, height = AXIS + this.lanes.length * this.pitch + 6;
+    this.canvas.style.height = height + "px";
+    this.width = this.canvas.clientWidth;
+    if (!this.width) return;
+    this.canvas.width = Math.round(this.width * scale);
+    this.canvas.height = Math.round(height * scale);
+    const c = this.c = this.canvas.getContext("2d");
+    c.scale(scale, scale);
+    c.font = "12px " + getComputedStyle(document.body).fontFamily;
+    this.fills = {};
+    const longest = Math.max(...this.data.lanes.map(lane => c.measureText(lane.name).width));
+    this.gutter = Math.ceil(Math.min(longest + 14, this.width * 0.3));
+    this.drawAxis(height);
+    for (let i = 0; i < this.lanes.length; ++i) this.drawLane(i);
+    this.drawMarks(height);
+    this.drawNames();
+  }
+  drawAxis(height) {
+    const c = this.c, span = this.us(this.view[1] - this.view[0]), rough = span / Math.max(2, (this.width - this.gutter) / 110);
+    const power = 10 ** Math.floor(Math.log10(rough)), step = [1, 2, 5, 10].find(x => x * power >= rough) * power;
+    c.textBaseline = "middle";
+    c.textAlign = "center";
+    for (let at = Math.ceil(this.us(this.view[0]) / step) * step; at <= this.us(this.view[1]) + step / 1e6; at += step) {
+      const x = this.xOf(at / 1e6 * this.data.ticks_per_second);
+      c.fillStyle = colour("line");
+      c.fillRect(x, AXIS - 4, 1, height - AXIS);
+      c.fillStyle = colour("muted");
+      if (x >= this.gutter - 1 && x < this.width - 20) c.fillText(time(at), x, AXIS / 2);
+    }
+  }
+  /** The hue tells the kind, the shade the chunk. */
+  fill(kind, chunk) {
+    const key = kind + chunk;
+    if (this.fills[key]) return this.fills[key];
+    const mix = this.chunks > 1 && chunk !== undefined ? 0.42 * (1 - chunk / (this.chunks - 1)) : 0;
+    const parts = x => [1, 3, 5].map(i => parseInt(x.slice(i, i + 2), 16));
+    const a = parts(colour(KIND[kind])), b = parts(colour("surface")), rgb = a.map((x, i) => Math.round(x * (1 - mix) + b[i] * mix));
+    const light = 0.299 * rgb[0] + 0.587 * rgb[1] + 0.114 * rgb[2] > 135;
+    return this.fills[key] = [`rgb(${rgb})`, light ? "#10161e" : "#ffffff"];
+  }
+  drawLane(i) {
+    const c = this.c, top = AXIS + i * this.pitch, tall = this.pitch - (this.pitch > 20 ? 5 : 2), bars = this.lanes[i];
+    c.fillStyle = colour("raised");
+    c.fillRect(this.gutter, top, this.width - this.gutter - 8, tall);
+    for (let k = this.firstAfter(bars, this.view[0]); k < bars.length && bars[k].start < this.view[1]; ++k) {
+      const bar = bars[k], x = Math.max(this.gutter, this.xOf(bar.start)), end = Math.min(this.width - 8, this.xOf(bar.end));
+      const wide = Math.max(0.5, end - x - (end - x > 4 ? 1 : 0)), [fill, ink] = this.fill(bar.kind, bar.chunk);
+      c.fillStyle = fill;
+      c.fillRect(x, top, wide, tall);
+      if (bar.micro >= 0 && tall > 12 && wide > 6 + 7 * String(bar.micro).length) {
+        c.fillStyle = ink;
+        c.textAlign = "center";
+        c.fillText(bar.micro, x + wide / 2, top + tall / 2 + 0.5);
+      }
+      if (this.chosen && this.chosen[0] === i && this.chosen[1] === k) {
+        c.strokeStyle = colour("text");
+        c.lineWidth = 2;
+        c.strokeRect(x + 1, top + 1, Math.max(2, wide - 2), tall - 2);
+      }
+    }
+  }
+  drawMarks(height) {
+    const c = this.c;
+    for (const mark of this.data.marks) {
+      if (mark.at < this.view[0] || mark.at > this.view[1]) continue;
+      c.fillStyle = colour("bad");
+      c.fillRect(this.xOf(mark.at), AXIS - 6, 1.5, height);
+    }
+  }
+  drawNames() {
+    const c = this.c;
+    c.textAlign = "left";
+    const every = Math.max(1, Math.ceil(14 / this.pitch));
+    c.fillStyle = colour("surface");
+    c.fillRect(0, AXIS, this.gutter - 2, this.canvas.clientHeight);
+    c.fillStyle = colour("muted");
+    this.data.lanes.forEach((lane, i) => {
+      let name = lane.name;
+      while (name.length > 3 && c.measureText(name).width > this.gutter - 8) name = name.slice(0, -2) + "…";
+      if (i % every === 0) c.fillText(name, 0, AXIS + i * this.pitch + this.pitch / 2 - 1);
+    });
+  }
+  describe(i, k) {
+    const bar = this.lanes[i][k], words = [this.data.lanes[i].name];
+    if (bar.micro === undefined) words.push(`up to ${this.data.together} passes, mostly ${bar.kind}`);
+    else words.push(bar.kind + (bar.micro >= 0 ? (this.of ? ` of ${this.of} ` : ` of micro-batch `) + bar.micro : "") + (this.chunks > 1 && !this.of ? `, chunk ${bar.chunk}` : ""));
+    words.push(`${time(this.us(bar.start))} to ${time(this.us(bar.end))}: ${time(this.us(bar.end - bar.start))}`);
+    return words;
+  }
+  at(e) {
+    const box = this.canvas.getBoundingClientRect(), x = e.clientX - box.left, i = Math.floor((e.clientY - box.top - AXIS) / this.pitch);
+    if (x < this.gutter || !this.lanes[i]) return null;
+    const t = this.timeAt(x), k = this.firstAfter(this.lanes[i], t);
+    return this.lanes[i][k]?.start <= t ? [i, k] : null;
+  }
+  choose(i, k) {
+    if (!this.lanes[i]?.[k]) return;
+    this.chosen = [i, k];
+    const bar = this.lanes[i][k], span = this.view[1] - this.view[0];
+    if (bar.start < this.view[0] || bar.end > this.view[1]) this.show((bar.start + bar.end - span) / 2, span);
+    this.said.textContent = this.describe(i, k).join(" · ");
+    this.draw();
+  }
+  key(e) {
+    const [i, k] = this.chosen ?? [0, -1];
+    const moves = {
+      ArrowRight: () => this.choose(i, k + 1), ArrowLeft: () => this.choose(i, k - 1),
+      ArrowDown: () => this.vertical(i + 1), ArrowUp: () => this.vertical(i - 1),
+      Home: () => this.choose(i, 0), End: () => this.choose(i, this.lanes[i].length - 1),
+      "+": () => this.zoom(0.5), "=": () => this.zoom(0.5), "-": () => this.zoom(2), "0": () => this.all(),
+    };
+    if (!moves[e.key] || e.ctrlKey || e.metaKey || e.altKey) return;
+    e.preventDefault();
+    moves[e.key]();
+  }
+  vertical(i) {
+    if (!this.lanes[i]) return;
+    const now = this.chosen && this.lanes[this.chosen[0]][this.chosen[1]];
+    this.choose(i, Math.min(this.lanes[i].length - 1, this.firstAfter(this.lanes[i], now ? now.start : 0)));
+  }
+  listen() {
+    const fingers = new Map();
+    const at = this.canvas;
+    at.addEventListener("keydown", e => this.key(e));
+    at.addEventListener("pointerdown", e => { fingers.set(e.pointerId, e.clientX); at.setPointerCapture(e.pointerId); at.classList.add("held"); this.moved = 0; });
+    const let_go = e => { fingers.delete(e.pointerId); at.classList.remove("held"); };
+    at.addEventListener("pointerup", e => { const hit = this.moved < 4 && this.at(e); let_go(e); if (hit) this.choose(...hit); });
+    at.addEventListener("pointercancel", let_go);
+    at.addEventListener("pointerleave", hideTip);
+    at.addEventListener("pointermove", e => {
+      const before = fingers.get(e.pointerId);
+      if (before === undefined) {
+        const hit = this.at(e);
+        return hit ? showTip(this.describe(...hit).join("\n"), e.clientX, e.clientY) : hideTip();
+      }
+      hideTip();
+      const others = [...fingers].filter(([id]) => id !== e.pointerId).map(([, x]) => x);
+      if (others.length) this.zoom(Math.abs(before - others[0]) / Math.max(8, Math.abs(e.clientX - others[0])), this.timeAt(others[0] - at.getBoundingClientRect().left));
+      else this.pan((before - e.clientX) / (this.width - this.gutter));
+      this.moved += Math.abs(e.clientX - before);
+      fingers.set(e.pointerId, e.clientX);
+    });
+    at.addEventListener("wheel", e => {
+      if (!e.ctrlKey && !e.metaKey && !e.deltaX) return;
+      e.preventDefault();
+      if (e.ctrlKey || e.metaKey) this.zoom(Math.exp(e.deltaY / 300), this.timeAt(e.clientX - at.getBoundingClientRect().left));
+      else this.pan(e.deltaX / this.width);
+    }, {passive: false});
+  }
+  kinds() {
+    const used = new Set(this.lanes.flat().map(bar => bar.kind));
+    return this.data.kinds.filter(k => used.has(k)).map(k => [k, KIND[k]]);
+  }
+}
+function thinned(t) {
+  const words = [];
+  if (t.lanes.length < t.lane_count) words.push(`Shown: ${t.lanes.length} of ${number(t.lane_count)} ranks, evenly spaced.`);
+  if (t.together > 1) words.push(`A bar stands for up to ${t.together} passes (${number(t.bars)} in all); trace.json has each of them.`);
+  return words.length ? h("p", {class: "small", id: "thinned"}, words.join(" ")) : null;
+}
+function timelineSection() {
+  const p = D.pipeline, shown = new Timeline(D.timeline, `Simulated pipeline of ${D.timeline.lane_count} ranks over ${time(p.makespan_us)}.`);
+  window.hocketTimeline = shown;
+  const name = p.schedule === "search" ? "Searched for, found by: " + p.found_by : p.schedule + (p.groups ? ", groups " + p.groups : "");
+  const shades = shown.chunks > 1 ? " The shade tells the chunk, faint for the first." : "";
+  section("timeline", "Timeline",
+    `${name}. Stage times are ${p.stage_times}; a hop between ranks takes ${time(p.hop_us)}. The number in a bar is its micro-batch.${shades}` +
+    (D.timeline.marks.length ? " The red line: " + D.timeline.marks.map(m => m.label).join(", ") + "." : ""),
+    thinned(D.timeline), shown.element, legend([...shown.kinds(), ["idle", "wait"]].filter((x, i, all) => i < all.length - 1 || !all.slice(0, -1).some(y => y[1] === "wait"))));
+}
+
+// ---- charts in SVG
+
+const wide = element => Math.max(300, element.clientWidth || 300);
+/** Keeps a picture as wide as its place: draw(width) is called again when that changes. */
+function picture(draw) {
+  const at = h("div", {class: "plot"});
+  let last = 0;
+  const again = force => { const w = wide(at); if (force || w !== last) { last = w; at.replaceChildren(draw(w)); } };
+  new ResizeObserver(() => again(false)).observe(at);
+  return {at, again: () => again(true)};
+}
+function ticks(most, count) {
+  const rough = most / count, power = 10 ** Math.floor(Math.log10(rough || 1)), step = [1, 2, 5, 10].find(x => x * power >= rough) * power;
+  const all = [];
+  for (let x = 0; x <= most * 1.0001; x += step) all.push(x);
+  return all;
+}
+function grid(width, height, left, bottom, yMost, yWords, xMost, xWords, xLeast = 0, yLeast = 0) {
+  const y = v => 12 + (1 - (v - yLeast) / (yMost - yLeast)) * (height - bottom - 12), x = v => left + (v - xLeast) / (xMost - xLeast) * (width - left - 14);
+  const g = s("g", {"aria-hidden": "true"});
+  for (const v of ticks(yMost, yLeast ? 5 * yMost / (yMost - yLeast) : 5)) if (v >= yLeast) g.append(s("path", {class: "axis", d: `M${left} ${y(v)}H${width - 14}`}), s("text", {class: "soft", x: left - 6, y: y(v) + 4, "text-anchor": "end"}, yWords(v)));
+  for (const v of ticks(xMost, (width < 500 ? 4 : 8) * xMost / (xMost - xLeast))) if (v >= xLeast) g.append(s("text", {class: "soft", x: x(v), y: height - bottom + 18, "text-anchor": "middle"}, xWords(v)));
+  return {g, x, y};
+}
+function memorySection() {
+  const m = D.memory_over_time, all = D.memory, perSecond = D.timeline.ticks_per_second / 1e6;
+  let chosen = String(m.ranks.find(r => r.rank === all.fullest)?.rank ?? m.ranks[0].rank);
+  const most = Math.max(all.capacity, all.fullest_total_bytes) * 1.06 / GIB, end = D.timeline.makespan;
+  const over = picture(width => {
+    const height = 280, {g, x, y} = grid(width, height, 44, 40, most, v => number(v), end / perSecond, v => time(v));
+    const root = s("svg", {viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `Memory of the ranks over time; rank ${chosen} is highlighted, the capacity is ${gib(m.capacity)}.`}, g,
+      s("text", {class: "soft", x: 2, y: height - 4}, "GiB; time since the step began"));
+    const curve = r => {
+      let d = `M${x(0)} ${y(r.static_bytes / GIB)}`;
+      for (const [at, bytes] of r.moments) d += `H${x(at / perSecond).toFixed(1)}V${y(bytes / GIB).toFixed(1)}`;
+      return s("path", {class: "curve" + (String(r.rank) === chosen ? " chosen" : ""), d: d + `H${x(end / perSecond)}`});
+    };
+    const ordered = [...m.ranks].sort((a, b) => (String(a.rank) === chosen) - (String(b.rank) === chosen));
+    root.append(...ordered.map(curve), s("path", {class: "limit", d: `M44 ${y(all.capacity / GIB)}H${width - 14}`}),
+      s("text", {class: "limit-text", x: width - 14, y: y(all.capacity / GIB) - 5, "text-anchor": "end"}, `capacity ${gib(all.capacity)}`));
+    root.addEventListener("pointermove", e => {
+      const box = root.getBoundingClientRect(), at = (e.clientX - box.left) / box.width * width;
+      const t = (at - 44) / (width - 58) * end, r = m.ranks.find(q => String(q.rank) === chosen);
+      if (t < 0 || t > end) return hideTip();
+      const last = r.moments.filter(x => x[0] <= t).at(-1);
+      showTip(`rank ${r.rank} at ${time(t / perSecond)}\n${gib(last ? last[1] : r.static_bytes)}, ${last ? last[2] : 0} activations held`, e.clientX, e.clientY);
+    });
+    root.addEventListener("pointerleave", hideTip);
+    return root;
+  });
+  const bars = picture(width => {
+    const height = 220, shown = all.ranks, {g, x, y} = grid(width, height, 44, 40, most, v => number(v), all.rank_count, () => "");
+    const root = s("svg", {viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "Memory of each rank"}, g);
+    const each = (width - 58) / shown.length, gap = each < 5 ? 0 : Math.min(12, each * 0.2), every = Math.ceil(46 / each);
+    shown.forEach((r, i) => {
+      const at = 44 + i * each + gap / 2, w = each - gap, states = y(r.static_bytes / GIB), top = y(r.total_bytes / GIB);
+      const words = `rank ${r.rank}, ${r.layers} layers: ${gib(r.static_bytes)} states, ${gib(r.activation_bytes)} activations, ${gib(r.total_bytes)} in all${r.fits ? "" : ", too much"}`;
+      root.append(point(words, shown.length > 64 ? {tabindex: "-1"} : {}, s("rect", {x: at, y: states, width: w, height: y(0) - states, fill: "var(--states)"}),
+        s("rect", {x: at, y: top, width: w, height: Math.max(0, states - top), fill: "var(--activations)"})));
+      if (i % every === 0) root.append(s("text", {class: "soft", x: at + w / 2, y: height - 22, "text-anchor": "middle"}, r.rank));
+    });
+    root.append(s("path", {class: "limit", d: `M44 ${y(all.capacity / GIB)}H${width - 14}`}), s("text", {class: "soft", x: 2, y: height - 4}, "GiB; pipeline rank"));
+    return root;
+  });
+  const rank = choose("Rank", m.ranks.map(r => [String(r.rank), "rank " + r.rank]), value => { chosen = value; over.again(); });
+  rank.select.value = chosen;
+  const some = all.ranks.length < all.rank_count ? ` Shown: ${all.ranks.length} of ${number(all.rank_count)} ranks, evenly spaced, and the fullest.` : "";
+  const thin = m.ranks.length < m.rank_count ? ` ${m.ranks.length} of ${number(m.rank_count)} ranks are drawn, evenly spaced.` : "";
+  section("memory", "Memory",
+    `Weights, gradients and optimizer states stay; activations follow the simulated schedule, shared out evenly over the passes that hold them.${thin}` +
+    (m.together > 1 ? ` Of each ${m.together} moments the fullest is drawn.` : ""),
+    h("div", {class: "controls"}, rank.field), over.at,
+    h("h3", {}, "At the peak, by rank"), some ? h("p", {class: "small"}, some) : null, bars.at,
+    legend([["weights, gradients, optimizer", "states"], ["activations", "activations"]]),
+    h("details", {}, h("summary", {}, "As a table"), table(["rank", "layers", "states GiB", "activations GiB", "total GiB", "with what lives for a moment", "fits"],
+      all.ranks.map(r => [r.rank, r.layers, number(r.static_bytes / GIB, 2), number(r.activation_bytes / GIB, 2), number(r.total_bytes / GIB, 2), number(r.peak_bytes / GIB, 2), pill(r.fits)]))));
+}
+function waterfall(parts, name, totals) {
+  return picture(width => {
+    const rows = [...parts, ...totals], pitch = 30, left = width < 560 ? 128 : 190, right = 96, height = rows.length * pitch + 6;
+    const most = Math.max(...totals.map(t => t.value), 1e-9), x = v => left + Math.max(0, v) / most * (width - left - right);
+    const root = s("svg", {viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": name});
+    let sum = 0;
+    rows.forEach((r, i) => {
+      const total = i >= parts.length, from = total ? 0 : sum, y = i * pitch + 4;
+      if (!total) sum += r.value;
+      const share = `${time(r.value)} (${percent(r.value / most)})`;
+      root.append(s("text", {x: left - 8, y: y + 15, "text-anchor": "end", "font-weight": total ? 600 : 400}, r.name),
+        point(`${r.name}: ${share}`, {}, s("rect", {x: x(from), y, width: Math.max(1, x(from + r.value) - x(from)), height: pitch - 8, rx: 2, fill: `var(--${r.kind})`})),
+        s("text", {x: Math.min(x(from + r.value) + 6, width - right + 6), y: y + 15, "font-weight": total ? 600 : 400}, time(r.value)));
+      if (!total) root.append(s("path", {class: "axis", d: `M${x(sum)} ${y + pitch - 8}v8`}));
+    });
+    return root;
+  }).at;
+}
+function stepSection() {
+  const w = D.waterfall, parts = w.parts.map(p => ({name: p.name, kind: p.kind, value: p.us}));
+  const totals = [{name: "pipeline", kind: "states", value: w.makespan_us}];
+  const children = [h("h3", {}, `The simulated pipeline, on rank ${w.rank}, which works most`)];
+  if (w.rest_us > 0) {
+    parts.push({name: "outside of it", kind: "communication", value: w.rest_us});
+    totals[0] = {name: "measured step", kind: "states", value: w.measured_us};
+  }
+  children.push(waterfall(parts, "How the step comes together", totals));
+  if (w.rest_us !== undefined) children.push(h("p", {class: "muted small"}, w.rest_us > 0
+    ? "Outside of it: what the measured step has beyond the simulated pipeline: data-parallel communication, the optimizer, and the error of predicted stage times."
+    : `The measured step (${time(w.measured_us)}) is shorter than the simulated pipeline: the stages are faster than the plan's efficiency says.`));
+  const q = D.predicted_step;
+  if (q) {
+    const shown = q.parts.filter(p => p.key !== "communication_hidden" && p.seconds > 0);
+    const kinds = {forward_backward: "forward", communication_exposed: "communication", bubble: "wait", optimizer: "weight-grad"};
+    children.push(h("h3", {}, `Predicted from the rates of ${q.machine}`),
+      waterfall(shown.map(p => ({name: p.name, kind: kinds[p.key] ?? "recompute", value: p.seconds * 1e6})), "The predicted step", [{name: "predicted step", kind: "states", value: q.seconds * 1e6}]),
+      h("p", {class: "muted small"}, `Rates: ${q.source}`));
+  }
+  section("step", "Step time", "How the parts add up to the whole.", ...children);
+}
+function changesSection() {
+  const c = D.changes, row = x => [x.what, time(x.step_seconds * 1e6), x === c.now ? "" : change(x.time), number(x.bytes / GIB, 1), pill(x.fits)];
+  c.now.what = "the plan as it is";
+  section("changes", "Changes", "The plan made again with one thing changed: the best first. A step of another global batch is compared by its time per token.",
+    table(["change", "step", "time per token", "GiB on the fullest rank", "fits"], [c.now, ...c.all].map(row), i => i === 0 || c.best.includes(i - 1)));
+}
+
+// ---- schedules: makespan against memory
+
+function schedulesSection() {
+  const all = D.schedules.rows, z = D.sizes;
+  const values = key => [...new Set(all.map(r => r[key]))].sort((a, b) => typeof a === "number" ? a - b : String(a).localeCompare(b));
+  const now = {micro_batches: String(z.micro_batches), chunks: "all", groups: "all"};
+  const mine = r => r.schedule === D.pipeline.schedule && r.chunks === z.chunks && r.micro_batches === z.micro_batches &&
+    (r.groups === D.pipeline.groups || !r.groups);
+  const kept = () => all.filter(r => String(r.micro_batches) === now.micro_batches && (now.chunks === "all" || String(r.chunks) === now.chunks) &&
+    (now.groups === "all" || !r.groups || r.groups === now.groups));
+  const name = r => r.schedule + (r.groups ? ` (${r.groups})` : "") + (r.chunks > 1 ? ` × ${r.chunks}` : "");
+  const list = h("div", {}), count = h("span", {class: "muted small", "aria-live": "polite", id: "schedule-count"});
+  const chart = picture(width => {
+    const rows = kept(), height = 340, capacity = D.memory.capacity / GIB;
+    const xs = rows.map(r => r.bytes / GIB), ys = rows.map(r => r.makespan_us);
+    // The axes begin near the first point: these are points, not lengths.
+    const xMost = Math.max(...xs, Math.min(capacity, 1.3 * Math.max(...xs, 0))) * 1.06 || 1, yMost = Math.max(...ys, 0) * 1.08 || 1;
+    const xLeast = 0.85 * Math.min(...xs, xMost), yLeast = 0.9 * Math.min(...ys, yMost);
+    const {g, x, y} = grid(width, height, 64, 44, yMost, v => time(v), xMost, v => number(v, xMost - xLeast < 8 ? 1 : 0), xLeast, yLeast);
+    const root = s("svg", {viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "Schedules: makespan against memory of the fullest rank"}, g,
+      s("text", {class: "soft", x: width - 14, y: height - 6, "text-anchor": "end"}, "GiB on the fullest rank"), s("text", {class: "soft", x: 2, y: height - 6}, "makespan"));
+    if (capacity <= xMost) root.append(s("path", {class: "limit", d: `M${x(capacity)} 12V${height - 44}`}), s("text", {class: "limit-text", x: x(capacity) - 5, y: 22, "text-anchor": "end"}, "capacity"));
+    const front = rows.filter(r => r.pareto).sort((a, b) => a.bytes - b.bytes);
+    if (front.length > 1) root.append(s("path", {class: "front", d: "M" + front.map(r => `${x(r.bytes / GIB)} ${y(r.makespan_us)}`).join("L")}));
+    for (const r of rows) root.append(point(
+      `${name(r)}: ${time(r.makespan_us)}, ${gib(r.bytes)}, ${r.peak_in_flight} activations held${r.fits ? "" : ", does not fit"}${r.pareto ? ", on the front" : ""}${mine(r) ? ", the plan's own" : ""}`, {},
+      s("circle", {class: "dot" + (r.fits ? "" : " over") + (r.pareto ? " best" : "") + (mine(r) ? " here" : ""), cx: x(r.bytes / GIB), cy: y(r.makespan_us), r: r.pareto || mine(r) ? 7 : 5})));
+    let last = -99;
+    for (const r of front) {
+      if (x(r.bytes / GIB) - last < 120) continue;
+      last = x(r.bytes / GIB);
+      root.append(s("text", {x: Math.min(last + 10, width - 90), y: y(r.makespan_us) + 18}, name(r)));
+    }
+    return root;
+  });
+  const show = () => {
+    const rows = kept().sort((a, b) => a.makespan_us - b.makespan_us);
+    chart.again();
+    count.textContent = `${rows.length} schedules, ${rows.filter(r => r.fits).length} fit`;
+    list.replaceChildren(table(["schedule", "chunks", "makespan", "above its bound", "GiB", "held", "fits", "front"], rows.map(r =>
+      [name(r), r.chunks, time(r.makespan_us), percent(r.makespan_us / r.lower_bound_us - 1), number(r.bytes / GIB, 1), r.peak_in_flight, pill(r.fits), r.pareto ? "●" : ""]), i => mine(rows[i])));
+  };
+  const control = (label, key, options) => {
+    const c = choose(label, options, value => { now[key] = value; show(); });
+    c.select.id = "by-" + key;
+    c.select.value = now[key];
+    return c.field;
+  };
+  const left = D.schedules.left_out ? ` ${D.schedules.left_out} were left out: too long to try.` : "";
+  section("schedules", "Schedules",
+    "Every schedule of the library on the same stages: evenly split layers, recomputed as the plan says, backward cut in two where a schedule asks for it. " +
+    "No other that fits is both quicker and leaner than one on the front (●). The ringed one is the plan's own." + left,
+    h("div", {class: "controls"}, control("Micro-batches", "micro_batches", values("micro_batches").map(v => [String(v), number(v)])),
+      control("Chunks", "chunks", [["all", "all"], ...values("chunks").map(v => [String(v), v])]),
+      control("Groups", "groups", [["all", "all"], ...values("groups").filter(Boolean).map(v => [v, v])]), count),
+    chart.at, legend([["fits", "forward"], ["on the front", "backward"], ["does not fit", "free"]]), list);
+  show();
+}
+
+// ---- op graph
+
+function densityOf(g) {
+  return picture(width => {
+    const height = 110, most = Math.max(...g.rules_by_part, 1), {g: frame, y} = grid(width, height, 44, 30, most, v => number(v), g.ops, () => "");
+    const root = s("svg", {viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Edges along the program, before and after pruning"}, frame, s("text", {class: "soft", x: 2, y: height - 6}, "edges into each part of the program, in its order"));
+    const each = (width - 58) / g.rules_by_part.length;
+    g.rules_by_part.forEach((n, i) => {
+      const x = 44 + i * each, w = Math.max(0.5, each - (each > 4 ? 1 : 0)), k = g.kept_by_part[i];
+      root.append(s("rect", {x, y: y(n), width: w, height: y(0) - y(n), fill: "var(--wait)"}), s("rect", {x, y: y(k), width: w, height: y(0) - y(k), fill: "var(--forward)"}));
+    });
+    return root;
+  }).at;
+}
+function densestOf(d) {
+  const kinds = {compute: "forward", collective: "communication", random: "recompute", io: "weight-grad"};
+  let pruned = true;
+  const chart = picture(width => {
+    const n = d.ops.length, each = (width - 40) / Math.max(1, n - 1), at = i => 20 + i * each, first = d.ops[0].op;
+    const reach = [...d.kept, ...(pruned ? d.pruned : [])].reduce((m, [a, b]) => Math.max(m, b - a), 1);
+    const up = Math.min(190, 24 + reach * each * 0.5), down = pruned ? Math.min(150, 24 + reach * each * 0.4) : 30, height = up + down + 10, r = Math.max(4, Math.min(11, each * 0.36));
+    const root = s("svg", {viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "Ops in program order; arcs above are kept edges, below pruned ones"});
+    const arcs = [], draw = (list, above, extra) => {
+      for (const [a, b] of list) {
+        const x1 = at(a - first), x2 = at(b - first), tall = Math.min((above ? up : down) - 16, (x2 - x1) * 0.5);
+        const arc = s("path", {class: "arc" + extra, d: `M${x1} ${up}C${x1} ${up + (above ? -1.33 : 1.33) * tall} ${x2} ${up + (above ? -1.33 : 1.33) * tall} ${x2} ${up}`});
+        arcs.push([a, b, arc]);
+        root.append(arc);
+      }
+    };
+    if (pruned) draw(d.pruned, false, " gone");
+    draw(d.kept, true, "");
+    for (const op of d.ops) {
+      const from = d.kept.filter(e => e[1] === op.op).map(e => e[0]), to = d.kept.filter(e => e[0] === op.op).map(e => e[1]);
+      const words = `op ${op.op}: ${op.kind}, stream ${op.stream}; after ${from.join(", ") || "none of these"}; before ${to.join(", ") || "none of these"}`;
+      const g = point(words, {}, s("circle", {cx: at(op.op - first), cy: up, r, fill: `var(--${kinds[op.kind] ?? "states"})`, stroke: "var(--surface)"}));
+      if (each > 21) g.append(s("text", {x: at(op.op - first), y: up + r + 13, "text-anchor": "middle", class: "soft", "aria-hidden": "true"}, op.op));
+      const light = on => arcs.forEach(([a, b, arc]) => arc.classList.toggle("lit", on && (a === op.op || b === op.op)));
+      for (const e of ["pointerenter", "focus"]) g.addEventListener(e, () => light(true));
+      for (const e of ["pointerleave", "blur"]) g.addEventListener(e, () => light(false));
+      root.append(g);
+    }
+    return root;
+  });
+  const box = h("input", {type: "checkbox", id: "show-pruned", checked: true, onchange: () => { pruned = box.checked; chart.again(); }});
+  const used = [...new Set(d.ops.map(op => op.kind))];
+  return [h("div", {class: "controls"}, h("label", {}, box, "show pruned edges")), chart.at, legend(used.map(k => [k, kinds[k] ?? "states"]))];
+}
+function graphSection() {
+  const g = D.graph, figure = (value, words) => h("div", {class: "figure"}, h("b", {}, value), h("span", {}, words));
+  const gone = g.edges_before ? 1 - g.edges_after / g.edges_before : 0;
+  const children = [h("div", {class: "figures"}, figure(number(g.ops), `ops on ${g.streams} streams`), figure(number(g.edges_before), "edges by the rules"),
+    figure(number(g.edges_after), `edges kept: ${percent(gone)} are implied`), figure(number(g.waits), `waits for ${number(g.edges_between_streams)} edges between streams`))];
+  if (g.ops) {
+    const d = g.densest;
+    children.push(h("h3", {}, "Edges along the program"), densityOf(g), legend([["pruned: other edges imply them", "wait"], ["kept", "forward"]]),
+      h("h3", {}, `The densest part: ops ${d.ops[0].op} to ${d.ops.at(-1).op}, ${d.kept.length} edges kept, ${d.pruned.length} pruned`), ...densestOf(d));
+  }
+  section("graph", "Dependencies", `${g.file}, ${g.rules} rules. A kept edge is in the transitive reduction: no other path says the same.`, ...children);
+}
+
+// ---- tiles
+
+function tilesSection() {
+  const t = D.tiles;
+  if (!t) return;
+  const shown = new Timeline(t.timeline, "The fused operator before and after cutting.", 30);
+  shown.of = "tile";
+  section("tiles", "Fused operator",
+    `${number(t.rows)} rows in ${t.tiles.length} tiles: ${time(t.predicted_us)} instead of ${time(t.serial_us)}, ${percent(1 - t.predicted_us / t.serial_us)} less; ` +
+    `the lower bound is ${time(t.lower_bound_us)}.`,
+    shown.element, legend(shown.kinds()), h("p", {class: "small"}, "Rows of the tiles, in execution order: ", h("code", {}, t.tiles.join(" + "))));
+}
+
+// ---- formulas
+
+function costSection() {
+  const c = D.cost, figure = (value, words) => h("div", {class: "figure"}, h("b", {}, value), h("span", {}, words));
+  const line = (words, value) => value ? h("div", {}, h("span", {class: "muted"}, words + " "), h("code", {}, value)) : null;
+  const term = (x, unit) => h("details", {}, h("summary", {}, h("span", {}, x.name), h("b", {}, `${x.value} ${unit}`)),
+    h("div", {class: "formula"}, line("=", x.formula), line("=", x.numbers), line("where", x.where), line("divided by", x.split), line("source:", x.source), line("origin:", x.origin)));
+  const open = value => () => at.querySelectorAll("details").forEach(x => { x.open = value; });
+  const large = x => { const n = Number(String(x).replaceAll(",", "")); return n >= 1e15 ? n.toExponential(3).replace("e+", " · 10^") : n >= 1e9 ? number(n / 1e9, 2) + " G" : String(x); };
+  const at = section("formulas", "Parameters, FLOPs, bytes", "Every figure is a formula over named sizes. Open a line for the formula, its numbers and its source.",
+    h("div", {class: "figures"}, figure(large(c.parameters), "parameters"), c.flops_per_token ? figure(large(c.flops_per_token), "model FLOPs per token") : null,
+      c.flops_per_step ? figure(large(c.flops_per_step), "model FLOPs per step") : null, c.hardware_flops_per_step ? figure(large(c.hardware_flops_per_step), "hardware FLOPs per step") : null),
+    c.utilization ? h("p", {class: "muted small"}, h("br"), c.utilization.mfu_text, h("br"), c.utilization.hfu_text) : null,
+    ...c.assumed.map(x => h("p", {class: "muted small"}, "Assumed, because the config does not say: " + x)),
+    h("div", {class: "controls"}, h("button", {type: "button", id: "open-all", onclick: open(true)}, "Open all"), h("button", {type: "button", onclick: open(false)}, "Close all")),
+    ...c.groups.map(g => h("details", {class: "group-of-terms"}, h("summary", {}, `${g.name} (${g.terms.length})`), h("div", {class: "terms"}, ...g.terms.map(x => term(x, g.unit))))));
+  at.classList.add("long");
+}
+
+// ---- the whole
+
+function theme() {
+  const button = document.getElementById("theme"), names = {"": "System", light: "Light", dark: "Dark"}, order = ["", "light", "dark"];
+  let now = "";
+  const set = value => {
+    now = value;
+    if (now) document.documentElement.dataset.theme = now; else delete document.documentElement.dataset.theme;
+    button.querySelector("span").textContent = names[now];
+    button.setAttribute("aria-label", "Colours: " + (now ? names[now].toLowerCase() : "as the system"));
+    redraws.forEach(f => f());
+  };
+  button.addEventListener("click", () => set(order[(order.indexOf(now) + 1) % 3]));
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => redraws.forEach(f => f()));
+  let before = null;
+  addEventListener("beforeprint", () => {
+    before = [now, [...document.querySelectorAll("details:not([open])")]];
+    before[1].forEach(x => { x.open = true; });
+    set("light");
+  });
+  addEventListener("afterprint", () => {
+    if (!before) return;
+    before[1].forEach(x => { x.open = false; });
+    set(before[0]);
+    before = null;
+  });
+}
+function followScroll() {
+  const links = [...document.querySelectorAll("nav a")];
+  const seen = new IntersectionObserver(entries => entries.forEach(e => {
+    if (!e.isIntersecting) return;
+    links.forEach(a => a.setAttribute("aria-current", String(a.hash === "#" + e.target.id)));
+  }), {rootMargin: "-20% 0px -70% 0px"});
+  document.querySelectorAll("main section").forEach(x => seen.observe(x));
+}
+document.getElementById("title").textContent = D.title;
+document.getElementById("subtitle").textContent = sizesInWords();
+document.getElementById("footer").textContent = `Made by hocket ${D.hocket} from ${D.file}. The same numbers for programs: report.json; with every term as text: report.txt.`;
+for (const make of [overview, timelineSection, memorySection, stepSection, changesSection, schedulesSection, graphSection, tilesSection, costSection]) make();
+theme();
+followScroll();
+addEventListener("keydown", e => { if (e.key === "Escape") hideTip(); });

@@ -1,0 +1,373 @@
+# SPDX-License-Identifier: Apache-2.0
+"""report.html: that it holds the plan's numbers and no text of an input breaks out of it; how it looks and works in a
+browser, where Chromium is installed; and that its colours can be told apart."""
+import base64
+import html.parser
+import itertools
+import json
+import os
+import re
+import subprocess
+import unittest
+
+import chromium
+import harness
+from harness import PLAN, ROOT, ToolTest, main
+from palette import BLINDNESS, contrast, distance
+
+STYLE = ROOT / "examples" / "hocket_cli" / "report" / "report.css"
+LARGEST = 1_500_000
+HOSTILE = "</script><script>alert(1)</script><!--<script> \"'&<img src=https://example.invalid/x onerror=alert(2)> \\u003c {{data}} ]]>"
+
+
+class Reader(html.parser.HTMLParser):
+    """The elements of a page, and the content of its scripts."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.elements, self.scripts, self.title, self.inside = [], [], "", None
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes)))
+        self.inside = tag
+        if tag == "script":
+            self.scripts.append("")
+
+    def handle_endtag(self, tag):
+        self.inside = None
+
+    def handle_data(self, data):
+        if self.inside == "script":
+            self.scripts[-1] += data
+        elif self.inside == "title":
+            self.title += data
+
+
+class ReportTest(ToolTest):
+    def page(self, name="plan", change=lambda value: None):
+        """The page of the example's plan with a change, its document, and report.json beside it."""
+        value = json.loads(PLAN.read_text())
+        value["model"] = str(PLAN.parent / value["model"])
+        value["graph"]["ops"] = str((PLAN.parent / value["graph"]["ops"]).resolve())
+        change(value)
+        out = self.folder / name
+        self.ok("plan", self.file(name + ".json", json.dumps(value)), "--out", out)
+        text = (out / "report.html").read_text("utf-8")
+        reader = Reader(text)
+        return out / "report.html", reader, json.loads(reader.scripts[0]), json.loads((out / "report.json").read_text())
+
+    def thousand_ranks(self):
+        """A plan with 1,024 pipeline ranks: 65,536 bars."""
+        config = json.loads((PLAN.parent / "config.json").read_text())
+        config["num_hidden_layers"] = 1024
+        model = self.file("config.json", json.dumps(config))
+
+        def change(value):
+            value["model"] = str(model)
+            value["parallel"] = {"tp": 1, "pp": 1024, "vp": 1, "dp": 1, "zero": 0}
+            value["training"]["global_batch"] = 32
+            value["cluster"]["devices"] = 1024
+            value["pipeline"] = {"schedule": "1f1b"}
+            value.pop("step_seconds")
+        return self.page("thousand", change)
+
+
+class Document(ReportTest):
+    def test_it_says_what_the_other_reports_say(self):
+        path, reader, page, report = self.page()
+        self.assertEqual(page["title"], report["title"])
+        self.assertLessEqual(path.stat().st_size, LARGEST)
+        for key in ("makespan_us", "lower_bound_us", "bubble", "hop_us"):
+            self.assertEqual(page["pipeline"][key], report["pipeline"][key])
+        self.assertEqual([(r["static_bytes"], r["activation_bytes"], r["total_bytes"], r["peak_bytes"]) for r in page["memory"]["ranks"]],
+                         [(r["static_bytes"], r["activation_bytes"], r["total_bytes"], r["peak_bytes"]) for r in report["cost"]["memory"]])
+        for key in ("ops", "streams", "edges_before", "edges_after", "edges_between_streams", "waits"):
+            self.assertEqual(page["graph"][key], report["dependencies"][key])
+        self.assertEqual(page["tiles"]["tiles"], report["fused_operator"]["tiles"])
+        self.assertEqual(sum(len(g["terms"]) for g in page["cost"]["groups"]), len(report["cost"]["terms"]))
+        self.assertAlmostEqual(sum(p["us"] for p in page["waterfall"]["parts"]), page["waterfall"]["makespan_us"], places=3)
+
+    def test_the_plan_is_among_the_schedules_and_the_front_is_one(self):
+        _, _, page, report = self.page()
+        rows = page["schedules"]["rows"]
+        own = [r for r in rows if (r["schedule"], r["groups"], r["chunks"], r["micro_batches"]) == ("interleaved", "balanced", 2, 9)]
+        self.assertEqual([(r["makespan_us"], r["bytes"]) for r in own],
+                         [(report["pipeline"]["makespan_us"], max(r["total_bytes"] for r in report["cost"]["memory"]))])
+        self.assertGreaterEqual(len({r["schedule"] for r in rows}), 12)
+        for r in rows:  # by the definition, over all pairs
+            beaten = any(o["micro_batches"] == r["micro_batches"] and o["makespan_us"] <= r["makespan_us"] and o["bytes"] <= r["bytes"]
+                         and (o["makespan_us"], o["bytes"]) != (r["makespan_us"], r["bytes"]) for o in rows)
+            self.assertEqual(r["pareto"], r["fits"] and not beaten, r)
+            self.assertGreaterEqual(r["makespan_us"], r["lower_bound_us"])
+
+    def test_a_change_is_what_the_tool_says_when_the_file_is_changed(self):
+        _, _, page, report = self.page()
+        changes = {c["what"]: c for c in page["changes"]["all"]}
+        self.assertAlmostEqual(page["changes"]["now"]["step_seconds"], report["pipeline"]["makespan_us"] / 1e6, places=9)
+        edits = {"recompute full": lambda v: v["parallel"].update(recompute="full"),
+                 "schedule interleaved, groups last": lambda v: (v["pipeline"].update(groups="last"), v["pipeline"].pop("kappa")),
+                 "1 chunk a rank": lambda v: v["parallel"].update(vp=1),
+                 "search for the schedule": lambda v: v.update(pipeline={}),
+                 "global batch 36: twice the micro-batches": lambda v: (v["training"].update(global_batch=36), v["pipeline"].pop("micro_batches"))}
+        for i, (what, edit) in enumerate(edits.items()):
+            with self.subTest(what=what):
+                other = self.page(f"edit{i}", edit)[3]
+                self.assertAlmostEqual(changes[what]["step_seconds"], other["pipeline"]["makespan_us"] / 1e6, places=9)
+                self.assertEqual(changes[what]["bytes"], max(r["total_bytes"] for r in other["cost"]["memory"]))
+                batch = 2 if "twice" in what else 1
+                ratio = other["pipeline"]["makespan_us"] / report["pipeline"]["makespan_us"] / batch
+                self.assertAlmostEqual(changes[what]["time"], ratio - 1, places=9)
+        zbv = next(r for r in page["schedules"]["rows"] if (r["schedule"], r["chunks"], r["micro_batches"]) == ("zbv", 2, 9))
+        self.assertAlmostEqual(changes["schedule zbv"]["step_seconds"], zbv["makespan_us"] / 1e6, places=9)
+        best = [page["changes"]["all"][i] for i in page["changes"]["best"]]
+        self.assertLessEqual(len(best), 3)
+        self.assertEqual(len({c["family"] for c in best}), len(best))
+        fastest = min((c for c in changes.values() if c["fits"]), key=lambda c: c["time"])
+        if fastest["time"] < -0.001:
+            self.assertEqual(best[0]["time"], fastest["time"])
+
+    def test_what_does_not_fit_is_helped_to_fit(self):
+        _, _, page, _ = self.page("tight", lambda v: v["cluster"].update(memory_gib=20))
+        self.assertFalse(page["changes"]["now"]["fits"])
+        self.assertGreater(page["memory"]["over"], 0)
+        best = [page["changes"]["all"][i] for i in page["changes"]["best"]]
+        self.assertTrue(best)
+        for c in best:
+            self.assertTrue(c["fits"] or c["bytes"] < page["changes"]["now"]["bytes"])
+
+    def test_the_densest_part_is_the_densest(self):
+        _, _, page, _ = self.page()
+        done = self.ok("graph", "prune", "--ops", json.loads(self.folder.joinpath("plan.json").read_text())["graph"]["ops"], "--rules", "ordered")
+        _, edges = done.rows
+        ops = page["graph"]["densest"]["ops"]
+        inside = lambda first: sum(1 for a, b in edges if a >= first and b < first + len(ops))
+        counts = [inside(first) for first in range(page["graph"]["ops"] - len(ops) + 1)]
+        self.assertEqual(len(page["graph"]["densest"]["kept"]), max(counts))
+        self.assertEqual(counts[ops[0]["op"]], max(counts))
+        self.assertEqual(sum(page["graph"]["kept_by_part"]), len(edges))
+        kept = {tuple(e) for e in page["graph"]["densest"]["kept"]}
+        self.assertFalse(kept & {tuple(e) for e in page["graph"]["densest"]["pruned"]})
+
+    def test_no_text_breaks_out(self):
+        plain = self.page("plain")[1]
+        path, reader, page, _ = self.page("hostile", lambda v: v.update(title=HOSTILE))
+        self.assertEqual(page["title"], HOSTILE)
+        self.assertEqual(reader.title, HOSTILE + " · hocket")
+        self.assertEqual(reader.elements, plain.elements)
+        self.assertEqual(len(reader.scripts), 2)
+        self.assertNotIn("<", reader.scripts[0])
+        odd = self.page("odd", lambda v: v.update(title="line\u2028separator \U0001F600 ü"))
+        self.assertEqual(odd[2]["title"], "line\u2028separator \U0001F600 ü")
+
+    def test_a_thousand_ranks_are_thinned_out(self):
+        path, _, page, _ = self.thousand_ranks()
+        self.assertLessEqual(path.stat().st_size, LARGEST)
+        t = page["timeline"]
+        self.assertEqual((t["lane_count"], t["bars"]), (1024, 1024 * 64))
+        self.assertEqual([t["lanes"][0]["number"], t["lanes"][-1]["number"]], [0, 1023])
+        self.assertLessEqual(sum(len(lane["bars"]) for lane in t["lanes"]), 13_000)
+        self.assertEqual(len(page["memory"]["ranks"]), 1024)
+
+    def test_open_says_why_it_does_not(self):
+        quiet = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "WAYLAND_DISPLAY")}
+        done = subprocess.run([harness._options.tool, "plan", PLAN, "--out", self.folder / "opened", "--open"], env=quiet, capture_output=True, timeout=60)
+        self.assertEqual(done.returncode, 0)
+        self.assertRegex(done.stderr.decode(), r"no desktop to open \S+report\.html on: ")
+
+
+class Palette(unittest.TestCase):
+    def test_colours_can_be_read_and_told_apart(self):
+        themes = [dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6});", block)) for block in re.findall(r"\{([^{}]*--page: #[^{}]*--forward[^{}]*)\}", STYLE.read_text())]
+        self.assertEqual(len(themes), 3)
+        self.assertEqual(themes[1], themes[2])  # dark as the system's, and as chosen
+        fills = ("forward", "backward", "input-grad", "weight-grad", "communication", "recompute", "states")
+        for c in themes[:2]:
+            for ink, ground in itertools.product(("text", "muted"), ("page", "surface", "raised")):
+                self.assertGreaterEqual(contrast(c[ink], c[ground]), 4.5, (ink, ground))
+            for ink in ("good", "bad", "accent"):
+                self.assertGreaterEqual(contrast(c[ink], c["surface"]), 4.5, ink)
+            for fill in fills:
+                self.assertGreaterEqual(contrast(c[fill], c["surface"]), 3, fill)
+            for (a, b), blindness in itertools.product(itertools.combinations((*fills, "wait"), 2), BLINDNESS):
+                self.assertGreaterEqual(distance(c[a], c[b], blindness), 15, (a, b, blindness))
+
+    def test_the_measures_are_right(self):
+        self.assertAlmostEqual(contrast("#000000", "#ffffff"), 21)
+        self.assertAlmostEqual(contrast("#777777", "#ffffff"), 4.48, places=2)  # WCAG's own example of nearly enough
+        self.assertLess(distance("#a0522d", "#556b2f", "deuteranopia"), distance("#a0522d", "#556b2f"))
+        self.assertGreater(distance("#0072b2", "#e69f00", "deuteranopia"), 60)
+
+
+@unittest.skipUnless(chromium.BROWSER, chromium.MISSING)
+class InTheBrowser(ReportTest):
+    def open(self, browser, path):
+        browser.open(path)
+        self.assertEqual(browser.complaints, [])
+
+    def clean(self, browser, path):
+        """No complaint, and nothing asked for but the page itself."""
+        browser.settle()
+        self.assertEqual(browser.complaints, [])
+        self.assertEqual({r for r in browser.requests if not r.startswith("data:")}, {path.resolve().as_uri()})
+
+    def test_it_fits_every_size(self):
+        path, _, page, _ = self.page()
+        with chromium.Page() as b:
+            for size in chromium.SIZES:
+                for scheme in ("light", "dark"):
+                    with self.subTest(size=size, scheme=scheme):
+                        b.size(size)
+                        b.scheme(scheme)
+                        self.open(b, path)
+                        self.assertEqual(b.ask("document.querySelectorAll('main section').length"), 9)
+                        self.assertEqual(b.ask(TOO_WIDE), [])
+                        self.assertIn("It fits", b.ask("document.getElementById('answer').textContent"))
+                        ink = b.ask("getComputedStyle(document.body).color")
+                        self.assertEqual(ink, "rgb(20, 32, 46)" if scheme == "light" else "rgb(232, 237, 243)")
+                        # No two words of a picture lie on each other, and none leaves the page.
+                        self.assertEqual(b.ask(OVERLAPS), [])
+            self.clean(b, path)
+            b.ask("document.querySelector('svg').innerHTML += '<text x=\"50\" y=\"50\">left</text><text x=\"52\" y=\"51\">right</text>'")
+            self.assertIn('"left" lies on "right"', b.ask(OVERLAPS))  # what must be found is found
+            b.ask("fetch('https://example.invalid/').catch(() => 1)")
+            self.assertNotEqual(b.complaints, [])  # the page's own policy refuses it, and that is noticed
+
+    def test_every_control_works(self):
+        path, _, page, _ = self.page()
+        with chromium.Page() as b:
+            b.size("wide")
+            b.scheme("light")
+            self.open(b, path)
+            view = lambda: b.ask("hocketTimeline.view")
+            whole = view()
+            b.ask("document.querySelector('#timeline [aria-label=\"Zoom in\"]').click()")
+            self.assertAlmostEqual(view()[1] - view()[0], (whole[1] - whole[0]) / 2, delta=1)
+            before = view()
+            b.ask("document.querySelector('#timeline [aria-label=Later]').click()")
+            self.assertGreater(view()[0], before[0])
+            b.ask("document.querySelector('#timeline [aria-label=Earlier]').click()")
+            self.assertAlmostEqual(view()[0], before[0], delta=1)
+            b.ask("document.querySelector('#timeline [aria-label=\"Show all\"]').click()")
+            self.assertEqual(view(), whole)
+            self.pointer(b, page, view)
+            self.keyboard(b, page, view)
+            self.filters(b, page)
+            self.details_and_theme(b, page)
+            self.clean(b, path)
+
+    def pointer(self, b, page, view):
+        x, y = b.ask("(() => { const c = hocketTimeline.canvas; c.scrollIntoView({block: 'center', behavior: 'instant'}); const r = c.getBoundingClientRect();"
+                     " const bar = hocketTimeline.lanes[0][0]; return [r.left + (hocketTimeline.xOf(bar.start) + hocketTimeline.xOf(bar.end)) / 2, r.top + 36]; })()")
+        b.mouse("mouseMoved", x, y)
+        b.settle()
+        self.assertRegex(b.ask("document.getElementById('tip').hidden ? '' : document.getElementById('tip').textContent"), r"rank 0\nforward of micro-batch 0")
+        b.mouse("mouseWheel", x, y, deltaX=0, deltaY=-300, modifiers=2)
+        b.settle()
+        zoomed = view()
+        self.assertLess(zoomed[1] - zoomed[0], page["timeline"]["makespan"] * 0.6)
+        b.mouse("mousePressed", x + 200, y, button="left", buttons=1, clickCount=1)
+        b.mouse("mouseMoved", x + 60, y, button="left", buttons=1)
+        b.mouse("mouseReleased", x + 60, y, button="left", clickCount=1)
+        b.settle()
+        self.assertGreater(view()[0], zoomed[0])
+
+    def keyboard(self, b, page, view):
+        b.ask("hocketTimeline.all(); hocketTimeline.canvas.focus()")
+        for key in ("ArrowRight", "ArrowRight", "ArrowDown"):
+            b.press(key)
+        said = b.ask("document.querySelector('#timeline .said').textContent")
+        self.assertRegex(said, r"^rank 1 · (forward|backward) of micro-batch \d")
+        b.press("+")
+        self.assertLess(view()[1] - view()[0], page["timeline"]["makespan"])
+        b.press("0")
+        b.press("End")
+        self.assertIn("backward", b.ask("document.querySelector('#timeline .said').textContent"))
+        b.press("Tab")  # out of it again
+        self.assertNotEqual(b.ask("document.activeElement === hocketTimeline.canvas"), True)
+
+    def filters(self, b, page):
+        rows = page["schedules"]["rows"]
+        count = lambda: b.ask("document.querySelectorAll('#schedules tbody tr').length")
+        pick = lambda key, value: b.ask(f"(() => {{ const x = document.getElementById('by-{key}'); x.value = '{value}'; x.dispatchEvent(new Event('change')); }})()")
+        for m, v, g in itertools.product(sorted({r["micro_batches"] for r in rows}), ("all", *sorted({r["chunks"] for r in rows})), ("all", "last")):
+            pick("micro_batches", m)
+            pick("chunks", v)
+            pick("groups", g)
+            wanted = [r for r in rows if r["micro_batches"] == m and v in ("all", r["chunks"]) and (g == "all" or r["groups"] in ("", g))]
+            self.assertEqual(count(), len(wanted), (m, v, g))
+            self.assertEqual(b.ask("document.querySelectorAll('#schedules .dot').length"), len(wanted))
+        b.ask("(() => { const x = document.querySelector('#memory select'); x.value = '2'; x.dispatchEvent(new Event('change')); })()")
+        self.assertIn("rank 2 is highlighted", b.ask("document.querySelector('#memory svg').getAttribute('aria-label')"))
+        arcs = lambda: b.ask("document.querySelectorAll('#graph .arc').length")
+        d = page["graph"]["densest"]
+        self.assertEqual(arcs(), len(d["kept"]) + len(d["pruned"]))
+        b.ask("document.getElementById('show-pruned').click()")
+        self.assertEqual(arcs(), len(d["kept"]))
+
+    def details_and_theme(self, b, page):
+        opened = "document.querySelectorAll('#formulas details[open]').length"
+        self.assertEqual(b.ask(opened), 0)
+        b.ask("document.getElementById('open-all').click()")
+        self.assertEqual(b.ask(opened), len(page["cost"]["groups"]) + sum(len(g["terms"]) for g in page["cost"]["groups"]))
+        ground = lambda: b.ask("getComputedStyle(document.body).backgroundColor")
+        seen = [ground()]
+        for _ in range(3):
+            b.ask("document.getElementById('theme').click()")
+            seen.append(ground())
+        self.assertEqual(seen, ["rgb(245, 246, 248)", "rgb(245, 246, 248)", "rgb(15, 20, 27)", "rgb(245, 246, 248)"])
+
+    def test_it_prints(self):
+        path, *_ = self.page()
+        with chromium.Page() as b:
+            b.scheme("dark")
+            self.open(b, path)
+            pdf = base64.b64decode(b.call("Page.printToPDF", printBackground=True)["data"])
+            self.assertTrue(pdf.startswith(b"%PDF"))
+            self.assertGreater(len(pdf), 30_000)
+            self.assertEqual(b.ask("document.querySelectorAll('details[open]').length"), 0)  # as it was before
+            self.clean(b, path)
+
+    def test_hostile_text_is_shown_as_text(self):
+        path, *_ = self.page("hostile", lambda v: v.update(title=HOSTILE))
+        with chromium.Page() as b:
+            self.open(b, path)
+            self.assertEqual(b.ask("document.getElementById('title').textContent"), HOSTILE)
+            self.assertEqual(b.ask("document.querySelectorAll('img').length"), 0)
+            self.clean(b, path)
+
+    def test_a_thousand_ranks_stay_usable(self):
+        path, *_ = self.thousand_ranks()
+        with chromium.Page() as b:
+            b.size("phone")
+            self.open(b, path)
+            self.assertRegex(b.ask("document.getElementById('thinned').textContent"), r"Shown: 64 of 1,024 ranks, evenly spaced\.")
+            self.assertEqual(b.ask(TOO_WIDE), [])
+            b.ask("hocketTimeline.canvas.focus()")
+            b.press("ArrowRight")
+            self.assertIn("rank 0", b.ask("document.querySelector('#timeline .said').textContent"))
+            self.assertLess(b.ask("document.querySelectorAll('*').length"), 20_000)
+            self.clean(b, path)
+
+
+TOO_WIDE = """(() => {
+  const most = document.documentElement.clientWidth, root = document.documentElement;
+  const found = [...document.querySelectorAll("body *")].filter(e => !e.closest("nav, .scroll, #tip, .skip") && e.getBoundingClientRect().right > most + 1);
+  return [...found.map(e => e.tagName + ": " + e.textContent.slice(0, 60)), ...(innerWidth > most ? [`${innerWidth} pixels for ${most}`] : [])];
+})()"""
+OVERLAPS = """(() => {
+  const found = [];
+  for (const svg of document.querySelectorAll("svg")) {
+    const texts = [...svg.querySelectorAll("text")].map(t => [t.getBoundingClientRect(), t.textContent]);
+    for (const [b, words] of texts) if (b.left < -1 || b.right > document.documentElement.clientWidth + 1) found.push("outside: " + words);
+    for (let i = 0; i < texts.length; ++i) for (let j = i + 1; j < texts.length; ++j) {
+      const [a, s] = texts[i], [b, t] = texts[j];
+      const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left), high = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+      if (wide > 1.5 && high > 0.35 * Math.min(a.height, b.height)) found.push(`"${s}" lies on "${t}"`);
+    }
+  }
+  return found;
+})()"""
+
+if __name__ == "__main__":
+    main()
