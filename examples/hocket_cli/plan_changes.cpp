@@ -85,14 +85,14 @@ void add_batches(std::vector<change>& all, const plan_input& in) {
 
 void add_recompute(std::vector<change>& all, const plan_input& in) {
   using cost::recompute;
-  constexpr std::pair<recompute, const char*> levels[] = {
-      {recompute::none, "none"}, {recompute::selective, "selective"}, {recompute::full, "full"}};
-  for (const auto& [level, name] : levels)
+  constexpr const char* names[] = {"none", "selective", "full"};
+  for (const recompute level : {recompute::none, recompute::selective, recompute::full})
     if (level != in.parallel.recompute)
-      all.push_back({std::string("recompute ") + name, "recompute", [level = level](plan_input& x) {
-                       x.parallel.recompute = level;
-                       std::erase(x.open, "recompute");
-                     }});
+      all.push_back(
+          {std::string("recompute ") + names[static_cast<std::size_t>(level)], "recompute", [level](plan_input& x) {
+             x.parallel.recompute = level;
+             std::erase(x.open, "recompute");
+           }});
 }
 
 /// One size twice as large, another half.
@@ -139,7 +139,8 @@ bool better(const planned_change& a, const planned_change& b) {
   if (a.fits != b.fits) return a.fits;
   if (!a.fits && a.bytes != b.bytes) return a.bytes < b.bytes;
   if (a.seconds_per_token != b.seconds_per_token) return a.seconds_per_token < b.seconds_per_token;
-  return a.bytes < b.bytes;
+  if (a.bytes != b.bytes) return a.bytes < b.bytes;
+  return a.what < b.what;
 }
 
 /// Whether a change is worth a card: faster and fitting, or fitting at all, or leaner.
@@ -209,7 +210,7 @@ tried_changes try_changes(const plan_input& in, const step_plan& p, const compar
     }
   }
   if (!p.split) add_other_schedules(out, in, p, others);
-  std::stable_sort(out.possible.begin(), out.possible.end(), better);
+  std::sort(out.possible.begin(), out.possible.end(), better);
   recommend(out);
   return out;
 }

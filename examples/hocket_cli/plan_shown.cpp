@@ -24,13 +24,12 @@ std::vector<std::uint32_t> shown_lanes(std::size_t count) {
   return lanes;
 }
 
-/// The things of each lane, in order of time.
-template <class T, class At>
-std::vector<std::vector<T>> by_lane(std::span<const T> all, std::size_t lanes, At&& at) {
+/// The things of each lane, in an order.
+template <class T, class Before>
+std::vector<std::vector<T>> by_lane(std::span<const T> all, std::size_t lanes, Before&& before) {
   std::vector<std::vector<T>> sorted(lanes);
   for (const T& x : all) sorted[x.lane].push_back(x);
-  for (auto& lane : sorted)
-    std::stable_sort(lane.begin(), lane.end(), [&](const T& a, const T& b) { return at(a) < at(b); });
+  for (auto& lane : sorted) std::sort(lane.begin(), lane.end(), before);
   return sorted;
 }
 
@@ -62,7 +61,9 @@ ordered_json bars_of(const std::vector<span>& spans, std::size_t together) {
 
 ordered_json timeline_as_json(const hocket::timeline& t) {
   const auto lanes = shown_lanes(t.lane_count());
-  const auto spans = by_lane(t.spans(), t.lane_count(), [](const span& s) { return s.start; });
+  const auto spans = by_lane(t.spans(), t.lane_count(), [](const span& a, const span& b) {
+    return a.start != b.start ? a.start < b.start : a.finish < b.finish;
+  });
   std::size_t longest = 1;
   for (const std::uint32_t lane : lanes) longest = std::max(longest, spans[lane].size());
   const std::size_t room = std::max<std::size_t>(1, most_bars / std::max<std::size_t>(1, lanes.size()));
@@ -87,7 +88,9 @@ ordered_json memory_over_time(const plan_input& in, const step_plan& p) {
   using change = hocket::timeline::change;
   const hocket::timeline& t = p.timeline;
   const auto lanes = shown_lanes(t.lane_count());
-  const auto changes = by_lane(t.changes(), t.lane_count(), [](const change& c) { return c.at; });
+  const auto changes = by_lane(t.changes(), t.lane_count(), [](const change& a, const change& b) {
+    return a.at != b.at ? a.at < b.at : a.by < b.by;  // what is let go makes room for what comes at that moment
+  });
   const std::size_t room = most_moments / std::max<std::size_t>(1, lanes.size());
   ordered_json ranks = ordered_json::array();
   std::size_t together = 1;

@@ -88,6 +88,14 @@ class Document(ReportTest):
         self.assertEqual(sum(len(g["terms"]) for g in page["cost"]["groups"]), len(report["cost"]["terms"]))
         self.assertAlmostEqual(sum(p["us"] for p in page["waterfall"]["parts"]), page["waterfall"]["makespan_us"], places=3)
 
+    def test_memory_over_time_has_the_peak_of_each_rank(self):
+        for page, report in (self.page()[2:], self.thousand_ranks()[2:]):
+            for rank in page["memory_over_time"]["ranks"]:
+                total = report["cost"]["memory"][rank["rank"]]["total_bytes"]
+                self.assertAlmostEqual(max(m[1] for m in rank["moments"]), total, delta=2)
+                self.assertEqual(max(m[2] for m in rank["moments"]), report["pipeline"]["per_rank"][rank["rank"]]["peak_in_flight"])
+                self.assertEqual(rank["moments"][-1][2], 0)
+
     def test_the_plan_is_among_the_schedules_and_the_front_is_one(self):
         _, _, page, report = self.page()
         rows = page["schedules"]["rows"]
