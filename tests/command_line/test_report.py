@@ -165,8 +165,8 @@ class Document(ReportTest):
         self.assertEqual(reader.elements, plain.elements)
         self.assertEqual(len(reader.scripts), 2)
         self.assertNotIn("<", reader.scripts[0])
-        odd = self.page("odd", lambda v: v.update(title="line\u2028separator \U0001F600 ü"))
-        self.assertEqual(odd[2]["title"], "line\u2028separator \U0001F600 ü")
+        odd = self.page("odd", lambda v: v.update(title="\U0001F600 ü \u00a0"))
+        self.assertEqual(odd[2]["title"], "\U0001F600 ü \u00a0")
 
     def test_a_thousand_ranks_are_thinned_out(self):
         path, _, page, _ = self.thousand_ranks()
