@@ -214,6 +214,8 @@ class Answers(ToolTest):
                 yield name, words, fingerprint(done)
         done = harness.hocket("plan", PLAN, "--out", self.folder / "plan")
         for path in sorted((self.folder / "plan").iterdir()):
+            if path.name == "report.html":  # a page: test_report.py holds its numbers to the plan's
+                continue
             yield f"plan {path.name}", ("plan", PLAN), hashlib.sha256(path.read_bytes().replace(str(harness.ROOT).encode(), b"")).hexdigest()[:16]
 
     def run_searches(self):

@@ -159,10 +159,13 @@ class svg_writer {
         ".s{stroke:#fff;stroke-width:.8}</style>\n"
         "<defs><pattern id=\"idle\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "
         "patternTransform=\"rotate(45)\"><rect width=\"6\" height=\"6\" fill=\"#f3f4f6\"/>"
-        "<line x1=\"0\" y1=\"0\" x2=\"0\" y2=\"6\" stroke=\"#dfe3e8\" stroke-width=\"2\"/></pattern>"
-        "<pattern id=\"exposed\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\" "
-        "patternTransform=\"rotate(-45)\"><line x1=\"0\" y1=\"0\" x2=\"0\" y2=\"5\" stroke=\"#b3261e\" "
-        "stroke-width=\"2.6\"/></pattern></defs>\n";
+        "<line x1=\"0\" y1=\"0\" x2=\"0\" y2=\"6\" stroke=\"#dfe3e8\" stroke-width=\"2\"/></pattern>";
+    if (any_exposed_)
+      out_ +=
+          "<pattern id=\"exposed\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\" "
+          "patternTransform=\"rotate(-45)\"><line x1=\"0\" y1=\"0\" x2=\"0\" y2=\"5\" stroke=\"#b3261e\" "
+          "stroke-width=\"2.6\"/></pattern>";
+    out_ += "</defs>\n";
     rect(0, 0, right_ + margin_, height, "fill=\"#fff\"");
     text(2'000, 3'000, "font-size=\"18\" font-weight=\"700\" fill=\"#14202e\"",
          o_.title.empty() ? "Timeline" : o_.title);
