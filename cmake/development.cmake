@@ -13,8 +13,9 @@ endif()
 
 option(HOCKET_WARNINGS_ARE_ERRORS "Stop at a warning; switch off for a compiler newer than the tested ones" ON)
 set(HOCKET_SANITIZE "" CACHE STRING "Sanitizers for our own targets, for example address,undefined or thread")
-# Catch2 and CLI11 throw: hocket_test() and the tool are left out, static tests, header tests and examples stay.
 option(HOCKET_EACH_HEADER "Compile every public header alone, too, not only all of them together" ON)
+option(HOCKET_DOCUMENTS "Compile and run the blocks of README.md and docs/" ON)
+# Catch2 and CLI11 throw: hocket_test() and the tool are left out, static tests, header tests and examples stay.
 option(HOCKET_NO_EXCEPTIONS "Compile with -fno-exceptions -fno-rtti what does not itself need exceptions" OFF)
 
 add_library(hocket_development INTERFACE)
