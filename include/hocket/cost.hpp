@@ -2,8 +2,8 @@
 // FLOPs, bytes, parameters and seconds of a training step, each written once, as a formula. Needs Boost.Hana
 // (hocket::cost). Left out, to be included by name: what reads measurements (measure_step.hpp, fit_machine.hpp,
 // measured_hardware.hpp), the shapes of weights (optimizer_parallel.hpp), models as lists of layers
-// (model/layer_list.hpp, model/list_cost.hpp, list_report.hpp) and the lines of a predicted step (step_report.hpp). They
-// need headers that formulas do not.
+// (model/layer_list.hpp, model/list_cost.hpp, list_report.hpp) and the lines of a predicted step (step_report.hpp).
+// They need headers that formulas do not.
 #pragma once
 #include <hocket/core/message.hpp>
 #include <hocket/cost/formula/batch.hpp>

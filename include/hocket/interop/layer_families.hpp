@@ -150,13 +150,14 @@ inline void read_deepseek_v4(layer_fields& in) {
   list.sizes.streams = in.size({"hc_mult"});
   const std::int64_t n = list.sizes.streams;
   if (!in.ok()) return;
-  cost::compressed_attention windowed{.heads = in.size({"num_attention_heads"}),
-                                      .head_dim = in.size({"head_dim"}),
-                                      .query_rank = in.size({"q_lora_rank"}),
-                                      .output_groups = in.size({"o_groups"}),
-                                      .output_rank = in.size({"o_lora_rank"}),
-                                      .window = in.size({"sliding_window"})};
-  auto heavy = windowed, sparse = windowed;
+  const cost::compressed_attention windowed{.heads = in.size({"num_attention_heads"}),
+                                            .head_dim = in.size({"head_dim"}),
+                                            .query_rank = in.size({"q_lora_rank"}),
+                                            .output_groups = in.size({"o_groups"}),
+                                            .output_rank = in.size({"o_lora_rank"}),
+                                            .window = in.size({"sliding_window"})};
+  cost::compressed_attention heavy = windowed;
+  cost::compressed_attention sparse = windowed;
   heavy.ratio = 128;
   sparse.ratio = 4;
   if (in.has({"compress_rates"}))
@@ -398,13 +399,13 @@ inline void read_zamba2(layer_fields& in) {
   in.ends(true);
   const std::int64_t h = in.hidden(), heads = in.size({"num_attention_heads"}), blocks = in.size({"num_mem_blocks"}),
                      rank = in.size({"adapter_rank"}), ffn = in.size({"intermediate_size"});
-  cost::mamba2 state_space{.heads = in.size({"n_mamba_heads"}),
-                           .head_dim = in.size({"mamba_expand"}) * h / in.size({"n_mamba_heads"}),
-                           .groups = in.size({"mamba_ngroups"}),
-                           .state = in.size({"mamba_d_state"}),
-                           .kernel = in.size({"mamba_d_conv"}),
-                           .chunk = in.size_or({"chunk_size"}, 256),
-                           .bias = in.flag("add_bias_linear", false)};
+  const cost::mamba2 state_space{.heads = in.size({"n_mamba_heads"}),
+                                 .head_dim = in.size({"mamba_expand"}) * h / in.size({"n_mamba_heads"}),
+                                 .groups = in.size({"mamba_ngroups"}),
+                                 .state = in.size({"mamba_d_state"}),
+                                 .kernel = in.size({"mamba_d_conv"}),
+                                 .chunk = in.size_or({"chunk_size"}, 256),
+                                 .bias = in.flag("add_bias_linear", false)};
   const cost::attention attention{
       .heads = heads, .kv_heads = in.size({"num_key_value_heads"}), .head_dim = 2 * h / heads, .input = 2 * h};
   const bool adapted = in.flag("use_shared_attention_adapter", false);

@@ -16,6 +16,27 @@ struct chrome_trace_options {
   borrowed<std::string> names{};       ///< what ids of spans stand for: the names of their events
 };
 
+namespace detail {
+
+inline void put_span(std::string& out, const timeline::span& s, const chrome_trace_options& options,
+                     std::uint32_t thread, std::int64_t ticks_per_second) {
+  std::string name(s.micro_batch >= 0 && !bar_text(s.kind).empty() ? bar_text(s.kind) : to_string(s.kind));
+  if (s.micro_batch >= 0) put_all(name, s.micro_batch);
+  if (s.id < options.names.size()) name = options.names[s.id];
+  put_all(out, ",\n{\"ph\":\"X\",\"pid\":0,\"tid\":", thread, ",\"ts\":");
+  put_microseconds(out, s.start, ticks_per_second);
+  out += ",\"dur\":";
+  put_microseconds(out, s.finish - s.start, ticks_per_second);
+  out += ",\"name\":";
+  put_json(out, name);
+  put_all(out, ",\"cat\":\"", to_string(s.kind), "\",\"args\":{\"id\":", s.id, ",\"chunk\":", s.chunk);
+  if (s.exposed) out += ",\"exposed\":true";
+  if (s.micro_batch >= 0) put_all(out, ",\"micro_batch\":", s.micro_batch);
+  out += "}}";
+}
+
+}  // namespace detail
+
 /// The timeline in Chrome's trace event format, which ui.perfetto.dev and chrome://tracing load: a thread per lane,
 /// complete events with stage, chunk and micro-batch as arguments, a counter per lane, marks as instant events.
 /// Spans that overlap on a lane are spread over several threads, since a thread of a trace can only nest.
@@ -47,20 +68,7 @@ struct chrome_trace_options {
     }
     for (std::size_t i = rows.first[lane]; i < rows.first[lane + 1]; ++i) {
       const auto& [s, row, added] = rows.spans[i];
-      std::string name(s.micro_batch >= 0 && !detail::bar_text(s.kind).empty() ? detail::bar_text(s.kind)
-                                                                               : to_string(s.kind));
-      if (s.micro_batch >= 0) put_all(name, s.micro_batch);
-      if (s.id < options.names.size()) name = options.names[s.id];
-      put_all(out, ",\n{\"ph\":\"X\",\"pid\":0,\"tid\":", thread + row, ",\"ts\":");
-      put(out, s.start);
-      out += ",\"dur\":";
-      put(out, s.finish - s.start);
-      out += ",\"name\":";
-      put_json(out, name);
-      put_all(out, ",\"cat\":\"", to_string(s.kind), "\",\"args\":{\"id\":", s.id, ",\"chunk\":", s.chunk);
-      if (s.exposed) out += ",\"exposed\":true";
-      if (s.micro_batch >= 0) put_all(out, ",\"micro_batch\":", s.micro_batch);
-      out += "}}";
+      detail::put_span(out, s, options, thread + row, t.ticks_per_second);
     }
     thread += rows.row_count[lane];
     for (const detail::level& l : levels[lane]) {

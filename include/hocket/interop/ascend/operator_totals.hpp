@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -30,12 +31,13 @@ using tensor_shape = std::vector<std::int64_t>;
     const std::size_t end = (std::min)(text.find(';'), text.size());
     tensor_shape shape;
     for (std::string_view rest = text.substr(0, end); !rest.empty();) {
-      const std::size_t comma = (std::min)(rest.find(','), rest.size());
+      const std::string_view digits = rest.substr(0, rest.find(','));
+      const char* const end_of_digits = std::to_address(digits.end());
       std::int64_t length = 0;
-      const auto [at, why] = std::from_chars(rest.data(), rest.data() + comma, length);
-      if (why != std::errc{} || at != rest.data() + comma || length < 0) return std::nullopt;
+      const auto [at, why] = std::from_chars(std::to_address(digits.begin()), end_of_digits, length);
+      if (why != std::errc{} || at != end_of_digits || length < 0) return std::nullopt;
       shape.push_back(length);
-      rest.remove_prefix((std::min)(comma + 1, rest.size()));
+      rest.remove_prefix((std::min)(digits.size() + 1, rest.size()));
     }
     out.push_back(std::move(shape));
     text.remove_prefix((std::min)(end + 1, text.size()));
