@@ -100,7 +100,7 @@ TEST_CASE("kernels are joined with nodes of the same scope and primitive", "[asc
   CHECK(join.joined == 1);
   REQUIRE(join.node_of[0] != hocket::no_id);
   CHECK(program.scope(join.node_of[0]) == kernels[0].name);
-  for (const std::size_t i : {1, 2, 3}) CHECK(join.node_of[i] == hocket::no_id);
+  for (const std::size_t i : {1u, 2u, 3u}) CHECK(join.node_of[i] == hocket::no_id);
   ascend::take_shapes(kernels[0], program, join.node_of[0]);
   CHECK(kernels[0].input_shapes == "256,256;256,256");
   CHECK(ascend::product_of(kernels[0])->flops() == 2 * 256 * 256 * 256);
