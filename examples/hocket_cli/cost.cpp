@@ -19,7 +19,7 @@ struct report_options {
 
 void run_report(const report_options& o) {
   const auto file = read_json_file(o.model);
-  const auto list = read_layer_config(file);
+  const auto list = read_layer_config(file, o.model);
   hocket::hugging_face::reading config;
   if (list) {
     value_or_fail(hocket::cost::count_parameters(list->layers), o.model);

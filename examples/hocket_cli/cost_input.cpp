@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "command.hpp"
+#include "cost_layers.hpp"
 #include "json_fields.hpp"
 
 namespace hocket_cli {
@@ -59,16 +60,14 @@ void need_rates(const machine_input& on, const cost::model& m, const cost::paral
 
 }  // namespace
 
-hocket::hugging_face::reading read_model_config(const json& config, std::string_view file) {
-  if (!config.is_object()) fail(std::string(file) + ": the config must be an object");
-  auto read = hocket::hugging_face::read_config(config);
-  const auto code = read ? hocket::errc{} : read.error().code;
+void fail_config(const json& config, std::string_view file, const hocket::error& why) {
+  const hocket::errc code = why.code;
   if (code == hocket::errc::invalid_argument || code == hocket::errc::unknown_value) {
     static constexpr std::string_view must[] = {
         "but must be a whole number", "but must be true or false", "but must be a list of layer numbers",
         "but must be a list with one word for each layer", "which its model_type does not allow"};
-    const std::string field(read.error().word());
-    const auto kind = code == hocket::errc::unknown_value ? 4 : static_cast<std::size_t>(read.error().values[0]);
+    const std::string field(why.word());
+    const auto kind = code == hocket::errc::unknown_value ? 4 : static_cast<std::size_t>(why.values[0]);
     // The field may stand inside one of the config's objects.
     const json* value = config.contains(field) ? &config.at(field) : nullptr;
     for (const json& member : config)
@@ -76,7 +75,17 @@ hocket::hugging_face::reading read_model_config(const json& config, std::string_
     if (value != nullptr && kind < std::size(must))
       fail(std::string(file) + ": \"" + field + "\" is " + shown(*value) + ", " + std::string(must[kind]));
   }
-  return value_or_fail(std::move(read), file);
+  fail(file, why);
+}
+
+hocket::hugging_face::reading read_model_config(const json& config, std::string_view file) {
+  if (!config.is_object()) fail(std::string(file) + ": the config must be an object");
+  auto read = hocket::hugging_face::read_config(config);
+  if (read) return *std::move(read);
+  if (const auto list = read_layer_config(config, file))
+    fail(std::string(file) + ": " + list->architecture +
+         " is read as a list of layers, but this command takes models of equal layers only");
+  fail_config(config, file, read.error());
 }
 
 machine_input read_machine(const json& machine, std::string_view file, const std::string& path) {

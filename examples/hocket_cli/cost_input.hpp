@@ -48,6 +48,8 @@ hocket::cost::recompute_plan read_lists(const recompute_lists& lists, const hock
 /// Each ends the command with one sentence that names the file and the field.
 /// @param path  of the object within the file, "" if it is the whole file
 hocket::hugging_face::reading read_model_config(const nlohmann::json& config, std::string_view file);
+/// Ends the command with what is wrong with a config, in a sentence that shows the field's value.
+[[noreturn]] void fail_config(const nlohmann::json& config, std::string_view file, const hocket::error& why);
 /// @param lists  takes "recompute" and "select_recompute" as they stand, see recompute_lists; null: unknown fields
 training_input read_training(const nlohmann::json& training, const hocket::cost::model& model, std::string_view file,
                              const std::string& path = "", recompute_lists* lists = nullptr);

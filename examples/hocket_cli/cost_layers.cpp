@@ -7,11 +7,16 @@ namespace hocket_cli {
 namespace cost = hocket::cost;
 using nlohmann::json;
 
-std::optional<hocket::hugging_face::layer_reading> read_layer_config(const json& config) {
-  if (!config.is_object() || hocket::hugging_face::read_config(config)) return std::nullopt;
+std::optional<hocket::hugging_face::layer_reading> read_layer_config(const json& config, std::string_view file) {
+  if (!config.is_object()) return std::nullopt;
+  const auto flat = hocket::hugging_face::read_config(config);
+  if (flat) return std::nullopt;
   auto read = hocket::hugging_face::read_layers(config);
-  if (!read) return std::nullopt;
-  return *std::move(read);
+  if (read) return *std::move(read);
+  if (flat.error().code != hocket::errc::unknown_architecture) return std::nullopt;
+  const auto text = config.find("text_config");
+  const bool is_inner = text != config.end() && text->is_object() && text->contains("model_type");
+  fail_config(is_inner ? *text : config, file, read.error());
 }
 
 cost::report make_report(const cost::layer_list& list, report_context& context, std::string_view file) {

@@ -3,6 +3,7 @@
 #include "ir.hpp"
 
 #include <hocket/graph/op_kind.hpp>
+#include <hocket/interop/ascend/parse_profile.hpp>
 #include <hocket/interop/mindspore/follow_calls.hpp>
 #include <hocket/interop/mindspore/parse_ir.hpp>
 #include <hocket/text/ops_csv.hpp>
@@ -24,6 +25,12 @@ using nlohmann::ordered_json;
 
 namespace {
 
+// Who reads a file that is no dump, if its first line tells.
+std::string other_reader(std::string_view begin) {
+  const bool is_known = hocket::ascend::parse_profile(begin.substr(0, begin.find('\n') + 1)).has_value();
+  return is_known ? "; it is a profiler's table: hocket profile reads it" : "";
+}
+
 // Hands a file to a reader piece by piece: a dump may be larger than memory.
 template <class Reader>
 void feed_file(Reader& reader, const std::string& path) {
@@ -32,8 +39,12 @@ void feed_file(Reader& reader, const std::string& path) {
   if (path != "-" && !file) fail("cannot read " + path);
   std::istream& in = path == "-" ? std::cin : file;
   std::vector<char> block(std::size_t{1} << 20);
-  while (in.read(block.data(), static_cast<std::streamsize>(block.size())), in.gcount() > 0)
-    if (const auto ok = reader.feed({block.data(), static_cast<std::size_t>(in.gcount())}); !ok) fail(path, ok.error());
+  for (bool first = true; in.read(block.data(), static_cast<std::streamsize>(block.size())), in.gcount() > 0;
+       first = false) {
+    const std::string_view piece(block.data(), static_cast<std::size_t>(in.gcount()));
+    if (const auto ok = reader.feed(piece); !ok)
+      fail(path + ": " + message(ok.error()) + (first ? other_reader(piece) : ""));
+  }
   if (in.bad() || (path != "-" && file.fail() && !file.eof())) fail("cannot read " + path);
 }
 

@@ -57,8 +57,11 @@ std::vector<group> groups_of(const ms::ir_program& program, const ms::ir_dataflo
 }
 
 std::string as_text(const ms::ir_program& program, const ms::ir_peak& peak, std::int64_t scratch,
-                    const std::vector<group>& groups) {
-  if (peak.node == hocket::no_id) return "no value\n";
+                    const std::vector<group>& groups, std::size_t unknown) {
+  const std::string without =
+      unknown == 0 ? ""
+                   : "# " + std::to_string(unknown) + " values have no type or size that is known, and count 0 bytes\n";
+  if (peak.node == hocket::no_id) return "no value\n" + without;
   std::string out = "peak: " + with_commas(peak.bytes) + " bytes, without weights and inputs, while " +
                     std::string(program.primitive(peak.node)) + " of line " +
                     std::to_string(program.node(peak.node).line) + " runs\n\n";
@@ -66,12 +69,13 @@ std::string as_text(const ms::ir_program& program, const ms::ir_peak& peak, std:
     out += left(with_commas(g.bytes), 16) + "  " + left(std::to_string(g.count), 3) + " x  " + g.primitive + "  " +
            g.pattern + "  (" + std::string(to_string(g.phase)) + ")\n";
   if (scratch > 0) out += left(with_commas(scratch), 16) + "    1 x  workspace of the op that runs\n";
-  return out;
+  return out + without;
 }
 
 std::string as_json(const ms::ir_program& program, const ms::ir_peak& peak, std::int64_t scratch,
-                    const std::vector<group>& groups) {
-  ordered_json out = {{"version", 1}, {"peak_bytes", peak.bytes}, {"workspace_bytes", scratch}};
+                    const std::vector<group>& groups, std::size_t unknown) {
+  ordered_json out = {
+      {"version", 1}, {"peak_bytes", peak.bytes}, {"workspace_bytes", scratch}, {"unknown_sizes", unknown}};
   out["line"] = peak.node == hocket::no_id ? ordered_json() : ordered_json(program.node(peak.node).line);
   out["alive"] = ordered_json::array();
   for (const group& g : groups)
@@ -93,7 +97,11 @@ void explain_peak(const std::string& dump, bool on_cpu, bool json, const std::st
   const ms::ir_peak peak = ms::peak_of(flow, order);
   const std::vector<group> groups = groups_of(program, flow, ms::alive_at(flow, order, peak.place));
   const std::int64_t scratch = order.empty() ? 0 : flow.scratch[order[peak.place]];
-  write_file(out, json ? as_json(program, peak, scratch, groups) : as_text(program, peak, scratch, groups));
+  std::size_t unknown = 0;
+  for (const std::uint32_t n : flow.nodes)
+    unknown += flow.op_of_node[n] == hocket::no_id ? 0 : ms::count_unknown_sizes(program, n);
+  write_file(
+      out, json ? as_json(program, peak, scratch, groups, unknown) : as_text(program, peak, scratch, groups, unknown));
   std::cerr << calls_summary(whole) << "peak_bytes=" << peak.bytes << " groups=" << groups.size() << '\n';
 }
 

@@ -128,7 +128,7 @@ std::string as_text(const ms::ir_program& program, const ms::recompute_report& r
     out += "# not judged: " + std::to_string(r.marked_in_called_graphs) +
            " marks in graphs whose call cannot be followed; a later dump (*_validate_*) has all in one graph\n";
   if (r.unknown_sizes > 0)
-    out += "# " + std::to_string(r.unknown_sizes) + " results have no known size, and count no bytes\n";
+    out += "# " + std::to_string(r.unknown_sizes) + " values have no type or size that is known, and count 0 bytes\n";
   return out + suggestion(program, r);
 }
 

@@ -4,8 +4,10 @@
 #include <hocket/interop/ascend/parse_profile.hpp>
 #include <hocket/interop/training_log.hpp>
 
+#include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 namespace hocket_cli {
@@ -34,11 +36,28 @@ std::string value_text(what q, double value) {
   return printed("%.6g", value * 1e3) + " ms";
 }
 
+// For CLI11, which takes a sentence for a refusal. Its own Range lets "nan" through.
+std::string sentence_unless_peak(const std::string& text) {
+  double value = 0;
+  const auto [end, why] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool good = why == std::errc{} && end == text.data() + text.size() && value >= 1e-6 && value <= 1e9;
+  return good ? std::string() : text + " is not a number from 10^-6 to 10^9";
+}
+
+// A file that is given twice would stand in the comparison twice.
+void check_once(const std::vector<std::string>& names) {
+  std::error_code none;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (names[i] == names[j] || std::filesystem::equivalent(names[i], names[j], none))
+        fail(names[j] + " and " + names[i] + " are one file: give it once");
+}
+
 measured_file read_measured(const std::string& name) {
   const std::string text = read_file(name);
   const auto log = hocket::parse_training_log(text);
   if (log) return {name, hocket::measure_step(*log)};
-  if (log.error().code != hocket::errc::truncated) fail(name, log.error());
+  if (log.error().code != hocket::errc::truncated || log.error().values[1] > 0) fail(name, log.error());
   const auto profile = hocket::ascend::parse_profile(text);
   if (!profile && profile.error().code == hocket::errc::unknown_table)
     fail(name + ": neither a profiler's file nor a log with step times: " + message(profile.error()));
@@ -148,6 +167,7 @@ void add_measured(CLI::App& command, measured_options& options) {
       ->capture_default_str();
   command.add_option("--peak-tflops", options.peak_tflops, "Peak of a device, for MFU and HFU of the measured step")
       ->needs(files)
+      ->check(sentence_unless_peak)
       ->check(CLI::Range(1e-6, 1e9));
 }
 
@@ -158,6 +178,7 @@ measured_report compare_measured(const measured_options& o, const cost::report& 
     throw failure{2, "--measured-rank " + std::to_string(o.rank) + ": there are " +
                          std::to_string(context.peaks.size()) + " pipeline ranks, from 0"};
   measured_report out;
+  check_once(o.files);
   for (const std::string& name : o.files) out.files.push_back(read_measured(name));
   check_same_step(out.files, context);
   for (const measured_file& f : out.files) {

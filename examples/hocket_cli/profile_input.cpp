@@ -65,6 +65,15 @@ void check_together(const std::vector<one_file>& files) {
   }
 }
 
+ascend::profile read_one(const std::string& name, const std::string& where) {
+  const std::string text = read_file(name);
+  auto p = ascend::parse_profile(text);
+  if (p) return *std::move(p);
+  const bool is_dump = p.error().code == hocket::errc::unknown_table &&
+                       (text.starts_with("# IR entry") || text.find("subgraph @") != text.npos);
+  fail(where + ": " + message(p.error()) + (is_dump ? "; it is a dump of MindSpore's IR: hocket ir reads it" : ""));
+}
+
 bool is_empty(const ascend::profile& p) {
   return p.kernels.empty() && p.totals.empty() && p.steps.empty() && p.memory.empty() && p.collectives.empty();
 }
@@ -75,7 +84,7 @@ ascend::profile read_profiles(const std::vector<std::string>& names) {
   std::vector<one_file> files;
   for (const std::string& name : names) {
     const std::string where = name == "-" ? "standard input" : name;
-    files.push_back({where, value_or_fail(ascend::parse_profile(read_file(name)), where)});
+    files.push_back({where, read_one(name, where)});
     if (!is_empty(files.back().content)) continue;
     fail(where + (files.back().content.form == ascend::profile_form::trace
                       ? ": the trace has no events of a device"

@@ -64,8 +64,8 @@ void put_step(std::string& out, const ascend::step_breakdown& b) {
   out += (b.step >= 0 ? "step " + std::to_string(b.step) : std::string("all ops")) + ": " + fixed(as_ms(b.span), 3) +
          " ms, " + std::to_string(b.kernel_count) + " ops\n";
   for (const part& p : parts_of(b)) out += "  " + padded(p.name, 24) + ms(p.time) + percent(p.time, b.span) + '\n';
-  out += "  computing" + std::string(15, ' ') + ms(b.computing) + "; communication hidden beside it" +
-         ms(b.hidden()).substr(ms(b.hidden()).find_first_not_of(' ') - 1) + "\n";
+  out += "  computing" + std::string(15, ' ') + ms(b.computing) + "; communication hidden beside it " +
+         fixed(as_ms(b.hidden()), 3) + " ms\n";
 }
 
 void put_operators(std::string& out, const ascend::profile& p, const profile_question& q) {

@@ -71,6 +71,35 @@ class Report(ToolTest):
         self.refused("cost", "report", "--model", model, "--training", training, "--parallel",
                      self.file("q.json", json.dumps({"tp": 3})), says="over tp")
 
+    def test_a_list_of_layers_that_cannot_be_read_says_why(self):
+        records = json.loads((DATA / "cost" / "layer_families.json").read_text(encoding="utf-8"))
+
+        def refused(record, says, **changes):
+            config = {**records[record]["config"], **changes}
+            config = {k: v for k, v in config.items() if v != "absent"}
+            self.refused("cost", "report", "--model", self.file("m.json", json.dumps(config)), says=says)
+        refused("kimi_linear, other", "m.json: the config has no field \"kv_lora_rank\"", kv_lora_rank="absent")
+        refused("kimi_linear, other", "\"hidden_size\" is \"2048\", but must be a whole number", hidden_size="2048")
+        for classes in (["LlamaForCausalLM"], ["GPT2LMHeadModel"], ["KimiLinearForCausalLM", "DeepseekV3ForCausalLM"],
+                        ["NemotronHForCausalLM"], [7], "KimiLinearForCausalLM"):
+            refused("kimi_linear, other", "which its model_type does not allow", architectures=classes)
+        refused("kimi_linear, other", "\"first_k_dense_replace\" is 99, but the other fields imply",
+                mlp_layer_types="absent", first_k_dense_replace=99)
+        refused("deepseek_v4, other", "hc_mult is 1000000, but must lie in [1, 64]", hc_mult=1000000)
+        refused("nemotron_h, other", "\"layers_block_type\" is [], but must be a list", layers_block_type=[], num_hidden_layers="absent")
+        inner = {**records["qwen3_5_moe_text, other"]["config"], "hidden_size": "1"}
+        whole = self.file("w.json", json.dumps({"model_type": "qwen3_5_moe", "hidden_size": 7, "text_config": inner}))
+        self.refused("cost", "report", "--model", whole, says="w.json: \"hidden_size\" is \"1\", but must be a whole number")
+        self.refused("cost", "report", "--model", self.file("u.json", json.dumps({"model_type": "bert"})), says="bert")
+
+    def test_a_list_of_layers_with_its_own_class_and_prediction_modules(self):
+        records = json.loads((DATA / "cost" / "layer_families.json").read_text(encoding="utf-8"))
+        record = records["deepseek_v32, other"]
+        for classes in (["DeepseekV32ForCausalLM"], ["SomebodysForCausalLM"], []):
+            model = self.file("m.json", json.dumps({**record["config"], "architectures": classes, "num_nextn_predict_layers": 2}))
+            self.assertEqual(self.json_of("--model", model)["parameters"]["total"], record["total"])
+            self.assertIn("num_nextn_predict_layers = 0: the 2 given are not counted", self.ok("cost", "report", "--model", model).text)
+
     def test_above_the_peak(self):
         training = self.file("t.json", json.dumps({"sequence": 4096, "global_batch": 16, "step_seconds": 1e-2, "peak_tflops": 312}))
         model = CONFIGS / "llama-2-7b.json"

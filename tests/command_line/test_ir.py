@@ -166,6 +166,26 @@ class Recompute(ToolTest):
         # The pool rounds sizes up to 512 bytes; one rounding differs.
         self.assertAlmostEqual(r["cpu_peak_bytes"]["falls"], WITHOUT - FULL, delta=512)
 
+    def test_values_without_a_type_are_said_to_count_nothing(self):
+        text = dump("plain_fp32").read_text()
+        every = self.file("every.ir", re.sub(r"^      : \(.*\n", "", text, flags=re.M))
+        typed = re.compile(r"^(  %1\(.*\n      : .*) -> \(<Tensor.*\n", re.M)
+        self.assertEqual(len(typed.findall(text)), 1)
+        one = self.file("one.ir", typed.sub(r"\1 -> (<null>)\n", text))
+        symbol = self.file("symbol.ir", typed.sub(r"\1 -> (<Tensor[Float32], (-1, 128, 256)>)\n", text))
+        says = "# {} values have no type or size that is known, and count 0 bytes\n"
+        for path, count in ((dump("plain_fp32"), 0), (one, 1), (symbol, 1)):
+            for command in ("peak", "recompute"):
+                self.assertEqual(json.loads(self.ok("ir", command, path, "--format", "json").text)["unknown_sizes"], count)
+                self.assertEqual(says.format(count) in self.ok("ir", command, path).text, count > 0)
+        # Each op that is not looked through has one result here.
+        ops = json.loads(self.ok("ir", "ops", every, "--format", "json").text)["ops"]
+        passed_on = ("Load", "UpdateState", "Depend", "MakeTuple", "TupleGetItem", "Return")
+        expected = sum(op["primitive"] not in passed_on for op in ops)
+        found = json.loads(self.ok("ir", "peak", every, "--format", "json").text)["unknown_sizes"]
+        self.assertTrue(0 < found <= expected, (found, expected))
+        self.assertIn("no value\n" + says.format(found), self.ok("ir", "peak", every).text)
+
     def test_the_peaks_themselves(self):
         """What is left is the same everywhere: the step's inputs and constants, and the rounding of small sizes."""
         for name, measured in (("select_fp32", SELECT), ("select_reshape_fp32", SELECT_RESHAPE), ("full_fp32", FULL)):
@@ -292,6 +312,7 @@ class BadInput(ToolTest):
         csv = self.file("kernel_details.csv", "Step Id,Device_id,Name\n1,0,MatMul\n")
         for command in ("summary", "ops", "recompute", "collectives"):
             self.refused("ir", command, csv, says='line 1, column 1: "Step Id,Device_id,Name" is not understood')
+            self.refused("ir", command, DATA / "ascend" / "kernel_details.csv", says="it is a profiler's table: hocket profile reads it")
             self.refused("ir", command, self.file("empty.ir", ""), says="ends in line 0")
 
     def test_truncated_dumps(self):

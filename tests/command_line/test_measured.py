@@ -147,6 +147,12 @@ class Compared(ToolTest):
         refused(one, two, says="it measured 2 steps, and ")
         refused(self.file("b.log", "a\nper_step_time: soon\n"), says="line 2, column 16")
         refused(self.folder / "none.log", says="cannot read")
+        refused(one, two, one, says="are one file: give it once")
+        refused(one, self.folder / "." / ".." / self.folder.name / "one.log", says="are one file: give it once")
+        refused(self.file("zero.log", "per_step_time: 0ms\n" * 3), says="zero.log: the text ends in line 3, before a step time above 0 ms")
+        for peak in ("nan", "-1", "0", "1e10", "inf", "a"):
+            self.misused("cost", "report", "--model", MEASURED / "model.json", "--training", MEASURED / "training.json", "--measured", one,
+                         "--peak-tflops", peak)
         self.misused("cost", "report", "--model", MEASURED / "model.json", "--measured", one)
         self.misused("cost", "report", "--model", MEASURED / "model.json", "--training", MEASURED / "training.json", "--measured", one,
                      "--measured-rank", "1")

@@ -4,7 +4,7 @@ import json
 import unittest
 import xml.etree.ElementTree
 
-from harness import EXAMPLES, PLAN, ToolTest, main
+from harness import DATA, EXAMPLES, PLAN, ToolTest, main
 
 FILES = {"report.html", "report.txt", "report.json", "timeline.svg", "trace.json", "schedule.csv", "tiles.svg"}
 
@@ -389,6 +389,12 @@ class Plan(ToolTest):
         picture = (out / "timeline.svg").read_bytes()
         self.assertNotIn(b"<script", picture)
         xml.etree.ElementTree.fromstring(picture)
+
+    def test_a_model_of_unequal_layers(self):
+        records = json.loads((DATA / "cost" / "layer_families.json").read_text(encoding="utf-8"))
+        model = self.file("m.json", json.dumps(records["kimi_linear, other"]["config"]))
+        plan = self.changed(lambda v: v.update(model=str(model)))
+        self.refused("plan", plan, "--out", self.folder / "p", says="this command takes models of equal layers only")
 
     def test_refusals_name_the_field(self):
         def drop(*path):

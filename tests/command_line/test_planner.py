@@ -5,7 +5,7 @@ import re
 import unittest
 import xml.etree.ElementTree
 
-from harness import EXAMPLES, ToolTest, main
+from harness import DATA, EXAMPLES, ToolTest, main
 
 SPLIT = EXAMPLES / "llama-2-13b" / "split.json"
 
@@ -396,6 +396,10 @@ class Strategies(ToolTest):
                      says="t.json: \"machine\" has no meaning here")
         self.refused("planner", "search", *self.FILES[:3], training_file(sequence=2 ** 31 - 1, global_batch=2 ** 31 - 1),
                      "--cluster", self.CLUSTER, says="t.json")
+        records = json.loads((DATA / "cost" / "layer_families.json").read_text(encoding="utf-8"))
+        model = self.file("m.json", json.dumps(records["kimi_linear, other"]["config"]))
+        self.refused("planner", "search", "--model", model, *self.FILES[2:], "--cluster", self.CLUSTER,
+                     says="m.json: kimi_linear is read as a list of layers, but this command takes models of equal layers only")
         refused(lambda c: c.update(space={"tensor": []}), "tensor")
         refused(lambda c: c.update(space={"copies": [1, 1]}), "\"space.copies\" holds 1 twice")
         refused(lambda c: c.update(memory_gib=1e-300), "\"memory_gib\" is 1e-300")

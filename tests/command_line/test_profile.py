@@ -169,6 +169,10 @@ class Profile(ToolTest):
         self.assertTrue({r["Name"] for r in self.rows} <= names)
         self.refused("profile", PROFILES / "cpu_op_type_info_0.csv", "--svg", svg, says="nothing to draw")
 
+    def test_hours_of_hidden_communication(self):
+        path = self.file("long.csv", HEADER + "1,a,MatMul,AI_CORE,5,10000000000,1,,\n1,b,hcom_allReduce_,HCCL,5,10000000000,2,,\n")
+        self.assertIn("communication hidden beside it 10000000.000 ms\n", self.ok("profile", path).text)
+
     def test_files_that_do_not_belong_together(self):
         runs = PROFILES / "cpu_op_execute_timestamp_0.txt"
         self.refused("profile", KERNELS, runs, says="they do not belong to one run")
@@ -186,6 +190,7 @@ class Profile(ToolTest):
         refused("a.csv", HEADER + "1,a,T,AI_CORE,5,N/A,0,,\n", 'line 2, column 6: "N/A" is no decimal number')
         refused("a.csv", HEADER + "1,a,T,AI_CORE,5,1", "line 2: expected 9 columns, found 6")
         refused("a.csv", HEADER.replace("Type", "Name"), 'line 1, column 3: the table has "Name" already, as column 2')
+        self.refused("profile", DATA / "mindspore" / "plain_fp32.ir", says="it is a dump of MindSpore's IR: hocket ir reads it")
         refused("a.json", "[]", "the trace has no events of a device")
         refused("a.json", '[{"ph": "X"', "the text ends in line 1")
         text = KERNELS.read_text()

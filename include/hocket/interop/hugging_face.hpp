@@ -355,10 +355,16 @@ inline std::string family_of(std::string_view name) {
     if (c != '_') out += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   return out;
 }
+// What classes of a model_type begin with.
+inline std::string own_family(std::string_view type) {
+  if (type == "kimi_k2") return "deepseekv3";
+  if (type.ends_with("_text")) type.remove_suffix(5);
+  return family_of(type);
+}
 // A config that was put together from two is noticed by its class.
 inline void check_class(fields& in, const std::string& type) {
   if (!in.has("architectures")) return;
-  const std::string own = type == "kimi_k2" ? "deepseekv3" : type == "gemma3_text" ? "gemma3" : family_of(type);
+  const std::string own = own_family(type);
   const auto& classes = in.json().at("architectures");
   const auto is_own = [&](const auto& c) { return c.is_string() && family_of(c.template get<std::string>()) == own; };
   if (!classes.is_array() || !std::all_of(classes.begin(), classes.end(), is_own))

@@ -4,6 +4,14 @@
 #include <hocket/interop/hugging_face.hpp>
 #include <hocket/interop/layer_families.hpp>
 
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
 /// A model of unequal layers from its Hugging Face `config.json`, as published or as transformers 4 or 5 saves it.
 namespace hocket::inline HOCKET_ABI::hugging_face {
 
@@ -19,6 +27,20 @@ inline const family* family_of_type(std::string_view type) noexcept {
   for (const family& each : families)
     if (each.type == type) return &each;
   return nullptr;
+}
+// Classes of these families are not all called like their model_type: refused is one that another family has.
+inline void check_not_another(fields& in, std::string_view type) {
+  if (!in.has("architectures")) return;
+  const auto& classes = in.json().at("architectures");
+  const auto is_of_another = [&](const nlohmann::json& c) {
+    if (!c.is_string()) return true;
+    const std::string family = family_of(c.get<std::string>());
+    const auto is_named = [&](const auto& row) { return own_family(row.type) == family; };
+    return family != own_family(type) && (std::any_of(std::begin(architectures), std::end(architectures), is_named) ||
+                                          std::any_of(std::begin(families), std::end(families), is_named));
+  };
+  if (!classes.is_array() || std::any_of(classes.begin(), classes.end(), is_of_another))
+    in.fail(error{errc::unknown_value}.with("architectures"));
 }
 inline result<std::string> type_of(const nlohmann::json& config) {
   if (!config.is_object()) return error{errc::malformed, 1, 1}.with("config");
@@ -61,9 +83,13 @@ inline result<std::string> type_of(const nlohmann::json& config) {
   }
   reading notes;
   detail::layer_fields in(config, notes, out.layers);
-  for (const detail::architecture& each : detail::architectures)
-    if (each.type == *type) detail::check_class(in.raw(), *type);
+  const auto is_this = [&](const detail::architecture& each) { return each.type == *type; };
+  if (std::any_of(std::begin(detail::architectures), std::end(detail::architectures), is_this))
+    detail::check_class(in.raw(), *type);
+  else detail::check_not_another(in.raw(), *type);
   known->read(in);
+  if (const std::int64_t modules = in.optional({"num_nextn_predict_layers"}); modules > 0)
+    in.raw().assume("num_nextn_predict_layers", "0: the " + std::to_string(modules) + " given are not counted");
   if (!in.ok()) return in.why();
   out.assumed = std::move(notes.assumed);
   return out;

@@ -13,6 +13,7 @@ struct family {
 
 inline cost::norms after_mixer() { return {.place = cost::norm_place::between}; }
 inline std::size_t index(std::int64_t at) { return static_cast<std::size_t>(at); }
+inline constexpr std::int64_t max_streams = 64;  // copies of the stream: their cube is a number of weights
 inline bool each(std::int64_t at, std::int64_t period) { return (at + 1) % period == 0; }
 
 /// Layers that all see a window or everything, with a dense FFN or a mixture.
@@ -149,6 +150,7 @@ inline void read_deepseek_v4(layer_fields& in) {
   auto& list = in.list();
   list.sizes.streams = in.size({"hc_mult"});
   const std::int64_t n = list.sizes.streams;
+  if (n > max_streams) in.raw().fail(error{errc::out_of_range, n, 1, max_streams}.with("hc_mult"));
   if (!in.ok()) return;
   const cost::compressed_attention windowed{.heads = in.size({"num_attention_heads"}),
                                             .head_dim = in.size({"head_dim"}),
@@ -255,7 +257,6 @@ inline void read_gemma3n(layer_fields& in) {
   const std::int64_t shared = in.optional({"num_kv_shared_layers"}), width = in.size({"hidden_size_per_layer_input"}),
                      n = in.size({"altup_num_inputs"}), rank = in.size({"laurel_rank"}), h = in.hidden(),
                      window = in.size({"sliding_window"});
-  constexpr std::int64_t max_streams = 64;  // its cube is a number of weights
   if (n > max_streams) in.raw().fail(error{errc::out_of_range, n, 1, max_streams}.with("altup_num_inputs"));
   const auto sees_all = in.sees_all([](std::int64_t at) { return each(at, 5); });
   const auto widths = in.raw().sizes("intermediate_size", in.layers());
@@ -497,6 +498,8 @@ inline void read_lfm2(layer_fields& in, bool mixes) {
     experts = in.experts({"moe_intermediate_size"});
     experts.router_bias = in.flag("use_expert_bias", true);
     first = in.raw().size_or_null("num_dense_layers");
+    if (first > in.layers())
+      in.raw().fail(error{errc::contradictory_field, first, in.layers()}.with("num_dense_layers"));
   }
   const auto sees_all = in.sees_all([](std::int64_t) { return true; });
   for (std::int64_t at = 0; at < in.layers(); ++at)

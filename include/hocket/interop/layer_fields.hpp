@@ -32,6 +32,7 @@ class layer_fields {
     layers_ = in_.has("num_hidden_layers") || !in_.has("layers_block_type")
                 ? size({"num_hidden_layers", "num_layers"})
                 : static_cast<std::int64_t>(config_.at("layers_block_type").size());
+    if (layers_ == 0) in_.fail(error{errc::invalid_argument, 3}.with("layers_block_type"));
     if (layers_ > max_layers) in_.fail(error{errc::out_of_range, layers_, 1, max_layers}.with("num_hidden_layers"));
     out_.sizes.tied = in_.flag_or("tie_word_embeddings", tied);
   }
@@ -106,6 +107,7 @@ class layer_fields {
       }
     }
     const std::int64_t dense = has({"mlp_layer_types"}) ? 0 : has(dense_first) ? optional(dense_first) : 0;
+    if (dense > layers_) in_.fail(error{errc::contradictory_field, dense, layers_}.with(*dense_first.begin()));
     for (const std::string& kind :
          words({"mlp_layer_types"}, [&](std::int64_t at) { return at < dense ? "dense" : "sparse"; }))
       out.push_back(kind != "dense");

@@ -83,14 +83,14 @@ namespace detail {
 ///
 /// and passes over all others. A mega is 2^20 bytes in both.
 /// Errors: errc::bad_number with the line and the word, where such a key has no number; errc::truncated where no line
-/// tells anything. Complexity: linear in the text.
+/// tells anything, or all step times are 0 ms: values[1] is how many are. Complexity: linear in the text.
 ///
 ///     const auto log = hocket::parse_training_log(text);
 ///     log->median_seconds();
 [[nodiscard]] inline result<training_log> parse_training_log(std::string_view text) {
   training_log out;
   constexpr double mebibyte = 1048576;
-  std::int64_t line_number = 0;
+  std::int64_t line_number = 0, zero_count = 0;
   while (!text.empty()) {
     const std::size_t end = (std::min)(text.find('\n'), text.size());
     const std::string_view line = text.substr(0, end);
@@ -110,12 +110,15 @@ namespace detail {
     }
     if (!bad.empty()) return error{errc::bad_number, line_number, 1 + (bad.data() - line.data())}.with(bad);
     if (ms && *ms > 0) out.steps.push_back(s);
+    if (ms && *ms == 0) ++zero_count;
     if (peak && *peak * mebibyte > out.peak_bytes.value_or(-1)) {
       out.peak_bytes = *peak * mebibyte;
       out.peak_line = line_number;
     }
   }
-  if (out.steps.empty() && !out.peak_bytes) return error{errc::truncated, line_number}.with("a step time or a peak");
+  if (out.steps.empty() && !out.peak_bytes)
+    return error{errc::truncated, line_number, zero_count}.with(zero_count > 0 ? "a step time above 0 ms"
+                                                                               : "a step time or a peak");
   return out;
 }
 

@@ -126,6 +126,13 @@ TEST_CASE("a config that cannot be is refused by the name of its field", "[cost]
   CHECK(why(good, "num_key_value_heads", 3).find("num_attention_heads") != std::string::npos);
   CHECK(why(good, "hidden_size", -4).find("hidden_size") != std::string::npos);
   CHECK(why(good, "model_type", "bert").find("bert") != std::string::npos);
+  CHECK(why(good, "architectures", json::array({"Qwen3NextForCausalLM"})) == "read");
+  for (const char* other : {"Qwen3MoeForCausalLM", "LlamaForCausalLM", "GPT2LMHeadModel", "Gemma3ForCausalLM"})
+    CHECK(why(good, "architectures", json::array({other})).find("architectures") != std::string::npos);
+  const json& shorter = recorded().at("lfm2_moe, other").at("config");
+  CHECK(why(shorter, "num_dense_layers", 1000).find("num_dense_layers") != std::string::npos);
+  const json& streams = recorded().at("deepseek_v4, other").at("config");
+  CHECK(why(streams, "hc_mult", 65).find("hc_mult") != std::string::npos);
   CHECK(why(good, "text_config", json::object()) == "read");  // no model of its own
   // Every field that is there may be of any type: an error or a model, never more.
   for (const auto& [name, model] : recorded().items())

@@ -66,6 +66,9 @@ TEST_CASE("a log that tells nothing, or no number, is refused", "[measured]") {
   const auto none = hocket::parse_training_log("a\nb\n");
   REQUIRE(!none);
   CHECK(none.error().code == hocket::errc::truncated);
+  const auto zero = hocket::parse_training_log("per_step_time: 0ms\nper_step_time: 0.0ms\nx\n");
+  REQUIRE(!zero);
+  CHECK(zero.error() == hocket::error{hocket::errc::truncated, 3, 2}.with("a step time above 0 ms"));
   for (const char* const wrong : {"x\n per_step_time: fastms\n", "x\n per_step_time: -1ms\n", "x\n per_step_time: \n",
                                   "x\n per_step_time: 1ms, train_throughput_per_npu: nanT\n"}) {
     const auto bad = hocket::parse_training_log(wrong);

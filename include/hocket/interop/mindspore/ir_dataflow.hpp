@@ -187,6 +187,21 @@ class dataflow_builder {
 
 }  // namespace detail
 
+/// How many results of a node count 0 bytes because the dump does not tell their size: there is no type, or a length or
+/// an element type is not known. A result that is written in place is its parameter, and no bytes of its own.
+/// Complexity: linear in the results.
+///
+///     unknown += count_unknown_sizes(program, flow.nodes[op]);
+[[nodiscard]] inline std::size_t count_unknown_sizes(const ir_program& program, std::uint32_t n) {
+  if (program.writes(n).size() > 1) return 0;
+  const auto types = program.output_types(n);
+  if (types.empty()) return 1;
+  return static_cast<std::size_t>(std::count_if(types.begin(), types.end(), [&](std::uint32_t t) {
+    const ir_type& type = program.type(t);
+    return !type.bytes_known || (type.what == ir_type::kind::other && type.element == "null");
+  }));
+}
+
 /// @param stands_for  per node, another node that is taken in its place, no_id: none; empty: none at all. What it names
 ///                    must stand before it. So a step is asked what it would be without recomputation.
 /// Complexity: linear in the program, but for tuples, which are copied at each node that passes them on.

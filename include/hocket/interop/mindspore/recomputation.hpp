@@ -174,8 +174,7 @@ class recompute_reader {
       if (program_.node(n).graph != program_.entry() && program_.has_flag(n, "recompute"))
         ++out_.marked_in_called_graphs;
     for (std::size_t o = 0; o < flow_.op_count(); ++o)
-      for (const std::uint32_t t : program_.output_types(flow_.nodes[o]))
-        if (is_forward_[o] != 0 && !program_.type(t).bytes_known) ++out_.unknown_sizes;
+      if (is_forward_[o] != 0) out_.unknown_sizes += count_unknown_sizes(program_, flow_.nodes[o]);
   }
 
   [[nodiscard]] result<void> build_graph() {
