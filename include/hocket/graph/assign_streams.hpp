@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace hocket::inline HOCKET_ABI::graph {
@@ -95,8 +96,11 @@ template <class Index>
   if (durations.size() != nodes)
     return error{errc::wrong_length, std::ssize(durations), static_cast<std::int64_t>(nodes)}.with("durations");
   ticks sum = 0;
-  for (const ticks t : durations) {
-    if (t < 0) return error{errc::out_of_range, t, 0, (std::numeric_limits<ticks>::max)()}.with("duration");
+  for (std::size_t i = 0; i < nodes; ++i) {
+    const ticks t = durations[i];
+    if (t < 0)
+      return error{errc::out_of_range, t, 0, (std::numeric_limits<ticks>::max)()}.with("duration of op " +
+                                                                                       std::to_string(i));
     if (t > (std::numeric_limits<ticks>::max)() - sum) return error{errc::overflow}.with("sum of the durations");
     sum += t;
   }
@@ -121,7 +125,7 @@ template <reachability_index Index>
   for (std::size_t i = 0; i < g.node_count(); ++i) {
     const auto b = static_cast<node_id>(i);
     if (g.fused_into(b) != b) continue;
-    if (stream_of[b] >= stream_limit) return error{errc::limit_exceeded, stream_of[b], stream_limit - 1}.with("stream");
+    if (stream_of[b] >= stream_limit) return detail::stream_beyond_limit(b, stream_of[b]);
     if (stream_of[b] >= free.size()) free.resize(stream_of[b] + std::size_t{1}, 0);
     const result<ticks> ready = detail::ready_time(g, b, done);
     if (!ready) return ready.error();

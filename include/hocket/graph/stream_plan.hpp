@@ -3,6 +3,7 @@
 #include <hocket/core/result.hpp>
 #include <hocket/graph/access.hpp>
 #include <hocket/graph/dag.hpp>
+#include <hocket/graph/detail/required_members.hpp>
 #include <hocket/graph/detail/reset_on_move.hpp>
 #include <hocket/graph/stream_clock.hpp>
 
@@ -10,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -26,6 +28,11 @@ struct stream_wait {
 };
 
 namespace detail {
+
+// A stream that no plan takes, with the op that is on it.
+[[nodiscard]] inline error stream_beyond_limit(node_id op, stream_id s) {
+  return error{errc::limit_exceeded, s, stream_limit - 1}.with("stream of op " + std::to_string(op));
+}
 
 // Those of op, in waits sorted by waiter.
 [[nodiscard]] inline std::span<const stream_wait> waits_of(std::span<const stream_wait> waits, node_id op) noexcept {
@@ -77,6 +84,9 @@ class stream_plan {
         streams.push_back(static_cast<stream_id>(policy.stream(host, n)));
       });
       return make(g, std::span<const stream_id>(streams));
+    } else if constexpr (detail::names_node<Policy> && !node_policy<Policy, G>) {
+      detail::require_nodes<Policy, G>();
+      return error{errc::invalid_argument};
     } else {
       static_assert(stream_policy<Policy, G>,
                     "hocket: the policy does not say on which stream an op runs. Add to hocket::graph_access<G>: "
@@ -120,7 +130,7 @@ class stream_plan {
     for (std::size_t i = 0; i < nodes; ++i) {
       const auto b = static_cast<node_id>(i);
       const stream_id s = stream_of[b];
-      if (s >= stream_limit) return error{errc::limit_exceeded, s, stream_limit - 1}.with("stream");
+      if (s >= stream_limit) return detail::stream_beyond_limit(b, s);
       stream_count_.value = (std::max)(stream_count_.value, s + std::size_t{1});
       if (g.fused_into(b) != b) fused_.push_back(b);
       const std::span<const node_id> ups = g.upstream(b);

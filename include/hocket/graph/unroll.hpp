@@ -124,18 +124,22 @@ template <class G, class Policy>
     const G& host, const Policy& policy, dependency_options options = {},
     std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
   detail::require_effects<Policy, G>();
-  options.start_up = false;
-  result<dependency_graph<>> deps = graph::dependencies(host, two_step_access<Policy, G>{policy}, options, memory);
-  if (!deps) return deps.error();
-  step_edges found;
-  const auto n = static_cast<node_id>(deps->node_count() / 2);
-  for (const edge& e : deps->graph().edges()) {
-    if (e.source >= n) continue;
-    if (e.target < n) found.within.push_back(e);
-    else found.across.push_back({e.source, e.target - n});
+  if constexpr (effects_policy<Policy, G>) {
+    options.start_up = false;
+    result<dependency_graph<>> deps = graph::dependencies(host, two_step_access<Policy, G>{policy}, options, memory);
+    if (!deps) return deps.error();
+    step_edges found;
+    const auto n = static_cast<node_id>(deps->node_count() / 2);
+    for (const edge& e : deps->graph().edges()) {
+      if (e.source >= n) continue;
+      if (e.target < n) found.within.push_back(e);
+      else found.across.push_back({e.source, e.target - n});
+    }
+    found.two_steps = std::move(deps->graph());
+    return found;
+  } else {
+    return error{errc::invalid_argument};
   }
-  found.two_steps = std::move(deps->graph());
-  return found;
 }
 
 template <class G>

@@ -2,9 +2,11 @@
 // What every graph_access policy must obey on a host's graph: so that a host can test its own policy in its own
 // project, with any test framework.
 #pragma once
+#include <hocket/core/detail/names_member.hpp>
 #include <hocket/core/message.hpp>
 #include <hocket/graph/dag.hpp>
 #include <hocket/graph/dependencies.hpp>
+#include <hocket/graph/detail/required_members.hpp>
 #include <hocket/testing/graph_laws.hpp>
 #include <hocket/testing/memory_check.hpp>
 
@@ -20,6 +22,12 @@
 namespace hocket::inline HOCKET_ABI::testing {
 
 namespace detail {
+
+HOCKET_NAMES_MEMBER(node_count)
+
+/// Is P a policy, or meant as one: missing members, also private ones, are then told in a sentence.
+template <class P, class G>
+concept meant_as_policy = graph::detail::names_node<P> || std::is_same_v<P, graph_access<G>> || names_node_count<P>;
 
 /// What a policy reports of a variable, as text that can be compared and printed.
 template <class V>
@@ -247,21 +255,26 @@ class access_laws {
 /// Neighbours exist, are the same both ways, and make no cycle. Effects are of bytes that exist. All that a policy
 /// tells is the same when it is asked again: reads, writes, parts, kinds, streams, starts, barriers, resources,
 /// lifetimes. As the proof of the whole, a comparison of all accesses to memory confirms the dependencies, and the
-/// definition their reduction.
+/// definition their reduction. A policy that tells neither edges nor both reads and writes does not compile.
 /// @param most_nodes  graphs with more nodes are not compared with the definition of the reduction, which is O(n³)
 /// @return an empty string, or the first law that is broken with its culprit
 ///
 ///     CHECK(hocket::testing::broken_law(my_program, hocket::graph_access<my::program>{}) == "");
 template <class G, class Policy>
-  requires graph::node_policy<Policy, G>
+  requires detail::meant_as_policy<Policy, G>
 [[nodiscard]] std::string broken_law(const G& host, const Policy& policy, std::size_t most_nodes = 300) {
-  detail::access_laws<Policy, G> laws(policy, host);
-  std::string broken = laws.nodes();
-  if (broken.empty()) broken = laws.neighbours();
-  if (broken.empty()) broken = laws.effects();
-  if (broken.empty()) broken = laws.repeats();
-  if (broken.empty()) broken = laws.answers(most_nodes);
-  return broken;
+  graph::detail::require_edges_or_effects<Policy, G>();
+  if constexpr (graph::node_policy<Policy, G>) {
+    detail::access_laws<Policy, G> laws(policy, host);
+    std::string broken = laws.nodes();
+    if (broken.empty()) broken = laws.neighbours();
+    if (broken.empty()) broken = laws.effects();
+    if (broken.empty()) broken = laws.repeats();
+    if (broken.empty()) broken = laws.answers(most_nodes);
+    return broken;
+  } else {
+    return "no policy";
+  }
 }
 
 }  // namespace hocket::inline HOCKET_ABI::testing

@@ -135,7 +135,10 @@ TEST_CASE("durations that are none are refused", "[graph]") {
   const std::vector<hocket::ticks> few{1}, negative{1, -1}, endless{1, std::numeric_limits<hocket::ticks>::max()};
   CHECK(message(hocket::graph::assign_streams(g, 2, few).error()) ==
         "1 durations are given, but 2 are needed: one for each op");
-  CHECK(hocket::graph::assign_streams(g, 2, negative).error().code == hocket::errc::out_of_range);
+  CHECK(message(hocket::graph::assign_streams(g, 2, negative).error()) ==
+        "duration of op 1 is -1, but must lie in [0, 9223372036854775807]");
+  CHECK(message(hocket::graph::time_on_streams(g, std::vector<stream_id>{0, 1u << 16}, std::vector<hocket::ticks>{1, 2})
+                    .error()) == "stream of op 1: 65536 exceeds the limit of 65535");
   CHECK(hocket::graph::assign_streams(g, 2, endless).error().code == hocket::errc::overflow);
   const std::vector<hocket::ticks> right{1, 2};
   CHECK(hocket::graph::assign_streams(g, 0, right).error().code == hocket::errc::out_of_range);

@@ -4,6 +4,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <type_traits>
 
 namespace hocket::inline HOCKET_ABI::graph::detail {
 
@@ -42,14 +43,26 @@ constexpr void require_nodes() {
                 "static void for_each_node(const G&, auto&& f); it calls f(node)");
 }
 
+// A sentence for nodes without a number, which edges need.
+template <class P, class G>
+constexpr void require_numbers() {
+  static_assert(std::integral<typename P::node> || index_policy<P, G>,
+                "hocket: the policy's node is no integer type, so it must number the nodes. Write: "
+                "static std::size_t index_of(const G&, node);");
+}
+
 template <class P, class G>
 constexpr void require_effects() {
-  if constexpr (!names_node<P>) {
+  if constexpr (std::is_arithmetic_v<P>) {
+    static_assert(!std::is_arithmetic_v<P>,
+                  "hocket: a number stands where the policy is passed: the second argument. Leave it out if "
+                  "hocket::graph_access<G> is specialised; dependencies_of_steps always looks at two steps");
+  } else if constexpr (!names_node<P>) {
     static_assert(names_node<P>,
                   "hocket: no policy tells what the ops of this host type read and write. Specialise "
                   "hocket::graph_access<G> with: using node = std::uint32_t; static std::size_t node_count(const G&); "
                   "static void for_each_read(const G&, node, auto&& f); static void for_each_write(const G&, node, "
-                  "auto&& f); or pass such a policy as the second argument");
+                  "auto&& f); or pass such a policy as the second argument. Its members must be public");
   } else {
     require_nodes<P, G>();
     static_assert(lists_reads<P, G>,
@@ -71,13 +84,23 @@ constexpr void require_edges() {
                   "for_each_predecessor with the same parameters; or pass such a policy as the second argument");
   } else {
     require_nodes<P, G>();
-    static_assert(std::integral<typename P::node> || index_policy<P, G>,
-                  "hocket: the policy's node is no integer type, so it must number the nodes. Write: "
-                  "static std::size_t index_of(const G&, node);");
+    require_numbers<P, G>();
     static_assert(lists_successors<P, G> || lists_predecessors<P, G>,
                   "hocket: the policy has no for_each_successor that can be called on a const policy with a node, and "
                   "no for_each_predecessor. Write one: static void for_each_successor(const G&, node, auto&& f); it "
                   "calls f(node)");
+  }
+}
+
+// A policy that can be judged tells edges, or both reads and writes. One of these two alone is a mistake, also beside
+// edges.
+template <class P, class G>
+constexpr void require_edges_or_effects() {
+  if constexpr ((lists_successors<P, G> || lists_predecessors<P, G>) && lists_reads<P, G> == lists_writes<P, G>) {
+    require_nodes<P, G>();
+    require_numbers<P, G>();
+  } else {
+    require_effects<P, G>();
   }
 }
 
