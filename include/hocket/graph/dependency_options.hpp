@@ -5,8 +5,8 @@
 namespace hocket::inline HOCKET_ABI::graph {
 
 /// Which orders hold beyond those that reads and writes imply, each of them a switch. The first three need a policy
-/// with `kind` or `for_each_resource`, without which dependencies answers errc::kind_not_told; barriers, control edges
-/// and the start-up rule do nothing without the policy's member of that name.
+/// with `kind` or `for_each_resource`, without which dependencies answers errc::kind_not_told; the start-up rule needs
+/// `starts`, else it is errc::starts_not_told. Barriers and control edges do nothing without the policy's member.
 struct dependency_options {
   bool collectives = false;  ///< collectives run in program order, so that every rank enters them alike
   bool random = false;       ///< random ops run in program order, so that their numbers repeat

@@ -2,10 +2,10 @@
 // What every graph_access policy must obey on a host's graph: so that a host can test its own policy in its own
 // project, with any test framework.
 #pragma once
-#include <hocket/core/detail/names_member.hpp>
 #include <hocket/core/message.hpp>
 #include <hocket/graph/dag.hpp>
 #include <hocket/graph/dependencies.hpp>
+#include <hocket/graph/detail/policy_members.hpp>
 #include <hocket/graph/detail/required_members.hpp>
 #include <hocket/testing/graph_laws.hpp>
 #include <hocket/testing/memory_check.hpp>
@@ -23,11 +23,10 @@ namespace hocket::inline HOCKET_ABI::testing {
 
 namespace detail {
 
-HOCKET_NAMES_MEMBER(node_count)
-
 /// Is P a policy, or meant as one: missing members, also private ones, are then told in a sentence.
 template <class P, class G>
-concept meant_as_policy = graph::detail::names_node<P> || std::is_same_v<P, graph_access<G>> || names_node_count<P>;
+concept meant_as_policy =
+    graph::detail::names_node<P> || std::is_same_v<P, graph_access<G>> || graph::detail::names_node_count<P>;
 
 /// What a policy reports of a variable, as text that can be compared and printed.
 template <class V>

@@ -25,6 +25,7 @@ struct written_policy<two_step_access<P, G>> {
   using type = typename written_policy<P>::type;
 };
 
+HOCKET_NAMES_MEMBER(node_count)
 HOCKET_NAMES_MEMBER(kind)
 HOCKET_NAMES_MEMBER(stream)
 HOCKET_NAMES_MEMBER(for_each_inplace)
