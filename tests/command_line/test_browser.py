@@ -6,15 +6,14 @@ Skipped where no Chromium is installed. Needs nothing but the standard library.
 import json
 import os
 import re
-import shutil
 import struct
 import subprocess
 import unittest
 import zlib
 
+from chromium import BROWSER, MISSING
 from harness import DATA, ToolTest, main
 
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
 PICTURES = {
     "interleaved": ("interleaved", "--ranks", 4, "--chunks", 2, "--micro-batches", 9),
     "hops": ("interleaved", "--ranks", 4, "--chunks", 3, "--micro-batches", 13, "--forward", 10, "--backward", 21, "--hop", 2),
@@ -104,7 +103,7 @@ def read_png(data):
     return width, height, rows
 
 
-@unittest.skipUnless(BROWSER, "no Chromium is installed (chromium, chromium-browser, google-chrome or chrome)")
+@unittest.skipUnless(BROWSER, MISSING)
 class Browser(ToolTest):
     def browse(self, page, *options):
         home = self.folder / "home"

@@ -27,32 +27,26 @@ inline std::vector<repeated_layer> kinds_of(const layer_list& list) {
   return kinds;
 }
 
-/// The lines of one term list of every block of a kind of layer.
+/// The lines that are not 0.
+inline void add_counted_lines(const term_list_view& terms, report& out, std::string_view group,
+                              const numbers_view& numbers) {
+  report lines;
+  add_lines(terms, lines, group, numbers);
+  for (report_line& line : lines.lines)
+    if (!(line.value == rational(0))) out.lines.push_back(std::move(line));
+}
+/// Those of one term list of every block of a kind of layer.
 inline void add_block_lines(term_list_view block_terms::* which, report& out, std::string_view group,
                             const layer_blocks& blocks, const block_setting& all) {
   for (const block& b : blocks)
     visit_block(b, all, [&](const block_terms& lists, const numbers_view& numbers) {
-      for_each_term(lists.*which, numbers, [&](const term_view& t) {
-        if (t.amount() == rational(0)) return;
-        report_line line = written(t.formula, numbers);
-        line.group = group;
-        line.name = t.name;
-        line.value = t.amount();
-        line.real_value = line.value.real();
-        line.split = print(t.split, style::text, numbers);
-        line.unit = unit_name(t.unit);
-        line.source = t.source;
-        line.how = t.how;
-        out.lines.push_back(std::move(line));
-      });
+      add_counted_lines(lists.*which, out, group, numbers);
     });
 }
-/// The lines of the ends that are not 0.
+/// Those of the ends.
 inline void add_end_lines(const term_list_view& terms, report& out, std::string_view group, const setting& ends) {
-  report lines;
-  add_lines(terms, lines, group, ends);
-  for (report_line& line : lines.lines)
-    if (!(line.value == rational(0))) out.lines.push_back(std::move(line));
+  const auto numbers = numbers_of(ends);
+  add_counted_lines(terms, out, group, numbers_view(numbers));
 }
 inline std::string suffix_of(const std::vector<repeated_layer>& kinds, std::size_t at) {
   return ", kind " + std::to_string(at + 1) + " of " + std::to_string(kinds.size()) + " (" +

@@ -62,8 +62,7 @@ inline report_line written(formula_view e, const numbers_view& numbers) {
   return line;
 }
 /// The lines of the terms that count.
-inline void add_lines(const term_list_view& list, report& out, std::string_view group, const setting& all) {
-  const auto numbers = numbers_of(all);
+inline void add_lines(const term_list_view& list, report& out, std::string_view group, const numbers_view& numbers) {
   for_each_term(list, numbers, [&](const term_view& t) {
     report_line line = written(t.formula, numbers);
     line.group = group;
@@ -76,6 +75,10 @@ inline void add_lines(const term_list_view& list, report& out, std::string_view 
     line.how = t.how;
     out.lines.push_back(std::move(line));
   });
+}
+inline void add_lines(const term_list_view& list, report& out, std::string_view group, const setting& all) {
+  const auto numbers = numbers_of(all);
+  add_lines(list, out, group, numbers_view(numbers));
 }
 /// The same of transfers, whose bytes are those of one rank. Among one rank they send nothing, and are left out.
 inline void add_transfers(const term_list_view& list, report& out, std::string_view group, const setting& all) {

@@ -58,9 +58,14 @@ constexpr auto pairs_within(const char* letter, const Width& width) noexcept {
   return define(letter, choose(attention_counted, u * s, u * s - squared(u) / 2, u * s - u * (u - 1) / 2,
                                u * s - u * (u - 1) / 2));
 }
-inline constexpr std::string_view mamba_2 = "arXiv:2405.21060", megatron_scan = "Megatron-LM mamba_layer_flops",
-                                  delta_net = "arXiv:2412.06464", kda = "arXiv:2510.26692", mla = "arXiv:2405.04434",
-                                  dsa = "arXiv:2512.02556", moe = "arXiv:2101.03961", transformer = "arXiv:1706.03762";
+inline constexpr std::string_view mamba_2 = "arXiv:2405.21060";
+inline constexpr std::string_view megatron_scan = "Megatron-LM mamba_layer_flops";
+inline constexpr std::string_view delta_net = "arXiv:2412.06464";
+inline constexpr std::string_view kda = "arXiv:2510.26692";
+inline constexpr std::string_view mla = "arXiv:2405.04434";
+inline constexpr std::string_view dsa = "arXiv:2512.02556";
+inline constexpr std::string_view moe = "arXiv:2101.03961";
+inline constexpr std::string_view transformer = "arXiv:1706.03762";
 }  // namespace detail::blocks
 
 }  // namespace hocket::inline HOCKET_ABI::cost

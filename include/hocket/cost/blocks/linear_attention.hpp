@@ -46,8 +46,9 @@ HOCKET_DETAIL_STRUCT(hocket::cost::short_convolution, kernel, conv_bias);
 namespace hocket::inline HOCKET_ABI::cost::detail::blocks {
 
 using letters::linear_counted;
-inline constexpr std::string_view state_source = "Megatron-LM gdn_layer_flops; chunks: arXiv:2412.06464",
-                                  lightning = "arXiv:2501.08313", lfm2 = "arXiv:2511.23404";
+inline constexpr std::string_view state_source = "Megatron-LM gdn_layer_flops; chunks: arXiv:2412.06464";
+inline constexpr std::string_view lightning = "arXiv:2501.08313";
+inline constexpr std::string_view lfm2 = "arXiv:2511.23404";
 /// FLOPs per token of the delta rule in heads of widths k and v. As a recurrence: k k^T, v k^T, the state's update and
 /// its product with the query. In chunks: within the chunk three products with keys and two with values, without the
 /// triangular inverse, and three with the state.

@@ -102,10 +102,6 @@ class cover {
   return has("eceive") || has("recv") || has("Recv");
 }
 
-}  // namespace detail
-
-namespace detail {
-
 [[nodiscard]] inline step_breakdown break_down(std::span<const kernel* const> kernels) {
   step_breakdown out;
   out.kernel_count = kernels.size();
