@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import os
 
 from conan import ConanFile
@@ -15,7 +15,7 @@ class HocketConan(ConanFile):
     name = "hocket"
     version = "0.1.0"
     description = "Plans what a deep-learning executor runs: dependencies, pipeline schedules, tilings, costs, launches"
-    license = "Apache-2.0"
+    license = "Apache-2.0 WITH LLVM-exception"
     topics = ("deep-learning", "scheduling", "pipeline-parallelism", "header-only")
     package_type = "header-library"
     settings = "os", "arch", "compiler", "build_type"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Evaluations of the cost formulas per second, one core: the batch evaluator that is generated from them, against the
 // exact one and against a loop written by hand; by turns in one process.   bench_cost [--benchmark_filter=REGEX]
 #include <hocket/cost/formula/batch.hpp>

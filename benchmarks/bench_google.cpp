@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The same cases under Google Benchmark, for those who compare runs with its tools.
 #include <benchmark/benchmark.h>
 #include <hocket/curve.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The targets of the graph component, each beside what was measured: ratios of things that run by turns in one process.
 // Needs no benchmark framework.   bench_graph [--benchmark_filter=REGEX] [--full]
 #include <hocket/graph.hpp>

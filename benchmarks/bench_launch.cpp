@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The targets of the launch component that need no device, each beside what was measured: ratios of two things that run
 // by turns in one process.   bench_launch [--benchmark_filter=REGEX]
 // One thread: processor time of that thread, median of the rounds. Several threads: the wall, and the best round, since

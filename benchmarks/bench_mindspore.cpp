@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // How fast dumps of MindSpore's IR are read: statement by statement, and into a program. Beside it the least that any
 // reader of lines does: looking for the ends of lines.
 //

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // How fast a schedule's view is against the list it stands for, written down: ratios of things that run by turns in one
 // process. Needs no benchmark framework.   bench_pipeline
 #include <hocket/pipeline.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Simulation, checking and export of schedules, each beside what was measured: ratios of things that run by turns in
 // one process.   bench_pipeline_run [--full]     --full adds the run of 33 million actions
 #include <hocket/pipeline.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The targets of the planner, each beside what was measured, in processor time of this thread.
 //   bench_planner [--benchmark_filter=REGEX]
 #include <hocket/pipeline/bound.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The targets of tiling: 11 layers of published models, tp 2, 4, 8, 128 to 32,768 rows (297 shapes), under three cost
 // models. Quality against the exact optimum, speed as ratios of what runs by turns in one process.
 // bench_tiling [--benchmark_filter=REGEX]

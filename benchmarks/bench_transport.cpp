@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The targets of transports and of pipelines that really run: each line is a ratio of two things that ran by turns.
 // bench_transport [--benchmark_filter=REGEX]      starts itself under mpirun for the lines that need two processes
 #include <hocket/launch/backends/host.hpp>

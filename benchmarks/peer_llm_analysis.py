@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Strategies evaluated per second by llm-analysis (Cheng Li, github.com/cli99/llm-analysis), beside bench_planner.
 
     python3 -m venv VENV && VENV/bin/pip install llm-analysis==0.2.2

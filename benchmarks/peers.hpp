@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What other systems do, written anew from their published descriptions.
 #pragma once
 #include <hocket/testing/graph_benchmark.hpp>

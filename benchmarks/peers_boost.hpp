@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Boost.Graph on the same edges, from rows to its answer; an answer of 0 where Boost is not installed.
 #pragma once
 #include <hocket/testing/graph_benchmark.hpp>

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Every public header, by the target that carries it. tools/lint.py checks that this list and include/ agree.
 
 set(HOCKET_HEADERS

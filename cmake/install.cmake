@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Installs every library that is switched on, each in its own export set, so that find_package loads (and looks for the
 # dependencies of) only what the consumer asked for. Nothing installed depends on the machine: all of it is below share/.
 include(GNUInstallDirs)

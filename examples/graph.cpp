@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // From a host's own program type to dependencies, happens-before queries, and the waits that two streams need.
 #include <hocket/graph.hpp>
 

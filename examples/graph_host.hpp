@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A host's own program type, and all that it writes so that hocket can see it.
 #pragma once
 #include <hocket/graph/access.hpp>

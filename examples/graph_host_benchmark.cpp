@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A host checks and measures its own type, without any test or benchmark framework: whether its policy tells the truth,
 // and how long its program takes to become a dag, beside one topological sort over the same edges.
 #include <hocket/testing/access_laws.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A program of six ops on three streams, planned, run on real threads, measured.
 #include <hocket/graph.hpp>
 #include <hocket/launch.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A framework that keeps a task queue of its own in front of the device's streams, as torch_npu does. Its kernels, its
 // records and its waits go through the queue; a record called on the bare stream overtakes the kernels that are still
 // in it. The same plan is driven both ways: through the framework's verbs it is right, around them it is wrong, and

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A schedule that PyTorch and Megatron-LM refuse (9 micro-batches on 4 ranks), proved optimal at compile time, run by
 // walking a view, and drawn.
 #include <hocket/pipeline.hpp>

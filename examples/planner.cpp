@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Nine layers on four ranks: which rank runs which, and what each computes again, so that it fits.
 #include <hocket/planner/split/solve.hpp>
 

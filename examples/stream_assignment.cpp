@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // How good assign_streams is: against the best of all assignments on small random programs, and against taking turns on
 // programs in files (ops CSV), with random durations.
 //

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // How should a matrix product [4096, 3072] x [3072, 8192] with an all-reduce behind it be cut?
 #include <hocket/core.hpp>
 #include <hocket/tiling.hpp>

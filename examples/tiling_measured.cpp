@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Measures a matrix product and a memory copy on this machine, fits curves, decides how to cut, runs the pair uncut and
 // cut on two threads and prints predicted against measured. No time is asserted: it is this machine's answer. The
 // product itself must be the same, cut or not.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A framework's own backend, judged and measured in its own project. The framework has streams (a queue and a thread)
 // and fences; the backend says in a few lines what record and wait mean there. The laws find the mistake of a first
 // version, which waits for the fence as it is when the stream gets there, and not as it was when wait was called.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A host has measured its stages and links: its table becomes a cost policy of a dozen lines. The laws judge it for the
 // schedule at hand, and a table with a hole is told where the hole is.
 #include <hocket/pipeline.hpp>

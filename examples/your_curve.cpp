@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A host has a cost model of its own: an all-reduce that switches its protocol with the size. The laws find the jump
 // back that such switches have; the mended curve goes into a solver, and asking it is measured beside a straight line.
 #include <hocket/curve.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A framework keeps its own schedule class: an adapter of a dozen lines shows it to hocket. The laws judge it, one with
 // a mistake is told which, and walking over it is measured beside a list in memory, without any benchmark framework.
 #include <hocket/pipeline.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A framework's own transport, judged and measured in its own project: mailboxes between threads. A send copies its
 // bytes into the receiver's box. The laws find the mistake of a first version, which takes whatever message of the peer
 // has the right length, and not the next one.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the targets over files of profilers share.
 #pragma once
 #include "fuzz.hpp"

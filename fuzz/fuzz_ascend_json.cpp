@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Any bytes as a trace or communication.json: refused with a sentence, or read and taken apart.
 #include "fuzz.hpp"
 #include "fuzz_ascend.hpp"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Any bytes as a file of a profiler that is a table: refused with a sentence, or read and taken apart. The first byte
 // chooses a known first line, so that the fuzzer need not find it.
 #include "fuzz.hpp"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Any bytes as a list of commands: accepted exactly if a slow reading of the rules accepts it. What is accepted
 // finishes, in whichever order the streams are looked at.
 #include "fuzz.hpp"

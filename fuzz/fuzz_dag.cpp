@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Any bytes as calls on a dag: append, add_edge, build, erase_edge, contract, snapshot, rollback, clear, copies. After
 // each call the dag is what a list of offered edges and Warshall's algorithm say.
 #include "fuzz.hpp"

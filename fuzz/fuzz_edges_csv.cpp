@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Any bytes as an edges CSV: refused with a sentence, or read so that writing and reading again changes nothing.
 // The graph of a small one is the one that Warshall's algorithm finds, or it has a cycle and says which.
 #include "fuzz.hpp"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Any bytes as a Hugging Face config.json: refused with a sentence, or a model whose parameters can be counted or are
 // refused in turn.
 #include "fuzz.hpp"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Any bytes as a dump of MindSpore's IR: refused with a sentence, or read the same in pieces of any length. What is
 // read has an order, and can be asked about recomputation and collectives.
 #include "fuzz.hpp"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Any bytes as an ops CSV: refused with a sentence, or read so that writing and reading again changes nothing. The
 // dependencies of a small program are the closure of its hazards, found here by comparing every op with every other.
 #include "fuzz.hpp"

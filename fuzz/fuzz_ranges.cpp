@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Bytes as views into storages: their runs are the bytes that counting every item finds, or cover them. And as a
 // program of ops that touch ranges: its order is that of all conflicts, pair by pair.
 #include "fuzz.hpp"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Any bytes as a pipeline schedule: refused with a sentence, or read so that writing and reading again changes nothing;
 // and one that passes its check can be simulated, in no less than the lower bound.
 #include "fuzz.hpp"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Any bytes as one of the small forms, which the first byte names: pairs, samples, lists of DeepSpeed, jobs of Paddle.
 // Refused with a sentence that a terminal can show, or read so that what is read can be used.
 #include "fuzz.hpp"

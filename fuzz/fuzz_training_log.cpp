@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Any bytes as the log of a training run: refused with a sentence, or steps and a peak that are numbers.
 #include "fuzz.hpp"
 

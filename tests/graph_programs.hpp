@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Graphs to measure and to test with: the shapes that training programs have, at any size, and graphs without shape.
 #pragma once
 #include <hocket/graph/op_kind.hpp>

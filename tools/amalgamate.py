@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes everything in hocket::hocket as one header, for Compiler Explorer and for trying things out.
 
     tools/amalgamate.py --out build/single/hocket.hpp
@@ -48,7 +48,7 @@ def main():
         visit(header)
 
     parts = re.findall(r"#define HOCKET_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", texts["hocket/version.hpp"])
-    out = ["// SPDX-License-Identifier: Apache-2.0",
+    out = ["// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception",
            f"// hocket {'.'.join(parts)} in one file, written by tools/amalgamate.py: change the headers, not this.",
            "#pragma once", ""]
     for header in ordered:

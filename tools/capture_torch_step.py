@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Captures a whole training step of a PyTorch model as an op graph in hocket's `ops` CSV form.
 
 The step really runs - forward, AMP casts, loss, backward, bucketed gradient all-reduce, unscaling, clipping, AdamW -

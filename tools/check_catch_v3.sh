@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # The tests against Catch2 v3, which Debian 12 does not have (Conan and vcpkg users do). The clingo package of PyPI carries
 # its sources; they are built once into FOLDER. Then every unit test is parsed with it, and one is built and run.
 #   tools/check_catch_v3.sh [FOLDER]     FOLDER: default build/catch-v3

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What a user's compiler pays for a header.
 
     tools/check_compile_cost.py            the gate: two deterministic counts against tests/data/compile_cost/figures.csv

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Compiles the headers of hocket::hocket as CUDA with nvcc >= 13, all in one .cu. Needs no GPU.
 #   tools/check_cuda_headers.sh [--each]     --each: then each alone, which takes minutes; tests/headers does it with g++
 set -euo pipefail

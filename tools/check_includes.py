@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Checks "Who may include whom" on what the compiler really opens (-M), header by header.
 
 Our own headers must stay within their component's rule; headers of hocket::hocket must open nothing beyond hocket and the

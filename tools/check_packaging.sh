@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Consumes hocket in every way that docs/consuming.md shows, each in a project that knows nothing of this checkout.
 #   tools/check_packaging.sh [FOLDER]     FOLDER (default build/packaging) is emptied first; logs stay there
 # One line per check, "ok" or "failed"; exit status 1 if one failed. CONAN names a Conan 2 program; without it `conan`

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Turns the ```cpp blocks of Markdown files into source files that the build compiles.
 
 A block is a whole translation unit: it starts with #include. Lines that a reader need not see stand in an HTML comment

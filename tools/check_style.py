@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """How code and sentences look, as far as a program can see it (docs/conventions.md). One finding per line.
 
     tools/check_style.py [--root ROOT] [PATH…]     PATH: folders or files; without any, the whole checkout

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # The CUDA backend for real: compiles a host program and a .cu with nvcc, links the static CUDA runtime, runs both. On a
 # machine without a device they say why there is none, and that is all that can be checked; with one, everything in
 # benchmarks/device runs.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Rules of this repository that no compiler checks. Prints one sentence per finding; exit status 1 if there is any.
 
     tools/lint.py [ROOT]
@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 
-SPDX = "SPDX-License-Identifier: Apache-2.0"
+SPDX = "SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception"
 SOURCES = {".hpp", ".h", ".cpp", ".c", ".cu", ".cuh", ".py", ".sh", ".cmake"}
 GENERIC_TEXT = SOURCES | {".md", ".txt", ".json", ".csv", ".yml", ".yaml", ".in", ""}
 

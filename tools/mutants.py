@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Do the tests notice when the code is wrong?
 
     tools/mutants.py [PATH] [N] [SEED]     N changes (default 100) in the headers below PATH (default include/hocket)
@@ -29,7 +29,7 @@ COPIED = ["CMakeLists.txt", "LICENSE", "README.md", "cmake", "include", "tests",
 
 # Operators stand between spaces here: clang-format sees to it, and so no template bracket is taken for one.
 OPERATORS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "+": "-", "-": "+", "*": "+", "/": "*"}
-SWITCH = """// SPDX-License-Identifier: Apache-2.0
+SWITCH = """// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <cstdio>
 #include <cstdlib>

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Hands a schedule question to OR-tools' CP-SAT, for the last percent and a proof.
 
     python3 -m venv .venv && .venv/bin/pip install ortools

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Pictures of report.html at three sizes, for the documentation: docs/images/report_{wide,tablet,phone}.png.
 
     ./dev demo && python3 tools/report_screenshots.py [out/demo/report.html] [docs/images]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """70 questions for the schedule search, and how well a tool answers them.
 
     python3 tools/schedule_questions.py --tool hocket                                distance from the record

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What every formula of cost, evaluated, costs the compiler (tools/check_compile_cost.py): lists of terms,
 // times, reports and predictions.
 #include <hocket/cost.hpp>

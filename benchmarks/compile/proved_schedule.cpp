@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What a proof in the compiler costs (tools/check_compile_cost.py): a constexpr table of 2,048 actions, and a
 // simulation that proves its makespan.
 #include <hocket/pipeline/bound.hpp>

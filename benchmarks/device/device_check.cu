@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What only a device can show; tools/device_check.sh compiles and runs it. 77: no device.
 //   1  plans on 2 to 8 streams, eager and captured: kernels write sequence numbers, a checker reads them;
 //      with waits removed the checker must find violations

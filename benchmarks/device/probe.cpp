@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A host translation unit against the real CUDA runtime: no nvcc needed, only its header and libcudart. Reports what is
 // there, and that no call of a backend without a device does anything but return its code. 77: no device.
 #include <hocket/launch.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The one translation unit of a C++17 host that is compiled as C++20. No exception and no C++ type crosses the border.
 #include "hocket_c.h"
 

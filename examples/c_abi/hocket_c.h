@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* hocket behind a C border: for hosts that are not compiled as C++20. Copy these two files and widen them to your
    needs. Every function returns 0 for success; hocket_message explains the last failure of the calling thread. */
 #ifndef HOCKET_C_H

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A host that is compiled as C++17 and includes no header of hocket but the C one. Its streams are queues that it works
 // off itself, in the least favourable order that events allow, to show that the plan keeps the program's meaning.
 #include "hocket_c.h"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the sub-commands of the tool share. One source file per component keeps the build parallel and each file short.
 #pragma once
 #include <hocket/core.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Model, training and parallel files as values, and cost reports as text: shared by `hocket cost` and `hocket plan`.
 #pragma once
 #include <hocket/cost/model/peak_memory.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Configs of models whose layers differ, and their reports.
 #pragma once
 #include <hocket/cost/list_report.hpp>

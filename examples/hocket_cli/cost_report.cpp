@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A cost report as text, JSON and LaTeX.
 #include <algorithm>
 #include <cstdio>

@@ -1,7 +1,8 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Makes a header of text files: cmake -DOUT=FILE -DFILES=a.html;b.css -P embed.cmake. Each becomes a function that
 # returns its text, named after it: report.css is report_css(). Bytes, so that no compiler minds the length of a literal.
-set(text "// SPDX-License-Identifier: Apache-2.0\n// Made by embed.cmake.\n#pragma once\n#include <string_view>\n\n")
+set(text "// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception\n// Made by embed.cmake.\n")
+string(APPEND text "#pragma once\n#include <string_view>\n\n")
 string(APPEND text "namespace hocket_cli {\n")
 foreach(file IN LISTS FILES)
   file(READ "${file}" bytes HEX)

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <hocket/graph.hpp>
 #include <hocket/testing/dense_index.hpp>
 #include <hocket/text/comparison_csv.hpp>

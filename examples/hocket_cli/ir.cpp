@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // hocket ir: what a dump of MindSpore's IR says, and the tuning guide's questions to it.
 #include "ir.hpp"
 

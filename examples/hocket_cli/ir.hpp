@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the commands of `hocket ir` share.
 #pragma once
 #include <hocket/interop/mindspore/follow_calls.hpp>

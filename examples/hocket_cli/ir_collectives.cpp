@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // hocket ir collectives: each collective of a dump, and whether it had to be there.
 #include <hocket/curve/alpha_beta.hpp>
 #include <hocket/interop/mindspore/collectives.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // hocket ir peak: what is in memory when most is.
 #include <hocket/interop/mindspore/ir_dataflow.hpp>
 #include <hocket/interop/mindspore/ir_peak.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // hocket ir recompute: what became of the marks for recomputation in a dump.
 #include <hocket/interop/mindspore/recomputation.hpp>
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Reading the tool's JSON files: every mistake ends the command with one sentence that names the file and the field.
 #pragma once
 #include <cstdint>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // hocket: the library on the command line. Data to stdout, one summary line and messages to stderr;
 // exit 0 ok, 1 the input is bad or infeasible, 2 wrong usage.
 #include <algorithm>

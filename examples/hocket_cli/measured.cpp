@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "measured.hpp"
 
 #include <hocket/interop/ascend/parse_profile.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // `--measured FILE…` of `hocket cost report` and `hocket plan`: what was predicted beside what was measured.
 #pragma once
 #include <hocket/interop/measured_step.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // hocket pipeline compare: what each way to cut micro-batches into groups costs, over many shapes.
 #include <hocket/pipeline/any_schedule.hpp>
 #include <hocket/pipeline/bound.hpp>

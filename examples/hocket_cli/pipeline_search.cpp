@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // hocket pipeline search: a schedule within a memory cap, with how far it is from the best possible.
 #include <hocket/planner/schedule/solve.hpp>
 #include <hocket/text/schedule_csv.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <hocket/timeline/chrome_trace.hpp>
 #include <hocket/timeline/svg.hpp>
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What would help: the plan made again with one thing changed.
 #include <algorithm>
 #include <functional>

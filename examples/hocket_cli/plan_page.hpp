@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // report.html of `hocket plan`: what the plan's numbers look like. All of them are computed here or in the library; the
 // page (report/) only draws them.
 #pragma once

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Every schedule of the library on the stages of a plan, for the page's comparison.
 #include <hocket/cost/model/partition.hpp>
 #include <hocket/pipeline/any_schedule.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Timelines as the page draws them: thinned out where there is more than anyone can look at.
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The split of the layers in `hocket plan`: layers as the formulas of `cost` price them, and the planner's choice.
 #include <hocket/cost/model/layer_cost.hpp>
 #include <hocket/cost/model/partition.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // `hocket plan`: one training step, from its file to everything the components have to say about it.
 #pragma once
 #include <hocket/graph.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The sub-commands of the planner, one file each.
 #pragma once
 #include "command.hpp"

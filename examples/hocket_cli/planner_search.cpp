@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // hocket planner search: which parallel strategies fit a cluster, ranked, and why the others do not.
 #include <hocket/planner/strategy/solve.hpp>
 #include <hocket/timeline/svg.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // hocket planner split: a problem file, the best split, what other choices cost, and what to paste into MindFormers.
 #include <hocket/pipeline.hpp>
 #include <hocket/pipeline/any_schedule.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // hocket profile: where the time of a measured step went.
 #include "profile.hpp"
 

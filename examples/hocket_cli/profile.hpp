@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the parts of `hocket profile`, and commands that compare with a profile, share.
 #pragma once
 #include <hocket/interop/ascend/profile.hpp>

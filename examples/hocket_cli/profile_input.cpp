@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Files of profilers, and which of them belong together.
 #include <hocket/interop/ascend/parse_profile.hpp>
 #include <hocket/interop/ascend/step_breakdown.hpp>

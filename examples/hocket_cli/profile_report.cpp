@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The answers of `hocket profile`, as text and as JSON.
 #include <hocket/interop/ascend/operator_totals.hpp>
 #include <hocket/interop/ascend/profile_samples.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Samples for the fit of a cost curve, straight from a profile.
 #include <hocket/interop/ascend/profile_samples.hpp>
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <hocket/curve.hpp>
 #include <hocket/text/samples_csv.hpp>
 #include <hocket/timeline/svg.hpp>

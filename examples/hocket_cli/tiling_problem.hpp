@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The tiling problem and the tiling answer as JSON (docs/tiling.md, "The file"), for `tiling solve` and `plan`.
 #pragma once
 #include <hocket/tiling.hpp>

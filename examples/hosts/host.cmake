@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # What the CMake projects of the hosts share. hocket comes from this checkout; in your own project it is
 # find_package(hocket).
 set(CMAKE_CXX_STANDARD 20)

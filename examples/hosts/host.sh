@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # What the `run` scripts of the hosts share; source it. A host that cannot be had ends the script with a sentence and
 # status 77.
 # shellcheck shell=bash

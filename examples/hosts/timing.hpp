@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // How long a host's answer takes, in processor time, which other programs on the machine lengthen least.
 #pragma once
 #include <time.h>

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # What a host's translation unit pays for hocket: processor time of the compiler and size of the code, of the host's
 # headers alone and with the adapter, `dependencies` or a dag, and `reaches`. It needs what `./dev host NAME` has left.
 #

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A stack of transformer blocks with its forward and backward passes written out, cut into stages. Matrix products come
 // from Eigen, which only model.cpp sees.
 #pragma once

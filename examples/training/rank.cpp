@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rank.hpp"
 
 #include <hocket/pipeline/schedules/dual_pipe.hpp>

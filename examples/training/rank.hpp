@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // One rank of a pipeline: its stages of the model, how an action of a schedule runs on them, and where a transfer finds
 // its memory. The same for ranks that are threads, streams or processes.
 #pragma once

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Trains a small stack of transformer blocks under many pipeline schedules, with ranks as threads: as streams of the
 // host backend, ordered by events, and as threads that send and receive. Losses, gradients and weights must be those of
 // the plain serial program.   training [FOLDER]: writes the traces there

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The same training with ranks as processes:   mpirun -n 4 training_mpi [FOLDER] [die RANK HOW]
 //
 // `die` is for tests of what happens to the others when RANK is killed (HOW = kill), leaves without a word (exit) or

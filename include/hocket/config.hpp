@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Every macro of the library lives here and in version.hpp. Nothing else may depend on the environment of a build.
 #pragma once
 #include <hocket/version.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The words every component needs: errors, results, ids, time, bytes, borrowed elements, fingerprints.
 #pragma once
 #include <hocket/core/arithmetic.hpp>

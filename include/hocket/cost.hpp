@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // FLOPs, bytes, parameters and seconds of a training step, each written once, as a formula. Needs Boost.Hana
 // (hocket::cost). Left out, to be included by name: what reads measurements (measure_step.hpp, fit_machine.hpp,
 // measured_hardware.hpp), the shapes of weights (optimizer_parallel.hpp), models as lists of layers

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Which op must run before which, and which of those edges are worth an event.
 #pragma once
 #include <hocket/core/message.hpp>

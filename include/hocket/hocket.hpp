@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What most users need of the parts that ask for the standard library alone. Not in it, to be included by name: cost,
 // planner, interop, testing; text (file forms); the fits of curves (curve.hpp); and of launch the host runtime, the
 // transports and the bridges to tiling and pipeline.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // How a plan reaches the device. What few need is included by name: bridges/ from the component whose plans you have,
 // backends/host.hpp and the vendors' backends, transports/.
 #pragma once

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Pipeline schedules: in what order each rank runs its pieces. Start with pipeline/schedules/interleaved.hpp and
 // simulate.hpp.
 #pragma once

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Choices: which layers on which stage, what is computed again, and in which order. Left out, to be included by name:
 // which strategy on which devices (planner/strategy/solve.hpp), for it needs Boost.Hana and every formula of cost.
 #pragma once

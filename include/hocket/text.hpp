@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // File forms to values and back, from string_view: no I/O.
 #pragma once
 #include <hocket/core/message.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // How to cut a fused operator so that the phases of its tiles overlap.
 #pragma once
 #include <hocket/core/message.hpp>

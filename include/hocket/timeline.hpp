@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Spans on lanes, what they say, and pictures of them.
 #pragma once
 #include <hocket/core/message.hpp>

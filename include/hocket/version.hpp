@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The one place where the version is written; CMake, Conan, vcpkg and the docs are checked against it (tools/lint.py).
 #pragma once
 

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # An overlay port: it installs the checkout that it lies in (vcpkg install hocket --overlay-ports=<checkout>/ports).
 set(SOURCE_PATH "${CURRENT_PORT_DIR}/../..")
 set(VCPKG_BUILD_TYPE release)  # header-only: there is nothing to debug

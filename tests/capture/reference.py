@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A deliberately naive dependency analysis of an ops CSV, independent of the library: hazards per variable, closure by
 big-integer bit sets, and from it the transitive reduction, which is unique for a DAG."""
 import collections

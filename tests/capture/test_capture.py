@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Tests of tools/capture_torch_step.py on real tensors; skipped where PyTorch is not installed.
 
     python3 -m unittest discover -s tests/capture

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What the committed op graphs must be, checked without PyTorch: python3 -m unittest discover -s tests/capture"""
 import csv
 import pathlib

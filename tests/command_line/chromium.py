@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A headless Chromium, driven over a pipe in its own protocol: needs nothing but the standard library."""
 import base64
 import itertools

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs the built tool as a stranger would: arguments in, exit status and two streams out.
 
     python3 tests/command_line/test_graph.py --tool build/dev/examples/hocket_cli/hocket [--unlimited] [unittest arguments]

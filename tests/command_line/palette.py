@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Contrast of colours, and how far apart they are for people who see fewer of them.
 
 Contrast: WCAG 2.2. Colour blindness: the matrices of Machado, Oliveira and Fernandes, "A Physiologically-based Model for

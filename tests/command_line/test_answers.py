@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The same question, the same answer: a grid of questions through the tool, each with the fingerprint of its answer.
 
 A change of form (moved headers, other names, a simpler algorithm) leaves tests/data/answers/answers.csv alone. A change

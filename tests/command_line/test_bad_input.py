@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Wrong files of every form: exit 1, one sentence, nothing on stdout, in bounded time and memory."""
 import copy
 import json

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The pictures as a browser shows them: Chromium lays them out and paints them, without a window.
 
 Skipped where no Chromium is installed. Needs nothing but the standard library.

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What holds for every command: streams, exit statuses, --help, --out, and the same bytes twice."""
 import json
 import os

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """hocket cost report: published totals to the last digit, and the three formats against each other."""
 import csv
 import json

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """hocket ir: on dumps that MindSpore printed, against their own counting lines, the copies that its pass made, the peaks
 that its profiler measured, and an order that is worked out here."""
 import json

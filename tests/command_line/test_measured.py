@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """--measured of cost report and plan, the account of the peak's bytes, and the chapter that walks the tuning guide."""
 import json
 import os

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """hocket pipeline: closed forms, a small simulator written here, and the schedules of other systems."""
 import csv
 import json

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """hocket plan: every file is there, can be read by those it is for, and all say the same."""
 import json
 import unittest

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """hocket planner split: the tuning guide's story, the MindFormers lists, pictures, and what is refused."""
 import json
 import re

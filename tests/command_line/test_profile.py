@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """hocket profile: on files that profilers wrote, against sums that are worked out here."""
 import csv
 import json

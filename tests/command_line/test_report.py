@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """report.html: that it holds the plan's numbers and no text of an input breaks out of it; how it looks and works in a
 browser, where Chromium is installed; and that its colours can be told apart."""
 import base64

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """hocket tiling: the document's answer, and every answer against a cost model written here."""
 import csv
 import itertools

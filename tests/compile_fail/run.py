@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Every source beside this file must be refused by the compiler, with the message that its head promises.
 
     // expect: <words that the compiler's output must contain>      one or more, in any order

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What an installed hocket::hocket must at least be able to do; returns 0 only if its answers are right.
 #include <hocket/core.hpp>
 #include <hocket/graph.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <boost/graph/adjacency_list.hpp>
 #include <hocket/graph.hpp>
 #include <hocket/interop/boost_graph.hpp>

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # What hocket must not do to a project that uses it. Stops the configuration with a sentence where it does.
 
 # Everything that the folder `directory` and the folders below it put into this build.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The C symbols of AscendCL, on the fake device.
 #include <acl/acl.h>
 

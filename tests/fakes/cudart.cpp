@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The C symbols of the CUDA runtime, on the fake device.
 #include <cuda_runtime_api.h>
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The fake device: streams are threads with a queue, events have versions. Written from the documents, so it proves the
 // order and the meaning of calls as we read them, not what hardware does.
 #pragma once

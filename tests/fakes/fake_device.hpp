@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // How a test commands the fake device behind the C symbols of cudart and AscendCL. One device per process.
 #pragma once
 #include <chrono>

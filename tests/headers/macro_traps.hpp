@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Macros that system headers and frameworks really define: <complex.h> (I), Windows (small, min, max), <termios.h>
 // (B0), <sys/sysmacros.h> (major, minor), and single letters that hosts use for sizes.
 #pragma once

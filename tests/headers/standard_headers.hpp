@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The whole standard library, so that the macro traps that follow can only hit our own headers.
 #pragma once
 #include <algorithm>

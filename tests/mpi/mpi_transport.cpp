@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The MPI transport under mpirun with 2 or 4 ranks: sizes on both sides of every threshold of Open MPI, mistakes,
 // time limits, and whole pipelines whose numbers must come out as on one thread.
 #include <hocket/launch/transports/mpi.hpp>

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A rank that dies in the middle of a training step: the job ends in bounded time, and the survivors say why.
 
     test_faults.py MPIEXEC TRAINING_MPI

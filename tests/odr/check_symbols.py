@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Each mode's copy of hocket::message must be a symbol of its own: one per inline namespace, and no unversioned one."""
 import argparse
 import re

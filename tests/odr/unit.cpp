@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Compiled once per mode (see CMakeLists.txt); the functions it exports are named after the mode.
 #if defined(HOCKET_ODR_HOST_ASSERT)
 void hocket_odr_host_assert(const char* condition) noexcept;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What crosses the border between units of different modes: plain values only, never a hocket type.
 #pragma once
 #include <cstdint>

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Runs ports/hocket/portfile.cmake without vcpkg: the functions below do what vcpkg documents of theirs, no more.
 #   cmake -D PACKAGES_DIR=… -D BUILDTREES_DIR=… [-D FEATURES=cost;…] -P tests/packaging/vcpkg_stand_in.cmake
 cmake_minimum_required(VERSION 3.25)

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Our lists on PyTorch's pipeline runtime: they load, they train, and every gradient equals that of one process.
 
     HOCKET=build/dev/examples/hocket_cli/hocket python3 -m unittest discover -s tests/runtime      (needs PyTorch)

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Parameters of models whose layers differ: what `hocket cost report` counts is what transformers builds.
 
     HOCKET=build/dev/examples/hocket_cli/hocket python3 -m unittest discover -s tests/runtime   (needs PyTorch, transformers)

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Trains a small model on PyTorch's pipeline runtime over gloo processes, following given lists, and compares every
 gradient with a run in one process.
 

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Each tool must find what it looks for in a small wrong checkout, and nothing in a right one."""
 import importlib.util
 import pathlib
@@ -9,7 +9,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 COMPILER = "c++"
-SPDX = "// SPDX-License-Identifier: Apache-2.0\n"
+SPDX = "// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception\n"
 HEADER = SPDX + "#pragma once\n{includes}\nnamespace hocket::inline HOCKET_ABI {{\n/// A number.\ninline int {name}() {{ return 1; }}\n}}\n"
 
 
@@ -30,7 +30,7 @@ class Checkout(unittest.TestCase):
             self.header(path, includes)
         self.write("vcpkg.json", '{"version": "0.1.0"}\n')
         self.write("ports/hocket/vcpkg.json", '{"version": "0.1.0"}\n')
-        self.write("conanfile.py", "# SPDX-License-Identifier: Apache-2.0\nclass C:\n    version = \"0.1.0\"\n")
+        self.write("conanfile.py", SPDX.replace("//", "#") + "class C:\n    version = \"0.1.0\"\n")
         self.write("CHANGELOG.md", "## 0.1.0\n")
         self.list_headers()
 
@@ -48,7 +48,7 @@ class Checkout(unittest.TestCase):
                 "HOCKET_COST_HEADERS": [n for n in names if "cost" in n],
                 "HOCKET_RANGE_V3_HEADERS": [n for n in names if "interop" in n]}
         lists = "".join(f"set({k}\n" + "".join(f"  {n}\n" for n in v) + ")\n" for k, v in rows.items())
-        self.write("cmake/headers.cmake", "# SPDX-License-Identifier: Apache-2.0\n" + lists)
+        self.write("cmake/headers.cmake", "# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception\n" + lists)
 
     def run_tool(self, *words):
         done = subprocess.run([sys.executable, *map(str, words)], capture_output=True, text=True)

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Draws the numbers of `hocket plan`. It computes none: what is shown stands in the document above, and this file turns
 // it into words, bars and lines. Text from the document is only ever set as text, never as markup.
 "use strict";

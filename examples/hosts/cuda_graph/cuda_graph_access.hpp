@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // hocket's view of a CUDA graph, through the runtime's C functions alone. The file to copy into your project.
 #pragma once
 #include <cuda_runtime_api.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // CUDA graphs with many needless edges, made by hand and by capture: read, pruned, planned for fewer streams, and run.
 // The order is judged by a search of the edges as they were. Host functions are the nodes, so no kernel is compiled.
 //   cuda_graph_host [times]      times: how long a launch takes before and after, on a device

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A decoder of 32 layers that reads a batch of two sequences into its key-value cache, written in ggml: views into one
 // cache, strided copies, in-place sums. The sizes are small, so that an op takes about as long as a hand-over.
 #pragma once

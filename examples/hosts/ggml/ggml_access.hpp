@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // hocket's view of a ggml graph, before and after ggml's allocator has put tensors into the same memory: what an op
 // touches are bytes. The file to copy into your project.
 #pragma once

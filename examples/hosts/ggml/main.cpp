@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A ggml graph on several streams of hocket's host backend, beside ggml's own thread pool: equal to the last bit, with
 // each tensor in memory of its own and after ggml's allocator has reused memory.
 #include <hocket/core/message.hpp>

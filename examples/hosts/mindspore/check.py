@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Asks hocket about what MindSpore wrote, and compares the answers with what it counted, copied and measured itself.
 
     check.py HOCKET FOLDER

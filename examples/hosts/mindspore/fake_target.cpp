@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Makes MindSpore's CPU wheel compile graphs for Ascend devices: no device, no CANN, compile only. The parallel passes
 // refuse a CPU, and the wheel's stand-in for a communication manager says that the world has 2048 ranks. This registers
 // the target by an exported function, and replaces the manager's GetRankSize, found in its virtual table by the

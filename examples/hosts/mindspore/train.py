@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """One training step of a small Llama-like decoder in plain MindSpore: RMSNorm, attention with grouped keys and values,
 gated FFN, cross entropy, Adam. Every op is a named primitive, so that strategies and recomputation are set op by op, as
 MindFormers does.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Reads MLIR files, derives for each function which operation must run before which, and compares with all pairs, by
 // MLIR's own alias analysis.
 #include <mlir/Analysis/AliasAnalysis.h>

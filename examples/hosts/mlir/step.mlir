@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A step of a two-layer perceptron: forward, loss gradient, backward, update in place.
 func.func @step(%x: tensor<8x16xf32>, %y: tensor<8x4xf32>, %w1: tensor<16x32xf32>, %w2: tensor<32x4xf32>)
     -> (tensor<16x32xf32>, tensor<32x4xf32>) {

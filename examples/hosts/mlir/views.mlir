@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Memory seen through views, memory of unknown origin, and a call of unknown effects.
 func.func private @log(memref<?xf32>)
 

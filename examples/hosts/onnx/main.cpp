@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Reads ONNX models, derives which node must run before which, and compares with all pairs of each graph.
 #include <hocket/core/message.hpp>
 #include <hocket/graph.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // hocket's view of an ONNX graph. The file to copy into your project.
 #pragma once
 #include <onnx/onnx_pb.h>

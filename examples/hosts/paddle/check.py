@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs Paddle with the drop-in and says what comes out: check.py BUILD_FOLDER [--whole | numbers [PROGRAM…]]
 
 Without `numbers` it is a check, and the exit status says whether everything is as it must be. With `--whole` it takes all

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Paddle 3.3.1's dependency builders and stream analyser, for which the wheel has no header: declarations that agree
 // with its binary. preload.cpp checks the layout before it trusts it.
 #pragma once

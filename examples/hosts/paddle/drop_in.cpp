@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The part of the drop-in with hocket inside. It links against libpaddle.so, so that a symbol which this version of
 // Paddle lacks keeps it from being loaded.
 #include "drop_in.hpp"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What preload.cpp, which stands before Paddle's functions, asks of drop_in.cpp, which has hocket inside.
 #pragma once
 #include "dependency_builder.hpp"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // hocket's view of the instruction list of PaddlePaddle's executor. The file to copy into your project.
 //
 //   graph_access<instruction_list>   what Paddle 3.3's own dependency builder knows: variables, its list of random ops

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // hocket's answer in the types that Paddle's executor reads.
 #pragma once
 #include <hocket/graph.hpp>

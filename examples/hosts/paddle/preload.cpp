@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A library to preload: the functions of Paddle's executor that hocket replaces. HOCKET_PADDLE says what they do:
 //
 //   replace            hocket builds the dependencies

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Training programs for Paddle's static executor: programs.py STEPS NAME…
 
 NAME is resnet, transformer, gptLAYERS or draws (random ops alone), and after it, in this order: _o1 for bfloat16 AMP,

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Programs in which two variables share storage behind the executor's back: races.py RUNS [NAME…]
 
 Two ops touch the same storage, and a slow sum holds up one of them. Prints, for each program, how many runs gave what

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // For the check alone, preloaded too: Paddle's CPU executor always takes four threads; here it takes as many as
 // HOCKET_PADDLE_THREADS says, so that an answer can be seen not to depend on their number.
 #include <dlfcn.h>

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A training step as an FX graph of ATen ops, in three forms; each takes initial_state() and batch() of a Training.
 
     in place     what the dispatcher sees: views, in-place ops, parameters updated where they are

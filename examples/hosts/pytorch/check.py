@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Training steps on streams planned by hocket, beside PyTorch itself: check.py LIBRARY [numbers]
 
 Without `numbers` it is a check, and the exit status says whether everything is as it must be.
@@ -31,7 +31,7 @@ FORCED = 24  # waits that are taken away, one at a time, spread over the plan
 
 # Their schemas read the running mean and variance; they use them in evaluation only.
 IDLE_READS = {"aten.native_batch_norm_backward.default"}
-LIMIT = 300  # seconds: no run hangs
+LIMIT = 60  # seconds for one run in a wrong order: it needs milliseconds
 
 failures = []
 
@@ -101,19 +101,17 @@ def check_forced(library, bound, border, eager, title):
 
 
 def apart(act):
-    """Whether act() is true or fails, in a process of its own: ops in a wrong order may write anywhere."""
+    """Whether act() is true, fails or does not end, in a process of its own: ops in a wrong order may write anywhere,
+    an index that was never written for example, and so also break the locks of the allocator."""
     child = os.fork()
     if child == 0:
         signal.alarm(LIMIT)
         try:
             verdict = act()
-        except Exception:  # say, an index that was never written
+        except Exception:
             verdict = True
         os._exit(int(verdict))
-    status = os.waitpid(child, 0)[1]
-    if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGALRM:
-        raise TimeoutError(f"a run takes more than {LIMIT} s")
-    return status != 0
+    return os.waitpid(child, 0)[1] != 0
 
 
 def goes_wrong(bound, plan, eager, pair=None):

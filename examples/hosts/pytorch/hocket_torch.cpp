@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The one translation unit with hocket in it. No exception and no C++ type crosses the border.
 #include "hocket_torch.h"
 

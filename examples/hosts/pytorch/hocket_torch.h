@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* hocket for a program of tensors, behind a C border: what each op touches goes in, streams and waits come out. Nothing
    of PyTorch's headers is needed. Every function returns 0 for success; hocket_torch_message explains the last failure
    of the calling thread. */

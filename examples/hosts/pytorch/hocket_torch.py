@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """hocket for FX graphs of ATen ops: what each op touches, and streams with the fewest waits. The file to copy.
 
     plan = Library("libhocket_torch.so").plan(ops, streams=4)     # ops: see Op

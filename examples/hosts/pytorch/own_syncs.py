@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The waits that PyTorch itself puts between the streams of a backward graph, judged by hocket.
 
 One gradient is used on two other streams. torch/_functorch/_aot_autograd/streams.py makes an event for the producer, and

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A captured graph whose tensors have memory that does not move, as under CUDA graphs: so ops may run in any order that
 keeps their hazards, and views need no op.
 

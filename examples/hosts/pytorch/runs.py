@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Some steps of a training from its initial state: as written, as captured, and on streams."""
 import torch
 from program import Program, equal

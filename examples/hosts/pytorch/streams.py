@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A plan carried out: by threads that stand for streams, and by CUDA streams."""
 import queue
 import threading

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Two training steps: as anybody writes them, and as functions of all that they touch, which can be captured."""
 import copy
 

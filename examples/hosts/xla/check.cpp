@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Compares hocket with xla::HloReachabilityMap on HLO files, for all pairs of instructions: as built, with
 // restrictions, after control edges came and went, after fusions, after a replacement; and in XLA's own combiner of
 // all-reduces.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // XLA's own combiner of collectives (xla/service/collective_combiner_utils.h) twice: as it is, and with hocket's map in
 // place of XLA's. Nothing of it is copied: the header is read a second time, under other names.
 #pragma once

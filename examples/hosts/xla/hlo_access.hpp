@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // hocket's view of an XLA computation: its instructions in post order, numbered, and what each of them waits for. The
 // file to copy into your project.
 #pragma once

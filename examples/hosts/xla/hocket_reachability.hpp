@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The calls of xla::HloReachabilityMap over a hocket dag: what a pass includes in place of hlo_reachability.h. The file
 // to copy into your project, with hlo_access.hpp.
 #pragma once

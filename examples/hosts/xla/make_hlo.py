@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes the HLO of training steps in JAX: make_hlo.py FOLDER NAME…
 
 A name is a model, how it is partitioned, and whether XLA has optimised it: mlp, resnet, gpt4, gpt12 (layers, unrolled);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // How the newest XLA builds its rows, for a comparison that does not depend on the age of the package. Rows are not
 // cleared first, the first predecessor's row is copied, and a predecessor that is in the row already is skipped.
 // Written after openxla/xla, xla/hlo/analysis/hlo_reachability.cc (2026), not copied from it.

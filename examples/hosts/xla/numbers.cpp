@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Times and memory of XLA's reachability map beside hocket's, in one process, round by round in turn, medians. Memory
 // is reused: malloc keeps what a round frees. Build includes the post order and the adapter.
 #include <malloc.h>

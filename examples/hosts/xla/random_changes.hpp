@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The changes that both programs make, and how XLA's map learns of them.
 #pragma once
 #include <algorithm>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // How a host framework shows its graph. A policy is a class with the members below, static or not; it is found by
 // specialising graph_access<G> once for a host type, or passed right after the host graph. Required members:
 //

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Boost.Graph types as host graphs. Needs Boost.Graph (target hocket::boost_graph).
 #pragma once
 #include <hocket/graph/access.hpp>

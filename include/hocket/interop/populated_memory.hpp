@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Linux only in effect; elsewhere it hands out the memory of its upstream as it is.
 #pragma once
 #include <hocket/config.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Lets hocket's views pipe into range-v3. Include it before the first use of a view in a range-v3 pipeline.
 #pragma once
 #include <hocket/pipeline/rank_view.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What a backend is, what it may offer beyond that, and how `drive` calls the host framework's launcher.
 #pragma once
 #include <hocket/core/ids.hpp>

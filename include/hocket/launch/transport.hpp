@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What a transport between ranks is. Those that come with it are in transports/.
 #pragma once
 #include <hocket/launch/detail/policy_members.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What every graph_access policy must obey on a host's graph: so that a host can test its own policy in its own
 // project, with any test framework.
 #pragma once

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What every backend must obey, checked from outside by work that is held up on purpose: so that a framework can test
 // its own backend in its own project, with any test framework.
 #pragma once

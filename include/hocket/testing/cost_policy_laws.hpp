@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What every cost policy of pipelines must obey, for the actions of a schedule: so that a host can test a table of its
 // own measurements in its own project, with any test framework.
 #pragma once

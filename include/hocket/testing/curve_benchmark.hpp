@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What there is to measure about a cost curve, as functions without a framework: a host runs them on its own type, with
 // any driver: benchmarks/bench_google.cpp is one. The floor of both is the same call with a curve::affine.
 #pragma once

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What every cost curve must obey, tried at many sizes: so that a host can test a curve of its own in its own project,
 // with any test framework.
 #pragma once

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What every dag must obey, checked by the slowest and plainest means: so that a host can test its own index, its own
 // graph_access or its own use of a dag in its own project, with any test framework.
 #pragma once

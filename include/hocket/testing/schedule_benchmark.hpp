@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What there is to measure about a schedule and a cost policy, as functions without a framework: a host runs them on
 // its own types, with any driver. benchmarks/bench_google.cpp is a driver.
 #pragma once

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What every schedule must obey, checked by the slowest and plainest means: so that a host can test its own schedule
 // class in its own project, with any test framework.
 #pragma once

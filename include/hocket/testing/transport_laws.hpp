@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What every transport that completes on the host must obey: so that a framework can test its own in its own project,
 // with any test framework, on threads or on processes.
 #pragma once

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <hocket/graph/compare.hpp>
 #include <hocket/text/detail/csv_scanner.hpp>

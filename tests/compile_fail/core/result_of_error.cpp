@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect: result<T>: T must be a value type other than error
 #include <hocket/core/result.hpp>
 #ifdef CORRECTED

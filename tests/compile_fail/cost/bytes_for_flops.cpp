@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect: quantity
 // Bytes where FLOPs are asked for.
 #include <hocket/cost/hardware.hpp>

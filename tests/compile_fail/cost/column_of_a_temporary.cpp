@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect: column_of
 // A column refers to its numbers: a temporary would be gone before the batch is evaluated.
 #include <hocket/cost/formula/batch.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect: a hardware policy needs `hocket::seconds time(const hocket::cost::work_item&) const`
 // The member that puts a time on work is misspelt.
 #include <hocket/cost/model/step_time.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect: none_of_the_configs_has_a_member_with_the_name_of_this_symbol
 // The sequence length is in `training`, which the environment lacks.
 #include <hocket/cost/formula/evaluate.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect: part_of of measure_step needs `step_part operator()(const timeline::span&) const`
 // What a span counts as is a step_part, not a word.
 #include <hocket/cost/measure_step.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect: both sides of +, -, min, max and all cases of choose must have one unit
 // Bytes and FLOPs do not add up.
 #include <hocket/cost/formula/expression.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A member that is used if present, but cannot be used.
 // expect: hocket: domain() of a cost curve must be const and return a curve::interval
 #include <hocket/curve.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The shares would be gone with the expression.
 // expect: shared_out
 #include <hocket/curve.hpp>

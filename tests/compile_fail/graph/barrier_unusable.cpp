@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Nor is one behind the view of two steps.
 // expect: hocket: the policy has a barrier that cannot be used. Write: static hocket::graph::barrier barrier(const G&,
 // node);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect: hocket: no policy tells what the ops of this host type read and write. Specialise hocket::graph_access<G>
 // with: using node = std::uint32_t; static std::size_t node_count(const G&); static void for_each_read(const G&, node,
 // auto&& f); static void for_each_write(const G&, node, auto&& f); or pass such a policy as the last argument

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // An index of the host's own that cannot be asked.
 // expect: hocket: the index has no reaches that fits. Write: bool reaches(node_id a, node_id b) const noexcept;
 #include <hocket/graph/dag.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // An optional member with nearly the right name is not ignored.
 // expect: hocket: the policy has a for_each_in_place, which nobody calls: the optional member is called for_each_inplace
 #include <hocket/graph/dependencies.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // An optional member whose parameters do not fit is not ignored, even if it is a template.
 // expect: hocket: the policy has a for_each_inplace that cannot be used. Write: static void for_each_inplace(const G&,
 // node, auto&& f); it calls f(variable)

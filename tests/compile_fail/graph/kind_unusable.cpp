@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect: hocket: the policy has a kind that cannot be used. Write: static hocket::graph::op_kind kind(const G&, node);
 #include <hocket/graph/dependencies.hpp>
 

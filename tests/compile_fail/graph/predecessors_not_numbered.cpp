@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Operands are pointers, and nobody numbers them.
 // expect: hocket: the policy's node is no integer type, so it must number the nodes. Write: static std::size_t index_of(const G&, node);
 #include <hocket/graph/dag.hpp>

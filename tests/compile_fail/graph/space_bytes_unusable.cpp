@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A size of spaces that would be ignored without a word.
 // expect: hocket: the policy has a space_bytes that cannot be used. Write: static std::uint64_t space_bytes(const G&,
 // std::uint64_t space);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A member that would start the step, by another name. Data may be called start.
 // expect: hocket: the policy has a start or start_up, which nobody calls: the optional member is called
 // expect: starts, and start_up is an option of dependencies

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // There are always two steps; the second argument is the policy.
 // expect: hocket: a number stands where the policy is passed: the second argument. Leave it out if
 #include <hocket/graph/unroll.hpp>

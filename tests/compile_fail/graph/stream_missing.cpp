@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect: hocket: the policy does not say on which stream an op runs. Add to hocket::graph_access<G>: static
 // hocket::stream_id stream(const G&, node);
 #include <hocket/graph/stream_plan.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The stream is told; the list of the nodes is misspelt.
 // expect: hocket: the policy's node is no integer type, so it must list the nodes in program order. Write: static void
 #include <hocket/graph/stream_plan.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The member is called by the plural.
 // expect: hocket: the policy has no for_each_successor that can be called on a const policy with a node
 #include <hocket/graph/dag.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A policy that tells reads and writes does not tell successors.
 // expect: hocket: no policy tells the successors of a node of this host type. Specialise hocket::graph_access<G> with:
 // using node = std::uint32_t; static std::size_t node_count(const G&); static void for_each_successor(const G&, node,

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The list belongs to a graph that is gone at the end of the expression.
 // expect: deleted
 #include <hocket/graph/dag.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The member has an s too many.
 // expect: hocket: the policy has no for_each_write that can be called on a const policy with a node
 #include <hocket/graph/dependencies.hpp>

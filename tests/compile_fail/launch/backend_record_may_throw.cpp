@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect: hocket: a backend needs `status_type record(event_type, stream_type) noexcept`
 #include <hocket/launch/drive.hpp>
 

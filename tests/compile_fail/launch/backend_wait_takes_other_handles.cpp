@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Record and wait take their arguments in different orders; types of their own for the handles let the compiler see it.
 // expect: hocket: a backend needs `status_type wait(stream_type, event_type) noexcept`
 #include <hocket/launch/drive.hpp>

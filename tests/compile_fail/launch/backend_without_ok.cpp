@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The member is there, but misspelt.
 // expect: hocket: a backend needs `static bool ok(status_type) noexcept`
 #include <hocket/launch/drive.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect: hocket: capture needs a backend with `captured_type`
 #include <hocket/launch/capture.hpp>
 

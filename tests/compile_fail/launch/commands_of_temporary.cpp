@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A view of commands may not outlive its list.
 // expect: deleted
 #include <hocket/launch/reuse_events.hpp>

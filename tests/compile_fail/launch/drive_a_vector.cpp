@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Commands that nobody has checked are not driven.
 // expect: hocket: what is driven is a command_list: command_list::make(commands, stream_count)
 #include <hocket/launch/backends/inline.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect: hocket: drive takes the streams before the events: drive(backend, list, streams, events, launch)
 #include <hocket/launch/drive.hpp>
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect: hocket: drive takes the backend first and then the list: drive(backend, list, streams, events, launch)
 #include <hocket/launch/backends/inline.hpp>
 #include <hocket/launch/drive.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect: hocket: this backend has handles of its own: give drive the streams and the events, by the list's numbers
 #include <hocket/launch/bridges/graph.hpp>
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect: hocket: event_pool needs a backend with `status_type create_event(event_type&) noexcept` and `status_type
 // destroy_event(event_type) noexcept`
 #include <hocket/launch/event_pool.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect: hocket: a launcher returns the backend's status_type, or nothing
 #include <hocket/launch/backends/inline.hpp>
 #include <hocket/launch/drive.hpp>

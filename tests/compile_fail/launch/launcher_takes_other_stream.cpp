@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect: hocket: a launcher is called as `launch(op, stream)` or `launch(op, phase, stream)`
 #include <hocket/launch/backends/inline.hpp>
 #include <hocket/launch/drive.hpp>

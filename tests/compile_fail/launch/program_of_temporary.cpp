@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A runner borrows its program.
 // expect: deleted
 #include <hocket/launch/bridges/pipeline_runner.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect: a wait of this backend uses the record up
 // Events that a wait resets serve one wait each: a list in which two waits may share a record is not driven.
 #include <hocket/launch/drive.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect: hocket: drive_step: a wait of this backend uses the record up (wait_resets_event)
 // expect: single_wait_list::make(fenced(from_graph(plan.step()).value()).value())
 #include <hocket/launch/bridges/graph.hpp>

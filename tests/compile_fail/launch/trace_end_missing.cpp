@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect: hocket: a trace needs `void end(std::size_t index, const command&) noexcept`
 #include <hocket/launch/backends/inline.hpp>
 #include <hocket/launch/drive.hpp>

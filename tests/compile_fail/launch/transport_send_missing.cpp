@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The member is misspelt.
 // expect: hocket: a transport needs `status_type send(const void* from, std::size_t bytes, std::uint32_t peer
 #include <hocket/launch/run_transfers.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Complete as a transport, but nobody can wait on the host.
 // expect: hocket: a host transport needs `status_type wait(request_type&) noexcept`
 #include <hocket/launch/run_transfers.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Nanoseconds do not fit into whole microseconds.
 // expect: duration
 #include <hocket/pipeline/costs.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Lists of times and sizes are kept, so they must have a name.
 // expect: stage_costs
 // expect: unit_costs

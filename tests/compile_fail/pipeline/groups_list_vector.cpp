@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect: hocket: groups::list borrows a group_sizes. Write: const group_sizes sizes(your_list);
 #include <hocket/pipeline/schedules/interleaved.hpp>
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect: hocket: a schedule needs `std::uint32_t size(std::uint32_t rank) const`
 #include <hocket/pipeline/lower.hpp>
 

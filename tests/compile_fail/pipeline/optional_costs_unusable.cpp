@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Optional members that do not fit would be ignored without a word.
 // expect: hocket: joined of a cost policy must be `ticks joined(stage_action, stage_action) const`
 // expect: hocket: transfer of a cost policy must be `ticks transfer(stage_action, std::uint32_t from_rank, std::uint32_t to_rank) const`

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // An optional member that does not fit would be ignored without a word.
 // expect: hocket: slices of a schedule must be `std::uint32_t slices() const`
 #include <hocket/pipeline/check.hpp>

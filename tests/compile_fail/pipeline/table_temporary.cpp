@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A placement and the list of a rank refer to their table.
 // expect: deleted
 #include <hocket/pipeline/table.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect: what a rank holds is said by `std::int64_t operator()(const strategy&, std::int64_t micro_batches,
 // std::int64_t rank) const` The policy does not take the rank.
 #include <hocket/planner/strategy/solve.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect: deleted
 // The list of an op's values is that of the graph: a temporary graph would be gone.
 #include <hocket/planner/replay_graph.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A policy whose writes nobody reads has not obeyed every law.
 // expect: hocket: the policy has no for_each_write that can be called on a const policy with a node
 #include <hocket/testing/access_laws.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Nothing was specialised.
 // expect: hocket: no policy tells what the ops of this host type read and write. Specialise hocket::graph_access<G>
 #include <hocket/testing/access_laws.hpp>

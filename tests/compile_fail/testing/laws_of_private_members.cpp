@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A class begins with private members.
 // expect: or pass such a policy as the second argument. Its members must be public
 #include <hocket/testing/access_laws.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Nobody says how many ops there are.
 // expect: hocket: the policy has no node_count that can be called on a const policy and host
 #include <hocket/testing/access_laws.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A ready time has a unit.
 // expect: duration
 #include <hocket/tiling.hpp>

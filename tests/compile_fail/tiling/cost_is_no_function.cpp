@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A lambda over rows may be a cost; one of two arguments may not.
 // expect: hocket: a cost curve needs a member double time(double size) const, in microseconds
 #include <hocket/tiling.hpp>

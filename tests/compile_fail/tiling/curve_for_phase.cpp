@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A curve does not say whether it computes or communicates.
 // expect: hocket: a tiling problem is an axis, then one phase or more, each made by tiling::compute(curve) or
 // tiling::comm(curve)

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Times of a plan are picoseconds, those of a schedule what its caller says.
 // expect: duration
 #include <hocket/pipeline.hpp>

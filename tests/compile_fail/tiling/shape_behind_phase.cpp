@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The shape of the matrix product stands behind the axis, before the phases.
 // expect: hocket: a tiling problem is an axis, then one phase or more, each made by tiling::compute(curve) or
 // tiling::comm(curve)

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // How long a tick is, the timeline says.
 // expect: duration
 #include <hocket/timeline.hpp>

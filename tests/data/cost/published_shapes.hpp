@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Sizes of published models, for tests and benchmarks: Llama 2 (arXiv:2307.09288), DeepSeek-V3 (arXiv:2412.19437).
 #pragma once
 #include <hocket/cost/model/model.hpp>

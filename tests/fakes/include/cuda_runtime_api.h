@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The part of the CUDA runtime C interface that hocket uses, written from its published reference, for the fake
 // library in this folder. Names, signatures and numbers are those of CUDA; nothing else is.
 #pragma once

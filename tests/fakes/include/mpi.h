@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Stands in for MPI's header where there is none: the part that launch/transports/mpi.hpp uses, written from the
  * MPI 3.1 standard. Only compiled against, never linked. */
 #pragma once

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Stands in for NCCL's header where there is none: the part that launch/transports/nccl.hpp uses, written from the
  * documentation of NCCL 2.28. Tests define the functions. */
 #pragma once

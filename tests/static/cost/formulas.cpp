@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Formulas, their units and their values in constant expressions.
 #include <boost/hana/equal.hpp>
 #include <boost/hana/first.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A tiling can be decided, and proved, while compiling.
 #include <hocket/tiling.hpp>
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The measured B200 rows as settings.
 #pragma once
 #include <hocket/cost/fit_machine.hpp>

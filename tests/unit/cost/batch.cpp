@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The batch evaluator against the exact one, configuration by configuration.
 #include <hocket/cost/formula/batch.hpp>
 #include <hocket/cost/formula/print.hpp>

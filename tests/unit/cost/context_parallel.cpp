@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What ranks that share a sequence send each other, against element-by-element counts of who needs what.
 #include <hocket/cost/model/peak_memory.hpp>
 #include <hocket/cost/model/step_time.hpp>

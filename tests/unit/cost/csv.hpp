@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Rows of the CSV files in tests/data/cost, by column name.
 #pragma once
 #include <fstream>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // arXiv:2205.05198: table 2 (bytes kept by a layer), tables 3 and 5 (MFU, HFU).
 #include <hocket/cost/model/activations.hpp>
 #include <hocket/cost/model/static_memory.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Models as ordered lists of layers: equal to the models given by numbers of layers, and to published figures.
 #include <hocket/cost/model/activations.hpp>
 #include <hocket/cost/model/list_stages.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // FLOPs and memory against the output of other systems' own functions, each in its convention.
 #include <hocket/cost/model/flops.hpp>
 #include <hocket/cost/model/parameters.hpp>

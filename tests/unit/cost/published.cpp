@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Published tables: FLOPs, utilization, memory, communication, bubble, activations in flight.
 #include <hocket/cost/model/activations.hpp>
 #include <hocket/cost/model/communication.hpp>

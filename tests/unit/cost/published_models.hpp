@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A config.json as the architecture's own configuration class writes it, from the neutral columns of models.csv.
 #pragma once
 #include <hocket/interop/hugging_face.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Plans by operation, layer and stage, against uniform recompute and sums written out here.
 #include <hocket/cost/plan_report.hpp>
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Measured memory and step times; a step taken apart; recompute tables and their rules.
 #include <hocket/cost/machines.hpp>
 #include <hocket/cost/measure_step.hpp>

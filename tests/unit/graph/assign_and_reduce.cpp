@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <hocket/graph/assign_streams.hpp>
 #include <hocket/graph/reachability_rows.hpp>
 #include <hocket/graph/transitive_reduction.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A graph library as a host: vertices that are integers, and vertices that are pointers.
 #include <hocket/graph/dag.hpp>
 #include <hocket/interop/boost_graph.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Differences by their definition, over breadth-first search of both graphs; every proof is walked.
 #include <hocket/graph/adjacency.hpp>
 #include <hocket/graph/compare.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Erasing, fusing and taking back, against a model that only keeps the set of offered edges: every graph on four nodes,
 // then long random lives of larger ones, with memory that runs out at every moment.
 #include <hocket/graph/dag.hpp>

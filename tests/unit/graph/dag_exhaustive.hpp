@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // All small graphs, in every order: there is nowhere for a mistake of principle to hide. One source per index.
 #pragma once
 #include <hocket/graph/dag.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Random programs against the meaning of "happens before": two ops must keep their order if some chain of conflicting
 // ops leads from one to the other; ops conflict when one writes a variable that the other reads or writes.
 #include <hocket/graph/dependencies.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // An index that a host might write, with nothing but what the concept asks for: a set of ancestors per node.
 #include <algorithm>
 #include <memory_resource>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The shapes in which frameworks keep their programs, each seen through a policy of a few lines.
 #include <hocket/graph.hpp>
 #include <hocket/testing/graph_laws.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A persistent_index keeps the ancestors in a node's own window of 512 ids apart from its trie: everything that can
 // happen to a node before, while and after its window passes, against bit rows.
 #include <hocket/graph/dag.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Graphs too large for the oracle: the reduction is unique, so two indexes that share no code must agree on everything.
 #include <hocket/graph/dag.hpp>
 #include <hocket/graph/persistent_index.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Edges that come one by one, in any order: the answers against bit rows and the oracle, the memory against an index
 // that is built at once.
 #include <hocket/graph/dag.hpp>

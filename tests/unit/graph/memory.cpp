@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Memory that runs out at every possible moment: the call throws, the graph is what it was, and the call succeeds
 // later.
 #include <hocket/graph/dag.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Pages that are there beforehand: what the resource passes on, what it does when the kernel or the upstream refuses,
 // and that a graph built on it is the same and takes fewer page faults.
 #include <hocket/graph/dag.hpp>

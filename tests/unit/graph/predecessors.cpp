@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Hosts that know an op's operands: graphs through predecessors_policy, in program order and out of it.
 #include <hocket/graph.hpp>
 #include <hocket/testing/dense_index.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What is refused rather than guessed, and what stays as it was: options nobody can keep, snapshots of other graphs,
 // numbers that run out, memory that runs out while a graph is built.
 #include <hocket/core/message.hpp>

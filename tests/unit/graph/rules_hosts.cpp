@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The optional members of a policy over a host whose ops are pointers and whose tensors are names: what a compiler's
 // intermediate representation looks like.
 #include <hocket/graph/edge_kinds.hpp>

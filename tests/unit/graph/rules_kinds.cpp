@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Edges of different kinds, and programs that run again and again, against the interpreter of rules_program.hpp.
 #include <hocket/graph/edge_kinds.hpp>
 #include <hocket/graph/unroll.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Programs that say everything a host can say, and an interpreter that compares every op with every earlier one and
 // knows nothing of last writers, sinks or gates.
 #pragma once

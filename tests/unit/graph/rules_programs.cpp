@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Random programs with everything a host can say, against the interpreter of rules_program.hpp.
 #include "rules_program.hpp"
 

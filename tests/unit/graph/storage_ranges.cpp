@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Ops that touch ranges of bytes: against a comparison of all pairs, byte by byte.
 #include <hocket/core/message.hpp>
 #include <hocket/graph/dependencies.hpp>

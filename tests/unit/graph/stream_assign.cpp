@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The heuristic is what its docstring says, word by word, on every small program and on random ones.
 #include <hocket/core/message.hpp>
 #include <hocket/graph/assign_streams.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Forks and joins: a device that captures, on every small program and on random ones. It refuses what a CUDA capture
 // refuses: an op on a stream that takes no part, a wait for an event of no captured stream, work that is not joined.
 #include <hocket/graph/capture_plan.hpp>

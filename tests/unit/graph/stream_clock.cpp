@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The clock against breadth-first search over dependencies and FIFO, on every small program and on random larger ones.
 #include <hocket/graph/stream_clock.hpp>
 #include <hocket/testing/graph_laws.hpp>

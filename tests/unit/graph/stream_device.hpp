@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A device that runs nothing and knows everything: streams and events as sets of ops that are surely done. It shares no
 // code and no idea with the planner, which has counts per stream, and it moves whole sets.
 #pragma once

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A program that repeats: the plan from two copies against the plan, and the device, of a long unrolled run.
 #include <hocket/core/message.hpp>
 #include <hocket/graph/dependencies.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the tests of profiles share.
 #pragma once
 #include <hocket/core/message.hpp>

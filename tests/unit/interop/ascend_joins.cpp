@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Profiles as timelines, beside IR dumps, and as samples for a fit.
 #include <hocket/interop/ascend/join_ir.hpp>
 #include <hocket/interop/ascend/profile_samples.hpp>

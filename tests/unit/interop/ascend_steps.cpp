@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A step taken apart: on a real one, and on small random ones against a count of every nanosecond.
 #include <hocket/interop/ascend/operator_totals.hpp>
 #include <hocket/interop/ascend/parse_profile.hpp>

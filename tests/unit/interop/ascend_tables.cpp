@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Tables of profilers as they are written, and what is said about those that are wrong.
 #include <hocket/interop/ascend/parse_profile.hpp>
 

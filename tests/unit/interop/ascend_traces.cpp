@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Traces and communication.json as profilers write them, and what is said about those that are wrong.
 #include <hocket/interop/ascend/parse_profile.hpp>
 #include <hocket/interop/ascend/step_breakdown.hpp>

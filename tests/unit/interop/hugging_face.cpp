@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // config.json files as published, and what is said about those that are wrong.
 #include <hocket/core/message.hpp>
 #include <hocket/cost/model/parameters.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Families whose layers differ: config.json -> list of layers -> parameters, against transformers.
 #include <hocket/core/message.hpp>
 #include <hocket/cost/model/list_cost.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Every model of models.csv: config.json -> model -> parameter count, against the published total.
 #include <hocket/cost/model/parameters.hpp>
 #include <hocket/interop/hugging_face.hpp>

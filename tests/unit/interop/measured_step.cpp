@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What files say of a step, and predictions beside it.
 #include <hocket/core/message.hpp>
 #include <hocket/interop/ascend/parse_profile.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Calls that are followed, against programs written out by hand and by a second way of expanding them.
 #include <hocket/core/message.hpp>
 #include <hocket/interop/mindspore/follow_calls.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What nodes of a dump read and write, and the order that follows, against a closure that is computed here.
 #include <hocket/core/message.hpp>
 #include <hocket/graph/dependencies.hpp>

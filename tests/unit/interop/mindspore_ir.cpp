@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Dumps as MindSpore prints them, read whole and in pieces; and what is said about those that are wrong.
 #include <hocket/core/message.hpp>
 #include <hocket/interop/mindspore/parse_ir.hpp>

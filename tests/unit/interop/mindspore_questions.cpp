@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Recomputation and collectives of dumps written for the purpose; the real ones are asked by tests/command_line.
 #include <hocket/core/message.hpp>
 #include <hocket/interop/mindspore/collectives.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Every backend that can run here obeys the laws; for each law there is a backend that breaks it, and is told so.
 #include <hocket/launch/backends/host.hpp>
 #include <hocket/testing/backend_laws.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Plans of the other components, really run on threads, in an order that the graph allows.
 #include <hocket/graph/dependencies.hpp>
 #include <hocket/graph/stream_plan.hpp>

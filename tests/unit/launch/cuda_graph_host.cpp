@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The CUDA graph adapter of examples/hosts on the fake runtime: what only a fake can be made to do.
 #include <hocket/core/message.hpp>
 #include <hocket/testing/graph_laws.hpp>

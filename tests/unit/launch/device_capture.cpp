@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Capture into a CUDA graph and an AscendCL model-RI, on the fakes, which follow the rules of both.
 #include <hocket/core/message.hpp>
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The vendors' backends on the fake device: what the tests of all three have in common.
 #pragma once
 #include <hocket/launch/backends/ascend.hpp>

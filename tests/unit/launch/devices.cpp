@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The CUDA and Ascend backends against fakes of the vendors' libraries: the object code is the one that a device sees.
 #include <hocket/core/message.hpp>
 

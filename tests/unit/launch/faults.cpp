@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What must not hang, does not: every prefix of a list, failures in it, a hundred thousand replays.
 #include <atomic>
 #include <chrono>

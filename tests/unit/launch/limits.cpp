@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Launch where something goes wrong: launchers that throw, limits beyond the clock, groups with few sends in flight.
 #include <hocket/launch/bridges/pipeline_runner.hpp>
 #include <hocket/launch/capture.hpp>

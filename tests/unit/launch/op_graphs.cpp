@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The steps captured from PyTorch really run, with synthetic work per op that differs from seed to seed. The checker
 // knows only the reads and writes of the file and the measured times.
 #include <hocket/graph/dependencies.hpp>

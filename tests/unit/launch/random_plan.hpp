@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Random programs and naive plans for them, written without any planner of the library: one wait per cross-stream edge.
 #pragma once
 #include <hocket/launch/backends/host.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Steady plans and captures on their way to a device: what is issued is run by a device of sets that knows which ops
 // are surely done, and compared with conflicts found by definition.
 #include <hocket/graph/dependencies.hpp>

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`drive` without a trace compiles to the same instructions as a `drive` that never heard of traces.
 
 trace_is_free.py COMPILER INCLUDE: copies the header, deletes the lines of the hook, compiles the same program against

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The in-process transport by itself, the check over all ranks, and NCCL's and HCCL's calls on stand-ins that write
 // them down.
 #include <hocket/launch/check_transfers.hpp>

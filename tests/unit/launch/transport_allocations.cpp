@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What allocates: the second run of a pipeline does not.
 #include <hocket/launch/bridges/pipeline_runner.hpp>
 #include <hocket/launch/transports/in_process.hpp>

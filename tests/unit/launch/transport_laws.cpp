@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Every transport that can run in one process obeys the laws; for each law there is one that breaks it, and is told so.
 #include <hocket/launch/transports/in_process.hpp>
 #include <hocket/testing/transport_laws.hpp>

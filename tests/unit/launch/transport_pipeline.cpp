@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // from_pipeline: every rank's steps, the check over all of them, and real runs on threads.
 #include <hocket/launch/backends/host.hpp>
 #include <hocket/launch/bridges/device_commands.hpp>

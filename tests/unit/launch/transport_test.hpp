@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Runs a pipeline on threads with numbers in place of tensors. What a stage makes is a hash of what it got. So a
 // transfer to the wrong place, of the wrong micro-batch, or too early shows in the sum at the end.
 #pragma once

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The NCCL and HCCL transports call by call, on stand-ins that write down what they are asked.
 #include <hocket/launch/run_transfers.hpp>
 #include <hocket/launch/transports/hccl.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The whole range that the other tests sample: p <= 16, v <= 8, m <= 5p, every schedule and rule. Hidden, as it takes
 // ten seconds with optimisation and minutes without:   test_pipeline "[full]"
 #include <hocket/pipeline.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The schedules that other systems have and this file's neighbours do not compare: V schedules, DualPipe, sequence
 // slices, zero bubble. Equal means every field of every action, joining flags included. See tests/data/pipeline.
 #include <hocket/pipeline.hpp>

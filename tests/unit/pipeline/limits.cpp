@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What a caller gets wrong: schedules that contradict themselves, numbers out of range, lists that grow.
 #include <hocket/core/message.hpp>
 #include <hocket/pipeline/any_schedule.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Passes against the same rules written down naively, and one after another in constant expressions.
 #include <hocket/pipeline.hpp>
 #include <hocket/text/schedule_csv.hpp>

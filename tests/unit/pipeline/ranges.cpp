@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The list of a rank in range-for, std::ranges and range-v3.
 #include <hocket/interop/range_v3.hpp>
 #include <hocket/pipeline.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Every closed form against a simulation, for every shape in a range: complete, free of deadlock, as short as the
 // proved bound, as lean as its formula, and equal to its own inverse.
 #include <hocket/pipeline.hpp>

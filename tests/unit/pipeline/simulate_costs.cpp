@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What costs can say, and what a run says about them: links, bytes, idle time by cause, critical path, directions.
 #include <hocket/pipeline.hpp>
 #include <hocket/text/schedule_csv.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // V schedules, DualPipe and sequence slices over all shapes of a range: complete, free of deadlock, as short and as
 // lean as their formulas say, equal to their own inverse.
 #include <hocket/pipeline.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The two ways through a list against at(rank, step): walking from any step, and filling any stretch.
 #include <hocket/pipeline.hpp>
 

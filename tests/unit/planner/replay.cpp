@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What recomputing an op frees: the guide's cases by hand, sets against brute force, captured PyTorch steps.
 #include <hocket/core/error.hpp>
 #include <hocket/planner/replay_graph.hpp>

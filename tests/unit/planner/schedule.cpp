@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Schedules found by search: against exhaustive search where that ends, against other systems' lists, against bounds.
 #include <hocket/core/message.hpp>
 #include <hocket/pipeline/schedules/dual_pipe.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Each engine of the schedule search alone, against all orders of small questions.
 #include <hocket/planner/schedule/detail/beam_search.hpp>
 #include <hocket/planner/schedule/detail/greedy_rules.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The recorded questions of schedules.csv, for tests and benchmarks.
 #pragma once
 #include <hocket/pipeline/costs.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The stage split against brute force: the published instances, random small ones of every kind, chunks included.
 #include <hocket/core/message.hpp>
 #include <hocket/pipeline/schedules/gpipe.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Each engine of the stage split alone, against brute force on small questions.
 #include <hocket/pipeline/schedules/interleaved.hpp>
 #include <hocket/pipeline/schedules/zbv.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Split problems and plans in plain integers, as brute force counts them; solve() translates both ways.
 #pragma once
 #include <hocket/planner/split/memory_price.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The plans of the stage split beside those of a larger search, recorded in tests/data/planner/split_plans.csv: on
 // average within 1 %, at worst within 5 %, in every column of the table in docs/planner.md.
 #include <hocket/planner/split/solve.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The questions of the table of ablation in docs/planner.md, "Stage split": what a user may ask, drawn at random from
 // fixed seeds. Times are microseconds, sizes MiB. tests/data/planner/split_plans.csv has the plans that are compared.
 #pragma once

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Strategies: the shared evaluation against the formulas one by one, the front against brute force, the guide's advice.
 #include <hocket/core/message.hpp>
 #include <hocket/pipeline/schedules/interleaved.hpp>

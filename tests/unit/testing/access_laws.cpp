@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The shapes of hosts obey the laws of graph access; for each law there is a policy that breaks it, and is told so.
 #include <hocket/testing/access_laws.hpp>
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Every cost policy of the library obeys the laws; for each law there is a policy that breaks it, and is told so.
 #include <hocket/testing/cost_policy_laws.hpp>
 

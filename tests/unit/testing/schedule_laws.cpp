@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Every schedule of the library obeys the laws; for each law there is a type that breaks it, and is told so by name.
 #include <hocket/testing/schedule_laws.hpp>
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The CSV forms of graphs: what comes in goes out unchanged, bad cells are named, and on the golden programs the
 // whole way from text to pruned edges gives the unique answer.
 #include <hocket/core/message.hpp>

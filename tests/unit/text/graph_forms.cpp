@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Differences as CSV, graphs as DOT. DOT is read back by a reader of its own, so that no name can break out of its
 // quotes.
 #include <hocket/text/comparison_csv.hpp>

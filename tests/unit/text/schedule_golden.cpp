@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Our lists against those that other systems generate, and our simulator against theirs. See tests/data/pipeline.
 #include <hocket/pipeline.hpp>
 #include <hocket/text/schedule_csv.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // DeepSpeed's instructions and Paddle's jobs, read and compared with ours.
 #include <hocket/core/message.hpp>
 #include <hocket/pipeline.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // `automatic` promises to be no slower than any other policy whose tiles the problem allows, whatever is asked of it.
 #include <hocket/core.hpp>
 #include <hocket/tiling.hpp>

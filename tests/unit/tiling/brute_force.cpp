@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Small problems with arbitrary costs, judged by trying everything with a simulator that shares no code with the
 // library.
 #include <hocket/core.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Formats, orders, ready times, contention by rate, pinned lengths: each against trying everything.
 #include <hocket/core.hpp>
 #include <hocket/tiling.hpp>

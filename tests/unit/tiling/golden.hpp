@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The three cost models behind tests/data/tiling/optimum.csv, as curves of a host would be written, and its columns.
 #pragma once
 #include <hocket/tiling.hpp>

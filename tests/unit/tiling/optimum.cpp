@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The policies against the exact optimum of 537 problems: 11 layers, tp 2, 4, 8, M 128 … 32768, three cost models.
 #include <hocket/core.hpp>
 

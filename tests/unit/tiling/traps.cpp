@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Numeric traps that implementations of the published rule fall into, one by one.
 #include <hocket/core.hpp>
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Two phases of staircases, waves and tables, against every tiling of small problems.
 #include <hocket/core.hpp>
 #include <hocket/tiling.hpp>

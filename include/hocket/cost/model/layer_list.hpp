@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <hocket/cost/blocks/attention.hpp>
 #include <hocket/cost/blocks/compressed_attention.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Opt-in: needs AscendCL's acl/acl.h (of CANN 9.0, whose reference this follows) on the include path and libascendcl to
 // link.
 #pragma once

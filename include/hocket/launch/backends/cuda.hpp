@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Opt-in: needs NVIDIA's cuda_runtime_api.h on the include path and a cudart to link; no .cu, no nvcc.
 #pragma once
 #include <cuda_runtime_api.h>

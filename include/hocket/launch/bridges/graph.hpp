@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <hocket/graph/capture_plan.hpp>
 #include <hocket/graph/steady_stream_plan.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Opt-in: needs <hccl/hccl.h> of CANN. Link HCCL yourself.
 #pragma once
 #include <hocket/launch/transport.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Opt-in: needs <mpi.h> and nothing else of MPI but its C functions. Link MPI yourself.
 #pragma once
 #include <hocket/core/result.hpp>

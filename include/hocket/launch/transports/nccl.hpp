@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Opt-in: needs <nccl.h> (2.7 or newer). Link NCCL yourself.
 #pragma once
 #include <hocket/launch/transport.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <hocket/pipeline/detail/run_results.hpp>
 #include <hocket/pipeline/detail/run_units.hpp>

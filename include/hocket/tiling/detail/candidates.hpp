@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the policies share: the axis in whole units, the best tiling so far, and the tie rule.
 #pragma once
 #include <hocket/core/arithmetic.hpp>

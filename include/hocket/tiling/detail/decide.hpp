@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The policies that search, and `automatic`, which also looks at what the rules would do.
 #pragma once
 #include <hocket/tiling/detail/documented.hpp>

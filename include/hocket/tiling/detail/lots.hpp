@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Growing and shrinking tiles, and the descent that improves them: any number of phases, any costs. Both need nothing
 // but the times of tiles.
 #pragma once

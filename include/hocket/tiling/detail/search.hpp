@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // From a problem to a plan: the search, then times, bound and flags.
 #pragma once
 #include <hocket/tiling/detail/bound.hpp>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Stands in for HCCL's header where there is none: the part that launch/transports/hccl.hpp uses, written from the
  * documentation of CANN 8. Tests define the functions. */
 #pragma once

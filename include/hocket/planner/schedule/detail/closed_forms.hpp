@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <hocket/pipeline/schedules/dual_pipe.hpp>
 #include <hocket/pipeline/schedules/gpipe.hpp>

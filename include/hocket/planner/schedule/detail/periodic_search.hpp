@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <hocket/planner/detail/random_numbers.hpp>
 #include <hocket/planner/schedule/detail/work_bound.hpp>
