@@ -57,6 +57,17 @@ TEST_CASE("a profile as a timeline says the same as the step taken apart", "[asc
   }
 }
 
+TEST_CASE("collectives over the same kernels do not become more spans than memory can hold", "[ascend]") {
+  std::vector<kernel> kernels;
+  constexpr std::int64_t count = 4'200;
+  for (std::int64_t i = 0; i < count; ++i) kernels.push_back(run_of("all", "hcom_allReduce_", 0, 2 * count));
+  for (std::int64_t i = 0; i < count; ++i) kernels.push_back(run_of("x", "MatMul", 2 * i, 1));
+  const auto t = ascend::to_timeline(kernels);
+  REQUIRE_FALSE(t);
+  // Each collective has 8,400 parts, so the 1,999th is one too many.
+  CHECK(message(t.error()) == "spans of collectives: 16791600 exceeds the limit of 16785616");
+}
+
 TEST_CASE("lanes are streams, shades are layers, and steps are marked", "[ascend]") {
   std::vector<kernel> kernels = {run_of("Default/layers-CellList/3-Layer/MatMul-op0", "MatMul", 100, 10),
                                  run_of("hcom_allReduce__1", "hcom_allReduce_", 105, 20),

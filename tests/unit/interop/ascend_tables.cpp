@@ -19,7 +19,39 @@ namespace {
 const std::string kernel_header =
     "Step Id,Name,Type,Accelerator Core,Start Time(us),Duration(us),Stream ID,Input Shapes\n";
 
+std::string many(std::size_t count, std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < count; ++i) out += text;
+  return out;
+}
+
 }  // namespace
+
+// Found by fuzzing: the end of the kernel was computed from the refused start, and left 64 bits.
+TEST_CASE("a start below zero is refused, whatever the duration is", "[ascend]") {
+  const std::string row = "1,b,MatMul,AI_CORE,";
+  CHECK(refusal(kernel_header + row + "-.9,9223372036854775.807,1,\n") ==
+        "line 2, column 5: \"-.9\" is no decimal number in range");
+  CHECK(refusal(kernel_header + row + "0.008,9223372036854775.807,1,\n") ==
+        "line 2, column 6: \"9223372036854775.807\" is no decimal number in range");
+  CHECK(refusal(kernel_header + row + "0.007,9223372036854775.807,1,\n") == "accepted");
+}
+
+TEST_CASE("small files stay small in memory", "[ascend]") {
+  const std::string wide = "Name,Type,Start Time(us),Duration(us)";
+  CHECK(refusal(wide + many(1'020, ",") + "\n") == "accepted");
+  CHECK(refusal(wide + many(1'021, ",") + "\n") == "line 1: 1025 exceeds the limit of 1024 (columns)");
+
+  // The name stands once in the file and once for each of many runs in memory.
+  const auto runs_of = [](std::size_t name) { return many(name, "n") + ";HostCpuOps;" + many(9, "1,2,3 ") + "\n"; };
+  CHECK(refusal(runs_of(1'024)) == "accepted");
+  CHECK(refusal(runs_of(1'025)) == "line 1: 1025 exceeds the limit of 1024 (bytes of a name)");
+  const auto step_of = [](std::size_t name) {
+    return "{\"" + many(name, "n") + "\": {\"collective\": {\"a@b\": {}}}}";
+  };
+  CHECK(refusal(step_of(1'024)) == "accepted");
+  CHECK(refusal(step_of(1'025)) == "line 1: 1025 exceeds the limit of 1024 (bytes of a name)");
+}
 
 TEST_CASE("a table of kernels is read to the last digit", "[ascend]") {
   const auto p = parse_profile(file("kernel_details.csv"));

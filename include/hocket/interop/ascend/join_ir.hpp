@@ -10,7 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 namespace hocket::inline HOCKET_ABI::ascend {
@@ -25,16 +25,16 @@ struct ir_join {
 /// is the node's primitive. Passes number the ops anew, so the dump of a late pass (graph_build) joins most.
 /// O((k + n) log n).
 [[nodiscard]] inline ir_join join_ir(std::span<const kernel> kernels, const mindspore::ir_program& program) {
-  std::vector<std::pair<std::string_view, std::uint32_t>> nodes;
+  std::vector<std::tuple<std::string_view, std::string_view, std::uint32_t>> nodes;
   for (std::uint32_t n = 0; n < program.node_count(); ++n)
-    if (program.node(n).has_full_name) nodes.emplace_back(program.scope(n), n);
+    if (program.node(n).has_full_name) nodes.emplace_back(program.scope(n), program.primitive(n), n);
   std::sort(nodes.begin(), nodes.end());
   ir_join out;
   for (const kernel& k : kernels) {
-    auto at = std::lower_bound(nodes.begin(), nodes.end(), std::pair(std::string_view(k.name), std::uint32_t{0}));
-    while (at != nodes.end() && at->first == k.name && program.primitive(at->second) != k.type) ++at;
-    const bool found = at != nodes.end() && at->first == k.name;
-    out.node_of.push_back(found ? at->second : no_id);
+    const std::tuple sought(std::string_view(k.name), std::string_view(k.type), std::uint32_t{0});
+    const auto at = std::lower_bound(nodes.begin(), nodes.end(), sought);
+    const bool found = at != nodes.end() && std::get<0>(*at) == k.name && std::get<1>(*at) == k.type;
+    out.node_of.push_back(found ? std::get<2>(*at) : no_id);
     out.joined += found ? 1 : 0;
   }
   return out;

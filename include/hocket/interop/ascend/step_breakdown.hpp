@@ -63,17 +63,17 @@ namespace detail {
 
 using stretch = std::pair<nanoseconds, nanoseconds>;
 
-/// Disjoint stretches in order. f(start, finish) for what [start, finish) has beyond what was added before; starts must
-/// not fall. O(1) for each.
+/// Disjoint stretches in order.
 class cover {
  public:
+  /// f(start, finish) for what [start, finish) has beyond what was added before; starts must not fall. O(1).
   template <class F>
   void add(nanoseconds start, nanoseconds finish, F&& f) {
     const nanoseconds from = !pieces_.empty() && pieces_.back().second > start ? pieces_.back().second : start;
     if (finish <= from) return;
     f(from, finish);
     if (!pieces_.empty() && pieces_.back().second == from) pieces_.back().second = finish;
-    else pieces_.emplace_back(from, finish);
+    else add_piece(from, finish);
   }
   /// f(start, finish) for each part of [start, finish) that is not covered. O(log + parts).
   template <class F>
@@ -86,15 +86,26 @@ class cover {
       start = at->second;
     }
   }
+  /// O(1).
   [[nodiscard]] nanoseconds length() const noexcept {
-    nanoseconds sum{};
-    for (const auto& [start, finish] : pieces_) sum += finish - start;
-    return sum;
+    return pieces_.empty() ? nanoseconds{} : before_.back() + (pieces_.back().second - pieces_.back().first);
   }
-  [[nodiscard]] std::span<const stretch> pieces() const& noexcept { return pieces_; }
+  /// How much lies before that moment. O(log).
+  [[nodiscard]] nanoseconds length_before(nanoseconds at) const noexcept {
+    const auto next =
+        std::partition_point(pieces_.begin(), pieces_.end(), [&](const stretch& s) { return s.second < at; });
+    if (next == pieces_.end()) return length();
+    const nanoseconds whole = before_[static_cast<std::size_t>(next - pieces_.begin())];
+    return next->first < at ? whole + (at - next->first) : whole;
+  }
 
  private:
+  void add_piece(nanoseconds start, nanoseconds finish) {
+    before_.push_back(length());
+    pieces_.emplace_back(start, finish);
+  }
   std::vector<stretch> pieces_;
+  std::vector<nanoseconds> before_;  // of each piece: the length of all pieces before it
 };
 
 [[nodiscard]] constexpr bool is_receive(const kernel& k) noexcept {
@@ -252,9 +263,7 @@ class neighbours {
     e.behind = near.computing_behind(first);
     const std::size_t next = near.collective_behind(k.finish());
     const nanoseconds until = next != e.no_kernel ? kernels[next].start : (std::max)(k.finish(), near.end());
-    e.computing_behind = until - k.finish();
-    computing.for_each_hole(k.finish(), until,
-                            [&](nanoseconds begin, nanoseconds end) { e.computing_behind -= end - begin; });
+    e.computing_behind = computing.length_before(until) - computing.length_before(k.finish());
     out.push_back(e);
   }
   std::sort(out.begin(), out.end(), [](const exposed_collective& a, const exposed_collective& b) {

@@ -20,6 +20,7 @@ class communication_reader {
       const bool is_p2p = kind == "p2p";
       if ((!is_p2p && kind != "collective") || in_.peek() != '{') return in_.skip();
       any = true;
+      if (const auto ok = check_shared_name(step, 0); !ok) return in_.fail(ok.error());
       in_.members([&](std::string_view name) { read_run(step, name, is_p2p); });
     });
     return any;

@@ -15,6 +15,16 @@
 
 namespace hocket::inline HOCKET_ABI::ascend::detail {
 
+/// Bytes of a name that a file writes once and that each of many runs then holds: a small file stays small in memory.
+inline constexpr std::int64_t max_shared_name = 1'024;
+
+/// errc::too_large for a longer one.
+[[nodiscard]] inline result<void> check_shared_name(std::string_view name, std::int64_t line) {
+  const auto size = static_cast<std::int64_t>(name.size());
+  if (size <= max_shared_name) return {};
+  return error{errc::too_large, line, size, max_shared_name}.with("bytes of a name");
+}
+
 /// A column that a table has, with what one of its unit is: `Duration(us)` is "duration" in units of 1,000 ns.
 struct table_column {
   static constexpr std::size_t none = static_cast<std::size_t>(-1);
@@ -38,9 +48,13 @@ struct table_column {
 /// The names of a table's columns: small letters, without the unit.
 class table_header {
  public:
-  /// Errors: errc::duplicate_column.
+  static constexpr std::int64_t max_columns = 1'024;  ///< each name is compared with all before it
+
+  /// Errors: errc::duplicate_column, errc::too_large beyond max_columns.
   [[nodiscard]] static result<table_header> make(const std::vector<std::string_view>& cells) {
     table_header out;
+    const auto found = static_cast<std::int64_t>(cells.size());
+    if (found > max_columns) return error{errc::too_large, 1, found, max_columns}.with("columns");
     out.size_ = cells.size();
     for (std::size_t i = 0; i < cells.size(); ++i) {
       column c{{}, {i, 0}};
@@ -107,11 +121,12 @@ class table_row {
     if (!value) fail(errc::bad_decimal, c);
     return value.value_or(0);
   }
-  /// The same, not negative.
+  /// The same, not negative; 0 for what is refused, so that the rest of the row can be computed with.
   [[nodiscard]] std::int64_t count(table_column c) noexcept {
     const std::int64_t value = number(c);
-    if (value < 0) fail(errc::bad_decimal, c);
-    return value;
+    if (value >= 0) return value;
+    fail(errc::bad_decimal, c);
+    return 0;
   }
   /// `otherwise` for an empty cell and N/A.
   [[nodiscard]] std::int64_t count_or(table_column c, std::int64_t otherwise) noexcept {

@@ -36,7 +36,7 @@ inline void sort_by_start(std::vector<kernel>& kernels) {
   kernels = std::move(sorted);
 }
 
-/// Whether start + duration fits 64 bits.
+/// Whether start + duration fits 64 bits. Precondition: start >= 0.
 [[nodiscard]] constexpr bool has_finish(nanoseconds start, nanoseconds duration) noexcept {
   return duration.count() <= (std::numeric_limits<std::int64_t>::max)() - start.count();
 }
@@ -224,6 +224,7 @@ struct memory_columns {
   while (!in.at_end()) {
     if (const auto ok = in.next_quoted_row(';', cells); !ok) return ok.error();
     if (cells.size() != 3) return error{errc::missing_column, in.line(), 3, static_cast<std::int64_t>(cells.size())};
+    if (const auto ok = check_shared_name(cells[0], in.line()); !ok) return ok.error();
     kernel k;
     k.name = cells[0];
     k.type = type_in_name(cells[0]);

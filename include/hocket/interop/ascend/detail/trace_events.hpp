@@ -150,15 +150,12 @@ class trace_events {
     k.task = parse_scaled(s.task, 1).value_or(-1);
     return k;
   }
-  static void keep_step(const span& s, profile& out) {
-    const bool on_device = s.category == "gpu_user_annotation";
+  void keep_step(const span& s, profile& out) {
     named_span step{s.name, s.start, s.duration};
-    for (named_span& known : out.marks)
-      if (known.name == s.name) {
-        if (on_device) known = step;  // what the host names begins earlier
-        return;
-      }
-    out.marks.push_back(std::move(step));
+    const auto [known, is_new] = marks_.try_emplace(s.name, out.marks.size());
+    if (is_new) out.marks.push_back(std::move(step));
+    else if (s.category == "gpu_user_annotation")
+      out.marks[known->second] = std::move(step);  // the host begins earlier
   }
   static void add_overlap(const span& s, profile& out) {
     if (out.steps.empty()) out.steps.emplace_back();
@@ -190,6 +187,7 @@ class trace_events {
   std::string storage_;
   std::vector<span> spans_;
   names processes_, threads_;
+  std::map<std::string, std::size_t> marks_;  // the place of each step's name in the marks
 };
 
 }  // namespace hocket::inline HOCKET_ABI::ascend::detail
