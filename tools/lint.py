@@ -10,6 +10,8 @@ import re
 import subprocess
 import sys
 
+import pages
+
 SPDX = "SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception"
 SOURCES = {".hpp", ".h", ".cpp", ".c", ".cu", ".cuh", ".py", ".sh", ".cmake"}
 GENERIC_TEXT = SOURCES | {".md", ".txt", ".json", ".csv", ".yml", ".yaml", ".in", ""}
@@ -275,6 +277,24 @@ def documents(root, names):
                     yield f"{name}:{number} points to {path.resolve().relative_to(root)}, which does not exist"
 
 
+def guide(root, names):
+    """Links within pages exist, and every page of the guide can be got to: docs/index.md is also what the site shows."""
+    documents = [n for n in names if n.endswith(".md") and not n.startswith("tests/")]
+    read = {n: (root / n).read_text(encoding="utf-8") for n in documents}
+    for name, text in read.items():
+        for start, _, target in pages.links(text):
+            part = target.partition("#")[2]
+            to = pages.page_of(root, pages.resolve(root, name, target)) if part else None
+            if to in read and part not in pages.anchors(read[to]):
+                yield f"{name}:{pages.line_of(text, start)} points to {target}, but {to} has no such heading"
+        for m in re.finditer(r"(?m)^```(\w*)\n\$ hocket ", text):
+            if m[1] != "text":
+                yield f"{name}:{pages.line_of(text, m.start())} shows a command outside of a ```text block, so no test runs it"
+    if "docs/index.md" in read:
+        for name in sorted(n for n in set(documents) - set(pages.reachable(root)) if n.startswith("docs/")):
+            yield f"{name} is an orphan: no page that docs/index.md leads to links to it"
+
+
 def data(root, names):
     """Golden data says where it comes from."""
     folders = {"/".join(n.split("/")[:3]) for n in names if n.startswith("tests/data/") and n.count("/") >= 3}
@@ -294,7 +314,7 @@ def data(root, names):
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent).resolve()
     names = tracked(root)
-    findings = [f for rule in (spdx, versions, headers, conventions, privacy, test_sources, documents, data) for f in rule(root, names)]
+    findings = [f for rule in (spdx, versions, headers, conventions, privacy, test_sources, documents, guide, data) for f in rule(root, names)]
     for finding in findings:
         print(finding)
     print(f"{len(names)} files, {len(findings)} findings")

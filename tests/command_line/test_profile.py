@@ -3,7 +3,6 @@
 import csv
 import json
 import math
-import re
 import unittest
 from decimal import Decimal
 
@@ -144,14 +143,6 @@ class Profile(ToolTest):
         trace = self.json(PROFILES / "trace_view.json")
         self.assertAlmostEqual(trace["steps"][0]["computing_us"], 1788.25, 1)
         self.assertAlmostEqual(trace["profiler_steps"][0]["computing_us"], 1788.25, 1)
-
-    def test_the_chapter_shows_what_is_printed(self):
-        chapter = (ROOT / "docs" / "ascend_files.md").read_text()
-        shown = re.findall(r"^```text\n\$ hocket (profile [^\n]*)\n(.*?)^```$", chapter, re.M | re.S)
-        self.assertGreaterEqual(len(shown), 2)
-        for words, output in shown:
-            with self.subTest(words):
-                self.assertEqual(self.ok(*words.split(), cwd=ROOT).text, output)
 
     def test_pictures(self):
         svg, trace = self.folder / "step.svg", self.folder / "step.json"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Each tool must find what it looks for in a small wrong checkout, and nothing in a right one."""
+import importlib
 import importlib.util
 import pathlib
 import subprocess
@@ -140,6 +141,9 @@ class Lint(Checkout):
             ("broken.json", "{", "broken.json is no JSON"),
             ("docs/x.md", "see [a](b.md), `graph/b.hpp`\n", "docs/x.md:1 points to docs/b.md, which does not exist"),
             ("docs/x.md", "see\n`graph/c.hpp`\n", "docs/x.md:2 points to include/hocket/graph/c.hpp"),
+            ("docs/x.md", "# A b\n\n[a](#a-b) [c](#c)\n", "docs/x.md:3 points to #c, but docs/x.md has no such heading"),
+            ("docs/x.md", "```\n$ hocket --version\n```\n", "docs/x.md:1 shows a command outside of a ```text block"),
+            ("docs/index.md", "# Guide\n\n[x](../CHANGELOG.md#0-2)\n", "docs/index.md:3 points to ../CHANGELOG.md#0-2, but"),
         ):
             with self.subTest(words):
                 old = (self.root / name).read_text() if (self.root / name).exists() else None
@@ -277,6 +281,122 @@ class Readme(Checkout):
         self.write("a.md", "```cpp\nint x = 1;\n```\n")
         self.assert_finds("a.md:1: the block does not start with #include", ROOT / "tools/check_readme.py", "--out",
                           self.root / "out", self.root / "a.md")
+
+
+class Guide(Checkout):
+    """The pages: orphans, commands, and what is checked of the site that is made of them."""
+
+    def lint(self):
+        return self.run_tool(ROOT / "tools/lint.py", self.root)
+
+    def test_orphans(self):
+        self.write("docs/index.md", "# Guide\n\n## Start\n\n[one](one.md)\n")
+        self.write("docs/one.md", "# One\n\n[two](two.md)\n")
+        self.write("docs/two.md", "# Two\n")
+        self.assertEqual(self.lint()[0], 0, self.lint())
+        self.write("docs/one.md", "# One\n\n`[two](two.md)`\n")
+        self.assertIn("docs/two.md is an orphan", self.lint()[1])
+
+    def run_commands(self, text, *options):
+        tool = self.root / "tool.sh"
+        tool.write_text("#!/bin/sh\necho \"$@\"\necho time_us=$$\n[ \"$1\" != no ]\n", encoding="utf-8")
+        tool.chmod(0o755)
+        self.write("docs/index.md", text)
+        return self.run_tool(ROOT / "tools/check_commands.py", "--root", self.root, "--tool", tool, *options)
+
+    def test_commands(self):
+        for right in ("$ hocket a b\na b\ntime_us=1\n", "$ hocket a b\na\n  b time_us=1\n", "$ hocket no\n…\n",
+                      "$ hocket a\na\n…\n$ hocket b\n…\ntime_us=7\n"):
+            status, output = self.run_commands(f"# G\n\n```text\n{right}```\n")
+            self.assertEqual(status, 0, output)
+        for wrong in ("$ hocket a b\na c\ntime_us=1\n", "$ hocket a b\na b\n", "$ hocket a\na\ntime_us=1\n$ hocket b\n…\nb\n",
+                      "$ hocket > docs/images/a.svg\n"):
+            status, output = self.run_commands(f"# G\n\n```text\n{wrong}```\n")
+            self.assertEqual(status, 1, wrong)
+            self.assertIn("1 findings", output)
+
+    def test_commands_are_recorded(self):
+        self.run_commands("# G\n\n```text\n$ hocket a\nold\n```\n", "--record")
+        self.assertRegex((self.root / "docs/index.md").read_text(), r"\A# G\n\n```text\n\$ hocket a\na\ntime_us=\d+\n```\n\Z")
+
+    def check_site(self):
+        return self.run_tool(ROOT / "tools/build_site.py", "check", self.root / "site")
+
+    def test_dead_links_of_a_site(self):
+        self.write("site/reference/a.html", '<a id="x"></a><a href="javascript:void(0)">x</a>')
+        right = '<a href="b/c.html#d">x</a><a href="reference/a.html#x">x</a><a href="http://elsewhere.example">x</a>'
+        self.write("site/index.html", right)
+        self.write("site/b/c.html", '<h1 id="d">x</h1><img src="data:image/png;base64,"><a href="../index.html">x</a>')
+        self.assertEqual(self.check_site(), (0, "3 pages, 0 findings\n"))
+        for wrong, words in (('<a href="b/d.html">', "index.html points to b/d.html, which does not exist"),
+                             ('<a href="../up.html">', "index.html points to ../up.html, which does not exist"),
+                             ('<a href="b/c.html#e">', "index.html points to b/c.html#e, but b/c.html has no such part"),
+                             ('<a href="reference/a.html#y">', "but reference/a.html has no such part"),
+                             ('<a href="#z">', "index.html points to #z, but index.html has no such part"),
+                             ('<script src="https://elsewhere.example/a.js"></script>', "index.html loads https://elsewhere.example/a.js"),
+                             ('<link rel="stylesheet" href="//elsewhere.example/a.css">', "index.html loads //elsewhere.example/a.css"),
+                             ('<img src="no.png">', "index.html points to no.png, which does not exist")):
+            self.write("site/index.html", right + wrong)
+            status, output = self.check_site()
+            self.assertEqual(status, 1, wrong)
+            self.assertIn(words, output)
+
+    def builder(self):
+        sys.path.insert(0, str(ROOT / "tools"))
+        try:
+            return importlib.import_module("build_site")
+        finally:
+            sys.path.pop(0)
+
+    def test_what_a_site_is_made_of(self):
+        self.write("docs/site/mkdocs.yml", "site_name: hocket VERSION\n")
+        self.write("docs/site/site.css", "")
+        self.write("docs/site/iframe-worker.js", "")
+        self.write("README.md", "# Readme\n\n[guide](docs/index.md)\n")
+        self.write("docs/index.md", "# Guide\n\n[z](z.md)\n\n## Start\n\n[one](one.md#a) [folder](../src) [gone](gone.md)\n\n"
+                   "## More\n\n[one](one.md), `[no](no.md)`\n")
+        self.write("docs/one.md", "# One `x`\n\n## A\n- item\n\n[s](../src/a.cpp)\n")
+        self.write("docs/z.md", "# Z\n")
+        self.write("src/a.cpp", "int x;  // ````\n")
+        site = self.builder()
+        self.assertEqual(site.navigation(self.root), [("Start", [("One x", "docs/one.md")])])
+        self.assertEqual(site.stage(self.root, self.root / "out"), ["docs/index.md points to gone.md, which does not exist"])
+        made = self.root / "out/pages"
+        self.assertIn("(../src/index.md)", (made / "docs/index.md").read_text())
+        self.assertIn("## A\n- item\n\n[s](../src/a.cpp.md)", (made / "docs/one.md").read_text())
+        self.assertIn("# src/a.cpp\n\n`````cpp\nint x;  // ````\n\n`````\n", (made / "src/a.cpp.md").read_text())
+        self.assertIn("hocket 0.1", (self.root / "out/mkdocs.yml").read_text())
+
+    def test_flowcharts(self):
+        dot = self.builder().to_dot('flowchart LR\n  a["x: y"] -->|by| b --> c[z]\n')
+        for line in ('"a" [label="x: y"];', '"a" -> "b" [label="by"];', '"b" -> "c" [label=""];', '"c" [label="z"];'):
+            self.assertIn(line, dot)
+        for wrong in ("sequenceDiagram\n a\n", "flowchart LR\n (a) --> b\n"):
+            with self.assertRaises(ValueError):
+                self.builder().to_dot(wrong)
+
+    def test_names_lead_to_the_reference(self):
+        self.write("tags", '<tagfile><compound kind="file"><name>a.hpp</name><path>/x/include/hocket/g/</path><filename>a</filename></compound>'
+                   '<compound kind="class"><name>h::g::dag</name><filename>dag.html</filename></compound>'
+                   '<compound kind="namespace"><name>h::g</name><filename>g.html</filename>'
+                   '<member kind="function"><name>solve</name><anchorfile>g.html</anchorfile><anchor>1</anchor></member></compound>'
+                   '<compound kind="namespace"><name>h::t</name><filename>t.html</filename>'
+                   '<member kind="function"><name>solve</name><anchorfile>t.html</anchorfile><anchor>2</anchor></member></compound></tagfile>')
+        found = self.builder().Reference(self.root / "tags")
+        for code, component, where in (("g/a.hpp", "x", "a.html"), ("dag", "g", "dag.html"), ("dag", "t", None), ("g::dag<>", "t", "dag.html"),
+                                       ("solve(x)", "t", "t.html#2"), ("solve(x)", "x", None), ("g::solve", "x", "g.html#1"), ("a b", "g", None)):
+            self.assertEqual(found.find(code, component), where, code)
+        page = '<article><p><code>dag</code> <a href="x"><code>dag</code></a></p><pre>&lt;hocket/g/a.hpp&gt;</pre></article>'
+        linked = self.builder().with_reference(page, found, "../", "g")
+        self.assertEqual(linked.count('href="../reference/dag.html"'), 1)
+        self.assertEqual(linked.count('href="../reference/a.html"'), 2)  # where it stands, and at the end
+
+    def test_the_newest_version(self):
+        for version in ("0.9", "0.10"):
+            self.write(f"site/{version}/a/b.html", "")
+        self.builder().versions(self.root / "site", "0.10")
+        self.assertIn('url=../../0.10/a/b.html"', (self.root / "site/latest/a/b.html").read_text())
+        self.assertIn('"version": "0.10"', (self.root / "site/versions.json").read_text().split("}")[0])
 
 
 class ProveSchedule(unittest.TestCase):
