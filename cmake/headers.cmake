@@ -235,6 +235,7 @@ set(HOCKET_COST_HEADERS
   hocket/cost/formula/derivative.hpp
   hocket/cost/formula/evaluate.hpp
   hocket/cost/formula/expression.hpp
+  hocket/cost/formula/folding.hpp
   hocket/cost/formula/number.hpp
   hocket/cost/formula/print.hpp
   hocket/cost/formula/reflect.hpp
@@ -253,6 +254,7 @@ set(HOCKET_COST_HEADERS
   hocket/cost/model/communication.hpp
   hocket/cost/model/convention.hpp
   hocket/cost/model/flops.hpp
+  hocket/cost/model/folded_list.hpp
   hocket/cost/model/in_flight.hpp
   hocket/cost/model/layer_cost.hpp
   hocket/cost/model/layer_list.hpp

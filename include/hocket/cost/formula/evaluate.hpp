@@ -108,12 +108,20 @@ class numbers_view {
 
   /// The number of a symbol; nothing if no config has it. Complexity: O(1) comparisons of names.
   [[nodiscard]] constexpr std::optional<detail::number> find(formula_view symbol) const noexcept {
+    const std::optional<std::size_t> place = place_of(symbol);
+    if (!place) return std::nullopt;
+    return values_[*place];
+  }
+  /// Where it is among the numbers: the same in every environment of one type.
+  [[nodiscard]] constexpr std::optional<std::size_t> place_of(formula_view symbol) const noexcept {
     if (places_ == nullptr) return std::nullopt;
     const detail::hashed_name name{symbol.key(), static_cast<std::uint32_t>(symbol.value())};
     for (std::size_t at = name.hash & mask_; places_[at] != 0; at = (at + 1) & mask_)
-      if (names_[places_[at] - 1u] == name) return values_[places_[at] - 1u];
+      if (names_[places_[at] - 1u] == name) return places_[at] - 1u;
     return std::nullopt;
   }
+  /// The number at a place. Precondition: place_of gave it.
+  [[nodiscard]] constexpr const detail::number& at(std::size_t place) const noexcept { return values_[place]; }
 
  private:
   template <class... Configs>

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <hocket/cost/formula/folding.hpp>
+#include <hocket/cost/model/list_stages.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+// What a list of layers costs under many strategies: the formulas of its blocks are folded once, and a strategy then
+// costs a hundred products and one sum per kind of layer.
+namespace hocket::inline HOCKET_ABI::cost {
+
+/// What one strategy changes of a step.
+struct strategy_batch {
+  std::int64_t micro_batch = 1, global_batch = 1;
+};
+namespace detail {
+/// What a pipeline rank has of the ends.
+struct rank_place {
+  bool first = true, last = true;
+  std::int64_t rank = 0;
+};
+/// Whatever a strategy says: while a layer is made again, it keeps all.
+struct nothing_again {
+  cost::recompute recompute = cost::recompute::none;
+};
+/// The input of a layer that is computed again whole. Needs: list_sizes, training, parallel.
+inline constexpr auto input_of_whole_layer = [] {
+  using letters::recomputed;
+  constexpr auto input = blocks::stream_of(1 * letters::h) / saved::region;
+  return choose(recomputed, 0 * input, 0 * input, input);
+}();
+}  // namespace detail
+}  // namespace hocket::inline HOCKET_ABI::cost
+HOCKET_DETAIL_STRUCT(hocket::cost::strategy_batch, micro_batch, global_batch);
+HOCKET_DETAIL_STRUCT(hocket::cost::detail::rank_place, first, last, rank);
+HOCKET_DETAIL_STRUCT(hocket::cost::detail::nothing_again, recompute);
+
+namespace hocket::inline HOCKET_ABI::cost {
+
+/// FLOPs of a step, and the peak of the fullest pipeline rank.
+struct list_price {
+  double model_flops = 0, hardware_flops = 0;
+  double static_bytes = 0, kept_bytes = 0, peak_bytes = 0;  ///< of the fullest rank
+  std::int64_t fullest_rank = 0;
+};
+
+/// A list whose formulas are folded. Sequence, bytes per element and the kernels of a step are told once; sizes of
+/// parallelism, batches, recompute and replays vary.
+///
+///     const auto folded = folded_list::make(list, {.sequence = 4096}, counted);
+///     folded_list::scratch room;
+///     for (const parallel& p : strategies) least_bytes = least(folded->price(p, {1, 1024}, {}, room).peak_bytes, …);
+///
+/// Equal to count_flops and memory_of_rank but for the rounding of doubles, and of parameters that do not divide over
+/// their ranks: those are rounded up there and not here. 1F1B, layers dealt out evenly.
+class folded_list {
+ public:
+  /// Memory that prices work in: one per thread.
+  struct scratch {
+    std::vector<double> atoms, products, sums;  // sums: four of each kind
+    /// What a pipeline rank has of the layers.
+    struct rank_sums {
+      double dense = 0, expert = 0, kept = 0;
+      double largest_dense = 0, largest_expert = 0, again = 0;
+    };
+    std::vector<rank_sums> ranks;
+  };
+
+  /// Errors: those of check; errc::undefined_value where a formula has no value.
+  /// Complexity: some thousand operations per kind of layer.
+  [[nodiscard]] static result<folded_list> make(const layer_list& list, const training& t, const convention& counted) {
+    if (const auto ok = check(list); !ok) return ok.error();
+    if (const auto ok = check(t); !ok) return ok.error();
+    folded_list out;
+    if (const auto ok = out.fold_runs(list, t, counted); !ok) return ok.error();
+    if (const auto ok = out.fold_ends(list, t, counted); !ok) return ok.error();
+    return out;
+  }
+
+  /// FLOPs and the fullest rank of one strategy. Precondition: check(list, t, p) holds.
+  /// Complexity: one operation per product, per entry of a kind's sums, per run, and per stage; some hundred per rank.
+  [[nodiscard]] list_price price(const parallel& p, const strategy_batch& batch, const replay_set& replayed,
+                                 scratch& room) const {
+    list_price out;
+    layers_.evaluate(environment(batch, p, replayed), room.atoms, room.products);
+    out.model_flops = folding::value(model_flops_, room.products);
+    out.hardware_flops = out.model_flops + folding::value(again_flops_, room.products);
+    value_kinds(room);
+    deal_out(p, room);
+    for (std::int64_t rank = 0; rank < p.pp; ++rank) {
+      const list_price here = price_of_rank(rank, p, batch, room);
+      if (rank > 0 && here.peak_bytes <= out.peak_bytes) continue;
+      out.static_bytes = here.static_bytes;
+      out.kept_bytes = here.kept_bytes;
+      out.peak_bytes = here.peak_bytes;
+      out.fullest_rank = rank;
+    }
+    return out;
+  }
+
+ private:
+  /// Sums of one layer of a kind, and of the ends of a rank.
+  enum layer_sum : std::size_t { of_dense, of_expert, of_kept, of_whole, layer_sum_count };
+  enum end_sum : std::size_t { own_dense, own_expert, chunks, end_sum_count };
+  enum rank_sum : std::size_t { fixed, at_ends, buffers, at_head, shards, rank_sum_count };
+  struct kind {
+    layer_blocks blocks;
+    std::array<folded_sum, layer_sum_count> sums{};
+    folded_sum model_flops{}, again_flops{};
+  };
+  struct run {
+    std::size_t kind = 0;
+    std::int64_t count = 1;
+  };
+  struct entry {
+    std::uint32_t product = 0;
+    double times = 0;
+  };
+  /// Adds sums, and remembers the first that is none.
+  struct adder {
+    result<void> ok{};
+    void operator()(folded_sum& to, const result<folded_sum>& x, std::int64_t times = 1) {
+      if (x) to = folding::plus(to, *x, times);
+      else if (ok) ok = x.error();
+    }
+  };
+
+  folded_list()
+      : layers_(environment(strategy_batch{}, parallel{}, replay_set{})),
+        ends_(environment(detail::rank_place{}, strategy_batch{}, parallel{})),
+        ranks_(environment(detail::rank_place{}, held{}, rank_parameters{}, layer_parameters{}, strategy_batch{},
+                           parallel{})) {}
+
+  template <class Sizes>
+  void fold_block(const Sizes& sizes, bool weights_elsewhere, const list_sizes& of_list, const numbers_view& others,
+                  kind& to, adder& add) {
+    const part one{.layers = 1};
+    const environment first(sizes, one, of_list);
+    const environment whole(sizes, one, of_list, detail::nothing_again{});
+    const block_terms lists = formulas_of<Sizes>::lists();
+    if (!weights_elsewhere) {
+      add(to.sums[of_dense], layers_.rank_total(lists.parameters, first, others));
+      add(to.sums[of_expert], layers_.rank_total(lists.expert_parameters, first, others));
+    }
+    add(to.sums[of_kept], layers_.rank_total(lists.saved, first, others));
+    add(to.sums[of_whole], layers_.rank_total(lists.saved, whole, others));
+    add(to.model_flops, layers_.total(lists.forward, first, others), 3);
+    add(to.model_flops, layers_.total(lists.whole_step, first, others));
+    add(to.again_flops, layers_.again_total(lists.forward, first, others));
+    add(to.again_flops, layers_.again_total(lists.whole_step, first, others));
+  }
+  /// The number of a kind of layer, folded if it is new.
+  result<std::size_t> kind_of(const layer_list& list, const layer_blocks& blocks, const numbers_view& others,
+                              std::vector<kind>& kinds) {
+    for (std::size_t at = 0; at < kinds.size(); ++at)
+      if (kinds[at].blocks == blocks) return at;
+    kind made{.blocks = blocks};
+    adder add;
+    for (const block& b : blocks)
+      std::visit([&](const auto& sizes) { fold_block(sizes, b.weights_elsewhere, list.sizes, others, made, add); },
+                 b.what);
+    add(made.sums[of_kept], layers_.value_of(detail::input_of_whole_layer, environment(list.sizes), others));
+    if (!add.ok) return add.ok.error();
+    kinds.push_back(std::move(made));
+    return kinds.size() - 1;
+  }
+  result<void> fold_runs(const layer_list& list, const training& t, const convention& counted) {
+    std::vector<kind> kinds;
+    const environment others(t, counted);
+    first_layer_ = list.front.empty() ? 0 : 1;
+    behind_layers_ = first_layer_ + list.layers.size();
+    layer_count_ = list.layer_count();
+    const auto ok = detail::for_each_run(list, [&](const layer_blocks& blocks, std::int64_t count) -> result<void> {
+      const auto at = kind_of(list, blocks, others, kinds);
+      if (!at) return at.error();
+      runs_.push_back({*at, count});
+      model_flops_ = folding::plus(model_flops_, kinds[*at].model_flops, count);
+      again_flops_ = folding::plus(again_flops_, kinds[*at].again_flops, count);
+      return {};
+    });
+    if (!ok) return ok;
+    for (const kind& each : kinds)
+      for (const folded_sum& sum : each.sums) {
+        for (const folded_part& x : sum) entries_.push_back({x.product, x.times});
+        entry_ends_.push_back(entries_.size());
+      }
+    return {};
+  }
+  result<void> fold_ends(const layer_list& list, const training& t, const convention& counted) {
+    const model ends = detail::ends_of(list);
+    const replay_set as_by_level;
+    const environment whole(part{}, ends);
+    const environment known(ends);
+    const environment others(t, counted, as_by_level);
+    adder add;
+    add(model_flops_, layers_.total(forward_flop_terms, whole, others), 3);
+    add(again_flops_, layers_.again_total(forward_flop_terms, whole, others));
+    add(end_sums_[own_dense], ends_.rank_total(parameter_terms, known, others));
+    add(end_sums_[own_expert], ends_.rank_total(expert_parameter_terms, known, others));
+    add(end_sums_[chunks], ends_.value_of(chunks_in_flight, known, others));
+    add(rank_sums_[fixed], ranks_.rank_total(static_memory_terms, known, others));
+    add(rank_sums_[at_ends], ranks_.rank_total(end_tensor_terms, known, others));
+    add(rank_sums_[buffers], ranks_.rank_total(workspace_terms, known, others));
+    add(rank_sums_[at_head], ranks_.rank_total(head_transient_terms, known, others));
+    add(rank_sums_[shards], ranks_.rank_total(transient_terms, known, others));
+    return add.ok;
+  }
+
+  void value_kinds(scratch& room) const {
+    room.sums.resize(entry_ends_.size());
+    std::size_t at = 0;
+    for (std::size_t sum = 0; sum < entry_ends_.size(); ++sum) {
+      double value = 0;
+      for (; at < entry_ends_[sum]; ++at) value += entries_[at].times * room.products[entries_[at].product];
+      room.sums[sum] = value;
+    }
+  }
+  void put(const run& layers, std::int64_t count, bool again, scratch& room, std::size_t rank) const {
+    const double* of = room.sums.data() + layers.kind * layer_sum_count;
+    scratch::rank_sums& to = room.ranks[rank];
+    const auto times = static_cast<double>(count);
+    to.dense += times * of[of_dense];
+    to.expert += times * of[of_expert];
+    to.kept += times * of[of_kept];
+    if (again && of[of_whole] > to.again) to.again = of[of_whole];
+    if (of[of_dense] + of[of_expert] <= to.largest_dense + to.largest_expert) return;
+    to.largest_dense = of[of_dense];
+    to.largest_expert = of[of_expert];
+  }
+  /// As layers_of_ranks.
+  void deal_out(const parallel& p, scratch& room) const {
+    const bool again = p.recompute == recompute::full;
+    const auto ranks = static_cast<std::size_t>(p.pp);
+    room.ranks.assign(ranks, {});
+    for (std::size_t at = 0; at < first_layer_; ++at) put(runs_[at], runs_[at].count, again, room, 0);
+    const std::int64_t stages = p.pp * p.vp;
+    std::size_t at = first_layer_;
+    std::int64_t used = 0;
+    for (std::int64_t stage = 0; stage < stages; ++stage) {
+      std::int64_t left = layer_count_ / stages + (stage < layer_count_ % stages ? 1 : 0);
+      while (left > 0) {
+        const std::int64_t here = (std::min)(left, runs_[at].count - used);
+        put(runs_[at], here, again, room, static_cast<std::size_t>(stage % p.pp));
+        left -= here;
+        used += here;
+        if (used < runs_[at].count) continue;
+        ++at;
+        used = 0;
+      }
+    }
+    for (at = behind_layers_; at < runs_.size(); ++at) put(runs_[at], runs_[at].count, again, room, ranks - 1);
+  }
+  list_price price_of_rank(std::int64_t rank, const parallel& p, const strategy_batch& batch, scratch& room) const {
+    const detail::rank_place place{.first = rank == 0, .last = rank == p.pp - 1, .rank = rank};
+    const scratch::rank_sums& layers = room.ranks[static_cast<std::size_t>(rank)];
+    ends_.evaluate(environment(place, batch, p), room.atoms, room.products);
+    const double passes = folding::value(end_sums_[chunks], room.products) / static_cast<double>(p.vp);
+    const auto whole = [](double x) { return static_cast<std::int64_t>(std::llround(x)); };
+    const rank_parameters all{whole(layers.dense + folding::value(end_sums_[own_dense], room.products)),
+                              whole(layers.expert + folding::value(end_sums_[own_expert], room.products))};
+    const layer_parameters largest{whole(layers.largest_dense), whole(layers.largest_expert)};
+    const held in_flight{.embedding_passes = static_cast<std::int64_t>(std::ceil(passes))};
+    ranks_.evaluate(environment(place, in_flight, all, largest, batch, p), room.atoms, room.products);
+    const auto value = [&](rank_sum which) { return folding::value(rank_sums_[which], room.products); };
+    constexpr double host_depth = 2;  // of the passes in flight, those on the device while others are on the host
+    list_price out;
+    out.static_bytes = value(fixed);
+    out.kept_bytes = layers.kept * (p.offload_activations ? (std::min)(host_depth, passes) : passes);
+    const double at_loss = value(at_ends) + value(at_head), at_backward = value(shards) + layers.again;
+    out.peak_bytes = out.static_bytes + out.kept_bytes + value(buffers) + (std::max)(at_loss, at_backward);
+    return out;
+  }
+
+  folding layers_, ends_, ranks_;
+  folded_sum model_flops_, again_flops_;
+  std::array<folded_sum, end_sum_count> end_sums_{};
+  std::array<folded_sum, rank_sum_count> rank_sums_{};
+  std::vector<run> runs_;
+  std::size_t first_layer_ = 0, behind_layers_ = 0;  // among the runs
+  std::int64_t layer_count_ = 0;
+  std::vector<entry> entries_;           // of all sums of all kinds
+  std::vector<std::size_t> entry_ends_;  // of each sum
+};
+
+}  // namespace hocket::inline HOCKET_ABI::cost
