@@ -33,7 +33,7 @@ endif()
 # hocket_runs_long(TARGET…): where nothing is optimised, as that compiles fastest, these are: they run for longer.
 function(hocket_runs_long)
   foreach(target ${ARGN})
-    if(TARGET ${target} AND CMAKE_CXX_FLAGS STREQUAL "-O0")
+    if(TARGET ${target} AND CMAKE_CXX_FLAGS MATCHES "^-O0")
       target_compile_options(${target} PRIVATE -O1)
     endif()
   endforeach()

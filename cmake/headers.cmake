@@ -9,9 +9,11 @@ set(HOCKET_HEADERS
   hocket/core/bytes.hpp
   hocket/core/detail/names_member.hpp
   hocket/core/detail/sentences.hpp
+  hocket/core/detail/two_words.hpp
   hocket/core/error.hpp
   hocket/core/fingerprint.hpp
   hocket/core/ids.hpp
+  hocket/core/int128.hpp
   hocket/core/message.hpp
   hocket/core/printable.hpp
   hocket/core/result.hpp

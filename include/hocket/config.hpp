@@ -6,6 +6,10 @@
 #if !defined(__cplusplus) || (__cplusplus < 202002L && !(defined(_MSVC_LANG) && _MSVC_LANG >= 202002L))
 #error "hocket needs C++20: compile with -std=c++20 or newer"
 #endif
+#if defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ == 2
+#error \
+    "hocket needs doubles that round as doubles, for the same answer everywhere: on 32-bit x86 add -msse2 -mfpmath=sse"
+#endif
 
 // HOCKET_ASSERT(condition): a broken precondition of the caller.
 // Define it before the first hocket header to route it into the host's own checks; it must accept one expression.
@@ -28,6 +32,19 @@
 #define HOCKET_HAS_EXCEPTIONS 0
 #endif
 
+// HOCKET_STANDARD_CXX: define it to leave out what not every compiler has (__int128, __builtin_…_overflow), as on MSVC
+// and on 32-bit targets. Values are the same; the tests compile it on x86-64, too.
+#if defined(__SIZEOF_INT128__) && !defined(HOCKET_STANDARD_CXX)
+#define HOCKET_HAS_INT128 1
+#else
+#define HOCKET_HAS_INT128 0
+#endif
+#if defined(__GNUC__) && !defined(HOCKET_STANDARD_CXX)
+#define HOCKET_HAS_OVERFLOW_BUILTINS 1
+#else
+#define HOCKET_HAS_OVERFLOW_BUILTINS 0
+#endif
+
 // HOCKET_HOST_DEVICE marks the few functions a kernel may call; empty outside of nvcc.
 #if defined(__CUDACC__)
 #define HOCKET_HOST_DEVICE __host__ __device__
@@ -35,12 +52,12 @@
 #define HOCKET_HOST_DEVICE
 #endif
 
-// HOCKET_ABI names the inline namespace: version, assertion mode, exception mode. Translation units that differ in one
-// of them get different symbols, so the linker can never mix their inline functions.
-#define HOCKET_DETAIL_ABI_PASTE(major, minor, patch, asserts, exceptions) \
-  v##major##_##minor##_##patch##_a##asserts##_e##exceptions
-#define HOCKET_DETAIL_ABI(major, minor, patch, asserts, exceptions) \
-  HOCKET_DETAIL_ABI_PASTE(major, minor, patch, asserts, exceptions)
+// HOCKET_ABI names the inline namespace: version, assertion mode, exception mode, 128-bit integers of the compiler.
+// Translation units that differ in one of them get different symbols, so the linker can never mix their functions.
+#define HOCKET_DETAIL_ABI_PASTE(major, minor, patch, asserts, exceptions, wide) \
+  v##major##_##minor##_##patch##_a##asserts##_e##exceptions##_w##wide
+#define HOCKET_DETAIL_ABI(major, minor, patch, asserts, exceptions, wide) \
+  HOCKET_DETAIL_ABI_PASTE(major, minor, patch, asserts, exceptions, wide)
 #define HOCKET_ABI                                                                                              \
   HOCKET_DETAIL_ABI(HOCKET_VERSION_MAJOR, HOCKET_VERSION_MINOR, HOCKET_VERSION_PATCH, HOCKET_DETAIL_ASSERT_TAG, \
-                    HOCKET_HAS_EXCEPTIONS)
+                    HOCKET_HAS_EXCEPTIONS, HOCKET_HAS_INT128)

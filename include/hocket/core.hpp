@@ -7,6 +7,7 @@
 #include <hocket/core/error.hpp>
 #include <hocket/core/fingerprint.hpp>
 #include <hocket/core/ids.hpp>
+#include <hocket/core/int128.hpp>
 #include <hocket/core/message.hpp>
 #include <hocket/core/printable.hpp>
 #include <hocket/core/result.hpp>

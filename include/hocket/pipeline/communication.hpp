@@ -30,8 +30,8 @@ struct transfer_run {
   std::pmr::memory_resource* memory;
   std::uint32_t stages = plan.ranks() * plan.chunks();
   std::uint32_t slices = slices_of(plan);
-  std::uint64_t units = std::uint64_t{plan.micro_batches()} * slices;
-  std::uint64_t numbers = units * stages * directions_of(plan);
+  std::size_t units = std::size_t{plan.micro_batches()} * slices;
+  std::size_t numbers = units * stages * directions_of(plan);
 
   // Per transfer, which is numbered by the stage that receives it: twice the triple, + 1 for gradients.
   enum bits : std::uint8_t {
@@ -43,19 +43,18 @@ struct transfer_run {
   };
   // A lane is a list in progress: one per rank, or two where transfers have a stream of their own.
   struct lane {
-    std::uint64_t at = 0, end = 0;
+    std::size_t at = 0, end = 0;
   };
   std::pmr::vector<stage_action> actions{memory};
-  std::pmr::vector<std::uint64_t> first{memory};
+  std::pmr::vector<std::size_t> first{memory};
   std::pmr::vector<std::uint8_t> state{memory};
   std::pmr::vector<lane> lanes{memory};
 
   [[nodiscard]] bool streams() const noexcept { return model == communication::stream; }
-  [[nodiscard]] std::uint64_t triple(stage_action a, std::uint32_t stage) const noexcept {
-    return (std::uint64_t{a.direction()} * stages + stage) * units + std::uint64_t{a.micro_batch()} * slices +
-           a.slice();
+  [[nodiscard]] std::size_t triple(stage_action a, std::uint32_t stage) const noexcept {
+    return (std::size_t{a.direction()} * stages + stage) * units + std::size_t{a.micro_batch()} * slices + a.slice();
   }
-  [[nodiscard]] std::uint64_t number_of(stage_action transfer) const noexcept {
+  [[nodiscard]] std::size_t number_of(stage_action transfer) const noexcept {
     const stage_action end = is_send(transfer.kind()) ? far_end(transfer) : transfer;
     return 2 * triple(end, end.stage()) + (end.kind() == action_kind::recv_backward ? 1 : 0);
   }
@@ -89,7 +88,7 @@ struct transfer_run {
     return ok;
   }
 
-  [[nodiscard]] error complaint(errc code, std::uint32_t rank, stage_action a, std::uint64_t at) const {
+  [[nodiscard]] error complaint(errc code, std::uint32_t rank, stage_action a, std::size_t at) const {
     const auto step = static_cast<std::int64_t>(at - first[rank]);
     const std::string_view what = is_compute(a.kind())
                                     ? (a.kind() == action_kind::forward ? "the forward" : "the backward")
@@ -99,7 +98,7 @@ struct transfer_run {
   /// Every end of a transfer stands once, on its rank.
   [[nodiscard]] result<void> list_ends() {
     for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
-      for (std::uint64_t i = first[r]; i < first[r + 1]; ++i) {
+      for (std::size_t i = first[r]; i < first[r + 1]; ++i) {
         const stage_action a = actions[i];
         if (!is_transfer(a.kind())) continue;
         if (a.stage() >= stages || a.micro_batch() >= plan.micro_batches() || a.slice() >= slices ||
@@ -121,14 +120,14 @@ struct transfer_run {
   /// Every transfer has both ends: a send after what it sends, a receive before its use.
   [[nodiscard]] result<void> check_order() {
     for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
-      for (std::uint64_t i = first[r]; i < first[r + 1]; ++i) {
+      for (std::size_t i = first[r]; i < first[r + 1]; ++i) {
         const auto ok = is_transfer(actions[i].kind()) ? check_transfer(r, i) : check_use(r, i);
         if (!ok) return ok;
       }
     }
     return {};
   }
-  [[nodiscard]] result<void> check_transfer(std::uint32_t rank, std::uint64_t at) {
+  [[nodiscard]] result<void> check_transfer(std::uint32_t rank, std::size_t at) {
     const stage_action a = actions[at];
     std::uint8_t& s = state[number_of(a)];
     if ((s & (send_listed | receive_listed)) != (send_listed | receive_listed)) {
@@ -139,7 +138,7 @@ struct transfer_run {
     if (!is_send(a.kind())) s |= receive_reached;
     return {};
   }
-  [[nodiscard]] result<void> check_use(std::uint32_t rank, std::uint64_t at) {
+  [[nodiscard]] result<void> check_use(std::uint32_t rank, std::size_t at) {
     const stage_action a = actions[at];
     if (needs_receive(plan, a)) {
       const std::uint8_t s = state[number_of(receive_of(a))];
@@ -165,7 +164,7 @@ struct transfer_run {
   }
   /// Whether it moved: the lane that computes on a rank with a stream of transfers.
   bool advance_computing(lane& l) {
-    const std::uint64_t before = l.at;
+    const std::size_t before = l.at;
     for (; l.at < l.end; ++l.at) {
       const stage_action a = actions[l.at];
       if (needs_receive(plan, a) && !is_done(receive_of(a))) break;
@@ -177,9 +176,9 @@ struct transfer_run {
   bool advance_transfers(lane& l) {
     bool moved = false;
     while (l.at < l.end) {
-      const std::uint64_t group = end_of_group(l);
+      const std::size_t group = end_of_group(l);
       bool done = true;
-      for (std::uint64_t i = l.at; i < group; ++i) {
+      for (std::size_t i = l.at; i < group; ++i) {
         if (!is_transfer(actions[i].kind())) continue;
         moved = reach(actions[i]) || moved;
         done = done && is_done(actions[i]);
@@ -191,8 +190,8 @@ struct transfer_run {
     return moved;
   }
   /// Behind the transfers that start together with the one at which the lane stands.
-  [[nodiscard]] std::uint64_t end_of_group(const lane& l) const {
-    std::uint64_t group = l.at + 1;
+  [[nodiscard]] std::size_t end_of_group(const lane& l) const {
+    std::size_t group = l.at + 1;
     if (model == communication::batched && is_transfer(actions[l.at].kind()))
       while (group < l.end && is_transfer(actions[group].kind())) ++group;
     return group;
@@ -230,7 +229,7 @@ struct transfer_run {
         links.push_back({rank, step, at, producer_of(at), rank});
         continue;
       }
-      for (std::uint64_t i = l.at; i < end_of_group(l); ++i) {
+      for (std::size_t i = l.at; i < end_of_group(l); ++i) {
         const std::uint8_t s = state[number_of(actions[i])];
         if ((s & send_reached) != 0 && (s & receive_reached) != 0) continue;
         const stage_action other = far_end(actions[i]);

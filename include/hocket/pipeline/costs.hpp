@@ -3,6 +3,7 @@
 #include <hocket/core/arithmetic.hpp>
 #include <hocket/core/borrowed.hpp>
 #include <hocket/core/detail/names_member.hpp>
+#include <hocket/core/int128.hpp>
 #include <hocket/core/result.hpp>
 #include <hocket/core/ticks.hpp>
 #include <hocket/pipeline/action.hpp>
@@ -148,10 +149,9 @@ struct costs {
 
   /// The time of two actions that run at once; the largest number of ticks where there are not so many.
   [[nodiscard]] constexpr ticks joined(stage_action a, stage_action b) const noexcept {
-    __extension__ using wide = __int128;
     constexpr ticks max_ticks = (std::numeric_limits<ticks>::max)();
     const ticks x = duration(a), y = duration(b), longer = x > y ? x : y;
-    const wide sum = wide{x} + y, both = overlap == 100 ? sum : (sum * overlap + 99) / 100;
+    const int128 sum = int128{x} + y, both = overlap == 100 ? sum : (sum * overlap + 99) / 100;
     return both < longer ? longer : both < max_ticks ? static_cast<ticks>(both) : max_ticks;
   }
   [[nodiscard]] constexpr ticks duration(stage_action a) const noexcept {

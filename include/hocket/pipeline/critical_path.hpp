@@ -4,6 +4,7 @@
 #include <hocket/pipeline/transfers.hpp>
 #include <hocket/pipeline/workspace.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <memory_resource>
@@ -29,25 +30,25 @@ struct path_recorder {
   /// What became of a result: when it was there, and the action that it had to wait for. On a link that carries one
   /// transfer after another that is the first of those without a pause between them.
   struct result_of {
-    std::uint64_t from = 0;
+    std::size_t from = 0;
     ticks arrival = 0;
   };
   struct link {
     std::uint32_t to = 0;
     ticks free_from = 0;
-    std::uint64_t first = 0;
+    std::size_t first = 0;
   };
   const S& plan;
   const C& costs;
   std::pmr::memory_resource* memory;
   std::pmr::vector<path_step> steps{memory};               // of all ranks, one list after another
-  std::pmr::vector<std::uint64_t> first{memory};           // where the list of each rank begins
+  std::pmr::vector<std::size_t> first{memory};             // where the list of each rank begins
   std::pmr::vector<result_of> results{memory};             // of each triple: of its forward, of its backward
   std::pmr::vector<std::pmr::vector<link>> links{memory};  // by sender; few
   static constexpr ticks max_ticks = (std::numeric_limits<ticks>::max)() / 2;
 
   void on_action(std::uint32_t rank, std::uint32_t step, stage_action a, ticks start, ticks finish) {
-    const std::uint64_t at = first[rank] + step;
+    const std::size_t at = first[rank] + step;
     steps[at] = {rank, step, a, start, finish};
     if (!is_compute(a.kind()) || a.kind() == action_kind::weight_grad) return;
     const stage_action send = send_of(a);
@@ -73,11 +74,11 @@ struct path_recorder {
       if (l.to == to) return l;
     return mine.emplace_back(link{to});
   }
-  [[nodiscard]] std::uint64_t slot(stage_action a, std::uint32_t stage, std::uint32_t slice, bool backward) const {
-    const std::uint64_t stages = std::uint64_t{plan.ranks()} * plan.chunks();
-    const std::uint64_t unit = std::uint64_t{a.micro_batch()} * slices_of(plan) + slice;
-    const std::uint64_t triple =
-        (a.direction() * stages + stage) * plan.micro_batches() * std::uint64_t{slices_of(plan)} + unit;
+  [[nodiscard]] std::size_t slot(stage_action a, std::uint32_t stage, std::uint32_t slice, bool backward) const {
+    const std::size_t stages = std::size_t{plan.ranks()} * plan.chunks();
+    const std::size_t unit = std::size_t{a.micro_batch()} * slices_of(plan) + slice;
+    const std::size_t triple =
+        (a.direction() * stages + stage) * plan.micro_batches() * std::size_t{slices_of(plan)} + unit;
     return 2 * triple + (backward ? 1 : 0);
   }
 };
@@ -100,9 +101,9 @@ template <schedule S, cost_policy C>
   const auto units = detail::units_of(plan, "stages x micro-batches to simulate");
   if (!units) return units.error();
   detail::path_recorder<S, C> seen{plan, costs, memory};
-  seen.results.resize(2 * *units);
+  seen.results.resize(static_cast<std::size_t>(2 * *units));
   seen.links.resize(plan.ranks());
-  std::uint64_t total = 0;
+  std::size_t total = 0;
   for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
     seen.first.push_back(total);
     total += plan.size(r);
@@ -112,29 +113,29 @@ template <schedule S, cost_policy C>
   if (const auto ran = run(plan, costs, room, seen); !ran) return ran.error();
 
   std::pmr::vector<path_step> path(memory);
-  std::uint64_t at = 0;
-  for (std::uint64_t i = 0; i < total; ++i)
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < total; ++i)
     if (seen.steps[i].finish > seen.steps[at].finish) at = i;
   for (;;) {
     const path_step here = seen.steps[at];
     path.push_back(here);
     if (here.start == 0) break;
-    const std::uint64_t begin = seen.first[here.rank];
-    std::uint64_t before = at;  // on the same rank; the other of a pair started at the same time
+    const std::size_t begin = seen.first[here.rank];
+    std::size_t before = at;  // on the same rank; the other of a pair started at the same time
     while (before > begin && seen.steps[before - 1].finish > here.start) --before;
     if (before > begin && seen.steps[before - 1].finish == here.start) {
       at = before - 1;
       continue;
     }
     // Else what it, or the other of its pair, had to wait for.
-    std::uint64_t best = at;
+    std::size_t best = at;
     const auto wants = [&](stage_action a) {
       if (!needs_receive(plan, a)) return;
       const stage_action made = producer_of(far_end(receive_of(a)));
       const auto& x = seen.results[seen.slot(a, made.stage(), a.slice(), a.kind() != action_kind::forward)];
       if (best == at && x.arrival == here.start) best = x.from;
     };
-    for (std::uint64_t i = before; i < seen.first[here.rank] + plan.size(here.rank); ++i) {
+    for (std::size_t i = before; i < seen.first[here.rank] + plan.size(here.rank); ++i) {
       const stage_action a = seen.steps[i].action;
       if (seen.steps[i].start != here.start) break;
       if (i > at && (i > at + 1 || before != at || !here.action.joined())) break;  // only started at the same time

@@ -117,7 +117,7 @@ class transfer_walk {
         lists_(lists),
         out_(lists.size(), action_list(lists.get_allocator()), lists.get_allocator()),
         at_(lists.size(), 0, lists.get_allocator()),
-        inputs_(std::size_t{units_} * stages_ * directions_of(plan), 0, lists.get_allocator()),
+        inputs_(units_ * stages_ * directions_of(plan), 0, lists.get_allocator()),
         beat_(lists.get_allocator()) {}
 
   /// Puts the longer lists in the place of the others. errc::deadlock if they cannot all be walked to the end.
@@ -153,8 +153,8 @@ class transfer_walk {
   static constexpr std::uint8_t has_backward = 2;
 
   [[nodiscard]] std::uint8_t& inputs_of(stage_action a) {
-    const std::uint64_t stage = std::uint64_t{a.direction()} * stages_ + a.stage();
-    return inputs_[stage * units_ + std::uint64_t{a.micro_batch()} * slices_of(plan_) + a.slice()];
+    const std::size_t stage = std::size_t{a.direction()} * stages_ + a.stage();
+    return inputs_[stage * units_ + std::size_t{a.micro_batch()} * slices_of(plan_) + a.slice()];
   }
   [[nodiscard]] bool ready(stage_action a) {
     if (a.kind() == action_kind::forward) return a.stage() == 0 || (inputs_of(a) & has_forward) != 0;
@@ -243,7 +243,7 @@ class transfer_walk {
   transfer_policy policy_;
   bool lockstep_ = policy_ == transfer_policy::grouped || policy_ == transfer_policy::barrier;
   std::uint32_t stages_ = plan_.ranks() * plan_.chunks();
-  std::uint64_t units_ = std::uint64_t{plan_.micro_batches()} * slices_of(plan_);
+  std::size_t units_ = std::size_t{plan_.micro_batches()} * slices_of(plan_);
   action_lists& lists_;
   action_lists out_;
   std::pmr::vector<std::uint32_t> at_;  // by rank: the next of its list

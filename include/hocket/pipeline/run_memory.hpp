@@ -50,9 +50,9 @@ using constexpr_allocator = std::allocator<std::byte>;
 /// A set of numbers below a limit. Schedules add them in one direction, one by one, so that two bounds say it all;
 /// what is added in another order turns the set into a bit per number.
 struct unit_set {
-  static constexpr std::uint64_t no_bits = ~std::uint64_t{0};
+  static constexpr std::size_t no_bits = ~std::size_t{0};
   std::uint32_t low = 0, high = 0;  // the numbers in [low, high), unless there are bits
-  std::uint64_t bits = no_bits;     // index of the first word
+  std::size_t bits = no_bits;       // index of the first word
   std::uint32_t size = 0;
 };
 

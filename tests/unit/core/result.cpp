@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <hocket/core.hpp>
 
+#if !defined(_WIN32)
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
+#endif
 #include <memory>
 #include <string>
 #include <vector>
@@ -70,6 +72,7 @@ TEST_CASE("success without a value", "[core]") {
   CHECK(result<void>{error{errc::cycle, 1, 2}}.error().code == errc::cycle);
 }
 
+#if !defined(_WIN32)  // which has no fork
 namespace {
 
 // What a child process that runs f prints to stderr, and how it ends.
@@ -109,3 +112,4 @@ TEST_CASE("value() of an error says which before it ends the program", "[core]")
   CHECK(last_words([] { static_cast<void>(half(4).value()); }, status).empty());
   CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
 }
+#endif

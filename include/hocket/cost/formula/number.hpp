@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <hocket/core/int128.hpp>
 #include <hocket/core/result.hpp>
 
 #include <cstdint>
@@ -9,17 +10,17 @@
 namespace hocket::inline HOCKET_ABI::cost {
 
 /// A 128-bit integer: the FLOPs of one training step of a large model do not fit 64 bits.
-__extension__ using integer = __int128;
+using integer = int128;
 
 /// The digits of `n`, with a leading '-' if negative.
 ///
 ///     to_string(hocket::cost::integer{1} << 70) == "1180591620717411303424"
 [[nodiscard]] inline std::string to_string(integer n) {
-  __extension__ using magnitude = unsigned __int128;
-  magnitude rest = n < 0 ? magnitude{0} - static_cast<magnitude>(n) : static_cast<magnitude>(n);
   std::string digits;
+  integer rest = n;  // stays negative if it is: the least number has no counterpart
   do {
-    digits.insert(digits.begin(), static_cast<char>('0' + static_cast<int>(rest % 10)));
+    const int digit = static_cast<int>(rest % 10);
+    digits.insert(digits.begin(), static_cast<char>('0' + (digit < 0 ? -digit : digit)));
     rest /= 10;
   } while (rest != 0);
   if (n < 0) digits.insert(digits.begin(), '-');
@@ -27,8 +28,7 @@ __extension__ using integer = __int128;
 }
 
 namespace detail {
-inline constexpr integer max_integer = static_cast<integer>((static_cast<unsigned long long>(-1) >> 1)) << 64 |
-                                       static_cast<integer>(static_cast<unsigned long long>(-1));
+inline constexpr integer max_integer = ((integer{1} << 126) - 1) + (integer{1} << 126);
 constexpr integer magnitude(integer n) noexcept { return n < 0 ? -n : n; }
 // Not __builtin_mul_overflow: for 128 bits clang calls a function of its own runtime library that may not be linked.
 constexpr bool multiply(integer a, integer b, integer& out) noexcept {

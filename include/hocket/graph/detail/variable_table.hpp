@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-#include <hocket/config.hpp>
+#include <hocket/core/arithmetic.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -51,11 +51,13 @@ class variable_table {
 
  private:
   static constexpr std::uint32_t none = ~std::uint32_t{0};
+  static constexpr std::uint64_t max_direct = ~std::size_t{0} / 16;  // of what an array can have, also with 32 bits
 
   std::uint32_t numbered(std::uint64_t v) {
-    if (v < direct_.size() || v < 8 * std::uint64_t{count_} + 1024) {
-      if (v >= direct_.size()) direct_.resize(v * 2 + 64, none);
-      std::uint32_t& s = direct_[v];
+    if (v < direct_.size() || (v < 8 * std::uint64_t{count_} + 1024 && v < max_direct)) {
+      const auto at = hocket::detail::to_size(v);
+      if (at >= direct_.size()) direct_.resize(at * 2 + 64, none);
+      std::uint32_t& s = direct_[at];
       if (s != none) return s;
       // It may have been met when it was still too large for the array.
       if (!numbers_.empty())

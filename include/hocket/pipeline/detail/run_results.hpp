@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <hocket/core/arithmetic.hpp>
 #include <hocket/pipeline/run_memory.hpp>
 
 #include <cstddef>
@@ -53,7 +54,7 @@ struct waiting_results {
  private:
   [[nodiscard]] constexpr std::size_t home_of(std::uint64_t number) const noexcept {
     constexpr std::uint64_t golden = 0x9e37'79b9'7f4a'7c15;  // 2^64 over the golden ratio: spreads what is in a row
-    return std::size_t{number * golden >> shift};
+    return hocket::detail::to_size(number * golden >> shift);
   }
   /// Where a number stands, or would.
   [[nodiscard]] constexpr std::size_t place_of(std::uint64_t number) const noexcept {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <hocket/core/arithmetic.hpp>
+#include <hocket/core/int128.hpp>
 #include <hocket/tiling/detail/candidates.hpp>
 
 #include <array>
@@ -8,8 +9,6 @@
 #include <cstdint>
 
 namespace hocket::inline HOCKET_ABI::tiling::detail {
-
-__extension__ using wide = __int128;  // products of times and lengths; -Wpedantic wants the mark
 
 /// fixed + slope * rows, in ticks.
 struct tangent {
@@ -25,8 +24,8 @@ class lower_hull {
       if (y >= y_[count_ - 1]) return;
       --count_;
     }
-    while (count_ >= 2 && wide{y_[count_ - 1] - y_[count_ - 2]} * (x - x_[count_ - 2]) >=
-                              wide{y - y_[count_ - 2]} * (x_[count_ - 1] - x_[count_ - 2]))
+    while (count_ >= 2 && int128{y_[count_ - 1] - y_[count_ - 2]} * (x - x_[count_ - 2]) >=
+                              int128{y - y_[count_ - 2]} * (x_[count_ - 1] - x_[count_ - 2]))
       --count_;
     x_[count_] = x;
     y_[count_] = y;
@@ -39,8 +38,8 @@ class lower_hull {
     std::size_t i = 1;
     while (k * x_[i] < sum) ++i;
     const std::int64_t run = x_[i] - x_[i - 1];
-    const wide rise = wide{y_[i] - y_[i - 1]} * (sum - k * x_[i - 1]);
-    const wide whole = rise / run;
+    const int128 rise = int128{y_[i] - y_[i - 1]} * (sum - k * x_[i - 1]);
+    const int128 whole = rise / run;
     return k * y_[i - 1] + static_cast<ticks>(whole + (rise > whole * run ? 1 : 0));
   }
 

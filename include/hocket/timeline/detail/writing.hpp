@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <hocket/core/int128.hpp>
 #include <hocket/core/printable.hpp>
 #include <hocket/core/result.hpp>
 #include <hocket/core/ticks.hpp>
@@ -40,9 +41,8 @@ inline void put_scaled(std::string& out, std::int64_t value, int digits) {
 
 /// Appends a time in microseconds with up to three decimals, the rest cut off. Any time and any rate >= 1 will do.
 inline void put_microseconds(std::string& out, std::int64_t at, std::int64_t ticks_per_second) {
-  __extension__ using wide = __int128;
   const std::int64_t seconds = at / ticks_per_second;
-  const auto rest = static_cast<std::int64_t>(wide{at % ticks_per_second} * 1'000'000'000 / ticks_per_second);
+  const auto rest = static_cast<std::int64_t>(int128{at % ticks_per_second} * 1'000'000'000 / ticks_per_second);
   constexpr std::int64_t max_seconds = 9'000'000'000;  // so many seconds fit 64 bits as nanoseconds
   if (seconds > -max_seconds && seconds < max_seconds) return put_scaled(out, seconds * 1'000'000'000 + rest, 3);
   put(out, seconds);

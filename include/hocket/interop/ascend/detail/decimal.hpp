@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-#include <hocket/config.hpp>
+#include <hocket/core/int128.hpp>
 
 #include <cstdint>
 #include <limits>
@@ -8,8 +8,6 @@
 #include <string_view>
 
 namespace hocket::inline HOCKET_ABI::ascend::detail {
-
-__extension__ using wide = __int128;
 
 /// A decimal number as mantissa * 10^exponent, exact in its first 18 digits, and to 2^63 - 1.
 struct decimal {
@@ -64,8 +62,8 @@ struct decimal {
 /// The number times `factor`, to the nearest whole number; nothing if that does not fit 64 bits.
 /// Precondition: 1 <= factor <= 10^12.
 [[nodiscard]] constexpr std::optional<std::int64_t> scaled(const decimal& d, std::int64_t factor) noexcept {
-  constexpr wide limit = (std::numeric_limits<std::int64_t>::max)();
-  wide value = d.mantissa < 0 ? -wide{d.mantissa} : wide{d.mantissa};
+  constexpr int128 limit = (std::numeric_limits<std::int64_t>::max)();
+  int128 value = d.mantissa < 0 ? -int128{d.mantissa} : int128{d.mantissa};
   value *= factor;
   for (int e = d.exponent; e > 0 && value != 0; --e) {
     value *= 10;

@@ -251,7 +251,7 @@ class beam_search {
     std::size_t n = 0;
     for (const child& c : children_) {
       if (n == width) break;
-      std::size_t at = c.hash % seen_.size();
+      std::size_t at = static_cast<std::uint32_t>(c.hash >> 32) % seen_.size();
       while (seen_[at] != 0 && seen_[at] != c.hash) at = (at + 1) % seen_.size();
       if (seen_[at] == c.hash) continue;
       seen_[at] = c.hash;

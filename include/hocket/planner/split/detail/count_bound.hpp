@@ -52,8 +52,8 @@ class count_bound {
                                   const std::vector<std::int64_t>& left) const {
     ticks most = all.front().extra;
     for (const view& x : views_) {
-      wide room = -wide{x.over} * lean;
-      for (std::size_t k = 0; k < left.size(); ++k) room += wide{x.weights[k]} * left[k];
+      int128 room = -int128{x.over} * lean;
+      for (std::size_t k = 0; k < left.size(); ++k) room += int128{x.weights[k]} * left[k];
       if (room < 0) return never;
       if (x.least == 0 || room / x.least >= all.front().bytes) continue;
       const level_point* at = cheapest(all, static_cast<std::int64_t>(room / x.least));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <hocket/core/int128.hpp>
 #include <hocket/core/ticks.hpp>
 #include <hocket/planner/split/problem.hpp>
 
@@ -12,8 +13,6 @@ namespace hocket::inline HOCKET_ABI::planner::detail {
 
 /// More than any time or size in a problem; also "there is none".
 inline constexpr std::int64_t never = max_sum;
-
-__extension__ using wide = __int128;  // products of bytes, times and prices; -Wpedantic wants the mark
 
 /// A rank_room in nanoseconds and bytes as integers.
 struct room_numbers {

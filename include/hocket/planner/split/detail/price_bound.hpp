@@ -33,7 +33,7 @@ class price_bound {
     if (weight_ > max_weight) rounds_ = 0;
     set_scales();
     best_.assign(scales_.size(), 0);
-    std::fill_n(best_.begin(), p_, wide{weight_} * one / static_cast<wide>(p_));
+    std::fill_n(best_.begin(), p_, int128{weight_} * one / static_cast<int128>(p_));
   }
 
   /// Raises the bound, at most to `target`: what the best plan known has.
@@ -49,45 +49,45 @@ class price_bound {
   [[nodiscard]] const std::vector<std::int64_t>& cuts() const noexcept { return cuts_; }
 
  private:
-  using prices = std::vector<wide>;
-  static constexpr wide one = wide{1} << 40;                         // of a price
-  static constexpr wide unit = wide{1} << 16;                        // of a relative step, and of the pace
-  static constexpr wide nothing = wide{1} << 124;                    // costs more than all
+  using prices = std::vector<int128>;
+  static constexpr int128 one = int128{1} << 40;                     // of a price
+  static constexpr int128 unit = int128{1} << 16;                    // of a relative step, and of the pace
+  static constexpr int128 nothing = int128{1} << 124;                // costs more than all
   static constexpr std::size_t max_rounds = 400;                     // after that they gain less than a thousandth
   static constexpr std::size_t max_steps = std::size_t{1} << 25;     // of all rounds: some tenths of a second
   static constexpr std::int64_t max_weight = std::int64_t{1} << 36;  // so that products fit
 
   [[nodiscard]] ticks bound() const noexcept {
-    return least_ <= 0 ? 0 : static_cast<ticks>((std::min)((least_ + one - 1) / one, wide{never} + 1));
+    return least_ <= 0 ? 0 : static_cast<ticks>((std::min)((least_ + one - 1) / one, int128{never} + 1));
   }
   void set_scales() {
     const std::int64_t bytes = 1 + fronts_.weights(0, fronts_.layers()) + fronts_.quickest(0, fronts_.layers()).bytes;
     scales_.assign(p_, (std::max)(ticks{1}, base_time(q_, fronts_) / static_cast<ticks>(p_)));
-    wide most = 1;
+    int128 most = 1;
     for (std::uint32_t r = 0; r < p_; ++r) {
       const std::int64_t room = (std::max)(std::int64_t{1}, q_.ranks[r].capacity - q_.ranks[r].fixed);
-      most = (std::max)({most, wide{room}, wide{q_.ranks[r].fixed}});
+      most = (std::max)({most, int128{room}, int128{q_.ranks[r].fixed}});
       first_count_.push_back(scales_.size());
       for (std::uint32_t k = 0; k < q_.in_flight.times(r); ++k) {
-        wide all = 1;
+        int128 all = 1;
         for (const std::uint32_t n : q_.in_flight.at(r, k)) all += n;
         most = (std::max)(most, all * bytes);
         scales_.push_back(room);
       }
     }
-    max_price_ = (wide{1} << 100) / most;
+    max_price_ = (int128{1} << 100) / most;
   }
   /// Steps in the direction of what the path takes too much, smoothed over rounds: shorter ones when they no longer
   /// help, then from the best prices on.
   void climb(ticks target) {
-    constexpr wide least_pace = unit >> 11;
+    constexpr int128 least_pace = unit >> 11;
     constexpr int patience = 10;
-    const wide top = wide{target} * one;
+    const int128 top = int128{target} * one;
     prices now = best_;
-    std::vector<wide> step(now.size(), 0);
-    wide value = least_ = price(now);
+    std::vector<int128> step(now.size(), 0);
+    int128 value = least_ = price(now);
     int stale = 0;
-    wide pace = unit;
+    int128 pace = unit;
     for (std::size_t round = 0; round < rounds_ && bound() < target && pace > least_pace; ++round) {
       walk();
       if (!go(now, step, (std::min)(top - value, top) * pace / unit)) return;
@@ -106,20 +106,20 @@ class price_bound {
     }
   }
   /// One step from the prices `now`, long enough to close the gap were the costs linear. False if there is none.
-  [[nodiscard]] bool go(prices& now, std::vector<wide>& step, wide gap) const {
-    constexpr wide max_over = 16 * unit;  // squares of it fit
-    wide norm = 0;
+  [[nodiscard]] bool go(prices& now, std::vector<int128>& step, int128 gap) const {
+    constexpr int128 max_over = 16 * unit;  // squares of it fit
+    int128 norm = 0;
     for (std::size_t i = 0; i < now.size(); ++i) {
-      wide over = (std::min)((std::max)(over_[i] * unit / scales_[i], -max_over), max_over);
+      int128 over = (std::min)((std::max)(over_[i] * unit / scales_[i], -max_over), max_over);
       if (i >= p_ && over < 0 && now[i] == 0) over = 0;
       step[i] = (3 * step[i] + 2 * over) / 5;
       norm += step[i] * step[i];
     }
     if (norm == 0) return false;
     for (std::size_t i = 0; i < now.size(); ++i) {
-      const wide by = gap / scales_[i];
+      const int128 by = gap / scales_[i];
       now[i] += by / norm * step[i] * unit + by % norm * step[i] * unit / norm;
-      now[i] = (std::min)((std::max)(now[i], wide{0}), i < p_ ? weight_ * one : max_price_);
+      now[i] = (std::min)((std::max)(now[i], int128{0}), i < p_ ? weight_ * one : max_price_);
     }
     share_out(now);
     return true;
@@ -127,16 +127,16 @@ class price_bound {
   /// Makes the prices of time add up to the weight of the slowest rank, or a little less.
   void share_out(prices& now) const {
     constexpr int places = 30;  // of a price's share, in bits
-    wide sum = 0;
+    int128 sum = 0;
     for (std::size_t r = 0; r < p_; ++r) sum += now[r];
-    const wide part = (sum >> places) + 1;
-    for (std::size_t r = 0; r < p_; ++r) now[r] = now[r] / part * (wide{weight_} * one >> places);
+    const int128 part = (sum >> places) + 1;
+    for (std::size_t r = 0; r < p_; ++r) now[r] = now[r] / part * (int128{weight_} * one >> places);
   }
 
   /// The cheapest cuts at these prices: what they cost. No plan costs less. Stage s has the layers from s + i to s + j,
   /// 0 <= i <= j < width_.
-  [[nodiscard]] wide price(const prices& x) {
-    wide constant = 0;
+  [[nodiscard]] int128 price(const prices& x) {
+    int128 constant = 0;
     for (std::uint32_t r = 0; r < p_; ++r) {
       constant += (sum_ * one + x[r]) * q_.ranks[r].time;
       for (std::uint32_t k = 0; k < q_.in_flight.times(r); ++k)
@@ -157,9 +157,9 @@ class price_bound {
   void price_layers(const prices& x, std::uint32_t s) {
     const std::uint32_t r = q_.in_flight.rank_of(s);
     const std::uint32_t c = q_.in_flight.chunk_of(s);
-    const wide tick = sum_ * one + x[r];
-    wide kept = 0;
-    wide weight = 0;
+    const int128 tick = sum_ * one + x[r];
+    int128 kept = 0;
+    int128 weight = 0;
     for (std::uint32_t k = 0; k < q_.in_flight.times(r); ++k) {
       kept += x[first_count_[r] + k] * q_.in_flight.at(r, k)[c];
       weight += x[first_count_[r] + k];
@@ -228,14 +228,14 @@ class price_bound {
   std::size_t p_, stages_, width_, longest_;  // width_: at how many layers a stage may begin
   std::int64_t sum_, weight_;                 // of the sum of times, of the slowest
   std::size_t rounds_ = 0;
-  wide max_price_ = 0, least_ = 0;
+  int128 max_price_ = 0, least_ = 0;
   prices best_;
-  std::vector<std::size_t> first_count_;            // by rank: where its prices of bytes begin
-  std::vector<std::int64_t> scales_;                // by price: of what it is the price, about
-  std::vector<wide> over_;                          // by price: what the path takes too much of that
-  std::vector<wide> sums_, of_kind_, cost_, next_;  // by layer; by kind; by layer
-  std::vector<std::size_t> from_;                   // by stage and layer
-  std::vector<level_point> chosen_;                 // by stage and kind
+  std::vector<std::size_t> first_count_;              // by rank: where its prices of bytes begin
+  std::vector<std::int64_t> scales_;                  // by price: of what it is the price, about
+  std::vector<int128> over_;                          // by price: what the path takes too much of that
+  std::vector<int128> sums_, of_kind_, cost_, next_;  // by layer; by kind; by layer
+  std::vector<std::size_t> from_;                     // by stage and layer
+  std::vector<level_point> chosen_;                   // by stage and kind
   std::vector<std::int64_t> cuts_;
 };
 
