@@ -11,10 +11,10 @@ parser.add_argument("program")
 options = parser.parse_args()
 
 symbols = subprocess.run([options.nm, "-C", options.program], check=True, capture_output=True, text=True).stdout
-found = set(re.findall(r"hocket::(v\d+_\d+_\d+_a\d_e\d)::message", symbols))
+found = set(re.findall(r"hocket::(v\d+_\d+_\d+_a\d_e\d_w\d)::message", symbols))
 modes = {name[name.index("_a") + 1:] for name in found}
-expected = {"a0_e1", "a1_e1", "a2_e1", "a1_e0"}
-stray = sorted(set(re.findall(r"hocket::(?!v\d+_\d+_\d+_a\d_e\d::)(\w+)[(<]", symbols)))
+expected = {"a0_e1_w1", "a1_e1_w1", "a2_e1_w1", "a1_e0_w1", "a1_e1_w0"}
+stray = sorted(set(re.findall(r"hocket::(?!v\d+_\d+_\d+_a\d_e\d_w\d::)(\w+)[(<]", symbols)))
 if modes != expected:
     sys.exit(f"expected hocket::message once in each of {sorted(expected)}, found {sorted(found)}")
 if stray:

@@ -23,12 +23,12 @@ void hocket_odr_host_assert(const char*) noexcept { ++host_assertions; }
 
 int main() {
   const odr_answer checked = odr_checked(0), again = odr_checked_again(0), unchecked = odr_unchecked(0),
-                   hosted = odr_hosted(0), bare = odr_no_exceptions(0);
+                   hosted = odr_hosted(0), bare = odr_no_exceptions(0), standard = odr_standard(0);
   bool ok = expect(checked.message == "node 7 cannot happen before itself", "the sentence of an error");
   ok &= expect(checked.id == 41 && checked.refused, "ids are checked");
   ok &= expect(odr_unchecked(1).digest != checked.digest, "the digest depends on its input");
   ok &= expect(same_values(checked, again) && same_values(checked, unchecked) && same_values(checked, hosted) &&
-                   same_values(checked, bare),
+                   same_values(checked, bare) && same_values(checked, standard),
                "every mode gives the same answers");
   ok &= expect(mode(checked, 1, 1) && mode(again, 1, 1), "assertions on");
   ok &= expect(mode(unchecked, 0, 1), "assertions off under NDEBUG");

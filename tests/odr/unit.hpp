@@ -18,3 +18,4 @@ odr_answer odr_checked_again(int shift);
 odr_answer odr_unchecked(int shift);
 odr_answer odr_hosted(int shift);
 odr_answer odr_no_exceptions(int shift);
+odr_answer odr_standard(int shift);
