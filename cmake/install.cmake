@@ -26,3 +26,11 @@ install(FILES "${PROJECT_BINARY_DIR}/hocketConfig.cmake" "${PROJECT_BINARY_DIR}/
         DESTINATION "${hocket_config_dir}")
 install(FILES "${PROJECT_BINARY_DIR}/hocket.pc" DESTINATION "${CMAKE_INSTALL_DATADIR}/pkgconfig")
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+
+# hocket::hocket as a Common Package Specification, which tools other than CMake read; CMake 4.3 is the first to write it.
+# Not the others: CMake 4.4 refuses Boost::headers there, as it is named unlike its package, and records where others lie.
+if(CMAKE_VERSION VERSION_GREATER_EQUAL 4.3)
+  install(PACKAGE_INFO hocket EXPORT hocket-hocket DESTINATION "${CMAKE_INSTALL_DATADIR}/cps/hocket"
+          VERSION ${PROJECT_VERSION} COMPAT_VERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}.0
+          DEFAULT_TARGETS hocket LICENSE "Apache-2.0 WITH LLVM-exception")
+endif()

@@ -13,7 +13,7 @@ import sys
 import pages
 
 SPDX = "SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception"
-SOURCES = {".hpp", ".h", ".cpp", ".c", ".cu", ".cuh", ".py", ".sh", ".cmake"}
+SOURCES = {".hpp", ".h", ".cpp", ".cppm", ".c", ".cu", ".cuh", ".py", ".sh", ".cmake"}
 GENERIC_TEXT = SOURCES | {".md", ".txt", ".json", ".csv", ".yml", ".yaml", ".in", ""}
 
 
@@ -41,38 +41,36 @@ def spdx(root, names):
             yield f"{name}: the first line (after a #! line) must say {SPDX}"
 
 
+# Every file that repeats the version of include/hocket/version.hpp, with the number of parts that it repeats. All that a
+# program can read from there, it does; these are for registries and people (./dev release --set-version writes them).
+VERSION_COPIES = {
+    "ports/hocket/vcpkg.json": (r'"version": "([^"]*)"', 3),
+    "recipes/hocket/config.yml": (r'^  "([^"]*)":', 3),
+    "CHANGELOG.md": (r"^## \[?(\d+\.\d+\.\d+)", 3),
+    "docs/consuming.md": (r"find_package\(hocket ([\d.]+)", 2),
+    "README.md": (r"find_package\(hocket ([\d.]+)", 2),
+}
+
+
+def version_parts(header):
+    """Major, minor and patch of the text of version.hpp, as strings; [] if one is no plain number."""
+    parts = [re.search(rf"#define HOCKET_VERSION_{p} (\d+)", header) for p in ("MAJOR", "MINOR", "PATCH")]
+    return [p[1] for p in parts] if all(parts) else []
+
+
 def versions(root, names):
-    """include/hocket/version.hpp is the one place; every other place must agree."""
-    text = (root / "include/hocket/version.hpp").read_text()
-    parts = [re.search(rf"#define HOCKET_VERSION_{p} (\d+)", text) for p in ("MAJOR", "MINOR", "PATCH")]
-    if not all(parts):
+    version = version_parts((root / "include/hocket/version.hpp").read_text())
+    if not version:
         yield "include/hocket/version.hpp: HOCKET_VERSION_MAJOR, _MINOR, _PATCH are not all plain numbers"
         return
-    version = ".".join(p[1] for p in parts)
-    minor = ".".join(p[1] for p in parts[:2])
-    patterns = {
-        "include/hocket/version.hpp": (r'#define HOCKET_VERSION_STRING "([^"]*)"', version),
-        "vcpkg.json": (r'"version(?:-semver|-string)?": "([^"]*)"', version),
-        "ports/hocket/vcpkg.json": (r'"version(?:-semver|-string)?": "([^"]*)"', version),
-        "CHANGELOG.md": (r"^## \[?(\d+\.\d+\.\d+)", version),
-        "docs/Doxyfile": (r"^PROJECT_NUMBER\s*=\s*\"?([\d.]+)", version),
-        "conanfile.py": (r'^    version = "([^"]*)"', version),
-        "tests/consumer/CMakeLists.txt": (r"find_package\(hocket ([\d.]+)", minor),
-        "docs/consuming.md": (r"find_package\(hocket ([\d.]+)", minor),
-        "README.md": (r"find_package\(hocket ([\d.]+)", minor),
-    }
-    must_have = {"include/hocket/version.hpp", "vcpkg.json", "ports/hocket/vcpkg.json", "conanfile.py", "CHANGELOG.md"}
-    for name, (pattern, expected) in patterns.items():
-        if name not in names:
-            if name in must_have:
-                yield f"{name} does not exist, but must name the version {expected}"
-            continue
-        found = re.search(pattern, (root / name).read_text(), re.M)
-        if found is None:
-            if name in must_have:
-                yield f"{name} names no version; version.hpp says {expected}"
-        elif found[1] != expected:
-            yield f"{name} says version {found[1]}, but version.hpp says {expected}"
+    for name, (pattern, parts) in VERSION_COPIES.items():
+        expected = ".".join(version[:parts])
+        found = re.findall(pattern, (root / name).read_text(encoding="utf-8"), re.M) if name in names else []
+        if not found:
+            yield f"{name} names no version; version.hpp says {expected}"
+        for other in found[:1] if name == "CHANGELOG.md" else found:
+            if other != expected:
+                yield f"{name} says version {other}, but version.hpp says {expected}"
 
 
 def header_lists(root):

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Runs ports/hocket/portfile.cmake without vcpkg: the functions below do what vcpkg documents of theirs, no more.
-#   cmake -D PACKAGES_DIR=… -D BUILDTREES_DIR=… [-D FEATURES=cost;…] -P tests/packaging/vcpkg_stand_in.cmake
+# Runs a release's ports/hocket/portfile.cmake without vcpkg: the functions below do what vcpkg documents of theirs, no
+# more. ARCHIVE is what vcpkg would download.
+#   cmake -D PORT_DIR=… -D ARCHIVE=… -D PACKAGES_DIR=… -D BUILDTREES_DIR=… [-D FEATURES=cost;…] \
+#         -P tests/packaging/vcpkg_stand_in.cmake
 cmake_minimum_required(VERSION 3.25)
-foreach(variable IN ITEMS PACKAGES_DIR BUILDTREES_DIR)
+foreach(variable IN ITEMS PORT_DIR ARCHIVE PACKAGES_DIR BUILDTREES_DIR)
   if(NOT IS_ABSOLUTE "${${variable}}")
     message(FATAL_ERROR "-D ${variable}=… must be an absolute path")
   endif()
 endforeach()
 set(PORT hocket)
-set(CURRENT_PORT_DIR "${CMAKE_CURRENT_LIST_DIR}/../../ports/hocket")
-cmake_path(NORMAL_PATH CURRENT_PORT_DIR)
+set(CURRENT_PORT_DIR "${PORT_DIR}")
 set(CURRENT_PACKAGES_DIR "${PACKAGES_DIR}")
 set(CURRENT_BUILDTREES_DIR "${BUILDTREES_DIR}")
 
@@ -18,9 +19,23 @@ file(READ "${CURRENT_PORT_DIR}/vcpkg.json" manifest)
 foreach(feature IN LISTS FEATURES)
   string(JSON description ERROR_VARIABLE none GET "${manifest}" features ${feature} description)
   if(none)
-    message(FATAL_ERROR "ports/hocket/vcpkg.json has no feature ${feature}")
+    message(FATAL_ERROR "${CURRENT_PORT_DIR}/vcpkg.json has no feature ${feature}")
   endif()
 endforeach()
+
+string(JSON VERSION GET "${manifest}" version)
+
+function(vcpkg_from_github)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "OUT_SOURCE_PATH;REPO;REF;SHA512;HEAD_REF" "")
+  file(SHA512 "${ARCHIVE}" found)
+  if(NOT arg_REPO MATCHES "^[^/ ]+/[^/ ]+$" OR NOT arg_REF STREQUAL "v${VERSION}" OR NOT arg_SHA512 STREQUAL found)
+    message(FATAL_ERROR "repository ${arg_REPO}, reference ${arg_REF}: expected SHA512 ${arg_SHA512}, found ${found}")
+  endif()
+  file(REMOVE_RECURSE "${CURRENT_BUILDTREES_DIR}/src")
+  file(ARCHIVE_EXTRACT INPUT "${ARCHIVE}" DESTINATION "${CURRENT_BUILDTREES_DIR}/src")
+  file(GLOB top "${CURRENT_BUILDTREES_DIR}/src/*")
+  set(${arg_OUT_SOURCE_PATH} "${top}" PARENT_SCOPE)
+endfunction()
 
 function(vcpkg_check_features)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "OUT_FEATURE_OPTIONS" "FEATURES")
@@ -49,13 +64,13 @@ endfunction()
 
 function(vcpkg_cmake_configure)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "SOURCE_PATH" "OPTIONS")
-  run("${CMAKE_COMMAND}" -S "${arg_SOURCE_PATH}" -B "${CURRENT_BUILDTREES_DIR}" -DCMAKE_BUILD_TYPE=Release
+  run("${CMAKE_COMMAND}" -S "${arg_SOURCE_PATH}" -B "${CURRENT_BUILDTREES_DIR}/build" -DCMAKE_BUILD_TYPE=Release
       "-DCMAKE_INSTALL_PREFIX=${CURRENT_PACKAGES_DIR}" ${arg_OPTIONS})
 endfunction()
 
 function(vcpkg_cmake_install)
-  run("${CMAKE_COMMAND}" --build "${CURRENT_BUILDTREES_DIR}")
-  run("${CMAKE_COMMAND}" --install "${CURRENT_BUILDTREES_DIR}")
+  run("${CMAKE_COMMAND}" --build "${CURRENT_BUILDTREES_DIR}/build")
+  run("${CMAKE_COMMAND}" --install "${CURRENT_BUILDTREES_DIR}/build")
 endfunction()
 
 # Without arguments vcpkg takes the files from share/<port>, which must hold a config, and makes the prefix relative.

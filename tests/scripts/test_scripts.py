@@ -22,16 +22,17 @@ class Checkout(unittest.TestCase):
         self.addCleanup(self.folder.cleanup)
         self.root = pathlib.Path(self.folder.name)
         self.write("include/hocket/version.hpp", SPDX + "// The version.\n#pragma once\n#define HOCKET_VERSION_MAJOR 0\n"
-                   "#define HOCKET_VERSION_MINOR 1\n#define HOCKET_VERSION_PATCH 0\n#define HOCKET_VERSION_STRING \"0.1.0\"\n")
+                   "#define HOCKET_VERSION_MINOR 1\n#define HOCKET_VERSION_PATCH 0\n")
         self.write("include/hocket/config.hpp", SPDX + "// Macros.\n#pragma once\n#include <hocket/version.hpp>\n#define HOCKET_ABI v1\n")
         for path, includes in (("core/a", "#include <hocket/config.hpp>"), ("graph/b", "#include <hocket/core/a.hpp>"),
                                ("timeline/t", "#include <hocket/core/a.hpp>"),
                                ("pipeline/p", "#include <hocket/timeline/t.hpp>\n#include <vector>"),
                                ("interop/i", "#include <hocket/graph/b.hpp>\n#include <ranges>")):
             self.header(path, includes)
-        self.write("vcpkg.json", '{"version": "0.1.0"}\n')
         self.write("ports/hocket/vcpkg.json", '{"version": "0.1.0"}\n')
-        self.write("conanfile.py", SPDX.replace("//", "#") + "class C:\n    version = \"0.1.0\"\n")
+        self.write("recipes/hocket/config.yml", 'versions:\n  "0.1.0":\n    folder: all\n')
+        self.write("README.md", "find_package(hocket 0.1)\n")
+        self.write("docs/consuming.md", "find_package(hocket 0.1 CONFIG)\n")
         self.write("CHANGELOG.md", "## 0.1.0\n")
         self.list_headers()
 
@@ -124,7 +125,9 @@ class Lint(Checkout):
         header = (self.root / "include/hocket/graph/b.hpp").read_text()
         for name, text, words in (
             ("src/x.cpp", "int x;\n", "src/x.cpp: the first line"),
-            ("vcpkg.json", '{"version": "0.2.0"}\n', "vcpkg.json says version 0.2.0"),
+            ("ports/hocket/vcpkg.json", '{"version": "0.2.0"}\n', "vcpkg.json says version 0.2.0"),
+            ("recipes/hocket/config.yml", 'versions:\n  "0.1.1":\n', "config.yml says version 0.1.1"),
+            ("docs/consuming.md", "find_package(hocket 0.2)\n", "consuming.md says version 0.2"),
             ("CHANGELOG.md", "nothing\n", "CHANGELOG.md names no version"),
             ("include/hocket/graph/new.hpp", header, "include/hocket/graph/new.hpp is not listed"),
             ("include/hocket/graph/b.hpp", header.replace("/// A number.\n", ""), "has no docstring"),
