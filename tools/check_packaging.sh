@@ -140,11 +140,10 @@ make_release() {
   git -C clone-two config core.autocrlf true
   git -C clone-two config tar.umask 0077
   touch clone-two/README.md
-  clone-one/dev --no-install release --out "$folder/release" 
+  clone-one/dev --no-install release --out "$folder/release"
   (umask 0077 && TZ=Asia/Tokyo LC_ALL=C clone-two/dev --no-install release --out "$folder/release-two")
   diff -r release release-two
   (cd release && sha256sum --check SHA256SUMS)
-  c++ -std=c++20 -fsyntax-only -x c++ release/hocket-*.hpp
   archive=$(cd release && echo hocket-*.tar.gz)
   mkdir unpacked
   tar -xzf "release/$archive" -C unpacked
@@ -157,10 +156,16 @@ bill_of_materials() {
 }
 
 use_vcpkg() {
+  local component
   cmake -D "PACKAGES_DIR=$folder/vcpkg" -D "BUILDTREES_DIR=$folder/vcpkg-build" -D "PORT_DIR=$folder/release/ports/hocket" \
     -D "ARCHIVE=$(echo "$folder"/release/*.tar.gz)" -D "FEATURES=cost;hugging-face;range-v3;boost-graph" \
     -P "$root/tests/packaging/vcpkg_stand_in.cmake"
-  consume vcpkg "-DCMAKE_PREFIX_PATH=$folder/vcpkg" "-DHOCKET_CONSUMER_COMPONENTS=$joined"
+  # All that the usage text names is found; the headers are those that find_package has compiled.
+  cmake -S "$root/tests/consumer" -B consumer-vcpkg-all -G Ninja "-DCMAKE_PREFIX_PATH=$folder/vcpkg" "-DHOCKET_CONSUMER_COMPONENTS=$joined"
+  for component in $(sed -n 's/.*COMPONENTS \(.*\))/\1/p' "$root/ports/hocket/usage"); do
+    [[ " ${optional[*]} " == *" $component "* ]]
+  done
+  consume vcpkg "-DCMAKE_PREFIX_PATH=$folder/vcpkg" -DHOCKET_CONSUMER_COMPONENTS=cost
 }
 
 # The program itself. The archive lies where its download would: no tag of the project has to exist.
@@ -225,11 +230,15 @@ use_newest_cmake() {
   local asked
   PATH=$folder/venv/bin:$PATH
   install_into "$folder/newest" cost
-  rm -rf refused-newest
   mv "$folder/newest" "$folder/newest-moved"
   mkdir cps
-  printf 'cmake_minimum_required(VERSION 4.0)\nproject(cps LANGUAGES CXX)\nfind_package(hocket ${ASK} REQUIRED)\n%s\n' \
-    'add_executable(main main.cpp)' 'target_link_libraries(main PRIVATE hocket::hocket)' >cps/CMakeLists.txt
+  cat >cps/CMakeLists.txt <<'END'
+cmake_minimum_required(VERSION 4.0)
+project(cps LANGUAGES CXX)
+find_package(hocket ${ASK} REQUIRED)
+add_executable(main main.cpp)
+target_link_libraries(main PRIVATE hocket::hocket)
+END
   cp "$root/recipes/hocket/all/test_package/test_hocket.cpp" cps/main.cpp
   cmake -S cps -B cps/build "-DCMAKE_PREFIX_PATH=$folder/newest-moved" -DASK=0.1 --debug-find-pkg=hocket 2>&1 | grep -F hocket.cps
   cmake --build cps/build
@@ -242,10 +251,10 @@ use_newest_cmake() {
 
 import_module() {
   need_python_tool cmake
-  command -v clang++-19 >/dev/null && command -v clang-scan-deps-19 >/dev/null || {
+  if ! command -v clang++-19 >/dev/null || ! command -v clang-scan-deps-19 >/dev/null; then
     echo "clang 19 with its clang-scan-deps is not installed"
     exit 77
-  }
+  fi
   PATH=$folder/venv/bin:$PATH
   cmake -S "$root/tests/packaging/module" -B module -G Ninja -DCMAKE_CXX_COMPILER=clang++-19 "-DHOCKET_CONSUMER_SOURCE=$root"
   cmake --build module
@@ -275,26 +284,36 @@ END
   done
 }
 
+try_single_header() {  # try_single_header SOURCE: compiles and runs it with the one header
+  local name
+  name=$(basename "$1" .cpp)
+  mkdir "single/$name"
+  sed 's/^#include <hocket\/.*>/#include "hocket.hpp"/' "$1" >"single/$name/main.cpp"
+  "${CXX:-c++}" -std=c++20 -Wall -Wextra -Werror -pthread -I single "single/$name/main.cpp" -o "single/$name/main"
+  (cd "$root" && "$folder/single/$name/main")
+}
+
 single_header() {
-  python3 "$root/tools/amalgamate.py" --out "$folder/single/hocket.hpp"
-  local source name count=0
+  local source job jobs=()
+  mkdir single
+  cp release/hocket-*.hpp single/hocket.hpp
   for source in "$root"/examples/*.hpp; do
-    sed 's/^#include <hocket\/.*>/#include "hocket.hpp"/' "$source" >"$folder/single/$(basename "$source")"
+    sed 's/^#include <hocket\/.*>/#include "hocket.hpp"/' "$source" >"single/$(basename "$source")"
   done
   for source in "$root"/recipes/hocket/all/test_package/test_hocket.cpp "$root"/examples/*.cpp; do
     # Only what needs hocket::hocket alone, and no laws: those are parsed with the header.
     if sed -n 's/^#include <hocket\/\(.*\)>.*/\1/p' "$source" | grep -qE '^(cost|planner|interop|testing)'; then continue; fi
     if grep -qE '^#include [<"](boost|range|nlohmann|Eigen|cuda|acl|mpi)' "$source"; then continue; fi
     grep -q '^#include <hocket/' "$source" || continue
-    name=$(basename "$source" .cpp)
-    mkdir -p "$folder/single/$name"
-    sed 's/^#include <hocket\/.*>/#include "hocket.hpp"/' "$source" >"$folder/single/$name/main.cpp"
-    "${CXX:-c++}" -std=c++20 -Wall -Wextra -Werror -pthread -I "$folder/single" "$folder/single/$name/main.cpp" -o "$folder/single/$name/main"
-    (cd "$root" && "$folder/single/$name/main")
-    count=$((count + 1))
+    if ((${#jobs[@]} >= $(nproc))); then
+      wait "${jobs[0]}"
+      jobs=("${jobs[@]:1}")
+    fi
+    try_single_header "$source" &
+    jobs+=($!)
   done
-  echo "$count programs"
-  ((count > 0))
+  ((${#jobs[@]} > 0))
+  for job in "${jobs[@]}"; do wait "$job"; done
 }
 
 python3 -m venv "$folder/venv" >"$folder/venv.log" 2>&1

@@ -73,6 +73,33 @@ def versions(root, names):
                 yield f"{name} says version {other}, but version.hpp says {expected}"
 
 
+def homes(root, names):
+    """CMakeLists.txt has the address of the project; the forms of registries and forges repeat it."""
+    found = re.search(r'HOMEPAGE_URL "https://([\w.-]+/([\w.-]+/[\w.-]+))"', (root / "CMakeLists.txt").read_text())
+    if not found:
+        yield "CMakeLists.txt has no HOMEPAGE_URL of the form https://HOST/OWNER/NAME"
+        return
+    for name, pattern in (("ports/hocket/vcpkg.json", f'"homepage": "https://{found[1]}"'),
+                          ("ports/hocket/portfile.cmake", f"REPO {found[2]}\n"),
+                          ("recipes/hocket/all/conanfile.py", f'homepage = "https://{found[1]}"'),
+                          (".github/ISSUE_TEMPLATE/config.yml", f"https://{found[1]}/")):
+        if name in names and pattern not in (root / name).read_text(encoding="utf-8"):
+            yield f"{name} does not say {pattern.strip()}, which is the HOMEPAGE_URL of CMakeLists.txt"
+
+
+def module(root, names):
+    """modules/hocket.cppm names all that the headers include of the standard library, so that no part of it is exported."""
+    if "modules/hocket.cppm" not in names:
+        return
+    before = (root / "modules/hocket.cppm").read_text(encoding="utf-8").split("\nexport module ")[0]
+    for header in header_lists(root)["HOCKET_HEADERS"]:
+        path = root / "include" / header
+        text = path.read_text(encoding="utf-8") if path.is_file() else ""
+        for name in re.findall(r"^#include (<[a-z_]+>)$", text, re.M):
+            if f"#include {name}\n" not in before:
+                yield f"modules/hocket.cppm does not include {name} before the module begins, but include/{header} includes it"
+
+
 def header_lists(root):
     text = re.sub(r"#.*", "", (root / "cmake/headers.cmake").read_text())
     return {m[1]: m[2].split() for m in re.finditer(r"set\((HOCKET_\w*HEADERS)\s*([^)]*)\)", text)}
@@ -312,7 +339,8 @@ def data(root, names):
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent).resolve()
     names = tracked(root)
-    findings = [f for rule in (spdx, versions, headers, conventions, privacy, test_sources, documents, guide, data) for f in rule(root, names)]
+    rules = (spdx, versions, homes, module, headers, conventions, privacy, test_sources, documents, guide, data)
+    findings = [f for rule in rules for f in rule(root, names)]
     for finding in findings:
         print(finding)
     print(f"{len(names)} files, {len(findings)} findings")

@@ -32,6 +32,8 @@ class Checkout(unittest.TestCase):
         self.write("ports/hocket/vcpkg.json", '{"version": "0.1.0"}\n')
         self.write("recipes/hocket/config.yml", 'versions:\n  "0.1.0":\n    folder: all\n')
         self.write("README.md", "find_package(hocket 0.1)\n")
+        self.write("CMakeLists.txt", SPDX.replace("//", "#") + 'project(hocket HOMEPAGE_URL "https://a.example/o/n")\n')
+        self.write("modules/hocket.cppm", SPDX + "module;\n#include <vector>\n\nexport module hocket;\n")
         self.write("docs/consuming.md", "find_package(hocket 0.1 CONFIG)\n")
         self.write("CHANGELOG.md", "## 0.1.0\n")
         self.list_headers()
@@ -127,6 +129,8 @@ class Lint(Checkout):
             ("src/x.cpp", "int x;\n", "src/x.cpp: the first line"),
             ("ports/hocket/vcpkg.json", '{"version": "0.2.0"}\n', "vcpkg.json says version 0.2.0"),
             ("recipes/hocket/config.yml", 'versions:\n  "0.1.1":\n', "config.yml says version 0.1.1"),
+            ("ports/hocket/portfile.cmake", SPDX.replace("//", "#") + "REPO o/other\n", "does not say REPO o/n"),
+            ("modules/hocket.cppm", SPDX + "export module hocket;\n", "does not include <vector> before the module begins"),
             ("docs/consuming.md", "find_package(hocket 0.2)\n", "consuming.md says version 0.2"),
             ("CHANGELOG.md", "nothing\n", "CHANGELOG.md names no version"),
             ("include/hocket/graph/new.hpp", header, "include/hocket/graph/new.hpp is not listed"),
@@ -293,7 +297,7 @@ class Guide(Checkout):
         return self.run_tool(ROOT / "tools/lint.py", self.root)
 
     def test_orphans(self):
-        self.write("docs/index.md", "# Guide\n\n## Start\n\n[one](one.md)\n")
+        self.write("docs/index.md", "# Guide\n\n## Start\n\n[one](one.md), [use](consuming.md)\n")
         self.write("docs/one.md", "# One\n\n[two](two.md)\n")
         self.write("docs/two.md", "# Two\n")
         self.assertEqual(self.lint()[0], 0, self.lint())
