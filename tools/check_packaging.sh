@@ -162,9 +162,7 @@ use_vcpkg() {
     -P "$root/tests/packaging/vcpkg_stand_in.cmake"
   # All that the usage text names is found; the headers are those that find_package has compiled.
   cmake -S "$root/tests/consumer" -B consumer-vcpkg-all -G Ninja "-DCMAKE_PREFIX_PATH=$folder/vcpkg" "-DHOCKET_CONSUMER_COMPONENTS=$joined"
-  for component in $(sed -n 's/.*COMPONENTS \(.*\))/\1/p' "$root/ports/hocket/usage"); do
-    [[ " ${optional[*]} " == *" $component "* ]]
-  done
+  for component in "${optional[@]}"; do grep -E "COMPONENTS( [a-z_]+)* ?\b$component\b" "$root/ports/hocket/usage"; done
   consume vcpkg "-DCMAKE_PREFIX_PATH=$folder/vcpkg" -DHOCKET_CONSUMER_COMPONENTS=cost
 }
 

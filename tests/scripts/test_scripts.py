@@ -29,7 +29,7 @@ class Checkout(unittest.TestCase):
                                ("pipeline/p", "#include <hocket/timeline/t.hpp>\n#include <vector>"),
                                ("interop/i", "#include <hocket/graph/b.hpp>\n#include <ranges>")):
             self.header(path, includes)
-        self.write("ports/hocket/vcpkg.json", '{"version": "0.1.0"}\n')
+        self.write("ports/hocket/vcpkg.json", '{"version": "0.1.0", "homepage": "https://a.example/o/n"}\n')
         self.write("recipes/hocket/config.yml", 'versions:\n  "0.1.0":\n    folder: all\n')
         self.write("README.md", "find_package(hocket 0.1)\n")
         self.write("CMakeLists.txt", SPDX.replace("//", "#") + 'project(hocket HOMEPAGE_URL "https://a.example/o/n")\n')
