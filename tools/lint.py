@@ -47,7 +47,7 @@ VERSION_COPIES = {
     "ports/hocket/vcpkg.json": (r'"version": "([^"]*)"', 3),
     "recipes/hocket/config.yml": (r'^  "([^"]*)":', 3),
     "CHANGELOG.md": (r"^## \[?(\d+\.\d+\.\d+)", 3),
-    "docs/consuming.md": (r"find_package\(hocket ([\d.]+)", 2),
+    "docs/consuming.md": (r"(?:find_package\(hocket |hocket/\[~)([\d.]+)", 2),
     "README.md": (r"find_package\(hocket ([\d.]+)", 2),
 }
 
