@@ -70,6 +70,8 @@ class HocketConan(ConanFile):
         compiler = str(self.settings.compiler)
         if compiler == "msvc":
             raise ConanInvalidConfiguration("hocket is not tested with msvc: use gcc or clang")
+        if self.settings.arch == "x86":
+            raise ConanInvalidConfiguration("hocket's headers refuse x87 arithmetic, the default of x86: use x86_64")
         least = {"gcc": "12", "clang": "16"}.get(compiler)
         if least and Version(self.settings.compiler.version) < least:
             raise ConanInvalidConfiguration(f"hocket needs {compiler} {least} or newer")
