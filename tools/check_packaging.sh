@@ -182,7 +182,7 @@ use_real_vcpkg() {
   repository=$(sed -n 's|^ *REPO ||p' release/ports/hocket/portfile.cmake)
   mkdir downloads
   cp "$archive" "downloads/${repository/\//-}-v$version"
-  VCPKG_FORCE_SYSTEM_BINARIES=1 "$VCPKG" install hocket --overlay-ports="$folder/release/ports" \
+  VCPKG_FORCE_SYSTEM_BINARIES=1 "$VCPKG" install hocket --classic --overlay-ports="$folder/release/ports" \
     --downloads-root="$folder/downloads" --x-install-root="$folder/vcpkg-installed" \
     --x-buildtrees-root="$folder/vcpkg-trees" --x-packages-root="$folder/vcpkg-packages" --binarysource=clear
   consume real_vcpkg "-DCMAKE_PREFIX_PATH=$(echo "$folder"/vcpkg-installed/*-*)"
