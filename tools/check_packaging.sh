@@ -196,7 +196,8 @@ prepare_conan() {
   export CONAN_HOME=$folder/conan
   [ -e conan-profile ] || {
     conan profile detect
-    sed 's/^compiler.cppstd=.*/compiler.cppstd=20/' conan/profiles/default >conan-profile
+    # Debug, since that compiles fastest.
+    sed 's/^compiler.cppstd=.*/compiler.cppstd=20/; s/^build_type=.*/build_type=Debug/' conan/profiles/default >conan-profile
     { cat conan-profile && printf '\n[platform_requires]\nboost/1.74.0\nrange-v3/0.12.0\nnlohmann_json/3.11.2\n'; } >conan-platform
   }
 }
