@@ -54,7 +54,6 @@ void no_worse_than_golden(const hocket::result<Plan>& plan, const std::string& n
 
 TEST_CASE("V schedules equal PyTorch's and their authors'", "[golden]") {
   equals_golden(zbv::make({2, 2, 4}), "torch__ZBVZeroBubble__p2_v2_m4");
-  equals_golden(zbv::make({4, 2, 3}), "torch__ZBVZeroBubble__p4_v2_m3");
   equals_golden(zbv::make({4, 2, 8}), "torch__ZBVZeroBubble__p4_v2_m8");
   equals_golden(zbv::make({4, 2, 12}), "torch__ZBVZeroBubble__p4_v2_m12");
   for (const auto& [p, m] : {std::pair{2, 4}, {4, 8}, {4, 12}, {5, 10}, {8, 16}}) {
@@ -89,6 +88,7 @@ TEST_CASE("heuristics of others are no better", "[golden]") {
   no_worse_than_golden(zero_bubble::make_h2({8, 1, 24}), "zb__heuristic__p8_v1_m24_mem2x1F1B");
   no_worse_than_golden(zero_bubble::make_h2({4, 1, 8}), "zb__heuristic__p4_v1_m8_meminf");
   no_worse_than_golden(zero_bubble::make_h2({4, 1, 12}), "zb__heuristic__p4_v1_m12_meminf");
+  no_worse_than_golden(zbv::make({4, 2, 3}), "torch__ZBVZeroBubble__p4_v2_m3");
   no_worse_than_golden(zbv::make({4, 2, 8}), "zb__ZBV_heuristic__p4_v2_m8");
   no_worse_than_golden(zbv::make({4, 2, 12}), "zb__ZBV_heuristic__p4_v2_m12");
   no_worse_than_golden(zero_bubble::make_h1({4, 1, 4}), "paddle__ZBH1__p4_v1_m4");

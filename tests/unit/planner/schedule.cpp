@@ -2,6 +2,8 @@
 // Schedules found by search: against exhaustive search where that ends, against other systems' lists, against bounds.
 #include <hocket/core/message.hpp>
 #include <hocket/pipeline/schedules/dual_pipe.hpp>
+#include <hocket/pipeline/schedules/zbv.hpp>
+#include <hocket/pipeline/simulate.hpp>
 #include <hocket/planner/schedule/solve.hpp>
 #include <hocket/text/schedule_csv.hpp>
 
@@ -541,4 +543,17 @@ TEST_CASE("plans are within 1 % of the recorded ones on average and 5 % at worst
   }
   CHECK(asked == 18);
   CHECK(sum <= 1.01 * asked);
+}
+
+TEST_CASE("zbv with few micro-batches is within 3 % of the shortest that its memory allows", "[planner]") {
+  for (std::int64_t p = 2; p <= 8; ++p)
+    for (std::int64_t m = 1; m < 2 * p - 1; ++m) {
+      INFO("p " << p << " m " << m);
+      schedule_problem q{.shape = {p, 2, m}, .order = stage_order::v, .budget = 0};
+      q.memory_cap.assign(static_cast<std::size_t>(p), static_cast<std::uint32_t>(2 * p));
+      const auto found = solve(q, pipeline::costs{}).value();
+      const ticks ours = simulate(pipeline::zbv::make({p, 2, m}).value(), pipeline::costs{})->makespan;
+      CHECK(100 * ours <= 103 * found.lower_bound);
+      if (m <= p + 1) CHECK(ours == found.lower_bound);
+    }
 }

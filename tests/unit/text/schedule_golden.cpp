@@ -175,7 +175,6 @@ TEST_CASE("files equal PyTorch's byte for byte", "[golden]") {
   bytes(zero_bubble::make_interleaved({4, 2, 5}), "torch__InterleavedZeroBubble__p4_v2_m5.csv");
   bytes(zero_bubble::make_interleaved({4, 2, 10}), "torch__InterleavedZeroBubble__p4_v2_m10.csv");
   bytes(zbv::make({2, 2, 4}), "torch__ZBVZeroBubble__p2_v2_m4.csv");
-  bytes(zbv::make({4, 2, 3}), "torch__ZBVZeroBubble__p4_v2_m3.csv");
   bytes(zbv::make({4, 2, 8}), "torch__ZBVZeroBubble__p4_v2_m8.csv");
   bytes(zbv::make({4, 2, 12}), "torch__ZBVZeroBubble__p4_v2_m12.csv");
   bytes(dual_pipe_v::make({2, 2, 4}), "torch__DualPipeV__p2_v2_m4.csv");

@@ -23,14 +23,14 @@ struct action_run {
 /// (and chunk) with the indices first, first + stride, …, one in each round, `rounds` times. What the index-th action
 /// is says the schedule: a micro-batch, or a place in an order of its own. All closed-form schedules are lists of this
 /// form with at most twelve phases, so that every question about a step is answered in O(1). Rounds of a phase need not
-/// be equally long: a lane whose rounds are over is left out.
+/// be equally long: a lane whose rounds are over, or have not begun, is left out.
 ///
 ///     F0 F1 | F2 B0 F3 B1 F4 B2 | B3 B4        three phases, of 1, 2 and 1 lanes
 ///
 /// | invariant                                                        |
 /// |------------------------------------------------------------------|
 /// | the lanes of a phase stand side by side, each with >= 1 stride   |
-/// | steps of a phase = sum of its lanes' rounds; size() = their sum  |
+/// | steps of a phase = its lanes' rounds together; size() = their sum|
 class phase_list {
  public:
   struct lane {
@@ -39,7 +39,10 @@ class phase_list {
     std::uint32_t first = 0;  ///< index of its first round
     bool joined = false;      ///< runs beside the next lane
     std::uint8_t stride = 1;
-    std::uint32_t rounds = 0;  ///< set by add
+    std::uint32_t begin = 0;   ///< its first round; set by add, as the next
+    std::uint32_t rounds = 0;  ///< one behind its last; == begin: it has none
+
+    [[nodiscard]] constexpr bool has(std::uint32_t round) const noexcept { return round >= begin && round < rounds; }
   };
   /// An action as a lane has it; kind idle for what is in no list.
   struct place {
@@ -49,8 +52,10 @@ class phase_list {
   };
 
   constexpr phase_list() noexcept = default;
-  /// @param limit  actions of this index and later ones are left out of every phase, whose strides are 1
-  constexpr explicit phase_list(std::uint32_t limit) noexcept : limit_(limit) {}
+  /// A list without some of its actions, in all phases, whose strides are 1.
+  /// @param limit  how many indices are left  @param skipped  how many before them are left out; the rest counts from 0
+  constexpr explicit phase_list(std::uint32_t limit, std::uint32_t skipped = 0) noexcept
+      : skipped_(skipped), limit_(limit) {}
 
   /// Appends `steps` steps that go through `bar` in turn; the last round may end early.
   template <std::uint32_t Width>
@@ -62,9 +67,13 @@ class phase_list {
     for (std::uint32_t l = 0; l < Width; ++l) {
       lane& y = lanes_[lane_count_++];
       y = bar[l];
-      const std::uint32_t most = y.first < limit_ ? limit_ - y.first : 0;
-      y.rounds = (std::min)(most, steps / Width + (l < steps % Width ? 1 : 0));
-      x.steps += y.rounds;
+      const std::uint32_t turns = steps / Width + (l < steps % Width ? 1 : 0);
+      const std::uint32_t begin = y.first < skipped_ ? skipped_ - y.first : 0;
+      y.first -= skipped_;  // below 0 it wraps, and its first round, which is later, wraps back
+      const std::uint32_t most = begin > 0 ? begin + limit_ : y.first < limit_ ? limit_ - y.first : 0;
+      y.rounds = (std::min)(most, turns);
+      y.begin = (std::min)(begin, y.rounds);
+      x.steps += y.rounds - y.begin;
     }
     x.end = lane_count_;
     size_ += x.steps;
@@ -85,7 +94,7 @@ class phase_list {
       }
       for (std::uint32_t round = 0; done < out.size();) {
         const rounds same = rounds_from(x, round);
-        if (same.lanes == 0) break;
+        if (same.end == rounds::none) break;
         const std::uint32_t steps = (same.end - round) * same.lanes;
         if (first < steps) {
           const std::size_t count = (std::min)(std::size_t{steps - first}, out.size() - done);
@@ -109,7 +118,7 @@ class phase_list {
       for (std::uint32_t l = x.begin; l < x.end; ++l) {
         const lane& y = lanes_[l];
         const std::uint32_t gap = a.index - y.first, turn = gap / y.stride;  // wraps round below it
-        if (y.kind == a.kind && y.chunk == a.chunk && turn < y.rounds && turn * y.stride == gap)
+        if (y.kind == a.kind && y.chunk == a.chunk && y.has(turn) && turn * y.stride == gap)
           return before + step_inside(x, l, turn);
       }
       before += x.steps;
@@ -124,9 +133,9 @@ class phase_list {
       const phase& x = phases_[i];
       for (std::uint32_t l = x.begin; l < x.end; ++l) {
         const lane& y = lanes_[l];
-        if (y.rounds == 0) continue;
+        if (y.rounds == y.begin) continue;
         if (y.kind == action_kind::forward) last = (std::max)(last, before + step_inside(x, l, y.rounds - 1) + 1);
-        else first = (std::min)(first, before + step_inside(x, l, 0));
+        else first = (std::min)(first, before + step_inside(x, l, y.begin));
       }
       before += x.steps;
     }
@@ -141,10 +150,10 @@ class phase_list {
       const phase& x = phases_[i];
       for (std::uint32_t round = 0;;) {
         const rounds same = rounds_from(x, round);
-        if (same.lanes == 0) break;
+        if (same.end == rounds::none) break;
         std::int64_t gain = 0, high = 0;
         for (std::uint32_t l = x.begin; l < x.end; ++l) {
-          if (lanes_[l].rounds <= round) continue;
+          if (!lanes_[l].has(round)) continue;
           if (lanes_[l].kind == action_kind::forward) ++gain;
           if (ends_activation(lanes_[l].kind)) --gain;
           high = (std::max)(high, gain);
@@ -165,8 +174,8 @@ class phase_list {
       if (phases_[i].begin != lanes || phases_[i].end <= lanes) return false;
       std::uint32_t steps = 0;
       for (; lanes < phases_[i].end; ++lanes) {
-        steps += lanes_[lanes].rounds;
-        if (lanes_[lanes].stride < 1) return false;
+        if (lanes_[lanes].stride < 1 || lanes_[lanes].begin > lanes_[lanes].rounds) return false;
+        steps += lanes_[lanes].rounds - lanes_[lanes].begin;
       }
       if (steps != phases_[i].steps) return false;
       total += steps;
@@ -183,17 +192,18 @@ class phase_list {
   };
   /// From a round on, as long as the same lanes are left: how many lanes, and up to which round.
   struct rounds {
+    static constexpr std::uint32_t none = ~std::uint32_t{0};
     std::uint32_t lanes = 0;
-    std::uint32_t end = ~std::uint32_t{0};
+    std::uint32_t end = none;  // none: the phase is over
   };
 
   [[nodiscard]] constexpr rounds rounds_from(const phase& x, std::uint32_t round) const noexcept {
     rounds same;
     for (std::uint32_t l = x.begin; l < x.end; ++l) {
-      const std::uint32_t end = lanes_[l].rounds;
-      if (end <= round) continue;
-      ++same.lanes;
-      same.end = (std::min)(same.end, end);
+      const lane& y = lanes_[l];
+      if (y.rounds <= round) continue;
+      if (y.has(round)) ++same.lanes;
+      same.end = (std::min)(same.end, y.has(round) ? y.rounds : y.begin);
     }
     return same;
   }
@@ -204,7 +214,7 @@ class phase_list {
     const std::uint32_t turn = skip / lanes, first = skip % lanes;
     std::uint32_t k = 0;  // among the lanes that are left
     for (std::uint32_t l = x.begin; l < x.end; ++l) {
-      if (lanes_[l].rounds <= round) continue;
+      if (!lanes_[l].has(round)) continue;
       const std::uint32_t at = k < first ? k + lanes - first : k - first;
       write_lane(lanes_[l], round + turn + (k < first ? 1 : 0), out, at, lanes, run_from);
       ++k;
@@ -235,8 +245,9 @@ class phase_list {
                                                     std::uint32_t turn) const noexcept {
     std::uint32_t step = 0;
     for (std::uint32_t k = x.begin; k < x.end; ++k) {
-      step += (std::min)(lanes_[k].rounds, turn);
-      if (k < of_lane && lanes_[k].rounds > turn) ++step;
+      const lane& y = lanes_[k];
+      step += (std::clamp)(turn, y.begin, y.rounds) - y.begin;
+      if (k < of_lane && y.has(turn)) ++step;
     }
     return step;
   }
@@ -246,6 +257,7 @@ class phase_list {
   std::uint32_t lane_count_ = 0;
   std::uint32_t count_ = 0;
   std::uint32_t size_ = 0;
+  std::uint32_t skipped_ = 0;
   std::uint32_t limit_ = ~std::uint32_t{0};
 };
 
