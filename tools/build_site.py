@@ -334,12 +334,17 @@ def check(site):
             read[name] = Page((site / name).read_text(encoding="utf-8"))
         return read[name]
 
+    def points_to(name):
+        if name.startswith("reference/") and name != "reference/index.html":
+            return re.findall(r'<(?:script|img|iframe|link)[^>]* (?:src|href)="([^"]+)"', (site / name).read_text(encoding="utf-8")), []
+        return page(name).loads, page(name).links
+
     for name in sorted(n for n in files if n.endswith(".html")):
-        own = not name.startswith("reference/")
-        for target in dict.fromkeys(page(name).loads + (page(name).links if own else [])):
+        loads, links = points_to(name)
+        for target in dict.fromkeys(loads + links):
             url = urllib.parse.urlsplit(target)
             if url.scheme or url.netloc:
-                if target in page(name).loads and url.scheme not in ("data", "javascript"):
+                if target in loads and url.scheme not in ("data", "javascript"):
                     yield f"{name} loads {target} from elsewhere"
                 continue
             path = ((site / name).parent / urllib.parse.unquote(url.path)).resolve() if url.path else (site / name).resolve()

@@ -8,6 +8,10 @@ A command is a line `$ …` of a ```text block; the lines below it are its outpu
 of only `…` stands for any lines. Long lines may be wrapped. The commands of a page run one after the other in a folder of their own,
 which has examples/, tests/ and an empty docs/images/: a picture that they write there must be the one that is committed.
 --record writes what was printed into the pages, and pictures into docs/images.
+
+Other lines `hocket …` of blocks show usage. They must succeed on example files of the names that the pages use (program.csv,
+config.json, …); what stands in brackets is left out, and of alternatives a|b the first is taken. Lines with files that
+there is no example of are passed over.
 """
 import argparse
 import os
@@ -22,6 +26,11 @@ import pages
 
 BLOCK = re.compile(r"(?ms)^```text\n(\$ .*?)^```$")
 SECONDS = 120
+LLAMA = "examples/data/llama-2-13b"
+EXAMPLES = {"config.json": f"{LLAMA}/config.json", "training.json": f"{LLAMA}/training.json", "cluster.json": f"{LLAMA}/cluster.json",
+            "parallel.json": '{"tp": 2, "pp": 4, "dp": 2}\n', "program.csv": "op,stream,kind,reads,writes\n0,0,compute,,1\n1,1,compute,1,2\n",
+            "edges.csv": "source,target\n0,1\n", "pairs.csv": "source,target\n0,1\n", "theirs.csv": "0F0,0B0\n1F0,1B0\n",
+            "samples.csv": "size,time_us\n" + "".join(f"{n},{10 + n / 100}\n" for n in (128, 256, 512, 1024, 2048, 4096, 8192))}
 
 
 def commands(text):
@@ -40,6 +49,37 @@ def alike(expected, printed):
     return re.fullmatch(".*".join(rf"(?<!\S){part}(?!\S)" if part else "" for part in parts), words(printed)) is not None
 
 
+def usages(text):
+    """(offset, command) of the other lines `hocket …` of blocks, ready to run."""
+    for block in re.finditer(r"(?ms)^```(?:text|sh)?\n(?!\$ )(.*?)^```$", text):
+        for m in re.finditer(r"(?m)^(?:\./dev )?(hocket .*)$", block[1]):
+            command = re.sub(r"\s#.*|\[[^\]]*\]", "", m[1])
+            yield block.start(1) + m.start(), re.sub(r"(\w+)(?:\|\w+)+", r"\1", command).strip()
+
+
+def wrong_usages(root, tool, page, text):
+    """What is wrong with the usage lines of a page, and how many were run."""
+    findings, ran = [], 0
+    for offset, command in usages(text):
+        named = re.findall(r"(?<!--out )(?<!--critical-path )\b[\w/.-]+\.(?:csv|json)\b", command)
+        if any(n not in EXAMPLES and not (root / n).is_file() for n in named):
+            continue
+        ran += 1
+        with tempfile.TemporaryDirectory() as folder:
+            at = pathlib.Path(folder)
+            environment = folder_for(root, tool, at)
+            for name, content in EXAMPLES.items():
+                if content.startswith("examples/"):
+                    (at / name).symlink_to(root / content)
+                else:
+                    (at / name).write_text(content, encoding="utf-8")
+            done = subprocess.run(["bash", "-c", command], cwd=at, env=environment, capture_output=True, text=True, timeout=SECONDS,
+                                  stdin=subprocess.DEVNULL)
+            if done.returncode != 0:
+                findings.append(f"{page}:{pages.line_of(text, offset)}: `{command}` fails: {done.stderr.strip()}")
+    return findings, ran
+
+
 def folder_for(root, tool, at):
     """Where commands run: links to what they read, and a folder bin with the tool."""
     for name in ("examples", "tests", "README.md"):
@@ -53,9 +93,10 @@ def folder_for(root, tool, at):
 def run_page(root, tool, page, record):
     """What is wrong with the commands of a page, and how many there are."""
     text = (root / page).read_text(encoding="utf-8")
-    findings, changes, found = [], [], list(commands(text))
+    findings, ran = wrong_usages(root, tool, page, text)
+    changes, found = [], list(commands(text))
     if not found:
-        return findings, 0
+        return findings, ran
     with tempfile.TemporaryDirectory() as folder:
         at = pathlib.Path(folder)
         environment = folder_for(root, tool, at)
@@ -76,7 +117,7 @@ def run_page(root, tool, page, record):
         for start, end, printed in reversed(changes):
             text = text[:start] + printed + text[end:]
         (root / page).write_text(text, encoding="utf-8")
-    return findings, len(found)
+    return findings, ran + len(found)
 
 
 def main():

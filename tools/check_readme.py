@@ -6,7 +6,7 @@ A block is a whole translation unit: it starts with #include. Lines that a reade
 just above the block and go in front of it (`<!-- before:` … `-->`), or just below and go behind (`<!-- after:` … `-->`).
 A block that is no C++ of ours is fenced as ```text.
 
-    tools/check_readme.py --out FOLDER [DOCUMENT…]     without documents: every one in the checkout's root and docs/
+    tools/check_readme.py --out FOLDER [DOCUMENT…]     without documents: every one in the checkout's root and below docs/
 
 writes FOLDER/<document>_<line>.cpp and prints `document PATH` for each document read, `object PATH` for each file
 written, and `program PATH` instead for one with a main.
@@ -50,7 +50,7 @@ def main():
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     root = pathlib.Path(__file__).resolve().parent.parent
-    documents = options.documents or sorted([*root.glob("*.md"), *root.glob("docs/*.md")])
+    documents = options.documents or sorted([*root.glob("*.md"), *root.glob("docs/**/*.md")])
     written, findings = {}, []
     for document in documents:
         print(f"document {document}")

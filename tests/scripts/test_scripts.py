@@ -322,6 +322,13 @@ class Guide(Checkout):
             self.assertEqual(status, 1, wrong)
             self.assertIn("1 findings", output)
 
+    def test_usage_lines(self):
+        for line, count, findings in (("hocket a --out b.csv", 1, 0), ("./dev hocket b [no] x|y  # words", 1, 0), ("hocket no", 1, 1),
+                                      ("hocket no nowhere.csv", 0, 0), ("hocket a program.csv", 1, 0)):
+            status, output = self.run_commands(f"# G\n\n```\n{line}\n```\n")
+            self.assertTrue(output.endswith(f"{count} commands, {findings} findings\n"), output)
+            self.assertEqual(status, findings)
+
     def test_commands_are_recorded(self):
         self.run_commands("# G\n\n```text\n$ hocket a\nold\n```\n", "--record")
         self.assertRegex((self.root / "docs/index.md").read_text(), r"\A# G\n\n```text\n\$ hocket a\na\ntime_us=\d+\n```\n\Z")
