@@ -280,7 +280,8 @@ def add_reference(site, folder):
 
 # ---- versions --------------------------------------------------------------------------------------------------------
 
-STUB = ('<!doctype html><html lang="en"><meta charset="utf-8"><title>hocket</title><link rel="canonical" href="{0}">'
+STUB = ('<!doctype html><html lang="en"><meta charset="utf-8"><title>hocket</title><link rel="icon" href="data:,">'
+        '<link rel="canonical" href="{0}">'
         '<meta http-equiv="refresh" content="0; url={0}"><p><a href="{0}">{0}</a></p></html>\n')
 
 
