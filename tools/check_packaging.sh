@@ -136,6 +136,9 @@ use_pkg_config() {
 # Two clones that differ in all that may not matter give the same bytes, and the bill of materials is a valid one.
 make_release() {
   local clone
+  # The checkout may belong to another user, as in a container.
+  printf '[safe]\n\tdirectory = *\n' >gitconfig
+  export GIT_CONFIG_GLOBAL=$folder/gitconfig
   for clone in one two; do git clone --quiet "$root" "clone-$clone"; done
   git -C clone-two config core.autocrlf true
   git -C clone-two config tar.umask 0077
