@@ -262,6 +262,7 @@ set(HOCKET_COST_HEADERS
   hocket/cost/model/layer_list.hpp
   hocket/cost/model/list_cost.hpp
   hocket/cost/model/list_stages.hpp
+  hocket/cost/model/list_time.hpp
   hocket/cost/model/measured_run.hpp
   hocket/cost/model/model.hpp
   hocket/cost/model/moved_bytes.hpp

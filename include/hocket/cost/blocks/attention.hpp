@@ -123,6 +123,15 @@ inline constexpr auto state = [] {
                       "arXiv:2305.13245", layer_operation::qkv, origin::definition));
 }();
 
+inline constexpr auto moved = mixer_moves("rotary positions", a* d + own_kv * g * d);
+inline constexpr auto context_transfers = [] {
+  constexpr auto cut = [](const auto& width, const auto& ranks) {
+    return detail::blocks::stream_of(width) / (cp * ranks);
+  };
+  return detail::context::lines(cut(g * (d + value_width), least(tp, g)), cut(a * d, 1 * tp),
+                                cut(a * value_width, 1 * tp));
+}();
+
 }  // namespace hocket::inline HOCKET_ABI::cost::letters::blocks::attention_terms
 
 namespace hocket::inline HOCKET_ABI::cost {
@@ -133,7 +142,10 @@ struct formulas_of<attention> {
     return {.parameters = letters::blocks::attention_terms::parameters,
             .forward = letters::blocks::attention_terms::forward,
             .saved = letters::blocks::attention_terms::saved,
-            .state = letters::blocks::attention_terms::state};
+            .state = letters::blocks::attention_terms::state,
+            .moved = letters::blocks::attention_terms::moved,
+            .tensor_transfers = letters::blocks::mixer_transfers,
+            .context_transfers = letters::blocks::attention_terms::context_transfers};
   }
 };
 

@@ -15,6 +15,9 @@ struct block_terms {
   term_list_view whole_step{};  ///< FLOPs of both passes, where the backward pass does not take twice as much
   term_list_view saved{};       ///< bytes that one layer keeps of one micro-batch for its backward pass
   term_list_view state{};       ///< bytes that one layer keeps of one sequence of s tokens to generate the next
+  term_list_view moved{};       ///< bytes that element-wise work reads and writes forward, as moved_byte_terms
+  /// Bytes that one layer sends for one micro-batch, as layer_transfer_terms, over its three groups of ranks.
+  term_list_view tensor_transfers{}, context_transfers{}, expert_transfers{};
 };
 
 /// The formulas of a type of block: specialise it for a block of your own, a Hana Struct of sizes.
@@ -58,6 +61,28 @@ constexpr auto pairs_within(const char* letter, const Width& width) noexcept {
   return define(letter, choose(attention_counted, u * s, u * s - squared(u) / 2, u * s - u * (u - 1) / 2,
                                u * s - u * (u - 1) / 2));
 }
+/// Collectives around attention or what stands in its place, and around an FFN.
+inline constexpr auto mixer_transfers = wire::tensor_lines(1, wire::projection_again);
+inline constexpr auto ffn_transfers = wire::tensor_lines(1, literal(0));
+/// Bytes of element-wise work.
+template <formula Bytes, formula When, formula Split, formula Again>
+constexpr auto moves(std::string_view name, const Bytes& amount, const When& when, const Split& split,
+                     const Again& again, layer_operation by) noexcept {
+  return flop::work(name, amount, when, split, again,
+                    "Megatron-LM and Transformer Engine kernels; assumes each element read and written once", by,
+                    origin::estimated);
+}
+inline constexpr auto sum_after_attention =
+    moves("residual sum after attention", 3 * stream_of(1 * letters::h), one_rank, saved::region,
+          flop::replays(letters::r_output), layer_operation::output);
+inline constexpr auto sum_after_ffn = moves("residual sum after the FFN", 3 * stream_of(1 * letters::h), one_rank,
+                                            saved::region, flop::once_more, layer_operation::ffn_out);
+/// What stands in place of attention, of an element-wise width: its convolution, gates, positions.
+template <class Width>
+constexpr auto mixer_moves(std::string_view name, const Width& width) noexcept {
+  return terms(sum_after_attention, moves(name, 2 * stream_of(width), one_rank, saved::inner,
+                                          flop::replays(letters::r_qkv), layer_operation::qkv));
+}
 inline constexpr std::string_view mamba_2 = "arXiv:2405.21060";
 inline constexpr std::string_view megatron_scan = "Megatron-LM mamba_layer_flops";
 inline constexpr std::string_view delta_net = "arXiv:2412.06464";
@@ -76,4 +101,6 @@ using detail::blocks::delta_net, detail::blocks::dsa, detail::blocks::flops, det
     detail::blocks::mamba_2, detail::blocks::mla, detail::blocks::moe, detail::blocks::one_rank,
     detail::blocks::pairs_within, detail::blocks::product, detail::blocks::rows, detail::blocks::stream_of,
     detail::blocks::tensor, detail::blocks::transformer;
+using detail::blocks::ffn_transfers, detail::blocks::mixer_moves, detail::blocks::mixer_transfers,
+    detail::blocks::moves, detail::blocks::sum_after_attention, detail::blocks::sum_after_ffn;
 }  // namespace hocket::inline HOCKET_ABI::cost::letters::blocks

@@ -89,6 +89,14 @@ inline constexpr auto state = [] {
                       layer_operation::router, origin::definition));
 }();
 
+inline constexpr auto moved = mixer_moves("rotary positions and pooling", a* d + d + 2 * least(q_c, 1) * pooled);
+inline constexpr auto context_transfers = [] {
+  constexpr auto cut = [](const auto& width, const auto& ranks) {
+    return detail::blocks::stream_of(width) / (cp * ranks);
+  };
+  return detail::context::lines(cut(1 * d, literal(1)), cut(a * d, 1 * tp), cut(a * d, 1 * tp));
+}();
+
 }  // namespace hocket::inline HOCKET_ABI::cost::letters::blocks::compressed_attention_terms
 
 namespace hocket::inline HOCKET_ABI::cost {
@@ -99,7 +107,10 @@ struct formulas_of<compressed_attention> {
     return {.parameters = letters::blocks::compressed_attention_terms::parameters,
             .forward = letters::blocks::compressed_attention_terms::forward,
             .saved = letters::blocks::compressed_attention_terms::saved,
-            .state = letters::blocks::compressed_attention_terms::state};
+            .state = letters::blocks::compressed_attention_terms::state,
+            .moved = letters::blocks::compressed_attention_terms::moved,
+            .tensor_transfers = letters::blocks::mixer_transfers,
+            .context_transfers = letters::blocks::compressed_attention_terms::context_transfers};
   }
 };
 

@@ -65,6 +65,11 @@ inline constexpr auto saved = [] {
                tensor("FFN dropout mask", byte * (s * b * h), kept_unless_full * dropout, region, table));
 }();
 
+inline constexpr auto moved = [] {
+  return terms(sum_after_ffn, moves("activation", n_f * stream_of(1 * f), L, detail::saved::inner,
+                                    detail::flop::replays(r_activation), layer_operation::activation));
+}();
+
 }  // namespace hocket::inline HOCKET_ABI::cost::letters::blocks::feed_forward_terms
 
 namespace hocket::inline HOCKET_ABI::cost {
@@ -74,7 +79,9 @@ struct formulas_of<feed_forward> {
   static constexpr block_terms lists() noexcept {
     return {.parameters = letters::blocks::feed_forward_terms::parameters,
             .forward = letters::blocks::feed_forward_terms::forward,
-            .saved = letters::blocks::feed_forward_terms::saved};
+            .saved = letters::blocks::feed_forward_terms::saved,
+            .moved = letters::blocks::feed_forward_terms::moved,
+            .tensor_transfers = letters::blocks::ffn_transfers};
   }
 };
 
@@ -142,6 +149,18 @@ inline constexpr auto saved = [] {
       tensor("FFN dropout mask", byte * (s * b * h), kept * dropout, region, table));
 }();
 
+inline constexpr auto moved = [] {
+  return terms(sum_after_ffn,
+               moves("expert activation", n_f * stream_of(k * f_e + f_s), L, detail::saved::inner,
+                     detail::flop::replays(r_activation), layer_operation::activation),
+               moves("permutation of tokens", 4 * k * stream_of(width), L, detail::saved::inner,
+                     detail::flop::once_more, layer_operation::dispatch));
+}();
+inline constexpr auto expert_transfers = [] {
+  constexpr auto used = k * E / (E + E_z);  // a copy of the input goes nowhere
+  return detail::wire::expert_lines(stream_of(used * width) / (cp * choose(sp, 1, tp)), L);
+}();
+
 }  // namespace hocket::inline HOCKET_ABI::cost::letters::blocks::mixture_terms
 
 namespace hocket::inline HOCKET_ABI::cost {
@@ -153,7 +172,10 @@ struct formulas_of<mixture> {
             .expert_parameters = letters::blocks::mixture_terms::expert_parameters,
             .idle_parameters = letters::blocks::mixture_terms::idle_parameters,
             .forward = letters::blocks::mixture_terms::forward,
-            .saved = letters::blocks::mixture_terms::saved};
+            .saved = letters::blocks::mixture_terms::saved,
+            .moved = letters::blocks::mixture_terms::moved,
+            .tensor_transfers = letters::blocks::ffn_transfers,
+            .expert_transfers = letters::blocks::mixture_terms::expert_transfers};
   }
 };
 

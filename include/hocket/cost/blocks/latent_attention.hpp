@@ -114,6 +114,12 @@ inline constexpr auto state = [] {
                       origin::definition));
 }();
 
+inline constexpr auto moved = mixer_moves("rotary positions", a* d_r + d_r);
+inline constexpr auto context_transfers = [] {
+  constexpr auto cut = [](const auto& width) { return detail::blocks::stream_of(width) / (cp * tp); };
+  return detail::context::lines(cut(a * (d_n + d_r + d_v)), cut(a * (d_n + d_r)), cut(a * d_v));
+}();
+
 }  // namespace hocket::inline HOCKET_ABI::cost::letters::blocks::latent_attention_terms
 
 namespace hocket::inline HOCKET_ABI::cost {
@@ -125,7 +131,10 @@ struct formulas_of<latent_attention> {
             .forward = letters::blocks::latent_attention_terms::forward,
             .whole_step = letters::blocks::latent_attention_terms::whole_step,
             .saved = letters::blocks::latent_attention_terms::saved,
-            .state = letters::blocks::latent_attention_terms::state};
+            .state = letters::blocks::latent_attention_terms::state,
+            .moved = letters::blocks::latent_attention_terms::moved,
+            .tensor_transfers = letters::blocks::mixer_transfers,
+            .context_transfers = letters::blocks::latent_attention_terms::context_transfers};
   }
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <hocket/cost/model/activations.hpp>
+#include <hocket/cost/model/communication.hpp>
 #include <hocket/cost/model/flops.hpp>
 #include <hocket/cost/model/parameters.hpp>
 #include <hocket/cost/model/symbols.hpp>

@@ -119,6 +119,8 @@ inline constexpr auto state = [] {
                       origin::definition));
 }();
 
+inline constexpr auto moved = mixer_moves("convolution and gates", convolved + 2 * values);
+
 }  // namespace hocket::inline HOCKET_ABI::cost::letters::blocks::gated_delta_terms
 
 namespace hocket::inline HOCKET_ABI::cost {
@@ -129,7 +131,9 @@ struct formulas_of<gated_delta> {
     return {.parameters = letters::blocks::gated_delta_terms::parameters,
             .forward = letters::blocks::gated_delta_terms::forward,
             .saved = letters::blocks::gated_delta_terms::saved,
-            .state = letters::blocks::gated_delta_terms::state};
+            .state = letters::blocks::gated_delta_terms::state,
+            .moved = letters::blocks::gated_delta_terms::moved,
+            .tensor_transfers = letters::blocks::mixer_transfers};
   }
 };
 
@@ -178,6 +182,8 @@ inline constexpr auto state = [] {
                       origin::definition));
 }();
 
+inline constexpr auto moved = mixer_moves("convolution and gates", 5 * width);
+
 }  // namespace hocket::inline HOCKET_ABI::cost::letters::blocks::kimi_delta_terms
 
 namespace hocket::inline HOCKET_ABI::cost {
@@ -188,7 +194,9 @@ struct formulas_of<kimi_delta> {
     return {.parameters = letters::blocks::kimi_delta_terms::parameters,
             .forward = letters::blocks::kimi_delta_terms::forward,
             .saved = letters::blocks::kimi_delta_terms::saved,
-            .state = letters::blocks::kimi_delta_terms::state};
+            .state = letters::blocks::kimi_delta_terms::state,
+            .moved = letters::blocks::kimi_delta_terms::moved,
+            .tensor_transfers = letters::blocks::mixer_transfers};
   }
 };
 
@@ -230,6 +238,8 @@ inline constexpr auto state = [] {
                                       detail::blocks::linear_by, origin::definition));
 }();
 
+inline constexpr auto moved = mixer_moves("gate", 2 * width);
+
 }  // namespace hocket::inline HOCKET_ABI::cost::letters::blocks::lightning_attention_terms
 
 namespace hocket::inline HOCKET_ABI::cost {
@@ -240,7 +250,9 @@ struct formulas_of<lightning_attention> {
     return {.parameters = letters::blocks::lightning_attention_terms::parameters,
             .forward = letters::blocks::lightning_attention_terms::forward,
             .saved = letters::blocks::lightning_attention_terms::saved,
-            .state = letters::blocks::lightning_attention_terms::state};
+            .state = letters::blocks::lightning_attention_terms::state,
+            .moved = letters::blocks::lightning_attention_terms::moved,
+            .tensor_transfers = letters::blocks::mixer_transfers};
   }
 };
 
@@ -273,6 +285,8 @@ inline constexpr auto state = [] {
                                       detail::blocks::lfm2, detail::blocks::linear_by, origin::definition));
 }();
 
+inline constexpr auto moved = mixer_moves("gates", 3 * h);
+
 }  // namespace hocket::inline HOCKET_ABI::cost::letters::blocks::short_convolution_terms
 
 namespace hocket::inline HOCKET_ABI::cost {
@@ -283,7 +297,9 @@ struct formulas_of<short_convolution> {
     return {.parameters = letters::blocks::short_convolution_terms::parameters,
             .forward = letters::blocks::short_convolution_terms::forward,
             .saved = letters::blocks::short_convolution_terms::saved,
-            .state = letters::blocks::short_convolution_terms::state};
+            .state = letters::blocks::short_convolution_terms::state,
+            .moved = letters::blocks::short_convolution_terms::moved,
+            .tensor_transfers = letters::blocks::mixer_transfers};
   }
 };
 

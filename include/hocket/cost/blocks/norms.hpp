@@ -34,6 +34,11 @@ inline constexpr auto saved = [] {
   return terms(tensor("norms, inputs", input, kept, region, "arXiv:2205.05198 section 4.1", layer_operation::cast));
 }();
 
+inline constexpr auto moved = [] {
+  return terms(detail::blocks::moves("norms", 2 * n * detail::blocks::stream_of(1 * h), literal(1),
+                                     detail::saved::region, detail::flop::replays(r_norm), layer_operation::norm));
+}();
+
 }  // namespace hocket::inline HOCKET_ABI::cost::letters::blocks::norms_terms
 
 namespace hocket::inline HOCKET_ABI::cost {
@@ -41,7 +46,9 @@ namespace hocket::inline HOCKET_ABI::cost {
 template <>
 struct formulas_of<norms> {
   static constexpr block_terms lists() noexcept {
-    return {.parameters = letters::blocks::norms_terms::parameters, .saved = letters::blocks::norms_terms::saved};
+    return {.parameters = letters::blocks::norms_terms::parameters,
+            .saved = letters::blocks::norms_terms::saved,
+            .moved = letters::blocks::norms_terms::moved};
   }
 };
 

@@ -63,6 +63,11 @@ inline constexpr auto saved = [] {
                       layer_operation::none, origin::estimated));
 }();
 
+inline constexpr auto moved = [] {
+  return terms(detail::blocks::moves("streams mixed", 2 * n * stream_of(n_s * h), one_rank, detail::saved::region,
+                                     detail::flop::once_more, layer_operation::none));
+}();
+
 }  // namespace hocket::inline HOCKET_ABI::cost::letters::blocks::hyper_connections_terms
 
 namespace hocket::inline HOCKET_ABI::cost {
@@ -72,7 +77,8 @@ struct formulas_of<hyper_connections> {
   static constexpr block_terms lists() noexcept {
     return {.parameters = letters::blocks::hyper_connections_terms::parameters,
             .forward = letters::blocks::hyper_connections_terms::forward,
-            .saved = letters::blocks::hyper_connections_terms::saved};
+            .saved = letters::blocks::hyper_connections_terms::saved,
+            .moved = letters::blocks::hyper_connections_terms::moved};
   }
 };
 

@@ -76,6 +76,8 @@ inline constexpr auto state = [] {
                       origin::definition));
 }();
 
+inline constexpr auto moved = mixer_moves("convolution and gates", convolved + 2 * inner);
+
 }  // namespace hocket::inline HOCKET_ABI::cost::letters::blocks::mamba2_terms
 
 namespace hocket::inline HOCKET_ABI::cost {
@@ -86,7 +88,9 @@ struct formulas_of<mamba2> {
     return {.parameters = letters::blocks::mamba2_terms::parameters,
             .forward = letters::blocks::mamba2_terms::forward,
             .saved = letters::blocks::mamba2_terms::saved,
-            .state = letters::blocks::mamba2_terms::state};
+            .state = letters::blocks::mamba2_terms::state,
+            .moved = letters::blocks::mamba2_terms::moved,
+            .tensor_transfers = letters::blocks::mixer_transfers};
   }
 };
 
@@ -136,6 +140,8 @@ inline constexpr auto state = [] {
                       origin::definition));
 }();
 
+inline constexpr auto moved = mixer_moves("convolution and gates", 3 * h_m);
+
 }  // namespace hocket::inline HOCKET_ABI::cost::letters::blocks::mamba_terms
 
 namespace hocket::inline HOCKET_ABI::cost {
@@ -146,7 +152,9 @@ struct formulas_of<mamba> {
     return {.parameters = letters::blocks::mamba_terms::parameters,
             .forward = letters::blocks::mamba_terms::forward,
             .saved = letters::blocks::mamba_terms::saved,
-            .state = letters::blocks::mamba_terms::state};
+            .state = letters::blocks::mamba_terms::state,
+            .moved = letters::blocks::mamba_terms::moved,
+            .tensor_transfers = letters::blocks::mixer_transfers};
   }
 };
 

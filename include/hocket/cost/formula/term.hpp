@@ -144,6 +144,21 @@ template <std::size_t... Nodes>
   return out;
 }
 
+namespace detail {
+template <std::size_t Nodes, std::size_t Terms, std::size_t More, std::size_t MoreTerms>
+constexpr auto joined(const term_list<Nodes, Terms>& a, const term_list<More, MoreTerms>& b) noexcept {
+  static_assert(Nodes + More < 65536, "hocket::cost: a list of terms has at most 65,535 nodes");
+  term_list<Nodes + More, Terms + MoreTerms> out{};
+  append(append(out.nodes, a.nodes, Nodes), b.nodes, More);
+  for (std::size_t at = 0; at < Terms; ++at) out.terms[at] = a.terms[at];
+  for (std::size_t at = 0; at < MoreTerms; ++at) {
+    out.terms[Terms + at] = b.terms[at];
+    for (std::uint16_t& end : out.terms[Terms + at].ends) end = static_cast<std::uint16_t>(end + Nodes);
+  }
+  return out;
+}
+}  // namespace detail
+
 /// A list of terms without its sizes: what sums take. It refers to the list, which must outlive it.
 class term_list_view {
  public:

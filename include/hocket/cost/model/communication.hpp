@@ -62,7 +62,84 @@ constexpr auto line(std::string_view name, axis over, pass_kind in, std::int64_t
                     .calls = calls},
                    sent<Kind>(calls, tensor, group), when, group);
 }
+/// Around so many operations of a layer that tensor parallelism cuts (attention, FFN).
+/// @param projection_again  whether the output of an attention is computed again by itself
+inline constexpr auto all_again = choose(letters::recomputed, 0, 0, 1);
+inline constexpr auto projection_again = choose(letters::recomputed, letters::r_output, letters::r_output, 0);
+template <formula Projection>
+constexpr auto tensor_lines(std::int64_t calls, const Projection& projection) noexcept {
+  using enum collective;
+  using letters::r_gather;
+  constexpr auto plain = 1 - sp;
+  constexpr axis over = axis::tensor;
+  return terms(
+      line<all_reduce>("all-reduce, forward", over, pass_kind::forward, calls, stream, plain, tp, ring),
+      line<all_reduce>("all-reduce, backward", over, pass_kind::backward, calls, stream, plain, tp, ring),
+      line<all_reduce>("all-reduce, again", over, pass_kind::again, calls, stream, plain * all_again, tp, ring),
+      line<all_reduce>("all-reduce of the projection, again", over, pass_kind::again, 1, stream, plain * projection, tp,
+                       ring, layer_operation::output),
+      line<all_gather>("all-gather, forward", over, pass_kind::forward, calls, stream, sp, tp, ring),
+      line<reduce_scatter>("reduce-scatter, forward", over, pass_kind::forward, calls, stream, sp, tp, ring),
+      line<all_gather>("all-gather, backward", over, pass_kind::backward, calls, stream, sp, tp, ring),
+      line<reduce_scatter>("reduce-scatter, backward", over, pass_kind::backward, calls, stream, sp, tp, ring),
+      line<all_gather>("all-gather of saved inputs", over, pass_kind::again, calls, stream, sp * r_gather, tp, ring,
+                       layer_operation::gather),
+      line<all_gather>("all-gather and reduce-scatter, again", over, pass_kind::again, 2 * calls, stream,
+                       sp * all_again, tp, ring),
+      line<reduce_scatter>("reduce-scatter of the projection, again", over, pass_kind::again, 1, stream,
+                           sp * projection, tp, ring, layer_operation::output));
+}
+/// The exchange of tokens with their experts, `dispatched` bytes each way.
+template <formula Bytes, formula When>
+constexpr auto expert_lines(const Bytes& dispatched, const When& when) noexcept {
+  using enum collective;
+  using letters::ep;
+  constexpr axis over = axis::expert;
+  constexpr layer_operation by = layer_operation::dispatch;
+  constexpr std::string_view source = "arXiv:2006.16668";
+  return terms(
+      line<all_to_all>("dispatch and combine, forward", over, pass_kind::forward, 2, dispatched, when, ep, source, by),
+      line<all_to_all>("dispatch and combine, backward", over, pass_kind::backward, 2, dispatched, when, ep, source,
+                       by),
+      line<all_to_all>("dispatch and combine, again", over, pass_kind::again, 2, dispatched, when * all_again, ep,
+                       source, by));
+}
 }  // namespace detail::wire
+
+namespace detail::context {
+/// What context-parallel ranks exchange of one attention. A ring passes the blocks of the other ranks by, and in the
+/// backward pass their gradients, too. A gather sends as much at once; its keys and values are gathered anew for the
+/// backward pass. Ulysses sends queries, keys, values and the output one way, and their gradients the other; what it
+/// keeps is by heads already.
+template <formula KeysValues, formula Queries, formula Outputs>
+constexpr auto lines(const KeysValues& kv, const Queries& q, const Outputs& out) noexcept {
+  using wire::line;
+  using enum collective;
+  const auto blocks = (cp - 1) * kv;
+  const auto whole = cp * kv;
+  const auto projections = q + kv;
+  constexpr axis over = axis::context;
+  return terms(
+      line<send>("keys and values, forward", over, pass_kind::forward, 1, blocks, by_ring, cp, ring_attention),
+      line<send>("keys, values and gradients, backward", over, pass_kind::backward, 2, blocks, by_ring, cp,
+                 ring_attention),
+      line<send>("keys and values, again", over, pass_kind::again, 1, blocks, by_ring * again, cp, ring_attention),
+      line<all_gather>("all keys and values, forward", over, pass_kind::forward, 1, whole, by_gather, cp, llama3),
+      line<all_gather>("all keys and values, backward", over, pass_kind::backward, 1, whole, by_gather, cp, llama3),
+      line<reduce_scatter>("gradients of keys and values to their ranks", over, pass_kind::backward, 1, whole,
+                           by_gather, cp, llama3),
+      line<all_gather>("all keys and values, again", over, pass_kind::again, 1, whole, by_gather * again, cp, llama3),
+      line<all_to_all>("queries, keys, values for heads, forward", over, pass_kind::forward, 1, projections, by_heads,
+                       cp, ulysses),
+      line<all_to_all>("output for its sequence, forward", over, pass_kind::forward, 1, out, by_heads, cp, ulysses),
+      line<all_to_all>("their gradients, backward", over, pass_kind::backward, 1, projections, by_heads, cp, ulysses),
+      line<all_to_all>("gradient of the output, backward", over, pass_kind::backward, 1, out, by_heads, cp, ulysses),
+      line<all_to_all>("queries, keys, values for heads, again", over, pass_kind::again, 1, projections,
+                       by_heads * again, cp, ulysses),
+      line<all_to_all>("output for its sequence, again", over, pass_kind::again, 1, out, by_heads * again, cp,
+                       ulysses));
+}
+}  // namespace detail::context
 
 }  // namespace hocket::inline HOCKET_ABI::cost
 
@@ -73,68 +150,11 @@ namespace hocket::inline HOCKET_ABI::cost::letters {
 /// after attention and after the FFN or, with sequence parallelism, a gather before and a reduction to parts after
 /// each. Needs: part (layers = 1, moe_layers = 0 or 1), model, training, parallel, replay_set.
 inline constexpr auto layer_transfer_terms = [] {
-  using detail::wire::line, detail::wire::stream, detail::wire::ring;
-  using enum collective;
-  constexpr auto plain = 1 - sp;
-  constexpr auto all_again = choose(recomputed, 0, 0, 1);
-  constexpr auto projection_again = choose(recomputed, r_output, r_output, 0);
-  // A ring passes the blocks of the other ranks by, and in the backward pass their gradients, too. A gather sends as
-  // much at once; its keys and values are gathered anew for the backward pass. Ulysses sends queries, keys, values and
-  // the output one way, and their gradients the other; what it keeps is by heads already.
   namespace context = detail::context;
-  constexpr auto blocks = (cp - 1) * context::keys_values;
-  constexpr auto whole = cp * context::keys_values;
-  constexpr auto projections = context::queries + context::keys_values;
   constexpr auto dispatched = c * (element * (k * s * b * h)) / (cp * choose(sp, 1, tp));
-  constexpr std::string_view ep_source = "arXiv:2006.16668";
-  return terms(
-      line<all_reduce>("all-reduce, forward", axis::tensor, pass_kind::forward, 2, stream, plain, tp, ring),
-      line<all_reduce>("all-reduce, backward", axis::tensor, pass_kind::backward, 2, stream, plain, tp, ring),
-      line<all_reduce>("all-reduce, again", axis::tensor, pass_kind::again, 2, stream, plain * all_again, tp, ring),
-      line<all_reduce>("all-reduce of the projection, again", axis::tensor, pass_kind::again, 1, stream,
-                       plain * projection_again, tp, ring, layer_operation::output),
-      line<all_gather>("all-gather, forward", axis::tensor, pass_kind::forward, 2, stream, sp, tp, ring),
-      line<reduce_scatter>("reduce-scatter, forward", axis::tensor, pass_kind::forward, 2, stream, sp, tp, ring),
-      line<all_gather>("all-gather, backward", axis::tensor, pass_kind::backward, 2, stream, sp, tp, ring),
-      line<reduce_scatter>("reduce-scatter, backward", axis::tensor, pass_kind::backward, 2, stream, sp, tp, ring),
-      line<all_gather>("all-gather of saved inputs", axis::tensor, pass_kind::again, 2, stream, sp * r_gather, tp, ring,
-                       layer_operation::gather),
-      line<all_gather>("all-gather and reduce-scatter, again", axis::tensor, pass_kind::again, 4, stream,
-                       sp * all_again, tp, ring),
-      line<reduce_scatter>("reduce-scatter of the projection, again", axis::tensor, pass_kind::again, 1, stream,
-                           sp * projection_again, tp, ring, layer_operation::output),
-      line<send>("keys and values, forward", axis::context, pass_kind::forward, 1, blocks, context::by_ring, cp,
-                 context::ring_attention),
-      line<send>("keys, values and gradients, backward", axis::context, pass_kind::backward, 2, blocks,
-                 context::by_ring, cp, context::ring_attention),
-      line<send>("keys and values, again", axis::context, pass_kind::again, 1, blocks,
-                 context::by_ring * context::again, cp, context::ring_attention),
-      line<all_gather>("all keys and values, forward", axis::context, pass_kind::forward, 1, whole, context::by_gather,
-                       cp, context::llama3),
-      line<all_gather>("all keys and values, backward", axis::context, pass_kind::backward, 1, whole,
-                       context::by_gather, cp, context::llama3),
-      line<reduce_scatter>("gradients of keys and values to their ranks", axis::context, pass_kind::backward, 1, whole,
-                           context::by_gather, cp, context::llama3),
-      line<all_gather>("all keys and values, again", axis::context, pass_kind::again, 1, whole,
-                       context::by_gather * context::again, cp, context::llama3),
-      line<all_to_all>("queries, keys, values for heads, forward", axis::context, pass_kind::forward, 1, projections,
-                       context::by_heads, cp, context::ulysses),
-      line<all_to_all>("output for its sequence, forward", axis::context, pass_kind::forward, 1, context::outputs,
-                       context::by_heads, cp, context::ulysses),
-      line<all_to_all>("their gradients, backward", axis::context, pass_kind::backward, 1, projections,
-                       context::by_heads, cp, context::ulysses),
-      line<all_to_all>("gradient of the output, backward", axis::context, pass_kind::backward, 1, context::outputs,
-                       context::by_heads, cp, context::ulysses),
-      line<all_to_all>("queries, keys, values for heads, again", axis::context, pass_kind::again, 1, projections,
-                       context::by_heads * context::again, cp, context::ulysses),
-      line<all_to_all>("output for its sequence, again", axis::context, pass_kind::again, 1, context::outputs,
-                       context::by_heads * context::again, cp, context::ulysses),
-      line<all_to_all>("dispatch and combine, forward", axis::expert, pass_kind::forward, 2, dispatched, L_m, ep,
-                       ep_source, layer_operation::dispatch),
-      line<all_to_all>("dispatch and combine, backward", axis::expert, pass_kind::backward, 2, dispatched, L_m, ep,
-                       ep_source, layer_operation::dispatch),
-      line<all_to_all>("dispatch and combine, again", axis::expert, pass_kind::again, 2, dispatched, L_m * all_again,
-                       ep, ep_source, layer_operation::dispatch));
+  return detail::joined(detail::joined(detail::wire::tensor_lines(2, detail::wire::projection_again),
+                                       context::lines(context::keys_values, context::queries, context::outputs)),
+                        detail::wire::expert_lines(dispatched, L_m));
 }();
 
 /// What a stage sends to the next for one micro-batch, and gets back. With sequence parallelism (or scatter and gather)

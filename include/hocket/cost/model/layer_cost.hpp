@@ -131,15 +131,12 @@ constexpr layer_time compute_time(const setting& at, const Hardware& on, bool la
   return out;
 }
 
-/// Adds to the compute of a layer what it sends, and what goes to the host and comes back.
+/// Adds the seconds of transfers; returns those that hide behind compute.
 template <class Hardware>
-constexpr result<void> add_communication(const setting& at, const Hardware& on, layer_time& took) noexcept {
-  const auto numbers = numbers_of(at);
-  layer_numbers x{.compute_seconds = took.compute().count(),
-                  .expert_overlap = overlap_of(on, axis::expert),
-                  .host_overlap = host_of(on).host_overlap};
+constexpr double add_transfers(const term_list_view& list, const numbers_view& numbers, const Hardware& on,
+                               layer_numbers& x) noexcept {
   double hidden = 0;
-  for_each_term(layer_transfer_terms, numbers, [&](const term_view& term) {
+  for_each_term(list, numbers, [&](const term_view& term) {
     const work_item item = item_of(term);
     if (item.bytes.value == 0) return;
     const double by_wire = time_of(on, item).count();
@@ -151,17 +148,34 @@ constexpr result<void> add_communication(const setting& at, const Hardware& on, 
       hidden += behind;
     }
   });
-  if (at.parallel.offload_activations) {
-    const auto kept =
-        layer_activation_bytes(at.model, at.training, at.parallel, at.on_rank.moe_layers > 0, at.replayed);
-    if (!kept) return kept.error();
+  return hidden;
+}
+/// What a layer waits for, once all that it sends and what goes to the host and comes back is known.
+template <class Hardware>
+constexpr void settle_communication(const result<rational>& kept, double hidden, const parallel& p, const Hardware& on,
+                                    layer_numbers& x, layer_time& took) noexcept {
+  x.compute_seconds = took.compute().count();
+  x.expert_overlap = overlap_of(on, axis::expert);
+  x.host_overlap = host_of(on).host_overlap;
+  if (p.offload_activations) {
     work_item item;
     item.to_host = true;
     item.bytes.value = 2 * kept->real();
     x.offload_seconds = time_of(on, item).count();
   }
-  took.exposed = seconds(real(exposed_of_layer, environment(x, at.parallel)));
+  took.exposed = seconds(real(exposed_of_layer, environment(x, p)));
   took.hidden = seconds(hidden + x.wire_seconds + x.expert_seconds + x.offload_seconds) - took.exposed;
+}
+/// Adds to the compute of a layer what it sends, and what goes to the host and comes back.
+template <class Hardware>
+constexpr result<void> add_communication(const setting& at, const Hardware& on, layer_time& took) noexcept {
+  layer_numbers x;
+  const double hidden = add_transfers(layer_transfer_terms, numbers_of(at), on, x);
+  result<rational> kept = rational(0);
+  if (at.parallel.offload_activations)
+    kept = layer_activation_bytes(at.model, at.training, at.parallel, at.on_rank.moe_layers > 0, at.replayed);
+  if (!kept) return kept.error();
+  settle_communication(kept, hidden, at.parallel, on, x, took);
   return {};
 }
 }  // namespace detail

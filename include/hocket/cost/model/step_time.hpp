@@ -9,6 +9,7 @@
 
 #include <concepts>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace hocket::inline HOCKET_ABI::cost::letters {
@@ -77,15 +78,29 @@ struct rank_sums {
   double all_ranks_seconds = 0;
   std::int64_t most_layers = 0;
 };
+/// A hop to the next stage and back.
+template <class Hardware>
+seconds hop_of(const setting& all, const Hardware& on) {
+  seconds hop{};
+  if (all.parallel.pp == 1) return hop;
+  const auto numbers = numbers_of(all);
+  for_each_term(pipeline_transfer_terms, numbers, [&](const term_view& x) { hop += time_of(on, item_of(x)); });
+  return hop;
+}
+/// Adds a rank. Each chunk sends to the next and back; the last rank's last chunk sends nothing on.
+inline void add_rank(layer_time rank, std::int64_t layers, seconds hop, const parallel& p, rank_sums& sums,
+                     step_prediction& out) {
+  if (p.pp > 1) rank.exposed += hop * static_cast<double>(p.vp);
+  sums.all_ranks_seconds += rank.total().count();
+  out.rank_times.push_back(rank);
+  if (rank.total() > out.rank_times[out.busiest].total()) out.busiest = out.rank_times.size() - 1;
+  sums.most_layers = layers > sums.most_layers ? layers : sums.most_layers;
+}
 template <class Hardware>
 result<rank_sums> add_rank_times(const setting& all, const Hardware& on, const std::vector<stage_layers>& stages,
                                  step_prediction& out) {
   const parallel& p = all.parallel;
-  seconds hop{};
-  if (p.pp > 1) {
-    const auto numbers = numbers_of(all);
-    for_each_term(pipeline_transfer_terms, numbers, [&](const term_view& x) { hop += time_of(on, item_of(x)); });
-  }
+  const seconds hop = hop_of(all, on);
   rank_sums sums;
   for (std::size_t i = 0; i < stages.size(); ++i) {
     layer_time rank;
@@ -96,12 +111,7 @@ result<rank_sums> add_rank_times(const setting& all, const Hardware& on, const s
       rank += static_cast<double>(group.count) * *one;
       if (group.kind != layer_kind::embedding) layers += group.count;
     }
-    // Each chunk sends to the next and back; the last rank's last chunk sends nothing on.
-    if (p.pp > 1) rank.exposed += hop * static_cast<double>(p.vp);
-    sums.all_ranks_seconds += rank.total().count();
-    out.rank_times.push_back(rank);
-    if (rank.total() > out.rank_times[out.busiest].total()) out.busiest = i;
-    sums.most_layers = layers > sums.most_layers ? layers : sums.most_layers;
+    add_rank(rank, layers, hop, p, sums, out);
   }
   return sums;
 }
@@ -122,15 +132,12 @@ inline part part_with(const model& m, part on_rank, const stage_layers& layers) 
 struct step_traffic {
   double exchange_seconds = 0, moved_bytes = 0;
 };
+/// @param ranks  parameters of each
 template <class Hardware>
-result<step_traffic> add_step_traffic(setting all, const Hardware& on, const std::vector<stage_layers>& stages,
-                                      step_prediction& out) {
-  const std::vector<part> held_parts = even_parts(all.model, all.parallel);
+step_traffic traffic_of(setting all, const Hardware& on, std::span<const rank_parameters> ranks, step_prediction& out) {
   step_traffic most;
-  for (std::size_t i = 0; i < stages.size(); ++i) {
-    const auto n = count_rank_parameters(all.model, all.parallel, part_with(all.model, held_parts[i], stages[i]));
-    if (!n) return n.error();
-    all.parameters = *n;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    all.parameters = ranks[i];
     const auto numbers = numbers_of(all);
     double sent = 0, moved = 0;
     for_each_term(data_transfer_terms, numbers, [&](const term_view& x) {
@@ -141,14 +148,26 @@ result<step_traffic> add_step_traffic(setting all, const Hardware& on, const std
                   [&](const term_view& x) { moved += x.amount().real() / x.ranks().real(); });
     if (i == 0 || sent > most.exchange_seconds) {
       most.exchange_seconds = sent;
-      out.exchange_parameters = *n;
+      out.exchange_parameters = ranks[i];
     }
     if (i == 0 || moved > most.moved_bytes) {
       most.moved_bytes = moved;
-      out.update_parameters = *n;
+      out.update_parameters = ranks[i];
     }
   }
   return most;
+}
+template <class Hardware>
+result<step_traffic> add_step_traffic(const setting& all, const Hardware& on, const std::vector<stage_layers>& stages,
+                                      step_prediction& out) {
+  const std::vector<part> held_parts = even_parts(all.model, all.parallel);
+  std::vector<rank_parameters> ranks;
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    const auto n = count_rank_parameters(all.model, all.parallel, part_with(all.model, held_parts[i], stages[i]));
+    if (!n) return n.error();
+    ranks.push_back(*n);
+  }
+  return traffic_of(all, on, ranks, out);
 }
 
 inline step_parts parts_of(const step_numbers& x, const parallel& p, const training& t) {
@@ -161,6 +180,36 @@ inline step_parts parts_of(const step_numbers& x, const parallel& p, const train
           .communication_hidden = seconds(real(hidden_seconds_of_step, numbers)),
           .scheduling = seconds(real(scheduling_seconds, numbers)),
           .bubble = seconds(real(bubble_seconds, numbers))};
+}
+/// The step, once its ranks and what happens once per step are known.
+template <class Hardware>
+result<step_prediction> finish(step_prediction out, const rank_sums& ranks, const step_traffic& traffic,
+                               const training& t, const parallel& p, const Hardware& on) {
+  const layer_time& busiest = out.rank_times[out.busiest];
+  work_item states;
+  states.bytes.value = traffic.moved_bytes;
+  states.to_host = p.offload_optimizer;
+  const machine host = host_of(on);
+  out.numbers = {.compute_seconds = busiest.compute().count(),
+                 .exposed_seconds = busiest.exposed.count(),
+                 .hidden_seconds = busiest.hidden.count(),
+                 .rank_seconds = busiest.total().count(),
+                 .all_ranks_seconds = ranks.all_ranks_seconds,
+                 .exchange_seconds = traffic.exchange_seconds,
+                 .update_seconds = time_of(on, states).count(),
+                 .load_seconds = host.load_seconds,
+                 .post_seconds = host.post_seconds,
+                 .launch_seconds = host.launch_seconds,
+                 .launches = host.launches,
+                 .data_overlap = overlap_of(on, axis::data),
+                 .most_layers = ranks.most_layers,
+                 .devices = p.devices()};
+  out.parts = parts_of(out.numbers, p, t);
+  const double whole = out.parts.total().count();
+  if (!(whole - whole == 0)) return error{errc::undefined_value}.with("seconds of a step: a rate is 0");
+  out.numbers.step_seconds = whole;
+  out.tokens_per_second_per_device = real(tokens_per_second_and_device, environment(out.numbers, p, t));
+  return out;
 }
 }  // namespace detail
 
@@ -189,31 +238,7 @@ template <class Hardware = machine>
   if (!ranks) return ranks.error();
   const auto traffic = detail::add_step_traffic(all, on, stages, out);
   if (!traffic) return traffic.error();
-  const layer_time& busiest = out.rank_times[out.busiest];
-  work_item states;
-  states.bytes.value = traffic->moved_bytes;
-  states.to_host = p.offload_optimizer;
-  const machine host = host_of(on);
-  out.numbers = {.compute_seconds = busiest.compute().count(),
-                 .exposed_seconds = busiest.exposed.count(),
-                 .hidden_seconds = busiest.hidden.count(),
-                 .rank_seconds = busiest.total().count(),
-                 .all_ranks_seconds = ranks->all_ranks_seconds,
-                 .exchange_seconds = traffic->exchange_seconds,
-                 .update_seconds = time_of(on, states).count(),
-                 .load_seconds = host.load_seconds,
-                 .post_seconds = host.post_seconds,
-                 .launch_seconds = host.launch_seconds,
-                 .launches = host.launches,
-                 .data_overlap = overlap_of(on, axis::data),
-                 .most_layers = ranks->most_layers,
-                 .devices = p.devices()};
-  out.parts = detail::parts_of(out.numbers, p, t);
-  const double whole = out.parts.total().count();
-  if (!(whole - whole == 0)) return error{errc::undefined_value}.with("seconds of a step: a rate is 0");
-  out.numbers.step_seconds = whole;
-  out.tokens_per_second_per_device = real(tokens_per_second_and_device, environment(out.numbers, p, t));
-  return out;
+  return detail::finish(std::move(out), *ranks, *traffic, t, p, on);
 }
 
 }  // namespace hocket::inline HOCKET_ABI::cost

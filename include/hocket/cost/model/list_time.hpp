@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <hocket/cost/model/list_stages.hpp>
+#include <hocket/cost/model/step_time.hpp>
+
+#include <concepts>
+#include <span>
+#include <utility>
+#include <vector>
+
+// Seconds of the layers of a list, and of a step: as layer_cost.hpp and step_time.hpp of a model given by numbers.
+namespace hocket::inline HOCKET_ABI::cost {
+
+namespace detail {
+/// One layer as its formulas see it: a step of one micro-batch.
+inline block_setting setting_of_layer(const layer_list& list, const training& t, const parallel& p,
+                                      const recompute_choice& how) {
+  block_setting all{.on_rank = {.layers = 1},
+                    .sizes = list.sizes,
+                    .training = t,
+                    .parallel = p,
+                    .counted = {.attention = attention_count::window},
+                    .replayed = how.operations};
+  all.training.global_batch = t.micro_batch;
+  all.parallel.recompute = how.level;
+  return all;
+}
+}  // namespace detail
+
+/// Time of one such layer and one micro-batch under a recompute choice. Linear attention counts as attention, also for
+/// what its kernels form again in the backward pass. What its ranks pass on under context parallelism is not counted.
+/// Errors: errc::undefined_value if a rate that is needed is 0. Complexity: one pass over the formulas.
+///
+///     time_of_layer(list, list.layers[0].blocks, t, p, machines::b200_fitted.rates)->total()
+template <class Hardware = machine>
+[[nodiscard]] result<layer_time> time_of_layer(const layer_list& list, const layer_blocks& blocks, const training& t,
+                                               const parallel& p, const Hardware& on,
+                                               const recompute_choice& how = {}) {
+  detail::require_hardware<Hardware>();
+  const block_setting all = detail::setting_of_layer(list, t, p, how);
+  layer_time took;
+  detail::layer_numbers x;
+  double hidden = 0;
+  for (const block& b : blocks)
+    visit_block(b, all, [&](const block_terms& lists, const numbers_view& numbers) {
+      const auto cp = static_cast<double>(p.cp);
+      detail::add_times(lists.forward, numbers, on, cp, took);
+      detail::add_times(lists.whole_step, numbers, on, 3 * cp, took);  // of both passes: the forward pass is a third
+      detail::add_times(lists.moved, numbers, on, 1, took);
+      for (const auto* sent : {&lists.tensor_transfers, &lists.context_transfers, &lists.expert_transfers})
+        hidden += detail::add_transfers(*sent, numbers, on, x);
+    });
+  x.forward_seconds = took.forward.count();
+  x.attention_seconds = took.attention.count();
+  took.backward = seconds(real(backward_of_layer, environment(x, t)));
+  result<rational> kept = rational(0);
+  if (p.offload_activations) kept = layer_activation_bytes(list, blocks, t, all.parallel, how.operations);
+  if (!kept) return kept.error();
+  detail::settle_communication(kept, hidden, all.parallel, on, x, took);
+  const double sum = took.total().count();
+  if (!(sum - sum == 0)) return error{errc::undefined_value}.with("seconds of a layer: a rate is 0");
+  return took;
+}
+
+/// Time of the head, the loss and the joint inputs of prediction modules for one micro-batch, on the last rank.
+/// Errors: as time_of_layer.
+template <class Hardware = machine>
+[[nodiscard]] result<layer_time> time_of_head(const layer_list& list, const training& t, const parallel& p,
+                                              const Hardware& on) {
+  detail::require_hardware<Hardware>();
+  setting all =
+      detail::setting_of_ends(list, {.first = false, .last = true}, t, p, {.attention = attention_count::window});
+  all.training.global_batch = t.micro_batch;
+  all.parallel.recompute = recompute::none;
+  const layer_time took = detail::compute_time(all, on, false, true);
+  const double sum = took.total().count();
+  if (!(sum - sum == 0)) return error{errc::undefined_value}.with("seconds of the head: a rate is 0");
+  return took;
+}
+
+/// Predicts the time of one training step of a list: as predict_step of a model.
+/// @param how  of every layer
+/// @param stage_sizes  as in layers_of_ranks
+/// Errors: those of check, of layers_of_ranks, of time_of_layer. Complexity: one pass over the formulas per run.
+template <class Hardware = machine>
+[[nodiscard]] result<step_prediction> predict_step(const layer_list& list, const training& t, const parallel& p,
+                                                   const Hardware& on, const recompute_choice& how,
+                                                   std::span<const std::int64_t> stage_sizes = {}) {
+  detail::require_hardware<Hardware>();
+  if (const auto fits = check(list, t, p); !fits) return fits.error();
+  if constexpr (std::same_as<Hardware, machine>)
+    if (const auto sound = check(on); !sound) return sound.error();
+  const auto ranks = layers_of_ranks(list, p, stage_sizes);
+  if (!ranks) return ranks.error();
+  setting ends = detail::setting_of_ends(list, {}, t, p, {});
+  ends.model.hidden = list.sizes.hidden * list.sizes.streams;  // all residual streams go to the next stage
+  const seconds hop = detail::hop_of(ends, on);
+  step_prediction out;
+  detail::rank_sums sums;
+  std::vector<rank_parameters> parameters;
+  for (const rank_layers& here : *ranks) {
+    layer_time took;
+    auto held_parameters = count_rank_parameters(detail::ends_of(list), p, here.ends);
+    for (const repeated_layer& each : here.layers) {
+      const auto one = time_of_layer(list, each.blocks, t, p, on, how);
+      if (!one) return one.error();
+      took += static_cast<double>(each.count) * *one;
+      const auto own = count_rank_parameters(list, each.blocks, each.count, p);
+      if (!own || !held_parameters) return own ? held_parameters.error() : own.error();
+      held_parameters->dense += own->dense;
+      held_parameters->expert += own->expert;
+    }
+    if (!held_parameters) return held_parameters.error();
+    parameters.push_back(*held_parameters);
+    std::int64_t launched = here.layer_count;
+    if (here.ends.last) {
+      const auto head = time_of_head(list, t, p, on);
+      if (!head) return head.error();
+      took += *head;
+      launched += list.prediction_heads + 1;
+    }
+    detail::add_rank(took, launched, hop, p, sums, out);
+  }
+  const auto traffic =
+      detail::traffic_of({.model = detail::ends_of(list), .training = t, .parallel = p}, on, parameters, out);
+  return detail::finish(std::move(out), sums, traffic, t, p, on);
+}
+
+}  // namespace hocket::inline HOCKET_ABI::cost
