@@ -287,6 +287,7 @@ set(HOCKET_COST_HEADERS
   hocket/cost/plan_report.hpp
   hocket/cost/report.hpp
   hocket/cost/step_report.hpp
+  hocket/interop/layout_forms.hpp
   hocket/interop/measured_step.hpp
   hocket/interop/mindspore/collectives.hpp
   hocket/interop/mindspore/recomputation.hpp
@@ -319,6 +320,7 @@ set(HOCKET_COST_HEADERS
   hocket/planner/split/detail/rank_path.hpp
   hocket/planner/split/detail/raw_split.hpp
   hocket/planner/split/in_flight.hpp
+  hocket/planner/split/layout.hpp
   hocket/planner/split/memory_price.hpp
   hocket/planner/split/problem.hpp
   hocket/planner/split/solve.hpp

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <hocket/core/result.hpp>
+#include <hocket/planner/split/layout.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// Pipeline layouts as frameworks write them: Megatron-LM's strings, MindFormers' offsets, torchtitan's lists of
+// modules.
+namespace hocket::inline HOCKET_ABI::interop {
+
+namespace detail {
+
+inline constexpr std::int64_t max_layout_stages = 1 << 16, max_layout_layers = 1 << 20;
+
+/// Writes out what `*n` repeats: x*n for one character, (…)*n for several, which may hold x*n again.
+class layout_unroller {
+ public:
+  explicit layout_unroller(std::string_view text) {
+    for (const char c : text)
+      if (c != ',') text_ += c;  // commas are for people, also between digits
+  }
+  [[nodiscard]] result<std::string> operator()() {
+    std::string out;
+    while (at_ < text_.size()) {
+      std::string unit;
+      if (text_[at_] == '(') {
+        ++at_;
+        while (at_ < text_.size() && text_[at_] != ')')
+          if (const auto ok = one(unit); !ok) return ok.error();
+        if (at_ == text_.size() || unit.empty()) return error{errc::invalid_argument, number()}.with("( at character");
+        ++at_;
+        if (at_ == text_.size() || text_[at_] != '*')
+          return error{errc::invalid_argument, number()}.with(") without * at character");
+        if (const auto ok = repeated(unit, out); !ok) return ok.error();
+      } else if (const auto ok = one(out); !ok) {
+        return ok.error();
+      }
+    }
+    return out;
+  }
+
+ private:
+  [[nodiscard]] std::int64_t number() const noexcept { return static_cast<std::int64_t>(at_); }
+  /// A character with what follows it.
+  result<void> one(std::string& out) {
+    const char c = text_[at_];
+    constexpr std::string_view known = "EtmL|";
+    if (known.find(c) == std::string_view::npos)
+      return error{errc::invalid_argument, number()}.with(std::string(1, c) + " at character");
+    ++at_;
+    const std::string unit(1, c);
+    if (at_ < text_.size() && text_[at_] == '*') return repeated(unit, out);
+    return append(unit, 1, out);
+  }
+  result<void> repeated(const std::string& unit, std::string& out) {
+    ++at_;
+    std::int64_t times = 0;
+    const std::size_t first = at_;
+    for (; at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9' && times <= max_layout_layers; ++at_)
+      times = times * 10 + (text_[at_] - '0');
+    if (at_ == first) return error{errc::invalid_argument, number()}.with("* without a number at character");
+    return append(unit, times, out);
+  }
+  static result<void> append(const std::string& unit, std::int64_t times, std::string& out) {
+    const std::int64_t length = static_cast<std::int64_t>(out.size()) + times * static_cast<std::int64_t>(unit.size());
+    if (times > max_layout_layers || length > 2 * max_layout_layers)
+      return error{errc::limit_exceeded, length, 2 * max_layout_layers}.with("characters of a layout");
+    for (std::int64_t n = 0; n < times; ++n) out += unit;
+    return {};
+  }
+
+  std::string text_;
+  std::size_t at_ = 0;
+};
+
+inline void append_repeated(std::string& out, char what, std::int64_t times) {
+  if (times <= 2) out.append(static_cast<std::size_t>(times), what);
+  else out += std::string(1, what) + "*" + std::to_string(times);
+}
+
+}  // namespace detail
+
+/// Reads Megatron-LM's --pipeline-model-parallel-layout: E embedding, t layer, m prediction module, L loss, | the end
+/// of a stage; x*n and (…)*n repeat, commas mean nothing. Errors: errc::invalid_argument naming the character and its
+/// place without commas, or what stands in the wrong order; errc::limit_exceeded. What depends on the model is for
+/// planner::check. Complexity: O(stages + layers). Source: Megatron-LM pipeline_parallel_layer_layout.py.
+///
+///     read_megatron_layout("Et*3|(tt|)*29,m|L")->stages.size() == 32
+[[nodiscard]] inline result<planner::model_layout> read_megatron_layout(std::string_view text) {
+  const auto letters = detail::layout_unroller(text)();
+  if (!letters) return letters.error();
+  constexpr std::string_view order = "EtmL";
+  planner::model_layout out;
+  out.stages.emplace_back();
+  std::size_t reached = 0;
+  std::int64_t ends[2] = {0, 0};
+  for (const char c : *letters) {
+    if (c == '|') {
+      if (static_cast<std::int64_t>(out.stages.size()) == detail::max_layout_stages)
+        return error{errc::limit_exceeded, detail::max_layout_stages + 1, detail::max_layout_stages}.with("stages");
+      out.stages.emplace_back();
+      continue;
+    }
+    const std::size_t which = order.find(c);
+    const auto stage = static_cast<std::int64_t>(out.stages.size() - 1);
+    if (which < reached || (which == reached && (c == 'L' || c == 'E') && ends[c == 'L' ? 1 : 0] > 0))
+      return error{errc::invalid_argument, stage}.with(std::string(1, c) + " in the wrong place, stage");
+    reached = which;
+    planner::layout_stage& to = out.stages.back();
+    if (c == 't') ++to.layers;
+    if (c == 'm') ++to.predictions;
+    if (c == 'E') to.embedding = ++ends[0] > 0;
+    if (c == 'L') to.loss = ++ends[1] > 0;
+  }
+  for (const int at : {0, 1})
+    if (ends[at] == 0) return error{errc::invalid_argument, 0}.with(at == 0 ? "E: so many times" : "L: so many times");
+  return out;
+}
+
+/// The string that read_megatron_layout reads, short: equal stages in a row as (…)*n.
+[[nodiscard]] inline std::string write_megatron_layout(const planner::model_layout& x) {
+  std::vector<std::string> stages;
+  for (const planner::layout_stage& s : x.stages) {
+    std::string one = s.embedding ? "E" : "";
+    detail::append_repeated(one, 't', s.layers);
+    detail::append_repeated(one, 'm', s.predictions);
+    if (s.loss) one += 'L';
+    stages.push_back(one);
+  }
+  std::string out;
+  for (std::size_t at = 0; at < stages.size();) {
+    std::size_t same = at;
+    while (same < stages.size() && stages[same] == stages[at]) ++same;
+    const bool last = same == stages.size();
+    const std::size_t ended = same - at - (last ? 1 : 0);  // the last stage has no | behind it
+    if (ended > 1) out += "(" + stages[at] + "|)*" + std::to_string(ended) + (last && stages[at].empty() ? "" : ",");
+    else if (ended == 1) out += stages[at] + "|";
+    if (last) out += stages[at];
+    at = same;
+  }
+  return out;
+}
+
+/// MindFormers' "offset": by how many layers each stage has more than layers / stages, rounded down; in model order, so
+/// with several chunks the list of each chunk is one after the other. The embedding stands on the first stage, the head
+/// on the last.  Errors: errc::out_of_range for a stage of less than no layers, errc::invalid_argument if the offsets
+/// do not add up to the rest.  Source: MindFormers parallel configuration, pp_interleave_num and offset.
+[[nodiscard]] inline result<planner::model_layout> read_offsets(std::span<const std::int64_t> offsets,
+                                                                std::int64_t layers) {
+  const auto stages = static_cast<std::int64_t>(offsets.size());
+  if (stages < 1 || stages > detail::max_layout_stages)
+    return error{errc::out_of_range, stages, 1, detail::max_layout_stages}.with("stages of offset");
+  if (layers < 0 || layers > detail::max_layout_layers)
+    return error{errc::out_of_range, layers, 0, detail::max_layout_layers}.with("layers");
+  planner::model_layout out;
+  std::int64_t sum = 0;
+  for (const std::int64_t more : offsets) {
+    if (more < -(layers / stages) || more > layers)
+      return error{errc::out_of_range, more, -(layers / stages), layers}.with("offset of a stage");
+    sum += more;
+    out.stages.push_back({.layers = layers / stages + more});
+  }
+  if (sum != layers % stages) return error{errc::invalid_argument, sum}.with("sum of offset");
+  out.stages.front().embedding = true;
+  out.stages.back().loss = true;
+  return out;
+}
+/// Errors: errc::invalid_argument for prediction modules, which offsets do not place.
+[[nodiscard]] inline result<std::vector<std::int64_t>> write_offsets(const planner::model_layout& x) {
+  if (x.prediction_count() > 0 || x.stages.empty())
+    return error{errc::invalid_argument, x.prediction_count()}.with("prediction modules in offset");
+  const auto stages = static_cast<std::int64_t>(x.stages.size());
+  std::vector<std::int64_t> out;
+  for (const planner::layout_stage& s : x.stages) out.push_back(s.layers - x.layer_count() / stages);
+  return out;
+}
+
+/// torchtitan's module_fqns_per_model_part: the names of the modules of each stage.
+/// Errors: errc::invalid_argument for prediction modules, which it has no name for.
+///
+///     (*write_modules(layout))[0] == std::vector<std::string>{"tok_embeddings", "layers.0", "layers.1"}
+[[nodiscard]] inline result<std::vector<std::vector<std::string>>> write_modules(const planner::model_layout& x) {
+  if (x.prediction_count() > 0)
+    return error{errc::invalid_argument, x.prediction_count()}.with("prediction modules in module lists");
+  std::vector<std::vector<std::string>> out;
+  std::int64_t layer = 0;
+  for (const planner::layout_stage& s : x.stages) {
+    std::vector<std::string>& names = out.emplace_back();
+    if (s.embedding) names.emplace_back("tok_embeddings");
+    for (std::int64_t n = 0; n < s.layers; ++n) names.push_back("layers." + std::to_string(layer++));
+    if (!s.loss) continue;
+    names.emplace_back("norm");
+    names.emplace_back("output");
+  }
+  return out;
+}
+/// Errors: errc::invalid_argument naming a module that is none, or that does not come next in the model.
+[[nodiscard]] inline result<planner::model_layout> read_modules(std::span<const std::vector<std::string>> stages) {
+  planner::model_layout out;
+  std::int64_t next = -1;  // the embedding, layers from 0, then below the ends
+  constexpr std::int64_t norm_seen = -2, all_seen = -3;
+  for (const std::vector<std::string>& names : stages) {
+    planner::layout_stage& to = out.stages.emplace_back();
+    for (const std::string& name : names) {
+      if (name == "tok_embeddings" && next == -1) {
+        to.embedding = true;
+        next = 0;
+      } else if (next >= 0 && name == "layers." + std::to_string(next)) {
+        ++to.layers;
+        ++next;
+      } else if (name == "norm" && next >= 0) {
+        next = norm_seen;
+      } else if ((name == "output" || name == "lm_head") && next == norm_seen) {
+        to.loss = true;
+        next = all_seen;
+      } else {
+        return error{errc::invalid_argument, static_cast<std::int64_t>(out.stages.size()) - 1}.with(name + ", stage");
+      }
+    }
+  }
+  if (next != all_seen) return error{errc::invalid_argument, 0}.with("output: so many times");
+  return out;
+}
+
+}  // namespace hocket::inline HOCKET_ABI::interop

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <hocket/core/result.hpp>
+#include <hocket/core/time.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+/// What stands on which stage of a pipeline: embedding, layers, multi-token-prediction modules, loss.
+namespace hocket::inline HOCKET_ABI::planner {
+
+/// One stage, of what it has in model order.
+struct layout_stage {
+  bool embedding = false;
+  std::int64_t layers = 0, predictions = 0;
+  bool loss = false;  ///< final norm, head and loss
+  [[nodiscard]] constexpr bool is_empty() const noexcept {
+    return !embedding && !loss && layers == 0 && predictions == 0;
+  }
+  friend constexpr bool operator==(const layout_stage&, const layout_stage&) = default;
+};
+/// The stages in model order: stage s is chunk s / ranks of rank s % ranks. A stage may be empty.
+struct model_layout {
+  std::vector<layout_stage> stages;
+  [[nodiscard]] std::int64_t layer_count() const noexcept {
+    std::int64_t sum = 0;
+    for (const layout_stage& s : stages) sum += s.layers;
+    return sum;
+  }
+  [[nodiscard]] std::int64_t prediction_count() const noexcept {
+    std::int64_t sum = 0;
+    for (const layout_stage& s : stages) sum += s.predictions;
+    return sum;
+  }
+  friend bool operator==(const model_layout&, const model_layout&) = default;
+};
+
+/// Whether a layout is one of this model on so many ranks, by the rules of Megatron-LM. The embedding stands on the
+/// first stage, the loss on the last, each once. Prediction modules stand behind all layers, on one stage of the last
+/// chunk.
+/// Errors: errc::indivisible, errc::out_of_range or errc::invalid_argument, naming the count or the stage. O(stages).
+/// Source: Megatron-LM pipeline_parallel_layer_layout.py.
+[[nodiscard]] inline result<void> check(const model_layout& x, std::int64_t ranks, std::int64_t layers,
+                                        std::int64_t predictions) {
+  const auto count = static_cast<std::int64_t>(x.stages.size());
+  if (ranks < 1) return error{errc::out_of_range, ranks, 1, (std::numeric_limits<std::int64_t>::max)()}.with("ranks");
+  if (count == 0 || count % ranks != 0) return error{errc::indivisible, count, ranks}.with("stages over ranks");
+  const auto exactly = [](std::int64_t has, std::int64_t must, const char* what) -> result<void> {
+    if (has == must) return {};
+    return error{errc::out_of_range, has, must, must}.with(what);
+  };
+  if (const auto ok = exactly(x.layer_count(), layers, "layers of the layout"); !ok) return ok;
+  if (const auto ok = exactly(x.prediction_count(), predictions, "prediction modules of the layout"); !ok) return ok;
+  bool predicted = false;
+  for (std::int64_t s = 0; s < count; ++s) {
+    const layout_stage& stage = x.stages[static_cast<std::size_t>(s)];
+    if (stage.layers < 0 || stage.predictions < 0) return error{errc::invalid_argument, s}.with("a negative stage");
+    if (stage.embedding != (s == 0)) return error{errc::invalid_argument, s}.with("embedding: stage");
+    if (stage.loss != (s + 1 == count)) return error{errc::invalid_argument, s}.with("loss: stage");
+    if (predicted && stage.layers > 0) return error{errc::invalid_argument, s}.with("layers behind predictions: stage");
+    if (stage.predictions == 0) continue;
+    if (predicted) return error{errc::invalid_argument, s}.with("predictions of two stages: stage");
+    if (s < count - ranks) return error{errc::invalid_argument, s}.with("predictions before last chunk: stage");
+    predicted = true;
+  }
+  return {};
+}
+
+/// Which layout has the least slowest stage?  Times are of one micro-batch, forward and backward.
+struct layout_problem {
+  std::vector<ticks> layers;  ///< of each, in model order
+  ticks embedding = 0, loss = 0;
+  ticks predictions = 0;  ///< of all modules together: they stand on one stage
+  std::int64_t prediction_count = 0;
+  std::int64_t ranks = 1, chunks = 1;
+};
+struct layout_plan {
+  model_layout layout;
+  ticks slowest = 0;  ///< of its stages; no layout has less
+};
+
+namespace detail {
+
+/// The items that stages take in order: layers, then the prediction modules as one.
+class layout_items {
+ public:
+  explicit layout_items(const layout_problem& p)
+      : p_(p), stages_(p.ranks * p.chunks), before_(1, 0), predicts_(p.prediction_count > 0) {
+    for (const ticks t : p.layers) before_.push_back(before_.back() + t);
+    if (predicts_) before_.push_back(before_.back() + p.predictions);
+  }
+  [[nodiscard]] std::size_t count() const noexcept { return before_.size() - 1; }
+  [[nodiscard]] std::int64_t stages() const noexcept { return stages_; }
+  /// Time of a stage with the items [from, to).
+  [[nodiscard]] ticks time(std::int64_t stage, std::size_t from, std::size_t to) const noexcept {
+    return before_[to] - before_[from] + (stage == 0 ? p_.embedding : 0) + (stage + 1 == stages_ ? p_.loss : 0);
+  }
+  /// The items that may end a stage: prediction modules stand in the last chunk.
+  [[nodiscard]] std::size_t last_of(std::int64_t stage) const noexcept {
+    return predicts_ && stage < stages_ - p_.ranks ? count() - 1 : count();
+  }
+  [[nodiscard]] std::int64_t layers(std::size_t from, std::size_t to) const noexcept {
+    const std::size_t all = p_.layers.size();
+    return static_cast<std::int64_t>((std::min)(to, all) - (std::min)(from, all));
+  }
+  /// Whether every stage can stay within `most`: each takes as much as it can, which leaves least for those behind.
+  [[nodiscard]] bool fits(ticks most) const noexcept {
+    std::size_t at = 0;
+    for (std::int64_t s = 0; s < stages_; ++s) {
+      if (time(s, at, at) > most) return false;
+      const std::size_t from = at;
+      while (at < last_of(s) && time(s, from, at + 1) <= most) ++at;
+    }
+    return at == count();
+  }
+  [[nodiscard]] ticks all() const noexcept { return before_.back() + p_.embedding + p_.loss; }
+
+ private:
+  const layout_problem& p_;
+  std::int64_t stages_;
+  std::vector<ticks> before_;  // times of the items before each
+  bool predicts_;
+};
+
+/// Of the layouts within `most`, the one whose numbers of layers have the least sum of squares; of those, the one whose
+/// last stages have fewest.
+inline std::vector<std::size_t> most_even_cuts(const layout_items& items, ticks most) {
+  constexpr std::int64_t none = (std::numeric_limits<std::int64_t>::max)();
+  const std::size_t n = items.count(), width = n + 1;
+  const auto stages = static_cast<std::size_t>(items.stages());
+  std::vector<std::int64_t> least((stages + 1) * width, none);
+  std::vector<std::size_t> from((stages + 1) * width, 0);
+  least[0] = 0;
+  for (std::size_t s = 0; s < stages; ++s) {
+    const auto stage = static_cast<std::int64_t>(s);
+    for (std::size_t at = 0; at <= n; ++at) {
+      const std::int64_t so_far = least[s * width + at];
+      if (so_far == none) continue;
+      for (std::size_t to = at; to <= n && items.time(stage, at, to) <= most; ++to) {
+        if (to > at && to > items.last_of(stage)) break;
+        const std::int64_t layers = items.layers(at, to), sum = so_far + layers * layers;
+        std::int64_t& there = least[(s + 1) * width + to];
+        if (sum > there || (sum == there && at <= from[(s + 1) * width + to])) continue;
+        there = sum;
+        from[(s + 1) * width + to] = at;
+      }
+    }
+  }
+  std::vector<std::size_t> cuts(stages + 1, n);
+  for (std::size_t s = stages; s > 0; --s) cuts[s - 1] = from[s * width + cuts[s]];
+  return cuts;
+}
+}  // namespace detail
+
+/// The layout whose slowest stage is fastest; of several, one with even numbers of layers. Memory is not looked at:
+/// solve(split_problem) does, for models without prediction modules.
+/// Errors: errc::out_of_range for counts or times that are none; errc::limit_exceeded for more than 2^24 stages x
+/// layers. Complexity: O(layers log(time)) for the bound, then stages x layers x layers of a stage.
+///
+///     const auto best = solve(layout_problem{.layers = times, .loss = 40, .ranks = 4});
+///     interop::write_megatron_layout(best->layout);    // "Et*3|(t*4|)*2,ttL"
+[[nodiscard]] inline result<layout_plan> solve(const layout_problem& p) {
+  constexpr std::int64_t max_stages = 1 << 16, max_table = 1 << 24;
+  constexpr ticks max_time = ticks{1} << 40;  // of an item: sums of 2^16 of them fit
+  const auto within = [](std::int64_t x, std::int64_t least, std::int64_t most, const char* what) -> result<void> {
+    if (x >= least && x <= most) return {};
+    return error{errc::out_of_range, x, least, most}.with(what);
+  };
+  if (const auto ok = within(p.ranks, 1, max_stages, "ranks"); !ok) return ok.error();
+  if (const auto ok = within(p.chunks, 1, max_stages / p.ranks, "chunks"); !ok) return ok.error();
+  const auto layers = static_cast<std::int64_t>(p.layers.size());
+  if (const auto ok = within(layers, 1, max_stages, "layers"); !ok) return ok.error();
+  if (const auto ok = within(p.prediction_count, 0, max_stages, "prediction modules"); !ok) return ok.error();
+  for (const ticks t : {p.embedding, p.loss, p.predictions})
+    if (const auto ok = within(t, 0, max_time, "ticks of an end"); !ok) return ok.error();
+  for (const ticks t : p.layers)
+    if (const auto ok = within(t, 0, max_time, "ticks of a layer"); !ok) return ok.error();
+  const detail::layout_items items(p);
+  if (items.stages() * (layers + 2) > max_table)
+    return error{errc::limit_exceeded, items.stages() * (layers + 2), max_table}.with("stages x layers");
+  ticks low = 0, high = items.all();  // the least that fits lies in [low, high]
+  while (low < high) {
+    const ticks middle = low + (high - low) / 2;
+    if (items.fits(middle)) high = middle;
+    else low = middle + 1;
+  }
+  const std::vector<std::size_t> cuts = detail::most_even_cuts(items, low);
+  layout_plan out{.layout = {}, .slowest = low};
+  for (std::size_t s = 0; s + 1 < cuts.size(); ++s) {
+    layout_stage stage{.embedding = s == 0, .layers = items.layers(cuts[s], cuts[s + 1])};
+    if (static_cast<std::int64_t>(cuts[s + 1] - cuts[s]) > stage.layers) stage.predictions = p.prediction_count;
+    stage.loss = s + 2 == cuts.size();
+    out.layout.stages.push_back(stage);
+  }
+  return out;
+}
+
+}  // namespace hocket::inline HOCKET_ABI::planner
