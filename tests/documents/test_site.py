@@ -22,7 +22,7 @@ from chromium import BROWSER, MISSING, Page  # noqa: E402
 LOOPBACK = str(ipaddress.IPv4Network("127.0.0.0/8")[1])  # this machine
 _options = argparse.Namespace(site=None)
 SEARCH = """
-(async (word, where) => {
+(async (word, where, tries) => {
   const open = document.querySelector("#__search");
   if (!open.checked) open.click();
   const field = document.querySelector("[data-md-component=search-query]");
@@ -30,7 +30,7 @@ SEARCH = """
   field.value = word;
   field.dispatchEvent(new Event("input", {bubbles: true}));
   field.dispatchEvent(new KeyboardEvent("keyup", {bubbles: true}));
-  for (let i = 0; i < 100; ++i) {
+  for (let i = 0; i < tries; ++i) {
     const found = [...document.querySelectorAll(".md-search-result__link")].map(a => a.href);
     if (found.some(f => f.includes(where))) return found;
     await new Promise(f => setTimeout(f, 50));
@@ -78,8 +78,8 @@ class Site(unittest.TestCase):
         self.assertGreater(len(page.requests), 3)  # the page, its style, its script: what was asked for is seen
         self.assertEqual([r for r in page.requests if not r.startswith((start, "data:", "blob:", "about:"))], [])
 
-    def finds(self, page, word, where):
-        found = page.ask(f"{SEARCH}({word!r}, {where!r})")
+    def finds(self, page, word, where, seconds=60):
+        found = page.ask(f"{SEARCH}({word!r}, {where!r}, {seconds * 20})")
         self.assertTrue(any(where in f for f in found), (word, found))
 
     def test_served(self):
@@ -88,7 +88,7 @@ class Site(unittest.TestCase):
             self.finds(page, "deadlocks", "/docs/pipeline.html")
             self.finds(page, "MatmulAllReduce", "/docs/tiling.html")
             with self.assertRaises(AssertionError):  # a word that stands nowhere
-                self.finds(page, "zzzyqx", "/docs/pipeline.html")
+                self.finds(page, "zzzyqx", "/docs/pipeline.html", seconds=2)
             self.visit(page, self.home + "latest/docs/graph.html", r"/\d+\.\d+/docs/graph\.html")
             self.assertIn("API reference", page.ask("document.querySelector('p.reference').textContent"))
             self.assertRegex(page.ask("document.querySelector('a.api').href"), r"/reference/\w+\.html")
