@@ -95,7 +95,7 @@ std::string last_words(F&& f, int& status) {
     said.append(some, static_cast<std::size_t>(count));
   close(ends[0]);
   REQUIRE(waitpid(child, &status, 0) == child);
-  return said;
+  return said.substr(0, said.find('\n') + 1);  // an emulator has a last word, too
 }
 
 }  // namespace

@@ -118,7 +118,8 @@ TEST_CASE("a policy that miscounts its ops is refused in a sentence", "[graph]")
     CHECK(hocket::graph::rule_edges(p, visits_three{.stated = stated}).error() == deps.error());
   }
   // More than there can be: refused before any memory is asked for.
-  for (const std::int64_t stated : {std::int64_t{-1}, std::int64_t{1} << 33})
+  // With 32 bits for a size, -1 is all that there is of it.
+  for (const std::int64_t stated : {std::int64_t{-1}, sizeof(std::size_t) == 8 ? std::int64_t{1} << 33 : -1})
     CHECK(hocket::graph::dependencies(p, visits_three{.stated = stated}).error().code == hocket::errc::limit_exceeded);
 }
 

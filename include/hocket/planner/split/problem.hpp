@@ -144,8 +144,9 @@ struct split_sums {
   }
   std::int64_t time = 0;
   std::int64_t all = 0;
-  if (checked_multiply(run.each.time.count() + extra, run.count, time) && checked_add(sums.time, time, sums.time) &&
-      checked_multiply(run.each.weights.count() + kept, run.count, all) && checked_add(sums.kept, all, sums.kept))
+  if (checked_multiply(std::int64_t{run.each.time.count()} + extra, run.count, time) &&
+      checked_add(sums.time, time, sums.time) && checked_multiply(run.each.weights.count() + kept, run.count, all) &&
+      checked_add(sums.kept, all, sums.kept))
     return {};
   return error{errc::overflow, run.count}.with("a run of layers");
 }
