@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A host that is compiled as C++17 and includes no header of hocket but the C one. Its streams are queues that it works
 // off itself, in the least favourable order that events allow, to show that the plan keeps the program's meaning.
-#include "hocket_c.h"
+#include <hocket/hocket.h>
 
 #include <cstdint>
 #include <cstdio>
@@ -73,29 +73,34 @@ bool drain(host& h, Run run) {
 int main() {
   // y = f(x) on stream 0; its gradient on 0; the all-reduce on 1; the update of x on 0; a logger on 2.
   const std::uint64_t x = 10, y = 11, gradient = 12, reduced = 13, log = 14;
-  const hocket_op ops[] = {
-      {0, &x, 1, &y, 1},   {0, &y, 1, &gradient, 1}, {1, &gradient, 1, &reduced, 1},
-      {2, &y, 1, &log, 1}, {0, &reduced, 1, &x, 1},  {2, &x, 1, &log, 1},
-  };
-  const std::size_t count = sizeof ops / sizeof ops[0];
+  const std::uint32_t ops[] = {0, 1, 2, 3, 4, 5}, streams[] = {0, 0, 1, 2, 0, 2};
+  const std::uint64_t reads[] = {x, y, gradient, y, reduced, x}, writes[] = {y, gradient, reduced, log, x, log};
+  const std::size_t count = sizeof streams / sizeof streams[0];
 
+  hocket_error why;
+  hocket_program* program = nullptr;
+  hocket_graph* graph = nullptr;
   hocket_plan* plan = nullptr;
-  if (hocket_plan_create(ops, count, &plan) != 0) {
-    std::printf("%s\n", hocket_message());
+  if (hocket_program_create(count, &program, &why) != HOCKET_OK ||
+      hocket_program_add_variables(program, HOCKET_READ, count, ops, reads, &why) != HOCKET_OK ||
+      hocket_program_add_variables(program, HOCKET_WRITE, count, ops, writes, &why) != HOCKET_OK ||
+      hocket_graph_create(program, 0, &graph, &why) != HOCKET_OK ||
+      hocket_plan_create(graph, streams, &plan, &why) != HOCKET_OK) {
+    std::printf("%s\n", why.sentence);
     return 1;
   }
-  std::printf("%zu ops on %u streams: %u waits, %u events\n", count, hocket_plan_streams(plan), hocket_plan_waits(plan),
-              hocket_plan_events(plan));
+  std::printf("%zu ops on %zu streams: %zu waits, %zu events\n", count, hocket_plan_stream_count(plan),
+              hocket_plan_wait_count(plan), hocket_plan_event_count(plan));
 
   host h;
-  h.queue.resize(hocket_plan_streams(plan));
+  h.queue.resize(hocket_plan_stream_count(plan));
   h.issued.resize(h.queue.size());
   h.passed.resize(h.queue.size());
-  h.latest.resize(hocket_plan_events(plan));
-  const hocket_backend backend = {sizeof(hocket_backend), &h, launch, record, wait};
+  h.latest.resize(hocket_plan_event_count(plan));
   std::size_t issued = 0;
-  if (hocket_plan_drive(plan, &backend, &issued) != 0) {
-    std::printf("%s\n", hocket_message());
+  int code = 0;
+  if (hocket_plan_drive(plan, &h, launch, record, wait, &issued, &code, &why) != HOCKET_OK) {
+    std::printf("%s\n", why.sentence);
     return 1;
   }
 
@@ -111,10 +116,13 @@ int main() {
 
   // An op that cannot be launched: the host's own code comes back, with a sentence.
   h.fail_on_op = 4;
-  const int code = hocket_plan_drive(plan, &backend, &issued);
-  std::printf("code %d: %s\n", code, hocket_message());
-  right = right && code == 71 && drain(h, [](std::uint32_t) {});  // and what was issued can still finish
+  const hocket_status status = hocket_plan_drive(plan, &h, launch, record, wait, &issued, &code, &why);
+  std::printf("%s, code %d: %s\n", hocket_status_name(status), code, why.sentence);
+  right = right && status == HOCKET_HOST_FAILED && code == 71;
+  right = right && drain(h, [](std::uint32_t) {});  // and what was issued can still finish
 
   hocket_plan_destroy(plan);
+  hocket_graph_destroy(graph);
+  hocket_program_destroy(program);
   return right ? 0 : 1;
 }

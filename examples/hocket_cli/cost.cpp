@@ -3,8 +3,7 @@
 #include <memory>
 
 #include "command.hpp"
-#include "cost_input.hpp"
-#include "cost_layers.hpp"
+#include "cost_texts.hpp"
 #include "json_fields.hpp"
 #include "measured.hpp"
 
@@ -18,31 +17,13 @@ struct report_options {
 };
 
 void run_report(const report_options& o) {
-  const auto file = read_json_file(o.model);
-  const auto list = read_layer_config(file, o.model);
-  hocket::hugging_face::reading config;
-  if (list) {
-    value_or_fail(hocket::cost::count_parameters(list->layers), o.model);
-    config.model = hocket::cost::windowed_ends_of(list->layers);
-    config.architecture = list->architecture;
-    config.assumed = list->assumed;
-  } else {
-    config = read_model_config(file, o.model);
-    value_or_fail(hocket::cost::count_parameters(config.model),
-                  o.model);  // what is wrong with it is not the step's fault
-  }
-  report_context context;
-  context.title = o.model + " (" + config.architecture + ")";
-  context.assumed = config.assumed;
-  if (!o.training.empty())
-    context.training = read_training(read_json_file(o.training), config.model, o.training, "", &context.lists);
-  if (!o.parallel.empty()) {
-    if (o.training.empty()) throw failure{2, "cost report: --parallel needs --training"};
-    context.parallel = read_parallel(read_json_file(o.parallel), o.parallel, "", &context.replay, &context.lists);
-  }
-  const std::string& blamed = !o.parallel.empty() ? o.parallel : !o.training.empty() ? o.training : o.model;
-  if (list && !o.measured.files.empty()) fail(o.model + ": --measured is for models of equal layers only");
-  const auto report = list ? make_report(list->layers, context, blamed) : make_report(config.model, context, blamed);
+  if (!o.parallel.empty() && o.training.empty()) throw failure{2, "cost report: --parallel needs --training"};
+  cost_files files{{o.model, read_json_file(o.model)}, {}, {}};
+  if (!o.training.empty()) files.training = {o.training, read_json_file(o.training)};
+  if (!o.parallel.empty()) files.parallel = {o.parallel, read_json_file(o.parallel)};
+  const cost_answer answer = answer_of(files);
+  const auto& [report, context, of_layers] = answer;
+  if (of_layers && !o.measured.files.empty()) fail(o.model + ": --measured is for models of equal layers only");
   std::string text = o.format == "json"  ? report_as_json(report, context)
                    : o.format == "latex" ? report_as_latex(report, context)
                                          : report_as_text(report, context);

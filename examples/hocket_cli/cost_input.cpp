@@ -10,8 +10,8 @@
 #include <limits>
 #include <vector>
 
-#include "command.hpp"
 #include "cost_layers.hpp"
+#include "failure.hpp"
 #include "json_fields.hpp"
 
 namespace hocket_cli {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cost_layers.hpp"
 
-#include "command.hpp"
+#include "failure.hpp"
 
 namespace hocket_cli {
 namespace cost = hocket::cost;

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <set>
 
-#include "command.hpp"
+#include "failure.hpp"
 
 namespace hocket_cli {
 
@@ -184,10 +184,10 @@ json parse_json(std::string_view text, std::string_view file) {
   }
 }
 
-json read_json_file(const std::string& path) {
-  json value = parse_json(read_file(path), path);
+json parse_json_file(std::string_view text, std::string_view file) {
+  json value = parse_json(text, file);
   if (value.is_object() && value.contains("version") && value["version"] != 1)
-    fail(path + ": \"version\" is " + shown(value["version"]) + ", but this tool reads version 1");
+    fail(std::string(file) + ": \"version\" is " + shown(value["version"]) + ", but this tool reads version 1");
   return value;
 }
 

@@ -72,7 +72,9 @@ std::optional<std::int64_t> whole(const nlohmann::json& value);
 std::string shown(const nlohmann::json& value);
 /// Parses JSON text; fails with one sentence that says where if it is not JSON.
 nlohmann::json parse_json(std::string_view text, std::string_view file);
-/// Reads and parses a file whose "version", if given, must be 1.
+/// Parses the text of a file whose "version", if given, must be 1.
+nlohmann::json parse_json_file(std::string_view text, std::string_view file);
+/// Reads and parses such a file.
 nlohmann::json read_json_file(const std::string& path);
 
 }  // namespace hocket_cli

@@ -17,9 +17,6 @@
 
 namespace hocket_cli {
 
-void fail(std::string sentence) { throw failure{1, std::move(sentence)}; }
-void fail(std::string_view file, const hocket::error& why) { fail(std::string(file) + ": " + message(why)); }
-
 std::string read_file(const std::string& path) {
   constexpr std::size_t limit = std::size_t{1} << 30;
   std::ifstream file;

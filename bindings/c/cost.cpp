@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Cost reports: hocket.h over the tool's reader and writer.
+#include "border.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "cost_texts.hpp"
+#include "failure.hpp"
+
+hocket_status hocket_cost_report(const char* model_json, const char* training_json, const char* parallel_json,
+                                 const char* format, char** text, hocket_error* error) {
+  return hocket_c::guarded(error, {{"model_json", model_json}, {"text", text}}, [&] {
+    const std::string_view form = format == nullptr ? "json" : format;
+    if (form != "json" && form != "text" && form != "latex")
+      return hocket_c::refuse(error, "format must be json, text or latex");
+    try {
+      const auto given = [](const char* json) {
+        return json == nullptr ? std::nullopt : std::optional<std::string_view>(json);
+      };
+      const std::string report =
+          hocket_cli::cost_report_of(model_json, given(training_json), given(parallel_json), form);
+      *text = hocket_c::copy_of(report);
+    } catch (const hocket_cli::failure& why) {
+      return hocket_c::refuse(error, why.sentence);
+    }
+    return hocket_status{HOCKET_OK};
+  });
+}

@@ -1,0 +1,299 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The Python package as it is installed: its answers are the tool's, its refusals sentences, its memory flat.
+
+    HOCKET=build/dev/examples/hocket_cli/hocket python -m unittest discover -s tests/python
+"""
+import csv
+import importlib.metadata
+import io
+import json
+import os
+import pathlib
+import random
+import re
+import subprocess
+import tempfile
+import threading
+import unittest
+
+import numpy as np
+
+import hocket
+from hocket import _c
+
+root = pathlib.Path(__file__).resolve().parents[2]
+tool = os.environ.get("HOCKET", str(root / "build/dev/examples/hocket_cli/hocket"))
+
+
+def told(*arguments, **files):
+    """What the tool prints, as text. files: NAME=text becomes a file, and {NAME} in the arguments its path."""
+    with tempfile.TemporaryDirectory() as folder:
+        paths = {}
+        for name, text in files.items():
+            paths[name] = pathlib.Path(folder) / name
+            paths[name].write_text(text)
+        return subprocess.run([tool, *(a.format(**paths) for a in arguments)], capture_output=True, text=True, check=True).stdout
+
+
+def rows(text):
+    return np.array([[int(x) for x in row] for row in list(csv.reader(io.StringIO(text)))[1:]])
+
+
+def random_program(seed, ops=60, variables=12):
+    chance = random.Random(seed)
+    def some():
+        return sorted(chance.sample(range(variables), chance.randrange(4)))
+    return [some() for _ in range(ops)], [some()[:1] for _ in range(ops)]
+
+
+def ops_csv(reads, writes, kinds=None):
+    lines = [f"{n},{n % 3},{kinds[n] if kinds else 'compute'},{' '.join(map(str, r))},{' '.join(map(str, w))}"
+             for n, (r, w) in enumerate(zip(reads, writes))]
+    return "op,stream,kind,reads,writes\n" + "\n".join(lines) + "\n"
+
+
+class Graphs(unittest.TestCase):
+    def test_edges_are_those_of_the_tool(self):
+        for seed in range(6):
+            reads, writes = random_program(seed)
+            deps = hocket.dependencies(reads, writes)
+            theirs = rows(told("graph", "prune", "--ops", "{ops}", ops=ops_csv(reads, writes)))
+            np.testing.assert_array_equal(deps.edges, theirs)
+            self.assertEqual(deps.edges.dtype, np.uint32)
+            self.assertGreaterEqual(deps.rule_edge_count, len(theirs))
+
+    def test_waits_are_those_of_the_tool(self):
+        for seed in range(6):
+            reads, writes = random_program(seed)
+            program = hocket.Program(reads, writes)
+            deps = program.dependencies()
+            for plan, words in ((deps.plan(streams=4), ["--streams", "4"]),
+                                (deps.plan(stream_of=[n % 3 for n in range(60)]), [])):
+                theirs = rows(told("graph", "sync", "--ops", "{ops}", *words, ops=ops_csv(reads, writes)))
+                np.testing.assert_array_equal(plan.waits, theirs[:, :2])
+                np.testing.assert_array_equal(plan.streams[plan.waits[:, 0]], theirs[:, 2])
+                self.assertLessEqual(len(plan.waits), plan.cross_stream_edge_count)
+                self.assertIsNone(program.check(plan.streams, plan.waits))
+                for i in range(len(plan.waits)):  # the fewest: none can go
+                    earlier, later = program.check(plan.streams, np.delete(plan.waits, i, 0))
+                    self.assertTrue(deps.reaches(earlier, later))
+
+    def test_chains_are_those_of_the_tool(self):
+        reads, writes = random_program(3)
+        kinds = [("compute", "random", "collective")[n % 3] for n in range(60)]
+        pairs = "source,target\n" + "".join(f"{a},{b}\n" for a in range(60) for b in range(60))
+        deps = hocket.dependencies(reads, writes, kinds, chains=("random", "collectives"))
+        theirs = rows(told("graph", "reaches", "--ops", "{ops}", "--pairs", "{pairs}", pairs=pairs, ops=ops_csv(reads, writes)))
+        data = hocket.dependencies(reads, writes).reaches(np.arange(60)[:, None], np.arange(60))
+        np.testing.assert_array_equal(data.ravel(), theirs[:, 2] == 1)
+        chained = deps.reaches(np.arange(60)[:, None], np.arange(60))
+        self.assertTrue((chained >= data).all() and chained[1, 4] and chained[2, 5])
+
+    def test_a_path_and_a_reason(self):
+        deps = hocket.dependencies([[], [7], []], [[7], [8], [8]])
+        self.assertEqual(deps.path(0, 2).tolist(), [0, 1, 2])
+        self.assertEqual(deps.path(2, 0).tolist(), [])
+        self.assertEqual(deps.why(0, 1), ("read after write", 7))
+        self.assertIs(deps.reaches(0, 2), True)
+        self.assertEqual(hocket.Graph.from_edges(3, [(0, 1), (1, 2), (0, 2)]).edges.tolist(), [[0, 1], [1, 2]])
+
+    def test_bytes_and_durations(self):
+        deps = hocket.dependencies([[], [(0, 4, 8)], [(0, 8, 12)]], [[(0, 0, 8)], [], []])
+        self.assertEqual(deps.edges.tolist(), [[0, 1]])
+        plan = deps.plan(streams=2, durations_ns=[5, 7, 9])
+        self.assertEqual(plan.duration_ns, 12)
+        self.assertIsNone(deps.plan(streams=2).duration_ns)
+        self.assertEqual(hocket.dependencies([], []).plan(streams=1).waits.shape, (0, 2))
+
+
+class Schedules(unittest.TestCase):
+    def test_lists_and_runs_are_those_of_the_tool(self):
+        for name in hocket.schedule_names:
+            for ranks, batches in ((2, 4), (4, 8)):
+                words = ["pipeline", "{}", name, "--ranks", str(ranks), "--micro-batches", str(batches)]
+                words += ["--chunks", "2"] if "interleaved" in name or name == "looped-bfs" else []
+                ours = hocket.schedule(name, ranks, batches, chunks=2 if "--chunks" in words else 0)
+                self.assertEqual(ours.csv().split(), told(*[w.replace("{}", "list") for w in words]).split())
+                theirs = rows(told(*[w.replace("{}", "simulate") for w in words], "--hop", "1", "--forward", "3"))
+                run = ours.simulate(forward_ticks=3, hop_ticks=1)
+                np.testing.assert_array_equal(np.array(run.ranks.tolist()), theirs[:, 1:])
+                self.assertEqual(run.makespan_ticks, max(run.ranks["finish_ticks"]))
+                ours.check()
+                again = hocket.parse_schedule(ours.csv())
+                self.assertEqual(again.fingerprint, ours.fingerprint)
+                np.testing.assert_array_equal(again[1], ours[1])
+
+    def test_a_list(self):
+        steps = hocket.schedule("1f1b", 2, 3)[1]
+        self.assertEqual(hocket.action_names[steps["kind"]].tolist(), ["forward", "backward"] * 3)
+        self.assertEqual(steps["micro_batch"].tolist(), [0, 0, 1, 1, 2, 2])
+        self.assertEqual(steps["stage"].tolist(), [1] * 6)
+
+
+class Tilings(unittest.TestCase):
+    def test_plans_are_those_of_the_tool(self):
+        chance = random.Random(5)
+        for policy in ("auto", "exact", "uniform", "one-plus-n", "lot", "none"):
+            fixed, slope, latency, link = (round(chance.uniform(*x), 3) for x in ((1, 30), (0.1, 0.5), (1, 30), (0.1, 0.5)))
+            problem = {"rows": 4096, "align": 128, "max_tiles": 12, "overlap": {"compute": 1.1, "comm": 1.1}, "phases": [
+                {"kind": "compute", "cost": {"type": "affine", "fixed_us": fixed, "us_per_row": slope, "min_rows": 200}},
+                {"kind": "comm", "cost": {"type": "affine", "fixed_us": latency, "us_per_row": link}}]}
+            theirs = json.loads(told("tiling", "solve", "--problem", "{p}", "--policy", policy, p=json.dumps(problem)))
+            ours = hocket.tile(4096, [hocket.compute(fixed, slope, min_rows=200, overlap=1.1),
+                                      hocket.comm(latency, link, overlap=1.1)], max_tiles=12, policy=policy)
+            self.assertEqual(ours.tiles.tolist(), theirs["tiles"])
+            self.assertEqual((ours.predicted_us, ours.serial_us, ours.lower_bound_us, ours.policy, list(ours.flags)),
+                             tuple(theirs[k] for k in ("predicted_us", "serial_us", "lower_bound_us", "policy", "flags")))
+
+    def test_samples_are_fitted_as_by_the_tool(self):
+        sizes, us = [128, 256, 512, 1024, 2048, 4096, 256], [12.0, 15, 14, 40, 71, 150, 17]
+        samples = "size,time_us\n" + "".join(f"{s},{t}\n" for s, t in zip(sizes, us))
+        cost = json.loads(told("tiling", "fit", "--samples", "{s}", s=samples))["cost"]
+        problem = {"rows": 4096, "phases": [{"kind": "compute", "cost": cost}, {"kind": "comm", "cost": cost}]}
+        theirs = json.loads(told("tiling", "solve", "--problem", "{p}", p=json.dumps(problem)))
+        measured = np.array(sizes), np.array(us)
+        ours = hocket.tile(4096, [hocket.compute(samples=measured), hocket.comm(samples=measured)])
+        self.assertEqual((ours.tiles.tolist(), ours.predicted_us), (theirs["tiles"], theirs["predicted_us"]))
+
+    def test_the_documented_rule(self):
+        ours = hocket.tile(4096, [hocket.compute(6, 0.2), hocket.comm(20, 0.25)], policy="documented", product=(3072, 8192, 2))
+        self.assertEqual(sum(ours.tiles), 4096)
+
+
+class Costs(unittest.TestCase):
+    folder = root / "examples/data/llama-2-13b"
+
+    def test_reports_are_those_of_the_tool(self):
+        model, training, parallel = self.folder / "config.json", self.folder / "training.json", '{"tp":2,"pp":4,"dp":2}'
+        theirs = told("cost", "report", "--model", str(model), "--format", "json")
+        self.assertEqual(hocket.cost_report(model), json.loads(theirs))
+        theirs = told("cost", "report", "--model", str(model), "--training", str(training), "--parallel", "{p}", "--format", "json",
+                      p=parallel)
+        ours = hocket.cost_report(json.loads(model.read_text()), training, json.loads(parallel))
+        self.assertEqual(ours, json.loads(theirs))
+        self.assertEqual(len(ours["memory"]), 4)
+
+
+class Refusals(unittest.TestCase):
+    def refused(self, words, act, kind=ValueError):
+        with self.assertRaises(kind) as caught:
+            act()
+        self.assertIn(words, str(caught.exception))
+
+    def test_graphs(self):
+        deps = hocket.dependencies([[], [0]], [[0], []])
+        program = hocket.Program([[], [0]], [[0], []])
+        self.refused("2 ops read, but 1 write", lambda: hocket.dependencies([[], []], [[]]))
+        self.refused("1 have kinds", lambda: hocket.dependencies([[], []], [[], []], ["io"]))
+        self.refused("'printing' is none of", lambda: hocket.dependencies([[]], [[]], ["printing"]))
+        self.refused("'everything' is none of", lambda: hocket.dependencies([[]], [[]], chains="everything"))
+        self.refused("whole numbers", lambda: hocket.dependencies([[0.5]], [[]]))
+        self.refused("whole numbers", lambda: hocket.dependencies([["x"]], [[]]))
+        self.refused("from 0 to", lambda: hocket.dependencies([[-1]], [[]]))
+        self.refused("whole numbers", lambda: hocket.dependencies([[2**64]], [[]]))
+        self.refused("(space, first_byte, end_byte)", lambda: hocket.dependencies([[(0, 1)]], [[]]))
+        self.refused("(space, first_byte, end_byte)", lambda: hocket.dependencies([[1, (0, 1, 2)]], [[]]))
+        self.refused("its first byte is not before", lambda: hocket.dependencies([[(0, 8, 8)]], [[]]))
+        self.refused("close a cycle of 2: ", lambda: hocket.Graph.from_edges(2, [(0, 1), (1, 0)]))
+        self.refused("from 0 to", lambda: hocket.Graph.from_edges(2, [(0, 2**32)]))
+        self.refused("node 9", lambda: deps.reaches(0, 9))
+        self.refused("node 9", lambda: deps.path(9, 0))
+        self.refused("no kept edge from 1 to 0", lambda: deps.why(1, 0))
+        self.refused("made of edges", lambda: hocket.Graph.from_edges(2, [(0, 1)]).why(0, 1))
+        self.refused("either streams", lambda: deps.plan())
+        self.refused("either streams", lambda: deps.plan(streams=2, stream_of=[0, 0]))
+        self.refused("streams is 0", lambda: deps.plan(streams=0))
+        self.refused("one number for each of 2 ops", lambda: deps.plan(stream_of=[0]))
+        self.refused("one number for each of 2 ops", lambda: deps.plan(streams=2, durations_ns=[1]))
+        self.refused("duration of op 1", lambda: deps.plan(streams=2, durations_ns=[1, -1]))
+        self.refused("70000", lambda: deps.plan(stream_of=[0, 70000]))
+        self.refused("1 streams were given for 2 ops", lambda: program.check([0], []))
+        self.refused("program order", lambda: program.check([0, 1], [(1, 0)]))
+
+    def test_schedules(self):
+        self.refused("known are gpipe", lambda: hocket.schedule("zbw", 4, 8))
+        self.refused("groups", lambda: hocket.schedule("gpipe", 4, 8, groups="paper"))
+        self.refused("at least 1", lambda: hocket.schedule("gpipe", 0, 8))
+        self.refused("0X0", lambda: hocket.parse_schedule("0X0"))
+        self.refused(" stands before ", hocket.schedule("interleaved", 5, 7, chunks=2, groups="paper").check)
+        self.refused(" stands before ", hocket.schedule("interleaved", 5, 7, chunks=2, groups="paper").simulate)
+        self.refused("-1", lambda: hocket.schedule("gpipe", 4, 8).simulate(forward_ticks=-1))
+        self.refused("no rank 4", lambda: hocket.schedule("gpipe", 4, 8)[4], IndexError)
+
+    def test_tilings_and_costs(self):
+        one = [hocket.compute(1, 1)]
+        self.refused("rows is 0", lambda: hocket.tile(0, one))
+        self.refused("number of phases", lambda: hocket.tile(1024, []))
+        self.refused('no tiling policy "best"', lambda: hocket.tile(1024, one, policy="best"))
+        self.refused("affine curve", lambda: hocket.tile(1024, [hocket.compute(-1, 1)]))
+        self.refused("overlap factor", lambda: hocket.tile(1024, [hocket.compute(1, 1, overlap=0)]))
+        self.refused("two lists of one length", lambda: hocket.tile(1024, [hocket.comm(samples=([1, 2], [3]))]))
+        self.refused("k", lambda: hocket.tile(1024, one, product=(0, 1, 2)))
+        self.refused("model", lambda: hocket.cost_report("{"))
+        self.refused("training", lambda: hocket.cost_report(Costs.folder / "config.json", {}))
+        self.refused("parallel needs training", lambda: hocket.cost_report(Costs.folder / "config.json", None, {}))
+
+
+def once():
+    """Some of everything, as a value to compare."""
+    reads, writes = random_program(1, ops=20)
+    program = hocket.Program(reads, writes)
+    plan = program.dependencies().plan(streams=3)
+    steps = hocket.schedule("zbv", 3, 5)
+    tiles = hocket.tile(2048, [hocket.compute(6, 0.2), hocket.comm(samples=([128, 2048], [20, 600]))])
+    try:
+        hocket.schedule("no", 1, 1)
+    except ValueError as why:
+        sentence = str(why)
+    return (plan.waits.tolist(), program.check(plan.streams, plan.waits[1:]), steps.csv(), steps[2].tolist(),
+            steps.simulate().makespan_ticks, tiles.tiles.tolist(), tiles.predicted_us, sentence)
+
+
+class Whole(unittest.TestCase):
+    def test_types_are_those_of_the_header(self):
+        text = re.sub(r"/\*.*?\*/", "", (root / "bindings/c/include/hocket/hocket.h").read_text(), flags=re.S)
+        declared = {name: (result, parameters.split(",") if parameters.strip() != "void" else [])
+                    for result, name, parameters in re.findall(r"^HOCKET_C_API ([^;]*?)(hocket_\w+)\(([^;]*)\);", text, re.M)}
+        for name, types in _c.STATUS.items():
+            result, parameters = declared[name]
+            self.assertEqual((result.strip(), len(parameters)), ("hocket_status", len(types) + 1), name)
+        for name, (_, types) in _c.PLAIN.items():
+            self.assertEqual(len(declared[name][1]), len(types), name)
+            self.assertNotEqual(declared[name][0].strip(), "hocket_status")
+
+    def test_version(self):
+        text = (root / "include/hocket/version.hpp").read_text()
+        numbers = [re.search(rf"#define HOCKET_VERSION_{part} (\d+)", text)[1] for part in ("MAJOR", "MINOR", "PATCH")]
+        self.assertEqual(hocket.__version__, ".".join(numbers))
+        self.assertEqual(importlib.metadata.version("hocket"), hocket.__version__)
+
+    def test_memory_is_flat(self):
+        def resident():
+            return int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        for _ in range(300):
+            once()
+        before = resident()
+        rounds = 2500  # some 45 calls of the library each
+        for _ in range(rounds):
+            once()
+        self.assertLess(resident() - before, 1 << 20)
+
+    def test_threads(self):
+        expected, found = once(), []
+        reads, writes = random_program(2, ops=300)
+        shared = hocket.dependencies(reads, writes)
+        waits = shared.plan(streams=4).waits.tolist()
+        def work():
+            for _ in range(20):
+                found.append(once() == expected and shared.plan(streams=4).waits.tolist() == waits)
+        threads = [threading.Thread(target=work) for _ in range(8)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        self.assertEqual(found, [True] * 160)
+
+
+if __name__ == "__main__":
+    unittest.main()
