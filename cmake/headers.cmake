@@ -307,6 +307,7 @@ set(HOCKET_COST_HEADERS
   hocket/planner/schedule/detail/work_bound.hpp
   hocket/planner/schedule/problem.hpp
   hocket/planner/schedule/solve.hpp
+  hocket/planner/search_watch.hpp
   hocket/planner/split/detail/chunk_deal.hpp
   hocket/planner/split/detail/chunk_split.hpp
   hocket/planner/split/detail/count_bound.hpp

@@ -26,6 +26,20 @@ std::string read_file(const std::string& path);
 /// Writes data to the file, or to standard output if the path is empty.
 void write_file(const std::string& path, std::string_view data);
 
+/// What holds for the whole run of the tool.
+struct run_options {
+  bool json = false;              ///< --json
+  const CLI::App* app = nullptr;  ///< the tree of commands
+};
+run_options& this_run();
+/// The form of the data: that of --format, or "json" with --json.
+std::string form(const std::string& format);
+/// Ends a command well: its data to the file or to standard output, its summary line to standard error. With --json the
+/// data is one JSON object, which also holds the numbers of the summary (docs/file_forms.md, "What --json prints").
+/// @param data     a JSON object, or a CSV with a header
+/// @param summary  key=value words, without the end of the line
+void give(const std::string& out, std::string_view data, std::string_view summary);
+
 /// The numbers of an option such as 8,8,6,6, each in [least, most]; ends the command at the first word that is none.
 /// @param must  what the option must be, for that sentence
 std::vector<std::int64_t> number_list(const std::string& option, std::string_view words, std::int64_t least,
@@ -36,10 +50,19 @@ std::string fits_64_bits(const std::string& word);
 /// Fails as write_file would if there is no folder to write the file to: before the work, not after it.
 std::string has_folder(const std::string& path);
 /// Adds `--out FILE` to a sub-command; write_file(path, …) takes the result.
-inline void add_out(CLI::App& command, std::string& path) {
+inline void add_out_alone(CLI::App& command, std::string& path) {
   command.add_option("--out", path, "Write the data to FILE instead of standard output")
       ->type_name("FILE")
       ->check(has_folder);
+}
+/// Adds `--json` to a sub-command that ends in give().
+inline void add_json(CLI::App& command) {
+  command.add_flag("--json", this_run().json, "The data and the summary as one JSON object");
+}
+/// Adds `--out FILE` and `--json` to a sub-command; give(path, …) takes the result.
+inline void add_out(CLI::App& command, std::string& path) {
+  add_out_alone(command, path);
+  add_json(command);
 }
 
 /// A sub-command of DESIGN.md whose component is still to come: any arguments, exit 2 with "not yet".
@@ -54,5 +77,8 @@ void add_planner(CLI::App& app);
 void add_plan(CLI::App& app);
 void add_ir(CLI::App& app);
 void add_profile(CLI::App& app);
+void add_doctor(CLI::App& app);
+void add_completion(CLI::App& app);
+void add_manual(CLI::App& app);
 
 }  // namespace hocket_cli

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <iostream>
 #include <memory>
 
 #include "command.hpp"
@@ -24,16 +23,16 @@ void run_report(const report_options& o) {
   const cost_answer answer = answer_of(files);
   const auto& [report, context, of_layers] = answer;
   if (of_layers && !o.measured.files.empty()) fail(o.model + ": --measured is for models of equal layers only");
-  std::string text = o.format == "json"  ? report_as_json(report, context)
-                   : o.format == "latex" ? report_as_latex(report, context)
-                                         : report_as_text(report, context);
+  const std::string format = form(o.format);
+  std::string text = format == "json"  ? report_as_json(report, context)
+                   : format == "latex" ? report_as_latex(report, context)
+                                       : report_as_text(report, context);
   if (!o.measured.files.empty()) {
-    if (o.format == "latex") throw failure{2, "cost report: --measured prints text or json"};
+    if (format == "latex") throw failure{2, "cost report: --measured prints text or json"};
     const measured_report m = compare_measured(o.measured, report, context);
-    text = o.format == "json" ? with_measured_json(std::move(text), m) : text + measured_as_text(m);
+    text = format == "json" ? with_measured_json(std::move(text), m) : text + measured_as_text(m);
   }
-  write_file(o.out, text);
-  std::cerr << report_summary(report, context) << '\n';
+  give(o.out, text, report_summary(report, context));
 }
 
 }  // namespace

@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <iostream>
 #include <memory>
+#include <sstream>
 #include <type_traits>
 #include <vector>
 
@@ -109,13 +109,15 @@ graph::dag<Index> load(const options& o, std::size_t& edges_before, long long& m
   return g;
 }
 
-void report(const summary& s, std::size_t kept, const std::string& index, long long microseconds) {
+void report(const options& o, const std::vector<graph::edge>& edges, const summary& s, const std::string& index,
+            long long microseconds) {
   const double mean = s.nodes == 0 ? 0.0 : static_cast<double>(s.reachable_pairs) / static_cast<double>(s.nodes);
   char digits[32];
   std::snprintf(digits, sizeof digits, "%.1f", mean);
-  std::cerr << "nodes=" << s.nodes << " edges=" << s.edges << " kept=" << kept << " reachable_mean=" << digits
-            << " index=" << (index == "auto" ? "persistent" : index) << " bytes=" << s.bytes
-            << " time_us=" << microseconds << '\n';
+  std::ostringstream line;
+  line << "nodes=" << s.nodes << " edges=" << s.edges << " kept=" << edges.size() << " reachable_mean=" << digits
+       << " index=" << (index == "auto" ? "persistent" : index) << " bytes=" << s.bytes << " time_us=" << microseconds;
+  give(o.out, text::write_edges_csv(edges), line.str());
 }
 
 template <class Index>
@@ -126,8 +128,7 @@ void prune_with(const options& o) {
   s.nodes = g.node_count();
   s.bytes = g.bytes();
   s.reachable_pairs = g.reachable_pairs();
-  write_file(o.out, text::write_edges_csv(g.edges()));
-  report(s, g.edge_count(), o.index, microseconds);
+  report(o, g.edges(), s, o.index, microseconds);
 }
 
 void prune_without_index(const options& o) {
@@ -151,8 +152,7 @@ void prune_without_index(const options& o) {
   s.edges = reduced->offered;
   s.bytes = reduced->bytes;
   s.reachable_pairs = reduced->reachable_pairs;
-  write_file(o.out, text::write_edges_csv(reduced->kept));
-  report(s, reduced->kept.size(), "none", microseconds);
+  report(o, reduced->kept, s, "none", microseconds);
 }
 
 void prune(const options& o) {
@@ -174,9 +174,9 @@ void reaches(const options& o) {
     reached += yes ? 1u : 0u;
     out += std::to_string(e.source) + ',' + std::to_string(e.target) + (yes ? ",1\n" : ",0\n");
   }
-  write_file(o.out, out);
-  std::cerr << "nodes=" << g.node_count() << " edges=" << edges << " pairs=" << pairs.size() << " reached=" << reached
-            << '\n';
+  std::ostringstream line;
+  line << "nodes=" << g.node_count() << " edges=" << edges << " pairs=" << pairs.size() << " reached=" << reached;
+  give(o.out, out, line.str());
 }
 
 void sync(const options& o) {
@@ -187,11 +187,11 @@ void sync(const options& o) {
   const stopwatch watch;
   const auto plan = value_or_fail(graph::stream_plan::make(deps.graph(), streams), o.ops);
   const long long microseconds = watch.microseconds();
-  write_file(o.out, text::write_waits_csv(plan.waits()));
-  std::cerr << "nodes=" << plan.node_count() << " edges=" << deps.rule_edges() << " kept=" << deps.edge_count()
-            << " streams=" << plan.stream_count() << " cross_stream=" << plan.cross_stream_edges()
-            << " waits=" << plan.waits().size() << " events=" << plan.event_count() << " time_us=" << microseconds
-            << '\n';
+  std::ostringstream line;
+  line << "nodes=" << plan.node_count() << " edges=" << deps.rule_edges() << " kept=" << deps.edge_count()
+       << " streams=" << plan.stream_count() << " cross_stream=" << plan.cross_stream_edges()
+       << " waits=" << plan.waits().size() << " events=" << plan.event_count() << " time_us=" << microseconds;
+  give(o.out, text::write_waits_csv(plan.waits()), line.str());
 }
 
 // Exit 1 only if an order is missing: the host then has a race. Too much order costs time, but is safe.
@@ -205,11 +205,11 @@ void compare(const options& o) {
   const auto result = graph::compare(ours, theirs, {.limit = o.limit}, &cycle);
   if (!result && !cycle.empty()) fail_with_cycle(o.theirs, cycle);
   if (!result) fail(o.theirs, result.error());
-  write_file(o.out, text::write_comparison_csv(*result));
-  std::cerr << "nodes=" << ours.node_count() << " ours=" << result->ours << " theirs=" << result->theirs
-            << " missing=" << result->missing << " extra=" << result->extra << " redundant=" << result->redundant
-            << " shown=" << result->first.size() << " order=" << (result->equal_order() ? "equal" : "different")
-            << '\n';
+  std::ostringstream line;
+  line << "nodes=" << ours.node_count() << " ours=" << result->ours << " theirs=" << result->theirs
+       << " missing=" << result->missing << " extra=" << result->extra << " redundant=" << result->redundant
+       << " shown=" << result->first.size() << " order=" << (result->equal_order() ? "equal" : "different");
+  give(o.out, text::write_comparison_csv(*result), line.str());
   if (result->missing == 0) return;
   std::string sentence = o.theirs + ": " + std::to_string(result->missing) + " of the orders that we keep " +
                          (result->missing == 1 ? "is" : "are") + " missing";

@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -85,7 +86,9 @@ void summary(const options& o) {
   std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
     return a.second != b.second ? a.second > b.second : a.first < b.first;
   });
-  if (o.format == "json") {
+  const std::string format = form(o.format);
+  std::string data;
+  if (format == "json") {
     ordered_json out = {{"version", 1},
                         {"entry", found.name},
                         {"graphs", counts.graphs},
@@ -93,14 +96,14 @@ void summary(const options& o) {
                         {"parameters", counts.parameters},
                         {"lines", counts.lines}};
     for (const auto& [name, count] : sorted) out["primitives"][name] = count;
-    write_file(o.out, json_text(out));
+    data = json_text(out);
   } else {
-    std::string text;
-    for (const auto& [name, count] : sorted) text += left(std::to_string(count), 8) + ' ' + name + '\n';
-    write_file(o.out, text);
+    for (const auto& [name, count] : sorted) data += left(std::to_string(count), 8) + ' ' + name + '\n';
   }
-  std::cerr << "graphs=" << counts.graphs << " nodes=" << counts.nodes << " parameters=" << counts.parameters
-            << " primitives=" << sorted.size() << " lines=" << counts.lines << '\n';
+  std::ostringstream line;
+  line << "graphs=" << counts.graphs << " nodes=" << counts.nodes << " parameters=" << counts.parameters
+       << " primitives=" << sorted.size() << " lines=" << counts.lines;
+  give(o.out, data, line.str());
 }
 
 // The communication groups of a dump, numbered as they come up; without a group (Send of old dumps): ring 0.
@@ -137,6 +140,7 @@ void ops(const options& o) {
   ordered_json listed = ordered_json::array();
   ring_numbers rings;
   std::size_t collectives = 0;
+  const bool as_json = form(o.format) == "json";
   for (std::uint32_t n = 0; n < program.node_count(); ++n) {
     const bool is_collective = ms::is_collective(program.primitive(n));
     collectives += is_collective ? 1 : 0;
@@ -144,24 +148,27 @@ void ops(const options& o) {
     const std::uint32_t ring[] = {is_collective ? rings.of(program, n) : 0};
     table.add(is_collective ? 1 : 0, kind, program.reads(n), program.writes(n));
     if (is_collective) table.add_rings(ring);
-    if (o.format != "json") continue;
+    if (!as_json) continue;
     listed.push_back(op_json(program, n));
     listed.back()["kind"] = hocket::graph::to_string(kind);
     if (is_collective) listed.back()["ring"] = ring[0];
   }
-  if (o.format == "json") {
+  std::string data;
+  if (as_json) {
     const ordered_json out = {{"version", 1},
                               {"ops", std::move(listed)},
                               {"rings", rings.groups()},
                               {"variables", program.variable_count()},
                               {"calls", {{"followed", whole.followed_count}, {"remaining", whole.remaining_count}}},
                               {"ops_left_out", whole.left_out_count}};
-    write_file(o.out, json_text(out));
+    data = json_text(out);
   } else {
-    write_file(o.out, hocket::text::write_ops_csv(table));
+    data = hocket::text::write_ops_csv(table);
   }
-  std::cerr << calls_summary(whole) << "ops=" << table.size() << " collectives=" << collectives
-            << " rings=" << rings.groups().size() << " variables=" << program.variable_count() << '\n';
+  std::ostringstream line;
+  line << calls_summary(whole) << "ops=" << table.size() << " collectives=" << collectives
+       << " rings=" << rings.groups().size() << " variables=" << program.variable_count();
+  give(o.out, data, line.str());
 }
 
 CLI::App* add_command(CLI::App& group, const std::string& name, const std::string& description, options& o,
@@ -240,10 +247,10 @@ void add_ir(CLI::App& app) {
   command->footer(
       "Bytes are those kept from the forward pass for the backward pass. The peak may fall by more or by less: it is\n"
       "printed beside them, for the order in which MindSpore's runtime runs the dump.");
-  command->callback([o] { explain_recompute(o->dump, o->format == "json", o->out); });
+  command->callback([o] { explain_recompute(o->dump, form(o->format) == "json", o->out); });
   command = add_command(*group, "peak", "What is in memory when most is, by op", *o);
   command->add_flag("--cpu", o->on_cpu, "As MindSpore's CPU back end runs it, which takes some kernels apart");
-  command->callback([o] { explain_peak(o->dump, o->on_cpu, o->format == "json", o->out); });
+  command->callback([o] { explain_peak(o->dump, o->on_cpu, form(o->format) == "json", o->out); });
   command = add_command(*group, "collectives", "Each collective, and whether it had to be there", *o);
   CLI::Option* rate = command->add_option("--gb-per-s", o->link.gb_per_s,
                                           "Bandwidth of a link, 10^9 bytes a second: times of each, on a ring");
@@ -251,7 +258,7 @@ void add_ir(CLI::App& app) {
   command->add_option("--latency-us", o->link.latency_us, "Latency of a hop, microseconds")
       ->check(sentence_unless_number)
       ->needs(rate);
-  command->callback([o] { explain_collectives(o->dump, o->link, o->format == "json", o->out); });
+  command->callback([o] { explain_collectives(o->dump, o->link, form(o->format) == "json", o->out); });
 }
 
 }  // namespace hocket_cli

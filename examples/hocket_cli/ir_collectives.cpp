@@ -6,8 +6,8 @@
 
 #include <array>
 #include <cstdio>
-#include <iostream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string_view>
 
 #include "ir.hpp"
@@ -135,11 +135,11 @@ void explain_collectives(const std::string& dump, const link_options& link, bool
     sum.unknown_count += c.bytes_known ? 0 : 1;
     if (const double us = time_of(program, c, link); us > 0) sum.us += us;
   }
-  write_file(out, json ? json_text(as_json(program, all, sums, link)) : as_text(program, all, sums, link));
-  std::cerr << calls_summary(whole) << "collectives=" << all.size();
+  std::ostringstream line;
+  line << calls_summary(whole) << "collectives=" << all.size();
   for (std::size_t r = 0; r < sums.size(); ++r)
-    std::cerr << ' ' << to_string(static_cast<ms::collective_reason>(r)) << '=' << sums[r].count;
-  std::cerr << '\n';
+    line << ' ' << to_string(static_cast<ms::collective_reason>(r)) << '=' << sums[r].count;
+  give(out, json ? json_text(as_json(program, all, sums, link)) : as_text(program, all, sums, link), line.str());
 }
 
 }  // namespace hocket_cli

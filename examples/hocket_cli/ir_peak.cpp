@@ -6,7 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <iostream>
+
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -100,9 +100,8 @@ void explain_peak(const std::string& dump, bool on_cpu, bool json, const std::st
   std::size_t unknown = 0;
   for (const std::uint32_t n : flow.nodes)
     unknown += flow.op_of_node[n] == hocket::no_id ? 0 : ms::count_unknown_sizes(program, n);
-  write_file(
-      out, json ? as_json(program, peak, scratch, groups, unknown) : as_text(program, peak, scratch, groups, unknown));
-  std::cerr << calls_summary(whole) << "peak_bytes=" << peak.bytes << " groups=" << groups.size() << '\n';
+  give(out, json ? as_json(program, peak, scratch, groups, unknown) : as_text(program, peak, scratch, groups, unknown),
+       calls_summary(whole) + "peak_bytes=" + std::to_string(peak.bytes) + " groups=" + std::to_string(groups.size()));
 }
 
 }  // namespace hocket_cli

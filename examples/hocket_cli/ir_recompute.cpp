@@ -3,8 +3,8 @@
 #include <hocket/interop/mindspore/recomputation.hpp>
 
 #include <algorithm>
-#include <iostream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string_view>
 
 #include "ir.hpp"
@@ -199,11 +199,12 @@ void explain_recompute(const std::string& dump, bool json, const std::string& ou
   const ms::followed_program whole = read_whole_dump(dump);
   const ms::ir_program& program = whole.program;
   const ms::recompute_report report = value_or_fail(ms::explain_recomputation(program), dump);
-  write_file(out, json ? as_json(program, report) : as_text(program, report));
-  std::cerr << calls_summary(whole) << "marked=" << report.marks.size() << " computed_again=" << report.predicted_count
-            << " copies=" << report.copy_count << " freed_bytes=" << report.freed()
-            << " peak_falls_bytes=" << report.peak_without.bytes - report.peak_with.bytes
-            << " cpu_peak_falls_bytes=" << report.cpu_peak_without.bytes - report.cpu_peak_with.bytes << '\n';
+  std::ostringstream line;
+  line << calls_summary(whole) << "marked=" << report.marks.size() << " computed_again=" << report.predicted_count
+       << " copies=" << report.copy_count << " freed_bytes=" << report.freed()
+       << " peak_falls_bytes=" << report.peak_without.bytes - report.peak_with.bytes
+       << " cpu_peak_falls_bytes=" << report.cpu_peak_without.bytes - report.cpu_peak_with.bytes;
+  give(out, json ? as_json(program, report) : as_text(program, report), line.str());
 }
 
 }  // namespace hocket_cli

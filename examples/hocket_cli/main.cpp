@@ -14,6 +14,8 @@
 #include <system_error>
 
 #include "command.hpp"
+#include "defaults.hpp"
+#include "terminal.hpp"
 
 namespace hocket_cli {
 
@@ -97,7 +99,8 @@ void complain(std::string_view sentence) {
     while (end > 0 && (static_cast<unsigned char>(sentence[end]) & 0xc0) == 0x80) --end;  // not within a character
     sentence = sentence.substr(0, end);
   }
-  std::cerr << "hocket: " << hocket::to_printable(sentence) << (cut ? "...\n" : "\n");
+  std::cerr << hocket_cli::coloured("hocket:", hocket_cli::ink::bad, 2) << ' ' << hocket::to_printable(sentence)
+            << (cut ? "...\n" : "\n");
 }
 
 // CLI11's own words, on one line, and where to read on.
@@ -105,6 +108,14 @@ void complain_about_usage(std::string words) {
   while (!words.empty() && (words.back() == '\n' || words.back() == ' ')) words.pop_back();
   for (char& c : words) c = c == '\n' ? ' ' : c;
   complain(words + " (--help says what is possible)");
+}
+
+// A command that has --format says with it what --json says, too: not both.
+void json_or_format(CLI::App& app) {
+  for (CLI::App* command : app.get_subcommands({})) json_or_format(*command);
+  CLI::Option* const json = app.get_option_no_throw("--json");
+  CLI::Option* const format = app.get_option_no_throw("--format");
+  if (json != nullptr && format != nullptr) json->excludes(format);
 }
 
 }  // namespace
@@ -115,6 +126,9 @@ int main(int argc, char** argv) {
 #endif
   CLI::App app{"Plans what a deep-learning executor runs: dependencies, pipeline schedules, tilings, costs", "hocket"};
   app.set_version_flag("--version", HOCKET_VERSION_STRING);
+  std::string config;  // with_defaults takes it before CLI11 sees it
+  app.add_option("--config", config, "Default values of options (default: hocket/config.toml in XDG_CONFIG_HOME)")
+      ->type_name("FILE");
   app.require_subcommand(1);
   hocket_cli::add_graph(app);
   hocket_cli::add_pipeline(app);
@@ -124,6 +138,12 @@ int main(int argc, char** argv) {
   hocket_cli::add_plan(app);
   hocket_cli::add_ir(app);
   hocket_cli::add_profile(app);
+  hocket_cli::add_doctor(app);
+  hocket_cli::add_completion(app);
+  hocket_cli::add_manual(app);
+  hocket_cli::this_run().app = &app;
+  json_or_format(app);
+  std::vector<hocket_cli::default_value> defaults;
   try {
     for (int i = 1; i < argc; ++i)  // an unset variable of a script; an empty name must not mean "not given"
       if (const std::string_view word = argv[i]; word.empty() || (word.starts_with("--") && word.ends_with('='))) {
@@ -133,17 +153,19 @@ int main(int argc, char** argv) {
             " is empty");
         return 2;
       }
-    app.parse(argc, argv);
+    std::vector<std::string> words = hocket_cli::with_defaults(app, {argv + 1, argv + argc}, defaults);
+    std::reverse(words.begin(), words.end());  // CLI11 takes the last first
+    app.parse(std::move(words));
     return 0;
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
     const auto unknown = app.remaining(true);
     if (const bool no_command = dynamic_cast<const CLI::RequiredError*>(&e) != nullptr; no_command && !unknown.empty())
       complain_about_usage("not understood: " + unknown.front());
-    else complain_about_usage(e.what());
+    else complain_about_usage(hocket_cli::place_of(e.what(), defaults) + e.what());
     return 2;
   } catch (const hocket_cli::failure& f) {
-    complain(f.sentence);
+    complain(hocket_cli::place_of(f.sentence, defaults) + f.sentence);
     return f.exit_code;
   } catch (const std::bad_alloc&) {
     complain("out of memory");

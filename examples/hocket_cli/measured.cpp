@@ -219,7 +219,7 @@ std::string measured_as_text(const measured_report& m) {
   return out;
 }
 
-std::string with_measured_json(std::string json, const measured_report& m) {
+ordered_json measured_as_json(const measured_report& m) {
   ordered_json out;
   out["files"] = ordered_json::array();
   for (const measured_file& f : m.files)
@@ -241,6 +241,12 @@ std::string with_measured_json(std::string json, const measured_report& m) {
   out["utilization"] = ordered_json::array();
   for (std::size_t i = 0; i < m.utilizations.size(); ++i)
     out["utilization"].push_back({{"text", m.utilizations[i]}, {"ratio", m.ratios[i]}});
+  if (!m.why_no_utilization.empty()) out["why_no_utilization"] = m.why_no_utilization;
+  return out;
+}
+
+std::string with_measured_json(std::string json, const measured_report& m) {
+  const ordered_json out = measured_as_json(m);
   // The report prints its own JSON, because FLOPs of a step need more digits than a double has.
   json.erase(json.find_last_of('}'));
   while (json.back() == '\n' || json.back() == ' ') json.pop_back();

@@ -4,6 +4,7 @@
 #include <hocket/interop/measured_step.hpp>
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,7 @@ measured_report compare_measured(const measured_options& options, const hocket::
                                  const report_context& context, double makespan_seconds = 0);
 
 std::string measured_as_text(const measured_report& m);
+nlohmann::ordered_json measured_as_json(const measured_report& m);
 /// The report's JSON with a field "measured" at its end.
 std::string with_measured_json(std::string report_json, const measured_report& m);
 

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <iostream>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <variant>
 #include <vector>
@@ -173,10 +174,9 @@ bool runs(const Plan& plan, pipeline::action_kind kind) {
 
 /// The summary line. It names the times that were given for actions that the schedule does not have.
 template <class Plan>
-void summarize(const options& o, const Plan& plan, const pipeline::simulation& ran) {
+std::string summary_of(const options& o, const Plan& plan, const pipeline::simulation& ran) {
   char bubble[32];
   std::snprintf(bubble, sizeof bubble, "%.6f", ran.bubble());
-  std::cerr << "makespan=" << ran.makespan << " lower_bound=" << ran.lower_bound << " bubble=" << bubble;
   std::string unused;
   const auto name = [&](const char* option) { unused += (unused.empty() ? " unused=" : ",") + std::string(option); };
   if (o.backward && !runs(plan, pipeline::action_kind::backward)) name("--backward");
@@ -185,7 +185,8 @@ void summarize(const options& o, const Plan& plan, const pipeline::simulation& r
     if (o.input_grad && !runs(plan, pipeline::action_kind::input_grad)) name("--input-grad");
     if (o.weight_grad && !runs(plan, pipeline::action_kind::weight_grad)) name("--weight-grad");
   }
-  std::cerr << unused << '\n';
+  return "makespan=" + std::to_string(ran.makespan) + " lower_bound=" + std::to_string(ran.lower_bound) +
+         " bubble=" + bubble + unused;
 }
 
 pipeline::transfer_policy transfers_of(const options& o) {
@@ -202,7 +203,8 @@ constexpr std::uint64_t most_listed = 1u << 26;
 template <class Plan>
 void write_list(const options& o, const Plan& plan, bool reduce_grad) {
   const std::uint64_t actions = actions_of(plan, most_listed, "to list");
-  if (o.format != "json") {  // the idle cells of p ranks are some p^2
+  const bool as_json = form(o.format) == "json";
+  if (!as_json) {  // the idle cells of p ranks are some p^2
     std::uint64_t idle = 0;
     for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
       const auto cells = hocket::text::detail::idle_cells_of(plan, r);
@@ -212,13 +214,15 @@ void write_list(const options& o, const Plan& plan, bool reduce_grad) {
       fail(std::to_string(idle) + " idle cells are too many to list (json has none): at most " +
            std::to_string(most_listed));
   }
-  if (o.format == "json") write_file(o.out, hocket::text::write_schedule_json(plan));
-  else write_file(o.out, hocket::text::write_schedule_csv(plan, {.reduce_grad = reduce_grad}));
-  std::cerr << "ranks=" << plan.ranks() << " chunks=" << plan.chunks() << " micro_batches=" << plan.micro_batches()
-            << " actions=" << actions << " fingerprint=" << std::hex << pipeline::fingerprint_of(plan) << std::dec;
+  std::ostringstream line;
+  line << "ranks=" << plan.ranks() << " chunks=" << plan.chunks() << " micro_batches=" << plan.micro_batches()
+       << " actions=" << actions << " fingerprint=" << std::hex << pipeline::fingerprint_of(plan) << std::dec;
   if constexpr (requires { outlook_of(plan); })
-    if (outlook_of(plan) == pipeline::interleaved_outlook::deadlocks) std::cerr << " deadlocks=yes";
-  std::cerr << '\n';
+    if (outlook_of(plan) == pipeline::interleaved_outlook::deadlocks) line << " deadlocks=yes";
+  give(o.out,
+       as_json ? hocket::text::write_schedule_json(plan)
+               : hocket::text::write_schedule_csv(plan, {.reduce_grad = reduce_grad}),
+       line.str());
 }
 
 void list(const options& o) {
@@ -270,8 +274,7 @@ void simulate(const options& o) {
       rows += '\n';
     }
     if (!o.critical_path.empty()) write_critical_path(o, plan);
-    write_file(o.out, rows);
-    summarize(o, plan, ran);
+    give(o.out, rows, summary_of(o, plan, ran));
   });
 }
 
@@ -286,10 +289,13 @@ void draw(const options& o) {
     if (pipeline::directions_of(plan) > 1) title += " each way";
     if (const std::uint32_t s = pipeline::slices_of(plan); s > 1) title += " of " + std::to_string(s) + " slices";
     if (o.schedule == "interleaved") title += " · groups " + o.groups.value_or("balanced");
-    if (o.format == "trace") write_file(o.out, hocket::to_chrome_trace(drawn, {.process = title}));
-    else if (o.format == "ascii") write_file(o.out, hocket::to_ascii(drawn, {.curve_rows = 2}));
-    else write_file(o.out, hocket::to_svg(drawn, {.title = title}));
-    summarize(o, plan, ran);
+    const std::string format = form(o.format);
+    const bool trace = format == "trace" || format == "json";  // a trace is JSON
+    give(o.out,
+         trace               ? hocket::to_chrome_trace(drawn, {.process = title})
+         : format == "ascii" ? hocket::to_ascii(drawn, {.curve_rows = 2})
+                             : hocket::to_svg(drawn, {.title = title}),
+         summary_of(o, plan, ran));
   });
 }
 
@@ -310,9 +316,10 @@ void check(const options& o) {
     if (models.size() > 1 && !cycle.empty()) asked.table += std::string(" under ") + names[static_cast<int>(model)];
     fail_with_cycle(asked, plan, ok.error(), cycle);
   }
-  write_file(o.out, "ok\n");
-  std::cerr << "ranks=" << plan.ranks() << " chunks=" << plan.chunks() << " micro_batches=" << plan.micro_batches()
-            << " slices=" << plan.slices() << '\n';
+  std::ostringstream line;
+  line << "ranks=" << plan.ranks() << " chunks=" << plan.chunks() << " micro_batches=" << plan.micro_batches()
+       << " slices=" << plan.slices();
+  give(o.out, this_run().json ? "{\"version\":1,\"ok\":true}\n" : "ok\n", line.str());
 }
 
 CLI::App* add(CLI::App& parent, const char* name, const char* description, options& o, void (*run)(const options&)) {

@@ -4,7 +4,6 @@
 #include <hocket/pipeline/bound.hpp>
 
 #include <cstdint>
-#include <iostream>
 #include <string>
 #include <vector>
 
@@ -83,8 +82,7 @@ void compare(const comparison& o) {
           ++lines;
         }
       }
-  write_file(o.out, rows);
-  std::cerr << "shapes=" << shapes << " rows=" << lines << '\n';
+  give(o.out, rows, "shapes=" + std::to_string(shapes) + " rows=" + std::to_string(lines));
 }
 
 }  // namespace

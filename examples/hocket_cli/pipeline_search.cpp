@@ -12,6 +12,7 @@
 
 #include "command.hpp"
 #include "json_fields.hpp"
+#include "terminal.hpp"
 
 namespace hocket_cli {
 namespace {
@@ -81,9 +82,10 @@ std::vector<std::uint32_t> read_caps(const options& o) {
 std::string as_json(const planner::schedule_plan& found) {
   std::string text = hocket::text::write_schedule_json(found.schedule);
   text.erase(text.find_last_of('}'));
-  const nlohmann::ordered_json more = {{"makespan", found.makespan}, {"lower_bound", found.lower_bound},
-                                       {"gap", found.gap()},         {"proved", found.proved},
-                                       {"found_by", found.found_by}, {"expansions", found.expansions}};
+  nlohmann::ordered_json more = {{"makespan", found.makespan}, {"lower_bound", found.lower_bound},
+                                 {"gap", found.gap()},         {"proved", found.proved},
+                                 {"found_by", found.found_by}, {"expansions", found.expansions}};
+  if (found.stopped) more["stopped"] = true;
   return text + "," + more.dump().substr(1) + "\n";
 }
 
@@ -92,6 +94,7 @@ void search(const options& o) {
   if (const auto ok = pipeline::check(shape); !ok) fail(message(ok.error()));
   const stage_times t = read_times(o, static_cast<std::size_t>(shape.stages()));
   const std::vector<std::uint32_t> caps = read_caps(o);
+  std::optional<search_guard> watch(std::in_place);
   const auto found = planner::solve({.shape = shape,
                                      .order = o.placement == "v" ? planner::stage_order::v : planner::stage_order::loop,
                                      .split_backward = o.backward == "split",
@@ -101,15 +104,18 @@ void search(const options& o) {
                                                           .backward = t.backward,
                                                           .input_grad = t.input_grad,
                                                           .weight_grad = t.weight_grad,
-                                                          .hop = t.hop});
+                                                          .hop = t.hop},
+                                    *watch);
+  watch.reset();  // what follows is quick
   if (!found) fail(message(found.error()));
-  if (o.format == "json") write_file(o.out, as_json(*found));
-  else write_file(o.out, hocket::text::write_schedule_csv(found->schedule, {}));
   std::string name(found->found_by);
   std::replace(name.begin(), name.end(), ' ', '-');
-  std::fprintf(stderr, "makespan=%lld lower_bound=%lld gap=%.6f proved=%s from=%s expansions=%lld\n",
-               static_cast<long long>(found->makespan), static_cast<long long>(found->lower_bound), found->gap(),
-               found->proved ? "yes" : "no", name.c_str(), static_cast<long long>(found->expansions));
+  char line[256];
+  std::snprintf(line, sizeof line, "makespan=%lld lower_bound=%lld gap=%.6f proved=%s from=%s expansions=%lld%s",
+                static_cast<long long>(found->makespan), static_cast<long long>(found->lower_bound), found->gap(),
+                found->proved ? "yes" : "no", name.c_str(), static_cast<long long>(found->expansions),
+                found->stopped ? " stopped=yes (Ctrl-C: the best so far)" : "");
+  give(o.out, form(o.format) == "json" ? as_json(*found) : hocket::text::write_schedule_csv(found->schedule, {}), line);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #ifndef _WIN32
 #include <sys/wait.h>
 #include <unistd.h>
@@ -60,30 +61,30 @@ void plan(const options& o) {
   std::string text = plan_as_text(in, p), json = plan_as_json(in, p);
   const std::size_t figures = text.find("\nCost\n") + 1;  // those that people look for; every term stands in the report
   std::string shown = text.substr(0, figures);
+  std::optional<measured_report> measured;
   if (!o.measured.files.empty()) {
-    const measured_report m =
-        compare_measured(o.measured, p.cost, p.cost_context, static_cast<double>(p.run.makespan) / 1e9);
-    const std::string compared = measured_as_text(m).substr(1) + '\n';
+    measured = compare_measured(o.measured, p.cost, p.cost_context, static_cast<double>(p.run.makespan) / 1e9);
+    const std::string compared = measured_as_text(*measured).substr(1) + '\n';
     shown += compared;
     text.insert(figures, compared);
-    json = with_measured_json(std::move(json), m);
+    json = with_measured_json(std::move(json), *measured);
   }
   write("report.txt", text);
   write("report.json", json);
   write("timeline.svg", hocket::to_svg(p.timeline, {.title = in.title, .seconds = true}));
   write("trace.json", hocket::to_chrome_trace(p.timeline, {.process = "pipeline, simulated"}));
   write("schedule.csv", p.schedule_csv);
-  write("report.html", plan_as_page(in, p));
+  write("report.html", plan_as_page(in, p, measured ? &*measured : nullptr));
   if (p.tile_timeline)
     write("tiles.svg", hocket::to_svg(*p.tile_timeline, {.title = "Fused operator, cut", .seconds = true}));
 
-  write_file("", shown);
   bool fits = true;
   for (const auto& m : p.cost.memory) fits = fits && in.fits(m);
-  std::fprintf(stderr, "edges=%zu kept=%zu waits=%zu makespan_us=%.1f lower_bound_us=%.1f bubble=%.4f %s fits=%s\n",
-               p.graph.rule_edges, p.graph.kept_edges, p.graph.waits, static_cast<double>(p.run.makespan) / 1e3,
-               static_cast<double>(p.run.lower_bound) / 1e3, p.run.bubble(), report_summary(p.cost).c_str(),
-               fits ? "yes" : "no");
+  char line[512];
+  std::snprintf(line, sizeof line, "edges=%zu kept=%zu waits=%zu makespan_us=%.1f lower_bound_us=%.1f bubble=%.4f ",
+                p.graph.rule_edges, p.graph.kept_edges, p.graph.waits, static_cast<double>(p.run.makespan) / 1e3,
+                static_cast<double>(p.run.lower_bound) / 1e3, p.run.bubble());
+  give("", this_run().json ? json : shown, line + report_summary(p.cost) + " fits=" + (fits ? "yes" : "no"));
   if (o.open) open_in_browser(std::filesystem::absolute(o.out) / "report.html");
 }
 
@@ -100,6 +101,7 @@ void add_plan(CLI::App& app) {
       ->required()
       ->type_name("DIR");
   add_measured(*command, o->measured);
+  add_json(*command);
   command->add_flag("--open", o->open, "Show report.html in a browser, where there is a desktop");
   command->callback([o] { plan(*o); });
 }

@@ -135,6 +135,21 @@ std::vector<change> changes_of(const plan_input& in) {
   return all;
 }
 
+/// What changes_of() leaves out for want of something in the plan file.
+std::vector<std::string> not_tried(const plan_input& in) {
+  if (in.forward_us)
+    return {
+        "Recompute, sizes of micro-batches, chunks, tp, pp, dp and zero: \"pipeline.forward_us\" and "
+        "\"pipeline.backward_us\" are times of the stages as they are, and say nothing of others."};
+  if (!in.split.empty())
+    return {"Chunks, tp, pp, dp and zero: \"pipeline.split\" gives the layers of these stages, and of no others."};
+  if (!in.training.on)
+    return {
+        "tp, pp, dp and zero: the plan file has no \"training.machine\", so nothing says what communication between "
+        "devices costs."};
+  return {};
+}
+
 bool better(const planned_change& a, const planned_change& b) {
   if (a.fits != b.fits) return a.fits;
   if (!a.fits && a.bytes != b.bytes) return a.bytes < b.bytes;
@@ -212,6 +227,7 @@ tried_changes try_changes(const plan_input& in, const step_plan& p, const compar
   if (!p.split) add_other_schedules(out, in, p, others);
   std::sort(out.possible.begin(), out.possible.end(), better);
   recommend(out);
+  out.not_tried = not_tried(in);
   return out;
 }
 

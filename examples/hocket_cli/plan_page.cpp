@@ -222,11 +222,8 @@ ordered_json changes_of(const plan_input& in, const step_plan& p, const comparis
   };
   ordered_json all = ordered_json::array();
   for (const planned_change& x : tried.possible) all.push_back(as_json(x));
-  return {{"now", as_json(tried.now)},
-          {"all", std::move(all)},
-          {"best", tried.best},
-          {"refused", tried.refused},
-          {"left_out", tried.left_out}};
+  return {{"now", as_json(tried.now)}, {"all", std::move(all)},      {"best", tried.best},
+          {"refused", tried.refused},  {"left_out", tried.left_out}, {"not_tried", tried.not_tried}};
 }
 
 ordered_json tiles_of(const plan_input& in, const step_plan& p) {
@@ -237,7 +234,7 @@ ordered_json tiles_of(const plan_input& in, const step_plan& p) {
   return out;
 }
 
-ordered_json document(const plan_input& in, const step_plan& p) {
+ordered_json document(const plan_input& in, const step_plan& p, const measured_report* measured) {
   const comparison schedules = compare_schedules(in);
   const double seconds = in.training.step_seconds > 0 ? in.training.step_seconds
                        : p.cost_context.step          ? p.cost_context.step->step_time().count()
@@ -265,6 +262,7 @@ ordered_json document(const plan_input& in, const step_plan& p) {
                       {"cost", cost_of(in, p)}};
   if (p.cost_context.step && p.cost_context.training->on) out["predicted_step"] = predicted_step(p);
   if (p.tiles) out["tiles"] = tiles_of(in, p);
+  if (measured != nullptr) out["measured"] = measured_as_json(*measured);
   return out;
 }
 
@@ -294,10 +292,10 @@ std::string escaped_html(std::string_view text) {
   return out;
 }
 
-std::string plan_as_page(const plan_input& in, const step_plan& p) {
+std::string plan_as_page(const plan_input& in, const step_plan& p, const measured_report* measured) {
   const std::pair<std::string_view, std::string> values[] = {{"{{title}}", escaped_html(in.title)},
                                                              {"{{style}}", std::string(report_css())},
-                                                             {"{{data}}", json_in_script(document(in, p))},
+                                                             {"{{data}}", json_in_script(document(in, p, measured))},
                                                              {"{{script}}", std::string(report_js())}};
   std::string out;
   std::string_view rest = report_html();

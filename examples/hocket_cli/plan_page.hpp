@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "measured.hpp"
 #include "plan_step.hpp"
 
 namespace hocket_cli {
@@ -26,6 +27,8 @@ struct tried_changes {
   std::vector<std::size_t> best;         ///< up to three of `possible` that help, one of a family
   std::size_t refused = 0;               ///< sizes that do not go together
   std::size_t left_out = 0;              ///< too much work
+  /// What was not tried and why, as sentences: "… : the plan file has no …".
+  std::vector<std::string> not_tried;
 };
 /// A schedule on the stages of a plan.
 struct compared_schedule {
@@ -61,6 +64,7 @@ std::string json_in_script(const nlohmann::ordered_json& value);
 std::string escaped_html(std::string_view text);
 
 /// The whole page: one file, no network.
-std::string plan_as_page(const plan_input& in, const step_plan& p);
+/// @param measured  of --measured; null: none was given
+std::string plan_as_page(const plan_input& in, const step_plan& p, const measured_report* measured);
 
 }  // namespace hocket_cli

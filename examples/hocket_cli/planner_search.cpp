@@ -238,14 +238,16 @@ void search_counts(const options& o, const cost::model& m, const cost::training&
   const auto report = value_or_fail(planner::solve({m, t, q.on, q.space}, counts), files_of(o));
   if (report.front.empty()) fail("no strategy fits on any of these numbers of devices");
   const double tokens = static_cast<double>(t.global_batch) * static_cast<double>(t.sequence);
-  if (o.format == "svg") {
+  const std::string format = form(o.format);
+  std::string data;
+  if (format == "svg") {
     std::vector<series> fronts;  // the front comes by numbers of devices
     for (const auto& x : report.front) {
       if (fronts.empty() || fronts.back().devices != x.devices) fronts.push_back({x.devices, {}});
       fronts.back().points.push_back(x.best);
     }
-    write_file(o.out, as_svg(fronts, q.on.memory.count(), "Strategies by number of devices"));
-  } else if (o.format == "json") {
+    data = as_svg(fronts, q.on.memory.count(), "Strategies by number of devices");
+  } else if (format == "json") {
     nlohmann::json out = {{"version", 1}};
     for (const auto& x : report.front) {
       out["front"].push_back(as_json(x.best, tokens / static_cast<double>(x.devices)));
@@ -256,9 +258,10 @@ void search_counts(const options& o, const cost::model& m, const cost::training&
                                {"named", report.counts[i].named},
                                {"evaluated", report.counts[i].evaluated},
                                {"fitting", report.counts[i].fitting}});
-    write_file(o.out, out.dump(2) + "\n");
+    data = out.dump(2) + "\n";
   } else {
-    std::string text =
+    std::string& text = data;
+    text =
         "No other that fits is as fast with as little memory on as few devices\n\ndevices    step_s  tok/s/dev      "
         "GiB   "
         "tp  cp  pp  vp    dp  ep  zero batch  sp  copies  recompute schedule\n";
@@ -280,10 +283,10 @@ void search_counts(const options& o, const cost::model& m, const cost::training&
       text += std::to_string(counts[i]) + " devices: " + std::to_string(report.counts[i].named) + " named, " +
               std::to_string(report.counts[i].evaluated) + " evaluated, " + std::to_string(report.counts[i].fitting) +
               " fit\n";
-    write_file(o.out, text);
   }
-  std::fprintf(stderr, "counts=%zu front=%zu fewest_devices=%lld\n", counts.size(), report.front.size(),
-               static_cast<long long>(report.front.front().devices));
+  give(o.out, data,
+       "counts=" + std::to_string(counts.size()) + " front=" + std::to_string(report.front.size()) +
+           " fewest_devices=" + std::to_string(report.front.front().devices));
 }
 
 std::string report_as_json(const planner::strategy_plan& report, double tokens) {
@@ -348,18 +351,18 @@ void search(const options& o) {
          (report.evaluated > 0 ? "each needs more memory than " + std::to_string(q.on.memory.count()) + " bytes"
                                : "so the devices do not suit this step" + reasons));
   const std::string title = "Strategies on " + std::to_string(q.on.devices) + " devices";
-  if (o.format == "svg") {
-    write_file(o.out, as_svg({{q.on.devices, report.front}}, q.on.memory.count(), title));
-  } else if (o.format == "json") {
-    write_file(o.out, report_as_json(report, tokens));
-  } else {
-    write_file(o.out, report_as_text(report, tokens, title, o.top));
-  }
   const auto& best = report.front.front();
-  std::fprintf(stderr, "named=%lld evaluated=%lld fitting=%lld front=%zu best_step_s=%.6f best_bytes=%lld\n",
-               static_cast<long long>(report.named), static_cast<long long>(report.evaluated),
-               static_cast<long long>(report.fitting), report.front.size(),
-               static_cast<double>(best.cost.step.count()) * 1e-9, static_cast<long long>(best.cost.memory.count()));
+  char line[256];
+  std::snprintf(line, sizeof line, "named=%lld evaluated=%lld fitting=%lld front=%zu best_step_s=%.6f best_bytes=%lld",
+                static_cast<long long>(report.named), static_cast<long long>(report.evaluated),
+                static_cast<long long>(report.fitting), report.front.size(),
+                static_cast<double>(best.cost.step.count()) * 1e-9, static_cast<long long>(best.cost.memory.count()));
+  const std::string format = form(o.format);
+  give(o.out,
+       format == "svg"    ? as_svg({{q.on.devices, report.front}}, q.on.memory.count(), title)
+       : format == "json" ? report_as_json(report, tokens)
+                          : report_as_text(report, tokens, title, o.top),
+       line);
 }
 
 }  // namespace

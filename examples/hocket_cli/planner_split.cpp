@@ -567,16 +567,18 @@ void split(const options& o) {
   if (!plan) fail(o.problem, plan.error());
   const auto price = value_or_fail(planner::price_of_memory(q, *plan, p.more_bytes, p.rooms.size() <= 64), o.problem);
   const auto simulated = simulated_seconds(p, *plan);
-  if (o.format == "svg") write_file(o.out, as_svg(p, *plan));
-  else if (o.format == "json") write_file(o.out, as_json(p, *plan, simulated, price, variants_of(p, *plan)));
-  else write_file(o.out, as_text(p, *plan, simulated, price, variants_of(p, *plan)));
   const bool of_steps = p.goal == planner::objective::step_time;
   std::string more = of_steps ? " bound_s=" + fixed(p.seconds(plan->lower_bound), 6)
                               : " bound_ms=" + fixed(milliseconds_of(plan->lower_bound), 6);
   if (simulated) more += " simulated_s=" + fixed(*simulated, 6);
-  std::fprintf(stderr, "step_s=%.6f slowest_rank_ms=%.6f%s proved=%s one_more_saves_s=%.6f\n",
-               p.seconds(plan->step_time), milliseconds_of(plan->slowest), more.c_str(), plan->proved ? "yes" : "no",
-               p.seconds(price.everywhere));
+  const std::string format = form(o.format);
+  give(o.out,
+       format == "svg"    ? as_svg(p, *plan)
+       : format == "json" ? as_json(p, *plan, simulated, price, variants_of(p, *plan))
+                          : as_text(p, *plan, simulated, price, variants_of(p, *plan)),
+       "step_s=" + fixed(p.seconds(plan->step_time), 6) +
+           " slowest_rank_ms=" + fixed(milliseconds_of(plan->slowest), 6) + more +
+           " proved=" + (plan->proved ? "yes" : "no") + " one_more_saves_s=" + fixed(p.seconds(price.everywhere), 6));
 }
 
 }  // namespace

@@ -70,15 +70,16 @@ void run(const profile_question& q) {
   const std::optional<profile_dump> dump = join_dump(p, q);
   if (!q.samples.empty()) write_file(q.samples, profile_samples(p, q));
   draw(p, q);
-  write_file(q.out, q.format == "json" ? profile_as_json(p, dump, q) : profile_as_text(p, dump, q));
   const ascend::step_breakdown b = ascend::break_down(p.kernels);
   const auto ms = [](ascend::nanoseconds t) { return static_cast<double>(t.count()) / 1e6; };
-  std::fprintf(stderr,
-               "ops=%zu steps=%zu totals=%zu collectives=%zu memory=%zu span_ms=%.3f computing_ms=%.3f exposed_ms=%.3f "
-               "idle_ms=%.3f\n",
-               p.kernels.size(), p.kernels.empty() ? p.steps.size() : ascend::break_down_steps(p.kernels).size(),
-               p.totals.size(), p.collectives.size(), p.memory.size(), ms(b.span), ms(b.computing), ms(b.exposed),
-               ms(b.idle));
+  char line[320];
+  std::snprintf(line, sizeof line,
+                "ops=%zu steps=%zu totals=%zu collectives=%zu memory=%zu span_ms=%.3f computing_ms=%.3f "
+                "exposed_ms=%.3f idle_ms=%.3f",
+                p.kernels.size(), p.kernels.empty() ? p.steps.size() : ascend::break_down_steps(p.kernels).size(),
+                p.totals.size(), p.collectives.size(), p.memory.size(), ms(b.span), ms(b.computing), ms(b.exposed),
+                ms(b.idle));
+  give(q.out, form(q.format) == "json" ? profile_as_json(p, dump, q) : profile_as_text(p, dump, q), line);
 }
 
 // For CLI11, which takes a sentence for a refusal. Its own Range lets "nan" through.

@@ -32,11 +32,12 @@ void solve(const solve_options& o) {
     write_file(o.svg, hocket::to_svg(drawn, {.title = std::to_string(p.axis.rows) + " rows, " + o.policy + ": " +
                                                       std::to_string(plan.tiles().size()) + " tiles"}));
   }
-  write_file(o.out, tiling_answer(plan).dump() + "\n");
-  std::fprintf(stderr, "tiles=%zu predicted_us=%.3f serial_us=%.3f lower_bound_us=%.3f gap=%.4f policy=%s\n",
-               plan.tiles().size(), hocket::microseconds(plan.predicted).count(),
-               hocket::microseconds(plan.serial).count(), hocket::microseconds(plan.lower_bound).count(), plan.gap(),
-               o.policy.c_str());
+  char line[256];
+  std::snprintf(line, sizeof line, "tiles=%zu predicted_us=%.3f serial_us=%.3f lower_bound_us=%.3f gap=%.4f policy=%s",
+                plan.tiles().size(), hocket::microseconds(plan.predicted).count(),
+                hocket::microseconds(plan.serial).count(), hocket::microseconds(plan.lower_bound).count(), plan.gap(),
+                o.policy.c_str());
+  give(o.out, tiling_answer(plan).dump() + "\n", line);
 }
 
 /// Measured times scatter by a few percent, rarely by ten; a curve this far off its own samples is worth a word.
@@ -109,11 +110,13 @@ void fit(const fit_options& o) {
     next.resize(value_or_fail(curve::sizes_to_measure(samples, wanted, next), where));
     out["measure_next"] = next;
   }
-  write_file(o.out, out.dump() + "\n");
   const double off = out["mean_error"].get<double>();
-  std::fprintf(stderr, "samples=%zu mean_error=%.4f worst_error=%.4f leave_one_out_error=%.4f repairs=%zu%s\n",
-               samples.size(), off, out["worst_error"].get<double>(), out["leave_one_out_error"].get<double>(),
-               out["repairs"].size(), off > doubtful_error ? " (doubtful: the curve is far off its own samples)" : "");
+  char line[256];
+  std::snprintf(line, sizeof line,
+                "samples=%zu mean_error=%.4f worst_error=%.4f leave_one_out_error=%.4f repairs=%zu%s", samples.size(),
+                off, out["worst_error"].get<double>(), out["leave_one_out_error"].get<double>(), out["repairs"].size(),
+                off > doubtful_error ? " (doubtful: the curve is far off its own samples)" : "");
+  give(o.out, out.dump() + "\n", line);
 }
 
 }  // namespace

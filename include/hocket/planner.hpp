@@ -6,6 +6,7 @@
 #include <hocket/planner/replay_graph.hpp>
 #include <hocket/planner/schedule/problem.hpp>
 #include <hocket/planner/schedule/solve.hpp>
+#include <hocket/planner/search_watch.hpp>
 #include <hocket/planner/split/in_flight.hpp>
 #include <hocket/planner/split/memory_price.hpp>
 #include <hocket/planner/split/problem.hpp>

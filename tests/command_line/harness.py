@@ -58,10 +58,15 @@ def _limit():
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def hocket(*words, stdin=b"", cwd=None, stdout=subprocess.PIPE):
+def environment(**more):
+    """That of the tests, without the defaults that the reader of these lines may have set for the tool."""
+    return {**os.environ, "XDG_CONFIG_HOME": "/nonexistent", **more}
+
+
+def hocket(*words, stdin=b"", cwd=None, stdout=subprocess.PIPE, env=None):
     words = [str(w) for w in words]
     done = subprocess.run([_options.tool, *words], input=stdin, stdout=stdout, stderr=subprocess.PIPE, cwd=cwd,
-                          timeout=SECONDS, preexec_fn=_limit)
+                          timeout=SECONDS, preexec_fn=_limit, env=env or environment())
     return Done(words, done)
 
 

@@ -187,10 +187,10 @@ class Document(ReportTest):
 class Palette(unittest.TestCase):
     def test_colours_can_be_read_and_told_apart(self):
         themes = [dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6});", block)) for block in re.findall(r"\{([^{}]*--page: #[^{}]*--forward[^{}]*)\}", STYLE.read_text())]
-        self.assertEqual(len(themes), 3)
-        self.assertEqual(themes[1], themes[2])  # dark as the system's, and as chosen
+        self.assertEqual(len(themes), 2)  # light and dark, each in one place
+        self.assertEqual(themes[0].keys(), themes[1].keys())
         fills = ("forward", "backward", "input-grad", "weight-grad", "communication", "recompute", "states")
-        for c in themes[:2]:
+        for c in themes:
             for ink, ground in itertools.product(("text", "muted"), ("page", "surface", "raised")):
                 self.assertGreaterEqual(contrast(c[ink], c[ground]), 4.5, (ink, ground))
             for ink in ("good", "bad", "accent"):

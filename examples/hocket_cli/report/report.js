@@ -21,7 +21,7 @@ const s = (tag, attributes, ...children) =>
 
 const GIB = 2 ** 30;
 const number = (x, digits = 0) => x.toLocaleString("en", {minimumFractionDigits: digits, maximumFractionDigits: digits});
-const percent = (x, digits = 1) => number(100 * x, digits) + " %";
+const percent = (x, digits = 1) => number(100 * x, digits) + "\u00a0%";
 const change = x => (x > 0 ? "+" : x < 0 ? "−" : "±") + percent(Math.abs(x));
 const gib = bytes => number(bytes / GIB, bytes < 99.95 * GIB ? 1 : 0) + " GiB";
 function time(us) {
@@ -113,14 +113,34 @@ function figures() {
   const p = D.pipeline, u = D.cost.utilization;
   const above = p.lower_bound_us > 0 ? p.makespan_us / p.lower_bound_us - 1 : 0;
   const figure = (value, words) => h("div", {class: "figure"}, h("b", {}, value), h("span", {}, words));
-  const kinds = {measured: "measured step", predicted: "predicted step", pipeline: "pipeline alone"};
+  const kinds = {measured: "measured step, from the plan file", predicted: "predicted step", pipeline: "the pipeline alone"};
   return h("div", {class: "figures"},
     figure(time(D.step_seconds * 1e6), kinds[D.step_is]),
     figure(number(D.tokens_per_second_per_device), "tokens/s per device"),
-    figure(time(p.makespan_us), above < 0.00005 ? "pipeline, as short as can be" : `pipeline, ${percent(above)} above the bound`),
-    figure(percent(p.bubble), "of it idle"),
+    figure(time(p.makespan_us), above < 0.00005 ? "the pipeline: no order is shorter" : `the pipeline: ${percent(above)} above the lower bound`),
+    figure(percent(p.bubble), "of the pipeline is idle"),
     u ? figure(percent(u.mfu), "model FLOPs utilization") : null);
 }
+/** Why some changes are not among those tried, which a reader would look for. */
+function notTried() {
+  return D.changes.not_tried.length ? h("p", {class: "small not-tried"}, h("b", {}, "Not tried. "), D.changes.not_tried.join(" ")) : null;
+}
+/** Where the change is made: a field of the plan file, or a command for schedules that such a file has no name for. */
+function howTo(x) {
+  const field = {schedule: "pipeline.schedule", "global batch": "training.global_batch", "micro-batch size": "training.micro_batch",
+    recompute: "parallel.recompute", chunks: "parallel.vp", "parallel sizes": "parallel", zero: "parallel.zero"}[x.family];
+  const name = x.what.replace("schedule ", "").split(",")[0];
+  if (x.what.startsWith("schedule ") && !["1f1b", "gpipe", "interleaved"].includes(name)) return `by: hocket pipeline list ${name} `;
+  return field ? `in the plan file: ${field} ` : "";
+}
+const WORDS = [["tp, pp, dp, cp, ep", "how many devices share a layer (tensor parallel), follow each other (pipeline), repeat the model (data), share a sequence (context), share experts"],
+  ["rank", "a place in the pipeline; tp × dp × cp devices do the same there"],
+  ["micro-batch", "the part of the global batch that goes through the pipeline at once"],
+  ["chunk", "a rank has several pieces of the model, not one behind another"],
+  ["idle", "waiting for another rank: while the pipeline fills, drains, or in between"],
+  ["lower bound", "no order of the same work can be shorter"],
+  ["recompute", "activations are computed again for the backward, and not kept"],
+  ["utilization", "FLOPs of the model in a second, as a share of what the device can do at its best"]];
 function helps() {
   const c = D.changes;
   const card = i => {
@@ -128,13 +148,14 @@ function helps() {
     const lean = x.bytes - c.now.bytes, room = (lean > 0 ? "+" : "−") + gib(Math.abs(lean));
     return h("li", {}, h("b", {}, x.what),
       h("span", {class: "effect" + (faster || (x.fits && !c.now.fits) ? "" : " even")}, faster || !lean ? change(x.time) + " time" : room),
+      h("span", {class: "muted small"}, howTo(x)),
       h("span", {class: "muted small"}, (faster ? (lean ? room + " on the fullest rank" : "as much memory") : change(x.time) + " time") + (x.fits ? "; fits" : "; does not fit")));
   };
   const tried = `Each is the plan made again with one change (${c.all.length} tried` +
     (c.refused ? `, ${c.refused} impossible` : "") + (c.left_out ? `, ${c.left_out} left out as too long` : "") + "); time is per token. ";
   return h("div", {class: "wide"}, h("h3", {}, "What would help most"),
     c.best.length ? h("ul", {class: "helps"}, ...c.best.map(card)) : h("p", {}, D.memory.over ? "None of the changes tried makes it fit, or leaner." : "None of the changes tried makes it faster or leaner."),
-    h("p", {class: "muted small"}, tried, h("a", {href: "#changes"}, "All of them")));
+    h("p", {class: "muted small"}, tried, h("a", {href: "#changes"}, "All of them")), notTried());
 }
 function overview() {
   const w = D.waterfall, m = D.memory, total = w.measured_us > w.makespan_us ? w.measured_us : w.makespan_us;
@@ -149,7 +170,9 @@ function overview() {
         stack([["weights, gradients, optimizer", "states", m.fullest_static_bytes, gib(m.fullest_static_bytes)],
           ["activations", "activations", m.fullest_activation_bytes, gib(m.fullest_activation_bytes)],
           ["free", "free", left, gib(left)]], Math.max(m.capacity, m.fullest_total_bytes), "Where the memory goes, on the fullest rank")),
-      helps()));
+      helps()),
+    h("details", {}, h("summary", {}, "What the words mean"),
+      h("dl", {class: "words small"}, ...WORDS.flatMap(([word, meaning]) => [h("dt", {}, word), h("dd", {}, meaning)]))));
 }
 
 // ---- timeline: a canvas with lanes of bars
@@ -498,7 +521,21 @@ function changesSection() {
   const c = D.changes, row = x => [x.what, time(x.step_seconds * 1e6), x === c.now ? "" : change(x.time), number(x.bytes / GIB, 1), pill(x.fits)];
   c.now.what = "the plan as it is";
   section("changes", "Changes", "The plan made again with one thing changed: the best first. A step of another global batch is compared by its time per token.",
-    table(["change", "step", "time per token", "GiB on the fullest rank", "fits"], [c.now, ...c.all].map(row), i => i === 0 || c.best.includes(i - 1)));
+    table(["change", "step", "time per token", "GiB on the fullest rank", "fits"], [c.now, ...c.all].map(row), i => i === 0 || c.best.includes(i - 1)), notTried());
+}
+function measuredSection() {
+  const m = D.measured;
+  if (!m) return;
+  const shown = (x, unit) => x === null || x === undefined ? "" : unit === "byte" ? gib(x) : unit === "second" ? time(x * 1e6) : number(x / 1e12, 1) + " TFLOP/s";
+  const rows = m.compared.map(c => [c.quantity, c.predicted === null ? "not predicted" : shown(c.predicted, c.unit), shown(c.measured, c.unit),
+    c.predicted === null ? "" : (c.difference > 0 ? "+" : "−") + shown(Math.abs(c.difference), c.unit), c.predicted === null ? "" : change(c.relative), c.file]);
+  const notes = [...new Set(m.compared.map(c => c.predicted_note).filter(Boolean))];
+  section("measured", "Measured", "What was predicted beside what these files measured, the biggest difference first: " +
+    m.files.map(f => f.file + (f.steps ? `, ${number(f.steps)} step${f.steps === 1 ? "" : "s"}` : ", memory")).join("; ") + ".",
+    table(["quantity", "predicted", "measured", "difference", "of measured", "file"], rows),
+    ...notes.map(x => h("p", {class: "muted small"}, "Predicted: " + x)),
+    ...m.utilization.map(u => h("p", {class: "muted small"}, "Measured " + u.text)),
+    m.why_no_utilization ? h("p", {class: "muted small"}, "No MFU: " + m.why_no_utilization) : null);
 }
 
 // ---- schedules: makespan against memory
@@ -657,16 +694,18 @@ function costSection() {
 
 function theme() {
   const button = document.getElementById("theme"), names = {"": "System", light: "Light", dark: "Dark"}, order = ["", "light", "dark"];
+  const system = matchMedia("(prefers-color-scheme: dark)");
   let now = "";
   const set = value => {
     now = value;
-    if (now) document.documentElement.dataset.theme = now; else delete document.documentElement.dataset.theme;
+    document.documentElement.dataset.theme = now || (system.matches ? "dark" : "light");
     button.querySelector("span").textContent = names[now];
     button.setAttribute("aria-label", "Colours: " + (now ? names[now].toLowerCase() : "as the system"));
     redraws.forEach(f => f());
   };
   button.addEventListener("click", () => set(order[(order.indexOf(now) + 1) % 3]));
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => redraws.forEach(f => f()));
+  system.addEventListener("change", () => set(now));
+  set("");
   let before = null;
   addEventListener("beforeprint", () => {
     before = [now, [...document.querySelectorAll("details:not([open])")]];
@@ -691,7 +730,7 @@ function followScroll() {
 document.getElementById("title").textContent = D.title;
 document.getElementById("subtitle").textContent = sizesInWords();
 document.getElementById("footer").textContent = `Made by hocket ${D.hocket} from ${D.file}. The same numbers for programs: report.json; with every term as text: report.txt.`;
-for (const make of [overview, timelineSection, memorySection, stepSection, changesSection, schedulesSection, graphSection, tilesSection, costSection]) make();
 theme();
+for (const make of [overview, timelineSection, memorySection, stepSection, measuredSection, changesSection, schedulesSection, graphSection, tilesSection, costSection]) make();
 followScroll();
 addEventListener("keydown", e => { if (e.key === "Escape") hideTip(); });

@@ -557,3 +557,49 @@ TEST_CASE("zbv with few micro-batches is within 3 % of the shortest that its mem
       if (m <= p + 1) CHECK(ours == found.lower_bound);
     }
 }
+
+TEST_CASE("a watch sees how far a search is, and ends it with the best so far", "[planner][schedule]") {
+  const schedule_problem problem{
+      .shape = {4, 2, 6}, .memory_cap = {5, 5, 5, 5}, .budget = 20'000};  // far from its bound
+  const pipeline::costs times{};
+  const auto whole = solve(problem, times);
+  REQUIRE(whole);
+  REQUIRE_FALSE(whole->stopped);
+  REQUIRE_FALSE(whole->proved);
+
+  int looks = 0;
+  std::int64_t spent = 0;
+  const auto watched = solve(problem, times, [&](search_progress at) {
+    ++looks;
+    CHECK(at.done >= spent);
+    CHECK(at.done <= at.all);
+    spent = at.done;
+    return true;
+  });
+  REQUIRE(watched);
+  CHECK(looks > 100);
+  CHECK(spent > 0);
+  CHECK_FALSE(watched->stopped);
+  CHECK(watched->makespan == whole->makespan);
+  CHECK(watched->lower_bound == whole->lower_bound);
+  CHECK(watched->expansions == whole->expansions);
+
+  ticks before = hocket::planner::detail::scheduling::never;
+  for (const int last : {0, 1, 5, 30, 100, looks}) {
+    int n = 0;
+    const auto some = solve(problem, times, [&](search_progress) { return n++ < last; });
+    REQUIRE(some);
+    INFO("stopped at look " << last);
+    CHECK(n <= last + 1);  // once it has said no it is not asked again
+    CHECK(some->stopped == (last < looks));
+    CHECK(pipeline::check(some->schedule));
+    const auto run = pipeline::simulate(some->schedule, times);
+    REQUIRE(run);
+    CHECK(run->makespan == some->makespan);
+    for (const auto& rank : run->ranks) CHECK(rank.peak_in_flight <= 5);
+    CHECK(some->lower_bound <= whole->makespan);
+    CHECK(some->makespan >= whole->makespan);
+    CHECK(some->makespan <= before);  // more time never harms
+    before = some->makespan;
+  }
+}

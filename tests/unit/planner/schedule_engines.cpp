@@ -21,6 +21,8 @@ using hocket::ticks;
 
 namespace {
 
+constexpr auto to_the_end = [] { return true; };
+
 /// The least makespan over all orders, by enumeration in order of start; no rule, no bound but the best.
 class every_order {
  public:
@@ -106,20 +108,20 @@ TEST_CASE("engines find schedules that exist, and bounds forbid none", "[planner
     by_rules += greedy.finish() == best ? 1 : 0;
 
     path_moves moves(in);
-    CHECK(moves(greedy.list, 0, 0) == greedy.finish());
-    const ticks moved = moves(greedy.list, 40'000, best);
+    CHECK(moves(greedy.list, 0, 0, to_the_end) == greedy.finish());
+    const ticks moved = moves(greedy.list, 40'000, best, to_the_end);
     CHECK(length_of(in, moves.list()) == moved);
     CHECK(moved >= best);
     CHECK(moved <= greedy.finish());
     by_moves += moved == best ? 1 : 0;
 
     beam_search beam(in);
-    const ticks built = beam(256, {});
+    const ticks built = beam(256, {}, to_the_end);
     if (built < never) CHECK(length_of(in, beam.list()) == built);
     CHECK(built >= best);
     by_beams += built == best ? 1 : 0;
     const std::vector<std::uint32_t> begin(greedy.list.begin(), greedy.list.begin() + 4);
-    if (beam(8, begin) < never) CHECK(std::equal(begin.begin(), begin.end(), beam.list().begin()));
+    if (beam(8, begin, to_the_end) < never) CHECK(std::equal(begin.begin(), begin.end(), beam.list().begin()));
 
     periodic_search periods(in);
     if (periods(20'000)) {

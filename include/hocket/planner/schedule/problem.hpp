@@ -70,6 +70,7 @@ struct schedule_plan {
   bool proved = false;          ///< makespan == lower_bound: nothing better exists
   std::string_view found_by{};  ///< literal: "1f1b", …, "greedy", "periodic", "moves", "beams"
   std::int64_t expansions = 0;  ///< partial schedules that beams branched
+  bool stopped = false;         ///< the watch ended the search: more time may find better, and a higher bound
 
   /// How far from the bound, as a share of it.
   [[nodiscard]] double gap() const noexcept {

@@ -5,6 +5,7 @@
 #include <hocket/pipeline/costs.hpp>
 #include <hocket/planner/schedule/detail/schedule_search.hpp>
 #include <hocket/planner/schedule/problem.hpp>
+#include <hocket/planner/search_watch.hpp>
 
 #include <cstdint>
 
@@ -57,6 +58,7 @@ template <pipeline::cost_policy Costs>
 /// it. Micro-batches are taken to be alike: of each stage the times of micro-batch 0 count, and one latency for all
 /// hops. That transfers occupy a link, if the costs say so, is simulated, but not searched for.
 /// @param costs  durations of forward and, as asked, of backward or input_grad and weight_grad, by stage
+/// @param watch  may end the search with the best so far; it is told how much of the beams' budget is spent
 /// Errors: those of check(problem); limit_exceeded for times that add up to more than 2^60; invalid_argument for a
 /// negative time; untimed_action if the costs know that they have no time for an action.
 /// Complexity: O(rules · actions · chunks), and the budget.
@@ -64,11 +66,12 @@ template <pipeline::cost_policy Costs>
 ///     const auto found = hocket::planner::solve({.shape = {4, 2, 4}, .order = hocket::planner::stage_order::v,
 ///                                                .memory_cap = {6, 6, 6, 6}}, hocket::pipeline::costs{});
 ///     found->makespan == 29;
-template <pipeline::cost_policy Costs>
-[[nodiscard]] result<schedule_plan> solve(const schedule_problem& problem, const Costs& costs) {
+template <pipeline::cost_policy Costs, watch_policy Watch = unwatched>
+[[nodiscard]] result<schedule_plan> solve(const schedule_problem& problem, const Costs& costs,
+                                          const Watch& watch = {}) {
   if (const auto ok = check(problem); !ok) return ok.error();
   if (const auto ok = detail::scheduling::check_times(problem, costs); !ok) return ok.error();
-  detail::scheduling::schedule_search<Costs> search(problem, costs);
+  detail::scheduling::schedule_search<Costs, Watch> search(problem, costs, watch);
   search.closed_forms();
   search.greedy();
   search.periodic();

@@ -41,14 +41,16 @@ class beam_search {
 
   /// @param width  partial schedules of one length
   /// @param kept   what each begins with, in an order in which every action follows what it needs
+  /// @param goes_on  asked before each action; false ends the beam
   /// @return the makespan of list(); `never` if none was found
-  [[nodiscard]] ticks operator()(std::size_t width, const std::vector<std::uint32_t>& kept) {
+  template <class GoesOn>
+  [[nodiscard]] ticks operator()(std::size_t width, const std::vector<std::uint32_t>& kept, GoesOn goes_on) {
     begin(kept);
     for (std::size_t left = in_.action_count() - kept.size(); left > 0; --left) {
       children_.clear();
       for (std::uint32_t i = 0; i < now_.size(); ++i) branch(i);
       select(width);
-      if (now_.empty()) return never;
+      if (now_.empty() || !goes_on()) return never;
     }
     const auto ends_sooner = [&](const state& a, const state& b) { return finish(a) < finish(b); };
     const state& best = *std::min_element(now_.begin(), now_.end(), ends_sooner);

@@ -41,8 +41,11 @@ class path_moves {
   /// @param start  a schedule in any order that keeps that of each rank
   /// @param steps  actions that may be looked at, all moves together
   /// @param enough stop at this makespan
+  /// @param goes_on  asked before each move; false ends them
   /// @return the makespan; list() is the schedule
-  [[nodiscard]] ticks operator()(const std::vector<std::uint32_t>& start, std::int64_t steps, ticks enough) {
+  template <class GoesOn>
+  [[nodiscard]] ticks operator()(const std::vector<std::uint32_t>& start, std::int64_t steps, ticks enough,
+                                 GoesOn goes_on) {
     constexpr std::int64_t steps_per_draw = 16;  // a move that is drawn and not tried looks at about so many actions
     orders_.assign(in_.ranks, {});
     for (const std::uint32_t a : start) orders_[of(a).rank].push_back(a);
@@ -53,7 +56,7 @@ class path_moves {
     if (now >= never) return now;
     ticks least = now;
     trace();
-    for (steps -= run; steps > 0 && least > enough && path_.size() > 1; steps -= steps_per_draw) {
+    for (steps -= run; steps > 0 && least > enough && path_.size() > 1 && goes_on(); steps -= steps_per_draw) {
       move x;
       if (!draw(x)) continue;
       const ticks limit = now + slack(steps, whole);

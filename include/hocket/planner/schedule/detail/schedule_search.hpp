@@ -11,6 +11,7 @@
 #include <hocket/planner/schedule/detail/rank_bound.hpp>
 #include <hocket/planner/schedule/detail/window_bound.hpp>
 #include <hocket/planner/schedule/detail/work_bound.hpp>
+#include <hocket/planner/search_watch.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -54,12 +55,13 @@ template <pipeline::cost_policy Costs>
   return {ranks, micro_batches, problem.split_backward, std::move(rank_of), std::move(times), hop, std::move(caps)};
 }
 
-/// The best schedule and the best bound so far, and the engines that better them. Each does nothing once they meet.
-template <pipeline::cost_policy Costs>
+/// The best schedule and the best bound so far, and the engines that better them. Each does nothing once they meet, or
+/// once the watch has ended the search.
+template <pipeline::cost_policy Costs, watch_policy Watch>
 class schedule_search {
  public:
-  schedule_search(const schedule_problem& problem, const Costs& costs)
-      : problem_(problem), costs_(costs), in_(make_search_input(problem, costs, unit_)) {
+  schedule_search(const schedule_problem& problem, const Costs& costs, const Watch& watch)
+      : problem_(problem), costs_(costs), watch_(watch), in_(make_search_input(problem, costs, unit_)) {
     for (std::uint32_t r = 0; r < in_.ranks; ++r) raise(work_bound(in_, r));
   }
   schedule_search(const schedule_search&) = delete;
@@ -67,12 +69,17 @@ class schedule_search {
 
   [[nodiscard]] ticks makespan() const noexcept { return makespan_; }
   [[nodiscard]] ticks bound() const noexcept { return bound_; }
-  [[nodiscard]] bool is_open() const noexcept { return makespan_ > bound_; }
+  /// Whether to go on: better is possible, and the watch does not mind.
+  [[nodiscard]] bool is_open() {
+    if (makespan_ <= bound_) return false;
+    stopped_ = stopped_ || !watch_(search_progress{(std::min)(whole_ - left_, whole_), whole_});
+    return !stopped_;
+  }
 
   /// All closed forms within the caps, until one meets the bound: those of large problems take long to simulate.
   void closed_forms() {
     for_each_closed_form(in_, problem_, [&](const auto& plan, std::string_view name) {
-      if (plan && is_open()) take(actions_of(in_, *plan), name);
+      if (plan && (list_.empty() || is_open())) take(actions_of(in_, *plan), name);
     });
     if (list_.empty()) take(one_at_a_time(in_), "one at a time");
     closed_form_ = list_;
@@ -117,7 +124,8 @@ class schedule_search {
     constexpr std::int64_t steps_per_budget = 400;
     if (!is_open()) return;
     path_moves search(in_);
-    const ticks found = search(list_, (std::min)(max_steps, budget_ * steps_per_budget), in_units(bound_));
+    const ticks found = search(list_, (std::min)(max_steps, budget_ * steps_per_budget), in_units(bound_),
+                               [this] { return is_open(); });
     keep(search.list(), found, "moves");
   }
 
@@ -143,7 +151,6 @@ class schedule_search {
   /// Beams, round after round, and moves along the critical path of what they find. Most rounds keep the best schedule
   /// up to some time and build only the rest again.
   void beams() {
-    constexpr std::int64_t expansions_per_budget = 4;
     constexpr std::int64_t moves_per_expansion = 50;  // they take as long
     constexpr std::int64_t moves_per_action = 400;
     constexpr std::int64_t first_width = 256;
@@ -152,25 +159,25 @@ class schedule_search {
     constexpr std::int64_t least_width = 4;
     beam_search beam(in_);
     path_moves search(in_);
-    std::int64_t left = budget_ * expansions_per_budget;
+    const auto goes_on = [this] { return is_open(); };
     const std::int64_t moves_each = moves_per_action * static_cast<std::int64_t>(in_.action_count());
-    for (std::uint32_t round = 0; left > 0 && is_open(); ++round) {
+    for (std::uint32_t round = 0; left_ > 0 && is_open(); ++round) {
       const std::int64_t wanted = round == 0 ? first_width : usual_width << (std::min)(round / rounds_to_double, 16u);
       const std::int64_t width =
-          (std::min)({wanted, beam.max_states(), left / 2 / (std::max)(INT64_C(1), beam.expansions_of_one())});
+          (std::min)({wanted, beam.max_states(), left_ / 2 / (std::max)(INT64_C(1), beam.expansions_of_one())});
       if (width < least_width) break;
       std::vector<std::uint32_t> kept;
       if (round > 0) {
         kept = sorted_by_start(in_, list_);
         kept.resize(random_.below(static_cast<std::uint32_t>(kept.size())));
       }
-      left += beam.expansions();
-      const ticks found = beam(static_cast<std::size_t>(width), kept);
-      left -= beam.expansions();
+      const std::int64_t before = beam.expansions();
+      const ticks found = beam(static_cast<std::size_t>(width), kept, goes_on);
+      left_ -= beam.expansions() - before;
       if (found >= never) continue;
-      const std::int64_t steps = (std::min)(moves_each, left / 4 * moves_per_expansion);
-      const ticks moved = search(beam.list(), steps, in_units(bound_));
-      left -= steps / moves_per_expansion;
+      const std::int64_t steps = (std::min)(moves_each, left_ / 4 * moves_per_expansion);
+      const ticks moved = search(beam.list(), steps, in_units(bound_), goes_on);
+      left_ -= steps / moves_per_expansion;
       keep(search.list(), moved, "beams");
     }
     expansions_ = beam.expansions();
@@ -195,7 +202,7 @@ class schedule_search {
       }
     }
     const ticks bound = (std::min)((std::max)(bound_, ran->lower_bound), ran->makespan);
-    return schedule_plan{std::move(*table), ran->makespan, bound, ran->makespan == bound, name, expansions_};
+    return schedule_plan{std::move(*table), ran->makespan, bound, ran->makespan == bound, name, expansions_, stopped_};
   }
 
  private:
@@ -234,10 +241,15 @@ class schedule_search {
 
   const schedule_problem& problem_;
   const Costs& costs_;
+  const Watch& watch_;
   ticks unit_ = 1;
   search_input in_;
   /// So that products of it fit; all beyond is weeks of it.
   std::int64_t budget_ = (std::min)(INT64_C(1) << 40, problem_.budget);
+  static constexpr std::int64_t expansions_per_budget = 4;
+  std::int64_t whole_ = budget_ * expansions_per_budget;  // what the beams may spend
+  std::int64_t left_ = whole_;
+  bool stopped_ = false;             // by the watch
   std::vector<std::uint32_t> list_;  // the best schedule, in an order that keeps that of each rank
   ticks makespan_ = never;
   ticks bound_ = 0;
