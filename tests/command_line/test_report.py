@@ -207,6 +207,48 @@ class Palette(unittest.TestCase):
         self.assertGreater(distance("#0072b2", "#e69f00", "deuteranopia"), 60)
 
 
+class Told(ReportTest):
+    """What a reader would look for and not find, and what was measured."""
+
+    def test_what_was_not_tried(self):
+        said = lambda name, change: self.page(name, change)[2]["changes"]
+        without = said("without", lambda v: None)
+        self.assertEqual(len(without["not_tried"]), 1)
+        self.assertIn('no "training.machine"', without["not_tried"][0])
+        self.assertFalse({"zero", "parallel sizes"} & {x["family"] for x in without["all"]})
+        with_machine = said("with", lambda v: v["training"].update(machine="guide_device"))
+        self.assertEqual(with_machine["not_tried"], [])
+        self.assertIn("parallel sizes", {x["family"] for x in with_machine["all"]})
+        timed = said("timed", lambda v: v["pipeline"].update(forward_us=1000, backward_us=2000))
+        self.assertIn("pipeline.forward_us", timed["not_tried"][0])
+
+    def measured(self):
+        log = self.file("log.txt", " step:[ 1/ 9], per_step_time: 9000ms\n step:[ 2/ 9], per_step_time: 2000ms\n")
+        self.ok("plan", PLAN, "--out", self.folder / "measured", "--measured", log, "--peak-tflops", "312")
+        path = self.folder / "measured" / "report.html"
+        return path, json.loads(Reader(path.read_text("utf-8")).scripts[0])
+
+    def test_what_was_measured(self):
+        _, page = self.measured()
+        self.assertEqual(page["measured"], json.loads((self.folder / "measured" / "report.json").read_text())["measured"])
+        self.assertNotIn("measured", self.page()[2])
+
+    @unittest.skipUnless(chromium.BROWSER, chromium.MISSING)
+    def test_both_are_shown(self):
+        path, page = self.measured()
+        with chromium.Page() as b:
+            for size in chromium.SIZES:
+                b.size(size)
+                b.open(path)
+                self.assertEqual((b.complaints, b.ask(TOO_WIDE)), ([], []))
+                self.assertIn(page["changes"]["not_tried"][0], b.ask("document.getElementById('overview').textContent"))
+                shown = b.ask("document.getElementById('measured').textContent")
+                for words in ("2.00 s", "log.txt", "measured MFU"):
+                    self.assertIn(words.lower(), shown.lower())
+                self.assertEqual(b.ask("document.querySelectorAll('#measured tbody tr').length"), len(page["measured"]["compared"]))
+                self.assertRegex(b.ask("document.querySelector('.helps').textContent"), r"in the plan file: \w+|hocket pipeline list \w+")
+
+
 @unittest.skipUnless(chromium.BROWSER, chromium.MISSING)
 class InTheBrowser(ReportTest):
     def open(self, browser, path):

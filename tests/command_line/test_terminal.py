@@ -27,7 +27,7 @@ class Terminal:
     def __init__(self, *words, **more):
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
-            os.execve(_options.tool, [_options.tool, *map(str, words)], environment(TERM="xterm", **more))
+            os.execve(_options.tool, [_options.tool, *map(str, words)], environment(**{"TERM": "xterm", "NO_COLOR": "", **more}))
         self.seen, self.code = "", None
 
     def wait_for(self, words):
@@ -59,6 +59,19 @@ class Terminal:
         return self.code
 
 
+def wait_until_caught(process):
+    """Until the process has a handler of its own for Ctrl-C."""
+    until = time.monotonic() + SECONDS
+    while time.monotonic() < until:
+        with open(f"/proc/{process.pid}/status") as status:
+            caught = int(re.search(r"SigCgt:\s*(\w+)", status.read())[1], 16)
+        with open(f"/proc/{process.pid}/cmdline", "rb") as words:
+            if caught >> (signal.SIGINT - 1) & 1 and words.read().startswith(_options.tool.encode()):
+                return
+        time.sleep(0.01)
+
+
+@unittest.skipUnless(os.path.exists("/proc/self/status"), "no /proc")
 class Searches(ToolTest):
     def test_a_terminal_shows_progress_and_ctrl_c_gives_the_best_so_far(self):
         out = self.folder / "schedule.csv"
@@ -79,7 +92,7 @@ class Searches(ToolTest):
     def test_a_pipe_shows_none_of_it(self):
         words = [_options.tool, *map(str, ENDLESS), "--json"]
         process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment())
-        time.sleep(3)
+        wait_until_caught(process)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=SECONDS)
         self.assertEqual(process.returncode, 0, err)
@@ -105,7 +118,7 @@ class Searches(ToolTest):
     def test_elsewhere_ctrl_c_ends_as_ever(self):
         process = subprocess.Popen([_options.tool, "graph", "prune", "--ops", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, env=environment())
-        time.sleep(0.5)
+        time.sleep(2)
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=SECONDS)
         self.assertEqual(process.returncode, -signal.SIGINT)
@@ -121,7 +134,6 @@ class Colours(ToolTest):
         self.assertIn("\x1b[1;31mhocket:\x1b[0m not understood", self.seen())
         for none in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
             self.assertNotIn("\x1b", self.seen(**none))
-        self.assertIn("\x1b", self.seen(NO_COLOR=""))
         self.assertNotIn("\x1b", hocket("graph", "nope").err)
         self.assertNotIn("\x1b", hocket("doctor").text)
 
@@ -153,7 +165,7 @@ class Completion(ToolTest):
     def test_every_option_of_every_command(self):
         def walk(*words):
             text = hocket(*words, "--help").text
-            self.assertEqual(self.complete(*words, "--"), set(re.findall(r"^  (?:-h,)?(--[a-z-]+)", text, re.M)), words)
+            self.assertEqual(self.complete(*words, "--"), set(re.findall(r"^ +(?:-h,)?(--[a-z-]+)", text, re.M)), words)
             for name in re.findall(r"^  (\S+)  ", text.partition("Subcommands:\n")[2], re.M):
                 walk(*words, name)
         walk()
@@ -185,7 +197,7 @@ class Manual(ToolTest):
             below = re.findall(r"^  (\S+)  ", text.partition("Subcommands:\n")[2], re.M)
             if words and not below:
                 self.assertIn(".SS hocket " + " ".join(words) + "\n", page)
-            for option in re.findall(r"^  (--[a-z-]+)", text, re.M):
+            for option in re.findall(r"^ +(--[a-z-]+)", text, re.M):
                 self.assertIn(option, page)
             for name in below:
                 walk(*words, name)
@@ -196,7 +208,7 @@ class Manual(ToolTest):
         page = hocket("manual").out
         done = subprocess.run(["groff", "-ww", "-man", "-Tutf8"], input=page, capture_output=True, timeout=SECONDS)
         self.assertEqual((done.returncode, done.stderr), (0, b""))
-        self.assertIn("NO_COLOR", done.stdout.decode())
+        self.assertIn("NO_COLOR", re.sub(".\b", "", done.stdout.decode()))
         broken = subprocess.run(["groff", "-ww", "-man", "-Tutf8"], input=page + b".nosuchmacro\n", capture_output=True, timeout=SECONDS)
         self.assertNotEqual(broken.stderr, b"")  # it does complain
 
