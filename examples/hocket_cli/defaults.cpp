@@ -206,8 +206,10 @@ std::vector<std::string> with_defaults(const CLI::App& app, std::vector<std::str
   for (const default_value& value : all)
     if (value.section.empty() || value.section == path || path.starts_with(value.section + " "))
       order.push_back(&value);
-  std::stable_sort(order.begin(), order.end(),
-                   [](const auto* a, const auto* b) { return a->section.size() > b->section.size(); });
+  std::sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
+    const std::size_t x = a->section.size(), y = b->section.size();
+    return x != y ? x > y : a->line < b->line;
+  });
   for (const default_value* value : order) {
     const CLI::Option* const option = find_option(*command, value->key);
     const bool said = std::any_of(used.begin(), used.end(), [&](const auto& x) { return x.key == value->key; });
