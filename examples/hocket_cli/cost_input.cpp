@@ -43,22 +43,22 @@ cost::training with_documents(const json_object& in, const cost::training& t, co
 }
 
 // A step needs the rates of what it does; a rate that is missing is named.
-void need_rates(const machine_input& on, const cost::model& m, const cost::parallel& p, std::string_view file) {
+}  // namespace
+
+void need_rates(const machine_input& on, bool has_experts, const cost::parallel& p, std::string_view file) {
   struct need {
     bool needed;
     double rate;
     const char* key;
   };
   for (const need x : {need{p.tp > 1 || p.cp > 1, on.rates.tensor_bytes, "tensor_bytes"},
-                       {m.experts > 0 && p.ep > 1, on.rates.expert_bytes, "expert_bytes"},
+                       {has_experts && p.ep > 1, on.rates.expert_bytes, "expert_bytes"},
                        {p.pp > 1, on.rates.pipeline_bytes, "pipeline_bytes"},
                        {p.dp > 1 || p.cp > 1, on.rates.data_bytes, "data_bytes"},
                        {p.offload_optimizer || p.offload_activations, on.rates.host_bytes, "host_bytes"}})
     if (x.needed && x.rate <= 0)
       fail(std::string(file) + ": machine \"" + on.name + "\" has no \"" + x.key + "\", which this step needs");
 }
-
-}  // namespace
 
 void fail_config(const json& config, std::string_view file, const hocket::error& why) {
   const hocket::errc code = why.code;
@@ -483,7 +483,7 @@ cost::report make_report(const cost::model& model, report_context& context, std:
         file));
   }
   if (const auto& on = context.training->on) {
-    need_rates(*on, m, context.parallel, file);
+    need_rates(*on, m.experts > 0, context.parallel, file);
     context.step = value_or_fail(
         cost::add_step_lines(r, m, context.training->step, context.parallel, on->rates, context.replay, stages), file);
   }

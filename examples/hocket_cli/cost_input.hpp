@@ -58,6 +58,9 @@ hocket::cost::parallel read_parallel(const nlohmann::json& parallel, std::string
                                      const std::string& path = "", hocket::cost::replay_set* replay = nullptr,
                                      recompute_lists* lists = nullptr);
 
+/// Ends the command where a machine lacks a rate that a step needs.
+void need_rates(const machine_input& on, bool has_experts, const hocket::cost::parallel& p, std::string_view file);
+
 /// What is printed around a report.
 struct report_context {
   std::string title;

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cost_layers.hpp"
 
+#include <hocket/cost/model/list_time.hpp>
+
+#include <utility>
+
 #include "failure.hpp"
 
 namespace hocket_cli {
@@ -19,23 +23,61 @@ std::optional<hocket::hugging_face::layer_reading> read_layer_config(const json&
   fail_config(is_inner ? *text : config, file, read.error());
 }
 
-cost::report make_report(const cost::layer_list& list, report_context& context, std::string_view file) {
-  if (!context.training) return value_or_fail(cost::make_report(list), file);
-  const training_input& t = *context.training;
-  cost::layer_list padded = list;
-  if (t.padded_vocabulary != 0) padded.sizes.vocabulary = t.padded_vocabulary;
-  if (padded.sizes.vocabulary < list.sizes.vocabulary)
+model_input read_any_config(const json& config, std::string_view file) {
+  auto list = read_layer_config(config, file);
+  if (!list) {
+    model_input out{read_model_config(config, file), std::nullopt};
+    value_or_fail(cost::count_parameters(out.numbers.model), file);  // what is wrong with it is not the step's fault
+    return out;
+  }
+  value_or_fail(cost::count_parameters(list->layers), file);
+  model_input out;
+  out.numbers.model = cost::windowed_ends_of(list->layers);
+  out.numbers.architecture = list->architecture;
+  out.numbers.assumed = list->assumed;
+  out.layers = std::move(list->layers);
+  return out;
+}
+
+cost::layer_list padded(const cost::layer_list& list, const training_input& t, std::string_view file) {
+  cost::layer_list out = list;
+  if (t.padded_vocabulary != 0) out.sizes.vocabulary = t.padded_vocabulary;
+  if (out.sizes.vocabulary < list.sizes.vocabulary)
     fail(std::string(file) + ": \"padded_vocabulary\" is " + std::to_string(t.padded_vocabulary) +
          ", smaller than the model's vocabulary of " + std::to_string(list.sizes.vocabulary));
-  if (t.on) fail(std::string(file) + ": \"machine\": seconds are predicted for models of equal layers only");
+  return out;
+}
+
+bool has_experts(const cost::layer_list& list) {
+  for (const cost::repeated_layer& each : list.layers)
+    for (const cost::block& b : each.blocks)
+      if (std::holds_alternative<cost::mixture>(b.what)) return true;
+  return false;
+}
+
+cost::report make_report(const cost::layer_list& list, report_context& context, std::string_view file,
+                         const list_stages& on) {
+  if (!context.training) return value_or_fail(cost::make_report(list), file);
+  const training_input& t = *context.training;
+  const cost::layer_list whole = padded(list, t, file);
   if (!context.lists.whole.is_null() || !context.lists.select.is_null())
     fail(context.lists.file + ": recompute lists by stage are for models of equal layers only");
   const cost::report published = value_or_fail(cost::make_report(list), file);
-  cost::report r = value_or_fail(cost::make_report(padded, t.step, context.parallel, t.counted, context.replay), file);
-  for (const cost::rank_layers& on : value_or_fail(cost::layers_of_ranks(padded, context.parallel), file)) {
-    const auto passes = value_or_fail(cost::held_share_by_1f1b(t.step, context.parallel, on.ends.rank), file);
+  cost::report r = value_or_fail(
+      cost::make_report(whole, t.step, context.parallel, t.counted, context.replay, on.sizes, on.passes), file);
+  for (const cost::rank_layers& rank : value_or_fail(cost::layers_of_ranks(whole, context.parallel, on.sizes), file)) {
+    const auto number = static_cast<std::size_t>(rank.ends.rank);
+    const auto passes = on.passes.empty()
+                          ? value_or_fail(cost::held_share_by_1f1b(t.step, context.parallel, rank.ends.rank), file)
+                          : on.passes[number];
     context.peaks.push_back(
-        value_or_fail(cost::memory_of_rank(padded, on, t.step, context.parallel, passes, context.replay), file).peak);
+        value_or_fail(cost::memory_of_rank(whole, rank, t.step, context.parallel, passes, context.replay), file).peak);
+  }
+  if (t.on) {
+    need_rates(*t.on, has_experts(whole), context.parallel, file);
+    context.step = value_or_fail(cost::predict_step(whole, t.step, context.parallel, t.on->rates,
+                                                    {context.parallel.recompute, context.replay}, on.sizes),
+                                 file);
   }
   std::erase_if(r.lines, [](const cost::report_line& line) { return line.group.starts_with("parameters"); });
   r.lines.insert(r.lines.begin(), published.lines.begin(), published.lines.end());

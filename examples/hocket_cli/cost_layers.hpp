@@ -5,6 +5,7 @@
 #include <hocket/interop/hugging_face_layers.hpp>
 
 #include <optional>
+#include <vector>
 
 #include "cost_input.hpp"
 
@@ -14,7 +15,25 @@ namespace hocket_cli {
 /// command where only a list of layers could have been read, and cannot.
 std::optional<hocket::hugging_face::layer_reading> read_layer_config(const nlohmann::json& config,
                                                                      std::string_view file);
-/// As make_report of a model. Seconds and plans by layer are for models of equal layers: asked for, the command ends.
-hocket::cost::report make_report(const hocket::cost::layer_list& list, report_context& context, std::string_view file);
+/// A model by its numbers of layers, or as a list: then `numbers` has what is told of both, and the ends.
+struct model_input {
+  hocket::hugging_face::reading numbers;
+  std::optional<hocket::cost::layer_list> layers;
+};
+/// Either, as the config is. Ends the command as read_model_config.
+model_input read_any_config(const nlohmann::json& config, std::string_view file);
+/// The same with the vocabulary that a step pads. Ends the command if it is smaller than the model's.
+hocket::cost::layer_list padded(const hocket::cost::layer_list& list, const training_input& t, std::string_view file);
+
+[[nodiscard]] bool has_experts(const hocket::cost::layer_list& list);
+
+/// How a list stands on its pipeline, where that is not evenly and by 1F1B.
+struct list_stages {
+  std::vector<std::int64_t> sizes;             ///< layers of each stage
+  std::vector<hocket::cost::rational> passes;  ///< micro-batches that each rank keeps
+};
+/// As make_report of a model. Plans by layer are for models of equal layers: asked for, the command ends.
+hocket::cost::report make_report(const hocket::cost::layer_list& list, report_context& context, std::string_view file,
+                                 const list_stages& on = {});
 
 }  // namespace hocket_cli

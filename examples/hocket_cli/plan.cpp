@@ -49,6 +49,7 @@ void open_in_browser(const std::filesystem::path& page) {
 
 void plan(const options& o) {
   plan_input in = read_plan(o.file);
+  if (in.layers && !o.measured.files.empty()) fail(o.file + ": --measured is for models of equal layers only");
   settle(in);
   const step_plan p = plan_step(in);
 

@@ -194,6 +194,7 @@ void read_split(plan_input& in, const json_object& pipeline) {
   }
   in.search_split = pipeline.choice("split", {"even", "search"}) == 1;
   if (!in.search_split) return;
+  if (in.layers) pipeline.fail_at("split", "is \"search\", but splits are searched for models of equal layers only");
   if (!in.training.on)
     pipeline.fail_at("split", "is \"search\", so \"training.machine\" must say how fast the devices are");
   if (in.forward_us) pipeline.fail_at("split", "is \"search\": give no measured stage times with it");
@@ -299,7 +300,10 @@ plan_input read_plan(const std::string& file) {
   };
 
   const std::string config = beside(v.text("model"));
-  in.model = read_model_config(read_json_file(config), config);
+  model_input model = read_any_config(read_json_file(config), config);
+  in.model = std::move(model.numbers);
+  in.layers = std::move(model.layers);
+  if (in.layers) in.model.model.layers = in.layers->layer_count();
   nlohmann::json training = v.at("training"), parallel = nlohmann::json::object();
   if (v.has("parallel")) {
     parallel = v.at("parallel");
@@ -310,6 +314,9 @@ plan_input read_plan(const std::string& file) {
   }
   take_open(training, "micro_batch", in.open);
   const bool searched = !in.open.empty();
+  if (in.layers && searched)
+    fail(file + ": \"parallel\" leaves " + in.open.front() +
+         " open, but sizes are searched for models of equal layers only: " + config + " is " + in.model.architecture);
   if (searched && parallel.is_object() && parallel.contains("dp"))
     fail(file + ": \"parallel.dp\" follows from the devices where other sizes are open: leave it out");
   in.training = read_training(training, in.model.model, file, "training");

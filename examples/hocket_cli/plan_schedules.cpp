@@ -144,7 +144,7 @@ class comparing {
                         .micro_batches = s.micro_batches,
                         .makespan = ran->makespan,
                         .lower_bound = ran->lower_bound,
-                        .bytes = bytes_of(with, *plan, stages)};
+                        .bytes = with.layers ? bytes_of_list(with, *plan) : bytes_of(with, *plan, stages)};
     for (std::uint32_t r = 0; r < plan->ranks(); ++r) x.peak = std::max(x.peak, plan->peak_in_flight(r));
     x.fits = x.bytes <= in_.memory_bytes;
     out_.rows.push_back(std::move(x));

@@ -182,7 +182,7 @@ std::int64_t layer_split::layers_of(std::size_t stage, std::size_t number, bool 
 std::optional<layer_split> plan_split(const plan_input& in, const planner::in_flight_profile& held,
                                       std::string& why_even,
                                       const std::function<double(const layer_split&)>& seconds_of_step) {
-  if (!in.search_split && in.split.empty()) return std::nullopt;
+  if (in.layers || (!in.search_split && in.split.empty())) return std::nullopt;
   const cost::model m = model_of(in);
   const std::int64_t stages = in.parallel.pp * in.parallel.vp;
   layer_split out;
@@ -358,7 +358,7 @@ std::optional<layer_split> plan_split(const plan_input& in, const planner::in_fl
 }
 
 bool timed_by_the_machine(const plan_input& in) {
-  return in.training.on && !in.forward_us && in.model.model.mtp_layers == 0;
+  return in.training.on && !in.forward_us && (in.layers || in.model.model.mtp_layers == 0);
 }
 
 namespace {

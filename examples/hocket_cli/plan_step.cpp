@@ -85,6 +85,7 @@ step_plan::dependencies plan_graph(const plan_input& in) {
 // The stages in model order. Layers are dealt out as cost::even_parts does; the first stage has the embedding, whose
 // look-up costs no matrix product, the last one the head.
 std::vector<step_plan::stage> stage_times(const plan_input& in, const layer_split* split) {
+  if (in.layers) return times_of_list(in);
   const cost::model& m = in.model.model;
   if (split != nullptr && timed_by_the_machine(in)) return times_of_split(in, *split);
   cost::parallel flat = in.parallel;
@@ -115,11 +116,13 @@ std::vector<step_plan::stage> stage_times(const plan_input& in, const layer_spli
   return stages;
 }
 
-// One boundary tensor [sequence, hidden] per micro-batch, split over tensor-parallel ranks if the sequence is.
+// One boundary tensor [sequence, hidden] per micro-batch and residual stream, split over tensor-parallel ranks if the
+// sequence is.
 double hop_us(const plan_input& in) {
   const cost::training& t = in.training.step;
   const double elements = static_cast<double>(t.sequence) * static_cast<double>(t.micro_batch) *
-                          static_cast<double>(in.model.model.hidden) / static_cast<double>(in.parallel.cp);
+                          static_cast<double>(in.model.model.hidden * (in.layers ? in.layers->sizes.streams : 1)) /
+                          static_cast<double>(in.parallel.cp);
   const double bytes = elements * static_cast<double>(t.activation_bytes) /
                        static_cast<double>(in.parallel.sequence_parallel ? in.parallel.tp : 1);
   return in.pipeline_link.latency_us + bytes / (in.pipeline_link.gb_per_s * 1e3);
@@ -254,6 +257,12 @@ std::vector<cost::held> held_by(const plan_input& in, const pipeline::simulation
   return all;
 }
 
+void check_sizes(const plan_input& in) {
+  const auto fits = in.layers ? cost::check(*in.layers, in.training.step, in.parallel)
+                              : cost::check(in.model.model, in.training.step, in.parallel);
+  if (!fits) fail(in.file, fits.error());
+}
+
 }  // namespace
 
 std::int64_t peak_of_named(const plan_input& in, const pipeline::shape& shape, std::uint32_t rank) {
@@ -293,7 +302,7 @@ std::vector<step_plan::stage> even_stage_times(const plan_input& in) { return st
 double boundary_hop_us(const plan_input& in) { return hop_us(in); }
 
 step_plan plan_step(const plan_input& in) {
-  if (const auto fits = cost::check(in.model.model, in.training.step, in.parallel); !fits) fail(in.file, fits.error());
+  check_sizes(in);
   const step_plan::dependencies graph = plan_graph(in);
   step_plan out = plan_pipeline_and_cost(in);
   out.graph = graph;
@@ -303,10 +312,11 @@ step_plan plan_step(const plan_input& in) {
 
 step_plan plan_pipeline_and_cost(const plan_input& in) {
   step_plan out;
-  if (const auto fits = cost::check(in.model.model, in.training.step, in.parallel); !fits) fail(in.file, fits.error());
+  check_sizes(in);
   plan_pipeline(in, out);
   out.cost_context = {.title = in.title, .assumed = in.model.assumed, .training = in.training, .parallel = in.parallel};
-  out.cost = make_report(in.model.model, out.cost_context, in.file, held_by(in, out.run));
+  out.cost = in.layers ? report_of_list(in, out.cost_context, out.run)
+                       : make_report(in.model.model, out.cost_context, in.file, held_by(in, out.run));
   if (out.split) put_split_into_report(in, *out.split, out.held, out);
   return out;
 }

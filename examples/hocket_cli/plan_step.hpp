@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "cost_input.hpp"
+#include "cost_layers.hpp"
 
 namespace hocket_cli {
 
@@ -29,6 +30,7 @@ struct link {
 struct plan_input {
   std::string file, title;
   hocket::hugging_face::reading model;
+  std::optional<hocket::cost::layer_list> layers;  ///< where layers differ: `model` has their number and the ends
   training_input training;
   hocket::cost::parallel parallel;
 
@@ -160,6 +162,15 @@ struct pasted_level {
 /// @param runs  how many layers in a row are equal
 std::string mind_formers(const std::vector<pasted_level>& levels, const hocket::planner::split_plan& plan,
                          std::uint32_t ranks, std::uint32_t chunks, std::span<const std::int64_t> runs);
+
+// Of a model as a list of layers.
+/// Times of the stages in model order, as the file says or evenly.
+std::vector<step_plan::stage> times_of_list(const plan_input& in);
+/// The report, with memory as the schedule holds it.
+hocket::cost::report report_of_list(const plan_input& in, report_context& context,
+                                    const hocket::pipeline::simulation& run);
+/// Bytes of the fullest rank under a schedule, whatever its placement.
+std::int64_t bytes_of_list(const plan_input& in, const hocket::pipeline::any_schedule& plan);
 
 std::string plan_as_text(const plan_input& in, const step_plan& plan);
 std::string plan_as_json(const plan_input& in, const step_plan& plan);

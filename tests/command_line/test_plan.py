@@ -393,8 +393,50 @@ class Plan(ToolTest):
     def test_a_model_of_unequal_layers(self):
         records = json.loads((DATA / "cost" / "layer_families.json").read_text(encoding="utf-8"))
         model = self.file("m.json", json.dumps(records["kimi_linear, other"]["config"]))
-        plan = self.changed(lambda v: v.update(model=str(model)))
-        self.refused("plan", plan, "--out", self.folder / "p", says="this command takes models of equal layers only")
+
+        def planned(name, change=lambda v: None, says=None):
+            def all_changes(value):
+                value["model"] = str(model)
+                value["parallel"] = {"tp": 2, "pp": 4, "dp": 4}
+                value["cluster"]["devices"] = 32
+                value["pipeline"] = {"schedule": "1f1b"}
+                value.pop("step_seconds", None)
+                change(value)
+            out = self.folder / name
+            plan = self.changed(all_changes)
+            if says is not None:
+                return self.refused("plan", plan, "--out", out, says=says)
+            self.ok("plan", plan, "--out", out)
+            return json.loads((out / "report.json").read_text())
+
+        # Memory is that of `cost report` under 1F1B; stages are those of the layers, in order.
+        by_flops = planned("even")
+        layers = [stage["layers"] for stage in by_flops["pipeline"]["stages"]]
+        count = records["kimi_linear, other"]["config"]["num_hidden_layers"]
+        self.assertEqual(layers, [count // 4 + (s < count % 4) for s in range(4)])
+        training = json.loads(PLAN.read_text())["training"]
+        cost = json.loads(self.ok("cost", "report", "--model", model, "--training", self.file("t.json", json.dumps(training)),
+                                  "--parallel", self.file("p.json", json.dumps({"tp": 2, "pp": 4, "dp": 4})), "--format", "json").text)
+        self.assertEqual([rank["total_bytes"] for rank in by_flops["cost"]["memory"]], [rank["total_bytes"] for rank in cost["memory"]])
+        self.assertEqual(by_flops["cost"]["parameters"]["total"], records["kimi_linear, other"]["total"])
+
+        def with_machine(value):
+            value["training"]["machine"] = "b200_fitted"
+        timed = planned("timed", with_machine)
+        self.assertNotEqual([s["forward_us"] for s in timed["pipeline"]["stages"]], [s["forward_us"] for s in by_flops["pipeline"]["stages"]])
+        self.assertGreater(timed["cost"]["step"]["seconds"], 0)
+
+        def uneven(value):
+            with_machine(value)
+            value["pipeline"]["split"] = [count - 3, 1, 1, 1]
+        self.assertEqual([s["layers"] for s in planned("uneven", uneven)["pipeline"]["stages"]], [count - 3, 1, 1, 1])
+
+        def searched(value):
+            with_machine(value)
+            value["pipeline"]["split"] = "search"
+        planned("p", searched, says="splits are searched for models of equal layers only")
+        planned("p", lambda v: v["parallel"].update(vp="search"), says="sizes are searched for models of equal layers only")
+        planned("p", lambda v: v["parallel"].update(tp=64), says="tp")
 
     def test_refusals_name_the_field(self):
         def drop(*path):

@@ -407,6 +407,37 @@ class Strategies(ToolTest):
         refused(lambda c: c["rates"].update(pipeline_gb_per_s=0), "\"rates.pipeline_gb_per_s\" is 0")
         refused(lambda c: c["rates"].update(data_overlap=3), "\"rates.data_overlap\" is 3")
 
+    def test_layouts(self):
+        files = ["--model", self.FILES[1], "--training", self.file("t.json", json.dumps({"sequence": 4096, "global_batch": 32, "machine": "b200_fitted"})),
+                 "--parallel", self.file("p.json", json.dumps({"tp": 2, "pp": 4, "vp": 2}))]
+        found = self.ok("planner", "layout", *files, "--format", "megatron")
+        layout = found.text.strip()
+        even = "E" + "(t*5|)*7,t*5L"
+        self.assertLess(float(found.summary["slowest_stage_us"]), float(self.ok("planner", "layout", even, *files).summary["slowest_stage_us"]))
+        self.assertTrue(self.ok("planner", "layout", layout, *files).text.startswith(f"layout {layout}\n"))
+        for form in ("mindformers", "torchtitan"):  # each form is read as it is printed
+            text = self.ok("planner", "layout", layout, *files, "--format", form).text.strip().removeprefix("offset: ")
+            again = self.ok("planner", "layout", text, *files, "--format", "megatron")
+            self.assertEqual((again.text.strip(), again.summary), (layout, found.summary))
+        refused = lambda text, says: self.refused("planner", "layout", text, *files, says=says)
+        refused("E(t*5|)*7,t*4L", "layers of the layout is 39, but must lie in [40, 40]")
+        refused("Etx|L", "x at character: 2")
+        refused("E(t*10|)*3,t*10L", "has 4 stages, but pp x vp of")
+        refused("E(t*5|)*7,t*5mL", "prediction modules of the layout is 1")
+        refused("[1, \"a\"]", "\"a\" must be a whole number")
+        refused("[1, 2]", "sum of offset")
+
+        # A model whose layers differ, with prediction modules: they stand on one stage of the last chunk.
+        records = json.loads((DATA / "cost" / "layer_families.json").read_text(encoding="utf-8"))
+        config = {**records["deepseek_v32, other"]["config"], "num_nextn_predict_layers": 2}
+        words = ["--model", self.file("m.json", json.dumps(config)), *files[2:4], "--parallel", self.file("q.json", json.dumps({"pp": 2, "vp": 2}))]
+        layout = self.ok("planner", "layout", *words, "--format", "megatron").text.strip()
+        stages = layout.replace(",", "").split("|")
+        self.assertEqual(layout.count("mm"), 1)
+        self.assertIn("mm", stages[-1] + stages[-2])
+        self.ok("planner", "layout", layout, *words)
+        self.refused("planner", "layout", layout, *words, "--format", "mindformers", says="prediction modules in offset")
+
 
 if __name__ == "__main__":
     main()

@@ -76,13 +76,17 @@ inline std::string suffix_of(const std::vector<repeated_layer>& kinds, std::size
 
 /// Parameters, FLOPs of a step, and memory of every pipeline rank of a list, with all terms.
 /// @param stage_sizes  as in layers_of_ranks
-/// Errors: those of check and of the counts.
+/// @param passes  micro-batches that each rank keeps, as in memory_of_rank; empty: 1F1B
+/// Errors: those of check and of the counts; errc::bad_shape unless there are no passes or one of each rank.
 [[nodiscard]] inline result<report> make_report(const layer_list& list, const training& t, const parallel& p,
                                                 const convention& counted, const replay_set& replayed = {},
-                                                std::span<const std::int64_t> stage_sizes = {}) {
+                                                std::span<const std::int64_t> stage_sizes = {},
+                                                std::span<const rational> passes = {}) {
   if (const auto fits = check(list, t, p); !fits) return fits.error();
   const auto ranks = layers_of_ranks(list, p, stage_sizes);
   if (!ranks) return ranks.error();
+  if (!passes.empty() && passes.size() != ranks->size())
+    return error{errc::bad_shape, p.pp, p.vp, static_cast<std::int64_t>(passes.size())}.with("passes of ranks");
   auto made = make_report(list);
   if (!made) return made.error();
   report out = *std::move(made);
@@ -91,7 +95,8 @@ inline std::string suffix_of(const std::vector<repeated_layer>& kinds, std::size
   out.flops = *step;
   out.tokens_per_step = rational(t.global_batch) * rational(t.sequence);
   for (const rank_layers& on : *ranks) {
-    const auto share = held_share_by_1f1b(t, p, on.ends.rank);
+    const auto share = passes.empty() ? held_share_by_1f1b(t, p, on.ends.rank)
+                                      : result<rational>(passes[static_cast<std::size_t>(on.ends.rank)]);
     if (!share) return share.error();
     const auto memory = memory_of_rank(list, on, t, p, *share, replayed);
     if (!memory) return memory.error();
