@@ -22,6 +22,7 @@ namespace planner = hocket::planner;
 
 struct options {
   std::string layout, model, training, parallel, format = "text", out;
+  std::int64_t predictions = 0;
 };
 
 /// Seconds of one micro-batch, both passes, of what stages have.
@@ -147,8 +148,11 @@ void layout(const options& o) {
   const training_input t = read_training(read_json_file(o.training), model.numbers.model, o.training);
   if (!t.on) fail(o.training + ": \"machine\" must say how fast the devices are");
   const cost::parallel p = read_parallel(read_json_file(o.parallel), o.parallel);
-  const cost::layer_list list =
-      padded(model.layers ? *model.layers : cost::to_layers(model.numbers.model), t, o.training);
+  cost::layer_list list = padded(model.layers ? *model.layers : cost::to_layers(model.numbers.model), t, o.training);
+  if (o.predictions > 0) {
+    list.prediction_heads = o.predictions;
+    list.predictions = {{list.layers.back().blocks, o.predictions}};
+  }
   if (const auto fits = cost::check(list, t.step, p); !fits) fail(o.parallel, fits.error());
   need_rates(*t.on, has_experts(list), p, o.parallel);
   const prices x = prices_of(list, t, p, o.training);
@@ -197,6 +201,10 @@ void add_planner_layout(CLI::App& planner_command) {
   c->add_option("--model", o->model, "Hugging Face config.json, as published")->required()->type_name("FILE");
   c->add_option("--training", o->training, "Training JSON with a machine")->required()->type_name("FILE");
   c->add_option("--parallel", o->parallel, "Parallel JSON: tp, pp, vp, …")->required()->type_name("FILE");
+  c->add_option("--predictions", o->predictions,
+                "Multi-token-prediction modules, each with a layer as the last one (0)")
+      ->type_name("N")
+      ->check(CLI::Range(0, 64));
   c->add_option("--format", o->format, "text (the default), megatron, mindformers or torchtitan")
       ->check(CLI::IsMember({"text", "megatron", "mindformers", "torchtitan"}));
   add_out(*c, o->out);

@@ -397,8 +397,8 @@ class Plan(ToolTest):
         def planned(name, change=lambda v: None, says=None):
             def all_changes(value):
                 value["model"] = str(model)
-                value["parallel"] = {"tp": 2, "pp": 4, "dp": 4}
-                value["cluster"]["devices"] = 32
+                value["parallel"] = {"tp": 2, "pp": 4, "dp": 2}
+                value["cluster"]["devices"] = 16
                 value["pipeline"] = {"schedule": "1f1b"}
                 value.pop("step_seconds", None)
                 change(value)
@@ -416,7 +416,7 @@ class Plan(ToolTest):
         self.assertEqual(layers, [count // 4 + (s < count % 4) for s in range(4)])
         training = json.loads(PLAN.read_text())["training"]
         cost = json.loads(self.ok("cost", "report", "--model", model, "--training", self.file("t.json", json.dumps(training)),
-                                  "--parallel", self.file("p.json", json.dumps({"tp": 2, "pp": 4, "dp": 4})), "--format", "json").text)
+                                  "--parallel", self.file("p.json", json.dumps({"tp": 2, "pp": 4, "dp": 2})), "--format", "json").text)
         self.assertEqual([rank["total_bytes"] for rank in by_flops["cost"]["memory"]], [rank["total_bytes"] for rank in cost["memory"]])
         self.assertEqual(by_flops["cost"]["parameters"]["total"], records["kimi_linear, other"]["total"])
 
