@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
+#include <utility>
 
 #include "failure.hpp"
 
@@ -160,28 +160,76 @@ std::size_t json_object::choice_or(const char* key, std::initializer_list<std::s
   return has(key) ? choice(key, names) : otherwise;
 }
 
-json parse_json(std::string_view text, std::string_view file) {
-  // No file form nests deeper than a handful; copies and messages of a value recurse.
-  constexpr int deepest = 64;
-  const auto refuse = [&](const std::string& sentence) { fail(std::string(file) + ": " + sentence); };
-  std::vector<std::set<std::string>> keys;  // of the objects that are open
-  const auto watch = [&](int depth, json::parse_event_t event, json& parsed) {
-    if (depth > deepest) refuse("nested deeper than " + std::to_string(deepest) + " levels");
-    if (event == json::parse_event_t::object_start) keys.emplace_back();
-    if (event == json::parse_event_t::object_end) keys.pop_back();
-    if (event == json::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second)
-      refuse("the field " + shown(parsed) + " stands twice in one object");
+namespace {
+
+// Builds a value from what the parser tells. Its own builder with a callback looks for discarded members through all of
+// an array after each of its objects, which is quadratic.
+class json_builder : public nlohmann::json_sax<json> {
+ public:
+  json_builder(std::string_view text, std::string_view file) noexcept : text_(text), file_(file) {}
+  [[nodiscard]] json&& value() noexcept { return std::move(value_); }
+
+  bool null() override { return put(nullptr); }
+  bool boolean(bool x) override { return put(x); }
+  bool number_integer(std::int64_t x) override { return put(x); }
+  bool number_unsigned(std::uint64_t x) override { return put(x); }
+  bool number_float(double x, const std::string&) override { return put(x); }
+  bool string(std::string& x) override { return put(std::move(x)); }
+  bool binary(json::binary_t&) override { return false; }  // no text has any
+  bool start_object(std::size_t) override { return open(json::object()); }
+  bool start_array(std::size_t) override { return open(json::array()); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+  bool key(std::string& name) override {
+    const auto [at, is_new] = open_.back()->get_ref<json::object_t&>().try_emplace(name);
+    if (!is_new) refuse("the field " + shown(name) + " stands twice in one object");
+    member_ = &at->second;
     return true;
-  };
-  try {
-    return json::parse(text, watch);
-  } catch (const json::parse_error& e) {
-    std::size_t line = 1;
-    for (std::size_t i = 0; i + 1 < e.byte && i < text.size(); ++i) line += text[i] == '\n' ? 1 : 0;
-    fail(std::string(file) + ": not valid JSON near line " + std::to_string(line));
-  } catch (const json::out_of_range&) {
-    fail(std::string(file) + ": a number is too large for 64 bits");
   }
+  bool parse_error(std::size_t position, const std::string&, const json::exception& why) override {
+    constexpr int number_overflow = 406;  // of nlohmann's documented exceptions
+    if (why.id == number_overflow) refuse("a number is too large for 64 bits");
+    std::size_t line = 1;
+    for (std::size_t i = 0; i + 1 < position && i < text_.size(); ++i) line += text_[i] == '\n' ? 1 : 0;
+    refuse("not valid JSON near line " + std::to_string(line));
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& sentence) const { fail(std::string(file_) + ": " + sentence); }
+
+  json* place(json&& x) {
+    json& to = open_.empty() ? value_ : open_.back()->is_array() ? open_.back()->emplace_back() : *member_;
+    to = std::move(x);
+    return &to;
+  }
+  bool put(json&& x) {
+    place(std::move(x));
+    return true;
+  }
+  bool open(json&& x) {
+    // No file form nests deeper than a handful; copies and messages of a value recurse.
+    constexpr std::size_t deepest = 64;
+    if (open_.size() == deepest) refuse("nested deeper than " + std::to_string(deepest) + " levels");
+    open_.push_back(place(std::move(x)));
+    return true;
+  }
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+
+  std::string_view text_, file_;
+  json value_;
+  std::vector<json*> open_;  // outermost first; only the last of them grows
+  json* member_ = nullptr;   // whose key was read last
+};
+
+}  // namespace
+
+json parse_json(std::string_view text, std::string_view file) {
+  json_builder builder(text, file);
+  json::sax_parse(text, &builder);
+  return builder.value();
 }
 
 json parse_json_file(std::string_view text, std::string_view file) {
