@@ -5,6 +5,7 @@
 #include <map>
 
 #include "cost_input.hpp"
+#include "fixed.hpp"
 
 namespace hocket_cli {
 namespace cost = hocket::cost;
@@ -13,11 +14,6 @@ namespace {
 
 using cost::to_string;
 
-std::string fixed(double value, int digits) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", digits, value);
-  return text;
-}
 std::string grouped(const cost::rational& value) {
   if (!value.is_whole()) return fixed(value.real(), 3);
   std::string digits = to_string(value.num());

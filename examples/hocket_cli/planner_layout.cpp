@@ -8,8 +8,10 @@
 #include <cmath>
 #include <cstdio>
 #include <memory>
+#include <numeric>
 
 #include "cost_layers.hpp"
+#include "fixed.hpp"
 #include "json_fields.hpp"
 #include "planner.hpp"
 
@@ -83,29 +85,60 @@ std::vector<cost::rank_layers> ranks_of(const cost::layer_list& list, const plan
   return ranks;
 }
 
-std::string as_text(const planner::model_layout& layout, const prices& x, const std::vector<double>& bytes,
-                    std::size_t ranks) {
+/// What one stage takes for a micro-batch, both passes.
+std::vector<double> seconds_of_stages(const planner::model_layout& layout, const prices& x) {
+  std::vector<double> seconds;
+  auto next = x.layers.begin();
+  for (const planner::layout_stage& stage : layout.stages) {
+    const auto end = next + static_cast<std::ptrdiff_t>(stage.layers);
+    const double ends = (stage.loss ? x.loss : 0) + (stage.predictions > 0 ? x.predictions : 0);
+    seconds.push_back(std::accumulate(next, end, ends));
+    next = end;
+  }
+  return seconds;
+}
+
+std::string as_text(const planner::model_layout& layout, const std::vector<double>& seconds,
+                    const std::vector<double>& bytes) {
+  const std::size_t ranks = bytes.size();
   std::string out =
       "layout " + interop::write_megatron_layout(layout) + "\n\n  stage   rank  chunk  layers          ms\n";
   char line[160];
-  std::size_t at = 0;
   for (std::size_t s = 0; s < layout.stages.size(); ++s) {
     const planner::layout_stage& stage = layout.stages[s];
-    double seconds = (stage.loss ? x.loss : 0) + (stage.predictions > 0 ? x.predictions : 0);
-    for (std::int64_t n = 0; n < stage.layers; ++n) seconds += x.layers[at++];
     std::snprintf(line, sizeof line, "%7zu%7zu%7zu%8lld%12.3f%s%s%s%s\n", s, s % ranks, s / ranks,
-                  static_cast<long long>(stage.layers), seconds * 1e3, stage.embedding ? "  embedding" : "",
+                  static_cast<long long>(stage.layers), seconds[s] * 1e3, stage.embedding ? "  embedding" : "",
                   stage.predictions > 0 ? "  prediction" : "", stage.loss ? "  loss" : "",
                   stage.is_empty() ? "  empty" : "");
     out += line;
   }
   out += "\n   rank  GiB at the peak, by 1F1B\n";
-  for (std::size_t r = 0; r < bytes.size(); ++r) {
+  for (std::size_t r = 0; r < ranks; ++r) {
     std::snprintf(line, sizeof line, "%7zu%18.2f\n", r, bytes[r] / 1073741824.0);
     out += line;
   }
   return out;
 }
+
+std::string as_json(const planner::model_layout& layout, const std::vector<double>& seconds,
+                    const std::vector<double>& bytes) {
+  const std::size_t ranks = bytes.size();
+  nlohmann::ordered_json out{{"version", 1}, {"layout", interop::write_megatron_layout(layout)}};
+  for (std::size_t s = 0; s < layout.stages.size(); ++s) {
+    const planner::layout_stage& stage = layout.stages[s];
+    out["stages"].push_back({{"stage", s},
+                             {"rank", s % ranks},
+                             {"chunk", s / ranks},
+                             {"layers", stage.layers},
+                             {"embedding", stage.embedding},
+                             {"predictions", stage.predictions},
+                             {"loss", stage.loss},
+                             {"time_us", seconds[s] * 1e6}});
+  }
+  for (std::size_t r = 0; r < ranks; ++r) out["ranks"].push_back({{"rank", r}, {"peak_bytes", bytes[r]}});
+  return out.dump(1) + "\n";
+}
+
 std::string as_offsets(const planner::model_layout& layout, std::size_t ranks, const std::string& file) {
   const auto offsets = value_or_fail(interop::write_offsets(layout), file);
   const bool chunks = offsets.size() > ranks;
@@ -115,6 +148,15 @@ std::string as_offsets(const planner::model_layout& layout, std::size_t ranks, c
     out += std::to_string(offsets[s]);
   }
   return out + (chunks ? "]]\n" : "]\n");
+}
+
+std::string written(const planner::model_layout& layout, const std::vector<double>& seconds,
+                    const std::vector<double>& bytes, const std::string& format) {
+  if (format == "text") return as_text(layout, seconds, bytes);
+  if (format == "json") return as_json(layout, seconds, bytes);
+  if (format == "megatron") return interop::write_megatron_layout(layout) + "\n";
+  if (format == "mindformers") return as_offsets(layout, bytes.size(), "layout");
+  return nlohmann::json(value_or_fail(interop::write_modules(layout), "layout")).dump() + "\n";
 }
 
 /// Megatron-LM's string, or the two lists as JSON.
@@ -169,22 +211,13 @@ void layout(const options& o) {
     bytes.push_back(
         value_or_fail(cost::memory_of_rank(list, on, t.step, p, passes), o.parallel).peak.total_bytes().real());
   }
-  const auto ranks = static_cast<std::size_t>(p.pp);
-  if (o.format == "text") write_file(o.out, as_text(found, x, bytes, ranks));
-  else if (o.format == "megatron") write_file(o.out, interop::write_megatron_layout(found) + "\n");
-  else if (o.format == "mindformers") write_file(o.out, as_offsets(found, ranks, "layout"));
-  else write_file(o.out, nlohmann::json(value_or_fail(interop::write_modules(found), "layout")).dump() + "\n");
-  double slowest = 0, all = x.loss + x.predictions;
-  std::size_t at = 0;
-  for (const double one : x.layers) all += one;
-  for (const planner::layout_stage& s : found.stages) {
-    double seconds = (s.loss ? x.loss : 0) + (s.predictions > 0 ? x.predictions : 0);
-    for (std::int64_t n = 0; n < s.layers; ++n) seconds += x.layers[at++];
-    slowest = std::max(slowest, seconds);
-  }
-  std::fprintf(stderr, "stages=%zu slowest_stage_us=%.3f mean_stage_us=%.3f peak_bytes_per_rank=%.0f\n",
-               found.stages.size(), slowest * 1e6, all * 1e6 / static_cast<double>(found.stages.size()),
-               *std::max_element(bytes.begin(), bytes.end()));
+  const std::vector<double> seconds = seconds_of_stages(found, x);
+  const double all = std::accumulate(seconds.begin(), seconds.end(), 0.0);
+  give(o.out, written(found, seconds, bytes, form(o.format)),
+       "stages=" + std::to_string(seconds.size()) +
+           " slowest_stage_us=" + fixed(*std::max_element(seconds.begin(), seconds.end()) * 1e6, 3) +
+           " mean_stage_us=" + fixed(all * 1e6 / static_cast<double>(seconds.size()), 3) +
+           " peak_bytes_per_rank=" + fixed(*std::max_element(bytes.begin(), bytes.end()), 0));
 }
 
 }  // namespace
@@ -205,8 +238,8 @@ void add_planner_layout(CLI::App& planner_command) {
                 "Multi-token-prediction modules, each with a layer as the last one (0)")
       ->type_name("N")
       ->check(CLI::Range(0, 64));
-  c->add_option("--format", o->format, "text (the default), megatron, mindformers or torchtitan")
-      ->check(CLI::IsMember({"text", "megatron", "mindformers", "torchtitan"}));
+  c->add_option("--format", o->format, "text (the default), json, megatron, mindformers or torchtitan")
+      ->check(CLI::IsMember({"text", "json", "megatron", "mindformers", "torchtitan"}));
   add_out(*c, o->out);
   c->callback([o] { layout(*o); });
 }

@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "command.hpp"
+#include "fixed.hpp"
 #include "json_fields.hpp"
 #include "plan_step.hpp"
 
@@ -342,11 +343,6 @@ std::vector<variant> variants_of(const problem& p, const planner::split_plan& be
   return list;
 }
 
-std::string fixed(double x, int digits) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", digits, x);
-  return text;
-}
 std::string padded(std::string text, std::size_t width, bool left = false) {
   if (text.size() < width) text.insert(left ? text.size() : 0, width - text.size(), ' ');
   return text;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "command.hpp"
+#include "fixed.hpp"
 
 namespace hocket_cli {
 
@@ -32,8 +33,6 @@ struct profile_question {
   double gap_us = 100;
 };
 
-/// The number with so many decimals.
-std::string fixed(double value, int decimals);
 std::string profile_as_text(const hocket::ascend::profile& p, const std::optional<profile_dump>& dump,
                             const profile_question& q);
 std::string profile_as_json(const hocket::ascend::profile& p, const std::optional<profile_dump>& dump,

@@ -234,12 +234,6 @@ ordered_json kernel_json(const ascend::profile& p, std::size_t i) {
 
 }  // namespace
 
-std::string fixed(double value, int decimals) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", decimals, value);
-  return text;
-}
-
 std::string profile_as_text(const ascend::profile& p, const std::optional<profile_dump>& dump,
                             const profile_question& q) {
   std::string out;

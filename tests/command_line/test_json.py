@@ -53,6 +53,7 @@ class Json(ToolTest):
         samples = self.file("samples.csv", "size,time_us\n128,20\n256,30\n1024,90\n")
         theirs = self.file("theirs.csv", self.ok("graph", "prune", "--ops", SMALL).text)
         training = self.file("training.json", json.dumps({"sequence": 1024, "global_batch": 8, "step_seconds": 1, "peak_tflops": 300}))
+        fast = self.file("fast.json", json.dumps({"sequence": 1024, "global_batch": 8, "machine": "b200_fitted"}))
         parallel = self.file("parallel.json", json.dumps({"pp": 2, "tp": 2}))
         return {
             ("graph", "prune"): ("--ops", SMALL), ("graph", "sync"): ("--ops", SMALL),
@@ -64,6 +65,7 @@ class Json(ToolTest):
             ("tiling", "solve"): ("--problem", TILING), ("tiling", "fit"): ("--samples", samples),
             ("cost", "report"): ("--model", CONFIGS / "llama-2-7b.json", "--training", training, "--parallel", parallel),
             ("planner", "split"): ("--problem", LLAMA / "split.json"),
+            ("planner", "layout"): ("--model", LLAMA / "config.json", "--training", fast, "--parallel", parallel),
             ("planner", "search"): ("--model", LLAMA / "config.json", "--training", LLAMA / "training.json", "--cluster", LLAMA / "cluster.json", "--top", 1000),
             ("plan",): (PLAN, "--out", self.folder / "plan"),
             ("ir", "summary"): (DUMP,), ("ir", "ops"): (DUMP,), ("ir", "recompute"): (DUMP,), ("ir", "peak"): (DUMP,), ("ir", "collectives"): (DUMP,),
@@ -111,7 +113,7 @@ class Json(ToolTest):
                 self.assertEqual(self.object_of(self.ok(*name, *words, "--json"))["rows"], rows)
 
     def test_no_number_of_a_text_is_missing(self):
-        prose = (("cost", "report"), ("planner", "split"), ("planner", "search"), ("plan",), ("ir", "summary"), ("ir", "peak"), ("ir", "collectives"),
+        prose = (("cost", "report"), ("planner", "split"), ("planner", "layout"), ("planner", "search"), ("plan",), ("ir", "summary"), ("ir", "peak"), ("ir", "collectives"),
                  ("profile",), ("doctor",))
         for name in prose:
             with self.subTest(command=" ".join(name)):

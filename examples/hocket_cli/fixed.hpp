@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Numbers as texts show them.
+#pragma once
+#include <cstdio>
+#include <string>
+
+namespace hocket_cli {
+
+/// The number with so many decimals.
+inline std::string fixed(double value, int decimals) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", decimals, value);
+  return text;
+}
+
+}  // namespace hocket_cli
