@@ -94,7 +94,7 @@ constexpr operations<two_words> ours{ours_of, words_of};
 TEST_CASE("two words count as one integer", "[core]") {
   static_assert(two_words{-1} == -1 && two_words{-1} < 0 && two_words{std::uint64_t{1} << 63} > 0);
   static_assert((two_words{1} << 70) / 1024 == two_words{1} << 60);
-  static_assert(two_words{-7} / 2 == -3 && two_words{-7} % 2 == -1 && two_words{-7} >> 1 == -4);
+  static_assert(two_words{-7} / 2 == -3 && two_words{-7} % 2 == -1 && (two_words{-7} >> 1) == -4);
   static_assert(static_cast<std::int64_t>(two_words{-5} * 3) == -15 && 3 * two_words{-5} - 1 == -16);
   static_assert(static_cast<double>(two_words{-1} << 100) == -1267650600228229401496703205376.0);
   constexpr two_words least = two_words::of(std::uint64_t{1} << 63, 0);

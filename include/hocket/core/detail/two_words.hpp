@@ -6,6 +6,7 @@
 #include <compare>
 #include <concepts>
 #include <cstdint>
+#include <type_traits>
 
 namespace hocket::inline HOCKET_ABI::detail {
 
@@ -19,7 +20,9 @@ class two_words {
   constexpr two_words() = default;
   template <std::integral Integer>
   constexpr two_words(Integer n) noexcept  // NOLINT(google-explicit-constructor): every integer is one
-      : low_(static_cast<std::uint64_t>(n)), high_(n < Integer{} ? ~std::uint64_t{0} : 0) {}
+      : low_(static_cast<std::uint64_t>(n)) {
+    if constexpr (std::is_signed_v<Integer>) high_ = n < 0 ? ~std::uint64_t{0} : 0;
+  }
   [[nodiscard]] static constexpr two_words of(std::uint64_t high, std::uint64_t low) noexcept {
     two_words n;
     n.low_ = low;
