@@ -9,6 +9,9 @@
 #include <cstdio>
 #include <memory>
 #include <numeric>
+#include <optional>
+#include <string>
+#include <string_view>
 
 #include "cost_layers.hpp"
 #include "fixed.hpp"
@@ -85,6 +88,53 @@ std::vector<cost::rank_layers> ranks_of(const cost::layer_list& list, const plan
   return ranks;
 }
 
+/// What a rank has of a model given by numbers of layers, as even_parts deals them out.
+std::vector<cost::part> parts_of(const cost::model& m, const planner::model_layout& layout, const cost::parallel& p) {
+  std::vector<cost::part> parts(static_cast<std::size_t>(p.pp));
+  const auto mixtures_before = [&](std::int64_t layer) {
+    return std::max(layer - (m.layers - m.moe_layers), std::int64_t{0});
+  };
+  std::int64_t begin = 0;
+  for (std::size_t s = 0; s < layout.stages.size(); ++s) {
+    const planner::layout_stage& stage = layout.stages[s];
+    const std::int64_t end = begin + stage.layers;
+    cost::part& on = parts[s % parts.size()];
+    on.layers += stage.layers + stage.predictions;
+    on.moe_layers += mixtures_before(end) - mixtures_before(begin) + (m.moe_layers > 0 ? stage.predictions : 0);
+    on.window_layers += end * m.window_layers / m.layers - begin * m.window_layers / m.layers;
+    begin = end;
+  }
+  for (std::size_t rank = 0; rank < parts.size(); ++rank) {
+    parts[rank].rank = static_cast<std::int64_t>(rank);
+    parts[rank].first = rank == 0;
+    parts[rank].last = rank + 1 == parts.size();
+  }
+  return parts;
+}
+
+/// Bytes of each rank at its peak by 1F1B, by the functions that `cost report` takes: that of a model by its numbers
+/// also counts the moment inside attention and FFN.
+std::vector<double> peaks_of(const model_input& model, const cost::layer_list& list,
+                             const planner::model_layout& layout, const training_input& t, const cost::parallel& p,
+                             const std::string& file) {
+  std::vector<double> bytes;
+  const auto add = [&](const cost::memory_peak& peak) { bytes.push_back(peak.total_bytes().ceiling().real()); };
+  cost::model m = model.numbers.model;
+  m.vocabulary = list.sizes.vocabulary;
+  if (!model.layers && list.prediction_heads == m.mtp_layers) {
+    for (const cost::part& on : parts_of(m, layout, p)) {
+      const auto held = value_or_fail(cost::held_by_1f1b(m, t.step, p, on), file);
+      add(value_or_fail(cost::peak_memory(m, t.step, p, on, held), file));
+    }
+    return bytes;
+  }
+  for (const cost::rank_layers& on : ranks_of(list, layout, p, file)) {
+    const auto passes = value_or_fail(cost::held_share_by_1f1b(t.step, p, on.ends.rank), file);
+    add(value_or_fail(cost::memory_of_rank(list, on, t.step, p, passes), file).peak);
+  }
+  return bytes;
+}
+
 /// What one stage takes for a micro-batch, both passes.
 std::vector<double> seconds_of_stages(const planner::model_layout& layout, const prices& x) {
   std::vector<double> seconds;
@@ -133,9 +183,10 @@ std::string as_json(const planner::model_layout& layout, const std::vector<doubl
                              {"embedding", stage.embedding},
                              {"predictions", stage.predictions},
                              {"loss", stage.loss},
-                             {"time_us", seconds[s] * 1e6}});
+                             {"time_us", std::round(seconds[s] * 1e9) / 1e3}});
   }
-  for (std::size_t r = 0; r < ranks; ++r) out["ranks"].push_back({{"rank", r}, {"peak_bytes", bytes[r]}});
+  for (std::size_t r = 0; r < ranks; ++r)
+    out["ranks"].push_back({{"rank", r}, {"peak_bytes", static_cast<std::int64_t>(bytes[r])}});
   return out.dump(1) + "\n";
 }
 
@@ -159,10 +210,32 @@ std::string written(const planner::model_layout& layout, const std::vector<doubl
   return nlohmann::json(value_or_fail(interop::write_modules(layout), "layout")).dump() + "\n";
 }
 
-/// Megatron-LM's string, or the two lists as JSON.
+/// The list in MindFormers' or torchtitan's form: alone, or under its name as YAML or JSON; nothing otherwise.
+std::optional<nlohmann::json> list_of(std::string_view text) {
+  constexpr std::string_view blanks = " \t\r\n", names[] = {"offset", "module_fqns_per_model_part"};
+  const auto begin = (std::min)(text.find_first_not_of(blanks), text.size());
+  text = text.substr(begin, text.find_last_not_of(blanks) + 1 - begin);
+  for (const std::string_view name : names)
+    if (text.starts_with(name) && text.substr(name.size()).starts_with(':')) {
+      text.remove_prefix((std::min)(text.find_first_not_of(blanks, name.size() + 1), text.size()));
+      return parse_json(std::string(text), "layout");
+    }
+  if (!text.starts_with('[') && !text.starts_with('{')) return std::nullopt;
+  nlohmann::json value = parse_json(std::string(text), "layout");
+  if (value.is_object()) {
+    for (const std::string_view name : names)
+      if (value.size() == 1 && value.contains(name)) return nlohmann::json(value.at(name));
+    fail("layout: " + shown(value) + " must have \"offset\" or \"module_fqns_per_model_part\", and nothing else");
+  }
+  return value;
+}
+
+/// Megatron-LM's string, or the two lists.
 planner::model_layout read_layout(const std::string& text, std::int64_t layers) {
-  if (text.empty() || text.front() != '[') return value_or_fail(interop::read_megatron_layout(text), "layout");
-  const nlohmann::json value = parse_json(text, "layout");
+  const auto listed = list_of(text);
+  if (!listed) return value_or_fail(interop::read_megatron_layout(text), "layout");
+  const nlohmann::json& value = *listed;
+  if (!value.is_array()) fail("layout: " + shown(value) + " must be a list");
   std::vector<std::int64_t> offsets;
   std::vector<std::vector<std::string>> modules;
   const auto add = [&](const nlohmann::json& x) {
@@ -200,17 +273,15 @@ void layout(const options& o) {
   const prices x = prices_of(list, t, p, o.training);
   const planner::model_layout found =
       o.layout.empty() ? solved(x, list, p, o.parallel) : read_layout(o.layout, list.layer_count());
+  if (const std::int64_t has = found.prediction_count(); has != list.prediction_heads)
+    fail("layout: has " + std::to_string(has) + " prediction modules, but the model has " +
+         std::to_string(list.prediction_heads) + ": --predictions says how many");
   if (const auto ok = planner::check(found, p.pp, list.layer_count(), list.prediction_heads); !ok)
     fail("layout", ok.error());
   if (const auto stages = static_cast<std::int64_t>(found.stages.size()); stages != p.pp * p.vp)
     fail("layout: has " + std::to_string(stages) + " stages, but pp x vp of " + o.parallel + " is " +
          std::to_string(p.pp * p.vp));
-  std::vector<double> bytes;
-  for (const cost::rank_layers& on : ranks_of(list, found, p, o.parallel)) {
-    const auto passes = value_or_fail(cost::held_share_by_1f1b(t.step, p, on.ends.rank), o.parallel);
-    bytes.push_back(
-        value_or_fail(cost::memory_of_rank(list, on, t.step, p, passes), o.parallel).peak.total_bytes().real());
-  }
+  const std::vector<double> bytes = peaks_of(model, list, found, t, p, o.parallel);
   const std::vector<double> seconds = seconds_of_stages(found, x);
   const double all = std::accumulate(seconds.begin(), seconds.end(), 0.0);
   give(o.out, written(found, seconds, bytes, form(o.format)),
@@ -227,9 +298,11 @@ void add_planner_layout(CLI::App& planner_command) {
   CLI::App* c = planner_command.add_subcommand(
       "layout",
       "What stands on which pipeline stage: Megatron, MindFormers or torchtitan's form, priced or solved for");
-  c->add_option("layout", o->layout,
-                "Et*3|(tt|)*29,m|L, or MindFormers' offset or torchtitan's module lists as JSON; without it the layout "
-                "with the fastest slowest stage is found")
+  c->add_option(
+       "layout", o->layout,
+       "Et*3|(tt|)*29,m|L, or MindFormers' offset or torchtitan's module_fqns_per_model_part, as YAML or JSON with or "
+       "without its name; without a layout the one "
+       "with the fastest slowest stage is found")
       ->type_name("LAYOUT");
   c->add_option("--model", o->model, "Hugging Face config.json, as published")->required()->type_name("FILE");
   c->add_option("--training", o->training, "Training JSON with a machine")->required()->type_name("FILE");

@@ -88,6 +88,9 @@ class Report(ToolTest):
                 mlp_layer_types="absent", first_k_dense_replace=99)
         refused("deepseek_v4, other", "hc_mult is 1000000, but must lie in [1, 64]", hc_mult=1000000)
         refused("nemotron_h, other", "\"layers_block_type\" is [], but must be a list", layers_block_type=[], num_hidden_layers="absent")
+        refused("lfm2, other", "m.json: the config's layer_types \"foo\" (layer 0) is no kind of layer that its model_type has",
+                layer_types=["foo"] + records["lfm2, other"]["config"]["layer_types"][1:])
+        refused("nemotron_h, other", "hybrid_override_pattern \"Q\" (layer 5)", layers_block_type="absent", num_hidden_layers=4, hybrid_override_pattern="MEM*-Q")
         inner = {**records["qwen3_5_moe_text, other"]["config"], "hidden_size": "1"}
         whole = self.file("w.json", json.dumps({"model_type": "qwen3_5_moe", "hidden_size": 7, "text_config": inner}))
         self.refused("cost", "report", "--model", whole, says="w.json: \"hidden_size\" is \"1\", but must be a whole number")

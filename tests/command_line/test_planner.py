@@ -417,16 +417,29 @@ class Strategies(ToolTest):
         self.assertLess(float(found.summary["slowest_stage_us"]), slowest("E(t*5|)*6,t*4|t*6L"))
         self.assertTrue(self.ok("planner", "layout", layout, *files).text.startswith(f"layout {layout}\n"))
         for form in ("mindformers", "torchtitan"):  # each form is read as it is printed
-            text = self.ok("planner", "layout", layout, *files, "--format", form).text.strip().removeprefix("offset: ")
-            again = self.ok("planner", "layout", text, *files, "--format", "megatron")
-            self.assertEqual((again.text.strip(), again.summary), (layout, found.summary))
+            text = self.ok("planner", "layout", layout, *files, "--format", form).text
+            alone = text.strip().removeprefix("offset: ")
+            name = "offset" if form == "mindformers" else "module_fqns_per_model_part"
+            for given in (text, alone, f"{name}: {alone}", json.dumps({name: json.loads(alone)})):
+                again = self.ok("planner", "layout", given, *files, "--format", "megatron")
+                self.assertEqual((again.text.strip(), again.summary), (layout, found.summary))
+        as_json = json.loads(self.ok("planner", "layout", layout, *files, "--format", "json").text)
+        self.assertEqual(str(max(r["peak_bytes"] for r in as_json["ranks"])), found.summary["peak_bytes_per_rank"])
+        self.assertEqual(f"{max(s['time_us'] for s in as_json['stages']):.3f}", found.summary["slowest_stage_us"])
+        self.assertTrue(all(s["time_us"] == round(s["time_us"], 3) for s in as_json["stages"]))
         refused = lambda text, says: self.refused("planner", "layout", text, *files, says=says)
-        refused("E(t*5|)*7,t*4L", "layers of the layout is 39, but must lie in [40, 40]")
+        refused("E(t*5|)*7,t*4L", "layout: the layout has 39 layers, but the model has 40")
         refused("Etx|L", "x at character: 2")
         refused("E(t*10|)*3,t*10L", "has 4 stages, but pp x vp of")
-        refused("E(t*5|)*7,t*5mL", "prediction modules of the layout is 1")
+        refused("E(t*5|)*7,t*5mL", "layout: has 1 prediction modules, but the model has 0: --predictions says how many")
         refused("[1, \"a\"]", "\"a\" must be a whole number")
-        refused("[1, 2]", "sum of offset")
+        refused("[1, 2]", "the offsets add up to 3, but must add up to 0: 40 layers over 2 stages leave that many")
+        refused("E(t*5|)*7,t*5", "the layout has no L, the loss")
+        refused("{\"offsets\": [1, -1]}", "must have \"offset\" or \"module_fqns_per_model_part\"")
+        refused("{\"offset\": 3}", "3 must be a list")
+        refused("[[\"tok_embeddings\", \"layers.0\"]]", "the layout has no norm: it follows the last layer")
+        refused("offset: 1-", "layout")
+        refused("[]", "stages of offset")
 
         # A model whose layers differ.
         records = json.loads((DATA / "cost" / "layer_families.json").read_text(encoding="utf-8"))
@@ -434,6 +447,14 @@ class Strategies(ToolTest):
         words = ["--model", model, *files[2:4], "--parallel", self.file("q.json", json.dumps({"pp": 2, "vp": 2}))]
         layout = self.ok("planner", "layout", *words, "--format", "megatron").text.strip()
         self.ok("planner", "layout", layout, *words)
+        # The peaks are those of cost report.
+        spread = self.file("c.json", json.dumps({"pp": 2, "dp": 2, "cp": 2}))
+        for name in ("gemma3_text, default", "deepseek_v2, default", "glm4_moe, other", "qwen3_next, other"):
+            common = ["--model", self.file("m2.json", json.dumps(records[name]["config"])), *files[2:4], "--parallel", spread, "--format", "json"]
+            report = json.loads(self.ok("cost", "report", *common).text)["memory"]
+            given = f"Et*{report[0]['layers']}|t*{report[1]['layers']}L"
+            priced = json.loads(self.ok("planner", "layout", given, *common).text)
+            self.assertEqual([r["peak_bytes"] for r in priced["ranks"]], [r["peak_bytes"] for r in report], name)
         # Prediction modules stand on one stage of the last chunk.
         words += ["--predictions", "2"]
         layout = self.ok("planner", "layout", *words, "--format", "megatron").text.strip()
@@ -442,7 +463,7 @@ class Strategies(ToolTest):
         self.assertIn("mm", stages[-1] + stages[-2])
         self.ok("planner", "layout", layout, *words)
         self.refused("planner", "layout", layout, *words, "--format", "mindformers", says="prediction modules in offset")
-        self.refused("planner", "layout", layout, *words[:-1], "1", says="prediction modules of the layout is 2")
+        self.refused("planner", "layout", layout, *words[:-1], "1", says="layout: has 2 prediction modules, but the model has 1: --predictions")
 
 
 if __name__ == "__main__":

@@ -70,6 +70,7 @@ enum class errc : std::uint16_t {
   unknown_value,
   bad_rate,
   unknown_symbol,
+  unknown_layer,
   // launch
   backend_failed = 500,
   unrecorded_event,
@@ -112,6 +113,9 @@ enum class errc : std::uint16_t {
   // planner
   does_not_fit = 700,
   other_ranks,
+  layout_lacks,
+  layout_count,
+  offset_sum,
 };
 
 /// Why a call failed: a code, up to four offending integers, and the first characters of an offending word.

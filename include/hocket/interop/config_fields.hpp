@@ -89,15 +89,39 @@ class fields {
     if (std::find(known.begin(), known.end(), word) == known.end()) fail(error{errc::unknown_value}.with(name));
     return word;
   }
-  /// How many layers a list with one word per layer calls `word`.
-  std::int64_t layers_called(const char* name, std::string_view word, std::int64_t layers) {
+  /// How many layers a list with one word per layer calls `word`; the others must be called `other`.
+  std::int64_t layers_called(const char* name, std::string_view word, std::string_view other, std::int64_t layers) {
     if (!has(name)) return fail(error{errc::missing_field}.with(name));
+    const auto called = words(name, layers, {word, other});
+    return std::count(called.begin(), called.end(), word);
+  }
+  /// A list with one word for each layer, each one of these; nothing where it is none.
+  std::vector<std::string> words(const char* name, std::int64_t layers, std::initializer_list<std::string_view> known) {
     const auto& list = config_.at(name);
     const auto is_word = [](const auto& x) { return x.is_string(); };
     if (!list.is_array() || static_cast<std::int64_t>(list.size()) != layers ||
-        !std::all_of(list.begin(), list.end(), is_word))
-      return fail(error{errc::invalid_argument, 3}.with(name));
-    return std::count(list.begin(), list.end(), word);
+        !std::all_of(list.begin(), list.end(), is_word)) {
+      fail(error{errc::invalid_argument, 3}.with(name));
+      return {};
+    }
+    const auto out = list.get<std::vector<std::string>>();
+    for (std::size_t at = 0; at < out.size(); ++at)
+      if (std::find(known.begin(), known.end(), out[at]) == known.end()) refuse_layer(name, out[at], at);
+    return out;
+  }
+  /// Lists that a family does not read may be there, but of words that some family has.
+  void check_lists_of_layers(std::int64_t layers) {
+    for (const char* name : {"layer_types", "layers_block_type", "mlp_layer_types", "indexer_types"})
+      if (ok_ && has(name))
+        words(name, layers,
+              {"full_attention", "attention", "sliding_attention", "chunked_attention", "linear_attention",
+               "indexed_attention", "compressed_sparse_attention", "heavily_compressed_attention", "mamba", "conv",
+               "hybrid", "moe", "hash_moe", "mlp", "dense", "sparse", "full", "shared"});
+  }
+  /// Says that a layer, counted from 0, is of no kind that the architecture has.
+  void refuse_layer(const char* name, std::string_view word, std::size_t layer) {
+    const std::string said = std::string(name) + " \"" + std::string(word) + "\"";
+    fail(error{errc::unknown_layer, static_cast<std::int64_t>(layer)}.with(said));
   }
   /// An object inside the config: read(its fields).
   template <class Read>

@@ -105,7 +105,7 @@ inline void read_gpt_neo(fields& in, cost::model& m) {
   layer_norm_everywhere(m);
   m.qkv_bias = false;
   m.window = in.size("window_size");
-  m.window_layers = in.layers_called("attention_layers", "local", m.layers);
+  m.window_layers = in.layers_called("attention_layers", "local", "global", m.layers);
 }
 
 inline void read_gptj(fields& in, cost::model& m) {
@@ -324,7 +324,9 @@ inline void read_deepseek_v2(fields& in, cost::model& m, std::string_view type) 
 // Windowed layers: those that "layer_types" lists, else those of the architecture's rule.
 inline void read_window(fields& in, cost::model& m, std::int64_t by_rule) {
   m.window = in.size("sliding_window");
-  m.window_layers = in.has("layer_types") ? in.layers_called("layer_types", "sliding_attention", m.layers) : by_rule;
+  m.window_layers = in.has("layer_types")
+                      ? in.layers_called("layer_types", "sliding_attention", "full_attention", m.layers)
+                      : by_rule;
 }
 // Each pattern-th layer sees everything.
 inline std::int64_t all_but_each(fields& in, const cost::model& m, std::int64_t otherwise) {
@@ -593,6 +595,7 @@ inline result<reading> read_config(const nlohmann::json& config) {
     return error{errc::unknown_architecture}.with(out.architecture);
   in.expect_flag("is_encoder_decoder", false);
   in.expect_flag("add_cross_attention", false);
+  in.check_lists_of_layers(out.model.layers);
   detail::check_class(in, out.architecture);
   detail::check(in, out.model);
   if (!in.ok()) return in.why();

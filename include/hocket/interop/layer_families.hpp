@@ -59,7 +59,7 @@ inline void read_qwen3_next(layer_fields& in, bool dense_only) {
     experts.shared_gate = true;
   }
   const std::int64_t interval = in.has({"layer_types"}) ? 1 : in.size_or({"full_attention_interval"}, 4);
-  const auto sees_all = in.sees_all([&](std::int64_t at) { return each(at, interval); });
+  const auto sees_all = in.sees_all("linear_attention", [&](std::int64_t at) { return each(at, interval); });
   for (std::int64_t at = 0; at < in.layers(); ++at)
     in.layer(sees_all[index(at)] ? cost::block(full) : cost::block(linear),
              mixes[index(at)] ? cost::block(experts) : cost::block(dense));
@@ -87,7 +87,7 @@ inline void read_sparse_latent(layer_fields& in) {
   indexed.index_heads = in.size({"index_n_heads"});
   indexed.index_dim = in.size({"index_head_dim"});
   const std::int64_t period = in.size_or({"index_topk_freq"}, 1), skipped = in.size_or({"index_skip_topk_offset"}, 2);
-  const auto indexers = in.words({"indexer_types"}, [&](std::int64_t at) {
+  const auto indexers = in.words({"indexer_types"}, {"full", "shared"}, [&](std::int64_t at) {
     return (std::max)(at - skipped + 1, std::int64_t{0}) % period == 0 ? "full" : "shared";
   });
   const auto mixes = in.mixes({"first_k_dense_replace"});
@@ -115,7 +115,7 @@ inline void read_kimi(layer_fields& in) {
     linear = {.heads = in.size({"linear_num_heads"}),
               .head_dim = in.size({"linear_head_dim"}),
               .kernel = in.size({"linear_conv_kernel_dim"})};
-    sees_all = in.sees_all([](std::int64_t at) { return at != 0 && at % 4 == 0; });
+    sees_all = in.sees_all("linear_attention", [](std::int64_t at) { return at != 0 && at % 4 == 0; });
   }
   if (!in.ok()) return;
   linear.gate_rank = linear.head_dim;
@@ -135,7 +135,7 @@ inline void read_bailing(layer_fields& in) {
                                 .head_dim = in.size({"linear_head_dim"}),
                                 .kernel = in.size({"linear_conv_kernel_dim", "short_conv_kernel_size"})};
   const std::int64_t period = in.size_or({"layer_group_size"}, 6);
-  const auto sees_all = in.sees_all([&](std::int64_t at) { return each(at, period); });
+  const auto sees_all = in.sees_all("linear_attention", [&](std::int64_t at) { return each(at, period); });
   const auto mixes = in.mixes({"first_k_dense_replace"});
   const auto dense = every(mixes) ? cost::feed_forward{} : in.dense();
   auto experts = in.experts({"moe_intermediate_size"});
@@ -175,22 +175,24 @@ inline void read_deepseek_v4(layer_fields& in) {
   const auto ratios = in.has({"layer_types"}) || !in.has({"compress_ratios"})
                         ? std::vector<std::int64_t>{}
                         : in.raw().first_numbers("compress_ratios", in.layers());
-  const auto kinds = in.words({"layer_types"}, [&](std::int64_t at) {
+  constexpr const char *sparse_word = "compressed_sparse_attention", *heavy_word = "heavily_compressed_attention",
+                       *window_word = "sliding_attention";
+  const auto kinds = in.words({"layer_types"}, {sparse_word, heavy_word, window_word}, [&](std::int64_t at) {
     const std::int64_t ratio = ratios.empty() ? (at > 1 && at % 2 == 1 ? 4 : 128) : ratios[index(at)];
-    return ratio == 4 ? "compressed_sparse_attention" : ratio == 0 ? "window" : "heavily_compressed_attention";
+    return ratio == 4 ? sparse_word : ratio == 0 ? window_word : heavy_word;
   });
   auto experts = in.experts({"moe_intermediate_size"});
   auto by_table = experts;
   experts.router_bias = true;
   const std::int64_t by_hash = in.has({"mlp_layer_types"}) ? 0 : in.size_or({"num_hash_layers"}, 3);
-  const auto routers =
-      in.words({"mlp_layer_types"}, [&](std::int64_t at) { return at < by_hash ? "hash_moe" : "moe"; });
+  const auto routers = in.words({"mlp_layer_types"}, {"hash_moe", "moe"},
+                                [&](std::int64_t at) { return at < by_hash ? "hash_moe" : "moe"; });
   for (std::int64_t at = 0; at < in.layers(); ++at) {
     const std::string& kind = kinds[index(at)];
     in.layer({cost::hyper_connections{.streams = n}, cost::norms{},
-              kind == "compressed_sparse_attention"    ? sparse
-              : kind == "heavily_compressed_attention" ? heavy
-                                                       : windowed,
+              kind == sparse_word  ? sparse
+              : kind == heavy_word ? heavy
+                                   : windowed,
               after_mixer(), routers[index(at)] == "hash_moe" ? by_table : experts});
   }
   list.back = {cost::projection{.input = n * in.hidden(), .outputs = n}, cost::table{.elements = n + 1}};
@@ -201,7 +203,7 @@ inline void read_minimax(layer_fields& in) {
   const auto full = in.attention();
   const cost::lightning_attention linear{
       .heads = full.heads, .head_dim = full.head_dim, .chunk = in.size_or({"block_size"}, 256)};
-  const auto sees_all = in.sees_all([](std::int64_t at) { return at % 2 == 0; });
+  const auto sees_all = in.sees_all("linear_attention", [](std::int64_t at) { return at % 2 == 0; });
   const auto experts = in.experts({"intermediate_size"});
   for (std::int64_t at = 0; at < in.layers(); ++at)
     in.layer(sees_all[index(at)] ? cost::block(full) : cost::block(linear), experts);
@@ -221,7 +223,7 @@ inline void read_llama4(layer_fields& in) {
   auto chunked = full;
   chunked.window = in.optional({"attention_chunk_size"});
   chunked.chunked = chunked.window > 0;
-  const auto sees_all = in.sees_all([](std::int64_t at) { return each(at, 4); });
+  const auto sees_all = in.sees_all("chunked_attention", [](std::int64_t at) { return each(at, 4); });
   std::vector<bool> mixes;
   if (!in.numbers("moe_layers", mixes)) {
     const std::int64_t step = in.size_or({"interleave_moe_layer_step"}, 1);
@@ -239,7 +241,7 @@ inline void read_gemma3(layer_fields& in) {
   full.qk_norm = true;
   const std::int64_t period =
       in.has({"layer_types"}) ? 6 : in.size_or({"sliding_window_pattern", "_sliding_window_pattern"}, 6);
-  const auto sees_all = in.sees_all([&](std::int64_t at) { return each(at, period); });
+  const auto sees_all = in.sees_all("sliding_attention", [&](std::int64_t at) { return each(at, period); });
   const auto dense = in.dense();
   softmax_layers(in, full, with_window(full, in.size({"sliding_window"})), sees_all, all(in, false), dense, dense, 2);
 }
@@ -258,7 +260,7 @@ inline void read_gemma3n(layer_fields& in) {
                      n = in.size({"altup_num_inputs"}), rank = in.size({"laurel_rank"}), h = in.hidden(),
                      window = in.size({"sliding_window"});
   if (n > max_streams) in.raw().fail(error{errc::out_of_range, n, 1, max_streams}.with("altup_num_inputs"));
-  const auto sees_all = in.sees_all([](std::int64_t at) { return each(at, 5); });
+  const auto sees_all = in.sees_all("sliding_attention", [](std::int64_t at) { return each(at, 5); });
   const auto widths = in.raw().sizes("intermediate_size", in.layers());
   for (std::int64_t at = 0; at < in.layers(); ++at) {
     auto attention = with_window(full, sees_all[index(at)] ? 0 : window);
@@ -279,7 +281,7 @@ inline void read_gemma4(layer_fields& in) {
   windowed.qk_norm = true;
   auto full = windowed;
   full.key_is_value = in.flag("attention_k_eq_v", false);
-  const auto sees_all = in.sees_all([](std::int64_t at) { return each(at, 6); });
+  const auto sees_all = in.sees_all("sliding_attention", [](std::int64_t at) { return each(at, 6); });
   if (in.has({"per_layer_config"})) {  // as transformers saves it: what differs from the others
     full.head_dim = in.raw().first_override("head_dim", full.head_dim);
     full.kv_heads = in.raw().first_override("num_key_value_heads", full.kv_heads);
@@ -315,11 +317,17 @@ inline void read_nemotron_h(layer_fields& in) {
   constexpr const char* words[] = {"linear_attention", "moe", "full_attention", "mlp"};
   const std::string pattern = in.raw().word_or("hybrid_override_pattern", "");
   in.ends(false);
-  const auto kinds = in.words({"layers_block_type", "layer_types"}, [&](std::int64_t at) {
-    const auto which = index(at) < pattern.size() ? letters.find(pattern[index(at)]) : letters.npos;
-    if (which == letters.npos) in.raw().fail(error{errc::unknown_value}.with("hybrid_override_pattern"));
-    return which == letters.npos ? "" : words[which];
-  });
+  const layer_words known = {"linear_attention", "mamba", "moe", "full_attention", "attention", "mlp"};
+  const bool by_pattern = !in.has({"layers_block_type", "layer_types"});
+  for (std::size_t at = 0; by_pattern && at < pattern.size(); ++at)
+    if (letters.find(pattern[at]) == letters.npos)
+      in.raw().refuse_layer("hybrid_override_pattern", pattern.substr(at, 1), at);
+  if (by_pattern && pattern.size() != index(in.layers()))
+    in.raw().fail(error{errc::contradictory_field, static_cast<std::int64_t>(pattern.size()), in.layers()}.with(
+        "letters of hybrid_override_pattern"));
+  if (!in.ok()) return;
+  const auto kinds = in.words({"layers_block_type", "layer_types"}, known,
+                              [&](std::int64_t at) { return words[letters.find(pattern[index(at)])]; });
   const auto is = [&](std::string_view kind) { return std::find(kinds.begin(), kinds.end(), kind) != kinds.end(); };
   const auto state_space = in.mamba2();
   auto attention = in.attention(128);
@@ -382,7 +390,7 @@ inline void read_bamba(layer_fields& in) {
 inline void read_granite(layer_fields& in, bool hybrid) {
   in.ends(hybrid);
   const auto attention = in.attention();
-  const auto sees_all = hybrid ? in.sees_all([](std::int64_t) { return false; }) : all(in, true);
+  const auto sees_all = hybrid ? in.sees_all("linear_attention", [](std::int64_t) { return false; }) : all(in, true);
   cost::block mixer = attention;
   if (!every(sees_all)) mixer = in.mamba2();
   const std::int64_t shared = in.optional({"shared_intermediate_size"});
@@ -411,7 +419,8 @@ inline void read_zamba2(layer_fields& in) {
       .heads = heads, .kv_heads = in.size({"num_key_value_heads"}), .head_dim = 2 * h / heads, .input = 2 * h};
   const bool adapted = in.flag("use_shared_attention_adapter", false);
   std::int64_t uses = 0;
-  for (const std::string& kind : in.words({"layers_block_type"}, [&](std::int64_t) {
+  for (const std::string& kind :
+       in.words({"layers_block_type"}, {"hybrid", "linear_attention", "mamba"}, [&](std::int64_t) {
          in.raw().fail(error{errc::missing_field}.with("layers_block_type"));
          return "";
        })) {
@@ -501,7 +510,7 @@ inline void read_lfm2(layer_fields& in, bool mixes) {
     if (first > in.layers())
       in.raw().fail(error{errc::contradictory_field, first, in.layers()}.with("num_dense_layers"));
   }
-  const auto sees_all = in.sees_all([](std::int64_t) { return true; });
+  const auto sees_all = in.sees_all("conv", [](std::int64_t) { return true; });
   for (std::int64_t at = 0; at < in.layers(); ++at)
     in.layer(sees_all[index(at)] ? cost::block(attention) : cost::block(convolution),
              at < first ? cost::block(dense) : cost::block(experts));
@@ -510,7 +519,7 @@ inline void read_olmo3(layer_fields& in) {
   in.ends(false);
   auto full = in.attention();
   full.qk_norm_all = true;
-  const auto sees_all = in.sees_all([](std::int64_t at) { return each(at, 4); });
+  const auto sees_all = in.sees_all("sliding_attention", [](std::int64_t at) { return each(at, 4); });
   const auto dense = in.dense();
   softmax_layers(in, full, with_window(full, in.size({"sliding_window"})), sees_all, all(in, false), dense, dense);
 }
@@ -526,7 +535,7 @@ inline void read_exaone4(layer_fields& in) {
   auto full = in.attention();
   full.qk_norm = true;
   const std::int64_t window = in.optional({"sliding_window"});
-  const auto sees_all = in.sees_all([&](std::int64_t at) { return window == 0 || each(at, 4); });
+  const auto sees_all = in.sees_all("sliding_attention", [&](std::int64_t at) { return window == 0 || each(at, 4); });
   const auto dense = in.dense();
   softmax_layers(in, full, with_window(full, window), sees_all, all(in, false), dense, dense);
 }
@@ -549,7 +558,7 @@ inline void read_afmoe(layer_fields& in) {
   full.qk_norm = true;
   full.gate_width = full.heads * full.head_dim;
   const std::int64_t period = in.size_or({"global_attn_every_n_layers"}, 4);
-  const auto sees_all = in.sees_all([&](std::int64_t at) { return each(at, period); });
+  const auto sees_all = in.sees_all("sliding_attention", [&](std::int64_t at) { return each(at, period); });
   auto experts = in.experts({"moe_intermediate_size"});
   experts.router_bias = true;
   softmax_layers(in, full, with_window(full, in.size({"sliding_window"})), sees_all, in.mixes({"num_dense_layers"}),
@@ -575,7 +584,7 @@ inline void read_mimo(layer_fields& in) {
   auto windowed = with_window(full, in.size({"sliding_window"}));
   windowed.kv_heads = windowed_kv_heads(in, full.kv_heads);
   windowed.attention_sinks = true;
-  const auto sees_all = in.sees_all([](std::int64_t at) { return at == 0 || each(at, 6); });
+  const auto sees_all = in.sees_all("sliding_attention", [](std::int64_t at) { return at == 0 || each(at, 6); });
   auto experts = in.experts({"moe_intermediate_size"});
   experts.router_bias = true;
   const auto mixes = in.mixes({"first_k_dense_replace"});

@@ -18,6 +18,8 @@ namespace hocket::inline HOCKET_ABI::hugging_face::detail {
 using maybe_block = std::vector<cost::block>;
 /// Names of one field: what transformers 4, 5 and the published files call it.
 using names = std::initializer_list<const char*>;
+/// The words that a list of layers may have.
+using layer_words = std::initializer_list<std::string_view>;
 
 /// Reads the fields of a config into a list of layers. The first error stays.
 class layer_fields {
@@ -68,31 +70,28 @@ class layer_fields {
   }
   bool flag(const char* name, bool otherwise) { return in_.flag_or(name, otherwise); }
 
-  /// One word per layer: from a list of that name, else by rule(layer).
+  /// One word per layer, each one of `known`: from a list of that name, else by rule(layer).
   template <class Rule>
-  std::vector<std::string> words(names any, Rule&& rule) {
+  std::vector<std::string> words(names any, layer_words known, Rule&& rule) {
     for (const char* name : any) {
       if (!in_.has(name)) continue;
-      const auto& list = config_.at(name);
-      const auto is_word = [](const auto& x) { return x.is_string(); };
-      if (!list.is_array() || static_cast<std::int64_t>(list.size()) != layers() ||
-          !std::all_of(list.begin(), list.end(), is_word)) {
-        in_.fail(error{errc::invalid_argument, 3}.with(name));
-        return std::vector<std::string>(static_cast<std::size_t>(layers()));
-      }
-      return list.template get<std::vector<std::string>>();
+      const auto count = static_cast<std::size_t>(layers());
+      auto listed = in_.words(name, layers(), known);
+      listed.resize(count);
+      return listed;
     }
     std::vector<std::string> out;
     for (std::int64_t at = 0; at < layers(); ++at) out.emplace_back(rule(at));
     return out;
   }
-  /// Whether a layer sees all positions; where no list says so, rule(layer).
+  /// Whether a layer sees all positions; where no list says so, rule(layer). `other`: what the others are called.
   template <class Rule>
-  std::vector<bool> sees_all(Rule&& rule) {
+  std::vector<bool> sees_all(std::string_view other, Rule&& rule) {
+    const std::string_view older = other == "linear_attention" ? "mamba" : other;  // in hybrids of transformers 4
     std::vector<bool> out;
-    const auto kinds = words({"layer_types", "layers_block_type"},
-                             [&](std::int64_t at) { return rule(at) ? "full_attention" : "other"; });
-    for (const std::string& kind : kinds) out.push_back(kind == "full_attention" || kind == "attention");
+    const auto called = words({"layer_types", "layers_block_type"}, {"full_attention", "attention", other, older},
+                              [&](std::int64_t at) { return rule(at) ? std::string_view("full_attention") : other; });
+    for (const std::string& kind : called) out.push_back(kind == "full_attention" || kind == "attention");
     return out;
   }
   /// Whether a layer is a mixture: by the list of words, else all but the first so many.
@@ -108,8 +107,8 @@ class layer_fields {
     }
     const std::int64_t dense = has({"mlp_layer_types"}) ? 0 : has(dense_first) ? optional(dense_first) : 0;
     if (dense > layers_) in_.fail(error{errc::contradictory_field, dense, layers_}.with(*dense_first.begin()));
-    for (const std::string& kind :
-         words({"mlp_layer_types"}, [&](std::int64_t at) { return at < dense ? "dense" : "sparse"; }))
+    for (const std::string& kind : words({"mlp_layer_types"}, {"dense", "sparse"},
+                                         [&](std::int64_t at) { return at < dense ? "dense" : "sparse"; }))
       out.push_back(kind != "dense");
     return out;
   }

@@ -88,8 +88,9 @@ inline void append_repeated(std::string& out, char what, std::int64_t times) {
 
 /// Reads Megatron-LM's --pipeline-model-parallel-layout: E embedding, t layer, m prediction module, L loss, | the end
 /// of a stage; x*n and (…)*n repeat, commas mean nothing. Errors: errc::invalid_argument naming the character and its
-/// place without commas, or what stands in the wrong order; errc::limit_exceeded. What depends on the model is for
-/// planner::check. Complexity: O(stages + layers). Source: Megatron-LM pipeline_parallel_layer_layout.py.
+/// place without commas, or what stands in the wrong order; errc::layout_lacks; errc::limit_exceeded. What depends on
+/// the model is for planner::check. Complexity: O(stages + layers). Source: Megatron-LM
+/// pipeline_parallel_layer_layout.py.
 ///
 ///     read_megatron_layout("Et*3|(tt|)*29,m|L")->stages.size() == 32
 [[nodiscard]] inline result<planner::model_layout> read_megatron_layout(std::string_view text) {
@@ -118,8 +119,8 @@ inline void append_repeated(std::string& out, char what, std::int64_t times) {
     if (c == 'E') to.embedding = ++ends[0] > 0;
     if (c == 'L') to.loss = ++ends[1] > 0;
   }
-  for (const int at : {0, 1})
-    if (ends[at] == 0) return error{errc::invalid_argument, 0}.with(at == 0 ? "E: so many times" : "L: so many times");
+  if (ends[0] == 0) return error{errc::layout_lacks}.with("E, the embedding: it begins stage 0");
+  if (ends[1] == 0) return error{errc::layout_lacks}.with("L, the loss: it ends the last stage");
   return out;
 }
 
@@ -149,8 +150,8 @@ inline void append_repeated(std::string& out, char what, std::int64_t times) {
 
 /// MindFormers' "offset": by how many layers each stage has more than layers / stages, rounded down; in model order, so
 /// with several chunks the list of each chunk is one after the other. The embedding stands on the first stage, the head
-/// on the last.  Errors: errc::out_of_range for a stage of less than no layers, errc::invalid_argument if the offsets
-/// do not add up to the rest.  Source: MindFormers parallel configuration, pp_interleave_num and offset.
+/// on the last.  Errors: errc::out_of_range for a stage of less than no layers, errc::offset_sum if the offsets do
+/// not add up to the rest.  Source: MindFormers parallel configuration, pp_interleave_num and offset.
 [[nodiscard]] inline result<planner::model_layout> read_offsets(std::span<const std::int64_t> offsets,
                                                                 std::int64_t layers) {
   const auto stages = static_cast<std::int64_t>(offsets.size());
@@ -166,7 +167,7 @@ inline void append_repeated(std::string& out, char what, std::int64_t times) {
     sum += more;
     out.stages.push_back({.layers = layers / stages + more});
   }
-  if (sum != layers % stages) return error{errc::invalid_argument, sum}.with("sum of offset");
+  if (sum != layers % stages) return error{errc::offset_sum, sum, layers % stages, layers, stages};
   out.stages.front().embedding = true;
   out.stages.back().loss = true;
   return out;
@@ -200,7 +201,8 @@ inline void append_repeated(std::string& out, char what, std::int64_t times) {
   }
   return out;
 }
-/// Errors: errc::invalid_argument naming a module that is none, or that does not come next in the model.
+/// Errors: errc::invalid_argument naming a module that is none, or that does not come next in the model;
+/// errc::layout_lacks.
 [[nodiscard]] inline result<planner::model_layout> read_modules(std::span<const std::vector<std::string>> stages) {
   planner::model_layout out;
   std::int64_t next = -1;  // the embedding, layers from 0, then below the ends
@@ -224,7 +226,9 @@ inline void append_repeated(std::string& out, char what, std::int64_t times) {
       }
     }
   }
-  if (next != all_seen) return error{errc::invalid_argument, 0}.with("output: so many times");
+  if (next == -1) return error{errc::layout_lacks}.with("tok_embeddings: it begins stage 0");
+  if (next >= 0) return error{errc::layout_lacks}.with("norm: it follows the last layer");
+  if (next != all_seen) return error{errc::layout_lacks}.with("output (or lm_head): it ends the stages");
   return out;
 }
 

@@ -109,6 +109,53 @@ TEST_CASE("a pattern of mixtures may be a list of numbers, or must be every laye
   CHECK(total_of(other) == -1);
 }
 
+TEST_CASE("a word that no layer of the family has is refused", "[cost][hugging_face]") {
+  const auto why = [](const json& config) {
+    const auto read = hocket::hugging_face::read_layers(config);
+    return read ? std::string("read") : message(read.error());
+  };
+  for (const auto& [name, model] : recorded().items()) {
+    const json& good = model.at("config");
+    for (const char* field : {"layer_types", "layers_block_type", "mlp_layer_types", "indexer_types"}) {
+      INFO(name << ", " << field);
+      const bool is_list = good.contains(field) && good.at(field).is_array();
+      const std::size_t layers = is_list                            ? good.at(field).size()
+                               : good.contains("num_hidden_layers") ? good.at("num_hidden_layers").get<std::size_t>()
+                                                                    : 1;
+      json config = good;
+      config[field] = is_list ? good.at(field) : json(std::vector<std::string>(layers, "full_attention"));
+      for (const char* word : {"foo", "Dense", "Full_Attention", "", "full"}) {
+        if (std::string(field) == "indexer_types" && std::string(word) == "full") continue;
+        if (!is_list && std::string(word) == "full") continue;  // a list that the family does not read
+        config[field].back() = word;
+        CHECK(why(config).find(field) != std::string::npos);
+        if (is_list) CHECK(why(config).find(std::string(field) + " \"" + word + "\"") != std::string::npos);
+      }
+      if (!is_list || !good.contains("num_hidden_layers")) continue;
+      for (const bool longer : {false, true}) {
+        config = good;
+        if (longer) config[field].push_back(config[field].back());
+        else config[field].erase(0);
+        CHECK(why(config).find(field) != std::string::npos);
+      }
+    }
+  }
+  json lfm = recorded().at("lfm2, other").at("config");
+  lfm["layer_types"][1] = "foo";
+  CHECK(why(lfm) == "the config's layer_types \"foo\" (layer 1) is no kind of layer that its model_type has");
+  lfm["layer_types"][1] = "sliding_attention";  // of other families
+  CHECK(why(lfm).find("\"sliding_attention\" (layer 1)") != std::string::npos);
+  json nemotron = recorded().at("nemotron_h, other").at("config");
+  nemotron.erase("layers_block_type");
+  nemotron["num_hidden_layers"] = 4;
+  nemotron["hybrid_override_pattern"] = "MEM*-Q";
+  CHECK(why(nemotron).find("hybrid_override_pattern \"Q\" (layer 5)") != std::string::npos);
+  for (const char* pattern : {"MEM*-M", "MEM", ""}) {
+    nemotron["hybrid_override_pattern"] = pattern;
+    CHECK(why(nemotron).find("letters of hybrid_override_pattern") != std::string::npos);
+  }
+}
+
 TEST_CASE("a config that cannot be is refused by the name of its field", "[cost][hugging_face]") {
   const auto why = [](json config, const char* field, const json& value) {
     if (value.is_null()) config.erase(field);

@@ -112,24 +112,30 @@ TEST_CASE("a layout that is none is refused, and where", "[interop][layouts]") {
   CHECK(why("EtL|tL") == "t in the wrong place, stage: 1 is not allowed here");
   CHECK(why("Et|L|L") == "L in the wrong place, stage: 2 is not allowed here");
   CHECK(why("Etm|tL") == "t in the wrong place, stage: 1 is not allowed here");
-  CHECK(why("Et") == "L: so many times: 0 is not allowed here");
-  CHECK(why("") == "E: so many times: 0 is not allowed here");
+  CHECK(why("Et") == "the layout has no L, the loss: it ends the last stage");
+  CHECK(why("") == "the layout has no E, the embedding: it begins stage 0");
   CHECK(why("Et*99999999999999999999L").find("exceeds the limit of 2097152") != std::string::npos);
   const auto layout = [](const char* text) { return interop::read_megatron_layout(text).value(); };
   const auto bad = [](const auto& checked) { return checked ? std::string() : message(checked.error()); };
   CHECK(bad(planner::check(layout("Et|t|tL"), 2, 3, 0)) == "stages over ranks: 3 is not divisible by 2");
-  CHECK(bad(planner::check(layout("Et|t|tL"), 3, 4, 0)) == "layers of the layout is 3, but must lie in [4, 4]");
-  CHECK(bad(planner::check(layout("Et|t|tmL"), 3, 3, 0)).starts_with("prediction modules of the layout is 1"));
+  CHECK(bad(planner::check(layout("Et|t|tL"), 3, 4, 0)) == "the layout has 3 layers, but the model has 4");
+  CHECK(bad(planner::check(layout("Et|t|tmL"), 3, 3, 0)) == "the layout has 1 prediction modules, but the model has 0");
   CHECK(bad(planner::check(layout("Et|tm|mL"), 3, 2, 2)) == "predictions of two stages: stage: 2 is not allowed here");
   CHECK(bad(planner::check(layout("Et|tm||L"), 2, 2, 1)).starts_with("predictions before last chunk: stage: 1"));
   CHECK(bad(planner::check(layout("|EtL"), 2, 1, 0)) == "embedding: stage: 0 is not allowed here");
   CHECK(bad(planner::check(layout("EtL|"), 2, 1, 0)) == "loss: stage: 0 is not allowed here");
-  CHECK(!interop::read_offsets(std::vector<std::int64_t>{1, 1}, 8));
+  CHECK(bad(interop::read_offsets(std::vector<std::int64_t>{1, 1}, 9)) ==
+        "the offsets add up to 2, but must add up to 1: 9 layers over 2 stages leave that many");
   CHECK(!interop::read_offsets(std::vector<std::int64_t>{-5, 5}, 8));
   CHECK(!interop::write_offsets(layout("EtmL")));
   CHECK(!interop::read_modules(
       std::vector<std::vector<std::string>>{{"tok_embeddings", "layers.1"}, {"norm", "output"}}));
-  CHECK(!interop::read_modules(std::vector<std::vector<std::string>>{{"tok_embeddings", "layers.0"}, {"norm"}}));
+  using modules = std::vector<std::vector<std::string>>;
+  CHECK(bad(interop::read_modules(modules{{"tok_embeddings", "layers.0"}, {"norm"}})) ==
+        "the layout has no output (or lm_head): it ends the stages");
+  CHECK(bad(interop::read_modules(modules{{"tok_embeddings", "layers.0"}})) ==
+        "the layout has no norm: it follows the last layer");
+  CHECK(bad(interop::read_modules(modules{{}, {}})) == "the layout has no tok_embeddings: it begins stage 0");
 }
 
 TEST_CASE("the layout found is as fast as any", "[interop][layouts]") {

@@ -82,6 +82,7 @@ inline constexpr error_sentence error_sentences[] = {
     {errc::bad_rate, "a machine cannot have {w}: rates and seconds are finite and at least 0, overlaps from 0 to 1"},
     {errc::unknown_symbol,
      "the formula needs \"{w}\", but no config of the environment has a whole number of that name"},
+    {errc::unknown_layer, "the config's {w} (layer {0}) is no kind of layer that its model_type has"},
     {errc::backend_failed, "the backend failed with status {0} at command {1} (op {2}, stream {3})"},
     {errc::unrecorded_event, "command {0} waits for event {1}, which no earlier command records"},
     {errc::stream_out_of_range, "command {0} names stream {1}, but there are {2} streams"},
@@ -128,6 +129,9 @@ inline constexpr error_sentence error_sentences[] = {
      "line {0}, column {1}: \"{w}\" comes too late or closes a cycle: variable {2} is a part of another already"},
     {errc::does_not_fit, "nothing fits: in {w} rank {0} lacks {1} bytes, though every layer keeps as little as it can"},
     {errc::other_ranks, "memory is given for {0} ranks, but the schedule has {1}"},
+    {errc::layout_lacks, "the layout has no {w}"},
+    {errc::layout_count, "the layout has {0} {w}, but the model has {1}"},
+    {errc::offset_sum, "the offsets add up to {0}, but must add up to {1}: {2} layers over {3} stages leave that many"},
 };
 
 [[nodiscard]] constexpr bool error_codes_ascend() noexcept {

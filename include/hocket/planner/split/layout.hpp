@@ -41,8 +41,8 @@ struct model_layout {
 /// Whether a layout is one of this model on so many ranks, by the rules of Megatron-LM. The embedding stands on the
 /// first stage, the loss on the last, each once. Prediction modules stand behind all layers, on one stage of the last
 /// chunk.
-/// Errors: errc::indivisible, errc::out_of_range or errc::invalid_argument, naming the count or the stage. O(stages).
-/// Source: Megatron-LM pipeline_parallel_layer_layout.py.
+/// Errors: errc::indivisible, errc::out_of_range, errc::layout_count or errc::invalid_argument, naming the count or the
+/// stage. O(stages). Source: Megatron-LM pipeline_parallel_layer_layout.py.
 [[nodiscard]] inline result<void> check(const model_layout& x, std::int64_t ranks, std::int64_t layers,
                                         std::int64_t predictions) {
   const auto count = static_cast<std::int64_t>(x.stages.size());
@@ -50,10 +50,10 @@ struct model_layout {
   if (count == 0 || count % ranks != 0) return error{errc::indivisible, count, ranks}.with("stages over ranks");
   const auto exactly = [](std::int64_t has, std::int64_t must, const char* what) -> result<void> {
     if (has == must) return {};
-    return error{errc::out_of_range, has, must, must}.with(what);
+    return error{errc::layout_count, has, must}.with(what);
   };
-  if (const auto ok = exactly(x.layer_count(), layers, "layers of the layout"); !ok) return ok;
-  if (const auto ok = exactly(x.prediction_count(), predictions, "prediction modules of the layout"); !ok) return ok;
+  if (const auto ok = exactly(x.layer_count(), layers, "layers"); !ok) return ok;
+  if (const auto ok = exactly(x.prediction_count(), predictions, "prediction modules"); !ok) return ok;
   bool predicted = false;
   for (std::int64_t s = 0; s < count; ++s) {
     const layout_stage& stage = x.stages[static_cast<std::size_t>(s)];
