@@ -6,6 +6,7 @@
 #include <hocket/tiling.hpp>
 
 #include <bit>
+#include <charconv>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -28,11 +29,19 @@ struct hocket_tile_plan {
 
 namespace {
 
+// The shortest digits that say the number, in any locale.
+std::string as_text(double x) {
+  char digits[32];
+  return {digits, std::to_chars(digits, digits + sizeof digits, x).ptr};
+}
+
 // The problem with one phase more, if that makes sense.
 hocket_status add_phase(hocket_tiling& to, int phase, curve::any_curve cost, double overlap, hocket_error* error) {
   if (phase != HOCKET_PHASE_COMPUTE && phase != HOCKET_PHASE_COMM)
     return refuse(error,
                   "phase is " + std::to_string(phase) + ", but must be HOCKET_PHASE_COMPUTE or HOCKET_PHASE_COMM");
+  if (!(overlap >= 1))  // also what is no number; below, a cut operator would beat its own work
+    return refuse(error, "overlap is " + as_text(overlap) + ", but must be at least 1, which slows no tile");
   to.problem.phases.push_back({static_cast<tiling::phase_kind>(phase), std::move(cost), overlap});
   const auto good = check(to.problem);
   if (good) return HOCKET_OK;

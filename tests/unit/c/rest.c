@@ -213,6 +213,10 @@ void test_tilings(void) {
   REFUSED(HOCKET_BAD_INPUT, "phase is 2", hocket_tiling_add_affine(t, 2, 1, 1, 0, 1, &why));
   REFUSED(HOCKET_BAD_INPUT, "affine", hocket_tiling_add_affine(t, 0, -1, 1, 0, 1, &why));
   REFUSED(HOCKET_BAD_INPUT, "overlap", hocket_tiling_add_affine(t, 0, 1, 1, 0, 0, &why));
+  REFUSED(HOCKET_BAD_INPUT, "overlap is 0.5, but must be at least 1",
+          hocket_tiling_add_affine(t, 0, 1, 1, 0, 0.5, &why));
+  REFUSED(HOCKET_BAD_INPUT, "overlap is nan", hocket_tiling_add_affine(t, 0, 1, 1, 0, NAN, &why));
+  REFUSED(HOCKET_BAD_INPUT, "overlap", hocket_tiling_add_affine(t, 0, 1, 1, 0, 1e7, &why));
   REFUSED(HOCKET_BAD_INPUT, "tiling is a null", hocket_tiling_add_affine(NULL, 0, 1, 1, 0, 1, &why));
   REFUSED(HOCKET_BAD_INPUT, "tiling is a null", hocket_tiling_add_table(NULL, 0, 0, NULL, NULL, 1, &why));
   REFUSED(HOCKET_BAD_INPUT, "tiling is a null", hocket_tiling_add_samples(NULL, 0, 0, NULL, NULL, 1, NULL, &why));

@@ -269,7 +269,8 @@ HOCKET_C_API void hocket_tiling_destroy(hocket_tiling* tiling);
 HOCKET_C_API hocket_status hocket_tiling_set_product(hocket_tiling* tiling, int64_t k, int64_t n, int64_t element_bytes,
                                                      hocket_error* error);
 /* The next phase that each tile goes through, with its time over rows: fixed_us + us_per_row * rows; fewer than
-   min_rows cost as min_rows. overlap: by how much tiles take longer when there are several; 1: not at all. */
+   min_rows cost as min_rows. overlap: by how much tiles take longer when there are several. It is 1 (not at all) or
+   more; less is refused. */
 HOCKET_C_API hocket_status hocket_tiling_add_affine(hocket_tiling* tiling, int phase, double fixed_us,
                                                     double us_per_row, double min_rows, double overlap,
                                                     hocket_error* error);
