@@ -73,10 +73,12 @@ void memory_as_text(std::string& out, const cost::report& r, const report_contex
            right(gib(m.activation_bytes), 13) + right(gib(m.total_bytes()), 12) +
            right(grouped(m.total_bytes().ceiling()), 20) + "\n";
   out += "  held: layer passes whose activations are alive at the peak\n";
-  out += "  at the peak of the step, with what lives for a moment:";
+  out += "  total: the sum of each part's own largest bytes, whether or not they are there together\n";
+  out += "  peak: all that is there at one moment, also what lives only then; the largest such moment, by rank:";
   for (std::size_t i = 0; i < context.peaks.size(); ++i)
     out += (i == 0 ? " " : ", ") + gib(context.peaks[i].total_bytes());
   out += " GiB\n";
+  out += "  either may be larger; \"fits\" of hocket plan goes by the total\n";
 }
 
 void recompute_as_text(std::string& out, const report_context& context) {

@@ -53,6 +53,9 @@ void plan(const options& o) {
   settle(in);
   const step_plan p = plan_step(in);
 
+  const comparison schedules = compare_schedules(in);
+  const tried_changes tried = try_changes(in, p, schedules);
+
   std::error_code failed;
   std::filesystem::create_directories(o.out, failed);
   if (failed) fail("cannot make the folder " + o.out + ": " + failed.message());
@@ -60,7 +63,13 @@ void plan(const options& o) {
     write_file((std::filesystem::path(o.out) / name).string(), data);
   };
   std::string text = plan_as_text(in, p), json = plan_as_json(in, p);
-  const std::size_t figures = text.find("\nCost\n") + 1;  // those that people look for; every term stands in the report
+  std::size_t figures = text.find("\nCost\n") + 1;  // those that people look for; every term stands in the report
+  if (nothing_fits(tried)) {
+    const std::string said = "Nothing that was tried fits: neither this plan nor any of " +
+                             std::to_string(tried.possible.size()) + " changes of it, which report.html lists\n\n";
+    text.insert(figures, said);
+    figures += said.size();
+  }
   std::string shown = text.substr(0, figures);
   std::optional<measured_report> measured;
   if (!o.measured.files.empty()) {
@@ -75,7 +84,7 @@ void plan(const options& o) {
   write("timeline.svg", hocket::to_svg(p.timeline, {.title = in.title, .seconds = true}));
   write("trace.json", hocket::to_chrome_trace(p.timeline, {.process = "pipeline, simulated"}));
   write("schedule.csv", p.schedule_csv);
-  write("report.html", plan_as_page(in, p, measured ? &*measured : nullptr));
+  write("report.html", plan_as_page(in, p, schedules, tried, measured ? &*measured : nullptr));
   if (p.tile_timeline)
     write("tiles.svg", hocket::to_svg(*p.tile_timeline, {.title = "Fused operator, cut", .seconds = true}));
 

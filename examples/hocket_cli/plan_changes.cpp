@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "command.hpp"
+#include "cost_layers.hpp"
 #include "plan_page.hpp"
 
 namespace hocket_cli {
@@ -20,23 +21,13 @@ struct change {
   std::function<void(plan_input&)> make;
 };
 
-/// What the machine's rates put around the pipeline: loading, data-parallel exchange, optimizer, launches.
-double seconds_outside(const plan_input& in, const step_plan& p) {
-  if (!p.cost_context.step) return 0;
-  const cost::step_prediction& step = *p.cost_context.step;
-  const double in_stages = static_cast<double>(in.micro_batches()) * step.rank_times[step.busiest].exposed.count();
-  const double exchange = std::max(0.0, step.parts.communication_exposed.count() - in_stages);
-  return (step.parts.data_loading + step.parts.optimizer + step.parts.post_processing + step.parts.scheduling).count() +
-         exchange;
-}
-
 double tokens_of(const plan_input& in) {
   return static_cast<double>(in.training.step.global_batch) * static_cast<double>(in.training.step.sequence);
 }
 
 planned_change priced(const plan_input& in, const step_plan& p) {
   planned_change out;
-  out.step_seconds = static_cast<double>(p.run.makespan) * 1e-9 + seconds_outside(in, p);
+  out.step_seconds = predicted_step_seconds(in, p);
   out.seconds_per_token = out.step_seconds / tokens_of(in);
   out.fits = true;
   for (const auto& m : p.cost.memory) {
@@ -101,7 +92,10 @@ void add_sizes(std::vector<change>& all, const plan_input& in) {
     const char* name;
     std::int64_t cost::parallel::* size;
   };
-  constexpr axis axes[] = {{"tp", &cost::parallel::tp}, {"pp", &cost::parallel::pp}, {"dp", &cost::parallel::dp}};
+  constexpr axis axes[] = {{"tp", &cost::parallel::tp},
+                           {"pp", &cost::parallel::pp},
+                           {"dp", &cost::parallel::dp},
+                           {"cp", &cost::parallel::cp}};
   for (const axis& up : axes)
     for (const axis& down : axes) {
       const std::int64_t more = in.parallel.*up.size * 2, less = in.parallel.*down.size / 2;
@@ -113,6 +107,27 @@ void add_sizes(std::vector<change>& all, const plan_input& in) {
                        x.parallel.*down.size = less;
                      }});
     }
+}
+
+bool mixture_of_experts(const plan_input& in) {
+  return in.layers ? has_experts(*in.layers) : in.model.model.experts > 0;
+}
+
+/// Experts over twice or half as many ranks, or cut into twice or half as many parts: the devices stay.
+void add_expert_sizes(std::vector<change>& all, const plan_input& in) {
+  struct axis {
+    const char* name;
+    std::int64_t cost::parallel::* size;
+  };
+  constexpr axis axes[] = {{"ep", &cost::parallel::ep}, {"etp", &cost::parallel::etp}};
+  for (const axis& each : axes) {
+    const std::int64_t now = in.parallel.*each.size;
+    for (const std::int64_t size : {2 * now, now / 2}) {
+      if (size == 0 || (size < now && now % 2 != 0)) continue;
+      all.push_back({each.name + (" " + std::to_string(size)), "expert sizes",
+                     [each, size](plan_input& x) { x.parallel.*each.size = size; }});
+    }
+  }
 }
 
 std::vector<change> changes_of(const plan_input& in) {
@@ -128,6 +143,7 @@ std::vector<change> changes_of(const plan_input& in) {
                      [chunks](plan_input& x) { set_chunks(x, chunks); }});
   if (!in.training.on) return all;
   add_sizes(all, in);
+  if (mixture_of_experts(in)) add_expert_sizes(all, in);
   const int level = static_cast<int>(in.parallel.zero);
   if (in.parallel.dp > 1 && level < 3)
     all.push_back({"zero " + std::to_string(level + 1), "zero",
@@ -139,14 +155,18 @@ std::vector<change> changes_of(const plan_input& in) {
 std::vector<std::string> not_tried(const plan_input& in) {
   if (in.forward_us)
     return {
-        "Recompute, sizes of micro-batches, chunks, tp, pp, dp and zero: \"pipeline.forward_us\" and "
+        "Recompute, sizes of micro-batches, chunks, tp, pp, dp, cp, ep, etp and zero: \"pipeline.forward_us\" and "
         "\"pipeline.backward_us\" are times of the stages as they are, and say nothing of others."};
   if (!in.split.empty())
-    return {"Chunks, tp, pp, dp and zero: \"pipeline.split\" gives the layers of these stages, and of no others."};
+    return {
+        "Chunks, tp, pp, dp, cp, ep, etp and zero: \"pipeline.split\" gives the layers of these stages, and of no "
+        "others."};
   if (!in.training.on)
     return {
-        "tp, pp, dp and zero: the plan file has no \"training.machine\", so nothing says what communication between "
+        "tp, pp, dp, cp, ep, etp and zero: the plan file has no \"training.machine\", so nothing says what "
+        "communication between "
         "devices costs."};
+  if (!mixture_of_experts(in)) return {"ep and etp: the model has no experts."};
   return {};
 }
 
@@ -173,7 +193,7 @@ void add_other_schedules(tried_changes& out, const plan_input& in, const step_pl
     planned_change one;
     one.what = "schedule " + x.schedule;
     one.family = "schedule";
-    one.step_seconds = static_cast<double>(x.makespan) * 1e-9 + seconds_outside(in, p);
+    one.step_seconds = predicted_step_seconds(in, p, x.makespan);
     one.seconds_per_token = one.step_seconds / tokens_of(in);
     one.bytes = x.bytes;
     one.fits = x.fits;
@@ -229,6 +249,11 @@ tried_changes try_changes(const plan_input& in, const step_plan& p, const compar
   recommend(out);
   out.not_tried = not_tried(in);
   return out;
+}
+
+bool nothing_fits(const tried_changes& tried) {
+  if (tried.now.fits) return false;
+  return std::none_of(tried.possible.begin(), tried.possible.end(), [](const planned_change& x) { return x.fits; });
 }
 
 }  // namespace hocket_cli

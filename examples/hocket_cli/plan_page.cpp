@@ -102,15 +102,16 @@ ordered_json waterfall_of(const plan_input& in, const step_plan& p) {
   return out;
 }
 
-ordered_json predicted_step(const step_plan& p) {
+ordered_json predicted_step(const plan_input& in, const step_plan& p, double tokens) {
   const auto& context = p.cost_context;
+  const double seconds = predicted_step_seconds(in, p);
   ordered_json parts = ordered_json::array();
-  for (const named_part& x : parts_of(context.step->parts))
+  for (const named_part& x : predicted_step_parts(in, p))
     parts.push_back({{"name", x.name}, {"key", x.key}, {"seconds", x.seconds}});
   return {{"machine", context.training->on->name},
           {"source", context.training->on->source},
-          {"seconds", context.step->step_time().count()},
-          {"tokens_per_second_per_device", context.step->tokens_per_second_per_device},
+          {"seconds", seconds},
+          {"tokens_per_second_per_device", tokens / seconds / static_cast<double>(in.devices)},
           {"parts", std::move(parts)}};
 }
 
@@ -210,8 +211,7 @@ ordered_json schedules_of(const comparison& all) {
   return {{"rows", std::move(list)}, {"impossible", all.impossible}, {"left_out", all.left_out}};
 }
 
-ordered_json changes_of(const plan_input& in, const step_plan& p, const comparison& schedules) {
-  const tried_changes tried = try_changes(in, p, schedules);
+ordered_json changes_of(const tried_changes& tried) {
   const auto as_json = [&](const planned_change& x) {
     return ordered_json{{"what", x.what},
                         {"family", x.family},
@@ -222,8 +222,9 @@ ordered_json changes_of(const plan_input& in, const step_plan& p, const comparis
   };
   ordered_json all = ordered_json::array();
   for (const planned_change& x : tried.possible) all.push_back(as_json(x));
-  return {{"now", as_json(tried.now)}, {"all", std::move(all)},      {"best", tried.best},
-          {"refused", tried.refused},  {"left_out", tried.left_out}, {"not_tried", tried.not_tried}};
+  return {{"now", as_json(tried.now)},          {"all", std::move(all)},      {"best", tried.best},
+          {"refused", tried.refused},           {"left_out", tried.left_out}, {"not_tried", tried.not_tried},
+          {"nothing_fits", nothing_fits(tried)}};
 }
 
 ordered_json tiles_of(const plan_input& in, const step_plan& p) {
@@ -234,11 +235,9 @@ ordered_json tiles_of(const plan_input& in, const step_plan& p) {
   return out;
 }
 
-ordered_json document(const plan_input& in, const step_plan& p, const measured_report* measured) {
-  const comparison schedules = compare_schedules(in);
-  const double seconds = in.training.step_seconds > 0 ? in.training.step_seconds
-                       : p.cost_context.step          ? p.cost_context.step->step_time().count()
-                                                      : us(p.run.makespan) * 1e-6;
+ordered_json document(const plan_input& in, const step_plan& p, const comparison& schedules, const tried_changes& tried,
+                      const measured_report* measured) {
+  const double seconds = in.training.step_seconds > 0 ? in.training.step_seconds : predicted_step_seconds(in, p);
   const auto tokens =
       static_cast<double>(in.training.step.global_batch) * static_cast<double>(in.training.step.sequence);
   ordered_json out = {{"version", 1},
@@ -254,13 +253,13 @@ ordered_json document(const plan_input& in, const step_plan& p, const measured_r
                       {"memory", memory_of(in, p)},
                       {"waterfall", waterfall_of(in, p)},
                       {"pipeline", pipeline_of(in, p)},
-                      {"changes", changes_of(in, p, schedules)},
+                      {"changes", changes_of(tried)},
                       {"timeline", timeline_as_json(p.timeline)},
                       {"memory_over_time", memory_over_time(in, p)},
                       {"schedules", schedules_of(schedules)},
                       {"graph", graph_of(in, p)},
                       {"cost", cost_of(in, p)}};
-  if (p.cost_context.step && p.cost_context.training->on) out["predicted_step"] = predicted_step(p);
+  if (p.cost_context.step && p.cost_context.training->on) out["predicted_step"] = predicted_step(in, p, tokens);
   if (p.tiles) out["tiles"] = tiles_of(in, p);
   if (measured != nullptr) out["measured"] = measured_as_json(*measured);
   return out;
@@ -292,11 +291,13 @@ std::string escaped_html(std::string_view text) {
   return out;
 }
 
-std::string plan_as_page(const plan_input& in, const step_plan& p, const measured_report* measured) {
-  const std::pair<std::string_view, std::string> values[] = {{"{{title}}", escaped_html(in.title)},
-                                                             {"{{style}}", std::string(report_css())},
-                                                             {"{{data}}", json_in_script(document(in, p, measured))},
-                                                             {"{{script}}", std::string(report_js())}};
+std::string plan_as_page(const plan_input& in, const step_plan& p, const comparison& schedules,
+                         const tried_changes& tried, const measured_report* measured) {
+  const std::pair<std::string_view, std::string> values[] = {
+      {"{{title}}", escaped_html(in.title)},
+      {"{{style}}", std::string(report_css())},
+      {"{{data}}", json_in_script(document(in, p, schedules, tried, measured))},
+      {"{{script}}", std::string(report_js())}};
   std::string out;
   std::string_view rest = report_html();
   for (const auto& [name, value] : values) {  // in the order of the file: what is put in is not looked at again

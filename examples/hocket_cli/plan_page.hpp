@@ -53,6 +53,8 @@ comparison compare_schedules(const plan_input& in);
 /// without a machine, what tensor- and data-parallel communication costs) are not tried. Schedules that a plan file
 /// cannot name are taken from `others`, where layers are dealt out evenly in the plan, too.
 tried_changes try_changes(const plan_input& in, const step_plan& p, const comparison& others);
+/// Whether neither the plan nor any change of it that was tried fits the memory.
+[[nodiscard]] bool nothing_fits(const tried_changes& tried);
 
 /// The timeline, thinned out where it has too much to look at, and the memory of each shown rank over time.
 nlohmann::ordered_json timeline_as_json(const hocket::timeline& t);
@@ -64,7 +66,10 @@ std::string json_in_script(const nlohmann::ordered_json& value);
 std::string escaped_html(std::string_view text);
 
 /// The whole page: one file, no network.
+/// @param schedules  of compare_schedules()
+/// @param tried  of try_changes()
 /// @param measured  of --measured; null: none was given
-std::string plan_as_page(const plan_input& in, const step_plan& p, const measured_report* measured);
+std::string plan_as_page(const plan_input& in, const step_plan& p, const comparison& schedules,
+                         const tried_changes& tried, const measured_report* measured);
 
 }  // namespace hocket_cli

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstdio>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "command.hpp"
@@ -300,6 +301,32 @@ void settle(plan_input& in) {
 
 std::vector<step_plan::stage> even_stage_times(const plan_input& in) { return stage_times(in, nullptr); }
 double boundary_hop_us(const plan_input& in) { return hop_us(in); }
+
+std::vector<named_part> predicted_step_parts(const plan_input& in, const step_plan& p) {
+  std::vector<named_part> out = {{"pipeline, simulated", "pipeline", static_cast<double>(p.run.makespan) * 1e-9}};
+  if (!p.cost_context.step) return out;
+  const cost::step_prediction& step = *p.cost_context.step;
+  const cost::step_parts& x = step.parts;
+  const double in_stages = static_cast<double>(in.micro_batches()) * step.rank_times[step.busiest].exposed.count();
+  out.push_back({"data loading", "data_loading", x.data_loading.count()});
+  out.push_back({"data-parallel exchange, exposed", "exchange_exposed",
+                 std::max(0.0, x.communication_exposed.count() - in_stages)});
+  out.push_back({"optimizer", "optimizer", x.optimizer.count()});
+  out.push_back({"post-processing", "post_processing", x.post_processing.count()});
+  out.push_back({"scheduling", "scheduling", x.scheduling.count()});
+  return out;
+}
+
+double predicted_step_seconds(const plan_input& in, const step_plan& p) {
+  return predicted_step_seconds(in, p, p.run.makespan);
+}
+
+double predicted_step_seconds(const plan_input& in, const step_plan& p, hocket::ticks makespan) {
+  double sum = static_cast<double>(makespan) * 1e-9;
+  for (const named_part& x : predicted_step_parts(in, p))
+    if (std::string_view(x.key) != "pipeline") sum += x.seconds;
+  return sum;
+}
 
 step_plan plan_step(const plan_input& in) {
   check_sizes(in);

@@ -129,6 +129,14 @@ std::int64_t peak_of_named(const plan_input& in, const hocket::pipeline::shape& 
 step_plan plan_step(const plan_input& in);
 /// The same without dependencies and tiles, which do not depend on the sizes: for comparisons.
 step_plan plan_pipeline_and_cost(const plan_input& in);
+/// What a step is made of: the simulated pipeline and, where a machine has rates, what they put around it (loading, the
+/// data-parallel exchange that nothing hides, the optimizer, launches). They add up to predicted_step_seconds().
+std::vector<named_part> predicted_step_parts(const plan_input& in, const step_plan& p);
+/// Seconds of the whole step: the one figure of the page, for the plan and for each change of it.
+double predicted_step_seconds(const plan_input& in, const step_plan& p);
+/// The same with another schedule on the same stages.
+/// @param makespan  its simulated time, in nanoseconds
+double predicted_step_seconds(const plan_input& in, const step_plan& p, hocket::ticks makespan);
 /// Times of the stages where layers are dealt out evenly and recomputed alike, in model order.
 std::vector<step_plan::stage> even_stage_times(const plan_input& in);
 /// Microseconds that a boundary tensor takes from one pipeline rank to the next.

@@ -6,7 +6,7 @@ import math
 import re
 import unittest
 
-from harness import CONFIGS, DATA, EXAMPLES, ToolTest, main
+from harness import CONFIGS, DATA, EXAMPLES, PLAN, ToolTest, main
 
 # Where models.csv calls a model by another name than its config here.
 NAMES = {"llama-2-7b": "llama2-7b", "llama-2-13b": "llama2-13b", "llama-2-70b": "llama2-70b", "llama-3-8b": "llama3-8b",
@@ -18,6 +18,18 @@ PUBLISHED = {"mistral-7b-v0.1": 7241732096, "qwen2-7b": 7615616512}
 class Report(ToolTest):
     def json_of(self, *words):
         return json.loads(self.ok("cost", "report", *words, "--format", "json").text)
+
+    def test_total_and_peak_say_what_they_are(self):
+        training = self.file("t2.json", '{"sequence": 4096, "micro_batch": 2, "global_batch": 64, "machine": "guide_device"}')
+        parallel = self.file("p2.json", '{"tp": 1, "pp": 2, "vp": 2, "dp": 2, "recompute": "full", "zero": 1}')
+        words = ("cost", "report", "--model", PLAN.parent / "config.json", "--training", training, "--parallel", parallel)
+        text = self.ok(*words, "--format", "text").text
+        memory = json.loads(self.ok(*words, "--format", "json").text)["memory"]
+        self.assertLess(memory[1]["peak_bytes"], memory[1]["total_bytes"])  # why the words are needed
+        self.assertIn("total: the sum of each part's own largest bytes", text)
+        gib = [f"{m['peak_bytes'] / 2**30:.2f}" for m in memory]
+        self.assertIn("peak: all that is there at one moment, also what lives only then; the largest such moment, by rank: " + ", ".join(gib) + " GiB", text)
+        self.assertIn('"fits" of hocket plan goes by the total', text)
 
     def test_published_parameter_counts(self):
         with open(DATA / "cost" / "models.csv", encoding="utf-8") as file:

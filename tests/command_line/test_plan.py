@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """hocket plan: every file is there, can be read by those it is for, and all say the same."""
 import json
+import re
 import unittest
 import xml.etree.ElementTree
 
-from harness import DATA, EXAMPLES, PLAN, ToolTest, main
+from harness import DATA, EXAMPLES, PLAN, ROOT, ToolTest, main
 
 FILES = {"report.html", "report.txt", "report.json", "timeline.svg", "trace.json", "schedule.csv", "tiles.svg"}
 
@@ -437,6 +438,20 @@ class Plan(ToolTest):
         planned("p", searched, says="splits are searched for models of equal layers only")
         planned("p", lambda v: v["parallel"].update(vp="search"), says="sizes are searched for models of equal layers only")
         planned("p", lambda v: v["parallel"].update(tp=64), says="tp")
+
+    def test_required_fields_are_those_of_the_document(self):
+        rows = re.findall(r"^\| `([a-z_.]+)` \| (required; )?", (ROOT / "docs" / "plan.md").read_text(), re.M)
+        required = [name for name, word in rows if word]
+        self.assertGreaterEqual(len(required), 7)
+        for name in required:
+            with self.subTest(name=name):
+                *path, last = name.split(".")
+
+                def drop(value):
+                    for key in path:
+                        value = value[key]
+                    value.pop(last)
+                self.refused("plan", self.changed(drop), "--out", self.folder / "x", says=f'"{name}" is missing')
 
     def test_refusals_name_the_field(self):
         def drop(*path):

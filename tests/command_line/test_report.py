@@ -12,7 +12,7 @@ import unittest
 
 import chromium
 import harness
-from harness import PLAN, ROOT, ToolTest, main
+from harness import CONFIGS, PLAN, ROOT, ToolTest, main
 from palette import BLINDNESS, contrast, distance
 
 STYLE = ROOT / "examples" / "hocket_cli" / "report" / "report.css"
@@ -217,10 +217,49 @@ class Told(ReportTest):
         self.assertIn('no "training.machine"', without["not_tried"][0])
         self.assertFalse({"zero", "parallel sizes"} & {x["family"] for x in without["all"]})
         with_machine = said("with", lambda v: v["training"].update(machine="guide_device"))
-        self.assertEqual(with_machine["not_tried"], [])
+        self.assertEqual(with_machine["not_tried"], ["ep and etp: the model has no experts."])
         self.assertIn("parallel sizes", {x["family"] for x in with_machine["all"]})
+        self.assertIn("cp 2, dp 1", {x["what"] for x in with_machine["all"]})
         timed = said("timed", lambda v: v["pipeline"].update(forward_us=1000, backward_us=2000))
         self.assertIn("pipeline.forward_us", timed["not_tried"][0])
+
+    def priced(self, value):
+        value["training"]["machine"] = "guide_device"
+        value.pop("step_seconds", None)
+
+    def test_one_page_has_one_predicted_step(self):
+        edits = {"recompute full": lambda v: v["parallel"].update(recompute="full"),
+                 "1 chunk a rank": lambda v: v["parallel"].update(vp=1),
+                 "search for the schedule": lambda v: v.update(pipeline={})}
+        _, _, page, _ = self.page("priced", self.priced)
+        for i, (what, edit) in enumerate({"": lambda v: None, **edits}.items()):
+            with self.subTest(what=what):
+                other = self.page(f"priced{i}", lambda v: (self.priced(v), edit(v)))[2]
+                self.assertEqual(other["step_is"], "predicted")
+                self.assertAlmostEqual(other["step_seconds"], other["changes"]["now"]["step_seconds"], places=12)
+                self.assertAlmostEqual(other["step_seconds"], other["predicted_step"]["seconds"], places=12)
+                self.assertAlmostEqual(other["step_seconds"], sum(p["seconds"] for p in other["predicted_step"]["parts"]), places=9)
+                if what:
+                    tried = next(c for c in page["changes"]["all"] if c["what"] == what)
+                    self.assertAlmostEqual(tried["step_seconds"], other["step_seconds"], places=9)
+
+    def test_experts_are_tried_on_other_sizes(self):
+        def mixture(value):
+            self.priced(value)
+            value["model"] = str(CONFIGS / "mixtral-8x7b-v0.1.json")
+            value["parallel"].update(ep=2)
+        changes = self.page("mixture", mixture)[2]["changes"]
+        self.assertEqual(changes["not_tried"], [])
+        self.assertEqual({c["what"] for c in changes["all"] if c["family"] == "expert sizes"}, {"ep 1", "ep 4", "etp 2"})
+
+    def test_it_says_when_nothing_that_was_tried_fits(self):
+        for gib, says in ((64, False), (2, True)):
+            with self.subTest(gib=gib):
+                path, _, page, _ = self.page(f"room{gib}", lambda v, gib=gib: (self.priced(v), v["cluster"].update(memory_gib=gib)))
+                fits = [c["fits"] for c in (page["changes"]["now"], *page["changes"]["all"])]
+                self.assertEqual(page["changes"]["nothing_fits"], not any(fits))
+                self.assertEqual(page["changes"]["nothing_fits"], says)
+                self.assertEqual("Nothing that was tried fits" in (path.parent / "report.txt").read_text(), says)
 
     def measured(self):
         log = self.file("log.txt", " step:[ 1/ 9], per_step_time: 9000ms\n step:[ 2/ 9], per_step_time: 2000ms\n")
@@ -247,6 +286,21 @@ class Told(ReportTest):
                     self.assertIn(words.lower(), shown.lower())
                 self.assertEqual(b.ask("document.querySelectorAll('#measured tbody tr').length"), len(page["measured"]["compared"]))
                 self.assertRegex(b.ask("document.querySelector('.helps').textContent"), r"in the plan file: \w+|hocket pipeline list \w+")
+
+    @unittest.skipUnless(chromium.BROWSER, chromium.MISSING)
+    def test_a_utilization_that_cannot_be_and_a_whole_command(self):
+        path, _, page, report = self.page("absurd", lambda v: (v.update(step_seconds=0.001), v["cluster"].update(memory_gib=200)))
+        text = (path.parent / "report.txt").read_text()
+        warning = re.search(r"MFU .*\): (above the peak, .*)", text)[1]
+        with chromium.Page() as b:
+            b.open(path)
+            self.assertEqual(b.complaints, [])
+            self.assertIn(warning, b.ask("document.querySelector('.figures').textContent"))
+            command = re.search(r"hocket (pipeline list \S+ --ranks \d+ --chunks \d+ --micro-batches \d+)", b.ask("document.querySelector('.helps').textContent"))
+        self.assertEqual((page["sizes"]["chunks"], page["sizes"]["micro_batches"]), (2, 9))
+        self.assertTrue(command)
+        lanes = [line for line in self.ok(*command[1].split()).text.splitlines() if line]
+        self.assertEqual(len(lanes), len(report["pipeline"]["per_rank"]))
 
 
 @unittest.skipUnless(chromium.BROWSER, chromium.MISSING)

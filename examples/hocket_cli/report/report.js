@@ -104,10 +104,15 @@ function answer() {
     ? `${gib(m.fullest_total_bytes)} of ${gib(m.capacity)} on the fullest rank (rank ${m.fullest}); ${gib(m.capacity - m.fullest_total_bytes)} are left.`
     : `${number(m.over)} of ${number(m.rank_count)} ranks need more than ${gib(m.capacity)}; rank ${m.fullest} needs ${gib(m.fullest_total_bytes)}.`;
   const caution = fits && m.fullest_peak_bytes > m.capacity
-    ? ` With what lives for a moment it is ${gib(m.fullest_peak_bytes)}: that is too much.` : "";
+    ? ` At its peak, with what lives only for a moment, it is ${gib(m.fullest_peak_bytes)}: that is too much.` : "";
   return h("div", {class: "answer " + (fits && !caution ? "yes" : "no"), id: "answer"},
     h("strong", {}, h("span", {class: "mark", "aria-hidden": "true"}, fits ? "✓" : "✕"), fits ? "It fits" : "It does not fit"),
     h("span", {class: "muted"}, words + caution));
+}
+/** What stands behind a utilization that cannot be: the words of report.txt. */
+function warningOf(text) {
+  const at = text.lastIndexOf("): ");
+  return at < 0 ? "" : text.slice(at + 1);
 }
 function figures() {
   const p = D.pipeline, u = D.cost.utilization;
@@ -119,7 +124,7 @@ function figures() {
     figure(number(D.tokens_per_second_per_device), "tokens/s per device"),
     figure(time(p.makespan_us), above < 0.00005 ? "the pipeline: no order is shorter" : `the pipeline: ${percent(above)} above the lower bound`),
     figure(percent(p.bubble), "of the pipeline is idle"),
-    u ? figure(percent(u.mfu), "model FLOPs utilization") : null);
+    u ? figure(percent(u.mfu), "model FLOPs utilization" + warningOf(u.mfu_text)) : null);
 }
 /** Why some changes are not among those tried, which a reader would look for. */
 function notTried() {
@@ -128,9 +133,10 @@ function notTried() {
 /** Where the change is made: a field of the plan file, or a command for schedules that such a file has no name for. */
 function howTo(x) {
   const field = {schedule: "pipeline.schedule", "global batch": "training.global_batch", "micro-batch size": "training.micro_batch",
-    recompute: "parallel.recompute", chunks: "parallel.vp", "parallel sizes": "parallel", zero: "parallel.zero"}[x.family];
+    recompute: "parallel.recompute", chunks: "parallel.vp", "parallel sizes": "parallel", zero: "parallel.zero",
+    "expert sizes": "parallel"}[x.family];
   const name = x.what.replace("schedule ", "").split(",")[0];
-  if (x.what.startsWith("schedule ") && !["1f1b", "gpipe", "interleaved"].includes(name)) return `by: hocket pipeline list ${name} `;
+  if (x.what.startsWith("schedule ") && !["1f1b", "gpipe", "interleaved"].includes(name)) return `by: hocket pipeline list ${name} --ranks ${D.sizes.pp} --chunks ${D.sizes.chunks} --micro-batches ${D.sizes.micro_batches} `;
   return field ? `in the plan file: ${field} ` : "";
 }
 const WORDS = [["tp, pp, dp, cp, ep", "how many devices share a layer (tensor parallel), follow each other (pipeline), repeat the model (data), share a sequence (context), share experts"],
@@ -154,7 +160,8 @@ function helps() {
   const tried = `Each is the plan made again with one change (${c.all.length} tried` +
     (c.refused ? `, ${c.refused} impossible` : "") + (c.left_out ? `, ${c.left_out} left out as too long` : "") + "); time is per token. ";
   return h("div", {class: "wide"}, h("h3", {}, "What would help most"),
-    c.best.length ? h("ul", {class: "helps"}, ...c.best.map(card)) : h("p", {}, D.memory.over ? "None of the changes tried makes it fit, or leaner." : "None of the changes tried makes it faster or leaner."),
+    c.nothing_fits ? h("p", {}, "Nothing that was tried fits.") : null,
+    c.best.length ? h("ul", {class: "helps"}, ...c.best.map(card)) : h("p", {}, D.memory.over ? "None of the changes tried makes it leaner." : "None of the changes tried makes it faster or leaner."),
     h("p", {class: "muted small"}, tried, h("a", {href: "#changes"}, "All of them")), notTried());
 }
 function overview() {
@@ -474,9 +481,13 @@ function memorySection() {
     h("div", {class: "controls"}, rank.field), over.at,
     h("h3", {}, "At the peak, by rank"), some ? h("p", {class: "small"}, some) : null, bars.at,
     legend([["weights, gradients, optimizer", "states"], ["activations", "activations"]]),
-    h("details", {}, h("summary", {}, "As a table"), table(["rank", "layers", "states GiB", "activations GiB", "total GiB", "with what lives for a moment", "fits"],
-      all.ranks.map(r => [r.rank, r.layers, number(r.static_bytes / GIB, 2), number(r.activation_bytes / GIB, 2), number(r.total_bytes / GIB, 2), number(r.peak_bytes / GIB, 2), pill(r.fits)]))));
+    h("details", {}, h("summary", {}, "As a table"), table(["rank", "layers", "states GiB", "activations GiB", "total GiB", "peak GiB, at one moment", "fits by the total"],
+      all.ranks.map(r => [r.rank, r.layers, number(r.static_bytes / GIB, 2), number(r.activation_bytes / GIB, 2), number(r.total_bytes / GIB, 2), number(r.peak_bytes / GIB, 2), pill(r.fits)])),
+      h("p", {class: "muted small"}, MEMORY_WORDS)));
 }
+/** The same words as in report.txt. */
+const MEMORY_WORDS = "Total: the sum of each part's own largest bytes, whether or not they are there together. Peak: all that is there at " +
+  "one moment, also what lives only then; the largest such moment. Either may be larger. “Fits” goes by the total.";
 function waterfall(parts, name, totals) {
   return picture(width => {
     const rows = [...parts, ...totals], pitch = 30, left = width < 560 ? 128 : 190, right = 96, height = rows.length * pitch + 6;
@@ -509,8 +520,8 @@ function stepSection() {
     : `The measured step (${time(w.measured_us)}) is shorter than the simulated pipeline: the stages are faster than the plan's efficiency says.`));
   const q = D.predicted_step;
   if (q) {
-    const shown = q.parts.filter(p => p.key !== "communication_hidden" && p.seconds > 0);
-    const kinds = {forward_backward: "forward", communication_exposed: "communication", bubble: "wait", optimizer: "weight-grad"};
+    const shown = q.parts.filter(p => p.seconds > 0);
+    const kinds = {pipeline: "forward", exchange_exposed: "communication", optimizer: "weight-grad"};
     children.push(h("h3", {}, `Predicted from the rates of ${q.machine}`),
       waterfall(shown.map(p => ({name: p.name, kind: kinds[p.key] ?? "recompute", value: p.seconds * 1e6})), "The predicted step", [{name: "predicted step", kind: "states", value: q.seconds * 1e6}]),
       h("p", {class: "muted small"}, `Rates: ${q.source}`));
