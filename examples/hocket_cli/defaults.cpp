@@ -172,18 +172,30 @@ std::vector<std::string> words_of(const default_value& value, const CLI::Option&
     return value.values[0] == "true" ? std::vector{name} : std::vector<std::string>{};
   }
   std::vector<std::string> words{name + "=" + value.values[0]};
+  // An option of one word splits it at its commas by itself: --memory-cap 8,8.
+  const char comma =
+      option.get_delimiter() == '\0' && option.get_items_expected_max() == 1 ? ',' : option.get_delimiter();
   for (std::size_t i = 1; i < value.values.size(); ++i)
-    if (option.get_delimiter() != '\0') words[0] += option.get_delimiter() + value.values[i];
+    if (comma != '\0') words[0] += comma + value.values[i];
     else words.push_back(value.values[i]);
   return words;
 }
 
-}  // namespace
+/// Whether the words ask for help or the version, which have no defaults.
+bool asks_for_help(const std::vector<std::string>& words) {
+  const auto end = std::find(words.begin(), words.end(), "--");
+  return std::any_of(words.begin(), end,
+                     [](const std::string& word) { return word == "-h" || word == "--help" || word == "--version"; });
+}
 
-std::vector<std::string> with_defaults(const CLI::App& app, std::vector<std::string> words,
-                                       std::vector<default_value>& used) {
-  const std::string file = take_file(words);
-  if (file.empty()) return words;
+/// Whether the words name a command that tells of the tool itself, as one that helps must run on a bad file, too.
+bool is_about_the_tool(const std::vector<std::string>& words) {
+  return !words.empty() && (words[0] == "doctor" || words[0] == "manual" || words[0] == "completion");
+}
+
+/// The words, and behind them the defaults of the file that apply.
+std::vector<std::string> with_defaults_of(const std::string& file, const CLI::App& app, std::vector<std::string> words,
+                                          std::vector<default_value>& used) {
   const std::vector<default_value> all = read_defaults(app, file);
   std::string path;
   const CLI::App* command = &app;
@@ -217,6 +229,27 @@ std::vector<std::string> with_defaults(const CLI::App& app, std::vector<std::str
   }
   words.insert(std::find(words.begin(), words.end(), "--"), added.begin(), added.end());
   return words;
+}
+
+}  // namespace
+
+std::vector<std::string> with_defaults(const CLI::App& app, std::vector<std::string> words,
+                                       std::vector<default_value>& used) {
+  const std::string file = take_file(words);
+  if (file.empty() || asks_for_help(words)) return words;
+  file_of_this_run() = {file, false};
+  try {
+    return with_defaults_of(file, app, words, used);
+  } catch (const failure& f) {
+    if (!is_about_the_tool(words)) throw;
+    file_of_this_run() = {f.sentence, true};
+    return words;
+  }
+}
+
+defaults_file& file_of_this_run() {
+  static defaults_file file;
+  return file;
 }
 
 std::string place_of(std::string_view complaint, const std::vector<default_value>& used) {

@@ -16,6 +16,7 @@
 #endif
 
 #include "command.hpp"
+#include "defaults.hpp"
 #include "terminal.hpp"
 
 namespace hocket_cli {
@@ -24,7 +25,15 @@ namespace {
 struct fact {
   std::string group, key, value;
   bool missing = false;
+  nlohmann::ordered_json exact = nullptr;  ///< the value in JSON, if it is no text
 };
+
+fact number(const char* group, const std::string& key, std::int64_t value) {
+  return {group, key, std::to_string(value), false, value};
+}
+fact truth(const char* group, const char* key, bool value, const char* yes = "on", const char* no = "off") {
+  return {group, key, value ? yes : no, false, value};
+}
 
 std::string compiler() {
 #if defined(__clang__)
@@ -58,15 +67,16 @@ void add_build(std::vector<fact>& all) {
   all.push_back({"build", "language", "C++ " + std::to_string(__cplusplus)});
   all.push_back({"build", "standard_library", standard_library()});
 #ifdef NDEBUG
-  all.push_back({"build", "assertions", "off"});
+  all.push_back(truth("build", "assertions", false));
 #else
-  all.push_back({"build", "assertions", "on"});
+  all.push_back(truth("build", "assertions", true));
 #endif
-  all.push_back({"build", "exceptions", HOCKET_HAS_EXCEPTIONS ? "on" : "off"});
+  all.push_back(truth("build", "exceptions", HOCKET_HAS_EXCEPTIONS != 0));
 #ifdef __SIZEOF_INT128__
-  all.push_back({"build", "integers_of_128_bits", "yes"});
+  all.push_back(truth("build", "integers_of_128_bits", true, "yes", "no"));
 #else
-  all.push_back({"build", "integers_of_128_bits", "no", true});
+  all.push_back(truth("build", "integers_of_128_bits", false, "yes", "no"));
+  all.back().missing = true;
 #endif
 }
 
@@ -133,10 +143,12 @@ void add_cuda_devices(void* driver, std::vector<fact>& all) {
   all.push_back(
       {"devices", "cuda", "driver for CUDA " + std::to_string(v / 1000) + '.' + std::to_string(v % 1000 / 10)});
   if (const int error = init(0); error != 0 || count(&devices) != 0) {
-    all.push_back({"devices", "cuda_devices", "0", true});
+    all.push_back(number("devices", "cuda_devices", 0));
+    all.back().missing = true;
     return;
   }
-  all.push_back({"devices", "cuda_devices", std::to_string(devices), devices == 0});
+  all.push_back(number("devices", "cuda_devices", devices));
+  all.back().missing = devices == 0;
   for (int i = 0; i < devices; ++i) {
     char name[256] = "";
     if (name_of(name, sizeof name - 1, i) == 0)
@@ -169,10 +181,15 @@ void add_machine(std::vector<fact>& all) {
   if (uname(&name) == 0)
     all.push_back({"machine", "system", std::string(name.sysname) + ' ' + name.release + ' ' + name.machine});
 #endif
-  all.push_back({"machine", "threads", std::to_string(std::thread::hardware_concurrency())});
+  all.push_back(number("machine", "threads", std::thread::hardware_concurrency()));
   all.push_back({"machine", "endianness", std::endian::native == std::endian::little ? "little" : "big"});
-  all.push_back({"machine", "pointer_bits", std::to_string(8 * sizeof(void*))});
-  all.push_back({"machine", "long_bits", std::to_string(8 * sizeof(long))});
+  all.push_back(number("machine", "pointer_bits", 8 * sizeof(void*)));
+  all.push_back(number("machine", "long_bits", 8 * sizeof(long)));
+}
+
+void add_defaults(std::vector<fact>& all) {
+  const defaults_file& file = file_of_this_run();
+  all.push_back({"defaults", "file", file.text.empty() ? "none" : hocket::to_printable(file.text), file.is_bad});
 }
 
 std::string as_text(const std::vector<fact>& all, bool to_terminal) {
@@ -189,7 +206,10 @@ std::string as_text(const std::vector<fact>& all, bool to_terminal) {
 
 std::string as_json(const std::vector<fact>& all) {
   nlohmann::ordered_json out = {{"version", 1}};
-  for (const fact& x : all) out[x.group][x.key] = x.value;
+  for (const fact& x : all) {
+    if (x.exact.is_null()) out[x.group][x.key] = x.value;
+    else out[x.group][x.key] = x.exact;
+  }
   return out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
 }
 
@@ -199,6 +219,7 @@ void doctor(const std::string& out) {
   add_dependencies(all);
   add_devices(all);
   add_machine(all);
+  add_defaults(all);
   std::size_t missing = 0;
   for (const fact& x : all) missing += x.missing ? 1 : 0;
   give(out, this_run().json ? as_json(all) : as_text(all, out.empty()),

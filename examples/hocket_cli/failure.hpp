@@ -9,7 +9,7 @@
 
 namespace hocket_cli {
 
-/// Ends the command: main prints the sentence to stderr and exits. 1: the input is bad or infeasible. 2: wrong usage.
+/// Ends the command: main prints the sentence, if any, and exits. 1: the input is bad or infeasible. 2: wrong usage.
 struct failure {
   int exit_code;
   std::string sentence;

@@ -2,6 +2,7 @@
 // hocket: the library on the command line. Data to stdout, one summary line and messages to stderr;
 // exit 0 ok, 1 the input is bad or infeasible, 2 wrong usage.
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <csignal>
 #include <cstdio>
@@ -19,12 +20,20 @@
 
 namespace hocket_cli {
 
+// For a file named "-", once: two files cannot be read from it.
+static std::istream& standard_input() {
+  static bool is_read = false;
+  if (is_read) fail("standard input was read already: - can be one file only");
+  is_read = true;
+  return std::cin;
+}
+
 std::string read_file(const std::string& path) {
   constexpr std::size_t limit = std::size_t{1} << 30;
   std::ifstream file;
   if (path != "-") file.open(path, std::ios::binary);
   if (path != "-" && !file) fail("cannot read " + path);
-  std::istream& in = path == "-" ? std::cin : file;
+  std::istream& in = path == "-" ? standard_input() : file;
   std::string data;
   char block[1 << 16];
   while (in.read(block, sizeof block), in.gcount() > 0) {
@@ -48,8 +57,11 @@ std::string has_folder(const std::string& path) {
 
 void write_file(const std::string& path, std::string_view data) {
   if (path.empty()) {
+    errno = 0;
     std::cout.write(data.data(), static_cast<std::streamsize>(data.size()));
     std::cout.flush();
+    constexpr int reader_gone = 141;  // 128 + SIGPIPE, as shells count; head has what it wants, so nothing is said
+    if (!std::cout && errno == EPIPE) throw failure{reader_gone, ""};
     if (!std::cout) fail("cannot write to standard output");
     return;
   }
@@ -122,7 +134,7 @@ void json_or_format(CLI::App& app) {
 
 int main(int argc, char** argv) {
 #ifdef SIGPIPE
-  std::signal(SIGPIPE, SIG_IGN);  // a reader that goes away is a failed write, with its sentence
+  std::signal(SIGPIPE, SIG_IGN);  // a reader that goes away is a failed write: write_file ends the tool
 #endif
   CLI::App app{"Plans what a deep-learning executor runs: dependencies, pipeline schedules, tilings, costs", "hocket"};
   app.set_version_flag("--version", HOCKET_VERSION_STRING);
@@ -165,7 +177,7 @@ int main(int argc, char** argv) {
     else complain_about_usage(hocket_cli::place_of(e.what(), defaults) + e.what());
     return 2;
   } catch (const hocket_cli::failure& f) {
-    complain(hocket_cli::place_of(f.sentence, defaults) + f.sentence);
+    if (!f.sentence.empty()) complain(hocket_cli::place_of(f.sentence, defaults) + f.sentence);
     return f.exit_code;
   } catch (const std::bad_alloc&) {
     complain("out of memory");

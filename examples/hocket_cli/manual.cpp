@@ -61,6 +61,17 @@ void put_option(std::string& out, const option_entry& option) {
   out += ".\n";
 }
 
+/// "hocket plan [OPTIONS] FILE --out DIR": what has no name, and what must be given.
+void put_synopsis(std::string& out, const command_entry& command) {
+  out += ".B hocket " + plain(command.path) + "\n[\\fIOPTIONS\\fR]";
+  for (const option_entry& option : command.options) {
+    const std::string value = "\\fI" + plain(option.value) + "\\fR";
+    if (option.names.empty()) out += option.required ? ' ' + value : " [" + value + ']';
+    else if (option.required) out += " \\fB" + plain(option.names.back()) + "\\fR " + value;
+  }
+  out += "\n.br\n";
+}
+
 void put_command(std::string& out, const command_entry& command) {
   out += ".SS hocket " + plain(command.path) + '\n' + plain(command.text) + ".\n";
   for (const option_entry& option : command.options)
@@ -77,7 +88,7 @@ std::string manual_page(const std::vector<command_entry>& all) {
       ".SH NAME\nhocket \\- " +
       plain(all.front().text) + "\n.SH SYNOPSIS\n";
   for (const command_entry& command : all)
-    if (command.subcommands.empty()) out += ".B hocket " + plain(command.path) + "\n[\\fIOPTIONS\\fR]\n.br\n";
+    if (command.subcommands.empty()) put_synopsis(out, command);
   out +=
       ".SH DESCRIPTION\n"
       "Data goes to standard output, one summary line and messages go to standard error.\n"

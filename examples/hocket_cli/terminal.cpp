@@ -80,7 +80,7 @@ void search_guard::show(hocket::planner::search_progress at, clock::time_point n
   const double share = at.all > 0 ? static_cast<double>(at.done) / static_cast<double>(at.all) : 0;
   const double passed = std::chrono::duration<double>(now - counted_from_).count();
   if (share > 0 && passed > 0)
-    std::fprintf(stderr, "\r\x1b[Ksearching: %.0f %%, at most %.0f s left (Ctrl-C: the best so far)", 100 * share,
+    std::fprintf(stderr, "\r\x1b[Ksearching: %.0f %%, about %.0f s left (Ctrl-C: the best so far)", 100 * share,
                  passed * (1 - share) / share + 0.5);
   else std::fprintf(stderr, "\r\x1b[Ksearching (Ctrl-C: the best so far)");
   std::fflush(stderr);

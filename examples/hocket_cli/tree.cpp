@@ -26,6 +26,7 @@ option_entry entry_of(const CLI::Option& option) {
   for (const std::string& name : option.get_snames()) out.names.push_back("-" + name);
   for (const std::string& name : option.get_lnames()) out.names.push_back("--" + name);
   out.text = option.get_description();
+  out.required = option.get_required();
   if (option.get_items_expected_max() == 0) return out;  // a flag
   const std::string type = option.get_type_name();
   out.choices = choices_of(type);

@@ -15,6 +15,7 @@ struct option_entry {
   std::string text;                  ///< what it does
   std::vector<std::string> choices;  ///< all that it may be; empty: anything
   bool takes_file = false, takes_folder = false;
+  bool required = false;
 };
 struct command_entry {
   std::string path;  ///< "" for the tool itself, "graph", "graph prune"

@@ -66,6 +66,9 @@ class Every(ToolTest):
             folders.append((done.out, done.err, files))
         self.assertEqual(*folders)
 
+    def test_standard_input_is_one_file(self):
+        self.refused("cost", "report", "--model", "-", "--training", "-", stdin=(CONFIGS / "gpt2.json").read_bytes(), says="standard input was read already")
+
     def test_the_folder_one_stands_in_does_not_matter(self):
         here = self.ok("graph", "prune", "--ops", SMALL).out
         self.file("ops.csv", SMALL.read_bytes())
@@ -94,7 +97,10 @@ class Every(ToolTest):
                 reading, writing = os.pipe()
                 os.close(reading)
                 with open(writing, "wb") as pipe:
-                    self.refused(*words, stdout=pipe, says="cannot write to standard output")
+                    done = hocket(*words, stdout=pipe)
+                self.assertEqual((done.code, done.err), (141, ""), done)  # 128 + SIGPIPE
+
+    def test_a_full_disk(self):
         if os.path.exists("/dev/full"):
             with open("/dev/full", "wb") as full:
                 self.refused("graph", "prune", "--ops", SMALL, stdout=full, says="cannot write to standard output")

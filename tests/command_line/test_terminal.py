@@ -77,7 +77,7 @@ class Searches(ToolTest):
         out = self.folder / "schedule.csv"
         at = Terminal(*ENDLESS, "--out", out)
         self.assertTrue(at.wait_for(" s left"), at.seen)
-        self.assertRegex(at.seen, r"\r\x1b\[Ksearching: \d+ %, at most \d+ s left \(Ctrl-C: the best so far\)")
+        self.assertRegex(at.seen, r"\r\x1b\[Ksearching: \d+ %, about \d+ s left \(Ctrl-C: the best so far\)")
         at.press(b"\x03")
         self.assertEqual(at.end(), 0, at.seen)
         last = at.seen.replace("^C", "").rpartition("\x1b[K")[2]
@@ -212,6 +212,12 @@ class Manual(ToolTest):
         broken = subprocess.run(["groff", "-ww", "-man", "-Tutf8"], input=page + b".nosuchmacro\n", capture_output=True, timeout=SECONDS)
         self.assertNotEqual(broken.stderr, b"")  # it does complain
 
+    def test_the_synopsis_has_what_must_be_given(self):
+        page = re.sub(r"\\f[BIR]", "", hocket("manual").text).replace("\\-", "-")
+        for words in ("plan\n[OPTIONS] FILE --out DIR\n", "profile\n[OPTIONS] FILE...\n", "planner layout\n[OPTIONS] [LAYOUT] --model FILE --training FILE --parallel FILE\n",
+                      "ir peak\n[OPTIONS] DUMP\n", "pipeline list\n[OPTIONS] [SCHEDULE]\n", "doctor\n[OPTIONS]\n"):
+            self.assertIn(".B hocket " + words, page)
+
     @unittest.skipUnless(shutil.which("man"), "no man")
     def test_man_shows_it(self):
         page = self.file("hocket.1", hocket("manual").out)
@@ -228,7 +234,10 @@ class Doctor(ToolTest):
         self.assertEqual(said["build"]["hocket"], hocket("--version").text.strip())
         self.assertRegex(said["build"]["language"], r"C\+\+ 20\d\d")
         self.assertRegex(said["dependencies"]["boost"], r"^1\.\d+\.\d+$")
-        self.assertEqual(int(said["machine"]["threads"]), len(os.sched_getaffinity(0)))
+        self.assertEqual(said["machine"]["threads"], len(os.sched_getaffinity(0)))
+        self.assertEqual({type(said["machine"][key]) for key in ("threads", "pointer_bits", "long_bits")}, {int})
+        self.assertEqual({type(said["build"][key]) for key in ("assertions", "exceptions", "integers_of_128_bits")}, {bool})
+        self.assertEqual(said["defaults"], {"file": "none"})
         self.assertIn(said["machine"]["endianness"], ("little", "big"))
 
     @unittest.skipUnless(shutil.which("cc"), "no C compiler")
@@ -242,7 +251,7 @@ class Doctor(ToolTest):
         done = hocket("doctor", "--json", env=environment(LD_LIBRARY_PATH=str(self.folder)))
         self.assertEqual(done.code, 0, done)
         devices = json.loads(done.text)["devices"]
-        self.assertEqual((devices["cuda"], devices["cuda_devices"], devices["cann"]), ("driver for CUDA 13.2", "1", "AscendCL 1.2.3"))
+        self.assertEqual((devices["cuda"], devices["cuda_devices"], devices["cann"]), ("driver for CUDA 13.2", 1, "AscendCL 1.2.3"))
         self.assertNotIn("\x1b", devices["cuda_device_0"])
 
 
@@ -273,6 +282,26 @@ class Defaults(ToolTest):
         file = self.config('[pipeline.simulate]\ndetails = true\nactivation-bytes = [1, 2, 3, 4]\n')
         words = ("pipeline", "simulate", "1f1b", "--ranks", 4, "--micro-batches", 4)
         self.assertEqual(self.ok("--config", file, *words).out, self.ok(*words, "--details", "--activation-bytes", "1,2,3,4").out)
+
+    def test_lists_of_an_option_of_one_word(self):
+        words = ("pipeline", "search", "--ranks", 2, "--micro-batches", 2)
+        file = self.config("[pipeline.search]\nmemory-cap = [8, 9]\n")
+        self.assertEqual(self.ok("--config", file, *words).out, self.ok(*words, "--memory-cap", "8,9").out)
+        done = self.refused("--config", self.config("[pipeline]\nranks = [1, 2]\n"), "pipeline", "list", "1f1b", "--micro-batches", 2, code=2)
+        self.assertIn("config.toml:2: ", done.err)
+
+    def test_help_in_spite_of_a_bad_file(self):
+        (self.folder / "hocket").mkdir()
+        for text in ("[pipeline.serch]\n", "json = 5\n", "[pipeline.search]\nranks = 'x'\nranks = 3\n"):
+            (self.folder / "hocket" / "config.toml").write_text(text)
+            env = environment(XDG_CONFIG_HOME=str(self.folder))
+            for words in (("--help",), ("--version",), ("manual",), ("completion", "bash"), ("graph", "prune", "-h"), ("pipeline", "search", "--help")):
+                done = hocket(*words, env=env)
+                self.assertEqual((done.code, done.err, done.out), (0, "", hocket(*words).out), done)
+            done = self.ok("doctor", env=env)
+            line = 3 if "ranks" in text else 1
+            self.assertIn(f"config.toml:{line}: ", done.text)
+            self.refused("graph", "prune", "--ops", SMALL, env=env, says="config.toml:")
 
     def test_bad_ones_are_refused_with_file_and_line(self):
         for text, line, says in (("[pipeline.serch]\n", 1, "no command"), ("\n[pipeline\n", 2, "must end with ]"), ("[]\n", 1, "no command"),
