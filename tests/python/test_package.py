@@ -227,7 +227,7 @@ class Refusals(unittest.TestCase):
         self.refused("number of phases", lambda: hocket.tile(1024, []))
         self.refused('no tiling policy "best"', lambda: hocket.tile(1024, one, policy="best"))
         self.refused("affine curve", lambda: hocket.tile(1024, [hocket.compute(-1, 1)]))
-        self.refused("overlap factor", lambda: hocket.tile(1024, [hocket.compute(1, 1, overlap=0)]))
+        self.refused("overlap is 0", lambda: hocket.tile(1024, [hocket.compute(1, 1, overlap=0)]))
         self.refused("two lists of one length", lambda: hocket.tile(1024, [hocket.comm(samples=([1, 2], [3]))]))
         self.refused("k", lambda: hocket.tile(1024, one, product=(0, 1, 2)))
         self.refused("model", lambda: hocket.cost_report("{"))
