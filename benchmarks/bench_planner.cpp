@@ -171,7 +171,8 @@ struct search_steps {
   ticks bound[3];
 };
 search_steps steps_of(const schedule_problem& problem, const pipeline::stage_costs& costs) {
-  planner::detail::scheduling::schedule_search<pipeline::stage_costs> search(problem, costs);
+  const planner::unwatched watch;
+  planner::detail::scheduling::schedule_search search(problem, costs, watch);
   search_steps x{};
   x.bound[0] = search.bound();
   search.closed_forms();
