@@ -340,6 +340,7 @@ set(HOCKET_HUGGING_FACE_HEADERS
   hocket/interop/hugging_face_layers.hpp
   hocket/interop/layer_families.hpp
   hocket/interop/layer_fields.hpp
+  hocket/interop/uniform_families.hpp
 )
 set(HOCKET_BOOST_GRAPH_HEADERS
   hocket/interop/boost_graph.hpp

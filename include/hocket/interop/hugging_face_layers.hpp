@@ -83,9 +83,7 @@ inline result<std::string> type_of(const nlohmann::json& config) {
   }
   reading notes;
   detail::layer_fields in(config, notes, out.layers);
-  const auto is_this = [&](const detail::architecture& each) { return each.type == *type; };
-  if (std::any_of(std::begin(detail::architectures), std::end(detail::architectures), is_this))
-    detail::check_class(in.raw(), *type);
+  if (detail::architecture_of(*type) != nullptr) detail::check_class(in.raw(), *type);
   else detail::check_not_another(in.raw(), *type);
   known->read(in);
   in.raw().check_lists_of_layers(in.layers());
