@@ -126,6 +126,7 @@ set(HOCKET_HEADERS
   hocket/launch/reuse_events.hpp
   hocket/launch/run_transfers.hpp
   hocket/launch/single_wait_list.hpp
+  hocket/launch/synchronize_within.hpp
   hocket/launch/timeline_trace.hpp
   hocket/launch/transfer.hpp
   hocket/launch/transport.hpp
@@ -170,6 +171,7 @@ set(HOCKET_HEADERS
   hocket/pipeline/transfers.hpp
   hocket/pipeline/workspace.hpp
   hocket/testing/access_laws.hpp
+  hocket/testing/backend_fault_laws.hpp
   hocket/testing/backend_laws.hpp
   hocket/testing/cost_policy_laws.hpp
   hocket/testing/curve_benchmark.hpp

@@ -88,6 +88,14 @@ aclError aclrtSynchronizeStream(aclrtStream stream) {
   if (status != ACL_SUCCESS) return status;
   return stream_of(stream)->error;
 }
+aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus* status) {
+  return call([&](engine& e) {
+    const verdict v = e.query(stream_of(stream));
+    if (v != verdict::ok && v != verdict::timed_out) return v;
+    *status = v == verdict::ok ? ACL_STREAM_STATUS_COMPLETE : ACL_STREAM_STATUS_NOT_READY;
+    return verdict::ok;
+  });
+}
 
 aclError aclrtCreateEventWithFlag(aclrtEvent* event, uint32_t flag) {
   return call([&](engine& e) {

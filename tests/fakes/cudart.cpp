@@ -101,6 +101,9 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   return after_sync(call([&](engine& e) { return e.synchronize(of(stream)); }));
 }
+cudaError_t cudaStreamQuery(cudaStream_t stream) {
+  return after_sync(call([&](engine& e) { return e.query(of(stream)); }));
+}
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int) {
   return call([&](engine& e) { return e.wait(of(stream), of(event)); });
 }

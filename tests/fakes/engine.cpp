@@ -154,6 +154,14 @@ verdict engine::synchronize(stream* s) {
   return verdict::ok;
 }
 
+verdict engine::query(stream* s) {
+  const std::lock_guard lock(mutex_);
+  if (!known(s)) return verdict::bad_handle;
+  if (s->capture) return in_capture(s, verdict::already_capturing);
+  const std::lock_guard inner(s->mutex);
+  return s->queue.empty() && !s->busy ? verdict::ok : verdict::timed_out;
+}
+
 void engine::stop_on_failure(stream* s) {
   s->stop_mode = true;
   ++stops_;
@@ -397,6 +405,7 @@ verdict engine::launch_graph(graph* g, stream* s) {
 void reset(const settings& s) { engine::get().reset(s); }
 counters count() { return engine::get().count(); }
 void fail_next(std::uint64_t others) { engine::get().fail_next(others); }
+void lose() { engine::get().lose(); }
 void settle() { engine::get().settle(); }
 
 }  // namespace fake

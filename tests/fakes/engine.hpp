@@ -98,6 +98,10 @@ class engine {
   counters count();
   void settle();
   void fail_next(std::uint64_t others) { settings_.fail_at = calls_ + others; }
+  void lose() {
+    settings_.fail_at = calls_;
+    settings_.sticky = true;
+  }
   [[nodiscard]] const settings& now() const { return settings_; }
 
   /// Every C function begins with this: the code to return, or 0 to go on.
@@ -107,6 +111,7 @@ class engine {
   verdict create_stream(stream*& out);
   verdict destroy_stream(stream* s);
   verdict synchronize(stream* s);
+  verdict query(stream* s);  // timed_out: it works
   void stop_on_failure(stream* s);
 
   verdict create_event(event*& out, bool classic, bool timed, bool waitable);

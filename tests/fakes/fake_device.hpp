@@ -28,6 +28,9 @@ void reset(const settings& s = {});
 /// The call after `others` more that can fail does, once, with `settings::fail_code`.
 void fail_next(std::uint64_t others = 0);
 
+/// The next call and all after it fail, until `reset`: the device is lost.
+void lose();
+
 /// Waits until every stream is idle. Counts as no call: for what queued work still points at.
 void settle();
 

@@ -94,6 +94,12 @@ concept sync_backend = backend<B> && requires(B& b, typename B::stream_type stre
   { b.synchronize(stream) } noexcept -> std::same_as<typename B::status_type>;
 };
 
+/// Can say whether a stream is idle, without blocking: what a wait with a limit is made of, see `synchronize_within`.
+template <class B>
+concept polled_backend = backend<B> && requires(B& b, typename B::stream_type stream, bool& idle) {
+  { b.is_idle(stream, idle) } noexcept -> std::same_as<typename B::status_type>;
+};
+
 /// Can enqueue a call of a host function, which runs when the stream reaches it.
 template <class B>
 concept host_function_backend =

@@ -381,6 +381,34 @@ class backend_laws {
   backend_law_options options_;
 };
 
+/// Whether the destructor of what is made returns in time. It runs on a thread of its own, which is left behind where
+/// it does not.
+template <class Made>
+[[nodiscard]] bool ends_within(Made&& made, std::chrono::milliseconds patience) {
+  struct ending {
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool done = false;
+  };
+  const auto state = std::make_shared<ending>();
+  std::thread ender([state, held = std::forward<Made>(made)]() mutable {
+    {
+      const auto gone = std::move(held);
+    }
+    const std::lock_guard lock(state->mutex);
+    state->done = true;
+    state->changed.notify_all();
+  });
+  bool done = false;
+  {
+    std::unique_lock lock(state->mutex);
+    done = state->changed.wait_for(lock, patience, [&] { return state->done; });
+  }
+  if (done) ender.join();
+  else ender.detach();
+  return done;
+}
+
 /// Makes backends, and ends them at every point of their lives.
 template <class Make, class Work>
 class backend_end_laws {
@@ -392,7 +420,9 @@ class backend_end_laws {
   [[nodiscard]] std::string unused() {
     auto made = make_();
     if (!made) return "make gives no backend";
-    return end(std::move(made)) ? "" : "the destructor does not return, though there was no work";
+    return detail::ends_within(std::move(made), options_.patience)
+             ? ""
+             : "the destructor does not return, though there was no work";
   }
   /// A backend whose work is done, with an event between its streams.
   [[nodiscard]] std::string after_work() {
@@ -412,7 +442,7 @@ class backend_end_laws {
       for (const auto& s : streams) note("synchronize", b, b.synchronize(s));
       note("destroy_event", b, b.destroy_event(e));
     }
-    return judge(end(std::move(made)), work, 2, "after its work is done");
+    return judge(detail::ends_within(std::move(made), options_.patience), work, 2, "after its work is done");
   }
   /// A backend that works: two pieces are held up for a while on each of two streams, and one is queued behind each.
   [[nodiscard]] std::string while_it_works() {
@@ -428,7 +458,7 @@ class backend_end_laws {
       put(b, work, streams[0], 3);
       put(b, work, streams[1], 4);
     }
-    return judge(end(std::move(made)), work, 4, "while it works");
+    return judge(detail::ends_within(std::move(made), options_.patience), work, 4, "while it works");
   }
 
  private:
@@ -441,33 +471,6 @@ class backend_end_laws {
     if (B::ok(returned)) return true;
     if (refused_.empty()) refused_ = std::string(call) + " fails: " + B::text(returned);
     return false;
-  }
-
-  /// Whether the destructor returns in time. It runs on a thread of its own, which is left behind where it does not.
-  template <class Made>
-  [[nodiscard]] bool end(Made&& made) {
-    struct ending {
-      std::mutex mutex;
-      std::condition_variable changed;
-      bool done = false;
-    };
-    const auto state = std::make_shared<ending>();
-    std::thread ender([state, held = std::forward<Made>(made)]() mutable {
-      {
-        const auto gone = std::move(held);
-      }
-      const std::lock_guard lock(state->mutex);
-      state->done = true;
-      state->changed.notify_all();
-    });
-    bool done = false;
-    {
-      std::unique_lock lock(state->mutex);
-      done = state->changed.wait_for(lock, options_.patience, [&] { return state->done; });
-    }
-    if (done) ender.join();
-    else ender.detach();
-    return done;
   }
 
   /// All pieces have run once and in order, and none runs when the backend is gone.

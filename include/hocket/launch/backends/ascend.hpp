@@ -144,9 +144,16 @@ class basic_ascend_backend {
     return status;
   }
 
-  // ---- sync_backend, host_function_backend
+  // ---- sync_backend, polled_backend, host_function_backend
 
   status_type synchronize(stream_type stream) noexcept { return aclrtSynchronizeStream(stream); }
+  /// Tells nothing of tasks that failed: `synchronize` does, and of an idle stream at once.
+  status_type is_idle(stream_type stream, bool& idle) noexcept {
+    aclrtStreamStatus found = ACL_STREAM_STATUS_NOT_READY;
+    const aclError status = aclrtStreamQuery(stream, &found);
+    idle = status == 0 && found == ACL_STREAM_STATUS_COMPLETE;
+    return status;
+  }
   status_type enqueue(stream_type stream, void (*f)(void*), void* argument) noexcept {
     return aclrtLaunchHostFunc(stream, f, argument);
   }
@@ -193,7 +200,7 @@ using ascend_backend = basic_ascend_backend<ascend_events::ex>;
 using ascend_classic_backend = basic_ascend_backend<ascend_events::classic>;
 
 static_assert(event_source<ascend_backend> && stream_source<ascend_backend> && sync_backend<ascend_backend> &&
-              host_function_backend<ascend_backend> && timed_backend<ascend_backend> &&
-              capture_backend<ascend_backend> && event_limit_backend<ascend_backend>);
+              polled_backend<ascend_backend> && host_function_backend<ascend_backend> &&
+              timed_backend<ascend_backend> && capture_backend<ascend_backend> && event_limit_backend<ascend_backend>);
 
 }  // namespace hocket::inline HOCKET_ABI::launch

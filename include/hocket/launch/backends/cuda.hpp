@@ -101,9 +101,15 @@ class cuda_backend {
   }
   status_type destroy_stream(stream_type stream) noexcept { return cudaStreamDestroy(stream); }
 
-  // ---- sync_backend, host_function_backend
+  // ---- sync_backend, polled_backend, host_function_backend
 
   status_type synchronize(stream_type stream) noexcept { return cudaStreamSynchronize(stream); }
+  /// "Not ready" is an answer and no failure; any other code is, and then `idle` stays false.
+  status_type is_idle(stream_type stream, bool& idle) noexcept {
+    const cudaError_t status = cudaStreamQuery(stream);
+    idle = status == cudaSuccess;
+    return status == cudaErrorNotReady ? cudaSuccess : status;
+  }
   /// f(argument) runs on a thread of the driver when the stream gets there. It must not call CUDA, and is *not* called
   /// once the context has failed: do not free memory or count completions in it alone.
   status_type enqueue(stream_type stream, void (*f)(void*), void* argument) noexcept {
@@ -151,6 +157,7 @@ class cuda_backend {
 };
 
 static_assert(event_source<cuda_backend> && stream_source<cuda_backend> && sync_backend<cuda_backend> &&
-              host_function_backend<cuda_backend> && timed_backend<cuda_backend> && capture_backend<cuda_backend>);
+              polled_backend<cuda_backend> && host_function_backend<cuda_backend> && timed_backend<cuda_backend> &&
+              capture_backend<cuda_backend>);
 
 }  // namespace hocket::inline HOCKET_ABI::launch

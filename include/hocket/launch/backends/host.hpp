@@ -50,7 +50,8 @@ class host_event {
 /// Failure: an op that throws or returns a code other than 0 poisons its stream. What comes later on that stream, and
 /// whatever waits for a record made after the failure, is skipped; but records still signal, so nothing ever hangs.
 /// Every op that does not depend on the failed one still runs. `synchronize` reports the failure that comes first in
-/// the plan (the same on every run, however the threads interleave) and heals the backend.
+/// the plan (the same on every run, however the threads interleave) and heals the backend. What may never end is waited
+/// for by `synchronize_within`, and given up by `cancel`.
 ///
 ///     auto device = hocket::launch::host_backend::start(list.stream_count()).value();
 ///     auto report = device.run(list, [&](hocket::node_id op, hocket::stream_id) { work(op); });
@@ -78,7 +79,7 @@ class host_backend {
     swap(other);
     return *this;
   }
-  /// Finishes what is queued, then joins the threads.
+  /// Finishes what is queued, then joins the threads: an op that never ends holds it up for ever. See `cancel`.
   ~host_backend() {
     for (auto& w : workers_) {
       const std::lock_guard lock(w->mutex);
@@ -154,6 +155,12 @@ class host_backend {
     return shared_->report.status;
   }
 
+  /// Whether everything enqueued on `stream` before this call is done; `synchronize` tells what failed.
+  status_type is_idle(host_stream stream, bool& idle) noexcept {
+    idle = stream.worker_->finished.value() >= stream.worker_->submitted.value();
+    return host_status::ok;
+  }
+
   static constexpr bool ok(status_type s) noexcept { return s == host_status::ok; }
   static constexpr const char* text(status_type s) noexcept { return to_string(s).data(); }
   /// The op behind the status ran long before the call that returned it.
@@ -175,8 +182,14 @@ class host_backend {
       w->poisoned_from.store(detail::host_worker::never);
     }
     shared_->submissions = 0;
+    if (shared_->cancelled.exchange(false) && report && report.skipped != 0) report.status = host_status::cancelled;
     return report;
   }
+
+  /// Gives up what is queued: ops that have not begun are skipped, until `synchronize`, which then reports `cancelled`
+  /// if nothing failed before. An op that runs is not interrupted; no thread can be. From any thread, also before the
+  /// destructor, which otherwise runs all that is queued.
+  void cancel() noexcept { shared_->cancelled.store(true); }
 
   /// Enqueues one run of `list` and returns; `body` and `trace` must live until `synchronize`.
   /// Stream s of the list runs on stream s mod stream_count(): fewer threads than streams are always safe, since the
@@ -304,6 +317,7 @@ class host_backend {
   std::vector<host_stream> streams_;
 };
 
-static_assert(event_source<host_backend> && sync_backend<host_backend> && host_function_backend<host_backend>);
+static_assert(event_source<host_backend> && sync_backend<host_backend> && polled_backend<host_backend> &&
+              host_function_backend<host_backend>);
 
 }  // namespace hocket::inline HOCKET_ABI::launch

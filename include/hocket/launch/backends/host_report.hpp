@@ -15,6 +15,7 @@ enum class host_status : std::uint8_t {
   op_threw,          ///< an op ended with an exception
   unrecorded_event,  ///< a wait on an event that was never recorded
   out_of_memory,     ///< nothing was enqueued
+  cancelled,         ///< ops were skipped because of `cancel`
 };
 
 [[nodiscard]] constexpr std::string_view to_string(host_status s) noexcept {
@@ -24,6 +25,7 @@ enum class host_status : std::uint8_t {
     case host_status::op_threw: return "an op threw an exception";
     case host_status::unrecorded_event: return "wait on an event that was never recorded";
     case host_status::out_of_memory: return "out of memory: nothing was enqueued";
+    case host_status::cancelled: return "cancelled: ops that had not begun were skipped";
   }
   return "unknown status";
 }
@@ -34,8 +36,9 @@ struct host_report {
   node_id op = no_id;        ///< the op that failed; no_id for a closure given to enqueue()
   stream_id stream = no_id;  ///< its stream
   std::uint8_t phase = 0;
-  int code = 0;                  ///< what it returned
-  std::size_t skipped = 0;       ///< ops and closures that were not run, because something they wait for failed
+  int code = 0;  ///< what it returned
+  std::size_t skipped =
+      0;  ///< ops and closures that were not run, because something they wait for failed, or by cancel
   std::exception_ptr exception;  ///< what it threw; rethrow it, or let it go
 
   explicit operator bool() const noexcept { return status == host_status::ok; }

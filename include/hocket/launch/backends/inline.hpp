@@ -51,6 +51,10 @@ class inline_backend {
     return recorded_[event] != 0 ? local_status::ok : local_status::unrecorded_event;
   }
   constexpr status_type synchronize(stream_type) noexcept { return local_status::ok; }
+  constexpr status_type is_idle(stream_type, bool& idle) noexcept {
+    idle = true;
+    return local_status::ok;
+  }
   static constexpr bool ok(status_type s) noexcept { return s == local_status::ok; }
   static constexpr const char* text(status_type s) noexcept { return to_string(s).data(); }
 
@@ -58,6 +62,6 @@ class inline_backend {
   std::vector<unsigned char> recorded_;
 };
 
-static_assert(sync_backend<inline_backend>);
+static_assert(sync_backend<inline_backend> && polled_backend<inline_backend>);
 
 }  // namespace hocket::inline HOCKET_ABI::launch

@@ -34,6 +34,13 @@ class recording_backend {
     return write({op, static_cast<std::uint16_t>(stream), command_kind::run, phase});
   }
 
+  /// Nothing runs, so nothing is waited for; neither is written down.
+  status_type synchronize(stream_type) noexcept { return local_status::ok; }
+  status_type is_idle(stream_type, bool& idle) noexcept {
+    idle = true;
+    return local_status::ok;
+  }
+
   /// A launcher for `drive` that writes into this log.
   struct launch_into {
     recording_backend* log;
@@ -68,6 +75,7 @@ class recording_backend {
   std::size_t fail_at_ = (std::numeric_limits<std::size_t>::max)();
 };
 
-static_assert(backend<recording_backend> && launcher<recording_backend::launch_into, recording_backend>);
+static_assert(sync_backend<recording_backend> && polled_backend<recording_backend> &&
+              launcher<recording_backend::launch_into, recording_backend>);
 
 }  // namespace hocket::inline HOCKET_ABI::launch

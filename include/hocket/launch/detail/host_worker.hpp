@@ -49,6 +49,7 @@ struct host_shared {
   std::mutex mutex;  // guards the report
   host_report report;
   std::uint64_t report_at = 0;  // place of the reported failure in the order of submission
+  std::atomic<bool> cancelled{false};  // what has not begun is skipped, until the next synchronization
   // Of lists; guarded by the mutex of stream 0.
   std::uint32_t submissions = 0;         // since the last synchronization
   std::vector<host_event_state> events;  // of the list that is being submitted
@@ -181,10 +182,11 @@ struct host_worker {
     if (event.count >= event.stream->poisoned_from.load()) poisoned = true;
   }
 
-  /// Whether an op is left out, because something before it failed. Counts it.
+  /// Whether an op is left out, because something before it failed or all is cancelled. Counts it.
   [[nodiscard]] bool skips() noexcept {
-    if (poisoned) ++skipped;
-    return poisoned;
+    const bool left_out = poisoned || shared->cancelled.load();
+    if (left_out) ++skipped;
+    return left_out;
   }
   /// Runs f(). Whatever it throws or returns ends here.
   /// @param at  its place in the order of submission: of all failures, the one with the lowest is reported

@@ -29,6 +29,12 @@ typedef enum {
   ACL_MODEL_RI_CAPTURE_MODE_RELAXED
 } aclmdlRICaptureMode;
 
+typedef enum aclrtStreamStatus {
+  ACL_STREAM_STATUS_COMPLETE = 0,
+  ACL_STREAM_STATUS_NOT_READY = 1,
+  ACL_STREAM_STATUS_RESERVED = 0xFFFF
+} aclrtStreamStatus;
+
 aclError aclrtGetDeviceCount(uint32_t* count);
 const char* aclGetRecentErrMsg(void);
 
@@ -37,6 +43,7 @@ aclError aclrtCreateStreamWithConfig(aclrtStream* stream, uint32_t priority, uin
 aclError aclrtDestroyStream(aclrtStream stream);
 aclError aclrtSetStreamFailureMode(aclrtStream stream, uint64_t mode);
 aclError aclrtSynchronizeStream(aclrtStream stream);
+aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus* status);
 
 aclError aclrtCreateEventWithFlag(aclrtEvent* event, uint32_t flag);
 aclError aclrtCreateEventExWithFlag(aclrtEvent* event, uint32_t flag);
