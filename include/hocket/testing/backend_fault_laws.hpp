@@ -288,8 +288,8 @@ class backend_fault_laws {
     }
   }
 
-  /// An event does not complete, because the op before it takes long: a wait with a limit ends at the limit and names a
-  /// stream; what does not depend on it runs; and when the op ends at last, the step is whole.
+  /// An event does not complete, because the op before it takes long. A wait with a limit ends at the limit and names a
+  /// stream; what does not depend on the op runs; and when it ends at last, the step is whole.
   [[nodiscard]] std::string never_completes() {
     if constexpr (runs_at_once<stage>) return {};
     trial t(make_(), options_);
@@ -380,8 +380,8 @@ class backend_fault_laws {
 /// device is still there the next step is whole.
 /// @param make  gives a new stage in something to be dereferenced and moved. A stage is made for one fault and has
 ///              `backend()`, `streams()` (two, idle), `enqueue(stream, f, argument)`, and `refusal()`, a status that is
-///              not ok. What it can do beyond that is tried, too:
-///              `fail_next()`: the next call fails, once;  `lose()`: from now on every call fails;
+///              not ok. When its destructor returns, none of its work runs any more. What it can do beyond that is
+///              tried: `fail_next()`: the next call fails, once;  `lose()`: from now on every call fails;
 ///              `spoil(stream)`: enqueues an op that fails on the device, and returns the status of that call;
 ///              `cancel()` and `recover()`: gives up what is queued, and is ready again;
 ///              `static constexpr bool runs_at_once = true`: no op is ever under way, so none takes long

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace hocket::inline HOCKET_ABI::testing {
@@ -16,12 +17,19 @@ namespace hocket::inline HOCKET_ABI::testing {
 /// What the laws may try beyond what every transport can survive.
 struct transport_law_options {
   /// One message of another length than its receiver expects, from rank 0 to rank 1, as the last transfer of that
-  /// direction: refused on the receiver's side.
+  /// direction and of all: refused on the receiver's side.
   bool wrong_length = true;
-  /// One receive that nobody sends to, on rank 0, as the last of all: its wait must end by the transport's own limit.
+  /// One receive that nobody sends to, on rank 0: its wait must end by the transport's own limit, which must be long
+  /// enough for all else.
   bool nobody_sends = true;
-  /// How long half of the transfers are asked about by `test`, before they are waited for.
+  /// Then rank 1 sends after all, and whoever waits once more gets the message. Only with `nobody_sends`; not for
+  /// transports that a wait which ended by its limit has broken for good.
+  bool comes_late = true;
+  /// How long half of the transfers are asked about by `test`, before they are waited for; and how long a wait may take
+  /// that ends because a rank gave up.
   std::chrono::milliseconds patience{2000};
+  /// By how much the last rank comes later than the others: slow, but alive.
+  std::chrono::milliseconds lateness{20};
 };
 
 namespace detail {
@@ -89,14 +97,63 @@ class transport_laws {
       else expect_text(status);
     }
   }
-  void nobody_sends() {
-    if (rank_ != 0) return;
-    unsigned char room[margin + 1 + margin] = {};
+  /// The receive is posted and its wait ends; then its message comes after all.
+  void nobody_sends(bool comes_late) {
+    const typename T::stream_type none{};
     typename T::request_type request{};
-    if (!note("recv", t_.recv(room + margin, 1, 1, round_[1], typename T::stream_type{}, request))) return;
+    unsigned char room[margin + 1 + margin] = {};
+    unsigned char go = 0;
+    if (rank_ == 0) {
+      if (!note("recv", t_.recv(room + margin, 1, 1, round_[1], none, request))) return;
+      const auto status = t_.wait(request);
+      if (T::ok(status)) return fail("a receive completes that nobody sends to");
+      expect_text(status);
+      if (!comes_late) return;
+      typename T::request_type sent{};
+      if (!note("send", t_.send(&go, 1, 1, round_[1], none, sent))) return;
+      wait_again(request);
+      wait_again(sent);
+      if (room[margin] != late_byte) fail("a message that comes late is wrong");
+    } else if (rank_ == 1 && comes_late) {
+      if (!note("recv", t_.recv(&go, 1, 0, round_[0], none, request))) return;
+      wait_again(request);
+      unsigned char byte = late_byte;
+      if (!note("send", t_.send(&byte, 1, 0, round_[0], none, request))) return;
+      wait_again(request);
+    }
+    if (rank_ < 2 && comes_late) ++round_[1 - rank_];
+  }
+
+  /// Rank 0 gives up while all others wait for it.
+  void given_up(std::chrono::milliseconds lateness) {
+    const typename T::stream_type none{};
+    typename T::request_type request{};
+    unsigned char room[margin + 1 + margin] = {};
+    unsigned char* const data = room + margin;
+    const std::uint32_t peer = rank_ == 0 ? 1 : 0;
+    if (!note("recv", t_.recv(data, 1, peer, 0, none, request))) return;
+    if (rank_ == 0) {
+      std::this_thread::sleep_for(lateness);
+      t_.abort();
+      *data = untouched;
+      static_cast<void>(t_.wait(request));    // ends; it may have been complete before abort came to it
+      std::this_thread::sleep_for(lateness);  // rank 1 sends meanwhile
+      if (*data != untouched) fail("memory is written after abort has returned");
+      return;
+    }
+    const auto start = std::chrono::steady_clock::now();
     const auto status = t_.wait(request);
-    if (T::ok(status)) fail("a receive completes that nobody sends to");
-    else expect_text(status);
+    const auto waited = std::chrono::steady_clock::now() - start;
+    if (T::ok(status)) return fail("a receive completes from a rank that gave up");
+    expect_text(status);
+    if (waited > lateness + patience_) fail("a wait for a rank that gave up ends only by its limit");
+    if (T::ok(t_.progress())) fail("progress does not report that a rank gave up");
+    unsigned char byte = 1;
+    typename T::request_type late{};
+    if (rank_ == 1 && T::ok(t_.send(&byte, 1, 0, 0, none, late))) static_cast<void>(t_.progress());
+    std::this_thread::sleep_for(lateness);
+    t_.abort();
+    if (T::ok(t_.wait(request))) fail("a receive completes from a rank that gave up");
   }
 
   [[nodiscard]] const std::string& broken() const { return broken_; }
@@ -105,6 +162,7 @@ class transport_laws {
   static constexpr std::size_t sizes[] = {8, 1, 0, 257, 4097, 70'000, 3};
   static constexpr std::size_t margin = 16;  // beside what is received, on both sides
   static constexpr unsigned char untouched = 0xa5;
+  static constexpr unsigned char late_byte = 0x5a;
 
   struct transfer {
     std::uint32_t peer;
@@ -129,6 +187,13 @@ class transport_laws {
     const typename T::stream_type none{};
     if (x.sends) note("send", t_.send(x.bytes.data(), x.bytes.size(), x.peer, tag, none, x.request));
     else note("recv", t_.recv(x.bytes.data() + margin, sizes[x.number], x.peer, tag, none, x.request));
+  }
+  // A wait that ended by its limit is repeated: the peer is slow, and may itself wait until a limit is over.
+  void wait_again(typename T::request_type& request) {
+    constexpr int waits = 10;
+    auto status = t_.wait(request);
+    for (int i = 1; i < waits && !T::ok(status); ++i) status = t_.wait(request);
+    note("wait for what comes late", status);
   }
   void finish(transfer& x, bool by_test) {
     bool done = false;
@@ -182,8 +247,9 @@ class transport_laws {
 
 /// Whether a transport may be trusted with programs. Between any two ranks and in each direction, messages arrive in
 /// the order of posting, once, with every byte, and nothing beside them is written. That holds whichever side posts
-/// first, and in groups. A rank that does not exist and a message of a wrong length are refused with a sentence. A wait
-/// for what never comes ends. Statuses are used as `transport` says.
+/// first, and in groups, and if a rank comes late. A wait for what never comes ends, and what comes after that still
+/// arrives, once. A rank that does not exist and a message of a wrong length are refused with a sentence. Statuses are
+/// used as `transport` says.
 /// Every rank calls this at about the same time, on a thread or a process of its own.
 /// @param t            the rank's end; transfers before it must be complete. Needs a time limit for `nobody_sends`
 /// @param rank, ranks  ranks >= 2
@@ -197,12 +263,30 @@ template <launch::host_transport T>
   using laws_of = detail::transport_laws<T>;
   if (std::string broken = laws_of::statuses(); !broken.empty()) return broken;
   laws_of laws(t, rank, ranks, options.patience);
+  if (rank + 1 == ranks) std::this_thread::sleep_for(options.lateness);
   laws.exchange(laws_of::posting::receives_first);
   laws.exchange(laws_of::posting::sends_first);
   laws.exchange(laws_of::posting::in_groups);
   laws.no_such_rank();
+  if (options.nobody_sends) laws.nobody_sends(options.comes_late);
   if (options.wrong_length) laws.wrong_length();
-  if (options.nobody_sends) laws.nobody_sends();
+  return laws.broken();
+}
+
+/// Whether a rank that gives up lets the others go: rank 0 calls `abort` while all wait for it. Then every wait ends
+/// long before its limit, with a status that has a text; `progress` says so, too; and once `abort` has returned, nobody
+/// touches the memory of that rank's transfers. Every other rank calls `abort` as well, when it has heard.
+/// Not for MPI, whose abort ends the process. No transport can be used afterwards.
+/// @param t  as for `broken_law`, with transfers of its own; its limit must be longer than `patience` and `lateness`
+/// @return as `broken_law`
+///
+///     CHECK(hocket::testing::broken_abort_law(transport, rank, ranks) == "");
+template <launch::host_transport T>
+[[nodiscard]] std::string broken_abort_law(T& t, std::uint32_t rank, std::uint32_t ranks,
+                                           const transport_law_options& options = {}) {
+  HOCKET_ASSERT(ranks >= 2 && rank < ranks);
+  detail::transport_laws<T> laws(t, rank, ranks, options.patience);
+  laws.given_up(options.lateness);
   return laws.broken();
 }
 

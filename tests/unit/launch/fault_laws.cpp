@@ -26,6 +26,9 @@ using function = void (*)(void*);
 template <class B>
 class device_stage {
  public:
+  device_stage() = default;
+  device_stage(const device_stage&) = delete;
+  ~device_stage() { fake::settle(); }  // a stream of a lost device is not destroyed, and what it has queued still runs
   B& backend() { return rig_.backend; }
   [[nodiscard]] const std::vector<typename B::stream_type>& streams() const { return rig_.streams; }
   typename B::status_type enqueue(typename B::stream_type s, function f, void* argument) {

@@ -169,15 +169,10 @@ class in_process_transport {
 
   /// Every transfer of the group that is not complete ends with status `aborted`, now and later, on every rank.
   void abort() noexcept {
+    // What `progress` looks at comes first, so that whoever leaves a wait can ask why.
+    for (std::uint32_t r = 0; r < state_->ranks; ++r) end(state_->channel(r, r));
     const std::size_t count = std::size_t{state_->ranks} * state_->ranks;
-    for (std::size_t i = 0; i < count; ++i) {
-      detail::in_process_channel& c = state_->channels[i];
-      {
-        const std::lock_guard lock(c.mutex);
-        c.fail(status_type::aborted);
-      }
-      c.changed.notify_all();
-    }
+    for (std::size_t i = 0; i < count; ++i) end(state_->channels[i]);
   }
 
   static constexpr bool ok(status_type s) noexcept { return s == status_type::ok; }
@@ -187,6 +182,13 @@ class in_process_transport {
   friend class in_process_group;
   in_process_transport(detail::in_process_state* state, std::uint32_t rank) noexcept : state_(state), rank_(rank) {}
 
+  static void end(detail::in_process_channel& c) noexcept {
+    {
+      const std::lock_guard lock(c.mutex);
+      c.fail(status_type::aborted);
+    }
+    c.changed.notify_all();
+  }
   // Under the channel's mutex.
   [[nodiscard]] static bool is_complete(const request_type& r) noexcept {
     return (r.sends ? r.channel->sends : r.channel->receives).complete >= r.number;
