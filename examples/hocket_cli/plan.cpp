@@ -90,11 +90,14 @@ void plan(const options& o) {
 
   bool fits = true;
   for (const auto& m : p.cost.memory) fits = fits && in.fits(m);
-  char line[512];
-  std::snprintf(line, sizeof line, "edges=%zu kept=%zu waits=%zu makespan_us=%.1f lower_bound_us=%.1f bubble=%.4f ",
-                p.graph.rule_edges, p.graph.kept_edges, p.graph.waits, static_cast<double>(p.run.makespan) / 1e3,
-                static_cast<double>(p.run.lower_bound) / 1e3, p.run.bubble());
-  give("", this_run().json ? json : shown, line + report_summary(p.cost) + " fits=" + (fits ? "yes" : "no"));
+  char edges[128] = "", line[256];
+  if (p.graph)
+    std::snprintf(edges, sizeof edges, "edges=%zu kept=%zu waits=%zu ", p.graph->rule_edges, p.graph->kept_edges,
+                  p.graph->waits);
+  std::snprintf(line, sizeof line, "makespan_us=%.1f lower_bound_us=%.1f bubble=%.4f ",
+                static_cast<double>(p.run.makespan) / 1e3, static_cast<double>(p.run.lower_bound) / 1e3,
+                p.run.bubble());
+  give("", this_run().json ? json : shown, edges + (line + report_summary(p.cost) + " fits=" + (fits ? "yes" : "no")));
   if (o.open) open_in_browser(std::filesystem::absolute(o.out) / "report.html");
 }
 

@@ -287,6 +287,16 @@ void fail_to_choose(const plan_input& in) {
        " choices is possible and fits" + why);
 }
 
+/// The op graph, where the file names one.
+void read_ops(plan_input& in, const json_object& graph, const std::string& ops_file) {
+  in.ops_file = ops_file;
+  in.ops =
+      table_or_fail(hocket::text::parse_ops_csv(read_file(in.ops_file)), in.ops_file, hocket::text::ops_csv_header);
+  if (in.ops.has_aliases() || in.ops.has_read_ranges() || in.ops.has_write_ranges())
+    fail(in.ops_file + ": a plan needs the size of each variable, so aliases and ranges of bytes have no place here");
+  if (graph.has("rules")) in.ordered = graph.choice("rules", {"data", "ordered"}) == 1;
+}
+
 plan_input read_plan(const std::string& file) {
   const nlohmann::json whole = read_json_file(file);
   const json_object v(whole, file, "",
@@ -328,13 +338,10 @@ plan_input read_plan(const std::string& file) {
     in.training.peak_tflops = in.peak_tflops;
   }
 
-  const json_object graph = v.object("graph", {"ops", "rules"});
-  in.ops_file = beside(graph.text("ops"));
-  in.ops =
-      table_or_fail(hocket::text::parse_ops_csv(read_file(in.ops_file)), in.ops_file, hocket::text::ops_csv_header);
-  if (in.ops.has_aliases() || in.ops.has_read_ranges() || in.ops.has_write_ranges())
-    fail(in.ops_file + ": a plan needs the size of each variable, so aliases and ranges of bytes have no place here");
-  if (graph.has("rules")) in.ordered = graph.choice("rules", {"data", "ordered"}) == 1;
+  if (v.has("graph")) {
+    const json_object graph = v.object("graph", {"ops", "rules"});
+    read_ops(in, graph, beside(graph.text("ops")));
+  }
 
   const json_object pipeline =
       v.object("pipeline", {"schedule", "groups", "kappa", "micro_batches", "forward_us", "backward_us", "split"});

@@ -102,19 +102,6 @@ ordered_json waterfall_of(const plan_input& in, const step_plan& p) {
   return out;
 }
 
-ordered_json predicted_step(const plan_input& in, const step_plan& p, double tokens) {
-  const auto& context = p.cost_context;
-  const double seconds = predicted_step_seconds(in, p);
-  ordered_json parts = ordered_json::array();
-  for (const named_part& x : predicted_step_parts(in, p))
-    parts.push_back({{"name", x.name}, {"key", x.key}, {"seconds", x.seconds}});
-  return {{"machine", context.training->on->name},
-          {"source", context.training->on->source},
-          {"seconds", seconds},
-          {"tokens_per_second_per_device", tokens / seconds / static_cast<double>(in.devices)},
-          {"parts", std::move(parts)}};
-}
-
 ordered_json pipeline_of(const plan_input& in, const step_plan& p) {
   ordered_json stages = ordered_json::array();
   constexpr std::size_t most_stages = 512;
@@ -132,8 +119,7 @@ ordered_json pipeline_of(const plan_input& in, const step_plan& p) {
           {"stages", std::move(stages)}};
 }
 
-ordered_json graph_of(const plan_input& in, const step_plan& p) {
-  const auto& g = p.graph;
+ordered_json graph_of(const plan_input& in, const step_plan::dependencies& g) {
   const auto pairs = [](const std::vector<hocket::graph::edge>& edges) {
     constexpr std::size_t most_edges = 600;  // a window of 24 ops has at most 276
     ordered_json list = ordered_json::array();
@@ -238,8 +224,6 @@ ordered_json tiles_of(const plan_input& in, const step_plan& p) {
 ordered_json document(const plan_input& in, const step_plan& p, const comparison& schedules, const tried_changes& tried,
                       const measured_report* measured) {
   const double seconds = in.training.step_seconds > 0 ? in.training.step_seconds : predicted_step_seconds(in, p);
-  const auto tokens =
-      static_cast<double>(in.training.step.global_batch) * static_cast<double>(in.training.step.sequence);
   ordered_json out = {{"version", 1},
                       {"title", in.title},
                       {"hocket", HOCKET_VERSION_STRING},
@@ -248,7 +232,7 @@ ordered_json document(const plan_input& in, const step_plan& p, const comparison
                       {"step_is", in.training.step_seconds > 0 ? "measured"
                                   : p.cost_context.step        ? "predicted"
                                                                : "pipeline"},
-                      {"tokens_per_second_per_device", tokens / seconds / static_cast<double>(in.devices)},
+                      {"tokens_per_second_per_device", tokens_per_second_per_device(in, seconds)},
                       {"sizes", sizes_of(in)},
                       {"memory", memory_of(in, p)},
                       {"waterfall", waterfall_of(in, p)},
@@ -257,9 +241,9 @@ ordered_json document(const plan_input& in, const step_plan& p, const comparison
                       {"timeline", timeline_as_json(p.timeline)},
                       {"memory_over_time", memory_over_time(in, p)},
                       {"schedules", schedules_of(schedules)},
-                      {"graph", graph_of(in, p)},
                       {"cost", cost_of(in, p)}};
-  if (p.cost_context.step && p.cost_context.training->on) out["predicted_step"] = predicted_step(in, p, tokens);
+  if (p.graph) out["graph"] = graph_of(in, *p.graph);
+  if (has_predicted_step(p)) out["predicted_step"] = predicted_step_as_json(in, p);
   if (p.tiles) out["tiles"] = tiles_of(in, p);
   if (measured != nullptr) out["measured"] = measured_as_json(*measured);
   return out;

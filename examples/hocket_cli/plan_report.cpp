@@ -47,7 +47,8 @@ std::string chosen(const plan_input& in, const std::string& key) {
 }
 
 void graph_section(std::string& out, const plan_input& in, const step_plan& p) {
-  const auto& g = p.graph;
+  if (!p.graph) return;
+  const auto& g = *p.graph;
   line(out, "Dependencies of %s (%s rules)", in.ops_file.c_str(), in.ordered ? "ordered" : "data");
   line(out, "  ops                    %9zu on %zu streams", g.ops, g.streams);
   line(out, "  edges before pruning   %9zu", g.rule_edges);
@@ -158,6 +159,18 @@ void memory_section(std::string& out, const plan_input& in, const step_plan& p) 
   out += '\n';
 }
 
+// The one figure of the page. The report of costs has the same step by formulas, which take the bubble as even.
+void step_section(std::string& out, const plan_input& in, const step_plan& p) {
+  if (!has_predicted_step(p)) return;
+  const double whole = predicted_step_seconds(in, p);
+  line(out, "Step, predicted for %s", p.cost_context.training->on->name.c_str());
+  for (const named_part& x : predicted_step_parts(in, p))
+    line(out, "  %-31s %9.4f s %6.1f %%", x.name, x.seconds, 100 * x.seconds / whole);
+  line(out, "  %-31s %9.4f s", "step", whole);
+  line(out, "  %-31s %9.1f", "tokens/s per device", tokens_per_second_per_device(in, whole));
+  out += '\n';
+}
+
 cost::rational fullest(const step_plan& p) {
   cost::rational most = 0;
   for (const auto& peak : p.cost_context.peaks) most = most < peak.total_bytes() ? peak.total_bytes() : most;
@@ -230,8 +243,7 @@ nlohmann::ordered_json choice_as_json(const plan_input& in, const step_plan& p) 
   return to;
 }
 
-nlohmann::ordered_json dependencies_as_json(const plan_input& in, const step_plan& p) {
-  const auto& g = p.graph;
+nlohmann::ordered_json dependencies_as_json(const plan_input& in, const step_plan::dependencies& g) {
   return {{"ops", g.ops},
           {"streams", g.streams},
           {"rules", in.ordered ? "ordered" : "data"},
@@ -297,6 +309,19 @@ nlohmann::ordered_json split_as_json(const plan_input& in, const layer_split& s)
 
 }  // namespace
 
+nlohmann::ordered_json predicted_step_as_json(const plan_input& in, const step_plan& p) {
+  const machine_input& on = *p.cost_context.training->on;
+  const double seconds = predicted_step_seconds(in, p);
+  nlohmann::ordered_json parts = nlohmann::ordered_json::array();
+  for (const named_part& x : predicted_step_parts(in, p))
+    parts.push_back({{"name", x.name}, {"key", x.key}, {"seconds", x.seconds}});
+  return {{"machine", on.name},
+          {"source", on.source},
+          {"seconds", seconds},
+          {"tokens_per_second_per_device", tokens_per_second_per_device(in, seconds)},
+          {"parts", std::move(parts)}};
+}
+
 std::string plan_as_text(const plan_input& in, const step_plan& p) {
   std::string out;
   line(out, "%s", in.title.c_str());
@@ -310,6 +335,7 @@ std::string plan_as_text(const plan_input& in, const step_plan& p) {
   graph_section(out, in, p);
   split_section(out, in, p);
   pipeline_section(out, in, p);
+  step_section(out, in, p);
   memory_section(out, in, p);
   tiling_section(out, in, p);
   return out + "Cost\n" + report_as_text(p.cost, p.cost_context);
@@ -321,8 +347,9 @@ std::string plan_as_json(const plan_input& in, const step_plan& p) {
   out["version"] = 1;
   out["title"] = in.title;
   if (in.choice) out["chosen"] = choice_as_json(in, p);
-  out["dependencies"] = dependencies_as_json(in, p);
+  if (p.graph) out["dependencies"] = dependencies_as_json(in, *p.graph);
   out["pipeline"] = pipeline_as_json(in, p);
+  if (has_predicted_step(p)) out["predicted_step"] = predicted_step_as_json(in, p);
   if (p.split) out["split"] = split_as_json(in, *p.split);
   ordered_json memory = ordered_json::array();
   for (const auto& m : p.cost.memory) memory.push_back({{"rank", m.on_rank.rank}, {"fits", in.fits(m)}});

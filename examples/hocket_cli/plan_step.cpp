@@ -317,6 +317,12 @@ std::vector<named_part> predicted_step_parts(const plan_input& in, const step_pl
   return out;
 }
 
+double tokens_per_second_per_device(const plan_input& in, double step_seconds) {
+  const auto tokens =
+      static_cast<double>(in.training.step.global_batch) * static_cast<double>(in.training.step.sequence);
+  return tokens / step_seconds / static_cast<double>(in.devices);
+}
+
 double predicted_step_seconds(const plan_input& in, const step_plan& p) {
   return predicted_step_seconds(in, p, p.run.makespan);
 }
@@ -330,9 +336,10 @@ double predicted_step_seconds(const plan_input& in, const step_plan& p, hocket::
 
 step_plan plan_step(const plan_input& in) {
   check_sizes(in);
-  const step_plan::dependencies graph = plan_graph(in);
+  std::optional<step_plan::dependencies> graph;
+  if (!in.ops_file.empty()) graph = plan_graph(in);  // first: what is wrong with the ops is told before a long search
   step_plan out = plan_pipeline_and_cost(in);
-  out.graph = graph;
+  out.graph = std::move(graph);
   plan_tiles(in, out);
   return out;
 }

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -39,7 +40,7 @@ struct plan_input {
   double efficiency = 1;  ///< of the peak that matrix products reach; only to predict stage times
   link pipeline_link;
 
-  std::string ops_file;
+  std::string ops_file;  ///< empty: the file names no op graph
   hocket::text::ops_table ops;
   bool ordered = false;
 
@@ -103,7 +104,8 @@ struct step_plan {
     std::vector<hocket::graph::edge> densest_rules{}, densest_kept{};  ///< among those ops; kept ones are no rules
     /// Edges by the op that they lead to, in equal parts of the program.
     std::vector<std::size_t> rules_by_part{}, kept_by_part{};
-  } graph;
+  };
+  std::optional<dependencies> graph;  ///< absent: the file names no op graph
   struct stage {
     std::int64_t layers = 0;
     double forward_us = 0, backward_us = 0;
@@ -134,6 +136,11 @@ step_plan plan_pipeline_and_cost(const plan_input& in);
 std::vector<named_part> predicted_step_parts(const plan_input& in, const step_plan& p);
 /// Seconds of the whole step: the one figure of the page, for the plan and for each change of it.
 double predicted_step_seconds(const plan_input& in, const step_plan& p);
+/// Whether that is a whole step: where there is a machine, whose rates say what is around the pipeline.
+[[nodiscard]] inline bool has_predicted_step(const step_plan& p) {
+  return p.cost_context.step && p.cost_context.training->on;
+}
+double tokens_per_second_per_device(const plan_input& in, double step_seconds);
 /// The same with another schedule on the same stages.
 /// @param makespan  its simulated time, in nanoseconds
 double predicted_step_seconds(const plan_input& in, const step_plan& p, hocket::ticks makespan);
@@ -182,5 +189,7 @@ std::int64_t bytes_of_list(const plan_input& in, const hocket::pipeline::any_sch
 
 std::string plan_as_text(const plan_input& in, const step_plan& plan);
 std::string plan_as_json(const plan_input& in, const step_plan& plan);
+/// The predicted step with its parts, as report.json and the page have it.
+nlohmann::ordered_json predicted_step_as_json(const plan_input& in, const step_plan& p);
 
 }  // namespace hocket_cli

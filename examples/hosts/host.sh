@@ -54,6 +54,15 @@ pytorch_packages() {
   python_packages "$pytorch" 10 "${wanted[@]}"
 }
 
+# hocket_package VENV: the Python package of this checkout, built and put into a virtual environment.
+hocket_package() {
+  debian g++ cmake ninja-build libboost-dev nlohmann-json3-dev
+  python_packages "$1" 1 numpy "scikit-build-core>=0.10"
+  if command -v ccache >/dev/null; then export CMAKE_CXX_COMPILER_LAUNCHER=ccache; fi
+  # A compiler that fails is no reason to skip.
+  "$1/bin/pip" install --quiet --disable-pip-version-check --no-build-isolation --no-deps "$root" >&2
+}
+
 # build_host NAME [CMAKE OPTIONS…]: builds the folder with that name into build/hosts/NAME.
 build_host() {
   local folder=$root/build/hosts/$1 log=$root/build/hosts-$1.log

@@ -268,6 +268,28 @@ class Plan(ToolTest):
                                                    v["pipeline"].update(forward_us=1, backward_us=2)))
         refuse(7, [5.5] * 8, "whole numbers")
 
+    def test_no_op_graph(self):
+        with_graph, without = self.folder / "with", self.folder / "without"
+        self.ok("plan", PLAN, "--out", with_graph)
+        done = self.ok("plan", self.changed(lambda v: v.pop("graph")), "--out", without)
+        self.assertNotIn("waits", done.summary)
+        self.assertIn("makespan_us", done.summary)
+        whole, part = (json.loads((out / "report.json").read_text()) for out in (with_graph, without))
+        whole.pop("dependencies")
+        self.assertEqual(part, whole)
+        self.assertNotIn('"graph":', (without / "report.html").read_text())
+
+    def test_one_predicted_step(self):
+        out = self.folder / "step"
+        self.ok("plan", self.changed(lambda v: v["training"].update(machine="guide_device")), "--out", out)
+        report, text = json.loads((out / "report.json").read_text()), (out / "report.txt").read_text()
+        step = report["predicted_step"]
+        self.assertAlmostEqual(sum(part["seconds"] for part in step["parts"]), step["seconds"], 9)
+        self.assertAlmostEqual(step["parts"][0]["seconds"], report["pipeline"]["makespan_us"] / 1e6, 9)
+        self.assertRegex(text, rf"Step, predicted for {step['machine']}\n(  .*%\n)+  step +{step['seconds']:.4f} s\n")
+        page = re.search(r'"predicted_step":(\{.*?\]\})', (out / "report.html").read_text()).group(1)
+        self.assertEqual(json.loads(page), step)
+
     def test_the_example(self):
         out = self.folder / "made" / "here"
         done = self.ok("plan", PLAN, "--out", out)
@@ -442,7 +464,7 @@ class Plan(ToolTest):
     def test_required_fields_are_those_of_the_document(self):
         rows = re.findall(r"^\| `([a-z_.]+)` \| (required; )?", (ROOT / "docs" / "plan.md").read_text(), re.M)
         required = [name for name, word in rows if word]
-        self.assertGreaterEqual(len(required), 7)
+        self.assertGreaterEqual(len(required), 6)
         for name in required:
             with self.subTest(name=name):
                 *path, last = name.split(".")
@@ -468,7 +490,7 @@ class Plan(ToolTest):
                 v[path[-1]] = value
             return change
 
-        cases = [(drop(field), field) for field in ("model", "training", "parallel", "cluster", "graph", "pipeline")]
+        cases = [(drop(field), field) for field in ("model", "training", "parallel", "cluster", "pipeline")]
         cases += [(drop("cluster", field), f"cluster.{field}") for field in ("devices", "memory_gib", "peak_tflops", "links")]
         cases += [
             (put(17, "cluster", "devices"), "devices"), (put(-1, "cluster", "memory_gib"), "memory_gib"),

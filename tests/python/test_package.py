@@ -63,6 +63,26 @@ class Graphs(unittest.TestCase):
             self.assertEqual(deps.edges.dtype, np.uint32)
             self.assertGreaterEqual(deps.rule_edge_count, len(theirs))
 
+    def test_views_meet_where_numpy_says_so(self):
+        chance = random.Random(5)
+        memory = np.zeros((12, 12), np.int16)
+
+        def part():
+            return tuple(slice(*sorted(chance.sample(range(13), 2)), chance.choice((1, 2, 3))) for _ in range(2))
+
+        def view(array):
+            return hocket.View(0, array.ctypes.data, array.itemsize, array.shape, [s // array.itemsize for s in array.strides])
+
+        parts = [memory[part()][::chance.choice((1, -1))] for _ in range(40)]
+        deps = hocket.dependencies([[] for _ in parts], [[view(one)] for one in parts])
+        met = np.array([[np.shares_memory(a, b) for b in parts] for a in parts])
+        order = np.triu(met, 1)
+        for middle in range(len(parts)):  # what must run before what, by the way of others
+            order |= np.outer(order[:, middle], order[middle])
+        self.assertTrue(order.any() and not order[np.triu_indices(len(parts), 1)].all())
+        ops = np.arange(len(parts))
+        np.testing.assert_array_equal(deps.reaches(ops[:, None], ops) & ~np.eye(len(parts), dtype=bool), order)
+
     def test_waits_are_those_of_the_tool(self):
         for seed in range(6):
             reads, writes = random_program(seed)
@@ -194,6 +214,16 @@ class Refusals(unittest.TestCase):
         self.refused("whole numbers", lambda: hocket.dependencies([[2**64]], [[]]))
         self.refused("(space, first_byte, end_byte)", lambda: hocket.dependencies([[(0, 1)]], [[]]))
         self.refused("(space, first_byte, end_byte)", lambda: hocket.dependencies([[1, (0, 1, 2)]], [[]]))
+        view = hocket.View(0, 64, 4, (4,), (1,))
+        for words, touched in (
+                ("access 1 of op 0 is no View", [view, 7]),
+                ("access 0 of op 0 has 1 sizes, but 2 strides", [view._replace(strides=(1, 1))]),
+                ("item_bytes is 0", [view._replace(item_bytes=0)]),
+                ("a size is negative", [view._replace(sizes=(-1,))]),
+                ("more than 16 dimensions", [view._replace(sizes=(1,) * 17, strides=(1,) * 17)]),
+                ("ends beyond the address space", [view._replace(first_byte=2**64 - 8)]),
+                ("first_bytes must be from 0 to", [view._replace(first_byte=-1)])):
+            self.refused(words, lambda: hocket.dependencies([touched], [[]]))
         self.refused("its first byte is not before", lambda: hocket.dependencies([[(0, 8, 8)]], [[]]))
         self.refused("close a cycle of 2: ", lambda: hocket.Graph.from_edges(2, [(0, 1), (1, 0)]))
         self.refused("from 0 to", lambda: hocket.Graph.from_edges(2, [(0, 2**32)]))

@@ -22,7 +22,7 @@ import numpy as np
 
 from . import _c
 
-__all__ = ["Graph", "Phase", "Plan", "Program", "Run", "Schedule", "TilePlan", "action_names", "comm", "compute", "cost_report",
+__all__ = ["Graph", "Phase", "Plan", "Program", "Run", "Schedule", "TilePlan", "View", "action_names", "comm", "compute", "cost_report",
            "dependencies", "parse_schedule", "schedule", "schedule_names", "tile"]
 _v = _c.library.hocket_version()
 __version__: str = f"{_v // 10000}.{_v // 100 % 100}.{_v % 100}"
@@ -44,11 +44,20 @@ def _chains(chains):
 # ---- graphs -----------------------------------------------------------------------------------------------------------
 
 
+class View(NamedTuple):
+    """Memory as tensor libraries describe it, for Program(). A view without items touches nothing."""
+    space: int  #: a device or a buffer
+    first_byte: int  #: of the item with all indices 0
+    item_bytes: int
+    sizes: Sequence[int]  #: items along each dimension; at most 16
+    strides: Sequence[int]  #: in items; may be negative
+
+
 class Program(_c.Handle):
     """What each op reads and writes, in program order.
 
     reads, writes: for each op a list of variables (any numbers from 0 to 2**64 - 1) or, where memory is shared, of
-        (space, first_byte, end_byte): op n touches the bytes [first_byte, end_byte) of a device or buffer.
+        (space, first_byte, end_byte): op n touches the bytes [first_byte, end_byte) of a device or buffer; or of View.
     kinds: for each op "compute", "collective", "random" or "io"; None: all compute.
     """
 
@@ -70,17 +79,33 @@ class Program(_c.Handle):
         ops = np.repeat(np.arange(len(sets), dtype=np.uint32), [len(s) for s in sets])
         if len(ops) == 0:
             return
+        touched = list(_chain.from_iterable(sets))
+        if isinstance(touched[0], View):
+            return self._add_views(mode, ops, touched)
         try:
-            touched = np.asarray(list(_chain.from_iterable(sets)))
+            touched = np.asarray(touched)
         except ValueError:
             touched = np.empty((0, 0, 0))
         if not (touched.ndim == 1 or touched.ndim == 2 and touched.shape[1] == 3):
-            raise ValueError("reads and writes must be numbers of variables, or all be (space, first_byte, end_byte)")
+            raise ValueError("reads and writes must be numbers of variables, or all be (space, first_byte, end_byte), or all be View")
         columns = _c.numbers(touched, np.uint64, "reads and writes").reshape(len(ops), -1).T
         if len(columns) == 3:
             self._call("add_bytes", mode, len(ops), ops, *map(np.ascontiguousarray, columns))
         else:
             self._call("add_variables", mode, len(ops), ops, np.ascontiguousarray(columns[0]))
+
+    def _add_views(self, mode, ops, views):
+        for i, view in enumerate(views):
+            if not isinstance(view, View):
+                raise ValueError(f"access {i} of op {ops[i]} is no View, as others are")
+            if len(view.sizes) != len(view.strides):
+                raise ValueError(f"access {i} of op {ops[i]} has {len(view.sizes)} sizes, but {len(view.strides)} strides")
+        spaces, first_bytes, item_bytes, sizes, strides = zip(*views)
+        columns = [("spaces", spaces, np.uint64), ("first_bytes", first_bytes, np.uint64), ("item_bytes", item_bytes, np.uint32),
+                   ("dimensions", [len(one) for one in sizes], np.uint32),
+                   ("sizes", list(_chain.from_iterable(sizes)), np.int64),
+                   ("strides", list(_chain.from_iterable(strides)), np.int64)]
+        self._call("add_views", mode, len(ops), ops, *(_c.numbers(values, dtype, what) for what, values, dtype in columns))
 
     def __len__(self) -> int:
         """The number of ops."""

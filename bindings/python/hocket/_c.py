@@ -31,6 +31,7 @@ STATUS = {
     "hocket_program_create": [c_size_t, OUT],
     "hocket_program_add_variables": [H, c_int, c_size_t, U32, U64],
     "hocket_program_add_bytes": [H, c_int, c_size_t, U32, U64, U64, U64],
+    "hocket_program_add_views": [H, c_int, c_size_t, U32, U64, U64, U32, U32, I64, I64],
     "hocket_program_set_kinds": [H, c_size_t, U32, U8],
     "hocket_graph_create": [H, c_uint32, OUT],
     "hocket_graph_from_edges": [c_size_t, c_size_t, U32, U32, c_void_p, c_size_t, c_void_p, OUT],

@@ -657,6 +657,7 @@ function densestOf(d) {
   return [h("div", {class: "controls"}, h("label", {}, box, "show pruned edges")), chart.at, legend(used.map(k => [k, kinds[k] ?? "states"]))];
 }
 function graphSection() {
+  if (!D.graph) return;
   const g = D.graph, figure = (value, words) => h("div", {class: "figure"}, h("b", {}, value), h("span", {}, words));
   const gone = g.edges_before ? 1 - g.edges_after / g.edges_before : 0;
   const children = [h("div", {class: "figures"}, figure(number(g.ops), `ops on ${g.streams} streams`), figure(number(g.edges_before), "edges by the rules"),

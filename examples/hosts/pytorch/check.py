@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Training steps on streams planned by hocket, beside PyTorch itself: check.py LIBRARY [numbers]
+"""Training steps on streams planned by hocket, beside PyTorch itself: check.py [numbers]
 
 Without `numbers` it is a check, and the exit status says whether everything is as it must be.
 """
-import ctypes
 import os
-import pathlib
 import signal
 import sys
 
@@ -16,7 +14,7 @@ except ImportError as missing:
     print(f"skipped: PyTorch cannot be imported ({missing})")
     sys.exit(77)
 from capture import FORMS, capture, trace
-from hocket_torch import Access, Library, Op, Plan, Program as Border, Refused
+from hocket_torch import Op, Plan, check_version, first_race, make_plan, program_of
 from late_cuda import LateCuda
 from measure import durations, print_tables
 from own_syncs import judge
@@ -46,29 +44,24 @@ def refused(what, words, act):
     """Whether act() is refused with a sentence that has these words."""
     try:
         act()
-    except Refused as why:
+    except ValueError as why:
         expect(words in str(why), f"{what}: {why}")
     else:
         expect(False, f"{what} is refused")
 
 
-def by_name(op, writes, number):
-    """The access to a variable that is a name and not memory."""
-    return Access(op, writes, number, 0, 1, 0)
-
-
-def check_equal(library, bound, eager, title):
+def check_equal(bound, eager, title):
     """All plans are proved by comparing all pairs of ops, and give eager's bits."""
-    border = Border.of(bound.program.ops)
+    shown = program_of(bound.program.ops)
     times = durations(bound.program)
     proved = runs = wrong = 0
     waits = []
     for count in STREAMS:
         streams = Threads(count)
-        for nanoseconds in (None, times):
-            plan = library.plan(border, count, nanoseconds)
+        for durations_ns in (None, times):
+            plan = make_plan(shown, count, durations_ns)
             waits.append(len(plan.waits))
-            proved += library.check(border, plan) is None
+            proved += first_race(shown, plan) is None
             for _ in range(RUNS):
                 runs += 1
                 wrong += not same(bound.on(streams, plan), eager)
@@ -77,17 +70,17 @@ def check_equal(library, bound, eager, title):
            f"{title}: {len(bound.program.ops)} ops, {plan.numbers['kept_edges']} of {plan.numbers['rule_edges']} "
            f"dependencies kept; on {STREAMS} streams, by order and by time, {waits} waits; {proved} of {2 * len(STREAMS)} plans proved; "
            f"{wrong} of {runs} runs of {STEPS} steps differ from eager")
-    return border, times
+    return shown, times
 
 
-def check_forced(library, bound, border, eager, title):
+def check_forced(bound, shown, eager, title):
     """A plan with one wait less is refuted, and wrong when its later op goes first."""
-    plan = library.plan(border, 4)
+    plan = make_plan(shown, 4)
     chosen = plan.waits[::max(1, len(plan.waits) // FORCED)]
     refuted, idle, right = 0, 0, []
     for wait in chosen:
         less = plan.without(wait)
-        refuted += library.check(border, less) is not None
+        refuted += first_race(shown, less) is not None
         if goes_wrong(bound, less, eager, wait):
             continue
         if bound.program.ops[wait[0]].name in IDLE_READS:
@@ -119,10 +112,10 @@ def goes_wrong(bound, plan, eager, pair=None):
     return apart(lambda: not same(bound.on(Threads(plan.stream_count), plan, held=pair), eager))
 
 
-def check_names(library, bound, border, eager, title):
+def check_names(bound, shown, eager, title):
     """A plan by the names of FX, which says nothing about memory."""
-    plan = library.plan(Border.of(bound.program.named_ops, by_name), 4)
-    pair = library.check(border, plan)
+    plan = make_plan(program_of(bound.program.named_ops, int), 4)
+    pair = first_race(shown, plan)
     if pair is None:
         print(f"  note {title}: a plan by FX's names has no race here")
         return
@@ -134,7 +127,7 @@ def check_names(library, bound, border, eager, title):
            f"{natural} of {RUNS} runs differ by themselves")
 
 
-def check_model(library, name):
+def check_model(name):
     print(name)
     training = Training(name)
     loop = run_eager(training)
@@ -148,12 +141,12 @@ def check_model(library, name):
         for placement in PLACEMENTS:
             title = f"{form}, {placement} memory"
             bound = Bound(training, graph, placement)
-            border, _ = check_equal(library, bound, eager, title)
-            check_forced(library, bound, border, eager, title)
-            check_names(library, bound, border, eager, title)
+            shown, _ = check_equal(bound, eager, title)
+            check_forced(bound, shown, eager, title)
+            check_names(bound, shown, eager, title)
 
 
-def check_refusals(library, path):
+def check_refusals():
     """One sentence each; training goes on as if nothing had been."""
     print("bad input")
     training = Training("convnet")
@@ -161,40 +154,29 @@ def check_refusals(library, path):
     x = torch.arange(6.0)
     refused("results of unknown shape", "shape depends on data", lambda: Program(trace(lambda t: t.nonzero(), x), [x]))
     refused("a value that decides", "cannot be captured", lambda: trace(lambda t: t * 2 if t.sum().item() > 1 else t, x))
-    refused("another PyTorch", "was tried with PyTorch 1.0", lambda: Library(path, tested="1.0"))
-    refused("no library", "is no library of hocket_torch.h", lambda: Library(path.parent / "missing.so"))
-    refused("another library", "is no library of hocket_torch.h", lambda: Library("libc.so.6"))
+    refused("another PyTorch", "was tried with PyTorch 1.0", lambda: check_version("1.0"))
     ops = [Op("a", [x], [], False), Op("b", [], [x], False)]
-    refused("no streams", "streams is 0", lambda: library.plan(ops, 0))
-    refused("a negative duration", "duration", lambda: library.plan(ops, 2, [1, -1]))
-    refused("too few durations", "1 durations were given for 2 ops", lambda: library.plan(ops, 2, [1]))
-    refused("a sparse tensor", "no strided view", lambda: library.plan([Op("a", [x.to_sparse()], [], False)], 2))
-    for what, words, access in (
-            ("an op that is not there", "no such op", [(5, 0, 0, 64, 4, 0)]),
-            ("ops out of order", "program order", [(1, 0, 0, 64, 4, 0), (0, 0, 0, 64, 4, 0)]),
-            ("items without bytes", "item_bytes is 0", [(0, 0, 0, 64, 0, 0)]),
-            ("too many dimensions", "16 dimensions", [(0, 0, 0, 64, 4, 17)]),
-            ("a negative size", "size is negative", [(0, 0, 0, 64, 4, 1, (-1,), (1,))]),
-            ("a negative stride", "stride is negative", [(0, 0, 0, 64, 4, 1, (2,), (-1,))]),
-            ("a tensor beyond the address space", "ends beyond", [(0, 0, 0, 2**64 - 8, 4, 1, (4,), (1,))])):
-        lie = Border(2, (ctypes.c_uint8 * 2)(), (Access * len(access))(*(Access(*a) for a in access)), len(access))
-        refused(what, words, lambda: library.plan(lie, 2))
-    refused("a wait for a later op", "earlier in program order", lambda: library.check(ops, Plan([0, 1], [(1, 0)])))
-    expect(library.check(ops, Plan([0, 1], [])) == (0, 1) and library.check(ops, Plan([0, 1], [(0, 1)])) is None,
+    shown = program_of(ops)
+    refused("no streams", "streams is 0", lambda: make_plan(shown, 0))
+    refused("a negative duration", "duration", lambda: make_plan(shown, 2, [1, -1]))
+    refused("too few durations", "one number for each of 2 ops", lambda: make_plan(shown, 2, [1]))
+    refused("a sparse tensor", "no strided view", lambda: program_of([Op("a", [x.to_sparse()], [], False)]))
+    refused("a wait for a later op", "earlier in program order", lambda: first_race(shown, Plan([0, 1], [(1, 0)])))
+    expect(first_race(shown, Plan([0, 1], [])) == (0, 1) and first_race(shown, Plan([0, 1], [(0, 1)])) is None,
            "an order of a read and a write is refuted, and with its wait proved")
     expect(same(run_eager(training, 1), before), "eager training is as before")
 
 
-def check_own_syncs(library):
+def check_own_syncs():
     """A fact about PyTorch, told and not judged."""
-    waits, pair, mended = judge(library)
+    waits, pair, mended = judge()
     what = "all is ordered"
     if pair is not None:
         what = f"op {pair[1]} does not wait for op {pair[0]}, whose result it reads; with that wait, all is {mended}"
     print(f"PyTorch's own waits for one gradient on two other streams (own_syncs.py): {waits}; {what}")
 
 
-def check_late(library):
+def check_late():
     """What is issued to CUDA, without CUDA."""
     print("torch.cuda's calls, on a stand-in that runs what it may as late as it may")
     for name in MODELS:
@@ -203,8 +185,8 @@ def check_late(library):
         eager = run_graph(training, graph)
         for placement in PLACEMENTS:
             bound = Bound(training, graph, placement)
-            border = Border.of(bound.program.ops)
-            plan = library.plan(border, 4)
+            shown = program_of(bound.program.ops)
+            plan = make_plan(shown, 4)
             # Waits of a high stream for a low one: the stand-in prefers high streams.
             chosen = [w for w in plan.waits if plan.stream_of[w[0]] < plan.stream_of[w[1]]][::5]
             differ = sum(apart(lambda: not issue_late(bound, plan.without(wait), eager)) for wait in chosen)
@@ -223,7 +205,7 @@ def issue_late(bound, plan, eager):
     return same(bound.run(step), eager)
 
 
-def check_cuda(library):
+def check_cuda():
     if not torch.cuda.is_available():
         print("skipped: there is no CUDA device; torch.cuda.Stream and Event were not used")
         return
@@ -237,12 +219,12 @@ def check_cuda(library):
             repeats = same(run_graph(training, graph), eager)
             for placement in PLACEMENTS:
                 bound = Bound(training, graph, placement)
-                border = Border.of(bound.program.ops)
-                one = bound.on(CudaStreams(1), library.plan(border, 1))
+                shown = program_of(bound.program.ops)
+                one = bound.on(CudaStreams(1), make_plan(shown, 1))
                 for count in STREAMS:
-                    streams, plan = CudaStreams(count), library.plan(border, count)
+                    streams, plan = CudaStreams(count), make_plan(shown, count)
                     wrong = sum(not alike(bound.on(streams, plan), one, repeats) for _ in range(RUNS))
-                    expect(library.check(border, plan) is None and wrong == 0,
+                    expect(first_race(shown, plan) is None and wrong == 0,
                            f"{name}, {form}, {placement} memory, {count} streams: {wrong} of {RUNS} runs differ from one stream")
                 expect(alike(one, eager, repeats), f"{name}, {form}, {placement} memory: one stream is as eager"
                        + ("" if repeats else ", nearly: this device does not repeat itself"))
@@ -256,21 +238,16 @@ def alike(a, b, exactly):
 
 
 def main():
-    path = pathlib.Path(sys.argv[1]).resolve()
     torch.set_num_threads(1)  # each stream is one thread, and sums depend on how many share an op
-    try:
-        library = Library(path)
-    except Refused as why:
-        sys.exit(f"check.py: {why}")
-    if sys.argv[2:] == ["numbers"]:
-        print_tables(library)
+    if sys.argv[1:] == ["numbers"]:
+        print_tables()
         return 0
     for name in MODELS:
-        check_model(library, name)
-    check_refusals(library, path)
-    check_own_syncs(library)
-    check_late(library)
-    check_cuda(library)
+        check_model(name)
+    check_refusals()
+    check_own_syncs()
+    check_late()
+    check_cuda()
     print(f"{len(failures)} failed" if failures else "all as it must be")
     return 1 if failures else 0
 

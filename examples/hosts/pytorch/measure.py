@@ -6,7 +6,7 @@ import time
 
 import torch
 from capture import FORMS, capture
-from hocket_torch import Program as Border, effects
+from hocket_torch import effects, make_plan, program_of
 from runs import PLACEMENTS, Bound
 from streams import Threads
 from training import MODELS, Training
@@ -52,14 +52,12 @@ def median_ms(act, rounds=9):
 
 
 def print_adapter():
-    here = pathlib.Path(__file__).parent
-    print(f"adapter: {code_lines(here / 'hocket_torch.py', 'SILENT_WRITES', 'class Access')} lines say what an op touches "
-          f"(hocket_torch.py), {code_lines(here / 'hocket_torch.cpp', 'struct torch_program', 'namespace {') } "
-          f"show it to hocket (hocket_torch.cpp); with the border, {code_lines(here / 'hocket_torch.py')} and "
-          f"{code_lines(here / 'hocket_torch.cpp')}")
+    file = pathlib.Path(__file__).parent / "hocket_torch.py"
+    print(f"adapter: {code_lines(file, 'SILENT_WRITES', 'class Plan')} lines say what an op touches; the file has "
+          f"{code_lines(file)}")
 
 
-def print_tables(library):
+def print_tables():
     print_adapter()
     print("| step | memory | FX nodes | ops | accesses | MB | dependencies | kept | adapter µs/op | hocket µs/op "
           "| waits, 2 streams | kept edges between them |")
@@ -71,8 +69,8 @@ def print_tables(library):
             graph = capture(training, form)
             for placement in PLACEMENTS:
                 bound = Bound(training, graph, placement)
-                size_row(library, f"{name}, {form}", placement, bound)
-                rows.append((f"{name}, {form}", placement, time_row(library, training, graph, bound)))
+                size_row(f"{name}, {form}", placement, bound)
+                rows.append((f"{name}, {form}", placement, time_row(training, graph, bound)))
     print()
     print("| step, ms | memory | training loop, 2 threads | 1 thread | graph by FX, 1 thread | 1 stream | 2 streams | 2, by time "
           "| predicted 1 | predicted 2, by time |")
@@ -81,25 +79,25 @@ def print_tables(library):
         print(f"| {title} | {placement} | " + " | ".join(f"{t:.1f}" for t in times) + " |")
 
 
-def size_row(library, title, placement, bound):
+def size_row(title, placement, bound):
     program = bound.program
-    border = Border.of(program.ops)
+    shown = program_of(program.ops)
 
     def adapter():
-        Border.of([effects(s.target, s.args, s.kwargs, [one.place for one in s.made]) for s in program.steps])
+        program_of([effects(s.target, s.args, s.kwargs, [one.place for one in s.made]) for s in program.steps])
 
-    plan = library.plan(border, 2)
+    plan = make_plan(shown, 2)
     count = len(program.ops)
-    print(f"| {title} | {placement} | {len(program.graph.graph.nodes)} | {count} | {border.access_count} "
+    print(f"| {title} | {placement} | {len(program.graph.graph.nodes)} | {count} | {sum(len(op.reads) + len(op.writes) for op in program.ops)} "
           f"| {program.memory / 1e6:.1f} | {plan.numbers['rule_edges']} | {plan.numbers['kept_edges']} "
-          f"| {median_ms(adapter) * 1e3 / count:.1f} | {median_ms(lambda: library.plan(border, 2)) * 1e3 / count:.2f} "
+          f"| {median_ms(adapter) * 1e3 / count:.1f} | {median_ms(lambda: make_plan(shown, 2)) * 1e3 / count:.2f} "
           f"| {len(plan.waits)} | {plan.numbers['cross_stream_edges']} |", flush=True)
 
 
-def time_row(library, training, graph, bound, rounds=7):
+def time_row(training, graph, bound, rounds=7):
     """Medians of steps taken in turn."""
-    border, times = Border.of(bound.program.ops), durations(bound.program)
-    one, two, timed = library.plan(border, 1, times), library.plan(border, 2), library.plan(border, 2, times)
+    shown, times = program_of(bound.program.ops), durations(bound.program)
+    one, two, timed = make_plan(shown, 1, times), make_plan(shown, 2), make_plan(shown, 2, times)
     step, _, _ = training.eager()
     state, batch = training.initial_state(), training.batch(0)
     alone, both = Threads(1), Threads(2)
@@ -119,4 +117,4 @@ def time_row(library, training, graph, bound, rounds=7):
             some.append((time.perf_counter() - start) * 1e3)
     alone.close()
     both.close()
-    return [*map(statistics.median, taken), one.numbers["nanoseconds"] / 1e6, timed.numbers["nanoseconds"] / 1e6]
+    return [*map(statistics.median, taken), one.numbers["duration_ns"] / 1e6, timed.numbers["duration_ns"] / 1e6]

@@ -5,7 +5,7 @@ One gradient is used on two other streams. torch/_functorch/_aot_autograd/stream
 a wait for the first consumer.
 """
 import torch
-from hocket_torch import Plan, effects
+from hocket_torch import Plan, effects, first_race, program_of
 from torch._functorch._aot_autograd.streams import insert_backward_syncs
 
 STREAMS = (0, 1, 2, 0)  # of sin, cos, exp, add
@@ -46,15 +46,15 @@ def plan_of(graph, nodes):
     return Plan(list(STREAMS), sorted(waits, key=lambda wait: wait[::-1]))
 
 
-def judge(library):
+def judge():
     """PyTorch's waits, the first two ops that they leave without order (or None), and what a wait for those mends."""
     graph, nodes = backward_graph()
     insert_backward_syncs(graph)
     x, a, b, c, d = (torch.zeros(4) for _ in range(5))
-    ops = [effects(node.target, arguments, {}, [made])
-           for node, arguments, made in zip(nodes, [(x,), (a,), (a,), (b, c)], [a, b, c, d])]
+    program = program_of([effects(node.target, arguments, {}, [made])
+           for node, arguments, made in zip(nodes, [(x,), (a,), (a,), (b, c)], [a, b, c, d])])
     theirs = plan_of(graph, nodes)
-    pair = library.check(ops, theirs)
+    pair = first_race(program, theirs)
     more = [*theirs.waits, pair] if pair else theirs.waits
-    mended = library.check(ops, Plan(theirs.stream_of, sorted(more, key=lambda wait: wait[::-1])))
+    mended = first_race(program, Plan(theirs.stream_of, sorted(more, key=lambda wait: wait[::-1])))
     return theirs.waits, pair, "ordered" if mended is None else "still not ordered"
