@@ -25,7 +25,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 TREE = ROOT / "build/mutants/tree"  # the sources with the mutants in them
 BUILD = ROOT / "build/mutants/build"
 JUDGED = ROOT / "tools/mutants_judged.txt"
-COPIED = ["CMakeLists.txt", "LICENSE", "README.md", "cmake", "include", "tests", "examples", "tools"]
+COPIED = ["CMakeLists.txt", "LICENSE", "README.md", "bindings", "cmake", "docs", "include", "tests", "examples", "tools"]
 
 # Operators stand between spaces here: clang-format sees to it, and so no template bracket is taken for one.
 OPERATORS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "+": "-", "-": "+", "*": "+", "/": "*"}
@@ -112,8 +112,8 @@ def sites(header, number, line):
     word = code.split(maxsplit=1)[0] if code.strip() else "#"
     skipped = {"static_assert(", "template", "using", "requires", "concept", "namespace", "friend", "constexpr", "inline",
                "static", "typename"}
-    if re.fullmatch(r"\s+\w+ = \d+,\s*", code) or "HOCKET_ASSERT" in code:
-        return  # an enumerator; what is only there to find mistakes
+    if re.fullmatch(r"\s+\w+ = \d+,\s*", code) or "HOCKET_ASSERT" in code or "reserve(" in code:
+        return  # an enumerator; what is only there to find mistakes, or to be fast
     if word[0] in "#/*" or word in skipped or '"' in code or "'" in code or "operator" in code or "consteval" in code:
         return
     for match in re.finditer(r"(?<=[\w)\]]) (<=|>=|==|!=|[<>+*/-]) (?=[\w(!~+-])", code):

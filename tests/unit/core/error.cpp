@@ -67,3 +67,58 @@ TEST_CASE("a fingerprint depends on values and their order, not on the build", "
   // Pinned: ranks of different builds compare these numbers. First output of splitmix64 with seed 0, as published.
   CHECK(fingerprint{}.add(0).value() == 0xe220a8397b1dcdafu);
 }
+
+TEST_CASE("every code point is printed as it is, or as one question mark", "[core]") {
+  for (std::uint32_t code = 0; code < 0x110000; ++code) {
+    std::string text;
+    if (code < 0x80) {
+      text += static_cast<char>(code);
+    } else if (code < 0x800) {
+      text += static_cast<char>(0xc0 | code >> 6);
+      text += static_cast<char>(0x80 | (code & 63));
+    } else if (code < 0x10000) {
+      text += static_cast<char>(0xe0 | code >> 12);
+      text += static_cast<char>(0x80 | (code >> 6 & 63));
+      text += static_cast<char>(0x80 | (code & 63));
+    } else {
+      text += static_cast<char>(0xf0 | code >> 18);
+      text += static_cast<char>(0x80 | (code >> 12 & 63));
+      text += static_cast<char>(0x80 | (code >> 6 & 63));
+      text += static_cast<char>(0x80 | (code & 63));
+    }
+    const bool is_surrogate = code >= 0xd800 && code <= 0xdfff, is_none = code == 0xfffe || code == 0xffff;
+    const bool commands = code < 0x20 || (code >= 0x7f && code <= 0x9f) || code == 0x61c || code == 0x200e ||
+                          code == 0x200f || (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069) ||
+                          code == 0xfeff;
+    const std::string wanted = is_surrogate || is_none ? std::string(text.size(), '?')
+                             : commands                ? std::string("?")
+                                                       : text;
+    if (hocket::to_printable(text) != wanted) CHECK(hocket::to_printable(text) == wanted);
+    // Cut, it is no character, and what follows is.
+    if (text.size() > 1 &&
+        hocket::to_printable(text.substr(0, text.size() - 1) + "a") != std::string(text.size() - 1, '?') + "a")
+      CHECK(hocket::to_printable(text.substr(0, text.size() - 1) + "a") == std::string(text.size() - 1, '?') + "a");
+  }
+  // Longer forms of what has a shorter one, and what lies beyond the last code point.
+  for (const char* const text : {"\xc1\xbf", "\xe0\x9f\xbf", "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80"})
+    CHECK(hocket::to_printable(text) == std::string(std::string_view(text).size(), '?'));
+  // A word that is nothing but ends of characters has no beginning to be cut at.
+  const error ends = error{}.with(std::string(50, '\x80'));
+  CHECK(ends.word().empty());
+  for (const std::size_t length : {39u, 40u}) {
+    const error named = error{}.with(std::string(length, 'a'));
+    CHECK(named.word() == std::string(39, 'a'));
+  }
+}
+
+TEST_CASE("bytes add up and subtract", "[core]") {
+  hocket::bytes sum;
+  CHECK(sum.count() == 0);
+  sum += hocket::bytes(5);
+  sum -= hocket::bytes(7);
+  CHECK(sum == hocket::bytes(-2));
+  CHECK((sum + hocket::bytes(3)).count() == 1);
+  CHECK((hocket::bytes(3) - sum).count() == 5);
+  CHECK((3 * sum).count() == -6);
+  CHECK((sum * 4).count() == -8);
+}

@@ -160,3 +160,16 @@ TEST_CASE("two words agree with __int128", "[core]") {
   CHECK(wrong == 0);
 }
 #endif
+
+TEST_CASE("a number just above the middle of two doubles becomes the upper one", "[core]") {
+  // 64 bits that end in the middle between two doubles, the lower of which is even: one bit far below decides.
+  const std::uint64_t middle = std::uint64_t{1} << 63 | std::uint64_t{1} << 10;
+  for (int cut = 1; cut < 64; ++cut) {
+    const two_words at = two_words{middle} << (cut - 1);
+    for (int bit = 0; bit < cut - 1; ++bit) {
+      INFO(cut << ' ' << bit);
+      CHECK(static_cast<double>(at + (two_words{1} << bit)) > static_cast<double>(at));
+      CHECK(static_cast<double>(at - (two_words{1} << bit)) == static_cast<double>(at));
+    }
+  }
+}

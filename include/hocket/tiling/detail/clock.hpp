@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <type_traits>
 
 namespace hocket::inline HOCKET_ABI::tiling::detail {
 
@@ -109,9 +110,9 @@ class clock {
     for (const std::int64_t rows : tiles) pass(done, times(rows, true));
     return done[count_ - 1];
   }
-  /// The makespan, and sink(tile, phase, start, finish) for every tile in every phase.
+  /// The makespan, and sink(tile, phase, start, finish) for every tile in every phase. Throws what the sink throws.
   template <class Sink>
-  constexpr ticks trace(std::span<const std::int64_t> tiles, Sink&& sink) noexcept {
+  constexpr ticks trace(std::span<const std::int64_t> tiles, Sink&& sink) {
     if (tiles.size() > 1 && slowdown_ == contention::while_both) return contended(tiles, sink);
     tick_row done = start();
     for (std::size_t i = 0; i < tiles.size(); ++i) {
@@ -141,9 +142,10 @@ class clock {
 
  private:
   /// Contention by rate: from event to event, a phase that works beside another works at 1 / overlap of its speed.
-  /// O(tiles * phases^2).
+  /// O(tiles * phases^2). Throws what the sink throws.
   template <class Sink = no_sink>
-  constexpr ticks contended(std::span<const std::int64_t> tiles, Sink&& sink = {}) noexcept {
+  constexpr ticks contended(std::span<const std::int64_t> tiles,
+                            Sink&& sink = {}) noexcept(std::is_same_v<Sink, no_sink>) {
     struct phase_state {
       double slow = 1;         // factor on its times while another phase works
       double ready = 0;        // before which it cannot start

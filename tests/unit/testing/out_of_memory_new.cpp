@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "out_of_memory.hpp"
+
+#include <cstdlib>
+
+namespace out_of_memory {
+
+long left = -1;
+std::size_t in_use = 0;
+
+namespace {
+void* allocate(std::size_t bytes, std::size_t alignment) {
+  if (left == 0) throw std::bad_alloc();
+  if (left > 0) --left;
+  const std::size_t whole = (bytes + alignment - 1) / alignment * alignment;
+  void* const memory = std::aligned_alloc(alignment, whole > 0 ? whole : alignment);
+  if (memory == nullptr) throw std::bad_alloc();
+  ++in_use;
+  return memory;
+}
+void give_back(void* memory) noexcept {
+  if (memory == nullptr) return;
+  --in_use;
+  std::free(memory);
+}
+}  // namespace
+
+}  // namespace out_of_memory
+
+void* operator new(std::size_t bytes) { return out_of_memory::allocate(bytes, __STDCPP_DEFAULT_NEW_ALIGNMENT__); }
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  return out_of_memory::allocate(bytes, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* memory) noexcept { out_of_memory::give_back(memory); }
+void operator delete(void* memory, std::size_t) noexcept { out_of_memory::give_back(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { out_of_memory::give_back(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { out_of_memory::give_back(memory); }
