@@ -266,6 +266,7 @@ set(HOCKET_COST_HEADERS
   hocket/cost/model/list_stages.hpp
   hocket/cost/model/list_time.hpp
   hocket/cost/model/measured_run.hpp
+  hocket/cost/model/micro_batch_lengths.hpp
   hocket/cost/model/model.hpp
   hocket/cost/model/moved_bytes.hpp
   hocket/cost/model/optimizer_parallel.hpp
@@ -295,6 +296,14 @@ set(HOCKET_COST_HEADERS
   hocket/interop/mindspore/recomputation.hpp
   hocket/planner.hpp
   hocket/planner/detail/random_numbers.hpp
+  hocket/planner/micro_batches/assign.hpp
+  hocket/planner/micro_batches/detail/all_deals.hpp
+  hocket/planner/micro_batches/lengths.hpp
+  hocket/planner/micro_batches/order.hpp
+  hocket/planner/micro_batches/prices.hpp
+  hocket/planner/micro_batches/robust.hpp
+  hocket/planner/micro_batches/solve.hpp
+  hocket/planner/micro_batches/times.hpp
   hocket/planner/replay_graph.hpp
   hocket/planner/schedule/detail/beam_search.hpp
   hocket/planner/schedule/detail/closed_forms.hpp

@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Micro-batches that differ: assignment and order against brute force, bounds, the uniform path.
+#include <hocket/core/message.hpp>
+#include <hocket/cost/machines.hpp>
+#include <hocket/pipeline/schedules/interleaved.hpp>
+#include <hocket/pipeline/schedules/one_f_one_b.hpp>
+#include <hocket/pipeline/schedules/zero_bubble.hpp>
+#include <hocket/pipeline/simulate.hpp>
+#include <hocket/planner/micro_batches/lengths.hpp>
+#include <hocket/planner/micro_batches/prices.hpp>
+#include <hocket/planner/micro_batches/robust.hpp>
+#include <hocket/planner/micro_batches/solve.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "catch.hpp"
+#include "data/cost/published_shapes.hpp"
+
+using namespace hocket::planner;
+namespace cost = hocket::cost;
+namespace pipeline = hocket::pipeline;
+using hocket::errc;
+using hocket::ticks;
+
+namespace {
+
+using lists = std::vector<std::vector<std::uint32_t>>;
+
+/// use(lists): every way to deal n micro-batches out to bins, so many to each, or any number if `room` is 0.
+template <class Use>
+void for_each_assignment(std::uint32_t n, std::size_t bins, std::size_t room, const Use& use) {
+  lists now(bins);
+  const auto next = [&](const auto& self, std::uint32_t j) -> void {
+    if (j == n) return use(now);
+    for (auto& bin : now) {
+      if (room > 0 && bin.size() == room) continue;
+      bin.push_back(j);
+      self(self, j + 1);
+      bin.pop_back();
+    }
+  };
+  next(next, 0);
+}
+
+ticks longest_of(const lists& bins, std::size_t pipelines, const std::vector<ticks>& times) {
+  ticks sum = 0, longest = 0;
+  for (std::size_t b = 0; b < bins.size(); ++b) {
+    ticks load = 0;
+    for (const std::uint32_t j : bins[b]) load += times[j];
+    longest = std::max(longest, load);
+    if (b % pipelines == pipelines - 1) sum += std::exchange(longest, 0);
+  }
+  return sum;
+}
+
+ticks value_of(const assignment_plan& plan, const assignment_problem& q) {
+  lists bins(static_cast<std::size_t>(q.steps * q.pipelines));
+  for (std::size_t j = 0; j < plan.places.size(); ++j)
+    bins.at(plan.places[j].step * static_cast<std::size_t>(q.pipelines) + plan.places[j].pipeline)
+        .push_back(static_cast<std::uint32_t>(j));
+  if (q.equal_counts)
+    for (const auto& bin : bins) REQUIRE(bin.size() == q.times.size() / bins.size());
+  return longest_of(bins, static_cast<std::size_t>(q.pipelines), q.times);
+}
+
+micro_batch_times random_times(detail::random_numbers& draw, std::size_t stages, std::size_t count) {
+  micro_batch_times out{
+      .stages = stages, .count = count, .forward = {}, .backward = {}, .kept = {}, .hop = draw.below(3)};
+  for (std::size_t i = 0; i < stages * count; ++i) {
+    out.forward.push_back(1 + draw.below(9));
+    out.backward.push_back(1 + draw.below(20));
+    out.kept.push_back(1 + draw.below(7));
+  }
+  return out;
+}
+
+template <class S>
+ticks makespan_of(const S& schedule, const micro_batch_times& times, const std::vector<std::uint32_t>& order) {
+  return pipeline::simulate(schedule, micro_batch_costs_view{&times, order}).value().makespan;
+}
+template <class S>
+ticks best_order(const S& schedule, const micro_batch_times& times, std::vector<std::uint32_t> which) {
+  std::sort(which.begin(), which.end());
+  ticks best = makespan_of(schedule, times, which);
+  while (std::next_permutation(which.begin(), which.end())) best = std::min(best, makespan_of(schedule, times, which));
+  return best;
+}
+
+cost::training step() { return {.sequence = 4096, .micro_batch = 1, .global_batch = 32}; }
+
+}  // namespace
+
+TEST_CASE("assignments are the best of all") {
+  detail::random_numbers draw(11);
+  int proved = 0;
+  for (int round = 0; round < 200; ++round) {
+    assignment_problem q;
+    q.pipelines = 1 + draw.below(3);
+    q.steps = 1 + draw.below(3);
+    q.equal_counts = draw.below(2) == 0;
+    const auto bins = static_cast<std::size_t>(q.pipelines * q.steps);
+    const std::size_t room = bins >= 6 ? 1 : 2, n = q.equal_counts ? bins * room : 1 + draw.below(6);
+    for (std::size_t i = 0; i < n; ++i) q.times.push_back(draw.below(40));
+    ticks best = -1;
+    for_each_assignment(static_cast<std::uint32_t>(n), bins, q.equal_counts ? room : 0, [&](const lists& x) {
+      const ticks value = longest_of(x, static_cast<std::size_t>(q.pipelines), q.times);
+      best = best < 0 ? value : std::min(best, value);
+    });
+    const auto plan = solve(q).value();
+    CHECK(plan.total == best);
+    CHECK(plan.proved);
+    CHECK(value_of(plan, q) == plan.total);
+    q.budget = 0;
+    const auto quick = solve(q).value();
+    CHECK(quick.total >= best);
+    CHECK(quick.lower_bound <= best);
+    proved += quick.proved ? 1 : 0;
+  }
+  CHECK(proved > 50);   // often the bound alone is met
+  CHECK(proved < 200);  // and not always: the search has something to do
+}
+
+TEST_CASE("longest first keeps Graham's bound, and a long list ends near the bound") {
+  detail::random_numbers draw(3);
+  for (int round = 0; round < 100; ++round) {
+    const std::int64_t p = 2 + draw.below(3);
+    assignment_problem q{.times = {}, .pipelines = p, .equal_counts = false};
+    for (std::uint32_t n = 5 + draw.below(3); n > 0; --n) q.times.push_back(1 + draw.below(30));
+    auto sorted = q.times;
+    std::sort(sorted.rbegin(), sorted.rend());
+    detail::assignment_search search(sorted, 1, p, false);
+    search.start_with_longest_first();
+    const ticks best = solve(q).value().total;
+    CHECK(3 * p * search.total() <= (4 * p - 1) * best);  // 4/3 - 1/(3p)
+  }
+  assignment_problem tight{.times = {3, 3, 2, 2, 2}, .pipelines = 2, .equal_counts = false};
+  detail::assignment_search search(tight.times, 1, 2, false);
+  search.start_with_longest_first();
+  CHECK(search.total() == 7);  // Graham's example: 7/6
+  CHECK(solve(tight).value().total == 6);
+
+  assignment_problem many{.times = {}, .pipelines = 8, .steps = 4};
+  for (int i = 0; i < 1024; ++i) many.times.push_back(1000 + draw.below(100'000));
+  const auto plan = solve(many).value();
+  CHECK(value_of(plan, many) == plan.total);
+  CHECK(plan.total >= plan.lower_bound);
+  CHECK(static_cast<double>(plan.total) < 1.001 * static_cast<double>(plan.lower_bound));
+}
+
+TEST_CASE("steps are kept where that is asked for") {
+  assignment_problem q{.times = {9, 9, 1, 1, 9, 9, 1, 1}, .pipelines = 2, .steps = 2, .keep_steps = true};
+  const auto kept = solve(q).value();
+  for (std::size_t j = 0; j < q.times.size(); ++j) CHECK(kept.places[j].step == j / 4);
+  CHECK(kept.total == 20);
+  CHECK(kept.proved);
+  assignment_problem apart{.times = {9, 1, 9, 1}, .pipelines = 2, .steps = 2};
+  CHECK(solve(apart).value().total == 10);  // the long ones in one step
+  apart.keep_steps = true;
+  CHECK(solve(apart).value().total == 18);
+}
+
+TEST_CASE("assignments that cannot be are refused") {
+  CHECK(solve(assignment_problem{.times = {1, 2, 3}, .pipelines = 2}).error().code == errc::indivisible);
+  CHECK(solve(assignment_problem{}).error().code == errc::out_of_range);
+  CHECK(message(solve(assignment_problem{.times = {-4}}).error()).find("-4") != std::string::npos);
+  CHECK(solve(assignment_problem{.times = {1}, .pipelines = 0}).error().code == errc::out_of_range);
+  CHECK(solve(assignment_problem{.times = {1}, .budget = -1}).error().code == errc::invalid_argument);
+}
+
+TEST_CASE("orders are the best of all where all are tried, and never below the bound") {
+  detail::random_numbers draw(5);
+  int better = 0;
+  for (int round = 0; round < 40; ++round) {
+    const auto times = random_times(draw, 2 + draw.below(2), 5);
+    const std::vector<std::uint32_t> which{0, 1, 2, 3, 4};
+    const auto check_with = [&](const auto& schedule) {
+      const ticks best = best_order(schedule, times, which);
+      const auto plan = order_micro_batches(schedule, times, which).value();
+      CHECK(plan.makespan == best);
+      CHECK(plan.proved);
+      CHECK(makespan_of(schedule, times, plan.order) == best);
+      CHECK(std::is_permutation(plan.order.begin(), plan.order.end(), which.begin()));
+      const auto quick = order_micro_batches(schedule, times, which, {.budget = 12}).value();
+      CHECK(quick.lower_bound <= best);
+      CHECK(quick.makespan >= best);
+      better += quick.makespan < makespan_of(schedule, times, which) ? 1 : 0;
+    };
+    const auto ranks = static_cast<std::int64_t>(times.stages);
+    check_with(pipeline::one_f_one_b::make({.ranks = ranks, .micro_batches = 5}, 1).value());
+    check_with(pipeline::zero_bubble::make_h1({.ranks = ranks, .micro_batches = 5}).value());
+  }
+  CHECK(better > 20);
+}
+
+TEST_CASE("equal micro-batches have one order") {
+  micro_batch_times times{.stages = 2, .count = 9, .forward = {}, .backward = {}};
+  times.forward.assign(18, 3);
+  times.backward.assign(18, 5);
+  std::vector<std::uint32_t> which(9);
+  std::iota(which.begin(), which.end(), 0u);
+  const auto schedule = pipeline::one_f_one_b::make({.ranks = 2, .micro_batches = 9}, 1).value();
+  const auto plan = order_micro_batches(schedule, times, which, {.budget = 2}).value();
+  CHECK(plan.proved);
+  CHECK(plan.order == which);
+  CHECK(plan.makespan == pipeline::simulate(schedule, pipeline::costs{.forward = 3, .backward = 5}).value().makespan);
+  CHECK(order_micro_batches(schedule, times, std::vector<std::uint32_t>{0, 1}).error().code == errc::bad_shape);
+  which[3] = 4;
+  CHECK(order_micro_batches(schedule, times, which).error().code == errc::out_of_range);
+}
+
+TEST_CASE("steps of pipelines: between the bound of all and the list as it is") {
+  detail::random_numbers draw(9);
+  double gap = 0;
+  for (int round = 0; round < 30; ++round) {
+    const bool two_steps = draw.below(2) == 0, kept = draw.below(2) == 0;
+    const auto times = random_times(draw, 2, 6 - 2 * draw.below(2));
+    const std::int64_t steps = two_steps && times.count == 4 ? 2 : 1, pipelines = 2;
+    const auto each = static_cast<std::int64_t>(times.count) / (steps * pipelines);
+    const micro_batch_problem q{.times = times, .pipelines = pipelines, .steps = steps, .keep_steps = kept};
+    const auto schedule = pipeline::one_f_one_b::make({.ranks = 2, .micro_batches = each}, 1).value();
+    const auto plan = solve(q, schedule).value();
+    ticks best = -1;
+    for_each_assignment(static_cast<std::uint32_t>(times.count), static_cast<std::size_t>(steps * pipelines),
+                        static_cast<std::size_t>(each), [&](const lists& x) {
+                          ticks sum = 0;
+                          for (std::size_t t = 0; t < static_cast<std::size_t>(steps); ++t) {
+                            for (const std::uint32_t j : x[2 * t])
+                              if (kept && j / 2 != t && steps == 2) return;
+                            for (const std::uint32_t j : x[2 * t + 1])
+                              if (kept && j / 2 != t && steps == 2) return;
+                            sum += std::max(best_order(schedule, times, x[2 * t]),
+                                            best_order(schedule, times, x[2 * t + 1]));
+                          }
+                          best = best < 0 ? sum : std::min(best, sum);
+                        });
+    CHECK(plan.total == best);
+    CHECK(plan.proved);
+    CHECK(plan.total <= plan.listed_total);
+    auto quick = q;  // as if there were too many for all deals
+    quick.actions = 0;
+    const auto found = solve(quick, schedule).value();
+    CHECK(found.lower_bound <= best);
+    CHECK(found.total >= best);
+    CHECK(found.total <= found.listed_total);
+    CHECK(plan.total == std::accumulate(plan.step_times.begin(), plan.step_times.end(), ticks{0}));
+    for (const auto& run : plan.runs) CHECK(makespan_of(schedule, times, run.order) == run.makespan);
+    gap += static_cast<double>(found.total - best) / static_cast<double>(best) / 30;
+  }
+  CHECK(gap < 0.05);  // on average, of the best of all assignments and orders
+}
+
+TEST_CASE("bytes of unequal micro-batches, by the order in which they run") {
+  micro_batch_times times{.stages = 2, .count = 3, .forward = {1, 1, 1, 1, 1, 1}, .backward = {1, 1, 1, 1, 1, 1}};
+  times.kept = {10, 1, 1, 100, 7, 7};
+  const auto schedule = pipeline::one_f_one_b::make({.ranks = 2, .micro_batches = 3}, 1).value();
+  const auto plan = solve(micro_batch_problem{.times = times}, schedule).value();
+  CHECK(plan.runs[0].peak_bytes == std::vector<std::int64_t>{11, 100});  // two in flight on the first rank, one behind
+}
+
+TEST_CASE("prices: equal micro-batches are the uniform path") {
+  const cost::layer_list list = cost::to_layers(published::llama_13b);
+  const cost::machine& on = cost::machines::b200_fitted.rates;
+  for (const std::int64_t vp : {1, 2}) {
+    const cost::parallel p{.tp = 2, .pp = 4, .vp = vp, .dp = 2, .sequence_parallel = true};
+    const std::vector<cost::document_lengths> batches(16, {4096});
+    const auto prices = cost::price_micro_batches(list, step(), p, on, cost::even_choices(list, p), batches).value();
+    const auto uniform = cost::predict_step(list, step(), p, on, {}).value();
+    // Each rank's time of a micro-batch is that of predict_step.
+    for (std::size_t r = 0; r < 4; ++r) {
+      double sum = 0;
+      for (std::size_t s = r; s < prices.stages; s += 4)
+        sum += (prices.at(s, 7).forward + prices.at(s, 7).backward).count();
+      CHECK(sum == Approx(uniform.rank_times[r].total().count()));
+    }
+    const auto times = times_of(prices).value();
+    const micro_batch_problem q{.times = times, .pipelines = 2};
+    const pipeline::shape shape{.ranks = 4, .chunks = vp, .micro_batches = 8};
+    const auto compare = [&](const auto& schedule) {
+      const auto plan = solve(q, schedule).value();
+      std::vector<ticks> forward, backward;
+      for (std::size_t s = 0; s < times.stages; ++s) {
+        forward.push_back(times.forward[s * 16]);
+        backward.push_back(times.backward[s * 16]);
+      }
+      const auto alike =
+          pipeline::simulate(schedule, pipeline::stage_costs{.forward = forward, .backward = backward}).value();
+      CHECK(plan.total == alike.makespan);
+      CHECK(plan.total == plan.listed_total);
+    };
+    if (vp == 1) compare(pipeline::one_f_one_b::make(shape, 1).value());
+    else compare(pipeline::interleaved::make(shape, pipeline::groups::balanced(), {}).value());
+  }
+}
+
+TEST_CASE("prices: a step of equal stages takes what predict_step says") {
+  cost::layer_list list = cost::to_layers(published::llama_13b);
+  list.sizes.vocabulary = 0;  // no head: equal stages
+  const cost::machine& on = cost::machines::b200_fitted.rates;
+  const cost::parallel p{.pp = 4, .dp = 2};
+  const std::vector<cost::document_lengths> batches(32, {4096});
+  const auto prices = cost::price_micro_batches(list, step(), p, on, cost::even_choices(list, p), batches).value();
+  const auto schedule = pipeline::one_f_one_b::make({.ranks = 4, .micro_batches = 16}, 1).value();
+  const auto plan = solve(micro_batch_problem{.times = times_of(prices).value(), .pipelines = 2}, schedule).value();
+  const auto uniform = cost::predict_step(list, step(), p, on, {}).value();
+  const double seconds = static_cast<double>(plan.total) * 1e-9 + cost::beside_pipeline(uniform).count();
+  CHECK(seconds == Approx(uniform.step_time().count() - uniform.parts.scheduling.count()).epsilon(1e-3));
+}
+
+TEST_CASE("prices: attention by squares, the rest by tokens") {
+  const cost::layer_list list = cost::to_layers(published::llama_13b);
+  const cost::machine& on = cost::machines::b200_fitted.rates;
+  const cost::parallel p{};
+  const std::vector<cost::document_lengths> batches{{4096}, {2048, 2048}, {1024, 3072}, {8192}, {4096, 4096}};
+  const auto x = cost::price_micro_batches(list, step(), p, on, cost::even_choices(list, p), batches).value();
+  const auto forward = [&](std::size_t j) { return x.at(0, j).forward.count(); };
+  CHECK(forward(1) < forward(2));
+  CHECK(forward(2) < forward(0));
+  CHECK(forward(3) > 2 * forward(0));
+  CHECK(forward(4) == Approx(2 * forward(0)));
+  // Affine in tokens and pairs: from three of them the fourth follows. Pairs of l tokens: l (l + 1) / 2.
+  const double by_pairs = (forward(0) - forward(1)) / (4096.0 * 4097 / 2 - 2 * 2048.0 * 2049 / 2);
+  const double pairs = 1024.0 * 1025 / 2 + 3072.0 * 3073 / 2;
+  CHECK(forward(2) == Approx(forward(1) + by_pairs * (pairs - 2 * 2048.0 * 2049 / 2)));
+  CHECK(x.at(0, 1).kept_bytes == x.at(0, 0).kept_bytes);
+  CHECK(x.at(0, 3).kept_bytes == 2 * x.at(0, 0).kept_bytes);
+  // Two sequences of a micro-batch are two documents of one.
+  cost::training two = step();
+  two.micro_batch = 2;
+  const auto pair = cost::time_of_layer(list, list.layers[0].blocks, two, p, on).value();
+  const auto packed =
+      cost::time_of_layer(list, list.layers[0].blocks,
+                          cost::training_of(list, step(), std::vector<std::int64_t>{4096, 4096}).value(), p, on);
+  CHECK(packed.value().total().count() == Approx(pair.total().count()));
+}
+
+TEST_CASE("prices: whole layers again take the forward pass once more and keep their input") {
+  const cost::layer_list list = cost::to_layers(published::llama_13b);
+  const cost::machine& on = cost::machines::b200_fitted.rates;
+  const cost::parallel p{.pp = 2};
+  const std::vector<cost::document_lengths> batches{{4096}};
+  std::vector<cost::stage_choice> choices = cost::even_choices(list, p);
+  const auto kept = cost::price_micro_batches(list, step(), p, on, choices, batches).value();
+  choices[0].whole = choices[0].layers;
+  const auto again = cost::price_micro_batches(list, step(), p, on, choices, batches).value();
+  CHECK(again.at(0, 0).kept_bytes == choices[0].layers * 4096 * published::llama_13b.hidden * 2);
+  CHECK(again.at(0, 0).backward > kept.at(0, 0).backward);
+  CHECK(again.at(1, 0) == kept.at(1, 0));
+  choices[1].whole = 21;
+  CHECK(cost::price_micro_batches(list, step(), p, on, choices, batches).error().code == errc::out_of_range);
+  choices.pop_back();
+  CHECK(!cost::price_micro_batches(list, step(), p, on, choices, batches));
+  const std::vector<cost::document_lengths> empty{{}};
+  CHECK(!cost::price_micro_batches(list, step(), p, on, cost::even_choices(list, p), empty));
+}
+
+TEST_CASE("lengths: packed in order, drawn alike everywhere") {
+  const std::vector<std::int64_t> documents{3, 1, 2, 4};
+  CHECK(pack_documents(documents, 4).value() == std::vector<std::vector<std::int64_t>>{{3, 1}, {2}, {4}});
+  CHECK(pack_documents(documents, 0).value().size() == 4);
+  CHECK(pack_documents(documents, 3).error().code == errc::out_of_range);
+  const length_distribution two{.ranges = {{1, 10, 3}, {100, 109, 1}}, .seed = 1};
+  const auto drawn = draw_micro_batches(two, 0, 4000).value();
+  std::int64_t first = 0, sum = 0;
+  for (const auto& one : drawn) {
+    REQUIRE(one.size() == 1);
+    REQUIRE(((one[0] >= 1 && one[0] <= 10) || (one[0] >= 100 && one[0] <= 109)));
+    first += one[0] <= 10 ? 1 : 0;
+    sum += one[0] <= 10 ? one[0] : 0;
+  }
+  CHECK(first == Approx(3000).margin(120));  // four deviations
+  CHECK(static_cast<double>(sum) / static_cast<double>(first) == Approx(5.5).margin(0.25));
+  CHECK(draw_micro_batches(two, 0, 5).value() == std::vector(drawn.begin(), drawn.begin() + 5));
+  const auto packed = draw_micro_batches(doublings(16, 300, 2), 256, 50).value();
+  for (const auto& one : packed) CHECK(std::accumulate(one.begin(), one.end(), std::int64_t{0}) <= 256);
+  CHECK(doublings(16, 300, 2).ranges.back().most == 300);
+  // Seeds next to each other draw differently.
+  CHECK(draw_micro_batches({.ranges = {{1, 1000}}, .seed = 42}, 0, 3).value() !=
+        draw_micro_batches({.ranges = {{1, 1000}}, .seed = 43}, 0, 3).value());
+  CHECK(draw_micro_batches({}, 0, 1).error().code == errc::out_of_range);
+  CHECK(draw_micro_batches({.ranges = {{5, 4}}}, 0, 1).error().code == errc::out_of_range);
+  CHECK(draw_micro_batches({.ranges = {{1, 1}}}, 1 << 21, 1).error().code == errc::limit_exceeded);
+}
+
+TEST_CASE("robust choices: the best on average and in the worst case of those that always fit") {
+  const std::vector<std::vector<ticks>> time{{1, 1, 1}, {5, 5, 20}, {9, 9, 13}, {10, 10, 12}};
+  const auto plan =
+      choose_robustly(4, 3, [&](std::size_t c, std::size_t d) {
+        return hocket::result<draw_outcome>(draw_outcome{time[c][d], hocket::bytes(c == 0 && d == 2 ? 7 : 0)});
+      }).value();
+  CHECK(plan.scores[0].fitting == 2);
+  CHECK(plan.scores[0].most_lacking == hocket::bytes(7));
+  CHECK(plan.best_mean == 1u);
+  CHECK(plan.best_worst == 3u);
+  CHECK(plan.scores[1].mean_time == Approx(10));
+  CHECK(plan.scores[1].worst_draw == 2);
+  const auto broken = choose_robustly(
+      1, 1, [](std::size_t, std::size_t) -> hocket::result<draw_outcome> { return hocket::error{errc::overflow}; });
+  CHECK(broken.error().code == errc::overflow);
+}
