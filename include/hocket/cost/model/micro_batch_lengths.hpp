@@ -215,23 +215,24 @@ template <class Hardware = machine>
   return out;
 }
 
-/// Bytes of each rank at its peak, whatever the order of the micro-batches: those that keep most are taken to be in flight
-/// together, and the longest one to be at the loss and inside the backward pass. Stage s is on rank s mod pp.
+/// Bytes of each rank at its peak, whatever the order of the micro-batches: those that keep most are taken to be in
+/// flight together, and the longest one to be at the loss and inside the backward pass. Stage s is on rank s mod pp.
 /// @param prices     of price_micro_batches, for the same stages and batches
 /// @param in_flight  chunks that each rank keeps at its peak, as a schedule says
 /// Errors: those of memory_of_rank; errc::bad_shape for lists of other lengths. O(ranks x micro-batches log).
-[[nodiscard]] inline result<std::vector<std::int64_t>> peak_bytes(
-    const layer_list& list, const training& t, const parallel& p, std::span<const stage_choice> stages,
-    std::span<const document_lengths> batches, const micro_batch_prices& prices,
-    std::span<const std::uint32_t> in_flight) {
+[[nodiscard]] inline result<std::vector<std::int64_t>> peak_bytes(const layer_list& list, const training& t,
+                                                                  const parallel& p,
+                                                                  std::span<const stage_choice> stages,
+                                                                  std::span<const document_lengths> batches,
+                                                                  const micro_batch_prices& prices,
+                                                                  std::span<const std::uint32_t> in_flight) {
   const auto ranks = static_cast<std::size_t>(p.pp);
   if (in_flight.size() != ranks || stages.size() != prices.stages || batches.size() != prices.count ||
       batches.empty() || stages.size() != ranks * static_cast<std::size_t>(p.vp))
     return error{errc::bad_shape, p.pp, p.vp, static_cast<std::int64_t>(batches.size())}.with("micro-batches");
   const auto tokens = [](const document_lengths& x) { return std::accumulate(x.begin(), x.end(), std::int64_t{0}); };
-  const auto longest = std::max_element(batches.begin(), batches.end(), [&](const auto& a, const auto& b) {
-    return tokens(a) < tokens(b);
-  });
+  const auto longest = std::max_element(batches.begin(), batches.end(),
+                                        [&](const auto& a, const auto& b) { return tokens(a) < tokens(b); });
   const auto at_longest = training_of(list, t, *longest);
   if (!at_longest) return at_longest.error();
   std::vector<std::int64_t> sizes, out;

@@ -2,6 +2,7 @@
 #pragma once
 #include <hocket/pipeline/run.hpp>
 #include <hocket/pipeline/workspace.hpp>
+#include <hocket/planner/detail/random_numbers.hpp>
 #include <hocket/planner/micro_batches/times.hpp>
 
 #include <algorithm>
@@ -40,6 +41,7 @@ class order_search {
     --left_;
     const auto ran = pipeline::run(schedule_, micro_batch_costs_view{&times_, order}, room_);
     if (!ran) return ran.error();
+    last_ = ran->makespan;
     if (best.order.empty() || ran->makespan < best.makespan) {
       best.order = order;
       best.makespan = ran->makespan;
@@ -48,7 +50,7 @@ class order_search {
     return {};
   }
   [[nodiscard]] bool goes_on() const { return left_ > 0 && best.makespan != best.lower_bound; }
-  [[nodiscard]] std::int64_t left() const { return left_; }
+  [[nodiscard]] ticks last() const { return last_; }  ///< makespan of the last attempt
 
   order_plan best;
 
@@ -56,6 +58,7 @@ class order_search {
   const S& schedule_;
   const micro_batch_times& times_;
   std::int64_t left_;
+  ticks last_ = 0;
   pipeline::workspace room_;
 };
 
@@ -100,7 +103,34 @@ result<void> try_all_orders(order_search<S>& search, std::span<const std::uint32
   } while (search.goes_on() && std::next_permutation(kinds.begin(), kinds.end()));
   return {};
 }
-/// Ascending, descending, longest in the middle, longest at the ends; then exchanges of two.
+/// Moves from the best order on: two change places, or one goes elsewhere. A move is taken unless the order is then
+/// longer than that of 40 moves ago (late acceptance), so that the search leaves small valleys.
+template <pipeline::schedule S>
+result<void> move_about(order_search<S>& search, std::size_t count) {
+  constexpr std::size_t memory = 40;
+  random_numbers draw(count);
+  std::vector<std::uint32_t> now = search.best.order;
+  ticks last = search.best.makespan;
+  std::vector<ticks> before(memory, last);
+  for (std::size_t move = 0; search.goes_on(); ++move) {
+    std::vector<std::uint32_t> next = now;
+    const auto from = draw.below(static_cast<std::uint32_t>(count)), to = draw.below(static_cast<std::uint32_t>(count));
+    if (from == to) continue;
+    const auto at = [&](std::uint32_t i) { return next.begin() + static_cast<std::ptrdiff_t>(i); };
+    if (draw.below(2) == 0) std::swap(next[from], next[to]);
+    else if (from < to) std::rotate(at(from), at(from) + 1, at(to) + 1);
+    else std::rotate(at(to), at(from), at(from) + 1);
+    if (const auto ok = search.attempt(next); !ok) return ok;
+    ticks& old = before[move % memory];
+    if (search.last() <= last || search.last() <= old) {
+      now = std::move(next);
+      last = search.last();
+    }
+    old = last;
+  }
+  return {};
+}
+/// Ascending, descending, longest in the middle, longest at the ends; then moves.
 template <pipeline::schedule S>
 result<void> try_some_orders(order_search<S>& search, const micro_batch_times& times,
                              std::span<const std::uint32_t> which) {
@@ -121,18 +151,7 @@ result<void> try_some_orders(order_search<S>& search, const micro_batch_times& t
   };
   for (const auto& order : {up, down, hill_of(up), hill_of(down)})
     if (const auto ok = search.attempt(order); !ok) return ok;
-  for (bool better = true; better && search.goes_on();) {
-    better = false;
-    for (std::size_t i = 0; i < which.size(); ++i)
-      for (std::size_t j = i + 1; j < which.size() && search.goes_on(); ++j) {
-        const ticks before = search.best.makespan;
-        std::vector<std::uint32_t> order = search.best.order;
-        std::swap(order[i], order[j]);
-        if (const auto ok = search.attempt(order); !ok) return ok;
-        better = better || search.best.makespan < before;
-      }
-  }
-  return {};
+  return move_about(search, which.size());
 }
 /// The order of a plan whose equal micro-batches are one of their kind, with each of them by itself again.
 inline void tell_apart(std::vector<std::uint32_t>& order, std::span<const std::uint32_t> which,
@@ -151,7 +170,7 @@ inline void tell_apart(std::vector<std::uint32_t>& order, std::span<const std::u
 }  // namespace detail
 
 /// The best order of some micro-batches in a pipeline. Every order is tried if the budget allows; else the given one,
-/// four by length, and exchanges of two until none helps or the budget ends.
+/// four by length, then moves until the budget ends.
 /// @param schedule  of as many micro-batches; one direction
 /// @param which     those micro-batches, each once, as they are given
 /// Errors: those of check and of pipeline::run; errc::bad_shape for other numbers of stages or micro-batches, and for

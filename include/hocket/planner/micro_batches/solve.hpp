@@ -171,8 +171,77 @@ result<micro_batch_plan> plan_of(const micro_batch_problem& q, const S& schedule
 
 namespace detail {
 
+/// Exchanges of a micro-batch of the slowest pipeline with one of another, by simulation, while one of some helps.
+/// `lists` are in the order in which they run, `times` those of each pipeline.
+template <pipeline::schedule S>
+class pipeline_exchanges {
+ public:
+  pipeline_exchanges(const micro_batch_problem& q, const S& schedule, dealt_lists& lists, std::vector<ticks> times)
+      : q_(q), schedule_(schedule), lists_(lists), times_(std::move(times)), draw_(lists.size()) {}
+
+  /// @param first, end  pipelines between which micro-batches may go
+  result<void> operator()(std::size_t first, std::size_t end, std::int64_t tries) {
+    const auto pipelines = static_cast<std::uint32_t>(end - first);
+    for (; pipelines > 1 && tries > 0; --tries) {
+      const auto begin = times_.begin();
+      const auto slowest = static_cast<std::size_t>(
+          std::max_element(begin + static_cast<std::ptrdiff_t>(first), begin + static_cast<std::ptrdiff_t>(end)) -
+          begin);
+      const std::size_t other = first + (slowest - first + 1 + draw_.below(pipelines - 1)) % pipelines;
+      if (const auto ok = exchange(slowest, other); !ok) return ok;
+    }
+    return {};
+  }
+
+ private:
+  result<void> exchange(std::size_t a, std::size_t b) {
+    const auto each = static_cast<std::uint32_t>(lists_[a].size());
+    const std::uint32_t i = draw_.below(each), j = draw_.below(each);
+    std::swap(lists_[a][i], lists_[b][j]);
+    ticks now[2] = {0, 0};
+    for (const std::size_t k : {a, b}) {
+      const auto ran = pipeline::run(schedule_, micro_batch_costs_view{&q_.times, lists_[k]}, room_);
+      if (!ran) return ran.error();
+      now[k == a ? 0 : 1] = ran->makespan;
+    }
+    const ticks before = (std::max)(times_[a], times_[b]), after = (std::max)(now[0], now[1]);
+    if (after < before || (after == before && now[0] + now[1] < times_[a] + times_[b])) {
+      times_[a] = now[0];
+      times_[b] = now[1];
+    } else {
+      std::swap(lists_[a][i], lists_[b][j]);
+    }
+    return {};
+  }
+
+  const micro_batch_problem& q_;
+  const S& schedule_;
+  dealt_lists& lists_;
+  std::vector<ticks> times_;
+  random_numbers draw_;
+  pipeline::workspace room_;
+};
+
+/// A plan whose pipelines have exchanged micro-batches within each step.
+template <pipeline::schedule S>
+result<micro_batch_plan> with_exchanges(const micro_batch_problem& q, const S& schedule, const micro_batch_plan& plan,
+                                        std::int64_t runs) {
+  dealt_lists lists;
+  std::vector<ticks> times;
+  for (const micro_batch_run& run : plan.runs) {
+    lists.push_back(run.order);
+    times.push_back(run.makespan);
+  }
+  pipeline_exchanges<S> exchange(q, schedule, lists, std::move(times));
+  const auto pipelines = static_cast<std::size_t>(q.pipelines);
+  for (std::size_t first = 0; first < lists.size(); first += pipelines)
+    if (const auto ok = exchange(first, first + pipelines, runs * q.pipelines / 2); !ok) return ok.error();
+  return plan_of(q, schedule, lists, runs);
+}
+
 /// The better of two plans: in turn, and what the search finds. Of few micro-batches the best of all deals and orders;
-/// else by their work on the busiest rank, then in the best order that simulations find.
+/// else by their work on the busiest rank, in the best
+/// order that simulations find, then with exchanges between the pipelines of a step.
 template <pipeline::schedule S>
 result<micro_batch_plan> best_plan(const micro_batch_problem& q, const S& schedule, const stage_ranks& on) {
   std::int64_t actions = 1;
@@ -196,9 +265,14 @@ result<micro_batch_plan> best_plan(const micro_batch_problem& q, const S& schedu
     if (!assigned) return assigned.error();
     lists = dealt_by(*assigned, q);
   }
-  const std::int64_t runs = std::clamp(q.actions / (q.pipelines * q.steps * actions), least_runs, most_runs);
+  const std::int64_t runs = std::clamp(q.actions / (3 * q.pipelines * q.steps * actions), least_runs, most_runs);
   auto out = plan_of(q, schedule, lists, all ? most_runs : runs);
   if (!out) return out.error();
+  if (!all) {
+    auto other = with_exchanges(q, schedule, *out, runs);
+    if (!other) return other.error();
+    if (other->total < out->total) out = std::move(*other);
+  }
   if (in_turn->total < out->total) out = in_turn;
   out->listed_total = in_turn->total;
   if (all) out->lower_bound = out->total;
