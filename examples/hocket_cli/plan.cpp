@@ -14,6 +14,7 @@
 
 #include "command.hpp"
 #include "measured.hpp"
+#include "plan_lengths.hpp"
 #include "plan_page.hpp"
 #include "plan_step.hpp"
 
@@ -23,6 +24,7 @@ namespace {
 struct options {
   std::string file, out;
   measured_options measured;
+  length_options lengths;
   bool open = false;
 };
 
@@ -79,6 +81,13 @@ void plan(const options& o) {
     text.insert(figures, compared);
     json = with_measured_json(std::move(json), *measured);
   }
+  if (!o.lengths.lengths.empty()) {
+    const lengths_report lengths = compare_lengths(in, p, o.lengths);
+    const std::string told = lengths_as_text(lengths);
+    shown += told;
+    text.insert(figures, told);
+    json = with_lengths_json(std::move(json), lengths, static_cast<std::size_t>(in.parallel.dp));
+  }
   write("report.txt", text);
   write("report.json", json);
   write("timeline.svg", hocket::to_svg(p.timeline, {.title = in.title, .seconds = true}));
@@ -114,6 +123,7 @@ void add_plan(CLI::App& app) {
       ->required()
       ->type_name("DIR");
   add_measured(*command, o->measured);
+  add_lengths(*command, o->lengths);
   add_json(*command);
   command->add_flag("--open", o->open, "Show report.html in a browser, where there is a desktop");
   command->callback([o] { plan(*o); });

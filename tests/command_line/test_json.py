@@ -66,6 +66,7 @@ class Json(ToolTest):
             ("cost", "report"): ("--model", CONFIGS / "llama-2-7b.json", "--training", training, "--parallel", parallel),
             ("planner", "split"): ("--problem", LLAMA / "split.json"),
             ("planner", "layout"): ("--model", LLAMA / "config.json", "--training", fast, "--parallel", parallel),
+            ("planner", "batches"): ("--model", LLAMA / "config.json", "--training", fast, "--parallel", parallel, "--lengths", "doublings:64-1024"),
             ("planner", "search"): ("--model", LLAMA / "config.json", "--training", LLAMA / "training.json", "--cluster", LLAMA / "cluster.json", "--top", 1000),
             ("plan",): (PLAN, "--out", self.folder / "plan"),
             ("ir", "summary"): (DUMP,), ("ir", "ops"): (DUMP,), ("ir", "recompute"): (DUMP,), ("ir", "peak"): (DUMP,), ("ir", "collectives"): (DUMP,),

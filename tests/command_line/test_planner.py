@@ -466,5 +466,66 @@ class Strategies(ToolTest):
         self.refused("planner", "layout", layout, *words[:-1], "1", says="layout: has 2 prediction modules, but the model has 1: --predictions")
 
 
+class Batches(ToolTest):
+    """Micro-batches that differ: equal ones are the uniform path, lists and draws, robust choices, what is refused."""
+
+    def files(self, **sizes):
+        training = {"sequence": 4096, "global_batch": 16, "machine": "b200_fitted"} | sizes.pop("training", {})
+        return ("--model", EXAMPLES / "llama-2-13b" / "config.json", "--training", self.file("t.json", json.dumps(training)),
+                "--parallel", self.file("p.json", json.dumps({"pp": 4, "dp": 2, "tp": 2} | sizes)))
+
+    def of(self, lengths, *options, **sizes):
+        return json.loads(self.ok("planner", "batches", *self.files(**sizes), "--lengths", lengths, *options, "--json").text)
+
+    def test_equal_lengths_are_the_uniform_path(self):
+        for sizes in ({}, {"vp": 2}):
+            x = self.of("uniform:4096-4096", **sizes)
+            self.assertEqual(x["chosen_seconds"], x["listed_seconds"])
+            self.assertEqual(x["chosen_seconds"], x["alike_seconds"])
+        plan = self.ok("plan", EXAMPLES / "llama-2-13b" / "plan.json", "--out", self.folder / "plan", "--lengths",
+                       "uniform:4096-4096", "--json")
+        x = json.loads(plan.text)
+        self.assertEqual(x["lengths"]["chosen_us"], x["lengths"]["listed_us"])
+        self.assertLess(abs(x["lengths"]["chosen_us"] - x["summary"]["makespan_us"]), 1)
+
+    def test_lists_and_draws(self):
+        listed = [[1024, 3072], [4096]] * 8
+        x = self.of(self.file("l.json", json.dumps(listed)))
+        self.assertEqual([m["documents"] for m in x["micro_batches"]], listed)
+        self.assertEqual(sorted(j for run in x["runs"] for j in run["order"]), list(range(16)))
+        self.assertLess(x["lower_bound_seconds"], x["chosen_seconds"] + 1e-12)
+        self.assertLess(x["chosen_seconds"], x["listed_seconds"] + 1e-12)
+        flat = self.of(self.file("l.json", json.dumps([n for m in listed for n in m])))
+        self.assertEqual(flat["runs"], x["runs"])
+        drawn, same, other = (self.of("doublings:128-4096", "--seed", seed) for seed in (3, 3, 4))
+        self.assertEqual(drawn, same)
+        self.assertNotEqual(drawn["micro_batches"], other["micro_batches"])
+        steps = self.of("doublings:128-4096", "--steps", 3, "--keep-steps")
+        for run in steps["runs"]:
+            self.assertEqual({j // 16 for j in run["order"]}, {run["step"]})
+
+    def test_robust_choices(self):
+        x = self.of("doublings:128-4096", "--draws", 3, "--memory-gib", 34)
+        best = [c for c in x["choices"] if c["best_mean"]]
+        self.assertEqual(len(best), 1)
+        fitting = [c for c in x["choices"] if c["fitting_draws"] == 3]
+        self.assertEqual(best[0]["mean_seconds"], min(c["mean_seconds"] for c in fitting))
+        self.assertTrue(all(c["lacking_bytes"] == 0 for c in fitting))
+        self.assertLess(len(fitting), len(x["choices"]))
+        self.assertTrue(all(r["peak_bytes"] <= 34 * 2 ** 30 for r in x["ranks"]))
+        self.assertGreater(sum(best[0]["whole"]), 0)
+
+    def test_refused(self):
+        refused = lambda says, *options: self.refused("planner", "batches", *self.files(), *options, says=says)
+        refused("--lengths must say how long")
+        refused("must be uniform:A-B", "--lengths", "uniform:5")
+        refused("must end no lower", "--lengths", "uniform:5-4")
+        refused("has 1 micro-batches, but", "--lengths", self.file("one.json", "[[1]]"))
+        refused("-3 must be a whole number", "--lengths", self.file("bad.json", "[-3]"))
+        refused("must hold [least, most, weight]", "--lengths", self.file("h.json", '{"ranges": [[1, 2]]}'))
+        refused("is a list, which has no draws", "--lengths", self.file("one.json", "[[1]]"), "--draws", 2)
+        refused("no choice fits every draw into 1.00 GiB", "--lengths", "uniform:64-128", "--memory-gib", 1)
+
+
 if __name__ == "__main__":
     main()

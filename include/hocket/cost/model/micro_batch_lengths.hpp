@@ -71,7 +71,7 @@ struct stage_price {
 struct micro_batch_prices {
   std::size_t stages = 0, count = 0;
   std::vector<stage_price> all;  ///< of stage s and micro-batch j at s x count + j
-  [[nodiscard]] const stage_price& at(std::size_t stage, std::size_t micro_batch) const {
+  [[nodiscard]] stage_price at(std::size_t stage, std::size_t micro_batch) const {
     HOCKET_ASSERT(stage < stages && micro_batch < count);
     return all[stage * count + micro_batch];
   }

@@ -73,7 +73,10 @@ inline ticks bound_of_steps(const micro_batch_times& x, const stage_ranks& on, s
     std::vector<bool> seen(ranks, false);
     for (std::size_t s = 0; s < x.stages; ++s) {
       const std::size_t r = on.rank_of[s], at = s * x.count + j;
-      if (s > 0 && r != on.rank_of[s - 1]) there += x.hop, back += x.hop;
+      if (s > 0 && r != on.rank_of[s - 1]) {
+        there += x.hop;
+        back += x.hop;
+      }
       if (!seen[r]) {
         head[r] = (std::min)(head[r], there);
         tail[r] = (std::min)(tail[r], on.fused ? back : 0);

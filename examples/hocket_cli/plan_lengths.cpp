@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// `hocket plan --lengths`: the planned step with micro-batches that differ.
+#include <hocket/cost/model/list_cost.hpp>
+#include <hocket/cost/model/micro_batch_lengths.hpp>
+#include <hocket/cost/model/uniform_list.hpp>
+#include <hocket/text/schedule_csv.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <map>
+
+#include "plan_lengths.hpp"
+
+namespace hocket_cli {
+
+namespace cost = hocket::cost;
+namespace planner = hocket::planner;
+using hocket::ticks;
+
+namespace {
+
+/// Times of the plan's stages for each micro-batch, in nanoseconds.
+planner::micro_batch_times times_of(const plan_input& in, const step_plan& p, const micro_batch_documents& batches) {
+  plan_input one = in;
+  const cost::layer_list list = in.layers ? *in.layers : cost::to_layers(in.model.model);
+  planner::micro_batch_times out{.stages = p.stages.size(), .count = batches.size(), .forward = {}, .backward = {}};
+  out.forward.resize(out.stages * out.count);
+  out.backward.resize(out.stages * out.count);
+  std::map<std::vector<std::int64_t>, std::vector<step_plan::stage>> known;
+  std::int64_t tokens = 0;
+  for (std::size_t j = 0; j < out.count; ++j) {
+    tokens += tokens_of(batches[j]);
+    auto& stages = known[batches[j]];
+    if (stages.empty()) {
+      one.training.step = value_or_fail(cost::training_of(list, in.training.step, batches[j]), "--lengths");
+      if (in.layers)
+        if (const auto told = cost::detail::check_packing(list, one.training.step); !told)
+          fail("--lengths", told.error());
+      stages = p.split && timed_by_the_machine(in) ? times_of_split(one, *p.split) : even_stage_times(one);
+    }
+    const auto nanoseconds = [](double us) {
+      if (!(us < 3.6e10)) fail("--lengths: a micro-batch takes longer than ten hours");
+      return std::max<ticks>(1, std::llround(us * 1e3));
+    };
+    for (std::size_t s = 0; s < out.stages; ++s) {
+      out.forward[s * out.count + j] = nanoseconds(stages[s].forward_us);
+      out.backward[s * out.count + j] = nanoseconds(stages[s].backward_us);
+    }
+  }
+  one.training.step = in.training.step;
+  one.training.step.micro_batch = 1;
+  one.training.step.sequence = std::max<std::int64_t>(1, tokens / static_cast<std::int64_t>(out.count));
+  out.hop = std::max<ticks>(1, std::llround(boundary_hop_us(one) * 1e3));  // of a mean micro-batch
+  return out;
+}
+
+}  // namespace
+
+lengths_report compare_lengths(const plan_input& in, const step_plan& p, const length_options& o) {
+  if (in.forward_us)
+    fail(in.file + ": --lengths needs stage times that follow from lengths, not \"pipeline.forward_us\"");
+  if (p.split && !timed_by_the_machine(in)) fail(in.file + ": --lengths with a split needs \"training.machine\"");
+  const cost::training& t = in.training.step;
+  const std::int64_t count = in.micro_batches() * in.parallel.dp * o.steps;
+  const auto draws = read_lengths(o, t.sequence * t.micro_batch, count);
+  const auto schedule = value_or_fail(hocket::text::parse_schedule_csv(p.schedule_csv), in.file);
+  lengths_report out{.micro_batches = count, .steps = o.steps};
+  const micro_batch_documents& batches = draws.front();
+  planner::micro_batch_problem problem{
+      .times = times_of(in, p, batches), .pipelines = in.parallel.dp, .steps = o.steps, .keep_steps = o.keep_steps};
+  out.plan = value_or_fail(planner::solve(problem, schedule), in.file);
+  std::int64_t tokens = 0;
+  for (const auto& documents : batches) tokens += tokens_of(documents);
+  problem.times = times_of(in, p, micro_batch_documents(batches.size(), {std::max<std::int64_t>(1, tokens / count)}));
+  problem.actions = 0;
+  out.alike = value_or_fail(planner::solve(problem, schedule), in.file).total;
+  return out;
+}
+
+namespace {
+
+struct named_time {
+  const char *name, *key;
+  ticks time;
+};
+std::vector<named_time> times_of(const lengths_report& r) {
+  return {{"dealt out in turn", "listed_us", r.plan.listed_total},
+          {"chosen assignment and order", "chosen_us", r.plan.total},
+          {"lower bound of all", "lower_bound_us", r.plan.lower_bound},
+          {"all of the mean length", "alike_us", r.alike}};
+}
+
+}  // namespace
+
+std::string lengths_as_text(const lengths_report& r) {
+  char line[160];
+  std::snprintf(line, sizeof line, "Micro-batches that differ: %lld in %lld %s\n",
+                static_cast<long long>(r.micro_batches), static_cast<long long>(r.steps),
+                r.steps == 1 ? "step" : "steps");
+  std::string out = line;
+  for (const named_time& x : times_of(r)) {
+    std::snprintf(line, sizeof line, "  %-34s%14.1f us\n", x.name, static_cast<double>(x.time) / 1e3);
+    out += line;
+  }
+  return out + "\n";
+}
+
+std::string with_lengths_json(std::string json, const lengths_report& r, std::size_t pipelines) {
+  nlohmann::ordered_json out{{"micro_batches", r.micro_batches}, {"steps", r.steps}};
+  for (const named_time& x : times_of(r)) out[x.key] = static_cast<double>(x.time) / 1e3;
+  out["proved"] = r.plan.proved;
+  for (std::size_t at = 0; at < r.plan.runs.size(); ++at)
+    out["runs"].push_back({{"step", at / pipelines},
+                           {"pipeline", at % pipelines},
+                           {"makespan_us", static_cast<double>(r.plan.runs[at].makespan) / 1e3},
+                           {"order", r.plan.runs[at].order}});
+  json.erase(json.find_last_of('}'));
+  while (json.back() == '\n' || json.back() == ' ') json.pop_back();
+  return json + ",\n  \"lengths\": " + out.dump(2) + "\n}\n";
+}
+
+}  // namespace hocket_cli
