@@ -78,7 +78,8 @@ class assignment_search {
     for (std::size_t i = 0; i < times_.size(); ++i) loads[bin_of[i]] += times_[i];
     std::vector<std::size_t> by_load(bins()), place(bins());
     for (std::size_t b = 0; b < bins(); ++b) by_load[b] = b;
-    std::stable_sort(by_load.begin(), by_load.end(), [&](std::size_t a, std::size_t b) { return loads[a] > loads[b]; });
+    std::sort(by_load.begin(), by_load.end(),
+              [&](std::size_t a, std::size_t b) { return loads[a] != loads[b] ? loads[a] > loads[b] : a < b; });
     for (std::size_t b = 0; b < bins(); ++b) place[by_load[b]] = b;
     for (std::size_t& b : bin_of) b = place[b];
     keep_if_better(bin_of);
@@ -244,7 +245,8 @@ inline void assign_some(const assignment_problem& q, std::size_t first, std::siz
                         std::uint32_t first_step, assignment_plan& out) {
   std::vector<std::size_t> order;
   for (std::size_t i = first; i < end; ++i) order.push_back(i);
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return q.times[a] > q.times[b]; });
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return q.times[a] != q.times[b] ? q.times[a] > q.times[b] : a < b; });
   std::vector<ticks> sorted;
   for (const std::size_t i : order) sorted.push_back(q.times[i]);
   assignment_search search(sorted, steps, q.pipelines, q.equal_counts);

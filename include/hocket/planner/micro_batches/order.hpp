@@ -141,7 +141,10 @@ result<void> try_some_orders(order_search<S>& search, const micro_batch_times& t
       sum += times.forward[s * times.count + j] + times.backward[s * times.count + j];
     return sum;
   };
-  std::stable_sort(up.begin(), up.end(), [&](std::uint32_t a, std::uint32_t b) { return work(a) < work(b); });
+  std::sort(up.begin(), up.end(), [&](std::uint32_t a, std::uint32_t b) {
+    const ticks x = work(a), y = work(b);
+    return x != y ? x < y : a < b;
+  });
   const std::vector<std::uint32_t> down(up.rbegin(), up.rend());
   const auto hill_of = [](const std::vector<std::uint32_t>& from) {
     std::vector<std::uint32_t> hill, back;
