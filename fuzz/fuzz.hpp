@@ -4,6 +4,7 @@
 #include <hocket/core.hpp>
 #include <hocket/graph.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -24,15 +25,14 @@ inline std::string_view text(const std::uint8_t* data, std::size_t size) {
 /// The transitive closure of a few edges by Warshall's algorithm: an oracle that shares nothing with the library.
 class closure {
  public:
-  closure(std::size_t nodes, std::span<const hocket::graph::edge> edges) : nodes_(nodes), bits_(nodes * nodes) {
-    for (const auto& e : edges) bits_[e.source * nodes + e.target] = true;
+  closure(std::size_t nodes, std::span<const hocket::graph::edge> edges)
+      : nodes_(nodes), words_((nodes + 63) / 64), bits_(nodes * words_) {
+    for (const auto& e : edges) bits_[e.source * words_ + e.target / 64] |= std::uint64_t{1} << e.target % 64;
     for (std::size_t k = 0; k < nodes; ++k)
       for (std::size_t a = 0; a < nodes; ++a)
-        if (reaches(a, k))
-          for (std::size_t b = 0; b < nodes; ++b)
-            if (reaches(k, b)) bits_[a * nodes + b] = true;
+        for (std::size_t w = 0; w < words_ && reaches(a, k); ++w) bits_[a * words_ + w] |= bits_[k * words_ + w];
   }
-  bool reaches(std::size_t a, std::size_t b) const { return bits_[a * nodes_ + b]; }
+  bool reaches(std::size_t a, std::size_t b) const { return (bits_[a * words_ + b / 64] >> b % 64 & 1) != 0; }
   bool has_cycle() const {
     for (std::size_t a = 0; a < nodes_; ++a)
       if (reaches(a, a)) return true;
@@ -41,18 +41,20 @@ class closure {
   /// The transitive reduction: what is ordered with nothing in between.
   std::vector<hocket::graph::edge> reduction() const {
     std::vector<hocket::graph::edge> kept;
-    for (std::uint32_t a = 0; a < nodes_; ++a)
-      for (std::uint32_t b = 0; b < nodes_; ++b) {
-        bool direct = reaches(a, b);
-        for (std::size_t k = 0; direct && k < nodes_; ++k) direct = !(reaches(a, k) && reaches(k, b));
-        if (direct) kept.push_back({a, b});
-      }
+    std::vector<std::uint64_t> farther(words_);
+    for (std::uint32_t a = 0; a < nodes_; ++a) {
+      std::fill(farther.begin(), farther.end(), 0);
+      for (std::size_t k = 0; k < nodes_; ++k)
+        for (std::size_t w = 0; w < words_ && reaches(a, k); ++w) farther[w] |= bits_[k * words_ + w];
+      for (std::uint32_t b = 0; b < nodes_; ++b)
+        if (reaches(a, b) && (farther[b / 64] >> b % 64 & 1) == 0) kept.push_back({a, b});
+    }
     return kept;
   }
 
  private:
-  std::size_t nodes_;
-  std::vector<bool> bits_;
+  std::size_t nodes_, words_;
+  std::vector<std::uint64_t> bits_;  // a row of words for each node
 };
 
 /// The graph says exactly what the oracle says.

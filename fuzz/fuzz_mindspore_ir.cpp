@@ -27,7 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (const std::uint32_t v : program->reads(n)) fuzz::require(v < program->variable_count());
   fuzz::require(graph::dependencies(*program).has_value());
   for (const auto& c : mindspore::list_collectives(*program)) fuzz::require(c.node < program->node_count());
-  const auto whole = mindspore::follow_calls(*program, {.max_nodes = 4096});
+  const auto whole = mindspore::follow_calls(*program, {.max_nodes = 512});
   if (!whole) return 0;
   const mindspore::ir_program& one = whole->program;
   for (std::size_t n = 0; n < one.node_count(); ++n)
