@@ -25,6 +25,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 TREE = ROOT / "build/mutants/tree"  # the sources with the mutants in them
 BUILD = ROOT / "build/mutants/build"
 JUDGED = ROOT / "tools/mutants_judged.txt"
+ALSO = {"text": ["curve"]}  # samples are read by text and tested where they are fitted
 COPIED = ["CMakeLists.txt", "LICENSE", "README.md", "bindings", "cmake", "docs", "include", "tests", "examples", "tools"]
 
 # Operators stand between spaces here: clang-format sees to it, and so no template bracket is taken for one.
@@ -253,15 +254,16 @@ def main():
     results = []
     for component in sorted({m.header.split("/")[2] for m in chosen}):
         mutants = [m for m in chosen if m.header.split("/")[2] == component]
-        listing = ROOT / "tests/unit" / component / "CMakeLists.txt"
-        if not listing.exists():
+        folders = [component, *ALSO.get(component, [])]
+        listings = [ROOT / "tests/unit" / folder / "CMakeLists.txt" for folder in folders]
+        if not listings[0].exists():
             print(f"{component}: no unit tests of its own, {len(mutants)} mutants left out")
             continue
-        names = re.findall(r"hocket_test\((\w+)", listing.read_text())
+        names = [name for listing in listings for name in re.findall(r"hocket_test\((\w+)", listing.read_text())]
         for number, m in enumerate(mutants, 1):
             m.id = number
         mutants = build([f"test_{n}" for n in names], mutants)
-        judge(mutants, sorted(BUILD.glob(f"tests/unit/{component}/test_*")), component)
+        judge(mutants, sorted(p for folder in folders for p in BUILD.glob(f"tests/unit/{folder}/test_*")), component)
         results += mutants
     for m in results:
         if m.fate != "detected":

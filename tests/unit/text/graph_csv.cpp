@@ -8,6 +8,7 @@
 #include <hocket/text/edges_csv.hpp>
 #include <hocket/text/ops_csv.hpp>
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -250,4 +251,33 @@ TEST_CASE("a program that is cut keeps what its first ops say", "[text]") {
 TEST_CASE("waits as CSV", "[text]") {
   const hocket::graph::stream_wait waits[] = {{0, 3, 1, 2}};
   CHECK(hocket::text::write_waits_csv(waits) == "recorder,waiter,record_stream,wait_stream\n0,3,1,2\n");
+}
+
+TEST_CASE("ranges of bytes in a file order the ops that touch them", "[text][graph]") {
+  const auto program = parse_ops_csv(
+      "op,stream,kind,reads,writes,read_ranges,write_ranges\n0,0,io,,,,5:0-8\n1,0,compute,,,5:7-9,5:20-30\n"
+      "2,0,compute,,,5:8-12,6:0-4\n3,0,compute,,,6:3-4 5:29-31,\n4,0,compute,,,,5:0-1 6:4-5\n");
+  REQUIRE(program);
+  const auto deps = hocket::graph::dependencies(*program).value();
+  // Two ops are ordered where a byte of a space is written by one of them; chains add nothing here.
+  const std::pair<hocket::node_id, hocket::node_id> ordered[] = {{0, 1}, {1, 3}, {2, 3}, {0, 4}, {0, 3}};
+  for (hocket::node_id a = 0; a < 5; ++a)
+    for (hocket::node_id b = 0; b < 5; ++b) {
+      INFO(a << ' ' << b);
+      const bool wanted = std::find(std::begin(ordered), std::end(ordered), std::pair{a, b}) != std::end(ordered);
+      CHECK((a != b && deps.reaches(a, b)) == wanted);
+    }
+}
+
+TEST_CASE("the largest number of a cell, an empty file, line ends of both kinds", "[text]") {
+  const auto said = [](std::string_view csv) { return hocket::message(parse_ops_csv(csv).error()); };
+  const std::string header = "op,stream,kind,reads,writes\n";
+  CHECK(parse_ops_csv(header + "0,0,io,4294967294,1\r\n\r\n\n")->size() == 1);
+  CHECK(said(header + "0,0,io,4294967295,1\n").find("line 2, column 4") == 0);
+  CHECK(said(header + "0,0,io,00000000001,1\n").find("line 2, column 4") == 0);
+  CHECK(said(header + "0,0,io,1x,1\n").find("line 2, column 4") == 0);
+  CHECK_FALSE(parse_ops_csv("").has_value());
+  CHECK_FALSE(parse_ops_csv("\r\n\n").has_value());
+  CHECK(parse_ops_csv("\xef\xbb\xbf" + header + "0,0,io,,1\n")->size() == 1);
+  CHECK_FALSE(parse_ops_csv(header + "0,0,io,,1\n\n1,0,io,,1\n").has_value());
 }

@@ -78,3 +78,30 @@ TEST_CASE("Paddle's jobs are read, written and compared", "[golden]") {
   for (const char* const bad : {"f0_vp0;x0_vp0\n", "f0_vp0;f_vp0\n", "f0_vp0;f1\n", "f0_vp0;b0_vp0x\n", "f0_vp0;0F0\n"})
     CHECK(hocket::message(parse_paddle_jobs(bad).error()).find("line 1, cell 2: unknown token") == 0);
 }
+
+TEST_CASE("the largest stage, micro-batch and chunk of a list, and the next", "[text]") {
+  const auto jobs = [](std::uint64_t micro_batch, std::uint64_t chunk) {
+    return "f" + std::to_string(micro_batch) + "_vp" + std::to_string(chunk) + ";b" + std::to_string(micro_batch) +
+           "_vp" + std::to_string(chunk) + "\n";
+  };
+  const auto is_unknown = [](const auto& read) { return !read && read.error().code == hocket::errc::unknown_token; };
+  const auto most = static_cast<std::uint64_t>(hocket::pipeline::max_micro_batches);
+  const auto chunks = static_cast<std::uint64_t>(hocket::pipeline::max_chunks);
+  CHECK_FALSE(is_unknown(parse_paddle_jobs(jobs(most - 1, 0))));
+  CHECK(is_unknown(parse_paddle_jobs(jobs(most, 0))));
+  CHECK_FALSE(is_unknown(parse_paddle_jobs(jobs(0, chunks - 1))));
+  CHECK(is_unknown(parse_paddle_jobs(jobs(0, chunks))));
+  // A second stage that is called like the last one there may be is out of order, and no number.
+  const std::string stage = "stage " + std::to_string(hocket::pipeline::max_stages);
+  CHECK(
+      hocket::message(parse_deepspeed_schedule("stage 0\n0: ForwardPass(0)\n" + stage + "\n").error()).find("line 3") ==
+      0);
+  // Micro-batches are counted, each kind by itself.
+  std::string list = "stage 0\n0:";
+  for (std::uint64_t m = 0; m < 3; ++m) list += " ForwardPass(0)";
+  for (std::uint64_t m = 0; m < 3; ++m) list += " BackwardPass(0)";
+  const auto read = parse_deepspeed_schedule(list + "\n");
+  REQUIRE(read.has_value());
+  CHECK(read->micro_batches() == 3);
+  CHECK(hocket::pipeline::check(*read).has_value());
+}
