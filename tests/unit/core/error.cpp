@@ -103,6 +103,9 @@ TEST_CASE("every code point is printed as it is, or as one question mark", "[cor
   for (const char* const text : {"\xc1\xbf", "\xe0\x9f\xbf", "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80"})
     CHECK(hocket::to_printable(text) == std::string(std::string_view(text).size(), '?'));
   // A word that is nothing but ends of characters has no beginning to be cut at.
+  const error renamed = error{errc::self_edge}.with("longer").with("a");
+  CHECK(renamed.word() == "a");
+  for (const std::int64_t value : renamed.values) CHECK(value == 0);
   const error ends = error{}.with(std::string(50, '\x80'));
   CHECK(ends.word().empty());
   for (const std::size_t length : {39u, 40u}) {

@@ -245,6 +245,13 @@ TEST_CASE("segments are the best of all cuts, as many as predict unseen sizes be
     for (double x = 0; x < 2 * p.back().x; x += p.back().x / 64) CHECK(close(fit->curve.time(x), time_of(wanted, x)));
     CHECK(close(fit->mean_error, mean));
     CHECK(close(fit->worst_error, worst));
+    const std::vector<double> level = levels_of(p);
+    std::size_t pooled = 0;
+    for (std::size_t i = 0; i < p.size(); ++i) pooled += std::fabs(level[i] / p[i].y - 1) > 1e-9 ? 1u : 0u;
+    CHECK(pooled ==
+          static_cast<std::size_t>(std::count_if(fit->repairs.begin(), fit->repairs.end(), [](const curve::repair& r) {
+            return r.kind == curve::repair_kind::pooled;
+          })));
   }
   CHECK(several > 50);
 }
@@ -316,6 +323,19 @@ TEST_CASE("curves in groups, one after the other, rounded: domain and time", "[c
   for (const double outside : {2.9, 40.1}) CHECK_FALSE(hocket::curve::domain(bounded).contains(outside));
 }
 
+TEST_CASE("what is not said of a curve or a sample is nothing", "[curve]") {
+  const hocket::curve::affine nothing{};
+  CHECK(nothing.time(0) == 0);
+  CHECK(nothing.time(1e9) == 0);
+  CHECK(hocket::curve::affine{.per_size = 1}.time(0.25) == 0.25);
+  const sample none{};
+  CHECK(none.size + none.us == 0);
+  CHECK(none.repeats == 1);
+  const hocket::curve::matmul_roofline waves{.wave_us = 10, .cores = 4, .block_rows = 64};
+  CHECK(waves.time(0) == 0);
+  CHECK(waves.time(65) == 10);
+}
+
 TEST_CASE("a polynomial that turns at every root of its slope is cut there", "[curve]") {
   // x^4 - 10 x^3 + 35 x^2 - 50 x + 30: three turning points between 1 and 4.
   const hocket::curve::polynomial<5> q{{30, -50, 35, -10, 1}};
@@ -330,6 +350,7 @@ TEST_CASE("a polynomial that turns at every root of its slope is cut there", "[c
   CHECK(std::fabs(cuts[2] - 2.5) < 1e-12);
   // The bound of roots is Cauchy's: 1 + max |c_i / c_n| of those below the degree, zeros above it left out.
   CHECK(q.root_bound() == 51);
+  CHECK(hocket::curve::polynomial<3>{{0.5, 0, 1}}.root_bound() == 1.5);
   CHECK(hocket::curve::polynomial<4>{{-6, 2, 0, 0}}.root_bound() == 4);
   CHECK(hocket::curve::polynomial<4>{{-6, 2, 0, 0}}.degree() == 1);
   CHECK(close(hocket::curve::polynomial<3>{{8, -6, 1}}.root(3, 10), 4));

@@ -104,6 +104,30 @@ TEST_CASE("plans are the same everywhere", "[tiling]") {
   CHECK(bounds.value() == 0x50e450eab84675d8);
 }
 
+TEST_CASE("uncut, no phase slows another; tiles outside of what was measured are told", "[tiling]") {
+  generator g{std::mt19937_64(43)};
+  for (int round = 0; round < 100; ++round) {
+    tiling::any_problem p = g.any();
+    for (auto& phase : p.phases) phase.overlap = 1.5;
+    const std::int64_t whole[1] = {p.axis.rows};
+    const auto run = tiling::predicted_timeline(p, whole);
+    REQUIRE(run);
+    CHECK(run->end() == tiling::serial_time(p).value().count());
+    const auto plan = tiling::solve(p).value();
+    const auto [least, most] = std::minmax_element(plan.tiles().begin(), plan.tiles().end());
+    const double shortest = static_cast<double>(*least), longest = static_cast<double>(*most);
+    for (const curve::interval measured : {curve::interval{shortest, longest}, curve::interval{shortest + 0.5, longest},
+                                           curve::interval{shortest, longest - 0.5}}) {
+      if (measured.least > measured.most) continue;
+      tiling::any_problem q = p;
+      for (auto& phase : q.phases) phase.cost = phase.cost.within(measured);
+      const auto again = tiling::solve(q).value();
+      CHECK(std::equal(again.tiles().begin(), again.tiles().end(), plan.tiles().begin(), plan.tiles().end()));
+      CHECK(again.flags.has(tiling::flag::extrapolated) == (measured.least > shortest || measured.most < longest));
+    }
+  }
+}
+
 TEST_CASE("under contention by rate each tile does its work, in order, and as fast as its neighbours let it",
           "[tiling]") {
   generator g{std::mt19937_64(42)};
