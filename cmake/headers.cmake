@@ -231,6 +231,7 @@ set(HOCKET_COST_HEADERS
   hocket/cost/blocks/latent_attention.hpp
   hocket/cost/blocks/letters.hpp
   hocket/cost/blocks/linear_attention.hpp
+  hocket/cost/blocks/native_sparse_attention.hpp
   hocket/cost/blocks/norms.hpp
   hocket/cost/blocks/residual.hpp
   hocket/cost/blocks/state_space.hpp
@@ -257,6 +258,7 @@ set(HOCKET_COST_HEADERS
   hocket/cost/model/collective_of_layout.hpp
   hocket/cost/model/communication.hpp
   hocket/cost/model/convention.hpp
+  hocket/cost/model/encoder.hpp
   hocket/cost/model/flops.hpp
   hocket/cost/model/folded_list.hpp
   hocket/cost/model/in_flight.hpp
@@ -269,6 +271,7 @@ set(HOCKET_COST_HEADERS
   hocket/cost/model/micro_batch_lengths.hpp
   hocket/cost/model/model.hpp
   hocket/cost/model/moved_bytes.hpp
+  hocket/cost/model/muon.hpp
   hocket/cost/model/optimizer_parallel.hpp
   hocket/cost/model/packing.hpp
   hocket/cost/model/parallel.hpp
@@ -278,6 +281,7 @@ set(HOCKET_COST_HEADERS
   hocket/cost/model/peak_memory.hpp
   hocket/cost/model/recompute_plan.hpp
   hocket/cost/model/replay_set.hpp
+  hocket/cost/model/scaled_format.hpp
   hocket/cost/model/setting.hpp
   hocket/cost/model/static_memory.hpp
   hocket/cost/model/step_formulas.hpp

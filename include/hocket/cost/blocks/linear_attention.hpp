@@ -22,6 +22,7 @@ struct kimi_delta {
   std::int64_t heads = 0, head_dim = 0;
   std::int64_t kernel = 4, chunk = 64;
   std::int64_t gate_rank = 0;  ///< the two gates are products of two narrow matrices of this rank; 0: one whole matrix
+  bool whole_output_gate = false;  ///< the output gate is one whole matrix all the same (Kimi K3)
   friend constexpr bool operator==(const kimi_delta&, const kimi_delta&) = default;
 };
 /// Lightning attention: a state that decays, without the delta rule, and an output gate.  Source: arXiv:2501.08313.
@@ -39,7 +40,7 @@ struct short_convolution {
 
 }  // namespace hocket::inline HOCKET_ABI::cost
 HOCKET_DETAIL_STRUCT(hocket::cost::gated_delta, key_heads, value_heads, key_dim, value_dim, kernel, chunk);
-HOCKET_DETAIL_STRUCT(hocket::cost::kimi_delta, heads, head_dim, kernel, chunk, gate_rank);
+HOCKET_DETAIL_STRUCT(hocket::cost::kimi_delta, heads, head_dim, kernel, chunk, gate_rank, whole_output_gate);
 HOCKET_DETAIL_STRUCT(hocket::cost::lightning_attention, heads, head_dim, chunk);
 HOCKET_DETAIL_STRUCT(hocket::cost::short_convolution, kernel, conv_bias);
 
@@ -143,18 +144,19 @@ namespace hocket::inline HOCKET_ABI::cost::letters::blocks::kimi_delta_terms {
 
 inline constexpr auto width = letters::a * letters::d;
 inline constexpr auto gate = [] { return choose(least(r_g, 1), h * width, h * r_g + r_g * width); }();
+inline constexpr auto output_gate = [] { return choose(whole_output_gate, 1 * gate, h * width); }();
 inline constexpr auto parameters = [] {
   return terms(
       weights("queries, keys, values", L * (3 * h * width), L, tp, kda),
       weights("short convolution", L * (3 * width * k_c), L, tp, kda), weights("forget gate", L * gate, L, tp, kda),
-      weights("output gate", L * gate, L, tp, kda), weights("gates of heads", L * (h * a), L, tp, kda),
+      weights("output gate", L * output_gate, L, tp, kda), weights("gates of heads", L * (h * a), L, tp, kda),
       weights("decay and time step", L * (width + a), L, tp, kda), weights("gated norm", L * (1 * d), L, one_rank, kda),
       weights("attention output", L * (width * h), L, tp, kda));
 }();
 inline constexpr auto forward = [] {
   using detail::flop::core_once_more, detail::flop::replays;
-  return terms(flops("queries, keys, values, gates", product(3 * h * width + 2 * gate + h * a), L, tp, replays(r_qkv),
-                     kda, layer_operation::qkv),
+  return terms(flops("queries, keys, values, gates", product(3 * h * width + gate + output_gate + h * a), L, tp,
+                     replays(r_qkv), kda, layer_operation::qkv),
                flops("short convolution", convolution(3 * width), L, tp, replays(r_qkv), kda, layer_operation::qkv),
                flops("delta rule", delta_rule(a, d, d), L, tp, core_once_more, state_source, linear_by),
                flops("attention output", product(width * h), L, tp, replays(r_output), kda, layer_operation::output));

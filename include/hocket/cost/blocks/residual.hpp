@@ -15,6 +15,20 @@ struct hyper_connections {
   std::int64_t count = 2;  ///< mixed blocks of a layer: attention and FFN
   friend constexpr bool operator==(const hyper_connections&, const hyper_connections&) = default;
 };
+/// Attention residuals: in place of one running sum, each attention and each FFN reads a mix of sources: the embedding,
+/// the sums of finished blocks of layers, and the running sum. A softmax over depth weighs them, with one learned query
+/// and one norm's weights for each mix. Stages of a pipeline pass all sources on, so that what they send grows with
+/// depth; nothing is taken to be cached between the chunks of a rank. A layer's input is its running sum; finished sums
+/// are kept by the layer that closes the block.  Source: arXiv:2603.15031 (Kimi); with one block per layer, Full
+/// AttnRes.
+///
+///     cost::attention_residuals{.sources = 3}   // embedding, one finished block, the running sum
+struct attention_residuals {
+  std::int64_t sources = 1;   ///< that this layer's mixes read
+  std::int64_t count = 2;     ///< mixes of a layer: attention and FFN
+  bool closes_block = false;  ///< the running sum is a source of its own from here on
+  friend constexpr bool operator==(const attention_residuals&, const attention_residuals&) = default;
+};
 /// What a layer adds of a vector that each token has for it: a gate to that width, a product back, a norm.
 /// Source: Gemma 3n.
 struct per_layer_input {
@@ -38,6 +52,7 @@ struct table {
 
 }  // namespace hocket::inline HOCKET_ABI::cost
 HOCKET_DETAIL_STRUCT(hocket::cost::hyper_connections, streams, count);
+HOCKET_DETAIL_STRUCT(hocket::cost::attention_residuals, sources, count, closes_block);
 HOCKET_DETAIL_STRUCT(hocket::cost::per_layer_input, inner);
 HOCKET_DETAIL_STRUCT(hocket::cost::projection, input, outputs, count, bias);
 HOCKET_DETAIL_STRUCT(hocket::cost::table, elements, count);
@@ -79,6 +94,50 @@ struct formulas_of<hyper_connections> {
             .forward = letters::blocks::hyper_connections_terms::forward,
             .saved = letters::blocks::hyper_connections_terms::saved,
             .moved = letters::blocks::hyper_connections_terms::moved};
+  }
+};
+
+}  // namespace hocket::inline HOCKET_ABI::cost
+
+namespace hocket::inline HOCKET_ABI::cost::letters::blocks::attention_residuals_terms {
+
+inline constexpr std::string_view source = "arXiv:2603.15031";
+inline constexpr auto parameters = [] {
+  return terms(weights("attention residuals, queries", L * n * h, n, literal(1), source),
+               weights("attention residuals, norms", L * n * h, n, literal(1), source));
+}();
+// Of each source a product with the query, and its part in the sum.
+inline constexpr auto forward = [] {
+  return terms(flops("attention residuals", product(n * n_o * 2 * h), n, one_rank, detail::flop::once_more, source,
+                     layer_operation::none));
+}();
+inline constexpr auto saved = [] {
+  using detail::saved::kept_unless_full, detail::saved::region;
+  constexpr std::string_view assumed = "arXiv:2603.15031; assumes that a mix keeps its weights and its running sum";
+  return terms(tensor("running sum before each mix", n * stream_of(1 * h), kept_unless_full, region, assumed,
+                      layer_operation::none, origin::estimated),
+               tensor("weights and norms of sources", 2 * 4 * byte * (s * b * n * n_o), kept_unless_full, region,
+                      assumed, layer_operation::none, origin::estimated),
+               tensor("sum of a finished block", stream_of(1 * h), 1 * closes_block, region, assumed,
+                      layer_operation::none, origin::estimated));
+}();
+
+inline constexpr auto moved = [] {
+  return terms(detail::blocks::moves("sources mixed", n * (n_o + 1) * stream_of(1 * h), one_rank, detail::saved::region,
+                                     detail::flop::once_more, layer_operation::none));
+}();
+
+}  // namespace hocket::inline HOCKET_ABI::cost::letters::blocks::attention_residuals_terms
+
+namespace hocket::inline HOCKET_ABI::cost {
+
+template <>
+struct formulas_of<attention_residuals> {
+  static constexpr block_terms lists() noexcept {
+    return {.parameters = letters::blocks::attention_residuals_terms::parameters,
+            .forward = letters::blocks::attention_residuals_terms::forward,
+            .saved = letters::blocks::attention_residuals_terms::saved,
+            .moved = letters::blocks::attention_residuals_terms::moved};
   }
 };
 

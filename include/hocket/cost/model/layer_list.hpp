@@ -5,6 +5,7 @@
 #include <hocket/cost/blocks/feed_forward.hpp>
 #include <hocket/cost/blocks/latent_attention.hpp>
 #include <hocket/cost/blocks/linear_attention.hpp>
+#include <hocket/cost/blocks/native_sparse_attention.hpp>
 #include <hocket/cost/blocks/norms.hpp>
 #include <hocket/cost/blocks/residual.hpp>
 #include <hocket/cost/blocks/state_space.hpp>
@@ -18,9 +19,10 @@
 namespace hocket::inline HOCKET_ABI::cost {
 
 /// One part of a layer, with its sizes.
-using block_sizes = std::variant<norms, attention, latent_attention, compressed_attention, gated_delta, kimi_delta,
-                                 lightning_attention, short_convolution, mamba2, mamba, feed_forward, mixture,
-                                 hyper_connections, per_layer_input, projection, table>;
+using block_sizes =
+    std::variant<norms, attention, latent_attention, compressed_attention, native_sparse_attention, gated_delta,
+                 kimi_delta, lightning_attention, short_convolution, mamba2, mamba, feed_forward, mixture,
+                 hyper_connections, attention_residuals, per_layer_input, projection, table>;
 struct block {
   block_sizes what;
   bool weights_elsewhere = false;  ///< it works with the weights of an earlier block, which has counted them
@@ -66,11 +68,13 @@ struct list_sizes {
 ///     cost::count_parameters(qwen3_next)->total == 79674391296;
 struct layer_list {
   list_sizes sizes;
-  layer_blocks front{};                       ///< once, with the embedding
-  std::vector<repeated_layer> layers{};       ///< in model order
-  layer_blocks back{};                        ///< once, before the final norm and the head
-  std::vector<repeated_layer> predictions{};  ///< multi-token-prediction modules; each has the head once more
-  std::int64_t prediction_heads = 0;          ///< how many of them there are
+  layer_blocks front{};                  ///< once, with the embedding
+  std::vector<repeated_layer> layers{};  ///< in model order
+  layer_blocks back{};                   ///< once, before the final norm and the head
+  /// Multi-token-prediction modules. Each has the head once more, and shares the weights of embedding and head; one
+  /// with weights of its own has them as a `table` among its blocks.
+  std::vector<repeated_layer> predictions{};
+  std::int64_t prediction_heads = 0;  ///< how many of them there are
 
   /// Appends equal layers; a run that goes on is stored once.
   void add(layer_blocks blocks, std::int64_t count = 1) {
@@ -85,6 +89,15 @@ struct layer_list {
   }
   friend bool operator==(const layer_list&, const layer_list&) = default;
 };
+
+/// Residual streams, each as wide as the model, that a stage which ends with such a layer passes on.
+[[nodiscard]] inline std::int64_t streams_behind(const list_sizes& sizes, const layer_blocks& last) noexcept {
+  std::int64_t streams = sizes.streams;
+  for (const block& b : last)
+    if (const auto* x = std::get_if<attention_residuals>(&b.what); x != nullptr && x->sources > streams)
+      streams = x->sources;
+  return streams;
+}
 
 /// The formulas of a block.
 [[nodiscard]] inline block_terms formulas(const block& b) noexcept {

@@ -29,6 +29,10 @@ inline void check_sizes(const latent_attention& x, const parallel& p, std::vecto
 inline void check_sizes(const compressed_attention& x, const parallel& p, std::vector<named_division>& out) {
   out.push_back({x.heads, p.tp, "attention heads over tp"});
 }
+inline void check_sizes(const native_sparse_attention& x, const parallel& p, std::vector<named_division>& out) {
+  out.push_back({x.heads, p.tp, "attention heads over tp"});
+  if (x.kv_heads > 0) out.push_back({(std::max)(x.kv_heads, p.tp), (std::min)(x.kv_heads, p.tp), "kv heads over tp"});
+}
 inline void check_sizes(const gated_delta& x, const parallel& p, std::vector<named_division>& out) {
   out.push_back({x.value_heads, p.tp, "value heads of linear attention over tp"});
 }
@@ -54,6 +58,7 @@ inline result<void> check_packing(const layer_list& list, const training& t) {
     for (const block& b : blocks) {
       if (const auto* x = std::get_if<latent_attention>(&b.what)) told = told && x->selected == 0;
       if (std::holds_alternative<compressed_attention>(b.what)) told = false;
+      if (std::holds_alternative<native_sparse_attention>(b.what)) told = false;
       const auto* x = std::get_if<attention>(&b.what);
       if (x == nullptr || x->window == 0) continue;
       told = told && !x->chunked && (window == 0 || window == x->window) && t.windowed_pairs > 0;

@@ -93,8 +93,7 @@ template <class Hardware = machine>
   const auto ranks = layers_of_ranks(list, p, stage_sizes);
   if (!ranks) return ranks.error();
   setting ends = detail::setting_of_ends(list, {}, t, p, {});
-  ends.model.hidden = list.sizes.hidden * list.sizes.streams;  // all residual streams go to the next stage
-  const seconds hop = detail::hop_of(ends, on);
+  ends.model.hidden = list.sizes.hidden * list.sizes.streams;
   step_prediction out;
   detail::rank_sums sums;
   std::vector<rank_parameters> parameters;
@@ -119,7 +118,9 @@ template <class Hardware = machine>
       took += *head;
       launched += list.prediction_heads + 1;
     }
-    detail::add_rank(took, launched, hop, p, sums, out);
+    if (!here.layers.empty())  // all residual streams go to the next stage
+      ends.model.hidden = list.sizes.hidden * streams_behind(list.sizes, here.layers.back().blocks);
+    detail::add_rank(took, launched, detail::hop_of(ends, on), p, sums, out);
   }
   const auto traffic =
       detail::traffic_of({.model = detail::ends_of(list), .training = t, .parallel = p}, on, parameters, out);
