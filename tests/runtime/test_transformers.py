@@ -296,7 +296,182 @@ CASES = {
         dict(hidden_size=1024, num_hidden_layers=5, num_attention_heads=16, num_key_value_heads=4),
         dict(num_hidden_layers=3, intermediate_size=1000, vocab_size=250000, tie_word_embeddings=False),
     ],
+    "cwm": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=7, num_key_value_heads=4, num_attention_heads=16),
+        dict(num_hidden_layers=3, mlp_bias=True, tie_word_embeddings=True, head_dim=64),
+    ],
+    "dots1": [
+        dict(n_routed_experts=16, num_experts_per_tok=6, n_shared_experts=2),
+        dict(n_routed_experts=8, num_experts_per_tok=6, hidden_size=1024, num_hidden_layers=7, first_k_dense_replace=2,
+             n_shared_experts=1),
+        dict(n_routed_experts=8, num_experts_per_tok=2, num_hidden_layers=3, attention_bias=True, n_shared_experts=1,
+             tie_word_embeddings=True),
+    ],
+    "exaone_moe": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=7, num_key_value_heads=4, num_experts=8, first_k_dense_replace=3),
+        dict(num_hidden_layers=3, num_shared_experts=2, num_experts=8, tie_word_embeddings=True),
+    ],
+    "granite_swa": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=7, num_attention_heads=16),
+        dict(num_hidden_layers=3, attention_bias=True, mlp_bias=True, tie_word_embeddings=False),
+    ],
+    "granitemoe_swa": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=7, num_key_value_heads=4, shared_intermediate_size=500),
+        dict(num_hidden_layers=3, attention_bias=True, tie_word_embeddings=True, num_local_experts=4),
+    ],
+    "helium": [
+        dict(),
+        dict(hidden_size=1280, num_attention_heads=10, num_hidden_layers=7, num_key_value_heads=5),
+        dict(num_hidden_layers=3, attention_bias=True, mlp_bias=True, tie_word_embeddings=True),
+    ],
+    "hyperclovax": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=7, num_key_value_heads=4, use_post_norm=False),
+        dict(num_hidden_layers=3, attention_bias=True, mlp_bias=True, tie_word_embeddings=True),
+    ],
+    "iquestcoder": [
+        dict(),
+        dict(hidden_size=1280, num_hidden_layers=7, head_dim=64),
+        dict(num_hidden_layers=3, attention_bias=True, mlp_bias=True, tie_word_embeddings=True),
+    ],
+    "jais2": [
+        dict(),
+        dict(hidden_size=1664, num_hidden_layers=7, num_key_value_heads=13),
+        dict(num_hidden_layers=3, attention_bias=False, mlp_bias=False, tie_word_embeddings=True),
+    ],
+    "minicpm3": [
+        dict(),
+        dict(hidden_size=1280, num_hidden_layers=7, q_lora_rank=300),
+        dict(num_hidden_layers=3, attention_bias=True, tie_word_embeddings=False),
+    ],
+    "ministral": [
+        dict(head_dim=128),
+        dict(head_dim=64, hidden_size=1024, num_hidden_layers=7, num_key_value_heads=4),
+        dict(head_dim=128, num_hidden_layers=3, tie_word_embeddings=True),
+    ],
+    "nanochat": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=7, num_attention_heads=8, num_key_value_heads=2),
+        dict(num_hidden_layers=3, attention_bias=True, tie_word_embeddings=True),
+    ],
+    "nemotron": [
+        dict(num_key_value_heads=8),
+        dict(hidden_size=1024, num_hidden_layers=7, num_attention_heads=16, num_key_value_heads=4),
+        dict(num_hidden_layers=3, attention_bias=True, mlp_bias=True, tie_word_embeddings=True, num_key_value_heads=8),
+    ],
+    "olmo_hybrid": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=9, num_attention_heads=16, num_key_value_heads=4, linear_key_head_dim=64),
+        dict(num_hidden_layers=4, attention_bias=True, tie_word_embeddings=True, linear_num_value_heads=60),
+    ],
+    "persimmon": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=7, num_attention_heads=16),
+        dict(num_hidden_layers=3, qk_layernorm=False, tie_word_embeddings=True),
+    ],
+    "sarvam_mla": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=7, n_routed_experts=8, first_k_dense_replace=2),
+        dict(num_hidden_layers=3, n_routed_experts=8, n_shared_experts=2, tie_word_embeddings=True),
+    ],
+    "sarvam_moe": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=7, n_routed_experts=8, first_k_dense_replace=2, use_qk_norm=False),
+        dict(num_hidden_layers=3, n_routed_experts=8, n_shared_experts=2, tie_word_embeddings=True),
+    ],
+    "axk1": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=7, n_routed_experts=8),
+        dict(num_hidden_layers=3, n_routed_experts=8, n_shared_experts=2, tie_word_embeddings=True),
+    ],
+    "vaultgemma": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=7, num_key_value_heads=2),
+        dict(num_hidden_layers=3, attention_bias=True, tie_word_embeddings=False, head_dim=64),
+    ],
+    "mellum": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=7, num_local_experts=8),
+        dict(num_hidden_layers=3, attention_bias=True, num_local_experts=8, tie_word_embeddings=True),
+    ],
+    "aria_text": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=7, moe_num_experts=4, num_key_value_heads=4),
+        dict(num_hidden_layers=3, attention_bias=True, tie_word_embeddings=True, moe_num_shared_experts=1),
+    ],
+    "kolibri1": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=7, num_local_experts=8),
+        dict(num_hidden_layers=3, num_local_experts=8, tie_word_embeddings=True, shared_expert_intermediate_size=300),
+    ],
+    "flint": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=7, num_experts=8),
+        dict(num_hidden_layers=4, num_experts=8, attention_bias=True, tie_word_embeddings=True, mlp_only_layers=[1]),
+    ],
+    "laguna": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=7, num_experts=8, num_attention_heads=16),
+        dict(num_hidden_layers=4, num_experts=8, attention_bias=True, tie_word_embeddings=True),
+    ],
+    "lara_mini": [
+        dict(),
+        dict(hidden_size=512, num_hidden_layers=7, num_experts=8),
+        dict(num_hidden_layers=4, num_experts=8, attention_bias=True, tie_word_embeddings=False),
+    ],
+    "lfm3": [
+        dict(),
+        dict(hidden_size=1024, use_attention_gate=False, use_sandwich_norm=False),
+        dict(conv_bias=True, conv_L_cache=3, tie_word_embeddings=False),
+    ],
+    "minimax_m3_vl_text": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=7, num_local_experts=8),
+        dict(num_hidden_layers=3, num_local_experts=8, shared_intermediate_size=500, tie_word_embeddings=True),
+    ],
+    "bitnet": [
+        dict(),
+        dict(hidden_size=1280, num_hidden_layers=7),
+        dict(num_hidden_layers=3, attention_bias=True, tie_word_embeddings=True),
+    ],
+    "biogpt": [
+        dict(),
+        dict(hidden_size=512, num_hidden_layers=7, intermediate_size=1000),
+        dict(num_hidden_layers=3, max_position_embeddings=500, tie_word_embeddings=False),
+    ],
+    "exaone": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=7, num_key_value_heads=4),
+        dict(num_hidden_layers=3, attention_bias=True, mlp_bias=True, tie_word_embeddings=True),
+    ],
+    "apertus1p5_text": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=7, num_key_value_heads=4),
+        dict(num_hidden_layers=3, attention_bias=True, tie_word_embeddings=True),
+    ],
+    "hy_v4": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=7, n_routed_experts=8, hc_mult=2),
+        dict(num_hidden_layers=4, n_routed_experts=8, num_attention_heads=16, num_key_value_heads=16),
+    ],
+    "gemma4_unified_text": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=12),
+        dict(num_hidden_layers=6, attention_bias=True),
+    ],
 }
+# Families of equal layers, by their own default sizes and two others.
+EQUAL = """llama granite smollm3 olmo seed_oss ernie4_5 glm glm4 stablelm cohere cohere2 olmo2 olmoe gpt_oss mistral phi3
+mixtral granitemoe phimoe qwen2 qwen2_moe qwen3 gemma gemma2 starcoder2 gpt2 gpt_bigcode gptj codegen gpt_neox opt bloom phi
+falcon mpt deepseek_v3""".split()
+HIDDEN = {"falcon": 2272, "starcoder2": 1536, "gpt2": 1536, "gpt_bigcode": 1536, "opt": 1536}  # others: 2048
+for _family in EQUAL:
+    CASES[_family] = [dict(), dict(num_hidden_layers=5, hidden_size=HIDDEN.get(_family, 2048)),
+                      dict(num_hidden_layers=4, vocab_size=200064, tie_word_embeddings=True)]
 # transformers makes room for the first product of zero experts, 2 x width x hidden for each of them in every layer.
 LONGCAT = 28 * 256 * 2 * 2048 * 6144
 

@@ -15,12 +15,8 @@
 /// Sizes of a model from its Hugging Face `config.json`, as published.
 namespace hocket::inline HOCKET_ABI::hugging_face {
 
-/// Reads a config. Architectures:
-///
-///     llama, mistral, mixtral, qwen, qwen2, qwen2_moe, qwen3, qwen3_moe, gemma, gemma2, gemma3_text, phi, phi3,
-///     phimoe, starcoder2, gpt2, gpt_bigcode, gpt_neo, gptj, codegen, gpt_neox, opt, bloom, falcon, mpt, baichuan,
-///     internlm2, chatglm, glm, glm4, glm4_moe, minicpm, ernie4_5, seed_oss, smollm3, stablelm, cohere, cohere2, dbrx,
-///     olmo, olmo2, olmoe, gpt_oss, granite, granitemoe, deepseek, deepseek_v2, deepseek_v3, kimi_k2
+/// Reads a config of an architecture of equal layers: the rows of uniform_families.hpp, 63 values of "model_type" from
+/// llama to kimi_k2. Those whose layers differ: read_layers (hugging_face_layers.hpp).
 ///
 /// Errors, each naming the field: errc::missing_field, errc::contradictory_field, errc::indivisible,
 /// errc::unknown_architecture, errc::malformed (not JSON).

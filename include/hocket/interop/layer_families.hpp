@@ -2,6 +2,8 @@
 #pragma once
 #include <hocket/interop/layer_fields.hpp>
 
+#include <variant>
+
 /// The table of families whose layers differ: one row each. A row names what a family has; layer_fields.hpp has the
 /// words. Sizes follow the family's modules in transformers 5.24; where those count otherwise, the row says so.
 namespace hocket::inline HOCKET_ABI::hugging_face::detail {
@@ -43,6 +45,47 @@ inline std::vector<bool> qwen_mixes(layer_fields& in) {
 inline bool any(const std::vector<bool>& of) { return std::find(of.begin(), of.end(), true) != of.end(); }
 inline bool every(const std::vector<bool>& of) { return std::find(of.begin(), of.end(), false) == of.end(); }
 
+/// Softmax attention and a mixture in nearly all layers: how such families differ.
+struct mixed_traits {
+  bool qk_norm = false, qk_norm_all = false, sinks = false;
+  bool output_bias = true;  ///< "attention_bias" is that of the output, too
+  bool router_bias = true;
+  bool gate = false, gate_per_head = false;  ///< of the output: an element for each of it, one per head
+  std::int64_t norms_behind = 0;
+  std::int64_t period = 0;      ///< each so many layers see everything, the others a window; 0: no layer has one
+  bool first_sees_all = false;  ///< those layers are the first of each period, not the last
+};
+/// Which layers are mixtures: by the list of words, a number of dense ones, or as Qwen's configs say.
+inline std::vector<bool> mixed_layers(layer_fields& in) {
+  if (in.has({"mlp_layer_types", "moe_layer_freq", "first_k_dense_replace", "num_dense_layers"}))
+    return in.mixes(in.has({"num_dense_layers"}) ? names{"num_dense_layers"} : names{"first_k_dense_replace"});
+  return in.has({"mlp_only_layers", "decoder_sparse_step"}) ? qwen_mixes(in) : all(in, true);
+}
+template <mixed_traits Has>
+void read_mixed(layer_fields& in) {
+  in.ends(false);
+  auto full = in.attention();
+  full.qk_norm = Has.qk_norm && (!in.has({"use_qk_norm"}) || in.flag("use_qk_norm", false));
+  full.qk_norm_all = Has.qk_norm_all;
+  full.attention_sinks = Has.sinks;
+  full.output_bias = full.output_bias && Has.output_bias;
+  full.gate_width = Has.gate ? full.heads * full.head_dim : Has.gate_per_head ? full.heads : 0;
+  const auto mixes = mixed_layers(in);
+  const auto dense = every(mixes) ? cost::feed_forward{} : in.dense();
+  cost::mixture experts;
+  if (any(mixes)) {
+    experts = in.experts({"moe_intermediate_size", "intermediate_size"});
+    experts.router_bias = Has.router_bias;
+    experts.shared_ffn += in.optional({"shared_expert_intermediate_size", "shared_intermediate_size"});
+  }
+  const auto sees_all = in.sees_all("sliding_attention", [](std::int64_t at) {
+    return Has.period == 0 || (Has.first_sees_all ? at % Has.period == 0 : each(at, Has.period));
+  });
+  const bool windowed = !every(sees_all);
+  softmax_layers(in, full, windowed ? with_window(full, in.size({"sliding_window"})) : full, sees_all, mixes, dense,
+                 experts, Has.norms_behind);
+}
+
 inline void read_qwen3_next(layer_fields& in, bool dense_only) {
   in.ends(false);
   cost::attention full = in.attention(256);
@@ -77,6 +120,13 @@ inline void read_latent(layer_fields& in, bool router_bias, bool always_dense = 
   for (std::int64_t at = 0; at < in.layers(); ++at)
     in.layer(attention, mixes[index(at)] ? cost::block(experts) : cost::block(dense));
 }
+/// The same with a norm behind each mixture.
+inline void read_axk1(layer_fields& in) {
+  read_latent(in, true);
+  for (cost::repeated_layer& run : in.list().layers)
+    if (std::holds_alternative<cost::mixture>(run.blocks.back().what))
+      run.blocks.push_back(cost::norms{.place = cost::norm_place::behind});
+}
 /// The same with sparse attention: a layer has an indexer, or takes the choice of an earlier one.
 inline void read_sparse_latent(layer_fields& in) {
   in.ends(false);
@@ -99,16 +149,27 @@ inline void read_sparse_latent(layer_fields& in) {
              mixes[index(at)] ? cost::block(experts) : cost::block(dense));
 }
 
+/// Sources of a layer's two mixes where each `period` layers are a block (Kimi K3): the finished sums, and the running
+/// one. A layer that begins a block has finished the sum before it, of the embedding alone at first.
+inline void mix_sources(cost::layer_blocks& blocks, std::int64_t at, std::int64_t period) {
+  const bool begins = at % period == 0;
+  blocks.push_back(cost::attention_residuals{.sources = (at + period - 1) / period + 1, .count = 1});
+  blocks.push_back(cost::attention_residuals{.sources = at / period + 2, .count = 1, .closes_block = begins});
+}
+/// Kimi Linear, and what Kimi K3 adds to it: gates, experts in a narrower space with a norm, attention residuals.
 inline void read_kimi(layer_fields& in) {
   in.ends(false);
   auto full = in.latent();
+  if (in.has({"mla_use_output_gate"}) && in.flag("mla_use_output_gate", false))
+    full.gate_width = full.heads * full.value_dim;
   cost::kimi_delta linear;
   std::vector<bool> sees_all;
   if (in.has({"linear_attn_config"})) {  // as published: layers are counted from 1
     in.raw().within("linear_attn_config", [&](fields& inner) {
       linear = {.heads = inner.size("num_heads"),
                 .head_dim = inner.size("head_dim"),
-                .kernel = inner.size("short_conv_kernel_size")};
+                .kernel = inner.size("short_conv_kernel_size"),
+                .whole_output_gate = inner.has("use_full_rank_gate") && inner.flag_or("use_full_rank_gate", false)};
       sees_all = inner.listed_layers("full_attn_layers", 1, in.layers());
     });
   } else {
@@ -123,9 +184,19 @@ inline void read_kimi(layer_fields& in) {
   const auto dense = every(mixes) ? cost::feed_forward{} : in.dense();
   auto experts = in.experts({"moe_intermediate_size"});
   experts.router_bias = true;
-  for (std::int64_t at = 0; at < in.layers(); ++at)
-    in.layer(sees_all[index(at)] ? cost::block(full) : cost::block(linear),
-             mixes[index(at)] ? cost::block(experts) : cost::block(dense));
+  experts.latent_width = in.optional({"routed_expert_hidden_size"});
+  const bool latent_norm = in.has({"latent_moe_use_norm"}) && in.flag("latent_moe_use_norm", false);
+  const std::int64_t period = in.optional({"attn_res_block_size"});
+  for (std::int64_t at = 0; at < in.layers(); ++at) {
+    const bool mixed = mixes[index(at)];
+    cost::layer_blocks blocks{cost::norms{}, sees_all[index(at)] ? cost::block(full) : cost::block(linear),
+                              after_mixer(), mixed ? cost::block(experts) : cost::block(dense)};
+    if (mixed && latent_norm) blocks.push_back(cost::table{experts.latent_width});
+    if (period > 0) mix_sources(blocks, at, period);
+    in.layer(std::move(blocks));
+  }
+  if (period > 0 && in.layers() > 0)
+    in.list().back = {cost::attention_residuals{.sources = (in.layers() - 1) / period + 2, .count = 1}};
 }
 inline void read_bailing(layer_fields& in) {
   in.ends(false);
@@ -208,15 +279,6 @@ inline void read_minimax(layer_fields& in) {
   for (std::int64_t at = 0; at < in.layers(); ++at)
     in.layer(sees_all[index(at)] ? cost::block(full) : cost::block(linear), experts);
 }
-inline void read_minimax_m2(layer_fields& in) {
-  in.ends(false);
-  auto full = in.attention();
-  full.qk_norm_all = true;
-  auto experts = in.experts({"intermediate_size"});
-  experts.router_bias = true;
-  softmax_layers(in, full, full, all(in, true), all(in, true), experts, experts);
-}
-
 inline void read_llama4(layer_fields& in) {
   in.ends(false);
   const auto full = in.attention();
@@ -466,16 +528,6 @@ inline void read_ernie_moe(layer_fields& in) {
   for (std::int64_t at = 0; at < in.layers(); ++at)
     in.layer(attention, each(at, step) && at >= from && at <= to ? cost::block(experts) : cost::block(dense));
 }
-inline void read_hy_v3(layer_fields& in) {
-  in.ends(false);
-  auto attention = in.attention();
-  attention.qk_norm = true;
-  auto experts = in.experts({"moe_intermediate_size"});
-  experts.router_bias = true;
-  const auto mixes = in.mixes({"first_k_dense_replace"});
-  const auto dense = every(mixes) ? cost::feed_forward{} : in.dense();
-  softmax_layers(in, attention, attention, all(in, true), mixes, dense, experts);
-}
 inline void read_hunyuan(layer_fields& in, bool mixes) {
   in.ends(false);
   auto attention = in.attention();
@@ -523,13 +575,6 @@ inline void read_olmo3(layer_fields& in) {
   const auto dense = in.dense();
   softmax_layers(in, full, with_window(full, in.size({"sliding_window"})), sees_all, all(in, false), dense, dense);
 }
-inline void read_flex_olmo(layer_fields& in) {
-  in.ends(false);
-  auto full = in.attention();
-  full.qk_norm_all = true;
-  const auto experts = in.experts({"intermediate_size"});
-  softmax_layers(in, full, full, all(in, true), all(in, true), experts, experts);
-}
 inline void read_exaone4(layer_fields& in) {
   in.ends(false);
   auto full = in.attention();
@@ -552,26 +597,6 @@ inline void read_plain(layer_fields& in, std::int64_t ffn_matrices, bool qk_norm
     in.layer(std::move(blocks));
   }
 }
-inline void read_afmoe(layer_fields& in) {
-  in.ends(false);
-  auto full = in.attention();
-  full.qk_norm = true;
-  full.gate_width = full.heads * full.head_dim;
-  const std::int64_t period = in.size_or({"global_attn_every_n_layers"}, 4);
-  const auto sees_all = in.sees_all("sliding_attention", [&](std::int64_t at) { return each(at, period); });
-  auto experts = in.experts({"moe_intermediate_size"});
-  experts.router_bias = true;
-  softmax_layers(in, full, with_window(full, in.size({"sliding_window"})), sees_all, in.mixes({"num_dense_layers"}),
-                 in.dense(), experts, 2);
-}
-inline void read_solar_open(layer_fields& in) {
-  in.ends(false);
-  auto full = in.attention();
-  full.output_bias = false;
-  auto experts = in.experts({"moe_intermediate_size"});
-  experts.router_bias = true;
-  softmax_layers(in, full, full, all(in, true), all(in, true), experts, experts);
-}
 /// Key-value heads of windowed layers: named in the published files, twice those of the others in transformers.
 inline std::int64_t windowed_kv_heads(layer_fields& in, std::int64_t full) {
   return in.size_or({"swa_num_key_value_heads"}, 2 * full);
@@ -590,24 +615,86 @@ inline void read_mimo(layer_fields& in) {
   const auto mixes = in.mixes({"first_k_dense_replace"});
   softmax_layers(in, full, windowed, sees_all, mixes, in.dense(), experts);
 }
-inline void read_qwen3_moe(layer_fields& in) {
+/// Layers with an indexer are refused: the published ones have none.
+inline void read_minimax_m3(layer_fields& in) {
   in.ends(false);
   auto full = in.attention();
   full.qk_norm = true;
-  const auto mixes = qwen_mixes(in);
-  const auto dense = every(mixes) ? cost::feed_forward{} : in.dense();
-  softmax_layers(in, full, full, all(in, true), mixes, dense, in.experts({"moe_intermediate_size"}));
+  const auto mixes = mixed_layers(in);
+  const cost::feed_forward dense{.ffn = every(mixes) ? 0 : in.size({"dense_intermediate_size"})};
+  auto experts = in.experts({"intermediate_size"});
+  experts.router_bias = true;
+  experts.shared_ffn = in.optional({"shared_intermediate_size"});
+  const auto sees_all = in.sees_all("full_attention", [](std::int64_t) { return true; });
+  softmax_layers(in, full, full, sees_all, mixes, dense, experts);
 }
-inline void read_glm4_moe(layer_fields& in) {
+inline void read_olmo_hybrid(layer_fields& in) {
   in.ends(false);
   auto full = in.attention();
-  full.output_bias = false;
-  full.qk_norm = in.flag("use_qk_norm", false);
+  full.qk_norm_all = true;
+  const auto linear = in.gated_delta();
+  const auto dense = in.dense();
+  const auto sees_all = in.sees_all("linear_attention", [](std::int64_t at) { return each(at, 4); });
+  for (std::int64_t at = 0; at < in.layers(); ++at)
+    in.layer(sees_all[index(at)] ? cost::block(full) : cost::block(linear), dense);
+}
+inline void read_lara(layer_fields& in) {
+  in.ends(true);
+  auto full = in.attention(128);
+  full.qk_norm = true;
+  const auto windowed = with_window(full, in.size({"sliding_window"}));
+  const auto linear = in.gated_delta();
   auto experts = in.experts({"moe_intermediate_size"});
-  experts.router_bias = true;
-  const auto mixes = in.mixes({"first_k_dense_replace"});
-  const auto dense = every(mixes) ? cost::feed_forward{} : in.dense();
-  softmax_layers(in, full, full, all(in, true), mixes, dense, experts);
+  experts.shared_ffn = in.size({"shared_expert_intermediate_size"});
+  for (const std::string& kind :
+       in.words({"layer_types"}, {"linear_attention", "sliding_attention", "full_attention"}, [&](std::int64_t) {
+         in.raw().fail(error{errc::missing_field}.with("layer_types"));
+         return "full_attention";
+       }))
+    in.layer(kind == "linear_attention" ? cost::block(linear) : kind == "full_attention" ? full : windowed, experts);
+}
+/// Norms inside attention and FFN, before their last products.
+inline void read_bitnet(layer_fields& in) {
+  in.ends(false);
+  const auto full = in.attention();
+  const auto dense = in.dense();
+  const cost::table inner{full.heads * full.head_dim + dense.ffn};
+  for (std::int64_t at = 0; at < in.layers(); ++at) in.layer({cost::norms{}, full, after_mixer(), dense, inner});
+}
+inline void read_lfm3(layer_fields& in) {
+  in.ends(true);
+  auto full = in.attention();
+  full.qkv_bias = full.output_bias = false;
+  full.qk_norm = true;
+  if (in.flag("use_attention_gate", true)) full.gate_width = full.heads;
+  const auto windowed = with_window(full, in.size({"sliding_window"}));
+  const cost::short_convolution convolution{.kernel = in.size({"conv_L_cache"}),
+                                            .conv_bias = in.flag("conv_bias", false)};
+  const std::int64_t behind = in.flag("use_sandwich_norm", true) ? 2 : 0;
+  const auto dense = in.dense();
+  for (const std::string& kind :
+       in.words({"layer_types"}, {"conv", "sliding_attention", "full_attention"}, [&](std::int64_t) {
+         in.raw().fail(error{errc::missing_field}.with("layer_types"));
+         return "conv";
+       }))
+    in.layer(kind == "conv" ? cost::block(convolution) : kind == "full_attention" ? full : windowed, dense, behind);
+}
+/// Sparse latent attention with sinks and a gate; streams that are mixed by two weights each, not by a matrix.
+inline void read_hy_v4(layer_fields& in) {
+  read_sparse_latent(in);
+  const std::int64_t n = in.size({"hc_mult"}), h = in.hidden();
+  if (n > max_streams) in.raw().fail(error{errc::out_of_range, n, 1, max_streams}.with("hc_mult"));
+  if (!in.ok()) return;
+  auto& list = in.list();
+  list.sizes.streams = n;
+  for (auto& run : list.layers) {
+    auto& attention = std::get<cost::latent_attention>(run.blocks[1].what);
+    attention.gate_width = attention.heads * attention.value_dim;
+    run.blocks.push_back(cost::table{attention.heads});  // sinks
+    run.blocks.push_back(cost::projection{.input = n * h, .outputs = 2 * n, .count = 2});
+    run.blocks.push_back(cost::table{2 * (2 * n + 2)});
+  }
+  list.back = {cost::projection{.input = n * h, .outputs = n}, cost::table{.elements = n + 1}};
 }
 
 /// The table: what a config calls itself, and how it is read.
@@ -615,22 +702,26 @@ inline constexpr family families[] = {
     {"qwen3_next", [](layer_fields& in) { read_qwen3_next(in, false); }},
     {"qwen3_5_text", [](layer_fields& in) { read_qwen3_next(in, true); }},
     {"qwen3_5_moe_text", [](layer_fields& in) { read_qwen3_next(in, false); }},
-    {"qwen3_moe", read_qwen3_moe},
+    {"qwen3_moe", read_mixed<mixed_traits{.qk_norm = true, .router_bias = false}>},
     {"deepseek_v2", [](layer_fields& in) { read_latent(in, false); }},
     {"deepseek_v32", read_sparse_latent},
     {"deepseek_v4", read_deepseek_v4},
-    {"glm4_moe", read_glm4_moe},
+    {"glm4_moe", read_mixed<mixed_traits{.qk_norm = true, .output_bias = false}>},
     {"glm4_moe_lite", [](layer_fields& in) { read_latent(in, true); }},
+    {"axk1", read_axk1},
+    {"sarvam_mla", [](layer_fields& in) { read_latent(in, true); }},
+    {"minicpm3", [](layer_fields& in) { read_latent(in, false, true); }},
     {"glm_moe_dsa", read_sparse_latent},
     {"kimi_linear", read_kimi},
     {"bailing_hybrid", read_bailing},
     {"youtu", [](layer_fields& in) { read_latent(in, false, true); }},
     {"minimax", read_minimax},
-    {"minimax_m2", read_minimax_m2},
+    {"minimax_m2", read_mixed<mixed_traits{.qk_norm_all = true}>},
     {"llama4_text", read_llama4},
     {"gemma3_text", read_gemma3},
     {"gemma3n_text", read_gemma3n},
     {"gemma4_text", read_gemma4},
+    {"gemma4_unified_text", read_gemma4},
     {"nemotron_h", read_nemotron_h},
     {"falcon_h1", read_falcon_h1},
     {"falcon_mamba", read_mamba},
@@ -644,20 +735,37 @@ inline constexpr family families[] = {
     {"longcat_flash", read_longcat},
     {"ernie4_5_moe", read_ernie_moe},
     {"exaone4", read_exaone4},
-    {"hy_v3", read_hy_v3},
+    {"hy_v3", read_mixed<mixed_traits{.qk_norm = true}>},
     {"hunyuan_v1_dense", [](layer_fields& in) { read_hunyuan(in, false); }},
     {"hunyuan_v1_moe", [](layer_fields& in) { read_hunyuan(in, true); }},
     {"lfm2", [](layer_fields& in) { read_lfm2(in, false); }},
     {"lfm2_moe", [](layer_fields& in) { read_lfm2(in, true); }},
+    {"lfm3", read_lfm3},
     {"olmo3", read_olmo3},
-    {"flex_olmo", read_flex_olmo},
+    {"olmo_hybrid", read_olmo_hybrid},
+    {"lara_mini", read_lara},
+    {"bitnet", read_bitnet},
+    {"hy_v4", read_hy_v4},
+    {"flex_olmo", read_mixed<mixed_traits{.qk_norm_all = true, .router_bias = false}>},
     {"ministral3", [](layer_fields& in) { read_plain(in, 3, false, 0); }},
     {"internlm3", [](layer_fields& in) { read_plain(in, 3, false, 0); }},
     {"phi4_multimodal", [](layer_fields& in) { read_plain(in, 3, false, 0); }},
+    {"apertus1p5_text", [](layer_fields& in) { read_plain(in, 2, true, 2); }},
     {"apertus", [](layer_fields& in) { read_plain(in, 2, true, 2); }},  // the activation has two weights a layer
     {"arcee", [](layer_fields& in) { read_plain(in, 2, false, 0); }},
-    {"afmoe", read_afmoe},
-    {"solar_open", read_solar_open},
+    {"afmoe", read_mixed<mixed_traits{.qk_norm = true, .gate = true, .norms_behind = 2, .period = 4}>},
+    {"solar_open", read_mixed<mixed_traits{.output_bias = false}>},
+    {"exaone_moe", read_mixed<mixed_traits{.qk_norm = true, .period = 4}>},
+    {"dots1", read_mixed<mixed_traits{.qk_norm = true}>},
+    {"sarvam_moe", read_mixed<mixed_traits{.qk_norm = true, .output_bias = false}>},
+    {"mellum", read_mixed<mixed_traits{.qk_norm = true, .router_bias = false}>},
+    {"kolibri1", read_mixed<mixed_traits{.qk_norm = true, .norms_behind = 2, .period = 5}>},
+    {"flint", read_mixed<mixed_traits{.qk_norm = true, .sinks = true, .router_bias = false}>},
+    {"laguna", read_mixed<mixed_traits{.qk_norm = true, .gate_per_head = true}>},
+    {"aria_text", read_mixed<mixed_traits{.router_bias = false}>},
+    {"granitemoe_swa",
+     read_mixed<mixed_traits{.sinks = true, .router_bias = false, .period = 4, .first_sees_all = true}>},
+    {"minimax_m3_vl_text", read_minimax_m3},
     {"mimo_v2_flash", read_mimo},
 };
 

@@ -160,6 +160,13 @@ void window_but_in_each(fields& in, cost::model& m) {
   const bool listed = in.has("layer_types");
   window_of(in, m, listed ? 0 : m.layers - m.layers / in.size_or("sliding_window_pattern", Pattern));
 }
+template <std::int64_t Pattern>
+void window_but_in_first_of_each(fields& in, cost::model& m) {
+  window_of(in, m, m.layers - (m.layers + Pattern - 1) / Pattern);
+}
+inline void window_of_listed(fields& in, cost::model& m) {
+  if (in.has("sliding_window")) window_of(in, m, m.layers);
+}
 inline void qwen_window(fields& in, cost::model& m) {
   if (!in.flag_or("use_sliding_window", false)) return;
   const std::int64_t above = in.has("layer_types") ? 0 : in.size_or_null("max_window_layers");
@@ -217,8 +224,11 @@ inline void half_of_ffn(fields& in, cost::model& m) {
   if (m.ffn % 2 != 0) in.fail(error{errc::indivisible, m.ffn, 2}.with("intermediate_size"));
   m.ffn /= 2;
 }
+// Two rows before position 0, as in the published weights.
+inline void two_more_positions(fields&, cost::model& m) { m.positions += 2; }
+inline void post_norms(fields& in, cost::model& m) { m.layer_norms = in.flag_or("use_post_norm", false) ? 4 : 2; }
 inline void opt_layout(fields& in, cost::model& m) {
-  m.positions += 2;                            // two rows before position 0, as in the published weights
+  two_more_positions(in, m);
   in.expect("word_embed_proj_dim", m.hidden);  // the projections of opt-350m are not modelled
   in.expect_flag("do_layer_norm_before", true);
   in.expect_flag("_remove_final_layer_norm", false);
@@ -285,6 +295,17 @@ constexpr architecture like(architecture row, std::string_view type, reader more
 inline constexpr architecture architectures[] = {
     llama,
     like(llama, "granite"),
+    {.type = "emu3_text_model", .flags = {attention_bias, mlp_bias}},
+    {.type = "exaone", .flags = {attention_bias, mlp_bias}},
+    {.type = "iquestcoder", .width_otherwise = 128, .flags = {attention_bias, mlp_bias}},
+    {.type = "hyperclovax", .width_otherwise = 128, .flags = {attention_bias, mlp_bias}, .then = {post_norms}},
+    {.type = "helium", .width_otherwise = 128, .flags = {query_bias, mlp_bias}},
+    {.type = "cwm", .width_otherwise = 128, .flags = {mlp_bias}, .then = {window_but_in_first_of_each<4>}},
+    {.type = "granite_swa",
+     .is = {.attention_sinks = true},
+     .tied = true,
+     .flags = {attention_bias, mlp_bias},
+     .then = {window_but_in_first_of_each<4>}},
     {.type = "minicpm", .tied = true, .keys = kv_heads::optional, .flags = {attention_bias}},
     {.type = "smollm3", .tied = true, .flags = {attention_bias, mlp_bias}, .then = {qwen_window}},
     {.type = "olmo", .is = {.norm_weights = 0}, .keys = kv_heads::optional, .flags = {attention_bias}},
@@ -369,6 +390,25 @@ inline constexpr architecture architectures[] = {
      .needs_width = true,
      .flags = {attention_bias},
      .then = {window_but_in_each<6>}},
+    {.type = "vaultgemma",
+     .tied = true,
+     .needs_width = true,
+     .flags = {attention_bias},
+     .then = {window_in_every_second}},
+    {.type = "nanochat", .is = {.ffn_matrices = 2, .norm_weights = 0}, .flags = {attention_bias}},
+    {.type = "nemotron", .is = {.ffn_matrices = 2, .norm_weights = 2}, .flags = {attention_bias, mlp_bias}},
+    {.type = "jais2",
+     .is = {.ffn_matrices = 2, .norm_weights = 2},
+     .width_otherwise = 128,
+     .flags = {{"attention_bias", true, {&M::qkv_bias, &M::output_bias}}, {"mlp_bias", true, {&M::ffn_bias}}}},
+    {.type = "ministral", .then = {window_of_listed}},
+    {.type = "persimmon", .is = gpt, .keys = kv_heads::per_head, .flags = {{"qk_layernorm", true, {&M::qk_norm}}}},
+    {.type = "biogpt",
+     .is = gpt,
+     .tied = true,
+     .positions = {"max_position_embeddings"},
+     .keys = kv_heads::per_head,
+     .then = {two_more_positions}},
     {.type = "starcoder2",
      .is = gpt,
      .tied = true,

@@ -4,6 +4,7 @@
 #include <hocket/cost/model/list_cost.hpp>
 #include <hocket/interop/hugging_face_layers.hpp>
 
+#include <cmath>
 #include <fstream>
 #include <set>
 
@@ -65,6 +66,37 @@ TEST_CASE("the language model of a multimodal config is read", "[cost][hugging_f
   CHECK(read->architecture == "qwen3_5_moe_text");
   CHECK(cost::count_parameters(read->layers)->total == total_of(text));
   CHECK(read->assumed.back().find("text_config") != std::string::npos);
+}
+
+// moonshotai/Kimi-K3, config.json of revision f831ab66: the fields that decide sizes.
+TEST_CASE("Kimi K3 fills its checkpoint", "[cost][hugging_face]") {
+  json text = json::parse(R"({
+    "model_type": "kimi_linear", "architectures": ["KimiLinearForCausalLM"], "attn_res_block_size": 12,
+    "first_k_dense_replace": 1, "hidden_size": 7168, "intermediate_size": 33792, "kv_lora_rank": 512,
+    "latent_moe_use_norm": true, "mla_use_output_gate": true, "moe_intermediate_size": 3072, "moe_layer_freq": 1,
+    "num_attention_heads": 96, "num_experts": 896, "num_experts_per_token": 16, "num_hidden_layers": 93,
+    "num_key_value_heads": 96, "num_nextn_predict_layers": 0, "num_shared_experts": 2, "q_lora_rank": 1536,
+    "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "routed_expert_hidden_size": 3584, "tie_word_embeddings": false,
+    "v_head_dim": 128, "vocab_size": 163840,
+    "linear_attn_config": {"head_dim": 128, "num_heads": 96, "short_conv_kernel_size": 4, "use_full_rank_gate": true}})");
+  for (int at = 4; at <= 92; at += 4) text["linear_attn_config"]["full_attn_layers"].push_back(at);
+  text["linear_attn_config"]["full_attn_layers"].push_back(93);
+  const auto read = hocket::hugging_face::read_layers({{"model_type", "kimi_k3"}, {"text_config", text}});
+  if (!read) FAIL(message(read.error()));
+  const auto count = cost::count_parameters(read->layers);
+  REQUIRE(count);
+  // "2.8 trillion, 104 billion active": a token looks its embedding up.
+  const double active = static_cast<double>(count->active - 163840LL * 7168);
+  CHECK(std::abs(static_cast<double>(count->total) - 2.8e12) < 0.05e12);
+  CHECK(std::abs(active - 104e9) < 0.5e9);
+  // Experts in MXFP4, all else in 16 bits: the checkpoint's index says 1,560,860,324,864 bytes, of which the encoder of
+  // images, its projector and some tensors in 32 bits are about 0.9 GB.
+  const std::int64_t experts = 92LL * 896 * 3 * 3584 * 3072;
+  const std::int64_t rest = 1560860324864 - (experts / 32 * 17 + 2 * (count->total - experts));
+  CHECK(rest > 800'000'000);
+  CHECK(rest < 1'000'000'000);
+  CHECK(cost::streams_behind(read->layers.sizes, read->layers.layers.back().blocks) == 9);  // 8 blocks and a sum
+  CHECK(cost::count_flops(read->layers, {.sequence = 4096}, {}, {}));
 }
 
 TEST_CASE("published forms of a field are read like the saved ones", "[cost][hugging_face]") {
