@@ -39,7 +39,66 @@ std::vector<stream_id> by_the_rule(std::size_t nodes, const std::vector<edge>& e
   return of;
 }
 
+// The rule with durations again: where an op starts earliest, a free stream before a new one before a busy one, unless
+// the stream of an op that it waits for costs nothing, or nothing that makes the longest chain longer.
+std::vector<stream_id> by_the_rule(std::size_t nodes, const std::vector<edge>& edges, std::size_t most,
+                                   const std::vector<hocket::ticks>& durations) {
+  using hocket::ticks;
+  const std::vector<edge> direct = hocket::testing::graph_oracle(nodes, edges).reduction();
+  std::vector<ticks> chain(nodes), done(nodes);
+  for (std::size_t b = nodes; b-- > 0;) {
+    for (const edge& e : direct)
+      if (e.source == b) chain[b] = std::max(chain[b], chain[e.target]);
+    chain[b] += durations[b];
+  }
+  const ticks longest = *std::max_element(chain.begin(), chain.end());
+  std::vector<std::vector<node_id>> streams;
+  std::vector<stream_id> of;
+  for (node_id b = 0; b < nodes; ++b) {
+    ticks ready = 0;
+    for (const edge& e : direct)
+      if (e.target == b) ready = std::max(ready, done[e.source]);
+    const auto start_on = [&](std::size_t s) { return std::max(ready, done[streams[s].back()]); };
+    std::size_t best = streams.size();  // a new one
+    for (std::size_t s = streams.size(); s-- > 0;)
+      if (start_on(s) == ready) best = s;
+    if (best == streams.size() && streams.size() == most) {
+      best = 0;
+      for (std::size_t s = 1; s < streams.size(); ++s)
+        if (start_on(s) < start_on(best)) best = s;
+    }
+    const ticks start = best == streams.size() ? ready : start_on(best);
+    for (const edge& e : direct) {  // by source: the latest such comes last
+      if (e.target != b || streams[of[e.source]].back() != e.source) continue;
+      const ticks then = start_on(of[e.source]);
+      if (then <= start || then + chain[b] <= longest) best = of[e.source];
+    }
+    done[b] = (best == streams.size() ? ready : start_on(best)) + durations[b];
+    if (best == streams.size()) streams.emplace_back();
+    streams[best].push_back(b);
+    of.push_back(static_cast<stream_id>(best));
+  }
+  return of;
+}
+
 }  // namespace
+
+TEST_CASE("streams are assigned by the stated rule, durations included", "[graph]") {
+  hocket::testing::random_source random(47);
+  for (int round = 0; round < 500; ++round) {
+    INFO(round);
+    const node_id nodes = 1 + random.below(14);
+    const stream_id most = 1 + random.below(4);
+    const std::vector<edge> edges = hocket_test::random_edges(random, nodes, 1 + random.below(3));
+    std::vector<hocket::ticks> durations(nodes);
+    for (hocket::ticks& d : durations) d = random.below(10);
+    const auto g = hocket_test::dag_of(nodes, edges);
+    CHECK(hocket::graph::assign_streams(g, most, durations).value() == by_the_rule(nodes, edges, most, durations));
+  }
+  CHECK_FALSE(hocket::graph::assign_streams(hocket_test::dag_of(1, {}), 0).has_value());
+  CHECK(hocket::graph::assign_streams(hocket_test::dag_of(1, {}), hocket::stream_limit).has_value());
+  CHECK_FALSE(hocket::graph::assign_streams(hocket_test::dag_of(1, {}), hocket::stream_limit + 1).has_value());
+}
 
 TEST_CASE("streams are assigned by the stated rule", "[graph]") {
   for (unsigned mask = 0; mask < 1024; ++mask) {  // all programs of 5 ops

@@ -73,6 +73,8 @@ TEST_CASE("append changes nothing when memory runs out", "[timeline]") {
 TEST_CASE("makespan, begin and end of a timeline", "[timeline]") {
   timeline t;
   CHECK(t.makespan() == 0);
+  CHECK(t.begin() == 0);
+  CHECK(t.end() == 0);
   const auto lane = t.add_lane("a");
   t.add({.start = 7, .finish = 9, .lane = lane});
   t.add({.start = -3, .finish = 2, .lane = lane});
