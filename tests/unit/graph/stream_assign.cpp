@@ -39,8 +39,8 @@ std::vector<stream_id> by_the_rule(std::size_t nodes, const std::vector<edge>& e
   return of;
 }
 
-// The rule with durations again: where an op starts earliest, a free stream before a new one before a busy one, unless
-// the stream of an op that it waits for costs nothing, or nothing that makes the longest chain longer.
+// The rule with durations again: where an op starts earliest, a free stream before a new one before a busy one. The
+// stream of an op that it waits for is better if it costs nothing, or nothing that makes the longest chain longer.
 std::vector<stream_id> by_the_rule(std::size_t nodes, const std::vector<edge>& edges, std::size_t most,
                                    const std::vector<hocket::ticks>& durations) {
   using hocket::ticks;
