@@ -334,6 +334,9 @@ TEST_CASE("what is not said of a curve or a sample is nothing", "[curve]") {
   const hocket::curve::matmul_roofline waves{.wave_us = 10, .cores = 4, .block_rows = 64};
   CHECK(waves.time(0) == 0);
   CHECK(waves.time(65) == 10);
+  // 10 x 2 blocks of 128 x 256 on 10 cores: two waves of 10 blocks, 2 * 128 * 256 * 1024 FLOPs each, 10^8 in a us.
+  const auto product = hocket::curve::matmul_roofline::of(1024, 512, 2, {.tflops = 100, .cores = 10});
+  CHECK(close(product.time(1280), 2 * 10 * 2 * 128 * 256 * 1024 / 1e8));
 }
 
 TEST_CASE("a polynomial that turns at every root of its slope is cut there", "[curve]") {
