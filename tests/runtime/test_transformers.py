@@ -433,6 +433,13 @@ CASES = {
         dict(hidden_size=1024, num_hidden_layers=7, num_local_experts=8),
         dict(num_hidden_layers=3, num_local_experts=8, shared_intermediate_size=500, tie_word_embeddings=True),
     ],
+    "cohere2_moe": [
+        dict(),
+        dict(hidden_size=1024, num_hidden_layers=7, num_key_value_heads=4, num_shared_experts=2, num_experts=4,
+             intermediate_size=500),
+        dict(num_hidden_layers=3, mlp_layer_types=["dense", "sparse", "sparse"], prefix_dense_intermediate_size=3000,
+             attention_bias=True, tie_word_embeddings=False, num_experts=4),
+    ],
     "bitnet": [
         dict(),
         dict(hidden_size=1280, num_hidden_layers=7),

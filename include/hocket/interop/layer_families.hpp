@@ -628,6 +628,23 @@ inline void read_minimax_m3(layer_fields& in) {
   const auto sees_all = in.sees_all("full_attention", [](std::int64_t) { return true; });
   softmax_layers(in, full, full, sees_all, mixes, dense, experts);
 }
+/// One norm feeds attention and FFN in parallel.
+inline void read_cohere2_moe(layer_fields& in) {
+  in.ends(true);
+  const auto full = in.attention(128);
+  const auto mixes = mixed_layers(in);
+  const cost::feed_forward dense{.ffn = in.has({"prefix_dense_intermediate_size"})
+                                          ? in.size({"prefix_dense_intermediate_size"})
+                                          : in.size({"intermediate_size"}),
+                                 .shares_input = true};
+  auto experts = in.experts({"intermediate_size"});
+  experts.shares_input = true;
+  const auto windowed = with_window(full, in.optional({"sliding_window"}));
+  const auto sees_all = in.sees_all("sliding_attention", [](std::int64_t at) { return each(at, 4); });
+  for (std::int64_t at = 0; at < in.layers(); ++at)
+    in.layer({cost::norms{}, sees_all[index(at)] ? full : windowed,
+              mixes[index(at)] ? cost::block(experts) : cost::block(dense)});
+}
 inline void read_olmo_hybrid(layer_fields& in) {
   in.ends(false);
   auto full = in.attention();
@@ -766,6 +783,7 @@ inline constexpr family families[] = {
     {"granitemoe_swa",
      read_mixed<mixed_traits{.sinks = true, .router_bias = false, .period = 4, .first_sees_all = true}>},
     {"minimax_m3_vl_text", read_minimax_m3},
+    {"cohere2_moe", read_cohere2_moe},
     {"mimo_v2_flash", read_mimo},
 };
 
