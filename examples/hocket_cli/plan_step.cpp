@@ -167,7 +167,9 @@ struct times {
       if (!(us * ns_per_us < 9e15)) {
         char seconds[32];
         std::snprintf(seconds, sizeof seconds, "%.3g", us * 1e-6);
-        fail(in.file + ": " + what + " takes " + seconds + " seconds, longer than 100 days");
+        const std::string time =
+            std::isfinite(us) ? std::string(seconds) + " seconds" : "more seconds than a number holds";
+        fail(in.file + ": " + what + " takes " + time + ", longer than 100 days: look at the rates of the cluster");
       }
       return std::max<hocket::ticks>(1, std::llround(us * ns_per_us));
     };

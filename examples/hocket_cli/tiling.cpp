@@ -26,6 +26,8 @@ struct solve_options {
 void solve(const solve_options& o) {
   const std::string where = o.problem == "-" ? "standard input" : o.problem;
   const tiling::any_problem p = read_tiling_problem(parse_json(read_file(o.problem), where), where);
+  if (o.policy == "exact" && p.slowdown == tiling::contention::while_both)
+    fail(where + ": \"contention\" is \"while-both\", but policy exact proves tilings for \"fixed\" alone");
   const tiling::plan plan = value_or_fail(tiling::solve(p, {.policy = tiling::parse_policy(o.policy).value()}), where);
   if (!o.svg.empty()) {
     const hocket::timeline drawn = value_or_fail(tiling::before_and_after(p, plan.tiles()), where);

@@ -42,7 +42,8 @@ class measured_hardware {
   /// Parts of the transfers that hide behind compute, by axis.
   double overlaps[5] = {0, 0, 0, 0, 0};
 
-  [[nodiscard]] const collective_curve* find(collective kind, std::int64_t ranks) const noexcept {
+  const collective_curve* find(collective kind, std::int64_t ranks) const&& = delete;
+  [[nodiscard]] const collective_curve* find(collective kind, std::int64_t ranks) const& noexcept {
     const placement where = ranks_per_node != 0 && ranks > ranks_per_node ? placement::between_nodes : placement::node;
     for (const collective_curve& c : collectives_)
       if (c.kind == kind && c.ranks == ranks && c.where == where) return &c;

@@ -100,8 +100,10 @@ class command_list {
 
   [[nodiscard]] std::span<const command> commands() const& noexcept { return commands_; }
   std::span<const command> commands() const&& = delete;
-  [[nodiscard]] const command* begin() const noexcept { return commands_.data(); }
-  [[nodiscard]] const command* end() const noexcept { return commands_.data() + commands_.size(); }
+  [[nodiscard]] const command* begin() const& noexcept { return commands_.data(); }
+  const command* begin() const&& = delete;
+  [[nodiscard]] const command* end() const& noexcept { return commands_.data() + commands_.size(); }
+  const command* end() const&& = delete;
   [[nodiscard]] std::size_t size() const noexcept { return commands_.size(); }
   [[nodiscard]] bool empty() const noexcept { return commands_.empty(); }
   [[nodiscard]] command operator[](std::size_t i) const noexcept {

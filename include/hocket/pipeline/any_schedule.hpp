@@ -162,7 +162,8 @@ class schedule_by_name {
   [[nodiscard]] static result<schedule_by_name> holding(std::string_view name, result<S>&& made) {
     if (!made) return made.error();
     schedule_by_name plan;
-    plan.name_ = name;
+    for (const std::string_view known : schedule_names)  // the caller's letters may be gone tomorrow
+      if (known == name) plan.name_ = known;
     if constexpr (std::is_same_v<S, table_schedule>)
       plan.inside_ = std::make_shared<const table_schedule>(std::move(*made));
     else plan.inside_ = *made;

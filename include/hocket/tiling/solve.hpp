@@ -34,7 +34,7 @@ struct solve_options {
 /// * Costs: errc::bad_cost for a time that is negative or not finite, errc::limit_exceeded for one above 37 minutes.
 /// * `documented`, `pinned`: errc::out_of_range without k and n; errc::too_many_tiles above tile_capacity or max_tiles.
 /// * `documented`: errc::invalid_argument unless there is one compute and one comm phase.
-/// * `exact`: errc::limit_exceeded beyond its options, errc::invalid_argument under contention by rate.
+/// * `exact`: errc::limit_exceeded beyond its options, errc::out_of_range under contention by rate.
 ///
 ///     auto plan = hocket::tiling::solve(p);
 ///     for (std::int64_t rows : plan->tiles()) launch(rows);

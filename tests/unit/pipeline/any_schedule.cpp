@@ -224,3 +224,10 @@ TEST_CASE("facts of a schedule that has no formulas are read from its lists", "[
       }
     }
 }
+
+TEST_CASE("the name of a schedule does not depend on the letters it was asked for with", "[pipeline]") {
+  std::string asked = "interleaved-zb";
+  const auto plan = any_schedule::make(asked, {2, 2, 4}).value();
+  asked.assign("gone, and longer than any small string is");
+  CHECK(plan.name() == "interleaved-zb");
+}

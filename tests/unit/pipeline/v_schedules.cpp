@@ -159,3 +159,26 @@ TEST_CASE("V-Half and V-Min: complete, and within their memory", "[pipeline]") {
   CHECK(make_v_schedule({4, 1, 8}, v_memory::half).error().code == hocket::errc::bad_shape);
   CHECK(make_v_schedule({1'024, 2, 1'000'000}, v_memory::half).error().code == hocket::errc::limit_exceeded);
 }
+
+TEST_CASE("V-Half and V-Min of few micro-batches are as short as the memory allows", "[pipeline]") {
+  for (std::int64_t p = 1; p <= 12; ++p)
+    for (const v_memory kind : {v_memory::half, v_memory::third}) {
+      const std::int64_t cap = kind == v_memory::half ? 2 * (p / 2) + 2 : 2 * ((p + 2) / 3) + 2;
+      for (std::int64_t m = 1; 2 * m <= cap; ++m) {
+        INFO("p " << p << " m " << m << " kind " << int(kind));
+        const auto plan = make_v_schedule({p, 2, m}, kind).value();
+        REQUIRE(check(plan).has_value());
+        const auto ran = simulate(plan, costs{}).value();
+        for (const auto& r : ran.ranks) REQUIRE(r.peak_in_flight <= cap);
+        REQUIRE(ran.makespan == simulate(zbv::make({p, 2, m}).value(), costs{})->makespan);
+      }
+    }
+  // At the bound or beside it; the authors' scheduler takes 15, 27, 51 and 44.
+  const auto makespan = [](std::int64_t p, std::int64_t m, v_memory kind) {
+    return simulate(make_v_schedule({p, 2, m}, kind).value(), costs{})->makespan;
+  };
+  CHECK(makespan(2, 2, v_memory::half) == 13);
+  CHECK(makespan(4, 3, v_memory::half) == 23);
+  CHECK(makespan(8, 4, v_memory::third) == 39);
+  CHECK(makespan(8, 3, v_memory::third) == 37);
+}

@@ -27,7 +27,7 @@ class utilization {
 
   /// The ratio itself (0.55, not 55 %), for code that keeps the convention elsewhere.
   [[nodiscard]] constexpr double ratio_by_convention() const noexcept { return ratio_; }
-  [[nodiscard]] constexpr const convention& counted() const noexcept { return counted_; }
+  [[nodiscard]] constexpr convention counted() const noexcept { return counted_; }
   [[nodiscard]] constexpr double peak_flops() const noexcept { return peak_; }
 
  private:

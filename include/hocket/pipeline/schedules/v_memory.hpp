@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <hocket/pipeline/schedules/zbv.hpp>
 #include <hocket/pipeline/table.hpp>
 
 #include <cstdint>
@@ -18,6 +19,11 @@ inline constexpr std::int64_t max_v_schedule_units = 1 << 17;
 inline constexpr std::int64_t max_v_schedule_ranks = 2048;
 
 namespace detail {
+
+/// What a rank holds at most, in chunks.
+[[nodiscard]] constexpr std::int64_t v_memory_cap(std::int64_t ranks, v_memory kind) noexcept {
+  return kind == v_memory::half ? 2 * (ranks / 2) + 2 : 2 * ((ranks + 2) / 3) + 2;
+}
 
 /// Builds V-Half and V-Min lists: a pattern of period 6 that repeats for every micro-batch, whose warm-up and drain are
 /// then tightened as far as the peak of memory stays. Types: forwards of chunk 0 and 1, backwards of chunk 1 and 0,
@@ -221,11 +227,13 @@ class v_builder {
 
 /// V-Half and V-Min: two chunks per rank in a V with about a half, or a third, of the activations of 1F1B, at some idle
 /// time. There is no closed form: a pattern whose ends are tightened step by step, so the lists are built once, into
-/// memory that the schedule owns.
+/// memory that the schedule owns. V-Half holds at most 2 ⌊p / 2⌋ + 2 chunks on a rank, V-Min 2 ⌊(p + 2) / 3⌋ + 2. Where
+/// the memory would hold all 2m chunks there are, it binds nothing, and the lists are those of zbv, which are shorter.
 /// @param s  ranks p, chunks 2, micro-batches m
 /// Errors: errc::bad_shape if chunks != 2 or the shape is out of range; errc::limit_exceeded beyond
 /// max_v_schedule_units or max_v_schedule_ranks. Complexity: O(p · m · (p + m)) time in practice, O(p · (p + m))
-/// memory. Source: Qi et al. 2024, arXiv:2405.15362; the lists are those of its authors' scheduler. docs/pipeline.md.
+/// memory. Source: Qi et al. 2024, arXiv:2405.15362; all other lists are those of its authors' scheduler.
+/// docs/pipeline.md.
 ///
 ///     const auto plan = hocket::pipeline::make_v_schedule({4, 2, 8}, hocket::pipeline::v_memory::half).value();
 ///     hocket::pipeline::simulate(plan, hocket::pipeline::costs{})->ranks[0].peak_in_flight == 6;   // of 8
@@ -239,6 +247,10 @@ template <class Later = void>
     return error{errc::limit_exceeded, s.ranks, max_v_schedule_ranks}.with("ranks of a v schedule");
   if (s.micro_batches > max_v_schedule_units / s.ranks)
     return error{errc::limit_exceeded, s.micro_batches * s.ranks, max_v_schedule_units}.with("micro-batches x ranks");
+  if (2 * s.micro_batches <= detail::v_memory_cap(s.ranks, kind)) {
+    const auto shorter = zbv::make(s);
+    return table_schedule::make_copy(*shorter, memory);
+  }
   const auto p = static_cast<std::uint32_t>(s.ranks), m = static_cast<std::uint32_t>(s.micro_batches);
   std::pmr::vector<stage_action> actions(std::size_t{p} * m * 6, memory);
   std::pmr::vector<std::uint32_t> ends(memory), next(memory);

@@ -194,14 +194,15 @@ class pareto_search {
 /// other policies find. Restricted formats are tried one by one. Ties go to fewer tiles.
 /// @param memory  for the states; throws what it throws when it runs out, having changed nothing
 /// Errors: as `check`; errc::bad_cost; errc::limit_exceeded if a limit is reached before the proof is complete, after
-/// exactly as many steps as were allowed; errc::invalid_argument under contention by rate, where the order of states
+/// exactly as many steps as were allowed; errc::out_of_range under contention by rate, where the order of states
 /// that the proof needs does not exist.
 /// Complexity: O(max_tiles * units^2 * front), where fronts are short in practice: a millisecond or so at 256 units.
 template <class Phases>
 result<plan> exact(const problem<Phases>& p, const exact_options& limits, std::pmr::memory_resource* memory) {
   if (auto sound = check(p); !sound) return sound.error();
   if (p.slowdown != contention::fixed)
-    return error{errc::invalid_argument, static_cast<std::int64_t>(p.slowdown)}.with("contention (exact search)");
+    return error{errc::out_of_range, static_cast<std::int64_t>(p.slowdown), 0, 0}.with(
+        "exact search: contention (0 is fixed)");
   const grid axis(p.axis);
   if (axis.units > limits.units) return error{errc::limit_exceeded, axis.units, limits.units}.with("units of the axis");
   clock<Phases> timer(p);
