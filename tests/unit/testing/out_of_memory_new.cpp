@@ -31,7 +31,24 @@ void* operator new(std::size_t bytes) { return out_of_memory::allocate(bytes, __
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
   return out_of_memory::allocate(bytes, static_cast<std::size_t>(alignment));
 }
+// Those of arrays and without exceptions, too: a sanitizer has each of its own.
+void* operator new[](std::size_t bytes) { return operator new(bytes); }
+void* operator new[](std::size_t bytes, std::align_val_t alignment) { return operator new(bytes, alignment); }
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  try {
+    return operator new(bytes);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+void* operator new[](std::size_t bytes, const std::nothrow_t& none) noexcept { return operator new(bytes, none); }
 void operator delete(void* memory) noexcept { out_of_memory::give_back(memory); }
 void operator delete(void* memory, std::size_t) noexcept { out_of_memory::give_back(memory); }
 void operator delete(void* memory, std::align_val_t) noexcept { out_of_memory::give_back(memory); }
 void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { out_of_memory::give_back(memory); }
+void operator delete[](void* memory) noexcept { out_of_memory::give_back(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { out_of_memory::give_back(memory); }
+void operator delete[](void* memory, std::align_val_t) noexcept { out_of_memory::give_back(memory); }
+void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { out_of_memory::give_back(memory); }
+void operator delete(void* memory, const std::nothrow_t&) noexcept { out_of_memory::give_back(memory); }
+void operator delete[](void* memory, const std::nothrow_t&) noexcept { out_of_memory::give_back(memory); }
