@@ -9,7 +9,9 @@ statement left out. All of a component are compiled at once, each behind a switc
 on; so N mutants cost one build and N runs of the component's unit tests. A mutant is detected if a test fails, crashes or
 takes much longer than without it. In constant expressions a mutant never shows, so static_asserts detect none.
 
-Survivors are listed with place and change. tools/mutants_judged.txt has those that somebody has judged, with the reason.
+Survivors are listed with place and change. tools/mutants_judged.txt has those that somebody has judged, with the reason:
+header | change | the line | reason. The line's text names the place, so a judgement lives until its line changes; where
+a line offers the same change twice, "(2)" behind the change means the second from the left.
 """
 import concurrent.futures
 import os
@@ -107,6 +109,12 @@ def closing(text, at):
     return -1
 
 
+def of_two(code):
+    """Where the larger or smaller of two is chosen: `a < b ? a : b`, `if (a < b) b = a;`. Equal ones may be swapped."""
+    forms = [r"([^()?;=]+) [<>] ([^?;()]+) \? ((\1) : (\2)|(\2) : (\1))[;,)]", r"if \((.+) [<>] (.+)\) (\1 = \2|\2 = \1);"]
+    return {match.end(1) for form in forms for match in re.finditer(form, code)}
+
+
 def sites(header, number, line):
     """The mutants that one line of a header offers."""
     code = line.split("//")[0]
@@ -119,6 +127,8 @@ def sites(header, number, line):
         return
     for match in re.finditer(r"(?<=[\w)\]]) (<=|>=|==|!=|[<>+*/-]) (?=[\w(!~+-])", code):
         op = match[1]
+        if match.start() in of_two(code):
+            continue
         kind = list(OPERATORS).index(op)
         yield Mutant(header, number, match.start(), match.end(), f" {op} hocket_mutants::mark<@, {kind}>{{}} {op} ",
                      f"{op} -> {OPERATORS[op]}")
@@ -143,9 +153,11 @@ def offered(path):
         name = header.relative_to(ROOT).as_posix()
         if len(header.relative_to(ROOT / "include/hocket").parts) < 2:
             continue  # umbrellas and macros
-        inside_comment_free = header.read_text().split("\n")
-        for number, line in enumerate(inside_comment_free):
-            for mutant in sites(name, number, line):
+        for number, line in enumerate(header.read_text().split("\n")):
+            times = {}
+            for mutant in sorted(sites(name, number, line), key=lambda m: m.begin):
+                times[mutant.change] = nth = times.get(mutant.change, 0) + 1
+                mutant.change += f" ({nth})" if nth > 1 else ""
                 mutant.text = line.strip()
                 yield mutant
 
@@ -216,7 +228,7 @@ def judge(mutants, programs, component):
 
     def fate(number):
         return any(run(program, number, limit) for limit, program in sorted(reached[number]))
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+    with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         for number, found in zip(reached, pool.map(fate, reached)):
             by_id[number].fate = "detected" if found else "survived"
     for m in mutants:
