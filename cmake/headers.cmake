@@ -309,6 +309,8 @@ set(HOCKET_COST_HEADERS
   hocket/planner/micro_batches/solve.hpp
   hocket/planner/micro_batches/times.hpp
   hocket/planner/replay_graph.hpp
+  hocket/planner/saved_tensors/solve.hpp
+  hocket/planner/saved_tensors/stage.hpp
   hocket/planner/schedule/detail/beam_search.hpp
   hocket/planner/schedule/detail/closed_forms.hpp
   hocket/planner/schedule/detail/greedy_rules.hpp

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Keep, recompute or offload: against all 3^n choices, the bound, the limits of the copy engine.
+#include <hocket/core/message.hpp>
+#include <hocket/cost/machines.hpp>
+#include <hocket/planner/detail/random_numbers.hpp>
+#include <hocket/planner/saved_tensors/stage.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <vector>
+
+#include "catch.hpp"
+#include "data/cost/published_shapes.hpp"
+
+using namespace hocket::planner;
+using namespace hocket::literals;
+namespace cost = hocket::cost;
+using hocket::bytes;
+using hocket::errc;
+using std::chrono::nanoseconds;
+
+namespace {
+
+struct sums {
+  std::int64_t held = 0, extra = 0;
+};
+/// Layer by layer and class by class: 0 keeps, 1 computes again, 2 moves. Straight from the definition.
+sums of(const saved_tensor_problem& q, const std::vector<int>& ways) {
+  sums out;
+  std::int64_t again = 0, copies = 0;
+  std::size_t at = 0;
+  for (const saved_class& x : q.classes) {
+    std::int64_t count[3] = {0, 0, 0};
+    for (std::int64_t l = 0; l < x.layers; ++l) ++count[ways[at++]];
+    again += count[1] * x.again.count();
+    copies += count[2] * x.copy.count();
+    out.held +=
+        x.size.count() * (q.in_flight * count[0] + std::min<std::int64_t>(2, q.in_flight * count[2]) + (count[1] > 0));
+  }
+  const std::int64_t hidden = q.overlap * (q.compute.count() + again),
+                     thousandths = std::max<std::int64_t>(0, copies * 1000 - hidden);
+  out.extra = again + (thousandths + 999) / 1000;
+  return out;
+}
+std::optional<std::int64_t> best_of_all(const saved_tensor_problem& q) {
+  std::size_t n = 0;
+  for (const saved_class& x : q.classes) n += static_cast<std::size_t>(x.layers);
+  std::vector<int> ways(n, 0);
+  std::optional<std::int64_t> best;
+  while (true) {
+    bool allowed = true;
+    std::size_t at = 0;
+    for (const saved_class& x : q.classes)
+      for (std::int64_t l = 0; l < x.layers; ++l, ++at)
+        allowed = allowed && !(ways[at] == 1 && !x.recomputable) && !(ways[at] == 2 && !x.movable);
+    const sums s = of(q, ways);
+    if (allowed && s.held <= q.capacity.count() && (!best || s.extra < *best)) best = s.extra;
+    std::size_t i = 0;
+    while (i < n && ways[i] == 2) ways[i++] = 0;
+    if (i == n) return best;
+    ++ways[i];
+  }
+}
+saved_tensor_problem random_problem(detail::random_numbers& draw, std::size_t most) {
+  saved_tensor_problem q;
+  q.in_flight = 1 + draw.below(5);
+  std::int64_t all = 0;
+  for (std::size_t n = 0; n < most;) {
+    const std::int64_t layers = 1 + draw.below(3);
+    n += static_cast<std::size_t>(layers);
+    q.classes.push_back({layers, bytes(1 + draw.below(50)), nanoseconds(draw.below(60)), nanoseconds(draw.below(60)),
+                         draw.below(4) > 0, draw.below(4) > 0});
+    all += layers * q.classes.back().size.count() * q.in_flight;
+  }
+  q.capacity = bytes(all * draw.below(110) / 100);
+  q.compute = nanoseconds(draw.below(150));
+  q.overlap = draw.below(2) == 0 ? 1000 : draw.below(1001);
+  return q;
+}
+
+}  // namespace
+
+TEST_CASE("the best of all ways to keep, recompute and offload") {
+  detail::random_numbers draw(21);
+  int fitting = 0, moving = 0, again = 0;
+  for (int round = 0; round < 150; ++round) {
+    saved_tensor_problem q = random_problem(draw, 6);
+    const auto best = best_of_all(q);
+    const auto plan = solve(q);
+    REQUIRE(plan.has_value() == best.has_value());
+    if (!plan) {
+      CHECK(plan.error().code == errc::does_not_fit);
+      q.capacity += bytes(plan.error().values[1]);  // with so many bytes more it fits, with one less it does not
+      CHECK(solve(q).has_value());
+      q.capacity -= bytes(1);
+      CHECK(!solve(q).has_value());
+      continue;
+    }
+    ++fitting;
+    CHECK(plan->extra.count() == *best);
+    CHECK(plan->proved);
+    std::vector<int> ways;
+    for (std::size_t i = 0; i < q.classes.size(); ++i)
+      for (std::int64_t l = 0; l < q.classes[i].layers; ++l)
+        ways.push_back(l < plan->choices[i].again ? 1 : l < plan->choices[i].again + plan->choices[i].moved ? 2 : 0);
+    CHECK(of(q, ways).held == plan->held.count());
+    CHECK(of(q, ways).extra == plan->extra.count());
+    CHECK(plan->held <= q.capacity);
+    moving += plan->copies.count() > 0 ? 1 : 0;
+    again += plan->again.count() > 0 ? 1 : 0;
+    q.budget = 3;
+    const auto quick = solve(q);
+    if (!quick) continue;
+    CHECK(quick->lower_bound.count() <= *best);
+    CHECK(quick->extra.count() >= *best);
+  }
+  CHECK(fitting > 80);
+  CHECK(moving > 30);
+  CHECK(again > 30);
+}
+
+TEST_CASE("a stage of forty layers: near the bound") {
+  detail::random_numbers draw(4);
+  for (int round = 0; round < 4; ++round) {
+    saved_tensor_problem q{
+        .classes = {}, .in_flight = 8, .compute = nanoseconds(40'000'000), .overlap = 900, .budget = 500};
+    std::int64_t all = 0;
+    for (int i = 0; i < 8; ++i) {
+      q.classes.push_back({10, bytes(1'000'000 + draw.below(90'000'000)), nanoseconds(100'000 + draw.below(900'000)),
+                           nanoseconds(100'000 + draw.below(900'000)), i != 3, i != 5});
+      all += 10 * q.classes.back().size.count() * q.in_flight;
+    }
+    q.capacity = bytes(all / 10 * (3 + round));
+    const auto plan = solve(q).value();
+    CHECK(plan.held <= q.capacity);
+    CHECK(plan.lower_bound <= plan.extra);
+    CHECK(static_cast<double>(plan.extra.count() - plan.lower_bound.count()) <
+          0.02 * static_cast<double>(plan.extra.count()) + 200'000);
+  }
+}
+
+TEST_CASE("what the copy engine can hide") {
+  using namespace std::chrono_literals;
+  saved_tensor_problem q{
+      .classes = {{.layers = 10, .size = 10_MiB, .again = 5ms, .copy = 1ms}}, .in_flight = 4, .capacity = 20_MiB};
+  q.compute = 10ms;
+  CHECK(solve(q)->choices[0] == saved_class_choice{0, 10});  // all moves, and all of it hides
+  CHECK(solve(q)->extra == 0ms);
+  q.compute = 7ms;  // three copies would show: as cheap as waiting for them
+  CHECK(solve(q)->extra == 3ms);
+  q.classes[0].copy = 100ms;  // a slow link: all is computed again
+  CHECK(solve(q)->choices[0] == saved_class_choice{10, 0});
+  q.capacity = 400_MiB;
+  CHECK(solve(q)->choices[0] == saved_class_choice{0, 0});
+  q.capacity = 9_MiB;
+  CHECK(solve(q).error().code == errc::does_not_fit);
+  q.overlap = 1001;
+  CHECK(message(solve(q).error()).find("1001") != std::string::npos);
+}
+
+TEST_CASE("classes of a stage are all that a layer saves, and recomputing all of them leaves the rest") {
+  using namespace published;
+  const cost::training t{.sequence = 4096, .micro_batch = 1, .global_batch = 32};
+  cost::machine on = cost::machines::b200_fitted.rates;
+  on.host_bytes = 50e9;
+  for (const cost::model& m : {llama_13b, deepseek_v3}) {
+    const cost::parallel p{.tp = 2, .pp = 4, .ep = m.experts > 0 ? 2 : 1, .sequence_parallel = true};
+    const cost::part on_rank = cost::even_parts(m, p)[1];
+    const bool experts = on_rank.moe_layers > 0;
+    const auto stage = saved_tensors_of(m, t, p, on, on_rank, 3, bytes(std::int64_t{1} << 44)).value();
+    std::int64_t all = 0, rest = 0;
+    cost::replay_set again{};
+    for (std::size_t i = 0; i < stage.names.size(); ++i) {
+      const saved_class& x = stage.problem.classes[i];
+      CHECK(x.layers == on_rank.layers);
+      all += x.size.count();
+      if (stage.names[i].by == cost::layer_operation::none) rest += x.size.count();
+      else again.*cost::flag_of(stage.names[i].by) = true;
+    }
+    CHECK(static_cast<double>(all) == cost::layer_activation_bytes(m, t, p, experts).value().real());
+    CHECK(static_cast<double>(rest) == cost::layer_activation_bytes(m, t, p, experts, again).value().real());
+    CHECK(stage.names.size() > 3);
+    // All that can be computed again takes as much time as its flags together say.
+    const auto kind = experts ? cost::layer_kind::experts : cost::layer_kind::dense;
+    const auto with = cost::time_of_layer(m, t, p, on, kind, {cost::recompute::none, again}).value().total(),
+               without = cost::time_of_layer(m, t, p, on, kind, {}).value().total();
+    double sum = 0;
+    for (const saved_class& x : stage.problem.classes) sum += static_cast<double>(x.again.count()) * 1e-9;
+    CHECK(std::abs(sum - (with - without).count()) < 1e-3 * sum);
+    const auto plan = solve(stage.problem).value();  // memory for all
+    CHECK(plan.extra.count() == 0);
+    CHECK(plan.copies.count() == 0);
+    CHECK(saved_tensors_of(m, t, p, on, on_rank, 3, bytes(1)).error().code == errc::does_not_fit);
+  }
+}
+
+TEST_CASE("a three-way choice is never slower than two of its ways") {
+  const cost::training t{.sequence = 4096, .micro_batch = 1, .global_batch = 32};
+  const cost::parallel p{.tp = 2, .pp = 4, .sequence_parallel = true};
+  cost::machine on = cost::machines::b200_fitted.rates;
+  on.host_bytes = 50e9;
+  const cost::part first = cost::even_parts(published::llama_13b, p)[0];
+  const auto all = saved_tensors_of(published::llama_13b, t, p, on, first, 4, bytes(std::int64_t{1} << 40)).value();
+  for (const std::int64_t percent : {20, 40, 60, 80}) {
+    saved_tensor_problem q = all.problem;
+    q.budget = 4'000;
+    std::int64_t sum = 0;
+    for (const saved_class& x : q.classes) sum += x.size.count() * x.layers * q.in_flight;
+    q.capacity = bytes(sum / 100 * percent);
+    const auto three = solve(q).value();
+    CHECK(three.held <= q.capacity);
+    auto without_link = q, without_again = q;
+    for (saved_class& x : without_link.classes) x.movable = false;
+    for (saved_class& x : without_again.classes) x.recomputable = false;
+    for (const saved_tensor_problem& two : {without_link, without_again})
+      if (const auto plan = solve(two)) CHECK(three.extra <= plan->extra);
+    CHECK(three.extra - three.lower_bound <= three.extra / 10 + nanoseconds(500'000));
+  }
+}
