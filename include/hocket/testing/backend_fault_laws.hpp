@@ -97,7 +97,7 @@ class fault_trial {
     if (stage_ == nullptr) return true;
     destroy_events();
     const bool ended = detail::ends_within(std::move(stage_), options_.patience);
-    if (!ended) static_cast<void>(work_.release());
+    if (!ended) left_behind_ = work_.release();
     return ended;
   }
 
@@ -212,6 +212,7 @@ class fault_trial {
   std::vector<event> events_;
   std::unique_ptr<law_work> work_ = std::make_unique<law_work>();
   std::vector<std::unique_ptr<law_work>> retired_;  // of earlier steps: a late call must find its memory
+  law_work* left_behind_ = nullptr;                 // of a stage that did not end: never destroyed
 };
 
 template <class Make>

@@ -7,11 +7,14 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+#if !defined(__cpp_lib_to_chars)  // libc++ before 20 reads no double by from_chars
+#include <locale>
+#include <sstream>
+#endif
 
 namespace hocket::inline HOCKET_ABI::text {
 
@@ -26,11 +29,10 @@ namespace detail {
 #if defined(__cpp_lib_to_chars)
   const auto [end, why] = std::from_chars(cell.data(), cell.data() + cell.size(), out);
   return why == std::errc{} && end == cell.data() + cell.size();
-#else  // libc++ before 20
-  const std::string copy(cell);
-  char* end = nullptr;
-  out = std::strtod(copy.c_str(), &end);
-  return end == copy.c_str() + copy.size();
+#else
+  std::istringstream in{std::string(cell)};
+  in.imbue(std::locale::classic());
+  return in >> out && in.peek() == std::istringstream::traits_type::eof();
 #endif
 }
 
