@@ -151,9 +151,6 @@ class plan {
     HOCKET_ASSERT(count_ < tile_capacity);
     tiles_[count_++] = rows;
   }
-  constexpr void append(std::int64_t rows, std::int64_t times) noexcept {
-    for (std::int64_t i = 0; i < times; ++i) append(rows);
-  }
   constexpr void assign(std::span<const std::int64_t> tiles) noexcept {
     HOCKET_ASSERT(tiles.size() <= tile_capacity);
     count_ = 0;

@@ -266,6 +266,35 @@ TEST_CASE("exact tries every two runs", "[tiling]") {
   }
 }
 
+TEST_CASE("exact tries every length where the fast policies take samples of them", "[tiling]") {
+  struct row_times {
+    std::vector<double> us;
+    [[nodiscard]] double time(double rows) const noexcept { return us[static_cast<std::size_t>(rows)]; }
+  };
+  std::mt19937_64 random(8);
+  int sampled = 0;
+  for (int i = 0; i < 12; ++i) {
+    const auto units = static_cast<std::int64_t>(700 + random() % 300);
+    row_times f;
+    for (std::int64_t r = 0; r <= units; ++r) f.us.push_back(static_cast<double>(random() % 4096));
+    const bool two_runs = i % 2 == 0;
+    auto p = tiling::problem({.rows = units, .align = 1, .max_tiles = 4}, tiling::compute(f), tiling::comm(f, 1.25));
+    p.axis.format = two_runs ? tiling::tile_format::two_runs : tiling::tile_format::one_plus_n;
+    picoseconds best = tiling::makespan(p, std::vector<std::int64_t>{units}).value();
+    for (std::int64_t a = 1; a <= 3; ++a)
+      for (std::int64_t b = 1; a + b <= 4; ++b)
+        for (std::int64_t u = 1; a * u < units; ++u) {
+          if ((units - a * u) % b != 0 || (!two_runs && a != 1 && b != 1)) continue;
+          std::vector<std::int64_t> tiles(static_cast<std::size_t>(a), u);
+          tiles.insert(tiles.end(), static_cast<std::size_t>(b), (units - a * u) / b);
+          best = std::min(best, tiling::makespan(p, tiles).value());
+        }
+    CHECK(tiling::solve(p, {.policy = tiling::policy::exact})->predicted == best);
+    sampled += tiling::solve(p)->predicted > best ? 1 : 0;
+  }
+  CHECK(sampled > 0);
+}
+
 TEST_CASE("a bound of lines far below a curve gives way to one of times", "[tiling]") {
   const auto bent =
       *curve::piecewise_polynomial<1, 3>::make({{curve::piecewise_polynomial<1, 3>::unbounded, {0, 0, 3}}});

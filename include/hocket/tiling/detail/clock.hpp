@@ -110,17 +110,19 @@ class clock {
     for (const std::int64_t rows : tiles) pass(done, times(rows, true));
     return done[count_ - 1];
   }
-  /// The makespan, and sink(tile, phase, start, finish) for every tile in every phase. Throws what the sink throws.
+  /// sink(tile, phase, start, finish) for every tile in every phase. Throws what the sink throws.
   template <class Sink>
-  constexpr ticks trace(std::span<const std::int64_t> tiles, Sink&& sink) {
-    if (tiles.size() > 1 && slowdown_ == contention::while_both) return contended(tiles, sink);
+  constexpr void trace(std::span<const std::int64_t> tiles, Sink&& sink) {
+    if (tiles.size() > 1 && slowdown_ == contention::while_both) {
+      contended(tiles, sink);
+      return;
+    }
     tick_row done = start();
     for (std::size_t i = 0; i < tiles.size(); ++i) {
       const tick_row t = times(tiles[i], tiles.size() > 1);
       pass(done, t);
       for (std::size_t q = 0; q < count_; ++q) sink(i, q, done[q] - t[q], done[q]);
     }
-    return done[count_ - 1];
   }
   /// The same for runs of equal tiles; empty runs are skipped. Precondition: two tiles or more, at most tile_capacity.
   constexpr ticks makespan_of_runs(std::span<const tile_run> runs) noexcept {

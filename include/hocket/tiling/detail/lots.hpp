@@ -206,7 +206,6 @@ constexpr void offer_lots(const problem<Phases>& p, const grid& axis, clock<Phas
     offer_sorted(axis, timer, found.tiles, best);
   };
   grid free = axis;
-  free.format = tile_format::any;
   free.shorter = short_end::either;
   incumbent equal(free, timer);
   offer_uniform(axis, timer, equal);
