@@ -110,9 +110,11 @@ def closing(text, at):
 
 
 def of_two(code):
-    """Where the larger or smaller of two is chosen: `a < b ? a : b`, `if (a < b) b = a;`. Equal ones may be swapped."""
-    forms = [r"([^()?;=]+) [<>] ([^?;()]+) \? ((\1) : (\2)|(\2) : (\1))[;,)]", r"if \((.+) [<>] (.+)\) (\1 = \2|\2 = \1);"]
-    return {match.end(1) for form in forms for match in re.finditer(form, code)}
+    """Where the larger or smaller of two is chosen, `a < b ? a : b` or `if (a < b) b = a;`: equal ones may be swapped.
+    And where they are known to differ: `a != b ? a < b : …`, `if (a != b) return a < b;`."""
+    forms = [r"([^()?;=]+) [<>] ([^?;()]+) \? ((\1) : (\2)|(\2) : (\1))[;,)]", r"if \((.+) [<>] (.+)\) (\1 = \2|\2 = \1);",
+             r"(?=\b([\w.]+) != ([\w.]+)(?: \?|\) return) (\1) [<>] \2\b)"]
+    return {match.end(match.lastindex if form.startswith("(?=") else 1) for form in forms for match in re.finditer(form, code)}
 
 
 def sites(header, number, line):
@@ -243,7 +245,7 @@ def prepare():
             shutil.copytree(ROOT / name, TREE / name, dirs_exist_ok=True)
         else:
             shutil.copy2(ROOT / name, TREE / name)
-    subprocess.run(["cmake", "-S", TREE, "-B", BUILD, "-G", "Ninja", "-DCMAKE_CXX_FLAGS=-O1 -w", "-DHOCKET_WARNINGS_ARE_ERRORS=OFF",
+    subprocess.run(["cmake", "-S", TREE, "-B", BUILD, "-G", "Ninja", "-DCMAKE_CXX_FLAGS=-O1 -w -D_GLIBCXX_ASSERTIONS", "-DHOCKET_WARNINGS_ARE_ERRORS=OFF",
                     "-DHOCKET_EACH_HEADER=OFF", "-DHOCKET_BUILD_EXAMPLES=OFF"], check=True, stdout=subprocess.DEVNULL)
 
 

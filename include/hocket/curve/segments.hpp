@@ -87,6 +87,7 @@ class range_fitter {
 
 /// Pieces by dynamic programming: least[k][n] = the least error of the first n points in k pieces of two points or
 /// more. As many pieces as asked for, if there are points enough; fit_segments asks by the leave-one-out error.
+/// Preconditions: two points or more, max_pieces from 1 to 8.
 inline result<segmented> fit_pieces(std::span<const pooled_point> measured, std::size_t max_pieces,
                                     std::pmr::vector<repair>* repairs, std::pmr::memory_resource* memory) {
   const std::pmr::vector<double> level = pool(measured, memory);
@@ -98,14 +99,14 @@ inline result<segmented> fit_pieces(std::span<const pooled_point> measured, std:
   }
   const std::size_t n = points.size();
   const range_fitter line_of(points, memory);
-  const std::size_t most = (std::min)({max_pieces, std::size_t{8}, n / 2 > 0 ? n / 2 : 1});
+  const std::size_t most = (std::min)(max_pieces, n / 2);
   constexpr double unset = std::numeric_limits<double>::infinity();
   std::pmr::vector<double> least((most + 1) * (n + 1), unset, memory);
   std::pmr::vector<std::size_t> from((most + 1) * (n + 1), 0, memory);
   least[0] = 0;
   for (std::size_t k = 1; k <= most; ++k)
-    for (std::size_t last = (std::min)(n, std::size_t{2}); last <= n; ++last)
-      for (std::size_t first = 0; first + (n < 2 ? 1 : 2) <= last; ++first) {
+    for (std::size_t last = 2; last <= n; ++last)
+      for (std::size_t first = 0; first + 2 <= last; ++first) {
         const double before = least[(k - 1) * (n + 1) + first];
         if (before == unset) continue;
         const double e = before + line_of(first, last).error;
@@ -207,8 +208,9 @@ inline result<segmented> fit_pieces(std::span<const pooled_point> measured, std:
 
 /// Which sizes to measure next: writes up to out.size() whole sizes within `wanted`, the most telling one first.
 /// Between two measured sizes a never-falling time is only known to lie between theirs, so the gap with the largest
-/// ratio of times is halved first (at the geometric middle). Beyond what was measured, time is taken to grow like the
-/// size. Without samples: the ends, then the middles. Sizes whose neighbours are whole are left alone.
+/// ratio of times is halved first (at the geometric middle); of equal ones, the one of the smallest sizes. Beyond what
+/// was measured, time is taken to grow like the size. Without samples: the ends, then the middles. Sizes whose
+/// neighbours are whole are left alone.
 /// @return how many were written; errc::invalid_argument unless 1 <= wanted.least < wanted.most < 2^53; errors of
 /// samples as in `fit_isotonic`. O(n log n + out.size() * (n + out.size())).
 [[nodiscard]] inline result<std::size_t> sizes_to_measure(

@@ -334,6 +334,11 @@ TEST_CASE("what is not said of a curve or a sample is nothing", "[curve]") {
   const hocket::curve::matmul_roofline waves{.wave_us = 10, .cores = 4, .block_rows = 64};
   CHECK(waves.time(0) == 0);
   CHECK(waves.time(65) == 10);
+  CHECK(waves.time(300) == 20);
+  const hocket::curve::matmul_device device;
+  CHECK(device.cores == 1);
+  const hocket::curve::grouped<hocket::curve::affine> alone{.curve = {.fixed = 2, .per_size = 1}};
+  CHECK(alone.time(80) == 82);
   // 10 x 2 blocks of 128 x 256 on 10 cores: two waves of 10 blocks, 2 * 128 * 256 * 1024 FLOPs each, 10^8 in a us.
   const auto product = hocket::curve::matmul_roofline::of(1024, 512, 2, {.tflops = 100, .cores = 10});
   CHECK(close(product.time(1280), 2 * 10 * 2 * 128 * 256 * 1024 / 1e8));
@@ -351,6 +356,18 @@ TEST_CASE("a polynomial that turns at every root of its slope is cut there", "[c
     CHECK(std::fabs(slope) < 1e-9);
   }
   CHECK(std::fabs(cuts[2] - 2.5) < 1e-12);
+  // A slope that is 0 at an end, or without a change of sign, cuts nothing.
+  std::array<double, 4> square{};
+  for (const double low : {0.0, -3.0})
+    CHECK(hocket::curve::polynomial<3>{{1, 0, 1}}.monotone_stretches(low, low + 3, square) == 2);
+  std::array<double, 5> cube{};
+  REQUIRE(hocket::curve::polynomial<4>{{2, 0, 0, 1}}.monotone_stretches(-1, 1, cube) == 2);
+  CHECK((cube[0] == -1 && cube[1] == 1));
+  for (const double sign : {1.0, -1.0}) {
+    const hocket::curve::polynomial<4> flat{{0, 0, 0, sign}};
+    CHECK(flat.monotone_stretches(-8, 8, cube) == 2);
+    CHECK(flat.monotone_stretches(0, 8, cube) == 2);
+  }
   // The bound of roots is Cauchy's: 1 + max |c_i / c_n| of those below the degree, zeros above it left out.
   CHECK(q.root_bound() == 51);
   CHECK(hocket::curve::polynomial<3>{{0.5, 0, 1}}.root_bound() == 1.5);

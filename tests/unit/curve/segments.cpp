@@ -114,7 +114,7 @@ TEST_CASE("the next size to measure lies in the gap that says least", "[curve]")
   double sizes[5];
   // Nothing known: the ends, then geometric middles.
   REQUIRE(curve::sizes_to_measure({}, {256, 4096}, sizes).value() == 5);
-  CHECK(std::vector<double>(sizes, sizes + 3) == std::vector<double>{256, 4096, 1024});
+  CHECK(std::vector<double>(sizes, sizes + 5) == std::vector<double>{256, 4096, 1024, 512, 2048});
   // A jump between 512 and 1024, flat elsewhere.
   const std::vector<curve::sample> samples{{256, 10}, {512, 11}, {1024, 40}, {2048, 42}};
   REQUIRE(curve::sizes_to_measure(samples, {256, 2048}, std::span(sizes, 1)).value() == 1);

@@ -40,6 +40,7 @@ TEST_CASE("a piecewise polynomial refuses what is not a cost", "[curve]") {
   CHECK(code(f::make({{8, {10, 1}}, {f::unbounded, {17, 0.5}}})) == errc{});              // 18 -> 21: a jump up is fine
   CHECK(code(f::make({{8, {10, 1}}, {f::unbounded, {9, 1}}})) == errc::decreasing_cost);  // 18 -> 17
   CHECK(code(f::make({{8, {1}}, {4, {2}}, {f::unbounded, {3}}})) == errc::invalid_argument);  // bounds out of order
+  CHECK(code(f::make({{8, {1}}, {8, {2}}, {f::unbounded, {3}}})) == errc::invalid_argument);  // an empty piece
   CHECK(code(f::make({{8, {1}}})) == errc::invalid_argument);                                 // the last is unbounded
   CHECK(code(f::make({{not_a_number, {1}}, {f::unbounded, {3}}})) == errc::invalid_argument);
   CHECK(code(f::make(std::span<const f::piece>{})) == errc::out_of_range);

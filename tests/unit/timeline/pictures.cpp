@@ -282,6 +282,7 @@ TEST_CASE("colours: shades differ by chunk, hues by kind, and numbers can be rea
         CHECK(hocket::detail::ink_on(fill) != fill);
         if (c > 0) CHECK(fill != hocket::detail::colour_of(static_cast<activity>(k), c - 1, chunks));
       }
+  CHECK(hocket::detail::colour_of(activity::forward, 3, 1) == hocket::detail::colour_of(activity::forward, 0, 1));
   CHECK(hocket::detail::ink_on(0xffffff) != 0xffffff);
   CHECK(hocket::detail::ink_on(0x000000) == 0xffffff);
   CHECK(hocket::detail::colour_of(activity::forward, 0, 1) != hocket::detail::colour_of(activity::backward, 0, 1));
@@ -305,6 +306,31 @@ TEST_CASE("times far apart and rates above a gigahertz are drawn and exported wi
   apart.add({.start = 0, .finish = 1, .lane = 0});
   apart.add_change({.at = hocket::ticks{1} << 60, .lane = 0, .by = 1});
   CHECK(well_formed(hocket::to_svg(apart)));
+}
+
+TEST_CASE("SVG: what changes far outside of all spans is drawn one length before them and two behind", "[timeline]") {
+  const auto changed_at = [](hocket::ticks at) {
+    timeline t;
+    t.add({.start = 0, .finish = 100, .lane = t.add_lane("lane")});
+    t.add_change({.at = at, .lane = 0, .by = 1});
+    return hocket::to_svg(t);
+  };
+  for (const hocket::ticks far : {-101, -150, -200, -299, -100'000}) CHECK(changed_at(far) == changed_at(-100));
+  for (const hocket::ticks far : {201, 250, 299, 301, 100'000}) CHECK(changed_at(far) == changed_at(200));
+  for (const hocket::ticks near : {-99, -50, 0, 50, 101, 199}) CHECK(changed_at(near) != changed_at(near + 1));
+}
+
+TEST_CASE("SVG: the axis has the finest round step that gives at most 17 numbers", "[timeline]") {
+  for (hocket::ticks length = 1; length < 400; ++length) {
+    timeline t;
+    t.add({.start = 0, .finish = length, .lane = t.add_lane("lane")});
+    hocket::ticks step = 1;
+    for (const hocket::ticks round : {1, 2, 5, 10, 20, 50}) {
+      step = round;
+      if (length / step <= 16) break;
+    }
+    CHECK(count(hocket::to_svg(t), "class=\"a\"") == static_cast<std::size_t>(length / step + 1));
+  }
 }
 
 TEST_CASE("names that are not UTF-8, or are cut, leave pictures and traces readable", "[timeline]") {
