@@ -11,7 +11,8 @@ takes much longer than without it. In constant expressions a mutant never shows,
 
 Survivors are listed with place and change. tools/mutants_judged.txt has those that somebody has judged, with the reason:
 header | change | the line | reason. The line's text names the place, so a judgement lives until its line changes; where
-a line offers the same change twice, "(2)" behind the change means the second from the left.
+a line offers the same change twice, "(2)" behind the change means the second from the left, and "[2]" behind the line
+the second line of a header that reads so.
 """
 import concurrent.futures
 import os
@@ -155,12 +156,14 @@ def offered(path):
         name = header.relative_to(ROOT).as_posix()
         if len(header.relative_to(ROOT / "include/hocket").parts) < 2:
             continue  # umbrellas and macros
+        alike = {}
         for number, line in enumerate(header.read_text().split("\n")):
+            alike[line.strip()] = same = alike.get(line.strip(), 0) + 1
             times = {}
             for mutant in sorted(sites(name, number, line), key=lambda m: m.begin):
                 times[mutant.change] = nth = times.get(mutant.change, 0) + 1
                 mutant.change += f" ({nth})" if nth > 1 else ""
-                mutant.text = line.strip()
+                mutant.text = line.strip() + (f" [{same}]" if same > 1 else "")
                 yield mutant
 
 

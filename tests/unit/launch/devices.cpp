@@ -420,6 +420,7 @@ TEST_CASE("probe says whether there is a device, and why not", "[launch][device]
     return cuda_backend::probe();
   };
   CHECK(cuda({.devices = 4}) == device_probe{device_state::ready, 0, 4});
+  CHECK(cuda({.devices = 1}) == device_probe{device_state::ready, 0, 1});
   CHECK(cuda({.devices = 0}).state == device_state::no_device);
   CHECK(cuda({.driver_version = 0, .probe_code = 35}) == device_probe{device_state::no_driver, 35, 0});
   CHECK(cuda({.driver_version = 11000, .probe_code = 35}).state == device_state::old_driver);
@@ -432,6 +433,7 @@ TEST_CASE("probe says whether there is a device, and why not", "[launch][device]
     return ascend_backend::probe();
   };
   CHECK(ascend({.devices = 8}) == device_probe{device_state::ready, 0, 8});
+  CHECK(ascend({.devices = 1}) == device_probe{device_state::ready, 0, 1});
   CHECK(ascend({.devices = 0}).state == device_state::no_device);
   CHECK(ascend({.probe_code = 100001}).state == device_state::uninitialised);
   CHECK(ascend({.probe_code = 207004}).state == device_state::no_device);

@@ -151,6 +151,30 @@ struct writer {
   }
 };
 
+// Each link stands at what only the next rank can end, further down its list than it stands itself.
+bool is_cycle(const std::vector<commands>& ranks, const std::pmr::vector<blocked_transfer>& cycle) {
+  for (std::size_t i = 0; i < cycle.size(); ++i) {
+    const blocked_transfer& b = cycle[i];
+    const blocked_transfer& next = cycle[(i + 1) % cycle.size()];
+    if (b.peer != next.rank || b.needs <= next.step) return false;
+    const transfer_command& needed = ranks[b.peer][b.needs];
+    if (needed.peer != b.rank) return false;
+    const commands& mine = ranks[b.rank];
+    // What it stands at: the transfer, the transfer that it waits for, or one of the group that ends there.
+    std::size_t first = b.step, last = b.step;
+    if (mine[b.step].kind == transfer_kind::group_end)
+      while (mine[first].kind != transfer_kind::group_begin) --first;
+    if (mine[b.step].kind == transfer_kind::wait)
+      for (first = 0; mine[first].request != mine[b.step].request; ++first) last = first + 1;
+    bool found = false;
+    for (std::size_t k = first; k <= last && !found; ++k)
+      found = mine[k].peer == b.peer && mine[k].tag == needed.tag && mine[k].label == needed.label &&
+              mine[k].kind != needed.kind;
+    if (!found) return false;
+  }
+  return !cycle.empty();
+}
+
 }  // namespace
 
 TEST_CASE("the check: head to head, grouped, rings, with the cycle as a witness", "[launch][transport]") {
@@ -163,6 +187,7 @@ TEST_CASE("the check: head to head, grouped, rings, with the cycle as a witness"
   REQUIRE(!blocked);
   CHECK(blocked.error() == error{errc::transfer_deadlock, 0, 0, 1, 1});
   CHECK(cycle.size() == 2);
+  CHECK(is_cycle(w.ranks, cycle));
   // In a group on both sides, or on one: fine.
   writer g(2);
   g.group(0, true).send(0, 1, 10).recv(0, 1, 20).group(0, false).send(1, 0, 20).recv(1, 0, 10);
@@ -179,6 +204,7 @@ TEST_CASE("the check: head to head, grouped, rings, with the cycle as a witness"
     REQUIRE(!e);
     CHECK(e.error().code == errc::transfer_deadlock);
     CHECK(cycle.size() == 3);
+    CHECK(is_cycle(ring.ranks, cycle));
   }
   // Two cycles: the shorter one is reported.
   writer two(5);
@@ -217,6 +243,26 @@ TEST_CASE("the check: a large group that is woken by each of its transfers", "[l
   CHECK(cycle.size() == others);
 }
 
+TEST_CASE("the check: the second of two is what a rank stands at, waited for or in a group", "[launch][transport]") {
+  std::pmr::vector<blocked_transfer> cycle;
+  for (const bool posted : {false, true}) {
+    writer w(3);
+    if (!posted) w.group(0, true);
+    w.recv(0, 2, 20).recv(0, 1, 10);
+    if (posted) w.wait(0, 0).wait(0, 1);
+    else w.group(0, false);
+    w.send(0, 1, 1).recv(1, 0, 1);
+    if (posted) w.wait(1, 0);
+    w.send(1, 0, 10).send(2, 0, 20);
+    const auto e = check(w.ranks, posted ? transfer_model::posted : transfer_model::in_order, &cycle);
+    REQUIRE(!e);
+    CHECK(e.error().code == errc::transfer_deadlock);
+    CHECK(cycle.size() == 2);
+    CHECK(is_cycle(w.ranks, cycle));
+  }
+  CHECK(blocked_transfer{} == blocked_transfer{0, 0, 0, 0});
+}
+
 TEST_CASE("the check: what does not fit together", "[launch][transport]") {
   const auto code = [](const writer& w) {
     const auto r = check(w.ranks, transfer_model::posted);
@@ -227,6 +273,13 @@ TEST_CASE("the check: what does not fit together", "[launch][transport]") {
   CHECK(code(writer(2).send(0, 1, 1).send(0, 1, 2).recv(1, 0, 1)) == errc::unmatched_transfer);
   CHECK(code(writer(2).send(0, 1, 1).recv(1, 0, 2)) == errc::mismatched_transfer);
   CHECK(code(writer(3).send(0, 1, 1).recv(2, 0, 1)) == errc::unmatched_transfer);
+  CHECK(check(writer(2).send(0, 1, 1).ranks, transfer_model::posted).error() ==
+        error{errc::unmatched_transfer, 0, 0, 1}.with("the send to"));
+  CHECK(check(writer(2).recv(0, 1, 1).ranks, transfer_model::posted).error() ==
+        error{errc::unmatched_transfer, 0, 0, 1}.with("the receive from"));
+  CHECK(
+      check(writer(2).send(0, 1, 1).send(1, 0, 5).recv(0, 1, 5).recv(1, 0, 2).ranks, transfer_model::posted).error() ==
+      error{errc::mismatched_transfer, 0, 0, 1, 1});
   CHECK(code(writer(2).send(0, 2, 1)) == errc::bad_transfer);
   CHECK(code(writer(2).send(0, 0, 1)) == errc::bad_transfer);
   CHECK(code(writer(2).wait(0, 0)) == errc::bad_transfer);
@@ -295,6 +348,7 @@ TEST_CASE("the check agrees with a brute-force rendezvous on random programs", "
     std::pmr::vector<blocked_transfer> cycle;
     const auto found = check(w.ranks, transfer_model::in_order, &cycle);
     CHECK(found.has_value() == !expected);
+    CHECK((found || is_cycle(w.ranks, cycle)));
     CHECK(check(w.ranks, transfer_model::posted).has_value());
     hung += expected;
     CHECK(cycle.empty() == !expected);
