@@ -3,6 +3,7 @@
 
 #include <hocket/cost/machines.hpp>
 #include <hocket/cost/model/packing.hpp>
+#include <hocket/cost/model/scaled_format.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -23,9 +24,57 @@ namespace {
 using cost::to_string;
 
 // Bytes of a type name; 0 for "none".
-std::int64_t type_bytes(const json_object& in, const char* key, std::int64_t otherwise) {
+cost::rational type_bytes(const json_object& in, const char* key, const cost::rational& otherwise) {
   static constexpr std::int64_t bytes[] = {0, 1, 2, 2, 4, 8};
-  return in.has(key) ? bytes[in.choice(key, {"none", "fp8", "bf16", "fp16", "fp32", "fp64"})] : otherwise;
+  return in.has(key) ? cost::rational(bytes[in.choice(key, {"none", "fp8", "bf16", "fp16", "fp32", "fp64"})])
+                     : otherwise;
+}
+// A format whose elements share scales: blocks of weights may be tiles, where those of activations are rows.
+struct scaled_type {
+  std::string_view name;
+  cost::scaled_format weights, rows;
+};
+constexpr scaled_type scaled_types[] = {{"mxfp8", cost::mxfp8, cost::mxfp8},
+                                        {"mxfp6", cost::mxfp6, cost::mxfp6},
+                                        {"mxfp4", cost::mxfp4, cost::mxfp4},
+                                        {"nvfp4", cost::nvfp4, cost::nvfp4},
+                                        {"fp8_block128", cost::fp8_tiles, cost::fp8_rows}};
+// The one that a field names; null: another type, or none.
+const scaled_type* scaled_type_of(const json_object& in, const char* key) {
+  if (!in.has(key) || !in.at(key).is_string()) return nullptr;
+  for (const scaled_type& each : scaled_types)
+    if (in.at(key).get_ref<const std::string&>() == each.name) return &each;
+  return nullptr;
+}
+// As type_bytes, of a field that such formats are known for.
+cost::rational any_type_bytes(const json_object& in, const char* key, const cost::rational& otherwise) {
+  if (const scaled_type* scaled = scaled_type_of(in, key)) return cost::bytes_per_element(scaled->weights);
+  static constexpr std::int64_t bytes[] = {0, 1, 2, 2, 4, 8};
+  return in.has(key) ? cost::rational(bytes[in.choice(key, {"none", "fp8", "bf16", "fp16", "fp32", "fp64", "mxfp8",
+                                                            "mxfp6", "mxfp4", "nvfp4", "fp8_block128"})])
+                     : otherwise;
+}
+// Types of all that a step stores.
+void read_types(const json_object& in, cost::training& t) {
+  t.weight_bytes = any_type_bytes(in, "weights", 2);
+  t.gradient_bytes = any_type_bytes(in, "gradients", 4);
+  t.activation_bytes = any_type_bytes(in, "activations", 2);
+  if (const scaled_type* scaled = scaled_type_of(in, "activations")) {
+    t.activation_bytes = 2;  // products alone take narrow inputs
+    t.narrow_inputs = true;
+    t.input_bytes = cost::bytes_per_element(scaled->rows);
+  }
+  if (t.weight_bytes == 0) in.fail_at("weights", "cannot be none");
+  if (t.activation_bytes == 0) in.fail_at("activations", "cannot be none");
+  // Mixed precision keeps a 32-bit copy of narrower weights.
+  t.master_bytes = type_bytes(in, "master", t.weight_bytes < 4 ? 4 : 0);
+  const std::int64_t moments[] = {2, 1, 0};
+  t.moment_bytes =
+      type_bytes(in, "moments", 4) * cost::rational(moments[in.choice_or("optimizer", {"adam", "momentum", "sgd"}, 0)]);
+  t.workspace = static_cast<cost::workspace>(in.choice_or("workspace", {"none", "megatron_te"}, 0));
+  if (t.workspace != cost::workspace::none && scaled_type_of(in, "weights") != nullptr)
+    in.fail_at("workspace",
+               "is megatron_te, whose buffers of the type of the weights are not known for " + in.text("weights"));
 }
 std::int64_t size_or(const json_object& in, const char* key, std::int64_t otherwise) {
   return in.integer_or(key, otherwise, 1, std::numeric_limits<std::int32_t>::max());
@@ -196,19 +245,12 @@ training_input read_training(const json& training, const cost::model& model, std
   t.sequence = in.integer("sequence", 1, std::numeric_limits<std::int32_t>::max());
   t.micro_batch = size_or(in, "micro_batch", t.micro_batch);
   t.global_batch = size_or(in, "global_batch", t.micro_batch);
-  t.weight_bytes = type_bytes(in, "weights", 2);
-  t.gradient_bytes = type_bytes(in, "gradients", 4);
-  t.activation_bytes = type_bytes(in, "activations", 2);
-  // Mixed precision keeps a 32-bit copy of narrower weights.
-  t.master_bytes = type_bytes(in, "master", t.weight_bytes < 4 ? 4 : 0);
-  const std::int64_t moments[] = {2, 1, 0};
-  t.moment_bytes = type_bytes(in, "moments", 4) * moments[in.choice_or("optimizer", {"adam", "momentum", "sgd"}, 0)];
+  read_types(in, t);
   t.flash_attention = in.boolean_or("flash_attention", true);
   t.dropout = in.boolean_or("dropout", false);
   t.wide_norm = in.boolean_or("wide_norm", t.wide_norm);
   t.fused_loss = in.boolean_or("fused_loss", t.fused_loss);
   t.fused_activation = in.boolean_or("fused_activation", t.fused_activation);
-  t.workspace = static_cast<cost::workspace>(in.choice_or("workspace", {"none", "megatron_te"}, 0));
   if (in.has("document_lengths")) t = with_documents(in, t, model);
   if (in.has("machine")) out.on = read_machine(in.at("machine"), file, path);
   out.padded_vocabulary = size_or(in, "padded_vocabulary", 0);
@@ -220,8 +262,6 @@ training_input read_training(const json& training, const cost::model& model, std
   out.counted.latent_norms = in.boolean_or("count_latent_norms", out.counted.latent_norms);
   if (in.has("step_seconds")) out.step_seconds = in.positive("step_seconds");
   if (in.has("peak_tflops")) out.peak_tflops = in.positive("peak_tflops");
-  if (t.weight_bytes == 0) in.fail_at("weights", "cannot be none");
-  if (t.activation_bytes == 0) in.fail_at("activations", "cannot be none");
   if ((out.step_seconds > 0) != (out.peak_tflops > 0))
     in.fail_at(out.step_seconds > 0 ? "peak_tflops" : "step_seconds", "is missing: the two belong together");
   return out;

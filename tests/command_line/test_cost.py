@@ -5,6 +5,7 @@ import json
 import math
 import re
 import unittest
+from fractions import Fraction
 
 from harness import CONFIGS, DATA, EXAMPLES, PLAN, ToolTest, main
 
@@ -151,6 +152,36 @@ class Report(ToolTest):
             self.assertEqual(int(done.summary["max_bytes_per_rank"]), max(r["total_bytes"] for r in value["memory"]))
         whole = self.json_of("--model", model, "--training", training)["memory"][0]
         self.assertEqual(whole["static_bytes"], (2 + 4 + 4 + 8) * 13015864320)  # weights, gradients, master copy, moments
+
+    def test_types_with_block_scales_worked_out_here(self):
+        h, f, layers, s, parameters = 5120, 13824, 40, 4096, 13015864320
+        model = EXAMPLES / "llama-2-13b" / "config.json"
+        parallel = self.file("p.json", json.dumps({"dp": 8, "zero": 1}))
+        report = lambda words, **types: self.json_of("--model", model, "--training", self.file("t.json", json.dumps(
+            {"sequence": s, "global_batch": 8, **types})), *words)
+        plain = report(())["memory"][0]
+        # Bits of a number and of its part of a scale: of 8 bits for 32 or 16 numbers, of 32 bits for 128 or 128 x 128.
+        for name, weights, rows in (("mxfp8", Fraction(33, 4), Fraction(33, 4)), ("mxfp6", Fraction(25, 4), Fraction(25, 4)),
+                                    ("mxfp4", Fraction(17, 4), Fraction(17, 4)), ("nvfp4", Fraction(9, 2), Fraction(9, 2)),
+                                    ("fp8_block128", 8 + Fraction(1, 512), Fraction(33, 4))):
+            with self.subTest(name):
+                self.assertEqual(report((), weights=name)["memory"][0]["static_bytes"], math.ceil(parameters * (weights / 8 + 16)))
+                self.assertEqual(report((), gradients=name)["memory"][0]["static_bytes"], math.ceil(parameters * (weights / 8 + 14)))
+                # Of each layer the inputs of the products of attention, of the FFN, and of its last one.
+                kept = report((), activations=name)["memory"][0]["activation_bytes"]
+                self.assertEqual(plain["activation_bytes"] - kept, layers * s * (2 * h + f) * (2 - rows / 8))
+                step = {t["name"]: t["value"] for t in report(("--parallel", parallel), weights=name)["terms"]
+                        if t["group"] == "sent over data-parallel ranks, per step"}
+                self.assertAlmostEqual(step["weights from their shards"], float(parameters * weights / 8 * 7 / 8), delta=1)
+        line = next(t for t in report((), weights="mxfp8")["terms"] if t["name"] == "weights")
+        self.assertEqual((line["formula"], line["numbers"]), ("c_w*N_r", f"33/32*{parameters}"))
+        line = next(t for t in report((), activations="nvfp4")["terms"] if t["name"] == "FFN input")
+        self.assertEqual(line["numbers"], f"9/16*{s}*1*{h}")
+        for types, says in (({"moments": "mxfp8"}, '"moments" is "mxfp8", but must be one of "none", "fp8"'),
+                            ({"master": "nvfp4"}, '"master" is "nvfp4", but must be one of'),
+                            ({"weights": "mxfp9"}, '"fp8_block128"'),
+                            ({"weights": "mxfp8", "workspace": "megatron_te"}, "buffers of the type of the weights are not known for mxfp8")):
+            self.refused("cost", "report", "--model", model, "--training", self.file("t.json", json.dumps({"sequence": s, **types})), says=says)
 
     def test_communication_worked_out_here(self):
         training = self.file("training.json", json.dumps({"sequence": 4096, "global_batch": 16}))

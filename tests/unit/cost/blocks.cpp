@@ -2,6 +2,7 @@
 // Blocks, encoders, Muon and scaled formats against counts that do not use their formulas: torch's FLOP counter, loops
 // over positions, sums by hand from published shapes.
 #include <hocket/core/message.hpp>
+#include <hocket/cost/formula/print.hpp>
 #include <hocket/cost/machines.hpp>
 #include <hocket/cost/model/encoder.hpp>
 #include <hocket/cost/model/list_stages.hpp>
@@ -315,30 +316,51 @@ TEST_CASE("formats with block scales take fractions of a byte", "[cost][blocks]"
   // Weights of a rank, and what it sends of them: 12 bytes of states and a fraction.
   const cost::rank_parameters n{.dense = 6400, .expert = 3200};
   const cost::training t{.sequence = 32, .micro_batch = 2, .global_batch = 8};
-  const auto states = [&](const cost::training& x) { return cost::static_bytes(n, x, {}); };
-  CHECK(cost::at_bytes(t, &cost::training::weight_bytes, cost::bytes_per_element(cost::mxfp8), states).value() ==
+  const auto with_weights = [&](const cost::scaled_format& format) {
+    cost::training x = t;
+    x.weight_bytes = cost::bytes_per_element(format);
+    return x;
+  };
+  CHECK(cost::static_bytes(n, with_weights(cost::mxfp8), {}).value() ==
         rational(9600 * 16) + rational(9600 * 33) / rational(32));
-  CHECK(cost::at_bytes(t, &cost::training::weight_bytes, rational(2), states).value() == states(t).value());
+  CHECK(cost::static_bytes(n, with_weights(cost::bf16), {}).value() == cost::static_bytes(n, t, {}).value());
+  CHECK(cost::print(cost::letters::c_w * cost::letters::N_r, cost::style::numbers,
+                    cost::environment(n, with_weights(cost::mxfp8))) == "33/32*6400");
   const cost::parallel sharded{.dp = 4, .zero = cost::zero::optimizer};
   const auto sent = [&](const cost::training& x) {
     return cost::total(cost::data_transfer_terms,
                        cost::numbers_of({.parameters = n, .training = x, .parallel = sharded}));
   };
-  const auto narrow = cost::at_bytes(t, &cost::training::weight_bytes, cost::bytes_per_element(cost::nvfp4), sent);
-  CHECK(sent(t).value() - narrow.value() ==
+  CHECK(sent(t).value() - sent(with_weights(cost::nvfp4)).value() ==
         rational(9600) * (rational(2) - rational(9) / rational(16)) * rational(3) / rational(4));
 
   // A dense layer keeps the inputs of four products: of attention and FFN once each, of the last product of the FFN.
   cost::layer_list list{.sizes = {.hidden = width}};
   const cost::layer_blocks layer{cost::norms{}, cost::attention{.heads = 6, .kv_heads = 2, .head_dim = 8},
                                  cost::norms{.place = cost::norm_place::between}, cost::feed_forward{.ffn = 160}};
+  const cost::model same{.layers = 1, .hidden = width, .heads = 6, .kv_heads = 2, .head_dim = 8, .ffn = 160};
   const rational whole = cost::layer_activation_bytes(list, layer, t, {}).value();
   const rational inputs(32 * 2 * (48 + 48 + 160));
-  CHECK(cost::saved_bytes_in(list, layer, t, {}, cost::bf16).value() == whole);
-  CHECK(cost::saved_bytes_in(list, layer, t, {}, cost::mxfp8).value() ==
-        whole - inputs * (rational(2) - rational(33) / rational(32)));
-  CHECK(cost::saved_bytes_in(list, layer, t, {}, cost::nvfp4).value() ==
-        whole - inputs * (rational(2) - rational(9) / rational(16)));
+  for (const cost::scaled_format& format : {cost::bf16, cost::mxfp8, cost::nvfp4}) {
+    cost::training narrow = t;
+    narrow.narrow_inputs = true;
+    narrow.input_bytes = cost::bytes_per_element(format);
+    const rational less = inputs * (rational(2) - cost::bytes_per_element(format));
+    CHECK(cost::layer_activation_bytes(list, layer, narrow, {}).value() == whole - less);
+    CHECK(cost::layer_activation_bytes(same, narrow, {}, false).value() == whole - less);
+    // Kept alone of a layer that is computed again: its input, which is no product's.
+    const cost::parallel full{.recompute = cost::recompute::full};
+    CHECK(cost::layer_activation_bytes(list, layer, narrow, full).value() == rational(32 * 2 * 48 * 2));
+  }
+
+  // A size that is no number, negative or too long is none.
+  for (const rational& wrong : {rational(-1), rational(1) / rational(0), rational(std::int64_t{1} << 40),
+                                rational(1) / rational(std::int64_t{1} << 40)}) {
+    cost::training x = t;
+    x.weight_bytes = wrong;
+    CHECK(cost::check(x).error().code == hocket::errc::out_of_range);
+    CHECK(cost::check(x).error().word() == "weight_bytes");
+  }
 }
 
 TEST_CASE("stages of unequal length with experts hold what Megatron Bridge counts, pull request 5077",

@@ -93,7 +93,7 @@ inline constexpr auto saved = [] {
   constexpr auto gathered = choose(r_gather, cp, region);
   constexpr auto kv_ranks = least(tp, g) * cp;
   constexpr auto wide = 4 * byte * (s * b * input_width);
-  constexpr auto input = choose(wide_norm * r_cast_back, stream_of(input_width), wide);
+  constexpr auto input = choose(wide_norm * r_cast_back, input_of(input_width), wide);
   constexpr auto head_norms = unless(r_qkv) * greatest(qk_norm, qk_norm_all);
   constexpr std::string_view table = "arXiv:2205.05198 section 4.1";
   return terms(

@@ -48,6 +48,11 @@ template <class Width>
 constexpr auto stream_of(const Width& width) noexcept {
   return letters::c * (element * (s * letters::b * width));
 }
+/// The same of an input of a matrix product that is kept for its backward pass, perhaps in a narrower format.
+template <class Width>
+constexpr auto input_of(const Width& width) noexcept {
+  return saved::c_kept * (element * (s * letters::b * width));
+}
 /// FLOPs of a product of every token with a matrix of so many weights, in L layers.
 template <class Weights>
 constexpr auto product(const Weights& count) noexcept {
@@ -97,8 +102,8 @@ inline constexpr std::string_view transformer = "arXiv:1706.03762";
 
 /// Where the formulas of blocks stand: they see the letters and what helps to write them.
 namespace hocket::inline HOCKET_ABI::cost::letters::blocks {
-using detail::blocks::delta_net, detail::blocks::dsa, detail::blocks::flops, detail::blocks::kda,
-    detail::blocks::mamba_2, detail::blocks::mla, detail::blocks::moe, detail::blocks::one_rank,
+using detail::blocks::delta_net, detail::blocks::dsa, detail::blocks::flops, detail::blocks::input_of,
+    detail::blocks::kda, detail::blocks::mamba_2, detail::blocks::mla, detail::blocks::moe, detail::blocks::one_rank,
     detail::blocks::pairs_within, detail::blocks::product, detail::blocks::rows, detail::blocks::stream_of,
     detail::blocks::tensor, detail::blocks::transformer;
 using detail::blocks::ffn_transfers, detail::blocks::mixer_moves, detail::blocks::mixer_transfers,

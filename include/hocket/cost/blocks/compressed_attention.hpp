@@ -68,7 +68,7 @@ inline constexpr auto saved = [] {
   using detail::saved::inner, detail::saved::region, detail::saved::unless;
   constexpr std::string_view assumed = "transformers deepseek_v4; assumes that inputs of all products are kept";
   return terms(
-      tensor("attention input", stream_of(1 * h), unless(r_norm), choose(r_gather, cp, region), assumed,
+      tensor("attention input", input_of(1 * h), unless(r_norm), choose(r_gather, cp, region), assumed,
              layer_operation::norm, origin::estimated),
       tensor("compressed query and keys", stream_of(2 * (r_q + d)), unless(r_qkv), region, assumed,
              layer_operation::qkv, origin::estimated),

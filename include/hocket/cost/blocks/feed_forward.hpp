@@ -53,14 +53,14 @@ inline constexpr auto forward = [] {
 inline constexpr auto saved = [] {
   using detail::saved::inner, detail::saved::kept_unless_full, detail::saved::region, detail::saved::unless;
   constexpr std::string_view table = "arXiv:2205.05198 section 4.1";
-  constexpr auto input = choose(wide_norm * r_cast_back, stream_of(h), 4 * byte * (s * b * h));
+  constexpr auto input = choose(wide_norm * r_cast_back, input_of(h), 4 * byte * (s * b * h));
   return terms(tensor("FFN input", input, unless(r_norm) * (1 - shares_input), choose(r_gather, cp, region), table,
                       layer_operation::norm),
                tensor("FFN activation, inputs", stream_of((n_f - 1) * f), unless(r_ffn_in), inner, table,
                       layer_operation::ffn_in),
                tensor("FFN activation, first factor", stream_of((n_f - 2) * f), unless(r_activation) * (1 - fused),
                       inner, "arXiv:2002.05202", layer_operation::activation, origin::derived),
-               tensor("FFN activation, output", stream_of(1 * f), unless(r_activation), inner, table,
+               tensor("FFN activation, output", input_of(1 * f), unless(r_activation), inner, table,
                       layer_operation::activation),
                tensor("FFN dropout mask", byte * (s * b * h), kept_unless_full * dropout, region, table));
 }();
@@ -131,20 +131,20 @@ inline constexpr auto saved = [] {
   constexpr std::string_view table = "arXiv:2205.05198 section 4.1",
                              even = "arXiv:2101.03961; assumes tokens spread evenly over experts and ranks",
                              together = "arXiv:2405.04434; assumes one dense FFN of all shared experts";
-  constexpr auto input = choose(wide_norm * r_cast_back, stream_of(h), 4 * byte * (s * b * h));
+  constexpr auto input = choose(wide_norm * r_cast_back, input_of(h), 4 * byte * (s * b * h));
   return terms(
       tensor("FFN input", input, unless(r_norm) * (1 - shares_input), choose(r_gather, cp, region), table,
              layer_operation::norm),
       tensor("router probabilities", 4 * byte * (s * b * (E + E_z)), kept, region, even, layer_operation::router,
              origin::estimated),
-      tensor("expert inputs", stream_of(k * width), kept, inner, even, layer_operation::dispatch, origin::estimated),
+      tensor("expert inputs", input_of(k * width), kept, inner, even, layer_operation::dispatch, origin::estimated),
       tensor("expert activations, inputs", stream_of((n_f - 1) * k * f_e), unless(r_ffn_in), inner, even,
              layer_operation::ffn_in, origin::estimated),
-      tensor("expert activations, outputs", stream_of(k * f_e), unless(r_activation), inner, even,
+      tensor("expert activations, outputs", input_of(k * f_e), unless(r_activation), inner, even,
              layer_operation::activation, origin::estimated),
       tensor("shared expert activations, inputs", stream_of((n_f - 1) * f_s), unless(r_ffn_in) * f_s, inner, together,
              layer_operation::ffn_in, origin::estimated),
-      tensor("shared expert activations, outputs", stream_of(1 * f_s), unless(r_activation) * f_s, inner, together,
+      tensor("shared expert activations, outputs", input_of(1 * f_s), unless(r_activation) * f_s, inner, together,
              layer_operation::activation, origin::estimated),
       tensor("FFN dropout mask", byte * (s * b * h), kept * dropout, region, table));
 }();

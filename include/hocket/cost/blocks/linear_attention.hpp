@@ -102,7 +102,7 @@ inline constexpr auto saved = [] {
   constexpr std::string_view assumed =
       "flash-linear-attention; assumes that a kernel keeps what it reads and the states "
       "between its chunks";
-  return terms(tensor("attention input", stream_of(1 * h), unless(r_norm), choose(r_gather, cp, region), assumed,
+  return terms(tensor("attention input", input_of(1 * h), unless(r_norm), choose(r_gather, cp, region), assumed,
                       layer_operation::norm, origin::estimated),
                tensor("before and behind the convolution", stream_of(2 * convolved), unless(r_qkv), inner_ranks,
                       assumed, layer_operation::qkv, origin::estimated),
@@ -166,7 +166,7 @@ inline constexpr auto saved = [] {
   constexpr std::string_view assumed =
       "flash-linear-attention; assumes that a kernel keeps what it reads and the states "
       "between its chunks";
-  return terms(tensor("attention input", stream_of(1 * h), unless(r_norm), choose(r_gather, cp, region), assumed,
+  return terms(tensor("attention input", input_of(1 * h), unless(r_norm), choose(r_gather, cp, region), assumed,
                       layer_operation::norm, origin::estimated),
                tensor("before and behind the convolution", stream_of(6 * width), unless(r_qkv), inner_ranks, assumed,
                       layer_operation::qkv, origin::estimated),
@@ -226,7 +226,7 @@ inline constexpr auto forward = [] {
 }();
 inline constexpr auto saved = [] {
   using detail::saved::region, detail::saved::unless;
-  return terms(tensor("attention input", stream_of(1 * h), unless(r_norm), choose(r_gather, cp, region), lightning,
+  return terms(tensor("attention input", input_of(1 * h), unless(r_norm), choose(r_gather, cp, region), lightning,
                       layer_operation::norm, origin::estimated),
                tensor("queries, keys, values, gate", stream_of(4 * width), unless(r_qkv), inner_ranks, lightning,
                       layer_operation::qkv, origin::estimated),
@@ -277,7 +277,7 @@ inline constexpr auto forward = [] {
 }();
 inline constexpr auto saved = [] {
   using detail::saved::region, detail::saved::unless;
-  return terms(tensor("convolution, input", stream_of(1 * h), unless(r_norm), choose(r_gather, cp, region), lfm2,
+  return terms(tensor("convolution, input", input_of(1 * h), unless(r_norm), choose(r_gather, cp, region), lfm2,
                       layer_operation::norm, origin::estimated),
                tensor("convolution, gates and both sides", stream_of(6 * h), unless(r_qkv), inner_ranks, lfm2,
                       layer_operation::qkv, origin::estimated));

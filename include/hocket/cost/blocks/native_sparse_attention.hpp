@@ -92,7 +92,7 @@ inline constexpr auto saved = [] {
   constexpr auto kept = unless(r_attention);
   constexpr layer_operation by = layer_operation::attention;
   return terms(
-      tensor("attention input", stream_of(1 * h), unless(r_norm), choose(r_gather, cp, region), assumed,
+      tensor("attention input", input_of(1 * h), unless(r_norm), choose(r_gather, cp, region), assumed,
              layer_operation::norm, origin::estimated),
       tensor("queries", stream_of(a * d), unless(r_qkv), inner, assumed, layer_operation::qkv, origin::estimated),
       tensor("keys and values", stream_of(n_kv * pair_width), unless(r_qkv), kv_ranks, assumed, layer_operation::qkv,

@@ -61,7 +61,7 @@ inline constexpr auto saved = [] {
   constexpr std::string_view assumed =
       "arXiv:2405.21060; assumes that a kernel keeps what it reads and the states "
       "between its chunks";
-  return terms(tensor("state space, input", stream_of(1 * h), unless(r_norm), choose(r_gather, cp, region), assumed,
+  return terms(tensor("state space, input", input_of(1 * h), unless(r_norm), choose(r_gather, cp, region), assumed,
                       layer_operation::norm, origin::estimated),
                tensor("projections and convolution", stream_of(projected + convolved), unless(r_qkv), inner_ranks,
                       assumed, layer_operation::qkv, origin::estimated),
@@ -125,7 +125,7 @@ inline constexpr auto forward = [] {
 inline constexpr auto saved = [] {
   using detail::saved::region, detail::saved::unless;
   constexpr std::string_view assumed = "arXiv:2312.00752 section 3.3.2: states are computed again";
-  return terms(tensor("state space, input", stream_of(1 * h), unless(r_norm), choose(r_gather, cp, region), assumed,
+  return terms(tensor("state space, input", input_of(1 * h), unless(r_norm), choose(r_gather, cp, region), assumed,
                       layer_operation::norm, origin::estimated),
                tensor("projections and convolution", stream_of(3 * h_m + r_t + 2 * d_s), unless(r_qkv), inner_ranks,
                       assumed, layer_operation::qkv, origin::estimated),

@@ -24,16 +24,27 @@ namespace hocket::inline HOCKET_ABI::cost {
 
 namespace detail {
 
-/// The number of a member: integers, flags and enumerations are whole.
+/// The number of a member: integers, flags and enumerations are whole, a rational is whole / parts.
 struct number {
   std::int64_t whole = 0;
   double real = 0;
   bool is_real = false;
+  std::int64_t parts = 1;
 
   template <class T>
   static constexpr number of(const T& value) noexcept {
     if constexpr (std::is_floating_point_v<T>) return {0, static_cast<double>(value), true};
     else return {static_cast<std::int64_t>(value), static_cast<double>(static_cast<std::int64_t>(value)), false};
+  }
+  // One that is no number, or too large, becomes negative, which no size is.
+  static constexpr number of(const rational& value) noexcept {
+    constexpr integer most = (std::numeric_limits<std::int32_t>::max)();
+    if (!value.ok() || magnitude(value.num()) > most || value.den() > most) return {-1, -1};
+    return {static_cast<std::int64_t>(value.num()), value.real(), false, static_cast<std::int64_t>(value.den())};
+  }
+  /// Precondition: !is_real.
+  [[nodiscard]] constexpr rational exact() const noexcept {
+    return parts == 1 ? rational(whole) : rational(whole) / rational(parts);
   }
 };
 struct hashed_name {
@@ -214,7 +225,7 @@ struct exact_leaves {
   [[nodiscard]] constexpr rational literal(std::int64_t n) const noexcept { return rational(n); }
   [[nodiscard]] constexpr rational symbol(formula_view e) const noexcept {
     const std::optional<number> found = number_of(e, numbers);
-    return found && !found->is_real ? rational(found->whole) : rational(0) / rational(0);
+    return found && !found->is_real ? found->exact() : rational(0) / rational(0);
   }
   [[nodiscard]] constexpr rational undefined() const noexcept { return rational(0) / rational(0); }
 };

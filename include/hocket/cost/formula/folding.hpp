@@ -180,7 +180,7 @@ class folding {
     if (why_) why_ = error{errc::unknown_symbol}.with(e.key());
     return {};
   }
-  folded_sum number(const detail::number& x) { return x.is_real ? undefined() : constant(rational(x.whole)); }
+  folded_sum number(const detail::number& x) { return x.is_real ? undefined() : constant(x.exact()); }
   folded_sum undefined() {
     if (why_) why_ = error{errc::undefined_value}.with("value");
     return {};

@@ -92,7 +92,7 @@ class writer {
       case formula_kind::symbol: {
         const std::optional<detail::number> known = numeric() ? numbers_.find(e) : std::nullopt;
         if (!known) return name(e.letter());
-        return known->is_real ? real_number(known->real, has) : number(rational(known->whole), has);
+        return known->is_real ? real_number(known->real, has) : number(known->exact(), has);
       }
       case formula_kind::definition: return numeric() ? number(value_of(e.body(), numbers_), has) : name(e.letter());
       case formula_kind::choice: return choice_of(e, has);

@@ -27,6 +27,9 @@ constexpr auto tensor(std::string_view name, const F& bytes, const When& when, c
   return make_term({.name = name, .source = source, .how = how, .by = by}, bytes, when, split);
 }
 
+/// Bytes an element of an input of a matrix product that is kept: Transformer Engine keeps it as the product got it.
+inline constexpr auto c_kept = choose(letters::narrow_inputs, letters::c, letters::c_i);
+
 }  // namespace hocket::inline HOCKET_ABI::cost::detail::saved
 
 namespace hocket::inline HOCKET_ABI::cost::letters {
@@ -39,7 +42,8 @@ namespace hocket::inline HOCKET_ABI::cost::letters {
 /// that widens, more for one that narrows. A gather that is not computed again keeps the whole sequence on each rank.
 /// Needs: part (layers = 1, moe_layers = 0 or 1), model, training, parallel, replay_set.
 inline constexpr auto saved_tensor_terms = [] {
-  using detail::saved::inner, detail::saved::region, detail::saved::tensor, detail::saved::unless;
+  using detail::saved::c_kept, detail::saved::inner, detail::saved::region, detail::saved::tensor,
+      detail::saved::unless;
   using detail::saved::kept_if_full, detail::saved::kept_if_none, detail::saved::kept_unless_full;
   constexpr auto kept = kept_unless_full;
   constexpr auto attention_kept = unless(r_attention);
@@ -48,7 +52,7 @@ inline constexpr auto saved_tensor_terms = [] {
   constexpr auto stream = c * tokens;
   constexpr auto wide = 4 * byte * (s * b * h);
   constexpr auto norm_input = choose(wide_norm * (1 - r_cast), stream, wide);
-  constexpr auto norm_output = choose(wide_norm * r_cast_back, stream, wide);
+  constexpr auto norm_output = choose(wide_norm * r_cast_back, c_kept * tokens, wide);
   constexpr auto gathered = choose(r_gather, cp, region);
   // One norm feeds attention and FFN in parallel, or each has its own, or each has another behind it.
   constexpr auto own_norm = greatest(n_n, 1) - 1, norms_behind = greatest(n_n, 2) - 2;
@@ -96,20 +100,20 @@ inline constexpr auto saved_tensor_terms = [] {
       tensor("FFN activation, first factor", c * (element * ((n_f - 2) * s * b * f)),
              unless(r_activation) * (1 - fused) * (L - L_m), inner, "arXiv:2002.05202", layer_operation::activation,
              origin::derived),
-      tensor("FFN activation, output", c * (element * (s * b * f)), unless(r_activation) * (L - L_m), inner, table,
+      tensor("FFN activation, output", c_kept * (element * (s * b * f)), unless(r_activation) * (L - L_m), inner, table,
              layer_operation::activation),
       // Tokens are assumed to be spread evenly over experts and ranks; the router keeps its probabilities in 32 bits.
       tensor("router probabilities", 4 * byte * (s * b * E), kept * L_m, region, moe, layer_operation::router,
              origin::estimated),
-      tensor("expert inputs", c * (element * (k * s * b * h)), kept * L_m, inner, moe, layer_operation::dispatch,
+      tensor("expert inputs", c_kept * (element * (k * s * b * h)), kept * L_m, inner, moe, layer_operation::dispatch,
              origin::estimated),
       tensor("expert activations, inputs", c * (element * ((n_f - 1) * k * s * b * f_e)), unless(r_ffn_in) * L_m, inner,
              moe, layer_operation::ffn_in, origin::estimated),
-      tensor("expert activations, outputs", c * (element * (k * s * b * f_e)), unless(r_activation) * L_m, inner, moe,
-             layer_operation::activation, origin::estimated),
+      tensor("expert activations, outputs", c_kept * (element * (k * s * b * f_e)), unless(r_activation) * L_m, inner,
+             moe, layer_operation::activation, origin::estimated),
       tensor("shared expert activations, inputs", c * (element * ((n_f - 1) * s * b * f_s)),
              unless(r_ffn_in) * L_m * f_s, inner, mla_shared, layer_operation::ffn_in, origin::estimated),
-      tensor("shared expert activations, outputs", c * (element * (s * b * f_s)), unless(r_activation) * L_m * f_s,
+      tensor("shared expert activations, outputs", c_kept * (element * (s * b * f_s)), unless(r_activation) * L_m * f_s,
              inner, mla_shared, layer_operation::activation, origin::estimated),
       tensor("FFN dropout mask", byte * (s * b * h), kept * dropout, region, table));
 }();

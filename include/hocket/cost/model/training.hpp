@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <hocket/config.hpp>
+#include <hocket/cost/formula/number.hpp>
 #include <hocket/cost/formula/reflect.hpp>
 
 #include <cstdint>
@@ -13,12 +14,17 @@ enum class workspace : std::uint8_t {
   megatron_te  ///< Megatron-LM with Transformer Engine: buffers of the type of the weights that stand in for gradients
 };
 
-/// One training step. Bytes are per parameter or per activation element.
+/// One training step. Bytes are per parameter or per activation element; formats whose elements share scales have
+/// fractions (scaled_format.hpp).
 struct training {
   std::int64_t sequence = 0;      ///< tokens per sequence
   std::int64_t micro_batch = 1;   ///< sequences per micro-batch
   std::int64_t global_batch = 1;  ///< sequences per step over all ranks
-  std::int64_t weight_bytes = 2, gradient_bytes = 4, master_bytes = 4, moment_bytes = 8, activation_bytes = 2;
+  rational weight_bytes = 2, gradient_bytes = 4, master_bytes = 4, moment_bytes = 8, activation_bytes = 2;
+  /// Whether inputs of matrix products are kept in a narrower format, of `input_bytes` an element: those of the
+  /// projections, of both products of an FFN and of experts. All else that is kept takes activation_bytes.
+  bool narrow_inputs = false;
+  rational input_bytes = 2;     ///< not read unless narrow_inputs
   bool flash_attention = true;  ///< the s x s scores are never stored
   bool dropout = false;         ///< three dropouts a layer, one byte of mask per element
   bool wide_norm = false;       ///< norms work on a copy of their input cast to 32 bits, and keep that copy
@@ -37,4 +43,4 @@ struct training {
 
 HOCKET_DETAIL_STRUCT(hocket::cost::training, sequence, micro_batch, global_batch, weight_bytes, gradient_bytes,
                      master_bytes, moment_bytes, activation_bytes, flash_attention, dropout, fused_loss, workspace,
-                     wide_norm, fused_activation, squared_lengths, windowed_pairs);
+                     wide_norm, fused_activation, narrow_inputs, input_bytes, squared_lengths, windowed_pairs);
