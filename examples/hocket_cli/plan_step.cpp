@@ -124,7 +124,7 @@ double hop_us(const plan_input& in) {
   const double elements = static_cast<double>(t.sequence) * static_cast<double>(t.micro_batch) *
                           static_cast<double>(in.model.model.hidden * (in.layers ? in.layers->sizes.streams : 1)) /
                           static_cast<double>(in.parallel.cp);
-  const double bytes = elements * static_cast<double>(t.activation_bytes) /
+  const double bytes = elements * t.activation_bytes.real() /
                        static_cast<double>(in.parallel.sequence_parallel ? in.parallel.tp : 1);
   return in.pipeline_link.latency_us + bytes / (in.pipeline_link.gb_per_s * 1e3);
 }
