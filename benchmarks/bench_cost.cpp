@@ -80,7 +80,7 @@ struct strategies {
 // The dense part of the table of saved tensors as one would write it by hand, with the same cases.
 double by_hand(const cost::model& m, const cost::training& t, const cost::parallel& p) {
   const auto x = [](std::int64_t v) { return static_cast<double>(v); };
-  const double tokens = x(t.sequence * t.micro_batch), ways = x(p.tp * p.cp), c_ = x(t.activation_bytes);
+  const double tokens = x(t.sequence * t.micro_batch), ways = x(p.tp * p.cp), c_ = t.activation_bytes.real();
   const double region = p.sequence_parallel ? ways : x(p.cp), stream = c_ * tokens * x(m.hidden);
   if (p.recompute == cost::recompute::full) return stream / region;
   double sum = 4 * stream / region;

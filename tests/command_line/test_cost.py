@@ -177,9 +177,9 @@ class Report(ToolTest):
         self.assertEqual((line["formula"], line["numbers"]), ("c_w*N_r", f"33/32*{parameters}"))
         line = next(t for t in report((), activations="nvfp4")["terms"] if t["name"] == "FFN input")
         self.assertEqual(line["numbers"], f"9/16*{s}*1*{h}")
-        for types, says in (({"moments": "mxfp8"}, '"moments" is "mxfp8", but must be one of "none", "fp8"'),
-                            ({"master": "nvfp4"}, '"master" is "nvfp4", but must be one of'),
-                            ({"weights": "mxfp9"}, '"fp8_block128"'),
+        for types, says in (({"moments": "mxfp8"}, '"moments" is "mxfp8", but must be one of: none, fp8, bf16, fp16, fp32, fp64'),
+                            ({"master": "nvfp4"}, '"master" is "nvfp4", but must be one of: none'),
+                            ({"weights": "mxfp9"}, "mxfp4, nvfp4, fp8_block128"),
                             ({"weights": "mxfp8", "workspace": "megatron_te"}, "buffers of the type of the weights are not known for mxfp8")):
             self.refused("cost", "report", "--model", model, "--training", self.file("t.json", json.dumps({"sequence": s, **types})), says=says)
 

@@ -42,6 +42,7 @@ struct by_element {
   cost::model m;
   cost::training t;
   cost::parallel p;
+  std::int64_t element_bytes() const { return static_cast<std::int64_t>(t.activation_bytes.num()); }
   std::int64_t q_heads() const { return m.heads / p.tp; }
   std::int64_t kv_heads() const { return m.kv_heads > p.tp ? m.kv_heads / p.tp : 1; }
   std::int64_t rank_of_token(std::int64_t token) const { return token / (t.sequence / p.cp); }
@@ -53,7 +54,7 @@ struct by_element {
     for (std::int64_t step = 1; step < p.cp; ++step) {
       const std::int64_t owner = holds[static_cast<std::size_t>(from)];
       for (std::int64_t token = 0; token < t.sequence; ++token)
-        bytes += rank_of_token(token) == owner ? 2 * kv_heads() * m.head_dim * t.micro_batch * t.activation_bytes : 0;
+        bytes += rank_of_token(token) == owner ? 2 * kv_heads() * m.head_dim * t.micro_batch * element_bytes() : 0;
       std::vector<std::int64_t> next = holds;
       for (std::int64_t r = 0; r < p.cp; ++r)
         next[static_cast<std::size_t>((r + 1) % p.cp)] = holds[static_cast<std::size_t>(r)];
@@ -68,7 +69,7 @@ struct by_element {
       for (std::int64_t head = 0; head < heads; ++head) {
         const std::int64_t by_sequence = rank_of_token(token), by_head = head / (heads / p.cp);
         const std::int64_t has = back ? by_head : by_sequence, needs = back ? by_sequence : by_head;
-        bytes += has == from && needs != from ? m.head_dim * t.micro_batch * t.activation_bytes : 0;
+        bytes += has == from && needs != from ? m.head_dim * t.micro_batch * element_bytes() : 0;
       }
     return bytes;
   }
