@@ -339,6 +339,8 @@ TEST_CASE("what is not said of a curve or a sample is nothing", "[curve]") {
   CHECK(device.cores == 1);
   const hocket::curve::grouped<hocket::curve::affine> alone{.curve = {.fixed = 2, .per_size = 1}};
   CHECK(alone.time(80) == 82);
+  const hocket::curve::scaled<hocket::curve::affine> same{.curve = {.fixed = 2, .per_size = 1}};
+  CHECK(same.time(80) == 82);
   // 10 x 2 blocks of 128 x 256 on 10 cores: two waves of 10 blocks, 2 * 128 * 256 * 1024 FLOPs each, 10^8 in a us.
   const auto product = hocket::curve::matmul_roofline::of(1024, 512, 2, {.tflops = 100, .cores = 10});
   CHECK(close(product.time(1280), 2 * 10 * 2 * 128 * 256 * 1024 / 1e8));

@@ -122,6 +122,11 @@ TEST_CASE("the next size to measure lies in the gap that says least", "[curve]")
   REQUIRE(curve::sizes_to_measure(samples, {256, 8192}, std::span(sizes, 1)).value() == 1);
   CHECK(sizes[0] == 8192);
   CHECK(curve::sizes_to_measure(std::vector<curve::sample>{{1, 1}, {2, 2}}, {1, 2}, sizes).value() == 0);  // all known
+  // Between 1.9 and 2 there is no whole size: only the ends that were not measured are left.
+  REQUIRE(curve::sizes_to_measure(std::vector<curve::sample>{{1.9, 10}, {2, 20}}, {1, 2}, sizes).value() == 1);
+  CHECK(sizes[0] == 1);
+  REQUIRE(curve::sizes_to_measure(std::vector<curve::sample>{{2, 10}, {2.1, 20}}, {2, 3}, sizes).value() == 1);
+  CHECK(sizes[0] == 3);
   CHECK(curve::sizes_to_measure({}, {0, 5}, sizes).error().code == errc::invalid_argument);
   CHECK(curve::sizes_to_measure({}, {6, 5}, sizes).error().code == errc::invalid_argument);
 }

@@ -2,7 +2,9 @@
 #include <hocket/core.hpp>
 #include <hocket/curve.hpp>
 
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <limits>
 #include <random>
 #include <vector>
@@ -45,6 +47,23 @@ TEST_CASE("a piecewise polynomial refuses what is not a cost", "[curve]") {
   CHECK(code(f::make({{not_a_number, {1}}, {f::unbounded, {3}}})) == errc::invalid_argument);
   CHECK(code(f::make(std::span<const f::piece>{})) == errc::out_of_range);
   CHECK(message(f::make({{f::unbounded, {5, -1}}}).error()).find("falls between size 0 and size") != std::string::npos);
+}
+
+TEST_CASE("a piecewise polynomial gives back its pieces", "[curve]") {
+  using f = curve::piecewise_polynomial<3, 2>;
+  const std::vector<f::piece> pieces{{4, {1, 2}}, {8, {3, 4}}, {f::unbounded, {5, 6}}};
+  for (std::size_t count = 1; count <= 3; ++count) {
+    const std::vector<f::piece> last(pieces.end() - static_cast<std::ptrdiff_t>(count), pieces.end());
+    const auto made = f::make(last);
+    REQUIRE(made);
+    REQUIRE(made->size() == count);
+    const auto again = made->all_pieces();
+    for (std::size_t i = 0; i < count; ++i) {
+      CHECK(again[i].below == last[i].below);
+      CHECK(again[i].coefficients == last[i].coefficients);
+    }
+    for (std::size_t i = count; i < 3; ++i) CHECK(again[i].coefficients == std::array<double, 2>{});
+  }
 }
 
 TEST_CASE("the inverse of a piecewise polynomial is the largest size that fits", "[curve]") {

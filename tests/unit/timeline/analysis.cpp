@@ -92,6 +92,24 @@ TEST_CASE("makespan, begin and end of a timeline", "[timeline]") {
   CHECK(u.spans().empty());
 }
 
+TEST_CASE("what computes: all but communication, waiting and the unknown", "[timeline]") {
+  for (std::size_t k = 0; k < hocket::activity_count; ++k) {
+    const auto kind = static_cast<activity>(k);
+    const bool not_computing = kind == activity::communication || kind == activity::wait || kind == activity::other;
+    INFO(hocket::to_string(kind));
+    CHECK(hocket::computes(kind) == !not_computing);
+  }
+}
+
+TEST_CASE("many changes at one moment are one level", "[timeline]") {
+  timeline t;
+  t.add({.start = 0, .finish = 9, .lane = t.add_lane("lane")});
+  for (int i = 0; i < 300; ++i) t.add_change({.at = 5, .lane = 0, .by = 2});
+  const auto levels = hocket::detail::levels_of(t);
+  REQUIRE(levels[0].size() == 1);
+  CHECK((levels[0][0].at == 5 && levels[0][0].value == 600));
+}
+
 TEST_CASE("use and exposure equal a count of every tick", "[timeline]") {
   dice d;
   for (int round = 0; round < 200; ++round) {
@@ -103,7 +121,7 @@ TEST_CASE("use and exposure equal a count of every tick", "[timeline]") {
       t.add({.start = start,
              .finish = start + d.roll(9),
              .lane = d.roll(3),
-             .kind = static_cast<activity>(d.roll(9)),
+             .kind = static_cast<activity>(d.roll(hocket::activity_count)),
              .chunk = 0});
     }
     for (int i = 0; i < 6; ++i) t.add_change({.at = d.roll(40), .lane = d.roll(3), .by = std::int64_t{d.roll(9)} - 4});
