@@ -117,15 +117,23 @@ std::vector<step_plan::stage> stage_times(const plan_input& in, const layer_spli
   return stages;
 }
 
+// The most residual streams that a layer passes on: a hop is that of the widest boundary.
+std::int64_t widest_boundary(const cost::layer_list& list) {
+  std::int64_t most = list.sizes.streams;
+  for (const cost::repeated_layer& each : list.layers)
+    most = std::max(most, cost::streams_behind(list.sizes, each.blocks));
+  return most;
+}
+
 // One boundary tensor [sequence, hidden] per micro-batch and residual stream, split over tensor-parallel ranks if the
 // sequence is.
 double hop_us(const plan_input& in) {
   const cost::training& t = in.training.step;
   const double elements = static_cast<double>(t.sequence) * static_cast<double>(t.micro_batch) *
-                          static_cast<double>(in.model.model.hidden * (in.layers ? in.layers->sizes.streams : 1)) /
+                          static_cast<double>(in.model.model.hidden * (in.layers ? widest_boundary(*in.layers) : 1)) /
                           static_cast<double>(in.parallel.cp);
-  const double bytes = elements * t.activation_bytes.real() /
-                       static_cast<double>(in.parallel.sequence_parallel ? in.parallel.tp : 1);
+  const double bytes =
+      elements * t.activation_bytes.real() / static_cast<double>(in.parallel.sequence_parallel ? in.parallel.tp : 1);
   return in.pipeline_link.latency_us + bytes / (in.pipeline_link.gb_per_s * 1e3);
 }
 

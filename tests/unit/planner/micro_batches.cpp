@@ -299,6 +299,34 @@ TEST_CASE("prices: equal micro-batches are the uniform path") {
   }
 }
 
+TEST_CASE("prices: a stage passes on as many sources as its last layer mixes") {
+  const cost::layer_list plain = cost::to_layers(published::llama_13b);
+  cost::layer_list list{.sizes = plain.sizes};
+  for (std::int64_t at = 0; at < 40; ++at) {
+    cost::layer_blocks blocks = plain.layers[0].blocks;
+    blocks.push_back(cost::attention_residuals{.sources = 1 + at / 5, .count = 2});
+    list.add(blocks);
+  }
+  const cost::machine& on = cost::machines::b200_fitted.rates;
+  cost::machine at_once = on;
+  at_once.pipeline_bytes = 1e30;
+  const cost::parallel p{.pp = 4, .dp = 2};
+  const std::vector<cost::document_lengths> batches(8, {4096});
+  const auto price = [&](const cost::machine& x) {
+    return cost::price_micro_batches(list, step(), p, x, cost::even_choices(list, p), batches).value();
+  };
+  const auto uniform = cost::predict_step(list, step(), p, on, {}).value();
+  const auto prices = price(on), without = price(at_once);
+  for (std::size_t s = 0; s < 4; ++s) {
+    const double here = (prices.at(s, 3).forward + prices.at(s, 3).backward).count(),
+                 computed = (without.at(s, 3).forward + without.at(s, 3).backward).count();
+    CHECK(close(here, uniform.rank_times[s].total().count()));
+    // Layers 9, 19, 29 and 39 mix 2, 4, 6 and 8 sources of 4096 x 5120 elements of two bytes, there and back.
+    const double sources = 2 * static_cast<double>(s + 1);
+    CHECK(close(here - computed, sources * 2 * 2 * 4096 * 5120 / on.pipeline_bytes, 1e-6));
+  }
+}
+
 TEST_CASE("prices: a step of equal stages takes what predict_step says") {
   cost::layer_list list = cost::to_layers(published::llama_13b);
   list.sizes.vocabulary = 0;  // no head: equal stages

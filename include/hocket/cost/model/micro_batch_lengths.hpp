@@ -200,8 +200,10 @@ template <class Hardware = machine>
     if (!known) {
       setting ends = detail::setting_of_ends(list, {}, step, p, {});
       ends.model.hidden = list.sizes.hidden * list.sizes.streams;
-      const seconds hop = detail::hop_of(ends, on);
       for (std::size_t s = 0; s < out.stages; ++s) {
+        if (!(*layers)[s].layers.empty())  // all residual streams go to the next stage
+          ends.model.hidden = list.sizes.hidden * streams_behind(list.sizes, (*layers)[s].layers.back().blocks);
+        const seconds hop = detail::hop_of(ends, on);
         const auto price = detail::price_of_stage(list, step, p, on, (*layers)[s], stages[s], hop);
         if (!price) return price.error();
         out.all[s * out.count + j] = *price;
