@@ -24,7 +24,7 @@ inline constexpr scaled_format nvfp4{.element_bits = 4, .scale_bits = 8, .block 
 /// DeepSeek-V3's FP8: a scale of 32 bits for 128 elements of a row of activations, or 128 x 128 weights
 /// (arXiv:2412.19437 section 3.3.2).
 inline constexpr scaled_format fp8_rows{.element_bits = 8, .scale_bits = 32, .block = 128},
-    fp8_tiles{.element_bits = 8, .scale_bits = 32, .block = 128 * 128};
+    fp8_tiles{.element_bits = 8, .scale_bits = 32, .block = 16'384};
 
 /// Bytes of one element with its part of the block's scale, exact.
 ///

@@ -48,7 +48,7 @@ struct host_event_state {
 struct host_shared {
   std::mutex mutex;  // guards the report
   host_report report;
-  std::uint64_t report_at = 0;  // place of the reported failure in the order of submission
+  std::uint64_t report_at = 0;         // place of the reported failure in the order of submission
   std::atomic<bool> cancelled{false};  // what has not begun is skipped, until the next synchronization
   // Of lists; guarded by the mutex of stream 0.
   std::uint32_t submissions = 0;         // since the last synchronization

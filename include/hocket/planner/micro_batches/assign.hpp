@@ -58,7 +58,7 @@ class assignment_search {
     int128 sum = 0;
     for (const ticks t : times_) sum += t;
     const auto wide = static_cast<int128>(pipelines_);
-    ticks bound = static_cast<ticks>((sum + wide - 1) / wide);
+    const auto bound = static_cast<ticks>((sum + wide - 1) / wide);
     ticks heads = times_.empty() ? 0 : times_.front();
     if (equal_) {        // steps of longest ones together have the least sum of longest ones
       ticks beside = 0;  // whatever runs with it
