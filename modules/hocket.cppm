@@ -26,6 +26,7 @@ module;
 #include <initializer_list>
 #include <iterator>
 #include <limits>
+#include <locale>
 #include <map>
 #include <memory>
 #include <memory_resource>
@@ -35,6 +36,7 @@ module;
 #include <optional>
 #include <ratio>
 #include <span>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <system_error>
