@@ -182,4 +182,86 @@ TEST_CASE("a pinned plan has as many tiles as its length gives, and no more than
   CHECK(joined > 100);
 }
 
+TEST_CASE("sorted tiles are offered where only an order is allowed, the ragged one where it was", "[tiling]") {
+  generator g{std::mt19937_64(54)};
+  int ragged = 0;
+  for (int round = 0; round < 1000; ++round) {
+    tiling::any_problem p = g.any(60);
+    p.axis.least_tile = 1;
+    p.axis.max_tiles = 8;
+    p.axis.shorter = round % 2 == 0 ? tiling::short_end::first : tiling::short_end::last;
+    const tiling::detail::grid axis(p.axis);
+    if (axis.units < 4) continue;
+    tiling::detail::clock timer(p);
+    tiling::detail::tile_list tiles;
+    for (std::int64_t left = axis.units; left > 0;) {
+      const std::int64_t u = tiles.count == 7 ? left : (std::min)(left, 1 + g.below(axis.units / 3));
+      tiles.push(u * axis.align);
+      left -= u;
+    }
+    const bool first = g.below(2) == 0;
+    if (tiles.count < 2) continue;
+    tiles.rows[first ? 0 : tiles.count - 1] -= axis.shortage;
+    std::vector<std::int64_t> sorted(tiles.span().begin(), tiles.span().end());
+    const auto begin = sorted.begin() + (axis.shortage != 0 && first ? 1 : 0);
+    const auto end = sorted.end() - (axis.shortage != 0 && !first ? 1 : 0);
+    std::sort(begin, end);
+    if (round % 2 != 0) std::reverse(begin, end);
+    tiling::detail::incumbent best(axis, timer);
+    best.time = tiling::detail::infeasible;
+    tiling::detail::offer_sorted(axis, timer, tiles, best);
+    const bool admitted = axis.admits(sorted);
+    CHECK((best.time != tiling::detail::infeasible) == admitted);
+    if (!admitted) continue;
+    CHECK(std::equal(sorted.begin(), sorted.end(), best.tiles.span().begin(), best.tiles.span().end()));
+    CHECK(best.time == timer.makespan(sorted));
+    ragged += axis.shortage != 0 ? 1 : 0;
+  }
+  CHECK(ragged > 50);
+}
+
+TEST_CASE("under contention by rate equal tiles and those of fixed factors are improved by rate", "[tiling]") {
+  generator g{std::mt19937_64(55)};
+  int cut = 0;
+  for (int round = 0; round < 400; ++round) {
+    INFO("round " << round);
+    tiling::any_problem p = g.any(40);
+    for (auto& f : p.phases) f.overlap = 1 + static_cast<double>(g.below(8)) / 4;
+    tiling::any_problem by_rate = p;
+    by_rate.slowdown = tiling::contention::while_both;
+    const tiling::detail::grid axis(p.axis);
+    tiling::detail::clock timer(by_rate);
+    tiling::detail::clock fixed(p);
+    for (const tiling::policy by : {tiling::policy::lot_streaming, tiling::policy::automatic}) {
+      tiling::detail::incumbent best(axis, timer), found(axis, fixed);
+      tiling::detail::search_by_rate(by_rate, by, axis, timer, best);
+      found.time = tiling::detail::infeasible;
+      tiling::detail::search(p, by, axis, fixed, found);
+      found.time = timer.makespan(found.tiles.span());
+      tiling::detail::descend(axis, timer, found);
+      CHECK(best.time <= found.time);
+      CHECK(best.time == timer.makespan(best.tiles.span()));
+      const std::size_t count = best.tiles.count;
+      cut += count > 1 ? 1 : 0;
+      for (std::size_t from = 0; from < count && count > 1; ++from)
+        for (std::size_t to = 0; to < count; ++to) {
+          std::vector<std::int64_t> moved(best.tiles.span().begin(), best.tiles.span().end());
+          moved[from] -= axis.align;
+          moved[to] += axis.align;
+          if (moved[from] >= axis.least && moved[from] > 0) CHECK(timer.makespan(moved) >= best.time);
+        }
+    }
+  }
+  CHECK(cut > 100);
+}
+
+TEST_CASE("the documented rule takes matrices from one by one on", "[tiling]") {
+  const curve::affine f{.fixed = 5, .per_size = 0.1};
+  for (const std::int64_t k : {0, 1, 2})
+    for (const std::int64_t n : {0, 1, 2}) {
+      const auto p = tiling::problem({.rows = 512}, {.k = k, .n = n}, tiling::compute(f), tiling::comm(f));
+      CHECK(tiling::detail::documented_applies(p) == (k > 0 && n > 0));
+    }
+}
+
 }  // namespace tiling_growing
