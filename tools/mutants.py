@@ -124,7 +124,7 @@ def sites(header, number, line):
     word = code.split(maxsplit=1)[0] if code.strip() else "#"
     skipped = {"static_assert(", "template", "using", "requires", "concept", "namespace", "friend", "constexpr", "inline",
                "static", "typename"}
-    if re.fullmatch(r"\s+\w+ = \d+,\s*", code) or "HOCKET_ASSERT" in code or "reserve(" in code:
+    if re.fullmatch(r"\s+\w+ = -?\d+,\s*", code) or "HOCKET_ASSERT" in code or "reserve(" in code:
         return  # an enumerator; what is only there to find mistakes, or to be fast
     if word[0] in "#/*" or word in skipped or '"' in code or "'" in code or "operator" in code or "consteval" in code:
         return
