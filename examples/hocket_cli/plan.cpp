@@ -49,6 +49,23 @@ void open_in_browser(const std::filesystem::path& page) {
 #endif
 }
 
+/// What the changes say that a reader of the text alone must know.
+std::string said_of(const tried_changes& tried) {
+  std::string out;
+  for (const planned_change& x : tried.possible) {
+    if (x.what != offload_change) continue;
+    char line[200];
+    std::snprintf(line, sizeof line,
+                  "A change: %s takes %.6f s a step, with %.2f GiB on the fullest rank; `hocket planner offload` says "
+                  "which\n\n",
+                  offload_change, x.step_seconds, static_cast<double>(x.bytes) / 1073741824.0);
+    out += line;
+  }
+  if (!nothing_fits(tried)) return out;
+  return out + "Nothing that was tried fits: neither this plan nor any of " + std::to_string(tried.possible.size()) +
+         " changes of it, which report.html lists\n\n";
+}
+
 void plan(const options& o) {
   plan_input in = read_plan(o.file);
   if (in.layers && !o.measured.files.empty()) fail(o.file + ": --measured is for models of equal layers only");
@@ -66,12 +83,9 @@ void plan(const options& o) {
   };
   std::string text = plan_as_text(in, p), json = plan_as_json(in, p);
   std::size_t figures = text.find("\nCost\n") + 1;  // those that people look for; every term stands in the report
-  if (nothing_fits(tried)) {
-    const std::string said = "Nothing that was tried fits: neither this plan nor any of " +
-                             std::to_string(tried.possible.size()) + " changes of it, which report.html lists\n\n";
-    text.insert(figures, said);
-    figures += said.size();
-  }
+  const std::string said = said_of(tried);
+  text.insert(figures, said);
+  figures += said.size();
   std::string shown = text.substr(0, figures);
   std::optional<measured_report> measured;
   if (!o.measured.files.empty()) {

@@ -244,6 +244,14 @@ tried_changes try_changes(const plan_input& in, const step_plan& p, const compar
       ++out.refused;
     }
   }
+  if (may_offload(in, out.now)) {
+    try {
+      out.possible.push_back(with_offload(in));
+      out.possible.back().seconds_per_token = out.possible.back().step_seconds / tokens_of(in);
+    } catch (const failure&) {
+      ++out.refused;
+    }
+  }
   if (!p.split) add_other_schedules(out, in, p, others);
   std::sort(out.possible.begin(), out.possible.end(), better);
   recommend(out);

@@ -53,6 +53,14 @@ comparison compare_schedules(const plan_input& in);
 /// without a machine, what tensor- and data-parallel communication costs) are not tried. Schedules that a plan file
 /// cannot name are taken from `others`, where layers are dealt out evenly in the plan, too.
 tried_changes try_changes(const plan_input& in, const step_plan& p, const comparison& others);
+/// What with_offload() is called among the changes.
+inline constexpr const char* offload_change = "keep, recompute or offload by kind of tensor";
+/// Whether that is tried: tensors are recomputed or do not fit, and the machine has a link to the host. Layers must be
+/// equal and dealt out evenly, one chunk a rank.
+[[nodiscard]] bool may_offload(const plan_input& in, const planned_change& now);
+/// The plan if each stage keeps, computes again or moves what fits with the least time, as `hocket planner offload` has
+/// it. Its time per token is left to the caller. Fails where even that does not fit.
+planned_change with_offload(plan_input in);
 /// Whether neither the plan nor any change of it that was tried fits the memory.
 [[nodiscard]] bool nothing_fits(const tried_changes& tried);
 

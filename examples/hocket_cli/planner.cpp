@@ -10,6 +10,7 @@ void add_planner(CLI::App& app) {
   add_planner_search(*planner);
   add_planner_layout(*planner);
   add_planner_batches(*planner);
+  add_planner_offload(*planner);
 }
 
 }  // namespace hocket_cli

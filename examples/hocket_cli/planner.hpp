@@ -6,6 +6,7 @@
 namespace hocket_cli {
 
 void add_pipeline_search(CLI::App& pipeline_command);
+void add_planner_offload(CLI::App& planner_command);
 void add_planner_batches(CLI::App& planner_command);
 void add_planner_layout(CLI::App& planner_command);
 void add_planner_search(CLI::App& planner_command);

@@ -55,6 +55,8 @@ class Json(ToolTest):
         training = self.file("training.json", json.dumps({"sequence": 1024, "global_batch": 8, "step_seconds": 1, "peak_tflops": 300}))
         fast = self.file("fast.json", json.dumps({"sequence": 1024, "global_batch": 8, "machine": "b200_fitted"}))
         parallel = self.file("parallel.json", json.dumps({"pp": 2, "tp": 2}))
+        rates = {"gemm_flops": 4e14, "attention_flops": 2e14, "memory_bytes": 2e12, "tensor_bytes": 1e11, "pipeline_bytes": 5e10, "host_bytes": 4e10}
+        moves = self.file("moves.json", json.dumps({"sequence": 4096, "global_batch": 8, "machine": {"name": "test", "source": "test", "rates": rates}}))
         return {
             ("graph", "prune"): ("--ops", SMALL), ("graph", "sync"): ("--ops", SMALL),
             ("graph", "reaches"): ("--ops", SMALL, "--pairs", pairs), ("graph", "compare"): ("--ops", SMALL, "--theirs", theirs),
@@ -66,6 +68,7 @@ class Json(ToolTest):
             ("cost", "report"): ("--model", CONFIGS / "llama-2-7b.json", "--training", training, "--parallel", parallel),
             ("planner", "split"): ("--problem", LLAMA / "split.json"),
             ("planner", "layout"): ("--model", LLAMA / "config.json", "--training", fast, "--parallel", parallel),
+            ("planner", "offload"): ("--model", LLAMA / "config.json", "--training", moves, "--parallel", parallel, "--memory-gib", 64),
             ("planner", "batches"): ("--model", LLAMA / "config.json", "--training", fast, "--parallel", parallel, "--lengths", "doublings:64-1024"),
             ("planner", "search"): ("--model", LLAMA / "config.json", "--training", LLAMA / "training.json", "--cluster", LLAMA / "cluster.json", "--top", 1000),
             ("plan",): (PLAN, "--out", self.folder / "plan"),

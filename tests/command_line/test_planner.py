@@ -527,5 +527,74 @@ class Batches(ToolTest):
         refused("no choice fits every draw into 1.00 GiB", "--lengths", "uniform:64-128", "--memory-gib", 1)
 
 
+class Offload(ToolTest):
+    """Keep, compute again or offload: sums of the table, never worse than one way alone, what is pasted and refused."""
+
+    def files(self, memory, host=4e10, **sizes):
+        rates = {"gemm_flops": 4e14, "attention_flops": 2e14, "memory_bytes": 2e12, "tensor_bytes": 1e11,
+                 "pipeline_bytes": 5e10, "host_bytes": host}
+        training = {"sequence": 4096, "global_batch": 16, "machine": {"name": "test", "source": "test", "rates": rates}}
+        return ("--model", EXAMPLES / "llama-2-13b" / "config.json", "--training", self.file("t.json", json.dumps(training)),
+                "--parallel", self.file("p.json", json.dumps({"pp": 4, "tp": 2} | sizes)), "--memory-gib", memory)
+
+    def test_stages(self):
+        x = json.loads(self.ok("planner", "offload", *self.files(40), "--json").text)
+        times = {c["choice"]: c.get("step_seconds") for c in x["choices"]}
+        self.assertIsNone(times["keep"])
+        others = [t for way, t in times.items() if t is not None and way != "chosen"]
+        self.assertTrue(others)
+        self.assertLessEqual(times["chosen"], min(others))
+        for stage in x["stages"]:
+            held = copies = again = 0
+            for c in stage["tensors"]:
+                self.assertEqual(c["keep"] + c["again"] + c["move"], c["layers"])
+                staged = min(2, stage["in_flight"] * c["move"])
+                held += c["bytes"] * (stage["in_flight"] * c["keep"] + staged + (c["again"] > 0))
+                copies += c["move"] * c["copy_us"]
+                again += c["again"] * c["again_us"]
+                self.assertAlmostEqual(c["copy_us"], 2 * c["bytes"] / 4e10 * 1e6, places=2)
+            self.assertEqual(held, stage["held_bytes"])
+            self.assertLessEqual(held, stage["capacity_bytes"])
+            self.assertAlmostEqual(stage["extra_us"], again + max(0, copies - stage["may_hide_us"]), places=1)
+            self.assertLessEqual(stage["lower_bound_us"], stage["extra_us"])
+        self.pasted(x)
+        slow = json.loads(self.ok("planner", "offload", *self.files(40, host=1e7), "--json").text)
+        self.assertEqual(sum(c["move"] for s in slow["stages"] for c in s["tensors"]), 0)
+
+    def pasted(self, x):
+        """Layers of the pasted lists are those that the tables count, and no layer does both."""
+        parts = {"attention": "attention\\.flash_attention", "qkv": "attention\\.wk\\.matmul", "ffn_in": "feed_forward\\.w3\\.matmul",
+                 "activation": "feed_forward\\.mul", "norm": "ffn_norm\\.norm", "output": "attention\\.wo\\.matmul"}
+        again = dict(re.findall(r"(?m)^    '(.*)': \[(.*)\]$", x["mindformers"]))
+        moved = dict(re.findall(r"op_name: '(.*)'\n      backward_prefetch: 1\n      layers: \[(.*)\]", x["mindformers"]))
+        numbers = lambda text: [int(n) for n in text.split(", ")] if text else []
+        self.assertTrue(moved)
+        for by, part in parts.items():
+            rows = [(s["stage"], c) for s in x["stages"] for c in s["tensors"] if c["by"] == by]
+            begins = lambda stage: 10 * stage  # 40 layers on 4 stages
+            self.assertEqual(numbers(again.get(part, "")), [begins(s) + l for s, c in rows for l in range(c["again"])], by)
+            self.assertEqual(numbers(moved.get(part, "")), [begins(s) + c["again"] + l for s, c in rows for l in range(c["move"])], by)
+        modules = {"attention": "attn_proj", "qkv": "core_attn", "norm": "qkv_linear", "output": "mlp_norm"}
+        listed = re.search(r"--offload-modules (.*)", x["megatron"])
+        for by, module in modules.items():
+            moves = any(c["move"] for s in x["stages"] for c in s["tensors"] if c["by"] == by)
+            self.assertEqual(moves, listed is not None and module in listed[1].split(), by)
+
+    def test_without_swap_lists_count_layers_of_stages(self):
+        x = json.loads(self.ok("planner", "offload", *self.files(40, host=1e7), "--json").text)
+        count = lambda by: [sum(c["again"] for c in s["tensors"] if c["by"] == by) for s in x["stages"]]
+        self.assertTrue(sum(count("norm")) + sum(count("activation")))
+        self.assertNotIn("swap", x["mindformers"])
+        for by, part in (("norm", "attention_norm\\.norm"), ("activation", "feed_forward\\.mul")):
+            line = f"    '{part}': {count(by)}\n"
+            self.assertEqual(line in x["mindformers"], sum(count(by)) > 0, line)
+
+    def test_refused(self):
+        refused = lambda says, *options: self.refused("planner", "offload", *options, says=says)
+        refused("has no \"host_bytes\"", *self.files(40, host=0))
+        refused("one chunk a rank only", *self.files(40, vp=2))
+        refused("lack", *self.files(5))
+
+
 if __name__ == "__main__":
     main()

@@ -243,6 +243,34 @@ class Told(ReportTest):
                     tried = next(c for c in page["changes"]["all"] if c["what"] == what)
                     self.assertAlmostEqual(tried["step_seconds"], other["step_seconds"], places=9)
 
+    def test_offload_is_what_the_planner_says(self):
+        rates = {"gemm_flops": 3e14, "attention_flops": 2e14, "memory_bytes": 2e12, "tensor_bytes": 1e11, "pipeline_bytes": 5e10,
+                 "data_bytes": 2e10, "host_bytes": 4e10}
+        sizes = {"tp": 2, "vp": 1, "dp": 2, "sequence_parallel": True, "zero": 1}
+        training = {"sequence": 4096, "micro_batch": 1, "global_batch": 16, "machine": {"name": "test", "source": "test", "rates": rates}}
+        name = "keep, recompute or offload by kind of tensor"
+
+        def change(value, pp, recompute, gib):
+            value.update(training=training, parallel={**sizes, "pp": pp, "recompute": recompute}, pipeline={"schedule": "1f1b"})
+            value["cluster"].update(devices=4 * pp, memory_gib=gib)
+            value.pop("step_seconds", None)
+        for pp, recompute, gib, tried in ((1, "full", 140, True), (4, "none", 40, True), (4, "none", 80, False), (4, "full", 1, False)):
+            with self.subTest(pp=pp, recompute=recompute, gib=gib):
+                path, _, page, _ = self.page(f"move{pp}{recompute}{gib}", lambda v: change(v, pp, recompute, gib))
+                found = [c for c in page["changes"]["all"] if c["what"] == name]
+                self.assertEqual(bool(found), tried)
+                text = (path.parent / "report.txt").read_text()
+                self.assertEqual(name in text, tried)
+                if not tried:
+                    continue
+                said = json.loads(self.ok("planner", "offload", "--model", PLAN.parent / "config.json", "--training", self.file("t.json", json.dumps(training)),
+                                          "--parallel", self.file("p.json", json.dumps({**sizes, "pp": pp})), "--memory-gib", gib, "--json").text)
+                self.assertEqual(found[0]["bytes"], max(s["held_bytes"] + s["beside_bytes"] for s in said["stages"]))
+                self.assertTrue(found[0]["fits"])
+                step = next(c["step_seconds"] for c in said["choices"] if c["choice"] == "chosen")
+                self.assertAlmostEqual(found[0]["step_seconds"] / step, 1, delta=1e-6 if pp == 1 else 0.02)
+                self.assertIn(f"takes {found[0]['step_seconds']:.6f} s a step", text)
+
     def test_experts_are_tried_on_other_sizes(self):
         def mixture(value):
             self.priced(value)

@@ -135,6 +135,7 @@ function howTo(x) {
   const field = {schedule: "pipeline.schedule", "global batch": "training.global_batch", "micro-batch size": "training.micro_batch",
     recompute: "parallel.recompute", chunks: "parallel.vp", "parallel sizes": "parallel", zero: "parallel.zero",
     "expert sizes": "parallel"}[x.family];
+  if (x.what.startsWith("keep, recompute or offload")) return "by: hocket planner offload ";
   const name = x.what.replace("schedule ", "").split(",")[0];
   if (x.what.startsWith("schedule ") && !["1f1b", "gpipe", "interleaved"].includes(name)) return `by: hocket pipeline list ${name} --ranks ${D.sizes.pp} --chunks ${D.sizes.chunks} --micro-batches ${D.sizes.micro_batches} `;
   return field ? `in the plan file: ${field} ` : "";
