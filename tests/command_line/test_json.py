@@ -56,7 +56,7 @@ class Json(ToolTest):
         fast = self.file("fast.json", json.dumps({"sequence": 1024, "global_batch": 8, "machine": "b200_fitted"}))
         parallel = self.file("parallel.json", json.dumps({"pp": 2, "tp": 2}))
         rates = {"gemm_flops": 4e14, "attention_flops": 2e14, "memory_bytes": 2e12, "tensor_bytes": 1e11, "pipeline_bytes": 5e10, "host_bytes": 4e10}
-        moves = self.file("moves.json", json.dumps({"sequence": 4096, "global_batch": 8, "machine": {"name": "test", "source": "test", "rates": rates}}))
+        moves = self.file("moves.json", json.dumps({"sequence": 4096, "global_batch": 8, "machine": {"name": "test", "source": "test"} | rates}))
         return {
             ("graph", "prune"): ("--ops", SMALL), ("graph", "sync"): ("--ops", SMALL),
             ("graph", "reaches"): ("--ops", SMALL, "--pairs", pairs), ("graph", "compare"): ("--ops", SMALL, "--theirs", theirs),

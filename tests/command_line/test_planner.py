@@ -532,8 +532,8 @@ class Offload(ToolTest):
 
     def files(self, memory, host=4e10, **sizes):
         rates = {"gemm_flops": 4e14, "attention_flops": 2e14, "memory_bytes": 2e12, "tensor_bytes": 1e11,
-                 "pipeline_bytes": 5e10, "host_bytes": host}
-        training = {"sequence": 4096, "global_batch": 16, "machine": {"name": "test", "source": "test", "rates": rates}}
+                 "pipeline_bytes": 5e10, "data_bytes": 5e10} | ({"host_bytes": host} if host else {})
+        training = {"sequence": 4096, "global_batch": 16, "machine": {"name": "test", "source": "test"} | rates}
         return ("--model", EXAMPLES / "llama-2-13b" / "config.json", "--training", self.file("t.json", json.dumps(training)),
                 "--parallel", self.file("p.json", json.dumps({"pp": 4, "tp": 2} | sizes)), "--memory-gib", memory)
 

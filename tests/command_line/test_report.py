@@ -247,14 +247,14 @@ class Told(ReportTest):
         rates = {"gemm_flops": 3e14, "attention_flops": 2e14, "memory_bytes": 2e12, "tensor_bytes": 1e11, "pipeline_bytes": 5e10,
                  "data_bytes": 2e10, "host_bytes": 4e10}
         sizes = {"tp": 2, "vp": 1, "dp": 2, "sequence_parallel": True, "zero": 1}
-        training = {"sequence": 4096, "micro_batch": 1, "global_batch": 16, "machine": {"name": "test", "source": "test", "rates": rates}}
+        training = {"sequence": 4096, "micro_batch": 1, "global_batch": 16, "machine": {"name": "test", "source": "test"} | rates}
         name = "keep, recompute or offload by kind of tensor"
 
         def change(value, pp, recompute, gib):
             value.update(training=training, parallel={**sizes, "pp": pp, "recompute": recompute}, pipeline={"schedule": "1f1b"})
             value["cluster"].update(devices=4 * pp, memory_gib=gib)
             value.pop("step_seconds", None)
-        for pp, recompute, gib, tried in ((1, "full", 140, True), (4, "none", 40, True), (4, "none", 80, False), (4, "full", 1, False)):
+        for pp, recompute, gib, tried in ((1, "full", 140, True), (4, "none", 26, True), (4, "none", 80, False), (4, "full", 1, False)):
             with self.subTest(pp=pp, recompute=recompute, gib=gib):
                 path, _, page, _ = self.page(f"move{pp}{recompute}{gib}", lambda v: change(v, pp, recompute, gib))
                 found = [c for c in page["changes"]["all"] if c["what"] == name]
