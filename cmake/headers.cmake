@@ -264,6 +264,7 @@ set(HOCKET_COST_HEADERS
   hocket/cost/model/in_flight.hpp
   hocket/cost/model/layer_cost.hpp
   hocket/cost/model/layer_list.hpp
+  hocket/cost/model/layer_moments.hpp
   hocket/cost/model/list_cost.hpp
   hocket/cost/model/list_stages.hpp
   hocket/cost/model/list_time.hpp
@@ -343,6 +344,7 @@ set(HOCKET_COST_HEADERS
   hocket/planner/split/problem.hpp
   hocket/planner/split/solve.hpp
   hocket/planner/strategy/detail/strategy_parts.hpp
+  hocket/planner/strategy/list.hpp
   hocket/planner/strategy/solve.hpp
   hocket/planner/strategy/strategy.hpp
 )

@@ -29,8 +29,8 @@ hocket::cost::layer_list padded(const hocket::cost::layer_list& list, const trai
 
 /// How a list stands on its pipeline, where that is not evenly and by 1F1B.
 struct list_stages {
-  std::vector<std::int64_t> sizes;             ///< layers of each stage
-  std::vector<hocket::cost::rational> passes;  ///< micro-batches that each rank keeps
+  std::vector<std::int64_t> sizes;               ///< layers of each stage
+  std::vector<hocket::cost::held_share> passes;  ///< what each rank holds in flight
 };
 /// As make_report of a model. Plans by layer are for models of equal layers: asked for, the command ends.
 hocket::cost::report make_report(const hocket::cost::layer_list& list, report_context& context, std::string_view file,

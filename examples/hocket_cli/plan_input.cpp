@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <hocket/planner/strategy/solve.hpp>
+#include <hocket/planner/strategy/list.hpp>
 
 #include <algorithm>
 #include <filesystem>
@@ -128,6 +128,19 @@ void check_rates(const plan_input& in) {
            "\", which the open choices need");
 }
 
+/// The strategies of a space, for a model in either form.
+template <class Held>
+hocket::result<hocket::planner::strategy_plan> solve_for(const plan_input& in, const hocket::planner::cluster& on,
+                                                         const hocket::planner::strategy_space& space,
+                                                         const Held& held) {
+  if (in.layers)
+    return hocket::planner::solve(hocket::planner::list_strategy_problem{list_of(in), in.training.step, on, space},
+                                  held);
+  hocket::cost::model m = in.model.model;
+  if (in.training.padded_vocabulary > 0) m.vocabulary = in.training.padded_vocabulary;
+  return hocket::planner::solve(hocket::planner::strategy_problem{m, in.training.step, on, space}, held);
+}
+
 /// Decides what is open: the fastest strategy that fits, of all that agree with what the file says.
 void choose(plan_input& in, bool split_is_open, const fixed_sizes& fixed) {
   if (!in.training.on)
@@ -136,8 +149,6 @@ void choose(plan_input& in, bool split_is_open, const fixed_sizes& fixed) {
   using hocket::cost::recompute;
   hocket::planner::strategy_space space = space_of(in);
   check_rates(in);
-  hocket::cost::model m = in.model.model;
-  if (in.training.padded_vocabulary > 0) m.vocabulary = in.training.padded_vocabulary;
   const auto held = [&](const hocket::planner::strategy& s, std::int64_t micro_batches, std::int64_t rank) {
     if (in.schedule == "search") return hocket::planner::held_in_closed_form{}(s, micro_batches, rank);
     return peak_of_named(in, {s.how.pp, s.how.vp, micro_batches}, static_cast<std::uint32_t>(rank));
@@ -146,11 +157,7 @@ void choose(plan_input& in, bool split_is_open, const fixed_sizes& fixed) {
     std::vector<hocket::planner::strategy_plan> parts;
     for (const auto& part : parts_with(in, space, fixed))
       parts.push_back(value_or_fail(
-          hocket::planner::solve({m,
-                                  in.training.step,
-                                  {in.devices, in.devices_per_node, hocket::bytes(memory), in.training.on->rates},
-                                  part},
-                                 held),
+          solve_for(in, {in.devices, in.devices_per_node, hocket::bytes(memory), in.training.on->rates}, part, held),
           in.file));
     return joined(std::move(parts));
   };
@@ -194,7 +201,6 @@ void read_split(plan_input& in, const json_object& pipeline) {
   }
   in.search_split = pipeline.choice("split", {"even", "search"}) == 1;
   if (!in.search_split) return;
-  if (in.layers) pipeline.fail_at("split", "is \"search\", but splits are searched for models of equal layers only");
   if (!in.training.on)
     pipeline.fail_at("split", "is \"search\", so \"training.machine\" must say how fast the devices are");
   if (in.forward_us) pipeline.fail_at("split", "is \"search\": give no measured stage times with it");
@@ -324,9 +330,6 @@ plan_input read_plan(const std::string& file) {
   }
   take_open(training, "micro_batch", in.open);
   const bool searched = !in.open.empty();
-  if (in.layers && searched)
-    fail(file + ": \"parallel\" leaves " + in.open.front() +
-         " open, but sizes are searched for models of equal layers only: " + config + " is " + in.model.architecture);
   if (searched && parallel.is_object() && parallel.contains("dp"))
     fail(file + ": \"parallel.dp\" follows from the devices where other sizes are open: leave it out");
   in.training = read_training(training, in.model.model, file, "training");

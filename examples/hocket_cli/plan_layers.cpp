@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // `hocket plan` of a model whose layers differ: stages as the list's layers price them.
 #include <hocket/cost/model/list_time.hpp>
+#include <hocket/cost/model/uniform_list.hpp>
 
 #include <algorithm>
 
@@ -11,32 +12,28 @@ namespace hocket_cli {
 
 namespace cost = hocket::cost;
 
-namespace {
+cost::layer_list list_of(const plan_input& in) {
+  return padded(in.layers ? *in.layers : cost::to_layers(in.model.model), in.training, in.file);
+}
 
-/// The layers of every stage, each as if it were a pipeline rank.
-std::vector<cost::rank_layers> stages_of(const plan_input& in, const cost::layer_list& list) {
+std::vector<cost::rank_layers> stages_of(const plan_input& in, const cost::layer_list& list,
+                                         std::span<const std::int64_t> sizes) {
   cost::parallel flat = in.parallel;
   flat.pp = in.parallel.pp * in.parallel.vp;
   flat.vp = 1;
-  return value_or_fail(cost::layers_of_ranks(list, flat, in.split), in.file);
+  return value_or_fail(cost::layers_of_ranks(list, flat, sizes), in.file);
 }
 
-/// By the rates of the machine. Collectives that show are as many in the backward pass as in the forward pass.
-step_plan::stage timed(const plan_input& in, const cost::layer_list& list, const cost::rank_layers& stage) {
-  const cost::machine& rates = in.training.on->rates;
-  cost::layer_time sum;
-  for (const cost::repeated_layer& each : stage.layers)
-    sum += static_cast<double>(each.count) *
-           value_or_fail(cost::time_of_layer(list, each.blocks, in.training.step, in.parallel, rates,
-                                             {in.parallel.recompute, {}}),
-                         in.file);
-  if (stage.ends.last) sum += value_or_fail(cost::time_of_head(list, in.training.step, in.parallel, rates), in.file);
-  return {stage.layer_count, (sum.forward + sum.exposed / 2).count() * 1e6,
-          (sum.backward + sum.again + sum.exposed / 2).count() * 1e6};
+cost::rank_layers joined(const cost::rank_layers& a, const cost::rank_layers& b) {
+  cost::rank_layers out = a;
+  out.layers.insert(out.layers.end(), b.layers.begin(), b.layers.end());
+  out.layer_count += b.layer_count;
+  out.ends.first = out.ends.first || b.ends.first;
+  out.ends.last = out.ends.last || b.ends.last;
+  return out;
 }
 
-/// By FLOPs of one micro-batch on one rank.
-step_plan::stage counted(const plan_input& in, const cost::layer_list& list, const cost::rank_layers& stage) {
+step_plan::stage counted_stage(const plan_input& in, const cost::layer_list& list, const cost::rank_layers& stage) {
   cost::training one = in.training.step;
   one.global_batch = one.micro_batch;
   const auto ends = cost::detail::setting_of_ends(list, stage.ends, one, in.parallel, in.training.counted);
@@ -58,44 +55,65 @@ step_plan::stage counted(const plan_input& in, const cost::layer_list& list, con
   return {stage.layer_count, forward, (2 + again) * forward};
 }
 
+step_plan::stage timed_stage(std::int64_t layers, const cost::layer_time& sum) {
+  return {layers, (sum.forward + sum.exposed / 2).count() * 1e6,
+          (sum.backward + sum.again + sum.exposed / 2).count() * 1e6};
+}
+
+namespace {
+
+/// What a rank holds with so many chunks in flight, of `chunks` that it has.
+cost::held_share share_of(const plan_input& in, std::int64_t in_flight, std::int64_t chunks) {
+  return {cost::rational(in_flight) / cost::rational(chunks), std::min(in.micro_batches(), in_flight)};
+}
+
+/// By the rates of the machine.
+step_plan::stage timed(const plan_input& in, const cost::layer_list& list, const cost::rank_layers& stage) {
+  const cost::machine& rates = in.training.on->rates;
+  cost::layer_time sum;
+  for (const cost::repeated_layer& each : stage.layers)
+    sum += static_cast<double>(each.count) *
+           value_or_fail(cost::time_of_layer(list, each.blocks, in.training.step, in.parallel, rates,
+                                             {in.parallel.recompute, {}}),
+                         in.file);
+  if (stage.ends.last) sum += value_or_fail(cost::time_of_head(list, in.training.step, in.parallel, rates), in.file);
+  return timed_stage(stage.layer_count, sum);
+}
+
 }  // namespace
 
 std::vector<step_plan::stage> times_of_list(const plan_input& in) {
-  const cost::layer_list list = padded(*in.layers, in.training, in.file);
+  const cost::layer_list list = list_of(in);
   std::vector<step_plan::stage> stages;
-  for (const cost::rank_layers& stage : stages_of(in, list)) {
+  for (const cost::rank_layers& stage : stages_of(in, list, in.split)) {
     if (in.forward_us) stages.push_back({stage.layer_count, *in.forward_us, *in.backward_us});
-    else stages.push_back(timed_by_the_machine(in) ? timed(in, list, stage) : counted(in, list, stage));
+    else stages.push_back(timed_by_the_machine(in) ? timed(in, list, stage) : counted_stage(in, list, stage));
   }
   return stages;
 }
 
 cost::report report_of_list(const plan_input& in, report_context& context, const hocket::pipeline::simulation& run) {
   list_stages on{.sizes = in.split, .passes = {}};
-  for (const auto& rank : run.ranks)
-    on.passes.push_back(cost::rational(std::int64_t{rank.peak_in_flight}) / cost::rational(in.parallel.vp));
+  for (const auto& rank : run.ranks) on.passes.push_back(share_of(in, rank.peak_in_flight, in.parallel.vp));
   return make_report(*in.layers, context, in.file, on);
 }
 
 std::int64_t bytes_of_list(const plan_input& in, const hocket::pipeline::any_schedule& plan) {
-  const cost::layer_list list = padded(*in.layers, in.training, in.file);
-  const std::vector<cost::rank_layers> stages = stages_of(in, list);
+  const cost::layer_list list = list_of(in);
+  const std::vector<cost::rank_layers> stages = stages_of(in, list, in.split);
   std::vector<cost::rank_layers> ranks(plan.ranks());
   for (cost::rank_layers& x : ranks) x.ends.first = x.ends.last = false;
   const auto place = plan.placement();
   for (std::uint32_t d = 0; d < plan.directions(); ++d)
     for (std::uint32_t s = 0; s < stages.size(); ++s) {
       cost::rank_layers& to = ranks[place.rank_of(s, d)];
-      to.layers.insert(to.layers.end(), stages[s].layers.begin(), stages[s].layers.end());
-      to.layer_count += stages[s].layer_count;
-      to.ends.first = to.ends.first || stages[s].ends.first;
-      to.ends.last = to.ends.last || stages[s].ends.last;
+      to = joined(to, stages[s]);
     }
   const std::int64_t on_rank = std::int64_t{plan.chunks()} * plan.directions();
   std::int64_t most = 0;
   for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
     ranks[r].ends.rank = r;
-    const auto passes = cost::rational(std::int64_t{plan.peak_in_flight(r)}) / cost::rational(on_rank);
+    const cost::held_share passes = share_of(in, plan.peak_in_flight(r), on_rank);
     const auto memory =
         value_or_fail(cost::memory_of_rank(list, ranks[r], in.training.step, in.parallel, passes), in.file);
     most = std::max(most, static_cast<std::int64_t>((memory.static_bytes + memory.activation_bytes).ceiling().num()));

@@ -60,7 +60,8 @@ planner::micro_batch_times times_of(const plan_input& in, const step_plan& p, co
 lengths_report compare_lengths(const plan_input& in, const step_plan& p, const length_options& o) {
   if (in.forward_us)
     fail(in.file + ": --lengths needs stage times that follow from lengths, not \"pipeline.forward_us\"");
-  if (p.split && !timed_by_the_machine(in)) fail(in.file + ": --lengths with a split needs \"training.machine\"");
+  if (p.split && !in.layers && !timed_by_the_machine(in))
+    fail(in.file + ": --lengths with a split needs \"training.machine\"");
   const cost::training& t = in.training.step;
   const std::int64_t count = in.micro_batches() * in.parallel.dp * o.steps;
   const auto draws = read_lengths(o, t.sequence * t.micro_batch, count);

@@ -84,12 +84,12 @@ void pipeline_section(std::string& out, const plan_input& in, const step_plan& p
 }
 
 std::string pasted_lists(const plan_input& in, const layer_split& split) {
-  const cost::model& m = in.model.model;
   std::vector<pasted_level> levels;
   for (const auto& x : split.ways)
     levels.push_back({x.select, x.how.level == cost::recompute::full,
                       x.how.level == cost::recompute::selective && x.select.empty()});
-  const std::int64_t runs[] = {m.layers - m.moe_layers, m.moe_layers};  // layers with experts come last
+  std::vector<std::int64_t> runs;
+  for (const cost::repeated_layer& each : list_of(in).layers) runs.push_back(each.count);
   return mind_formers(levels, split.plan, static_cast<std::uint32_t>(in.parallel.pp),
                       static_cast<std::uint32_t>(in.parallel.vp), runs);
 }

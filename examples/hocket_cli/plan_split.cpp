@@ -21,13 +21,6 @@ namespace {
 
 std::int64_t ceiling(const cost::rational& bytes) { return static_cast<std::int64_t>(bytes.ceiling().num()); }
 
-cost::model model_of(const plan_input& in) {
-  cost::model m = in.model.model;
-  if (in.training.padded_vocabulary > 0) m.vocabulary = in.training.padded_vocabulary;
-  return m;
-}
-std::int64_t dense_layers(const cost::model& m) { return m.layers - m.moe_layers; }
-
 /// What each layer may do: everything if the file leaves it open, else what it says.
 std::vector<layer_split::way> ways_of(const plan_input& in) {
   using cost::recompute;
@@ -49,52 +42,64 @@ std::vector<layer_split::way> ways_of(const plan_input& in) {
   return some;
 }
 
-/// Parts of the model as the planner cut it.
-void set_parts(const plan_input& in, layer_split& split) {
-  const cost::model m = model_of(in);
-  const std::int64_t dense = dense_layers(m), stages = in.parallel.pp * in.parallel.vp;
-  split.by_rank.assign(static_cast<std::size_t>(in.parallel.pp), {});
-  for (cost::part& x : split.by_rank) x.first = x.last = false;
-  split.by_stage.clear();
-  for (std::int64_t s = 0; s < stages; ++s) {
-    const planner::split_stage& stage = split.plan.stages[static_cast<std::size_t>(s)];
-    const std::int64_t begin = stage.first_layer, end = begin + stage.layers;
-    const auto above = [&](std::int64_t x) { return x > dense ? x - dense : 0; };
-    cost::part part{.layers = stage.layers,
-                    .moe_layers = above(end) - above(begin),
-                    .window_layers = end * m.window_layers / m.layers - begin * m.window_layers / m.layers,
-                    .first = s == 0,
-                    .last = s + 1 == stages,
-                    .rank = stage.rank};
-    split.by_stage.push_back(part);
-    cost::part& rank = split.by_rank[stage.rank];
-    rank.layers += part.layers;
-    rank.moe_layers += part.moe_layers;
-    rank.window_layers += part.window_layers;
-    rank.first = rank.first || part.first;
-    rank.last = rank.last || part.last;
-    rank.rank = stage.rank;
-  }
-}
-
 cost::parallel with_level(const plan_input& in, cost::recompute level) {
   cost::parallel p = in.parallel;
   p.recompute = level;
   return p;
 }
-/// Bytes of the embedding and the head's tensors.
-cost::rational ends_of(const plan_input& in, const cost::part& on_rank, std::int64_t embedded) {
-  cost::part ends = on_rank;
-  ends.layers = ends.moe_layers = ends.window_layers = 0;
-  return value_or_fail(cost::activation_bytes(model_of(in), in.training.step, with_level(in, cost::recompute::none),
-                                              ends, {0, 0, on_rank.first ? embedded : 0}),
-                       in.file);
-}
-cost::rational kept_by_layer(const plan_input& in, const cost::recompute_choice& how, bool experts) {
+cost::rational kept_by_layer(const plan_input& in, const cost::layer_list& list, const cost::layer_blocks& blocks,
+                             const cost::recompute_choice& how) {
   return value_or_fail(
-      cost::layer_activation_bytes(model_of(in), in.training.step, with_level(in, how.level), experts, how.operations),
-      in.file);
+      cost::layer_activation_bytes(list, blocks, in.training.step, with_level(in, how.level), how.operations), in.file);
 }
+
+/// What stands on each stage and rank as the planner cut it.
+void set_parts(const plan_input& in, const cost::layer_list& list, layer_split& split) {
+  std::vector<std::int64_t> sizes;
+  for (const planner::split_stage& stage : split.plan.stages) sizes.push_back(stage.layers);
+  split.by_stage = stages_of(in, list, sizes);
+  split.by_rank.assign(static_cast<std::size_t>(in.parallel.pp), {});
+  for (cost::rank_layers& x : split.by_rank) x.ends.first = x.ends.last = false;
+  for (std::size_t s = 0; s < sizes.size(); ++s) {
+    const std::uint32_t rank = split.plan.stages[s].rank;
+    split.by_rank[rank] = joined(split.by_rank[rank], split.by_stage[s]);
+    split.by_rank[rank].ends.rank = rank;
+  }
+}
+
+/// Layers in a row that are equal and run alike.
+struct alike {
+  const cost::layer_blocks* blocks = nullptr;
+  std::int64_t count = 0;
+  std::size_t way = 0;
+};
+/// Those of a stage in model order. What belongs to an end is not a layer: it keeps and takes all.
+std::vector<alike> layers_of(const cost::layer_list& list, const layer_split& split, std::size_t stage) {
+  std::vector<alike> out;
+  const planner::split_stage& s = split.plan.stages[stage];
+  std::int64_t before = 0;
+  for (const cost::repeated_layer& run : list.layers) {
+    for (std::int64_t i = 0; i < run.count; ++i) {
+      const std::int64_t at = before + i - s.first_layer;
+      if (at < 0 || at >= s.layers) continue;
+      const std::size_t way = s.levels[static_cast<std::size_t>(at)];
+      if (out.empty() || out.back().blocks != &run.blocks || out.back().way != way)
+        out.push_back({&run.blocks, 0, way});
+      ++out.back().count;
+    }
+    before += run.count;
+  }
+  return out;
+}
+/// What a stage has beside the model's layers: blocks of the first and last stage, and prediction modules.
+std::vector<cost::repeated_layer> beside_layers(const cost::layer_list& list, bool first, bool last) {
+  std::vector<cost::repeated_layer> out;
+  if (first && !list.front.empty()) out.push_back({list.front, 1});
+  if (last) out.insert(out.end(), list.predictions.begin(), list.predictions.end());
+  if (last && !list.back.empty()) out.push_back({list.back, 1});
+  return out;
+}
+
 /// Most micro-batches that have passed a chunk of a rank at once.
 std::int64_t most_held(const planner::in_flight_profile& held, std::uint32_t rank, std::uint32_t chunk) {
   std::uint32_t most = 0;
@@ -108,153 +113,158 @@ bool runs_whole_layers_again(const layer_split& split, std::size_t rank) {
   return false;
 }
 
+/// What stands on a rank whatever its layers keep: states, ends, the moments of the peak.
+cost::list_memory without_kept(const plan_input& in, const cost::layer_list& list, const cost::rank_layers& on,
+                               bool whole, std::int64_t embedded) {
+  return value_or_fail(
+      cost::memory_of_rank(list, on, in.training.step,
+                           with_level(in, whole ? cost::recompute::full : cost::recompute::none), {0, embedded}),
+      in.file);
+}
+/// Memory of a rank under a split, at the fullest of its times.
 struct rank_bytes {
-  cost::rank_parameters parameters;
-  cost::rational fixed, kept, beside;  ///< states; what layers keep; ends and a layer that is recomputed
-  std::int64_t passes = 0, moe_passes = 0, embedded = 0;
+  cost::list_memory all;
+  std::int64_t passes = 0, embedded = 0;
 };
-rank_bytes bytes_of(const plan_input& in, const layer_split& split, const planner::in_flight_profile& held,
-                    std::uint32_t rank) {
-  const cost::model m = model_of(in);
-  const cost::part& part = split.by_rank[rank];
+rank_bytes bytes_of(const plan_input& in, const cost::layer_list& list, const layer_split& split,
+                    const planner::in_flight_profile& held, std::uint32_t rank) {
   rank_bytes out;
-  out.parameters = value_or_fail(cost::count_rank_parameters(m, in.parallel, part), in.file);
-  out.fixed = value_or_fail(cost::static_bytes(out.parameters, in.training.step, in.parallel), in.file);
   const std::uint32_t chunks = held.chunks();
   std::vector<cost::rational> chunk_bytes(chunks, cost::rational(0));
-  std::vector<std::int64_t> layers(chunks, 0), experts(chunks, 0);
+  std::vector<std::int64_t> layers(chunks, 0);
   for (std::size_t s = 0; s < split.by_stage.size(); ++s) {
     const planner::split_stage& stage = split.plan.stages[s];
     if (stage.rank != rank) continue;
-    layers[stage.chunk] = split.by_stage[s].layers;
-    experts[stage.chunk] = split.by_stage[s].moe_layers;
-    for (std::size_t w = 0; w < split.ways.size(); ++w)
-      for (const bool moe : {false, true})
-        if (const std::int64_t n = split.layers_of(s, w, moe, dense_layers(m)); n > 0)
-          chunk_bytes[stage.chunk] =
-              chunk_bytes[stage.chunk] + kept_by_layer(in, split.ways[w].how, moe) * cost::rational(n);
+    cost::rational& bytes = chunk_bytes[stage.chunk];
+    layers[stage.chunk] = stage.layers;
+    for (const alike& some : layers_of(list, split, s))
+      bytes = bytes + kept_by_layer(in, list, *some.blocks, split.ways[some.way].how) * cost::rational(some.count);
+    for (const auto& more : beside_layers(list, split.by_stage[s].ends.first, split.by_stage[s].ends.last))
+      bytes = bytes + kept_by_layer(in, list, more.blocks, {}) * cost::rational(more.count);
   }
-  out.kept = 0;
+  cost::rational kept = 0;
   for (std::uint32_t k = 0; k < held.times(rank); ++k) {
     const auto counts = held.at(rank, k);
     cost::rational sum = 0;
-    std::int64_t passes = 0, moe = 0;
+    std::int64_t passes = 0;
     for (std::uint32_t c = 0; c < chunks; ++c) {
       sum = sum + chunk_bytes[c] * cost::rational(std::int64_t{counts[c]});
       passes += counts[c] * layers[c];
-      moe += counts[c] * experts[c];
     }
-    if (k == 0 || out.kept < sum) {
-      out.kept = sum;
-      out.passes = passes;
-      out.moe_passes = moe;
-    }
+    if (k > 0 && !(kept < sum)) continue;
+    kept = sum;
+    out.passes = passes;
   }
-  out.embedded = part.first ? most_held(held, rank, held.chunk_of(0)) : 0;
-  out.beside = ends_of(in, part, out.embedded);
-  if (runs_whole_layers_again(split, rank)) out.beside = out.beside + kept_by_layer(in, {}, part.moe_layers > 0);
+  const cost::rank_layers& on = split.by_rank[rank];
+  out.embedded = on.ends.first ? most_held(held, rank, held.chunk_of(0)) : 0;
+  out.all = without_kept(in, list, on, runs_whole_layers_again(split, rank), out.embedded);
+  out.all.activation_bytes = out.all.activation_bytes + kept;
+  out.all.peak.kept_bytes = out.all.peak.kept_bytes + kept;
   return out;
 }
 
-/// The two moments of the peak, without what layers keep, which is by level.
-cost::memory_peak moments_of(const plan_input& in, const cost::part& on_rank, bool whole, std::int64_t embedded) {
-  return value_or_fail(cost::peak_memory(model_of(in), in.training.step,
-                                         with_level(in, whole ? cost::recompute::full : cost::recompute::none), on_rank,
-                                         {0, 0, embedded}),
-                       in.file);
+/// Layers as the planner takes them: what each takes, weighs and keeps.
+std::vector<planner::split_layers> priced_layers(const plan_input& in, const cost::layer_list& list,
+                                                 const std::vector<layer_split::way>& ways) {
+  std::vector<planner::split_layers> runs;
+  for (const cost::repeated_layer& run : list.layers) {
+    const auto seconds = [&](const cost::recompute_choice& how) {
+      if (!in.training.on) return 0.0;
+      return value_or_fail(
+                 cost::time_of_layer(list, run.blocks, in.training.step, in.parallel, in.training.on->rates, how),
+                 in.file)
+          .total()
+          .count();
+    };
+    planner::split_layers one;
+    one.count = run.count;
+    const auto n = value_or_fail(
+        cost::detail::rounded(value_or_fail(cost::detail::sum_parameters(list, run.blocks, 1, in.parallel), in.file)),
+        in.file);
+    one.each.weights =
+        hocket::bytes(ceiling(value_or_fail(cost::static_bytes(n, in.training.step, in.parallel), in.file)));
+    const double base = seconds({});
+    one.each.time = std::chrono::nanoseconds(in.training.on ? std::llround(base * 1e9) : 1);
+    for (const layer_split::way& x : ways) {
+      const double extra = (seconds(x.how) - base) * 1e9;
+      one.each.levels.push_back({hocket::bytes(ceiling(kept_by_layer(in, list, run.blocks, x.how))),
+                                 std::chrono::nanoseconds(std::llround(extra > 0 ? extra : 0))});
+    }
+    runs.push_back(one);
+  }
+  return runs;
 }
-cost::memory_peak peak_of(const plan_input& in, const layer_split& split, std::uint32_t rank, const rank_bytes& b) {
-  cost::memory_peak peak = moments_of(in, split.by_rank[rank], runs_whole_layers_again(split, rank), b.embedded);
-  peak.kept_bytes = peak.kept_bytes + b.kept;
-  return peak;
+
+/// What each rank has beside the layers that are split.
+struct rank_rooms {
+  std::vector<planner::rank_room> plain;
+  std::vector<hocket::bytes> fixed_with_whole;  ///< where layers are recomputed whole
+};
+rank_rooms rooms_of(const plan_input& in, const cost::layer_list& list, const planner::in_flight_profile& held) {
+  rank_rooms out;
+  out.plain.resize(held.ranks());
+  out.fixed_with_whole.resize(held.ranks());
+  const std::uint32_t last = held.stages() - 1;
+  for (std::uint32_t r = 0; r < held.ranks(); ++r) {
+    cost::rank_layers on;
+    on.ends = {.first = held.rank_of(0) == r, .last = held.rank_of(last) == r, .rank = r};
+    on.layers = beside_layers(list, on.ends.first, on.ends.last);
+    const std::int64_t embedded = on.ends.first ? most_held(held, r, held.chunk_of(0)) : 0;
+    const cost::list_memory ends = without_kept(in, list, on, false, embedded);
+    cost::rational kept = 0;
+    for (const auto& more : on.layers) {
+      const bool front = on.ends.first && more.blocks == list.front;
+      kept = kept + kept_by_layer(in, list, more.blocks, {}) *
+                        cost::rational(more.count * most_held(held, r, held.chunk_of(front ? 0 : last)));
+    }
+    // Any of the layers may stand here: the moments are those of the largest.
+    for (const cost::repeated_layer& each : list.layers) on.layers.push_back({each.blocks, 1});
+    const auto beside = [&](bool whole) {
+      const cost::list_memory x = without_kept(in, list, on, whole, embedded);
+      return hocket::bytes(ceiling(ends.static_bytes + kept) +
+                           ceiling(std::max(x.activation_bytes, x.peak.total_bytes() - x.static_bytes,
+                                            [](const auto& a, const auto& b) { return a < b; })) +
+                           1);
+    };
+    out.plain[r].capacity = hocket::bytes(in.memory_bytes);
+    out.plain[r].fixed = beside(false);
+    out.fixed_with_whole[r] = beside(true);
+    if (!in.training.on) continue;
+    cost::layer_time time;
+    for (const auto& more : beside_layers(list, on.ends.first, on.ends.last))
+      time += static_cast<double>(more.count) * value_or_fail(cost::time_of_layer(list, more.blocks, in.training.step,
+                                                                                  in.parallel, in.training.on->rates),
+                                                              in.file);
+    if (on.ends.last)
+      time += value_or_fail(cost::time_of_head(list, in.training.step, in.parallel, in.training.on->rates), in.file);
+    out.plain[r].time = std::chrono::nanoseconds(std::llround(time.total().count() * 1e9));
+  }
+  return out;
 }
 
 }  // namespace
 
-std::int64_t layer_split::layers_of(std::size_t stage, std::size_t number, bool experts, std::int64_t dense) const {
-  const planner::split_stage& s = plan.stages[stage];
-  std::int64_t n = 0;
-  for (std::size_t i = 0; i < s.levels.size(); ++i)
-    n += s.levels[i] == number && (s.first_layer + static_cast<std::int64_t>(i) >= dense) == experts ? 1 : 0;
-  return n;
-}
-
 std::optional<layer_split> plan_split(const plan_input& in, const planner::in_flight_profile& held,
                                       std::string& why_even,
                                       const std::function<double(const layer_split&)>& seconds_of_step) {
-  if (in.layers || (!in.search_split && in.split.empty())) return std::nullopt;
-  const cost::model m = model_of(in);
+  if (!in.search_split && in.split.empty()) return std::nullopt;
   const std::int64_t stages = in.parallel.pp * in.parallel.vp;
   layer_split out;
   out.ways = ways_of(in);
-  if (m.mtp_layers > 0) why_even = "the model has multi-token-prediction modules";
+  if (!in.layers && in.model.model.mtp_layers > 0) why_even = "the model has multi-token-prediction modules";
   else if (in.parallel.offload_activations) why_even = "activations are offloaded";
   else if (in.forward_us) why_even = "stage times are measured, not those of layers";
   if (!why_even.empty() && in.split.empty()) return std::nullopt;
   if (!why_even.empty()) fail(in.file + ": \"pipeline.split\" cannot be used: " + why_even);
-  const auto rates = in.training.on ? in.training.on->rates : cost::machine{};
   const bool choose = in.training.on.has_value();
-
-  std::vector<planner::split_layers> runs;
-  bool whole = false;
-  cost::rational transient = 0;  // a layer that is recomputed whole
-  for (const cost::layer_run& run : cost::layer_runs(m)) {
-    const bool experts = run.kind == cost::layer_kind::experts;
-    if (!experts && run.kind != cost::layer_kind::dense) continue;
-    planner::split_layers one;
-    one.count = run.count;
-    const auto none = value_or_fail(cost::count_rank_parameters(m, in.parallel, {0, 0, 0, false, false, 0}), in.file),
-               layer = value_or_fail(
-                   cost::count_rank_parameters(m, in.parallel, {1, experts ? 1 : 0, 0, false, false, 0}), in.file);
-    one.each.weights = hocket::bytes(ceiling(value_or_fail(
-        cost::static_bytes({layer.dense - none.dense, layer.expert - none.expert}, in.training.step, in.parallel),
-        in.file)));
-    const auto seconds = [&](const cost::recompute_choice& how) {
-      if (!choose) return 0.0;
-      return value_or_fail(cost::time_of_layer(m, in.training.step, in.parallel, rates, run.kind, how), in.file)
-          .total()
-          .count();
-    };
-    const double base = seconds({});
-    one.each.time = std::chrono::nanoseconds(choose ? std::llround(base * 1e9) : 1);
-    for (const layer_split::way& x : out.ways) {
-      const double extra = (seconds(x.how) - base) * 1e9;
-      one.each.levels.push_back({hocket::bytes(ceiling(kept_by_layer(in, x.how, experts))),
-                                 std::chrono::nanoseconds(std::llround(extra > 0 ? extra : 0))});
-      whole = whole || x.how.level == cost::recompute::full;
-    }
-    const cost::rational kept = kept_by_layer(in, {}, experts);
-    transient = transient < kept ? kept : transient;
-    runs.push_back(one);
-  }
-
-  const auto p = static_cast<std::uint32_t>(in.parallel.pp);
-  std::vector<planner::rank_room> rooms(p);
-  std::vector<hocket::bytes> fixed_with_whole(p);
-  for (std::uint32_t r = 0; r < p; ++r) {
-    cost::part ends{
-        .first = held.rank_of(0) == r, .last = held.rank_of(static_cast<std::uint32_t>(stages - 1)) == r, .rank = r};
-    const auto n = value_or_fail(cost::count_rank_parameters(m, in.parallel, ends), in.file);
-    const std::int64_t embedded = ends.first ? most_held(held, r, held.chunk_of(0)) : 0;
-    rooms[r].capacity = hocket::bytes(in.memory_bytes);
-    const std::int64_t states = ceiling(value_or_fail(cost::static_bytes(n, in.training.step, in.parallel), in.file)),
-                       beside = ceiling(ends_of(in, ends, embedded));
-    ends.layers = 1;
-    ends.moe_layers = m.moe_layers > 0 ? 1 : 0;
-    const auto at_peak = [&](bool again) {
-      const cost::memory_peak x = moments_of(in, ends, again, embedded);
-      return ceiling(x.total_bytes() - x.static_bytes);
-    };
-    rooms[r].fixed = hocket::bytes(states + std::max(beside, at_peak(false)) + 1);
-    fixed_with_whole[r] = hocket::bytes(states + std::max(beside + ceiling(transient), at_peak(true)) + 1);
-    if (ends.last && choose)
-      rooms[r].time = std::chrono::nanoseconds(std::llround(
-          value_or_fail(cost::time_of_layer(m, in.training.step, in.parallel, rates, cost::layer_kind::head, {}),
-                        in.file)
-              .total()
-              .count() *
-          1e9));
-  }
+  const cost::layer_list m = list_of(in);
+  const auto p = held.ranks();
+  const std::vector<planner::split_layers> runs = priced_layers(in, m, out.ways);
+  const rank_rooms room = rooms_of(in, m, held);
+  const std::vector<planner::rank_room>& rooms = room.plain;
+  const std::vector<hocket::bytes>& fixed_with_whole = room.fixed_with_whole;
+  const bool whole =
+      std::any_of(out.ways.begin(), out.ways.end(), [](const auto& x) { return x.how.level == cost::recompute::full; });
 
   planner::split_problem q{
       .layers = runs, .ranks = rooms, .in_flight = held, .micro_batches = in.micro_batches(), .split = in.split};
@@ -320,7 +330,7 @@ std::optional<layer_split> plan_split(const plan_input& in, const planner::in_fl
   }
   out.plan = std::move(*plan);
   out.searched = in.split.empty();
-  set_parts(in, out);
+  set_parts(in, m, out);
   if (!choose) return out;
   why_even.clear();
   // The planner's step time is that of equal stages. With one chunk it is close; with several, stages may differ much,
@@ -328,7 +338,7 @@ std::optional<layer_split> plan_split(const plan_input& in, const planner::in_fl
   const auto measured = [&](planner::split_plan x) {
     layer_split other = out;
     other.plan = std::move(x);
-    set_parts(in, other);
+    set_parts(in, m, other);
     other.step_seconds =
         in.parallel.vp == 1 ? static_cast<double>(other.plan.step_time.count()) * 1e-9 : seconds_of_step(other);
     return other;
@@ -336,7 +346,7 @@ std::optional<layer_split> plan_split(const plan_input& in, const planner::in_fl
   out = measured(out.plan);
   if (out.searched && in.parallel.vp > 1)
     for (std::int64_t more = 0; more <= 3; ++more) {
-      q.max_on_stage = hocket::ceil_div(m.layers, stages) + more;
+      q.max_on_stage = hocket::ceil_div(m.layer_count(), stages) + more;
       if (auto other = solve({})) {
         layer_split some = measured(std::move(*other));
         if (some.step_seconds < out.step_seconds) out = std::move(some);
@@ -344,7 +354,8 @@ std::optional<layer_split> plan_split(const plan_input& in, const planner::in_fl
     }
   q.max_on_stage = 0;
   std::vector<std::int64_t> even;
-  for (std::int64_t s = 0; s < stages; ++s) even.push_back(m.layers / stages + (s < m.layers % stages ? 1 : 0));
+  for (std::int64_t s = 0; s < stages; ++s)
+    even.push_back(m.layer_count() / stages + (s < m.layer_count() % stages ? 1 : 0));
   if (auto other = solve(even)) {
     layer_split some = measured(std::move(*other));
     out.even_seconds = some.step_seconds;
@@ -361,126 +372,122 @@ bool timed_by_the_machine(const plan_input& in) {
   return in.training.on && !in.forward_us && (in.layers || in.model.model.mtp_layers == 0);
 }
 
-namespace {
-
-/// Times of one stage, layer kind by layer kind.
-class stage_sum {
- public:
-  explicit stage_sum(const plan_input& in) : in_(in), m_(model_of(in)) {}
-  void add(cost::layer_kind kind, std::int64_t count, const cost::recompute_choice& how) {
-    if (count == 0) return;
-    sum_ += static_cast<double>(count) *
-            value_or_fail(cost::time_of_layer(m_, in_.training.step, in_.parallel, in_.training.on->rates, kind, how),
-                          in_.file);
-  }
-  /// Collectives that show are as many in the backward pass as in the forward pass.
-  [[nodiscard]] step_plan::stage of(std::int64_t layers) const {
-    return {layers, (sum_.forward + sum_.exposed / 2).count() * 1e6,
-            (sum_.backward + sum_.again + sum_.exposed / 2).count() * 1e6};
-  }
-
- private:
-  const plan_input& in_;
-  cost::model m_;
-  cost::layer_time sum_;
-};
-
-}  // namespace
-
 std::vector<step_plan::stage> times_of_split(const plan_input& in, const layer_split& split) {
-  const std::int64_t dense = dense_layers(model_of(in));
+  const cost::layer_list list = list_of(in);
   std::vector<step_plan::stage> stages;
   for (std::size_t s = 0; s < split.by_stage.size(); ++s) {
-    stage_sum sum(in);
-    for (std::size_t w = 0; w < split.ways.size(); ++w) {
-      sum.add(cost::layer_kind::dense, split.layers_of(s, w, false, dense), split.ways[w].how);
-      sum.add(cost::layer_kind::experts, split.layers_of(s, w, true, dense), split.ways[w].how);
+    const cost::rank_layers& on = split.by_stage[s];
+    if (!timed_by_the_machine(in)) {
+      stages.push_back(counted_stage(in, list, on));
+      continue;
     }
-    if (split.by_stage[s].last) sum.add(cost::layer_kind::head, 1, {});
-    stages.push_back(sum.of(split.by_stage[s].layers));
+    const cost::machine& rates = in.training.on->rates;
+    cost::layer_time sum;
+    const auto add = [&](const cost::layer_blocks& blocks, std::int64_t count, const cost::recompute_choice& how) {
+      sum += static_cast<double>(count) *
+             value_or_fail(cost::time_of_layer(list, blocks, in.training.step, in.parallel, rates, how), in.file);
+    };
+    for (const alike& some : layers_of(list, split, s)) add(*some.blocks, some.count, split.ways[some.way].how);
+    for (const auto& more : beside_layers(list, on.ends.first, on.ends.last)) add(more.blocks, more.count, {});
+    if (on.ends.last) sum += value_or_fail(cost::time_of_head(list, in.training.step, in.parallel, rates), in.file);
+    stages.push_back(timed_stage(on.layer_count, sum));
   }
   return stages;
 }
 
 std::vector<step_plan::stage> times_of_even_stages(const plan_input& in, const std::vector<cost::part>& parts) {
   const cost::recompute_choice how{in.parallel.recompute, {}};
+  cost::model m = in.model.model;
+  if (in.training.padded_vocabulary > 0) m.vocabulary = in.training.padded_vocabulary;
   std::vector<step_plan::stage> stages;
   for (const cost::part& x : parts) {
-    stage_sum sum(in);
-    sum.add(cost::layer_kind::dense, x.layers - x.moe_layers, how);
-    sum.add(cost::layer_kind::experts, x.moe_layers, how);
-    if (x.last) sum.add(cost::layer_kind::head, 1, {});
-    stages.push_back(sum.of(x.layers));
+    cost::layer_time sum;
+    const auto add = [&](cost::layer_kind kind, std::int64_t count, const cost::recompute_choice& choice) {
+      if (count == 0) return;
+      sum += static_cast<double>(count) *
+             value_or_fail(cost::time_of_layer(m, in.training.step, in.parallel, in.training.on->rates, kind, choice),
+                           in.file);
+    };
+    add(cost::layer_kind::dense, x.layers - x.moe_layers, how);
+    add(cost::layer_kind::experts, x.moe_layers, how);
+    if (x.last) add(cost::layer_kind::head, 1, {});
+    stages.push_back(timed_stage(x.layers, sum));
   }
   return stages;
 }
 
 cost::step_prediction step_of_split(const plan_input& in, const layer_split& split) {
-  const std::int64_t dense = dense_layers(model_of(in));
-  std::vector<cost::stage_layers> stages(split.by_rank.size());
+  const cost::layer_list list = list_of(in);
+  std::vector<cost::planned_rank> ranks(split.by_rank.size());
+  for (std::size_t r = 0; r < ranks.size(); ++r) ranks[r].on.ends = split.by_rank[r].ends;
   for (std::size_t s = 0; s < split.by_stage.size(); ++s) {
-    cost::stage_layers& rank = stages[static_cast<std::size_t>(split.by_stage[s].rank)];
-    if (split.by_stage[s].first) rank.push_back({cost::layer_kind::embedding, 1, {}});
-    for (std::size_t w = 0; w < split.ways.size(); ++w) {
-      if (const auto n = split.layers_of(s, w, false, dense); n > 0)
-        rank.push_back({cost::layer_kind::dense, n, split.ways[w].how});
-      if (const auto n = split.layers_of(s, w, true, dense); n > 0)
-        rank.push_back({cost::layer_kind::experts, n, split.ways[w].how});
-    }
-    if (split.by_stage[s].last) rank.push_back({cost::layer_kind::head, 1, {}});
+    cost::planned_rank& to = ranks[split.plan.stages[s].rank];
+    const cost::rank_layers& on = split.by_stage[s];
+    const auto add = [&](const cost::layer_blocks& blocks, std::int64_t count, const cost::recompute_choice& how) {
+      to.on.layers.push_back({blocks, count});
+      to.how.push_back(how);
+    };
+    to.on.layer_count += on.layer_count;
+    for (const alike& some : layers_of(list, split, s)) add(*some.blocks, some.count, split.ways[some.way].how);
+    for (const auto& more : beside_layers(list, on.ends.first, on.ends.last)) add(more.blocks, more.count, {});
   }
-  return value_or_fail(
-      cost::predict_step(model_of(in), in.training.step, in.parallel, in.training.on->rates, std::move(stages)),
-      in.file);
+  return value_or_fail(cost::predict_step(list, in.training.step, in.parallel, in.training.on->rates,
+                                          std::span<const cost::planned_rank>(ranks)),
+                       in.file);
 }
 
 bool split_fits(const plan_input& in, const layer_split& split, const planner::in_flight_profile& held) {
+  const cost::layer_list list = list_of(in);
   for (std::uint32_t r = 0; r < held.ranks(); ++r) {
-    const rank_bytes b = bytes_of(in, split, held, r);
-    const cost::rational whole = b.fixed + b.kept + b.beside, peak = peak_of(in, split, r, b).total_bytes();
+    const cost::list_memory b = bytes_of(in, list, split, held, r).all;
+    const cost::rational whole = b.static_bytes + b.activation_bytes, peak = b.peak.total_bytes();
     if ((whole < peak ? peak : whole).real() > static_cast<double>(in.memory_bytes)) return false;
   }
   return true;
 }
 
+namespace {
+/// FLOPs of a step with what the layers of each level do again.
+cost::rational hardware_flops(const plan_input& in, const cost::layer_list& list, const layer_split& split,
+                              const cost::rational& model_step) {
+  cost::rational sum = model_step;
+  for (std::size_t s = 0; s < split.by_stage.size(); ++s)
+    for (const alike& some : layers_of(list, split, s)) {
+      const cost::recompute_choice& how = split.ways[some.way].how;
+      sum = sum + value_or_fail(cost::detail::flops_of_run(*some.blocks, {.on_rank = {.layers = some.count},
+                                                                          .sizes = list.sizes,
+                                                                          .training = in.training.step,
+                                                                          .parallel = with_level(in, how.level),
+                                                                          .counted = in.training.counted,
+                                                                          .replayed = how.operations}),
+                                in.file)
+                      .again;
+    }
+  return sum;
+}
+}  // namespace
+
 void put_split_into_report(const plan_input& in, const layer_split& split, const planner::in_flight_profile& held,
                            step_plan& out) {
-  const cost::model m = model_of(in);
+  const cost::layer_list list = list_of(in);
   out.cost_context.peaks.clear();
   for (std::uint32_t r = 0; r < held.ranks(); ++r) {
-    const rank_bytes b = bytes_of(in, split, held, r);
+    const rank_bytes b = bytes_of(in, list, split, held, r);
     cost::rank_memory& memory = out.cost.memory[r];
-    memory.on_rank = split.by_rank[r];
-    memory.in_flight = {b.passes, b.moe_passes, b.embedded};
-    memory.parameters = b.parameters;
-    memory.static_bytes = b.fixed;
-    memory.activation_bytes = b.kept + b.beside;
-    out.cost_context.peaks.push_back(peak_of(in, split, r, b));
+    memory.on_rank = split.by_rank[r].ends;
+    memory.on_rank.layers = split.by_rank[r].layer_count;
+    memory.in_flight = {.layer_passes = b.passes, .embedding_passes = b.embedded};
+    memory.parameters = b.all.parameters;
+    memory.static_bytes = b.all.static_bytes;
+    memory.activation_bytes = b.all.activation_bytes;
+    out.cost_context.peaks.push_back(b.all.peak);
   }
   // Terms of the even split have no place in this report.
   std::erase_if(out.cost.lines, [](const cost::report_line& line) {
     return line.group == "static bytes, rank 0" || line.group == "seconds of a step" ||
            line.group == "seconds of a micro-batch on the busiest rank";
   });
-  if (out.cost.flops) {  // the work done again, by the layers of each level
-    std::int64_t all = 0;
-    cost::rational again = 0;
-    const auto hardware = [&](const cost::recompute_choice& how) {
-      return value_or_fail(
-                 cost::count_flops(m, in.training.step, with_level(in, how.level), in.training.counted, how.operations),
-                 in.file)
-          .hardware_step;
-    };
-    const cost::rational base = hardware({});
-    for (std::size_t w = 0; w < split.ways.size(); ++w) {
-      std::int64_t n = 0;
-      for (const planner::split_stage& s : split.plan.stages)
-        n += std::count(s.levels.begin(), s.levels.end(), static_cast<std::uint32_t>(w));
-      all += n;
-      if (n > 0) again = again + (hardware(split.ways[w].how) - base) * cost::rational(n);
-    }
-    out.cost.flops->hardware_step = base + again / cost::rational(all);
-  }
+  if (out.cost.flops) out.cost.flops->hardware_step = hardware_flops(in, list, split, out.cost.flops->model_step);
   if (in.training.on) out.cost_context.step = step_of_split(in, split);
 }
 

@@ -86,17 +86,17 @@ step_plan::dependencies plan_graph(const plan_input& in) {
 // The stages in model order. Layers are dealt out as cost::even_parts does; the first stage has the embedding, whose
 // look-up costs no matrix product, the last one the head.
 std::vector<step_plan::stage> stage_times(const plan_input& in, const layer_split* split) {
+  if (split != nullptr) return times_of_split(in, *split);
   if (in.layers) return times_of_list(in);
   const cost::model& m = in.model.model;
-  if (split != nullptr && timed_by_the_machine(in)) return times_of_split(in, *split);
   cost::parallel flat = in.parallel;
   flat.pp = in.parallel.pp * in.parallel.vp;
   flat.vp = 1;
   cost::training one = in.training.step;  // one micro-batch on one pipeline
   one.global_batch = one.micro_batch;
-  if (split == nullptr && timed_by_the_machine(in)) return times_of_even_stages(in, cost::even_parts(m, flat));
+  if (timed_by_the_machine(in)) return times_of_even_stages(in, cost::even_parts(m, flat));
   std::vector<step_plan::stage> stages;
-  for (const cost::part& stage : split != nullptr ? split->by_stage : cost::even_parts(m, flat)) {
+  for (const cost::part& stage : cost::even_parts(m, flat)) {
     if (in.forward_us) {
       stages.push_back({stage.layers, *in.forward_us, *in.backward_us});
       continue;

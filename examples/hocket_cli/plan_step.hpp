@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // `hocket plan`: one training step, from its file to everything the components have to say about it.
 #pragma once
+#include <hocket/cost/model/list_time.hpp>
 #include <hocket/graph.hpp>
 #include <hocket/pipeline.hpp>
 #include <hocket/planner/split/solve.hpp>
@@ -90,9 +91,7 @@ struct layer_split {
   bool searched = false;
   double step_seconds = 0, even_seconds = 0;  ///< in the planner's model; 0: not known, or nothing even fits
   /// What each pipeline rank and each stage holds.
-  std::vector<hocket::cost::part> by_rank, by_stage;
-  /// Layers of one way on a stage, in two kinds.
-  [[nodiscard]] std::int64_t layers_of(std::size_t stage, std::size_t number, bool experts, std::int64_t dense) const;
+  std::vector<hocket::cost::rank_layers> by_rank, by_stage;
 };
 
 /// The answers.
@@ -178,7 +177,19 @@ struct pasted_level {
 std::string mind_formers(const std::vector<pasted_level>& levels, const hocket::planner::split_plan& plan,
                          std::uint32_t ranks, std::uint32_t chunks, std::span<const std::int64_t> runs);
 
-// Of a model as a list of layers.
+// Of a model as a list of layers; one by its numbers is written as such a list where its layers are split.
+hocket::cost::layer_list list_of(const plan_input& in);
+/// The layers of every stage in model order, each as if it were a pipeline rank.
+/// @param sizes  layers of each stage; empty: dealt out evenly
+std::vector<hocket::cost::rank_layers> stages_of(const plan_input& in, const hocket::cost::layer_list& list,
+                                                 std::span<const std::int64_t> sizes);
+/// Two stages on one rank.
+hocket::cost::rank_layers joined(const hocket::cost::rank_layers& a, const hocket::cost::rank_layers& b);
+/// By FLOPs of one micro-batch on one rank.
+step_plan::stage counted_stage(const plan_input& in, const hocket::cost::layer_list& list,
+                               const hocket::cost::rank_layers& stage);
+/// Of what its layers take. Collectives that show are as many in the backward pass as in the forward pass.
+step_plan::stage timed_stage(std::int64_t layers, const hocket::cost::layer_time& sum);
 /// Times of the stages in model order, as the file says or evenly.
 std::vector<step_plan::stage> times_of_list(const plan_input& in);
 /// The report, with memory as the schedule holds it.

@@ -88,49 +88,14 @@ std::vector<cost::rank_layers> ranks_of(const cost::layer_list& list, const plan
   return ranks;
 }
 
-/// What a rank has of a model given by numbers of layers, as even_parts deals them out.
-std::vector<cost::part> parts_of(const cost::model& m, const planner::model_layout& layout, const cost::parallel& p) {
-  std::vector<cost::part> parts(static_cast<std::size_t>(p.pp));
-  const auto mixtures_before = [&](std::int64_t layer) {
-    return std::max(layer - (m.layers - m.moe_layers), std::int64_t{0});
-  };
-  std::int64_t begin = 0;
-  for (std::size_t s = 0; s < layout.stages.size(); ++s) {
-    const planner::layout_stage& stage = layout.stages[s];
-    const std::int64_t end = begin + stage.layers;
-    cost::part& on = parts[s % parts.size()];
-    on.layers += stage.layers + stage.predictions;
-    on.moe_layers += mixtures_before(end) - mixtures_before(begin) + (m.moe_layers > 0 ? stage.predictions : 0);
-    on.window_layers += end * m.window_layers / m.layers - begin * m.window_layers / m.layers;
-    begin = end;
-  }
-  for (std::size_t rank = 0; rank < parts.size(); ++rank) {
-    parts[rank].rank = static_cast<std::int64_t>(rank);
-    parts[rank].first = rank == 0;
-    parts[rank].last = rank + 1 == parts.size();
-  }
-  return parts;
-}
-
-/// Bytes of each rank at its peak by 1F1B, by the functions that `cost report` takes: that of a model by its numbers
-/// also counts the moment inside attention and FFN.
-std::vector<double> peaks_of(const model_input& model, const cost::layer_list& list,
-                             const planner::model_layout& layout, const training_input& t, const cost::parallel& p,
-                             const std::string& file) {
+/// Bytes of each rank at its peak by 1F1B.
+std::vector<double> peaks_of(const cost::layer_list& list, const planner::model_layout& layout, const training_input& t,
+                             const cost::parallel& p, const std::string& file) {
   std::vector<double> bytes;
-  const auto add = [&](const cost::memory_peak& peak) { bytes.push_back(peak.total_bytes().ceiling().real()); };
-  cost::model m = model.numbers.model;
-  m.vocabulary = list.sizes.vocabulary;
-  if (!model.layers && list.prediction_heads == m.mtp_layers) {
-    for (const cost::part& on : parts_of(m, layout, p)) {
-      const auto held = value_or_fail(cost::held_by_1f1b(m, t.step, p, on), file);
-      add(value_or_fail(cost::peak_memory(m, t.step, p, on, held), file));
-    }
-    return bytes;
-  }
   for (const cost::rank_layers& on : ranks_of(list, layout, p, file)) {
-    const auto passes = value_or_fail(cost::held_share_by_1f1b(t.step, p, on.ends.rank), file);
-    add(value_or_fail(cost::memory_of_rank(list, on, t.step, p, passes), file).peak);
+    const auto held = value_or_fail(cost::held_share_by_1f1b(t.step, p, on.ends.rank), file);
+    const auto memory = value_or_fail(cost::memory_of_rank(list, on, t.step, p, held), file);
+    bytes.push_back(memory.peak.total_bytes().ceiling().real());
   }
   return bytes;
 }
@@ -281,7 +246,7 @@ void layout(const options& o) {
   if (const auto stages = static_cast<std::int64_t>(found.stages.size()); stages != p.pp * p.vp)
     fail("layout: has " + std::to_string(stages) + " stages, but pp x vp of " + o.parallel + " is " +
          std::to_string(p.pp * p.vp));
-  const std::vector<double> bytes = peaks_of(model, list, found, t, p, o.parallel);
+  const std::vector<double> bytes = peaks_of(list, found, t, p, o.parallel);
   const std::vector<double> seconds = seconds_of_stages(found, x);
   const double all = std::accumulate(seconds.begin(), seconds.end(), 0.0);
   give(o.out, written(found, seconds, bytes, form(o.format)),

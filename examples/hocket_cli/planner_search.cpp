@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // hocket planner search: which parallel strategies fit a cluster, ranked, and why the others do not.
-#include <hocket/planner/strategy/solve.hpp>
+#include <hocket/planner/strategy/list.hpp>
 #include <hocket/timeline/svg.hpp>
 
 #include <algorithm>
@@ -13,6 +13,7 @@
 
 #include "command.hpp"
 #include "cost_input.hpp"
+#include "cost_layers.hpp"
 #include "json_fields.hpp"
 #include "planner.hpp"
 
@@ -233,9 +234,24 @@ std::vector<std::int64_t> device_counts(const options& o, std::int64_t most) {
 /// What an error of the search may be due to.
 std::string files_of(const options& o) { return o.model + " with " + o.training + " on " + o.cluster; }
 
-void search_counts(const options& o, const cost::model& m, const cost::training& t, const question& q) {
+/// Asks a question of the model, in whichever form the config has it.
+template <class Ask>
+auto of_model(const model_input& model, const training_input& t, const std::string& file, Ask&& ask) {
+  if (model.layers) return ask(padded(*model.layers, t, file));
+  cost::model m = model.numbers.model;
+  if (t.padded_vocabulary > 0) m.vocabulary = t.padded_vocabulary;
+  return ask(m);
+}
+
+void search_counts(const options& o, const model_input& model, const training_input& training, const question& q) {
+  const cost::training& t = training.step;
   const auto counts = device_counts(o, q.on.devices);
-  const auto report = value_or_fail(planner::solve({m, t, q.on, q.space}, counts), files_of(o));
+  const auto report =
+      value_or_fail(of_model(model, training, o.training,
+                             [&]<class Model>(const Model& m) {
+                               return planner::solve(planner::strategy_problem_of<Model>{m, t, q.on, q.space}, counts);
+                             }),
+                    files_of(o));
   if (report.front.empty()) fail("no strategy fits on any of these numbers of devices");
   const double tokens = static_cast<double>(t.global_batch) * static_cast<double>(t.sequence);
   const std::string format = form(o.format);
@@ -325,16 +341,17 @@ std::string report_as_text(const planner::strategy_plan& report, double tokens, 
 }
 
 void search(const options& o) {
-  const auto model = read_model_config(read_json_file(o.model), o.model);
-  const training_input training = read_training(read_json_file(o.training), model.model, o.training);
+  const model_input model = read_any_config(read_json_file(o.model), o.model);
+  const training_input training = read_training(read_json_file(o.training), model.numbers.model, o.training);
   if (training.on) fail(o.training + ": \"machine\" has no meaning here: the rates are those of " + o.cluster);
   const question q = read_cluster(o.cluster);
-  cost::model m = model.model;
-  if (training.padded_vocabulary > 0) m.vocabulary = training.padded_vocabulary;
-  if (!o.devices.empty()) {
-    return search_counts(o, m, training.step, q);
-  }
-  const auto report = value_or_fail(planner::solve({m, training.step, q.on, q.space}), files_of(o));
+  if (!o.devices.empty()) return search_counts(o, model, training, q);
+  const auto report = value_or_fail(
+      of_model(model, training, o.training,
+               [&]<class Model>(const Model& m) {
+                 return planner::solve(planner::strategy_problem_of<Model>{m, training.step, q.on, q.space});
+               }),
+      files_of(o));
   if (report.named == 0)
     fail(o.cluster + ": no sizes of \"space.tensor\" and \"space.context\" divide the " + std::to_string(q.on.devices) +
          " devices");

@@ -457,8 +457,20 @@ class Plan(ToolTest):
         def searched(value):
             with_machine(value)
             value["pipeline"]["split"] = "search"
-        planned("p", searched, says="splits are searched for models of equal layers only")
-        planned("p", lambda v: v["parallel"].update(vp="search"), says="sizes are searched for models of equal layers only")
+        # A split of its own, no slower than the even one, and sizes, each chosen for the layers as they are.
+        by_itself = planned("searched", searched)
+        self.assertEqual(sum(s["layers"] for s in by_itself["split"]["stages"]), count)
+        self.assertLessEqual(by_itself["split"]["step_seconds"], by_itself["split"].get("even_seconds", float("inf")))
+        given = planned("given", lambda v: (with_machine(v), v["pipeline"].update(split=[s["layers"] for s in by_itself["split"]["stages"]])))
+        self.assertEqual(given["cost"]["memory"], by_itself["cost"]["memory"])
+        self.assertEqual(given["cost"]["step"], by_itself["cost"]["step"])
+
+        def open_sizes(value):
+            searched(value)
+            value["parallel"] = {"tp": "search", "pp": "search", "vp": "search", "recompute": "search"}
+        chosen = planned("chosen", open_sizes)
+        self.assertGreater(chosen["chosen"]["evaluated"], 0)
+        self.assertTrue(all(rank["total_bytes"] <= 64 * 2**30 for rank in chosen["cost"]["memory"]))
         planned("p", lambda v: v["parallel"].update(tp=64), says="tp")
 
     def test_required_fields_are_those_of_the_document(self):

@@ -398,8 +398,9 @@ class Strategies(ToolTest):
                      "--cluster", self.CLUSTER, says="t.json")
         records = json.loads((DATA / "cost" / "layer_families.json").read_text(encoding="utf-8"))
         model = self.file("m.json", json.dumps(records["kimi_linear, other"]["config"]))
-        self.refused("planner", "search", "--model", model, *self.FILES[2:], "--cluster", self.CLUSTER,
-                     says="m.json: kimi_linear is read as a list of layers, but this command takes models of equal layers only")
+        found = json.loads(self.ok("planner", "search", "--model", model, *self.FILES[2:], "--cluster", self.CLUSTER, "--format", "json").text)
+        self.assertGreater(found["evaluated"], 0)
+        self.assertGreater(len(found["front"]), 0)
         refused(lambda c: c.update(space={"tensor": []}), "tensor")
         refused(lambda c: c.update(space={"copies": [1, 1]}), "\"space.copies\" holds 1 twice")
         refused(lambda c: c.update(memory_gib=1e-300), "\"memory_gib\" is 1e-300")

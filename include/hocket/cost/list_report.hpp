@@ -76,12 +76,12 @@ inline std::string suffix_of(const std::vector<repeated_layer>& kinds, std::size
 
 /// Parameters, FLOPs of a step, and memory of every pipeline rank of a list, with all terms.
 /// @param stage_sizes  as in layers_of_ranks
-/// @param passes  micro-batches that each rank keeps, as in memory_of_rank; empty: 1F1B
+/// @param passes  what each rank holds in flight; empty: 1F1B
 /// Errors: those of check and of the counts; errc::bad_shape unless there are no passes or one of each rank.
 [[nodiscard]] inline result<report> make_report(const layer_list& list, const training& t, const parallel& p,
                                                 const convention& counted, const replay_set& replayed = {},
                                                 std::span<const std::int64_t> stage_sizes = {},
-                                                std::span<const rational> passes = {}) {
+                                                std::span<const held_share> passes = {}) {
   if (const auto fits = check(list, t, p); !fits) return fits.error();
   const auto ranks = layers_of_ranks(list, p, stage_sizes);
   if (!ranks) return ranks.error();
@@ -96,14 +96,15 @@ inline std::string suffix_of(const std::vector<repeated_layer>& kinds, std::size
   out.tokens_per_step = rational(t.global_batch) * rational(t.sequence);
   for (const rank_layers& on : *ranks) {
     const auto share = passes.empty() ? held_share_by_1f1b(t, p, on.ends.rank)
-                                      : result<rational>(passes[static_cast<std::size_t>(on.ends.rank)]);
+                                      : result<held_share>(passes[static_cast<std::size_t>(on.ends.rank)]);
     if (!share) return share.error();
     const auto memory = memory_of_rank(list, on, t, p, *share, replayed);
     if (!memory) return memory.error();
     rank_memory row;
     row.on_rank = on.ends;
     row.on_rank.layers = on.layer_count;
-    row.in_flight.layer_passes = static_cast<std::int64_t>((*share * rational(on.layer_count)).ceiling().num());
+    row.in_flight.layer_passes = static_cast<std::int64_t>((share->layers * rational(on.layer_count)).ceiling().num());
+    row.in_flight.embedding_passes = share->embedding_passes;
     row.parameters = memory->parameters;
     row.static_bytes = memory->static_bytes;
     row.activation_bytes = memory->activation_bytes;

@@ -5,6 +5,8 @@
 #include <hocket/cost/model/uniform_list.hpp>
 
 #include <cmath>
+#include <initializer_list>
+#include <random>
 
 #include "catch.hpp"
 #include "published_models.hpp"
@@ -159,7 +161,7 @@ TEST_CASE("stages of unequal length hold what Megatron Bridge counts, pull reque
   REQUIRE(ranks);
   std::int64_t most = 0, sum = 0;
   for (const cost::rank_layers& on : *ranks) {
-    const auto memory = cost::memory_of_rank(list, on, t, p, 1);
+    const auto memory = cost::memory_of_rank(list, on, t, p, {});
     REQUIRE(memory);
     most = std::max(most, memory->parameters.dense);
     sum += memory->parameters.dense;
@@ -171,28 +173,81 @@ TEST_CASE("stages of unequal length hold what Megatron Bridge counts, pull reque
   CHECK(cost::layers_of_ranks(list, p, wrong).error().code == hocket::errc::bad_shape);
 }
 
-TEST_CASE("a rank's memory is that of a model given by numbers", "[cost][layers]") {
+namespace {
+/// One of a few values.
+template <class T>
+T one_of(std::minstd_rand& draw, std::initializer_list<T> values) {
+  return values.begin()[draw() % values.size()];
+}
+cost::parallel any_parallel(std::minstd_rand& draw) {
+  using sizes = std::initializer_list<std::int64_t>;
+  cost::parallel p;
+  p.tp = one_of(draw, sizes{1, 2, 4, 8});
+  p.pp = one_of(draw, sizes{1, 2, 3, 4, 8});
+  p.vp = p.pp == 1 ? 1 : one_of(draw, sizes{1, 2, 3});
+  p.dp = one_of(draw, sizes{1, 2, 4});
+  p.cp = one_of(draw, sizes{1, 2});
+  p.ep = one_of(draw, sizes{1, 1, 2, 4});
+  p.sequence_parallel = p.tp > 1 && one_of(draw, {false, true});
+  p.zero = one_of(draw, {cost::zero::none, cost::zero::optimizer, cost::zero::gradients, cost::zero::weights});
+  p.recompute = one_of(draw, {cost::recompute::none, cost::recompute::selective, cost::recompute::full});
+  p.offload_optimizer = one_of(draw, {false, false, true});
+  p.offload_activations = one_of(draw, {false, false, true});
+  p.cp_exchange = one_of(
+      draw, {cost::context_exchange::ring, cost::context_exchange::all_gather, cost::context_exchange::all_to_all});
+  return p;
+}
+cost::training any_training(std::minstd_rand& draw, const cost::parallel& p) {
+  using sizes = std::initializer_list<std::int64_t>;
+  cost::training t{.sequence = 512};
+  t.micro_batch = one_of(draw, sizes{1, 2});
+  t.global_batch = t.micro_batch * p.dp * one_of(draw, sizes{4, 12, 24});
+  t.flash_attention = one_of(draw, {false, true});
+  t.dropout = one_of(draw, {false, true});
+  t.wide_norm = one_of(draw, {false, true});
+  t.fused_loss = one_of(draw, {false, true});
+  t.workspace = one_of(draw, {cost::workspace::none, cost::workspace::megatron_te});
+  return t;
+}
+}  // namespace
+
+TEST_CASE("a rank's memory is that of a model given by numbers, whatever the strategy", "[cost][layers]") {
+  std::minstd_rand draw(25);
+  int compared = 0;
   for (const auto& [name, m] : all_models()) {
-    if (m.layers % 2 != 0 || m.heads % 2 != 0 || m.kv_heads % 2 != 0 || m.vocabulary % 2 != 0) continue;
-    if (m.positions != 0 && m.positions < 512) continue;
-    INFO(name);
     const cost::layer_list list = cost::to_layers(m);
-    const cost::training t{.sequence = 512, .global_batch = 8};
-    const cost::parallel p{.tp = 2, .pp = 2, .sequence_parallel = true};
-    const auto parts = cost::even_parts(m, p);
-    const auto ranks = cost::layers_of_ranks(list, p);
-    REQUIRE(ranks);
-    for (std::size_t rank = 0; rank < parts.size(); ++rank) {
-      const auto held = cost::held_by_1f1b(m, t, p, parts[rank]);
-      const auto share = cost::held_share_by_1f1b(t, p, parts[rank].rank);
-      const auto memory = cost::memory_of_rank(list, (*ranks)[rank], t, p, *share);
-      REQUIRE(memory);
-      CHECK(memory->parameters.dense == cost::count_rank_parameters(m, p, parts[rank])->dense);
-      CHECK(memory->parameters.expert == cost::count_rank_parameters(m, p, parts[rank])->expert);
-      CHECK(memory->activation_bytes == cost::activation_bytes(m, t, p, parts[rank], *held).value());
-      CHECK(memory->peak.total_bytes() == cost::peak_memory(m, t, p, parts[rank], *held)->total_bytes());
+    for (int turn = 0; turn < 40; ++turn) {
+      const cost::parallel p = any_parallel(draw);
+      const cost::training t = any_training(draw, p);
+      const bool fits = cost::check(m, t, p).has_value();
+      CHECK(cost::check(list, t, p).has_value() == fits);
+      if (!fits) continue;
+      INFO(name << ", turn " << turn << ": tp " << p.tp << " pp " << p.pp << " vp " << p.vp << " cp " << p.cp);
+      const cost::replay_set again{
+          .gather = one_of(draw, {false, true}), .qkv = one_of(draw, {false, true}), .activation = turn % 3 == 0};
+      const auto parts = cost::even_parts(m, p);
+      const auto ranks = cost::layers_of_ranks(list, p);
+      REQUIRE(ranks);
+      for (std::size_t rank = 0; rank < parts.size(); ++rank) {
+        const auto held = cost::held_by_1f1b(m, t, p, parts[rank]);
+        const auto share = cost::held_share_by_1f1b(t, p, parts[rank].rank);
+        const auto memory = cost::memory_of_rank(list, (*ranks)[rank], t, p, *share, again);
+        REQUIRE(memory);
+        CHECK(memory->parameters.dense == cost::count_rank_parameters(m, p, parts[rank])->dense);
+        CHECK(memory->parameters.expert == cost::count_rank_parameters(m, p, parts[rank])->expert);
+        CHECK(memory->activation_bytes == cost::activation_bytes(m, t, p, parts[rank], *held, again).value());
+        const auto peak = cost::peak_memory(m, t, p, parts[rank], *held, again);
+        REQUIRE(peak);
+        CHECK(memory->peak.static_bytes == peak->static_bytes);
+        CHECK(memory->peak.kept_bytes == peak->kept_bytes);
+        CHECK(memory->peak.workspace_bytes == peak->workspace_bytes);
+        CHECK(memory->peak.at_loss_bytes == peak->at_loss_bytes);
+        CHECK(memory->peak.at_backward_bytes == peak->at_backward_bytes);
+        ++compared;
+      }
     }
   }
+  CHECK(compared > 500);
 }
 
 // The goldens of tests/unit/flop_calculation_test.py of MaxText (commit e591f30cb), evaluated; its tolerance is 5 %.

@@ -124,13 +124,14 @@ inline constexpr auto state = [] {
 }();
 
 inline constexpr auto moved = mixer_moves("rotary positions", a* d + own_kv * g * d);
-inline constexpr auto context_transfers = [] {
-  constexpr auto cut = [](const auto& width, const auto& ranks) {
-    return detail::blocks::stream_of(width) / (cp * ranks);
-  };
-  return detail::context::lines(cut(g * (d + value_width), least(tp, g)), cut(a * d, 1 * tp),
-                                cut(a * value_width, 1 * tp));
-}();
+template <class Width, class Ranks>
+constexpr auto cut(const Width& width, const Ranks& ranks) noexcept {
+  return detail::blocks::stream_of(width) / (cp * ranks);
+}
+inline constexpr auto keys_values = cut(g * (d + value_width), least(tp, g));
+inline constexpr auto queries = cut(a * d, 1 * tp);
+inline constexpr auto context_transfers = detail::context::lines(keys_values, queries, cut(a* value_width, 1 * tp));
+inline constexpr auto moment = moment_of_attention(keys_values, queries);
 
 }  // namespace hocket::inline HOCKET_ABI::cost::letters::blocks::attention_terms
 
@@ -143,6 +144,7 @@ struct formulas_of<attention> {
             .forward = letters::blocks::attention_terms::forward,
             .saved = letters::blocks::attention_terms::saved,
             .state = letters::blocks::attention_terms::state,
+            .moment = letters::blocks::attention_terms::moment,
             .moved = letters::blocks::attention_terms::moved,
             .tensor_transfers = letters::blocks::mixer_transfers,
             .context_transfers = letters::blocks::attention_terms::context_transfers};

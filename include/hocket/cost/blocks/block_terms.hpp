@@ -2,6 +2,7 @@
 #pragma once
 #include <hocket/cost/blocks/letters.hpp>
 #include <hocket/cost/formula/term.hpp>
+#include <hocket/cost/model/layer_moments.hpp>
 
 namespace hocket::inline HOCKET_ABI::cost {
 
@@ -15,6 +16,7 @@ struct block_terms {
   term_list_view whole_step{};  ///< FLOPs of both passes, where the backward pass does not take twice as much
   term_list_view saved{};       ///< bytes that one layer keeps of one micro-batch for its backward pass
   term_list_view state{};       ///< bytes that one layer keeps of one sequence of s tokens to generate the next
+  term_list_view moment{};      ///< bytes that live for a moment of its backward pass on one rank
   term_list_view moved{};       ///< bytes that element-wise work reads and writes forward, as moved_byte_terms
   /// Bytes that one layer sends for one micro-batch, as layer_transfer_terms, over its three groups of ranks.
   term_list_view tensor_transfers{}, context_transfers{}, expert_transfers{};

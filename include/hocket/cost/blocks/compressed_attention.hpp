@@ -90,12 +90,10 @@ inline constexpr auto state = [] {
 }();
 
 inline constexpr auto moved = mixer_moves("rotary positions and pooling", a* d + d + 2 * least(q_c, 1) * pooled);
-inline constexpr auto context_transfers = [] {
-  constexpr auto cut = [](const auto& width, const auto& ranks) {
-    return detail::blocks::stream_of(width) / (cp * ranks);
-  };
-  return detail::context::lines(cut(1 * d, literal(1)), cut(a * d, 1 * tp), cut(a * d, 1 * tp));
-}();
+inline constexpr auto keys_values = detail::blocks::stream_of(1 * d) / cp;
+inline constexpr auto queries = detail::blocks::stream_of(a * d) / (cp * tp);
+inline constexpr auto context_transfers = detail::context::lines(keys_values, queries, queries);
+inline constexpr auto moment = moment_of_attention(keys_values, queries);
 
 }  // namespace hocket::inline HOCKET_ABI::cost::letters::blocks::compressed_attention_terms
 
@@ -108,6 +106,7 @@ struct formulas_of<compressed_attention> {
             .forward = letters::blocks::compressed_attention_terms::forward,
             .saved = letters::blocks::compressed_attention_terms::saved,
             .state = letters::blocks::compressed_attention_terms::state,
+            .moment = letters::blocks::compressed_attention_terms::moment,
             .moved = letters::blocks::compressed_attention_terms::moved,
             .tensor_transfers = letters::blocks::mixer_transfers,
             .context_transfers = letters::blocks::compressed_attention_terms::context_transfers};

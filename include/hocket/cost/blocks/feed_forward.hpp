@@ -65,6 +65,7 @@ inline constexpr auto saved = [] {
                tensor("FFN dropout mask", byte * (s * b * h), kept_unless_full * dropout, region, table));
 }();
 
+inline constexpr auto moment = moment_of_ffn(1 * f);
 inline constexpr auto moved = [] {
   return terms(sum_after_ffn, moves("activation", n_f * stream_of(1 * f), L, detail::saved::inner,
                                     detail::flop::replays(r_activation), layer_operation::activation));
@@ -80,6 +81,7 @@ struct formulas_of<feed_forward> {
     return {.parameters = letters::blocks::feed_forward_terms::parameters,
             .forward = letters::blocks::feed_forward_terms::forward,
             .saved = letters::blocks::feed_forward_terms::saved,
+            .moment = letters::blocks::feed_forward_terms::moment,
             .moved = letters::blocks::feed_forward_terms::moved,
             .tensor_transfers = letters::blocks::ffn_transfers};
   }
@@ -149,6 +151,7 @@ inline constexpr auto saved = [] {
       tensor("FFN dropout mask", byte * (s * b * h), kept * dropout, region, table));
 }();
 
+inline constexpr auto moment = moment_of_ffn(k * f_e + f_s);
 inline constexpr auto moved = [] {
   return terms(sum_after_ffn,
                moves("expert activation", n_f * stream_of(k * f_e + f_s), L, detail::saved::inner,
@@ -173,6 +176,7 @@ struct formulas_of<mixture> {
             .idle_parameters = letters::blocks::mixture_terms::idle_parameters,
             .forward = letters::blocks::mixture_terms::forward,
             .saved = letters::blocks::mixture_terms::saved,
+            .moment = letters::blocks::mixture_terms::moment,
             .moved = letters::blocks::mixture_terms::moved,
             .tensor_transfers = letters::blocks::ffn_transfers,
             .expert_transfers = letters::blocks::mixture_terms::expert_transfers};

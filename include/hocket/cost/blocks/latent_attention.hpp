@@ -115,10 +115,14 @@ inline constexpr auto state = [] {
 }();
 
 inline constexpr auto moved = mixer_moves("rotary positions", a* d_r + d_r);
-inline constexpr auto context_transfers = [] {
-  constexpr auto cut = [](const auto& width) { return detail::blocks::stream_of(width) / (cp * tp); };
-  return detail::context::lines(cut(a * (d_n + d_r + d_v)), cut(a * (d_n + d_r)), cut(a * d_v));
-}();
+template <class Width>
+constexpr auto cut(const Width& width) noexcept {
+  return detail::blocks::stream_of(width) / (cp * tp);
+}
+inline constexpr auto keys_values = cut(a * (d_n + d_r + d_v));
+inline constexpr auto queries = cut(a * (d_n + d_r));
+inline constexpr auto context_transfers = detail::context::lines(keys_values, queries, cut(a* d_v));
+inline constexpr auto moment = moment_of_attention(keys_values, queries);
 
 }  // namespace hocket::inline HOCKET_ABI::cost::letters::blocks::latent_attention_terms
 
@@ -132,6 +136,7 @@ struct formulas_of<latent_attention> {
             .whole_step = letters::blocks::latent_attention_terms::whole_step,
             .saved = letters::blocks::latent_attention_terms::saved,
             .state = letters::blocks::latent_attention_terms::state,
+            .moment = letters::blocks::latent_attention_terms::moment,
             .moved = letters::blocks::latent_attention_terms::moved,
             .tensor_transfers = letters::blocks::mixer_transfers,
             .context_transfers = letters::blocks::latent_attention_terms::context_transfers};

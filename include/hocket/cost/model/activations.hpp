@@ -161,30 +161,37 @@ struct layer_bytes {
   rational kept, again;
 };
 
-/// Passes whose tensors are on the device. What is offloaded is there twice: while one layer works, the next one's
-/// tensors arrive.
-[[nodiscard]] constexpr rational passes_on_device(const parallel& p, std::int64_t passes) noexcept {
-  return rational(p.offload_activations && passes > 2 ? 2 : passes);
+/// What is on the device of all that layers keep. What is offloaded is there of two layers: while one works, the next
+/// one's tensors arrive.
+/// @param largest  bytes of one pass of the layer that keeps most
+[[nodiscard]] constexpr rational kept_on_device(const parallel& p, const rational& all,
+                                                const rational& largest) noexcept {
+  const rational two = rational(2) * largest;
+  return p.offload_activations && two < all ? two : all;
 }
 
 [[nodiscard]] constexpr result<layer_bytes> bytes_of_layers(const model& m, const training& t, const parallel& p,
                                                             const part& on_rank, const held& in_flight,
                                                             const replay_set& replayed) noexcept {
-  const std::int64_t passes[2] = {in_flight.layer_passes - in_flight.moe_layer_passes, in_flight.moe_layer_passes};
+  const std::int64_t passes[2] = {in_flight.layer_passes - in_flight.moe_layer_passes, in_flight.moe_layer_passes},
+                     layers[2] = {on_rank.layers - on_rank.moe_layers, on_rank.moe_layers};
+  parallel all_kept = p;
+  all_kept.recompute = recompute::none;
   layer_bytes out;
+  rational largest = 0;
   for (const bool experts : {false, true}) {
-    if (passes[experts] == 0) continue;
-    const auto one = layer_activation_bytes(m, t, p, experts, replayed);
-    if (!one) return one.error();
-    out.kept = out.kept + *one * passes_on_device(p, passes[experts]);
+    if (passes[experts] != 0) {
+      const auto one = layer_activation_bytes(m, t, p, experts, replayed);
+      if (!one) return one.error();
+      out.kept = out.kept + *one * rational(passes[experts]);
+      if (largest < *one) largest = *one;
+    }
+    if (p.recompute != recompute::full || layers[experts] == 0) continue;
+    const auto whole = layer_activation_bytes(m, t, all_kept, experts, replayed);
+    if (!whole) return whole.error();
+    if (out.again < *whole) out.again = *whole;
   }
-  if (p.recompute == recompute::full) {
-    parallel all_kept = p;
-    all_kept.recompute = recompute::none;
-    const auto one = layer_activation_bytes(m, t, all_kept, on_rank.moe_layers > 0, replayed);
-    if (!one) return one.error();
-    out.again = *one;
-  }
+  out.kept = kept_on_device(p, out.kept, largest);
   return out;
 }
 

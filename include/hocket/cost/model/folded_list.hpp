@@ -66,7 +66,9 @@ class folded_list {
     /// What a pipeline rank has of the layers.
     struct rank_sums {
       double dense = 0, expert = 0, kept = 0;
-      double largest_dense = 0, largest_expert = 0, again = 0;
+      double largest_dense = 0, largest_expert = 0, largest_kept = 0, again = 0, moment = 0;
+      double share = 0;               // chunks in flight over chunks
+      double layers = 0, passes = 0;  // whole passes of so many layers, from behind
     };
     std::vector<rank_sums> ranks;
   };
@@ -91,6 +93,7 @@ class folded_list {
     out.model_flops = folding::value(model_flops_, room.products);
     out.hardware_flops = out.model_flops + folding::value(again_flops_, room.products);
     value_kinds(room);
+    begin_ranks(p, batch, room);
     deal_out(p, room);
     for (std::int64_t rank = 0; rank < p.pp; ++rank) {
       const list_price here = price_of_rank(rank, p, batch, room);
@@ -111,6 +114,7 @@ class folded_list {
   struct kind {
     layer_blocks blocks;
     std::array<folded_sum, layer_sum_count> sums{};
+    std::vector<folded_sum> moments{};  // of its blocks, those that have one
     folded_sum model_flops{}, again_flops{};
   };
   struct run {
@@ -149,6 +153,7 @@ class folded_list {
     }
     add(to.sums[of_kept], layers_.rank_total(lists.saved, first, others));
     add(to.sums[of_whole], layers_.rank_total(lists.saved, whole, others));
+    if (!lists.moment.listed().empty()) add(to.moments.emplace_back(), layers_.rank_total(lists.moment, first, others));
     add(to.model_flops, layers_.total(lists.forward, first, others), 3);
     add(to.model_flops, layers_.total(lists.whole_step, first, others));
     add(to.again_flops, layers_.again_total(lists.forward, first, others));
@@ -184,11 +189,17 @@ class folded_list {
       return {};
     });
     if (!ok) return ok;
-    for (const kind& each : kinds)
-      for (const folded_sum& sum : each.sums) {
+    const auto store = [&](const auto& sums) {
+      for (const folded_sum& sum : sums) {
         for (const folded_part& x : sum) entries_.push_back({x.product, x.times});
         entry_ends_.push_back(entries_.size());
       }
+    };
+    for (const kind& each : kinds) {
+      store(each.sums);
+      store(each.moments);
+      kind_ends_.push_back(entry_ends_.size());
+    }
     return {};
   }
   result<void> fold_ends(const layer_list& list, const training& t, const convention& counted) {
@@ -220,58 +231,84 @@ class folded_list {
       room.sums[sum] = value;
     }
   }
+  /// What every rank has of the ends, and its chunks in flight over its chunks.
+  void begin_ranks(const parallel& p, const strategy_batch& batch, scratch& room) const {
+    room.ranks.assign(static_cast<std::size_t>(p.pp), {});
+    for (std::int64_t rank = 0; rank < p.pp; ++rank) {
+      const detail::rank_place place{.first = rank == 0, .last = rank == p.pp - 1, .rank = rank};
+      ends_.evaluate(environment(place, batch, p), room.atoms, room.products);
+      scratch::rank_sums& to = room.ranks[static_cast<std::size_t>(rank)];
+      to.dense = folding::value(end_sums_[own_dense], room.products);
+      to.expert = folding::value(end_sums_[own_expert], room.products);
+      to.share = folding::value(end_sums_[chunks], room.products) / static_cast<double>(p.vp);
+    }
+  }
   void put(const run& layers, std::int64_t count, bool again, scratch& room, std::size_t rank) const {
-    const double* of = room.sums.data() + layers.kind * layer_sum_count;
+    const std::size_t first = layers.kind == 0 ? 0 : kind_ends_[layers.kind - 1];
+    const double* of = room.sums.data() + first;
     scratch::rank_sums& to = room.ranks[rank];
     const auto times = static_cast<double>(count);
     to.dense += times * of[of_dense];
     to.expert += times * of[of_expert];
-    to.kept += times * of[of_kept];
-    if (again && of[of_whole] > to.again) to.again = of[of_whole];
-    if (of[of_dense] + of[of_expert] <= to.largest_dense + to.largest_expert) return;
+    to.layers += times;
+    constexpr double rounding = 1e-9;  // shares are fractions of small numbers
+    const double before = to.passes;
+    to.passes = std::ceil(to.share * to.layers - rounding);
+    to.kept += (to.passes - before) * of[of_kept];
+    to.largest_kept = (std::max)(to.largest_kept, of[of_kept]);
+    if (again) to.again = (std::max)(to.again, of[of_whole]);
+    for (std::size_t at = layer_sum_count; first + at < kind_ends_[layers.kind]; ++at)
+      to.moment = (std::max)(to.moment, of[at]);
+    if (of[of_dense] + of[of_expert] < to.largest_dense + to.largest_expert) return;
     to.largest_dense = of[of_dense];
     to.largest_expert = of[of_expert];
   }
-  /// As layers_of_ranks.
+  /// As layers_of_ranks, but from behind, as passes are dealt out.
   void deal_out(const parallel& p, scratch& room) const {
     const bool again = p.recompute == recompute::full;
     const auto ranks = static_cast<std::size_t>(p.pp);
-    room.ranks.assign(ranks, {});
-    for (std::size_t at = 0; at < first_layer_; ++at) put(runs_[at], runs_[at].count, again, room, 0);
+    for (std::size_t at = runs_.size(); at > behind_layers_; --at)
+      put(runs_[at - 1], runs_[at - 1].count, again, room, ranks - 1);
     const std::int64_t stages = p.pp * p.vp;
-    std::size_t at = first_layer_;
+    std::size_t at = behind_layers_;
     std::int64_t used = 0;
-    for (std::int64_t stage = 0; stage < stages; ++stage) {
+    for (std::int64_t stage = stages; stage-- > 0;) {
       std::int64_t left = layer_count_ / stages + (stage < layer_count_ % stages ? 1 : 0);
       while (left > 0) {
-        const std::int64_t here = (std::min)(left, runs_[at].count - used);
-        put(runs_[at], here, again, room, static_cast<std::size_t>(stage % p.pp));
+        const std::int64_t here = (std::min)(left, runs_[at - 1].count - used);
+        put(runs_[at - 1], here, again, room, static_cast<std::size_t>(stage % p.pp));
         left -= here;
         used += here;
-        if (used < runs_[at].count) continue;
-        ++at;
+        if (used < runs_[at - 1].count) continue;
+        --at;
         used = 0;
       }
     }
-    for (at = behind_layers_; at < runs_.size(); ++at) put(runs_[at], runs_[at].count, again, room, ranks - 1);
+    for (at = first_layer_; at > 0; --at) put(runs_[at - 1], runs_[at - 1].count, again, room, 0);
   }
   list_price price_of_rank(std::int64_t rank, const parallel& p, const strategy_batch& batch, scratch& room) const {
-    const detail::rank_place place{.first = rank == 0, .last = rank == p.pp - 1, .rank = rank};
+    const bool first = rank == 0, last = rank == p.pp - 1;
     const scratch::rank_sums& layers = room.ranks[static_cast<std::size_t>(rank)];
-    ends_.evaluate(environment(place, batch, p), room.atoms, room.products);
-    const double passes = folding::value(end_sums_[chunks], room.products) / static_cast<double>(p.vp);
+    const auto batches = static_cast<double>(batch.global_batch / (batch.micro_batch * p.dp));
     const auto whole = [](double x) { return static_cast<std::int64_t>(std::llround(x)); };
-    const rank_parameters all{whole(layers.dense + folding::value(end_sums_[own_dense], room.products)),
-                              whole(layers.expert + folding::value(end_sums_[own_expert], room.products))};
+    const rank_parameters all{whole(layers.dense), whole(layers.expert)};
     const layer_parameters largest{whole(layers.largest_dense), whole(layers.largest_expert)};
-    const held in_flight{.embedding_passes = static_cast<std::int64_t>(std::ceil(passes))};
-    ranks_.evaluate(environment(place, in_flight, all, largest, batch, p), room.atoms, room.products);
+    const held in_flight{.embedding_passes = whole((std::min)(layers.share * static_cast<double>(p.vp), batches))};
     const auto value = [&](rank_sum which) { return folding::value(rank_sums_[which], room.products); };
-    constexpr double host_depth = 2;  // of the passes in flight, those on the device while others are on the host
+    const auto look_at = [&](bool embedding, bool head) {
+      const detail::rank_place ends{.first = embedding, .last = head, .rank = rank};
+      ranks_.evaluate(environment(ends, in_flight, all, largest, batch, p), room.atoms, room.products);
+    };
     list_price out;
+    out.kept_bytes = layers.kept;
+    if (p.offload_activations) out.kept_bytes = (std::min)(layers.kept, 2 * layers.largest_kept);
+    if (first) {  // what the first rank has of the ends is kept, what the last has lives at the loss
+      look_at(true, false);
+      out.kept_bytes += value(at_ends);
+    }
+    look_at(false, last);
     out.static_bytes = value(fixed);
-    out.kept_bytes = layers.kept * (p.offload_activations ? (std::min)(host_depth, passes) : passes);
-    const double at_loss = value(at_ends) + value(at_head), at_backward = value(shards) + layers.again;
+    const double at_loss = value(at_ends) + value(at_head), at_backward = value(shards) + layers.moment + layers.again;
     out.peak_bytes = out.static_bytes + out.kept_bytes + value(buffers) + (std::max)(at_loss, at_backward);
     return out;
   }
@@ -285,6 +322,7 @@ class folded_list {
   std::int64_t layer_count_ = 0;
   std::vector<entry> entries_;           // of all sums of all kinds
   std::vector<std::size_t> entry_ends_;  // of each sum
+  std::vector<std::size_t> kind_ends_;   // of the sums of each kind: layer_sum_count, and its moments
 };
 
 }  // namespace hocket::inline HOCKET_ABI::cost

@@ -145,20 +145,34 @@ result<void> for_each_run(const layer_list& list, F&& f) {
   return parameter_count{static_cast<std::int64_t>(sum.num()), static_cast<std::int64_t>((sum - idle).num())};
 }
 
-/// Parameters of so many equal layers on one rank. Errors: errc::undefined_value, errc::overflow.
-[[nodiscard]] inline result<rank_parameters> count_rank_parameters(const layer_list& list, const layer_blocks& blocks,
-                                                                   std::int64_t count, const parallel& p) {
+namespace detail {
+/// Parameters of some layers on one rank, not rounded.
+struct parameter_sum {
+  rational dense = 0, expert = 0;
+  constexpr parameter_sum& operator+=(const parameter_sum& x) noexcept {
+    dense = dense + x.dense;
+    expert = expert + x.expert;
+    return *this;
+  }
+};
+inline result<parameter_sum> sum_parameters(const layer_list& list, const layer_blocks& blocks, std::int64_t count,
+                                            const parallel& p) {
   const block_setting all{.on_rank = {.layers = count}, .sizes = list.sizes, .parallel = p};
-  const layer_blocks own = detail::own_weights(blocks);
-  const auto dense = detail::sum_over(own, all, &block_terms::parameters, true),
-             expert = detail::sum_over(own, all, &block_terms::expert_parameters, true);
+  const layer_blocks own = own_weights(blocks);
+  const auto dense = sum_over(own, all, &block_terms::parameters, true),
+             expert = sum_over(own, all, &block_terms::expert_parameters, true);
   if (!dense) return dense.error();
   if (!expert) return expert.error();
+  return parameter_sum{*dense, *expert};
+}
+/// Shards that do not come out whole are rounded up.
+inline result<rank_parameters> rounded(const parameter_sum& x) {
   constexpr integer max_count = (std::numeric_limits<std::int64_t>::max)();
-  const integer d = dense->ceiling().num(), e = expert->ceiling().num();
+  const integer d = x.dense.ceiling().num(), e = x.expert.ceiling().num();
   if (d > max_count || e > max_count) return error{errc::overflow}.with("parameters of a rank");
   return rank_parameters{static_cast<std::int64_t>(d), static_cast<std::int64_t>(e)};
 }
+}  // namespace detail
 
 namespace detail {
 /// FLOPs of a step, and of what is computed again.

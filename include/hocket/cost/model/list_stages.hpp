@@ -19,15 +19,23 @@ struct rank_layers {
 };
 
 namespace detail {
+/// Ulysses gives each context-parallel rank whole heads.
+inline void check_heads(std::int64_t heads, std::int64_t kv_heads, const parallel& p,
+                        std::vector<named_division>& out) {
+  out.push_back({heads, p.tp, "attention heads over tp"});
+  if (kv_heads > 0) out.push_back({(std::max)(kv_heads, p.tp), (std::min)(kv_heads, p.tp), "kv heads over tp"});
+  if (p.cp_exchange != context_exchange::all_to_all) return;
+  out.push_back({heads / p.tp, p.cp, "heads of a rank over cp"});
+  if (kv_heads > 0) out.push_back({(std::max)(kv_heads / p.tp, std::int64_t{1}), p.cp, "kv heads of a rank over cp"});
+}
 inline void check_sizes(const attention& x, const parallel& p, std::vector<named_division>& out) {
-  out.push_back({x.heads, p.tp, "attention heads over tp"});
-  if (x.kv_heads > 0) out.push_back({(std::max)(x.kv_heads, p.tp), (std::min)(x.kv_heads, p.tp), "kv heads over tp"});
+  check_heads(x.heads, x.kv_heads, p, out);
 }
 inline void check_sizes(const latent_attention& x, const parallel& p, std::vector<named_division>& out) {
-  out.push_back({x.heads, p.tp, "attention heads over tp"});
+  check_heads(x.heads, 0, p, out);
 }
 inline void check_sizes(const compressed_attention& x, const parallel& p, std::vector<named_division>& out) {
-  out.push_back({x.heads, p.tp, "attention heads over tp"});
+  check_heads(x.heads, 0, p, out);
 }
 inline void check_sizes(const native_sparse_attention& x, const parallel& p, std::vector<named_division>& out) {
   out.push_back({x.heads, p.tp, "attention heads over tp"});
@@ -131,6 +139,38 @@ inline result<void> check_packing(const layer_list& list, const training& t) {
   return out;
 }
 
+/// Parameters that one rank holds of a list. Errors: errc::undefined_value, errc::overflow.
+[[nodiscard]] inline result<rank_parameters> count_rank_parameters(const layer_list& list, const rank_layers& on,
+                                                                   const parallel& p) {
+  const setting ends = detail::setting_of_ends(list, on.ends, {}, p, {});
+  const auto numbers = numbers_of(ends);
+  const auto dense = rank_total(parameter_terms, numbers), expert = rank_total(expert_parameter_terms, numbers);
+  if (!dense) return dense.error();
+  if (!expert) return expert.error();
+  detail::parameter_sum sum{*dense, *expert};
+  for (const repeated_layer& each : on.layers) {
+    const auto some = detail::sum_parameters(list, each.blocks, each.count, p);
+    if (!some) return some.error();
+    sum += *some;
+  }
+  return detail::rounded(sum);
+}
+
+/// What a rank holds in flight at its peak.
+struct held_share {
+  rational layers = 1;                ///< micro-batches, as a share of its layers: chunks in flight over vp
+  std::int64_t embedding_passes = 1;  ///< micro-batches that passed the embedding on this rank
+};
+/// What 1F1B holds there. Errors: errc::undefined_value.
+[[nodiscard]] constexpr result<held_share> held_share_by_1f1b(const training& t, const parallel& p,
+                                                              std::int64_t rank) noexcept {
+  const setting all{.on_rank = {.rank = rank}, .training = t, .parallel = p};
+  const auto chunks = exact(chunks_in_flight, numbers_of(all));
+  if (!chunks) return chunks.error();
+  const rational batches = rational(t.global_batch) / rational(t.micro_batch * p.dp);
+  return held_share{*chunks / rational(p.vp), static_cast<std::int64_t>((batches < *chunks ? batches : *chunks).num())};
+}
+
 /// What one rank holds at its peak.
 struct list_memory {
   rank_parameters parameters;
@@ -141,76 +181,89 @@ struct list_memory {
 namespace detail {
 /// Sums and maxima over the layers of a rank.
 struct rank_sizes {
-  rank_parameters all;
   layer_parameters largest;
-  rational kept = 0, again = 0;  ///< by one micro-batch in all layers; made again in the largest
+  layer_bytes bytes;
+  rational moment = 0;  ///< bytes inside the layer that needs most for a moment
 };
+/// Whole passes of layers, dealt out from the last layer on: all of them together are the share, rounded up.
+class whole_passes {
+ public:
+  explicit whole_passes(const rational& share) : share_(share) {}
+  /// Of the next layers, from behind.
+  [[nodiscard]] rational of(std::int64_t count) {
+    layers_ += count;
+    const rational before = passes_;
+    passes_ = (share_ * rational(layers_)).ceiling();
+    return passes_ - before;
+  }
+
+ private:
+  rational share_, passes_ = 0;
+  std::int64_t layers_ = 0;
+};
+inline result<rational> moment_of(const layer_blocks& blocks, const block_setting& all) {
+  rational most = 0;
+  for (const block& b : blocks) {
+    const auto inside = sum_over({b}, all, &block_terms::moment, true);
+    if (!inside) return inside.error();
+    if (most < *inside) most = *inside;
+  }
+  return most;
+}
 inline result<rank_sizes> sizes_of(const layer_list& list, const rank_layers& on, const training& t, const parallel& p,
-                                   const replay_set& replayed) {
+                                   const rational& share, const replay_set& replayed) {
   rank_sizes out;
   parallel whole = p;
   whole.recompute = recompute::none;
+  const block_setting one_layer{.on_rank = {.layers = 1}, .sizes = list.sizes, .training = t, .parallel = p};
+  rational largest_pass = 0;
   for (const repeated_layer& each : on.layers) {
-    const auto all = count_rank_parameters(list, each.blocks, each.count, p),
-               one = count_rank_parameters(list, each.blocks, 1, p);
-    if (!all) return all.error();
+    const auto sum = sum_parameters(list, each.blocks, 1, p);
+    if (!sum) return sum.error();
+    const auto one = rounded(*sum);
     if (!one) return one.error();
-    out.all.dense += all->dense;
-    out.all.expert += all->expert;
     if (one->dense + one->expert > out.largest.layer_dense + out.largest.layer_expert)
       out.largest = {one->dense, one->expert};
-    const auto kept = layer_activation_bytes(list, each.blocks, t, p, replayed),
-               made = layer_activation_bytes(list, each.blocks, t, whole, replayed);
-    if (!kept) return kept.error();
+    const auto made = layer_activation_bytes(list, each.blocks, t, whole, replayed),
+               inside = moment_of(each.blocks, one_layer);
     if (!made) return made.error();
-    out.kept = out.kept + rational(each.count) * *kept;
-    if (p.recompute == recompute::full && out.again < *made) out.again = *made;
+    if (!inside) return inside.error();
+    if (p.recompute == recompute::full && out.bytes.again < *made) out.bytes.again = *made;
+    if (out.moment < *inside) out.moment = *inside;
   }
-  if (!out.kept.ok()) return error{errc::undefined_value}.with("activations");
+  whole_passes passes(share);
+  for (auto each = on.layers.rbegin(); each != on.layers.rend(); ++each) {
+    const auto kept = layer_activation_bytes(list, each->blocks, t, p, replayed);
+    if (!kept) return kept.error();
+    out.bytes.kept = out.bytes.kept + passes.of(each->count) * *kept;
+    if (largest_pass < *kept) largest_pass = *kept;
+  }
+  if (!out.bytes.kept.ok()) return error{errc::undefined_value}.with("activations");
+  out.bytes.kept = kept_on_device(p, out.bytes.kept, largest_pass);
   return out;
 }
 }  // namespace detail
 
-/// Memory of one pipeline rank.
-/// @param passes  micro-batches whose tensors the rank keeps at its peak, as a share of its layers: chunks in flight
-///                over vp. 1F1B's are held_share_by_1f1b.
-/// The moment inside attention and FFN (buffers of a framework, blocks that arrive under context parallelism) is not
-/// counted.  Errors: errc::undefined_value, errc::overflow. Complexity: one pass over the formulas per run.
+/// Memory of one pipeline rank: peak_memory and activation_bytes of a list. For a model given by its numbers and the
+/// same written as a list they are equal.
+/// @param in_flight  what a schedule holds at its peak; held_share_by_1f1b for 1F1B
+/// Errors: errc::undefined_value, errc::overflow. Complexity: one pass over the formulas per run.
 [[nodiscard]] inline result<list_memory> memory_of_rank(const layer_list& list, const rank_layers& on,
-                                                        const training& t, const parallel& p, const rational& passes,
-                                                        const replay_set& replayed = {}) {
-  const auto layers = detail::sizes_of(list, on, t, p, replayed);
+                                                        const training& t, const parallel& p,
+                                                        const held_share& in_flight, const replay_set& replayed = {}) {
+  const auto layers = detail::sizes_of(list, on, t, p, in_flight.layers, replayed);
   if (!layers) return layers.error();
-  setting ends = detail::setting_of_ends(list, on.ends, t, p, {});
-  const auto own = count_rank_parameters(ends.model, p, ends.on_rank);
-  if (!own) return own.error();
-  list_memory out;
-  out.parameters = {layers->all.dense + own->dense, layers->all.expert + own->expert};
-  const auto fixed = static_bytes(out.parameters, t, p);
-  if (!fixed) return fixed.error();
-  const rational held = p.offload_activations && rational(2) < passes ? rational(2) : passes;
-  ends.in_flight.embedding_passes = static_cast<std::int64_t>(passes.ceiling().num());
-  ends.largest_layer = layers->largest;
-  const auto end_tensors = rank_total(end_tensor_terms, numbers_of(ends)),
-             buffers = rank_total(workspace_terms, numbers_of(ends)),
-             head = rank_total(head_transient_terms, numbers_of(ends)),
-             shards = rank_total(transient_terms, numbers_of(ends));
-  for (const auto* r : {&end_tensors, &buffers, &head, &shards})
-    if (!*r) return r->error();
-  const rational kept = layers->kept * held;
-  out.static_bytes = *fixed;
-  out.activation_bytes = kept + *end_tensors + layers->again;
-  out.peak = {*fixed, kept, *buffers, *end_tensors + *head, *shards + layers->again};
-  return out;
-}
-
-/// Chunks in flight of a 1F1B pipeline over chunks per rank. Errors: errc::undefined_value.
-[[nodiscard]] constexpr result<rational> held_share_by_1f1b(const training& t, const parallel& p,
-                                                            std::int64_t rank) noexcept {
-  const setting all{.on_rank = {.rank = rank}, .training = t, .parallel = p};
-  const auto chunks = exact(chunks_in_flight, numbers_of(all));
-  if (!chunks) return chunks.error();
-  return *chunks / rational(p.vp);
+  const auto parameters = count_rank_parameters(list, on, p);
+  if (!parameters) return parameters.error();
+  setting all = detail::setting_of_ends(list, on.ends, t, p, {});
+  all.parameters = *parameters;
+  all.in_flight.embedding_passes = in_flight.embedding_passes;
+  all.largest_layer = layers->largest;
+  const auto peak = detail::peak_of(all, layers->bytes, layers->moment);
+  const auto kept = detail::with_ends(layers->bytes, all.model, t, p, all.on_rank, all.in_flight);
+  if (!peak) return peak.error();
+  if (!kept) return kept.error();
+  return list_memory{*parameters, peak->static_bytes, *kept, *peak};
 }
 
 }  // namespace hocket::inline HOCKET_ABI::cost

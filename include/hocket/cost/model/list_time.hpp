@@ -78,39 +78,40 @@ template <class Hardware = machine>
   return took;
 }
 
-/// Predicts the time of one training step of a list: as predict_step of a model.
-/// @param how  of every layer
-/// @param stage_sizes  as in layers_of_ranks
-/// Errors: those of check, of layers_of_ranks, of time_of_layer. Complexity: one pass over the formulas per run.
+/// A pipeline rank of a list whose layers are recomputed as a plan says: `how` of each entry of `on.layers`.
+struct planned_rank {
+  rank_layers on;
+  std::vector<recompute_choice> how;
+};
+
+/// Predicts the time of one training step of a list whose layers stand on ranks and are recomputed as a plan says.
+/// Errors: those of check and of time_of_layer; errc::bad_shape unless there are pp ranks, each with a choice per
+/// entry. Complexity: one pass over the formulas per entry.
 template <class Hardware = machine>
 [[nodiscard]] result<step_prediction> predict_step(const layer_list& list, const training& t, const parallel& p,
-                                                   const Hardware& on, const recompute_choice& how,
-                                                   std::span<const std::int64_t> stage_sizes = {}) {
+                                                   const Hardware& on, std::span<const planned_rank> ranks) {
   detail::require_hardware<Hardware>();
   if (const auto fits = check(list, t, p); !fits) return fits.error();
   if constexpr (std::same_as<Hardware, machine>)
     if (const auto sound = check(on); !sound) return sound.error();
-  const auto ranks = layers_of_ranks(list, p, stage_sizes);
-  if (!ranks) return ranks.error();
+  const error bad_shape{errc::bad_shape, p.pp, p.vp, static_cast<std::int64_t>(ranks.size())};
+  if (static_cast<std::int64_t>(ranks.size()) != p.pp) return bad_shape.with("ranks");
   setting ends = detail::setting_of_ends(list, {}, t, p, {});
   ends.model.hidden = list.sizes.hidden * list.sizes.streams;
   step_prediction out;
   detail::rank_sums sums;
   std::vector<rank_parameters> parameters;
-  for (const rank_layers& here : *ranks) {
+  for (const auto& [here, how] : ranks) {
+    if (how.size() != here.layers.size()) return bad_shape.with("choices of a rank's layers");
     layer_time took;
-    auto held_parameters = count_rank_parameters(detail::ends_of(list), p, here.ends);
-    for (const repeated_layer& each : here.layers) {
-      const auto one = time_of_layer(list, each.blocks, t, p, on, how);
-      if (!one) return one.error();
-      took += static_cast<double>(each.count) * *one;
-      const auto own = count_rank_parameters(list, each.blocks, each.count, p);
-      if (!own || !held_parameters) return own ? held_parameters.error() : own.error();
-      held_parameters->dense += own->dense;
-      held_parameters->expert += own->expert;
-    }
+    const auto held_parameters = count_rank_parameters(list, here, p);
     if (!held_parameters) return held_parameters.error();
     parameters.push_back(*held_parameters);
+    for (std::size_t i = 0; i < how.size(); ++i) {
+      const auto one = time_of_layer(list, here.layers[i].blocks, t, p, on, how[i]);
+      if (!one) return one.error();
+      took += static_cast<double>(here.layers[i].count) * *one;
+    }
     std::int64_t launched = here.layer_count;
     if (here.ends.last) {
       const auto head = time_of_head(list, t, p, on);
@@ -125,6 +126,25 @@ template <class Hardware = machine>
   const auto traffic =
       detail::traffic_of({.model = detail::ends_of(list), .training = t, .parallel = p}, on, parameters, out);
   return detail::finish(std::move(out), sums, traffic, t, p, on);
+}
+
+/// The same where all layers are recomputed alike: as predict_step of a model.
+/// @param how  of every layer
+/// @param stage_sizes  as in layers_of_ranks
+/// Errors: those of check, of layers_of_ranks, of time_of_layer. Complexity: one pass over the formulas per run.
+template <class Hardware = machine>
+[[nodiscard]] result<step_prediction> predict_step(const layer_list& list, const training& t, const parallel& p,
+                                                   const Hardware& on, const recompute_choice& how,
+                                                   std::span<const std::int64_t> stage_sizes = {}) {
+  if (const auto fits = check(list, t, p); !fits) return fits.error();
+  auto ranks = layers_of_ranks(list, p, stage_sizes);
+  if (!ranks) return ranks.error();
+  std::vector<planned_rank> planned;
+  for (rank_layers& here : *ranks) {
+    const std::size_t entries = here.layers.size();
+    planned.push_back({std::move(here), std::vector<recompute_choice>(entries, how)});
+  }
+  return predict_step(list, t, p, on, planned);
 }
 
 }  // namespace hocket::inline HOCKET_ABI::cost

@@ -251,9 +251,10 @@ template <class Hardware = machine>
     }
     std::sort(kept.rbegin(), kept.rend());
     kept.resize((std::min)(kept.size(), static_cast<std::size_t>(in_flight[r])));
-    const auto peak = memory_of_rank(list, (*layers)[r], *at_longest, at, rational(std::int64_t{in_flight[r]}));
+    const auto embedded = (std::min)(static_cast<std::int64_t>(prices.count), std::int64_t{in_flight[r]});
+    const auto peak = memory_of_rank(list, (*layers)[r], *at_longest, at, {0, embedded});
     if (!peak) return peak.error();
-    rational sum = peak->peak.total_bytes() - peak->peak.kept_bytes;
+    rational sum = peak->peak.total_bytes();
     for (const std::int64_t bytes : kept) sum = sum + rational(bytes);
     const rational whole = sum.ceiling();
     if (!whole.ok() || whole.num() > (std::numeric_limits<std::int64_t>::max)())

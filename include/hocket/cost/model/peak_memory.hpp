@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <hocket/cost/model/activations.hpp>
-#include <hocket/cost/model/communication.hpp>
+#include <hocket/cost/model/layer_moments.hpp>
 #include <hocket/cost/model/partition.hpp>
 #include <hocket/cost/model/static_memory.hpp>
 
@@ -44,34 +44,12 @@ inline constexpr auto head_transient_terms = [] {
                tensor("whole gradient of the head", c_g * (element * (h * V)), last * choose(zero_level, 0, 0, 1, 1),
                       tp, shards));
 }();
-/// What lives for a moment of it, inside the FFN, under a framework's buffers: the gradients of the activation's output
-/// and inputs, and, with sequence parallelism, a gathered input and its gradient before they are cut again.
-/// Needs: model, training, parallel.
-inline constexpr auto ffn_transient_terms = [] {
-  using detail::saved::tensor;
-  constexpr std::string_view backward = "arXiv:2205.05198 section 4.2";
-  constexpr auto has = least(buffers, 1);
-  constexpr auto width = choose(least(f, 1), k * f_e + f_s, f);
-  return terms(tensor("gradients inside the FFN", c * (element * (n_f * s * b * width)), has, tp * cp, backward,
-                      layer_operation::ffn_in, origin::derived),
-               tensor("gathered input and its gradient", 2 * c * (element * (s * b * h)), has * sp * least(tp - 1, 1),
-                      cp, backward, layer_operation::gather, origin::derived));
-}();
-/// What lives for a moment of it, inside the attention, under context parallelism, beside the rank's own part. In a
-/// ring that is the block of keys and values that arrives, and that of their gradients. With an all-gather it is all
-/// keys and values, and their gradients; with an all-to-all, queries, keys and values between sequence and heads.
-/// Needs: model, training, parallel.
-inline constexpr auto attention_transient_terms = [] {
-  namespace context = detail::context;
-  using detail::saved::tensor;
-  constexpr auto own = literal(1);
-  return terms(tensor("block that arrives, and its gradient", 2 * context::keys_values, context::by_ring, own,
-                      context::ring_attention, layer_operation::attention, origin::derived),
-               tensor("all keys and values, and their gradients", 2 * cp * context::keys_values, context::by_gather,
-                      own, context::llama3, layer_operation::attention, origin::derived),
-               tensor("queries, keys and values on their way", context::queries + context::keys_values,
-                      context::by_heads, own, context::ulysses, layer_operation::attention, origin::derived));
-}();
+/// What lives for a moment of it inside the FFN. Needs: part (layers = 1, moe_layers = 0 or 1), model, training,
+/// parallel.
+inline constexpr auto ffn_transient_terms = moment_of_ffn(choose(L_m, 1 * f, k* f_e + f_s));
+/// And inside the attention. Needs: model, training, parallel.
+inline constexpr auto attention_transient_terms =
+    moment_of_attention(detail::context::keys_values, detail::context::queries);
 
 }  // namespace hocket::inline HOCKET_ABI::cost::letters
 
@@ -94,38 +72,51 @@ struct memory_peak {
 
 namespace detail {
 
-/// The peak of a rank whose layers keep and make again so many bytes.
+/// The peak of a rank, of what its layers keep, make again, and need for a moment.
+/// @param all  with the parameters of the rank and of its largest layer
+[[nodiscard]] constexpr result<memory_peak> peak_of(setting all, const layer_bytes& layers,
+                                                    const rational& moment) noexcept {
+  const auto fixed = static_bytes(all.parameters, all.training, all.parallel);
+  if (!fixed) return fixed.error();
+  // The last rank's end, the loss, has a moment of its own; the first rank's is kept like the layers' tensors.
+  part not_last = all.on_rank;
+  not_last.last = false;
+  const auto kept =
+      with_ends({.kept = layers.kept, .again = 0}, all.model, all.training, all.parallel, not_last, all.in_flight);
+  if (!kept) return kept.error();
+  all.on_rank.first = false;
+  const auto numbers = numbers_of(all);
+  const auto buffers = rank_total(workspace_terms, numbers), loss = rank_total(end_tensor_terms, numbers),
+             head = rank_total(head_transient_terms, numbers), shards = rank_total(transient_terms, numbers);
+  for (const auto* r : {&buffers, &loss, &head, &shards})
+    if (!*r) return r->error();
+  return memory_peak{*fixed, *kept, *buffers, *loss + *head, *shards + moment + layers.again};
+}
+
+/// The same of a model, whose layers keep and make again so many bytes.
 [[nodiscard]] constexpr result<memory_peak> peak_with(const layer_bytes& layers, const model& m, const training& t,
                                                       const parallel& p, const part& on_rank,
                                                       const held& in_flight) noexcept {
   const auto own = count_rank_parameters(m, p, on_rank);
   if (!own) return own.error();
-  const auto fixed = static_bytes(*own, t, p);
-  if (!fixed) return fixed.error();
   setting all{.on_rank = on_rank, .in_flight = in_flight, .parameters = *own, .model = m, .training = t, .parallel = p};
+  rational moment = 0;
   for (const std::int64_t experts : {0, 1}) {
     if (experts == 0 ? on_rank.moe_layers == on_rank.layers : on_rank.moe_layers == 0) continue;
-    const auto layer =
-        count_rank_parameters(m, p, part{.layers = 1, .moe_layers = experts, .first = false, .last = false});
+    const part one{.layers = 1, .moe_layers = experts, .first = false, .last = false};
+    const auto layer = count_rank_parameters(m, p, one);
     if (!layer) return layer.error();
     if (layer->dense + layer->expert > all.largest_layer.layer_dense + all.largest_layer.layer_expert)
       all.largest_layer = {layer->dense, layer->expert};
+    const setting of_layer{.on_rank = one, .model = m, .training = t, .parallel = p};
+    const auto numbers = numbers_of(of_layer);
+    for (const auto& inside :
+         {rank_total(ffn_transient_terms, numbers), rank_total(attention_transient_terms, numbers)}) {
+      if (!inside) return inside.error();
+      if (moment < *inside) moment = *inside;
+    }
   }
-  // The last rank's end, the loss, has a moment of its own; the first rank's is kept like the layers' tensors.
-  part not_last = on_rank;
-  not_last.last = false;
-  const auto kept = with_ends({.kept = layers.kept, .again = 0}, m, t, p, not_last, in_flight);
-  if (!kept) return kept.error();
-  all.on_rank.first = false;
-  const auto numbers = numbers_of(all);
-  const auto buffers = rank_total(workspace_terms, numbers), loss = rank_total(end_tensor_terms, numbers),
-             head = rank_total(head_transient_terms, numbers), shards = rank_total(transient_terms, numbers),
-             in_ffn = rank_total(ffn_transient_terms, numbers),
-             in_attention = rank_total(attention_transient_terms, numbers);
-  for (const auto* r : {&buffers, &loss, &head, &shards, &in_ffn, &in_attention})
-    if (!*r) return r->error();
-  const rational inside = *shards + (*in_ffn < *in_attention ? *in_attention : *in_ffn);
-  return memory_peak{*fixed, *kept, *buffers, *loss + *head, inside + layers.again};
+  return peak_of(all, layers, moment);
 }
 
 }  // namespace detail

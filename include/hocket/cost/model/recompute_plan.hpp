@@ -156,7 +156,7 @@ namespace detail {
 inline result<layer_bytes> bytes_of_layers(const model& m, const training& t, const parallel& p, const part& on_rank,
                                            const held& in_flight, const stage_layers& layers) {
   layer_bytes out;
-  rational most[2] = {0, 0};  // of the layers without, with experts
+  rational largest = 0;
   const std::int64_t passes[2] = {in_flight.layer_passes - in_flight.moe_layer_passes, in_flight.moe_layer_passes},
                      all[2] = {on_rank.layers - on_rank.moe_layers, on_rank.moe_layers};
   for (const layer_group& group : layers) {
@@ -166,17 +166,15 @@ inline result<layer_bytes> bytes_of_layers(const model& m, const training& t, co
     at.recompute = group.how.level;
     const auto kept = layer_activation_bytes(m, t, at, experts, group.how.operations);
     if (!kept) return kept.error();
-    if (!p.offload_activations)
-      out.kept = out.kept + *kept * rational(passes[experts] * group.count) / rational(all[experts]);
-    else if (most[experts] < *kept) most[experts] = *kept;
+    out.kept = out.kept + *kept * rational(passes[experts] * group.count) / rational(all[experts]);
+    if (largest < *kept) largest = *kept;
     if (group.how.level != recompute::full) continue;
     at.recompute = recompute::none;
     const auto whole = layer_activation_bytes(m, t, at, experts, group.how.operations);
     if (!whole) return whole.error();
     out.again = out.again < *whole ? *whole : out.again;
   }
-  for (const bool experts : {false, true})
-    if (p.offload_activations) out.kept = out.kept + most[experts] * passes_on_device(p, passes[experts]);
+  out.kept = kept_on_device(p, out.kept, largest);
   if (!out.kept.ok() || !out.again.ok()) return error{errc::undefined_value}.with("activations");
   return out;
 }

@@ -9,6 +9,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <initializer_list>
 #include <limits>
 #include <optional>
@@ -18,34 +19,35 @@
 
 namespace hocket::inline HOCKET_ABI::planner {
 
-/// The time and memory of one strategy, by the formulas of `cost`; the space of the problem does not matter.
-/// Errors: those of cost::check; errc::undefined_value; errc::limit_exceeded for a step of more nanoseconds than 64
-/// bits hold. Complexity: some dozens of formulas; solve() shares them among all strategies.
-[[nodiscard]] inline result<strategy_cost> price_of_strategy(const strategy_problem& problem, const strategy& s) {
-  const cost::model& m = problem.model;
+namespace detail {
+
+/// As price_of_strategy, of a model in any form.
+template <class Model>
+[[nodiscard]] result<strategy_cost> price_alone(const strategy_problem_of<Model>& problem, const strategy& s) {
+  using form = priced<Model>;
+  const Model& m = problem.model;
   const cluster& on = problem.cluster;
   cost::training t = problem.training;
   t.micro_batch = s.micro_batch;
-  if (const auto ok = cost::check(m, t, s.how); !ok) return ok.error();
-  const auto layer =
-      detail::prices_of_layers(m, t, s.how, on.rates, cost::replay_set{.activation = s.replay_activation});
+  if (const auto ok = form::check(m, t, s.how); !ok) return ok.error();
+  const auto layer = form::prices_of_layers(m, t, s.how, on.rates, {.activation = s.replay_activation});
   if (!layer) return layer.error();
-  const auto n = detail::prices_of_parameters(m, s.how);
+  const auto n = form::prices_of_parameters(m, s.how);
   if (!n) return n.error();
-  const auto state = detail::prices_of_states(m, t, s.how, *n);
+  const auto state = prices_of_states(form::ends_of(m, t, s.how));
   if (!state) return state.error();
   const strategy_cost price =
-      detail::price_of(s, m, t, on.rates, *layer, *n, *state, detail::shapes_of(m, s.how), held_in_closed_form{});
-  if (price.step == detail::too_long) return detail::step_too_long();
+      price_of(s, t, on.rates, *layer, *n, *state, form::shapes_of(m, s.how), held_in_closed_form{});
+  if (price.step == endless_step) return step_too_long();
   return price;
 }
 
-namespace detail {
-
-template <held_policy H>
+template <class Model, held_policy H>
 class strategy_finder {
+  using form = priced<Model>;
+
  public:
-  strategy_finder(const cost::model& m, const cost::training& t, const cluster& on, const strategy_space& space,
+  strategy_finder(const Model& m, const cost::training& t, const cluster& on, const strategy_space& space,
                   const H& held)
       : m_(m), t_(t), on_(on), space_(space), held_(held) {}
 
@@ -73,6 +75,11 @@ class strategy_finder {
   }
 
  private:
+  struct table {
+    cost::parallel key;
+    parameter_prices parameters;
+    std::vector<layer_prices> list;
+  };
   struct variant {
     bool sequence_parallel;
     std::int64_t copies;
@@ -107,7 +114,7 @@ class strategy_finder {
 
   [[nodiscard]] result<void> cuts() {
     const cost::parallel& p = s_.how;
-    const auto experts = m_.moe_layers > 0 ? space_.expert : std::vector<std::int64_t>{1};
+    const auto experts = form::has_experts(m_) ? space_.expert : std::vector<std::int64_t>{1};
     const auto below = static_cast<std::int64_t>(experts.size() * space_.chunks.size()) * inner();
     if (p.tp > on_.devices_per_node) {
       reject(rejection::node, below);
@@ -117,44 +124,44 @@ class strategy_finder {
     t.micro_batch = t.global_batch = 1;
     cost::parallel shape = p;
     shape.pp = shape.dp = 1;
-    if (!cost::check(m_, t, shape)) {
+    if (!form::check(m_, t, shape)) {
       reject(rejection::heads, below);
       return result<void>{};
     }
-    if (p.pp > m_.layers) {
+    if (p.pp > form::layer_count(m_)) {
       reject(rejection::stages, below);
       return result<void>{};
     }
     for (const std::int64_t ep : experts) {
       s_.how.ep = ep;
-      if (ep > 1 && (m_.experts % ep != 0 || (p.dp * p.cp * p.tp) % ep != 0)) {
+      if (ep > 1 && (!form::experts_divide(m_, ep) || (p.dp * p.cp * p.tp) % ep != 0)) {
         reject(rejection::experts, static_cast<std::int64_t>(space_.chunks.size()) * inner());
         continue;
       }
-      const auto n = prices_of_parameters(m_, s_.how);
-      if (!n) return n.error();
+      const result<table*> cut = table_of_cut();
+      if (!cut) return cut.error();
       states_.clear();
       for (const cost::zero zero : space_.zeros) {
         cost::parallel at = s_.how;
         at.zero = shards() ? zero : cost::zero::none;
-        const auto state = prices_of_states(m_, t_, at, *n);
+        const auto state = prices_of_states(form::ends_of(m_, t_, at));
         if (!state) return state.error();
         states_.push_back(*state);
       }
       for (const std::int64_t vp : space_.chunks) {
         s_.how.vp = vp;
-        if (p.pp * vp > m_.layers || (vp > 1 && p.pp == 1)) {
+        if (p.pp * vp > form::layer_count(m_) || (vp > 1 && p.pp == 1)) {
           reject(rejection::stages, inner());
           continue;
         }
-        const auto shapes = shapes_of(m_, s_.how);
-        if (const auto ok = batches(*n, shapes); !ok) return ok;
+        const rank_shapes shapes = form::shapes_of(m_, s_.how);
+        if (const auto ok = batches(**cut, shapes); !ok) return ok;
       }
     }
     return {};
   }
 
-  [[nodiscard]] result<void> batches(const parameter_prices& n, const std::vector<rank_shape>& shapes) {
+  [[nodiscard]] result<void> batches(table& cut, const rank_shapes& shapes) {
     const cost::parallel& p = s_.how;
     for (std::size_t b = 0; b < space_.micro_batches.size(); ++b) {
       s_.micro_batch = space_.micro_batches[b];
@@ -186,16 +193,16 @@ class strategy_finder {
           for (std::size_t k = 0; k < levels_.size(); ++k) {
             s_.how.recompute = levels_[k].level;
             s_.replay_activation = levels_[k].replay;
-            const result<const layer_prices*> layer = prices(b, q, c, k);
+            const result<const layer_prices*> layer = prices(cut, b, q, c, k);
             if (!layer) return layer.error();
-            states(n, **layer, shapes);
+            states(cut.parameters, **layer, shapes);
           }
         }
     }
     return {};
   }
 
-  void states(const parameter_prices& n, const layer_prices& layer, const std::vector<rank_shape>& shapes) {
+  void states(const parameter_prices& n, const layer_prices& layer, const rank_shapes& shapes) {
     for (std::size_t z = 0; z < space_.zeros.size(); ++z) {
       s_.how.zero = shards() ? space_.zeros[z] : cost::zero::none;
       for (const bool zero_bubble : {false, true}) {
@@ -206,23 +213,27 @@ class strategy_finder {
           continue;
         }
         ++report_.evaluated;
-        const strategy_cost price = price_of(s_, m_, t_, on_.rates, layer, n, states_[z], shapes, held_);
-        if (price.step == too_long && !too_long_) too_long_ = why_too_long();
+        const strategy_cost price = price_of(s_, t_, on_.rates, layer, n, states_[z], shapes, held_);
+        if (price.step == endless_step && !too_long_) too_long_ = why_too_long();
         consider({s_, price});
       }
     }
   }
-  /// One price list per way to cut a layer; pipeline and data-parallel sizes do not change it.
-  [[nodiscard]] result<const layer_prices*> prices(std::size_t b, std::size_t q, std::size_t c, std::size_t k) {
+  /// Prices per way to cut a layer; pipeline and data-parallel sizes do not change them.
+  [[nodiscard]] result<table*> table_of_cut() {
+    for (table& x : tables_)
+      if (x.key.tp == s_.how.tp && x.key.cp == s_.how.cp && x.key.ep == s_.how.ep) return &x;
+    const auto n = form::prices_of_parameters(m_, s_.how);
+    if (!n) return n.error();
+    const std::size_t variants =
+        space_.micro_batches.size() * space_.sequence.size() * space_.copies.size() * levels_.size();
+    tables_.push_back({s_.how, *n, std::vector<layer_prices>(variants)});
+    return &tables_.back();
+  }
+  [[nodiscard]] result<const layer_prices*> prices(table& cut, std::size_t b, std::size_t q, std::size_t c,
+                                                   std::size_t k) {
     const std::size_t index = ((b * space_.sequence.size() + q) * space_.copies.size() + c) * levels_.size() + k;
-    const auto same_cut = [&](const table& x) {
-      return x.key.tp == s_.how.tp && x.key.cp == s_.how.cp && x.key.ep == s_.how.ep;
-    };
-    auto at = std::find_if(tables_.begin(), tables_.end(), same_cut);
-    if (at == tables_.end())
-      at = tables_.insert(at, {s_.how, std::vector<layer_prices>(space_.micro_batches.size() * space_.sequence.size() *
-                                                                 space_.copies.size() * levels_.size())});
-    layer_prices& known = at->list[index];
+    layer_prices& known = cut.list[index];
     if (!known.known) {
       cost::training t = t_;
       t.micro_batch = s_.micro_batch;
@@ -231,7 +242,7 @@ class strategy_finder {
       p.vp = 1;
       p.dp = 1;
       p.zero = cost::zero::none;
-      const auto made = prices_of_layers(m_, t, p, on_.rates, cost::replay_set{.activation = s_.replay_activation});
+      const auto made = form::prices_of_layers(m_, t, p, on_.rates, {.activation = s_.replay_activation});
       if (!made) return made.error();
       known = *made;
     }
@@ -280,11 +291,7 @@ class strategy_finder {
       report_.best_beyond_memory = beyond_;
   }
 
-  struct table {
-    cost::parallel key;
-    std::vector<layer_prices> list;
-  };
-  const cost::model& m_;
+  const Model& m_;
   const cost::training& t_;
   const cluster& on_;
   const strategy_space& space_;
@@ -292,7 +299,7 @@ class strategy_finder {
   strategy s_;
   strategy_plan report_;
   std::vector<state_prices> states_;
-  std::vector<table> tables_;
+  std::deque<table> tables_;  // they stay where they are
   std::vector<variant> levels_ = levels();
   std::vector<scored_strategy> beyond_;
   std::optional<error> too_long_;
@@ -301,7 +308,8 @@ class strategy_finder {
 }  // namespace detail
 
 /// What is looked at must mean something: devices, memory, sizes of the step and of the space, each choice once.
-[[nodiscard]] inline result<void> check(const strategy_problem& problem) {
+template <class Model>
+[[nodiscard]] result<void> check(const strategy_problem_of<Model>& problem) {
   constexpr std::int64_t max_choice = std::int64_t{1} << 20;
   const cluster& on = problem.cluster;
   if (on.devices < 1 || on.devices > max_choice)
@@ -312,7 +320,7 @@ class strategy_finder {
   if (on.devices_per_node < 1)
     return error{errc::out_of_range, on.devices_per_node, 1, max_choice}.with("devices_per_node");
   if (const auto ok = cost::check(on.rates); !ok) return ok;
-  if (const auto ok = cost::check(problem.model); !ok) return ok;
+  if (const auto ok = detail::priced<Model>::check(problem.model); !ok) return ok;
   using cost::detail::max_size;
   const auto size = [](std::int64_t x) { return x >= 1 && x <= max_size; };
   const cost::training& t = problem.training;
@@ -336,6 +344,58 @@ class strategy_finder {
   return once(space.recomputes);
 }
 
+namespace detail {
+
+template <class Model, class H>
+[[nodiscard]] result<strategy_plan> find_strategies(const strategy_problem_of<Model>& problem, const H& held) {
+  static_assert(held_policy<H>,
+                "hocket::planner: what a rank holds is said by `std::int64_t operator()(const strategy&, std::int64_t "
+                "micro_batches, std::int64_t rank) const`");
+  if (const auto ok = check(problem); !ok) return ok.error();
+  const Model m = priced<Model>::without_predictions(problem.model);
+  return strategy_finder<Model, H>(m, problem.training, problem.cluster, problem.space, held)();
+}
+
+template <class Model, class H>
+[[nodiscard]] result<device_plan> find_on_counts(strategy_problem_of<Model> problem,
+                                                 std::span<const std::int64_t> device_counts, const H& held) {
+  device_plan all;
+  const auto before = [](const scored_on_devices& a, const scored_on_devices& b) {
+    if (a.devices != b.devices) return a.devices < b.devices;
+    if (a.best.cost.step != b.best.cost.step) return a.best.cost.step < b.best.cost.step;
+    return a.best.cost.memory < b.best.cost.memory;
+  };
+  for (const std::int64_t n : device_counts) {
+    problem.cluster.devices = n;
+    auto one = find_strategies(problem, held);
+    if (!one) return one.error();
+    for (const scored_strategy& x : one->front) {
+      const scored_on_devices next{n, x};
+      all.front.insert(std::upper_bound(all.front.begin(), all.front.end(), next, before), next);
+    }
+    all.counts.push_back(std::move(*one));
+  }
+  // What comes before has no more devices, so it alone can rule out what comes after.
+  std::vector<scored_on_devices> front;
+  for (const scored_on_devices& x : all.front) {
+    bool ruled_out = false;
+    for (const scored_on_devices& y : front)
+      ruled_out = ruled_out || (y.best.cost.step <= x.best.cost.step && y.best.cost.memory <= x.best.cost.memory);
+    if (!ruled_out) front.push_back(x);
+  }
+  all.front = std::move(front);
+  return all;
+}
+
+}  // namespace detail
+
+/// The time and memory of one strategy, by the formulas of `cost`; the space of the problem does not matter.
+/// Errors: those of cost::check; errc::undefined_value; errc::limit_exceeded for a step of more nanoseconds than 64
+/// bits hold. Complexity: some dozens of formulas; solve() shares them among all strategies.
+[[nodiscard]] inline result<strategy_cost> price_of_strategy(const strategy_problem& problem, const strategy& s) {
+  return detail::price_alone(problem, s);
+}
+
 /// All strategies of a space on all devices of a cluster, each evaluated or rejected with its reason: the Pareto front
 /// of step time and memory, the fastest first. That nothing better exists in the named space holds by exhaustion:
 /// named = evaluated + rejected before evaluation, and no bound leaves any out. Layers are dealt out evenly, all
@@ -356,13 +416,7 @@ class strategy_finder {
 template <class H = held_in_closed_form>
   requires(!std::convertible_to<const H&, std::span<const std::int64_t>>)
 [[nodiscard]] result<strategy_plan> solve(const strategy_problem& problem, const H& held = {}) {
-  static_assert(held_policy<H>,
-                "hocket::planner: what a rank holds is said by `std::int64_t operator()(const strategy&, std::int64_t "
-                "micro_batches, std::int64_t rank) const`");
-  if (const auto ok = check(problem); !ok) return ok.error();
-  cost::model m = problem.model;
-  m.mtp_layers = 0;
-  return detail::strategy_finder(m, problem.training, problem.cluster, problem.space, held)();
+  return detail::find_strategies(problem, held);
 }
 
 /// The same for several numbers of devices, and the Pareto front of step time, memory and devices. The step is the same
@@ -374,34 +428,9 @@ template <class H = held_in_closed_form>
 ///     const auto found = hocket::planner::solve(problem, {4, 8, 16});
 ///     found->front.front().devices;   // the fewest on which it fits
 template <held_policy H = held_in_closed_form>
-[[nodiscard]] result<device_plan> solve(strategy_problem problem, std::span<const std::int64_t> device_counts,
+[[nodiscard]] result<device_plan> solve(const strategy_problem& problem, std::span<const std::int64_t> device_counts,
                                         const H& held = {}) {
-  device_plan all;
-  const auto before = [](const scored_on_devices& a, const scored_on_devices& b) {
-    if (a.devices != b.devices) return a.devices < b.devices;
-    if (a.best.cost.step != b.best.cost.step) return a.best.cost.step < b.best.cost.step;
-    return a.best.cost.memory < b.best.cost.memory;
-  };
-  for (const std::int64_t n : device_counts) {
-    problem.cluster.devices = n;
-    auto one = solve(problem, held);
-    if (!one) return one.error();
-    for (const scored_strategy& x : one->front) {
-      const scored_on_devices next{n, x};
-      all.front.insert(std::upper_bound(all.front.begin(), all.front.end(), next, before), next);
-    }
-    all.counts.push_back(std::move(*one));
-  }
-  // What comes before has no more devices, so it alone can rule out what comes after.
-  std::vector<scored_on_devices> front;
-  for (const scored_on_devices& x : all.front) {
-    bool ruled_out = false;
-    for (const scored_on_devices& y : front)
-      ruled_out = ruled_out || (y.best.cost.step <= x.best.cost.step && y.best.cost.memory <= x.best.cost.memory);
-    if (!ruled_out) front.push_back(x);
-  }
-  all.front = std::move(front);
-  return all;
+  return detail::find_on_counts(problem, device_counts, held);
 }
 template <held_policy H = held_in_closed_form>
 [[nodiscard]] result<device_plan> solve(const strategy_problem& problem,

@@ -95,13 +95,16 @@ inline constexpr std::size_t rejection_count = 9;
   return text[static_cast<std::size_t>(why)];
 }
 
-/// Which way to train is best?  solve(strategy_problem) names every strategy of the space, and evaluates or rejects it.
-struct strategy_problem {
-  cost::model model;        ///< multi-token-prediction modules are left out
+/// Which way to train is best?  solve(problem) names every strategy of the space, and evaluates or rejects it.
+/// @tparam Model  a model by its numbers of layers (strategy_problem) or as a list (list_strategy_problem, in list.hpp)
+template <class Model>
+struct strategy_problem_of {
+  Model model;              ///< multi-token-prediction modules are left out
   cost::training training;  ///< micro_batch is chosen, the rest given
   planner::cluster cluster;
   strategy_space space{};
 };
+using strategy_problem = strategy_problem_of<cost::model>;
 
 /// What a strategy costs: step time, and memory of its fullest rank at its peak (cost::peak_memory).
 struct strategy_cost {
