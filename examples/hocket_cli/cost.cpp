@@ -21,15 +21,14 @@ void run_report(const report_options& o) {
   if (!o.training.empty()) files.training = {o.training, read_json_file(o.training)};
   if (!o.parallel.empty()) files.parallel = {o.parallel, read_json_file(o.parallel)};
   const cost_answer answer = answer_of(files);
-  const auto& [report, context, of_layers] = answer;
-  if (of_layers && !o.measured.files.empty()) fail(o.model + ": --measured is for models of equal layers only");
+  const auto& [report, context, counts] = answer;
   const std::string format = form(o.format);
   std::string text = format == "json"  ? report_as_json(report, context)
                    : format == "latex" ? report_as_latex(report, context)
                                        : report_as_text(report, context);
   if (!o.measured.files.empty()) {
     if (format == "latex") throw failure{2, "cost report: --measured prints text or json"};
-    const measured_report m = compare_measured(o.measured, report, context);
+    const measured_report m = compare_measured(o.measured, report, context, 0, counts);
     text = format == "json" ? with_measured_json(std::move(text), m) : text + measured_as_text(m);
   }
   give(o.out, text, report_summary(report, context));

@@ -4,6 +4,7 @@
 #include "cost_layers.hpp"
 #include "failure.hpp"
 #include "json_fields.hpp"
+#include "measured.hpp"
 
 namespace hocket_cli {
 
@@ -20,7 +21,7 @@ cost_answer answer_of(const cost_files& files) {
     config = read_model_config(files.model.value, model);
     value_or_fail(hocket::cost::count_parameters(config.model), model);  // what is wrong here is not the step's fault
   }
-  cost_answer out{{}, {}, list.has_value()};
+  cost_answer out;
   out.context.title = model + " (" + config.architecture + ")";
   out.context.assumed = config.assumed;
   if (files.training)
@@ -31,6 +32,8 @@ cost_answer answer_of(const cost_files& files) {
         read_parallel(files.parallel->value, files.parallel->name, "", &out.context.replay, &out.context.lists);
   const std::string& blamed = files.parallel ? files.parallel->name : files.training ? files.training->name : model;
   out.report = list ? make_report(list->layers, out.context, blamed) : make_report(config.model, out.context, blamed);
+  if (list && files.training)
+    out.counts = other_counts(padded(list->layers, *out.context.training, blamed), out.context, blamed);
   return out;
 }
 

@@ -21,7 +21,7 @@ struct cost_files {
 struct cost_answer {
   hocket::cost::report report;
   report_context context;
-  bool of_layers;  ///< the model is a list of layers that differ
+  std::vector<hocket::cost::flop_count> counts{};  ///< of a list of layers: a step by other conventions
 };
 /// Ends the command with one sentence that names the file and the field if that cannot be.
 cost_answer answer_of(const cost_files& files);

@@ -122,8 +122,19 @@ cost::step_value predicted_peak(const measured_options& o, const cost::report& r
   return out;
 }
 
+/// Those in which MFU is told, too.
+std::vector<cost::convention> other_conventions(const cost::convention& own) {
+  std::vector<cost::convention> out;
+  for (const auto attention : {cost::attention_count::full, cost::attention_count::causal_half}) {
+    cost::convention c = own;
+    c.attention = attention;
+    if (attention != own.attention) out.push_back(c);
+  }
+  return out;
+}
+
 void add_utilizations(const measured_options& o, const cost::report& report, const report_context& context,
-                      measured_report& out) {
+                      const std::vector<cost::flop_count>& of_list, measured_report& out) {
   double seconds = 0;
   for (const cost::compared_value& v : out.values)
     if (v.what == what::step) seconds = v.measured;
@@ -131,23 +142,20 @@ void add_utilizations(const measured_options& o, const cost::report& report, con
   if (seconds <= 0) out.why_no_utilization = "no file tells the time of a step";
   else if (tflops <= 0) out.why_no_utilization = "give the peak of a device by --peak-tflops";
   if (!out.why_no_utilization.empty()) return;
-  std::vector<cost::convention> conventions{report.flops->counted};
-  for (const auto attention : {cost::attention_count::full, cost::attention_count::causal_half}) {
-    cost::convention c = report.flops->counted;
-    c.attention = attention;
-    if (attention != conventions[0].attention) conventions.push_back(c);
-  }
-  const cost::flop_count own = *report.flops;
+  std::vector<cost::flop_count> counts{*report.flops};
+  counts.insert(counts.end(), of_list.begin(), of_list.end());
+  if (of_list.empty())
+    for (const cost::convention& c : other_conventions(report.flops->counted))
+      if (const auto other = cost::count_flops(report.model, context.training->step, context.parallel, c))
+        counts.push_back(*other);
   const auto time = hocket::seconds(seconds);
   const std::int64_t devices = context.parallel.devices();
-  const auto mfu = cost::utilization_of<cost::work::model>(own, devices, time, tflops * 1e12);
-  for (const cost::convention& c : conventions) {
-    const auto other = cost::convert(mfu, c, report.model, context.training->step, context.parallel);
-    if (!other) continue;
-    out.utilizations.push_back(to_string(*other));
-    out.ratios.push_back(other->ratio_by_convention());
+  for (const cost::flop_count& one : counts) {
+    const auto mfu = cost::utilization_of<cost::work::model>(one, devices, time, tflops * 1e12);
+    out.utilizations.push_back(to_string(mfu));
+    out.ratios.push_back(mfu.ratio_by_convention());
   }
-  const auto hfu = cost::utilization_of<cost::work::hardware>(own, devices, time, tflops * 1e12);
+  const auto hfu = cost::utilization_of<cost::work::hardware>(*report.flops, devices, time, tflops * 1e12);
   out.utilizations.push_back(to_string(hfu));
   out.ratios.push_back(hfu.ratio_by_convention());
 }
@@ -171,8 +179,17 @@ void add_measured(CLI::App& command, measured_options& options) {
       ->check(CLI::Range(1e-6, 1e9));
 }
 
+std::vector<cost::flop_count> other_counts(const cost::layer_list& list, const report_context& context,
+                                           std::string_view file) {
+  std::vector<cost::flop_count> out;
+  const training_input& t = *context.training;
+  for (const cost::convention& c : other_conventions(t.counted))
+    out.push_back(value_or_fail(cost::count_flops(list, t.step, context.parallel, c), file));
+  return out;
+}
+
 measured_report compare_measured(const measured_options& o, const cost::report& report, const report_context& context,
-                                 double makespan_seconds) {
+                                 double makespan_seconds, const std::vector<cost::flop_count>& counts) {
   if (!context.training) throw failure{2, "--measured needs --training: a step is measured"};
   if (static_cast<std::size_t>(o.rank) >= context.peaks.size())
     throw failure{2, "--measured-rank " + std::to_string(o.rank) + ": there are " +
@@ -193,7 +210,7 @@ measured_report compare_measured(const measured_options& o, const cost::report& 
     out.values.insert(out.values.end(), compared.begin(), compared.end());
   }
   cost::sort_by_difference(out.values);
-  if (report.flops) add_utilizations(o, report, context, out);
+  if (report.flops) add_utilizations(o, report, context, counts, out);
   return out;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // `--measured FILE…` of `hocket cost report` and `hocket plan`: what was predicted beside what was measured.
 #pragma once
+#include <hocket/cost/model/list_cost.hpp>
 #include <hocket/interop/measured_step.hpp>
 
 #include <cstdint>
@@ -38,8 +39,13 @@ struct measured_report {
 /// Reads the files and compares. Ends the command with one sentence for a file that tells nothing of a step, for one
 /// of another global batch, and for files of different numbers of steps.
 /// @param makespan_seconds  of the simulated pipeline, where no machine predicts a step; 0: none
+/// @param counts  of a list of layers: FLOPs of a step by other conventions; of a model they are counted here
 measured_report compare_measured(const measured_options& options, const hocket::cost::report& report,
-                                 const report_context& context, double makespan_seconds = 0);
+                                 const report_context& context, double makespan_seconds = 0,
+                                 const std::vector<hocket::cost::flop_count>& counts = {});
+/// FLOPs of a step of a list by the conventions that MFU is told in beside that of the training file.
+std::vector<hocket::cost::flop_count> other_counts(const hocket::cost::layer_list& list, const report_context& context,
+                                                   std::string_view file);
 
 std::string measured_as_text(const measured_report& m);
 nlohmann::ordered_json measured_as_json(const measured_report& m);

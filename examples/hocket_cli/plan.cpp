@@ -68,7 +68,6 @@ std::string said_of(const tried_changes& tried) {
 
 void plan(const options& o) {
   plan_input in = read_plan(o.file);
-  if (in.layers && !o.measured.files.empty()) fail(o.file + ": --measured is for models of equal layers only");
   settle(in);
   const step_plan p = plan_step(in);
 
@@ -89,7 +88,9 @@ void plan(const options& o) {
   std::string shown = text.substr(0, figures);
   std::optional<measured_report> measured;
   if (!o.measured.files.empty()) {
-    measured = compare_measured(o.measured, p.cost, p.cost_context, static_cast<double>(p.run.makespan) / 1e9);
+    std::vector<hocket::cost::flop_count> counts;
+    if (in.layers) counts = other_counts(list_of(in), p.cost_context, in.file);
+    measured = compare_measured(o.measured, p.cost, p.cost_context, static_cast<double>(p.run.makespan) / 1e9, counts);
     const std::string compared = measured_as_text(*measured).substr(1) + '\n';
     shown += compared;
     text.insert(figures, compared);

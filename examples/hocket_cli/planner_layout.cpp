@@ -28,6 +28,7 @@ namespace planner = hocket::planner;
 struct options {
   std::string layout, model, training, parallel, format = "text", out;
   std::int64_t predictions = 0;
+  double memory_gib = 0;  ///< of a rank; 0: memory is not looked at
 };
 
 /// Seconds of one micro-batch, both passes, of what stages have.
@@ -59,8 +60,46 @@ prices prices_of(const cost::layer_list& list, const training_input& t, const co
   return out;
 }
 
-planner::model_layout solved(const prices& x, const cost::layer_list& list, const cost::parallel& p,
-                             const std::string& file) {
+/// What ranks have room for, and what layers weigh, by 1F1B. Every rank keeps room for the moments of the largest
+/// layer.
+void set_memory(planner::layout_problem& problem, const cost::layer_list& list, const training_input& t,
+                const cost::parallel& p, double memory_gib, const std::string& file) {
+  const auto up = [](const cost::rational& x) { return hocket::bytes(static_cast<std::int64_t>(x.ceiling().num())); };
+  const auto weight = [&](const cost::layer_blocks& blocks) -> planner::layout_bytes {
+    const auto n = value_or_fail(
+        cost::detail::rounded(value_or_fail(cost::detail::sum_parameters(list, blocks, 1, p), file)), file);
+    return {up(value_or_fail(cost::static_bytes(n, t.step, p), file)),
+            up(value_or_fail(cost::layer_activation_bytes(list, blocks, t.step, p), file))};
+  };
+  for (const cost::repeated_layer& each : list.layers)
+    problem.layer_bytes.insert(problem.layer_bytes.end(), static_cast<std::size_t>(each.count), weight(each.blocks));
+  for (const cost::repeated_layer& each : list.predictions) {
+    const planner::layout_bytes one = weight(each.blocks);
+    problem.prediction_bytes.states += each.count * one.states;
+    problem.prediction_bytes.kept += each.count * one.kept;
+  }
+  for (std::int64_t rank = 0; rank < p.pp; ++rank) {
+    const cost::held_share held = value_or_fail(cost::held_share_by_1f1b(t.step, p, rank), file);
+    cost::rank_layers on;
+    on.ends = {.first = rank == 0, .last = rank + 1 == p.pp, .rank = rank};
+    const auto memory = [&](const cost::rational& passes) {
+      return value_or_fail(cost::memory_of_rank(list, on, t.step, p, {passes, held.embedding_passes}), file).peak;
+    };
+    if (on.ends.first && !list.front.empty()) on.layers.push_back({list.front, 1});
+    if (on.ends.last && !list.back.empty()) on.layers.push_back({list.back, 1});
+    const cost::memory_peak own = memory(held.layers);
+    for (const auto* runs : {&list.layers, &list.predictions})
+      for (const cost::repeated_layer& each : *runs) on.layers.push_back({each.blocks, 1});
+    const cost::memory_peak with_all = memory(0);
+    const cost::memory_peak fixed{own.static_bytes, own.kept_bytes, with_all.workspace_bytes, with_all.at_loss_bytes,
+                                  with_all.at_backward_bytes};
+    problem.rooms.push_back({hocket::bytes(static_cast<std::int64_t>(memory_gib * 1073741824.0)),
+                             up(fixed.total_bytes()), static_cast<std::int64_t>(held.layers.ceiling().num())});
+  }
+}
+
+planner::model_layout solved(const prices& x, const cost::layer_list& list, const training_input& t,
+                             const cost::parallel& p, double memory_gib, const std::string& file) {
   const auto ticks = [](double seconds) { return static_cast<hocket::ticks>(std::llround(seconds * 1e9)); };
   planner::layout_problem problem{.layers = {},
                                   .loss = ticks(x.loss),
@@ -69,6 +108,7 @@ planner::model_layout solved(const prices& x, const cost::layer_list& list, cons
                                   .ranks = p.pp,
                                   .chunks = p.vp};
   for (const double one : x.layers) problem.layers.push_back(ticks(one));
+  if (memory_gib > 0) set_memory(problem, list, t, p, memory_gib, file);
   return value_or_fail(planner::solve(problem), file).layout;
 }
 
@@ -98,6 +138,66 @@ std::vector<double> peaks_of(const cost::layer_list& list, const planner::model_
     bytes.push_back(memory.peak.total_bytes().ceiling().real());
   }
   return bytes;
+}
+
+/// The letter of a layer in Megatron-LM's hybrid patterns; nothing for one of several blocks.
+std::optional<char> letter_of(const cost::layer_blocks& blocks) {
+  std::optional<char> letter;
+  for (const cost::block& b : blocks) {
+    const char one = std::holds_alternative<cost::mamba2>(b.what) || std::holds_alternative<cost::mamba>(b.what) ? 'M'
+                   : std::holds_alternative<cost::gated_delta>(b.what)                                           ? 'G'
+                   : std::holds_alternative<cost::attention>(b.what)                                             ? '*'
+                   : std::holds_alternative<cost::feed_forward>(b.what)                                          ? '-'
+                   : std::holds_alternative<cost::mixture>(b.what)                                               ? 'E'
+                   : std::holds_alternative<cost::norms>(b.what)                                                 ? ' '
+                                                                                                                 : '?';
+    if (one == ' ') continue;
+    if (letter || one == '?') return std::nullopt;
+    letter = one;
+  }
+  return letter;
+}
+/// The letters of all layers. Ends the command at a layer that has none.
+std::string letters_of(const cost::layer_list& list) {
+  std::string out;
+  for (const cost::repeated_layer& each : list.layers) {
+    const auto letter = letter_of(each.blocks);
+    if (!letter)
+      fail("layout: layer " + std::to_string(out.size()) +
+           " has no letter in hybrid patterns, which are for layers of one block each: Mamba, gated delta net, "
+           "attention, FFN or experts");
+    out.append(static_cast<std::size_t>(each.count), *letter);
+  }
+  return out;
+}
+/// Megatron-LM's hybrid pattern, which must be the model's; its modules are those of the model.
+planner::model_layout read_hybrid(const std::string& text, cost::layer_list& list) {
+  const interop::hybrid_pattern pattern = value_or_fail(interop::read_hybrid_pattern(text), "layout");
+  const std::string own = letters_of(list);
+  for (std::size_t at = 0; at < std::min(own.size(), pattern.kinds.size()); ++at)
+    if (own[at] != pattern.kinds[at])
+      fail("layout: layer " + std::to_string(at) + " is " + pattern.kinds[at] + ", but the model has " + own[at]);
+  const std::int64_t modules = pattern.layout.prediction_count();
+  if (modules == 0 || list.prediction_heads > 0) return pattern.layout;
+  cost::layer_blocks blocks;
+  for (const char letter : pattern.prediction) {
+    const auto same = std::find_if(list.layers.begin(), list.layers.end(),
+                                   [&](const cost::repeated_layer& x) { return letter_of(x.blocks) == letter; });
+    if (same == list.layers.end())
+      fail("layout: prediction modules have layers " + std::string(1, letter) + ", but the model has none");
+    blocks.insert(blocks.end(), same->blocks.begin(), same->blocks.end());
+  }
+  list.prediction_heads = modules;
+  list.predictions = {{blocks, modules}};
+  return pattern.layout;
+}
+/// Megatron-LM's hybrid pattern of a layout.
+std::string as_hybrid(const planner::model_layout& layout, const cost::layer_list& list) {
+  interop::hybrid_pattern out{layout, letters_of(list), {}};
+  if (!list.predictions.empty())
+    for (const cost::block& b : list.predictions.front().blocks)
+      if (const auto letter = letter_of({b})) out.prediction += *letter;
+  return value_or_fail(interop::write_hybrid_pattern(out), "layout");
 }
 
 /// What one stage takes for a micro-batch, both passes.
@@ -166,61 +266,14 @@ std::string as_offsets(const planner::model_layout& layout, std::size_t ranks, c
   return out + (chunks ? "]]\n" : "]\n");
 }
 
-std::string written(const planner::model_layout& layout, const std::vector<double>& seconds,
-                    const std::vector<double>& bytes, const std::string& format) {
+std::string written(const planner::model_layout& layout, const cost::layer_list& list,
+                    const std::vector<double>& seconds, const std::vector<double>& bytes, const std::string& format) {
   if (format == "text") return as_text(layout, seconds, bytes);
   if (format == "json") return as_json(layout, seconds, bytes);
   if (format == "megatron") return interop::write_megatron_layout(layout) + "\n";
+  if (format == "hybrid") return as_hybrid(layout, list) + "\n";
   if (format == "mindformers") return as_offsets(layout, bytes.size(), "layout");
   return nlohmann::json(value_or_fail(interop::write_modules(layout), "layout")).dump() + "\n";
-}
-
-/// The list in MindFormers' or torchtitan's form: alone, or under its name as YAML or JSON; nothing otherwise.
-std::optional<nlohmann::json> list_of(std::string_view text) {
-  constexpr std::string_view blanks = " \t\r\n", names[] = {"offset", "module_fqns_per_model_part"};
-  const auto begin = (std::min)(text.find_first_not_of(blanks), text.size());
-  text = text.substr(begin, text.find_last_not_of(blanks) + 1 - begin);
-  for (const std::string_view name : names)
-    if (text.starts_with(name) && text.substr(name.size()).starts_with(':')) {
-      text.remove_prefix((std::min)(text.find_first_not_of(blanks, name.size() + 1), text.size()));
-      return parse_json(std::string(text), "layout");
-    }
-  if (!text.starts_with('[') && !text.starts_with('{')) return std::nullopt;
-  nlohmann::json value = parse_json(std::string(text), "layout");
-  if (value.is_object()) {
-    for (const std::string_view name : names)
-      if (value.size() == 1 && value.contains(name)) return nlohmann::json(value.at(name));
-    fail("layout: " + shown(value) + " must have \"offset\" or \"module_fqns_per_model_part\", and nothing else");
-  }
-  return value;
-}
-
-/// Megatron-LM's string, or the two lists.
-planner::model_layout read_layout(const std::string& text, std::int64_t layers) {
-  const auto listed = list_of(text);
-  if (!listed) return value_or_fail(interop::read_megatron_layout(text), "layout");
-  const nlohmann::json& value = *listed;
-  if (!value.is_array()) fail("layout: " + shown(value) + " must be a list");
-  std::vector<std::int64_t> offsets;
-  std::vector<std::vector<std::string>> modules;
-  const auto add = [&](const nlohmann::json& x) {
-    const auto n = whole(x);
-    if (!n) fail("layout: " + shown(x) + " must be a whole number, or all lists must be of names of modules");
-    offsets.push_back(*n);
-  };
-  for (const nlohmann::json& row : value) {
-    if (!row.is_array()) {
-      add(row);
-      continue;
-    }
-    const bool names = std::all_of(row.begin(), row.end(), [](const nlohmann::json& x) { return x.is_string(); });
-    if (names) modules.push_back(row.get<std::vector<std::string>>());
-    else
-      for (const nlohmann::json& x : row) add(x);
-  }
-  if (!offsets.empty() && !modules.empty()) fail("layout: offsets and names of modules do not mix");
-  if (!modules.empty()) return value_or_fail(interop::read_modules(modules), "layout");
-  return value_or_fail(interop::read_offsets(offsets, layers), "layout");
 }
 
 void layout(const options& o) {
@@ -235,9 +288,13 @@ void layout(const options& o) {
   }
   if (const auto fits = cost::check(list, t.step, p); !fits) fail(o.parallel, fits.error());
   need_rates(*t.on, has_experts(list), p, o.parallel);
+  std::optional<planner::model_layout> given;
+  if (interop::is_hybrid_pattern(o.layout)) given = read_hybrid(o.layout, list);
   const prices x = prices_of(list, t, p, o.training);
-  const planner::model_layout found =
-      o.layout.empty() ? solved(x, list, p, o.parallel) : read_layout(o.layout, list.layer_count());
+  const planner::model_layout found = given ? *given
+                                    : o.layout.empty()
+                                        ? solved(x, list, t, p, o.memory_gib, o.parallel)
+                                        : value_or_fail(interop::read_layout(o.layout, list.layer_count()), "layout");
   if (const std::int64_t has = found.prediction_count(); has != list.prediction_heads)
     fail("layout: has " + std::to_string(has) + " prediction modules, but the model has " +
          std::to_string(list.prediction_heads) + ": --predictions says how many");
@@ -249,7 +306,7 @@ void layout(const options& o) {
   const std::vector<double> bytes = peaks_of(list, found, t, p, o.parallel);
   const std::vector<double> seconds = seconds_of_stages(found, x);
   const double all = std::accumulate(seconds.begin(), seconds.end(), 0.0);
-  give(o.out, written(found, seconds, bytes, form(o.format)),
+  give(o.out, written(found, list, seconds, bytes, form(o.format)),
        "stages=" + std::to_string(seconds.size()) +
            " slowest_stage_us=" + fixed(*std::max_element(seconds.begin(), seconds.end()) * 1e6, 3) +
            " mean_stage_us=" + fixed(all * 1e6 / static_cast<double>(seconds.size()), 3) +
@@ -263,11 +320,11 @@ void add_planner_layout(CLI::App& planner_command) {
   CLI::App* c = planner_command.add_subcommand(
       "layout",
       "What stands on which pipeline stage: Megatron, MindFormers or torchtitan's form, priced or solved for");
-  c->add_option(
-       "layout", o->layout,
-       "Et*3|(tt|)*29,m|L, or MindFormers' offset or torchtitan's module_fqns_per_model_part, as YAML or JSON with or "
-       "without its name; without a layout the one "
-       "with the fastest slowest stage is found")
+  c->add_option("layout", o->layout,
+                "Et*3|(tt|)*29,m|L, a hybrid pattern M-M-|M-M*-/MM/MM, or MindFormers' offset or torchtitan's "
+                "module_fqns_per_model_part, as YAML or JSON with or "
+                "without its name; without a layout the one "
+                "with the fastest slowest stage is found")
       ->type_name("LAYOUT");
   c->add_option("--model", o->model, "Hugging Face config.json, as published")->required()->type_name("FILE");
   c->add_option("--training", o->training, "Training JSON with a machine")->required()->type_name("FILE");
@@ -276,8 +333,13 @@ void add_planner_layout(CLI::App& planner_command) {
                 "Multi-token-prediction modules, each with a layer as the last one (0)")
       ->type_name("N")
       ->check(CLI::Range(0, 64));
-  c->add_option("--format", o->format, "text (the default), json, megatron, mindformers or torchtitan")
-      ->check(CLI::IsMember({"text", "json", "megatron", "mindformers", "torchtitan"}));
+  c->add_option("--memory-gib", o->memory_gib,
+                "Memory of a device: only layouts that fit by 1F1B, with one chunk a rank (not looked at)")
+      ->type_name("GIB")
+      ->check(CLI::Range(0.001, 1e6));
+  c->add_option("--format", o->format,
+                "text (the default), json, megatron, hybrid (letters of layers), mindformers or torchtitan")
+      ->check(CLI::IsMember({"text", "json", "megatron", "hybrid", "mindformers", "torchtitan"}));
   add_out(*c, o->out);
   c->callback([o] { layout(*o); });
 }

@@ -133,6 +133,25 @@ class Compared(ToolTest):
             self.assertEqual(text.count("predicted beside measured"), 1)
             self.assertIn("  measured MFU ", text)
 
+    def test_a_model_of_unequal_layers(self):
+        records = json.loads((DATA / "cost" / "layer_families.json").read_text(encoding="utf-8"))
+        model = self.file("m.json", json.dumps(records["kimi_linear, other"]["config"]))
+        log = self.file("log.txt", "per_step_time: 9000ms\nper_step_time: 2000ms\n")
+        ratios = {}
+        for counted in ("causal_half", "full"):
+            training = self.file("t.json", json.dumps({"sequence": 4096, "global_batch": 8, "attention_count": counted}))
+            report = json.loads(self.ok("cost", "report", "--model", model, "--training", training, "--format", "json",
+                                        "--measured", log, "--peak-tflops", "100").text)
+            compared = {c["quantity"]: c for c in report["measured"]["compared"]}
+            self.assertAlmostEqual(compared["step"]["measured"], 2)
+            found = {u["text"].split(" (")[0].split()[0] + u["text"].split("attention ")[1].split(",")[0]: u["ratio"]
+                     for u in report["measured"]["utilization"]}
+            ratios[counted] = found
+            self.assertAlmostEqual(report["flops"]["per_step"] / 2 / 100e12, report["measured"]["utilization"][0]["ratio"])
+        own = lambda text: next(v for k, v in ratios[text].items() if k.startswith("MFU"))
+        self.assertIn(own("full"), ratios["causal_half"].values())  # each convention is told under the other
+        self.assertIn(own("causal_half"), ratios["full"].values())
+
     def test_what_is_refused(self):
         def refused(*files, says, training=MEASURED / "training.json"):
             self.refused("cost", "report", "--model", MEASURED / "model.json", "--training", training, "--measured", *files, says=says)

@@ -433,11 +433,11 @@ class Strategies(ToolTest):
         refused("Etx|L", "x at character: 2")
         refused("E(t*10|)*3,t*10L", "has 4 stages, but pp x vp of")
         refused("E(t*5|)*7,t*5mL", "layout: has 1 prediction modules, but the model has 0: --predictions says how many")
-        refused("[1, \"a\"]", "\"a\" must be a whole number")
+        refused("[1, \"a\"]", "neither a whole number nor a stage's name of a module, character: 4")
         refused("[1, 2]", "the offsets add up to 3, but must add up to 0: 40 layers over 2 stages leave that many")
         refused("E(t*5|)*7,t*5", "the layout has no L, the loss")
-        refused("{\"offsets\": [1, -1]}", "must have \"offset\" or \"module_fqns_per_model_part\"")
-        refused("{\"offset\": 3}", "3 must be a list")
+        refused("{\"offsets\": [1, -1]}", "the layout has no \"offset\" or \"module_fqns_per_model_part\"")
+        refused("{\"offset\": 3}", "no list")
         refused("[[\"tok_embeddings\", \"layers.0\"]]", "the layout has no norm: it follows the last layer")
         refused("offset: 1-", "layout")
         refused("[]", "stages of offset")
@@ -456,6 +456,26 @@ class Strategies(ToolTest):
             given = f"Et*{report[0]['layers']}|t*{report[1]['layers']}L"
             priced = json.loads(self.ok("planner", "layout", given, *common).text)
             self.assertEqual([r["peak_bytes"] for r in priced["ranks"]], [r["peak_bytes"] for r in report], name)
+        # Memory decides, too, where it is told: what is printed of such a layout fits.
+        one_chunk = ["--parallel", self.file("s.json", json.dumps({"tp": 2, "pp": 4}))]
+        peak = lambda *more: int(self.ok("planner", "layout", *files[:4], *one_chunk, *more).summary["peak_bytes_per_rank"])
+        free = peak()
+        for gib in (free / 2**30 + 2, free / 2**30 - 3):
+            self.assertLessEqual(peak("--memory-gib", str(gib)), gib * 2**30)
+        self.refused("planner", "layout", *files[:4], *one_chunk, "--memory-gib", "3", says="nothing fits: in the layout that fills ranks in turn, rank")
+        self.refused("planner", "layout", *files, "--memory-gib", "50", says="memory of layouts with several chunks")
+        # A hybrid pattern: a letter per layer, which must be the model's.
+        hybrid = self.file("h.json", json.dumps(records["nemotron_h, other"]["config"]))
+        common = ["--model", hybrid, *files[2:4], "--parallel", self.file("r.json", json.dumps({"pp": 2}))]
+        pattern = self.ok("planner", "layout", *common, "--format", "hybrid").text.strip()
+        self.assertEqual(pattern.count("|"), 1)
+        self.assertEqual(self.ok("planner", "layout", pattern, *common, "--format", "hybrid").text.strip(), pattern)
+        self.assertEqual(self.ok("planner", "layout", pattern, *common).summary, self.ok("planner", "layout", *common).summary)
+        first = "-" if pattern[0] != "-" else "*"
+        self.refused("planner", "layout", first + pattern[1:], *common, says=f"layout: layer 0 is {first}, but the model has {pattern[0]}")
+        with_modules = self.ok("planner", "layout", pattern + f"/{pattern[0]}/{pattern[0]}", *common, "--format", "hybrid").text.strip()
+        self.assertEqual(with_modules, pattern + f"/{pattern[0]}/{pattern[0]}")
+        self.refused("planner", "layout", "M-|M", *files, says="layout: layer 0 has no letter in hybrid patterns")
         # Prediction modules stand on one stage of the last chunk.
         words += ["--predictions", "2"]
         layout = self.ok("planner", "layout", *words, "--format", "megatron").text.strip()

@@ -3,11 +3,15 @@
 #include <hocket/core/result.hpp>
 #include <hocket/planner/split/layout.hpp>
 
+#include <algorithm>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 // Pipeline layouts as frameworks write them: Megatron-LM's strings, MindFormers' offsets, torchtitan's lists of
@@ -229,6 +233,225 @@ inline void append_repeated(std::string& out, char what, std::int64_t times) {
   if (next == -1) return error{errc::layout_lacks}.with("tok_embeddings: it begins stage 0");
   if (next >= 0) return error{errc::layout_lacks}.with("norm: it follows the last layer");
   if (next != all_seen) return error{errc::layout_lacks}.with("output (or lm_head): it ends the stages");
+  return out;
+}
+
+namespace detail {
+
+/// A list of numbers, or of names, or of lists of one of them, as JSON, YAML and TOML write lists on one line or more.
+class layout_list {
+ public:
+  std::vector<std::int64_t> numbers;
+  std::vector<std::vector<std::string>> names;  ///< by stage
+
+  /// Errors: errc::invalid_argument, naming what stands there and its place.
+  [[nodiscard]] static result<layout_list> read(std::string_view text) {
+    layout_list out(text);
+    if (const auto ok = out.list(0); !ok) return ok.error();
+    out.skip();
+    if (out.at_ < text.size()) return out.refuse("behind the list").error();
+    if (!out.numbers.empty() && !out.names.empty())
+      return error{errc::invalid_argument, static_cast<std::int64_t>(out.names.size())}.with(
+          "names of modules beside offsets, stages");
+    return out;
+  }
+
+ private:
+  explicit layout_list(std::string_view text) : text_(text) {}
+  void skip() {
+    constexpr std::string_view blanks = " \t\r\n";
+    while (at_ < text_.size() && blanks.find(text_[at_]) != std::string_view::npos) ++at_;
+  }
+  [[nodiscard]] result<void> refuse(const char* what) const {
+    return error{errc::invalid_argument, static_cast<std::int64_t>(at_)}.with(std::string(what) + ", character");
+  }
+  [[nodiscard]] bool next(char c) {
+    skip();
+    if (at_ == text_.size() || text_[at_] != c) return false;
+    ++at_;
+    return true;
+  }
+  result<void> list(int depth) {
+    if (!next('[')) return refuse("no list");
+    if (depth > 1) return refuse("a list in a list of lists");
+    bool named = false;
+    if (next(']')) {
+      if (depth == 1) names.emplace_back();
+      return {};
+    }
+    do {
+      skip();
+      if (next(']')) return {};  // a comma may stand behind the last
+      const bool is_list = at_ < text_.size() && text_[at_] == '[';
+      const auto ok = is_list ? list(depth + 1) : item(depth, named);
+      if (!ok) return ok;
+    } while (next(','));
+    if (!next(']')) return refuse("no ] or ,");
+    return {};
+  }
+  /// A number, or the name of a module in quotes or without.
+  result<void> item(int depth, bool& named) {
+    skip();
+    const std::size_t first = at_;
+    std::string word;
+    if (at_ < text_.size() && (text_[at_] == '"' || text_[at_] == '\'')) {
+      const std::size_t close = text_.find(text_[at_], at_ + 1);
+      if (close == std::string_view::npos) return refuse("a quote without end");
+      word = text_.substr(at_ + 1, close - at_ - 1);
+      at_ = close + 1;
+    } else {
+      constexpr std::string_view ends = ",] \t\r\n[\"'{}";
+      while (at_ < text_.size() && ends.find(text_[at_]) == std::string_view::npos) word += text_[at_++];
+      std::int64_t number = 0;
+      const auto [end, why] = std::from_chars(word.data(), word.data() + word.size(), number);
+      if (!word.empty() && why == std::errc{} && end == word.data() + word.size()) {
+        if (static_cast<std::int64_t>(numbers.size()) == max_layout_stages)
+          return error{errc::limit_exceeded, max_layout_stages + 1, max_layout_stages}.with("stages");
+        numbers.push_back(number);
+        return {};
+      }
+    }
+    const auto is_name = [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
+    };
+    const bool name = depth == 1 && !word.empty() && std::all_of(word.begin(), word.end(), is_name) &&
+                      !(word[0] >= '0' && word[0] <= '9');
+    if (!name) {
+      at_ = first;
+      return refuse("neither a whole number nor a stage's name of a module");
+    }
+    if (!named) names.emplace_back();
+    named = true;
+    names.back().push_back(std::move(word));
+    return {};
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+};
+
+/// The list under one of the names that frameworks give it, or alone; nothing if the text is no list.
+[[nodiscard]] inline result<std::string_view> text_of_list(std::string_view text) {
+  constexpr std::string_view blanks = " \t\r\n", names[] = {"offset", "module_fqns_per_model_part"};
+  const auto trim = [&] {
+    const auto begin = (std::min)(text.find_first_not_of(blanks), text.size());
+    text = text.substr(begin, text.find_last_not_of(blanks) + 1 - begin);
+  };
+  trim();
+  const bool object = text.starts_with('{') && text.ends_with('}');
+  if (object) {
+    text = text.substr(1, text.size() - 2);
+    trim();
+  }
+  for (const std::string_view name : names)
+    for (const std::string_view quote : {"", "\"", "'"}) {
+      const std::size_t length = name.size() + 2 * quote.size();
+      if (text.size() < length || !text.starts_with(quote) || text.substr(quote.size(), name.size()) != name ||
+          text.substr(quote.size() + name.size(), quote.size()) != quote)
+        continue;
+      const std::string_view whole = text;
+      text.remove_prefix(length);
+      trim();
+      if (!text.starts_with(':') && !text.starts_with('=')) {
+        text = whole;
+        continue;
+      }
+      text.remove_prefix(1);
+      trim();
+      return text;
+    }
+  if (object) return error{errc::layout_lacks}.with("\"offset\" or \"module_fqns_per_model_part\"");
+  return text.starts_with('[') ? text : std::string_view();
+}
+}  // namespace detail
+
+/// Reads a layout in any of the forms: Megatron-LM's string, MindFormers' offsets, torchtitan's lists of modules; the
+/// lists alone or under their names, as YAML, JSON or TOML write them.
+/// @param layers  of the model: offsets are told beside its even share
+/// Errors: those of the forms; errc::invalid_argument naming what is no list and its place; names beside offsets.
+///
+///     read_layout("offset: [1, 0, 0, -1]", 40)->stages[0].layers == 11
+[[nodiscard]] inline result<planner::model_layout> read_layout(std::string_view text, std::int64_t layers) {
+  const auto list = detail::text_of_list(text);
+  if (!list) return list.error();
+  if (list->data() == nullptr) return read_megatron_layout(text);
+  const auto read = detail::layout_list::read(*list);
+  if (!read) return read.error();
+  if (!read->names.empty()) return read_modules(read->names);
+  return read_offsets(read->numbers, layers);
+}
+
+/// Megatron-LM's --hybrid-override-pattern: a letter per layer, | the end of a stage, and for each prediction module
+/// its layers behind a /.
+struct hybrid_pattern {
+  planner::model_layout layout;
+  std::string kinds;       ///< of each layer: M Mamba, G gated delta net, * attention, - FFN, E mixture of experts
+  std::string prediction;  ///< of each layer of a module; empty if there is none
+  friend bool operator==(const hybrid_pattern&, const hybrid_pattern&) = default;
+};
+inline constexpr std::string_view hybrid_letters = "MG*-E";
+/// Whether a text is such a pattern and no --pipeline-model-parallel-layout, which ends with an L. O(1).
+[[nodiscard]] constexpr bool is_hybrid_pattern(std::string_view text) noexcept {
+  return !text.empty() && text.find_first_not_of("MG*-E|/") == std::string_view::npos;
+}
+/// Errors: errc::invalid_argument naming the character and its place, or the module that is unlike the first;
+/// errc::limit_exceeded; errc::layout_lacks if there is no layer. O(characters).
+/// Source: Megatron-LM mamba_hybrid_layer_allocation.py.
+///
+///     read_hybrid_pattern("M-M-|M-M*-/MM/MM")->layout.prediction_count() == 2
+[[nodiscard]] inline result<hybrid_pattern> read_hybrid_pattern(std::string_view text) {
+  hybrid_pattern out;
+  const std::size_t behind = (std::min)(text.find('/'), text.size());
+  out.layout.stages.emplace_back().embedding = true;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    const bool letter = hybrid_letters.find(c) != std::string_view::npos;
+    if (!letter && c != '/' && (c != '|' || at > behind))
+      return error{errc::invalid_argument, static_cast<std::int64_t>(at)}.with(std::string(1, c) + " at character");
+    if (at >= behind) continue;
+    if (static_cast<std::int64_t>(at) == detail::max_layout_layers)
+      return error{errc::limit_exceeded, detail::max_layout_layers + 1, detail::max_layout_layers}.with("layers");
+    if (!letter && static_cast<std::int64_t>(out.layout.stages.size()) == detail::max_layout_stages)
+      return error{errc::limit_exceeded, detail::max_layout_stages + 1, detail::max_layout_stages}.with("stages");
+    if (!letter) {
+      out.layout.stages.emplace_back();
+      continue;
+    }
+    ++out.layout.stages.back().layers;
+    out.kinds += c;
+  }
+  if (out.kinds.empty()) return error{errc::layout_lacks}.with("layer: M, G, *, - or E");
+  planner::layout_stage& last = out.layout.stages.back();
+  last.loss = true;
+  for (std::string_view rest = text.substr(behind); !rest.empty();) {
+    rest.remove_prefix(1);
+    const std::string_view one = rest.substr(0, rest.find('/'));
+    if (last.predictions == 0) out.prediction = one;
+    if (one.empty() || one != out.prediction)
+      return error{errc::invalid_argument, last.predictions}.with("a module unlike the first: module");
+    ++last.predictions;
+    rest.remove_prefix(one.size());
+  }
+  return out;
+}
+/// The pattern that read_hybrid_pattern reads. Megatron-LM has all modules on the last stage.
+/// Errors: errc::layout_count unless there is a letter per layer, and letters of modules where there are modules;
+/// errc::invalid_argument for modules on another stage.
+[[nodiscard]] inline result<std::string> write_hybrid_pattern(const hybrid_pattern& x) {
+  const auto letters = static_cast<std::int64_t>(x.kinds.size());
+  if (x.layout.stages.empty() || letters != x.layout.layer_count())
+    return error{errc::layout_count, x.layout.layer_count(), letters}.with("layers");
+  const std::int64_t modules = x.layout.stages.back().predictions;
+  if (modules != x.layout.prediction_count() || (modules > 0 && x.prediction.empty()))
+    return error{errc::invalid_argument, x.layout.prediction_count()}.with("prediction modules before the last stage");
+  std::string out;
+  std::size_t at = 0;
+  for (const planner::layout_stage& s : x.layout.stages) {
+    if (&s != &x.layout.stages.front()) out += '|';
+    out.append(x.kinds, at, static_cast<std::size_t>(s.layers));
+    at += static_cast<std::size_t>(s.layers);
+  }
+  for (std::int64_t n = 0; n < modules; ++n) out += '/' + x.prediction;
   return out;
 }
 

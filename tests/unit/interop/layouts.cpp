@@ -3,6 +3,7 @@
 #include <hocket/core/message.hpp>
 #include <hocket/interop/layout_forms.hpp>
 
+#include <optional>
 #include <random>
 
 #include "catch.hpp"
@@ -169,4 +170,117 @@ TEST_CASE("the layout found is as fast as any", "[interop][layouts]") {
   CHECK(planner::solve({.layers = {-1}}).error().code == hocket::errc::out_of_range);
   CHECK(planner::solve({.layers = std::vector<ticks>(60'000, 1), .ranks = 300}).error().code ==
         hocket::errc::limit_exceeded);
+}
+
+TEST_CASE("a layout is read in any of its forms", "[interop][layouts]") {
+  const auto as_megatron = [](const char* text, std::int64_t layers) {
+    const auto read = interop::read_layout(text, layers);
+    return read ? interop::write_megatron_layout(*read) : message(read.error());
+  };
+  CHECK(as_megatron("Et*2|t|tt|tL", 6) == "Ett|t|tt|tL");
+  for (const char* text : {"[1, 0, 0, -1]", "offset: [1, 0, 0, -1]", "{\"offset\": [1, 0, 0, -1]}",
+                           " [[1,0],\n[0,-1]] ", "offset = [1, 0, 0, -1,]", "'offset': [ 1 ,0,0,-1 ]"})
+    CHECK(as_megatron(text, 8) == "Et*3|(tt|)*2,tL");
+  for (const char* text :
+       {"[[\"tok_embeddings\", \"layers.0\"], [], [\"layers.1\", \"norm\", \"output\"]]",
+        "module_fqns_per_model_part: [[tok_embeddings, layers.0], [], [layers.1, norm, lm_head]]",
+        "module_fqns_per_model_part = [['tok_embeddings', 'layers.0'],\n [], ['layers.1', 'norm', 'output'],]"})
+    CHECK(as_megatron(text, 2) == "Et||tL");
+  CHECK(as_megatron("[1, a]", 4) ==
+        "neither a whole number nor a stage's name of a module, character: 4 is not allowed here");
+  CHECK(as_megatron("[1", 4) == "no ] or ,, character: 2 is not allowed here");
+  CHECK(as_megatron("offset: 3", 4) == "no list, character: 0 is not allowed here");
+  CHECK(as_megatron("[1] x", 4) == "behind the list, character: 4 is not allowed here");
+  CHECK(as_megatron("[[[1]]]", 4) == "a list in a list of lists, character: 3 is not allowed here");
+  CHECK(as_megatron("[1, [norm]]", 4) == "names of modules beside offsets, stages: 1 is not allowed here");
+  CHECK(as_megatron("{\"offsets\": [1, -1]}", 4) == "the layout has no \"offset\" or \"module_fqns_per_model_part\"");
+  CHECK(as_megatron("[]", 4).starts_with("stages of offset"));
+  CHECK(as_megatron("[99999999999999999999]", 4).starts_with("neither a whole number"));
+}
+
+TEST_CASE("Megatron-LM's hybrid patterns are read and written", "[interop][layouts]") {
+  const auto read = interop::read_hybrid_pattern("M-M-|M-M*-/MM/MM");
+  REQUIRE(read);
+  CHECK(read->kinds == "M-M-M-M*-");
+  CHECK(read->prediction == "MM");
+  CHECK(interop::write_megatron_layout(read->layout) == "Et*4|t*5mmL");
+  for (const char* text : {"M-M-|M-M*-/MM/MM", "M", "M||*", "|M", "MEMEMEM*E", "GE|*E", "M*M*/M"}) {
+    INFO(text);
+    CHECK(interop::is_hybrid_pattern(text));
+    const auto once = interop::read_hybrid_pattern(text);
+    REQUIRE(once);
+    CHECK(interop::write_hybrid_pattern(*once).value() == text);
+  }
+  for (const char* text : {"Et*3|tL", "EtL", "", "offset: [1]", "[1]"}) CHECK(!interop::is_hybrid_pattern(text));
+  const auto why = [](const char* text) { return message(interop::read_hybrid_pattern(text).error()); };
+  CHECK(why("M-X") == "X at character: 2 is not allowed here");
+  CHECK(why("") == "the layout has no layer: M, G, *, - or E");
+  CHECK(why("M/MM/M") == "a module unlike the first: module: 1 is not allowed here");
+  CHECK(why("M//") == "a module unlike the first: module: 0 is not allowed here");
+  CHECK(why("M/M|M") == "| at character: 3 is not allowed here");
+  interop::hybrid_pattern moved = *read;
+  moved.layout.stages[0].predictions = 1;
+  CHECK(!interop::write_hybrid_pattern(moved));
+  moved = *read;
+  moved.kinds += 'M';
+  CHECK(interop::write_hybrid_pattern(moved).error().code == hocket::errc::layout_count);
+}
+
+TEST_CASE("the layout found fits, and none that fits is faster", "[interop][layouts]") {
+  std::mt19937 random(25);
+  int fitting = 0, tight = 0;
+  for (int n = 0; n < 600; ++n) {
+    planner::layout_problem p;
+    p.ranks = 1 + static_cast<std::int64_t>(random() % 4);
+    p.layers.resize(1 + random() % 6);
+    for (ticks& t : p.layers) t = static_cast<ticks>(random() % 20);
+    p.loss = static_cast<ticks>(random() % 40);
+    p.prediction_count = static_cast<std::int64_t>(random() % 2);
+    p.predictions = p.prediction_count * static_cast<ticks>(random() % 30);
+    const auto some_bytes = [&](unsigned most) { return hocket::bytes(static_cast<std::int64_t>(random() % most)); };
+    for (std::size_t i = 0; i < p.layers.size(); ++i) p.layer_bytes.push_back({some_bytes(10), some_bytes(5)});
+    p.prediction_bytes = {some_bytes(10), some_bytes(5)};
+    for (std::int64_t r = 0; r < p.ranks; ++r) p.rooms.push_back({some_bytes(80), some_bytes(10), p.ranks - r});
+    // Every way to cut the items, layers and the modules, into stages.
+    const std::size_t items = p.layers.size() + (p.prediction_count > 0 ? 1 : 0);
+    std::optional<ticks> least;
+    std::vector<std::size_t> cuts(static_cast<std::size_t>(p.ranks) + 1, items);
+    const auto cut = [&](auto&& self, std::size_t stage, std::size_t from, ticks slowest) -> void {
+      if (stage == static_cast<std::size_t>(p.ranks)) {
+        if (from == items && (!least || slowest < *least)) least = slowest;
+        return;
+      }
+      hocket::bytes used = p.rooms[stage].fixed;
+      ticks time = stage + 1 == static_cast<std::size_t>(p.ranks) ? p.loss : 0;
+      for (std::size_t to = from;; ++to) {
+        if (used > p.rooms[stage].capacity) return;
+        self(self, stage + 1, to, std::max(slowest, time));
+        if (to == items) return;
+        const bool module = to == p.layers.size();
+        const planner::layout_bytes& x = module ? p.prediction_bytes : p.layer_bytes[to];
+        used = used + x.states + p.rooms[stage].in_flight * x.kept;
+        time += module ? p.predictions : p.layers[to];
+      }
+    };
+    cut(cut, 0, 0, 0);
+    const auto best = planner::solve(p);
+    CHECK(best.has_value() == least.has_value());
+    if (!best) {
+      CHECK(best.error().code == hocket::errc::does_not_fit);
+      CHECK(best.error().values[1] > 0);
+      ++tight;
+      continue;
+    }
+    CHECK(best->slowest == *least);
+    CHECK(slowest_of(p, best->layout) == best->slowest);
+    ++fitting;
+  }
+  CHECK(fitting > 50);
+  CHECK(tight > 20);
+  CHECK(planner::solve({.layers = {1}, .ranks = 1, .chunks = 2, .layer_bytes = {{}}, .rooms = {{}}}).error().code ==
+        hocket::errc::invalid_argument);
+  CHECK(planner::solve({.layers = {1}, .ranks = 1, .layer_bytes = {{}}}).error().code == hocket::errc::bad_shape);
+  CHECK(planner::solve({.layers = {1}, .ranks = 1, .layer_bytes = {{hocket::bytes(-1), {}}}, .rooms = {{}}})
+            .error()
+            .code == hocket::errc::out_of_range);
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <hocket/core/arithmetic.hpp>
+#include <hocket/core/bytes.hpp>
 #include <hocket/core/result.hpp>
 #include <hocket/core/time.hpp>
 
@@ -7,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 /// What stands on which stage of a pipeline: embedding, layers, multi-token-prediction modules, loss.
@@ -69,6 +72,16 @@ struct model_layout {
   return {};
 }
 
+/// Bytes of a layer: those that it has anyway, and those that it keeps of each micro-batch in flight.
+struct layout_bytes {
+  bytes states{}, kept{};
+};
+/// What a rank has room for, and what it holds beside its layers.
+struct layout_room {
+  bytes capacity{}, fixed{};
+  std::int64_t in_flight = 1;  ///< micro-batches at its peak
+};
+
 /// Which layout has the least slowest stage?  Times are of one micro-batch, forward and backward.
 struct layout_problem {
   std::vector<ticks> layers;  ///< of each, in model order
@@ -76,6 +89,9 @@ struct layout_problem {
   ticks predictions = 0;  ///< of all modules together: they stand on one stage
   std::int64_t prediction_count = 0;
   std::int64_t ranks = 1, chunks = 1;
+  std::vector<layout_bytes> layer_bytes{};  ///< of each layer; empty: memory is not looked at
+  layout_bytes prediction_bytes{};          ///< of all modules together
+  std::vector<layout_room> rooms{};         ///< of each rank; with one chunk only
 };
 struct layout_plan {
   model_layout layout;
@@ -91,12 +107,29 @@ class layout_items {
       : p_(p), stages_(p.ranks * p.chunks), before_(1, 0), predicts_(p.prediction_count > 0) {
     for (const ticks t : p.layers) before_.push_back(before_.back() + t);
     if (predicts_) before_.push_back(before_.back() + p.predictions);
+    const auto weigh = [&](const layout_bytes& x) {
+      states_.push_back(states_.back() + x.states);
+      kept_.push_back(kept_.back() + x.kept);
+    };
+    for (const layout_bytes& x : p.layer_bytes) weigh(x);
+    if (predicts_) weigh(p.prediction_bytes);
   }
   [[nodiscard]] std::size_t count() const noexcept { return before_.size() - 1; }
   [[nodiscard]] std::int64_t stages() const noexcept { return stages_; }
   /// Time of a stage with the items [from, to).
   [[nodiscard]] ticks time(std::int64_t stage, std::size_t from, std::size_t to) const noexcept {
     return before_[to] - before_[from] + (stage == 0 ? p_.embedding : 0) + (stage + 1 == stages_ ? p_.loss : 0);
+  }
+  /// Bytes that a stage with them lacks; none where memory is not looked at.
+  [[nodiscard]] std::int64_t lacks(std::int64_t stage, std::size_t from, std::size_t to) const noexcept {
+    if (p_.rooms.empty()) return 0;
+    const layout_room& room = p_.rooms[static_cast<std::size_t>(stage)];
+    const bytes used = room.fixed + (states_[to] - states_[from]) + room.in_flight * (kept_[to] - kept_[from]);
+    return used > room.capacity ? (used - room.capacity).count() : 0;
+  }
+  /// Whether a stage may have them.
+  [[nodiscard]] bool holds(std::int64_t stage, std::size_t from, std::size_t to, ticks most) const noexcept {
+    return time(stage, from, to) <= most && lacks(stage, from, to) == 0;
   }
   /// The items that may end a stage: prediction modules stand in the last chunk.
   [[nodiscard]] std::size_t last_of(std::int64_t stage) const noexcept {
@@ -106,13 +139,19 @@ class layout_items {
     const std::size_t all = p_.layers.size();
     return static_cast<std::int64_t>((std::min)(to, all) - (std::min)(from, all));
   }
-  /// Whether every stage can stay within `most`: each takes as much as it can, which leaves least for those behind.
-  [[nodiscard]] bool fits(ticks most) const noexcept {
+  /// Whether every stage can stay within `most` and its memory: each takes as much as it can, which leaves least for
+  /// those behind.
+  /// @param lack  if not null: a stage that cannot, and the bytes that it lacks
+  [[nodiscard]] bool fits(ticks most, std::pair<std::int64_t, std::int64_t>* lack = nullptr) const noexcept {
     std::size_t at = 0;
     for (std::int64_t s = 0; s < stages_; ++s) {
-      if (time(s, at, at) > most) return false;
       const std::size_t from = at;
-      while (at < last_of(s) && time(s, from, at + 1) <= most) ++at;
+      if (!holds(s, at, at, most)) {
+        if (lack != nullptr) *lack = {s, lacks(s, at, at)};
+        return false;
+      }
+      while (at < last_of(s) && holds(s, from, at + 1, most)) ++at;
+      if (lack != nullptr) *lack = {s, lacks(s, from, count())};
     }
     return at == count();
   }
@@ -121,7 +160,8 @@ class layout_items {
  private:
   const layout_problem& p_;
   std::int64_t stages_;
-  std::vector<ticks> before_;  // times of the items before each
+  std::vector<ticks> before_;                           // times of the items before each
+  std::vector<bytes> states_{bytes()}, kept_{bytes()};  // and their bytes
   bool predicts_;
 };
 
@@ -139,7 +179,7 @@ inline std::vector<std::size_t> most_even_cuts(const layout_items& items, ticks 
     for (std::size_t at = 0; at <= n; ++at) {
       const std::int64_t so_far = least[s * width + at];
       if (so_far == none) continue;
-      for (std::size_t to = at; to <= n && items.time(stage, at, to) <= most; ++to) {
+      for (std::size_t to = at; to <= n && items.holds(stage, at, to, most); ++to) {
         if (to > at && to > items.last_of(stage)) break;
         const std::int64_t layers = items.layers(at, to), sum = so_far + layers * layers;
         std::int64_t& there = least[(s + 1) * width + to];
@@ -153,12 +193,48 @@ inline std::vector<std::size_t> most_even_cuts(const layout_items& items, ticks 
   for (std::size_t s = stages; s > 0; --s) cuts[s - 1] = from[s * width + cuts[s]];
   return cuts;
 }
+
+/// Whether the bytes of a problem can be added up, and there are as many as layers and ranks.
+inline result<void> check_memory(const layout_problem& p) {
+  if (p.rooms.empty() && p.layer_bytes.empty()) return {};
+  constexpr std::int64_t max_bytes = std::int64_t{1} << 50, max_sum = std::int64_t{1} << 62;
+  if (p.chunks > 1) return error{errc::invalid_argument, p.chunks}.with("memory of layouts with several chunks");
+  if (static_cast<std::int64_t>(p.rooms.size()) != p.ranks || p.layer_bytes.size() != p.layers.size())
+    return error{errc::bad_shape, static_cast<std::int64_t>(p.rooms.size()), p.chunks,
+                 static_cast<std::int64_t>(p.layer_bytes.size())}
+        .with("rooms of ranks and bytes of layers");
+  std::int64_t states = p.prediction_bytes.states.count(), kept = p.prediction_bytes.kept.count(), most = 1;
+  const auto is_size = [](std::int64_t x) -> result<void> {
+    if (x >= 0 && x <= max_bytes) return {};
+    return error{errc::out_of_range, x, 0, max_bytes}.with("bytes of a layout");
+  };
+  for (const layout_room& room : p.rooms) {
+    for (const std::int64_t x : {room.capacity.count(), room.fixed.count(), room.in_flight})
+      if (const auto ok = is_size(x); !ok) return ok;
+    most = (std::max)(most, room.in_flight);
+  }
+  for (const std::int64_t x : {states, kept})
+    if (const auto ok = is_size(x); !ok) return ok;
+  for (const layout_bytes& x : p.layer_bytes) {
+    for (const std::int64_t y : {x.states.count(), x.kept.count()})
+      if (const auto ok = is_size(y); !ok) return ok;
+    if (!checked_add(states, x.states.count(), states) || !checked_add(kept, x.kept.count(), kept))
+      return error{errc::overflow, states, kept}.with("bytes of layers");
+  }
+  std::int64_t all = 0;
+  if (!checked_multiply(kept, most, all) || !checked_add(all, states, all) || all > max_sum)
+    return error{errc::overflow, kept, most}.with("bytes in flight");
+  return {};
+}
+
 }  // namespace detail
 
-/// The layout whose slowest stage is fastest; of several, one with even numbers of layers. Memory is not looked at:
-/// solve(split_problem) does, for models without prediction modules.
-/// Errors: errc::out_of_range for counts or times that are none; errc::limit_exceeded for more than 2^24 stages x
-/// layers. Complexity: O(layers log(time)) for the bound, then stages x layers x layers of a stage.
+/// The layout whose slowest stage is fastest, of those that fit if memory is looked at; of several, one with even
+/// numbers of layers.
+/// Errors: errc::out_of_range for counts, times or bytes that are none; errc::limit_exceeded for more than 2^24 stages
+/// x layers; errc::invalid_argument for memory with several chunks, which solve(split_problem) looks at;
+/// errc::bad_shape, errc::overflow; errc::does_not_fit, with a rank and the bytes that it lacks. Complexity: O(layers
+/// log(time)) for the bound, then stages x layers x layers of a stage.
 ///
 ///     const auto best = solve(layout_problem{.layers = times, .loss = 40, .ranks = 4});
 ///     interop::write_megatron_layout(best->layout);    // "Et*3|(t*4|)*2,ttL"
@@ -178,9 +254,13 @@ inline std::vector<std::size_t> most_even_cuts(const layout_items& items, ticks 
     if (const auto ok = within(t, 0, max_time, "ticks of an end"); !ok) return ok.error();
   for (const ticks t : p.layers)
     if (const auto ok = within(t, 0, max_time, "ticks of a layer"); !ok) return ok.error();
+  if (const auto ok = detail::check_memory(p); !ok) return ok.error();
   const detail::layout_items items(p);
   if (items.stages() * (layers + 2) > max_table)
     return error{errc::limit_exceeded, items.stages() * (layers + 2), max_table}.with("stages x layers");
+  std::pair<std::int64_t, std::int64_t> lack{0, 0};
+  if (!items.fits(items.all(), &lack))
+    return error{errc::does_not_fit, lack.first, lack.second}.with("the layout that fills ranks in turn,");
   ticks low = 0, high = items.all();  // the least that fits lies in [low, high]
   while (low < high) {
     const ticks middle = low + (high - low) / 2;
