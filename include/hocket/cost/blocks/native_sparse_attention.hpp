@@ -119,12 +119,14 @@ inline constexpr auto state = [] {
 }();
 
 inline constexpr auto moved = mixer_moves("rotary positions and gates", a* d + n_kv * g * d + 3 * a * value_width);
-inline constexpr auto context_transfers = [] {
-  constexpr auto cut = [](const auto& width, const auto& ranks) {
-    return detail::blocks::stream_of(width) / (cp * ranks);
-  };
-  return detail::context::lines(cut(n_kv * pair_width, least(tp, g)), cut(a * d, 1 * tp), cut(a * value_width, 1 * tp));
-}();
+template <class Width, class Ranks>
+constexpr auto cut(const Width& width, const Ranks& ranks) noexcept {
+  return detail::blocks::stream_of(width) / (cp * ranks);
+}
+inline constexpr auto keys_values = cut(n_kv * pair_width, least(tp, g));
+inline constexpr auto queries = cut(a * d, 1 * tp);
+inline constexpr auto context_transfers = detail::context::lines(keys_values, queries, cut(a* value_width, 1 * tp));
+inline constexpr auto moment = moment_of_attention(keys_values, queries);
 
 }  // namespace hocket::inline HOCKET_ABI::cost::letters::blocks::native_sparse_attention_terms
 
@@ -137,6 +139,7 @@ struct formulas_of<native_sparse_attention> {
             .forward = letters::blocks::native_sparse_attention_terms::forward,
             .saved = letters::blocks::native_sparse_attention_terms::saved,
             .state = letters::blocks::native_sparse_attention_terms::state,
+            .moment = letters::blocks::native_sparse_attention_terms::moment,
             .moved = letters::blocks::native_sparse_attention_terms::moved,
             .tensor_transfers = letters::blocks::mixer_transfers,
             .context_transfers = letters::blocks::native_sparse_attention_terms::context_transfers};

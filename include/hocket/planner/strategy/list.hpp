@@ -74,8 +74,11 @@ struct priced<cost::layer_list> {
     out.head = head->total().count();
     cost::setting ends = ends_of(list, t, p);
     price_ends(ends, out);
-    ends.model.hidden *= list.sizes.streams;  // all residual streams go to the next stage
-    out.hop = price_of_hop(ends, on);
+    const std::vector<cost::layer_blocks> kinds = kinds_of(list);
+    for (std::size_t at = 0; at < kinds.size(); ++at) {
+      ends.model.hidden = list.sizes.hidden * cost::streams_behind(list.sizes, kinds[at]);
+      out.kinds[at].hop = price_of_hop(ends, on);
+    }
     out.known = true;
     return out;
   }

@@ -23,6 +23,7 @@ struct kind_prices {
   double bytes = 0;    // kept per micro-batch
   double whole = 0;    // transient, if layers are recomputed whole
   double moment = 0;   // inside it, for a moment of its backward, whatever is sharded
+  double hop = 0;      // of what it passes on to the next stage and gets back
 };
 /// The same of all kinds and of the ends, from the formulas of `cost`, evaluated once.
 struct layer_prices {
@@ -30,7 +31,6 @@ struct layer_prices {
   std::vector<kind_prices> kinds;
   double head = 0;  // seconds
   double first_bytes_each = 0, last_bytes = 0;
-  double hop = 0;
   double forward_share = 0;  // of a layer's time, its forward
 };
 
@@ -57,6 +57,7 @@ struct state_prices {
 struct rank_shape {
   std::size_t begin = 0, end = 0;  // of its layers among all counts
   double layers = 0;               // of the model's
+  double copies = 1;               // ranks of this shape
   std::int64_t rank = 0;
   bool first = false, last = false;
 };
@@ -74,11 +75,13 @@ struct rank_shapes {
 
   /// Adds a rank, unless one with the same layers and ends is there.
   void add(rank_shape next, const std::vector<kind_count>& layers) {
-    for (const rank_shape& x : ranks)
+    for (rank_shape& x : ranks)
       if (x.first == next.first && x.last == next.last && x.layers == next.layers &&
           std::equal(counts.begin() + static_cast<std::ptrdiff_t>(x.begin),
-                     counts.begin() + static_cast<std::ptrdiff_t>(x.end), layers.begin(), layers.end()))
+                     counts.begin() + static_cast<std::ptrdiff_t>(x.end), layers.begin(), layers.end())) {
+        ++x.copies;
         return;
+      }
     next.begin = counts.size();
     counts.insert(counts.end(), layers.begin(), layers.end());
     next.end = counts.size();
@@ -221,7 +224,7 @@ struct priced<cost::model> {
     if (!head) return head.error();
     out.head = head->total().count();
     price_ends(ends_of(m, t, p), out);
-    out.hop = price_of_hop(ends_of(m, t, p), on);
+    for (kind_prices& x : out.kinds) x.hop = price_of_hop(ends_of(m, t, p), on);
     out.known = true;
     return out;
   }
@@ -301,12 +304,14 @@ template <held_policy H>
   const cost::parallel& p = s.how;
   const std::int64_t micro_batches = t.global_batch / (s.micro_batch * p.dp);
   const auto batches = static_cast<double>(micro_batches);
-  const auto vp = static_cast<double>(p.vp), pp = static_cast<double>(p.pp);
-  const double hop = p.pp > 1 ? layer.hop * vp : 0;
-  double sum = layer.head + pp * hop;
+  const auto vp = static_cast<double>(p.vp);
+  double sum = layer.head;
   for (const kind_count& x : shapes.all) sum += x.count * layer.kinds[x.kind].seconds;
   double busiest = 0, most_layers = 0, bytes = 0, exchange = 0, update = 0;
   for (const rank_shape& x : shapes.ranks) {
+    const bool passes_on = p.pp > 1 && x.begin < x.end;
+    const double hop = passes_on ? layer.kinds[shapes.counts[x.begin].kind].hop * vp : 0;
+    sum += x.copies * hop;
     double time = (x.last ? layer.head : 0) + hop,
            own = x.first ? (x.last ? n.both : n.first)
                : x.last  ? n.last
