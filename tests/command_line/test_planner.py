@@ -433,10 +433,10 @@ class Strategies(ToolTest):
         refused("Etx|L", "x at character: 2")
         refused("E(t*10|)*3,t*10L", "has 4 stages, but pp x vp of")
         refused("E(t*5|)*7,t*5mL", "layout: has 1 prediction modules, but the model has 0: --predictions says how many")
-        refused("[1, \"a\"]", "neither a whole number nor a stage's name of a module, character: 4")
+        refused("[1, \"a\"]", "no number, no module name, character: 4")
         refused("[1, 2]", "the offsets add up to 3, but must add up to 0: 40 layers over 2 stages leave that many")
         refused("E(t*5|)*7,t*5", "the layout has no L, the loss")
-        refused("{\"offsets\": [1, -1]}", "the layout has no \"offset\" or \"module_fqns_per_model_part\"")
+        refused("{\"offsets\": [1, -1]}", "the layout has no offset or module_fqns_per_model_part")
         refused("{\"offset\": 3}", "no list")
         refused("[[\"tok_embeddings\", \"layers.0\"]]", "the layout has no norm: it follows the last layer")
         refused("offset: 1-", "layout")
@@ -471,7 +471,7 @@ class Strategies(ToolTest):
         self.assertEqual(pattern.count("|"), 1)
         self.assertEqual(self.ok("planner", "layout", pattern, *common, "--format", "hybrid").text.strip(), pattern)
         self.assertEqual(self.ok("planner", "layout", pattern, *common).summary, self.ok("planner", "layout", *common).summary)
-        first = "-" if pattern[0] != "-" else "*"
+        first = "E" if pattern[0] != "E" else "*"
         self.refused("planner", "layout", first + pattern[1:], *common, says=f"layout: layer 0 is {first}, but the model has {pattern[0]}")
         with_modules = self.ok("planner", "layout", pattern + f"/{pattern[0]}/{pattern[0]}", *common, "--format", "hybrid").text.strip()
         self.assertEqual(with_modules, pattern + f"/{pattern[0]}/{pattern[0]}")

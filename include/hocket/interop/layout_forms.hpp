@@ -318,7 +318,7 @@ class layout_list {
                       !(word[0] >= '0' && word[0] <= '9');
     if (!name) {
       at_ = first;
-      return refuse("neither a whole number nor a stage's name of a module");
+      return refuse("no number, no module name");
     }
     if (!named) names.emplace_back();
     named = true;
@@ -360,7 +360,7 @@ class layout_list {
       trim();
       return text;
     }
-  if (object) return error{errc::layout_lacks}.with("\"offset\" or \"module_fqns_per_model_part\"");
+  if (object) return error{errc::layout_lacks}.with("offset or module_fqns_per_model_part");
   return text.starts_with('[') ? text : std::string_view();
 }
 }  // namespace detail
