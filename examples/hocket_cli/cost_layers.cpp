@@ -55,6 +55,12 @@ bool has_experts(const cost::layer_list& list) {
   return false;
 }
 
+cost::rational static_bytes_of_sets(const cost::layer_list& list, const cost::training& t, const cost::parallel& p,
+                                    std::string_view file) {
+  const auto sum = value_or_fail(cost::detail::sum_parameters(list, cost::detail::shared_sets(list), 1, p), file);
+  return value_or_fail(cost::static_bytes(value_or_fail(cost::detail::rounded(sum), file), t, p), file);
+}
+
 cost::report make_report(const cost::layer_list& list, report_context& context, std::string_view file,
                          const list_stages& on) {
   if (!context.training) return value_or_fail(cost::make_report(list), file);

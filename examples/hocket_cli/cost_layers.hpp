@@ -27,6 +27,10 @@ hocket::cost::layer_list padded(const hocket::cost::layer_list& list, const trai
 
 [[nodiscard]] bool has_experts(const hocket::cost::layer_list& list);
 
+/// Bytes of one rank for the sets of weights that several layers share, should it hold a copy of each.
+hocket::cost::rational static_bytes_of_sets(const hocket::cost::layer_list& list, const hocket::cost::training& t,
+                                            const hocket::cost::parallel& p, std::string_view file);
+
 /// How a list stands on its pipeline, where that is not evenly and by 1F1B.
 struct list_stages {
   std::vector<std::int64_t> sizes;               ///< layers of each stage

@@ -167,6 +167,7 @@ rank_bytes bytes_of(const plan_input& in, const cost::layer_list& list, const la
 std::vector<planner::split_layers> priced_layers(const plan_input& in, const cost::layer_list& list,
                                                  const std::vector<layer_split::way>& ways) {
   std::vector<planner::split_layers> runs;
+  const cost::layer_blocks sets = cost::detail::shared_sets(list);  // every rank keeps room for these
   for (const cost::repeated_layer& run : list.layers) {
     const auto seconds = [&](const cost::recompute_choice& how) {
       if (!in.training.on) return 0.0;
@@ -179,7 +180,8 @@ std::vector<planner::split_layers> priced_layers(const plan_input& in, const cos
     planner::split_layers one;
     one.count = run.count;
     const auto n = value_or_fail(
-        cost::detail::rounded(value_or_fail(cost::detail::sum_parameters(list, run.blocks, 1, in.parallel), in.file)),
+        cost::detail::rounded(value_or_fail(
+            cost::detail::sum_parameters(list, cost::detail::without_sets(run.blocks, sets), 1, in.parallel), in.file)),
         in.file);
     one.each.weights =
         hocket::bytes(ceiling(value_or_fail(cost::static_bytes(n, in.training.step, in.parallel), in.file)));
@@ -205,6 +207,7 @@ rank_rooms rooms_of(const plan_input& in, const cost::layer_list& list, const pl
   out.plain.resize(held.ranks());
   out.fixed_with_whole.resize(held.ranks());
   const std::uint32_t last = held.stages() - 1;
+  const cost::rational sets = static_bytes_of_sets(list, in.training.step, in.parallel, in.file);
   for (std::uint32_t r = 0; r < held.ranks(); ++r) {
     cost::rank_layers on;
     on.ends = {.first = held.rank_of(0) == r, .last = held.rank_of(last) == r, .rank = r};
@@ -221,7 +224,7 @@ rank_rooms rooms_of(const plan_input& in, const cost::layer_list& list, const pl
     for (const cost::repeated_layer& each : list.layers) on.layers.push_back({each.blocks, 1});
     const auto beside = [&](bool whole) {
       const cost::list_memory x = without_kept(in, list, on, whole, embedded);
-      return hocket::bytes(ceiling(ends.static_bytes + kept) +
+      return hocket::bytes(ceiling(ends.static_bytes + sets + kept) +
                            ceiling(std::max(x.activation_bytes, x.peak.total_bytes() - x.static_bytes,
                                             [](const auto& a, const auto& b) { return a < b; })) +
                            1);

@@ -61,13 +61,17 @@ prices prices_of(const cost::layer_list& list, const training_input& t, const co
 }
 
 /// What ranks have room for, and what layers weigh, by 1F1B. Every rank keeps room for the moments of the largest
-/// layer.
+/// layer, and for every set of weights that several layers share.
 void set_memory(planner::layout_problem& problem, const cost::layer_list& list, const training_input& t,
                 const cost::parallel& p, double memory_gib, const std::string& file) {
   const auto up = [](const cost::rational& x) { return hocket::bytes(static_cast<std::int64_t>(x.ceiling().num())); };
+  const cost::layer_blocks sets = cost::detail::shared_sets(list);
+  const cost::rational of_sets = static_bytes_of_sets(list, t.step, p, file);
   const auto weight = [&](const cost::layer_blocks& blocks) -> planner::layout_bytes {
-    const auto n = value_or_fail(
-        cost::detail::rounded(value_or_fail(cost::detail::sum_parameters(list, blocks, 1, p), file)), file);
+    const auto n =
+        value_or_fail(cost::detail::rounded(value_or_fail(
+                          cost::detail::sum_parameters(list, cost::detail::without_sets(blocks, sets), 1, p), file)),
+                      file);
     return {up(value_or_fail(cost::static_bytes(n, t.step, p), file)),
             up(value_or_fail(cost::layer_activation_bytes(list, blocks, t.step, p), file))};
   };
@@ -91,8 +95,8 @@ void set_memory(planner::layout_problem& problem, const cost::layer_list& list, 
     for (const auto* runs : {&list.layers, &list.predictions})
       for (const cost::repeated_layer& each : *runs) on.layers.push_back({each.blocks, 1});
     const cost::memory_peak with_all = memory(0);
-    const cost::memory_peak fixed{own.static_bytes, own.kept_bytes, with_all.workspace_bytes, with_all.at_loss_bytes,
-                                  with_all.at_backward_bytes};
+    const cost::memory_peak fixed{own.static_bytes + of_sets, own.kept_bytes, with_all.workspace_bytes,
+                                  with_all.at_loss_bytes, with_all.at_backward_bytes};
     problem.rooms.push_back({hocket::bytes(static_cast<std::int64_t>(memory_gib * 1073741824.0)),
                              up(fixed.total_bytes()), static_cast<std::int64_t>(held.layers.ceiling().num())});
   }

@@ -85,6 +85,17 @@ class Report(ToolTest):
         self.refused("cost", "report", "--model", model, "--training", training, "--parallel",
                      self.file("q.json", json.dumps({"tp": 3})), says="over tp")
 
+    def test_a_rank_has_its_own_copy_of_shared_weights(self):
+        record = json.loads((DATA / "cost" / "layer_families.json").read_text(encoding="utf-8"))["zamba2, other"]
+        model = self.file("m.json", json.dumps(record["config"]))
+        training = self.file("t.json", json.dumps({"sequence": 4096, "global_batch": 8}))
+        h, f, vocabulary = 1024, 4096, 32000
+        # Layers 1, 3 and 4 share queries, keys, values of 2 h, an output, norms and an FFN; a tied embedding is the head.
+        shared = 3 * (2 * h) * (2 * h) + 2 * h * h + 3 * h + 3 * h * f
+        for pp, copies in ((1, 0), (2, shared + vocabulary * h), (3, 2 * shared + vocabulary * h)):
+            memory = self.json_of("--model", model, "--training", training, "--parallel", self.file("p.json", json.dumps({"pp": pp})))["memory"]
+            self.assertEqual(sum(rank["static_bytes"] for rank in memory), 18 * (record["total"] + copies))
+
     def test_a_list_of_layers_that_cannot_be_read_says_why(self):
         records = json.loads((DATA / "cost" / "layer_families.json").read_text(encoding="utf-8"))
 

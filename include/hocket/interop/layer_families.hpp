@@ -490,12 +490,13 @@ inline void read_zamba2(layer_fields& in) {
       in.layer({cost::norms{}, state_space});
       continue;
     }
+    const std::int64_t set = uses % blocks;  // in turns
     const bool again = uses++ >= blocks;
-    cost::layer_blocks layer{cost::block(cost::table{2 * h + h}, again), cost::block(attention, again)};
+    cost::layer_blocks layer{cost::block(cost::table{2 * h + h}, again, set), cost::block(attention, again, set)};
     if (adapted)
       layer.insert(layer.end(), {cost::projection{.input = 2 * h, .outputs = rank, .count = 3},
                                  cost::projection{.input = rank, .outputs = 2 * h, .count = 3}});
-    layer.insert(layer.end(), {cost::block(cost::feed_forward{.ffn = ffn, .ffn_bias = state_space.bias}, again),
+    layer.insert(layer.end(), {cost::block(cost::feed_forward{.ffn = ffn, .ffn_bias = state_space.bias}, again, set),
                                cost::projection{.outputs = rank}, cost::projection{.input = rank, .outputs = 2 * ffn},
                                cost::projection{.outputs = h}, cost::norms{}, state_space});
     in.layer(std::move(layer));

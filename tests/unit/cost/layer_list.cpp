@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Models as ordered lists of layers: equal to the models given by numbers of layers, and to published figures.
 #include <hocket/cost/model/activations.hpp>
+#include <hocket/cost/model/folded_list.hpp>
 #include <hocket/cost/model/list_stages.hpp>
 #include <hocket/cost/model/uniform_list.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <initializer_list>
 #include <random>
+#include <set>
 
 #include "catch.hpp"
 #include "published_models.hpp"
@@ -251,6 +254,94 @@ TEST_CASE("a rank's memory is that of a model given by numbers, whatever the str
 }
 
 // The goldens of tests/unit/flop_calculation_test.py of MaxText (commit e591f30cb), evaluated; its tolerance is 5 %.
+TEST_CASE("a rank holds one copy of each set of weights that its layers share", "[cost][layers]") {
+  std::mt19937 random(11);
+  const auto draw = [&](int least, int most) {
+    return std::int64_t{least} + static_cast<std::int64_t>(random() % static_cast<unsigned>(most - least + 1));
+  };
+  const cost::attention shared{.heads = 6, .kv_heads = 2, .head_dim = 8, .input = 96};  // as Zamba2: twice as wide
+  const cost::feed_forward own{.ffn = 160};
+  const std::int64_t of_shared = 96 * 48 + 2 * 96 * 16 + 48 * 48, of_own = 3 * 48 * 160, ends = 1000 * 48;
+  int copies = 0;
+  for (int round = 0; round < 60; ++round) {
+    const std::int64_t sets = draw(1, 3), layers = draw(8, 24);
+    const cost::parallel p{.pp = draw(1, 4), .vp = draw(1, 2), .zero = static_cast<cost::zero>(draw(0, 3))};
+    cost::layer_list list{.sizes = {.hidden = 48, .vocabulary = 1000}};
+    std::vector<std::int64_t> set_of;  // -1: none
+    std::int64_t uses = 0;
+    for (std::int64_t at = 0; at < layers; ++at) {
+      const bool hybrid = draw(0, 2) == 0;
+      set_of.push_back(hybrid ? uses % sets : -1);
+      if (!hybrid) list.add({own});
+      else list.add({cost::block(shared, uses >= sets, uses % sets), own});
+      uses += hybrid ? 1 : 0;
+    }
+    CHECK(cost::count_parameters(list)->total ==
+          2 * ends + 48 + layers * of_own + std::min(uses, sets) * of_shared);  // each weight once
+    const cost::training t{.sequence = 32, .global_batch = 64};
+    const auto folded = cost::folded_list::make(list, t, {}).value();
+    cost::folded_list::scratch room;
+    double most = 0;
+    const auto ranks = cost::layers_of_ranks(list, p).value();
+    std::int64_t first = 0;
+    std::vector<std::set<std::int64_t>> seen(ranks.size());
+    std::vector<std::int64_t> of_rank(ranks.size(), 0);
+    for (std::int64_t stage = 0; stage < p.pp * p.vp; ++stage) {
+      const auto rank = static_cast<std::size_t>(stage % p.pp);
+      const std::int64_t here = layers / (p.pp * p.vp) + (stage < layers % (p.pp * p.vp) ? 1 : 0);
+      for (std::int64_t at = first; at < first + here; ++at) {
+        of_rank[rank] += of_own;
+        const std::int64_t set = set_of[static_cast<std::size_t>(at)];
+        if (set >= 0 && seen[rank].insert(set).second) of_rank[rank] += of_shared;
+      }
+      first += here;
+    }
+    std::int64_t all = 0;
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+      const std::int64_t expected = of_rank[rank] + (rank == 0 ? ends : 0) + (rank + 1 == ranks.size() ? ends + 48 : 0);
+      CHECK(cost::count_rank_parameters(list, ranks[rank], p)->dense == expected);
+      all += expected;
+      const auto held = cost::held_share_by_1f1b(t, p, ranks[rank].ends.rank).value();
+      const auto memory = cost::memory_of_rank(list, ranks[rank], t, p, held).value();
+      most = std::max(most, memory.peak.total_bytes().real());
+      // Sharded weights are gathered for a whole layer, also those that it shares.
+      if (p.zero == cost::zero::weights && !seen[rank].empty() && rank + 1 < ranks.size())
+        CHECK_FALSE(memory.peak.at_backward_bytes < cost::rational((2 + 4) * (of_own + of_shared)));
+    }
+    copies += all > cost::count_parameters(list)->total ? 1 : 0;
+    const auto price = folded.price(p, {1, 64}, {}, room);
+    CHECK(std::abs(price.peak_bytes - most) <= 1e-9 * most);
+  }
+  CHECK(copies > 20);
+}
+
+TEST_CASE("the last rank has a copy of the embedding that multi-token prediction reads", "[cost][layers]") {
+  for (const bool tied : {false, true}) {
+    const cost::model m{.layers = 4,
+                        .hidden = 48,
+                        .heads = 6,
+                        .kv_heads = 2,
+                        .head_dim = 8,
+                        .ffn = 160,
+                        .vocabulary = 1000,
+                        .tied = tied,
+                        .mtp_layers = 1};
+    const cost::layer_list list = cost::to_layers(m);
+    const std::int64_t layer = 48 * (6 + 2 + 2 + 6) * 8 + 3 * 48 * 160 + 2 * 48, embedding = 1000 * 48;
+    const std::int64_t module = layer + 2 * 48 * 48 + 3 * 48;
+    CHECK(cost::count_parameters(m)->total == 4 * layer + module + 48 + (tied ? 1 : 2) * embedding);
+    for (const std::int64_t stages : {std::int64_t{1}, std::int64_t{2}}) {
+      const cost::parallel p{.pp = stages};
+      const auto ranks = cost::layers_of_ranks(list, p).value();
+      const std::int64_t read = stages > 1 ? embedding : 0;  // a tied one is the head, too
+      const std::int64_t last =
+          (stages > 1 ? 2 : 4) * layer + module + 48 + (tied ? 0 : embedding) + (stages > 1 ? read : embedding);
+      CHECK(cost::count_rank_parameters(list, ranks.back(), p)->dense == last);
+      CHECK(cost::count_rank_parameters(m, p, cost::even_parts(m, p).back())->dense == last);
+    }
+  }
+}
+
 TEST_CASE("MaxText's goldens are met within its own tolerance", "[cost][layers]") {
   const cost::convention half{.attention = cost::attention_count::causal_half};
   const auto tera = [&](const cost::layer_list& list, std::int64_t sequences, const cost::convention& counted) {

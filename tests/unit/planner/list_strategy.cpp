@@ -32,7 +32,8 @@ cluster cluster_of(std::int64_t devices, std::int64_t gib) {
 cost::training step(std::int64_t global_batch) {
   return {.sequence = 4096, .global_batch = global_batch, .workspace = cost::workspace::megatron_te};
 }
-/// Linear and full attention in turn, dense FFNs first, mixtures behind, a table beside the embedding.
+/// Linear attention, and in every fourth layer full attention, which has one set of weights; dense FFNs first, mixtures
+/// behind.
 cost::layer_list hybrid() {
   const cost::norms between{.place = cost::norm_place::between};
   const cost::attention full{.heads = 16, .kv_heads = 8, .head_dim = 128, .gate_width = 2048};
@@ -40,7 +41,7 @@ cost::layer_list hybrid() {
   const cost::mixture experts{.experts = 64, .active_experts = 4, .expert_ffn = 512, .shared_ffn = 512};
   cost::layer_list out{.sizes = {.hidden = 2048, .vocabulary = 65536}};
   for (int at = 0; at < 21; ++at) {
-    const cost::block mixer = at % 4 == 3 ? cost::block(full) : cost::block(linear);
+    const cost::block mixer = at % 4 == 3 ? cost::block(full, at > 3) : cost::block(linear);
     const cost::block ffn = at < 2 ? cost::block(cost::feed_forward{.ffn = 8192}) : cost::block(experts);
     out.add({cost::norms{}, mixer, between, ffn});
   }

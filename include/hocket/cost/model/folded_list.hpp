@@ -67,8 +67,9 @@ class folded_list {
     struct rank_sums {
       double dense = 0, expert = 0, kept = 0;
       double largest_dense = 0, largest_expert = 0, largest_kept = 0, again = 0, moment = 0;
-      double share = 0;               // chunks in flight over chunks
-      double layers = 0, passes = 0;  // whole passes of so many layers, from behind
+      double share = 0;                  // chunks in flight over chunks
+      double layers = 0, passes = 0;     // whole passes of so many layers, from behind
+      std::uint64_t uses = 0, owns = 0;  // sets of weights that it takes from elsewhere, and that it has: a bit each
     };
     std::vector<rank_sums> ranks;
   };
@@ -108,7 +109,15 @@ class folded_list {
 
  private:
   /// Sums of one layer of a kind, and of the ends of a rank.
-  enum layer_sum : std::size_t { of_dense, of_expert, of_kept, of_whole, layer_sum_count };
+  enum layer_sum : std::size_t {
+    of_dense,
+    of_expert,
+    of_dense_elsewhere,
+    of_expert_elsewhere,
+    of_kept,
+    of_whole,
+    layer_sum_count
+  };
   enum end_sum : std::size_t { own_dense, own_expert, chunks, end_sum_count };
   enum rank_sum : std::size_t { fixed, at_ends, buffers, at_head, shards, rank_sum_count };
   struct kind {
@@ -120,6 +129,10 @@ class folded_list {
   struct run {
     std::size_t kind = 0;
     std::int64_t count = 1;
+  };
+  /// Sets of weights that several layers work with, as bits: those that a kind takes from elsewhere, and that it has.
+  struct set_flags {
+    std::uint64_t uses = 0, owns = 0;
   };
   struct entry {
     std::uint32_t product = 0;
@@ -147,10 +160,10 @@ class folded_list {
     const environment first(sizes, one, of_list);
     const environment whole(sizes, one, of_list, detail::nothing_again{});
     const block_terms lists = formulas_of<Sizes>::lists();
-    if (!weights_elsewhere) {
-      add(to.sums[of_dense], layers_.rank_total(lists.parameters, first, others));
-      add(to.sums[of_expert], layers_.rank_total(lists.expert_parameters, first, others));
-    }
+    const auto dense = layers_.rank_total(lists.parameters, first, others),
+               expert = layers_.rank_total(lists.expert_parameters, first, others);
+    add(to.sums[weights_elsewhere ? of_dense_elsewhere : of_dense], dense);
+    add(to.sums[weights_elsewhere ? of_expert_elsewhere : of_expert], expert);
     add(to.sums[of_kept], layers_.rank_total(lists.saved, first, others));
     add(to.sums[of_whole], layers_.rank_total(lists.saved, whole, others));
     if (!lists.moment.listed().empty()) add(to.moments.emplace_back(), layers_.rank_total(lists.moment, first, others));
@@ -200,7 +213,27 @@ class folded_list {
       store(each.moments);
       kind_ends_.push_back(entry_ends_.size());
     }
+    layer_blocks sets;
+    for (const kind& each : kinds) detail::add_shared(each.blocks, sets);
+    constexpr std::size_t most_sets = 64;
+    if (sets.size() > most_sets)
+      return error{errc::limit_exceeded, static_cast<std::int64_t>(sets.size()), std::int64_t{most_sets}}.with(
+          "sets of weights that layers share");
+    for (const kind& each : kinds) sets_of_.push_back(flags_of(each.blocks, sets));
+    for (const block& set : sets) {
+      const auto at = kind_of(list, {set}, others, kinds);
+      if (!at) return at.error();
+      store(kinds[*at].sums);
+      set_ends_.push_back(entry_ends_.size());
+    }
     return {};
+  }
+  static set_flags flags_of(const layer_blocks& blocks, const layer_blocks& sets) {
+    set_flags out;
+    for (const block& b : blocks)
+      for (std::size_t at = 0; at < sets.size(); ++at)
+        if (sets[at].shares_with(b)) (b.weights_elsewhere ? out.uses : out.owns) |= std::uint64_t{1} << at;
+    return out;
   }
   result<void> fold_ends(const layer_list& list, const training& t, const convention& counted) {
     const model ends = detail::ends_of(list);
@@ -259,9 +292,12 @@ class folded_list {
     if (again) to.again = (std::max)(to.again, of[of_whole]);
     for (std::size_t at = layer_sum_count; first + at < kind_ends_[layers.kind]; ++at)
       to.moment = (std::max)(to.moment, of[at]);
-    if (of[of_dense] + of[of_expert] < to.largest_dense + to.largest_expert) return;
-    to.largest_dense = of[of_dense];
-    to.largest_expert = of[of_expert];
+    to.uses |= sets_of_[layers.kind].uses;
+    to.owns |= sets_of_[layers.kind].owns;
+    const double dense = of[of_dense] + of[of_dense_elsewhere], expert = of[of_expert] + of[of_expert_elsewhere];
+    if (dense + expert < to.largest_dense + to.largest_expert) return;
+    to.largest_dense = dense;
+    to.largest_expert = expert;
   }
   /// As layers_of_ranks, but from behind, as passes are dealt out.
   void deal_out(const parallel& p, scratch& room) const {
@@ -285,6 +321,13 @@ class folded_list {
       }
     }
     for (at = first_layer_; at > 0; --at) put(runs_[at - 1], runs_[at - 1].count, again, room, 0);
+    for (std::size_t set = 0; set < set_ends_.size(); ++set)
+      for (scratch::rank_sums& to : room.ranks) {
+        if (((to.uses & ~to.owns) >> set & 1) == 0) continue;
+        const double* of = room.sums.data() + set_ends_[set] - layer_sum_count;  // the rank's own copy
+        to.dense += of[of_dense];
+        to.expert += of[of_expert];
+      }
   }
   list_price price_of_rank(std::int64_t rank, const parallel& p, const strategy_batch& batch, scratch& room) const {
     const bool first = rank == 0, last = rank == p.pp - 1;
@@ -323,6 +366,8 @@ class folded_list {
   std::vector<entry> entries_;           // of all sums of all kinds
   std::vector<std::size_t> entry_ends_;  // of each sum
   std::vector<std::size_t> kind_ends_;   // of the sums of each kind: layer_sum_count, and its moments
+  std::vector<set_flags> sets_of_;       // of each kind
+  std::vector<std::size_t> set_ends_;    // of the sums of each set
 };
 
 }  // namespace hocket::inline HOCKET_ABI::cost

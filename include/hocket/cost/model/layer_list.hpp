@@ -26,11 +26,14 @@ using block_sizes =
 struct block {
   block_sizes what;
   bool weights_elsewhere = false;  ///< it works with the weights of an earlier block, which has counted them
+  std::int64_t set = 0;            ///< which one: that of the same sizes and the same number
 
   template <class Sizes>
-  constexpr block(const Sizes& sizes,
-                  bool elsewhere = false)  // NOLINT(google-explicit-constructor): a block is its sizes
-      : what(sizes), weights_elsewhere(elsewhere) {}
+  constexpr block(const Sizes& sizes, bool elsewhere = false,
+                  std::int64_t number = 0)  // NOLINT(google-explicit-constructor): a block is its sizes
+      : what(sizes), weights_elsewhere(elsewhere), set(number) {}
+  /// Whether both work with one set of weights, if one of them has none of its own.
+  [[nodiscard]] bool shares_with(const block& other) const { return set == other.set && what == other.what; }
   friend bool operator==(const block&, const block&) = default;
 };
 

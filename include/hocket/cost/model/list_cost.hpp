@@ -3,6 +3,7 @@
 #include <hocket/cost/model/layer_list.hpp>
 #include <hocket/cost/model/setting.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -78,6 +79,27 @@ inline layer_blocks own_weights(const layer_blocks& blocks) {
     if (!b.weights_elsewhere) own.push_back(b);
   return own;
 }
+/// The same blocks, each with weights of its own.
+inline layer_blocks all_weights(layer_blocks blocks) {
+  for (block& b : blocks) b.weights_elsewhere = false;
+  return blocks;
+}
+/// The blocks that work with none of these sets of weights.
+inline layer_blocks without_sets(const layer_blocks& blocks, const layer_blocks& sets) {
+  layer_blocks out;
+  for (const block& b : blocks)
+    if (std::none_of(sets.begin(), sets.end(), [&](const block& set) { return set.shares_with(b); })) out.push_back(b);
+  return out;
+}
+/// Adds the sets of weights that blocks take from elsewhere, each once.
+inline void add_shared(const layer_blocks& blocks, layer_blocks& sets) {
+  for (const block& b : blocks) {
+    const auto same = [&](const block& x) { return x.shares_with(b); };
+    if (!b.weights_elsewhere || std::any_of(sets.begin(), sets.end(), same)) continue;
+    sets.push_back(b);
+    sets.back().weights_elsewhere = false;
+  }
+}
 /// Every run of a list: front and back are runs of one layer.
 template <class F>
 result<void> for_each_run(const layer_list& list, F&& f) {
@@ -88,6 +110,16 @@ result<void> for_each_run(const layer_list& list, F&& f) {
   for (const repeated_layer& each : list.predictions)
     if (const auto ok = f(each.blocks, each.count); !ok) return ok;
   return once(list.back);
+}
+
+/// The sets of weights that several blocks of a list work with.
+inline layer_blocks shared_sets(const layer_list& list) {
+  layer_blocks sets;
+  static_cast<void>(for_each_run(list, [&](const layer_blocks& blocks, std::int64_t) -> result<void> {
+    add_shared(blocks, sets);
+    return {};
+  }));
+  return sets;
 }
 
 }  // namespace detail

@@ -139,7 +139,23 @@ inline result<void> check_packing(const layer_list& list, const training& t) {
   return out;
 }
 
-/// Parameters that one rank holds of a list. Errors: errc::undefined_value, errc::overflow.
+namespace detail {
+/// The sets of weights that a rank's blocks take from blocks of other ranks.
+inline layer_blocks copies_on(const rank_layers& on) {
+  layer_blocks sets;
+  for (const repeated_layer& each : on.layers) add_shared(each.blocks, sets);
+  std::erase_if(sets, [&](const block& set) {
+    for (const repeated_layer& each : on.layers)
+      for (const block& b : each.blocks)
+        if (!b.weights_elsewhere && b.shares_with(set)) return true;
+    return false;
+  });
+  return sets;
+}
+}  // namespace detail
+
+/// Parameters that one rank holds of a list: of weights that blocks of another rank have counted, its own copy. Errors:
+/// errc::undefined_value, errc::overflow.
 [[nodiscard]] inline result<rank_parameters> count_rank_parameters(const layer_list& list, const rank_layers& on,
                                                                    const parallel& p) {
   const setting ends = detail::setting_of_ends(list, on.ends, {}, p, {});
@@ -153,6 +169,9 @@ inline result<void> check_packing(const layer_list& list, const training& t) {
     if (!some) return some.error();
     sum += *some;
   }
+  const auto copies = detail::sum_parameters(list, detail::copies_on(on), 1, p);
+  if (!copies) return copies.error();
+  sum += *copies;
   return detail::rounded(sum);
 }
 
@@ -218,7 +237,7 @@ inline result<rank_sizes> sizes_of(const layer_list& list, const rank_layers& on
   const block_setting one_layer{.on_rank = {.layers = 1}, .sizes = list.sizes, .training = t, .parallel = p};
   rational largest_pass = 0;
   for (const repeated_layer& each : on.layers) {
-    const auto sum = sum_parameters(list, each.blocks, 1, p);
+    const auto sum = sum_parameters(list, all_weights(each.blocks), 1, p);
     if (!sum) return sum.error();
     const auto one = rounded(*sum);
     if (!one) return one.error();

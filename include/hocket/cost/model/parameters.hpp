@@ -25,7 +25,7 @@ namespace hocket::inline HOCKET_ABI::cost::letters {
 
 /// The weights of a decoder-only transformer, counted once; `split` says over how many tensor-parallel ranks each is
 /// divided (1: every rank has a copy). KV heads are copied, not divided, once there are fewer of them than ranks.
-/// In a pipeline the last rank holds its own copy of a tied embedding.
+/// In a pipeline the last rank holds its own copy of a tied embedding, and of one that multi-token prediction reads.
 /// Needs: part, model; for the split also parallel.
 /// Source: the module definitions of the published models; checked against 39 published totals (docs/cost.md).
 inline constexpr auto parameter_terms = [] {
@@ -62,6 +62,8 @@ inline constexpr auto parameter_terms = [] {
       weights("layer norms", L * (n_n * n_w * h), n_n, whole_rank, "arXiv:1910.07467"),
       weights("multi-token prediction, joint input", n_mtp * (2 * squared(h)), last * n_mtp, tp, "arXiv:2412.19437"),
       weights("multi-token prediction, norms", n_mtp * (3 * n_w * h), last * n_mtp, whole_rank, "arXiv:2412.19437"),
+      weights("token embedding, copied for multi-token prediction", V * h, n_mtp * last * (1 - first) * (1 - tied), tp,
+              "Megatron-LM multi_token_prediction"),
       weights("final norm", n_w * h, last * final_norm, whole_rank, "arXiv:1910.07467"),
       weights("output head", V * h, last * (1 - tied * first), tp, transformer),
       weights("output head bias", V * literal(1), last * head_bias, tp, "GPT-J"));

@@ -69,6 +69,7 @@ struct priced<cost::layer_list> {
       if (!all) return all.error();
       one.whole = all->real();
     }
+    out.kinds.resize(out.kinds.size() + shared_of(list).size());  // a copy of weights takes no time, and keeps nothing
     const auto head = cost::time_of_head(list, t, p, on);
     if (!head) return head.error();
     out.head = head->total().count();
@@ -87,9 +88,14 @@ struct priced<cost::layer_list> {
                                                                      const cost::parallel& p) {
     parameter_prices out;
     for (const cost::layer_blocks& blocks : kinds_of(list)) {
-      const auto sum = cost::detail::sum_parameters(list, blocks, 1, p);
-      if (!sum) return sum.error();
-      const auto one = cost::detail::rounded(*sum);
+      const auto one = parameters_of(list, blocks, p), all = parameters_of(list, cost::detail::all_weights(blocks), p);
+      if (!one) return one.error();
+      if (!all) return all.error();
+      out.kinds.push_back({static_cast<double>(one->dense), static_cast<double>(one->expert),
+                           static_cast<double>(all->dense), static_cast<double>(all->expert)});
+    }
+    for (const cost::block& set : shared_of(list)) {
+      const auto one = parameters_of(list, {set}, p);
       if (!one) return one.error();
       out.kinds.push_back({static_cast<double>(one->dense), static_cast<double>(one->expert)});
     }
@@ -108,6 +114,7 @@ struct priced<cost::layer_list> {
   [[nodiscard]] static rank_shapes shapes_of(const cost::layer_list& list, const cost::parallel& p) {
     rank_shapes out;
     const std::vector<cost::layer_blocks> kinds = kinds_of(list);
+    const cost::layer_blocks shared = shared_of(list);
     const auto counted = [&](const cost::layer_blocks& blocks, std::int64_t count) {
       const auto kind = std::find(kinds.begin(), kinds.end(), blocks) - kinds.begin();
       return kind_count{static_cast<std::size_t>(kind), static_cast<double>(count)};
@@ -120,6 +127,11 @@ struct priced<cost::layer_list> {
         const kind_count next = counted(each->blocks, each->count);
         if (!layers.empty() && layers.back().kind == next.kind) layers.back().count += next.count;
         else layers.push_back(next);
+      }
+      for (const cost::block& set :
+           cost::detail::copies_on(x)) {  // behind its layers: of them, as whole passes are dealt out
+        const auto at = std::find_if(shared.begin(), shared.end(), [&](const auto& y) { return y.shares_with(set); });
+        layers.push_back({kinds.size() + static_cast<std::size_t>(at - shared.begin()), 1});
       }
       out.add({.layers = static_cast<double>(x.layer_count),
                .rank = x.ends.rank,
@@ -145,6 +157,17 @@ struct priced<cost::layer_list> {
           return {};
         }));
     return kinds;
+  }
+  /// The sets of weights that several of its layers work with: kinds of their own, behind those of layers.
+  [[nodiscard]] static cost::layer_blocks shared_of(const cost::layer_list& list) {
+    return cost::detail::shared_sets(list);
+  }
+  [[nodiscard]] static result<cost::rank_parameters> parameters_of(const cost::layer_list& list,
+                                                                   const cost::layer_blocks& blocks,
+                                                                   const cost::parallel& p) {
+    const auto sum = cost::detail::sum_parameters(list, blocks, 1, p);
+    if (!sum) return sum.error();
+    return cost::detail::rounded(*sum);
   }
   /// Whether f says so of every mixture.
   template <class F>

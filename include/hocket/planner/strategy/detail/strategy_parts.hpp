@@ -37,7 +37,8 @@ struct layer_prices {
 /// Parameters of a rank, by what it holds: linear in its layers.
 struct parameter_prices {
   struct kind {
-    double dense = 0, expert = 0;
+    double dense = 0, expert = 0;              // that count with the layer
+    double layer_dense = 0, layer_expert = 0;  // that it works with: also a block's that another layer counts
   };
   std::vector<kind> kinds;
   double first = 0, last = 0, both = 0;  // of the ends
@@ -243,7 +244,8 @@ struct priced<cost::model> {
     for (const bool experts : kinds_of(m)) {
       const auto one = count(1, experts ? 1 : 0, false, false);
       if (!one) return one.error();
-      out.kinds.push_back({less(*one), static_cast<double>(one->expert)});
+      const auto experts_of_it = static_cast<double>(one->expert);
+      out.kinds.push_back({less(*one), experts_of_it, less(*one), experts_of_it});
     }
     out.first = less(*first);
     out.last = less(*last);
@@ -284,12 +286,15 @@ struct priced<cost::model> {
     passes = up_to_here;
     whole = (std::max)(whole, each.whole);
     moment = (std::max)(moment, each.moment);
-    if (parameters.dense + parameters.expert >= largest.dense + largest.expert) largest = parameters;
+    if (parameters.layer_dense + parameters.layer_expert >= largest.layer_dense + largest.layer_expert)
+      largest = parameters;
   }
-  double bytes = own * state.bytes_dense + expert * state.bytes_expert + kept + largest.dense * state.buffers_dense;
+  double bytes =
+      own * state.bytes_dense + expert * state.bytes_expert + kept + largest.layer_dense * state.buffers_dense;
   if (x.first) bytes += layer.first_bytes_each * (std::min)(batches, held);
   if (x.last) bytes += state.buffers_last;
-  const double backward = largest.dense * state.whole_dense + largest.expert * state.whole_expert + moment + whole,
+  const double backward =
+                   largest.layer_dense * state.whole_dense + largest.layer_expert * state.whole_expert + moment + whole,
                loss = x.last ? layer.last_bytes + state.whole_last : 0;
   return bytes + (std::max)(loss, backward);
 }
