@@ -10,6 +10,7 @@ module;
 #include <atomic>
 #include <bit>
 #include <cassert>
+#include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <cmath>
@@ -26,7 +27,6 @@ module;
 #include <initializer_list>
 #include <iterator>
 #include <limits>
-#include <locale>
 #include <map>
 #include <memory>
 #include <memory_resource>
@@ -36,7 +36,6 @@ module;
 #include <optional>
 #include <ratio>
 #include <span>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <system_error>

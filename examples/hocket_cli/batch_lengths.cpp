@@ -42,7 +42,8 @@ std::vector<std::int64_t> numbers_of(const nlohmann::json& list, const std::stri
   std::vector<std::int64_t> out;
   for (const nlohmann::json& x : list) {
     const auto n = whole(x);
-    if (!n || *n < 1 || *n > most_tokens) fail(file + ": " + shown(x) + " must be a whole number of tokens above 0");
+    if (!n || *n < 1 || *n > most_tokens)
+      fail(file + ": " + shown(x) + " must be a whole number of tokens from 1 to " + std::to_string(most_tokens));
     out.push_back(*n);
   }
   return out;

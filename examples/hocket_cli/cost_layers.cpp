@@ -91,4 +91,23 @@ cost::report make_report(const cost::layer_list& list, report_context& context, 
   return r;
 }
 
+std::vector<cost::convention> other_conventions(const cost::convention& own) {
+  std::vector<cost::convention> out;
+  for (const auto attention : {cost::attention_count::full, cost::attention_count::causal_half}) {
+    cost::convention c = own;
+    c.attention = attention;
+    if (attention != own.attention) out.push_back(c);
+  }
+  return out;
+}
+
+std::vector<cost::flop_count> other_counts(const cost::layer_list& list, const report_context& context,
+                                           std::string_view file) {
+  std::vector<cost::flop_count> out;
+  const training_input& t = *context.training;
+  for (const cost::convention& c : other_conventions(t.counted))
+    out.push_back(value_or_fail(cost::count_flops(list, t.step, context.parallel, c), file));
+  return out;
+}
+
 }  // namespace hocket_cli

@@ -40,4 +40,10 @@ struct list_stages {
 hocket::cost::report make_report(const hocket::cost::layer_list& list, report_context& context, std::string_view file,
                                  const list_stages& on = {});
 
+/// The conventions that MFU is told in beside the one given.
+std::vector<hocket::cost::convention> other_conventions(const hocket::cost::convention& own);
+/// FLOPs of a step of a list by the other conventions.
+std::vector<hocket::cost::flop_count> other_counts(const hocket::cost::layer_list& list, const report_context& context,
+                                                   std::string_view file);
+
 }  // namespace hocket_cli

@@ -4,7 +4,6 @@
 #include "cost_layers.hpp"
 #include "failure.hpp"
 #include "json_fields.hpp"
-#include "measured.hpp"
 
 namespace hocket_cli {
 

@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "cost_layers.hpp"
+
 namespace hocket_cli {
 namespace {
 
@@ -122,17 +124,6 @@ cost::step_value predicted_peak(const measured_options& o, const cost::report& r
   return out;
 }
 
-/// Those in which MFU is told, too.
-std::vector<cost::convention> other_conventions(const cost::convention& own) {
-  std::vector<cost::convention> out;
-  for (const auto attention : {cost::attention_count::full, cost::attention_count::causal_half}) {
-    cost::convention c = own;
-    c.attention = attention;
-    if (attention != own.attention) out.push_back(c);
-  }
-  return out;
-}
-
 void add_utilizations(const measured_options& o, const cost::report& report, const report_context& context,
                       const std::vector<cost::flop_count>& of_list, measured_report& out) {
   double seconds = 0;
@@ -177,15 +168,6 @@ void add_measured(CLI::App& command, measured_options& options) {
       ->needs(files)
       ->check(sentence_unless_peak)
       ->check(CLI::Range(1e-6, 1e9));
-}
-
-std::vector<cost::flop_count> other_counts(const cost::layer_list& list, const report_context& context,
-                                           std::string_view file) {
-  std::vector<cost::flop_count> out;
-  const training_input& t = *context.training;
-  for (const cost::convention& c : other_conventions(t.counted))
-    out.push_back(value_or_fail(cost::count_flops(list, t.step, context.parallel, c), file));
-  return out;
 }
 
 measured_report compare_measured(const measured_options& o, const cost::report& report, const report_context& context,

@@ -43,9 +43,6 @@ struct measured_report {
 measured_report compare_measured(const measured_options& options, const hocket::cost::report& report,
                                  const report_context& context, double makespan_seconds = 0,
                                  const std::vector<hocket::cost::flop_count>& counts = {});
-/// FLOPs of a step of a list by the conventions that MFU is told in beside that of the training file.
-std::vector<hocket::cost::flop_count> other_counts(const hocket::cost::layer_list& list, const report_context& context,
-                                                   std::string_view file);
 
 std::string measured_as_text(const measured_report& m);
 nlohmann::ordered_json measured_as_json(const measured_report& m);

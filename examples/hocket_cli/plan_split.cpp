@@ -434,8 +434,8 @@ cost::step_prediction step_of_split(const plan_input& in, const layer_split& spl
     for (const alike& some : layers_of(list, split, s)) add(*some.blocks, some.count, split.ways[some.way].how);
     for (const auto& more : beside_layers(list, on.ends.first, on.ends.last)) add(more.blocks, more.count, {});
   }
-  return value_or_fail(cost::predict_step(list, in.training.step, in.parallel, in.training.on->rates,
-                                          std::span<const cost::planned_rank>(ranks)),
+  return value_or_fail(cost::predict_planned_step(list, in.training.step, in.parallel, in.training.on->rates,
+                                                  std::span<const cost::planned_rank>(ranks)),
                        in.file);
 }
 

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 #if !defined(__cpp_lib_to_chars)  // libc++ before 20 reads no double by from_chars
-#include <locale>
-#include <sstream>
+#include <cerrno>
+#include <cstdlib>
 #endif
 
 namespace hocket::inline HOCKET_ABI::text {
@@ -30,9 +30,11 @@ namespace detail {
   const auto [end, why] = std::from_chars(cell.data(), cell.data() + cell.size(), out);
   return why == std::errc{} && end == cell.data() + cell.size();
 #else
-  std::istringstream in{std::string(cell)};
-  in.imbue(std::locale::classic());
-  return in >> out && in.peek() == std::istringstream::traits_type::eof();
+  const std::string copy(cell);
+  char* end = nullptr;
+  errno = 0;  // strtod tells in no other way of a number that is too large or too small
+  out = std::strtod(copy.c_str(), &end);
+  return errno != ERANGE && end == copy.c_str() + copy.size();
 #endif
 }
 

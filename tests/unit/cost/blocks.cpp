@@ -380,7 +380,7 @@ TEST_CASE("stages of unequal length with experts hold what Megatron Bridge count
   const auto ranks = cost::layers_of_ranks(list, p, stages);
   REQUIRE(ranks);
   for (const cost::rank_layers& on : *ranks) {
-    const auto memory = cost::memory_of_rank(list, on, {.sequence = 8, .global_batch = 4}, p, 1);
+    const auto memory = cost::memory_of_rank(list, on, {.sequence = 8, .global_batch = 4}, p, {});
     REQUIRE(memory);
     dense = std::max(dense, memory->parameters.dense);
     expert = std::max(expert, memory->parameters.expert);

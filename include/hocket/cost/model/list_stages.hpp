@@ -75,8 +75,7 @@ inline result<void> check_packing(const layer_list& list, const training& t) {
     return {};
   }));
   if (told) return {};
-  return error{errc::invalid_argument, t.squared_lengths}.with(
-      "squared_lengths with windows or choices of several kinds");
+  return error{errc::invalid_argument, t.squared_lengths}.with("packed documents with such an attention");
 }
 }  // namespace detail
 

@@ -88,8 +88,8 @@ struct planned_rank {
 /// Errors: those of check and of time_of_layer; errc::bad_shape unless there are pp ranks, each with a choice per
 /// entry. Complexity: one pass over the formulas per entry.
 template <class Hardware = machine>
-[[nodiscard]] result<step_prediction> predict_step(const layer_list& list, const training& t, const parallel& p,
-                                                   const Hardware& on, std::span<const planned_rank> ranks) {
+[[nodiscard]] result<step_prediction> predict_planned_step(const layer_list& list, const training& t, const parallel& p,
+                                                           const Hardware& on, std::span<const planned_rank> ranks) {
   detail::require_hardware<Hardware>();
   if (const auto fits = check(list, t, p); !fits) return fits.error();
   if constexpr (std::same_as<Hardware, machine>)
@@ -144,7 +144,7 @@ template <class Hardware = machine>
     const std::size_t entries = here.layers.size();
     planned.push_back({std::move(here), std::vector<recompute_choice>(entries, how)});
   }
-  return predict_step(list, t, p, on, planned);
+  return predict_planned_step(list, t, p, on, planned);
 }
 
 }  // namespace hocket::inline HOCKET_ABI::cost

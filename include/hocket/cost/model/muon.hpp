@@ -117,8 +117,8 @@ inline constexpr std::int64_t max_dealt = 1 << 22;  // matrices: those of a thou
 [[nodiscard]] constexpr rational muon_state_bytes(const muon_shards& x, std::int64_t ways, const training& t,
                                                   const muon& how = {}) noexcept {
   HOCKET_ASSERT(ways >= 1);
-  return rational(x.held) * rational(how.momentum_bytes + t.master_bytes) +
-         rational(x.others) * rational(t.moment_bytes + t.master_bytes) / rational(ways);
+  return rational(x.held) * (how.momentum_bytes + t.master_bytes) +
+         rational(x.others) * (t.moment_bytes + t.master_bytes) / rational(ways);
 }
 
 /// Bytes a rank gets for the updates if states are cut element by element all the same (ZeRO), and matrices must be
