@@ -332,11 +332,12 @@ class folded_list {
   list_price price_of_rank(std::int64_t rank, const parallel& p, const strategy_batch& batch, scratch& room) const {
     const bool first = rank == 0, last = rank == p.pp - 1;
     const scratch::rank_sums& layers = room.ranks[static_cast<std::size_t>(rank)];
-    const auto batches = static_cast<double>(batch.global_batch / (batch.micro_batch * p.dp));
+    const std::int64_t batches = batch.global_batch / (batch.micro_batch * p.dp);
     const auto whole = [](double x) { return static_cast<std::int64_t>(std::llround(x)); };
     const rank_parameters all{whole(layers.dense), whole(layers.expert)};
     const layer_parameters largest{whole(layers.largest_dense), whole(layers.largest_expert)};
-    const held in_flight{.embedding_passes = whole((std::min)(layers.share * static_cast<double>(p.vp), batches))};
+    const std::int64_t chunks = whole(layers.share * static_cast<double>(p.vp));
+    const held in_flight{.embedding_passes = (std::min)(chunks, batches)};
     const auto value = [&](rank_sum which) { return folding::value(rank_sums_[which], room.products); };
     const auto look_at = [&](bool embedding, bool head) {
       const detail::rank_place ends{.first = embedding, .last = head, .rank = rank};
