@@ -336,8 +336,8 @@ class folded_list {
     const auto whole = [](double x) { return static_cast<std::int64_t>(std::llround(x)); };
     const rank_parameters all{whole(layers.dense), whole(layers.expert)};
     const layer_parameters largest{whole(layers.largest_dense), whole(layers.largest_expert)};
-    const std::int64_t chunks = whole(layers.share * static_cast<double>(p.vp));
-    const held in_flight{.embedding_passes = (std::min)(chunks, batches)};
+    const std::int64_t passed = whole(layers.share * static_cast<double>(p.vp));
+    const held in_flight{.embedding_passes = (std::min)(passed, batches)};
     const auto value = [&](rank_sum which) { return folding::value(rank_sums_[which], room.products); };
     const auto look_at = [&](bool embedding, bool head) {
       const detail::rank_place ends{.first = embedding, .last = head, .rank = rank};
