@@ -36,9 +36,8 @@ struct host_report {
   node_id op = no_id;        ///< the op that failed; no_id for a closure given to enqueue()
   stream_id stream = no_id;  ///< its stream
   std::uint8_t phase = 0;
-  int code = 0;  ///< what it returned
-  std::size_t skipped =
-      0;  ///< ops and closures that were not run, because something they wait for failed, or by cancel
+  int code = 0;                  ///< what it returned
+  std::size_t skipped = 0;       ///< ops and closures that were not run: what they wait for failed, or by `cancel`
   std::exception_ptr exception;  ///< what it threw; rethrow it, or let it go
 
   explicit operator bool() const noexcept { return status == host_status::ok; }
