@@ -151,11 +151,9 @@ class Training:
 
     def batch(self, number):
         """The micro-batches of one step, as a flat list."""
-        generator = torch.random.get_rng_state()
-        torch.manual_seed(1000 + number)
-        flat = [t.to(self.device) for _ in range(MICRO_BATCHES) for t in self.model.batch()]
-        torch.random.set_rng_state(generator)
-        return flat
+        with torch.random.fork_rng():  # of every device: manual_seed seeds them all
+            torch.manual_seed(1000 + number)
+            return [t.to(self.device) for _ in range(MICRO_BATCHES) for t in self.model.batch()]
 
     def eager(self):
         """A step as anybody writes it: batch -> losses; and a function that gives gradients and state."""
