@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <memory>
+#include <memory_resource>
 #include <span>
 #include <string>
 #include <utility>
@@ -51,11 +52,20 @@ struct fit_options {
   std::vector<std::int64_t> range;
 };
 
-nlohmann::ordered_json repairs_of(std::span<const hocket::curve::repair> repairs) {
-  nlohmann::ordered_json out = nlohmann::ordered_json::array();
-  for (const hocket::curve::repair& r : repairs)
-    out.push_back({{"kind", to_string(r.kind)}, {"size", r.size}, {"from_us", r.before_us}, {"to_us", r.after_us}});
-  return out;
+/// `answer` as a line of JSON with the member "repairs", which are written at once: there may be a million.
+std::string with_repairs(const nlohmann::ordered_json& answer, std::span<const hocket::curve::repair> repairs) {
+  const auto number = [](double x) { return nlohmann::ordered_json(x).dump(); };
+  std::string text = answer.dump();
+  text.back() = ',';
+  text += "\"repairs\":[";
+  for (const hocket::curve::repair& r : repairs) {
+    if (&r != repairs.data()) text += ',';
+    text.append("{\"kind\":\"").append(to_string(r.kind)).append("\",\"size\":").append(number(r.size));
+    text.append(",\"from_us\":").append(number(r.before_us)).append(",\"to_us\":").append(number(r.after_us));
+    text += '}';
+  }
+  text += "]}\n";
+  return text;
 }
 
 template <class Fit>
@@ -71,9 +81,10 @@ void fit(const fit_options& o) {
   const auto samples = table_or_fail(hocket::text::parse_samples_csv(read_file(o.samples)), where,
                                      "size,time_us or size,time_us,repeats");
   nlohmann::ordered_json out;
+  std::pmr::vector<curve::repair> repairs;
   out["version"] = 1;
   if (o.pieces > 0) {
-    const curve::segment_fit fitted = value_or_fail(curve::fit_segments(samples, o.pieces), where);
+    curve::segment_fit fitted = value_or_fail(curve::fit_segments(samples, o.pieces), where);
     nlohmann::ordered_json pieces = nlohmann::ordered_json::array();
     const auto all = fitted.curve.all_pieces();
     for (const curve::segmented::piece& p : std::span(all).first(fitted.curve.size())) {
@@ -89,17 +100,18 @@ void fit(const fit_options& o) {
                    {"domain", {fitted.domain.least, fitted.domain.most}}};
     add_errors(out, fitted);
     out["domain"] = {fitted.domain.least, fitted.domain.most};
-    out["repairs"] = repairs_of(fitted.repairs);
+    repairs = std::move(fitted.repairs);
   } else {
-    const curve::isotonic_fit fitted = value_or_fail(curve::fit_isotonic(samples), where);
+    curve::isotonic_fit fitted = value_or_fail(curve::fit_isotonic(samples), where);
     const curve::table_view points = fitted.curve.view();
-    out["cost"] = {{"type", "table"},
-                   {"rows", std::vector<double>(points.sizes().begin(), points.sizes().end())},
-                   {"us", std::vector<double>(points.us().begin(), points.us().end())}};
+    nlohmann::ordered_json& cost = out["cost"];  // piece by piece: lists in braces are copied
+    cost["type"] = "table";
+    cost["rows"] = points.sizes();
+    cost["us"] = points.us();
     add_errors(out, fitted);
     out["merged_samples"] = fitted.merged;
     out["pooled_sizes"] = fitted.pooled;
-    out["repairs"] = repairs_of(fitted.repairs);
+    repairs = std::move(fitted.repairs);
   }
   if (o.advise > 0) {
     curve::interval wanted{1e300, 0};
@@ -116,9 +128,9 @@ void fit(const fit_options& o) {
   char line[256];
   std::snprintf(line, sizeof line,
                 "samples=%zu mean_error=%.4f worst_error=%.4f leave_one_out_error=%.4f repairs=%zu%s", samples.size(),
-                off, out["worst_error"].get<double>(), out["leave_one_out_error"].get<double>(), out["repairs"].size(),
+                off, out["worst_error"].get<double>(), out["leave_one_out_error"].get<double>(), repairs.size(),
                 off > doubtful_error ? " (doubtful: the curve is far off its own samples)" : "");
-  give(o.out, out.dump() + "\n", line);
+  give(o.out, with_repairs(out, repairs), line);
 }
 
 }  // namespace

@@ -58,37 +58,97 @@ struct pooled_point {
   double size, us, weight;
 };
 
-/// Pool adjacent violators: the never-falling values with the least weighted sum of squared relative changes. Weights
-/// are divided by the squared time, so that a microsecond counts more at small sizes, where it is a larger part.
-inline std::pmr::vector<double> pool(std::span<const pooled_point> points, std::pmr::memory_resource* memory) {
-  struct block {
-    double value, weight;
-    std::size_t count;
-  };
-  std::pmr::vector<block> blocks(memory);
+/// Neighbours that share one fitted value.
+struct pooled_block {
+  double value, weight;
+  std::size_t count;
+};
+
+/// Weights are divided by the squared time: a microsecond counts more at small sizes, where it is a larger part.
+[[nodiscard]] constexpr pooled_block block_of(const pooled_point& p) noexcept {
+  return {p.us, p.us > 0 ? p.weight / (p.us * p.us) : p.weight, 1};
+}
+
+/// Two neighbours as one, at their weighted mean.
+[[nodiscard]] constexpr pooled_block together(const pooled_block& a, const pooled_block& b) noexcept {
+  const double weight = a.weight + b.weight;
+  return {(a.value * a.weight + b.value * b.weight) / weight, weight, a.count + b.count};
+}
+
+/// Pool adjacent violators: the never-falling values with the least weighted sum of squared relative changes.
+inline std::pmr::vector<pooled_block> pooled_blocks(std::span<const pooled_point> points,
+                                                    std::pmr::memory_resource* memory) {
+  std::pmr::vector<pooled_block> blocks(memory);
   for (const pooled_point& p : points) {
-    blocks.push_back({p.us, p.us > 0 ? p.weight / (p.us * p.us) : p.weight, 1});
-    while (blocks.size() > 1 && blocks[blocks.size() - 2].value > blocks.back().value) {
-      const block b = blocks.back();
-      blocks.pop_back();
-      block& a = blocks.back();
-      a.value = (a.value * a.weight + b.value * b.weight) / (a.weight + b.weight);
-      a.weight += b.weight;
-      a.count += b.count;
-    }
+    pooled_block last = block_of(p);
+    for (; !blocks.empty() && blocks.back().value > last.value; blocks.pop_back()) last = together(blocks.back(), last);
+    blocks.push_back(last);
   }
+  return blocks;
+}
+
+/// The value of each point.
+inline std::pmr::vector<double> values_of(const std::pmr::vector<pooled_block>& blocks,
+                                          std::pmr::memory_resource* memory) {
   std::pmr::vector<double> out(memory);
-  out.reserve(points.size());
-  for (const block& b : blocks) out.insert(out.end(), b.count, b.value);
+  for (const pooled_block& b : blocks) out.insert(out.end(), b.count, b.value);
   return out;
 }
 
-inline result<table> table_of(std::span<const pooled_point> points, std::pmr::memory_resource* memory) {
-  const std::pmr::vector<double> us = pool(points, memory);
-  std::pmr::vector<double> sizes(memory);
-  for (const pooled_point& p : points) sizes.push_back(p.size);
-  return table::make(sizes, us, memory);
+inline std::pmr::vector<double> pool(std::span<const pooled_point> points, std::pmr::memory_resource* memory) {
+  return values_of(pooled_blocks(points, memory), memory);
 }
+
+/// What the fit of all points but one says at that one. Left out of its block, a point changes this block and those
+/// that it is then pooled with, so nothing else is looked at. Ask for points in ascending order.
+class unseen_view {
+ public:
+  unseen_view(const std::pmr::vector<pooled_point>& points, const std::pmr::vector<pooled_block>& blocks,
+              std::pmr::memory_resource* memory)
+      : points_(points), blocks_(blocks), near_(memory) {}
+
+  /// Microseconds at point i without it. Precondition: it has neighbours. O(points of its block and of those pooled).
+  [[nodiscard]] double operator()(std::size_t i) {
+    for (; first_ + blocks_[at_].count <= i; ++at_) first_ += blocks_[at_].count;
+    const std::size_t end = first_ + blocks_[at_].count;
+    left_ = at_;
+    near_begin_ = first_;
+    near_.clear();
+    for (std::size_t j = first_; j < end; ++j)
+      if (j != i) push(block_of(points_[j]));
+    std::size_t right = at_ + 1;
+    if (i + 1 == end) push(blocks_[right++]);  // the neighbour is in it
+    for (; right < blocks_.size() && near_.back().value > blocks_[right].value; ++right) push(blocks_[right]);
+    const pooled_point &before = points_[i - 1], &after = points_[i + 1];
+    const double low = i == near_begin_ ? blocks_[left_ - 1].value : value(i - 1), high = value(i);
+    return low + (high - low) * ((points_[i].size - before.size) / (after.size - before.size));
+  }
+
+ private:
+  /// Behind near_, or behind the blocks left of it.
+  void push(pooled_block b) {
+    for (; !near_.empty() && near_.back().value > b.value; near_.pop_back()) b = together(near_.back(), b);
+    if (near_.empty())
+      for (; left_ > 0 && blocks_[left_ - 1].value > b.value; --left_) {
+        near_begin_ -= blocks_[left_ - 1].count;
+        b = together(blocks_[left_ - 1], b);
+      }
+    near_.push_back(b);
+  }
+  /// Of a point by its number among the others.
+  [[nodiscard]] double value(std::size_t number) const noexcept {
+    std::size_t end = near_begin_;
+    for (const pooled_block& b : near_)
+      if ((end += b.count) > number) return b.value;
+    return near_.back().value;
+  }
+
+  const std::pmr::vector<pooled_point>& points_;
+  const std::pmr::vector<pooled_block>& blocks_;  ///< of all points
+  std::size_t at_ = 0, first_ = 0;                ///< the block of the point asked for last, and where it begins
+  std::pmr::vector<pooled_block> near_;           ///< what changed: [left_, …) of blocks_, without the point
+  std::size_t left_ = 0, near_begin_ = 0;         ///< the first block in near_, and where it begins
+};
 
 /// One point per size, ascending: the weighted median of its samples. Appends what it merged to `repairs`.
 inline result<std::pmr::vector<pooled_point>> medians(std::span<const sample> samples,
@@ -168,30 +228,33 @@ inline result<std::pmr::vector<pooled_point>> medians(std::span<const sample> sa
   auto merged = detail::medians(samples, repairs, memory);
   if (!merged) return merged.error();
   const std::pmr::vector<detail::pooled_point>& points = *merged;
-  auto fitted = detail::table_of(points, memory);
+  const std::pmr::vector<detail::pooled_block> blocks = detail::pooled_blocks(points, memory);
+  const std::pmr::vector<double> us = detail::values_of(blocks, memory);
+  std::pmr::vector<double> sizes(memory);
+  sizes.reserve(points.size());
+  for (const detail::pooled_point& p : points) sizes.push_back(p.size);
+  auto fitted = table::make(sizes, us, memory);
   if (!fitted) return fitted.error();
   isotonic_fit out{std::move(fitted).value()};
   out.merged = static_cast<std::int64_t>(samples.size() - points.size());
-  for (const detail::pooled_point& p : points) {
-    const double e = detail::relative(out.curve.time(p.size), p.us);
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const detail::pooled_point& p = points[i];
+    const double e = detail::relative(us[i], p.us);
     out.mean_error += e / static_cast<double>(points.size());
     if (e > out.worst_error) out.worst_error = e;
-    if (out.curve.time(p.size) == p.us) continue;
+    if (us[i] == p.us) continue;
     ++out.pooled;
-    repairs.push_back({repair_kind::pooled, p.size, p.us, out.curve.time(p.size)});
+    repairs.push_back({repair_kind::pooled, p.size, p.us, us[i]});
   }
   std::sort(repairs.begin(), repairs.end(), detail::in_order);
   out.repairs = std::move(repairs);
-  // Each try costs all points: a million of them are tried at 20.
+  // Each try may cost all points: a million of them are tried at 20.
   const std::size_t tries = std::clamp<std::size_t>(20'000'000 / points.size(), 16, 1000);
   const std::size_t step = points.size() / tries + 1;
   std::int64_t tried = 0;
+  detail::unseen_view unseen(points, blocks, memory);
   for (std::size_t i = 1; i + 1 < points.size(); i += step) {
-    std::pmr::vector<detail::pooled_point> others(points, memory);
-    others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
-    const auto without = detail::table_of(others, memory);
-    if (!without) return without.error();
-    out.leave_one_out_error += detail::relative(without->time(points[i].size), points[i].us);
+    out.leave_one_out_error += detail::relative(unseen(i), points[i].us);
     ++tried;
   }
   if (tried > 0) out.leave_one_out_error /= static_cast<double>(tried);
