@@ -85,6 +85,8 @@ question read_question(const options& o) {
   q.file = o.parallel;
   const cost::training& t = q.training.step;
   if (const auto fits = cost::check(q.list, t, q.parallel); !fits) fail(o.parallel, fits.error());
+  if (const auto even = cost::check_even_stages(q.list.layer_count(), q.parallel); !even)
+    fail(o.parallel, even.error());
   need_rates(*q.training.on, has_experts(q.list), q.parallel, o.parallel);
   if (o.lengths.lengths.empty()) fail("--lengths must say how long the documents are");
   const std::int64_t all = t.global_batch / t.micro_batch;

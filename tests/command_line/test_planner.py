@@ -476,6 +476,18 @@ class Strategies(ToolTest):
         with_modules = self.ok("planner", "layout", pattern + f"/{pattern[0]}/{pattern[0]}", *common, "--format", "hybrid").text.strip()
         self.assertEqual(with_modules, pattern + f"/{pattern[0]}/{pattern[0]}")
         self.refused("planner", "layout", "M-|M", *files, says="layout: layer 0 has no letter in hybrid patterns")
+        # Stages may be empty, and then there may be more of them than layers: only an even split has a layer on each.
+        three = {"model_type": "llama", "hidden_size": 512, "num_hidden_layers": 3, "num_attention_heads": 8, "intermediate_size": 1024, "vocab_size": 4096}
+        short = ["--model", self.file("three.json", json.dumps(three)), *files[2:4], "--parallel", self.file("six.json", json.dumps({"pp": 6}))]
+        for given in ("Et||t|t||L", "E|t|t|t||L", "E|t*3||||L"):
+            priced = json.loads(self.ok("planner", "layout", given, *short, "--format", "json").text)
+            self.assertEqual((priced["layout"], len(priced["ranks"])), (given, 6))
+            self.assertEqual([s["time_us"] == 0 for s in priced["stages"]], [s in ("", "E") for s in given.replace("t*3", "ttt").split("|")])
+        found = self.ok("planner", "layout", *short)
+        self.assertLessEqual(float(found.summary["slowest_stage_us"]), float(self.ok("planner", "layout", "E|t|t|t||L", *short).summary["slowest_stage_us"]))
+        self.ok("planner", "layout", "E|t|t|t||m*5L", *short, "--predictions", "5")  # more modules than layers, too
+        for command in (("cost", "report"), ("planner", "batches", "--lengths", "uniform:64-128"), ("planner", "offload", "--memory-gib", "40")):
+            self.refused(*command, *short, says="layers for pp x vp stages is 3, but must lie in [6, ")
         # Prediction modules stand on one stage of the last chunk.
         words += ["--predictions", "2"]
         layout = self.ok("planner", "layout", *words, "--format", "megatron").text.strip()

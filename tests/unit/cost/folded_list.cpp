@@ -63,7 +63,7 @@ void compare(const cost::layer_list& list, const cost::training& t, compared& co
           cost::training step = t;
           step.micro_batch = 1 + turn % 2;
           step.global_batch = 48 * step.micro_batch;
-          if (!cost::check(list, step, p)) continue;
+          if (!cost::check(list, step, p) || !cost::check_even_stages(list.layer_count(), p)) continue;
           const cost::replay_set& again = sets[turn % 3];
           const auto mine = folded->price(p, {step.micro_batch, step.global_batch}, again, room);
           const auto flops = cost::count_flops(list, step, p, {.attention = cost::attention_count::causal_half}, again);

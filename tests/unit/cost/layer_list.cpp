@@ -3,6 +3,7 @@
 #include <hocket/cost/model/activations.hpp>
 #include <hocket/cost/model/folded_list.hpp>
 #include <hocket/cost/model/list_stages.hpp>
+#include <hocket/cost/model/list_time.hpp>
 #include <hocket/cost/model/uniform_list.hpp>
 
 #include <algorithm>
@@ -171,6 +172,20 @@ TEST_CASE("stages of unequal length hold what Megatron Bridge counts, pull reque
   }
   CHECK(most == 9952);                                          // 6,792 if layers were dealt out evenly
   CHECK(sum == cost::count_parameters(list)->total + 32 * 16);  // the last rank has a copy of the tied embedding
+  const cost::parallel long_pipeline{.pp = 10};  // more stages than layers: a layout may have that, an even split not
+  const std::int64_t with_empty_stages[] = {0, 3, 0, 0, 1, 1, 1, 2, 0, 0};
+  CHECK(cost::check(list, {.sequence = 8, .global_batch = 4}, long_pipeline));
+  const auto uneven = cost::layers_of_ranks(list, long_pipeline, with_empty_stages);
+  REQUIRE(uneven);
+  CHECK(cost::count_rank_parameters(list, (*uneven)[0], long_pipeline)->dense == 32 * 16);  // the embedding alone
+  CHECK(cost::count_rank_parameters(list, (*uneven)[2], long_pipeline)->dense == 0);
+  const cost::machine on{.gemm_flops = 1e12, .attention_flops = 1e12, .memory_bytes = 1e12, .pipeline_bytes = 1e9};
+  CHECK(cost::predict_step(list, t, long_pipeline, on, {}, with_empty_stages));
+  for (const auto& even : {cost::layers_of_ranks(list, long_pipeline).error(),
+                           cost::predict_step(list, t, long_pipeline, on, {}).error()}) {
+    CHECK(even.code == hocket::errc::out_of_range);
+    CHECK(even.word() == "layers for pp x vp stages");
+  }
   const std::int64_t too_few[] = {1, 2, 2, 2}, wrong[] = {1, 7};
   CHECK(cost::layers_of_ranks(list, p, too_few).error().code == hocket::errc::contradictory_field);
   CHECK(cost::layers_of_ranks(list, p, wrong).error().code == hocket::errc::bad_shape);
@@ -223,7 +238,7 @@ TEST_CASE("a rank's memory is that of a model given by numbers, whatever the str
       const cost::parallel p = any_parallel(draw);
       const cost::training t = any_training(draw, p);
       const bool fits = cost::check(m, t, p).has_value();
-      CHECK(cost::check(list, t, p).has_value() == fits);
+      CHECK((cost::check(list, t, p) && cost::check_even_stages(list.layer_count(), p)) == fits);
       if (!fits) continue;
       INFO(name << ", turn " << turn << ": tp " << p.tp << " pp " << p.pp << " vp " << p.vp << " cp " << p.cp);
       const cost::replay_set again{

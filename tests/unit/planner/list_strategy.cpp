@@ -136,6 +136,7 @@ TEST_CASE("strategies of unequal layers are priced as the list prices them, and 
                     one.micro_batch = micro_batch;
                     const bool same = (tp == 1 && sequence) || (dp == 1 && zero != cost::zero::none);
                     if (same || (pp == 1 && vp > 1) || !cost::check(list, one, s.how)) continue;
+                    if (!cost::check_even_stages(list.layer_count(), s.how)) continue;
                     if (vp > 1 && 32 / (micro_batch * dp) < pp) continue;
                     ++legal;
                     const strategy_cost exact = one_alone(list, t, on, s);

@@ -91,11 +91,19 @@ constexpr result<void> check_heads(const model& m, const parallel& p) noexcept {
   return {};
 }
 
-/// What the formulas need of sizes and splits to mean anything. Heads, FFN, vocabulary, sequence and experts divide
-/// over their ranks, the ranks of a stage over those that share its experts, the batch over data-parallel ranks. Every
-/// pipeline stage has a layer, and learned positions reach for the sequence.
+/// Whether layers that are dealt out evenly leave no stage without one. A layout may have empty stages, an even split
+/// that has some is a mistake in pp or vp.
+/// Errors: errc::out_of_range, naming layers and stages. O(1).
+[[nodiscard]] constexpr result<void> check_even_stages(std::int64_t layers, const parallel& p) noexcept {
+  if (p.pp * p.vp <= layers) return {};
+  return error{errc::out_of_range, layers, p.pp * p.vp, detail::max_size}.with("layers for pp x vp stages");
+}
+
+/// What the formulas need of sizes and splits to mean anything, whatever stands on which stage. Heads, FFN, vocabulary,
+/// sequence and experts divide over their ranks, the ranks of a stage over those that share its experts, the batch over
+/// data-parallel ranks. Learned positions reach for the sequence.
 /// Errors: errc::indivisible, errc::out_of_range, each naming the sizes; those of check(m, t).
-[[nodiscard]] constexpr result<void> check(const model& m, const training& t, const parallel& p) noexcept {
+[[nodiscard]] constexpr result<void> check_spread(const model& m, const training& t, const parallel& p) noexcept {
   const detail::named_size sizes[] = {{p.tp, "tp"},
                                       {p.pp, "pp"},
                                       {p.vp, "vp"},
@@ -131,9 +139,14 @@ constexpr result<void> check_heads(const model& m, const parallel& p) noexcept {
   if (m.positions > 0 && t.sequence > m.positions)
     return error{errc::out_of_range, t.sequence, 1, m.positions}.with("sequence (positions are learned)");
   if (const auto ok = detail::check_heads(m, p); !ok) return ok;
-  if (p.pp * p.vp > m.layers)
-    return error{errc::out_of_range, m.layers, p.pp * p.vp, detail::max_size}.with("layers for pp x vp stages");
   return check(m, t);
+}
+
+/// The same for a model given by its numbers, whose layers are dealt out evenly: every pipeline stage has one.
+/// Errors: those of check_spread and check_even_stages.
+[[nodiscard]] constexpr result<void> check(const model& m, const training& t, const parallel& p) noexcept {
+  if (const auto ok = check_spread(m, t, p); !ok) return ok;
+  return check_even_stages(m.layers, p);
 }
 
 }  // namespace hocket::inline HOCKET_ABI::cost

@@ -85,7 +85,7 @@ class folded_list {
     return out;
   }
 
-  /// FLOPs and the fullest rank of one strategy. Precondition: check(list, t, p) holds.
+  /// FLOPs and the fullest rank of one strategy. Precondition: check(list, t, p) and check_even_stages hold.
   /// Complexity: one operation per product, per entry of a kind's sums, per run, and per stage; some hundred per rank.
   [[nodiscard]] list_price price(const parallel& p, const strategy_batch& batch, const replay_set& replayed,
                                  scratch& room) const {

@@ -79,7 +79,8 @@ inline result<void> check_packing(const layer_list& list, const training& t) {
 }
 }  // namespace detail
 
-/// Whether a list, a step and its spread fit together: as check of a model.
+/// Whether a list, a step and its spread fit together: as check_spread of a model. That every stage has a layer is for
+/// those to ask who deal layers out evenly: check_even_stages.
 /// Errors: errc::indivisible, errc::out_of_range, each naming the sizes. O(runs x blocks).
 [[nodiscard]] inline result<void> check(const layer_list& list, const training& t, const parallel& p) {
   if (const auto ok = check(list); !ok) return ok;
@@ -88,7 +89,7 @@ inline result<void> check_packing(const layer_list& list, const training& t) {
   model ends = detail::ends_of(list);
   ends.layers = list.layer_count();
   ends.heads = ends.kv_heads = p.tp * p.cp;
-  if (const auto ok = check(ends, t, p); !ok) return ok;
+  if (const auto ok = check_spread(ends, t, p); !ok) return ok;
   std::vector<detail::named_division> divisions;
   const auto ok = detail::for_each_run(list, [&](const layer_blocks& blocks, std::int64_t) -> result<void> {
     for (const block& b : blocks)
@@ -102,12 +103,14 @@ inline result<void> check_packing(const layer_list& list, const training& t) {
 /// The layers of every rank: stage s of pp x vp has stage_sizes[s] layers, rank i the stages i, i + pp, ….
 /// @param stage_sizes  layers of each stage in model order; empty: dealt out evenly, the first stages one more
 /// Errors: errc::bad_shape unless there are pp x vp sizes; errc::contradictory_field if they are not the list's layers,
-/// errc::out_of_range for a negative one. O(runs + stages).
+/// errc::out_of_range for a negative one, and without sizes those of check_even_stages. O(runs + stages).
 [[nodiscard]] inline result<std::vector<rank_layers>> layers_of_ranks(const layer_list& list, const parallel& p,
                                                                       std::span<const std::int64_t> stage_sizes = {}) {
   const std::int64_t stages = p.pp * p.vp, all = list.layer_count();
   if (!stage_sizes.empty() && static_cast<std::int64_t>(stage_sizes.size()) != stages)
     return error{errc::bad_shape, p.pp, p.vp, static_cast<std::int64_t>(stage_sizes.size())}.with("stage sizes");
+  if (stage_sizes.empty())
+    if (const auto ok = check_even_stages(all, p); !ok) return ok.error();
   std::vector<rank_layers> out(static_cast<std::size_t>(p.pp));
   for (std::int64_t rank = 0; rank < p.pp; ++rank)
     out[static_cast<std::size_t>(rank)].ends = {.first = rank == 0, .last = rank == p.pp - 1, .rank = rank};

@@ -25,7 +25,8 @@ struct priced<cost::layer_list> {
   [[nodiscard]] static result<void> check(const cost::layer_list& list) { return cost::check(list); }
   [[nodiscard]] static result<void> check(const cost::layer_list& list, const cost::training& t,
                                           const cost::parallel& p) {
-    return cost::check(list, t, p);
+    if (const auto ok = cost::check(list, t, p); !ok) return ok;
+    return cost::check_even_stages(list.layer_count(), p);
   }
   [[nodiscard]] static cost::layer_list without_predictions(cost::layer_list list) {
     list.predictions.clear();
