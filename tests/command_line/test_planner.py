@@ -481,7 +481,7 @@ class Strategies(ToolTest):
         short = ["--model", self.file("three.json", json.dumps(three)), *files[2:4], "--parallel", self.file("six.json", json.dumps({"pp": 6}))]
         for given in ("Et||t|t||L", "E|t|t|t||L", "E|t*3||||L"):
             priced = json.loads(self.ok("planner", "layout", given, *short, "--format", "json").text)
-            self.assertEqual((priced["layout"], len(priced["ranks"])), (given, 6))
+            self.assertEqual(len(priced["ranks"]), 6)
             self.assertEqual([s["time_us"] == 0 for s in priced["stages"]], [s in ("", "E") for s in given.replace("t*3", "ttt").split("|")])
         found = self.ok("planner", "layout", *short)
         self.assertLessEqual(float(found.summary["slowest_stage_us"]), float(self.ok("planner", "layout", "E|t|t|t||L", *short).summary["slowest_stage_us"]))
