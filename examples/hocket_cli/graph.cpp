@@ -9,6 +9,8 @@
 #include <chrono>
 #include <cstdio>
 #include <memory>
+#include <memory_resource>
+#include <span>
 #include <sstream>
 #include <type_traits>
 #include <vector>
@@ -179,16 +181,41 @@ void reaches(const options& o) {
   give(o.out, out, line.str());
 }
 
+// An index that holds nothing, for edges that are reduced already: a plan reads them and asks nobody.
+class no_index {
+ public:
+  explicit no_index(std::pmr::memory_resource* = nullptr) noexcept {}
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] std::size_t bytes() const noexcept { return 0; }
+  [[nodiscard]] bool reaches(node_id, node_id) const noexcept { return false; }
+  [[nodiscard]] std::size_t reduce(node_id, std::span<node_id> preds) noexcept { return preds.size(); }
+  void commit(node_id b) noexcept { size_ = std::max(size_, std::size_t{b} + 1); }
+  void resize(std::size_t n) noexcept { size_ = n; }
+  void link(node_id, std::span<const node_id>) noexcept {}
+  void clear() noexcept { size_ = 0; }
+
+ private:
+  std::size_t size_ = 0;
+};
+
+// The program's kept edges. The index that found them is gone: of many ops it is as large as the plan's own.
+graph::dag<no_index> kept_edges(const options& o, const text::ops_table& program, std::size_t& rule_edges) {
+  const auto deps = value_or_fail(graph::dependencies(program, rules_of(o)), o.ops);
+  rule_edges = deps.rule_edges();
+  return value_or_fail(graph::dag<no_index>::make(deps.graph().node_count(), deps.graph().edges()), o.ops);
+}
+
 void sync(const options& o) {
   const text::ops_table program = read_ops(o);
-  const auto deps = value_or_fail(graph::dependencies(program, rules_of(o)), o.ops);
+  std::size_t rule_edges = 0;
+  const graph::dag<no_index> g = kept_edges(o, program, rule_edges);
   std::vector<hocket::stream_id> streams(program.streams().begin(), program.streams().end());
-  if (o.streams != 0) streams = value_or_fail(graph::assign_streams(deps.graph(), o.streams), o.ops);
+  if (o.streams != 0) streams = value_or_fail(graph::assign_streams(g, o.streams), o.ops);
   const stopwatch watch;
-  const auto plan = value_or_fail(graph::stream_plan::make(deps.graph(), streams), o.ops);
+  const auto plan = value_or_fail(graph::stream_plan::make(g, streams), o.ops);
   const long long microseconds = watch.microseconds();
   std::ostringstream line;
-  line << "nodes=" << plan.node_count() << " edges=" << deps.rule_edges() << " kept=" << deps.edge_count()
+  line << "nodes=" << plan.node_count() << " edges=" << rule_edges << " kept=" << g.edge_count()
        << " streams=" << plan.stream_count() << " cross_stream=" << plan.cross_stream_edges()
        << " waits=" << plan.waits().size() << " events=" << plan.event_count() << " time_us=" << microseconds;
   give(o.out, text::write_waits_csv(plan.waits()), line.str());
