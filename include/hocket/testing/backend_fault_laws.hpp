@@ -78,9 +78,8 @@ class fault_trial {
   using outcome = launch::outcome<status>;
   static constexpr std::size_t nowhere = ~std::size_t{0};
 
-  template <class Made>
-  fault_trial(Made made, const backend_law_options& options)
-      : stage_(std::make_unique<holder<Made>>(std::move(made))), options_(options) {
+  fault_trial(std::unique_ptr<Stage> made, const backend_law_options& options)
+      : stage_(std::move(made)), options_(options) {
     make_events();
   }
   fault_trial(const fault_trial&) = delete;
@@ -90,7 +89,7 @@ class fault_trial {
     static_cast<void>(end());
   }
 
-  [[nodiscard]] Stage& stage() { return stage_->get(); }
+  [[nodiscard]] Stage& stage() { return *stage_; }
 
   /// Ends the stage, while what is held up still is. @return whether its destructor came back
   [[nodiscard]] bool end() {
@@ -182,21 +181,6 @@ class fault_trial {
   }
 
  private:
-  // What make() gave, whatever it is: something to be dereferenced.
-  struct any_holder {
-    any_holder() = default;
-    any_holder(const any_holder&) = delete;
-    any_holder& operator=(const any_holder&) = delete;
-    virtual ~any_holder() = default;
-    [[nodiscard]] virtual Stage& get() = 0;
-  };
-  template <class Made>
-  struct holder final : any_holder {
-    explicit holder(Made m) : made(std::move(m)) {}
-    [[nodiscard]] Stage& get() override { return *made; }
-    Made made;
-  };
-
   [[nodiscard]] std::vector<stream> handles() {
     auto&& given = stage().streams();
     return {given.begin(), given.end()};
@@ -207,7 +191,7 @@ class fault_trial {
     events_.clear();
   }
 
-  std::unique_ptr<any_holder> stage_;
+  std::unique_ptr<Stage> stage_;
   backend_law_options options_;
   std::vector<event> events_;
   std::unique_ptr<law_work> work_ = std::make_unique<law_work>();
@@ -218,7 +202,7 @@ class fault_trial {
 template <class Make>
 class backend_fault_laws {
  public:
-  using stage = std::remove_reference_t<decltype(*std::declval<Make&>()())>;
+  using stage = typename std::invoke_result_t<Make&>::element_type;
   using trial = fault_trial<stage>;
   using backend = backend_of<stage>;
   using plan = typename trial::plan;
@@ -379,7 +363,7 @@ class backend_fault_laws {
 /// an event does not complete; the step is cancelled; the device is destroyed while it works. Then `drive` names the
 /// command, `synchronize_within` ends with the state, what must not run does not, nothing runs twice, and where the
 /// device is still there the next step is whole.
-/// @param make  gives a new stage in something to be dereferenced and moved. A stage is made for one fault and has
+/// @param make  gives a new stage in a `std::unique_ptr`. A stage is made for one fault and has
 ///              `backend()`, `streams()` (two, idle), `enqueue(stream, f, argument)`, and `refusal()`, a status that is
 ///              not ok. When its destructor returns, none of its work runs any more. What it can do beyond that is
 ///              tried: `fail_next()`: the next call fails, once;  `lose()`: from now on every call fails;
@@ -394,8 +378,8 @@ template <class Make>
   using laws_of = detail::backend_fault_laws<std::remove_reference_t<Make>>;
   using stage = typename laws_of::stage;
   static_assert(detail::fault_stage<stage>,
-                "hocket: make() gives something that dereferences to a stage: backend(), streams(), enqueue(stream, f, "
-                "argument), refusal(); its backend has synchronize and is_idle");
+                "hocket: make() gives a unique_ptr to a stage: backend(), streams(), enqueue(stream, f, argument), "
+                "refusal(); its backend has synchronize and is_idle");
   laws_of laws(make, options);
   std::string broken = laws.undisturbed();
   for (std::size_t at = 0; broken.empty() && at < laws_of::places; ++at) {
