@@ -171,7 +171,7 @@ class fields {
     for (const auto& each : config_.at(name)) {
       const std::int64_t at = number_of(each, name, 0) - first;
       if (at >= 0 && at < layers) out[static_cast<std::size_t>(at)] = true;
-      else fail(error{errc::invalid_argument, 2}.with(name));
+      else fail(error{errc::out_of_range, at + first, first, layers - 1 + first}.with(name));
     }
     return out;
   }

@@ -156,6 +156,15 @@ inline void mix_sources(cost::layer_blocks& blocks, std::int64_t at, std::int64_
   blocks.push_back(cost::attention_residuals{.sources = (at + period - 1) / period + 1, .count = 1});
   blocks.push_back(cost::attention_residuals{.sources = at / period + 2, .count = 1, .closes_block = begins});
 }
+/// That each layer stands in one of the two lists of linear_attn_config, which count from 1.
+inline void check_partition(fields& inner, const std::vector<bool>& linear, const std::vector<bool>& full) {
+  for (std::size_t at = 0; at < full.size(); ++at) {
+    if (linear[at] != full[at]) continue;
+    const error one{errc::invalid_argument, static_cast<std::int64_t>(at) + 1};
+    inner.fail(
+        one.with(full[at] ? "layer in both kda_ and full_attn_layers" : "layer not in kda_ or full_attn_layers"));
+  }
+}
 /// Kimi Linear, and what Kimi K3 adds to it: gates, experts in a narrower space with a norm, attention residuals.
 inline void read_kimi(layer_fields& in) {
   in.ends(false);
@@ -171,7 +180,10 @@ inline void read_kimi(layer_fields& in) {
                 .kernel = inner.size("short_conv_kernel_size"),
                 .whole_output_gate = inner.has("use_full_rank_gate") && inner.flag_or("use_full_rank_gate", false)};
       sees_all = inner.listed_layers("full_attn_layers", 1, in.layers());
+      if (inner.has("kda_layers")) check_partition(inner, inner.listed_layers("kda_layers", 1, in.layers()), sees_all);
     });
+  } else if (!in.has({"linear_num_heads"})) {
+    in.raw().fail(error{errc::missing_field}.with("linear_attn_config"));
   } else {
     linear = {.heads = in.size({"linear_num_heads"}),
               .head_dim = in.size({"linear_head_dim"}),
@@ -318,7 +330,7 @@ inline void read_gemma3n(layer_fields& in) {
   in.ends(true);
   auto full = in.attention(256);
   full.qk_norm = true;
-  const std::int64_t shared = in.optional({"num_kv_shared_layers"}), width = in.size({"hidden_size_per_layer_input"}),
+  const std::int64_t shared = in.shared_kv_layers(), width = in.size({"hidden_size_per_layer_input"}),
                      n = in.size({"altup_num_inputs"}), rank = in.size({"laurel_rank"}), h = in.hidden(),
                      window = in.size({"sliding_window"});
   if (n > max_streams) in.raw().fail(error{errc::out_of_range, n, 1, max_streams}.with("altup_num_inputs"));
@@ -353,8 +365,7 @@ inline void read_gemma4(layer_fields& in) {
       full.kv_heads = in.size({"num_global_key_value_heads"});
   }
   windowed.window = in.size({"sliding_window"});
-  const std::int64_t shared = in.optional({"num_kv_shared_layers"}),
-                     width = in.optional({"hidden_size_per_layer_input"});
+  const std::int64_t shared = in.shared_kv_layers(), width = in.optional({"hidden_size_per_layer_input"});
   const bool mixes = in.flag("enable_moe_block", false), wide = in.flag("use_double_wide_mlp", false);
   for (std::int64_t at = 0; at < in.layers(); ++at) {
     auto attention = sees_all[index(at)] ? full : windowed;

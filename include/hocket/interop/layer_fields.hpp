@@ -94,21 +94,23 @@ class layer_fields {
     for (const std::string& kind : called) out.push_back(kind == "full_attention" || kind == "attention");
     return out;
   }
-  /// Whether a layer is a mixture: by the list of words, else all but the first so many.
+  /// Whether a layer is a mixture: by the list of words or of numbers, else all but the first so many whose number is a
+  /// multiple of moe_layer_freq. Source of the last: the published modelling code of DeepSeek-V2 and Kimi Linear, and
+  /// Megatron-LM's --moe-layer-freq.
   std::vector<bool> mixes(names dense_first) {
     std::vector<bool> out;
     if (!has({"mlp_layer_types"}) && has({"moe_layer_freq"})) {
-      if (!config_.at("moe_layer_freq").is_array()) {
-        in_.expect("moe_layer_freq", 1);
-      } else {
+      if (config_.at("moe_layer_freq").is_array()) {
         for (const std::int64_t mixed : in_.first_numbers("moe_layer_freq", layers())) out.push_back(mixed != 0);
         return out;
       }
     }
+    const std::int64_t period = has({"mlp_layer_types"}) ? 1 : mixture_period();
     const std::int64_t dense = has({"mlp_layer_types"}) ? 0 : has(dense_first) ? optional(dense_first) : 0;
     if (dense > layers_) in_.fail(error{errc::contradictory_field, dense, layers_}.with(*dense_first.begin()));
-    for (const std::string& kind : words({"mlp_layer_types"}, {"dense", "sparse"},
-                                         [&](std::int64_t at) { return at < dense ? "dense" : "sparse"; }))
+    for (const std::string& kind : words({"mlp_layer_types"}, {"dense", "sparse"}, [&](std::int64_t at) {
+           return at < dense || at % period != 0 ? "dense" : "sparse";
+         }))
       out.push_back(kind != "dense");
     return out;
   }
@@ -175,9 +177,12 @@ class layer_fields {
   }
   cost::mamba2 mamba2() {
     const names own_heads = {"mamba_n_heads", "mamba_num_heads"}, own_dim = {"mamba_d_head", "mamba_head_dim"};
-    return {.heads = has(own_heads) ? size(own_heads) : in_.size("num_heads"),
+    const names own_groups = {"mamba_n_groups", "n_groups", "mamba_ngroups"};
+    const std::int64_t heads = has(own_heads) ? size(own_heads) : in_.size("num_heads"), groups = size(own_groups);
+    must_divide(heads, groups, std::string("heads of Mamba over ") + first_of(own_groups));
+    return {.heads = heads,
             .head_dim = has(own_dim) ? size(own_dim) : in_.size("head_dim"),
-            .groups = size({"mamba_n_groups", "n_groups", "mamba_ngroups"}),
+            .groups = groups,
             .state = size({"mamba_d_state", "ssm_state_size", "state_size"}),
             .kernel = size({"mamba_d_conv", "conv_kernel"}),
             .chunk = size_or({"mamba_chunk_size", "chunk_size"}, 256),
@@ -194,11 +199,21 @@ class layer_fields {
             .bias = flag(has({"mamba_proj_bias"}) ? "mamba_proj_bias" : "use_bias", false)};
   }
   cost::gated_delta gated_delta() {
-    return {.key_heads = in_.size("linear_num_key_heads"),
-            .value_heads = in_.size("linear_num_value_heads"),
+    const std::int64_t keys = in_.size("linear_num_key_heads"), values = in_.size("linear_num_value_heads");
+    must_divide(values, keys, "linear_num_value_heads over key heads");
+    return {.key_heads = keys,
+            .value_heads = values,
             .key_dim = in_.size("linear_key_head_dim"),
             .value_dim = in_.size("linear_value_head_dim"),
             .kernel = in_.size("linear_conv_kernel_dim")};
+  }
+
+  /// How many of the last layers use keys and values of an earlier one: there must be one.
+  std::int64_t shared_kv_layers() {
+    const std::int64_t shared = optional({"num_kv_shared_layers"});
+    if (shared > 0 && shared >= layers_)
+      in_.fail(error{errc::out_of_range, shared, 0, layers_ - 1}.with("num_kv_shared_layers"));
+    return shared;
   }
 
   /// Appends a layer: norm, mixer, norm, FFN, and so many norms behind.
@@ -211,6 +226,21 @@ class layer_fields {
 
  private:
   static constexpr std::int64_t max_layers = 4096;  // as many as planner takes
+
+  [[nodiscard]] const char* first_of(names any) const {
+    const auto* found = std::find_if(any.begin(), any.end(), [&](const char* name) { return in_.has(name); });
+    return found == any.end() ? *any.begin() : *found;
+  }
+  void must_divide(std::int64_t value, std::int64_t by, std::string_view what) {
+    if (value % by != 0) in_.fail(error{errc::indivisible, value, by}.with(what));
+  }
+  std::int64_t mixture_period() {
+    const std::int64_t period = has({"moe_layer_freq"}) ? in_.size("moe_layer_freq") : 1;
+    if (period > 1)
+      in_.assume("moe_layer_freq",
+                 std::to_string(period) + ", as the published code reads it; transformers has a mixture in each layer");
+    return period;
+  }
 
   fields in_;
   const nlohmann::json& config_;

@@ -113,6 +113,31 @@ TEST_CASE("published forms of a field are read like the saved ones", "[cost][hug
     published.erase(name);
   published["first_k_dense_replace"] = 1;
   CHECK(total_of(published) == total_of(saved));
+  // Both lists together have each layer once; without the second, the other layers are linear.
+  const auto why = [](const json& config) {
+    const auto read = hocket::hugging_face::read_layers(config);
+    return read ? std::string("read") : message(read.error());
+  };
+  json& lists = published["linear_attn_config"];
+  const auto layers = saved.at("layer_types").size();
+  for (std::size_t at = 1; at <= layers; ++at)
+    if (std::find(full.begin(), full.end(), at) == full.end()) lists["kda_layers"].push_back(at);
+  const json linear = lists["kda_layers"];
+  CHECK(total_of(published) == total_of(saved));
+  lists["kda_layers"].push_back(full[0]);
+  CHECK(why(published) == "layer in both kda_ and full_attn_layers: " + full[0].dump() + " is not allowed here");
+  lists["kda_layers"] = linear;
+  lists["kda_layers"].erase(0);
+  CHECK(why(published) == "layer not in kda_ or full_attn_layers: " + linear[0].dump() + " is not allowed here");
+  const std::string range = ", but must lie in [1, " + std::to_string(layers) + "]";
+  lists["kda_layers"] = linear;
+  lists["kda_layers"].push_back(layers + 1);
+  CHECK(why(published) == "kda_layers is " + std::to_string(layers + 1) + range);
+  lists["kda_layers"] = linear;
+  lists["full_attn_layers"].push_back(0);
+  CHECK(why(published) == "full_attn_layers is 0" + range);
+  published["linear_attn_config"] = nullptr;
+  CHECK(why(published) == "the config has no field \"linear_attn_config\"");
 
   json nemotron = recorded().at("nemotron_h, other").at("config");
   const std::int64_t total = total_of(nemotron);
@@ -134,8 +159,12 @@ TEST_CASE("a pattern of mixtures may be a list of numbers, or must be every laye
   listed["moe_layer_freq"] = freq;
   CHECK(total_of(listed) == total);
   every.erase("mlp_layer_types");
-  every["moe_layer_freq"] = 2;
-  CHECK(total_of(every) == -1);
+  every["moe_layer_freq"] = 2;  // layers 0, 2, 4, … as in Megatron-LM, behind those that are dense in any case
+  every["first_k_dense_replace"] = 1;
+  for (std::size_t at = 0; at < freq.size(); ++at) listed["moe_layer_freq"][at] = at >= 1 && at % 2 == 0 ? 1 : 0;
+  CHECK(total_of(every) == total_of(listed));
+  CHECK(total_of(every) != total);
+  CHECK(hocket::hugging_face::read_layers(every)->assumed.back().find("moe_layer_freq = 2") != std::string::npos);
   json other = recorded().at("qwen3_moe, other").at("config");
   other["architectures"] = json::array({"MistralForCausalLM"});
   CHECK(total_of(other) == -1);
@@ -211,6 +240,22 @@ TEST_CASE("a config that cannot be is refused by the name of its field", "[cost]
   const json& streams = recorded().at("deepseek_v4, other").at("config");
   CHECK(why(streams, "hc_mult", 65).find("hc_mult") != std::string::npos);
   CHECK(why(good, "text_config", json::object()) == "read");  // no model of its own
+  const std::int64_t value_heads = good.at("linear_num_value_heads").get<std::int64_t>();
+  CHECK(why(good, "linear_num_key_heads", value_heads - 1) ==
+        "linear_num_value_heads over key heads: " + std::to_string(value_heads) + " is not divisible by " +
+            std::to_string(value_heads - 1));
+  for (const char* name : {"gemma3n_text, other", "gemma4_text, other"}) {
+    const json& shares = recorded().at(name).at("config");
+    const std::int64_t layers = shares.at("num_hidden_layers").get<std::int64_t>();
+    CHECK(why(shares, "num_kv_shared_layers", layers - 1) == "read");
+    CHECK(why(shares, "num_kv_shared_layers", layers) == "num_kv_shared_layers is " + std::to_string(layers) +
+                                                             ", but must lie in [0, " + std::to_string(layers - 1) +
+                                                             "]");
+  }
+  const json& groups = recorded().at("nemotron_h, other").at("config");
+  const std::int64_t heads = groups.at("mamba_num_heads").get<std::int64_t>();
+  CHECK(why(groups, "n_groups", heads + 1) ==
+        "heads of Mamba over n_groups: " + std::to_string(heads) + " is not divisible by " + std::to_string(heads + 1));
   // Every field that is there may be of any type: an error or a model, never more.
   for (const auto& [name, model] : recorded().items())
     for (const auto& [field, value] : model.at("config").items())
