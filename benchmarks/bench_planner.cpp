@@ -20,6 +20,7 @@
 #endif
 
 #include "../tests/data/cost/published_shapes.hpp"
+#include "../tests/unit/planner/guide_cluster.hpp"
 #include "../tests/unit/planner/schedule_questions.hpp"
 #include "../tests/unit/planner/split_questions.hpp"
 #include "measure.hpp"
@@ -242,19 +243,6 @@ void schedules() {
   time("p4 v2 m10 V, split, cap 8", {{4, 2, 10}, stage_order::v, true, eight}, "<= 10");
 }
 
-cost::machine rates() {
-  cost::machine on;
-  on.gemm_flops = 240e12;
-  on.attention_flops = 150e12;
-  on.memory_bytes = 1.2e12;
-  on.tensor_bytes = 150e9;
-  on.expert_bytes = 40e9;
-  on.pipeline_bytes = 25e9;
-  on.data_bytes = 25e9;
-  on.data_overlap = 0.7;
-  return on;
-}
-
 void strategies() {
   if (!wanted("planner/strategy")) return;
   using namespace published;
@@ -271,7 +259,7 @@ void strategies() {
         row{"DeepSeek-V3 on 2,048", deepseek_v3, 2048, 8192, "-", "-"},
         row{"70B on 16,384", llama_70b, 16384, 16384, "-", "-"}}) {
     const cost::training t{.sequence = 4096, .global_batch = x.batch};
-    const cluster on{x.devices, 8, hocket::bytes(61'418'000'000), rates()};
+    const cluster on = cluster_of(x.devices);
     std::int64_t evaluated = 0;
     strategy best;
     const double ms = median(9, [&] {

@@ -10,6 +10,7 @@
 
 #include "catch.hpp"
 #include "data/cost/published_shapes.hpp"
+#include "guide_cluster.hpp"
 
 using namespace hocket::planner;
 namespace cost = hocket::cost;
@@ -17,18 +18,6 @@ using namespace published;
 
 namespace {
 
-cluster cluster_of(std::int64_t devices, std::int64_t gib) {
-  cost::machine on;
-  on.gemm_flops = 240e12;
-  on.attention_flops = 150e12;
-  on.memory_bytes = 1.2e12;
-  on.tensor_bytes = 150e9;
-  on.expert_bytes = 40e9;
-  on.pipeline_bytes = 25e9;
-  on.data_bytes = 25e9;
-  on.data_overlap = 0.7;
-  return {devices, 8, hocket::bytes(gib << 30), on};
-}
 cost::training step(std::int64_t global_batch) {
   return {.sequence = 4096, .global_batch = global_batch, .workspace = cost::workspace::megatron_te};
 }
@@ -107,7 +96,7 @@ TEST_CASE("strategies of unequal layers are priced as the list prices them, and 
                              .zeros = {cost::zero::none, cost::zero::optimizer, cost::zero::weights},
                              .zero_bubble = false,
                              .recomputes = {cost::recompute::none, cost::recompute::full}};
-  for (const std::int64_t gib : {10, 20, 60}) {
+  for (const double gib : {10.0, 20.0, 60.0}) {
     const cluster on = cluster_of(8, gib);
     const cost::training t = step(32);
     const auto found = solve(list_strategy_problem{list, t, on, space});

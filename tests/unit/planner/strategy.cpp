@@ -17,6 +17,7 @@
 
 #include "catch.hpp"
 #include "data/cost/published_shapes.hpp"
+#include "guide_cluster.hpp"
 
 using namespace hocket::planner;
 namespace cost = hocket::cost;
@@ -26,22 +27,6 @@ using namespace published;
 
 namespace {
 
-/// The guide's hardware as far as it states it, rates assumed (docs/planner.md).
-cost::machine rates() {
-  cost::machine on;
-  on.gemm_flops = 240e12;
-  on.attention_flops = 150e12;
-  on.memory_bytes = 1.2e12;
-  on.tensor_bytes = 150e9;
-  on.expert_bytes = 40e9;
-  on.pipeline_bytes = 25e9;
-  on.data_bytes = 25e9;
-  on.data_overlap = 0.7;
-  return on;
-}
-cluster cluster_of(std::int64_t devices) {
-  return {devices, 8, hocket::bytes(static_cast<std::int64_t>(57.2 * 1073741824.0)), rates()};
-}
 /// The guide's bytes: 16-bit weights and gradients, 32-bit moments, no master copy.
 cost::training step(std::int64_t global_batch) {
   return {.sequence = 4096,
