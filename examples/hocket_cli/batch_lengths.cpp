@@ -70,7 +70,9 @@ micro_batch_documents listed(const nlohmann::json& value, const std::string& fil
   if (!nested) return value_or_fail(planner::pack_documents(numbers_of(value, file), tokens), file);
   micro_batch_documents out;
   for (const nlohmann::json& x : value) {
-    if (!x.is_array() || x.empty()) fail(file + ": " + shown(x) + " must be a list of documents");
+    if (!x.is_array() || x.empty())
+      fail(file + ": micro-batch " + std::to_string(out.size()) + " is " + shown(x) +
+           ", but must be a list of one document or more");
     out.push_back(numbers_of(x, file));
   }
   return out;
@@ -80,6 +82,18 @@ micro_batch_documents listed(const nlohmann::json& value, const std::string& fil
 
 std::int64_t tokens_of(const std::vector<std::int64_t>& documents) {
   return std::accumulate(documents.begin(), documents.end(), std::int64_t{0});
+}
+
+std::vector<named_time> named_times(const planner::micro_batch_plan& plan, hocket::ticks alike) {
+  return {{"dealt out in turn", "listed", plan.listed_total},
+          {"chosen assignment and order", "chosen", plan.total},
+          {"lower bound of all", "lower_bound", plan.lower_bound},
+          {"each as long as the mean", "alike", alike}};
+}
+
+void check_documents(const training_input& t, const std::string& file) {
+  if (t.step.squared_lengths != 0)
+    fail(file + ": \"document_lengths\" and --lengths both say how long documents are: only one of them can be given");
 }
 
 std::vector<micro_batch_documents> read_lengths(const length_options& o, std::int64_t tokens, std::int64_t count) {
@@ -96,37 +110,46 @@ std::vector<micro_batch_documents> read_lengths(const length_options& o, std::in
              " micro-batches, but steps x global_batch / micro_batch is " + std::to_string(count));
       return {std::move(all)};
     }
-    if (!value.is_object()) fail(o.lengths + ": must be a list of lengths or an object with \"ranges\"");
+    if (!value.is_object())
+      fail(o.lengths + ": is " + shown(value) +
+           ", but must be a list of one document or more, or an object with \"ranges\"");
     from = histogram_of(value, o.lengths, seed);
   }
   std::vector<micro_batch_documents> draws;
   for (std::int64_t d = 0; d < o.draws; ++d) {
     from->seed = seed + static_cast<std::uint64_t>(d);
-    draws.push_back(value_or_fail(planner::draw_micro_batches(*from, at_most, count), "--lengths"));
+    draws.push_back(
+        value_or_fail(planner::draw_micro_batches(*from, at_most, count),
+                      "--lengths " + o.lengths + ", up to " + std::to_string(at_most) + " tokens a micro-batch"));
   }
   return draws;
 }
 
 void add_lengths(CLI::App& command, length_options& o) {
-  command
-      .add_option(
-          "--lengths", o.lengths,
-          "Tokens of documents: uniform:A-B, doublings:A-B (each doubling as likely), or a JSON file: a list for "
-          "each micro-batch, a list of documents that are packed in order, or a histogram (docs/file_forms.md)")
-      ->type_name("FILE|TEXT");
+  CLI::Option* const lengths =
+      command
+          .add_option(
+              "--lengths", o.lengths,
+              "Tokens of documents: uniform:A-B, doublings:A-B (each doubling as likely), or a JSON file: a list for "
+              "each micro-batch, a list of documents that are packed in order, or a histogram (docs/file_forms.md)")
+          ->type_name("FILE|TEXT");
   command
       .add_option("--tokens", o.tokens,
                   "Tokens of a micro-batch at most, as documents are packed; 0: each document is one (sequence x "
                   "micro_batch)")
       ->type_name("N")
-      ->check(CLI::Range(std::int64_t{0}, most_tokens));
+      ->check(CLI::Range(std::int64_t{0}, most_tokens))
+      ->needs(lengths);
   command.add_option("--seed", o.seed, "Of the draws (0)")
       ->type_name("N")
-      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 53));
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 53))
+      ->needs(lengths);
   command.add_option("--steps", o.steps, "Training steps that share the micro-batches (1)")
       ->type_name("N")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1024}));
-  command.add_flag("--keep-steps", o.keep_steps, "Micro-batches are listed step by step, and stay in their step");
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1024}))
+      ->needs(lengths);
+  command.add_flag("--keep-steps", o.keep_steps, "Micro-batches are listed step by step, and stay in their step")
+      ->needs(lengths);
 }
 
 }  // namespace hocket_cli

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "command.hpp"
+#include "cost_input.hpp"
 
 namespace hocket_cli {
 
@@ -29,5 +30,16 @@ using micro_batch_documents = std::vector<std::vector<std::int64_t>>;
 std::vector<micro_batch_documents> read_lengths(const length_options& o, std::int64_t tokens, std::int64_t count);
 
 std::int64_t tokens_of(const std::vector<std::int64_t>& documents);
+
+/// Ends the command where the training file says how long documents are: --lengths says so of each micro-batch.
+void check_documents(const training_input& t, const std::string& file);
+
+/// What the micro-batches of all steps take: in words, and as files call it without the unit.
+struct named_time {
+  const char *name, *key;
+  hocket::ticks time;
+};
+/// @param alike  if each had the mean number of tokens
+std::vector<named_time> named_times(const hocket::planner::micro_batch_plan& plan, hocket::ticks alike);
 
 }  // namespace hocket_cli

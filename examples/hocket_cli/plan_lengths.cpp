@@ -58,6 +58,7 @@ planner::micro_batch_times times_of(const plan_input& in, const step_plan& p, co
 }  // namespace
 
 lengths_report compare_lengths(const plan_input& in, const step_plan& p, const length_options& o) {
+  check_documents(in.training, in.file);
   if (in.forward_us)
     fail(in.file + ": --lengths needs stage times that follow from lengths, not \"pipeline.forward_us\"");
   if (p.split && !in.layers && !timed_by_the_machine(in))
@@ -79,28 +80,13 @@ lengths_report compare_lengths(const plan_input& in, const step_plan& p, const l
   return out;
 }
 
-namespace {
-
-struct named_time {
-  const char *name, *key;
-  ticks time;
-};
-std::vector<named_time> times_of(const lengths_report& r) {
-  return {{"dealt out in turn", "listed_us", r.plan.listed_total},
-          {"chosen assignment and order", "chosen_us", r.plan.total},
-          {"lower bound of all", "lower_bound_us", r.plan.lower_bound},
-          {"all of the mean length", "alike_us", r.alike}};
-}
-
-}  // namespace
-
 std::string lengths_as_text(const lengths_report& r) {
   char line[160];
   std::snprintf(line, sizeof line, "Micro-batches that differ: %lld in %lld %s\n",
                 static_cast<long long>(r.micro_batches), static_cast<long long>(r.steps),
                 r.steps == 1 ? "step" : "steps");
   std::string out = line;
-  for (const named_time& x : times_of(r)) {
+  for (const named_time& x : named_times(r.plan, r.alike)) {
     std::snprintf(line, sizeof line, "  %-34s%14.1f us\n", x.name, static_cast<double>(x.time) / 1e3);
     out += line;
   }
@@ -109,7 +95,8 @@ std::string lengths_as_text(const lengths_report& r) {
 
 std::string with_lengths_json(std::string json, const lengths_report& r, std::size_t pipelines) {
   nlohmann::ordered_json out{{"micro_batches", r.micro_batches}, {"steps", r.steps}};
-  for (const named_time& x : times_of(r)) out[x.key] = static_cast<double>(x.time) / 1e3;
+  for (const named_time& x : named_times(r.plan, r.alike))
+    out[std::string(x.key) + "_us"] = static_cast<double>(x.time) / 1e3;
   out["proved"] = r.plan.proved;
   for (std::size_t at = 0; at < r.plan.runs.size(); ++at)
     out["runs"].push_back({{"step", at / pipelines},

@@ -125,7 +125,7 @@ void split_section(std::string& out, const plan_input& in, const step_plan& p) {
          : s.plan.proved ? ", proved: no split and no levels are better in this model"
                          : "");
     if (!s.plan.proved && !simulated)
-      line(out, "  no better than         %9.3f s", static_cast<double>(s.plan.lower_bound.count()) * 1e-9);
+      line(out, "  no better than         %9.3f s", static_cast<double>(s.plan.lower_bound.count()) / 1e9);
     if (s.even_seconds > 0) line(out, "  the even split         %9.3f s with its best levels", s.even_seconds);
     else line(out, "  the even split         does not fit, whatever is computed again");
   }
@@ -183,7 +183,7 @@ void choice_section(std::string& out, const plan_input& in, const step_plan& p) 
   const auto& c = *in.choice;
   line(out, "Chosen, because the file leaves it open: the fastest that fits");
   for (const std::string& key : in.open) line(out, "  %-22s %s", key.c_str(), chosen(in, key).c_str());
-  const auto seconds = [](const auto& x) { return static_cast<double>(x.cost.step.count()) * 1e-9; };
+  const auto seconds = [](const auto& x) { return static_cast<double>(x.cost.step.count()) / 1e9; };
   const auto gibibytes = [](const auto& x) { return static_cast<double>(x.cost.memory.count()) / 1073741824.0; };
   line(out, "  predicted step         %9.3f s with %.2f GiB on the fullest rank, %lld data-parallel ranks",
        in.step_seconds ? *in.step_seconds : seconds(c.front.front()),
@@ -223,7 +223,7 @@ nlohmann::ordered_json choice_as_json(const plan_input& in, const step_plan& p) 
     at["bytes"] = bytes;
   };
   const auto alike = [&](ordered_json& at, const hocket::planner::scored_strategy& x) {
-    price(at, static_cast<double>(x.cost.step.count()) * 1e-9, x.cost.memory.count());
+    price(at, static_cast<double>(x.cost.step.count()) / 1e9, x.cost.memory.count());
   };
   if (in.step_seconds) {
     price(to, *in.step_seconds, static_cast<std::int64_t>(fullest(p).ceiling().num()));
@@ -299,7 +299,7 @@ nlohmann::ordered_json split_as_json(const plan_input& in, const layer_split& s)
     to["simulated"] = in.parallel.vp > 1;
   }
   if (s.step_seconds > 0 && in.parallel.vp == 1) {
-    to["lower_bound_seconds"] = static_cast<double>(s.plan.lower_bound.count()) * 1e-9;
+    to["lower_bound_seconds"] = static_cast<double>(s.plan.lower_bound.count()) / 1e9;
     to["proved"] = s.plan.proved;
   }
   if (s.even_seconds > 0) to["even_split_seconds"] = s.even_seconds;

@@ -343,7 +343,7 @@ std::optional<layer_split> plan_split(const plan_input& in, const planner::in_fl
     other.plan = std::move(x);
     set_parts(in, m, other);
     other.step_seconds =
-        in.parallel.vp == 1 ? static_cast<double>(other.plan.step_time.count()) * 1e-9 : seconds_of_step(other);
+        in.parallel.vp == 1 ? static_cast<double>(other.plan.step_time.count()) / 1e9 : seconds_of_step(other);
     return other;
   };
   out = measured(out.plan);

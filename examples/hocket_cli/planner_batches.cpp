@@ -38,6 +38,7 @@ struct question {
   cost::layer_list list;
   training_input training;
   cost::parallel parallel;
+  cost::replay_set replay;
   std::vector<micro_batch_documents> draws;
   std::optional<pipeline::any_schedule> schedule;
   std::vector<std::uint32_t> in_flight;
@@ -47,6 +48,8 @@ struct question {
   std::string file;           ///< that messages name
 
   [[nodiscard]] const cost::machine& rates() const { return training.on->rates; }
+  /// What the file says is computed again, of every layer.
+  [[nodiscard]] cost::recompute_choice how() const { return {parallel.recompute, replay}; }
 };
 
 /// A split with what is computed again, in words.
@@ -65,8 +68,10 @@ struct answer {
   std::size_t chosen = 0;
 };
 
-constexpr double nano = 1e-9, gib = 1073741824.0;
-double seconds_of(ticks t) { return static_cast<double>(t) * nano; }
+constexpr double gib = 1073741824.0;
+/// A division, since 1e-9 is no double: a product would show it in the last digit.
+double seconds_of(double nanoseconds) { return nanoseconds / 1e9; }
+double seconds_of(ticks t) { return seconds_of(static_cast<double>(t)); }
 
 pipeline::any_schedule schedule_of(const options& o, const cost::parallel& p, std::int64_t micro_batches) {
   const std::string name = !o.schedule.empty() ? o.schedule : p.vp > 1 ? "interleaved" : "1f1b";
@@ -80,7 +85,7 @@ question read_question(const options& o) {
   const model_input model = read_any_config(read_json_file(o.model), o.model);
   q.training = read_training(read_json_file(o.training), model.numbers.model, o.training);
   if (!q.training.on) fail(o.training + ": \"machine\" must say how fast the devices are");
-  q.parallel = read_parallel(read_json_file(o.parallel), o.parallel);
+  q.parallel = read_parallel(read_json_file(o.parallel), o.parallel, "", &q.replay);
   q.list = padded(model.layers ? *model.layers : cost::to_layers(model.numbers.model), q.training, o.training);
   q.file = o.parallel;
   const cost::training& t = q.training.step;
@@ -89,6 +94,7 @@ question read_question(const options& o) {
     fail(o.parallel, even.error());
   need_rates(*q.training.on, has_experts(q.list), q.parallel, o.parallel);
   if (o.lengths.lengths.empty()) fail("--lengths must say how long the documents are");
+  check_documents(q.training, o.training);
   const std::int64_t all = t.global_batch / t.micro_batch;
   q.steps = o.lengths.steps;
   q.keep_steps = o.lengths.keep_steps;
@@ -161,7 +167,7 @@ std::vector<std::int64_t> balanced(const question& q, bool for_the_longest) {
   layer_by_layer.parallel.pp = q.list.layer_count();
   layer_by_layer.parallel.vp = 1;
   layer_by_layer.training.on->rates.pipeline_bytes = 1e30;  // no hops between layers of a stage
-  const auto stages = cost::even_choices(q.list, layer_by_layer.parallel, {q.parallel.recompute, {}});
+  const auto stages = cost::even_choices(q.list, layer_by_layer.parallel, q.how());
   std::vector<double> sums(stages.size(), 0);
   for (const micro_batch_documents& draw : q.draws) {
     const auto prices = prices_of(layer_by_layer, stages, draw);
@@ -188,18 +194,20 @@ std::string list_of(const std::vector<cost::stage_choice>& stages, std::int64_t 
 /// With a capacity: even and balanced splits, each with what the file says, with whole layers as needed, and with those
 /// beside SiLU and Mul. Without: the even split with what the file says.
 std::vector<choice> choices_of(const question& q) {
-  const auto even = cost::even_choices(q.list, q.parallel, {q.parallel.recompute, {}});
-  std::vector<choice> out{{"even", std::string(to_string(cost::recompute_choice{q.parallel.recompute, {}})), even}};
+  const auto even = cost::even_choices(q.list, q.parallel, q.how());
+  std::vector<choice> out{{"even", std::string(to_string(q.how())), even}};
   if (q.capacity == 0) return out;
   out.clear();
+  cost::replay_set with_activation = q.replay;
+  with_activation.activation = true;
   const auto add_split = [&](const std::string& name, const std::vector<std::int64_t>& sizes) {
     for (const choice& x : out) {
       bool same = true;
       for (std::size_t s = 0; s < sizes.size(); ++s) same = same && x.stages[s].layers == sizes[s];
       if (same) return;
     }
-    for (const auto& [again, how] : {std::pair{"", cost::recompute_choice{q.parallel.recompute, {}}},
-                                     std::pair{"activation, ", cost::recompute_choice{{}, {.activation = true}}}}) {
+    for (const auto& [again, how] :
+         {std::pair{"", q.how()}, std::pair{"activation, ", cost::recompute_choice{{}, with_activation}}}) {
       choice some{name, "", {}};
       for (const std::int64_t n : sizes) some.stages.push_back({n, 0, how});
       if (*again == 0) {
@@ -272,17 +280,6 @@ answer answer_of(const question& q) {
   return out;
 }
 
-struct named_time {
-  const char *name, *key;
-  ticks time;
-};
-std::vector<named_time> times_of(const answer& a) {
-  return {{"dealt out in turn", "listed_seconds", a.plan.listed_total},
-          {"chosen", "chosen_seconds", a.plan.total},
-          {"lower bound", "lower_bound_seconds", a.plan.lower_bound},
-          {"all of the mean length", "alike_seconds", a.alike}};
-}
-
 std::string as_text(const question& q, const answer& a) {
   char line[256];
   std::int64_t least = tokens_of(q.draws[0][0]), most = least;
@@ -295,12 +292,12 @@ std::string as_text(const question& q, const answer& a) {
                 static_cast<long long>(q.parallel.dp), static_cast<long long>(q.steps),
                 std::string(q.schedule->name()).c_str());
   std::string out = line;
-  out += "  pipeline of all steps       seconds\n";
-  for (const named_time& x : times_of(a)) {
-    std::snprintf(line, sizeof line, "  %-24s%11.4f\n", x.name, seconds_of(x.time));
+  out += "  pipeline of all steps             seconds\n";
+  for (const named_time& x : named_times(a.plan, a.alike)) {
+    std::snprintf(line, sizeof line, "  %-30s%11.4f\n", x.name, seconds_of(x.time));
     out += line;
   }
-  std::snprintf(line, sizeof line, "  beside it, each step    %11.4f\n", a.beside);
+  std::snprintf(line, sizeof line, "  beside it, each step          %11.4f\n", a.beside);
   out += line;
   if (q.capacity > 0) {
     out += "\n  split                     computed again                       mean s    worst s  fit  GiB lacking\n";
@@ -310,7 +307,7 @@ std::string as_text(const question& q, const answer& a) {
                        : c == a.scores.best_worst ? "  best worst"
                                                   : "";
       std::snprintf(line, sizeof line, "  %-26s%-33s%10.4f%11.4f%5zu%13.2f%s\n", a.choices[c].split.c_str(),
-                    a.choices[c].again.c_str(), x.mean_time * nano, seconds_of(x.worst_time), x.fitting,
+                    a.choices[c].again.c_str(), seconds_of(x.mean_time), seconds_of(x.worst_time), x.fitting,
                     static_cast<double>(x.most_lacking.count()) / gib, mark);
       out += line;
     }
@@ -335,7 +332,7 @@ std::string as_text(const question& q, const answer& a) {
 std::string as_json(const question& q, const answer& a) {
   nlohmann::ordered_json out{
       {"version", 1}, {"schedule", q.schedule->name()}, {"pipelines", q.parallel.dp}, {"steps", q.steps}};
-  for (const named_time& x : times_of(a)) out[x.key] = seconds_of(x.time);
+  for (const named_time& x : named_times(a.plan, a.alike)) out[std::string(x.key) + "_seconds"] = seconds_of(x.time);
   out["beside_seconds"] = a.beside;
   out["proved"] = a.plan.proved;
   for (const auto& documents : q.draws[0])
@@ -360,7 +357,7 @@ std::string as_json(const question& q, const answer& a) {
                               {"again", a.choices[c].again},
                               {"layers", layers},
                               {"whole", whole},
-                              {"mean_seconds", x.mean_time * nano},
+                              {"mean_seconds", seconds_of(x.mean_time)},
                               {"worst_seconds", seconds_of(x.worst_time)},
                               {"worst_draw", x.worst_draw},
                               {"fitting_draws", x.fitting},

@@ -25,10 +25,17 @@ namespace cost = hocket::cost;
 namespace interop = hocket::interop;
 namespace planner = hocket::planner;
 
+constexpr double gib = 1073741824.0;
+
 struct options {
   std::string layout, model, training, parallel, format = "text", out;
   std::int64_t predictions = 0;
   double memory_gib = 0;  ///< of a rank; 0: memory is not looked at
+};
+
+/// How the model is spread, with the operations that every layer computes again beside the level.
+struct spread : cost::parallel {
+  cost::replay_set replay;
 };
 
 /// Seconds of one micro-batch, both passes, of what stages have.
@@ -36,10 +43,9 @@ struct prices {
   std::vector<double> layers;
   double loss = 0, predictions = 0;
 };
-prices prices_of(const cost::layer_list& list, const training_input& t, const cost::parallel& p,
-                 const std::string& file) {
+prices prices_of(const cost::layer_list& list, const training_input& t, const spread& p, const std::string& file) {
   const cost::machine& rates = t.on->rates;
-  const cost::recompute_choice how{p.recompute, {}};
+  const cost::recompute_choice how{p.recompute, p.replay};
   const auto seconds = [&](const cost::layer_blocks& blocks) {
     return value_or_fail(cost::time_of_layer(list, blocks, t.step, p, rates, how), file).total().count();
   };
@@ -63,7 +69,7 @@ prices prices_of(const cost::layer_list& list, const training_input& t, const co
 /// What ranks have room for, and what layers weigh, by 1F1B. Every rank keeps room for the moments of the largest
 /// layer, and for every set of weights that several layers share.
 void set_memory(planner::layout_problem& problem, const cost::layer_list& list, const training_input& t,
-                const cost::parallel& p, double memory_gib, const std::string& file) {
+                const spread& p, double memory_gib, const std::string& file) {
   const auto up = [](const cost::rational& x) { return hocket::bytes(static_cast<std::int64_t>(x.ceiling().num())); };
   const cost::layer_blocks sets = cost::detail::shared_sets(list);
   const cost::rational of_sets = static_bytes_of_sets(list, t.step, p, file);
@@ -73,7 +79,7 @@ void set_memory(planner::layout_problem& problem, const cost::layer_list& list, 
                           cost::detail::sum_parameters(list, cost::detail::without_sets(blocks, sets), 1, p), file)),
                       file);
     return {up(value_or_fail(cost::static_bytes(n, t.step, p), file)),
-            up(value_or_fail(cost::layer_activation_bytes(list, blocks, t.step, p), file))};
+            up(value_or_fail(cost::layer_activation_bytes(list, blocks, t.step, p, p.replay), file))};
   };
   for (const cost::repeated_layer& each : list.layers)
     problem.layer_bytes.insert(problem.layer_bytes.end(), static_cast<std::size_t>(each.count), weight(each.blocks));
@@ -87,7 +93,8 @@ void set_memory(planner::layout_problem& problem, const cost::layer_list& list, 
     cost::rank_layers on;
     on.ends = {.first = rank == 0, .last = rank + 1 == p.pp, .rank = rank};
     const auto memory = [&](const cost::rational& passes) {
-      return value_or_fail(cost::memory_of_rank(list, on, t.step, p, {passes, held.embedding_passes}), file).peak;
+      return value_or_fail(cost::memory_of_rank(list, on, t.step, p, {passes, held.embedding_passes}, p.replay), file)
+          .peak;
     };
     if (on.ends.first && !list.front.empty()) on.layers.push_back({list.front, 1});
     if (on.ends.last && !list.back.empty()) on.layers.push_back({list.back, 1});
@@ -97,13 +104,13 @@ void set_memory(planner::layout_problem& problem, const cost::layer_list& list, 
     const cost::memory_peak with_all = memory(0);
     const cost::memory_peak fixed{own.static_bytes + of_sets, own.kept_bytes, with_all.workspace_bytes,
                                   with_all.at_loss_bytes, with_all.at_backward_bytes};
-    problem.rooms.push_back({hocket::bytes(static_cast<std::int64_t>(memory_gib * 1073741824.0)),
-                             up(fixed.total_bytes()), static_cast<std::int64_t>(held.layers.ceiling().num())});
+    problem.rooms.push_back({hocket::bytes(static_cast<std::int64_t>(memory_gib * gib)), up(fixed.total_bytes()),
+                             static_cast<std::int64_t>(held.layers.ceiling().num())});
   }
 }
 
-planner::model_layout solved(const prices& x, const cost::layer_list& list, const training_input& t,
-                             const cost::parallel& p, double memory_gib, const std::string& file) {
+planner::model_layout solved(const prices& x, const cost::layer_list& list, const training_input& t, const spread& p,
+                             double memory_gib, const std::string& file) {
   const auto ticks = [](double seconds) { return static_cast<hocket::ticks>(std::llround(seconds * 1e9)); };
   planner::layout_problem problem{.layers = {},
                                   .loss = ticks(x.loss),
@@ -113,12 +120,17 @@ planner::model_layout solved(const prices& x, const cost::layer_list& list, cons
                                   .chunks = p.vp};
   for (const double one : x.layers) problem.layers.push_back(ticks(one));
   if (memory_gib > 0) set_memory(problem, list, t, p, memory_gib, file);
-  return value_or_fail(planner::solve(problem), file).layout;
+  auto plan = planner::solve(problem);
+  if (plan) return std::move(plan->layout);
+  if (plan.error().code != hocket::errc::does_not_fit) fail(file, plan.error());
+  const double least = static_cast<double>(value_or_fail(planner::least_capacity(problem), file).count()) / gib;
+  fail(file + ": no layout fits into " + fixed(memory_gib, 3) + " GiB a rank by 1F1B: the least that one needs is " +
+       fixed(std::ceil(least * 1e3) / 1e3, 3) + " GiB");
 }
 
 /// What a rank has of the layers, in model order.
 std::vector<cost::rank_layers> ranks_of(const cost::layer_list& list, const planner::model_layout& layout,
-                                        const cost::parallel& p, const std::string& file) {
+                                        const spread& p, const std::string& file) {
   std::vector<std::int64_t> sizes;
   for (const planner::layout_stage& s : layout.stages) sizes.push_back(s.layers);
   cost::layer_list without = list;
@@ -134,11 +146,11 @@ std::vector<cost::rank_layers> ranks_of(const cost::layer_list& list, const plan
 
 /// Bytes of each rank at its peak by 1F1B.
 std::vector<double> peaks_of(const cost::layer_list& list, const planner::model_layout& layout, const training_input& t,
-                             const cost::parallel& p, const std::string& file) {
+                             const spread& p, const std::string& file) {
   std::vector<double> bytes;
   for (const cost::rank_layers& on : ranks_of(list, layout, p, file)) {
     const auto held = value_or_fail(cost::held_share_by_1f1b(t.step, p, on.ends.rank), file);
-    const auto memory = value_or_fail(cost::memory_of_rank(list, on, t.step, p, held), file);
+    const auto memory = value_or_fail(cost::memory_of_rank(list, on, t.step, p, held, p.replay), file);
     bytes.push_back(memory.peak.total_bytes().ceiling().real());
   }
   return bytes;
@@ -174,7 +186,7 @@ std::string letters_of(const cost::layer_list& list) {
   }
   return out;
 }
-/// Megatron-LM's hybrid pattern, which must be the model's; its modules are those of the model.
+/// Megatron-LM's hybrid pattern, which must be the model's; its modules become those of a model that has none.
 planner::model_layout read_hybrid(const std::string& text, cost::layer_list& list) {
   const interop::hybrid_pattern pattern = value_or_fail(interop::read_hybrid_pattern(text), "layout");
   const std::string own = letters_of(list);
@@ -217,11 +229,19 @@ std::vector<double> seconds_of_stages(const planner::model_layout& layout, const
   return seconds;
 }
 
-std::string as_text(const planner::model_layout& layout, const std::vector<double>& seconds,
-                    const std::vector<double>& bytes) {
+/// The layout as Megatron-LM takes it: its layout string, whose prediction modules have layers like the last one
+/// (--predictions). What others have, only the hybrid pattern says that named them.
+bool has_own_modules(const cost::layer_list& list) {
+  return !list.predictions.empty() && list.predictions.front().blocks != list.layers.back().blocks;
+}
+std::string pasted(const planner::model_layout& layout, const cost::layer_list& list) {
+  return has_own_modules(list) ? as_hybrid(layout, list) : interop::write_megatron_layout(layout);
+}
+
+std::string as_text(const planner::model_layout& layout, const cost::layer_list& list,
+                    const std::vector<double>& seconds, const std::vector<double>& bytes) {
   const std::size_t ranks = bytes.size();
-  std::string out =
-      "layout " + interop::write_megatron_layout(layout) + "\n\n  stage   rank  chunk  layers          ms\n";
+  std::string out = "layout " + pasted(layout, list) + "\n\n  stage   rank  chunk  layers          ms\n";
   char line[160];
   for (std::size_t s = 0; s < layout.stages.size(); ++s) {
     const planner::layout_stage& stage = layout.stages[s];
@@ -231,18 +251,19 @@ std::string as_text(const planner::model_layout& layout, const std::vector<doubl
                   stage.is_empty() ? "  empty" : "");
     out += line;
   }
-  out += "\n   rank  GiB at the peak, by 1F1B\n";
+  out += layout.stages.size() > ranks ? "\n   rank  GiB at the peak, by interleaved 1F1B\n"
+                                      : "\n   rank  GiB at the peak, by 1F1B\n";
   for (std::size_t r = 0; r < ranks; ++r) {
-    std::snprintf(line, sizeof line, "%7zu%18.2f\n", r, bytes[r] / 1073741824.0);
+    std::snprintf(line, sizeof line, "%7zu%18.2f\n", r, bytes[r] / gib);
     out += line;
   }
   return out;
 }
 
-std::string as_json(const planner::model_layout& layout, const std::vector<double>& seconds,
-                    const std::vector<double>& bytes) {
+std::string as_json(const planner::model_layout& layout, const cost::layer_list& list,
+                    const std::vector<double>& seconds, const std::vector<double>& bytes) {
   const std::size_t ranks = bytes.size();
-  nlohmann::ordered_json out{{"version", 1}, {"layout", interop::write_megatron_layout(layout)}};
+  nlohmann::ordered_json out{{"version", 1}, {"layout", pasted(layout, list)}};
   for (std::size_t s = 0; s < layout.stages.size(); ++s) {
     const planner::layout_stage& stage = layout.stages[s];
     out["stages"].push_back({{"stage", s},
@@ -272,8 +293,12 @@ std::string as_offsets(const planner::model_layout& layout, std::size_t ranks, c
 
 std::string written(const planner::model_layout& layout, const cost::layer_list& list,
                     const std::vector<double>& seconds, const std::vector<double>& bytes, const std::string& format) {
-  if (format == "text") return as_text(layout, seconds, bytes);
-  if (format == "json") return as_json(layout, seconds, bytes);
+  if (format == "text") return as_text(layout, list, seconds, bytes);
+  if (format == "json") return as_json(layout, list, seconds, bytes);
+  if (format == "megatron" && has_own_modules(list))
+    fail(
+        "layout: Megatron-LM's layout string cannot say that prediction modules have other layers than the last one: "
+        "--format hybrid does");
   if (format == "megatron") return interop::write_megatron_layout(layout) + "\n";
   if (format == "hybrid") return as_hybrid(layout, list) + "\n";
   if (format == "mindformers") return as_offsets(layout, bytes.size(), "layout");
@@ -284,8 +309,12 @@ void layout(const options& o) {
   const model_input model = read_any_config(read_json_file(o.model), o.model);
   const training_input t = read_training(read_json_file(o.training), model.numbers.model, o.training);
   if (!t.on) fail(o.training + ": \"machine\" must say how fast the devices are");
-  const cost::parallel p = read_parallel(read_json_file(o.parallel), o.parallel);
+  spread p;
+  static_cast<cost::parallel&>(p) = read_parallel(read_json_file(o.parallel), o.parallel, "", &p.replay);
   cost::layer_list list = padded(model.layers ? *model.layers : cost::to_layers(model.numbers.model), t, o.training);
+  if (o.predictions > 0 && t.predictions > 0 && o.predictions != t.predictions)
+    fail("--predictions is " + std::to_string(o.predictions) + ", but " + o.training + " has " +
+         std::to_string(t.predictions));
   if (o.predictions > 0) {
     list.prediction_heads = o.predictions;
     list.predictions = {{list.layers.back().blocks, o.predictions}};

@@ -94,7 +94,7 @@ variant solved(variant x, const std::vector<planner::stage_saved_tensors>& stage
                   fixed(static_cast<double>(plan.error().values[1]) / gib, 2) + " GiB";
       return x;
     }
-    const double seconds = static_cast<double>((stages[s].time + plan->extra).count()) * 1e-9;
+    const double seconds = static_cast<double>((stages[s].time + plan->extra).count()) / 1e9;
     sum += seconds;
     most = std::max(most, seconds);
     x.plans.push_back(std::move(*plan));
@@ -112,7 +112,7 @@ answer answer_of(const options& o) {
   cost::parallel p = read_parallel(read_json_file(o.parallel), o.parallel);
   cost::model m = model.numbers.model;
   if (t.padded_vocabulary > 0) m.vocabulary = t.padded_vocabulary;
-  if (m.mtp_layers > 0)
+  if (m.mtp_layers + t.predictions > 0)
     fail(o.model + ": tensors are offloaded for models without multi-token-prediction modules only");
   if (p.vp > 1)
     fail(o.parallel + ": \"vp\" is " + std::to_string(p.vp) + ", but tensors are offloaded with one chunk a rank only");
@@ -137,10 +137,10 @@ answer answer_of(const options& o) {
   }
   const auto uniform = value_or_fail(cost::predict_step(m, t.step, p, t.on->rates), o.parallel);
   double in_stages = 0;
-  for (const auto& stage : out.stages) in_stages += static_cast<double>(stage.time.count()) * 1e-9;
+  for (const auto& stage : out.stages) in_stages += static_cast<double>(stage.time.count()) / 1e9;
   // Hops, the exchange, the optimizer: what the prediction has besides the stages.
   double slowest = 0;
-  for (const auto& stage : out.stages) slowest = std::max(slowest, static_cast<double>(stage.time.count()) * 1e-9);
+  for (const auto& stage : out.stages) slowest = std::max(slowest, static_cast<double>(stage.time.count()) / 1e9);
   out.beside =
       std::max(0.0, uniform.step_time().count() - in_stages - static_cast<double>(micro_batches - 1) * slowest);
   for (const variant& x :
@@ -256,22 +256,22 @@ std::string as_text(const answer& a) {
                   "\nstage %zu: %lld in flight, %.2f of %.2f GiB saved; a micro-batch takes %.2f ms and %.2f more (at "
                   "least %.2f)\n",
                   s, static_cast<long long>(q.in_flight), static_cast<double>(plan.held.count()) / gib,
-                  static_cast<double>(q.capacity.count()) / gib, static_cast<double>(a.stages[s].time.count()) * 1e-6,
-                  static_cast<double>(plan.extra.count()) * 1e-6, static_cast<double>(plan.lower_bound.count()) * 1e-6);
+                  static_cast<double>(q.capacity.count()) / gib, static_cast<double>(a.stages[s].time.count()) / 1e6,
+                  static_cast<double>(plan.extra.count()) / 1e6, static_cast<double>(plan.lower_bound.count()) / 1e6);
     out += line;
     std::snprintf(line, sizeof line, "copies take %.2f ms, of which %.2f may hide\n",
-                  static_cast<double>(plan.copies.count()) * 1e-6,
-                  static_cast<double>(q.overlap) * static_cast<double>((q.compute + plan.again).count()) * 1e-9);
+                  static_cast<double>(plan.copies.count()) / 1e6,
+                  static_cast<double>(q.overlap) * static_cast<double>((q.compute + plan.again).count()) / 1e9);
     out += line;
     out += "  tensors                     layers      GiB  again us   copy us   keep  again  move\n";
     for (std::size_t c = 0; c < q.classes.size(); ++c) {
       const planner::saved_class& x = q.classes[c];
       const planner::saved_class_choice& choice = plan.choices[c];
-      const std::string again_us = x.recomputable ? fixed(static_cast<double>(x.again.count()) * 1e-3, 1) : "-";
+      const std::string again_us = x.recomputable ? fixed(static_cast<double>(x.again.count()) / 1e3, 1) : "-";
       std::snprintf(
           line, sizeof line, "  %-26s%8lld%9.4f%10s%10.1f%7lld%7lld%6lld\n", label_of(a.stages[s].names[c]).c_str(),
           static_cast<long long>(x.layers), static_cast<double>(x.size.count()) / gib, again_us.c_str(),
-          static_cast<double>(x.copy.count()) * 1e-3, static_cast<long long>(x.layers - choice.again - choice.moved),
+          static_cast<double>(x.copy.count()) / 1e3, static_cast<long long>(x.layers - choice.again - choice.moved),
           static_cast<long long>(choice.again), static_cast<long long>(choice.moved));
       out += line;
     }

@@ -110,7 +110,7 @@ std::string recompute_of(const planner::strategy& s) {
 
 /// At least a nanosecond: a division by it is finite.
 double seconds_of(const planner::scored_strategy& x) {
-  return static_cast<double>(std::max(x.cost.step, std::chrono::nanoseconds(1)).count()) * 1e-9;
+  return static_cast<double>(std::max(x.cost.step, std::chrono::nanoseconds(1)).count()) / 1e9;
 }
 
 nlohmann::json as_json(const planner::scored_strategy& x, double tokens) {
@@ -163,7 +163,7 @@ std::string as_svg(const std::vector<series>& fronts, std::int64_t capacity, con
   double slowest = 0, fastest = 0;
   for (const series& front : fronts)
     for (const auto& x : front.points) {
-      const double s = static_cast<double>(x.cost.step.count()) * 1e-9;
+      const double s = static_cast<double>(x.cost.step.count()) / 1e9;
       slowest = s > slowest ? s : slowest;
       fastest = fastest == 0 || s < fastest ? s : fastest;
     }
@@ -181,7 +181,7 @@ std::string as_svg(const std::vector<series>& fronts, std::int64_t capacity, con
       "</text>\n<text x=\"400\" y=\"430\" text-anchor=\"middle\">step time, s</text>\n"
       "<text x=\"16\" y=\"44\">GiB of the fullest rank</text>\n";
   const auto x_of = [&](const planner::scored_strategy& x) {
-    return number(80 + 680 * (static_cast<double>(x.cost.step.count()) * 1e-9 - fastest) / span);
+    return number(80 + 680 * (static_cast<double>(x.cost.step.count()) / 1e9 - fastest) / span);
   };
   const auto y_of = [&](double bytes) { return number(390 - 330 * bytes / most); };
   for (int i = 0; i <= 4; ++i) {
@@ -240,6 +240,7 @@ auto of_model(const model_input& model, const training_input& t, const std::stri
   if (model.layers) return ask(padded(*model.layers, t, file));
   cost::model m = model.numbers.model;
   if (t.padded_vocabulary > 0) m.vocabulary = t.padded_vocabulary;
+  if (t.predictions > 0) m.mtp_layers = t.predictions;
   return ask(m);
 }
 
@@ -373,7 +374,7 @@ void search(const options& o) {
   std::snprintf(line, sizeof line, "named=%lld evaluated=%lld fitting=%lld front=%zu best_step_s=%.6f best_bytes=%lld",
                 static_cast<long long>(report.named), static_cast<long long>(report.evaluated),
                 static_cast<long long>(report.fitting), report.front.size(),
-                static_cast<double>(best.cost.step.count()) * 1e-9, static_cast<long long>(best.cost.memory.count()));
+                static_cast<double>(best.cost.step.count()) / 1e9, static_cast<long long>(best.cost.memory.count()));
   const std::string format = form(o.format);
   give(o.out,
        format == "svg"    ? as_svg({{q.on.devices, report.front}}, q.on.memory.count(), title)

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstdio>
 #include <memory>
+#include <numeric>
 #include <optional>
 
 #include "command.hpp"
@@ -76,15 +77,15 @@ struct problem {
   [[nodiscard]] bool has_rate(nanoseconds step_time) const { return tokens > 0 && step_time > nanoseconds(0); }
   /// Seconds of one step whose value is `step_time` (v times the step).
   [[nodiscard]] double seconds(nanoseconds step_time) const {
-    return static_cast<double>(step_time.count()) / static_cast<double>(held.chunks()) * 1e-9;
+    return static_cast<double>(step_time.count()) / (static_cast<double>(held.chunks()) * 1e9);
   }
 };
 
 constexpr double gib = 1073741824.0;
 
 double gib_of(bytes b) { return static_cast<double>(b.count()) / gib; }
-double milliseconds_of(nanoseconds t) { return static_cast<double>(t.count()) * 1e-6; }
-double microseconds_of(nanoseconds t) { return static_cast<double>(t.count()) * 1e-3; }
+double milliseconds_of(nanoseconds t) { return static_cast<double>(t.count()) / 1e6; }
+double microseconds_of(nanoseconds t) { return static_cast<double>(t.count()) / 1e3; }
 
 nanoseconds time_at(const json_object& in, const char* key, bool needed = true) {
   const double us = needed ? in.number(key) : in.number_or(key, 0);
@@ -245,6 +246,10 @@ problem read_problem(const std::string& file) {
   read_layers(p, v);
   if (v.has("split") && v.at("split").empty()) v.fail_at("split", "is empty");
   if (v.has("split")) p.split = v.integers("split", 1, 4096, 65536);
+  const std::int64_t split_layers = std::accumulate(p.split.begin(), p.split.end(), std::int64_t{0});
+  if (v.has("split") && split_layers != p.layers())
+    v.fail_at("split", "is " + shown(v.at("split")) + ": " + std::to_string(split_layers) +
+                           " layers, but \"layers\" has " + std::to_string(p.layers()));
   if (v.has("most_on_stage")) p.max_on_stage = v.integer("most_on_stage", 1, 4096);
   if (p.max_on_stage > 0 && p.max_on_stage < p.even_share())
     v.fail_at("most_on_stage", "must be at least " + std::to_string(p.even_share()) + ": " +
@@ -283,7 +288,7 @@ std::optional<double> simulated_seconds(const problem& p, const planner::split_p
                                                                                     .input_grad = input_grad,
                                                                                     .weight_grad = weight_grad}),
                                  p.file);
-  return static_cast<double>(run.makespan) * 1e-9;
+  return static_cast<double>(run.makespan) / 1e9;
 }
 
 /// One line of the comparison: what a simpler rule would give.

@@ -259,7 +259,7 @@ class Split(ToolTest):
         refused(lambda p: p["layers"][0]["levels"][1].update(name=p["layers"][0]["levels"][0]["name"]), "another level")
         refused(lambda p: p["layers"][0].update(time_us=-1), "time_us")
         refused(lambda p: p.update(split=[40]), "split")
-        refused(lambda p: p.update(split=[20, 21]), "layers of the split")
+        refused(lambda p: p.update(split=[20, 21]), "\"split\" is [20,21]: 41 layers, but \"layers\" has 40")
         refused(lambda p: p.update(micro_batches=10 ** 7), "micro_batches")
         refused(lambda p: p.update(slices=2), "only for seq-1f1b")
         refused(lambda p: p.update(schedule="seq-1f1b", slices=0), "slices")
@@ -462,7 +462,11 @@ class Strategies(ToolTest):
         free = peak()
         for gib in (free / 2**30 + 2, free / 2**30 - 3):
             self.assertLessEqual(peak("--memory-gib", str(gib)), gib * 2**30)
-        self.refused("planner", "layout", *files[:4], *one_chunk, "--memory-gib", "3", says="nothing fits: in the layout that fills ranks in turn, rank")
+        self.refused("planner", "layout", *files[:4], *one_chunk, "--memory-gib", "3", says="no layout fits into 3.000 GiB a rank by 1F1B: the least that one needs is ")
+        said = self.refused("planner", "layout", *files[:4], *one_chunk, "--memory-gib", "3").err
+        least = float(re.search(r"the least that one needs is ([0-9.]+) GiB", said)[1])
+        self.assertLessEqual(peak("--memory-gib", f"{least}"), least * 2**30)
+        self.refused("planner", "layout", *files[:4], *one_chunk, "--memory-gib", f"{least - 0.002}", says=f"the least that one needs is {least:.3f} GiB")
         self.refused("planner", "layout", *files, "--memory-gib", "50", says="memory of layouts with several chunks")
         # A hybrid pattern: a letter per layer, which must be the model's.
         hybrid = self.file("h.json", json.dumps(records["nemotron_h, other"]["config"]))
@@ -475,6 +479,19 @@ class Strategies(ToolTest):
         self.refused("planner", "layout", first + pattern[1:], *common, says=f"layout: layer 0 is {first}, but the model has {pattern[0]}")
         with_modules = self.ok("planner", "layout", pattern + f"/{pattern[0]}/{pattern[0]}", *common, "--format", "hybrid").text.strip()
         self.assertEqual(with_modules, pattern + f"/{pattern[0]}/{pattern[0]}")
+        # Modules of other layers than the last: only the pattern says which, and it is what is printed to paste.
+        last = pattern.rstrip("|")[-1]
+        other = next(c for c in pattern if c not in ("|", last))
+        alike = self.ok("planner", "layout", pattern + f"/{last}", *common)
+        strung = self.ok("planner", "layout", pattern + f"/{last}", *common, "--format", "megatron").text.strip()
+        self.assertEqual(self.ok("planner", "layout", strung, *common, "--predictions", "1").summary, alike.summary)
+        text = self.ok("planner", "layout", pattern + f"/{other}", *common)
+        self.assertTrue(text.text.startswith(f"layout {pattern}/{other}\n"))
+        self.assertEqual(json.loads(self.ok("planner", "layout", pattern + f"/{other}", *common, "--format", "json").text)["layout"], f"{pattern}/{other}")
+        self.refused("planner", "layout", pattern + f"/{other}", *common, "--format", "megatron", says="--format hybrid does")
+        # A wrong letter is named with its place, whatever else stands there.
+        for at, wrong in ((1, "X"), (len(pattern) - 1, "q"), (2, "t")):
+            self.refused("planner", "layout", pattern[:at] + wrong + pattern[at + 1:], *common, says=f"layout: {wrong} at character: {at} is not allowed here")
         self.refused("planner", "layout", "M-|M", *files, says="layout: layer 0 has no letter in hybrid patterns")
         # Stages may be empty, and then there may be more of them than layers: only an even split has a layer on each.
         three = {"model_type": "llama", "hidden_size": 512, "num_hidden_layers": 3, "num_attention_heads": 8, "intermediate_size": 1024, "vocab_size": 4096}
@@ -558,6 +575,46 @@ class Batches(ToolTest):
         refused("must hold [least, most, weight]", "--lengths", self.file("h.json", '{"ranges": [[1, 2]]}'))
         refused("is a list, which has no draws", "--lengths", self.file("one.json", "[[1]]"), "--draws", 2)
         refused("no choice fits every draw into 1.00 GiB", "--lengths", "uniform:64-128", "--memory-gib", 1)
+        refused("e.json: is [], but must be a list of one document or more", "--lengths", self.file("e.json", "[]"))
+        refused("e.json: micro-batch 1 is [], but must be a list of one document or more", "--lengths", self.file("e.json", "[[1], []]"))
+        refused("--lengths uniform:1-2, up to 2147483647 tokens a micro-batch: drawn documents: 1048577 exceeds the limit of 1048576",
+                "--lengths", "uniform:1-2", "--tokens", 2**31 - 1)
+        packed = self.files(training={"document_lengths": [1024, 3072]})
+        self.refused("planner", "batches", *packed, "--lengths", "uniform:64-128", says="t.json: \"document_lengths\" and --lengths both say")
+        # What belongs to --lengths means nothing without it.
+        for command in (("planner", "batches", *self.files()), ("plan", EXAMPLES / "llama-2-13b" / "plan.json", "--out", self.folder / "plan")):
+            for option in (("--tokens", 64), ("--seed", 1), ("--steps", 2), ("--keep-steps",)):
+                self.misused(*command, *option, says=f"{option[0]} requires --lengths")
+        plan = json.loads((EXAMPLES / "llama-2-13b" / "plan.json").read_text())
+        plan.update(model=str(EXAMPLES / "llama-2-13b" / "config.json"))
+        plan["training"]["document_lengths"] = [1024, 3072]
+        del plan["graph"]
+        self.refused("plan", self.file("plan.json", json.dumps(plan)), "--out", self.folder / "plan", "--lengths", "uniform:64-128",
+                     says="plan.json: \"document_lengths\" and --lengths both say")
+
+    def test_what_is_computed_again(self):
+        """With equal lengths the peaks are those of cost report and of layout, whatever is computed again."""
+        listed = self.file("equal.json", json.dumps([[4096]] * 16))
+        peaks = []
+        for again in ({}, {"recompute": "selective"}, {"recompute": "full"}, {"replay": ["activation"]}, {"replay": ["norm", "qkv"]}):
+            files = self.files(**again)
+            report = json.loads(self.ok("cost", "report", *files, "--format", "json").text)
+            layout = json.loads(self.ok("planner", "layout", "Et*10|(t*10|)*2t*10L", *files, "--format", "json").text)
+            batches = json.loads(self.ok("planner", "batches", *files, "--lengths", listed, "--json").text)
+            wanted = [r["peak_bytes"] for r in report["memory"]]
+            self.assertEqual([r["peak_bytes"] for r in layout["ranks"]], wanted, again)
+            self.assertTrue(all(abs(a["peak_bytes"] - b) <= 8 for a, b in zip(batches["ranks"], wanted)), again)
+            peaks.append(wanted[0])
+        self.assertEqual(len(set(peaks)), 4)  # flash attention keeps no scores: selective saves nothing
+        self.refused("planner", "layout", *self.files(select_recompute=["activation"]), says="select_recompute")
+        self.refused("planner", "batches", *self.files(recompute=[1]), "--lengths", listed, says="recompute")
+
+    def test_times_are_whole_nanoseconds(self):
+        """A product with 1e-9 would print 0.30000000000000004 and the like."""
+        x = self.of("doublings:128-4096", "--draws", 2, "--memory-gib", 40)
+        times = [x[f"{key}_seconds"] for key in ("listed", "chosen", "lower_bound", "alike")]
+        times += [run["seconds"] for run in x["runs"]] + [c["worst_seconds"] for c in x["choices"]]
+        self.assertTrue(all(t == round(t, 9) for t in times), times)
 
 
 class Offload(ToolTest):

@@ -390,9 +390,13 @@ struct hybrid_pattern {
   friend bool operator==(const hybrid_pattern&, const hybrid_pattern&) = default;
 };
 inline constexpr std::string_view hybrid_letters = "MG*-E";
-/// Whether a text is such a pattern and no --pipeline-model-parallel-layout, which ends with an L. O(1).
+/// Whether a text is meant as such a pattern, right or wrong, and not as --pipeline-model-parallel-layout: that begins
+/// with an E, which may stand for experts here, and has a t or an L. O(characters).
 [[nodiscard]] constexpr bool is_hybrid_pattern(std::string_view text) noexcept {
-  return !text.empty() && text.find_first_not_of("MG*-E|/") == std::string_view::npos;
+  constexpr std::string_view own = "MG*-", both = "E|/", theirs = "tLm(";
+  if (text.empty()) return false;
+  if (own.find(text.front()) != std::string_view::npos) return true;
+  return both.find(text.front()) != std::string_view::npos && text.find_first_of(theirs) == std::string_view::npos;
 }
 /// Errors: errc::invalid_argument naming the character and its place, or the module that is unlike the first;
 /// errc::limit_exceeded; errc::layout_lacks if there is no layer. O(characters).

@@ -210,7 +210,10 @@ TEST_CASE("Megatron-LM's hybrid patterns are read and written", "[interop][layou
     REQUIRE(once);
     CHECK(interop::write_hybrid_pattern(*once).value() == text);
   }
-  for (const char* text : {"Et*3|tL", "EtL", "", "offset: [1]", "[1]"}) CHECK(!interop::is_hybrid_pattern(text));
+  for (const char* text : {"M-X-|M", "-q", "E*x", "|MX", "Mt|tL"})
+    CHECK(interop::is_hybrid_pattern(text));  // wrong ones
+  for (const char* text : {"Et*3|tL", "EtL", "", "offset: [1]", "[1]", "|EtL", "E(t|)*3L", "ExL", "(Et|)*1L"})
+    CHECK(!interop::is_hybrid_pattern(text));
   const auto why = [](const char* text) { return message(interop::read_hybrid_pattern(text).error()); };
   CHECK(why("M-X") == "X at character: 2 is not allowed here");
   CHECK(why("") == "the layout has no layer: M, G, *, - or E");
@@ -224,6 +227,29 @@ TEST_CASE("Megatron-LM's hybrid patterns are read and written", "[interop][layou
   moved.kinds += 'M';
   CHECK(interop::write_hybrid_pattern(moved).error().code == hocket::errc::layout_count);
 }
+
+namespace {
+/// The least bytes of the fullest rank over every way to cut the items, layers and the modules, into stages.
+hocket::bytes least_of_all_cuts(const planner::layout_problem& p) {
+  std::vector<planner::layout_bytes> items = p.layer_bytes;
+  if (p.prediction_count > 0) items.push_back(p.prediction_bytes);
+  hocket::bytes least{std::int64_t{1} << 40};
+  const auto cut = [&](auto&& self, std::size_t stage, std::size_t from, hocket::bytes fullest) -> void {
+    if (stage == p.rooms.size()) {
+      if (from == items.size()) least = std::min(least, fullest);
+      return;
+    }
+    hocket::bytes used = p.rooms[stage].fixed;
+    for (std::size_t to = from;; ++to) {
+      self(self, stage + 1, to, std::max(fullest, used));
+      if (to == items.size()) return;
+      used = used + items[to].states + p.rooms[stage].in_flight * items[to].kept;
+    }
+  };
+  cut(cut, 0, 0, hocket::bytes());
+  return least;
+}
+}  // namespace
 
 TEST_CASE("the layout found fits, and none that fits is faster", "[interop][layouts]") {
   std::mt19937 random(25);
@@ -264,6 +290,7 @@ TEST_CASE("the layout found fits, and none that fits is faster", "[interop][layo
     cut(cut, 0, 0, 0);
     const auto best = planner::solve(p);
     CHECK(best.has_value() == least.has_value());
+    CHECK(planner::least_capacity(p).value() == least_of_all_cuts(p));
     if (!best) {
       CHECK(best.error().code == hocket::errc::does_not_fit);
       CHECK(best.error().values[1] > 0);

@@ -246,7 +246,7 @@ template <class Hardware = machine>
     parallel at = p;
     at.recompute = recompute::none;
     for (std::size_t s = r; s < prices.stages; s += ranks) {
-      if (stages[s].whole > 0) at.recompute = recompute::full;
+      if (stages[s].whole > 0 || stages[s].others.level == recompute::full) at.recompute = recompute::full;
       for (std::size_t j = 0; j < prices.count; ++j) kept.push_back(prices.at(s, j).kept_bytes);
     }
     std::sort(kept.rbegin(), kept.rend());

@@ -134,7 +134,7 @@ inline constexpr std::int64_t max_drawn = 1 << 20;
     sum += length;
     if (tokens == 0 && static_cast<std::int64_t>(out.size()) == count) return out;
   }
-  return error{errc::limit_exceeded, max_drawn, max_drawn}.with("drawn documents");
+  return error{errc::limit_exceeded, max_drawn + 1, max_drawn}.with("drawn documents");
 }
 
 }  // namespace hocket::inline HOCKET_ABI::planner

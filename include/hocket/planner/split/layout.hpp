@@ -278,4 +278,31 @@ inline result<void> check_memory(const layout_problem& p) {
   return out;
 }
 
+/// The least capacity with which some layout fits, if every rank has the same: what to ask for where solve says
+/// errc::does_not_fit. The capacities of the problem are not read, its times do not matter.
+/// Errors: those of solve but errc::does_not_fit; errc::invalid_argument without rooms. Complexity: O((layers + ranks)
+/// log(bytes)).
+///
+///     for (auto& room : problem.rooms) room.capacity = *least_capacity(problem);   // solve(problem) has a layout
+[[nodiscard]] inline result<bytes> least_capacity(layout_problem p) {
+  const auto with = [&](std::int64_t capacity) {
+    for (layout_room& room : p.rooms) room.capacity = bytes(capacity);
+  };
+  with(0);
+  p.loss = p.embedding = p.predictions = 0;
+  for (ticks& t : p.layers) t = 0;
+  const auto plan = solve(p);
+  if (plan && p.rooms.empty()) return error{errc::invalid_argument}.with("least capacity without rooms");
+  if (plan) return bytes();
+  if (plan.error().code != errc::does_not_fit) return plan.error();
+  std::int64_t low = 1, high = std::int64_t{1} << 62;  // check_memory: all bytes together are less
+  while (low < high) {
+    const std::int64_t middle = low + (high - low) / 2;
+    with(middle);
+    if (detail::layout_items(p).fits(0)) high = middle;
+    else low = middle + 1;
+  }
+  return bytes(low);
+}
+
 }  // namespace hocket::inline HOCKET_ABI::planner
