@@ -273,6 +273,7 @@ set(HOCKET_COST_HEADERS
   hocket/cost/model/model.hpp
   hocket/cost/model/moved_bytes.hpp
   hocket/cost/model/muon.hpp
+  hocket/cost/model/muon_memory.hpp
   hocket/cost/model/optimizer_parallel.hpp
   hocket/cost/model/packing.hpp
   hocket/cost/model/parallel.hpp

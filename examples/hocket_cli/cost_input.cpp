@@ -68,9 +68,10 @@ void read_types(const json_object& in, cost::training& t) {
   if (t.activation_bytes == 0) in.fail_at("activations", "cannot be none");
   // Mixed precision keeps a 32-bit copy of narrower weights.
   t.master_bytes = type_bytes(in, "master", t.weight_bytes < 4 ? 4 : 0);
-  const std::int64_t moments[] = {2, 1, 0};
-  t.moment_bytes =
-      type_bytes(in, "moments", 4) * cost::rational(moments[in.choice_or("optimizer", {"adam", "momentum", "sgd"}, 0)]);
+  const std::int64_t moments[] = {2, 1, 0, 2};
+  const std::size_t optimizer = in.choice_or("optimizer", {"adam", "momentum", "sgd", "muon"}, 0);
+  t.moment_bytes = type_bytes(in, "moments", 4) * cost::rational(moments[optimizer]);
+  t.muon = optimizer == 3;
   t.workspace = static_cast<cost::workspace>(in.choice_or("workspace", {"none", "megatron_te"}, 0));
   if (t.workspace != cost::workspace::none && scaled_type_of(in, "weights") != nullptr)
     in.fail_at("workspace",
@@ -210,7 +211,7 @@ void take_lists(const json_object& in, recompute_lists& lists, bool level_is_her
 }  // namespace
 
 training_input read_training(const json& training, const cost::model& model, std::string_view file,
-                             const std::string& path, recompute_lists* lists) {
+                             const std::string& path, recompute_lists* lists, bool takes_muon) {
   const json_object in(training, file, path,
                        {"version",
                         "sequence",
@@ -225,6 +226,7 @@ training_input read_training(const json& training, const cost::model& model, std
                         "flash_attention",
                         "dropout",
                         "padded_vocabulary",
+                        "predictions",
                         "attention_count",
                         "recompute_count",
                         "count_router",
@@ -246,6 +248,10 @@ training_input read_training(const json& training, const cost::model& model, std
   t.micro_batch = size_or(in, "micro_batch", t.micro_batch);
   t.global_batch = size_or(in, "global_batch", t.micro_batch);
   read_types(in, t);
+  if (t.muon && !takes_muon)
+    in.fail_at("optimizer", "is muon, whose states only `hocket cost report` and `hocket plan` count");
+  if (t.muon && in.has("machine"))
+    in.fail_at("optimizer", "is muon, of whose updates no seconds are predicted: leave \"machine\" out");
   t.flash_attention = in.boolean_or("flash_attention", true);
   t.dropout = in.boolean_or("dropout", false);
   t.wide_norm = in.boolean_or("wide_norm", t.wide_norm);
@@ -254,6 +260,7 @@ training_input read_training(const json& training, const cost::model& model, std
   if (in.has("document_lengths")) t = with_documents(in, t, model);
   if (in.has("machine")) out.on = read_machine(in.at("machine"), file, path);
   out.padded_vocabulary = size_or(in, "padded_vocabulary", 0);
+  out.predictions = in.integer_or("predictions", 0, 0, 64);
   out.counted.attention = static_cast<cost::attention_count>(
       in.choice_or("attention_count", {"full", "causal_half", "causal_exact", "window"},
                    static_cast<std::size_t>(out.counted.attention)));
@@ -493,9 +500,11 @@ cost::report make_report(const cost::model& model, report_context& context, std:
   if (padded != 0 && padded < m.vocabulary)
     fail(std::string(file) + ": \"padded_vocabulary\" is " + std::to_string(padded) +
          ", smaller than the model's vocabulary of " + std::to_string(m.vocabulary));
-  // The parameter count stays that of the published model: padding is memory and work, not model.
+  // The parameter count stays that of the published model: padding and prediction modules are memory and work.
+  if (context.training->predictions > 0) m.mtp_layers = 0;
   cost::report published = value_or_fail(cost::make_report(m), file);
   if (padded != 0) m.vocabulary = padded;
+  if (context.training->predictions > 0) m.mtp_layers = context.training->predictions;
   cost::report r = value_or_fail(cost::make_report(m, context.training->step, context.parallel,
                                                    context.training->counted, in_flight, context.replay),
                                  file);

@@ -28,6 +28,7 @@ struct training_input {
   hocket::cost::training step;
   hocket::cost::convention counted{};
   std::int64_t padded_vocabulary = 0;        ///< 0: as in the model
+  std::int64_t predictions = 0;              ///< multi-token-prediction modules, each with a layer as the last one
   double step_seconds = 0, peak_tflops = 0;  ///< both or neither: a measured or assumed step
   std::optional<machine_input> on;           ///< predicts seconds, if given
 };
@@ -51,8 +52,9 @@ hocket::hugging_face::reading read_model_config(const nlohmann::json& config, st
 /// Ends the command with what is wrong with a config, in a sentence that shows the field's value.
 [[noreturn]] void fail_config(const nlohmann::json& config, std::string_view file, const hocket::error& why);
 /// @param lists  takes "recompute" and "select_recompute" as they stand, see recompute_lists; null: unknown fields
+/// @param takes_muon  whether the optimizer may be muon: its states are those of a list of layers
 training_input read_training(const nlohmann::json& training, const hocket::cost::model& model, std::string_view file,
-                             const std::string& path = "", recompute_lists* lists = nullptr);
+                             const std::string& path = "", recompute_lists* lists = nullptr, bool takes_muon = false);
 /// @param replay  takes the operations of the field "replay"; without it there is no such field
 hocket::cost::parallel read_parallel(const nlohmann::json& parallel, std::string_view file,
                                      const std::string& path = "", hocket::cost::replay_set* replay = nullptr,

@@ -45,6 +45,10 @@ cost::layer_list padded(const cost::layer_list& list, const training_input& t, s
   if (out.sizes.vocabulary < list.sizes.vocabulary)
     fail(std::string(file) + ": \"padded_vocabulary\" is " + std::to_string(t.padded_vocabulary) +
          ", smaller than the model's vocabulary of " + std::to_string(list.sizes.vocabulary));
+  if (t.predictions > 0) {
+    out.prediction_heads = t.predictions;
+    out.predictions = {{list.layers.back().blocks, t.predictions}};
+  }
   return out;
 }
 
@@ -66,6 +70,8 @@ cost::report make_report(const cost::layer_list& list, report_context& context, 
   if (!context.training) return value_or_fail(cost::make_report(list), file);
   const training_input& t = *context.training;
   const cost::layer_list whole = padded(list, t, file);
+  if (t.step.muon && (!context.lists.whole.is_null() || !context.lists.select.is_null()))
+    fail(context.lists.file + ": recompute lists by stage do not go with \"optimizer\": \"muon\"");
   if (!context.lists.whole.is_null() || !context.lists.select.is_null())
     fail(context.lists.file + ": recompute lists by stage are for models of equal layers only");
   const cost::report published = value_or_fail(cost::make_report(list), file);

@@ -22,7 +22,8 @@ struct model_input {
 };
 /// Either, as the config is. Ends the command as read_model_config.
 model_input read_any_config(const nlohmann::json& config, std::string_view file);
-/// The same with the vocabulary that a step pads. Ends the command if it is smaller than the model's.
+/// The same with the vocabulary that a step pads, and with its prediction modules. Ends the command if the vocabulary
+/// is smaller than the model's.
 hocket::cost::layer_list padded(const hocket::cost::layer_list& list, const training_input& t, std::string_view file);
 
 [[nodiscard]] bool has_experts(const hocket::cost::layer_list& list);

@@ -72,6 +72,11 @@ void memory_as_text(std::string& out, const cost::report& r, const report_contex
            right(std::to_string(m.in_flight.layer_passes), 8) + right(gib(m.static_bytes), 12) +
            right(gib(m.activation_bytes), 13) + right(gib(m.total_bytes()), 12) +
            right(grouped(m.total_bytes().ceiling()), 20) + "\n";
+  if (context.training->step.muon)
+    out +=
+        "  static: by Muon, one moment for each matrix of a layer; with ZeRO each is whole on one of the ranks that "
+        "share "
+        "it, and the fullest rank counts; all else by AdamW\n";
   out += "  held: layer passes whose activations are alive at the peak\n";
   out += "  total: the sum of each part's own largest bytes, whether or not they are there together\n";
   out += "  peak: all that is there at one moment, also what lives only then; the largest such moment, by rank:";

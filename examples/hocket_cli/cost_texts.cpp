@@ -25,14 +25,17 @@ cost_answer answer_of(const cost_files& files) {
   out.context.assumed = config.assumed;
   if (files.training)
     out.context.training =
-        read_training(files.training->value, config.model, files.training->name, "", &out.context.lists);
+        read_training(files.training->value, config.model, files.training->name, "", &out.context.lists, true);
   if (files.parallel)
     out.context.parallel =
         read_parallel(files.parallel->value, files.parallel->name, "", &out.context.replay, &out.context.lists);
   const std::string& blamed = files.parallel ? files.parallel->name : files.training ? files.training->name : model;
-  out.report = list ? make_report(list->layers, out.context, blamed) : make_report(config.model, out.context, blamed);
-  if (list && files.training)
-    out.counts = other_counts(padded(list->layers, *out.context.training, blamed), out.context, blamed);
+  std::optional<hocket::cost::layer_list> layers;
+  if (list) layers = list->layers;
+  else if (files.training && out.context.training->step.muon) layers = hocket::cost::to_layers(config.model);
+  out.report = layers ? make_report(*layers, out.context, blamed) : make_report(config.model, out.context, blamed);
+  if (layers && files.training)
+    out.counts = other_counts(padded(*layers, *out.context.training, blamed), out.context, blamed);
   return out;
 }
 

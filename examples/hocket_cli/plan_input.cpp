@@ -191,12 +191,13 @@ void read_split(plan_input& in, const json_object& pipeline) {
     in.split = pipeline.integers("split", 1, 4096, 65536);
     const std::int64_t sum = std::accumulate(in.split.begin(), in.split.end(), std::int64_t{0});
     const std::int64_t stages = in.parallel.pp * in.parallel.vp;
+    const std::string is = "is " + shown(pipeline.at("split")) + ": ";
     if (static_cast<std::int64_t>(in.split.size()) != stages)
-      pipeline.fail_at("split",
-                       "has " + std::to_string(in.split.size()) + " numbers for " + std::to_string(stages) + " stages");
+      pipeline.fail_at("split", is + std::to_string(in.split.size()) + " numbers, but pp x vp is " +
+                                    std::to_string(stages) + " stages");
     if (sum != in.model.model.layers)
-      pipeline.fail_at("split",
-                       "has " + std::to_string(sum) + " layers, the model " + std::to_string(in.model.model.layers));
+      pipeline.fail_at(
+          "split", is + std::to_string(sum) + " layers, but the model has " + std::to_string(in.model.model.layers));
     return;
   }
   in.search_split = pipeline.choice("split", {"even", "search"}) == 1;
@@ -332,7 +333,13 @@ plan_input read_plan(const std::string& file) {
   const bool searched = !in.open.empty();
   if (searched && parallel.is_object() && parallel.contains("dp"))
     fail(file + ": \"parallel.dp\" follows from the devices where other sizes are open: leave it out");
-  in.training = read_training(training, in.model.model, file, "training");
+  in.training = read_training(training, in.model.model, file, "training", nullptr, true);
+  if (in.training.predictions > 0) in.model.model.mtp_layers = in.training.predictions;
+  if (in.training.step.muon) {
+    if (searched)
+      fail(file + ": \"training.optimizer\" is muon, so \"parallel\" and \"micro_batch\" must say every size");
+    if (!in.layers) in.layers = hocket::cost::to_layers(in.model.model);
+  }
   in.parallel = read_parallel(parallel, file, "parallel");
 
   read_devices(in, v, searched);

@@ -208,7 +208,7 @@ void plan_stages(const plan_input& in, step_plan& out) {
     with_named([&](const auto& schedule) {
       makespan = value_or_fail(pipeline::simulate(schedule, now.costs()), in.file).makespan;
     });
-    return static_cast<double>(makespan) * 1e-9;
+    return static_cast<double>(makespan) / 1e9;
   });
 }
 
@@ -272,6 +272,7 @@ void check_sizes(const plan_input& in) {
   const auto fits = in.layers ? cost::check(*in.layers, in.training.step, in.parallel)
                               : cost::check(in.model.model, in.training.step, in.parallel);
   if (!fits) fail(in.file, fits.error());
+  if (const auto even = cost::check_even_stages(in.model.model.layers, in.parallel); !even) fail(in.file, even.error());
 }
 
 }  // namespace
@@ -313,7 +314,7 @@ std::vector<step_plan::stage> even_stage_times(const plan_input& in) { return st
 double boundary_hop_us(const plan_input& in) { return hop_us(in); }
 
 std::vector<named_part> predicted_step_parts(const plan_input& in, const step_plan& p) {
-  std::vector<named_part> out = {{"pipeline, simulated", "pipeline", static_cast<double>(p.run.makespan) * 1e-9}};
+  std::vector<named_part> out = {{"pipeline, simulated", "pipeline", static_cast<double>(p.run.makespan) / 1e9}};
   if (!p.cost_context.step) return out;
   const cost::step_prediction& step = *p.cost_context.step;
   const cost::step_parts& x = step.parts;
@@ -338,7 +339,7 @@ double predicted_step_seconds(const plan_input& in, const step_plan& p) {
 }
 
 double predicted_step_seconds(const plan_input& in, const step_plan& p, hocket::ticks makespan) {
-  double sum = static_cast<double>(makespan) * 1e-9;
+  double sum = static_cast<double>(makespan) / 1e9;
   for (const named_part& x : predicted_step_parts(in, p))
     if (std::string_view(x.key) != "pipeline") sum += x.seconds;
   return sum;

@@ -295,7 +295,7 @@ class Json(ToolTest):
                 "sequence": (..., 0, -1, 2**31, 1.5, "1024", None, math.nan, 10**400), "micro_batch": (0, -1, 2**31, None),
                 "global_batch": (0, -8, 2**31, 2**64, "8"), "weights": ("none", "bf17", 2, None), "gradients": ("", []),
                 "activations": ("none", {}), "optimizer": ("adamw", 1), "flash_attention": (1, "yes", None),
-                "attention_count": ("half", None), "recompute_count": ("maybe",), "padded_vocabulary": (0, 1, -1, 2**40),
+                "attention_count": ("half", None), "recompute_count": ("maybe",), "padded_vocabulary": (0, 1, -1, 2**40), "predictions": (-1, 65, 1.5, "1"),
                 "step_seconds": (0, -1, math.inf, 1.0, "1"), "peak_tflops": (1.0, 0), "Sequence": (1,), "seq": (1,),
                 "wide_norm": (1, None), "fused_loss": ("true",), "fused_activation": (0,), "workspace": ("te", 1, None),
                 "document_lengths": (None, [], [1023], [0, 1024], [1024.5], [-1, 1025], ["1024"], [math.nan], [1] * 70_000, {}),

@@ -128,6 +128,50 @@ class Report(ToolTest):
             self.assertEqual(self.json_of("--model", model)["parameters"]["total"], record["total"])
             self.assertIn("num_nextn_predict_layers = 0: the 2 given are not counted", self.ok("cost", "report", "--model", model).text)
 
+    def test_prediction_modules_of_a_list_and_of_numbers(self):
+        """The last rank has a layer more, its joint input and norms; the published size stays."""
+        records = json.loads((DATA / "cost" / "layer_families.json").read_text(encoding="utf-8"))
+        lists = self.file("m.json", json.dumps(records["deepseek_v32, other"]["config"]))
+        parallel = self.file("p.json", json.dumps({"pp": 2}))
+        for model in (lists, CONFIGS / "mixtral-8x7b-v0.1.json", CONFIGS / "llama-2-7b.json"):
+            def report(**more):
+                training = self.file("t.json", json.dumps({"sequence": 4096, "global_batch": 4, **more}))
+                return self.json_of("--model", model, "--training", training, "--parallel", parallel)
+            without, none, two = report(), report(predictions=0), report(predictions=2)
+            self.assertEqual(none, without)
+            self.assertEqual(two["parameters"], without["parameters"])
+            self.assertEqual(two["memory"][0]["static_bytes"], without["memory"][0]["static_bytes"])
+            self.assertGreater(two["memory"][1]["static_bytes"], without["memory"][1]["static_bytes"])
+            self.assertGreater(two["flops"]["per_step"], without["flops"]["per_step"])
+
+    def test_muon(self):
+        """Bytes by hand: Llama 2 7B has 32 layers of 4 matrices of 4096 x 4096 and 3 of 4096 x 11008."""
+        records = json.loads((DATA / "cost" / "layer_families.json").read_text(encoding="utf-8"))
+        matrices, others = 32 * (4 * 4096 * 4096 + 3 * 4096 * 11008), 2 * 32000 * 4096 + 65 * 4096
+        training = self.file("t.json", json.dumps({"sequence": 4096, "global_batch": 8, "optimizer": "muon"}))
+        words = ("--model", CONFIGS / "llama-2-7b.json", "--training", training)
+        def static(*more, **sizes):
+            return self.json_of(*words, "--parallel", self.file("p.json", json.dumps(sizes)), *more)["memory"][0]["static_bytes"]
+        self.assertEqual(static(), 14 * matrices + 18 * others)
+        self.assertEqual(static(dp=4), 14 * matrices + 18 * others)
+        self.assertEqual(static(dp=4, zero=1), 6 * (matrices + others) + (8 * matrices + 12 * others) // 4)
+        self.assertEqual(static(tp=2, dp=4, zero=1), 6 * (matrices // 2 + 16000 * 8192 + 65 * 4096) +
+                         (8 * matrices // 2 + 12 * (16000 * 8192 + 65 * 4096)) // 4)
+        self.assertIn("one moment for each matrix", self.ok("cost", "report", *words).text)
+        refused = lambda says, **sizes: self.refused("cost", "report", *words, "--parallel", self.file("p.json", json.dumps(sizes)), says=says)
+        refused("zero with Muon is 2, but must lie in [0, 1]", dp=4, zero=2)
+        refused("recompute lists by stage do not go with \"optimizer\": \"muon\"", recompute=[4])
+        timed = self.file("m.json", json.dumps({"sequence": 4096, "optimizer": "muon", "machine": "b200_fitted"}))
+        self.refused("cost", "report", *words[:3], timed, says="\"optimizer\" is muon, of whose updates no seconds are predicted")
+        self.refused("planner", "layout", *words, "--parallel", self.file("p.json", "{}"), says="\"optimizer\" is muon, whose states only")
+        for name in ("deepseek_v32, other", "qwen3_next, other", "kimi_linear, other", "nemotron_h, other"):
+            model = self.file("m.json", json.dumps(records[name]["config"]))
+            adam = self.file("a.json", json.dumps({"sequence": 4096, "global_batch": 8}))
+            spread = ("--parallel", self.file("p.json", json.dumps({"dp": 4, "ep": 2, "zero": 1})))
+            by_muon, by_adam = (self.json_of("--model", model, "--training", x, *spread)["memory"][0] for x in (training, adam))
+            self.assertEqual(by_muon["activation_bytes"], by_adam["activation_bytes"])
+            self.assertLess(by_muon["static_bytes"], by_adam["static_bytes"])
+
     def test_above_the_peak(self):
         training = self.file("t.json", json.dumps({"sequence": 4096, "global_batch": 16, "step_seconds": 1e-2, "peak_tflops": 312}))
         model = CONFIGS / "llama-2-7b.json"

@@ -198,6 +198,44 @@ class Plan(ToolTest):
         refuse(6, "tensor_bytes", lambda v: v["training"].update(machine={
             "name": "slow", "source": "none", "gemm_flops": 1e14, "memory_bytes": 1e12, "data_bytes": 1e10, "pipeline_bytes": 1e10}))
 
+    def test_muon(self):
+        """The states are those of cost report; what would need predicted seconds or other splits is refused."""
+        def by(optimizer):
+            return lambda v: v["training"].update(optimizer=optimizer)
+        reports = []
+        for optimizer in ("adam", "muon"):
+            self.ok("plan", self.changed(by(optimizer)), "--out", self.folder / optimizer)
+            reports.append(json.loads((self.folder / optimizer / "report.json").read_text()))
+        adam, muon = reports
+        self.assertEqual(adam["pipeline"], muon["pipeline"])
+        plan = json.loads(PLAN.read_text())
+        training = self.file("t.json", json.dumps({**plan["training"], "optimizer": "muon"}))
+        cost = json.loads(self.ok("cost", "report", "--model", PLAN.parent / "config.json", "--training", training, "--parallel",
+                                  self.file("p.json", json.dumps(plan["parallel"])), "--format", "json").text)
+        self.assertEqual([m["static_bytes"] for m in muon["cost"]["memory"]], [m["static_bytes"] for m in cost["memory"]])
+        for a, b in zip(adam["cost"]["memory"], muon["cost"]["memory"]):
+            self.assertEqual(a["activation_bytes"], b["activation_bytes"])
+            self.assertLess(b["static_bytes"], a["static_bytes"])
+        def refused(says, change):
+            def both(value):
+                by("muon")(value)
+                change(value)
+            self.refused("plan", self.changed(both), "--out", self.folder / "no", says=says)
+        refused("of whose updates no seconds are predicted", lambda v: v["training"].update(machine="guide_device"))
+        refused("must say every size", lambda v: (v["parallel"].update(pp="search"), v["parallel"].pop("dp")))
+        refused("zero with Muon is 3, but must lie in [0, 1]", lambda v: v["parallel"].update(zero=3))
+
+    def test_an_even_split_has_a_layer_on_every_stage(self):
+        records = json.loads((DATA / "cost" / "layer_families.json").read_text(encoding="utf-8"))
+        model = self.file("m.json", json.dumps(records["qwen3_next, other"]["config"]))  # 10 layers
+        for name, says in (("even", "layers for pp x vp stages is 10, but must lie in [16, "), ([1] * 10, "is [1,1,1,1,1,1,1,1,1,1]: 10 numbers, but pp x vp is 16 stages")):
+            def change(value):
+                value["model"] = str(model)
+                value["parallel"].update(pp=8, dp=1)
+                value["training"]["global_batch"] = 9
+                value["pipeline"]["split"] = name
+            self.refused("plan", self.changed(change), "--out", self.folder / "no", says=says)
+
     def test_a_split_that_is_open(self):
         def two_stages(value, vp=1, **pipeline):
             value["training"] = {"sequence": 4096, "micro_batch": 2, "global_batch": 256, "weights": "bf16", "gradients": "bf16",
@@ -259,8 +297,8 @@ class Plan(ToolTest):
                 value["pipeline"]["split"] = split
                 also(value)
             self.refused("plan", self.changed(change), "--out", self.folder / f"bad{number}", says=says)
-        refuse(1, [5] * 7, "7 numbers for 8 stages")
-        refuse(2, [5] * 7 + [4], "39 layers, the model 40")
+        refuse(1, [5] * 7, "is [5,5,5,5,5,5,5]: 7 numbers, but pp x vp is 8 stages")
+        refuse(2, [5] * 7 + [4], "39 layers, but the model has 40")
         refuse(3, [0] + [5] * 7, "pipeline.split")
         refuse(4, "odd", "pipeline.split")
         refuse(5, "search", "training.machine")

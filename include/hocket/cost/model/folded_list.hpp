@@ -79,6 +79,7 @@ class folded_list {
   [[nodiscard]] static result<folded_list> make(const layer_list& list, const training& t, const convention& counted) {
     if (const auto ok = check(list); !ok) return ok.error();
     if (const auto ok = check(t); !ok) return ok.error();
+    if (t.muon) return error{errc::invalid_argument, list.layer_count()}.with("Muon in a folded list, layers");
     folded_list out;
     if (const auto ok = out.fold_runs(list, t, counted); !ok) return ok.error();
     if (const auto ok = out.fold_ends(list, t, counted); !ok) return ok.error();

@@ -2,6 +2,7 @@
 #pragma once
 #include <hocket/cost/model/in_flight.hpp>
 #include <hocket/cost/model/list_cost.hpp>
+#include <hocket/cost/model/muon_memory.hpp>
 #include <hocket/cost/model/peak_memory.hpp>
 
 #include <algorithm>
@@ -200,6 +201,19 @@ struct list_memory {
 };
 
 namespace detail {
+/// Weights, gradients and states of Muon; `all` has the parameters of the rank.
+inline result<rational> static_bytes_with_muon(const layer_list& list, const rank_layers& on, const setting& all) {
+  training without = all.training;  // what is not of the optimizer
+  without.muon = false;
+  without.master_bytes = without.moment_bytes = 0;
+  const auto rest = static_bytes(all.parameters, without, all.parallel);
+  if (!rest) return rest;
+  std::vector<repeated_layer> layers = on.layers;
+  if (const layer_blocks copies = copies_on(on); !copies.empty()) layers.push_back({copies, 1});
+  const auto states = muon_states_of_rank(list, layers, on.ends.last, all.parameters, all.training, all.parallel);
+  if (!states) return states;
+  return *rest + *states;
+}
 /// Sums and maxima over the layers of a rank.
 struct rank_sizes {
   layer_parameters largest;
@@ -268,7 +282,8 @@ inline result<rank_sizes> sizes_of(const layer_list& list, const rank_layers& on
 /// Memory of one pipeline rank: peak_memory and activation_bytes of a list. For a model given by its numbers and the
 /// same written as a list they are equal.
 /// @param in_flight  what a schedule holds at its peak; held_share_by_1f1b for 1F1B
-/// Errors: errc::undefined_value, errc::overflow. Complexity: one pass over the formulas per run.
+/// Errors: errc::undefined_value, errc::overflow, with Muon those of muon_states_of_rank. Complexity: one pass over the
+/// formulas per run.
 [[nodiscard]] inline result<list_memory> memory_of_rank(const layer_list& list, const rank_layers& on,
                                                         const training& t, const parallel& p,
                                                         const held_share& in_flight, const replay_set& replayed = {}) {
@@ -280,10 +295,14 @@ inline result<rank_sizes> sizes_of(const layer_list& list, const rank_layers& on
   all.parameters = *parameters;
   all.in_flight.embedding_passes = in_flight.embedding_passes;
   all.largest_layer = layers->largest;
-  const auto peak = detail::peak_of(all, layers->bytes, layers->moment);
+  const auto states = t.muon ? detail::static_bytes_with_muon(list, on, all) : result<rational>(rational(0));
+  if (!states) return states.error();
+  all.training.muon = false;
+  auto peak = detail::peak_of(all, layers->bytes, layers->moment);
   const auto kept = detail::with_ends(layers->bytes, all.model, t, p, all.on_rank, all.in_flight);
   if (!peak) return peak.error();
   if (!kept) return kept.error();
+  if (t.muon) peak->static_bytes = *states;
   return list_memory{*parameters, peak->static_bytes, *kept, *peak};
 }
 

@@ -14,8 +14,8 @@ namespace hocket::inline HOCKET_ABI::cost {
 /// The optimizer Muon, with AdamW for what is no matrix of a layer: embeddings, head, norms, biases.
 /// Source: arXiv:2502.16982 (Moonlight); the iteration: Jordan et al., "Muon", 2024.
 struct muon {
-  std::int64_t steps = 5;           ///< of the Newton-Schulz iteration
-  std::int64_t momentum_bytes = 4;  ///< of a weight under Muon; AdamW's two take training::moment_bytes
+  std::int64_t steps = 5;       ///< of the Newton-Schulz iteration
+  rational momentum_bytes = 4;  ///< of a weight under Muon; AdamW's two take training::moment_bytes
 };
 
 /// Whether Muon updates weights of this shape: matrices, but for embeddings and the head.

@@ -72,8 +72,11 @@ using letters::static_memory_terms;
 }
 
 /// Bytes of weights, gradients and optimizer states on one rank, exact (a fraction where shards are uneven).
+/// Errors: errc::invalid_argument for Muon, whose states need shapes and not numbers of parameters: memory_of_rank of a
+/// list has them; errc::undefined_value.
 [[nodiscard]] constexpr result<rational> static_bytes(const rank_parameters& n, const training& t,
                                                       const parallel& p) noexcept {
+  if (t.muon) return error{errc::invalid_argument, n.dense}.with("Muon without shapes, parameters");
   const setting all{.parameters = n, .training = t, .parallel = p};
   return rank_total(static_memory_terms, numbers_of(all));
 }

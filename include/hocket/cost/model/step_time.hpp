@@ -185,6 +185,7 @@ inline step_parts parts_of(const step_numbers& x, const parallel& p, const train
 template <class Hardware>
 result<step_prediction> finish(step_prediction out, const rank_sums& ranks, const step_traffic& traffic,
                                const training& t, const parallel& p, const Hardware& on) {
+  if (t.muon) return error{errc::invalid_argument, p.devices()}.with("Muon in predicted seconds, devices");
   const layer_time& busiest = out.rank_times[out.busiest];
   work_item states;
   states.bytes.value = traffic.moved_bytes;

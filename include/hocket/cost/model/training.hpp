@@ -31,6 +31,8 @@ struct training {
   bool fused_loss = false;      ///< cross-entropy in one kernel: no copy of the logits in 32 bits
   cost::workspace workspace = cost::workspace::none;
   bool fused_activation = true;  ///< SiLU and Mul in one kernel: SiLU's output is not kept
+  /// Matrices of layers are under Muon, with half of moment_bytes; all else is under AdamW (muon_memory.hpp).
+  bool muon = false;
   /// Packed sequences: the sum of the squares of their lengths in one `sequence`; 0: it is one document.
   std::int64_t squared_lengths = 0;
   /// And the pairs of positions within the model's window, over all documents (cost::packed); 0: it is one document.
