@@ -2,6 +2,8 @@
 // The CUDA and Ascend backends against fakes of the vendors' libraries: the object code is the one that a device sees.
 #include <hocket/core/message.hpp>
 
+#include <set>
+
 #include "catch.hpp"
 #include "device_rig.hpp"
 
@@ -227,6 +229,16 @@ TEST_CASE("fakes: call number n fails, for every n: nothing hangs, nothing leaks
     }
   });
   fake::reset();
+}
+
+TEST_CASE("fakes: the codes of AscendCL that report a failed task, one by one", "[launch][device]") {
+  const std::set<int> of_a_task{507010, 507011, 507012, 507013, 507014, 507015, 507016, 507017, 507018, 507019,
+                                507020, 507034, 507035, 507036, 507042, 507043, 507044, 507045, 507048, 507049,
+                                507050, 507051, 507052, 507053, 507054, 507055, 507056, 507057};
+  for (int code = 506990; code <= 507070; ++code) {
+    INFO(code);
+    CHECK(ascend_backend::asynchronous(code) == of_a_task.contains(code));
+  }
 }
 
 TEST_CASE("fakes: a kernel fails at any position: reported, nothing hangs", "[launch][device]") {

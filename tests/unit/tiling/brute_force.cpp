@@ -128,9 +128,11 @@ TEST_CASE("makespan, bound and policies against every tiling of small problems",
     const instance p = g.any(9, static_cast<std::size_t>(1 + g.below(4)));
     INFO("round " << round << " rows " << p.axis.rows << " align " << p.axis.align);
     std::int64_t optimum = -1, one_n = -1;
+    std::size_t fewest = 0;  // tiles of the optimum
     for_each_tiling(p, [&](const std::vector<std::int64_t>& tiles) {
       const std::int64_t t = simulate(p, tiles);
       if (tiling::makespan(p, tiles).value() != to_time(t)) FAIL("makespan differs from the simulator");
+      if (optimum < 0 || t < optimum || (t == optimum && tiles.size() < fewest)) fewest = tiles.size();
       if (optimum < 0 || t < optimum) optimum = t;
       if (p.axis.rows % p.axis.align == 0 && is_one_plus_n(tiles) && (one_n < 0 || t < one_n)) one_n = t;
       ++tilings;
@@ -155,6 +157,7 @@ TEST_CASE("makespan, bound and policies against every tiling of small problems",
     const auto proved = tiling::solve(p, {.policy = tiling::policy::exact});
     REQUIRE(proved);
     CHECK(proved->predicted == to_time(optimum));
+    CHECK(proved->tiles().size() == fewest);
     CHECK(proved->bound == tiling::bound_kind::proved);
     CHECK(proved->lower_bound == proved->predicted);
     CHECK(allowed(p, proved->tiles()));

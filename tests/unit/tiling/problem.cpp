@@ -89,6 +89,11 @@ TEST_CASE("the exact search gives up at its limits, by count", "[tiling]") {
   CHECK(message(tiling::solve(p, {.policy = tiling::policy::exact, .exact = {.steps = 7}}).error()) ==
         "steps of the exact search: 8 exceeds the limit of 7");
   CHECK(tiling::solve(p, {.policy = tiling::policy::exact}));
+  // One first tile is all that three units in two tiles leave to choose: of one unit, or of two.
+  const auto small_one = with({.rows = 48, .align = 16, .max_tiles = 2});
+  for (std::int64_t states = 0; states < 4; ++states)
+    CHECK(tiling::solve(small_one, {.policy = tiling::policy::exact, .exact = {.states = states}}).has_value() ==
+          (states >= 2));
 }
 
 TEST_CASE("tiles that are no tiling are errors", "[tiling]") {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <hocket/timeline.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory_resource>
@@ -68,6 +69,34 @@ TEST_CASE("append changes nothing when memory runs out", "[timeline]") {
     CHECK(t.changes().size() == (failed ? 0u : 2u));
     CHECK(t.marks().size() == (failed ? 0u : 2u));
   }
+}
+
+TEST_CASE("append puts everything of the other below, as adding it by hand does", "[timeline]") {
+  dice d;
+  const auto draw = [&d](timeline& t, timeline& copy, std::uint32_t first, ticks shift) {
+    for (std::uint32_t lane = 0; lane < 3; ++lane) {
+      t.add_lane("lane");
+      copy.add_lane("lane");
+    }
+    for (int i = 0; i < 20; ++i) {
+      const ticks at = d.roll(100), length = d.roll(9);
+      const std::uint32_t lane = d.roll(3);
+      t.add({.start = at, .finish = at + length, .lane = lane, .micro_batch = 7});
+      copy.add({.start = at + shift, .finish = at + length + shift, .lane = first + lane, .micro_batch = 7});
+      t.add_change({.at = at, .lane = lane, .by = i});
+      copy.add_change({.at = at + shift, .lane = first + lane, .by = i});
+      t.add_mark(at, "mark");
+      copy.add_mark(at + shift, "mark");
+    }
+  };
+  timeline t, other, wanted;
+  draw(t, wanted, 0, 0);
+  draw(other, wanted, 3, -40);
+  t.append(other, -40);
+  REQUIRE(t.lane_count() == 6);
+  CHECK(std::ranges::equal(t.spans(), wanted.spans()));
+  CHECK(std::ranges::equal(t.changes(), wanted.changes()));
+  CHECK(std::ranges::equal(t.marks(), wanted.marks(), {}, &timeline::mark::at, &timeline::mark::at));
 }
 
 TEST_CASE("makespan, begin and end of a timeline", "[timeline]") {
