@@ -48,10 +48,11 @@ static_assert(sizeof(command) == 8);
 ///
 ///     constexpr hocket::launch::command list[] = {wait_event(0, 1), record_event(0, 0)};
 ///     static_assert(check(list, 2).error().code == hocket::errc::unrecorded_event);
+template <class Byte = unsigned char>  // a template, since vectors are not constexpr in libstdc++'s debug mode
 [[nodiscard]] constexpr result<void> check(std::span<const command> commands, std::size_t stream_count) {
   if (const auto fits = check_stream_count(stream_count); !fits) return fits.error();
   if (const auto count = to_id(commands.size(), "commands"); !count) return count.error();
-  std::vector<unsigned char> recorded;
+  std::vector<Byte> recorded;
   for (std::size_t i = 0; i < commands.size(); ++i) {
     const command& c = commands[i];
     const auto index = static_cast<std::int64_t>(i);

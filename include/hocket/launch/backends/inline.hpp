@@ -39,6 +39,7 @@ class inline_backend {
   using event_type = event_id;
   using status_type = local_status;
 
+  template <class = void>  // constexpr where vectors are: not in libstdc++'s debug mode
   constexpr explicit inline_backend(std::size_t event_count) : recorded_(event_count) {}
 
   constexpr status_type record(event_type event, stream_type) noexcept {

@@ -19,10 +19,10 @@ namespace hocket::inline HOCKET_ABI::pipeline {
 ///     const auto plan = hocket::pipeline::interleaved::make({3, 2, 9}, hocket::pipeline::groups::list(sizes));
 class group_sizes {
  public:
-  constexpr group_sizes() = default;
-  constexpr group_sizes(std::initializer_list<std::uint32_t> sizes)
+  group_sizes() = default;
+  group_sizes(std::initializer_list<std::uint32_t> sizes)
       : group_sizes(std::span<const std::uint32_t>(sizes.begin(), sizes.size())) {}
-  constexpr explicit group_sizes(std::span<const std::uint32_t> sizes) {
+  explicit group_sizes(std::span<const std::uint32_t> sizes) {
     ends_.reserve(sizes.size());
     std::uint32_t end = 0;
     for (const std::uint32_t size : sizes) {
