@@ -8,8 +8,11 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace hocket::inline HOCKET_ABI::testing {
@@ -34,6 +37,14 @@ struct transport_law_options {
 
 namespace detail {
 
+/// What a transfer that did not end may still read or write. Nobody knows until when, so it is never given back.
+inline void leave_behind(std::vector<unsigned char> memory) {
+  static std::mutex mutex;
+  static auto& all = *new std::vector<std::vector<unsigned char>>;
+  const std::lock_guard lock(mutex);
+  all.push_back(std::move(memory));
+}
+
 /// The laws on one rank. Every rank goes through the same rounds, and through all of them whatever breaks: a peer that
 /// is left alone would report a time-out instead of the cause.
 template <launch::host_transport T>
@@ -41,6 +52,12 @@ class transport_laws {
  public:
   transport_laws(T& t, std::uint32_t rank, std::uint32_t ranks, std::chrono::milliseconds patience)
       : t_(t), rank_(rank), ranks_(ranks), patience_(patience) {}
+  transport_laws(const transport_laws&) = delete;
+  transport_laws& operator=(const transport_laws&) = delete;
+  ~transport_laws() {
+    if (broken_.empty()) return;
+    for (std::vector<unsigned char>& one : memory_) leave_behind(std::move(one));
+  }
 
   enum class posting : std::uint8_t { receives_first, sends_first, in_groups };
 
@@ -67,15 +84,17 @@ class transport_laws {
     note("progress", t_.progress());
     // Waited for from the last to the first: completion has an order, asking for it has none.
     for (std::size_t i = all.size(); i-- > 0;) finish(all[i], i % 2 == 0);
-    for (const transfer& x : all) look(x);
+    for (transfer& x : all) {
+      look(x);
+      memory_.push_back(std::move(x.bytes));
+    }
     for (std::uint32_t peer = 0; peer < ranks_; ++peer) round_[peer] += static_cast<std::uint32_t>(std::size(sizes));
   }
 
   /// A rank that does not exist is refused, by a sentence, and disturbs nothing.
   void no_such_rank() {
     typename T::request_type request{};
-    unsigned char byte = 0;
-    const auto status = t_.send(&byte, 1, ranks_, 0, typename T::stream_type{}, request);
+    const auto status = t_.send(memory(1), 1, ranks_, 0, typename T::stream_type{}, request);
     if (T::ok(status))
       fail("a send to rank " + std::to_string(ranks_) + " of " + std::to_string(ranks_) + " is accepted");
     else expect_text(status);
@@ -84,8 +103,7 @@ class transport_laws {
   void wrong_length() {
     constexpr std::size_t sent = 8;
     constexpr std::size_t expected = 16;
-    unsigned char room[margin + expected + margin] = {};  // for a transport that writes beside what it was given
-    unsigned char* const data = room + margin;
+    unsigned char* const data = memory(margin + expected + margin) + margin;  // for one that writes beside it
     typename T::request_type request{};
     const typename T::stream_type none{};
     if (rank_ == 0) {
@@ -101,24 +119,24 @@ class transport_laws {
   void nobody_sends(bool comes_late) {
     const typename T::stream_type none{};
     typename T::request_type request{};
-    unsigned char room[margin + 1 + margin] = {};
-    unsigned char go = 0;
+    unsigned char* const late = memory(margin + 1 + margin) + margin;
+    unsigned char* const go = memory(1);
     if (rank_ == 0) {
-      if (!note("recv", t_.recv(room + margin, 1, 1, round_[1], none, request))) return;
+      if (!note("recv", t_.recv(late, 1, 1, round_[1], none, request))) return;
       const auto status = t_.wait(request);
       if (T::ok(status)) return fail("a receive completes that nobody sends to");
       expect_text(status);
       if (!comes_late) return;
       typename T::request_type sent{};
-      if (!note("send", t_.send(&go, 1, 1, round_[1], none, sent))) return;
+      if (!note("send", t_.send(go, 1, 1, round_[1], none, sent))) return;
       wait_again(request);
       wait_again(sent);
-      if (room[margin] != late_byte) fail("a message that comes late is wrong");
+      if (*late != late_byte) fail("a message that comes late is wrong");
     } else if (rank_ == 1 && comes_late) {
-      if (!note("recv", t_.recv(&go, 1, 0, round_[0], none, request))) return;
+      if (!note("recv", t_.recv(go, 1, 0, round_[0], none, request))) return;
       wait_again(request);
-      unsigned char byte = late_byte;
-      if (!note("send", t_.send(&byte, 1, 0, round_[0], none, request))) return;
+      *late = late_byte;
+      if (!note("send", t_.send(late, 1, 0, round_[0], none, request))) return;
       wait_again(request);
     }
     if (rank_ < 2 && comes_late) ++round_[1 - rank_];
@@ -128,8 +146,7 @@ class transport_laws {
   void given_up(std::chrono::milliseconds lateness) {
     const typename T::stream_type none{};
     typename T::request_type request{};
-    unsigned char room[margin + 1 + margin] = {};
-    unsigned char* const data = room + margin;
+    unsigned char* const data = memory(margin + 1 + margin) + margin;
     const std::uint32_t peer = rank_ == 0 ? 1 : 0;
     if (!note("recv", t_.recv(data, 1, peer, 0, none, request))) return;
     if (rank_ == 0) {
@@ -148,9 +165,8 @@ class transport_laws {
     expect_text(status);
     if (waited > lateness + patience_) fail("a wait for a rank that gave up ends only by its limit");
     if (T::ok(t_.progress())) fail("progress does not report that a rank gave up");
-    unsigned char byte = 1;
     typename T::request_type late{};
-    if (rank_ == 1 && T::ok(t_.send(&byte, 1, 0, 0, none, late))) static_cast<void>(t_.progress());
+    if (rank_ == 1 && T::ok(t_.send(memory(1), 1, 0, 0, none, late))) static_cast<void>(t_.progress());
     std::this_thread::sleep_for(lateness);
     t_.abort();
     if (T::ok(t_.wait(request))) fail("a receive completes from a rank that gave up");
@@ -182,6 +198,8 @@ class transport_laws {
     return "message " + std::to_string(x.number) + (x.sends ? " to rank " : " from rank ") + std::to_string(x.peer);
   }
 
+  // It lives as long as the laws, and for ever if one is broken.
+  [[nodiscard]] unsigned char* memory(std::size_t bytes) { return memory_.emplace_back(bytes).data(); }
   void post(transfer& x) {
     const std::uint32_t tag = round_[x.peer] + x.number;
     const typename T::stream_type none{};
@@ -240,6 +258,7 @@ class transport_laws {
   std::uint32_t ranks_;
   std::chrono::milliseconds patience_;
   std::vector<std::uint32_t> round_ = std::vector<std::uint32_t>(ranks_);  // by peer: transfers each way so far
+  std::vector<std::vector<unsigned char>> memory_;
   std::string broken_;
 };
 

@@ -40,10 +40,9 @@ namespace detail {
   bool any = false;
   for (const auto& [start, finish] : pieces) {
     const ticks from = any && until > start ? until : start;
-    if (finish > from) {
-      sum += finish - from;
-      until = finish;
-    }
+    if (finish <= from) continue;
+    sum += finish - from;
+    until = finish;
     any = true;
   }
   return sum;

@@ -146,7 +146,7 @@ TEST_CASE("use and exposure equal a count of every tick", "[timeline]") {
     for (int lane = 0; lane < 3; ++lane) t.add_lane("lane");
     const std::uint32_t spans = d.roll(12);
     for (std::uint32_t i = 0; i < spans; ++i) {
-      const ticks start = d.roll(40);
+      const ticks start = ticks{d.roll(40)} - 20;  // a lane may begin before time 0, and with nothing
       t.add({.start = start,
              .finish = start + d.roll(9),
              .lane = d.roll(3),
