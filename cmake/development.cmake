@@ -30,10 +30,11 @@ if(HOCKET_NO_EXCEPTIONS)
   target_compile_options(hocket_development INTERFACE -fno-exceptions -fno-rtti)
 endif()
 
+option(HOCKET_RUNS_LONG "Optimise a little what runs for longer than it compiles; off where it is compiled and not run" ON)
 # hocket_runs_long(TARGET…): where nothing is optimised, as that compiles fastest, these are: they run for longer.
 function(hocket_runs_long)
   foreach(target ${ARGN})
-    if(TARGET ${target} AND CMAKE_CXX_FLAGS MATCHES "^-O0")
+    if(HOCKET_RUNS_LONG AND TARGET ${target} AND CMAKE_CXX_FLAGS MATCHES "^-O0")
       target_compile_options(${target} PRIVATE -O1)
     endif()
   endforeach()

@@ -18,6 +18,7 @@
 #include "fixed.hpp"
 #include "json_fields.hpp"
 #include "planner.hpp"
+#include "terminal.hpp"
 
 namespace hocket_cli {
 namespace {
@@ -66,6 +67,7 @@ struct answer {
   std::vector<choice> choices;
   planner::robust_plan scores;
   std::size_t chosen = 0;
+  std::size_t draws = 0;  ///< compared; fewer than asked for after Ctrl-C
 };
 
 constexpr double gib = 1073741824.0;
@@ -248,24 +250,43 @@ ticks alike_of(const question& q, const std::vector<cost::stage_choice>& stages)
   return planned(q, prices_of(q, stages, mean), 0).total;
 }
 
+/// How each choice does on each draw, draw by draw: Ctrl-C leaves whole draws, at least the first. `first` becomes the
+/// choices' plans of that one.
+std::vector<std::vector<planner::draw_outcome>> outcomes_of(const question& q, const std::vector<choice>& choices,
+                                                            std::vector<planner::micro_batch_plan>& first) {
+  const std::int64_t actions = q.capacity > 0 ? 1'000'000 : 40'000'000;
+  std::vector<std::vector<planner::draw_outcome>> out;
+  hocket::planner::search_progress at{.all = static_cast<std::int64_t>(choices.size() * q.draws.size())};
+  const search_guard watch;
+  for (const micro_batch_documents& draw : q.draws) {
+    std::vector<planner::draw_outcome> one_draw;
+    for (const choice& x : choices) {
+      if (!watch(at) && !out.empty()) return out;
+      const auto prices = prices_of(q, x.stages, draw);
+      auto plan = planned(q, prices, actions);
+      planner::draw_outcome one{plan.total, {}};
+      if (q.capacity > 0)
+        for (const std::int64_t b : bytes_of(q, x.stages, draw, prices))
+          one.lacking = std::max(one.lacking, hocket::bytes(b - q.capacity));
+      if (out.empty()) first.push_back(std::move(plan));
+      one_draw.push_back(one);
+      ++at.done;
+    }
+    out.push_back(std::move(one_draw));
+  }
+  return out;
+}
+
 answer answer_of(const question& q) {
   answer out;
   out.choices = choices_of(q);
-  const std::int64_t actions = q.capacity > 0 ? 1'000'000 : 40'000'000;
-  std::vector<planner::micro_batch_plan> first(out.choices.size());
+  std::vector<planner::micro_batch_plan> first;
+  const auto outcomes = outcomes_of(q, out.choices, first);
+  out.draws = outcomes.size();
   out.scores = value_or_fail(
-      planner::choose_robustly(out.choices.size(), q.draws.size(),
-                               [&](std::size_t c, std::size_t d) -> hocket::result<planner::draw_outcome> {
-                                 const choice& x = out.choices[c];
-                                 const auto prices = prices_of(q, x.stages, q.draws[d]);
-                                 auto plan = planned(q, prices, actions);
-                                 planner::draw_outcome one{plan.total, {}};
-                                 if (q.capacity > 0)
-                                   for (const std::int64_t b : bytes_of(q, x.stages, q.draws[d], prices))
-                                     one.lacking = std::max(one.lacking, hocket::bytes(b - q.capacity));
-                                 if (d == 0) first[c] = std::move(plan);
-                                 return one;
-                               }),
+      planner::choose_robustly(
+          out.choices.size(), out.draws,
+          [&](std::size_t c, std::size_t d) -> hocket::result<planner::draw_outcome> { return outcomes[d][c]; }),
       q.file);
   out.chosen = out.scores.best_mean.value_or(0);
   const auto& stages = out.choices[out.chosen].stages;
@@ -365,6 +386,7 @@ std::string as_json(const question& q, const answer& a) {
                               {"best_mean", c == a.scores.best_mean},
                               {"best_worst", c == a.scores.best_worst}});
   }
+  if (a.draws < q.draws.size()) out["stopped"] = true;
   return out.dump(1) + "\n";
 }
 
@@ -378,10 +400,10 @@ void batches(const options& o) {
                             ->most_lacking.count()) +
          " bytes");
   give(o.out, form(o.format) == "json" ? as_json(q, a) : as_text(q, a),
-       "micro_batches=" + std::to_string(q.draws[0].size()) + " draws=" + std::to_string(q.draws.size()) +
-           " listed_us=" + fixed(seconds_of(a.plan.listed_total) * 1e6, 1) +
-           " chosen_us=" + fixed(seconds_of(a.plan.total) * 1e6, 1) + " lower_bound_us=" +
-           fixed(seconds_of(a.plan.lower_bound) * 1e6, 1) + " proved=" + (a.plan.proved ? "yes" : "no"));
+       "micro_batches=" + std::to_string(q.draws[0].size()) + " draws=" + std::to_string(a.draws) + " listed_us=" +
+           fixed(seconds_of(a.plan.listed_total) * 1e6, 1) + " chosen_us=" + fixed(seconds_of(a.plan.total) * 1e6, 1) +
+           " lower_bound_us=" + fixed(seconds_of(a.plan.lower_bound) * 1e6, 1) + " proved=" +
+           (a.plan.proved ? "yes" : "no") + (a.draws < q.draws.size() ? " stopped=yes (Ctrl-C: the best so far)" : ""));
 }
 
 }  // namespace

@@ -89,6 +89,29 @@ class Searches(ToolTest):
         self.assertEqual(run.summary["makespan"], said["makespan"])
         self.assertLessEqual(max(row[4] for row in run.rows[1]), 10)
 
+    def test_micro_batches_are_compared_on_the_draws_so_far(self):
+        model = EXAMPLES / "llama-2-13b" / "config.json"
+        training = self.file("training.json", '{"sequence": 1024, "global_batch": 64, "machine": "b200_fitted"}')
+        parallel = self.file("parallel.json", '{"pp": 2, "tp": 2}')
+        out, again = self.folder / "some.json", self.folder / "all.json"
+        words = ("planner", "batches", "--model", model, "--training", training, "--parallel", parallel,
+                 "--lengths", "doublings:64-1024", "--memory-gib", 1000, "--format", "json")
+        at = Terminal(*words, "--draws", 150, "--out", out)
+        self.assertTrue(at.wait_for(" s left"), at.seen)
+        self.assertRegex(at.seen, r"\r\x1b\[Ksearching: \d+ %, about \d+ s left \(Ctrl-C: the best so far\)")
+        at.press(b"\x03")
+        self.assertEqual(at.end(), 0, at.seen)
+        last = at.seen.replace("^C", "").rpartition("\x1b[K")[2]
+        said = dict(word.split("=", 1) for word in last.split() if "=" in word)
+        self.assertEqual(said["stopped"], "yes")
+        self.assertLess(int(said["draws"]), 150)
+        # What it compared is what fewer draws compare.
+        self.ok(*words, "--draws", said["draws"], "--out", again)
+        some, all_of_them = json.loads(out.read_text()), json.loads(again.read_text())
+        self.assertIs(some.pop("stopped"), True)
+        self.assertNotIn("stopped", all_of_them)
+        self.assertEqual(some, all_of_them)
+
     def test_a_pipe_shows_none_of_it(self):
         words = [_options.tool, *map(str, ENDLESS), "--json"]
         process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment())

@@ -197,7 +197,7 @@ inline std::vector<std::size_t> most_even_cuts(const layout_items& items, ticks 
 /// Whether the bytes of a problem can be added up, and there are as many as layers and ranks.
 inline result<void> check_memory(const layout_problem& p) {
   if (p.rooms.empty() && p.layer_bytes.empty()) return {};
-  constexpr std::int64_t max_bytes = std::int64_t{1} << 50, max_sum = std::int64_t{1} << 62;
+  constexpr std::int64_t max_bytes = std::int64_t{1} << 50, max_total = std::int64_t{1} << 62;
   if (p.chunks > 1) return error{errc::invalid_argument, p.chunks}.with("memory of layouts with several chunks");
   if (static_cast<std::int64_t>(p.rooms.size()) != p.ranks || p.layer_bytes.size() != p.layers.size())
     return error{errc::bad_shape, static_cast<std::int64_t>(p.rooms.size()), p.chunks,
@@ -222,7 +222,7 @@ inline result<void> check_memory(const layout_problem& p) {
       return error{errc::overflow, states, kept}.with("bytes of layers");
   }
   std::int64_t all = 0;
-  if (!checked_multiply(kept, most, all) || !checked_add(all, states, all) || all > max_sum)
+  if (!checked_multiply(kept, most, all) || !checked_add(all, states, all) || all > max_total)
     return error{errc::overflow, kept, most}.with("bytes in flight");
   return {};
 }
