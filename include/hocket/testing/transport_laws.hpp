@@ -37,14 +37,6 @@ struct transport_law_options {
 
 namespace detail {
 
-/// What a transfer that did not end may still read or write. Nobody knows until when, so it is never given back.
-inline void leave_behind(std::vector<unsigned char> memory) {
-  static std::mutex mutex;
-  static auto& all = *new std::vector<std::vector<unsigned char>>;
-  const std::lock_guard lock(mutex);
-  all.push_back(std::move(memory));
-}
-
 /// The laws on one rank. Every rank goes through the same rounds, and through all of them whatever breaks: a peer that
 /// is left alone would report a time-out instead of the cause.
 template <launch::host_transport T>
@@ -55,8 +47,7 @@ class transport_laws {
   transport_laws(const transport_laws&) = delete;
   transport_laws& operator=(const transport_laws&) = delete;
   ~transport_laws() {
-    if (broken_.empty()) return;
-    for (std::vector<unsigned char>& one : memory_) leave_behind(std::move(one));
+    if (!broken_.empty()) leave_behind(std::move(memory_));
   }
 
   enum class posting : std::uint8_t { receives_first, sends_first, in_groups };
@@ -198,6 +189,15 @@ class transport_laws {
     return "message " + std::to_string(x.number) + (x.sends ? " to rank " : " from rank ") + std::to_string(x.peer);
   }
 
+  using memories = std::vector<std::vector<unsigned char>>;
+
+  // A transfer that did not end may still read or write it. Nobody knows until when, so it is never given back.
+  static void leave_behind(memories memory) {
+    static std::mutex mutex;
+    static auto& all = *new std::vector<memories>;
+    const std::lock_guard lock(mutex);
+    all.push_back(std::move(memory));
+  }
   // It lives as long as the laws, and for ever if one is broken.
   [[nodiscard]] unsigned char* memory(std::size_t bytes) { return memory_.emplace_back(bytes).data(); }
   void post(transfer& x) {
@@ -258,7 +258,7 @@ class transport_laws {
   std::uint32_t ranks_;
   std::chrono::milliseconds patience_;
   std::vector<std::uint32_t> round_ = std::vector<std::uint32_t>(ranks_);  // by peer: transfers each way so far
-  std::vector<std::vector<unsigned char>> memory_;
+  memories memory_;
   std::string broken_;
 };
 

@@ -2,6 +2,7 @@
 // Memory that runs out at each allocation in turn, whichever way it is asked for: out_of_memory_new.cpp replaces
 // operator new of the whole program.
 #pragma once
+#include <atomic>
 #include <cstddef>
 #include <new>
 #include <string_view>
@@ -11,8 +12,8 @@
 
 namespace out_of_memory {
 
-extern long left;           ///< allocations until one fails; below 0: none does
-extern std::size_t in_use;  ///< allocations that are not given back
+extern std::atomic<long> left;           ///< allocations until one fails; below 0: none does
+extern std::atomic<std::size_t> in_use;  ///< allocations that are not given back
 
 struct nothing {
   void operator()() const {}
@@ -20,8 +21,9 @@ struct nothing {
 
 /// Calls make() with one more allocation each time, until it succeeds; unchanged() after each failure. What make()
 /// gives must be what it gives with memory enough, and a failure must leave nothing behind.
+/// @return the allocations of one call
 template <class Make, class Unchanged = nothing>
-void exhaust(std::string_view what, Make&& make, Unchanged&& unchanged = {}) {
+long exhaust(std::string_view what, Make&& make, Unchanged&& unchanged = {}) {
   const auto wanted = make();
   for (long n = 0;; ++n) {
     const std::size_t before = in_use;
@@ -38,7 +40,7 @@ void exhaust(std::string_view what, Make&& make, Unchanged&& unchanged = {}) {
       }
     }
     if (in_use != before) FAIL(what << ": something is left behind, at allocation " << n);
-    if (!failed) return;
+    if (!failed) return n;
     unchanged();
     if (n == 200'000) FAIL(what << ": no end");
   }

@@ -5,13 +5,15 @@
 
 namespace out_of_memory {
 
-long left = -1;
-std::size_t in_use = 0;
+std::atomic<long> left = -1;
+std::atomic<std::size_t> in_use = 0;
 
 namespace {
 void* allocate(std::size_t bytes, std::size_t alignment) {
-  if (left == 0) throw std::bad_alloc();
-  if (left > 0) --left;
+  long now = left;
+  while (now > 0 && !left.compare_exchange_weak(now, now - 1)) {
+  }
+  if (now == 0) throw std::bad_alloc();
   const std::size_t whole = (bytes + alignment - 1) / alignment * alignment;
   void* const memory = std::aligned_alloc(alignment, whole > 0 ? whole : alignment);
   if (memory == nullptr) throw std::bad_alloc();
