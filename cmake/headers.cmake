@@ -180,6 +180,7 @@ set(HOCKET_HEADERS
   hocket/testing/graph_benchmark.hpp
   hocket/testing/graph_laws.hpp
   hocket/testing/launch_benchmark.hpp
+  hocket/testing/leave_behind.hpp
   hocket/testing/memory_check.hpp
   hocket/testing/random_source.hpp
   hocket/testing/schedule_benchmark.hpp

@@ -46,10 +46,17 @@ cost::layer_list padded(const cost::layer_list& list, const training_input& t, s
     fail(std::string(file) + ": \"padded_vocabulary\" is " + std::to_string(t.padded_vocabulary) +
          ", smaller than the model's vocabulary of " + std::to_string(list.sizes.vocabulary));
   if (t.predictions > 0) {
-    out.prediction_heads = t.predictions;
-    out.predictions = {{list.layers.back().blocks, t.predictions}};
+    add_predictions(out, t.predictions);
   }
   return out;
+}
+
+void add_predictions(cost::layer_list& list, std::int64_t modules) {
+  cost::layer_blocks blocks = list.layers.back().blocks;
+  for (cost::block& b : blocks)
+    if (auto* const attention = std::get_if<cost::attention>(&b.what)) attention->window = 0;
+  list.prediction_heads = modules;
+  list.predictions = {{std::move(blocks), modules}};
 }
 
 bool has_experts(const cost::layer_list& list) {

@@ -25,6 +25,8 @@ model_input read_any_config(const nlohmann::json& config, std::string_view file)
 /// The same with the vocabulary that a step pads, and with its prediction modules. Ends the command if the vocabulary
 /// is smaller than the model's.
 hocket::cost::layer_list padded(const hocket::cost::layer_list& list, const training_input& t, std::string_view file);
+/// Prediction modules, each with the last layer, which attends to all tokens there: as to_layers has them.
+void add_predictions(hocket::cost::layer_list& list, std::int64_t modules);
 
 [[nodiscard]] bool has_experts(const hocket::cost::layer_list& list);
 

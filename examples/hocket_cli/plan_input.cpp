@@ -334,12 +334,12 @@ plan_input read_plan(const std::string& file) {
   if (searched && parallel.is_object() && parallel.contains("dp"))
     fail(file + ": \"parallel.dp\" follows from the devices where other sizes are open: leave it out");
   in.training = read_training(training, in.model.model, file, "training", nullptr, true);
-  if (in.training.predictions > 0) in.model.model.mtp_layers = in.training.predictions;
   if (in.training.step.muon) {
     if (searched)
       fail(file + ": \"training.optimizer\" is muon, so \"parallel\" and \"micro_batch\" must say every size");
     if (!in.layers) in.layers = hocket::cost::to_layers(in.model.model);
   }
+  if (in.training.predictions > 0) in.model.model.mtp_layers = in.training.predictions;  // a list has them by padded()
   in.parallel = read_parallel(parallel, file, "parallel");
 
   read_devices(in, v, searched);

@@ -3,7 +3,12 @@
 #pragma once
 #include "command.hpp"
 
+#include <string>
+
 namespace hocket_cli {
+
+/// For CLI11, which takes a sentence for a refusal. Its own Range lets "nan" through.
+std::string sentence_unless_gib(const std::string& text);
 
 void add_pipeline_search(CLI::App& pipeline_command);
 void add_planner_offload(CLI::App& planner_command);

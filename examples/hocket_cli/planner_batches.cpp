@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "batch_lengths.hpp"
 #include "cost_layers.hpp"
@@ -126,10 +127,11 @@ planner::micro_batch_plan planned(const question& q, const cost::micro_batch_pri
   return q.schedule->visit([&](const auto& plan) { return value_or_fail(planner::solve(problem, plan), q.file); });
 }
 
-/// Bytes of each rank: the worst of all draws.
-std::vector<std::int64_t> worst_bytes(const question& q, const std::vector<cost::stage_choice>& stages) {
+/// Bytes of each rank: the worst of these draws.
+std::vector<std::int64_t> worst_bytes(const question& q, const std::vector<cost::stage_choice>& stages,
+                                      std::span<const micro_batch_documents> draws) {
   std::vector<std::int64_t> worst(q.in_flight.size(), 0);
-  for (const micro_batch_documents& draw : q.draws) {
+  for (const micro_batch_documents& draw : draws) {
     const auto bytes = bytes_of(q, stages, draw, prices_of(q, stages, draw));
     for (std::size_t r = 0; r < worst.size(); ++r) worst[r] = std::max(worst[r], bytes[r]);
   }
@@ -146,14 +148,14 @@ void fit_whole_layers(const question& q, std::vector<cost::stage_choice>& stages
     for (std::size_t s = 0; s < stages.size(); ++s) stages[s].whole = std::min(whole[s % ranks], stages[s].layers);
   };
   set(least);
-  const auto without = worst_bytes(q, stages);
+  const auto without = worst_bytes(q, stages, q.draws);
   for (std::size_t r = 0; r < ranks; ++r)
     if (without[r] <= q.capacity) enough[r] = 0;
   while (least != enough) {
     std::vector<std::int64_t> middle(ranks);
     for (std::size_t r = 0; r < ranks; ++r) middle[r] = (least[r] + enough[r]) / 2;
     set(middle);
-    const auto bytes = worst_bytes(q, stages);
+    const auto bytes = worst_bytes(q, stages, q.draws);
     for (std::size_t r = 0; r < ranks; ++r) {
       if (least[r] == enough[r]) continue;
       if (bytes[r] <= q.capacity) enough[r] = middle[r];
@@ -217,8 +219,10 @@ std::vector<choice> choices_of(const question& q) {
         out.push_back(some);
       }
       if (how.level == cost::recompute::full) continue;
+      if (*again != 0 && how == q.how()) continue;  // the file says it already
       fit_whole_layers(q, some.stages);
-      some.again = again + ("whole " + list_of(some.stages, &cost::stage_choice::whole));
+      some.again = (*again != 0 ? std::string(to_string(how)) + ", " : "") +
+                   ("whole " + list_of(some.stages, &cost::stage_choice::whole));
       const bool any = std::any_of(some.stages.begin(), some.stages.end(), [](const auto& s) { return s.whole > 0; });
       if (any || *again != 0) out.push_back(some);
     }
@@ -292,7 +296,7 @@ answer answer_of(const question& q) {
   const auto& stages = out.choices[out.chosen].stages;
   out.plan = std::move(first[out.chosen]);
   out.alike = alike_of(q, stages);
-  out.peak_bytes = worst_bytes(q, stages);
+  out.peak_bytes = worst_bytes(q, stages, std::span(q.draws).first(out.draws));
   std::vector<std::int64_t> sizes;
   for (const auto& s : stages) sizes.push_back(s.layers);
   out.beside = cost::beside_pipeline(
@@ -427,7 +431,7 @@ void add_planner_batches(CLI::App& planner_command) {
        "--memory-gib", o->memory_gib,
        "Memory of a device: splits and recompute choices are compared, and the best of those that fit is taken")
       ->type_name("GIB")
-      ->check(CLI::Range(0.001, 1e6));
+      ->check(sentence_unless_gib);
   c->add_option("--format", o->format, "text (the default) or json")->check(CLI::IsMember({"text", "json"}));
   add_out(*c, o->out);
   c->callback([o] { batches(*o); });

@@ -186,6 +186,14 @@ std::string letters_of(const cost::layer_list& list) {
   }
   return out;
 }
+/// The letters of a prediction module; empty if there is none.
+std::string letters_of_modules(const cost::layer_list& list) {
+  std::string out;
+  if (list.predictions.empty()) return out;
+  for (const cost::block& b : list.predictions.front().blocks)
+    if (const auto letter = letter_of({b})) out += *letter;
+  return out;
+}
 /// Megatron-LM's hybrid pattern, which must be the model's; its modules become those of a model that has none.
 planner::model_layout read_hybrid(const std::string& text, cost::layer_list& list) {
   const interop::hybrid_pattern pattern = value_or_fail(interop::read_hybrid_pattern(text), "layout");
@@ -194,7 +202,15 @@ planner::model_layout read_hybrid(const std::string& text, cost::layer_list& lis
     if (own[at] != pattern.kinds[at])
       fail("layout: layer " + std::to_string(at) + " is " + pattern.kinds[at] + ", but the model has " + own[at]);
   const std::int64_t modules = pattern.layout.prediction_count();
-  if (modules == 0 || list.prediction_heads > 0) return pattern.layout;
+  if (modules == 0) return pattern.layout;
+  if (list.prediction_heads > 0) {
+    if (const std::string has = letters_of_modules(list); has != pattern.prediction)
+      fail("layout: prediction modules have layers " + pattern.prediction +
+           ", but those of --predictions and of the "
+           "training file have " +
+           has);
+    return pattern.layout;
+  }
   cost::layer_blocks blocks;
   for (const char letter : pattern.prediction) {
     const auto same = std::find_if(list.layers.begin(), list.layers.end(),
@@ -209,10 +225,7 @@ planner::model_layout read_hybrid(const std::string& text, cost::layer_list& lis
 }
 /// Megatron-LM's hybrid pattern of a layout.
 std::string as_hybrid(const planner::model_layout& layout, const cost::layer_list& list) {
-  interop::hybrid_pattern out{layout, letters_of(list), {}};
-  if (!list.predictions.empty())
-    for (const cost::block& b : list.predictions.front().blocks)
-      if (const auto letter = letter_of({b})) out.prediction += *letter;
+  const interop::hybrid_pattern out{layout, letters_of(list), letters_of_modules(list)};
   return value_or_fail(interop::write_hybrid_pattern(out), "layout");
 }
 
@@ -232,7 +245,10 @@ std::vector<double> seconds_of_stages(const planner::model_layout& layout, const
 /// The layout as Megatron-LM takes it: its layout string, whose prediction modules have layers like the last one
 /// (--predictions). What others have, only the hybrid pattern says that named them.
 bool has_own_modules(const cost::layer_list& list) {
-  return !list.predictions.empty() && list.predictions.front().blocks != list.layers.back().blocks;
+  if (list.predictions.empty()) return false;
+  cost::layer_list usual = list;
+  add_predictions(usual, list.prediction_heads);
+  return list.predictions.front().blocks != usual.predictions.front().blocks;
 }
 std::string pasted(const planner::model_layout& layout, const cost::layer_list& list) {
   return has_own_modules(list) ? as_hybrid(layout, list) : interop::write_megatron_layout(layout);
@@ -315,10 +331,7 @@ void layout(const options& o) {
   if (o.predictions > 0 && t.predictions > 0 && o.predictions != t.predictions)
     fail("--predictions is " + std::to_string(o.predictions) + ", but " + o.training + " has " +
          std::to_string(t.predictions));
-  if (o.predictions > 0) {
-    list.prediction_heads = o.predictions;
-    list.predictions = {{list.layers.back().blocks, o.predictions}};
-  }
+  if (o.predictions > 0) add_predictions(list, o.predictions);
   if (const auto fits = cost::check(list, t.step, p); !fits) fail(o.parallel, fits.error());
   need_rates(*t.on, has_experts(list), p, o.parallel);
   std::optional<planner::model_layout> given;
@@ -337,6 +350,10 @@ void layout(const options& o) {
     fail("layout: has " + std::to_string(stages) + " stages, but pp x vp of " + o.parallel + " is " +
          std::to_string(p.pp * p.vp));
   const std::vector<double> bytes = peaks_of(list, found, t, p, o.parallel);
+  for (std::size_t r = 0; o.memory_gib > 0 && r < bytes.size(); ++r)
+    if (bytes[r] > o.memory_gib * gib)
+      fail(o.parallel + ": with this layout rank " + std::to_string(r) + " needs " +
+           fixed(std::ceil(bytes[r] / gib * 1e3) / 1e3, 3) + " GiB, and --memory-gib is " + fixed(o.memory_gib, 3));
   const std::vector<double> seconds = seconds_of_stages(found, x);
   const double all = std::accumulate(seconds.begin(), seconds.end(), 0.0);
   give(o.out, written(found, list, seconds, bytes, form(o.format)),
@@ -369,7 +386,7 @@ void add_planner_layout(CLI::App& planner_command) {
   c->add_option("--memory-gib", o->memory_gib,
                 "Memory of a device: only layouts that fit by 1F1B, with one chunk a rank (not looked at)")
       ->type_name("GIB")
-      ->check(CLI::Range(0.001, 1e6));
+      ->check(sentence_unless_gib);
   c->add_option("--format", o->format,
                 "text (the default), json, megatron, hybrid (letters of layers), mindformers or torchtitan")
       ->check(CLI::IsMember({"text", "json", "megatron", "hybrid", "mindformers", "torchtitan"}));

@@ -89,6 +89,7 @@ variant solved(variant x, const std::vector<planner::stage_saved_tensors>& stage
       c.movable = c.movable && x.moved;
     }
     auto plan = planner::solve(q);
+    if (!plan && plan.error().code != hocket::errc::does_not_fit) fail("stage " + std::to_string(s), plan.error());
     if (!plan) {
       x.why_not = "stage " + std::to_string(s) + " lacks " +
                   fixed(static_cast<double>(plan.error().values[1]) / gib, 2) + " GiB";
@@ -112,14 +113,16 @@ answer answer_of(const options& o) {
   cost::parallel p = read_parallel(read_json_file(o.parallel), o.parallel);
   cost::model m = model.numbers.model;
   if (t.padded_vocabulary > 0) m.vocabulary = t.padded_vocabulary;
-  if (m.mtp_layers + t.predictions > 0)
-    fail(o.model + ": tensors are offloaded for models without multi-token-prediction modules only");
+  if (t.predictions > 0)
+    fail(o.training + ": \"predictions\" is " + std::to_string(t.predictions) +
+         ", but tensors are offloaded for models without multi-token-prediction modules only");
   if (p.vp > 1)
     fail(o.parallel + ": \"vp\" is " + std::to_string(p.vp) + ", but tensors are offloaded with one chunk a rank only");
   if (t.on->rates.host_bytes <= 0)
     fail(o.training + ": machine \"" + t.on->name + "\" has no \"host_bytes\": the rate of its link to the host");
-  p.recompute = cost::recompute::none;
-  p.offload_activations = false;
+  if (p.recompute != cost::recompute::none || p.offload_activations)
+    fail(o.parallel + ": says what is computed again or moved, which is chosen here: leave \"" +
+         (p.offload_activations ? "offload_activations" : "recompute") + "\" out");
   if (const auto fits = cost::check(m, t.step, p); !fits) fail(o.parallel, fits.error());
   need_rates(*t.on, m.moe_layers > 0, p, o.parallel);
   answer out;
@@ -353,7 +356,7 @@ void add_planner_offload(CLI::App& planner_command) {
   c->add_option("--memory-gib", o->memory_gib, "Memory of a device")
       ->required()
       ->type_name("GIB")
-      ->check(CLI::Range(0.001, 1e6));
+      ->check(sentence_unless_gib);
   c->add_option("--format", o->format, "text (the default) or json")->check(CLI::IsMember({"text", "json"}));
   add_out(*c, o->out);
   c->callback([o] { offload(*o); });

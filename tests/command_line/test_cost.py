@@ -126,7 +126,7 @@ class Report(ToolTest):
         for classes in (["DeepseekV32ForCausalLM"], ["SomebodysForCausalLM"], []):
             model = self.file("m.json", json.dumps({**record["config"], "architectures": classes, "num_nextn_predict_layers": 2}))
             self.assertEqual(self.json_of("--model", model)["parameters"]["total"], record["total"])
-            self.assertIn("num_nextn_predict_layers = 0: the 2 given are not counted", self.ok("cost", "report", "--model", model).text)
+            self.assertIn("num_nextn_predict_layers = 0: the 2 given are no part of the size", self.ok("cost", "report", "--model", model).text)
 
     def test_prediction_modules_of_a_list_and_of_numbers(self):
         """The last rank has a layer more, its joint input and norms; the published size stays."""

@@ -201,15 +201,16 @@ class Plan(ToolTest):
     def test_muon(self):
         """The states are those of cost report; what would need predicted seconds or other splits is refused."""
         def by(optimizer):
-            return lambda v: v["training"].update(optimizer=optimizer)
+            return lambda v: v["training"].update(optimizer=optimizer, predictions=1)
         reports = []
         for optimizer in ("adam", "muon"):
             self.ok("plan", self.changed(by(optimizer)), "--out", self.folder / optimizer)
             reports.append(json.loads((self.folder / optimizer / "report.json").read_text()))
         adam, muon = reports
         self.assertEqual(adam["pipeline"], muon["pipeline"])
+        self.assertEqual(adam["cost"]["parameters"], muon["cost"]["parameters"])
         plan = json.loads(PLAN.read_text())
-        training = self.file("t.json", json.dumps({**plan["training"], "optimizer": "muon"}))
+        training = self.file("t.json", json.dumps({**plan["training"], "optimizer": "muon", "predictions": 1}))
         cost = json.loads(self.ok("cost", "report", "--model", PLAN.parent / "config.json", "--training", training, "--parallel",
                                   self.file("p.json", json.dumps(plan["parallel"])), "--format", "json").text)
         self.assertEqual([m["static_bytes"] for m in muon["cost"]["memory"]], [m["static_bytes"] for m in cost["memory"]])

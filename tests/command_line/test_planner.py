@@ -596,7 +596,8 @@ class Batches(ToolTest):
         """With equal lengths the peaks are those of cost report and of layout, whatever is computed again."""
         listed = self.file("equal.json", json.dumps([[4096]] * 16))
         peaks = []
-        for again in ({}, {"recompute": "selective"}, {"recompute": "full"}, {"replay": ["activation"]}, {"replay": ["norm", "qkv"]}):
+        for again in ({}, {"recompute": "selective"}, {"recompute": "full"}, {"replay": ["activation"]}, {"replay": ["norm", "qkv"]},
+                      {"recompute": "full", "replay": ["activation"]}):
             files = self.files(**again)
             report = json.loads(self.ok("cost", "report", *files, "--format", "json").text)
             layout = json.loads(self.ok("planner", "layout", "Et*10|(t*10|)*2t*10L", *files, "--format", "json").text)
@@ -605,9 +606,15 @@ class Batches(ToolTest):
             self.assertEqual([r["peak_bytes"] for r in layout["ranks"]], wanted, again)
             self.assertTrue(all(abs(a["peak_bytes"] - b) <= 8 for a, b in zip(batches["ranks"], wanted)), again)
             peaks.append(wanted[0])
-        self.assertEqual(len(set(peaks)), 4)  # flash attention keeps no scores: selective saves nothing
+        self.assertEqual(len(set(peaks)), 5)  # flash attention keeps no scores: selective saves nothing
         self.refused("planner", "layout", *self.files(select_recompute=["activation"]), says="select_recompute")
         self.refused("planner", "batches", *self.files(recompute=[1]), "--lengths", listed, says="recompute")
+
+    def test_memory_is_a_number(self):
+        """nan is no memory; a layout that is given must fit, too."""
+        for command in (("layout",), ("batches", "--lengths", "uniform:64-128")):
+            self.misused("planner", *command, *self.files(), "--memory-gib", "nan", says="nan is not a number of GiB")
+        self.refused("planner", "layout", "Et*10|(t*10|)*2t*10L", *self.files(), "--memory-gib", 1, says="and --memory-gib is 1.000")
 
     def test_times_are_whole_nanoseconds(self):
         """A product with 1e-9 would print 0.30000000000000004 and the like."""
@@ -626,6 +633,10 @@ class Offload(ToolTest):
         training = {"sequence": 4096, "global_batch": 16, "machine": {"name": "test", "source": "test"} | rates}
         return ("--model", EXAMPLES / "llama-2-13b" / "config.json", "--training", self.file("t.json", json.dumps(training)),
                 "--parallel", self.file("p.json", json.dumps({"pp": 4, "tp": 2} | sizes)), "--memory-gib", memory)
+
+    def test_what_is_chosen_is_not_given(self):
+        self.refused("planner", "offload", *self.files(40, recompute="full"), says='leave "recompute" out')
+        self.refused("planner", "offload", *self.files(40, offload_activations=True), says='leave "offload_activations" out')
 
     def test_stages(self):
         x = json.loads(self.ok("planner", "offload", *self.files(40), "--json").text)

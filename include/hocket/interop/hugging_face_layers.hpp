@@ -88,7 +88,7 @@ inline result<std::string> type_of(const nlohmann::json& config) {
   known->read(in);
   in.raw().check_lists_of_layers(in.layers());
   if (const std::int64_t modules = in.optional({"num_nextn_predict_layers"}); modules > 0)
-    in.raw().assume("num_nextn_predict_layers", "0: the " + std::to_string(modules) + " given are not counted");
+    in.raw().assume("num_nextn_predict_layers", "0: the " + std::to_string(modules) + " given are no part of the size");
   if (!in.ok()) return in.why();
   out.assumed = std::move(notes.assumed);
   return out;

@@ -394,7 +394,7 @@ inline constexpr std::string_view hybrid_letters = "MG*-E";
 /// with an E, which may stand for experts here, and has a t or an L. O(characters).
 [[nodiscard]] constexpr bool is_hybrid_pattern(std::string_view text) noexcept {
   constexpr std::string_view own = "MG*-", both = "E|/", theirs = "tLm(";
-  if (text.empty()) return false;
+  if (text.empty() || text.find_first_of(" \t\r\n") != std::string_view::npos) return false;
   if (own.find(text.front()) != std::string_view::npos) return true;
   return both.find(text.front()) != std::string_view::npos && text.find_first_of(theirs) == std::string_view::npos;
 }

@@ -5,6 +5,7 @@
 #include <hocket/launch/single_wait_list.hpp>
 #include <hocket/launch/synchronize_within.hpp>
 #include <hocket/testing/backend_laws.hpp>
+#include <hocket/testing/leave_behind.hpp>
 
 #include <array>
 #include <chrono>
@@ -96,8 +97,11 @@ class fault_trial {
     if (stage_ == nullptr) return true;
     destroy_events();
     const bool ended = detail::ends_within(std::move(stage_), options_.patience);
-    if (!ended) left_behind_ = work_.release();
-    return ended;
+    if (ended) return true;
+    retired_.push_back(std::move(work_));
+    for (auto& work : retired_) detail::leave_behind(std::move(work));
+    retired_.clear();
+    return false;
   }
 
   /// Events of its own, or their numbers; after a step that was cut off, new ones where a wait uses the record up.
@@ -196,7 +200,6 @@ class fault_trial {
   std::vector<event> events_;
   std::unique_ptr<law_work> work_ = std::make_unique<law_work>();
   std::vector<std::unique_ptr<law_work>> retired_;  // of earlier steps: a late call must find its memory
-  law_work* left_behind_ = nullptr;                 // of a stage that did not end: never destroyed
 };
 
 template <class Make>

@@ -3,13 +3,13 @@
 // with any test framework, on threads or on processes.
 #pragma once
 #include <hocket/launch/transport.hpp>
+#include <hocket/testing/leave_behind.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -47,7 +47,7 @@ class transport_laws {
   transport_laws(const transport_laws&) = delete;
   transport_laws& operator=(const transport_laws&) = delete;
   ~transport_laws() {
-    if (!broken_.empty()) leave_behind(std::move(memory_));
+    if (!broken_.empty()) detail::leave_behind(std::move(memory_));
   }
 
   enum class posting : std::uint8_t { receives_first, sends_first, in_groups };
@@ -117,7 +117,7 @@ class transport_laws {
       const auto status = t_.wait(request);
       if (T::ok(status)) return fail("a receive completes that nobody sends to");
       expect_text(status);
-      if (!comes_late) return;
+      if (!comes_late) return detail::leave_behind(std::exchange(memory_, {}));  // the receive is still posted
       typename T::request_type sent{};
       if (!note("send", t_.send(go, 1, 1, round_[1], none, sent))) return;
       wait_again(request);
@@ -189,15 +189,6 @@ class transport_laws {
     return "message " + std::to_string(x.number) + (x.sends ? " to rank " : " from rank ") + std::to_string(x.peer);
   }
 
-  using memories = std::vector<std::vector<unsigned char>>;
-
-  // A transfer that did not end may still read or write it. Nobody knows until when, so it is never given back.
-  static void leave_behind(memories memory) {
-    static std::mutex mutex;
-    static auto& all = *new std::vector<memories>;
-    const std::lock_guard lock(mutex);
-    all.push_back(std::move(memory));
-  }
   // It lives as long as the laws, and for ever if one is broken.
   [[nodiscard]] unsigned char* memory(std::size_t bytes) { return memory_.emplace_back(bytes).data(); }
   void post(transfer& x) {
@@ -258,7 +249,7 @@ class transport_laws {
   std::uint32_t ranks_;
   std::chrono::milliseconds patience_;
   std::vector<std::uint32_t> round_ = std::vector<std::uint32_t>(ranks_);  // by peer: transfers each way so far
-  memories memory_;
+  std::vector<std::vector<unsigned char>> memory_;
   std::string broken_;
 };
 

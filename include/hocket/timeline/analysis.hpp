@@ -20,7 +20,7 @@ struct lane_use {
   ticks busy = 0;         ///< any span but `wait`
   ticks computing = 0;    ///< spans that compute
   ticks idle = 0;         ///< the rest of the makespan
-  ticks finish = 0;       ///< end of its last span
+  ticks finish = 0;       ///< end of its last span; 0 without spans
   std::int64_t peak = 0;  ///< most of the lane's quantity (activations, bytes) held at a time
 };
 
@@ -61,11 +61,13 @@ namespace detail {
   for (std::uint32_t lane = 0; lane < t.lane_count(); ++lane) {
     busy.clear();
     computing.clear();
+    bool any = false;
     for (std::size_t i = rows.first[lane]; i < rows.first[lane + 1]; ++i) {
       const auto& s = rows.spans[i].span;
       if (s.kind != activity::wait) busy.emplace_back(s.start, s.finish);
       if (computes(s.kind)) computing.emplace_back(s.start, s.finish);
-      if (s.finish > uses[lane].finish) uses[lane].finish = s.finish;
+      if (!any || s.finish > uses[lane].finish) uses[lane].finish = s.finish;
+      any = true;
     }
     uses[lane].busy = detail::covered(busy);
     uses[lane].computing = detail::covered(computing);

@@ -102,7 +102,7 @@ TEST_CASE("matrices of published models are those of weight_shapes", "[cost][muo
 TEST_CASE("what is no matrix is little, in every family", "[cost][muon]") {
   std::ifstream file(std::string(HOCKET_TEST_DATA) + "/cost/layer_families.json");
   const auto records = nlohmann::json::parse(file);
-  int compared = 0;
+  int compared = 0, cut = 0;
   for (const auto& [name, record] : records.items()) {
     if (name.find("default") == std::string::npos) continue;
     INFO(name);
@@ -123,8 +123,29 @@ TEST_CASE("what is no matrix is little, in every family", "[cost][muon]") {
     CHECK(rest >= 0);  // norms, convolutions, the decay of Mamba
     CHECK(rest * 100 < total);
     ++compared;
+    // Cut over two ranks, no rank has more matrices than weights, and what is none stays little.
+    const cost::parallel two{.tp = 2};
+    if (!cost::check(list, {.sequence = 8}, two)) continue;
+    const auto ranks = cost::layers_of_ranks(list, two);
+    if (!ranks) continue;
+    const auto held = cost::count_rank_parameters(list, ranks->front(), two);
+    REQUIRE(held);
+    std::int64_t dense = 0, experts = 0, tables = 0;
+    for (const cost::repeated_layer& each : ranks->front().layers) {
+      const auto some = cost::matrices_of(each.blocks, list.sizes.hidden, two, each.count);
+      dense += elements_of(some.dense);
+      experts += elements_of(some.expert);
+      for (const cost::block& b : each.blocks)
+        if (std::holds_alternative<cost::table>(b.what)) tables = held->dense;
+    }
+    CHECK(dense <= held->dense);
+    CHECK(experts <= held->expert);
+    if (tables == 0) CHECK((held->dense - dense - ends / 2) * 50 < total);
+    CHECK((held->expert - experts) * 50 < total);
+    ++cut;
   }
   CHECK(compared > 50);
+  CHECK(cut > 40);
 }
 
 TEST_CASE("what knows no shapes refuses Muon", "[cost][muon]") {

@@ -183,6 +183,10 @@ TEST_CASE("use and exposure equal a count of every tick", "[timeline]") {
     CHECK(found.exposed == expected.exposed);
     const auto uses = hocket::lane_uses(t);
     for (std::uint32_t lane = 0; lane < 3; ++lane) {
+      std::vector<ticks> ends;
+      for (const auto& s : t.spans())
+        if (s.lane == lane) ends.push_back(s.finish);
+      CHECK(uses[lane].finish == (ends.empty() ? 0 : *std::max_element(ends.begin(), ends.end())));
       CHECK(uses[lane].busy == use[lane].busy);
       CHECK(uses[lane].idle == use[lane].idle);
       CHECK(uses[lane].computing == use[lane].computing);

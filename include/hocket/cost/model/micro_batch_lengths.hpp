@@ -245,14 +245,20 @@ template <class Hardware = machine>
     std::vector<std::int64_t> kept;
     parallel at = p;
     at.recompute = recompute::none;
+    replay_set beside_full;
+    bool any_whole = false;
     for (std::size_t s = r; s < prices.stages; s += ranks) {
-      if (stages[s].whole > 0 || stages[s].others.level == recompute::full) at.recompute = recompute::full;
+      const bool full = stages[s].others.level == recompute::full;
+      if (stages[s].whole > 0 || full) at.recompute = recompute::full;
+      if (full) beside_full = stages[s].others.operations;
+      any_whole = any_whole || stages[s].whole > 0;
       for (std::size_t j = 0; j < prices.count; ++j) kept.push_back(prices.at(s, j).kept_bytes);
     }
     std::sort(kept.rbegin(), kept.rend());
     kept.resize((std::min)(kept.size(), static_cast<std::size_t>(in_flight[r])));
     const auto embedded = (std::min)(static_cast<std::int64_t>(prices.count), std::int64_t{in_flight[r]});
-    const auto peak = memory_of_rank(list, (*layers)[r], *at_longest, at, {0, embedded});
+    const auto peak =
+        memory_of_rank(list, (*layers)[r], *at_longest, at, {0, embedded}, any_whole ? replay_set{} : beside_full);
     if (!peak) return peak.error();
     rational sum = peak->peak.total_bytes();
     for (const std::int64_t bytes : kept) sum = sum + rational(bytes);

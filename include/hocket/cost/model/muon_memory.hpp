@@ -39,7 +39,7 @@ struct matrix_list {
   }
   /// Key-value heads are copied, not divided, once there are fewer of them than ranks.
   void add_kv(std::int64_t heads, std::int64_t width, std::int64_t rest, std::int64_t times = 1) {
-    add(share(heads * width, (std::min)(spread.tp, heads)), rest, times);
+    if (heads > 0) add(share(heads * width, (std::min)(spread.tp, heads)), rest, times);
   }
   void add_ffn(std::int64_t ffn, std::int64_t matrices) {
     add_outputs(ffn, hidden, matrices - 1);
@@ -69,7 +69,7 @@ struct matrix_list {
     add_outputs(x.query_rank, hidden);
     add_outputs(x.heads * x.head_dim, x.query_rank);
     add(x.head_dim, hidden);
-    add_outputs(x.output_groups * x.output_rank, x.heads * x.head_dim / x.output_groups);
+    if (x.output_groups > 0) add_outputs(x.output_groups * x.output_rank, x.heads * x.head_dim / x.output_groups);
     add_inputs(hidden, x.output_groups * x.output_rank);
     if (x.ratio == 0) return;
     add((x.overlaps ? 2 : 1) * x.head_dim, hidden, 2);

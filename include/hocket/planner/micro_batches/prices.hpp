@@ -15,12 +15,12 @@ namespace hocket::inline HOCKET_ABI::planner {
   const auto nanoseconds = [](seconds t) { return static_cast<ticks>(std::llround(t.count() * 1e9)); };
   const auto whole = [](seconds t) {  // what a sentence can show of it
     constexpr double most = 9e18;
-    return t.count() > -most && t.count() < most ? static_cast<std::int64_t>(t.count())
-                                                 : static_cast<std::int64_t>(most);
+    const double outwards = t.count() < 0 ? std::floor(t.count()) : std::ceil(t.count());
+    return static_cast<std::int64_t>(outwards < -most ? -most : outwards < most ? outwards : most);
   };
   for (const cost::stage_price& x : prices.all) {
     for (const seconds t : {x.forward, x.backward})
-      if (!(t.count() >= 0 && t.count() < longest))
+      if (!(t.count() >= 0 && t.count() <= longest))
         return error{errc::out_of_range, whole(t), 0, static_cast<std::int64_t>(longest)}.with(
             "seconds of a micro-batch");
     out.forward.push_back(nanoseconds(x.forward));

@@ -280,8 +280,8 @@ inline result<void> check_memory(const layout_problem& p) {
 
 /// The least capacity with which some layout fits, if every rank has the same: what to ask for where solve says
 /// errc::does_not_fit. The capacities of the problem are not read, its times do not matter.
-/// Errors: those of solve but errc::does_not_fit; errc::invalid_argument without rooms. Complexity: O((layers + ranks)
-/// log(bytes)).
+/// Errors: those of solve, errc::does_not_fit if 2^50 bytes are too few; errc::invalid_argument without rooms.
+/// Complexity: O((layers + ranks) log(bytes)).
 ///
 ///     for (auto& room : problem.rooms) room.capacity = *least_capacity(problem);   // solve(problem) has a layout
 [[nodiscard]] inline result<bytes> least_capacity(layout_problem p) {
@@ -295,7 +295,9 @@ inline result<void> check_memory(const layout_problem& p) {
   if (plan && p.rooms.empty()) return error{errc::invalid_argument}.with("least capacity without rooms");
   if (plan) return bytes();
   if (plan.error().code != errc::does_not_fit) return plan.error();
-  std::int64_t low = 1, high = std::int64_t{1} << 62;  // check_memory: all bytes together are less
+  std::int64_t low = 1, high = std::int64_t{1} << 50;  // the largest capacity that there may be
+  with(high);
+  if (!detail::layout_items(p).fits(0)) return plan.error();
   while (low < high) {
     const std::int64_t middle = low + (high - low) / 2;
     with(middle);
