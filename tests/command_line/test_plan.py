@@ -207,7 +207,8 @@ class Plan(ToolTest):
             self.ok("plan", self.changed(by(optimizer)), "--out", self.folder / optimizer)
             reports.append(json.loads((self.folder / optimizer / "report.json").read_text()))
         adam, muon = reports
-        self.assertEqual(adam["pipeline"], muon["pipeline"])
+        for key in ("makespan_us", "lower_bound_us", "per_rank"):
+            self.assertEqual(adam["pipeline"][key], muon["pipeline"][key])
         self.assertEqual(adam["cost"]["parameters"], muon["cost"]["parameters"])
         plan = json.loads(PLAN.read_text())
         training = self.file("t.json", json.dumps({**plan["training"], "optimizer": "muon", "predictions": 1}))
