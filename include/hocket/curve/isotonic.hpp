@@ -138,8 +138,10 @@ class unseen_view {
   /// Of a point by its number among the others.
   [[nodiscard]] double value(std::size_t number) const noexcept {
     std::size_t end = near_begin_;
-    for (const pooled_block& b : near_)
-      if ((end += b.count) > number) return b.value;
+    for (const pooled_block& b : near_) {
+      end += b.count;
+      if (end > number) return b.value;
+    }
     return near_.back().value;
   }
 
