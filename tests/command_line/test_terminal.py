@@ -73,9 +73,8 @@ def wait_until_caught(process):
 
 @unittest.skipUnless(os.path.exists("/proc/self/status"), "no /proc")
 class Searches(ToolTest):
-    def test_a_terminal_shows_progress_and_ctrl_c_gives_the_best_so_far(self):
-        out = self.folder / "schedule.csv"
-        at = Terminal(*ENDLESS, "--out", out)
+    def stopped(self, at):
+        """Waits for the line of progress, presses Ctrl-C, and gives the words of the last line."""
         self.assertTrue(at.wait_for(" s left"), at.seen)
         self.assertRegex(at.seen, r"\r\x1b\[Ksearching: \d+ %, about \d+ s left \(Ctrl-C: the best so far\)")
         at.press(b"\x03")
@@ -83,6 +82,12 @@ class Searches(ToolTest):
         last = at.seen.replace("^C", "").rpartition("\x1b[K")[2]
         said = dict(word.split("=", 1) for word in last.split() if "=" in word)
         self.assertEqual(said["stopped"], "yes")
+        return said
+
+    def test_a_terminal_shows_progress_and_ctrl_c_gives_the_best_so_far(self):
+        out = self.folder / "schedule.csv"
+        at = Terminal(*ENDLESS, "--out", out)
+        said = self.stopped(at)
         self.assertLessEqual(int(said["lower_bound"]), int(said["makespan"]))
         self.ok("pipeline", "check", "--table", out)
         run = self.ok("pipeline", "simulate", "--table", out)
@@ -97,13 +102,7 @@ class Searches(ToolTest):
         words = ("planner", "batches", "--model", model, "--training", training, "--parallel", parallel,
                  "--lengths", "doublings:64-1024", "--memory-gib", 1000, "--format", "json")
         at = Terminal(*words, "--draws", 150, "--out", out)
-        self.assertTrue(at.wait_for(" s left"), at.seen)
-        self.assertRegex(at.seen, r"\r\x1b\[Ksearching: \d+ %, about \d+ s left \(Ctrl-C: the best so far\)")
-        at.press(b"\x03")
-        self.assertEqual(at.end(), 0, at.seen)
-        last = at.seen.replace("^C", "").rpartition("\x1b[K")[2]
-        said = dict(word.split("=", 1) for word in last.split() if "=" in word)
-        self.assertEqual(said["stopped"], "yes")
+        said = self.stopped(at)
         self.assertLess(int(said["draws"]), 150)
         # What it compared is what fewer draws compare.
         self.ok(*words, "--draws", said["draws"], "--out", again)
