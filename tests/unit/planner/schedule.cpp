@@ -7,13 +7,13 @@
 #include <hocket/planner/schedule/solve.hpp>
 #include <hocket/text/schedule_csv.hpp>
 
+#include <algorithm>
 #include <array>
 #include <fstream>
 #include <iterator>
 #include <limits>
 #include <numeric>
 #include <random>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -29,12 +29,14 @@ namespace {
 
 /// Lock step at unit times: every set of choices of every rank, waiting included, breadth first. No rule, no bound.
 int exhaustive(int p, int v, int m, bool v_order, bool split, const std::vector<int>& cap) {
-  using state = std::vector<signed char>;  // by stage: forwards, backwards, weight gradients
+  constexpr int max_of_stages = 4;
+  using state = std::array<signed char, 3 * max_of_stages>;  // by stage: forwards, backwards, weight gradients
   const int stages = p * v;
+  REQUIRE(stages <= max_of_stages);
   const auto rank_of = [&](int s) { return v_order && (s / p) % 2 == 1 ? p - 1 - s % p : s % p; };
-  std::set<state> now{state(static_cast<std::size_t>(3 * stages), 0)};
+  std::vector<state> now{state{}};
   for (int t = 0; t < 200; ++t) {
-    std::set<state> next;
+    std::vector<state> next;
     for (const state& from : now) {
       const auto at = [&](const state& x, int s, int kind) { return x[static_cast<std::size_t>(3 * s + kind)]; };
       std::vector<state> partial{from};
@@ -58,8 +60,10 @@ int exhaustive(int p, int v, int m, bool v_order, bool split, const std::vector<
         }
         partial = grown;
       }
-      next.insert(partial.begin(), partial.end());
+      next.insert(next.end(), partial.begin(), partial.end());
     }
+    std::sort(next.begin(), next.end());
+    next.erase(std::unique(next.begin(), next.end()), next.end());
     for (const state& x : next) {
       bool done = true;
       for (int s = 0; s < stages; ++s) {
@@ -108,7 +112,8 @@ TEST_CASE("found schedules equal exhaustive search, and all but one of forty are
           const schedule_problem q{.shape = {s.p, s.v, s.m},
                                    .order = v_order ? stage_order::v : stage_order::loop,
                                    .split_backward = split,
-                                   .memory_cap = caps};
+                                   .memory_cap = caps,
+                                   .budget = 100'000};
           const pipeline::costs unit{.forward = 1, .backward = {1, 1, 1}};
           const auto found = solve(q, unit);
           INFO("p " << s.p << " v " << s.v << " m " << s.m << " V " << v_order << " split " << split << " cap " << cap);

@@ -27,7 +27,7 @@ namespace pipeline = hocket::pipeline;
 
 namespace {
 
-constexpr int random_cases = optimised ? 5'000 : 300;
+constexpr int random_cases = optimised ? 1'000 : 300;
 
 std::vector<std::map<std::string, std::string>> rows_of(const std::string& name) {
   std::ifstream file(std::string(HOCKET_TEST_DATA "/planner/") + name);
@@ -678,35 +678,36 @@ TEST_CASE("three dense layers and 58 with experts on many chunks are near their 
           "[planner][split]") {
   const layer_run runs[] = {{{3'000, 400, {{640, 0}, {340, 100}, {30, 1'000}}}, 3},
                             {{5'700, 400, {{900, 0}, {420, 190}, {30, 1'900}}}, 58}};
-  for (const std::uint32_t v : {2u, 3u, 4u, 7u})
-    for (const std::uint32_t p : {4u, 8u, 16u}) {
-      if (p * v > 61) continue;
-      const auto held = in_flight_profile::make(pipeline::interleaved::make({p, v, 4 * p}).value()).value();
-      std::int64_t most = 0;
-      for (std::uint32_t k = 0; k < held.times(0); ++k) {
-        std::int64_t sum = 0;
-        for (const std::uint32_t n : held.at(0, k)) sum += n;
-        most = std::max(most, sum);
-      }
-      // What the first rank of equal ones would hold of all layers, without recomputation; 70 % of it.
-      const std::int64_t all = 61 * 900 * most / (v * p);
-      for (const std::int64_t capacity : {2 * all + 100'000, all * 7 / 10 + 61 * 400 / p}) {
-        if (!optimised && capacity < all && v > 2) continue;
-        std::vector<rank_room> ranks(p, rank_room{capacity, 0, 0});
-        ranks.front() = {capacity, 200, 500};
-        ranks.back() = {capacity, 200, 3'000};
-        split_problem q{.layers = runs, .ranks = ranks, .in_flight = held, .micro_batches = 4 * std::int64_t{p}};
-        for (const objective goal : {objective::slowest_rank, objective::step_time}) {
-          INFO("v " << v << " p " << p << " capacity " << capacity);
-          q.goal = goal;
-          const auto plan = solve(q);
-          REQUIRE(plan);
-          CHECK(holds_together(q, *plan));
-          const ticks reached = goal == objective::step_time ? plan->step_time : plan->slowest;
-          CHECK(reached - plan->lower_bound <= plan->lower_bound / 10);
-        }
+  struct form {
+    std::uint32_t v, p;
+  };
+  for (const auto [v, p] : {form{2, 16}, {3, 8}, {4, 4}, {7, 8}}) {
+    const auto held = in_flight_profile::make(pipeline::interleaved::make({p, v, 4 * p}).value()).value();
+    std::int64_t most = 0;
+    for (std::uint32_t k = 0; k < held.times(0); ++k) {
+      std::int64_t sum = 0;
+      for (const std::uint32_t n : held.at(0, k)) sum += n;
+      most = std::max(most, sum);
+    }
+    // What the first rank of equal ones would hold of all layers, without recomputation; 70 % of it.
+    const std::int64_t all = 61 * 900 * most / (v * p);
+    for (const std::int64_t capacity : {2 * all + 100'000, all * 7 / 10 + 61 * 400 / p}) {
+      if (!optimised && capacity < all && v > 2) continue;
+      std::vector<rank_room> ranks(p, rank_room{capacity, 0, 0});
+      ranks.front() = {capacity, 200, 500};
+      ranks.back() = {capacity, 200, 3'000};
+      split_problem q{.layers = runs, .ranks = ranks, .in_flight = held, .micro_batches = 4 * std::int64_t{p}};
+      for (const objective goal : {objective::slowest_rank, objective::step_time}) {
+        INFO("v " << v << " p " << p << " capacity " << capacity);
+        q.goal = goal;
+        const auto plan = solve(q);
+        REQUIRE(plan);
+        CHECK(holds_together(q, *plan));
+        const ticks reached = goal == objective::step_time ? plan->step_time : plan->slowest;
+        CHECK(reached - plan->lower_bound <= plan->lower_bound / 10);
       }
     }
+  }
 }
 
 TEST_CASE("48 stages of 61 unequal layers on 16 ranks are near their bound, memory or not", "[planner][split]") {
@@ -743,10 +744,10 @@ TEST_CASE("48 stages of 61 unequal layers on 16 ranks are near their bound, memo
   CHECK(tight.step_time - tight.lower_bound <= tight.lower_bound / 10);
 }
 
-TEST_CASE("three larger layers among a thousand cost hardly more than a thousand equal ones", "[planner][split]") {
+TEST_CASE("three larger layers among 128 cost hardly more than 128 equal ones", "[planner][split]") {
   const layer more{40'000, 60'000, {{40'000, 0}, {20'000, 9'000}, {4'000, 57'000}}};
   const layer usual{57'000, 20'000, more.levels};
-  const std::uint32_t p = optimised ? 64 : 16, v = 8;
+  constexpr std::uint32_t p = 8, v = 8;
   const layer_run equal[] = {{usual, 16 * p}}, two[] = {{more, 3}, {usual, 16 * p - 3}};
   const auto held = in_flight_profile::make(pipeline::interleaved::make({p, v, 16 * p}).value()).value();
   // What the first rank would hold of equal layers; then less, so that some are computed again.
@@ -812,7 +813,7 @@ TEST_CASE("what is lacking on two chunks suffices, layers of no and of many byte
     return low + static_cast<int>(random() % static_cast<unsigned>(high - low + 1));
   };
   int infeasible = 0, exact = 0;
-  for (int n = 0; n < 200; ++n) {
+  for (int n = 0; n < 100; ++n) {
     INFO("case " << n);
     const auto p = static_cast<std::uint32_t>(draw(2, 5));
     std::vector<layer_run> runs;
@@ -835,7 +836,7 @@ TEST_CASE("what is lacking on two chunks suffices, layers of no and of many byte
     for (rank_room& room : rooms) room.capacity += plan.error().values[1];
     CHECK(solve(q).has_value());
   }
-  CHECK(infeasible > 50);
+  CHECK(infeasible > 25);
   CHECK(exact > infeasible * 2 / 3);
 }
 
