@@ -26,8 +26,8 @@ inline constexpr std::string_view op_kind_names[op_kind_count] = {"compute", "co
   return detail::op_kind_names[static_cast<std::size_t>(k)];
 }
 [[nodiscard]] constexpr std::optional<op_kind> parse_op_kind(std::string_view text) noexcept {
-  for (std::size_t k = 0; k < op_kind_count; ++k)
-    if (detail::op_kind_names[k] == text) return static_cast<op_kind>(k);
+  for (const std::string_view& name : detail::op_kind_names)
+    if (name == text) return static_cast<op_kind>(&name - detail::op_kind_names);
   return std::nullopt;
 }
 

@@ -32,12 +32,13 @@ namespace hocket::inline HOCKET_ABI::graph {
 ///
 /// | invariant                                                              | why                                     |
 /// |------------------------------------------------------------------------|-----------------------------------------|
-/// | sets refer to blocks older than settled_ alone                         | a reduce that nobody commits is undone  |
-/// | near has every ancestor in the own window, and not the node itself     | reaches looks in one place              |
-/// | of the own window, far has some of them, or none                       | each is counted and listed once         |
+/// | sets refer to blocks older than now_.settled alone                         | a reduce that nobody commits is
+/// undone  | | near has every ancestor in the own window, and not the node itself     | reaches looks in one place | |
+/// of the own window, far has some of them, or none                       | each is counted and listed once         |
 /// | late_ is empty, or has an entry a node                                 | without late edges it costs nothing     |
 /// | before(x) and after(x) have no bit in common                           | the graph has no cycle                  |
-/// | if ascends_, every ancestor is smaller than its node                   | no predecessor implies a greater one    |
+/// | if now_.ascends, every ancestor is smaller than its node                   | no predecessor implies a greater one
+/// |
 ///
 /// reaches: one load for the node, one per level of 16, one for the leaf: 3 up to 8,192 nodes, 4 up to 131,072, 5 up to
 /// 2 million; 2 when both are in one window. Source: docs/graph.md, "Which index".
@@ -56,20 +57,14 @@ class persistent_index {
         late_(std::move(other.late_)),
         linked_(std::move(other.linked_)),
         staged_(other.staged_),
-        settled_(other.settled_),
-        wasted_(other.wasted_),
-        late_edges_(other.late_edges_),
-        ascends_(other.ascends_) {
+        now_(other.now_) {
     other.clear();
   }
   persistent_index(const persistent_index& other)
-      : tries_(other.tries_, other.settled_),
+      : tries_(other.tries_, other.now_.settled),
         sets_(other.sets_.begin(), other.sets_.end()),
         late_(other.late_.begin(), other.late_.end()),
-        settled_(other.settled_),
-        wasted_(other.wasted_),
-        late_edges_(other.late_edges_),
-        ascends_(other.ascends_) {}
+        now_(other.now_) {}
   persistent_index& operator=(persistent_index other) noexcept {
     std::destroy_at(this);
     return *std::construct_at(this, std::move(other));
@@ -82,13 +77,10 @@ class persistent_index {
            late_.capacity() * sizeof(late_bits);
   }
   void clear() noexcept {
-    settled_ = {};
-    tries_.shrink(settled_);
+    now_ = {};
+    tries_.shrink(now_.settled);
     sets_.clear();
     late_.clear();
-    wasted_ = 0;
-    late_edges_ = 0;
-    ascends_ = true;
   }
   void reserve(std::size_t nodes) { sets_.reserve(nodes); }
 
@@ -140,12 +132,12 @@ class persistent_index {
   /// topological order these are known when a predecessor comes up, and it joins them at once. In another order a later
   /// predecessor may imply an earlier one, so each is asked again, and they join last.
   [[nodiscard]] std::size_t reduce(node_id b, std::span<node_id> preds) {
-    tries_.shrink(settled_);  // whatever an uncommitted reduce left behind
+    tries_.shrink(now_.settled);  // whatever an uncommitted reduce left behind
     tries_.begin_set();
     if (size() == sets_.capacity()) sets_.reserve(size() * 2 + 16);
     if (!late_.empty() && late_.size() == late_.capacity()) late_.reserve(late_.size() * 2 + 16);
     staged_ = {};
-    staged_.ascends = ascends_;
+    staged_.ascends = now_.ascends;
     for (node_id last = b; const node_id p : preds) staged_.ascends = staged_.ascends & (p < std::exchange(last, p));
     std::size_t kept = 0;
     for (std::size_t i = 0; i < preds.size(); ++i) {
@@ -175,8 +167,8 @@ class persistent_index {
     }
     if (!late_.empty()) late_[b].after = staged_.after;
     sets_[b] = staged_.ancestors;
-    ascends_ = staged_.ascends;
-    settled_ = tries_.size();
+    now_.ascends = staged_.ascends;
+    now_.settled = tries_.size();
   }
 
   void resize(std::size_t n) {
@@ -188,7 +180,7 @@ class persistent_index {
   /// See truncating_index.
   void truncate(std::size_t n) noexcept {
     if (n >= size()) return;
-    wasted_ += (size() - n) * block_count() / size();  // about: nobody knows which blocks were theirs
+    now_.wasted += (size() - n) * block_count() / size();  // about: nobody knows which blocks were theirs
     while (size() > n) sets_.pop_back();
     while (late_.size() > n) late_.pop_back();
   }
@@ -196,30 +188,32 @@ class persistent_index {
   /// See reachability_index.
   void link(node_id a, std::span<const node_id> affected) {
     const std::size_t few = 8 + size() / 64;  // as cheap as to go through all nodes
-    if (late_edges_ < late_edge_limit && affected.size() > few) link_by_bit(a, affected);
+    if (now_.late_edges < late_edge_limit && affected.size() > few) link_by_bit(a, affected);
     else link_by_sets(a, affected);
-    for (const node_id d : affected) ascends_ = ascends_ && a < d;
+    for (const node_id d : affected) now_.ascends = now_.ascends && a < d;
   }
   /// See rebuildable_index.
   [[nodiscard]] bool wants_rebuild() const noexcept {
-    return late_edges_ == late_edge_limit || wasted_ > block_count() / 2 + size() / 4 + 64;
+    return now_.late_edges == late_edge_limit || now_.wasted > block_count() / 2 + size() / 4 + 64;
   }
 
   /// For tests: do the invariants above hold?
   [[nodiscard]] bool check_invariants() const {
     if (!late_.empty() && late_.size() != size()) return false;
+    const std::uint64_t unused = now_.late_edges == late_edge_limit ? 0 : ~std::uint64_t{0} << now_.late_edges;
     for (std::size_t i = 0; i < size(); ++i) {
       const auto b = static_cast<node_id>(i);
       const set& s = sets_[b];
-      if (!tries_.check_invariants(s.far, settled_) || s.near >= settled_.leaves) return false;
+      if (!tries_.check_invariants(s.far, now_.settled) || s.near >= now_.settled.leaves) return false;
       leaf near = tries_.leaf_at(s.near);
       if (near.test(b)) return false;
       near.join(tries_.leaf_at(tries_.find_leaf(s.far, b)));
       if (near != tries_.leaf_at(s.near)) return false;
-      if (!late_.empty() && (late_[b].before & late_[b].after) != 0) return false;
+      const late_bits late = late_.empty() ? late_bits{} : late_[b];
+      if ((late.before & late.after) != 0 || ((late.before | late.after) & unused) != 0) return false;
       bool ascends = true;
       for_each_ancestor(b, [&](node_id a) { ascends = ascends && a < b; });
-      if (ascends_ && !ascends) return false;
+      if (now_.ascends && !ascends) return false;
     }
     return true;
   }
@@ -235,7 +229,13 @@ class persistent_index {
   struct staged {
     set ancestors;
     std::uint64_t after = 0;  // the late edges before the node
-    bool ascends = true;      // will ascends_ hold, and did the predecessors come in descending order?
+    bool ascends = true;      // will now_.ascends hold, and did the predecessors come in descending order?
+  };
+  struct state {
+    tries::mark settled;           // the blocks that are committed
+    std::size_t wasted = 0;        // about: blocks that a new index would not need
+    std::uint32_t late_edges = 0;  // that have a bit
+    bool ascends = true;
   };
   // Late edges, by their bits.
   struct late_bits {
@@ -245,7 +245,7 @@ class persistent_index {
 
   static constexpr node_id window(node_id a) noexcept { return a >> tries::leaf_bits; }
   [[nodiscard]] std::size_t block_count() const noexcept {
-    return std::size_t{settled_.leaves} + std::size_t{settled_.inners};
+    return std::size_t{now_.settled.leaves} + std::size_t{now_.settled.inners};
   }
   [[nodiscard]] bool is_in(const set& of_b, node_id b, node_id a) const noexcept {
     return window(a) == window(b) ? tries_.leaf_at(of_b.near).test(a) : tries_.has(of_b.far, a);
@@ -302,7 +302,7 @@ class persistent_index {
   // A late edge gets a bit. Sets stay as they are.
   void link_by_bit(node_id a, std::span<const node_id> affected) {
     if (late_.empty()) late_.resize(size());
-    const std::uint64_t bit = std::uint64_t{1} << late_edges_;
+    const std::uint64_t bit = std::uint64_t{1} << now_.late_edges;
     const std::uint64_t after_a = late_[a].after;
     if (after_a != 0)
       for (late_bits& x : late_) x.before |= (x.before & after_a) != 0 ? bit : 0;
@@ -311,11 +311,11 @@ class persistent_index {
     tries_.leaf_at(sets_[a].near).for_each(window(a) << tries::leaf_bits, mark);
     mark(a);
     for (const node_id d : affected) late_[d].after |= bit;
-    ++late_edges_;
+    ++now_.late_edges;
   }
   // A late edge that concerns few nodes: each gets a new set.
   void link_by_sets(node_id a, std::span<const node_id> affected) {
-    tries_.shrink(settled_);
+    tries_.shrink(now_.settled);
     linked_.clear();
     linked_.reserve(affected.size());
     tries_.begin_set();
@@ -334,8 +334,8 @@ class persistent_index {
       if (!late_.empty()) late_[affected[i]].after |= late_[a].after;
     }
     const std::size_t before = block_count();
-    settled_ = tries_.size();
-    wasted_ += block_count() - before;
+    now_.settled = tries_.size();
+    now_.wasted += block_count() - before;
   }
 
   tries tries_;
@@ -343,10 +343,7 @@ class persistent_index {
   std::pmr::vector<late_bits> late_;
   std::pmr::vector<set> linked_;  // what link works on
   staged staged_;
-  tries::mark settled_;
-  std::size_t wasted_ = 0;        // about: blocks that a new index would not need
-  std::uint32_t late_edges_ = 0;  // that have a bit
-  bool ascends_ = true;
+  state now_;
 };
 
 static_assert(counting_index<persistent_index>);

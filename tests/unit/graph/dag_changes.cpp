@@ -2,6 +2,7 @@
 // Erasing, fusing and taking back, against a model that only keeps the set of offered edges: every graph on four nodes,
 // then long random lives of larger ones, with memory that runs out at every moment.
 #include <hocket/graph/dag.hpp>
+#include <hocket/graph/edge_kinds.hpp>
 #include <hocket/testing/dense_index.hpp>
 #include <hocket/testing/graph_laws.hpp>
 
@@ -114,6 +115,21 @@ class plain_index {
   std::vector<bool> staged_;
 };
 static_assert(hocket::graph::truncating_index<plain_index> && !hocket::graph::listing_index<plain_index>);
+
+// The same with nothing but what the concept asks for: rolling back builds another.
+class bare_index : plain_index {
+ public:
+  using plain_index::bytes;
+  using plain_index::clear;
+  using plain_index::commit;
+  using plain_index::link;
+  using plain_index::plain_index;
+  using plain_index::reaches;
+  using plain_index::reduce;
+  using plain_index::resize;
+  using plain_index::size;
+};
+static_assert(hocket::graph::reachability_index<bare_index> && !hocket::graph::truncating_index<bare_index>);
 
 // What a dag is meant to be.
 struct model {
@@ -360,6 +376,7 @@ TEST_CASE("random lives of a dag", "[graph]") {
     live<dense_index>(seed, seed % 2 == 0, false, 150);
     live<persistent_index>(seed + 100, seed % 2 == 0, false, 150);
     live<plain_index>(seed + 400, seed % 2 == 0, false, 150);
+    live<bare_index>(seed + 600, seed % 2 == 0, false, 150);
   }
   CHECK(plain_index::truncated > 50);
 }
@@ -369,7 +386,46 @@ TEST_CASE("random lives of a dag with every allocation failing once", "[graph]")
     live<dense_index>(seed + 200, seed % 2 == 0, true, 120);
     live<persistent_index>(seed + 300, seed % 2 == 0, true, 120);
     live<plain_index>(seed + 500, seed % 2 == 0, true, 120);
+    live<bare_index>(seed + 700, seed % 2 == 0, true, 120);
   }
+}
+
+// Ops and edges of every kind, first with 0, 1, 2, … allocations allowed: what fails changes nothing.
+TEST_CASE("edges by kind: a call that runs out of memory changes nothing", "[graph]") {
+  using hocket::graph::edge_kind;
+  random_source random(5);
+  hocket::graph::kinded_dependencies<> g;
+  std::size_t failures = 0;
+  const auto attempt = [&](auto call) {
+    const auto before = g.edges();
+    const std::size_t nodes = g.node_count();
+    for (std::size_t allowed = 0;; ++allowed, ++failures) {
+      bool done = true;
+      allocations_left = allowed;
+      try {
+        call();
+      } catch (const std::bad_alloc&) {
+        done = false;
+      }
+      allocations_left = plenty;
+      if (done) return;
+      REQUIRE(g.node_count() == nodes);
+      REQUIRE(g.data().node_count() == nodes);
+      REQUIRE(g.edges() == before);
+    }
+  };
+  for (node_id b = 0; b < 40; ++b) {
+    std::vector<node_id> preds[3];
+    for (std::vector<node_id>& list : preds)
+      for (node_id k = random.below(3); b != 0 && k != 0; --k) list.push_back(random.below(b));
+    attempt([&] { (void)g.append(preds[0], preds[1], preds[2]); });
+    for (const edge_kind kind : {edge_kind::data, edge_kind::control, edge_kind::lifetime}) {
+      const node_id a = random.below(b + std::size_t{1}), c = random.below(b + std::size_t{1});
+      attempt([&] { (void)g.add_edge(a, c, kind); });
+    }
+  }
+  CHECK(failures > 100);
+  CHECK(g.lifetime().size() > 20);
 }
 
 TEST_CASE("a second build after clear allocates nothing", "[graph]") {

@@ -4,6 +4,7 @@
 #include <hocket/graph/unroll.hpp>
 
 #include <algorithm>
+#include <string_view>
 #include <vector>
 
 #include "catch.hpp"
@@ -129,6 +130,19 @@ TEST_CASE("an edge against the program order says why it is there", "[graph]") {
   CHECK(dependencies_by_kind(p).error().code == errc::self_edge);
   p.ops[2].outlives = {3};
   CHECK(dependencies_by_kind(p).error().code == errc::unknown_node);
+}
+
+TEST_CASE("kinds have names, and a resource of which nothing is said is the collectives' ring 0", "[graph]") {
+  for (const hocket::graph::op_kind kind : {op_kind::compute, op_kind::collective, op_kind::random, op_kind::io})
+    CHECK(hocket::graph::parse_op_kind(to_string(kind)) == kind);
+  for (const std::string_view none : {"", "comput", "computes", "IO"})
+    CHECK_FALSE(hocket::graph::parse_op_kind(none).has_value());
+
+  program p{std::vector<op>(3), {}};
+  p.ops[0].uses = {ordered_resource{}};
+  p.ops[1].uses = {{op_kind::collective, 1}};
+  p.ops[2].uses = {{op_kind::collective, 0}};
+  CHECK(hocket::graph::dependencies(p, dependency_options::ordered())->graph().edges() == std::vector<edge>{{0, 2}});
 }
 
 TEST_CASE("a program that runs again and again: two steps say it all", "[graph]") {

@@ -257,3 +257,25 @@ TEST_CASE("runs of a strided view are the bytes of its items", "[graph][storage]
   }
   CHECK((exact > 500 && covered > 100));
 }
+
+// Rows apart from each other, rows × planes of them: as many runs, and one more than may be told is too many.
+TEST_CASE("as many runs as are allowed are told, one more is covered", "[graph][storage]") {
+  for (std::int64_t rows = 1; rows <= 5; ++rows)
+    for (std::int64_t planes = 1; planes <= 5; ++planes)
+      for (std::uint64_t most = 1; most <= 30; ++most) {
+        const std::int64_t sizes[] = {planes, rows, 3}, strides[] = {100, 7, 1};
+        std::uint64_t told = 0;
+        const bool exact = for_each_run(
+            {.item_bytes = 2, .sizes = sizes, .strides = strides}, [&](const storage_range&) { ++told; }, most);
+        const auto runs = static_cast<std::uint64_t>(rows * planes);
+        CHECK(exact == (runs <= most));
+        CHECK(told == (exact ? runs : 1));
+      }
+}
+
+TEST_CASE("a range of which only the end is said begins at byte 0 of space 0", "[graph][storage]") {
+  constexpr storage_range head{.end = 4};
+  CHECK(head.overlaps({0, 0, 1}));
+  CHECK_FALSE(head.overlaps({1, 0, 1}));
+  CHECK_FALSE(head.overlaps({0, 4, 5}));
+}

@@ -20,7 +20,7 @@ namespace hocket::inline HOCKET_ABI::graph::detail {
 //
 // | invariant                                                                        | why                           |
 // |----------------------------------------------------------------------------------|-------------------------------|
-// | number 0 is the empty set at every height                                        | absence costs no block        |
+// | number 0 is the empty set at every height, and no block is empty                 | absence costs no block        |
 // | a block refers only to blocks that exist                                         |                               |
 // | blocks from before begin_set are not written to                                  | other sets share them         |
 // | what is younger belongs to the set at hand alone, with all that leads to it      | so it is changed in place     |
@@ -115,7 +115,7 @@ class bit_tries {
   [[nodiscard]] std::size_t count(const root& r, std::vector<std::size_t>& counts) const noexcept {
     return count(r.block, r.height, counts);
   }
-  // For tests: does the set refer to blocks older than `upto` alone?
+  // For tests: does the set refer to blocks older than `upto` alone, and is none of them empty?
   [[nodiscard]] bool check_invariants(const root& r, const mark& upto) const noexcept {
     return check_invariants(r.block, r.height, upto);
   }
@@ -209,11 +209,14 @@ class bit_tries {
   }
   [[nodiscard]] bool check_invariants(block_id at, std::uint32_t height, const mark& upto) const noexcept {
     if (at == 0) return true;
-    if (height == 0) return at < upto.leaves;
+    if (height == 0) return at < upto.leaves && leaves_[at] != leaf{};
     if (at >= upto.inners) return false;
-    for (const block_id child : inners_[at].child)
+    bool any = false;
+    for (const block_id child : inners_[at].child) {
+      any = any || child != 0;
       if (!check_invariants(child, height - 1, upto)) return false;
-    return true;
+    }
+    return any;
   }
 
   block_pool<leaf> leaves_;
