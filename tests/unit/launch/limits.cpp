@@ -1,18 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Launch where something goes wrong: launchers that throw, limits beyond the clock, groups with few sends in flight.
+#include <hocket/launch/backends/host_report.hpp>
+#include <hocket/launch/bridges/device_commands.hpp>
 #include <hocket/launch/bridges/pipeline_runner.hpp>
 #include <hocket/launch/capture.hpp>
+#include <hocket/launch/device_probe.hpp>
 #include <hocket/launch/fenced.hpp>
 #include <hocket/launch/reuse_events.hpp>
 #include <hocket/launch/transports/in_process.hpp>
 #include <hocket/pipeline/lower.hpp>
 #include <hocket/pipeline/schedules/dual_pipe.hpp>
 #include <hocket/pipeline/schedules/one_f_one_b.hpp>
+#include <hocket/pipeline/schedules/zero_bubble.hpp>
 #include <hocket/pipeline/table.hpp>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdint>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "catch.hpp"
 
@@ -137,4 +145,59 @@ TEST_CASE("a trace shows the chunks of the plan, also of the second direction", 
   }
   CHECK(of_chunk[0] > 0);
   CHECK(of_chunk[1] > 0);
+}
+
+// Each forward that ran takes up its activation when it starts; whatever ends with the backward or the weight gradient
+// gives it back when that is done.
+TEST_CASE("a trace shows the activations that are held", "[launch][transport]") {
+  using hocket::activity;
+  const auto traced = [](const auto& schedule) {
+    const auto plan = lists_of::table_schedule::make_copy(schedule).value();
+    const auto program = from_pipeline(plan).value();
+    for (std::uint32_t rank = 0; rank < plan.ranks(); ++rank) {
+      pipeline_trace trace(program, rank);
+      for (std::size_t i = 0; i < program.steps(rank).size(); ++i) {
+        trace.begin(i, program.steps(rank)[i]);
+        trace.end(i, program.steps(rank)[i]);
+      }
+      hocket::timeline t;
+      t.ticks_per_second = 1'000'000'000;
+      trace.add_to(t, t.add_lane("rank"), plan);
+      std::vector<std::pair<hocket::ticks, std::int64_t>> expected, got;
+      for (const auto& span : t.spans()) {
+        if (span.kind == activity::forward) expected.emplace_back(span.start, 1);
+        if (span.kind == activity::backward || span.kind == activity::weight_grad)
+          expected.emplace_back(span.finish, -1);
+      }
+      for (const auto& change : t.changes()) got.emplace_back(change.at, change.by);
+      std::sort(expected.begin(), expected.end());
+      std::sort(got.begin(), got.end());
+      CHECK(got == expected);
+      CHECK(got.size() == std::size_t{2} * plan.micro_batches());
+    }
+  };
+  traced(lists_of::one_f_one_b::make({.ranks = 3, .micro_batches = 5}).value());
+  traced(lists_of::zero_bubble::make_h1({.ranks = 3, .micro_batches = 5}).value());
+}
+
+// A program's list and a report tell nothing that nobody has said.
+TEST_CASE("commands and reports of which nothing is said", "[launch]") {
+  CHECK(command{} == run_op(0, 0, 0));
+  CHECK(transfer_command{} == transfer_command{0, 0, 0, 0, transfer_kind::run});
+  CHECK(blocked_transfer{} == blocked_transfer{0, 0, 0, 0});
+  CHECK(device_probe{} == device_probe{device_state::other, 0, 0});
+  CHECK(outcome<int>{} ==
+        outcome<int>{0, true, 0, command_kind::run, hocket::no_id, hocket::no_id, std::uint8_t{0}, false});
+  const host_report report;
+  CHECK((report && report.op == hocket::no_id && report.stream == hocket::no_id));
+  CHECK((report.phase == 0 && report.code == 0 && report.skipped == 0));
+  const transfer_outcome<int> transfers;
+  CHECK((transfers && transfers.status == 0 && transfers.code == 0 && transfers.done == 0));
+  const command_list none;
+  CHECK((none.stream_count() == 0 && none.event_count() == 0 && none.op_count() == 0 && none.wait_count() == 0));
+  const pipeline_stream_numbers numbers;
+  CHECK((numbers.compute == 0 && numbers.recv == 1 && numbers.send == 2));
+  const transfer_memory memory;
+  CHECK((memory.data == nullptr && memory.bytes == 0));
+  CHECK(in_process_transport{}.rank() == 0);
 }

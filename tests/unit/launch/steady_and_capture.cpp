@@ -174,6 +174,7 @@ TEST_CASE("a plan to be captured starts at the origin and comes back to it", "[l
     forks += capture->forks.size();
     joins += capture->joins.size();
     CHECK(list->event_count() == plan->event_count() + capture->event_count());
+    CHECK(list->stream_count() == (std::max)(plan->stream_count(), origin + std::size_t{1}));
 
     std::set<stream_id> captured{origin};
     std::set<std::uint32_t> recorded;

@@ -62,6 +62,23 @@ constexpr const char* lowered_lists[] = {"torch__DualPipeV__p4_v2_m10.comms", "t
                                          "torch__Interleaved1F1B__p4_v2_m8.comms", "torch__LoopedBFS__p4_v2_m8.comms",
                                          "torch__ZBVZeroBubble__p4_v2_m8.comms"};
 
+// A rank's list for streams has each step but waits once, in order on each stream, as what it is.
+bool has_every_step(const pipeline_program& program, std::uint32_t rank, bool groups) {
+  const auto steps = program.steps(rank);
+  const std::uint16_t sends = groups ? 1 : 2;
+  const auto list = device_commands(program, rank, {.compute = 0, .recv = 1, .send = sends}).value();
+  std::vector<std::vector<command>> expected(3), got(3);
+  for (std::uint32_t i = 0; i < steps.size(); ++i) {
+    const transfer_kind k = steps[i].kind;
+    if (k == transfer_kind::wait) continue;
+    const std::uint16_t stream = k == transfer_kind::run ? 0 : k == transfer_kind::recv ? 1 : sends;
+    expected[stream].push_back(run_op(i, stream, static_cast<std::uint8_t>(k)));
+  }
+  for (const command& c : list)
+    if (c.kind == command_kind::run) got[c.stream].push_back(c);
+  return got == expected;
+}
+
 constexpr auto nothing_fails = [](std::uint32_t, stage_action) { return 0; };
 
 }  // namespace
@@ -132,6 +149,7 @@ TEST_CASE("every schedule under every placement of transfers: no stream can hang
         CHECK(device_commands(*program, 0, {.compute = 0, .recv = 1, .send = 1}));
         if (begins != 0) CHECK(device_commands(*program, 0).error().code == errc::bad_transfer);
       }
+      for (std::uint32_t r = 0; r < program->ranks(); ++r) CHECK(has_every_step(*program, r, groups));
       auto group = in_process_group::start(plan.ranks()).value();
       CHECK(total_of(run_threads(plan, *program, group, 4, nothing_fails)) == serial_sum(plan, 4));
     }

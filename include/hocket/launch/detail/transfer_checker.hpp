@@ -92,10 +92,10 @@ class transfer_checker {
   static constexpr std::uint32_t nothing = ~std::uint32_t{0};
   /// One end of a transfer.
   struct end {
-    std::uint32_t step = 0;
-    std::uint32_t peer = 0;
-    std::uint32_t peer_step = 0;
-    bool posted = false;
+    std::uint32_t step;
+    std::uint32_t peer;
+    std::uint32_t peer_step;
+    bool posted;
   };
   struct half {
     std::uint32_t from;
@@ -115,8 +115,8 @@ class transfer_checker {
     std::uint32_t rank;
     std::pmr::vector<command> queue;
     std::size_t at = 0;
-    std::size_t first = 0;  // of the call that the lane stands at: a transfer, or all between here and a group's end;
-    std::size_t met = 0;    // up to here they have met their other end
+    std::size_t first = 0;  // of the call that the lane stands at: a transfer, or all between here and a group's end
+    std::size_t met = 0;    // the transfers before it have met their other end
     bool in_group = false;
     bool posted = false;     // that call
     std::uint32_t mark = 0;  // of the search for a cycle that came by, + 1
@@ -156,7 +156,7 @@ class transfer_checker {
         if (c.peer >= ranks() || c.peer == rank) return malformed(rank, i, "no such peer");
         const bool sends = c.kind == transfer_kind::send;
         halves_.push_back({sends ? rank : c.peer, sends ? c.peer : rank, c.tag, rank, i, c.label});
-        ends_.push_back({.step = i, .peer = c.peer});
+        ends_.push_back({.step = i, .peer = c.peer, .peer_step = nothing, .posted = false});
       }
     }
     if (in_group) return malformed(rank, static_cast<std::uint32_t>(program.size()), "a group that does not end");
@@ -226,7 +226,6 @@ class transfer_checker {
   [[nodiscard]] bool is_over(lane& l) {
     if (!l.posted) {
       l.posted = true;
-      l.met = l.first;
       for (std::size_t i = l.first; i <= l.at; ++i)
         if (transfers(kind_of(l.queue[i]))) post(end_of(l.rank, l.queue[i].id));
     }
