@@ -103,8 +103,7 @@ inline bool parse_cell(std::string_view cell, std::pmr::vector<pipeline::stage_a
     return true;
   }
   const std::size_t middle = cell.find(';');
-  if (middle == std::string_view::npos || cell.size() < middle + pair_word.size() + 1 || !cell.ends_with(pair_word))
-    return false;
+  if (middle == std::string_view::npos || !cell.ends_with(pair_word)) return false;
   if (!parse_token(trimmed(cell.substr(1, middle - 1)), true, a)) return false;
   if (!parse_token(trimmed(cell.substr(middle + 1, cell.size() - pair_word.size() - middle - 1)), false, b))
     return false;
@@ -225,13 +224,12 @@ template <pipeline::schedule S>
   std::string out;
   out.reserve(detail::expected_text(plan, 1));
   std::vector<std::vector<std::uint32_t>> counts;
-  if constexpr (std::is_same_v<S, pipeline::zero_bubble> || std::is_same_v<S, pipeline::zbv>)
+  if constexpr (std::is_same_v<S, pipeline::zero_bubble>)
     if (options.idle_cells && detail::waits_in_between(plan)) counts = detail::counted_idle_cells(plan);
   for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
     auto idle = options.idle_cells ? detail::idle_cells_of(plan, r) : detail::idle_cells{};
     if (!counts.empty()) idle.counts = counts[r];
     detail::append_cells(out, plan, r, {}, ",", idle);
-    if (!counts.empty()) out.append(counts[r].back(), ',');
     if (options.reduce_grad) {
       for (std::uint32_t c = 0; c < plan.chunks(); ++c) {
         detail::append_number(out, plan.placement().stage(r, c));

@@ -248,6 +248,88 @@ TEST_CASE("a program that is cut keeps what its first ops say", "[text]") {
   CHECK(t.parts(3).size() == 1);
 }
 
+// Against the same rows read alone; and what is added behind the cut stands where it belongs.
+TEST_CASE("a program that is cut anywhere is the program of its first rows, and grows on", "[text]") {
+  const std::string header = "op,stream,kind,reads,writes,rings,starts,aliases,read_ranges,write_ranges\n";
+  const std::string rows[] = {"0,3,io,1 5,,2,1,30=1,0:0-1,\n", "1,0,compute,,6,,,,,1:0-4\n",
+                              "2,2,collective,5,4 7,5 6,1,31=2 31=5,0:2-3,1:2-3 1:5-6\n", "3,1,random,,,,1,,,\n",
+                              "4,0,io,7,5,1,,32=7,0:1-2,\n"};
+  const auto first = [&](std::size_t count) {
+    std::string csv = header;
+    for (std::size_t i = 0; i < count; ++i) csv += rows[i];
+    return parse_ops_csv(csv).value();
+  };
+  for (std::size_t left = 0; left <= 6; ++left) {
+    auto t = first(5);
+    t.cut(left);
+    const std::size_t kept = (std::min)(left, std::size_t{5});
+    const auto alone = first(kept);
+    CHECK(t.size() == kept);
+    CHECK(t.streams().size() == kept);
+    CHECK(write_ops_csv(t) == write_ops_csv(alone));
+    CHECK((t.has_rings() == alone.has_rings() && t.has_starts() == alone.has_starts()));
+    CHECK((t.has_aliases() == alone.has_aliases() && t.has_read_ranges() == alone.has_read_ranges()));
+    CHECK(t.has_write_ranges() == alone.has_write_ranges());
+    auto grown = alone;
+    const std::vector<std::uint32_t> reads{8, 9}, writes{10};
+    const hocket::graph::storage_range bytes[] = {{2, 3, 4}};
+    for (auto* each : {&t, &grown}) {
+      each->add(6, hocket::graph::op_kind::io, reads, writes);
+      each->add_rings(writes);
+      each->set_starts();
+      each->add_read_ranges(bytes);
+      each->add_write_ranges(bytes);
+      CHECK(each->add_alias({40, 9}));
+    }
+    CHECK(write_ops_csv(t) == write_ops_csv(grown));
+    CHECK(t.stream(static_cast<node_id>(kept)) == 6);
+    CHECK(t.parts(40).size() == 1);
+  }
+  constexpr hocket::text::ops_table::alias none;
+  CHECK((none.variable == 0 && none.part == 0));
+}
+
+TEST_CASE("the highest id that is allowed, and the next", "[text]") {
+  CHECK(parse_edges_csv("source,target\n5,0\n", 5)->node_count == 6);
+  CHECK(parse_edges_csv("source,target\n6,0\n", 5).error().code == hocket::errc::too_large);
+  CHECK(parse_pairs_csv("source,target\n2,0\n", 3).has_value());
+  CHECK(parse_pairs_csv("source,target\n3,0\n", 3).error().code == hocket::errc::unknown_node_in_line);
+}
+
+// Each column named twice, behind 0 … 2 others: the sentence names both places.
+TEST_CASE("a column that stands twice is named with the place where it stood first", "[text]") {
+  std::vector<std::string> names = {"op", "stream", "kind", "reads", "writes", "rings", "starts", "aliases"};
+  for (std::size_t first = 0; first < names.size(); ++first)
+    for (std::size_t last = (std::max)(first + 1, std::size_t{5}); last <= names.size(); ++last) {
+      std::string header;
+      for (std::size_t i = 0; i < last; ++i) header += names[i] + ",";
+      const auto e = parse_ops_csv(header + names[first] + "\n").error();
+      CHECK(e.code == hocket::errc::duplicate_column);
+      CHECK(e.values[1] == static_cast<std::int64_t>(last + 1));
+      CHECK(e.values[2] == static_cast<std::int64_t>(first + 1));
+    }
+}
+
+// As profilers write them.
+TEST_CASE("rows of quoted cells", "[text]") {
+  const auto row = [](std::string_view text, char separator = ',') {
+    hocket::text::detail::csv_scanner in(text);
+    std::vector<std::string_view> cells;
+    const auto read = in.next_quoted_row(separator, cells);
+    if (read) return cells;
+    CHECK(read.error().code == hocket::errc::unclosed_bracket);
+    return std::vector<std::string_view>{"unclosed", cells[static_cast<std::size_t>(read.error().values[1]) - 1]};
+  };
+  using cells = std::vector<std::string_view>;
+  CHECK(row("a,b") == cells{"a", "b"});
+  CHECK(row(",") == cells{"", ""});
+  CHECK(row("\" \t\",x") == cells{"", "x"});
+  CHECK(row("\"1736.5\t\", \"a,b\" ,\"\"\"4096,12288\"\"\"\r\n") == cells{"1736.5", "a,b", "4096,12288"});
+  CHECK(row("a;\"b;c\";d", ';') == cells{"a", "b;c", "d"});
+  CHECK(row("a,\"b,c") == cells{"unclosed", "b,c"});
+  CHECK(row("\"a") == cells{"unclosed", "a"});
+}
+
 TEST_CASE("waits as CSV", "[text]") {
   const hocket::graph::stream_wait waits[] = {{0, 3, 1, 2}};
   CHECK(hocket::text::write_waits_csv(waits) == "recorder,waiter,record_stream,wait_stream\n0,3,1,2\n");

@@ -3,6 +3,7 @@
 #include <hocket/pipeline.hpp>
 #include <hocket/text/schedule_csv.hpp>
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <sstream>
@@ -226,4 +227,78 @@ TEST_CASE("the empty cells of zero-bubble files have a formula where no rank wai
     }
   }
   CHECK(compared > 100);
+}
+
+namespace {
+
+// What the cells of a file say of time: a column is a step that all ranks take together.
+struct columns {
+  std::vector<std::vector<std::string>> rows;
+
+  explicit columns(const std::string& csv) {
+    for (const std::string& line : split(csv, '\n')) rows.push_back(split(line, ','));
+  }
+  // The column of a stage's forward, or one beyond all.
+  std::size_t of(std::uint32_t stage, std::uint32_t micro_batch) const {
+    const std::string cell = std::to_string(stage) + "F" + std::to_string(micro_batch);
+    for (const auto& row : rows)
+      if (const auto at = std::find(row.begin(), row.end(), cell); at != row.end())
+        return static_cast<std::size_t>(at - row.begin());
+    return ~std::size_t{0};
+  }
+};
+
+}  // namespace
+
+// PyTorch's rule: beyond the cells of the formula a rank stays idle only before a forward, and no longer than until the
+// column behind the forward of the stage before.
+TEST_CASE("a rank of a zero-bubble file with few micro-batches waits just for the stage before", "[golden]") {
+  int waited = 0;
+  for (std::int64_t p = 2; p <= 5; ++p)
+    for (std::int64_t m = 1; m < p; ++m)
+      for (std::int64_t v = 1; v <= 3; ++v) {
+        const auto plan = zero_bubble::make_interleaved({static_cast<std::uint32_t>(p), v, m}).value();
+        if (!order_of(plan).even_groups()) continue;
+        INFO(p << ' ' << v << ' ' << m);
+        const columns file(write_schedule_csv(plan, {.carriage_returns = false}));
+        REQUIRE(file.rows.size() == plan.ranks());
+        for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
+          const auto formula = hocket::text::detail::idle_cells_of(plan, r);
+          std::uint32_t step = 0, empty = 0;
+          for (std::size_t c = 0; c < file.rows[r].size(); ++c) {
+            if (file.rows[r][c].empty()) {
+              ++empty;
+              continue;
+            }
+            const stage_action a = stage_action_at(plan, r, step);
+            const bool follows = a.kind() == action_kind::forward && a.stage() > 0;
+            if (follows) REQUIRE(file.of(a.stage() - 1, a.micro_batch()) < c);
+            REQUIRE(empty >= formula.before(step));
+            if (empty > formula.before(step)) {
+              REQUIRE(follows);
+              CHECK(file.of(a.stage() - 1, a.micro_batch()) + 1 == c);
+              ++waited;
+            }
+            ++step;
+            empty = 0;
+          }
+          CHECK(step == plan.size(r));
+          CHECK(empty == 0);
+        }
+      }
+  CHECK(waited > 20);
+}
+
+// With fewer than 2p - 1 micro-batches the lists are not PyTorch's, and no column is a time.
+TEST_CASE("a zbv file has PyTorch's empty cells where the list is PyTorch's", "[golden]") {
+  for (std::int64_t p = 1; p <= 4; ++p)
+    for (std::int64_t m = 1; m <= 2 * p; ++m) {
+      const auto plan = zbv::make({static_cast<std::uint32_t>(p), 2, m}).value();
+      const columns file(write_schedule_csv(plan, {.carriage_returns = false}));
+      for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
+        const auto empty = static_cast<std::size_t>(std::count(file.rows[r].begin(), file.rows[r].end(), ""));
+        CHECK(empty == (m >= 2 * p - 1 ? r : 0));
+        CHECK(file.rows[r].size() == plan.size(r) + empty);
+      }
+    }
 }

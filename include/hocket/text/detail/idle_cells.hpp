@@ -18,7 +18,7 @@ struct idle_cells {
   std::uint32_t first = 0;                   // before the first step
   std::uint32_t step = 0, gap = 0;           // so many before that step
   std::uint32_t single = ~std::uint32_t{0};  // one before this and every later step
-  std::span<const std::uint32_t> counts;     // if not empty, instead of these: before every step, and behind the last
+  std::span<const std::uint32_t> counts;     // if not empty, instead of these: before every step
   [[nodiscard]] std::uint32_t before(std::uint32_t i) const noexcept {
     if (!counts.empty()) return counts[i];
     return (i == 0 ? first : 0) + (i == step ? gap : 0) + (i >= single ? 1 : 0);
@@ -55,38 +55,29 @@ idle_cells idle_cells_of([[maybe_unused]] const S& plan, [[maybe_unused]] std::u
     cells.step = all < n ? all : w;
     cells.gap = below;
   } else if constexpr (std::is_same_v<S, pipeline::zbv>) {
-    cells.first = rank;
+    if (plan.micro_batches() + 1 >= 2 * plan.ranks()) cells.first = rank;  // else a list of our own
   }
   return cells;
 }
 
 /// Whether the formula is not enough: with few micro-batches PyTorch's ranks wait for each other in more places. Up to
 /// 1,024 ranks: counting these cells takes time and memory with the square of the ranks.
-template <class S>
-bool waits_in_between(const S& plan) {
-  if (plan.ranks() > 1024) return false;
-  if constexpr (std::is_same_v<S, pipeline::zero_bubble>)
-    return order_of(plan).even_groups() && order_of(plan).kappa == 1 && plan.micro_batches() < plan.ranks();
-  else if constexpr (std::is_same_v<S, pipeline::zbv>) return plan.micro_batches() + 1 < 2 * plan.ranks();
-  else return false;
+inline bool waits_in_between(const pipeline::zero_bubble& plan) {
+  return plan.ranks() <= 1024 && order_of(plan).even_groups() && order_of(plan).kappa == 1 &&
+         plan.micro_batches() < plan.ranks();
 }
 
-/// The empty cells before each step of each rank, and behind the last one: as `_add_bubbles_to_actions` of PyTorch
-/// finds them, which lets all ranks take a cell at a time, and a forward wait for that of the stage before. A zbv
-/// with few micro-batches is one with 2p - 1 of them, of which the cells too many are empty. O(actions).
-template <class S>
-std::vector<std::vector<std::uint32_t>> counted_idle_cells(const S& plan) {
+/// The empty cells before each step of each rank: as `_add_bubbles_to_actions` of PyTorch finds them, which lets all
+/// ranks take a cell at a time, and a forward wait for that of the stage before. O(actions).
+inline std::vector<std::vector<std::uint32_t>> counted_idle_cells(const pipeline::zero_bubble& plan) {
   using pipeline::action, pipeline::action_kind;
   const std::uint32_t p = plan.ranks(), m = plan.micro_batches(), stages = p * plan.chunks();
   std::vector<std::vector<action>> lists(p);
-  S longer = plan;
-  if constexpr (std::is_same_v<S, pipeline::zbv>) longer = *S::make({p, 2, 2 * std::int64_t{p} - 1});
   for (std::uint32_t r = 0; r < p; ++r) {
-    const idle_cells idle = std::is_same_v<S, pipeline::zbv> ? idle_cells{} : idle_cells_of(plan, r);
-    for (std::uint32_t i = 0; i < longer.size(r); ++i) {
+    const idle_cells idle = idle_cells_of(plan, r);
+    for (std::uint32_t i = 0; i < plan.size(r); ++i) {
       lists[r].insert(lists[r].end(), idle.before(i), action());
-      const action a = longer.at(r, i);
-      lists[r].push_back(a.micro_batch() < m ? a : action());
+      lists[r].push_back(plan.at(r, i));
     }
   }
   std::vector<std::vector<std::uint32_t>> counts(p);
