@@ -35,7 +35,9 @@ COPIED = ["CMakeLists.txt", "LICENSE", "README.md", "bindings", "cmake", "docs",
 OPERATORS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "+": "-", "-": "+", "*": "+", "/": "*"}
 SWITCH = """// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-#include <cstdio>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include <cstdlib>
 #include <type_traits>
 #include <utility>
@@ -46,13 +48,10 @@ struct state {
   state() {
     if (const char* const text = std::getenv("HOCKET_MUTANT")) active = std::atoi(text);
     if (active != -1) return;
-    seen = static_cast<unsigned char*>(std::calloc(%(count)d + 1, 1));
-    std::atexit([] {
-      std::FILE* const file = std::fopen(std::getenv("HOCKET_MUTANTS_SEEN"), "w");
-      for (int i = 1; i <= %(count)d; ++i)
-        if (instance().seen[i] != 0) std::fprintf(file, "%%d\\n", i);
-      std::fclose(file);
-    });
+    // Of child processes, too, and of those that end badly.
+    const int file = ::open(std::getenv("HOCKET_MUTANTS_SEEN"), O_RDWR);
+    if (file < 0 || ::ftruncate(file, %(count)d + 1) != 0) std::abort();
+    seen = static_cast<unsigned char*>(::mmap(nullptr, %(count)d + 1, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0));
   }
   static state& instance() {
     static state s;
@@ -220,14 +219,15 @@ def judge(mutants, programs, component):
     by_id, reached = {m.id: m for m in mutants}, {}
     for program in programs:
         seen = BUILD / "seen.txt"
+        seen.write_bytes(b"")
         began = time.monotonic()
         environment = dict(os.environ, HOCKET_MUTANT="-1", HOCKET_MUTANTS_SEEN=str(seen))
         clean = subprocess.run([program], env=environment, cwd=BUILD, stdout=subprocess.PIPE, text=True, check=False)
         if clean.returncode != 0:
             sys.exit(f"mutants: {program.name} fails without a mutant:\n{clean.stdout[-2000:]}")
         limit = 10 + 5 * (time.monotonic() - began)
-        for number in map(int, seen.read_text().split()):
-            if number in by_id:
+        for number, was in enumerate(seen.read_bytes()):
+            if was and number in by_id:
                 reached.setdefault(number, []).append((limit, program))
     print(f"{component}: {len(mutants)} mutants, {len(reached)} of them run through by {len(programs)} programs", flush=True)
 

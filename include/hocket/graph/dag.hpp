@@ -446,7 +446,6 @@ class dag {
     preds_.clear();
     succs_.clear();
     dropped_.clear();
-    work_.marks.clear();
     fused_.clear();
     edge_count_ = 0;
   }

@@ -12,6 +12,10 @@ TEST_CASE("sizes become ids only if they fit", "[core]") {
   static_assert(check_stream_count(stream_limit) && !check_stream_count(stream_limit + std::size_t{1}));
   static_assert(to_id(5, "node").value() == 5);
   static_assert(to_id(no_id - 1, "node").value() == no_id - 1);
+  for (std::size_t count = stream_limit - 2; count < stream_limit + 3; ++count) {
+    CHECK(check_stream_count(count).has_value() == (count <= 65'536));
+    if (count > 65'536) CHECK(check_stream_count(count).error().values[0] == static_cast<std::int64_t>(count));
+  }
   CHECK_FALSE(to_id(no_id, "node"));
   CHECK_FALSE(to_id(-1, "node"));
   const auto r = to_id(std::uint64_t{1} << 32, "node");

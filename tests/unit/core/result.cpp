@@ -69,6 +69,21 @@ TEST_CASE("a result may be move-only", "[core]") {
   CHECK(*s == "once");
 }
 
+TEST_CASE("what follows a value follows no error", "[core]") {
+  int calls = 0;
+  const auto more = [&calls](int n) {
+    ++calls;
+    return half(n);
+  };
+  CHECK(half(8).and_then(more).value() == 2);
+  CHECK(half(6).and_then(more).error() == error{errc::indivisible, 3, 2}.with("n"));
+  CHECK(calls == 2);
+  CHECK(half(5).and_then(more).error() == error{errc::indivisible, 5, 2}.with("n"));
+  CHECK(calls == 2);
+  CHECK(half(8).value_or(9) == 4);
+  CHECK(half(7).value_or(9) == 9);
+}
+
 TEST_CASE("success without a value", "[core]") {
   CHECK(result<void>{});
   CHECK(result<void>{error{errc::cycle, 1, 2}}.error().code == errc::cycle);

@@ -50,6 +50,27 @@ TEST_CASE("the reduction without an index is that of the dag, in any order of id
   CHECK(hocket::graph::transitive_reduction(0, {})->kept.empty());
 }
 
+// 5,000 nodes, each after three of any age: sets that share nothing, so the index is given up halfway.
+TEST_CASE("a reduction that gives its index up starts anew", "[graph]") {
+  random_source random(32);
+  constexpr node_id nodes = 5'000;
+  std::vector<edge> edges;
+  for (node_id b = 1; b < nodes; ++b)
+    for (int k = 0; k < 3; ++k) edges.push_back({random.below(b), b});
+  const auto reduced = hocket::graph::transitive_reduction(nodes, edges);
+  REQUIRE(reduced);
+  CHECK(reduced->bytes == nodes * std::size_t{4 + 4 + 8 + 64});  // rows of 512 bits, and no index
+  dag<> g;
+  REQUIRE(g.assign(nodes, edges));
+  CHECK(reduced->kept == g.edges());
+  CHECK(reduced->reachable_pairs == g.reachable_pairs());
+
+  std::pmr::vector<node_id> cycle{7, 7};
+  CHECK(hocket::graph::transitive_reduction(3, std::vector<edge>{{0, 1}, {2, 2}}, &cycle).error().code ==
+        hocket::errc::self_edge);
+  CHECK(cycle == std::pmr::vector<node_id>{2});
+}
+
 TEST_CASE("assigned streams: a chain stays on one, independent ops spread, the number is a bound", "[graph]") {
   dag<> chain, apart;
   for (node_id n = 0; n < 10; ++n) {

@@ -131,3 +131,21 @@ TEST_CASE("sets of every height", "[graph]") {
     CHECK(count > 2);
   }
 }
+
+// More than one word of them, and 64 or 128 nodes exactly.
+TEST_CASE("descendants are listed once, ascending, in graphs of any size", "[graph]") {
+  hocket::testing::random_source random(24);
+  for (const node_id nodes : {1u, 63u, 64u, 65u, 127u, 128u, 129u, 300u}) {
+    hocket::graph::dag<> g;
+    for (node_id b = 0; b < nodes; ++b)
+      REQUIRE(g.append(b < 2 ? std::vector<node_id>{} : std::vector<node_id>{random.below(b), random.below(b)}));
+    for (node_id a = 0; a < nodes; ++a) {
+      std::vector<node_id> expected, listed;
+      for (node_id b = 0; b < nodes; ++b)
+        if (g.reaches(a, b)) expected.push_back(b);
+      g.for_each_descendant(a, [&](node_id b) { listed.push_back(b); });
+      CHECK(listed == expected);
+      CHECK(g.descendant_count(a) == expected.size());
+    }
+  }
+}

@@ -200,3 +200,18 @@ TEST_CASE("large sets that are rolled back use their memory again", "[graph]") {
   CHECK(g.bytes() < 4 * first);
   CHECK(g.check_invariants());
 }
+
+TEST_CASE("trials that end in forgetting leave no notes behind", "[graph]") {
+  dag<> g;
+  g.log_dropped_edges();
+  for (node_id b = 0; b < 4; ++b) REQUIRE(g.append({}));
+  std::size_t first = 0;
+  for (int trial = 0; trial < 2'000; ++trial) {
+    (void)g.snapshot();
+    (void)g.add_edge(0, 3);
+    REQUIRE(g.erase_edge(0, 3));
+    g.forget_snapshots();
+    if (trial == 50) first = g.bytes();
+  }
+  CHECK(g.bytes() <= first);
+}

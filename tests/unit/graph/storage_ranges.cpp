@@ -273,8 +273,23 @@ TEST_CASE("as many runs as are allowed are told, one more is covered", "[graph][
       }
 }
 
+TEST_CASE("a view of as many dimensions as there may be", "[graph][storage]") {
+  std::vector<std::int64_t> sizes(strided_view::most_dimensions, 2), strides;
+  for (std::size_t d = 0; d < sizes.size(); ++d) strides.push_back(std::int64_t{1} << (2 * d));
+  std::uint64_t told = 0, last = 0;
+  CHECK(for_each_run(
+      {.sizes = sizes, .strides = strides},
+      [&](const storage_range& r) {
+        ++told;
+        last = r.end;
+      },
+      std::uint64_t{1} << 16));
+  CHECK(told == std::uint64_t{1} << 15);  // the innermost two items stand together
+  CHECK(last == 1 + ((std::uint64_t{1} << 32) - 1) / 3);
+}
+
 TEST_CASE("a range of which only the end is said begins at byte 0 of space 0", "[graph][storage]") {
-  constexpr storage_range head{.end = 4};
+  const storage_range head{.end = 4};
   CHECK(head.overlaps({0, 0, 1}));
   CHECK_FALSE(head.overlaps({1, 0, 1}));
   CHECK_FALSE(head.overlaps({0, 4, 5}));

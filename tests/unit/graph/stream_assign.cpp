@@ -134,6 +134,53 @@ TEST_CASE("ops that were fused away take up no stream", "[graph]") {
   CHECK(*streams == std::vector<stream_id>{0, 0, 0, 1, 0});  // 4 waits for 1, which is the last of its stream
 }
 
+// Against the graph that never had these ops.
+TEST_CASE("ops that were fused away change nothing for the others, with durations and without", "[graph]") {
+  using hocket::ticks;
+  hocket::testing::random_source random(47);
+  std::size_t fused = 0;
+  for (int round = 0; round < 400; ++round) {
+    const node_id nodes = 2 + random.below(20);
+    hocket::graph::dag<> g;
+    std::vector<ticks> durations;
+    for (node_id b = 0; b < nodes; ++b) {
+      std::vector<node_id> preds;
+      for (std::uint32_t k = b == 0 ? 0 : random.below(3); k != 0; --k) preds.push_back(random.below(b));
+      REQUIRE(g.append(preds));
+      durations.push_back(random.below(9));
+    }
+    for (int k = 0; k < 3; ++k) (void)g.contract(std::vector<node_id>{random.below(nodes), random.below(nodes)});
+    std::vector<node_id> left, place(nodes);  // the others, and their numbers among themselves
+    std::vector<ticks> left_durations;
+    hocket::graph::dag<> alone;
+    bool forward = true;
+    for (node_id b = 0; b < nodes; ++b) {
+      if (g.fused_into(b) != b) continue;
+      place[b] = static_cast<node_id>(left.size());
+      left.push_back(b);
+      left_durations.push_back(durations[b]);
+      REQUIRE(alone.append({}));
+    }
+    for (const edge& e : g.edges()) {
+      forward = forward && e.source < e.target;
+      (void)alone.add_edge(place[e.source], place[e.target]);
+    }
+    if (!forward) continue;  // refused, which others test
+    fused += nodes - left.size();
+    const stream_id most = 1 + random.below(4);
+    for (const bool timed : {false, true}) {
+      const auto all = timed ? hocket::graph::assign_streams(g, most, durations).value()
+                             : hocket::graph::assign_streams(g, most).value();
+      const auto others = timed ? hocket::graph::assign_streams(alone, most, left_durations).value()
+                                : hocket::graph::assign_streams(alone, most).value();
+      for (node_id b = 0; b < nodes; ++b) CHECK(all[b] == others[place[g.fused_into(b)]]);
+      CHECK(hocket::graph::time_on_streams(g, all, durations).value() ==
+            hocket::graph::time_on_streams(alone, others, left_durations).value());
+    }
+  }
+  CHECK(fused > 300);
+}
+
 TEST_CASE("with durations: near the best assignment, never slower than one stream, few waits", "[graph]") {
   using hocket::ticks;
   using hocket::graph::time_on_streams;

@@ -56,6 +56,23 @@ TEST_CASE("the recording backend refuses what CUDA would silently let pass", "[l
   for (int s = 0; s < 6; ++s) CHECK(std::string(b.text(static_cast<local_status>(s))).size() > 1);
 }
 
+TEST_CASE("a recording backend that is cleared counts from the first call again", "[launch]") {
+  const auto list = naive_list(make_program(3, 20, 2));
+  recording_backend b;
+  b.fail_at(5);
+  for (int run = 0; run < 3; ++run, b.clear()) {
+    CHECK(drive(b, list, b.launcher()).issued == 5);
+    CHECK(b.log().size() == 5);
+  }
+  CHECK(b.log().empty());
+}
+
+TEST_CASE("a failure of an op may belong to any earlier call, and no other does", "[launch][host]") {
+  for (const host_status s : {host_status::ok, host_status::op_failed, host_status::op_threw,
+                              host_status::unrecorded_event, host_status::out_of_memory, host_status::cancelled})
+    CHECK(host_backend::asynchronous(s) == (s == host_status::op_failed || s == host_status::op_threw));
+}
+
 TEST_CASE("the inline backend runs the plan in issue order", "[launch]") {
   const auto p = make_program(8, 200, 5);
   const auto list = naive_list(p);

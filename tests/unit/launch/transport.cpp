@@ -152,12 +152,21 @@ TEST_CASE("a rank asks its transport for each step once, in order, and stops whe
                                    "a group: it failed",
                                    "waiting for rank 0: it failed",
                                    "it failed"};
+  struct hook {  // begins and ends each step that is tried
+    std::vector<std::size_t> begun, ended;
+    void begin(std::size_t i, const transfer_command&) { begun.push_back(i); }
+    void end(std::size_t i, const transfer_command&) { ended.push_back(i); }
+  };
   const std::string all = "p(sr)wp";
   std::vector<std::uint32_t> requests(1);
   const auto memory = [](std::size_t) -> transfer_memory { return {}; };
   for (std::size_t fails = 0; fails <= all.size(); ++fails) {
     written_transport t{.fails = fails};
-    const auto done = run_transfers(t, steps, std::span(requests), memory, [](std::size_t) {});
+    hook trace;
+    const auto done = run_transfers(t, steps, std::span(requests), memory, [](std::size_t) {}, trace);
+    CHECK(trace.begun.size() == (std::min)(fails + 1, steps.size()));
+    CHECK(std::is_sorted(trace.begun.begin(), trace.begun.end()));
+    CHECK(trace.ended == trace.begun);
     CHECK(t.calls == all.substr(0, fails + 1));
     CHECK(done.complete == (fails == all.size()));
     CHECK(done.done == (std::min)(fails, steps.size()));

@@ -184,6 +184,45 @@ TEST_CASE("exact is the best of every tiling that the format and the order allow
   CHECK(restricted * 40 > cases);
 }
 
+// Without what the other policies find: from the uncut operator, each end by itself.
+TEST_CASE("the exact search alone is the best of every tiling, in every order", "[tiling]") {
+  generator g{std::mt19937_64(33)};
+  std::size_t cuts = 0;
+  for (int round = 0; round < 1500; ++round) {
+    problem p = g.any(8, static_cast<std::size_t>(1 + g.below(4)));
+    p.axis.shorter = static_cast<tiling::short_end>(round % 3);
+    picoseconds best = tiling::serial_time(p).value();
+    std::size_t fewest = 1;
+    for_each_tiling(p.axis, [&](const std::vector<std::int64_t>& tiles) {
+      if (!is_allowed(p.axis, tiles)) return;
+      const picoseconds t = tiling::makespan(p, tiles).value();
+      if (t < best || (t == best && tiles.size() < fewest)) fewest = tiles.size();
+      best = std::min(best, t);
+    });
+    const tiling::detail::grid axis(p.axis);
+    tiling::detail::clock timer(p);
+    tiling::detail::incumbent found(axis, timer);
+    tiling::detail::pareto_search search(axis, timer, {}, std::pmr::get_default_resource());
+    axis.for_each_end([&](bool first, bool last) { CHECK(search.run(first, last, found)); });
+    CHECK(picoseconds(found.time) == best);
+    CHECK(found.tiles.count == fewest);
+    CHECK(axis.allows(found.tiles.span()));
+    cuts += fewest > 1 ? 1u : 0u;
+  }
+  CHECK(cuts > 300);
+}
+
+// Two units can be cut in one way, which is one step of the search.
+TEST_CASE("the exact search does just as many steps as it may", "[tiling]") {
+  problem p;
+  p.axis = {.rows = 2, .align = 1};
+  p.phases = {{tiling::phase_kind::compute, {{1, 1, 2}}}, {tiling::phase_kind::comm, {{1, 1, 2}}}};
+  CHECK(p.phases[0].overlap == 1);  // of a phase of which nothing is said
+  CHECK(tiling::solve(p, {.policy = tiling::policy::exact, .exact = {.steps = 1}})->tiles().size() == 2);
+  CHECK(tiling::solve(p, {.policy = tiling::policy::exact, .exact = {.steps = 0}}).error().code ==
+        errc::limit_exceeded);
+}
+
 TEST_CASE("contention by rate is what small steps of time give", "[tiling]") {
   generator g{std::mt19937_64(32)};
   std::int64_t tilings = 0;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory_resource>
 #include <new>
+#include <string_view>
 #include <vector>
 
 #include "catch.hpp"
@@ -119,6 +120,37 @@ TEST_CASE("makespan, begin and end of a timeline", "[timeline]") {
   u.clear();
   CHECK(u.lane_count() == 0);
   CHECK(u.spans().empty());
+}
+
+TEST_CASE("an activity is found by its name, and no other word is one", "[timeline]") {
+  for (std::size_t k = 0; k < hocket::activity_count; ++k) {
+    const auto kind = static_cast<activity>(k);
+    CHECK(hocket::parse_activity(hocket::to_string(kind)) == kind);
+  }
+  for (const std::string_view none : {"", "forwar", "forwards", "Forward", "weight"})
+    CHECK_FALSE(hocket::parse_activity(none).has_value());
+}
+
+TEST_CASE("spans, changes and marks of which nothing is said stand at 0 on the first lane", "[timeline]") {
+  CHECK(timeline::span{} == timeline::span{.start = 0,
+                                           .finish = 0,
+                                           .lane = 0,
+                                           .kind = activity::compute,
+                                           .exposed = false,
+                                           .chunk = 0,
+                                           .id = 0,
+                                           .micro_batch = -1});
+  CHECK(timeline::change{} == timeline::change{.at = 0, .lane = 0, .by = 0});
+  CHECK(timeline::mark{}.at == 0);
+  timeline other, t;
+  other.add_lane("a");
+  other.add({.start = 3, .finish = 4});
+  other.add_change({.at = 2, .by = 1});
+  other.add_mark(5, "here");
+  t.append(other);  // as it is
+  CHECK(t.spans()[0] == other.spans()[0]);
+  CHECK(t.changes()[0] == other.changes()[0]);
+  CHECK(t.marks()[0].at == 5);
 }
 
 TEST_CASE("what computes: all but communication, waiting and the unknown", "[timeline]") {

@@ -231,6 +231,25 @@ TEST_CASE("SVG: legend and labels lie inside, whatever the width and the numbers
     }
 }
 
+TEST_CASE("SVG: how busy a lane is, also where nothing takes time", "[timeline]") {
+  const auto busy = [](hocket::ticks work, hocket::ticks whole) {
+    timeline t;
+    t.add_lane("a");
+    t.add_lane("b");
+    t.add({.start = 0, .finish = work, .lane = 0});
+    t.add({.start = whole, .finish = whole, .lane = 1});
+    const std::string svg = hocket::to_svg(t);
+    const std::size_t at = svg.find(">busy ");
+    REQUIRE(at != std::string::npos);
+    return svg.substr(at + 6, svg.find('<', at) - at - 6);
+  };
+  CHECK(busy(0, 0) == "0 %");
+  CHECK(busy(1, 1) == "100 %");
+  CHECK(busy(1, 2) == "50 %");
+  CHECK(busy(1, 3) == "33.3 %");
+  CHECK(busy(2, 3) == "66.7 %");
+}
+
 TEST_CASE("SVG: axis in seconds, and files that stay small", "[timeline]") {
   timeline t = two_ranks();
   t.ticks_per_second = 1'000;

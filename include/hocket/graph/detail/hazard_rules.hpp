@@ -69,7 +69,7 @@ class hazard_rules {
     used_.push_back(s);
   }
   void wait_for(node_id earlier) { controls_.push_back(earlier); }
-  void separate(barrier what) noexcept { barrier_ = what; }
+  void separate(barrier what) noexcept { barrier_ = what; }  // of each op, or of none
 
   // The distinct ops that op b must wait for, in no order, save that those which share data with it come first.
   std::span<const node_id> predecessors(node_id b) {
@@ -134,7 +134,6 @@ class hazard_rules {
     written_ranges_.clear();
     used_.clear();
     controls_.clear();
-    barrier_ = barrier::none;
   }
 
  private:

@@ -62,7 +62,6 @@ constexpr void search(const problem<Phases>& p, policy by, const grid& axis, clo
   if (by != policy::one_plus_n && axis.format == tile_format::any) offer_lots(p, axis, timer, best);
   if (by != policy::lot_streaming || axis.format == tile_format::one_plus_n) {
     incumbent single(axis, timer);  // it looks closer where it improves: not to be measured against the lots
-    offer_uniform(axis, timer, single);
     offer_one_plus_n(axis, timer, single);
     best.offer(single.time, single.tiles);
   }
