@@ -154,8 +154,8 @@ TEST_CASE("a rank asks its transport for each step once, in order, and stops whe
                                    "it failed"};
   struct hook {  // begins and ends each step that is tried
     std::vector<std::size_t> begun, ended;
-    void begin(std::size_t i, const transfer_command&) { begun.push_back(i); }
-    void end(std::size_t i, const transfer_command&) { ended.push_back(i); }
+    void begin(std::size_t i, const transfer_command&) noexcept { begun.push_back(i); }
+    void end(std::size_t i, const transfer_command&) noexcept { ended.push_back(i); }
   };
   const std::string all = "p(sr)wp";
   std::vector<std::uint32_t> requests(1);
