@@ -2,6 +2,9 @@
 #pragma once
 #include <hocket/cost/model/step_time.hpp>
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -76,8 +79,9 @@ inline std::vector<double> positive_least_squares(const std::vector<std::vector<
 /// none of them negative. A step's time is linear in the inverse rates but for which rank is the busiest, so the fit is
 /// repeated until that settles (at most 8 times). Rates not named keep the value of `start`.
 /// @param rates  the members to fit, at most 6 are sensible: {&machine::gemm_flops, &machine::attention_flops, …}
-/// @return the machine with the mean and worst relative error on these same steps; a rate that no step needs, or that
-/// would come out negative, is infinite. Held-out errors: fit without some steps and ask prediction_error for them.
+/// @return the machine with the mean and worst relative error on these same steps. A rate that no step needs stays as
+/// it is; one that would come out negative is the largest double, so that its work takes no time. Held-out errors: fit
+/// without some steps and ask prediction_error for them.
 /// Errors: errc::out_of_range with fewer steps than rates; errc::bad_cost for a time that is not positive; those of
 /// predict_step.
 [[nodiscard]] inline result<machine_data> fit_machine(std::span<const measured_step> steps,
@@ -101,7 +105,8 @@ inline std::vector<double> positive_least_squares(const std::vector<std::vector<
       for (const auto rate : rates) {
         // d seconds / d (1 / rate), from a change too small to move the busiest rank.
         machine nudged = out.rates;
-        const double inverse = 1 / nudged.*rate, change = inverse > 0 ? inverse * 1e-6 : 1e-18;
+        constexpr double no_time = 1e-18;  // seconds of a FLOP or byte: no device is as fast
+        const double inverse = 1 / nudged.*rate, change = inverse > no_time ? inverse * 1e-6 : no_time;
         nudged.*rate = 1 / (inverse + change);
         const auto moved = predict_step(s.model, s.training, s.parallel, nudged, s.stages);
         if (!moved) return moved.error();
@@ -113,13 +118,16 @@ inline std::vector<double> positive_least_squares(const std::vector<std::vector<
       x.push_back(std::move(row));
     }
     const std::vector<double> inverse = detail::positive_least_squares(x);
-    double change = 0;
+    bool settled = true;
     for (std::size_t j = 0; j < rates.size(); ++j) {
-      const double old = 1 / out.rates.*rates[j], moved = inverse[j] - old;
-      change += (moved < 0 ? -moved : moved) > 1e-9 * old ? 1 : 0;
-      out.rates.*rates[j] = 1 / inverse[j];
+      const bool needed = std::any_of(x.begin(), x.end(), [&](const auto& row) { return row[j] != 0; });
+      if (!needed) continue;
+      double& rate = out.rates.*rates[j];
+      const double found = inverse[j] > 0 ? 1 / inverse[j] : (std::numeric_limits<double>::max)();
+      settled = settled && std::abs(found - rate) <= 1e-9 * rate;
+      rate = found;
     }
-    if (change == 0) break;
+    if (settled) break;
   }
   for (const measured_step& s : steps) {
     const auto e = prediction_error(s, out.rates);

@@ -129,6 +129,7 @@ inline std::string suffix_of(const std::vector<repeated_layer>& kinds, std::size
                             kinds[at].blocks, all);
   }
   ends.on_rank.first = p.pp == 1;
+  ends.in_flight = out.memory.back().in_flight;
   detail::add_end_lines(end_tensor_terms, out, "kept outside of the layers, last rank", ends);
   return out;
 }

@@ -50,7 +50,9 @@ struct plan_row {
       const auto again = flops_again(m, t, p, counted, group.kind, group.how);
       if (!again) return again.error();
       rows.push_back({stage, group, *kept, *again});
-      const auto same = [&](const layer_group& g) { return g.kind == group.kind && g.how == group.how; };
+      const auto same = [&](const layer_group& g) {
+        return detail::has_experts(m, g.kind) == experts && g.how == group.how;
+      };
       if (std::any_of(seen.begin(), seen.end(), same)) continue;
       seen.push_back(group);
       const setting one{.on_rank = {.layers = 1, .moe_layers = experts ? 1 : 0},

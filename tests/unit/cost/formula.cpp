@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "calculator.hpp"
 #include "catch.hpp"
 
 namespace cost = hocket::cost;
@@ -26,65 +27,6 @@ namespace {
 const cost::model llama_7b{
     .layers = 32, .hidden = 4096, .heads = 32, .kv_heads = 32, .head_dim = 128, .ffn = 11008, .vocabulary = 32000};
 const cost::training step{.sequence = 4096, .micro_batch = 2, .global_batch = 64};
-
-// A second reading of a printed line, by recursive descent: numbers, + - * / ^, min, max, ceil, parentheses.
-class calculator {
- public:
-  explicit calculator(const std::string& text) : text_(text) {}
-  double value() {
-    const double v = sum();
-    REQUIRE(at_ == text_.size());
-    return v;
-  }
-
- private:
-  bool take(const std::string& word) {
-    if (text_.compare(at_, word.size(), word) != 0) return false;
-    at_ += word.size();
-    return true;
-  }
-  double sum() {
-    double v = product();
-    while (true) {
-      if (take(" + ")) v += product();
-      else if (take(" - ")) v -= product();
-      else return v;
-    }
-  }
-  double product() {
-    double v = power();
-    while (true) {
-      if (take("*")) v *= power();
-      else if (take("/")) v /= power();
-      else return v;
-    }
-  }
-  double power() {
-    const double v = atom();
-    return take("^2") ? v * v : v;
-  }
-  double atom() {
-    if (take("(")) return closed(sum());
-    if (take("ceil(")) return closed(std::ceil(sum()));
-    const bool least = take("min(");
-    if (least || take("max(")) {
-      const double a = sum();
-      REQUIRE(take(", "));
-      const double b = sum();
-      return closed(least ? std::fmin(a, b) : std::fmax(a, b));
-    }
-    std::size_t used = 0;
-    const double v = std::stod(text_.substr(at_), &used);
-    at_ += used;
-    return v;
-  }
-  double closed(double v) {
-    REQUIRE(take(")"));
-    return v;
-  }
-  std::string text_;
-  std::size_t at_ = 0;
-};
 
 }  // namespace
 

@@ -299,34 +299,6 @@ TEST_CASE("prices: equal micro-batches are the uniform path") {
   }
 }
 
-TEST_CASE("prices: a stage passes on as many sources as its last layer mixes") {
-  const cost::layer_list plain = cost::to_layers(published::llama_13b);
-  cost::layer_list list{.sizes = plain.sizes};
-  for (std::int64_t at = 0; at < 40; ++at) {
-    cost::layer_blocks blocks = plain.layers[0].blocks;
-    blocks.push_back(cost::attention_residuals{.sources = 1 + at / 5, .count = 2});
-    list.add(blocks);
-  }
-  const cost::machine& on = cost::machines::b200_fitted.rates;
-  cost::machine at_once = on;
-  at_once.pipeline_bytes = 1e30;
-  const cost::parallel p{.pp = 4, .dp = 2};
-  const std::vector<cost::document_lengths> batches(8, {4096});
-  const auto price = [&](const cost::machine& x) {
-    return cost::price_micro_batches(list, step(), p, x, cost::even_choices(list, p), batches).value();
-  };
-  const auto uniform = cost::predict_step(list, step(), p, on, {}).value();
-  const auto prices = price(on), without = price(at_once);
-  for (std::size_t s = 0; s < 4; ++s) {
-    const double here = (prices.at(s, 3).forward + prices.at(s, 3).backward).count(),
-                 computed = (without.at(s, 3).forward + without.at(s, 3).backward).count();
-    CHECK(close(here, uniform.rank_times[s].total().count()));
-    // Layers 9, 19, 29 and 39 mix 2, 4, 6 and 8 sources of 4096 x 5120 elements of two bytes, there and back.
-    const double sources = 2 * static_cast<double>(s + 1);
-    CHECK(close(here - computed, sources * 2 * 2 * 4096 * 5120 / on.pipeline_bytes, 1e-6));
-  }
-}
-
 TEST_CASE("prices: a step of equal stages takes what predict_step says") {
   cost::layer_list list = cost::to_layers(published::llama_13b);
   list.sizes.vocabulary = 0;  // no head: equal stages
@@ -339,53 +311,6 @@ TEST_CASE("prices: a step of equal stages takes what predict_step says") {
   const auto uniform = cost::predict_step(list, step(), p, on, {}).value();
   const double seconds = static_cast<double>(plan.total) * 1e-9 + cost::beside_pipeline(uniform).count();
   CHECK(close(seconds, uniform.step_time().count() - uniform.parts.scheduling.count(), 1e-3));
-}
-
-TEST_CASE("prices: attention by squares, the rest by tokens") {
-  const cost::layer_list list = cost::to_layers(published::llama_13b);
-  const cost::machine& on = cost::machines::b200_fitted.rates;
-  const cost::parallel p{};
-  const std::vector<cost::document_lengths> batches{{4096}, {2048, 2048}, {1024, 3072}, {8192}, {4096, 4096}};
-  const auto x = cost::price_micro_batches(list, step(), p, on, cost::even_choices(list, p), batches).value();
-  const auto forward = [&](std::size_t j) { return x.at(0, j).forward.count(); };
-  CHECK(forward(1) < forward(2));
-  CHECK(forward(2) < forward(0));
-  CHECK(forward(3) > 2 * forward(0));
-  CHECK(close(forward(4), 2 * forward(0)));
-  // Affine in tokens and pairs: from three of them the fourth follows. Pairs of l tokens: l (l + 1) / 2.
-  const double by_pairs = (forward(0) - forward(1)) / (4096.0 * 4097 / 2 - 2 * 2048.0 * 2049 / 2);
-  const double pairs = 1024.0 * 1025 / 2 + 3072.0 * 3073 / 2;
-  CHECK(close(forward(2), forward(1) + by_pairs * (pairs - 2 * 2048.0 * 2049 / 2)));
-  CHECK(x.at(0, 1).kept_bytes == x.at(0, 0).kept_bytes);
-  CHECK(x.at(0, 3).kept_bytes == 2 * x.at(0, 0).kept_bytes);
-  // Two sequences of a micro-batch are two documents of one.
-  cost::training two = step();
-  two.micro_batch = 2;
-  const auto pair = cost::time_of_layer(list, list.layers[0].blocks, two, p, on).value();
-  const auto packed =
-      cost::time_of_layer(list, list.layers[0].blocks,
-                          cost::training_of(list, step(), std::vector<std::int64_t>{4096, 4096}).value(), p, on);
-  CHECK(close(packed.value().total().count(), pair.total().count()));
-}
-
-TEST_CASE("prices: whole layers again take the forward pass once more and keep their input") {
-  const cost::layer_list list = cost::to_layers(published::llama_13b);
-  const cost::machine& on = cost::machines::b200_fitted.rates;
-  const cost::parallel p{.pp = 2};
-  const std::vector<cost::document_lengths> batches{{4096}};
-  std::vector<cost::stage_choice> choices = cost::even_choices(list, p);
-  const auto kept = cost::price_micro_batches(list, step(), p, on, choices, batches).value();
-  choices[0].whole = choices[0].layers;
-  const auto again = cost::price_micro_batches(list, step(), p, on, choices, batches).value();
-  CHECK(again.at(0, 0).kept_bytes == choices[0].layers * 4096 * published::llama_13b.hidden * 2);
-  CHECK(again.at(0, 0).backward > kept.at(0, 0).backward);
-  CHECK(again.at(1, 0) == kept.at(1, 0));
-  choices[1].whole = 21;
-  CHECK(cost::price_micro_batches(list, step(), p, on, choices, batches).error().code == errc::out_of_range);
-  choices.pop_back();
-  CHECK(!cost::price_micro_batches(list, step(), p, on, choices, batches));
-  const std::vector<cost::document_lengths> empty{{}};
-  CHECK(!cost::price_micro_batches(list, step(), p, on, cost::even_choices(list, p), empty));
 }
 
 TEST_CASE("lengths: packed in order, drawn alike everywhere") {

@@ -119,7 +119,7 @@ class folded_list {
     of_whole,
     layer_sum_count
   };
-  enum end_sum : std::size_t { own_dense, own_expert, chunks, end_sum_count };
+  enum end_sum : std::size_t { own_dense, chunks, end_sum_count };
   enum rank_sum : std::size_t { fixed, at_ends, buffers, at_head, shards, rank_sum_count };
   struct kind {
     layer_blocks blocks;
@@ -246,7 +246,6 @@ class folded_list {
     add(model_flops_, layers_.total(forward_flop_terms, whole, others), 3);
     add(again_flops_, layers_.again_total(forward_flop_terms, whole, others));
     add(end_sums_[own_dense], ends_.rank_total(parameter_terms, known, others));
-    add(end_sums_[own_expert], ends_.rank_total(expert_parameter_terms, known, others));
     add(end_sums_[chunks], ends_.value_of(chunks_in_flight, known, others));
     add(rank_sums_[fixed], ranks_.rank_total(static_memory_terms, known, others));
     add(rank_sums_[at_ends], ranks_.rank_total(end_tensor_terms, known, others));
@@ -273,7 +272,6 @@ class folded_list {
       ends_.evaluate(environment(place, batch, p), room.atoms, room.products);
       scratch::rank_sums& to = room.ranks[static_cast<std::size_t>(rank)];
       to.dense = folding::value(end_sums_[own_dense], room.products);
-      to.expert = folding::value(end_sums_[own_expert], room.products);
       to.share = folding::value(end_sums_[chunks], room.products) / static_cast<double>(p.vp);
     }
   }

@@ -115,7 +115,7 @@ struct recompute_plan {
               .counted = c,
               .replayed = how.operations};
   one.parallel.recompute = how.level;
-  one.model.mtp_layers = kind == layer_kind::prediction ? 1 : 0;
+  one.model.mtp_layers = 1;  // read of the last part alone
   const auto sum = [&] {
     rational again = 0;
     const auto numbers = numbers_of(one);

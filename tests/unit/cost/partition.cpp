@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Layers dealt out to ranks, one by one; what a folded list, an encoder and a split product make of the edges.
+#include <hocket/core/message.hpp>
+#include <hocket/cost/model/collective_of_layout.hpp>
+#include <hocket/cost/model/encoder.hpp>
+#include <hocket/cost/model/folded_list.hpp>
+#include <hocket/cost/model/recompute_plan.hpp>
+#include <hocket/cost/model/uniform_list.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "catch.hpp"
+
+namespace {
+namespace partition {
+
+namespace cost = hocket::cost;
+using cost::rational;
+
+constexpr cost::model small{
+    .layers = 9, .hidden = 64, .heads = 4, .kv_heads = 2, .head_dim = 16, .ffn = 128, .vocabulary = 256};
+
+TEST_CASE("layers are dealt out one by one as even parts say", "[cost][partition]") {
+  for (const std::int64_t layers : {4, 9, 16})
+    for (const std::int64_t moe : {0, 1, 4})
+      for (const std::int64_t windows : {0, 1, 3, 4})
+        for (const std::int64_t modules : {0, 2})
+          for (const std::int64_t pp : {1, 2, 4})
+            for (const std::int64_t vp : {1, 2}) {
+              if (pp * vp > layers) continue;
+              cost::model m = small;
+              m.layers = layers;
+              m.moe_layers = moe;
+              m.window_layers = windows;
+              m.mtp_layers = modules;
+              std::vector<cost::part> expected(static_cast<std::size_t>(pp));
+              std::int64_t stage = 0, left = layers / (pp * vp) + (layers % (pp * vp) > 0 ? 1 : 0);
+              for (std::int64_t at = 0; at < layers; ++at) {
+                while (left == 0) {
+                  ++stage;
+                  left = layers / (pp * vp) + (stage < layers % (pp * vp) ? 1 : 0);
+                }
+                --left;
+                cost::part& on = expected[static_cast<std::size_t>(stage % pp)];
+                ++on.layers;
+                on.moe_layers += at >= layers - moe ? 1 : 0;
+                on.window_layers += (at + 1) * windows / layers - at * windows / layers;
+              }
+              expected.back().layers += modules;
+              expected.back().moe_layers += moe > 0 ? modules : 0;
+              for (std::int64_t rank = 0; rank < pp; ++rank) {
+                cost::part& on = expected[static_cast<std::size_t>(rank)];
+                on.rank = rank;
+                on.first = rank == 0;
+                on.last = rank + 1 == pp;
+              }
+              const auto parts = cost::even_parts(m, {.pp = pp, .vp = vp});
+              CHECK(parts == expected);
+              if (pp == 1) CHECK(cost::part::whole(m) == parts.front());
+            }
+}
+
+TEST_CASE("held layers are a share of a rank's, rounded up, and no more micro-batches than there are",
+          "[cost][partition]") {
+  cost::model m = small;
+  m.moe_layers = 5;
+  for (const std::int64_t batches : {1, 2, 8})
+    for (const std::int64_t vp : {1, 2}) {
+      const cost::training t{.sequence = 8, .micro_batch = 2, .global_batch = 2 * 3 * batches};
+      const cost::parallel p{.pp = 4, .vp = vp, .dp = 3};
+      for (const cost::part& on : cost::even_parts(m, p)) {
+        const auto held = cost::held_by_1f1b(m, t, p, on).value();
+        const auto share = cost::held_share_by_1f1b(t, p, on.rank).value();
+        const double chunks = share.layers.real() * static_cast<double>(vp);
+        CHECK(held.layer_passes ==
+              std::llround(std::ceil(chunks * static_cast<double>(on.layers) / static_cast<double>(vp))));
+        CHECK(held.moe_layer_passes ==
+              std::llround(std::ceil(chunks * static_cast<double>(on.moe_layers) / static_cast<double>(vp))));
+        CHECK(held.embedding_passes == std::llround(std::fmin(static_cast<double>(batches), chunks)));
+        CHECK(share.embedding_passes == held.embedding_passes);
+        if (vp == 1) CHECK(chunks == std::fmin(static_cast<double>(batches), static_cast<double>(4 - on.rank)));
+      }
+    }
+}
+
+TEST_CASE("a stage without layers gathers nothing and keeps nothing", "[cost][partition]") {
+  cost::layer_list list = cost::to_layers(small);
+  list.sizes.vocabulary = 0;
+  const cost::training t{.sequence = 8, .global_batch = 16, .workspace = cost::workspace::megatron_te};
+  const cost::parallel p{.pp = 4, .dp = 2, .zero = cost::zero::weights, .recompute = cost::recompute::full};
+  const std::int64_t sizes[] = {4, 0, 0, 5};
+  const auto ranks = cost::layers_of_ranks(list, p, sizes).value();
+  for (const std::size_t empty : {1u, 2u}) {
+    CHECK(ranks[empty].layers.empty());
+    const auto memory = cost::memory_of_rank(list, ranks[empty], t, p, {}).value();
+    CHECK(memory.peak.total_bytes() == rational(0));
+    CHECK(memory.parameters.dense + memory.parameters.expert == 0);
+  }
+  const std::int64_t negative[] = {10, -1, 0, 0};
+  const auto refused = cost::layers_of_ranks(list, p, negative);
+  REQUIRE(!refused);
+  CHECK(message(refused.error()).find("layers of a stage") != std::string::npos);
+  // A model whose numbers say the same: a rank of no layers is not one of its even parts, but can be asked for.
+  const cost::part none{.first = false, .last = false};
+  CHECK(cost::peak_memory(small, t, p, none, {})->total_bytes() == rational(0));
+}
+
+TEST_CASE("sizes just at and beyond what fits are told apart", "[cost][partition]") {
+  cost::model learned = small;
+  learned.positions = 8;
+  CHECK(cost::check(learned, {.sequence = 8, .global_batch = 1}, {}));
+  CHECK(!cost::check(learned, {.sequence = 9, .global_batch = 1}, {}));
+  learned.positions = 1;
+  CHECK(!cost::check(learned, {.sequence = 2, .global_batch = 1}, {}));
+  CHECK(cost::check(small, {.sequence = 8, .global_batch = 1}, {.pp = 9}));
+  CHECK(!cost::check(small, {.sequence = 8, .global_batch = 1}, {.pp = 10}));
+  constexpr std::int64_t most = (std::int64_t{1} << 31) - 1;
+  cost::model m = small;
+  m.ffn = most;
+  CHECK(cost::check(m));
+  m.ffn = most + 1;
+  CHECK(cost::check(m).error().word() == "ffn");
+  m.ffn = -1;
+  CHECK(cost::check(m).error().word() == "ffn");
+  m.ffn = 0;
+  CHECK(cost::check(m));
+  cost::model grouped = small;
+  grouped.kv_heads = 3;
+  CHECK(cost::check(grouped).error().code == hocket::errc::indivisible);
+  grouped.kv_heads = 0;
+  CHECK(cost::check(grouped));
+  grouped.kv_heads = 3;
+  grouped.latent = true;
+  CHECK(cost::check(grouped));
+  // Every size of a split is one at least; the first that is none is named.
+  const std::pair<const char*, cost::parallel> none[] = {
+      {"tp", {.tp = 0}}, {"pp", {.pp = 0}}, {"vp", {.vp = 0}},   {"dp", {.dp = 0}},
+      {"cp", {.cp = 0}}, {"ep", {.ep = 0}}, {"etp", {.etp = 0}}, {"copies", {.copies = 0}}};
+  for (const auto& [name, p] : none)
+    CHECK(cost::check(small, {.sequence = 8, .global_batch = 1}, p).error().word() == name);
+  CHECK(cost::check(small, {.sequence = 0}, {}).error().word() == "sequence");
+  CHECK(cost::check(small, {.sequence = 8, .micro_batch = 0}, {}).error().word() == "micro_batch");
+  CHECK(cost::check(small, {.sequence = 8, .global_batch = 0}, {}).error().word() == "global_batch");
+  // Devices up to 2^31 - 1.
+  const cost::training wide{.sequence = 8, .global_batch = most};
+  CHECK(cost::check(small, wide, {.dp = most}));
+  CHECK(cost::check(small, wide, {.pp = 2, .dp = most}).error().word() == "devices, tp x pp x dp x cp");
+}
+
+TEST_CASE("a folded list with parts before and behind its layers costs what the list costs", "[cost][folding]") {
+  cost::model m = small;
+  m.layers = 8;
+  m.moe_layers = 3;
+  m.experts = 4;
+  m.active_experts = 2;
+  m.expert_ffn = 64;
+  m.mtp_layers = 2;
+  cost::layer_list list = cost::to_layers(m);
+  list.front = {cost::projection{.outputs = 96, .count = 3}};
+  list.back = {cost::projection{.outputs = 160, .bias = true}, cost::table{.elements = 1000}};
+  cost::training t{.sequence = 64, .dropout = true, .workspace = cost::workspace::megatron_te};
+  const cost::convention counted{.attention = cost::attention_count::causal_half};
+  const auto folded = cost::folded_list::make(list, t, counted).value();
+  cost::folded_list::scratch room;
+  int compared = 0;
+  for (const std::int64_t pp : {1, 2, 3, 4, 8})
+    for (const std::int64_t vp : {1, 2})
+      for (const std::int64_t batches : {1, 3, 12})
+        for (const auto level : {cost::recompute::none, cost::recompute::full})
+          for (const auto zero : {cost::zero::none, cost::zero::weights})
+            for (const bool offloads : {false, true}) {
+              const cost::parallel p{.tp = 2,
+                                     .pp = pp,
+                                     .vp = vp,
+                                     .dp = 2,
+                                     .ep = 2,
+                                     .zero = zero,
+                                     .recompute = level,
+                                     .offload_activations = offloads};
+              t.micro_batch = 2;
+              t.global_batch = 2 * 2 * batches;
+              if (!cost::check(list, t, p) || !cost::check_even_stages(8, p)) continue;
+              const auto price = folded.price(p, {t.micro_batch, t.global_batch}, {.activation = true}, room);
+              const auto ranks = cost::layers_of_ranks(list, p).value();
+              std::int64_t fullest = 0;
+              cost::memory_peak most;
+              for (const cost::rank_layers& on : ranks) {
+                const auto share = cost::held_share_by_1f1b(t, p, on.ends.rank).value();
+                const auto peak = cost::memory_of_rank(list, on, t, p, share, {.activation = true}).value().peak;
+                if (on.ends.rank > 0 && !(most.total_bytes() < peak.total_bytes())) continue;
+                most = peak;
+                fullest = on.ends.rank;
+              }
+              INFO("pp " << pp << ", vp " << vp << ", " << batches << " micro-batches");
+              const auto same = [](double mine, const rational& theirs) {
+                return std::abs(mine - theirs.real()) <= 1e-9 * theirs.real() + 64;
+              };
+              CHECK(price.fullest_rank == fullest);
+              CHECK(same(price.static_bytes, most.static_bytes));
+              CHECK(same(price.kept_bytes, most.kept_bytes));
+              CHECK(same(price.peak_bytes, most.total_bytes()));
+              ++compared;
+            }
+  CHECK(compared > 100);
+}
+
+TEST_CASE("an encoder does again what its recompute says, item by item", "[cost][encoder]") {
+  cost::encoder e{.layers = cost::to_layers(small)};
+  e.layers.sizes.vocabulary = 0;
+  const std::int64_t items[] = {16, 8, 16};
+  const cost::parallel full{.recompute = cost::recompute::full};
+  const auto once = cost::cost_of_encoder(e, items, {}, {}).value(),
+             twice = cost::cost_of_encoder(e, items, {}, full).value();
+  CHECK(once.again == rational(0));
+  CHECK(twice.flops == once.flops);
+  CHECK(rational(3) * twice.again == twice.flops);  // all of the forward pass once more
+  CHECK(twice.longest == 16);
+  CHECK(twice.tokens == 40);
+  CHECK(twice.saved_bytes == rational(9 * 2 * 40 * 64));  // the input of each layer
+  e.merged = 0;
+  CHECK(cost::cost_of_encoder(e, items, {}, {}).error().word() == "merged");
+}
+
+TEST_CASE("the collective of a split product, for every split and every wish", "[cost][layout]") {
+  using cost::collective;
+  const std::int64_t cuts[] = {1, 2, 4}, wishes[] = {0, 1, 2, 4, 8, 16};
+  int found = 0, refused = 0;
+  for (const std::int64_t rows : cuts)
+    for (const std::int64_t left : cuts)
+      for (const std::int64_t right : cuts)
+        for (const std::int64_t columns : cuts)
+          for (const std::int64_t wanted_rows : wishes)
+            for (const std::int64_t wanted_columns : wishes) {
+              const auto made = cost::expected_collective({.left_rows = rows,
+                                                           .left_inner = left,
+                                                           .right_inner = right,
+                                                           .right_columns = columns,
+                                                           .rows_wanted = wanted_rows,
+                                                           .columns_wanted = wanted_columns});
+              const std::int64_t r = wanted_rows == 0 ? rows : wanted_rows,
+                                 c = wanted_columns == 0 ? columns : wanted_columns;
+              const bool as_is = r == rows && c == columns;
+              // What one collective can do to a result: nothing; gather one dimension whole; reduce a sum of `left`
+              // parts on all, or to as many parts of one dimension. Before the product it can gather one factor.
+              std::vector<cost::needed_collective> ways;
+              if (left == right && left == 1) {
+                if (as_is) ways.push_back({collective::none, 1, false});
+                else if (r == 1 && c == columns) ways.push_back({collective::all_gather, rows, false});
+                else if (r == rows && c == 1) ways.push_back({collective::all_gather, columns, false});
+              } else if (left == right) {
+                if (as_is) ways.push_back({collective::all_reduce, left, false});
+                else if ((r == rows * left && c == columns) || (r == rows && c == columns * left))
+                  ways.push_back({collective::reduce_scatter, left, false});
+              } else if ((left == 1 || right == 1) && as_is) {
+                ways.push_back({collective::all_gather, left * right, true});
+              }
+              CHECK(made.has_value() == !ways.empty());
+              if (made) CHECK(*made == ways.front());
+              else CHECK(made.error().code == hocket::errc::bad_shape);
+              ++(made ? found : refused);
+            }
+  CHECK(found > 200);
+  CHECK(refused > 200);
+  CHECK(cost::expected_collective({.left_inner = 0}).error().code == hocket::errc::out_of_range);
+  CHECK(cost::expected_collective({.right_inner = 0}).error().code == hocket::errc::out_of_range);
+  CHECK(cost::expected_collective({.right_columns = -1}).error().code == hocket::errc::out_of_range);
+  CHECK(cost::expected_collective({.rows_wanted = -1}).error().code == hocket::errc::out_of_range);
+  CHECK(cost::expected_collective({.columns_wanted = -1}).error().code == hocket::errc::out_of_range);
+}
+
+TEST_CASE("the shapes of weights add up to a rank's parameters, with every flag", "[cost][partition]") {
+  for (int flags = 0; flags < 64; ++flags) {
+    const auto on = [&](int bit) { return (flags >> bit & 1) != 0; };
+    cost::model m = small;
+    m.layers = 6;
+    m.positions = on(0) ? 32 : 0;
+    m.qkv_bias = m.output_bias = m.ffn_bias = m.head_bias = on(1);
+    m.qk_norm = on(2);
+    m.qk_norm_all = m.attention_sinks = m.embedding_norm = on(3);
+    m.tied = on(4);
+    m.norm_weights = on(1) ? 2 : 1;
+    m.final_norm = !on(2);
+    if (on(5)) {
+      m.moe_layers = 4;
+      m.experts = 8;
+      m.expert_ffn = 32;
+      m.shared_ffn = on(0) ? 64 : 0;
+      m.shared_gate = on(0);
+      m.router_bias = m.expert_bias = on(1);
+      m.ffn_matrices = on(2) ? 2 : 3;
+    }
+    for (const cost::parallel& p :
+         {cost::parallel{}, cost::parallel{.tp = 2}, cost::parallel{.tp = 4, .dp = 2, .ep = 4, .etp = 2}}) {
+      std::int64_t elements = 0;
+      for (const cost::weight_shape& x : cost::weight_shapes(m, p)) elements += x.elements();
+      const auto held = cost::count_rank_parameters(m, p, cost::part::whole(m)).value();
+      INFO("flags " << flags << ", tp " << p.tp);
+      CHECK(elements == held.dense + held.expert);
+    }
+  }
+}
+
+TEST_CASE("activations under full recompute: inputs of all layers in flight, one layer whole, the ends",
+          "[cost][partition]") {
+  const cost::training t{.sequence = 8, .micro_batch = 2, .global_batch = 8};
+  const cost::parallel full{.recompute = cost::recompute::full};
+  const rational whole = cost::layer_activation_bytes(small, t, {}).value(), input(2 * 2 * 8 * 64);
+  const rational ends = rational(2) * input + rational((2 + 4) * 2 * 8 * 256);  // norm and head; logits
+  for (const std::int64_t passes : {0, 5, 9}) {
+    const cost::held held{.layer_passes = passes};
+    CHECK(cost::activation_bytes(small, t, full, cost::part::whole(small), held).value() ==
+          rational(passes) * input + whole + ends);
+    CHECK(cost::activation_bytes(small, t, {}, cost::part::whole(small), held).value() ==
+          rational(passes) * whole + ends);
+  }
+}
+
+TEST_CASE("key-value heads over ranks that exchange parts of a sequence for heads", "[cost][partition]") {
+  cost::model m = small;
+  m.heads = 16;
+  const cost::training t{.sequence = 64, .global_batch = 16};
+  for (const std::int64_t kv : {1, 2, 4, 8, 16})
+    for (const std::int64_t tp : {1, 2, 4})
+      for (const std::int64_t cp : {1, 2, 4, 8}) {
+        m.kv_heads = kv;
+        const cost::parallel p{.tp = tp, .cp = cp, .cp_exchange = cost::context_exchange::all_to_all};
+        const std::int64_t own = (std::max)(kv / tp, std::int64_t{1});  // heads are copied before they are cut
+        CHECK(cost::check(m, t, p).has_value() == (16 / tp % cp == 0 && own % cp == 0));
+        const cost::layer_list list = cost::to_layers(m);
+        CHECK(cost::check(list, t, p).has_value() == cost::check(m, t, p).has_value());
+      }
+}
+
+TEST_CASE("experts that several layers share are gathered and counted as the list says", "[cost][folding]") {
+  const cost::mixture experts{.experts = 4, .active_experts = 2, .expert_ffn = 256};
+  cost::layer_list list{.sizes = {.hidden = 64, .vocabulary = 64}};
+  for (int at = 0; at < 6; ++at)
+    list.add({cost::norms{}, cost::block(experts, at > 1, at % 2), cost::feed_forward{.ffn = 64 + at}});
+  const cost::training t{.sequence = 16};
+  const auto folded = cost::folded_list::make(list, t, {}).value();
+  cost::folded_list::scratch room;
+  for (const std::int64_t pp : {1, 2, 3, 6})
+    for (const auto zero : {cost::zero::none, cost::zero::gradients, cost::zero::weights}) {
+      const cost::parallel p{.pp = pp, .dp = 2, .ep = 2, .zero = zero};
+      cost::training step = t;
+      step.global_batch = 16;
+      double most = 0;
+      const auto ranks = cost::layers_of_ranks(list, p).value();
+      for (const cost::rank_layers& on : ranks) {
+        const auto share = cost::held_share_by_1f1b(step, p, on.ends.rank).value();
+        most = std::fmax(most, cost::memory_of_rank(list, on, step, p, share)->peak.total_bytes().real());
+      }
+      INFO("pp " << pp << ", zero " << static_cast<int>(zero));
+      CHECK(std::abs(folded.price(p, {1, 16}, {}, room).peak_bytes - most) <= 1e-9 * most + 64);
+    }
+}
+
+TEST_CASE("a module predicts with experts wherever the model has some", "[cost][partition]") {
+  cost::model m = small;
+  m.experts = 4;
+  m.active_experts = 2;
+  m.expert_ffn = 32;
+  m.mtp_layers = 1;
+  const cost::training t{.sequence = 8, .global_batch = 4};
+  const cost::machine on{.gemm_flops = 1e12, .attention_flops = 1e12, .memory_bytes = 1e12, .expert_bytes = 1e9};
+  for (const std::int64_t moe : {0, 1, 9}) {
+    m.moe_layers = moe;
+    const cost::recompute_choice full{cost::recompute::full, {}};
+    const auto option = cost::option_of(m, t, {}, on, cost::layer_kind::prediction, full).value();
+    CHECK(option.how == full);
+    const auto kept = cost::option_of(m, t, {}, on, cost::layer_kind::prediction, {}).value();
+    CHECK(kept.kept_bytes == cost::layer_activation_bytes(m, t, {}, moe > 0).value());
+    CHECK(kept.time.again.count() == 0);
+    CHECK(option.time.again.count() > 0);
+    CHECK(option.kept_bytes == rational(2 * 8 * 64));
+    // Its module does again what a layer of its kind does, and the joint input: 2h x h per token.
+    const auto kind = moe > 0 ? cost::layer_kind::experts : cost::layer_kind::dense;
+    const auto again = [&](cost::layer_kind k) { return cost::flops_again(m, t, {}, {}, k, full).value(); };
+    CHECK(again(cost::layer_kind::prediction) == again(kind) + rational(4 * 2 * 8 * 2 * 64 * 64));
+    CHECK(again(cost::layer_kind::head) == rational(0));
+    CHECK(again(cost::layer_kind::embedding) == rational(0));
+  }
+  CHECK(cost::option_of(m, t, {}, on, cost::layer_kind::head, {})->kept_bytes == rational(0));
+}
+
+TEST_CASE("a model as a sequence has each of its layers once", "[cost][partition]") {
+  for (const std::int64_t moe : {0, 4, 9})
+    for (const std::int64_t modules : {0, 2}) {
+      cost::model m = small;
+      m.moe_layers = moe;
+      m.mtp_layers = modules;
+      std::vector<cost::layer_run> expected{{cost::layer_kind::embedding, 1}};
+      const std::pair<cost::layer_kind, std::int64_t> runs[] = {{cost::layer_kind::dense, 9 - moe},
+                                                                {cost::layer_kind::experts, moe},
+                                                                {cost::layer_kind::prediction, modules}};
+      for (const auto& [kind, count] : runs)
+        if (count != 0) expected.push_back({kind, count});
+      expected.push_back({cost::layer_kind::head, 1});
+      CHECK(cost::layer_runs(m) == expected);
+    }
+}
+
+TEST_CASE("choices are named by what they do again", "[cost][recompute]") {
+  using cost::recompute;
+  CHECK(to_string(cost::recompute_choice{}) == "none");
+  CHECK(to_string(cost::recompute_choice{recompute::full, {.norm = true}}) == "full");
+  CHECK(to_string(cost::recompute_choice{recompute::selective, {}}) == "selective");
+  CHECK(to_string(cost::recompute_choice{recompute::selective, {.norm = true, .activation = true}}) ==
+        "selective, norm, activation");
+  CHECK(to_string(cost::recompute_choice{recompute::none, {.norm = true}}) == "norm");
+  CHECK(to_string(cost::recompute_choice{recompute::none, {.gather = false}}) == "none, gather kept");
+  CHECK(to_string(cost::recompute_choice{recompute::none, {.gather = false, .qkv = true}}) == "qkv, gather kept");
+}
+
+}  // namespace partition
+}  // namespace

@@ -1,0 +1,525 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Reports: every printed line comes to its value, and the lines of a group add up to what is counted apart.
+#include <hocket/core/message.hpp>
+#include <hocket/cost/list_report.hpp>
+#include <hocket/cost/model/uniform_list.hpp>
+#include <hocket/cost/plan_report.hpp>
+#include <hocket/cost/step_report.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "calculator.hpp"
+#include "catch.hpp"
+
+namespace {
+namespace reports {
+
+namespace cost = hocket::cost;
+using cost::rational;
+
+bool close(double mine, double theirs, double part = 1e-9) {
+  return std::abs(mine - theirs) <= part * std::abs(theirs) + 1e-18;
+}
+constexpr double as_printed = 2e-5;  // measured numbers have six digits
+
+constexpr cost::model dense{.layers = 8,
+                            .hidden = 256,
+                            .heads = 8,
+                            .kv_heads = 4,
+                            .head_dim = 32,
+                            .ffn = 1024,
+                            .vocabulary = 4096,
+                            .qkv_bias = true,
+                            .output_bias = true};
+cost::model with_experts() {
+  cost::model m = dense;
+  m.moe_layers = 6;
+  m.experts = 8;
+  m.active_experts = 2;
+  m.expert_ffn = 128;
+  m.shared_ffn = 64;
+  m.mtp_layers = 1;
+  return m;
+}
+constexpr cost::machine on_links{.gemm_flops = 7e14,
+                                 .attention_flops = 5e14,
+                                 .memory_bytes = 3e12,
+                                 .tensor_bytes = 2e11,
+                                 .expert_bytes = 7e10,
+                                 .pipeline_bytes = 5e10,
+                                 .data_bytes = 3e10,
+                                 .host_bytes = 2e10,
+                                 .host_overlap = 0};
+const cost::training step{.sequence = 512, .micro_batch = 2, .global_batch = 32, .dropout = true};
+
+/// What a reader makes of "min(tp, g)*cp".
+double ranks_of(const cost::report_line& line, const cost::parallel& p, std::int64_t kv_heads) {
+  const auto real = [](std::int64_t n) { return static_cast<double>(n); };
+  const std::map<std::string, double> letters{{"tp", real(p.tp)},   {"cp", real(p.cp)},   {"dp", real(p.dp)},
+                                              {"ep", real(p.ep)},   {"etp", real(p.etp)}, {"pp", real(p.pp)},
+                                              {"g", real(kv_heads)}};
+  return calculator(line.split, letters).value();
+}
+/// The sum over a group of lines, of one rank; each line is looked at.
+double sum_of_group(const cost::report& r, std::string_view group, const cost::parallel& p, std::int64_t kv_heads = 4) {
+  double sum = 0;
+  for (const cost::report_line& line : r.lines) {
+    if (line.group != group) continue;
+    INFO(line.group << ": " << line.name << ": " << line.numbers << " over " << line.split);
+    CHECK(close(calculator(line.numbers).value(), line.real_value));
+    if (!line.is_real) CHECK(line.value.real() == line.real_value);
+    CHECK(!line.formula.empty());
+    CHECK(!line.latex.empty());
+    CHECK(!line.latex_numbers.empty());
+    CHECK(!line.source.empty());
+    CHECK(!line.unit.empty());
+    sum += line.real_value / ranks_of(line, p, kv_heads);
+  }
+  return sum;
+}
+std::set<std::string> groups_of(const cost::report& r) {
+  std::set<std::string> out;
+  for (const cost::report_line& line : r.lines) out.insert(line.group);
+  return out;
+}
+/// Sum of formula over a list for one setting, each term whole: what transfers are, on one rank.
+double whole_sum(const cost::term_list_view& list, const cost::setting& all) {
+  return cost::total(list, cost::numbers_of(all)).value().real();
+}
+
+TEST_CASE("a report's lines add up to the counts beside them", "[cost][report]") {
+  for (const cost::model& m : {dense, with_experts()})
+    for (const auto level : {cost::recompute::none, cost::recompute::selective, cost::recompute::full})
+      for (const bool sharded : {false, true}) {
+        const bool experts = m.moe_layers > 0;
+        const cost::parallel p{.tp = 2,
+                               .pp = 4,
+                               .dp = 2,
+                               .cp = 2,
+                               .ep = experts ? 2 : 1,
+                               .sequence_parallel = sharded,
+                               .zero = sharded ? cost::zero::optimizer : cost::zero::none,
+                               .recompute = level};
+        const cost::convention counted{.attention = cost::attention_count::causal_half};
+        const auto r = cost::make_report(m, step, p, counted).value();
+        double parameters = 0, forward = 0;
+        for (const cost::report_line& line : r.lines) {
+          parameters += line.group == "parameters" ? line.real_value : 0;
+          forward += line.group == "forward FLOPs of a step" ? line.real_value : 0;
+        }
+        CHECK(parameters == static_cast<double>(cost::count_parameters(m)->total));
+        CHECK(r.parameters == cost::count_parameters(m).value());
+        CHECK(close(3 * forward, r.flops->model_step.real()));
+        CHECK(r.flops->hardware_step == cost::count_flops(m, step, p, counted)->hardware_step);
+        CHECK(r.tokens_per_step == rational(32 * 512));
+
+        const auto parts = cost::even_parts(m, p);
+        REQUIRE(r.memory.size() == 4);
+        for (std::size_t rank = 0; rank < 4; ++rank) {
+          const auto held = cost::held_by_1f1b(m, step, p, parts[rank]).value();
+          const auto n = cost::count_rank_parameters(m, p, parts[rank]).value();
+          CHECK(r.memory[rank].on_rank == parts[rank]);
+          CHECK(r.memory[rank].in_flight == held);
+          CHECK(r.memory[rank].static_bytes == cost::static_bytes(n, step, p).value());
+          CHECK(r.memory[rank].activation_bytes == cost::activation_bytes(m, step, p, parts[rank], held).value());
+          CHECK(r.memory[rank].total_bytes() == r.memory[rank].static_bytes + r.memory[rank].activation_bytes);
+        }
+        CHECK(close(sum_of_group(r, "static bytes, rank 0", p), r.memory[0].static_bytes.real()));
+        CHECK(close(sum_of_group(r, "kept by one layer", p),
+                    cost::layer_activation_bytes(m, step, p, false).value().real()));
+        CHECK(groups_of(r).count("kept by one layer with experts") == (experts ? 1 : 0));
+        if (experts)
+          CHECK(close(sum_of_group(r, "kept by one layer with experts", p),
+                      cost::layer_activation_bytes(m, step, p, true).value().real()));
+        // What leaves a rank is not divided any further.
+        cost::setting all{.on_rank = {.layers = 1, .first = false, .last = false},
+                          .parameters = r.memory[0].parameters,
+                          .model = m,
+                          .training = step,
+                          .parallel = p};
+        CHECK(
+            close(sum_of_group(r, "sent by one layer and micro-batch", p), whole_sum(cost::layer_transfer_terms, all)));
+        CHECK(close(sum_of_group(r, "sent between stages, per micro-batch", p),
+                    2 * 2.0 * 2 * 512 * 256 / 2 / (sharded ? 2 : 1)));
+        CHECK(close(sum_of_group(r, "sent over data-parallel ranks, per step", p),
+                    whole_sum(cost::data_transfer_terms, all)));
+        // The last rank's end: norm and head input, logits twice; of one micro-batch.
+        const double tokens = 2 * 512 / 2, norms = 2 * 2 * tokens * 256 / (sharded ? 2 : 1);
+        CHECK(close(sum_of_group(r, "kept outside of the layers, last rank", p), norms + (2 + 4) * tokens * 4096 / 2));
+        for (const cost::report_line& line : r.lines)
+          CHECK_FALSE((line.group.starts_with("sent") && line.value == rational(0)));
+      }
+}
+
+TEST_CASE("a report of a model alone has its parameters", "[cost][report]") {
+  const cost::model m = with_experts();
+  const auto r = cost::make_report(m).value();
+  CHECK(groups_of(r) == std::set<std::string>{"parameters"});
+  CHECK_FALSE(r.flops.has_value());
+  CHECK(r.memory.empty());
+  double sum = 0;
+  std::set<std::string> origins;
+  for (const cost::report_line& line : r.lines) {
+    sum += line.real_value;
+    CHECK(close(calculator(line.numbers).value(), line.real_value));
+    origins.insert(std::string(to_string(line.how)));
+  }
+  CHECK(sum == static_cast<double>(r.parameters.total));
+  CHECK(origins == std::set<std::string>{std::string(to_string(cost::origin::definition))});
+  // One whose layers all have experts: what one keeps is what a layer with experts keeps.
+  cost::model all = m;
+  all.moe_layers = 8;
+  const auto whole = cost::make_report(all, step, {}, {}).value();
+  CHECK(groups_of(whole).count("kept by one layer with experts") == 0);
+  CHECK(close(sum_of_group(whole, "kept by one layer", {}), cost::layer_activation_bytes(all, step, {}, true)->real()));
+  std::set<std::string> of_kept;
+  for (const cost::report_line& line : whole.lines)
+    if (line.group == "kept by one layer") of_kept.insert(std::string(to_string(line.how)));
+  CHECK(of_kept.count(std::string(to_string(cost::origin::published))) == 1);
+  CHECK(of_kept.count(std::string(to_string(cost::origin::estimated))) == 1);
+}
+
+TEST_CASE("a report takes what a schedule holds, one count for each rank", "[cost][report]") {
+  const cost::parallel p{.pp = 2};
+  const cost::held few{.layer_passes = 4, .moe_layer_passes = 0, .embedding_passes = 1};
+  const auto r = cost::make_report(dense, step, p, {}, {few, few}).value();
+  for (std::size_t rank = 0; rank < 2; ++rank) {
+    CHECK(r.memory[rank].in_flight == few);
+    CHECK(r.memory[rank].activation_bytes ==
+          cost::activation_bytes(dense, step, p, cost::even_parts(dense, p)[rank], few).value());
+  }
+  const auto wrong = cost::make_report(dense, step, p, {}, {few});
+  REQUIRE(!wrong);
+  CHECK(wrong.error().code == hocket::errc::bad_shape);
+  CHECK(wrong.error().word() == "in-flight counts");
+  CHECK(cost::make_report(dense, step, {.tp = 3}, {}).error().code == hocket::errc::indivisible);
+  cost::model negative = dense;
+  negative.ffn = -1;
+  CHECK(!cost::make_report(negative));
+}
+
+/// Sums by name in one group: a line's own, and how often there is one.
+struct by_name {
+  std::map<std::string, double> lines;
+  double sum = 0;
+};
+by_name lines_of(const cost::report& r, const std::string& group) {
+  by_name out;
+  for (const cost::report_line& line : r.lines) {
+    if (line.group != group) continue;
+    INFO(group << ": " << line.name << ": " << line.numbers);
+    CHECK(close(calculator(line.numbers).value(), line.real_value, as_printed));
+    CHECK(line.is_real);
+    CHECK(line.split == "1");
+    CHECK(out.lines.count(line.name) == 0);
+    out.lines[line.name] = line.real_value;
+    out.sum += line.real_value;
+  }
+  return out;
+}
+
+struct seconds_case {
+  cost::model m;
+  cost::parallel p;
+  cost::machine on = on_links;
+  std::vector<cost::stage_layers> stages{};
+};
+const char* const group_names[] = {
+    "", "seconds of a layer, per micro-batch", "seconds of a layer with experts, per micro-batch",
+    "seconds of a prediction module, per micro-batch", "seconds of head and loss, per micro-batch"};
+
+void check_seconds(const seconds_case& x) {
+  cost::report r;
+  const auto made = cost::add_step_lines(r, x.m, step, x.p, x.on, {}, x.stages);
+  REQUIRE(made);
+  const auto alone = cost::predict_step(x.m, step, x.p, x.on, x.stages).value();
+  CHECK(made->parts == alone.parts);
+  const auto stages = x.stages.empty() ? cost::even_stages(x.m, x.p) : x.stages;
+  const cost::stage_layers& busiest = stages[alone.busiest];
+  const by_name sums = lines_of(r, "seconds of a micro-batch on the busiest rank");
+  for (const cost::layer_group& group : busiest) {
+    if (group.kind == cost::layer_kind::embedding) continue;
+    const bool several = std::count_if(busiest.begin(), busiest.end(),
+                                       [&](const cost::layer_group& other) { return other.kind == group.kind; }) > 1;
+    const std::string choice = several ? ", recompute " + to_string(group.how) : "";
+    const std::string name = group_names[static_cast<std::size_t>(group.kind)] + choice;
+    INFO(name);
+    const auto took = cost::time_of_layer(x.m, step, x.p, x.on, group.kind, group.how).value();
+    const by_name lines = lines_of(r, name);
+    const bool head = group.kind == cost::layer_kind::head, module = group.kind == cost::layer_kind::prediction;
+    CHECK(close(lines.lines.at("backward, T_b"), took.backward.count()));
+    CHECK(lines.lines.count("exposed communication, T_x") == (head ? 0 : 1));
+    if (!head) CHECK(close(lines.lines.at("exposed communication, T_x"), took.exposed.count()));
+    // The rest are products and element-wise work, once and again, and what is sent, of which nothing hides here.
+    if (!module && x.m.window_layers == 0) CHECK(close(lines.sum, took.compute().count() + 2 * took.exposed.count()));
+    double again = 0;
+    for (const auto& [line, value] : lines.lines)
+      if (line.ends_with(", again") && lines.lines.count(line.substr(0, line.size() - 7)) == 1) again += value;
+    if (!module) CHECK(close(again, took.again.count()));
+    const std::string kind = std::string(to_string(group.kind)) + choice;
+    const auto count = static_cast<double>(group.count);
+    CHECK(close(sums.lines.at(kind + ", compute"), count * took.compute().count()));
+    if (!head) CHECK(close(sums.lines.at(kind + ", exposed communication"), count * took.exposed.count()));
+  }
+  // A stage sends its activations on, and gets gradients back.
+  const by_name between = lines_of(r, "seconds between stages, per micro-batch");
+  const double cut = static_cast<double>(x.p.cp * (x.p.sequence_parallel ? x.p.tp : 1));
+  const double hop = x.p.pp > 1 ? 2 * 2.0 * 2 * 512 * 256 / cut / x.on.pipeline_bytes : 0;
+  if (x.p.pp > 1) CHECK(close(between.lines.at("exposed, every chunk"), static_cast<double>(x.p.vp) * hop));
+  CHECK(close(between.sum, x.p.pp > 1 ? (1 + static_cast<double>(x.p.vp)) * hop : 0));
+  CHECK(close(sums.sum + static_cast<double>(x.p.vp) * hop, alone.rank_times[alone.busiest].total().count()));
+  CHECK(close(lines_of(r, "seconds of the optimizer").sum, alone.parts.optimizer.count()));
+  CHECK(close(lines_of(r, "seconds over data-parallel ranks, per step").sum, alone.numbers.exchange_seconds));
+  const std::map<std::string, double> parts{
+      {"data loading", alone.parts.data_loading.count()},
+      {"forward and backward", alone.parts.forward_backward.count()},
+      {"optimizer", alone.parts.optimizer.count()},
+      {"post-processing", alone.parts.post_processing.count()},
+      {"exposed communication", alone.parts.communication_exposed.count()},
+      {"hidden communication, costs nothing", alone.parts.communication_hidden.count()},
+      {"scheduling", alone.parts.scheduling.count()},
+      {"bubble", alone.parts.bubble.count()}};
+  CHECK(lines_of(r, "seconds of a step").lines == parts);
+  const by_name rate = lines_of(r, "throughput of a device");
+  CHECK(close(rate.sum, alone.tokens_per_second_per_device));
+  CHECK(r.lines.back().unit != "second");
+}
+
+TEST_CASE("seconds in a report: layers, ranks and the step are what is predicted", "[cost][report]") {
+  for (const cost::model& m : {dense, with_experts()})
+    for (const auto level : {cost::recompute::none, cost::recompute::selective, cost::recompute::full})
+      for (const std::int64_t pp : {1, 2}) {
+        const std::int64_t ep = m.moe_layers > 0 ? 2 : 1;
+        check_seconds({m, {.tp = 2, .pp = pp, .dp = 2, .ep = ep, .recompute = level}});
+        check_seconds({m,
+                       {.tp = 2,
+                        .pp = pp,
+                        .vp = pp,
+                        .dp = 2,
+                        .cp = 2,
+                        .ep = ep,
+                        .sequence_parallel = true,
+                        .zero = cost::zero::optimizer,
+                        .recompute = level,
+                        .offload_optimizer = pp == 2,
+                        .offload_activations = true}});
+      }
+  // With something to load, launch and write down.
+  cost::machine busy = on_links;
+  busy.load_seconds = 0.5;
+  busy.post_seconds = 0.25;
+  busy.launches = 100;
+  busy.launch_seconds = 1e-2;
+  check_seconds({dense, {.pp = 2}, busy});
+}
+
+TEST_CASE("seconds in a report: each choice of a stage has its lines", "[cost][report]") {
+  const cost::recompute_choice none{}, full{cost::recompute::full, {}};
+  using kind = cost::layer_kind;
+  check_seconds({dense,
+                 {.tp = 2},
+                 on_links,
+                 {{{kind::embedding, 1, {}}, {kind::dense, 3, full}, {kind::dense, 5, none}, {kind::head, 1, {}}}}});
+  // One choice is not named.
+  cost::report r;
+  REQUIRE(cost::add_step_lines(r, dense, step, {}, on_links));
+  for (const std::string& group : groups_of(r)) CHECK(group.find("recompute") == std::string::npos);
+  const std::size_t before = r.lines.size();
+  cost::machine slow = on_links;
+  slow.gemm_flops = 0;
+  CHECK(!cost::add_step_lines(r, dense, step, {}, slow));
+  CHECK(r.lines.size() == before);
+}
+
+TEST_CASE("seconds in a report: layers with a window stand beside those without", "[cost][report]") {
+  cost::model m = dense, all = dense;
+  m.window = all.window = 64;
+  m.window_layers = 2;
+  all.window_layers = 8;
+  check_seconds({m, {}});
+  cost::report r;
+  REQUIRE(cost::add_step_lines(r, m, step, {}, on_links));
+  const by_name plain = lines_of(r, group_names[1]),
+                windowed = lines_of(r, std::string(group_names[1]) + " (with a window, FLOPs alone)");
+  CHECK(!windowed.lines.empty());
+  double sum = windowed.sum;
+  for (const auto& [name, value] : plain.lines)
+    if (windowed.lines.count(name) == 0 && name != "attention core" && name.find("T_") == std::string::npos)
+      sum += value;
+  CHECK(close(sum, cost::time_of_layer(all, step, {}, on_links, cost::layer_kind::dense)->forward.count()));
+}
+
+TEST_CASE("offloaded tensors are printed there and back", "[cost][report]") {
+  cost::report r;
+  const cost::parallel p{.offload_activations = true};
+  REQUIRE(cost::add_step_lines(r, dense, step, p, on_links));
+  const double kept = cost::layer_activation_bytes(dense, step, p).value().real();
+  CHECK(close(lines_of(r, group_names[1]).lines.at("to the host and back, A bytes kept"), 2 * kept / 2e10));
+}
+
+TEST_CASE("a plan restates a report: each choice once, the rest as it was", "[cost][report]") {
+  const cost::model m = with_experts();
+  const cost::parallel p{.tp = 2, .pp = 2, .dp = 2, .ep = 2};
+  const cost::convention counted{};
+  cost::recompute_plan plan;
+  const auto layers = cost::layers_of_stages(m, p);
+  plan.full = cost::first_layers(std::vector<std::int64_t>{3, 1}, layers);
+  const auto stages = cost::planned_stages(m, p, plan).value();
+  auto r = cost::make_report(m, step, p, counted).value();
+  const auto before = r;
+  const auto rows = cost::restate(r, m, step, p, counted, stages).value();
+  // Two dense layers and one with experts whole, one with experts; one whole, three, the module.
+  REQUIRE(rows.size() == 6);
+  rational again = 0;
+  for (const cost::plan_row& row : rows) {
+    const bool experts = row.layers.kind != cost::layer_kind::dense;
+    const bool full = row.layers.how.level == cost::recompute::full;
+    cost::parallel at = p;
+    at.recompute = row.layers.how.level;
+    CHECK(row.kept_bytes == cost::layer_activation_bytes(m, step, at, experts).value());
+    CHECK((row.again_flops == rational(0)) == !full);
+    again = again + rational(row.layers.count) * row.again_flops;
+    const std::string group =
+        std::string("kept by one layer") + (experts ? " with experts" : "") + ", recompute " + (full ? "full" : "none");
+    CHECK(close(sum_of_group(r, group, p), row.kept_bytes.real()));
+    const cost::setting one{
+        .on_rank = {.layers = 1, .moe_layers = experts ? 1 : 0}, .model = m, .training = step, .parallel = at};
+    const std::string sent = std::string("sent by one layer and micro-batch") + (experts ? " with experts" : "") +
+                             ", recompute " + (full ? "full" : "none");
+    CHECK(close(sum_of_group(r, sent, p), whole_sum(cost::layer_transfer_terms, one)));
+  }
+  CHECK(r.flops->hardware_step - r.flops->model_step == again);
+  const auto groups = groups_of(r);
+  CHECK(groups.count("kept by one layer") + groups.count("kept by one layer with experts") == 0);
+  CHECK(groups.count("sent by one layer and micro-batch") == 0);
+  const auto parts = cost::even_parts(m, p);
+  for (std::size_t rank = 0; rank < 2; ++rank)
+    CHECK(r.memory[rank].activation_bytes ==
+          cost::activation_bytes(m, step, p, parts[rank], before.memory[rank].in_flight, stages[rank]).value());
+  // All other lines stay, in their order, and the new ones stand where the old ones stood.
+  const auto rest = [](const cost::report& x) {
+    std::vector<std::string> out;
+    for (const cost::report_line& line : x.lines)
+      if (line.group.find("by one layer") == std::string::npos) out.push_back(line.group + line.name + line.numbers);
+    return out;
+  };
+  CHECK(rest(r) == rest(before));
+  const auto first = [](const cost::report& x) {
+    return std::find_if(
+               x.lines.begin(), x.lines.end(),
+               [](const cost::report_line& line) { return line.group.find("by one layer") != std::string::npos; }) -
+           x.lines.begin();
+  };
+  CHECK(first(r) == first(before));
+}
+
+cost::layer_list small_list() {
+  const cost::norms between{.place = cost::norm_place::between};
+  const cost::attention full{.heads = 8, .kv_heads = 4, .head_dim = 32};
+  const cost::gated_delta linear{.key_heads = 4, .value_heads = 8, .key_dim = 16, .value_dim = 32};
+  const cost::mixture experts{.experts = 8, .active_experts = 2, .expert_ffn = 128};
+  const cost::latent_attention indexed{.heads = 8,
+                                       .query_rank = 64,
+                                       .kv_rank = 32,
+                                       .nope_dim = 16,
+                                       .rope_dim = 8,
+                                       .value_dim = 16,
+                                       .selected = 64,
+                                       .index_heads = 4,
+                                       .index_dim = 16};
+  cost::layer_list list{.sizes = {.hidden = 256, .vocabulary = 4096}};
+  list.front = {cost::projection{.outputs = 64}};
+  list.add({cost::norms{}, full, between, cost::feed_forward{.ffn = 512}}, 2);
+  list.add({cost::norms{}, linear, between, experts}, 1);
+  list.add({cost::norms{}, full, between, cost::feed_forward{.ffn = 512}}, 3);
+  list.add({cost::norms{}, indexed, between, experts}, 2);
+  cost::block shared = full;
+  shared.weights_elsewhere = true;
+  list.add({shared}, 1);
+  return list;
+}
+
+TEST_CASE("a report of a list: kinds of layers once each, which add up to the counts", "[cost][report]") {
+  const cost::layer_list list = small_list();
+  const auto alone = cost::make_report(list).value();
+  double parameters = 0;
+  std::set<std::string> counted_layers;
+  for (const cost::report_line& line : alone.lines) {
+    CHECK(line.group.starts_with("parameters"));
+    CHECK_FALSE(line.value == rational(0));
+    CHECK(close(calculator(line.numbers).value(), line.real_value));
+    parameters += line.real_value;
+    if (line.group.find('(') != std::string::npos) counted_layers.insert(line.group);
+  }
+  CHECK(alone.parameters == cost::count_parameters(list).value());
+  CHECK(parameters == static_cast<double>(alone.parameters.total));
+  CHECK(counted_layers ==
+        std::set<std::string>{"parameters, kind 1 of 5 (1 layer)", "parameters, kind 2 of 5 (5 layers)",
+                              "parameters, kind 3 of 5 (1 layer)", "parameters, kind 4 of 5 (2 layers)"});
+
+  cost::convention counted{.attention = cost::attention_count::causal_half};
+  counted.index_loss = cost::index_loss_count::dense;
+  const cost::replay_set again{.norm = true};
+  for (const std::int64_t pp : {1, 3}) {
+    const cost::parallel p{.tp = 2, .pp = pp, .dp = 2, .ep = 2};
+    const auto r = cost::make_report(list, step, p, counted, again).value();
+    double forward = 0, both = 0;
+    for (const cost::report_line& line : r.lines) {
+      forward += line.group.starts_with("forward FLOPs of a step") ? line.real_value : 0;
+      both += line.group.starts_with("FLOPs of both passes") ? line.real_value : 0;
+    }
+    CHECK(both > 0);
+    CHECK(close(3 * forward + both, r.flops->model_step.real()));
+    CHECK(r.flops->hardware_step == cost::count_flops(list, step, p, counted, again)->hardware_step);
+    CHECK(r.tokens_per_step == rational(32 * 512));
+    const std::size_t kinds_at[] = {0, 1, 3};  // among the runs: what is the second, third and fourth kind
+    for (std::size_t at = 0; at < 3; ++at) {
+      const auto& blocks = list.layers[kinds_at[at]].blocks;
+      const char* const suffix[] = {", kind 2 of 5 (5 layers)", ", kind 3 of 5 (1 layer)", ", kind 4 of 5 (2 layers)"};
+      CHECK(close(sum_of_group(r, std::string("kept by one layer") + suffix[at], p),
+                  cost::layer_activation_bytes(list, blocks, step, p, again).value().real()));
+      cost::layer_list one{.sizes = list.sizes};
+      one.add(blocks);
+      double state = 0;
+      for (const cost::report_line& line : r.lines)
+        if (line.group == std::string("kept of a sequence by one layer to generate") + suffix[at])
+          state += line.real_value;
+      CHECK(close(state, cost::count_state_bytes(one, 512, 2).value().real()));
+    }
+    const auto ranks = cost::layers_of_ranks(list, p).value();
+    REQUIRE(r.memory.size() == ranks.size());
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+      const auto share = cost::held_share_by_1f1b(step, p, static_cast<std::int64_t>(rank)).value();
+      const auto memory = cost::memory_of_rank(list, ranks[rank], step, p, share, again).value();
+      CHECK(r.memory[rank].on_rank.layers == ranks[rank].layer_count);
+      CHECK(r.memory[rank].on_rank.rank == static_cast<std::int64_t>(rank));
+      CHECK(r.memory[rank].static_bytes == memory.static_bytes);
+      CHECK(r.memory[rank].activation_bytes == memory.activation_bytes);
+      CHECK(rational(r.memory[rank].in_flight.layer_passes) ==
+            (share.layers * rational(ranks[rank].layer_count)).ceiling());
+      CHECK(r.memory[rank].in_flight.embedding_passes == share.embedding_passes);
+    }
+    // Norm and head input, logits twice; a single rank has the embedding's mask, too.
+    const double tokens = 2 * 512, mask = pp == 1 ? tokens * 256 : 0;
+    CHECK(close(sum_of_group(r, "kept outside of the layers, last rank", p),
+                mask + 2 * 2 * tokens * 256 + 6 * tokens * 4096 / 2));
+  }
+  const cost::held_share two{.layers = 2, .embedding_passes = 2};
+  const cost::parallel p{.pp = 3};
+  const std::int64_t sizes[] = {2, 3, 4};
+  const cost::held_share shares[] = {two, two, two};
+  const auto given = cost::make_report(list, step, p, counted, {}, sizes, shares).value();
+  for (std::size_t rank = 0; rank < 3; ++rank) {
+    CHECK(given.memory[rank].on_rank.layers == sizes[rank]);
+    CHECK(given.memory[rank].in_flight.layer_passes == 2 * sizes[rank]);
+  }
+  const auto wrong = cost::make_report(list, step, p, counted, {}, sizes, std::span(shares).first(2));
+  REQUIRE(!wrong);
+  CHECK(wrong.error().word() == "passes of ranks");
+  CHECK(!cost::make_report(list, step, {.tp = 3}, counted));
+}
+
+}  // namespace reports
+}  // namespace
