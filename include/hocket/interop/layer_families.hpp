@@ -48,7 +48,8 @@ inline bool every(const std::vector<bool>& of) { return std::find(of.begin(), of
 /// Softmax attention and a mixture in nearly all layers: how such families differ.
 struct mixed_traits {
   bool qk_norm = false, qk_norm_all = false, sinks = false;
-  bool output_bias = true;  ///< "attention_bias" is that of the output, too
+  bool qk_norm_otherwise = true;  ///< where "use_qk_norm" is not there
+  bool output_bias = true;        ///< "attention_bias" is that of the output, too
   bool router_bias = true;
   bool gate = false, gate_per_head = false;  ///< of the output: an element for each of it, one per head
   std::int64_t norms_behind = 0;
@@ -65,7 +66,7 @@ template <mixed_traits Has>
 void read_mixed(layer_fields& in) {
   in.ends(false);
   auto full = in.attention();
-  full.qk_norm = Has.qk_norm && (!in.has({"use_qk_norm"}) || in.flag("use_qk_norm", false));
+  full.qk_norm = Has.qk_norm && (in.has({"use_qk_norm"}) ? in.flag("use_qk_norm", false) : Has.qk_norm_otherwise);
   full.qk_norm_all = Has.qk_norm_all;
   full.attention_sinks = Has.sinks;
   full.output_bias = full.output_bias && Has.output_bias;
@@ -402,7 +403,7 @@ inline void read_nemotron_h(layer_fields& in) {
   const auto kinds = in.words({"layers_block_type", "layer_types"}, known,
                               [&](std::int64_t at) { return words[letters.find(pattern[index(at)])]; });
   const auto is = [&](std::string_view kind) { return std::find(kinds.begin(), kinds.end(), kind) != kinds.end(); };
-  const auto state_space = in.mamba2();
+  const auto state_space = in.mamba2(128);
   auto attention = in.attention(128);
   attention.qkv_bias = attention.output_bias = false;
   const auto dense = is("mlp") ? in.dense(2) : cost::feed_forward{};
@@ -461,7 +462,7 @@ inline void read_bamba(layer_fields& in) {
     in.layer(attends[index(at)] ? cost::block(attention) : cost::block(state_space), in.dense());
 }
 inline void read_granite(layer_fields& in, bool hybrid) {
-  in.ends(hybrid);
+  in.ends(false);
   const auto attention = in.attention();
   const auto sees_all = hybrid ? in.sees_all("linear_attention", [](std::int64_t) { return false; }) : all(in, true);
   cost::block mixer = attention;
@@ -735,7 +736,7 @@ inline constexpr family families[] = {
     {"deepseek_v2", [](layer_fields& in) { read_latent(in, false); }},
     {"deepseek_v32", read_sparse_latent},
     {"deepseek_v4", read_deepseek_v4},
-    {"glm4_moe", read_mixed<mixed_traits{.qk_norm = true, .output_bias = false}>},
+    {"glm4_moe", read_mixed<mixed_traits{.qk_norm = true, .qk_norm_otherwise = false, .output_bias = false}>},
     {"glm4_moe_lite", [](layer_fields& in) { read_latent(in, true); }},
     {"axk1", read_axk1},
     {"sarvam_mla", [](layer_fields& in) { read_latent(in, true); }},

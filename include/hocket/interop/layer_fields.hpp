@@ -175,7 +175,8 @@ class layer_fields {
       in_.fail(error{errc::contradictory_field, out.active_experts, out.experts}.with("num_experts_per_tok"));
     return out;
   }
-  cost::mamba2 mamba2() {
+  /// @param chunk  the family's own default
+  cost::mamba2 mamba2(std::int64_t chunk = 256) {
     const names own_heads = {"mamba_n_heads", "mamba_num_heads"}, own_dim = {"mamba_d_head", "mamba_head_dim"};
     const names own_groups = {"mamba_n_groups", "n_groups", "mamba_ngroups"};
     const std::int64_t heads = has(own_heads) ? size(own_heads) : in_.size("num_heads"), groups = size(own_groups);
@@ -185,7 +186,7 @@ class layer_fields {
             .groups = groups,
             .state = size({"mamba_d_state", "ssm_state_size", "state_size"}),
             .kernel = size({"mamba_d_conv", "conv_kernel"}),
-            .chunk = size_or({"mamba_chunk_size", "chunk_size"}, 256),
+            .chunk = size_or({"mamba_chunk_size", "chunk_size"}, chunk),
             .conv_bias = flag(has({"mamba_conv_bias"}) ? "mamba_conv_bias" : "use_conv_bias", true),
             .bias = flag(has({"mamba_proj_bias"}) ? "mamba_proj_bias" : "use_bias", false)};
   }

@@ -226,7 +226,7 @@ inline void half_of_ffn(fields& in, cost::model& m) {
 }
 // Two rows before position 0, as in the published weights.
 inline void two_more_positions(fields&, cost::model& m) { m.positions += 2; }
-inline void post_norms(fields& in, cost::model& m) { m.layer_norms = in.flag_or("use_post_norm", false) ? 4 : 2; }
+inline void post_norms(fields& in, cost::model& m) { m.layer_norms = in.flag_or("use_post_norm", true) ? 4 : 2; }
 inline void opt_layout(fields& in, cost::model& m) {
   two_more_positions(in, m);
   in.expect("word_embed_proj_dim", m.hidden);  // the projections of opt-350m are not modelled

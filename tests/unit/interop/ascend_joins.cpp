@@ -59,13 +59,17 @@ TEST_CASE("a profile as a timeline says the same as the step taken apart", "[asc
 
 TEST_CASE("collectives over the same kernels do not become more spans than memory can hold", "[ascend]") {
   std::vector<kernel> kernels;
-  constexpr std::int64_t count = 4'200;
+  constexpr std::int64_t count = 40;
   for (std::int64_t i = 0; i < count; ++i) kernels.push_back(run_of("all", "hcom_allReduce_", 0, 2 * count));
   for (std::int64_t i = 0; i < count; ++i) kernels.push_back(run_of("x", "MatMul", 2 * i, 1));
-  const auto t = ascend::to_timeline(kernels);
-  REQUIRE_FALSE(t);
-  // Each collective has 8,400 parts, so the 1,999th is one too many.
-  CHECK(message(t.error()) == "spans of collectives: 16791600 exceeds the limit of 16785616");
+  // Each collective has 80 parts; with the 40 kernels that compute, 3,240 spans, 3,160 more than kernels.
+  const auto t = ascend::to_timeline(kernels, 3160);
+  REQUIRE(t);
+  CHECK(t->spans().size() == 3240);
+  const auto less = ascend::to_timeline(kernels, 1000);
+  REQUIRE_FALSE(less);
+  // The 14th has 1,120 parts with those before it: more than 1,080.
+  CHECK(message(less.error()) == "spans of collectives: 1120 exceeds the limit of 1080");
 }
 
 TEST_CASE("lanes are streams, shades are layers, and steps are marked", "[ascend]") {
@@ -134,4 +138,59 @@ TEST_CASE("samples come from the runs with one right matrix", "[ascend]") {
   CHECK(groups[0].samples[0].us == 2.56);
   CHECK(groups[1].inner == 128);
   CHECK(ascend::sample_products(kernels, "MatMul").empty());
+}
+
+TEST_CASE("samples of collectives: bytes over links, each counted once", "[ascend]") {
+  const auto run = [](const char* name, std::int64_t ns, std::vector<ascend::link_use> links) {
+    ascend::collective_run r;
+    r.name = name;
+    r.elapsed = nanoseconds(ns);
+    r.links = std::move(links);
+    return r;
+  };
+  const auto link = [](const char* transport, std::int64_t size) {
+    return ascend::link_use{transport, hocket::bytes(size), {}};
+  };
+  // SDMA is the sum of the others, or all that is told.
+  CHECK(ascend::moved_bytes(run("a", 1, {link("HCCS", 3), link("PCIE", 4), link("SDMA", 7)})).count() == 7);
+  CHECK(ascend::moved_bytes(run("a", 1, {link("HCCS", 3), link("RDMA", 9), link("SDMA", 3)})).count() == 12);
+  CHECK(ascend::moved_bytes(run("a", 1, {link("SDMA", 5)})).count() == 5);
+  CHECK(ascend::moved_bytes(run("a", 1, {})).count() == 0);
+  const std::vector<ascend::collective_run> runs{
+      run("hcom_allReduce__1", 5000, {link("HCCS", 8)}), run("hcom_allReduce__2", 3000, {link("HCCS", 8)}),
+      run("hcom_allReduce__3", 9000, {link("HCCS", 1)}), run("hcom_allReduce__4", 0, {link("HCCS", 2)}),
+      run("hcom_allReduce__5", 7000, {link("HCCS", 0)}), run("hcom_allGather__6", 7000, {link("HCCS", 3)})};
+  const auto samples = ascend::sample_collectives(runs, "hcom_allReduce_");
+  REQUIRE(samples.size() == 3);  // by size, then by time; without those that took no time or moved nothing
+  CHECK(samples[0].size == 1);
+  CHECK(samples[0].us == 9);
+  CHECK(samples[1].size == 8);
+  CHECK(samples[1].us == 3);
+  CHECK(samples[2].us == 5);
+}
+
+TEST_CASE("groups of samples: that with most first, of equals by batch, inner length and columns", "[ascend]") {
+  std::vector<kernel> kernels;
+  const auto add = [&](const char* in, const char* out, std::int64_t ns) {
+    kernels.push_back(run_of("m", "BatchMatMul", 0, ns));
+    kernels.back().input_shapes = in;
+    kernels.back().output_shapes = out;
+  };
+  add("2,4,8;2,8,3", "2,4,3", 100);
+  add("4,8;8,3", "4,3", 300);
+  add("4,8;8,3", "4,3", 200);
+  add("4,8;8,2", "4,2", 100);
+  add("4,6;6,9", "4,9", 100);
+  const auto groups = ascend::sample_products(kernels, "BatchMatMul");
+  REQUIRE(groups.size() == 4);
+  const std::int64_t expected[4][3] = {{1, 8, 3}, {1, 6, 9}, {1, 8, 2}, {2, 8, 3}};
+  for (std::size_t i = 0; i < 4; ++i) {
+    CHECK(groups[i].batch == expected[i][0]);
+    CHECK(groups[i].inner == expected[i][1]);
+    CHECK(groups[i].columns == expected[i][2]);
+  }
+  REQUIRE(groups[0].samples.size() == 2);
+  CHECK(groups[0].samples[0].us == 0.2);
+  CHECK(groups[0].samples[1].us == 0.3);
+  CHECK(groups[0].samples[0].size == 4);
 }

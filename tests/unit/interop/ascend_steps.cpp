@@ -5,8 +5,12 @@
 #include <hocket/interop/ascend/step_breakdown.hpp>
 
 #include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
 #include <random>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "ascend_files.hpp"
@@ -140,6 +144,26 @@ TEST_CASE("steps are taken apart as a count of every nanosecond does", "[ascend]
   }
 }
 
+namespace {
+/// Times of three or more moments between the first start and the last finish in which nothing runs.
+template <class Busy>
+std::size_t long_gaps(const std::vector<kernel>& kernels, const Busy& busy) {
+  int first = 1000, last = 0, length = 0;
+  for (const kernel& k : kernels) {
+    first = std::min(first, static_cast<int>(k.start.count()));
+    last = std::max(last, static_cast<int>(k.finish().count()));
+  }
+  std::size_t count = 0;
+  for (int t = first; t <= last; ++t) {
+    const bool starts =
+        std::any_of(kernels.begin(), kernels.end(), [&](const kernel& k) { return k.start.count() == t; });
+    if (length >= 3 && starts) ++count;
+    length = busy(t) ? 0 : starts ? 1 : length + 1;
+  }
+  return count;
+}
+}  // namespace
+
 TEST_CASE("gaps and exposed collectives are those that a count of every nanosecond finds", "[ascend]") {
   std::mt19937 random(24);
   for (int round = 0; round < 2000; ++round) {
@@ -149,17 +173,26 @@ TEST_CASE("gaps and exposed collectives are those that a count of every nanoseco
       const moment m = at(kernels, t);
       return m.computing != nullptr || m.collective != nullptr || m.copies;
     };
-    for (const auto& g : ascend::find_gaps(kernels, nanoseconds(3))) {
+    const auto gaps = ascend::find_gaps(kernels, nanoseconds(3));
+    for (const auto& g : gaps) {
       CHECK(g.length().count() >= 3);
       for (int t = static_cast<int>(g.start.count()); t < g.finish.count(); ++t) CHECK_FALSE(busy(t));
       CHECK(kernels[g.before].finish() == g.start);
       CHECK(kernels[g.behind].start == g.finish);
     }
+    CHECK(std::is_sorted(gaps.begin(), gaps.end(), [](const auto& a, const auto& b) {
+      return a.length() != b.length() ? a.length() > b.length() : a.start < b.start;
+    }));
+    CHECK(gaps.size() == long_gaps(kernels, busy));
     std::vector<nanoseconds> exposed(kernels.size());
     for (int t = 0; t < 100; ++t)
       if (const moment m = at(kernels, t); m.computing == nullptr && m.collective != nullptr)
         exposed[static_cast<std::size_t>(m.collective - kernels.data())] += nanoseconds(1);
-    for (const auto& e : ascend::find_exposed(kernels)) {
+    const auto found = ascend::find_exposed(kernels);
+    CHECK(std::is_sorted(found.begin(), found.end(), [](const auto& a, const auto& b) {
+      return a.exposed != b.exposed ? a.exposed > b.exposed : a.kernel < b.kernel;
+    }));
+    for (const auto& e : found) {
       CHECK(exposed[e.kernel] == e.exposed);
       exposed[e.kernel] = {};
       const kernel& k = kernels[e.kernel];
@@ -169,8 +202,18 @@ TEST_CASE("gaps and exposed collectives are those that a count of every nanoseco
       for (int t = static_cast<int>(k.finish().count()); t < std::min<std::int64_t>(next, 100); ++t)
         behind += at(kernels, t).computing != nullptr;
       CHECK(e.computing_behind.count() == behind);
-      if (e.before != e.no_kernel) CHECK(computes(phase_of(kernels[e.before])));
-      if (e.behind != e.no_kernel) CHECK(computes(phase_of(kernels[e.behind])));
+      int first = 0;  // exposed moment
+      while (at(kernels, first).computing != nullptr || at(kernels, first).collective != &k) ++first;
+      std::size_t last = e.no_kernel, following = e.no_kernel;
+      for (std::size_t i = 0; i < kernels.size(); ++i) {
+        if (!computes(phase_of(kernels[i]))) continue;
+        if (kernels[i].finish().count() <= first &&
+            (last == e.no_kernel || kernels[i].finish() >= kernels[last].finish()))
+          last = i;
+        if (kernels[i].start.count() >= first && following == e.no_kernel) following = i;
+      }
+      CHECK(e.before == last);
+      CHECK(e.behind == following);
     }
     for (const nanoseconds left : exposed) CHECK(left.count() == 0);
   }
@@ -180,6 +223,90 @@ TEST_CASE("totals that no 64 bits hold stop at the largest", "[ascend]") {
   std::vector<kernel> kernels(3);
   for (kernel& k : kernels) k.duration = nanoseconds::max() - nanoseconds(1);
   CHECK(ascend::total_operators(kernels).front().total == nanoseconds::max());
+}
+
+TEST_CASE("totals add up the runs of a type, a core and a shape", "[ascend]") {
+  std::mt19937 random(5);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<kernel> kernels(random() % 20);
+    for (kernel& k : kernels) {
+      k.type = random() % 2 == 0 ? "MatMul" : "Cast";
+      k.core = random() % 3 == 0 ? "AI_CORE" : "AI_VECTOR_CORE";
+      k.input_shapes = random() % 2 == 0 ? "4,8;8,2" : "16,8;8,2";
+      k.output_shapes = k.input_shapes.substr(0, k.input_shapes.find(',')) + ",2";
+      k.communicates = k.type == "Cast";
+      k.duration = nanoseconds(random() % 4);
+    }
+    for (const bool by_shape : {false, true}) {
+      const auto totals = ascend::total_operators(kernels, by_shape);
+      std::int64_t runs = 0;
+      for (const auto& t : totals) {
+        ascend::operator_total sum;
+        for (const kernel& k : kernels) {
+          if (k.type != t.type || k.core != t.core || (by_shape && k.input_shapes != t.shapes)) continue;
+          ++sum.count;
+          sum.total += k.duration;
+          sum.longest = std::max(sum.longest, k.duration);
+          if (k.type == "MatMul") sum.known += k.duration;
+          if (k.type == "MatMul") sum.flops += 2.0 * 8 * 2 * (k.input_shapes[0] == '4' ? 4 : 16);
+        }
+        CHECK(by_shape != t.shapes.empty());
+        CHECK(t.count == sum.count);
+        CHECK(t.total == sum.total);
+        CHECK(t.longest == sum.longest);
+        CHECK(t.known == sum.known);
+        CHECK(t.flops == sum.flops);
+        CHECK(t.communicates == (t.type == "Cast"));
+        const double seconds = static_cast<double>(sum.known.count()) * 1e-9;
+        CHECK(std::abs(t.flops_per_second() - (sum.known.count() > 0 ? sum.flops / seconds : 0)) <= 1e-3);
+        runs += t.count;
+      }
+      CHECK(runs == static_cast<std::int64_t>(kernels.size()));
+      CHECK(std::is_sorted(totals.begin(), totals.end(), [](const auto& a, const auto& b) {
+        return a.total != b.total ? a.total > b.total
+                                  : std::tie(a.type, a.core, a.shapes) < std::tie(b.type, b.core, b.shapes);
+      }));
+    }
+  }
+}
+
+TEST_CASE("steps are numbered where every name comes once a step, or equally often", "[ascend]") {
+  std::mt19937 random(6);
+  int numbered = 0, left = 0;
+  for (int round = 0; round < 3000; ++round) {
+    const std::size_t steps = 1 + random() % 4, names = 1 + random() % 3;
+    std::vector<std::string> one;
+    for (std::size_t n = 0; n < names; ++n)
+      for (std::size_t times = 1 + random() % 2; times > 0; --times)
+        one.push_back(std::string(1, static_cast<char>('a' + n)));
+    std::vector<kernel> kernels;
+    for (std::size_t s = 0; s < steps; ++s) {
+      std::shuffle(one.begin(), one.end(), random);
+      for (const std::string& name : one) {
+        kernels.emplace_back();
+        kernels.back().name = name;
+        kernels.back().step = -1;
+      }
+    }
+    if (random() % 3 == 0) std::swap(kernels[random() % kernels.size()].name, kernels[random() % kernels.size()].name);
+    if (random() % 5 == 0) kernels.pop_back();
+    std::map<std::string, std::int64_t> counts, seen;
+    for (const kernel& k : kernels) ++counts[k.name];
+    std::int64_t common = 0;
+    for (const auto& [name, count] : counts) common = std::gcd(common, count);
+    std::vector<std::int64_t> expected;
+    for (const kernel& k : kernels) expected.push_back(common < 2 ? 0 : seen[k.name]++ / (counts[k.name] / common) + 1);
+    const bool shows = common >= 2 && std::is_sorted(expected.begin(), expected.end());
+    CHECK(ascend::number_repeated_steps(kernels) == (shows ? common : 0));
+    for (std::size_t i = 0; i < kernels.size(); ++i) CHECK(kernels[i].step == (shows ? expected[i] : -1));
+    ++(shows ? numbered : left);
+    if (kernels.empty()) continue;
+    for (kernel& k : kernels) k.step = -1;
+    kernels.back().step = 0;  // some have numbers
+    CHECK(ascend::number_repeated_steps(kernels) == 0);
+  }
+  CHECK(numbered > 500);
+  CHECK(left > 500);
 }
 
 TEST_CASE("FLOPs of matrix products follow from their shapes", "[ascend]") {

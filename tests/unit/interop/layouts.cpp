@@ -197,6 +197,61 @@ TEST_CASE("a layout is read in any of its forms", "[interop][layouts]") {
   CHECK(as_megatron("[99999999999999999999]", 4).starts_with("no number"));
 }
 
+TEST_CASE("layouts at their limits", "[interop][layouts]") {
+  const auto code = [](const std::string& text) {
+    const auto read = interop::read_megatron_layout(text);
+    return read ? hocket::errc{} : read.error().code;
+  };
+  // 2^20 layers of one run, 2^21 characters, 2^16 stages.
+  CHECK(interop::read_megatron_layout("Et*1048576L")->layer_count() == 1 << 20);
+  CHECK(code("Et*1048577L") == hocket::errc::limit_exceeded);
+  CHECK(interop::read_megatron_layout("Et*1048576,t*1048574L")->layer_count() == (1 << 21) - 2);
+  CHECK(code("Et*1048576,t*1048575L") == hocket::errc::limit_exceeded);
+  CHECK(code("E(tt)*1048576L") == hocket::errc::limit_exceeded);
+  CHECK(interop::read_megatron_layout("Et|*65535L")->stages.size() == 1 << 16);
+  CHECK(code("Et|*65536L") == hocket::errc::limit_exceeded);
+  CHECK(interop::read_megatron_layout("Et*0|tL")->layer_count() == 1);
+  const std::string stages(65535, '|');
+  CHECK(interop::read_hybrid_pattern("M" + stages)->layout.stages.size() == 1 << 16);
+  CHECK(interop::read_hybrid_pattern("M|" + stages).error().code == hocket::errc::limit_exceeded);
+  CHECK(interop::read_hybrid_pattern(std::string(1 << 20, 'M'))->kinds.size() == 1 << 20);
+  CHECK(interop::read_hybrid_pattern(std::string((1 << 20) + 1, 'M')).error().code == hocket::errc::limit_exceeded);
+  const auto offsets = [](std::vector<std::int64_t> x, std::int64_t layers) {
+    return interop::read_offsets(x, layers);
+  };
+  CHECK(offsets({0}, 1 << 20));
+  CHECK(offsets({1 << 20}, (1 << 20) + 1).error().code == hocket::errc::out_of_range);
+  CHECK(offsets({0}, -1).error().code == hocket::errc::out_of_range);
+  CHECK(offsets({0}, 0));
+  CHECK(offsets({-2, 2}, 4));  // a stage without layers
+  CHECK(offsets({-3, 3}, 4).error().code == hocket::errc::out_of_range);
+  CHECK(offsets({9, -4, -4}, 8).error().code == hocket::errc::out_of_range);
+  std::string many = "[0";
+  for (int n = 1; n < 65536; ++n) many += ",0";
+  CHECK(interop::read_layout(many + "]", 65536)->stages.size() == 65536);
+  CHECK(interop::read_layout(many + ",0]", 65537).error().code == hocket::errc::limit_exceeded);
+}
+
+TEST_CASE("blanks mean nothing around the words of a list", "[interop][layouts]") {
+  const auto layers = [](const char* text) {
+    const auto read = interop::read_layout(text, 4);
+    return read ? layers_of(*read) : std::vector<std::int64_t>{};
+  };
+  const std::vector<std::int64_t> expected{3, 1};
+  for (const char* text :
+       {"[1,-1]", " [1,-1]", "[1,-1]\n", "[ 1 , -1 ]", "offset:[1,-1]", "offset : [1,-1]", "offset\t=\t[1,-1]",
+        "{offset:[1,-1]}", "{ offset : [1,-1] }", "{\n  \"offset\": [1, -1]\n}\n", " { 'offset' : [1,-1] } ",
+        "[[1],[-1]]", "[1,\n -1,\n]", "[1,-1,]"}) {
+    INFO(text);
+    CHECK(layers(text) == expected);
+  }
+  for (const char* text : {"offset", "offsets: [1,-1]", "offset [1,-1]", "\"offset: [1,-1]", "{offset: [1,-1]",
+                           "[1;-1]", "[1 -1]", "[1,,-1]", "[,1,-1]", "[\"1\",-1]", "['1,-1]", "[1,-1]]", "(1,-1)"}) {
+    INFO(text);
+    CHECK(layers(text).empty());
+  }
+}
+
 TEST_CASE("Megatron-LM's hybrid patterns are read and written", "[interop][layouts]") {
   const auto read = interop::read_hybrid_pattern("M-M-|M-M*-/MM/MM");
   REQUIRE(read);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What files say of a step, and predictions beside it.
+// What files say of a step.
 #include <hocket/core/message.hpp>
 #include <hocket/interop/ascend/parse_profile.hpp>
 #include <hocket/interop/measured_step.hpp>
@@ -103,6 +103,98 @@ TEST_CASE("a profiler's own step times, and those of kernels", "[measured]") {
   CHECK(of_profile(kernels + "Default/c,Mul,AI_CORE,300,1\n").step_count == 1);  // a name that ran once
 }
 
+TEST_CASE("a log's lines: where each step and the peak stand, and the middle of many", "[measured]") {
+  std::string text;
+  for (const int ms : {900, 10, 50, 20, 40, 30}) text += "step:[ 7/9], per_step_time: " + std::to_string(ms) + "ms\n";
+  text += "max allocated: 5.0 |\nx\nmax allocated: 7.5 |\nmax allocated: 7.5 |\nmax allocated: 6.0\n";
+  const auto log = hocket::parse_training_log(text);
+  REQUIRE(log);
+  REQUIRE(log->steps.size() == 6);
+  for (std::size_t i = 0; i < 6; ++i) CHECK(log->steps[i].line == static_cast<std::int64_t>(i) + 1);
+  CHECK(log->steps[2].seconds == 0.05);
+  CHECK(log->steps[2].number == 7);
+  CHECK_FALSE(log->steps[2].tera_flops);
+  CHECK_FALSE(log->steps[2].global_batch);
+  CHECK(log->median_seconds() == 0.03);
+  CHECK(log->peak_bytes == 7.5 * 1048576);
+  CHECK(log->peak_line == 9);
+  // One step is all there is; without one, memory alone.
+  CHECK(hocket::parse_training_log("per_step_time: 900ms")->median_seconds() == 0.9);
+  const auto memory = hocket::parse_training_log("max allocated: 0\n");
+  REQUIRE(memory);
+  CHECK(memory->median_seconds() == 0);
+  CHECK(memory->peak_bytes == 0.0);
+  const measured_step alone = hocket::measure_step(*memory);
+  CHECK(alone.step_count == 0);
+  CHECK(alone.global_batch == 0);
+  CHECK(alone.values.size() == 1);
+  CHECK(hocket::parse_training_log("a per_step_time: 1ms")->steps[0].number == -1);
+  CHECK(hocket::parse_training_log("iteration xx per_step_time: 1ms")->steps[0].number == -1);
+  // Of an even number the later, of rates as of times; a number may be as large as 10^15.
+  const measured_step rates =
+      of_log("per_step_time: 1ms, train_throughput_per_npu: 3T\nper_step_time: 1ms, train_throughput_per_npu: 9T\n");
+  CHECK(near(value_of(rates, what::device_flops), 9e12));
+  CHECK(hocket::parse_training_log("per_step_time: 1e15ms\n"));
+  const auto large = hocket::parse_training_log("x\n\n y per_step_time:  2e15ms\n");
+  REQUIRE(!large);
+  CHECK(large.error() == hocket::error{hocket::errc::bad_number, 3, 20}.with("2e15ms"));
+}
+
+TEST_CASE("kernels: each part of a step in its place", "[measured]") {
+  const std::string head = "Step Id,Name,Type,Accelerator Core,Start Time(us),Duration(us)\n";
+  // Of step 1: 10 us computing; 4 of an all-reduce, of which 1 is hidden; a receive of 6; a copy of 2; 3 of nothing.
+  const std::string one =
+      "1,Default/a,MatMul,AI_CORE,100,10\n1,hcom_allReduce__1,hcom_allReduce_,HCCL,109,4\n"
+      "1,hcom_receive__2,hcom_receive_,HCCL,113,6\n1,Default/GetNext,GetNext,AI_CPU,119,2\n"
+      "1,Default/optimizer-Adam/b,Adam,AI_CORE,124,5\n";
+  const measured_step ran = of_profile(head + one);
+  CHECK(ran.step_count == 1);
+  CHECK(near(value_of(ran, what::step), 29e-6));
+  CHECK(near(value_of(ran, what::forward_backward), 10e-6));
+  CHECK(near(value_of(ran, what::optimizer), 5e-6));
+  CHECK(near(value_of(ran, what::communication_exposed), 3e-6));
+  CHECK(near(value_of(ran, what::communication_hidden), 1e-6));
+  CHECK(near(value_of(ran, what::bubble), 6e-6));
+  CHECK(near(value_of(ran, what::data_loading), 2e-6));
+  CHECK(near(value_of(ran, what::scheduling), 3e-6));
+  // A second step that only computes: the mean of both.
+  const measured_step two = of_profile(head + one + "2,Default/a,MatMul,AI_CORE,200,30\n");
+  CHECK(two.step_count == 2);
+  CHECK(near(value_of(two, what::step), (29e-6 + 30e-6) / 2));
+  CHECK(near(value_of(two, what::forward_backward), 20e-6));
+  CHECK(near(value_of(two, what::optimizer), 2.5e-6));
+  CHECK(near(value_of(two, what::communication_exposed), 1.5e-6));
+  CHECK(near(value_of(two, what::communication_hidden), 0.5e-6));
+  CHECK(near(value_of(two, what::bubble), 3e-6));
+  CHECK(near(value_of(two, what::data_loading), 1e-6));
+  CHECK(near(value_of(two, what::scheduling), 1.5e-6));
+  const measured_step without = of_profile(head + "1,Default/a,MatMul,AI_CORE,100,10\n");
+  CHECK(value_of(without, what::bubble) == -1);  // nothing waits for a stage
+}
+
+TEST_CASE("step times of a cluster: ranks count, stages and what is not told do not", "[measured]") {
+  const std::string head =
+      "Step,Type,Index,Computing,Communication(Not Overlapped),Overlapped,Communication,Free,Stage,Bubble\n";
+  const measured_step cluster =
+      of_profile(head +
+                 "1,rank,0,100,50,10,60,20,160,30\n1,rank,1,200,30,20,50,10,160,10\n1,stage,\"(0, 1)\",999,"
+                 "999,999,999,999,999,999\n");
+  CHECK(cluster.step_count == 1);
+  CHECK(near(value_of(cluster, what::step), (170 + 240) * 1e-6 / 2));
+  CHECK(near(value_of(cluster, what::computing), 150e-6));
+  CHECK(near(value_of(cluster, what::communication_exposed), (20 + 20) * 1e-6 / 2));
+  CHECK(near(value_of(cluster, what::communication_hidden), 15e-6));
+  CHECK(near(value_of(cluster, what::bubble), 20e-6));
+  CHECK(near(value_of(cluster, what::free), 15e-6));
+  // A bubble that one row does not tell is no bubble: all of it is exposed communication.
+  const measured_step partly = of_profile(head + "1,rank,0,100,50,10,60,20,160,30\n1,rank,1,200,30,20,50,10,160,N/A\n");
+  CHECK(value_of(partly, what::bubble) == -1);
+  CHECK(near(value_of(partly, what::communication_exposed), 40e-6));
+  const measured_step stages = of_profile(head + "1,stage,\"(0, 1)\",9,9,9,9,9,9,9\n");
+  CHECK(stages.step_count == 0);
+  CHECK(stages.values.empty());
+}
+
 TEST_CASE("a memory record", "[measured]") {
   const measured_step cpu = of_profile(
       "Timestamp(ns),Total Allocated(Byte),Total Reserved(Byte),Total "
@@ -115,21 +207,6 @@ TEST_CASE("a memory record", "[measured]") {
       "PTA,1.5,2,4,2,NPU:0\n");
   CHECK(value_of(device, what::memory_peak) == 2.0 * 1048576);
   CHECK_FALSE(device.without_states);
-}
-
-TEST_CASE("the biggest difference stands first", "[measured]") {
-  using namespace hocket::cost;
-  const step_value predicted[] = {{what::step, 2}, {what::optimizer, 1}, {what::memory_peak, 100}};
-  const step_value measured[] = {
-      {what::memory_peak, 1e9}, {what::scheduling, 7}, {what::step, 1.5}, {what::optimizer, 3}};
-  const auto c = compare_values(predicted, measured);
-  REQUIRE(c.size() == 4);
-  CHECK(c[0].what == what::optimizer);
-  CHECK(c[0].difference() == 2);
-  CHECK(near(c[0].relative(), 2.0 / 3));
-  CHECK(c[1].what == what::step);
-  CHECK(c[1].difference() == -0.5);
-  CHECK(c[2].what == what::scheduling);
-  CHECK_FALSE(c[2].predicted);
-  CHECK(c[3].what == what::memory_peak);
+  const measured_step nothing = of_profile("Timestamp(ns),Total Allocated(Byte),Total Reserved(Byte)\n1,0,0\n2,0,0\n");
+  CHECK(value_of(nothing, what::memory_peak) == 0);
 }

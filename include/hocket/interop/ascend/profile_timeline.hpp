@@ -55,20 +55,22 @@ class stream_lanes {
 /// What ran, as a timeline in nanoseconds from the first start: a lane for each stream, one for communication, in which
 /// the exposed parts are spans of their own, and one for the times in which nothing runs. The id of a span is its
 /// kernel, its chunk the layer counted from 1 (0: outside layers). Steps are marked. Precondition: kernels in the order
-/// of their starts. Errors: errc::limit_exceeded for kernels that no 32-bit id can count, and beyond 2^24 spans more
-/// than kernels: where c collectives lie over the same n kernels, c n parts are exposed or hidden.
-/// O(k log k + spans).
+/// of their starts.
+/// @param max_parts  spans more than kernels: where c collectives lie over the same n kernels, c n parts are exposed or
+/// hidden
+/// Errors: errc::limit_exceeded for kernels that no 32-bit id can count, and beyond `max_parts`. O(k log k + spans).
 ///
 ///     const auto t = hocket::ascend::to_timeline(profile.kernels);
 ///     std::string picture = hocket::to_svg(*t, {.seconds = true});
-[[nodiscard]] inline result<timeline> to_timeline(std::span<const kernel> kernels) {
+[[nodiscard]] inline result<timeline> to_timeline(std::span<const kernel> kernels,
+                                                  std::size_t max_parts = std::size_t{1} << 24) {
   constexpr std::int64_t most = (std::numeric_limits<std::int32_t>::max)();
   if (kernels.size() > static_cast<std::size_t>(most))
     return error{errc::limit_exceeded, static_cast<std::int64_t>(kernels.size()), most}.with("kernels");
   timeline out;
   out.ticks_per_second = 1'000'000'000;
   if (kernels.empty()) return out;
-  const std::size_t max_spans = kernels.size() + (std::size_t{1} << 24);
+  const std::size_t max_spans = kernels.size() + max_parts;
   const nanoseconds zero = kernels.front().start;
   const detail::stream_lanes lanes(kernels, out);
   const std::uint32_t network = out.add_lane("communication"), gaps = out.add_lane("nothing runs");

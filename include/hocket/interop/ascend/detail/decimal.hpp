@@ -9,15 +9,15 @@
 
 namespace hocket::inline HOCKET_ABI::ascend::detail {
 
-/// A decimal number as mantissa * 10^exponent, exact in its first 18 digits, and to 2^63 - 1.
+/// A decimal number as mantissa * 10^exponent, exact in its first 24 digits.
 struct decimal {
-  std::int64_t mantissa = 0;
+  int128 mantissa = 0;
   int exponent = 0;
 };
 
 /// Reads 1699529622790614.8, -0.5 or 4.2e-05, which must fill the text.
 [[nodiscard]] constexpr std::optional<decimal> parse_decimal(std::string_view text) noexcept {
-  constexpr std::int64_t max_mantissa = ((std::numeric_limits<std::int64_t>::max)() - 9) / 10;  // room for a digit
+  constexpr int128 full = int128{100'000'000'000} * 1'000'000'000'000;  // 10^23: a last digit goes behind less
   constexpr int max_exponent = 400;
   const bool negative = text.starts_with('-');
   if (negative) text.remove_prefix(1);
@@ -32,7 +32,7 @@ struct decimal {
     }
     if (c < '0' || c > '9') break;
     any = true;
-    if (out.mantissa <= max_mantissa) {
+    if (out.mantissa < full) {
       out.mantissa = out.mantissa * 10 + (c - '0');
       out.exponent -= behind_point ? 1 : 0;
     } else {
@@ -63,8 +63,7 @@ struct decimal {
 /// Precondition: 1 <= factor <= 10^12.
 [[nodiscard]] constexpr std::optional<std::int64_t> scaled(const decimal& d, std::int64_t factor) noexcept {
   constexpr int128 limit = (std::numeric_limits<std::int64_t>::max)();
-  int128 value = d.mantissa < 0 ? -int128{d.mantissa} : int128{d.mantissa};
-  value *= factor;
+  int128 value = (d.mantissa < 0 ? -d.mantissa : d.mantissa) * factor;  // below 10^36
   for (int e = d.exponent; e > 0 && value != 0; --e) {
     value *= 10;
     if (value > limit) return std::nullopt;
