@@ -85,62 +85,111 @@ class range_fitter {
   std::pmr::vector<std::array<double, 6>> sums_;
 };
 
-/// Pieces by dynamic programming: least[k][n] = the least error of the first n points in k pieces of two points or
-/// more. As many pieces as asked for, if there are points enough; fit_segments asks by the leave-one-out error.
-/// Preconditions: two points or more, max_pieces from 1 to 8.
-inline result<segmented> fit_pieces(std::span<const pooled_point> measured, std::size_t max_pieces,
-                                    std::pmr::vector<repair>* repairs, std::pmr::memory_resource* memory) {
-  const std::pmr::vector<double> level = pool(measured, memory);
-  std::pmr::vector<pooled_point> points(measured.begin(), measured.end(), memory);
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    if (repairs != nullptr && level[i] != points[i].us)
-      repairs->push_back({repair_kind::pooled, points[i].size, points[i].us, level[i]});
-    points[i].us = level[i];
+/// Pieces of two points or more by dynamic programming: least(k, n) = the least error of the first n points in k
+/// pieces.
+class piece_fitter {
+ public:
+  /// Preconditions: two points or more, max_pieces from 1 to 8.
+  piece_fitter(std::span<const pooled_point> measured, std::size_t max_pieces, std::pmr::memory_resource* memory)
+      : measured_(measured),
+        points_(pooled(measured, memory)),
+        line_of_(points_, memory),
+        most_((std::min)(max_pieces, points_.size() / 2)),
+        least_((points_.size() + 1) * (most_ + 1), (std::numeric_limits<double>::infinity)(), memory),
+        from_(least_.size(), 0, memory) {
+    least_[0] = 0;
+    for (std::size_t last = 2; last <= points_.size(); ++last)
+      for (std::size_t first = 0; first + 2 <= last; ++first) join(first, last);
   }
-  const std::size_t n = points.size();
-  const range_fitter line_of(points, memory);
-  const std::size_t most = (std::min)(max_pieces, n / 2);
-  constexpr double unset = std::numeric_limits<double>::infinity();
-  std::pmr::vector<double> least((most + 1) * (n + 1), unset, memory);
-  std::pmr::vector<std::size_t> from((most + 1) * (n + 1), 0, memory);
-  least[0] = 0;
-  for (std::size_t k = 1; k <= most; ++k)
-    for (std::size_t last = 2; last <= n; ++last)
-      for (std::size_t first = 0; first + 2 <= last; ++first) {
-        const double before = least[(k - 1) * (n + 1) + first];
-        if (before == unset) continue;
-        const double e = before + line_of(first, last).error;
-        if (e < least[k * (n + 1) + last]) {
-          least[k * (n + 1) + last] = e;
-          from[k * (n + 1) + last] = first;
-        }
-      }
-  std::size_t pieces = most;
-  while (pieces > 1 && least[pieces * (n + 1) + n] == unset) --pieces;
-  std::array<segmented::piece, 8> out{};
-  std::size_t last = n;
-  for (std::size_t k = pieces; k > 0; --k) {
-    const std::size_t first = from[k * (n + 1) + last];
-    const fitted_line f = line_of(first, last);
-    if (repairs != nullptr && f.levelled)
-      repairs->push_back({repair_kind::slope, points[first].size, f.fixed, f.fixed});
-    out[k - 1].coefficients = {f.fixed, f.per_size};
-    // A piece ends where the next one's first point is.
-    if (last != n) out[k - 1].below = points[last].size;
-    last = first;
-  }
-  double end = 0;
-  for (std::size_t k = 0; k < pieces; ++k) {
-    auto& [fixed, slope] = out[k].coefficients;
-    const double low = k == 0 ? 0 : out[k - 1].below, start = slope * low + fixed;
-    if (start < end) {
-      if (repairs != nullptr) repairs->push_back({repair_kind::joint, low, start, end});
-      fixed += end - start;
-      while (slope * low + fixed < end) fixed = std::nextafter(fixed, unset);
+
+  /// The curve of so many pieces, or of as many as there are points for.
+  [[nodiscard]] result<segmented> curve_of(std::size_t pieces, std::pmr::vector<repair>* repairs) const {
+    pieces = (std::min)(pieces, most_);
+    if (repairs != nullptr) say_what_was_pooled(*repairs);
+    std::array<segmented::piece, 8> out{};
+    std::size_t last = points_.size();
+    for (std::size_t k = pieces; k > 0; --k) {
+      const std::size_t first = from_[last * (most_ + 1) + k];
+      const fitted_line f = line_of_(first, last);
+      if (repairs != nullptr && f.levelled)
+        repairs->push_back({repair_kind::slope, points_[first].size, f.fixed, f.fixed});
+      out[k - 1].coefficients = {f.fixed, f.per_size};
+      // A piece ends where the next one's first point is.
+      if (last != points_.size()) out[k - 1].below = points_[last].size;
+      last = first;
     }
-    if (k + 1 < pieces) end = slope * out[k].below + fixed;
+    const auto all = std::span(out).first(pieces);
+    lift_joints(all, repairs);
+    return segmented::make(all);
   }
-  return segmented::make(std::span<const segmented::piece>(out.data(), pieces));
+
+ private:
+  [[nodiscard]] static std::pmr::vector<pooled_point> pooled(std::span<const pooled_point> measured,
+                                                             std::pmr::memory_resource* memory) {
+    const std::pmr::vector<double> level = pool(measured, memory);
+    std::pmr::vector<pooled_point> points(measured.begin(), measured.end(), memory);
+    for (std::size_t i = 0; i < points.size(); ++i) points[i].us = level[i];
+    return points;
+  }
+  // Tries the points [first, last) as a last piece.
+  void join(std::size_t first, std::size_t last) noexcept {
+    const double error = line_of_(first, last).error;
+    const std::size_t before = first * (most_ + 1), after = last * (most_ + 1);
+    for (std::size_t k = 1; k <= most_; ++k) {
+      const double e = least_[before + k - 1] + error;
+      if (!(e < least_[after + k])) continue;
+      least_[after + k] = e;
+      from_[after + k] = first;
+    }
+  }
+  void say_what_was_pooled(std::pmr::vector<repair>& repairs) const {
+    for (std::size_t i = 0; i < points_.size(); ++i)
+      if (points_[i].us != measured_[i].us)
+        repairs.push_back({repair_kind::pooled, points_[i].size, measured_[i].us, points_[i].us});
+  }
+  // No piece begins below the end of the one before it.
+  static void lift_joints(std::span<segmented::piece> pieces, std::pmr::vector<repair>* repairs) {
+    for (std::size_t k = 1; k < pieces.size(); ++k) {
+      const auto& [fixed_before, slope_before] = pieces[k - 1].coefficients;
+      auto& [fixed, slope] = pieces[k].coefficients;
+      const double joint = pieces[k - 1].below, end = slope_before * joint + fixed_before;
+      const double start = slope * joint + fixed;
+      if (!(start < end)) continue;
+      if (repairs != nullptr) repairs->push_back({repair_kind::joint, joint, start, end});
+      fixed += end - start;
+      while (slope * joint + fixed < end) fixed = std::nextafter(fixed, (std::numeric_limits<double>::infinity)());
+    }
+  }
+
+  std::span<const pooled_point> measured_;
+  std::pmr::vector<pooled_point> points_;
+  range_fitter line_of_;
+  std::size_t most_;
+  std::pmr::vector<double> least_;      // of n points in k pieces, at n * (most_ + 1) + k
+  std::pmr::vector<std::size_t> from_;  // where the last of these pieces begins
+};
+
+/// How well 1, 2, … pieces predict a size that the fit has not seen: the mean relative error over at most 64 sizes,
+/// evenly spread. 0 below 4 sizes.
+[[nodiscard]] inline result<std::array<double, 8>> unseen_errors(std::span<const pooled_point> points,
+                                                                 std::size_t max_pieces,
+                                                                 std::pmr::memory_resource* memory) {
+  std::array<double, 8> errors{};
+  const std::size_t step = points.size() / 64 + 1;
+  std::size_t tried = 0;
+  for (std::size_t i = 1; i + 1 < points.size() && points.size() > 3; i += step) {
+    std::pmr::vector<pooled_point> others(points.begin(), points.end(), memory);
+    others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
+    const piece_fitter without(others, max_pieces, memory);
+    for (std::size_t k = 1; k <= max_pieces; ++k) {
+      const result<segmented> curve = without.curve_of(k, nullptr);
+      if (!curve) return curve.error();
+      errors[k - 1] += relative(curve->time(points[i].size), points[i].us);
+    }
+    ++tried;
+  }
+  for (double& e : errors) e /= static_cast<double>((std::max)(tried, std::size_t{1}));
+  return errors;
 }
 
 }  // namespace detail
@@ -148,10 +197,9 @@ inline result<segmented> fit_pieces(std::span<const pooled_point> measured, std:
 /// The never-falling curve of a few straight pieces through measurements: medians, isotonic regression, breakpoints by
 /// dynamic programming, then joints that do not fall. Where `fit_isotonic` follows every point, this smooths noise away
 /// and extrapolates by the last piece's rate; it is constexpr to evaluate and has few numbers to write down.
-/// @param max_pieces  at least 1, at most 8; as many are taken as lower the leave-one-out error
+/// @param max_pieces  at least 1, at most 8; as many are taken as lower the leave-one-out error, each by a hundredth
 /// Errors: as `fit_isotonic`, and errc::out_of_range beyond max_segment_sizes sizes or for max_pieces.
-/// O(sizes^2 * pieces^2), times the sizes for the leave-one-out error, which is taken at 64 evenly spread sizes at
-/// most.
+/// O(sizes^2 * pieces), times the sizes for the leave-one-out error, which is taken at 64 evenly spread sizes at most.
 [[nodiscard]] inline result<segment_fit> fit_segments(
     std::span<const sample> samples, std::int64_t max_pieces = 4,
     std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
@@ -165,32 +213,12 @@ inline result<segmented> fit_pieces(std::span<const pooled_point> measured, std:
     return error{errc::out_of_range, static_cast<std::int64_t>(points.size()), 2,
                  static_cast<std::int64_t>(max_segment_sizes)}
         .with("number of different sizes");
-  // The number of pieces that predicts points best that it has not seen; fewer if more gain less than a hundredth.
-  const std::size_t step = points.size() / 64 + 1;
-  const auto unseen_error = [&](std::size_t pieces) -> result<double> {
-    double sum = 0;
-    std::int64_t tried = 0;
-    for (std::size_t i = 1; i + 1 < points.size() && points.size() > 3; i += step) {
-      std::pmr::vector<detail::pooled_point> others(points, memory);
-      others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
-      const auto without = detail::fit_pieces(others, pieces, nullptr, memory);
-      if (!without) return without.error();
-      sum += detail::relative(without->time(points[i].size), points[i].us);
-      ++tried;
-    }
-    return tried > 0 ? sum / static_cast<double>(tried) : 0.0;
-  };
+  const auto unseen = detail::unseen_errors(points, most, memory);
+  if (!unseen) return unseen.error();
   std::size_t pieces = 1;
-  double unseen = 0;
-  for (std::size_t k = 1; k <= most; ++k) {
-    const result<double> e = unseen_error(k);
-    if (!e) return e.error();
-    if (k == 1 || *e < 0.99 * unseen) {
-      unseen = *e;
-      pieces = k;
-    }
-  }
-  auto fitted = detail::fit_pieces(points, pieces, &repairs, memory);
+  for (std::size_t k = 2; k <= most; ++k)
+    if ((*unseen)[k - 1] < 0.99 * (*unseen)[pieces - 1]) pieces = k;
+  auto fitted = detail::piece_fitter(points, pieces, memory).curve_of(pieces, &repairs);
   if (!fitted) return fitted.error();
   std::sort(repairs.begin(), repairs.end(), detail::in_order);
   segment_fit out{std::move(fitted).value(), {points.front().size, points.back().size}};
@@ -202,7 +230,7 @@ inline result<segmented> fit_pieces(std::span<const pooled_point> measured, std:
     out.mean_error += e / static_cast<double>(points.size());
     if (e > out.worst_error) out.worst_error = e;
   }
-  out.leave_one_out_error = unseen;
+  out.leave_one_out_error = (*unseen)[pieces - 1];
   return out;
 }
 
