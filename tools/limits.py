@@ -19,6 +19,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "limits.md"
+MODEL, TRAINING = (str(ROOT / "examples/data/llama-2-13b" / name) for name in ("config.json", "training.json"))
 COMPUTE = {"kind": "compute", "cost": {"type": "affine", "fixed_us": 1, "us_per_row": 1}}
 FAST = {"kind": "compute", "cost": {"type": "affine", "fixed_us": 1, "us_per_row": 1e-9}}
 COMM = {"kind": "comm", "cost": {"type": "affine", "fixed_us": 1, "us_per_row": 1}}
@@ -65,6 +66,35 @@ class Files:
     def pairs(self, count):
         return self.write("pairs.csv", "source,target\n", (f"{i % 99},{(i * 7) % 99}\n" for i in range(count)))
 
+    def gibibyte_of_pairs(self):
+        line = "12,34\n"
+        head = "source,target\n"
+        rows = ((1 << 30) - len(head)) // len(line)
+        return self.write("pairs.csv", head, (line * 1000 for _ in range(rows // 1000)))
+
+    def memory_record(self, count):
+        rows = (f"{1795635275078269233 + i},{i % 977},1073741824,{i % 977}\n" for i in range(count))
+        return self.write("record.csv", "Timestamp(ns),Total Allocated(Byte),Total Reserved(Byte),Total Active(Byte)\n", rows)
+
+    def kernels(self, count):
+        rows = (f"1,{i},16,MatMul{i % 64},MatMulV3,AI_CORE,{1699529622790614 + 10 * i}.8,8.5,1.5,24\n" for i in range(count))
+        return self.write("kernel_details.csv", "Step Id,Task ID,Stream ID,Name,Type,Accelerator Core,Start Time(us),"
+                          "Duration(us),Wait Time(us),Block Dim\n", rows)
+
+    def log(self, count):
+        rows = (f" iteration {i}/ {count} | elapsed time per iteration (ms): 5.0 | global batch size: 2048 |\n"
+                for i in range(1, count + 1))
+        return self.write("training.log", rows)
+
+    def dump(self, ops):
+        """A dump of MindSpore's IR: a chain of ops."""
+        of = "(<Tensor[Float32], (8, 8)>) -> (<Tensor[Float32], (8, 8)>)"
+        rows = (f"  %{i}(CNode_{i}) = ReLU({f'%{i - 1}' if i else '%para1_x'})\n      : {of}\n"
+                f"      # Fullname with scope: (Default/network/ReLU-op{i})\n" for i in range(ops))
+        return self.write("step.ir", "# IR entry: @main\n# Total subgraphs: 1\n\n# Total params: 1\n# Params:\n"
+                          "%para1_x: <Tensor[Float32], (8, 8)> : [8, 8]\n\nsubgraph @main() {\n", rows,
+                          f"  Return(%{ops - 1})\n      : (<Tensor[Float32], (8, 8)>)\n}}\n")
+
     def schedule(self, micro_batches):
         row = lambda s: ",".join([f"{s}F{j}" for j in range(micro_batches)] + [f"{s}B{j}" for j in range(micro_batches)])
         return self.write("schedule.csv", row(0) + "\n" + row(1) + "\n")
@@ -81,7 +111,8 @@ def cases(f):
     """What is limited, the limit, a command at it (None: as large as the machine allows), and one beyond it."""
     solve = lambda path, *more: ["tiling", "solve", "--problem", path, *more]
     return [
-        ("any file", "1 GiB, no zero byte", None, lambda: ["tiling", "fit", "--samples", "/dev/zero"]),
+        ("any file", "1 GiB, no zero byte",
+         lambda: ["graph", "reaches", "--edges", f.edges(100), "--pairs", f.gibibyte_of_pairs()], lambda: ["tiling", "fit", "--samples", "/dev/zero"]),
         ("ops of a graph with `--index dense`", "131,072",
          lambda: ["graph", "prune", "--index", "dense", "--ops", f.ops(131072)],
          lambda: ["graph", "prune", "--index", "dense", "--ops", f.ops(131073)]),
@@ -109,9 +140,14 @@ def cases(f):
         ("phases", "8", lambda: solve(f.tiling(phases=[COMPUTE, COMM] * 4)), lambda: solve(f.tiling(phases=[COMM] * 9))),
         ("units of an exact tiling", "4,096", None,
          lambda: solve(f.tiling(rows=4097, align=1), "--policy", "exact")),
+        ("states of an exact tiling", "2,097,152",
+         lambda: solve(f.tiling(rows=3000, align=1, phases=[COMPUTE, COMM] * 4), "--policy", "exact"),
+         lambda: solve(f.tiling(rows=4096, align=1), "--policy", "exact")),
         ("points of a cost table", "1,000,000", lambda: solve(f.table(1000000)), lambda: solve(f.table(1000001))),
         ("samples of a fit", "1,000,000", lambda: ["tiling", "fit", "--samples", f.samples(1000000)],
          lambda: ["tiling", "fit", "--samples", f.samples(1000001)]),
+        ("sizes of a fit by pieces", "2,000", lambda: ["tiling", "fit", "--pieces", "8", "--samples", f.samples(2000)],
+         lambda: ["tiling", "fit", "--pieces", "8", "--samples", f.samples(2001)]),
         ("layers of a split", "4,096", lambda: ["planner", "split", "--problem", f.split(4096)],
          lambda: ["planner", "split", "--problem", f.split(4097)]),
     ]
@@ -126,6 +162,12 @@ def readers(f):
          lambda n: ["graph", "reaches", "--edges", f.edges(100), "--pairs", f.pairs(n)]),
         ("schedule table", "O(bytes)", 50000, lambda n: ["pipeline", "check", "--table", f.schedule(n)]),
         ("samples CSV, and the fit", "O(n log n)", 50000, lambda n: ["tiling", "fit", "--samples", f.samples(n)]),
+        ("memory record", "O(bytes)", 50000, lambda n: ["profile", f.memory_record(n)]),
+        ("kernel_details CSV, and the profile", "O(n log n)", 20000, lambda n: ["profile", f.kernels(n)]),
+        ("log of a training", "O(bytes)", 50000, lambda n: ["cost", "report", "--model", MODEL, "--training", TRAINING, "--measured", f.log(n)]),
+        ("dump of MindSpore's IR, and its ops", "O(bytes)", 20000, lambda n: ["ir", "ops", f.dump(n)]),
+        ("the same, and what is recomputed", "O(bytes)", 20000, lambda n: ["ir", "recompute", f.dump(n)]),
+        ("the same, and the peak of memory", "O(bytes)", 20000, lambda n: ["ir", "peak", f.dump(n)]),
         ("tiling JSON, a table", "O(bytes)", 50000, lambda n: ["tiling", "solve", "--problem", f.table(n)]),
     ]
 

@@ -104,6 +104,9 @@ std::vector<micro_batch_documents> read_lengths(const length_options& o, std::in
     const nlohmann::json value = parse_json(read_file(o.lengths), o.lengths);
     if (value.is_array() && !value.empty()) {
       if (o.draws > 1) fail("--draws: " + o.lengths + " is a list, which has no draws");
+      if (o.seed != 0) fail("--seed: " + o.lengths + " is a list, which has no draws");
+      if (o.tokens >= 0 && value.front().is_array())
+        fail("--tokens: " + o.lengths + " says itself which documents a micro-batch has");
       micro_batch_documents all = listed(value, o.lengths, at_most);
       if (static_cast<std::int64_t>(all.size()) != count)
         fail(o.lengths + ": has " + std::to_string(all.size()) +

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,6 +47,9 @@ std::vector<std::int64_t> number_list(const std::string& option, std::string_vie
                                       std::int64_t most, const std::string& must);
 /// A check of an option: the library behind the command line takes what does not fit 64 bits as the largest that does.
 std::string fits_64_bits(const std::string& word);
+/// A check of an option: a number in [least, most], and not nan, which CLI::Range takes.
+/// @param what  what it must be, for the sentence: "number from 0 to 10^9"
+std::function<std::string(const std::string&)> is_number(double least, double most, const std::string& what);
 
 /// Fails as write_file would if there is no folder to write the file to: before the work, not after it.
 std::string has_folder(const std::string& path);
@@ -64,9 +68,6 @@ inline void add_out(CLI::App& command, std::string& path) {
   add_out_alone(command, path);
   add_json(command);
 }
-
-/// A sub-command of DESIGN.md whose component is still to come: any arguments, exit 2 with "not yet".
-void add_not_yet(CLI::App& parent, const std::string& name, const std::string& description);
 
 void add_graph(CLI::App& app);
 void add_pipeline(CLI::App& app);

@@ -114,7 +114,7 @@ void fail_config(const json& config, std::string_view file, const hocket::error&
   const hocket::errc code = why.code;
   if (code == hocket::errc::invalid_argument || code == hocket::errc::unknown_value) {
     static constexpr std::string_view must[] = {
-        "but must be a whole number", "but must be true or false", "but must be a list of layer numbers",
+        "but must be a whole number below 2^31", "but must be true or false", "but must be a list of layer numbers",
         "but must be a list with one word for each layer", "which its model_type does not allow"};
     const std::string field(why.word());
     const auto kind = code == hocket::errc::unknown_value ? 4 : static_cast<std::size_t>(why.values[0]);

@@ -24,7 +24,7 @@ std::string left(std::string s, std::size_t width) { return s.append(s.size() < 
 std::string right(const std::string& s, std::size_t width) {
   return std::string(s.size() < width ? width - s.size() : 0, ' ') + s;
 }
-std::string gib(const cost::rational& bytes) { return fixed(bytes.real() / (1024.0 * 1024 * 1024), 2); }
+std::string gib(const cost::rational& bytes) { return fixed(bytes.real() / bytes_per_gib, 2); }
 
 std::string convention_of(const cost::convention& c) {
   std::string s =

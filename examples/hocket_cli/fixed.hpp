@@ -6,6 +6,8 @@
 
 namespace hocket_cli {
 
+inline constexpr double bytes_per_gib = 1073741824.0;
+
 /// The number with so many decimals.
 inline std::string fixed(double value, int decimals) {
   char text[64];

@@ -25,7 +25,7 @@ namespace text = hocket::text;
 using hocket::node_id;
 
 struct options {
-  std::string ops, edges, pairs, theirs, out;
+  std::string ops, edges, pairs, theirs, assigned, out;
   std::string rules = "data";
   std::string index = "auto";
   std::uint32_t streams = 0;
@@ -206,18 +206,18 @@ graph::dag<no_index> kept_edges(const options& o, const text::ops_table& program
 }
 
 void sync(const options& o) {
-  const text::ops_table program = read_ops(o);
+  text::ops_table program = read_ops(o);
   std::size_t rule_edges = 0;
   const graph::dag<no_index> g = kept_edges(o, program, rule_edges);
-  std::vector<hocket::stream_id> streams(program.streams().begin(), program.streams().end());
-  if (o.streams != 0) streams = value_or_fail(graph::assign_streams(g, o.streams), o.ops);
+  if (o.streams != 0) program.set_streams(value_or_fail(graph::assign_streams(g, o.streams), o.ops));
   const stopwatch watch;
-  const auto plan = value_or_fail(graph::stream_plan::make(g, streams), o.ops);
+  const auto plan = value_or_fail(graph::stream_plan::make(g, program.streams()), o.ops);
   const long long microseconds = watch.microseconds();
   std::ostringstream line;
   line << "nodes=" << plan.node_count() << " edges=" << rule_edges << " kept=" << g.edge_count()
        << " streams=" << plan.stream_count() << " cross_stream=" << plan.cross_stream_edges()
        << " waits=" << plan.waits().size() << " events=" << plan.event_count() << " time_us=" << microseconds;
+  if (!o.assigned.empty()) write_file(o.assigned, text::write_ops_csv(program));
   give(o.out, text::write_waits_csv(plan.waits()), line.str());
 }
 
@@ -300,8 +300,12 @@ void add_graph(CLI::App& app) {
 
   command = commands->add_subcommand("sync", "The fewest stream waits: CSV recorder,waiter,record_stream,wait_stream");
   command->add_option("--ops", o->ops, ops_help)->type_name("FILE")->required();
-  command->add_option("--streams", o->streams, "Assign the ops to this many streams first")
-      ->check(CLI::Range(1u, hocket::stream_limit));
+  CLI::Option* const streams = command->add_option("--streams", o->streams, "Assign the ops to this many streams first")
+                                   ->check(CLI::Range(1u, hocket::stream_limit));
+  command->add_option("--assigned", o->assigned, "Write the program with these streams, an ops CSV, into FILE")
+      ->type_name("FILE")
+      ->check(has_folder)
+      ->needs(streams);
   add_rules(*command, *o);
   add_out(*command, o->out);
   command->callback([o] { sync(*o); });

@@ -9,7 +9,6 @@
 #include <hocket/text/ops_csv.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <fstream>
 #include <iostream>
 #include <map>
@@ -221,17 +220,7 @@ std::string with_commas(std::int64_t number) {
   return digits;
 }
 
-namespace {
-
-// For CLI11, which takes a sentence for a refusal. Its own Range lets "nan" through.
-std::string sentence_unless_number(const std::string& text) {
-  double value = 0;
-  const auto [end, why] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool good = why == std::errc{} && end == text.data() + text.size() && value >= 0 && value <= 1e9;
-  return good ? std::string() : text + " is not a number from 0 to 10^9";
-}
-
-}  // namespace
+namespace {}  // namespace
 
 void add_ir(CLI::App& app) {
   CLI::App* group = app.add_subcommand("ir", "What a dump of MindSpore's IR says");
@@ -254,9 +243,9 @@ void add_ir(CLI::App& app) {
   command = add_command(*group, "collectives", "Each collective, and whether it had to be there", *o);
   CLI::Option* rate = command->add_option("--gb-per-s", o->link.gb_per_s,
                                           "Bandwidth of a link, 10^9 bytes a second: times of each, on a ring");
-  rate->check(sentence_unless_number)->check(CLI::Range(1e-6, 1e6));
+  rate->check(is_number(1e-6, 1e6, "number from 10^-6 to 10^6"));
   command->add_option("--latency-us", o->link.latency_us, "Latency of a hop, microseconds")
-      ->check(sentence_unless_number)
+      ->check(is_number(0, 1e9, "number from 0 to 10^9"))
       ->needs(rate);
   command->callback([o] { explain_collectives(o->dump, o->link, form(o->format) == "json", o->out); });
 }

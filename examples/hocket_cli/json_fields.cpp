@@ -57,7 +57,9 @@ json_object json_object::object(const char* key, std::initializer_list<std::stri
 }
 
 std::int64_t json_object::integer(const char* key, std::int64_t least, std::int64_t most) const {
-  const std::optional<std::int64_t> x = whole(at(key));
+  const json& v = at(key);
+  const std::optional<std::int64_t> x = whole(v);
+  if (!x && v.is_number() && v.get<double>() >= 0x1p63) fail_at(key, "must be below 2^63");
   if (!x) fail_at(key, "must be a whole number");
   if (*x < least) fail_at(key, "must be at least " + std::to_string(least));
   if (*x > most) fail_at(key, "must be at most " + std::to_string(most));

@@ -92,10 +92,14 @@ std::string fits_64_bits(const std::string& word) {
   return read.ec == std::errc::result_out_of_range ? word + " does not fit 64 bits" : "";
 }
 
-void add_not_yet(CLI::App& parent, const std::string& name, const std::string& description) {
-  CLI::App* command = parent.add_subcommand(name, description + " (not yet)");
-  command->allow_extras();
-  command->callback([full = parent.get_name() + " " + name] { throw failure{2, full + ": not yet"}; });
+std::function<std::string(const std::string&)> is_number(double least, double most, const std::string& what) {
+  return [=](const std::string& word) {
+    double value = 0;
+    const char* const end = word.data() + word.size();
+    const auto read = std::from_chars(word.data(), end, value);
+    const bool good = read.ec == std::errc{} && read.ptr == end && value >= least && value <= most;
+    return good ? std::string() : word + " is not a " + what;
+  };
 }
 
 }  // namespace hocket_cli

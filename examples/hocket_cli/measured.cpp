@@ -4,7 +4,6 @@
 #include <hocket/interop/ascend/parse_profile.hpp>
 #include <hocket/interop/training_log.hpp>
 
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -36,14 +35,6 @@ std::string value_text(what q, double value) {
   }
   if (cost::unit_name(q) == "FLOP/s") return printed("%.4g", value / 1e12) + " TFLOP/s";
   return printed("%.6g", value * 1e3) + " ms";
-}
-
-// For CLI11, which takes a sentence for a refusal. Its own Range lets "nan" through.
-std::string sentence_unless_peak(const std::string& text) {
-  double value = 0;
-  const auto [end, why] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool good = why == std::errc{} && end == text.data() + text.size() && value >= 1e-6 && value <= 1e9;
-  return good ? std::string() : text + " is not a number from 10^-6 to 10^9";
 }
 
 // A file that is given twice would stand in the comparison twice.
@@ -166,8 +157,7 @@ void add_measured(CLI::App& command, measured_options& options) {
       ->capture_default_str();
   command.add_option("--peak-tflops", options.peak_tflops, "Peak of a device, for MFU and HFU of the measured step")
       ->needs(files)
-      ->check(sentence_unless_peak)
-      ->check(CLI::Range(1e-6, 1e9));
+      ->check(is_number(1e-6, 1e9, "number from 10^-6 to 10^9"));
 }
 
 measured_report compare_measured(const measured_options& o, const cost::report& report, const report_context& context,

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "command.hpp"
+#include "fixed.hpp"
 #include "json_fields.hpp"
 #include "plan_step.hpp"
 #include "tiling_problem.hpp"
@@ -218,7 +219,7 @@ void read_devices(plan_input& in, const json_object& v, bool searched) {
                                    std::to_string(in.parallel.devices()));
   const double memory_gib = cluster.positive("memory_gib");
   if (memory_gib > 1e6) cluster.fail_at("memory_gib", "must be at most 1000000");
-  in.memory_bytes = static_cast<std::int64_t>(memory_gib * 1073741824.0);
+  in.memory_bytes = static_cast<std::int64_t>(memory_gib * bytes_per_gib);
   const std::string type = v.at("training").value("weights", "bf16");
   in.peak_tflops = cluster.object("peak_tflops", {"fp8", "bf16", "fp16", "fp32", "fp64"}).positive(type.c_str());
   if (cluster.has("efficiency")) in.efficiency = cluster.positive("efficiency");

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "plan_step.hpp"
+#include "fixed.hpp"
 #include "tiling_problem.hpp"
 
 namespace hocket_cli {
@@ -28,7 +29,7 @@ namespace cost = hocket::cost;
 
 double ms(hocket::ticks ns) { return static_cast<double>(ns) / 1e6; }
 double us(hocket::microseconds t) { return t.count(); }
-double gib(const cost::rational& bytes) { return bytes.real() / 1073741824.0; }
+double gib(const cost::rational& bytes) { return bytes.real() / bytes_per_gib; }
 double above(double x, double bound) { return bound > 0 ? (x / bound - 1) * 100 : 0; }
 
 /// The value of an open field, as the file would say it.
@@ -150,7 +151,7 @@ void tiling_section(std::string& out, const plan_input& in, const step_plan& p) 
 }
 
 void memory_section(std::string& out, const plan_input& in, const step_plan& p) {
-  line(out, "Memory of each pipeline rank, GiB, of %.1f", static_cast<double>(in.memory_bytes) / 1073741824.0);
+  line(out, "Memory of each pipeline rank, GiB, of %.1f", static_cast<double>(in.memory_bytes) / bytes_per_gib);
   line(out, "  rank   layers       static  activations        total   fits");
   for (const auto& m : p.cost.memory)
     line(out, "  %4lld %8lld %12.2f %12.2f %12.2f   %s", static_cast<long long>(m.on_rank.rank),
@@ -184,7 +185,7 @@ void choice_section(std::string& out, const plan_input& in, const step_plan& p) 
   line(out, "Chosen, because the file leaves it open: the fastest that fits");
   for (const std::string& key : in.open) line(out, "  %-22s %s", key.c_str(), chosen(in, key).c_str());
   const auto seconds = [](const auto& x) { return static_cast<double>(x.cost.step.count()) / 1e9; };
-  const auto gibibytes = [](const auto& x) { return static_cast<double>(x.cost.memory.count()) / 1073741824.0; };
+  const auto gibibytes = [](const auto& x) { return static_cast<double>(x.cost.memory.count()) / bytes_per_gib; };
   line(out, "  predicted step         %9.3f s with %.2f GiB on the fullest rank, %lld data-parallel ranks",
        in.step_seconds ? *in.step_seconds : seconds(c.front.front()),
        in.step_seconds ? gib(fullest(p)) : gibibytes(c.front.front()), static_cast<long long>(in.parallel.dp));

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "planner.hpp"
 
-#include <charconv>
-#include <system_error>
+#include <string>
 
 namespace hocket_cli {
 
-std::string sentence_unless_gib(const std::string& text) {
-  double value = 0;
-  const auto [end, why] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool good = why == std::errc{} && end == text.data() + text.size() && value >= 0.001 && value <= 1e6;
-  return good ? std::string() : text + " is not a number of GiB from 0.001 to 10^6";
+CLI::Option* add_memory_gib(CLI::App& command, double& gib, const std::string& description) {
+  return command.add_option("--memory-gib", gib, description)
+      ->type_name("GIB")
+      ->check(is_number(0.001, 1e6, "number of GiB from 0.001 to 10^6"));
 }
 
 void add_planner(CLI::App& app) {

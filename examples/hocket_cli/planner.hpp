@@ -7,8 +7,8 @@
 
 namespace hocket_cli {
 
-/// For CLI11, which takes a sentence for a refusal. Its own Range lets "nan" through.
-std::string sentence_unless_gib(const std::string& text);
+/// Adds `--memory-gib GIB` to a sub-command.
+CLI::Option* add_memory_gib(CLI::App& command, double& gib, const std::string& description);
 
 void add_pipeline_search(CLI::App& pipeline_command);
 void add_planner_offload(CLI::App& planner_command);

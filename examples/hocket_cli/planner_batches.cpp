@@ -71,7 +71,6 @@ struct answer {
   std::size_t draws = 0;  ///< compared; fewer than asked for after Ctrl-C
 };
 
-constexpr double gib = 1073741824.0;
 /// A division, since 1e-9 is no double: a product would show it in the last digit.
 double seconds_of(double nanoseconds) { return nanoseconds / 1e9; }
 double seconds_of(ticks t) { return seconds_of(static_cast<double>(t)); }
@@ -104,7 +103,7 @@ question read_question(const options& o) {
   q.draws = read_lengths(o.lengths, t.sequence * t.micro_batch, all * q.steps);
   q.schedule = schedule_of(o, q.parallel, all / q.parallel.dp);
   for (std::uint32_t r = 0; r < q.schedule->ranks(); ++r) q.in_flight.push_back(q.schedule->peak_in_flight(r));
-  q.capacity = static_cast<std::int64_t>(o.memory_gib * gib);
+  q.capacity = static_cast<std::int64_t>(o.memory_gib * bytes_per_gib);
   return q;
 }
 
@@ -324,7 +323,7 @@ std::string as_text(const question& q, const answer& a) {
   }
   std::snprintf(line, sizeof line, "  beside it, each step          %11.4f\n", a.beside);
   out += line;
-  if (q.capacity > 0) {
+  if (q.capacity > 0 || q.draws.size() > 1) {
     out += "\n  split                     computed again                       mean s    worst s  fit  GiB lacking\n";
     for (std::size_t c = 0; c < a.choices.size(); ++c) {
       const planner::choice_score& x = a.scores.scores[c];
@@ -333,13 +332,13 @@ std::string as_text(const question& q, const answer& a) {
                                                   : "";
       std::snprintf(line, sizeof line, "  %-26s%-33s%10.4f%11.4f%5zu%13.2f%s\n", a.choices[c].split.c_str(),
                     a.choices[c].again.c_str(), seconds_of(x.mean_time), seconds_of(x.worst_time), x.fitting,
-                    static_cast<double>(x.most_lacking.count()) / gib, mark);
+                    static_cast<double>(x.most_lacking.count()) / bytes_per_gib, mark);
       out += line;
     }
   }
   out += "\n  rank  GiB at the peak\n";
   for (std::size_t r = 0; r < a.peak_bytes.size(); ++r) {
-    std::snprintf(line, sizeof line, "%6zu%17.2f\n", r, static_cast<double>(a.peak_bytes[r]) / gib);
+    std::snprintf(line, sizeof line, "%6zu%17.2f\n", r, static_cast<double>(a.peak_bytes[r]) / bytes_per_gib);
     out += line;
   }
   out += "\n  step  pipeline      seconds  micro-batches in order\n";
@@ -427,11 +426,9 @@ void add_planner_batches(CLI::App& planner_command) {
       ->type_name("NAME")
       ->check(CLI::IsMember(
           {"gpipe", "1f1b", "eager-1f1b", "interleaved", "looped-bfs", "zb-h1", "zb-h2", "interleaved-zb"}));
-  c->add_option(
-       "--memory-gib", o->memory_gib,
-       "Memory of a device: splits and recompute choices are compared, and the best of those that fit is taken")
-      ->type_name("GIB")
-      ->check(sentence_unless_gib);
+  add_memory_gib(
+      *c, o->memory_gib,
+      "Memory of a device: splits and recompute choices are compared, and the best of those that fit is taken");
   c->add_option("--format", o->format, "text (the default) or json")->check(CLI::IsMember({"text", "json"}));
   add_out(*c, o->out);
   c->callback([o] { batches(*o); });

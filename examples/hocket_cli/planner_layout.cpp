@@ -25,8 +25,6 @@ namespace cost = hocket::cost;
 namespace interop = hocket::interop;
 namespace planner = hocket::planner;
 
-constexpr double gib = 1073741824.0;
-
 struct options {
   std::string layout, model, training, parallel, format = "text", out;
   std::int64_t predictions = 0;
@@ -104,8 +102,8 @@ void set_memory(planner::layout_problem& problem, const cost::layer_list& list, 
     const cost::memory_peak with_all = memory(0);
     const cost::memory_peak fixed{own.static_bytes + of_sets, own.kept_bytes, with_all.workspace_bytes,
                                   with_all.at_loss_bytes, with_all.at_backward_bytes};
-    problem.rooms.push_back({hocket::bytes(static_cast<std::int64_t>(memory_gib * gib)), up(fixed.total_bytes()),
-                             static_cast<std::int64_t>(held.layers.ceiling().num())});
+    problem.rooms.push_back({hocket::bytes(static_cast<std::int64_t>(memory_gib * bytes_per_gib)),
+                             up(fixed.total_bytes()), static_cast<std::int64_t>(held.layers.ceiling().num())});
   }
 }
 
@@ -123,7 +121,8 @@ planner::model_layout solved(const prices& x, const cost::layer_list& list, cons
   auto plan = planner::solve(problem);
   if (plan) return std::move(plan->layout);
   if (plan.error().code != hocket::errc::does_not_fit) fail(file, plan.error());
-  const double least = static_cast<double>(value_or_fail(planner::least_capacity(problem), file).count()) / gib;
+  const double least =
+      static_cast<double>(value_or_fail(planner::least_capacity(problem), file).count()) / bytes_per_gib;
   fail(file + ": no layout fits into " + fixed(memory_gib, 3) + " GiB a rank by 1F1B: the least that one needs is " +
        fixed(std::ceil(least * 1e3) / 1e3, 3) + " GiB");
 }
@@ -270,7 +269,7 @@ std::string as_text(const planner::model_layout& layout, const cost::layer_list&
   out += layout.stages.size() > ranks ? "\n   rank  GiB at the peak, by interleaved 1F1B\n"
                                       : "\n   rank  GiB at the peak, by 1F1B\n";
   for (std::size_t r = 0; r < ranks; ++r) {
-    std::snprintf(line, sizeof line, "%7zu%18.2f\n", r, bytes[r] / gib);
+    std::snprintf(line, sizeof line, "%7zu%18.2f\n", r, bytes[r] / bytes_per_gib);
     out += line;
   }
   return out;
@@ -351,9 +350,10 @@ void layout(const options& o) {
          std::to_string(p.pp * p.vp));
   const std::vector<double> bytes = peaks_of(list, found, t, p, o.parallel);
   for (std::size_t r = 0; o.memory_gib > 0 && r < bytes.size(); ++r)
-    if (bytes[r] > o.memory_gib * gib)
+    if (bytes[r] > o.memory_gib * bytes_per_gib)
       fail(o.parallel + ": with this layout rank " + std::to_string(r) + " needs " +
-           fixed(std::ceil(bytes[r] / gib * 1e3) / 1e3, 3) + " GiB, and --memory-gib is " + fixed(o.memory_gib, 3));
+           fixed(std::ceil(bytes[r] / bytes_per_gib * 1e3) / 1e3, 3) + " GiB, and --memory-gib is " +
+           fixed(o.memory_gib, 3));
   const std::vector<double> seconds = seconds_of_stages(found, x);
   const double all = std::accumulate(seconds.begin(), seconds.end(), 0.0);
   give(o.out, written(found, list, seconds, bytes, form(o.format)),
@@ -383,10 +383,8 @@ void add_planner_layout(CLI::App& planner_command) {
                 "Multi-token-prediction modules, each with a layer as the last one (0)")
       ->type_name("N")
       ->check(CLI::Range(0, 64));
-  c->add_option("--memory-gib", o->memory_gib,
-                "Memory of a device: only layouts that fit by 1F1B, with one chunk a rank (not looked at)")
-      ->type_name("GIB")
-      ->check(sentence_unless_gib);
+  add_memory_gib(*c, o->memory_gib,
+                 "Memory of a device: only layouts that fit by 1F1B, with one chunk a rank (not looked at)");
   c->add_option("--format", o->format,
                 "text (the default), json, megatron, hybrid (letters of layers), mindformers or torchtitan")
       ->check(CLI::IsMember({"text", "json", "megatron", "hybrid", "mindformers", "torchtitan"}));

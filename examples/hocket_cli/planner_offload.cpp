@@ -25,8 +25,6 @@ struct options {
   double memory_gib = 0;
 };
 
-constexpr double gib = 1073741824.0;
-
 /// Which ways are allowed, and what comes out: a plan for each stage, or the stage that does not fit.
 struct variant {
   const char *name, *key;
@@ -92,7 +90,7 @@ variant solved(variant x, const std::vector<planner::stage_saved_tensors>& stage
     if (!plan && plan.error().code != hocket::errc::does_not_fit) fail("stage " + std::to_string(s), plan.error());
     if (!plan) {
       x.why_not = "stage " + std::to_string(s) + " lacks " +
-                  fixed(static_cast<double>(plan.error().values[1]) / gib, 2) + " GiB";
+                  fixed(static_cast<double>(plan.error().values[1]) / bytes_per_gib, 2) + " GiB";
       return x;
     }
     const double seconds = static_cast<double>((stages[s].time + plan->extra).count()) / 1e9;
@@ -126,7 +124,7 @@ answer answer_of(const options& o) {
   if (const auto fits = cost::check(m, t.step, p); !fits) fail(o.parallel, fits.error());
   need_rates(*t.on, m.moe_layers > 0, p, o.parallel);
   answer out;
-  const auto memory = hocket::bytes(static_cast<std::int64_t>(o.memory_gib * gib));
+  const auto memory = hocket::bytes(static_cast<std::int64_t>(o.memory_gib * bytes_per_gib));
   const std::int64_t micro_batches = t.step.global_batch / (t.step.micro_batch * p.dp);
   std::int64_t first = 0;
   for (const cost::part& part : cost::even_parts(m, p)) {
@@ -258,9 +256,10 @@ std::string as_text(const answer& a) {
     std::snprintf(line, sizeof line,
                   "\nstage %zu: %lld in flight, %.2f of %.2f GiB saved; a micro-batch takes %.2f ms and %.2f more (at "
                   "least %.2f)\n",
-                  s, static_cast<long long>(q.in_flight), static_cast<double>(plan.held.count()) / gib,
-                  static_cast<double>(q.capacity.count()) / gib, static_cast<double>(a.stages[s].time.count()) / 1e6,
-                  static_cast<double>(plan.extra.count()) / 1e6, static_cast<double>(plan.lower_bound.count()) / 1e6);
+                  s, static_cast<long long>(q.in_flight), static_cast<double>(plan.held.count()) / bytes_per_gib,
+                  static_cast<double>(q.capacity.count()) / bytes_per_gib,
+                  static_cast<double>(a.stages[s].time.count()) / 1e6, static_cast<double>(plan.extra.count()) / 1e6,
+                  static_cast<double>(plan.lower_bound.count()) / 1e6);
     out += line;
     std::snprintf(line, sizeof line, "copies take %.2f ms, of which %.2f may hide\n",
                   static_cast<double>(plan.copies.count()) / 1e6,
@@ -273,7 +272,7 @@ std::string as_text(const answer& a) {
       const std::string again_us = x.recomputable ? fixed(static_cast<double>(x.again.count()) / 1e3, 1) : "-";
       std::snprintf(
           line, sizeof line, "  %-26s%8lld%9.4f%10s%10.1f%7lld%7lld%6lld\n", label_of(a.stages[s].names[c]).c_str(),
-          static_cast<long long>(x.layers), static_cast<double>(x.size.count()) / gib, again_us.c_str(),
+          static_cast<long long>(x.layers), static_cast<double>(x.size.count()) / bytes_per_gib, again_us.c_str(),
           static_cast<double>(x.copy.count()) / 1e3, static_cast<long long>(x.layers - choice.again - choice.moved),
           static_cast<long long>(choice.again), static_cast<long long>(choice.moved));
       out += line;
@@ -353,10 +352,7 @@ void add_planner_offload(CLI::App& planner_command) {
       ->required()
       ->type_name("FILE");
   c->add_option("--parallel", o->parallel, "Parallel JSON: tp, pp, dp, …")->required()->type_name("FILE");
-  c->add_option("--memory-gib", o->memory_gib, "Memory of a device")
-      ->required()
-      ->type_name("GIB")
-      ->check(sentence_unless_gib);
+  add_memory_gib(*c, o->memory_gib, "Memory of a device")->required();
   c->add_option("--format", o->format, "text (the default) or json")->check(CLI::IsMember({"text", "json"}));
   add_out(*c, o->out);
   c->callback([o] { offload(*o); });

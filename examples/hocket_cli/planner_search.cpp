@@ -14,6 +14,7 @@
 #include "command.hpp"
 #include "cost_input.hpp"
 #include "cost_layers.hpp"
+#include "fixed.hpp"
 #include "json_fields.hpp"
 #include "planner.hpp"
 
@@ -27,8 +28,6 @@ struct options {
   std::string model, training, cluster, format = "text", out, devices;
   std::size_t top = 12;
 };
-
-constexpr double gib = 1073741824.0;
 
 struct question {
   planner::cluster on;
@@ -49,8 +48,9 @@ question read_cluster(const std::string& file) {
   q.on.devices = v.integer("devices", 1, std::int64_t{1} << 20);
   q.on.devices_per_node = v.integer_or("devices_per_node", 8, 1, std::int64_t{1} << 20);
   const double memory = v.positive("memory_gib");
-  if (memory * gib < 1 || memory > 1e6) v.fail_at("memory_gib", "must be at least one byte and at most 1000000");
-  q.on.memory = hocket::bytes(static_cast<std::int64_t>(memory * gib));
+  if (memory * bytes_per_gib < 1 || memory > 1e6)
+    v.fail_at("memory_gib", "must be at least one byte and at most 1000000");
+  q.on.memory = hocket::bytes(static_cast<std::int64_t>(memory * bytes_per_gib));
   const json_object r =
       v.object("rates", {"gemm_tflops", "attention_tflops", "memory_gb_per_s", "tensor_gb_per_s", "expert_gb_per_s",
                          "pipeline_gb_per_s", "data_gb_per_s", "data_overlap", "expert_overlap"});
@@ -139,10 +139,10 @@ std::string line_of(const planner::scored_strategy& x, double tokens) {
   const double seconds = seconds_of(x);
   std::snprintf(text, sizeof text,
                 "%10.4f %9.0f %8.2f  %3lld %3lld %3lld %3lld %5lld %3lld  %4d %5lld  %-3s %6lld  %-9s %s\n", seconds,
-                tokens / seconds, static_cast<double>(x.cost.memory.count()) / gib, static_cast<long long>(p.tp),
-                static_cast<long long>(p.cp), static_cast<long long>(p.pp), static_cast<long long>(p.vp),
-                static_cast<long long>(p.dp), static_cast<long long>(p.ep), static_cast<int>(p.zero),
-                static_cast<long long>(x.of.micro_batch), p.sequence_parallel ? "yes" : "no",
+                tokens / seconds, static_cast<double>(x.cost.memory.count()) / bytes_per_gib,
+                static_cast<long long>(p.tp), static_cast<long long>(p.cp), static_cast<long long>(p.pp),
+                static_cast<long long>(p.vp), static_cast<long long>(p.dp), static_cast<long long>(p.ep),
+                static_cast<int>(p.zero), static_cast<long long>(x.of.micro_batch), p.sequence_parallel ? "yes" : "no",
                 static_cast<long long>(p.copies), recompute_of(x.of).c_str(), schedule_of(x.of).c_str());
   return text;
 }
@@ -185,9 +185,9 @@ std::string as_svg(const std::vector<series>& fronts, std::int64_t capacity, con
   };
   const auto y_of = [&](double bytes) { return number(390 - 330 * bytes / most); };
   for (int i = 0; i <= 4; ++i) {
-    svg += "<text x=\"70\" y=\"" + y_of(most * i / 4) + "\" text-anchor=\"end\">" + number(most * i / 4 / gib) +
-           "</text>\n<text x=\"" + number(80 + 170.0 * i) + "\" y=\"408\" text-anchor=\"middle\">" +
-           number(fastest + span * i / 4) + "</text>\n";
+    svg += "<text x=\"70\" y=\"" + y_of(most * i / 4) + "\" text-anchor=\"end\">" +
+           number(most * i / 4 / bytes_per_gib) + "</text>\n<text x=\"" + number(80 + 170.0 * i) +
+           "\" y=\"408\" text-anchor=\"middle\">" + number(fastest + span * i / 4) + "</text>\n";
   }
   svg += "<line x1=\"80\" x2=\"760\" y1=\"60\" y2=\"60\" stroke=\"#b02a2a\"/>\n";
   constexpr const char* colours[] = {"#5b7fb5", "#c27c2c", "#4f9a5c", "#a0548f",

@@ -81,9 +81,7 @@ struct problem {
   }
 };
 
-constexpr double gib = 1073741824.0;
-
-double gib_of(bytes b) { return static_cast<double>(b.count()) / gib; }
+double gib_of(bytes b) { return static_cast<double>(b.count()) / bytes_per_gib; }
 double milliseconds_of(nanoseconds t) { return static_cast<double>(t.count()) / 1e6; }
 double microseconds_of(nanoseconds t) { return static_cast<double>(t.count()) / 1e3; }
 
@@ -143,7 +141,7 @@ void read_capacity(problem& p, const json_object& v) {
   if (v.has("capacity_gib") == v.has("capacity_bytes"))
     v.fail_at("capacity_gib", "or \"capacity_bytes\" must be given, and not both");
   const char* const key = v.has("capacity_gib") ? "capacity_gib" : "capacity_bytes";
-  const double unit = v.has("capacity_gib") ? gib : 1;
+  const double unit = v.has("capacity_gib") ? bytes_per_gib : 1;
   std::vector<double> capacity(static_cast<std::size_t>(ranks), 0.0);
   if (v.at(key).is_array()) {
     capacity = v.numbers(key, 4096);
@@ -257,7 +255,7 @@ problem read_problem(const std::string& file) {
                                    " stages");
   const double more = v.number_or("more_gib", 1);
   if (!(more >= 0) || more > 1e6) v.fail_at("more_gib", "must lie in [0, 1000000]");
-  p.more_bytes = bytes(static_cast<std::int64_t>(more * gib));
+  p.more_bytes = bytes(static_cast<std::int64_t>(more * bytes_per_gib));
   if (v.has("tokens")) p.tokens = v.positive("tokens");
   if (p.tokens > 1e15) v.fail_at("tokens", "must be at most 1e15");
   return p;
@@ -529,7 +527,8 @@ std::string as_svg(const problem& p, const planner::split_plan& plan) {
   svg += "</text>\n";
   for (int i = 0; i <= 4; ++i) {
     const double size = most * i / 4;
-    svg += "<text x=\"60\" y=\"" + y_of(size) + "\" text-anchor=\"end\">" + fixed(size / gib, 1) + "</text>\n";
+    svg +=
+        "<text x=\"60\" y=\"" + y_of(size) + "\" text-anchor=\"end\">" + fixed(size / bytes_per_gib, 1) + "</text>\n";
   }
   for (std::size_t r = 0; r < n; ++r) {
     std::int64_t constant = p.rooms[r].fixed.count(), layer = 0;

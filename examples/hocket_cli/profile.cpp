@@ -9,7 +9,6 @@
 #include <hocket/timeline/chrome_trace.hpp>
 #include <hocket/timeline/svg.hpp>
 
-#include <charconv>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -82,14 +81,6 @@ void run(const profile_question& q) {
   give(q.out, form(q.format) == "json" ? profile_as_json(p, dump, q) : profile_as_text(p, dump, q), line);
 }
 
-// For CLI11, which takes a sentence for a refusal. Its own Range lets "nan" through.
-std::string sentence_unless_gap(const std::string& text) {
-  double value = 0;
-  const auto [end, why] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool good = why == std::errc{} && end == text.data() + text.size() && value >= 0 && value <= 1e12;
-  return good ? std::string() : text + " is not a number from 0 to 10^12";
-}
-
 void add_picture_options(CLI::App& command, profile_question& q) {
   command.add_option("--svg", q.svg, "Draw what ran into FILE")->type_name("FILE")->check(has_folder);
   command.add_option("--trace", q.trace, "The same as a trace for ui.perfetto.dev")
@@ -134,7 +125,7 @@ void add_profile(CLI::App& app) {
       ->check(CLI::IsMember(std::vector<std::string>{"type", "shape"}))
       ->capture_default_str();
   command->add_option("--gap-us", q->gap_us, "Least length of a gap, microseconds")
-      ->check(sentence_unless_gap)
+      ->check(is_number(0, 1e12, "number from 0 to 10^12"))
       ->capture_default_str();
   command->add_option("--step", q->step, "This step alone")->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 62));
   command->add_option("--format", q->format, "text or json")

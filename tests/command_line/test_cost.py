@@ -424,6 +424,7 @@ class Report(ToolTest):
         config = json.loads((CONFIGS / "llama-2-7b.json").read_text())
         for key, value, says in (("hidden_size", "4096", '"hidden_size" is "4096", but must be a whole number'),
                                  ("vocab_size", 1.5, '"vocab_size" is 1.5, but must be a whole number'),
+                                 ("vocab_size", 1 << 63, '"vocab_size" is 9223372036854775808, but must be a whole number'),
                                  ("tie_word_embeddings", "x", '"tie_word_embeddings" is "x", but must be true or false')):
             self.refused("cost", "report", "--model", self.file("c.json", json.dumps({**config, key: value})), says=says)
         self.refused("cost", "report", "--model", self.file("c.json", "[]"), says="the config must be an object")

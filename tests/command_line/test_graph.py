@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """hocket graph: against reductions that other programs computed, and against a search written here."""
+import pathlib
 import random
 import re
+import tempfile
 import unittest
 
 from harness import DATA, EXAMPLES, ROOT, ToolTest, hocket, main
@@ -241,6 +243,17 @@ class Sync(ToolTest):
             self.assertTrue(all(s < streams for s in used))
             if streams == 1:
                 self.assertEqual(done.rows[1], [])
+
+    def test_assigned_streams_are_a_program(self):
+        with tempfile.TemporaryDirectory() as folder:
+            assigned = pathlib.Path(folder) / "assigned.csv"
+            ops = GRAPH / "gpt_small.ops.csv"
+            chosen = self.ok("graph", "sync", "--ops", ops, "--streams", 4, "--assigned", assigned)
+            again = self.ok("graph", "sync", "--ops", assigned)
+            self.assertEqual(again.out, chosen.out)
+            self.assertEqual({op[0] for op in ops_of(assigned)}, {0, 1, 2, 3})
+            self.assertEqual([op[1:] for op in ops_of(assigned)], [op[1:] for op in ops_of(ops)])
+        self.misused("graph", "sync", "--ops", ops, "--assigned", "x.csv", says="--streams")
 
 
 if __name__ == "__main__":

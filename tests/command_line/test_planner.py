@@ -554,6 +554,10 @@ class Batches(ToolTest):
         for run in steps["runs"]:
             self.assertEqual({j // 16 for j in run["order"]}, {run["step"]})
 
+    def test_draws_without_a_limit_of_memory_are_shown_in_the_text(self):
+        text = self.ok("planner", "batches", *self.files(), "--lengths", "doublings:128-4096", "--draws", 3).text
+        self.assertRegex(text, r"mean s +worst s +fit .*\n.* 3 +0\.00  best")
+
     def test_robust_choices(self):
         x = self.of("doublings:128-4096", "--draws", 3, "--memory-gib", 34)
         best = [c for c in x["choices"] if c["best_mean"]]
@@ -573,7 +577,9 @@ class Batches(ToolTest):
         refused("has 1 micro-batches, but", "--lengths", self.file("one.json", "[[1]]"))
         refused("-3 must be a whole number", "--lengths", self.file("bad.json", "[-3]"))
         refused("must hold [least, most, weight]", "--lengths", self.file("h.json", '{"ranges": [[1, 2]]}'))
-        refused("is a list, which has no draws", "--lengths", self.file("one.json", "[[1]]"), "--draws", 2)
+        refused("--draws: ", "--lengths", self.file("one.json", "[[1]]"), "--draws", 2)
+        refused("--seed: ", "--lengths", self.file("one.json", "[[1]]"), "--seed", 2)
+        refused("--tokens: ", "--lengths", self.file("one.json", "[[1]]"), "--tokens", 8)
         refused("no choice fits every draw into 1.00 GiB", "--lengths", "uniform:64-128", "--memory-gib", 1)
         refused("e.json: is [], but must be a list of one document or more", "--lengths", self.file("e.json", "[]"))
         refused("e.json: micro-batch 1 is [], but must be a list of one document or more", "--lengths", self.file("e.json", "[[1], []]"))

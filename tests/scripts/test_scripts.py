@@ -434,6 +434,16 @@ class ProveSchedule(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (1, "OR-tools is missing: pip install ortools\n"))
 
 
+class Mutants(unittest.TestCase):
+    def test_what_was_judged_is_still_there(self):
+        sys.path.insert(0, str(ROOT / "tools"))
+        mutants = importlib.import_module("mutants")
+        offered = {mutant.key() for mutant in mutants.offered(ROOT / "include/hocket")}
+        lines = (ROOT / "tools/mutants_judged.txt").read_text(encoding="utf-8").splitlines()
+        judged = [line.rsplit(" | ", 1)[0] for line in lines if not line.startswith("#")]
+        self.assertEqual([key for key in judged if key not in offered], [])
+
+
 if __name__ == "__main__":
     if len(sys.argv) > 2 and sys.argv[1] == "--compiler":
         COMPILER = sys.argv[2]

@@ -206,10 +206,10 @@ class fields {
   std::int64_t number(const char* name, std::int64_t from = 1) { return number_of(config_.at(name), name, from); }
   std::int64_t number_of(const nlohmann::json& v, const char* name, std::int64_t from = 1) {
     constexpr std::int64_t max_size = (std::numeric_limits<std::int32_t>::max)();
-    if (!v.is_number_integer()) return fail(error{errc::invalid_argument, 0}.with(name));
-    constexpr std::int64_t largest = (std::numeric_limits<std::int64_t>::max)();
-    const bool huge = v.is_number_unsigned() && v.get<std::uint64_t>() > static_cast<std::uint64_t>(largest);
-    const std::int64_t n = huge ? largest : v.get<std::int64_t>();
+    constexpr auto largest = static_cast<std::uint64_t>((std::numeric_limits<std::int64_t>::max)());
+    const bool huge = v.is_number_unsigned() && v.get<std::uint64_t>() > largest;
+    if (huge || !v.is_number_integer()) return fail(error{errc::invalid_argument, 0}.with(name));
+    const auto n = v.get<std::int64_t>();
     if (n < from || n > max_size) return fail(error{errc::out_of_range, n, from, max_size}.with(name));
     return n;
   }

@@ -130,6 +130,8 @@ class ops_table {
     reads_.reserve(ops);
     writes_.reserve(ops);
   }
+  /// Puts each op on a stream, such as assign_streams chose. Precondition: one for each op.
+  void set_streams(std::span<const stream_id> streams) { streams_.assign(streams.begin(), streams.end()); }
   /// Keeps the first ops only.
   void cut(std::size_t ops) {
     if (ops >= size()) return;
