@@ -32,13 +32,12 @@ namespace hocket::inline HOCKET_ABI::graph {
 ///
 /// | invariant                                                              | why                                     |
 /// |------------------------------------------------------------------------|-----------------------------------------|
-/// | sets refer to blocks older than now_.settled alone                         | a reduce that nobody commits is
-/// undone  | | near has every ancestor in the own window, and not the node itself     | reaches looks in one place | |
-/// of the own window, far has some of them, or none                       | each is counted and listed once         |
+/// | sets refer to blocks older than now_.settled alone                     | a reduce that nobody commits is undone  |
+/// | near has every ancestor in the own window, and not the node itself     | reaches looks in one place              |
+/// | of the own window, far has some of them, or none                       | each is counted and listed once         |
 /// | late_ is empty, or has an entry a node                                 | without late edges it costs nothing     |
 /// | before(x) and after(x) have no bit in common                           | the graph has no cycle                  |
-/// | if now_.ascends, every ancestor is smaller than its node                   | no predecessor implies a greater one
-/// |
+/// | if now_.ascends, every ancestor is smaller than its node               | no predecessor implies a greater one    |
 ///
 /// reaches: one load for the node, one per level of 16, one for the leaf: 3 up to 8,192 nodes, 4 up to 131,072, 5 up to
 /// 2 million; 2 when both are in one window. Source: docs/graph.md, "Which index".
