@@ -91,8 +91,7 @@ class piece_fitter {
  public:
   /// Preconditions: two points or more, max_pieces from 1 to 8.
   piece_fitter(std::span<const pooled_point> measured, std::size_t max_pieces, std::pmr::memory_resource* memory)
-      : measured_(measured),
-        points_(pooled(measured, memory)),
+      : points_(pooled(measured, memory)),
         line_of_(points_, memory),
         most_((std::min)(max_pieces, points_.size() / 2)),
         least_((points_.size() + 1) * (most_ + 1), (std::numeric_limits<double>::infinity)(), memory),
@@ -102,10 +101,13 @@ class piece_fitter {
       for (std::size_t first = 0; first + 2 <= last; ++first) join(first, last);
   }
 
+  /// The points as they are fitted: none is faster than a smaller one.
+  [[nodiscard]] std::span<const pooled_point> points() const& noexcept { return points_; }
+  std::span<const pooled_point> points() const&& = delete;
+
   /// The curve of so many pieces, or of as many as there are points for.
   [[nodiscard]] result<segmented> curve_of(std::size_t pieces, std::pmr::vector<repair>* repairs) const {
     pieces = (std::min)(pieces, most_);
-    if (repairs != nullptr) say_what_was_pooled(*repairs);
     std::array<segmented::piece, 8> out{};
     std::size_t last = points_.size();
     for (std::size_t k = pieces; k > 0; --k) {
@@ -142,11 +144,6 @@ class piece_fitter {
       from_[after + k] = first;
     }
   }
-  void say_what_was_pooled(std::pmr::vector<repair>& repairs) const {
-    for (std::size_t i = 0; i < points_.size(); ++i)
-      if (points_[i].us != measured_[i].us)
-        repairs.push_back({repair_kind::pooled, points_[i].size, measured_[i].us, points_[i].us});
-  }
   // No piece begins below the end of the one before it.
   static void lift_joints(std::span<segmented::piece> pieces, std::pmr::vector<repair>* repairs) {
     for (std::size_t k = 1; k < pieces.size(); ++k) {
@@ -161,7 +158,6 @@ class piece_fitter {
     }
   }
 
-  std::span<const pooled_point> measured_;
   std::pmr::vector<pooled_point> points_;
   range_fitter line_of_;
   std::size_t most_;
@@ -218,7 +214,11 @@ class piece_fitter {
   std::size_t pieces = 1;
   for (std::size_t k = 2; k <= most; ++k)
     if ((*unseen)[k - 1] < 0.99 * (*unseen)[pieces - 1]) pieces = k;
-  auto fitted = detail::piece_fitter(points, pieces, memory).curve_of(pieces, &repairs);
+  const detail::piece_fitter fitter(points, pieces, memory);
+  for (std::size_t i = 0; i < points.size(); ++i)
+    if (const double us = fitter.points()[i].us; us != points[i].us)
+      repairs.push_back({repair_kind::pooled, points[i].size, points[i].us, us});
+  auto fitted = fitter.curve_of(pieces, &repairs);
   if (!fitted) return fitted.error();
   std::sort(repairs.begin(), repairs.end(), detail::in_order);
   segment_fit out{std::move(fitted).value(), {points.front().size, points.back().size}};
