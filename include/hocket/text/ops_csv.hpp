@@ -68,10 +68,9 @@ template <std::size_t Count>
   return bad.empty() ? result<void>{} : outcome;
 }
 
-// Ranges of bytes, space:first-end, separated by spaces.
+// Ranges of bytes, space:first-end, separated by spaces, to the end of `out`.
 [[nodiscard]] inline result<void> ranges(const csv_scanner& in, std::string_view cell, std::int64_t column,
                                          std::vector<graph::storage_range>& out) {
-  out.clear();
   const std::string_view bad = first_bad_word(cell, [&](std::string_view word) {
     std::uint64_t n[3];
     const bool good = numbers_of(word, ":-", n) && n[1] < n[2];

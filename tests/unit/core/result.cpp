@@ -126,6 +126,13 @@ TEST_CASE("value() of an error says which before it ends the program", "[core]")
   CHECK(last_words(failed, status) ==
         "hocket: value() of a result that has none: line 7, column 2: \"a?b\" is not understood\n");
   CHECK((WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT));
+  result<int> kept = half(5);
+  const result<int>& seen = kept;
+  const std::string said = "hocket: value() of a result that has none: n: 5 is not divisible by 2\n";
+  CHECK(last_words([&kept] { kept.value() = 1; }, status) == said);
+  CHECK((WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT));
+  CHECK(last_words([&seen] { static_cast<void>(seen.value()); }, status) == said);
+  CHECK((WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT));
   CHECK(last_words([] { static_cast<void>(half(4).value()); }, status).empty());
   CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
 }

@@ -37,3 +37,12 @@ TEST_CASE("text that is no samples is one sentence", "[curve]") {
   CHECK(message(parse_samples_csv("size,time_us\n1,2\n3,four\n").error()) ==
         "line 3, column 2: \"four\" is not understood");
 }
+
+TEST_CASE("a number of a sample has at most 64 characters", "[curve]") {
+  const auto read = [](std::size_t length) {
+    return parse_samples_csv("size,time_us\n1," + std::string(length - 2, '0') + ".5\n");
+  };
+  REQUIRE(read(64));
+  CHECK(read(64)->front().us == 0.5);
+  CHECK(read(65).error().code == hocket::errc::malformed);
+}

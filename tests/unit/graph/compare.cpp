@@ -137,3 +137,14 @@ TEST_CASE("compare takes a host's graph, and refuses what is none", "[graph]") {
   const std::vector<std::vector<int>> beyond{{7}, {}, {}};
   CHECK(hocket::graph::compare(ours, beyond).error().code == hocket::errc::unknown_node);
 }
+
+TEST_CASE("20 differences of each kind are kept if nothing is said, and a wait of which nothing is said is all 0",
+          "[graph]") {
+  std::vector<edge> ours;
+  for (hocket::node_id b = 1; b <= 30; ++b) ours.push_back({0, b});
+  const auto c = hocket::graph::compare(hocket_test::dag_of(31, ours), std::vector<edge>{});
+  REQUIRE(c);
+  CHECK(c->missing == 30);
+  CHECK(c->first.size() == 20);
+  CHECK(hocket::graph::stream_wait{} == hocket::graph::stream_wait{0, 0, 0, 0});
+}

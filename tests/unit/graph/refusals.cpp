@@ -202,6 +202,22 @@ TEST_CASE("a snapshot belongs to its dag and to later copies of it", "[graph]") 
   CHECK(one.node_count() == 1);
 }
 
+TEST_CASE("no snapshot outlives clear, assign or forget_snapshots", "[graph]") {
+  const edges chain{{0, 1}, {1, 2}};
+  const auto refused_after = [&](auto&& call) {
+    dag<> g;
+    REQUIRE(g.append({}));
+    const auto start = g.snapshot();
+    call(g);
+    const std::size_t nodes = g.node_count();
+    CHECK(g.rollback(start).error().code == errc::stale_snapshot);
+    CHECK(g.node_count() == nodes);
+  };
+  refused_after([](dag<>& g) { g.clear(); });
+  refused_after([&](dag<>& g) { REQUIRE(g.assign(3, chain)); });
+  refused_after([](dag<>& g) { g.forget_snapshots(); });
+}
+
 TEST_CASE("a build that runs out of memory leaves an empty dag with its snapshots", "[graph]") {
   scarce_memory memory;
   dag<> g(&memory);

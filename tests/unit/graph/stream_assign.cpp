@@ -217,6 +217,12 @@ TEST_CASE("with durations: near the best assignment, never slower than one strea
   CHECK(waits * 3 < waits_of_turns * 2);
 }
 
+TEST_CASE("a graph without ops takes no time on no streams", "[graph]") {
+  const hocket::graph::dag<> none;
+  CHECK(hocket::graph::time_on_streams(none, std::vector<stream_id>{}, std::vector<hocket::ticks>{}).value() == 0);
+  CHECK(hocket::graph::assign_streams(none, 2, std::vector<hocket::ticks>{}).value().empty());
+}
+
 TEST_CASE("independent sequences on as many streams need no waits", "[graph]") {
   hocket::testing::random_source random(44);
   for (int round = 0; round < 200; ++round) {

@@ -23,6 +23,15 @@ TEST_CASE("a list is refused where it would race, hang or run off the streams", 
   CHECK(empty->empty());
 }
 
+TEST_CASE("an event's number lies below the number of commands", "[launch]") {
+  for (hocket::event_id id = 0; id < 5; ++id) {
+    const std::vector<command> list{record_event(id, 0), wait_event(id, 1), run_op(0, 1)};
+    const auto fits = check(list, 2);
+    CHECK(fits.has_value() == (id < 3));
+    if (!fits) CHECK(fits.error() == hocket::error{hocket::errc::out_of_range, id, 0, 2}.with("event"));
+  }
+}
+
 TEST_CASE("every displaced or dropped record is noticed", "[launch]") {
   const auto commands = naive_commands(make_program(3, 60, 3));
   std::size_t tried = 0;

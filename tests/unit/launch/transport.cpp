@@ -274,6 +274,26 @@ TEST_CASE("the check: head to head, grouped, rings, with the cycle as a witness"
   }
 }
 
+TEST_CASE("the check: of two rings the shorter one is reported, wherever it stands", "[launch][transport]") {
+  const auto ring = [](writer& w, std::uint32_t first, std::uint32_t size) {
+    for (std::uint32_t r = 0; r < size; ++r) {
+      const std::uint32_t before = first + (r + size - 1) % size, behind = first + (r + 1) % size;
+      w.recv(first + r, before, first + r + 100).send(first + r, behind, behind + 100);
+    }
+  };
+  for (std::uint32_t first = 2; first <= 5; ++first)
+    for (std::uint32_t second = 2; second <= 5; ++second) {
+      writer w(first + second);
+      ring(w, 0, first);
+      ring(w, first, second);
+      std::pmr::vector<blocked_transfer> cycle;
+      REQUIRE(!check(w.ranks, transfer_model::in_order, &cycle));
+      CHECK(cycle.size() == (std::min)(first, second));
+      CHECK((cycle.front().rank < first) == (first <= second));
+      CHECK(is_cycle(w.ranks, cycle));
+    }
+}
+
 // Rank 0 collects from 30,000 others in one group, and is woken by each, the last of the group's list first. Looking at
 // the whole group each time took ten seconds here; the time is not asserted, but would be noticed.
 TEST_CASE("the check: a large group that is woken by each of its transfers", "[launch][transport]") {

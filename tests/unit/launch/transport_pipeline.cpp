@@ -76,7 +76,7 @@ bool has_every_step(const pipeline_program& program, std::uint32_t rank, bool gr
   }
   for (const command& c : list)
     if (c.kind == command_kind::run) got[c.stream].push_back(c);
-  return got == expected;
+  return got == expected && list.stream_count() == std::uint32_t{sends} + 1;
 }
 
 constexpr auto nothing_fails = [](std::uint32_t, stage_action) { return 0; };
@@ -252,6 +252,38 @@ TEST_CASE("a rank that fails at any action ends the others, in bounded time", "[
   CHECK(alone.message(done) ==
         "rank 1, step 2: waiting for rank 0: the peer did not come within the time limit (activations of stage 1, "
         "micro-batch 0)");
+}
+
+TEST_CASE("a step that failed is named with its action, whatever it is", "[launch][transport]") {
+  const auto plan = copy(pipeline::zero_bubble::make_h1({3, 1, 4}).value());
+  const auto program = from_pipeline(plan).value();
+  auto group = in_process_group::start(3).value();
+  const pipeline_runner runner(program, 1, group.rank(1));
+  std::set<std::string> words;
+  for (std::size_t i = 0; i < program.steps(1).size(); ++i) {
+    transfer_outcome<in_process_status> o;
+    o.status = in_process_status::aborted;
+    o.complete = false;
+    o.done = i;
+    o.at = program.steps(1)[i];
+    const stage_action a = program.actions(1)[i];
+    std::string what;
+    switch (a.kind()) {
+      case action_kind::forward: what = "forward"; break;
+      case action_kind::input_grad: what = "input gradient"; break;
+      case action_kind::weight_grad: what = "weight gradient"; break;
+      case action_kind::send_forward:
+      case action_kind::recv_forward: what = "activations"; break;
+      case action_kind::send_backward:
+      case action_kind::recv_backward: what = "gradients"; break;
+      default: FAIL("an action that no such schedule has");
+    }
+    words.insert(what);
+    CHECK(runner.message(o) == launch::message(o, 1, "a rank gave up") + " (" + what + " of stage " +
+                                   std::to_string(a.stage()) + ", micro-batch " + std::to_string(a.micro_batch()) +
+                                   ")");
+  }
+  CHECK(words.size() == 5);
 }
 
 TEST_CASE("all ranks as streams of one process", "[launch][transport]") {

@@ -262,8 +262,12 @@ TEST_CASE("a rank of a zero-bubble file with few micro-batches waits just for th
         INFO(p << ' ' << v << ' ' << m);
         const columns file(write_schedule_csv(plan, {.carriage_returns = false}));
         REQUIRE(file.rows.size() == plan.ranks());
+        const std::int64_t rounds = (std::max)(m / p, std::int64_t{1}), a_round = m / rounds;
         for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
           const auto formula = hocket::text::detail::idle_cells_of(plan, r);
+          CHECK(formula.first == r);  // PyTorch's words: warmup_ops, and what comes behind them
+          CHECK(formula.step == (std::min)((v - 1) * a_round + p - 1 - r, v * m));
+          CHECK(formula.gap == p - 1 - r);
           std::uint32_t step = 0, empty = 0;
           for (std::size_t c = 0; c < file.rows[r].size(); ++c) {
             if (file.rows[r][c].empty()) {

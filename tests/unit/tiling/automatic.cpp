@@ -162,4 +162,25 @@ TEST_CASE("automatic is never slower than another policy whose tiles the problem
   CHECK(compared > 1600);
 }
 
+// Costs with a hole at the pinned length, which no search would guess; just as many tiles as are allowed.
+TEST_CASE("automatic finds the pinned lengths where they are the best", "[tiling]") {
+  struct hole {
+    double at;
+    [[nodiscard]] double time(double rows) const noexcept { return rows == at ? 1 : 1'000 + rows; }
+  };
+  for (const std::int64_t count : {2, 3, 5}) {
+    tiling::problem<std::vector<tiling::phase<hole>>> p;
+    p.shape = {.k = 4096, .n = 4096};
+    p.axis = {.rows = 1, .align = 1, .max_tiles = count};
+    const std::int64_t length = tiling::detail::pinned_length(p.shape, p.axis.align, p.axis.least_tile);
+    p.axis.rows = (count - 1) * length + 1;
+    p.phases = {{tiling::phase_kind::compute, hole{static_cast<double>(length)}},
+                {tiling::phase_kind::comm, hole{static_cast<double>(length)}}};
+    const auto pinned = tiling::solve(p, {.policy = policy::pinned});
+    REQUIRE(pinned);
+    REQUIRE(static_cast<std::int64_t>(pinned->tiles().size()) == count);
+    CHECK(tiling::solve(p)->predicted <= pinned->predicted);
+  }
+}
+
 }  // namespace tiling_automatic

@@ -153,9 +153,37 @@ TEST_CASE("of two tiles one-plus-n finds the best, where it looks at a sample of
 }
 
 TEST_CASE("an axis has the defaults that the documents tell", "[tiling]") {
-  constexpr tiling::row_axis a{};
+  const tiling::row_axis a{};
+  CHECK((a.rows == 0 && a.align == 128));
   CHECK(a.max_tiles == 16);
   CHECK(a.least_tile == 1);
   CHECK(a.rest == tiling::remainder::either);
   CHECK(a.format == tiling::tile_format::any);
+  CHECK(a.shorter == tiling::short_end::either);
+  const tiling::matmul_shape shape;
+  CHECK((shape.k == 0 && shape.n == 0 && shape.element_bytes == 2));
+}
+
+TEST_CASE("a bound is computed for 2^20 units, and for no more", "[tiling]") {
+  namespace curve = hocket::curve;
+  for (const std::int64_t more : {0, 1}) {
+    const auto p = tiling::problem({.rows = (std::int64_t{1} << 20) + more, .align = 1, .max_tiles = 2},
+                                   tiling::compute(curve::affine{.fixed = 10, .per_size = 0.01}),
+                                   tiling::comm(curve::affine{.fixed = 10, .per_size = 0.01}));
+    const auto plan = tiling::solve(p, {.policy = tiling::policy::uniform});
+    REQUIRE(plan);
+    CHECK((plan->lower_bound.count() > 0) == (more == 0));
+    CHECK(plan->bound == (more == 0 ? tiling::bound_kind::envelope : tiling::bound_kind::none));
+  }
+}
+
+TEST_CASE("a makespan of 2,048 tiles, and of no more", "[tiling]") {
+  namespace curve = hocket::curve;
+  const auto p = tiling::problem({.rows = 4'096, .align = 1}, tiling::compute(curve::affine{.fixed = 1, .per_size = 1}),
+                                 tiling::comm(curve::affine{.fixed = 1, .per_size = 1}));
+  std::vector<std::int64_t> tiles(2'048, 2);
+  CHECK(tiling::makespan(p, tiles).has_value());
+  tiles.back() = 1;
+  tiles.push_back(1);
+  CHECK(tiling::makespan(p, tiles).error() == hocket::error{hocket::errc::too_many_tiles, 2'049, 2'048});
 }

@@ -155,6 +155,21 @@ TEST_CASE("costs beyond any time are refused before they become integers", "[til
   CHECK(tiling::makespan(p, std::vector<std::int64_t>{1, 1, 1, 1}).error().code == hocket::errc::limit_exceeded);
 }
 
+// The first thing that is wrong is told: a cost that is none, though later ones lead beyond any time.
+TEST_CASE("a cost that is none is told before contention beyond any time", "[tiling]") {
+  struct holed {
+    [[nodiscard]] double time(double rows) const noexcept { return rows == 1 ? -1 : 2e9; }
+  };
+  tiling::problem<std::vector<tiling::phase<holed>>> p;
+  p.axis = {.rows = 7, .align = 1};
+  p.phases = {{tiling::phase_kind::compute, {}, tiling::max_overlap},
+              {tiling::phase_kind::comm, {}, tiling::max_overlap}};
+  p.slowdown = tiling::contention::while_both;
+  CHECK(tiling::makespan(p, std::vector<std::int64_t>{2, 3, 2}).error().code == hocket::errc::limit_exceeded);
+  CHECK(tiling::makespan(p, std::vector<std::int64_t>{1, 2, 2, 2}).error() ==
+        hocket::error{hocket::errc::bad_cost, 1}.with("phase"));
+}
+
 TEST_CASE("a table is not trusted outside of what was measured", "[tiling]") {
   const auto measured = curve::table::make(std::vector<double>{256, 512, 1024}, std::vector<double>{20, 30, 50});
   tiling::any_problem p;

@@ -250,6 +250,22 @@ TEST_CASE("SVG: how busy a lane is, also where nothing takes time", "[timeline]"
   CHECK(busy(2, 3) == "66.7 %");
 }
 
+TEST_CASE("pictures of which nothing is said", "[timeline]") {
+  const timeline t = two_ranks();
+  CHECK(hocket::to_svg(t) == hocket::to_svg(t, {.width = 1400}));
+  CHECK(hocket::to_ascii(t) == hocket::to_ascii(t, {.columns = 160}));
+  const hocket::ascii_options text;
+  const hocket::svg_options picture;
+  CHECK((text.columns == 160 && picture.width == 1400));
+}
+
+TEST_CASE("a text that is nothing but the insides of characters is cut to nothing", "[timeline]") {
+  for (std::size_t most = 0; most < 9; ++most) CHECK(hocket::detail::cut_text(std::string(9, '\x80'), most).empty());
+  CHECK(hocket::detail::cut_text("a\xc3\xa9z", 2) == "a");
+  CHECK(hocket::detail::cut_text("a\xc3\xa9z", 3) == "a\xc3\xa9");
+  CHECK(hocket::detail::cut_text("a\xc3\xa9z", 4) == "a\xc3\xa9z");
+}
+
 TEST_CASE("SVG: axis in seconds, and files that stay small", "[timeline]") {
   timeline t = two_ranks();
   t.ticks_per_second = 1'000;

@@ -5,6 +5,7 @@
 #include <hocket/pipeline/schedules/zbv.hpp>
 #include <hocket/pipeline/schedules/zero_bubble.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -49,10 +50,9 @@ idle_cells idle_cells_of([[maybe_unused]] const S& plan, [[maybe_unused]] std::u
   } else if constexpr (std::is_same_v<S, pipeline::zero_bubble>) {
     const auto& order = order_of(plan);
     if (!order.even_groups() || order.kappa != 1) return cells;
-    const std::uint32_t n = order.count(), lead = plan.counts(rank).warm_up, w = lead < n ? lead - 1 : n;
-    const std::uint32_t below = plan.ranks() - 1 - rank, all = (plan.chunks() - 1) * order.largest_group() + below;
+    const std::uint32_t below = plan.ranks() - 1 - rank;
     cells.first = rank;
-    cells.step = all < n ? all : w;
+    cells.step = (std::min)((plan.chunks() - 1) * order.largest_group() + below, order.count());
     cells.gap = below;
   } else if constexpr (std::is_same_v<S, pipeline::zbv>) {
     if (plan.micro_batches() + 1 >= 2 * plan.ranks()) cells.first = rank;  // else a list of our own
