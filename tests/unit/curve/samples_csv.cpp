@@ -46,3 +46,14 @@ TEST_CASE("a number of a sample has at most 64 characters", "[curve]") {
   CHECK(read(64)->front().us == 0.5);
   CHECK(read(65).error().code == hocket::errc::malformed);
 }
+
+TEST_CASE("as many samples as there may be, and no more", "[curve]") {
+  std::string csv = "size,time_us\n";
+  for (std::size_t i = 0; i < hocket::curve::max_samples; ++i) csv += "1,1\n";
+  CHECK(parse_samples_csv(csv)->size() == hocket::curve::max_samples);
+  csv += "1,1\n";
+  const auto e = parse_samples_csv(csv).error();
+  CHECK(e.code == hocket::errc::too_large);
+  CHECK(e.values[0] == static_cast<std::int64_t>(hocket::curve::max_samples) + 2);  // the line
+  CHECK(e.values[1] == static_cast<std::int64_t>(hocket::curve::max_samples) + 1);
+}

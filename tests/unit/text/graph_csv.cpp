@@ -285,8 +285,19 @@ TEST_CASE("a program that is cut anywhere is the program of its first rows, and 
     CHECK(t.stream(static_cast<node_id>(kept)) == 6);
     CHECK(t.parts(40).size() == 1);
   }
-  constexpr hocket::text::ops_table::alias none;
+  const hocket::text::ops_table::alias none;
   CHECK((none.variable == 0 && none.part == 0));
+}
+
+TEST_CASE("there are as many nodes as the highest id says, in whatever order ids come", "[text]") {
+  for (node_id a = 0; a < 4; ++a)
+    for (node_id b = 0; b < 4; ++b)
+      for (node_id c = 0; c < 4; ++c) {
+        const std::vector<hocket::graph::edge> edges{{a, b}, {b, c}};
+        const auto read = parse_edges_csv(hocket::text::write_edges_csv(edges)).value();
+        CHECK(read.node_count == std::size_t{1} + (std::max)({a, b, c}));
+        CHECK(read.edges == edges);
+      }
 }
 
 TEST_CASE("the highest id that is allowed, and the next", "[text]") {
@@ -326,6 +337,11 @@ TEST_CASE("rows of quoted cells", "[text]") {
   CHECK(row("\" \t\",x") == cells{"", "x"});
   CHECK(row("\"1736.5\t\", \"a,b\" ,\"\"\"4096,12288\"\"\"\r\n") == cells{"1736.5", "a,b", "4096,12288"});
   CHECK(row("a;\"b;c\";d", ';') == cells{"a", "b;c", "d"});
+  hocket::text::detail::csv_scanner two("a,b,c\nd\n");
+  cells kept;
+  REQUIRE(two.next_quoted_row(',', kept));
+  REQUIRE(two.next_quoted_row(',', kept));
+  CHECK(kept == cells{"d"});  // nothing of the row before
   CHECK(row("a,\"b,c") == cells{"unclosed", "b,c"});
   CHECK(row("\"a") == cells{"unclosed", "a"});
 }
