@@ -6,8 +6,9 @@
 
 Each mutant is one small change: another comparison, another operation, a number one larger, a condition negated, a
 statement left out. All of a component are compiled at once, each behind a switch that the variable HOCKET_MUTANT turns
-on; so N mutants cost one build and N runs of the component's unit tests. A mutant is detected if a test fails, crashes or
-takes much longer than without it. In constant expressions a mutant never shows, so static_asserts detect none.
+on; so N mutants cost one build, and of each mutant the test cases that run through it, the quickest first. A mutant is
+detected if a test fails, crashes or takes much longer than without it. In constant expressions a mutant never shows, so
+static_asserts detect none.
 
 Survivors are listed with place and change. tools/mutants_judged.txt has those that somebody has judged, with the reason:
 header | change | the line | reason. The line's text names the place, so a judgement lives until its line changes; where
@@ -45,24 +46,21 @@ namespace hocket_mutants {
 struct state {
   int active = 0;  // -1: note which mutants are run through
   unsigned char* seen = nullptr;
-  state() {
-    if (const char* const text = std::getenv("HOCKET_MUTANT")) active = std::atoi(text);
-    if (active != -1) return;
-    // Of child processes, too, and of those that end badly.
-    const int file = ::open(std::getenv("HOCKET_MUTANTS_SEEN"), O_RDWR);
-    if (file < 0 || ::ftruncate(file, %(count)d + 1) != 0) std::abort();
-    seen = static_cast<unsigned char*>(::mmap(nullptr, %(count)d + 1, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0));
-  }
-  static state& instance() {
-    static state s;
-    return s;
-  }
+  state();
 };
+inline const state now;
+inline state::state() {
+  if (const char* const text = std::getenv("HOCKET_MUTANT")) active = std::atoi(text);
+  if (active != -1) return;
+  // Of child processes, too, and of those that end badly.
+  const int file = ::open(std::getenv("HOCKET_MUTANTS_SEEN"), O_RDWR);
+  if (file < 0 || ::ftruncate(file, %(count)d + 1) != 0) std::abort();
+  seen = static_cast<unsigned char*>(::mmap(nullptr, %(count)d + 1, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0));
+}
 constexpr bool on(int id) noexcept {
   if (std::is_constant_evaluated()) return false;
-  const state& s = state::instance();
-  if (s.seen != nullptr) s.seen[id] = 1;
-  return s.active == id;
+  if (now.seen != nullptr) now.seen[id] = 1;
+  return now.active == id;
 }
 template <class T>
 constexpr T number(int id, T value) noexcept { return on(id) ? static_cast<T>(value + 1) : value; }
@@ -125,6 +123,8 @@ def sites(header, number, line):
                "static", "typename"}
     if re.fullmatch(r"\s+\w+ = -?\d+,\s*", code) or "HOCKET_ASSERT" in code or "reserve(" in code:
         return  # an enumerator; what is only there to find mistakes, or to be fast
+    if re.match(r"\s*\{ .* \} ->", code):
+        return  # a requirement, which only the compiler reads
     if word[0] in "#/*" or word in skipped or '"' in code or "'" in code or "operator" in code or "consteval" in code:
         return
     for match in re.finditer(r"(?<=[\w)\]]) (<=|>=|==|!=|[<>+*/-]) (?=[\w(!~+-])", code):
@@ -223,36 +223,53 @@ def build(targets, mutants):
     sys.exit("mutants: too many do not compile")
 
 
-def run(program, mutant, limit):
+def start(program, case, mutant, limit, seen=os.devnull):
+    """Runs one test case with one mutant, or none (-1). None: it took too long."""
+    name = re.sub(r'([\\,\["])', r"\\\1", case)
+    environment = dict(os.environ, HOCKET_MUTANT=str(mutant), HOCKET_MUTANTS_SEEN=str(seen))
+    out = subprocess.PIPE if mutant < 0 else subprocess.DEVNULL
     try:
-        done = subprocess.run([program, "--abort"], env=dict(os.environ, HOCKET_MUTANT=str(mutant)), timeout=limit,
-                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=BUILD, check=False)
-        return done.returncode != 0
+        return subprocess.run([program, name, "--abort", "--warn", "NoTests"], env=environment, timeout=limit, cwd=BUILD,
+                              stdout=out, stderr=subprocess.DEVNULL, text=True, errors="replace", check=False)
     except subprocess.TimeoutExpired:
-        return True
+        return None
+
+
+def cases_of(program):
+    for listing in (["--list-test-names-only"], ["--list-tests", "--verbosity", "quiet"]):  # Catch2 2 and 3
+        done = subprocess.run([program, *listing], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=BUILD,
+                              check=False)
+        names = [line.strip() for line in done.stdout.split("\n") if line.strip()]
+        if names:
+            return names
+    sys.exit(f"mutants: {program.name} lists no test cases")
 
 
 def judge(mutants, programs, component):
-    """Runs each mutant against the programs that run through it."""
+    """Runs each mutant against the test cases that run through it."""
     by_id, reached = {m.id: m for m in mutants}, {}
     for program in programs:
-        seen = BUILD / "seen.txt"
-        seen.write_bytes(b"")
-        began = time.monotonic()
-        environment = dict(os.environ, HOCKET_MUTANT="-1", HOCKET_MUTANTS_SEEN=str(seen))
-        clean = subprocess.run([program], env=environment, cwd=BUILD, stdout=subprocess.PIPE, text=True, check=False)
-        if clean.returncode != 0:
-            sys.exit(f"mutants: {program.name} fails without a mutant:\n{clean.stdout[-2000:]}")
-        limit = 10 + 5 * (time.monotonic() - began)
-        for number, was in enumerate(seen.read_bytes()):
-            if was and number in by_id:
-                reached.setdefault(number, []).append((limit, program))
+        for case in cases_of(program):
+            seen = BUILD / "seen.txt"
+            seen.write_bytes(b"")
+            began = time.monotonic()
+            clean = start(program, case, -1, None, seen)
+            took = time.monotonic() - began
+            if clean.returncode != 0:
+                sys.exit(f"mutants: {program.name} fails without a mutant:\n{clean.stdout[-2000:]}")
+            for number, was in enumerate(seen.read_bytes()):
+                if was and number in by_id:
+                    reached.setdefault(number, []).append((took, program, case))
     print(f"{component}: {len(mutants)} mutants, {len(reached)} of them run through by {len(programs)} programs", flush=True)
 
-    def fate(number):
-        return any(run(program, number, limit) for limit, program in sorted(reached[number]))
+    def is_detected(number):
+        for took, program, case in sorted(reached[number]):
+            done = start(program, case, number, 10 + 5 * took)
+            if done is None or done.returncode != 0:
+                return True
+        return False
     with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        for number, found in zip(reached, pool.map(fate, reached)):
+        for number, found in zip(reached, pool.map(is_detected, reached)):
             by_id[number].fate = "detected" if found else "survived"
     for m in mutants:
         if m.id not in reached:

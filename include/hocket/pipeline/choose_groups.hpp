@@ -36,7 +36,7 @@ namespace detail {
 /// 0 where that does not fit 64 bits.
 [[nodiscard]] constexpr ticks least_with_hops(const interleaved& plan, const costs& c) noexcept {
   const interleaved_order& order = order_of(plan);
-  const ticks p = plan.ranks(), m = plan.micro_batches(), pieces = m * plan.chunks(), hop = p > 1 ? c.hop : 0;
+  const ticks p = plan.ranks(), pieces = ticks{plan.micro_batches()} * plan.chunks(), hop = p > 1 ? c.hop : 0;
   const ticks f = c.forward, b = c.backward.whole;
   ticks beat = 0, trip = 0, least = 0;
   bool all_fit = true;
@@ -51,11 +51,11 @@ namespace detail {
   };
   const ticks stages = p * plan.chunks();
   raise(p - 1, pieces, 0);
-  raise(stages - 1, m, 0);
   const std::uint32_t last = plan.ranks() - 1, chunk = plan.chunks() - 1, j = plan.micro_batches() - 1;
   const ticks before = plan.step_of(last, {action_kind::forward, chunk, 0});
   const ticks after = 2 * pieces - 1 - plan.step_of(last, {action_kind::backward, chunk, j});
-  if (before <= order.warm_up(last) && after <= order.warm_up(last)) raise(stages - 1, pieces, 0, before, after);
+  HOCKET_ASSERT(before <= order.warm_up(last) && after <= order.warm_up(last));  // forwards alone, backwards alone
+  raise(stages - 1, pieces, 0, before, after);
   if (order.kappa == 1 && p > 1) {
     const ticks warm_up = order.warm_up(plan.ranks() - 2);
     if (warm_up < pieces) raise(p - 2, pieces, (pieces - 1 - warm_up) / 2 * 2);

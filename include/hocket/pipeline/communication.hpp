@@ -16,7 +16,8 @@ namespace hocket::inline HOCKET_ABI::pipeline {
 enum class communication : std::uint8_t {
   buffered,    ///< a send never waits; a receive waits for its send (MPI_Bsend, asynchronous sends with enough buffers)
   rendezvous,  ///< send and receive each hold their rank until both have been reached (MPI_Ssend)
-  stream,      ///< the same on one stream of transfers per rank, in list order, beside the stream that computes (NCCL)
+  stream,      ///< the same on one stream of transfers per rank, in list order, beside the stream that computes (NCCL):
+               ///< it blocks for ever exactly where rendezvous does
   batched,     ///< transfers that follow each other start together and hold the rank until all are done (a NCCL group)
 };
 
@@ -41,7 +42,8 @@ struct transfer_run {
     receive_reached = 8,
     computed = 16
   };
-  // A lane is a list in progress: one per rank, or two where transfers have a stream of their own.
+  // A list in progress. Where transfers have a stream of their own, that stream is it: its sends wait for no
+  // computation for ever, since in a list that passed check_order all that they need was received before them.
   struct lane {
     std::size_t at = 0, end = 0;
   };
@@ -50,7 +52,6 @@ struct transfer_run {
   std::pmr::vector<std::uint8_t> state{memory};
   std::pmr::vector<lane> lanes{memory};
 
-  [[nodiscard]] bool streams() const noexcept { return model == communication::stream; }
   [[nodiscard]] std::size_t triple(stage_action a, std::uint32_t stage) const noexcept {
     return (std::size_t{a.direction()} * stages + stage) * units + std::size_t{a.micro_batch()} * slices + a.slice();
   }
@@ -151,29 +152,15 @@ struct transfer_run {
 
   /// True if all lists end. Goes round the lanes, each as far as it gets, until none moves.
   [[nodiscard]] bool operator()() {
-    for (std::uint32_t r = 0; r < plan.ranks(); ++r)
-      lanes.insert(lanes.end(), streams() ? 2 : 1, {first[r], first[r + 1]});
+    for (std::uint32_t r = 0; r < plan.ranks(); ++r) lanes.push_back({first[r], first[r + 1]});
     for (bool moved = true; moved;) {
       moved = false;
-      for (std::uint32_t n = 0; n < lanes.size(); ++n) {
-        const bool here = streams() && n % 2 == 0 ? advance_computing(lanes[n]) : advance_transfers(lanes[n]);
-        moved = moved || here;
-      }
+      for (lane& l : lanes) moved = advance(l) || moved;
     }
     return std::all_of(lanes.begin(), lanes.end(), [](const lane& l) { return l.at == l.end; });
   }
-  /// Whether it moved: the lane that computes on a rank with a stream of transfers.
-  bool advance_computing(lane& l) {
-    const std::size_t before = l.at;
-    for (; l.at < l.end; ++l.at) {
-      const stage_action a = actions[l.at];
-      if (needs_receive(plan, a) && !is_done(receive_of(a))) break;
-      if (needs_send(plan, a)) state[number_of(send_of(a))] |= computed;
-    }
-    return l.at != before;
-  }
   /// Whether it moved, or reached a transfer.
-  bool advance_transfers(lane& l) {
+  bool advance(lane& l) {
     bool moved = false;
     while (l.at < l.end) {
       const std::size_t group = end_of_group(l);
@@ -199,7 +186,6 @@ struct transfer_run {
   /// Whether this side of a transfer is reached now, and was not before.
   [[nodiscard]] bool reach(stage_action a) {
     std::uint8_t& s = state[number_of(a)];
-    if (is_send(a.kind()) && streams() && (s & computed) == 0) return false;
     const std::uint8_t side = is_send(a.kind()) ? send_reached : receive_reached;
     const bool news = (s & side) == 0;
     s = static_cast<std::uint8_t>(s | side);
@@ -212,35 +198,20 @@ struct transfer_run {
     return model == communication::buffered ? sent : sent && received;
   }
 
-  /// What each lane that cannot go on waits for, lane after lane.
+  /// What each rank that cannot go on waits for, rank after rank.
   void explain(std::pmr::vector<blocked>& links, std::pmr::vector<std::uint32_t>& begins) const {
     for (std::uint32_t n = 0; n < lanes.size(); ++n) {
       begins.push_back(static_cast<std::uint32_t>(links.size()));
       const lane& l = lanes[n];
       if (l.at >= l.end) continue;
-      const std::uint32_t rank = streams() ? n / 2 : n;
-      const auto step = static_cast<std::uint32_t>(l.at - first[rank]);
-      const stage_action at = actions[l.at];
-      if (streams() && n % 2 == 0) {
-        links.push_back({rank, step, at, receive_of(at), rank});
-        continue;
-      }
-      if (streams() && is_send(at.kind()) && (state[number_of(at)] & computed) == 0) {
-        links.push_back({rank, step, at, producer_of(at), rank});
-        continue;
-      }
       for (std::size_t i = l.at; i < end_of_group(l); ++i) {
         const std::uint8_t s = state[number_of(actions[i])];
         if ((s & send_reached) != 0 && (s & receive_reached) != 0) continue;
         const stage_action other = far_end(actions[i]);
-        links.push_back({rank, static_cast<std::uint32_t>(i - first[rank]), actions[i], other, rank_at(other)});
+        links.push_back({n, static_cast<std::uint32_t>(i - first[n]), actions[i], other, rank_at(other)});
       }
     }
     begins.push_back(static_cast<std::uint32_t>(links.size()));
-  }
-  [[nodiscard]] std::uint32_t lane_of(const blocked& b) const noexcept {
-    if (!streams()) return b.holder;
-    return 2 * b.holder + (is_transfer(b.needs.kind()) ? 1 : 0);
   }
 };
 
@@ -269,7 +240,7 @@ template <schedule S>
   workspace::vector<std::uint32_t> begins(memory);
   ran.explain(links, begins);
   return detail::report_cycle<std::pmr::polymorphic_allocator<std::byte>>(
-      links, begins, [&](const blocked& b) { return ran.lane_of(b); },
+      links, begins, [](const blocked& b) { return b.holder; },
       [&](const blocked& b) {
         if (witness != nullptr) witness->push_back(b);
       });

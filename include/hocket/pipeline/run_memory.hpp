@@ -125,7 +125,6 @@ class basic_workspace {
   constexpr void reset(std::size_t stage_count, std::size_t rank_count) {
     lanes.assign(rank_count, lane{});
     stages.assign(stage_count, stage{});
-    entries.clear();
     words.clear();
     links.clear();
     runnable.clear();

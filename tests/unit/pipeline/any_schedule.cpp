@@ -140,6 +140,33 @@ TEST_CASE("groups auto: the fastest within the cap", "[pipeline]") {
   CHECK(large.plan.micro_batches() == 1'000'000);
 }
 
+TEST_CASE("groups auto at any times: no way to cut is faster, and of the fastest none holds less", "[pipeline]") {
+  workspace room;
+  const costs times[] = {{0, 0}, {0, 3, 1}, {3, 0, 2}, {1, 1, 4}, {3, 1, 10}, {1, 1, 40}};
+  int kappas[3] = {0, 0, 0};
+  for (std::int64_t p = 1; p <= 5; ++p)
+    for (std::int64_t v = 1; v <= 3; ++v)
+      for (std::int64_t m = 1; m <= 3 * p + 2; ++m)
+        for (const costs& c : times) {
+          INFO("p " << p << " v " << v << " m " << m << " f " << c.forward << " hop " << c.hop);
+          const auto chosen = choose_groups({p, v, m}, c).value();
+          REQUIRE(run(chosen.plan, c, room)->makespan == chosen.makespan);
+          ++kappas[chosen.kappa];
+          const hocket::ticks f = (std::max)(c.forward, hocket::ticks{1}),
+                              b = (std::max)(c.backward.whole, hocket::ticks{1});
+          for (const groups& cut : {groups::balanced(), groups::last(), groups::first(), groups::least_memory(f, b)})
+            for (const std::uint32_t kappa : {1u, 2u}) {
+              const auto other = interleaved::make({p, v, m}, cut, {.kappa = kappa});
+              if (!other) continue;
+              const hocket::ticks makespan = run(*other, c, room)->makespan;
+              REQUIRE(chosen.makespan <= makespan);
+              if (chosen.makespan == makespan) REQUIRE(chosen.plan.peak_in_flight(0) <= other->peak_in_flight(0));
+            }
+        }
+  CHECK(kappas[1] > 100);
+  CHECK(kappas[2] > 100);
+}
+
 TEST_CASE("groups of p hide transfers no longer than a forward or a backward, in a time that is known", "[pipeline]") {
   workspace room;
   int known = 0;
@@ -183,6 +210,7 @@ TEST_CASE("below v p activations every one costs a beat, and the lists reach tha
             REQUIRE(plan.error().code == errc::out_of_range);
             const std::int64_t least = plan.error().values[1];
             REQUIRE(least > cap);
+            REQUIRE(least <= v * m);  // all that there is
             REQUIRE(interleaved::make({p, v, m}, groups::capped(least, c.forward, c.backward.whole)).has_value());
             continue;
           }

@@ -338,6 +338,38 @@ TEST_CASE("what is wrong with transfers is said", "[pipeline]") {
         0);
 }
 
+namespace {
+
+/// Two ranks, one micro-batch; rank 1 also lists an action of its own choice.
+struct with_one_more {
+  stage_action more;
+  std::uint32_t ranks() const { return 2; }
+  std::uint32_t chunks() const { return 1; }
+  std::uint32_t micro_batches() const { return 1; }
+  std::uint32_t size(std::uint32_t rank) const { return rank == 0 ? 4 : 5; }
+  stage_action at(std::uint32_t rank, std::uint32_t step) const {
+    constexpr action_kind first[] = {action_kind::forward, action_kind::send_forward, action_kind::recv_backward,
+                                     action_kind::backward};
+    constexpr action_kind second[] = {action_kind::recv_forward, action_kind::forward, action_kind::backward,
+                                      action_kind::send_backward};
+    if (rank == 0) return {first[step], 0, 0};
+    return step == 4 ? more : stage_action(second[step], 1, 0);
+  }
+  loop_placement placement() const { return {2}; }
+};
+
+}  // namespace
+
+TEST_CASE("a transfer that the rank or the shape does not have is refused with its place", "[pipeline]") {
+  const auto complaint = [](stage_action more) {
+    return hocket::message(check(with_one_more{more}, communication::rendezvous).error());
+  };
+  CHECK(check(with_one_more{stage_action(action_kind::idle, 1, 0)}, communication::rendezvous).has_value());
+  CHECK(complaint({action_kind::send_forward, 0, 0}) == "line 2, cell 5: stage 0 also runs on line 1, but a stage lives on one rank");
+  CHECK(complaint({action_kind::send_backward, 1, 1}) == "micro-batch is 1, but must lie in [0, 0]");
+  CHECK(complaint({action_kind::send_backward, 1, 0, 1}) == "micro-batch is 0, but must lie in [0, 0]");
+}
+
 TEST_CASE("every known bad list is caught", "[pipeline]") {
   const auto good = interleaved::make({4, 2, 9}).value();
   const rows lists = rows_of(table_schedule::make_copy(good).value());

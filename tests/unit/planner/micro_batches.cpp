@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <vector>
 
@@ -166,6 +167,25 @@ TEST_CASE("steps are kept where that is asked for") {
   CHECK(solve(apart).value().total == 18);
 }
 
+TEST_CASE("the bound knows what runs beside the longest, where counts are equal") {
+  // 9 runs with three others at least, whatever the budget.
+  const auto plan = solve(assignment_problem{.times = {9, 3, 2, 1, 1, 1, 1, 1}, .pipelines = 2, .budget = 0}).value();
+  CHECK(plan.total == 12);
+  CHECK(plan.lower_bound == 12);
+  const auto steps = solve(assignment_problem{.times = {9, 8, 2, 1, 1, 1}, .steps = 2, .budget = 0}).value();
+  CHECK(steps.total == 22);
+  CHECK(steps.proved);
+  // Free counts, one step: two of the three longest share a pipeline.
+  const assignment_problem free{.times = {7, 6, 5}, .pipelines = 2, .equal_counts = false, .budget = 0};
+  CHECK(solve(free)->lower_bound == 11);
+}
+
+TEST_CASE("up to twelve micro-batches are dealt out in every way") {
+  CHECK(detail::all_deals(12, 2, 2).runs() == 12 * 11 * 10);
+  CHECK(detail::all_deals(12, 12, 1).runs() == 12);
+  CHECK(detail::all_deals(13, 1, 1).runs() == (std::numeric_limits<std::int64_t>::max)());
+}
+
 TEST_CASE("assignments that cannot be are refused") {
   CHECK(solve(assignment_problem{.times = {1, 2, 3}, .pipelines = 2}).error().code == errc::indivisible);
   CHECK(solve(assignment_problem{}).error().code == errc::out_of_range);
@@ -251,6 +271,13 @@ TEST_CASE("steps of pipelines: between the bound of all and the list as it is") 
     CHECK(found.total <= found.listed_total);
     CHECK(plan.total == std::accumulate(plan.step_times.begin(), plan.step_times.end(), ticks{0}));
     for (const auto& run : plan.runs) CHECK(makespan_of(schedule, times, run.order) == run.makespan);
+    // Halves of backward passes: the bound counts the first half of the way back only.
+    const auto halves = pipeline::zero_bubble::make_h1({.ranks = 2, .micro_batches = each}).value();
+    const auto split = solve(q, halves).value();
+    CHECK(split.proved);
+    CHECK(split.lower_bound <= plan.total);
+    CHECK(solve(quick, halves)->lower_bound <= split.total);
+    CHECK(10 * solve(quick, halves)->lower_bound >= 7 * split.total);
     gap += static_cast<double>(found.total - best) / static_cast<double>(best) / 30;
   }
   CHECK(gap < 0.05);  // on average, of the best of all assignments and orders
@@ -332,7 +359,16 @@ TEST_CASE("lengths: packed in order, drawn alike everywhere") {
   CHECK(draw_micro_batches(two, 0, 5).value() == std::vector(drawn.begin(), drawn.begin() + 5));
   const auto packed = draw_micro_batches(doublings(16, 300, 2), 256, 50).value();
   for (const auto& one : packed) CHECK(std::accumulate(one.begin(), one.end(), std::int64_t{0}) <= 256);
-  CHECK(doublings(16, 300, 2).ranges.back().most == 300);
+  const auto bounds_of = [](const length_distribution& x) {
+    std::vector<std::pair<std::int64_t, std::int64_t>> out;
+    for (const length_range& r : x.ranges) out.emplace_back(r.least, r.most);
+    return out;
+  };
+  using pairs = std::vector<std::pair<std::int64_t, std::int64_t>>;
+  CHECK(bounds_of(doublings(16, 300, 2)) == pairs{{16, 31}, {32, 63}, {64, 127}, {128, 255}, {256, 300}});
+  CHECK(bounds_of(doublings(4, 8, 2)) == pairs{{4, 7}, {8, 8}});
+  CHECK(bounds_of(doublings(4, 7, 2)) == pairs{{4, 7}});
+  CHECK(bounds_of(doublings(4, 9, 2)) == pairs{{4, 7}, {8, 9}});
   // Seeds next to each other draw differently.
   CHECK(draw_micro_batches({.ranges = {{1, 1000}}, .seed = 42}, 0, 3).value() !=
         draw_micro_batches({.ranges = {{1, 1000}}, .seed = 43}, 0, 3).value());

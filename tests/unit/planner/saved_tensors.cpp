@@ -195,6 +195,46 @@ TEST_CASE("classes of a stage are all that a layer saves, and recomputing all of
   }
 }
 
+TEST_CASE("what a stage may move, and how long it takes, follows from its machine") {
+  const cost::model& m = published::deepseek_v3;
+  const cost::training t{.sequence = 4096, .micro_batch = 1, .global_batch = 32};
+  const cost::parallel p{.tp = 2, .pp = 4, .ep = 2, .sequence_parallel = true};
+  cost::machine on = cost::machines::b200_fitted.rates;
+  on.host_bytes = 50e9;
+  on.host_overlap = 0.75;
+  const auto parts = cost::even_parts(m, p);
+  for (const cost::part& x : {parts.front(), parts.back()}) {
+    const auto stage = saved_tensors_of(m, t, p, on, x, 3, bytes(std::int64_t{1} << 44)).value();
+    CHECK(stage.problem.overlap == 750);
+    CHECK(stage.problem.in_flight == 3);
+    CHECK(stage.problem.capacity + stage.beside == bytes(std::int64_t{1} << 44));
+    double all = 0, compute = 0;
+    const auto add = [&](cost::layer_kind kind, std::int64_t count) {
+      const auto one = cost::time_of_layer(m, t, p, on, kind).value();
+      all += static_cast<double>(count) * one.total().count();
+      compute += static_cast<double>(count) * one.compute().count();
+    };
+    add(cost::layer_kind::dense, x.layers - x.moe_layers);
+    add(cost::layer_kind::experts, x.moe_layers);
+    add(cost::layer_kind::head, x.last ? 1 : 0);
+    CHECK(std::abs(static_cast<double>(stage.time.count()) - all * 1e9) <= 1);
+    CHECK(std::abs(static_cast<double>(stage.problem.compute.count()) - compute * 1e9) <= 1);
+    CHECK(stage.time >= stage.problem.compute);
+    REQUIRE(stage.names.size() == stage.problem.classes.size());
+    for (std::size_t i = 0; i < stage.names.size(); ++i) {
+      const saved_class& one = stage.problem.classes[i];
+      CHECK(one.movable);
+      CHECK(std::abs(static_cast<double>(one.copy.count()) - 2e9 * static_cast<double>(one.size.count()) / 50e9) <= 1);
+      CHECK(one.recomputable == (stage.names[i].by != cost::layer_operation::none));
+      CHECK(one.recomputable == (one.again.count() > 0));
+    }
+    cost::machine apart = on;
+    apart.host_bytes = 0;
+    const auto stays = saved_tensors_of(m, t, p, apart, x, 3, bytes(std::int64_t{1} << 44)).value();
+    for (const saved_class& one : stays.problem.classes) CHECK((!one.movable && one.copy.count() == 0));
+  }
+}
+
 TEST_CASE("a three-way choice is never slower than two of its ways") {
   const cost::training t{.sequence = 4096, .micro_batch = 1, .global_batch = 32};
   const cost::parallel p{.tp = 2, .pp = 4, .sequence_parallel = true};

@@ -469,9 +469,13 @@ TEST_CASE("bad questions are refused with a reason", "[planner][schedule]") {
   const std::vector<std::uint32_t> two{1, 1};
   CHECK(code({.shape = {0, 1, 1}}) == errc::bad_shape);
   CHECK(code({.shape = {2, 1, 1}, .memory_cap = one}) == errc::bad_shape);
-  const std::vector<std::uint32_t> second{2, 1};
-  CHECK(hocket::message(solve({.shape = {2, 2, 1}, .memory_cap = second}, costs).error()) ==
-        "rank 1 has a cap of 1, but needs at least 2: an activation for each of its chunks");
+  for (const std::size_t rank : {std::size_t{0}, std::size_t{1}}) {
+    std::vector<std::uint32_t> caps{2, 2};
+    caps[rank] = 1;
+    CHECK(hocket::message(solve({.shape = {2, 2, 1}, .memory_cap = caps}, costs).error()) ==
+          "rank " + std::to_string(rank) +
+              " has a cap of 1, but needs at least 2: an activation for each of its chunks");
+  }
   CHECK(code({.shape = {2, 1, 1}, .budget = -1}) == errc::invalid_argument);
   CHECK(code({.shape = {2, 1, 1}, .memory_cap = two, .budget = (std::numeric_limits<std::int64_t>::max)()}) == errc{});
   CHECK(code({.shape = {64, 64, 4096}}) == errc::limit_exceeded);
@@ -550,6 +554,28 @@ TEST_CASE("plans are within 1 % of the recorded ones on average and 5 % at worst
   CHECK(sum <= 1.01 * asked);
 }
 
+TEST_CASE("with no budget, closed forms, rules and periods are near the recorded plans", "[planner][schedule]") {
+  double sum = 0;
+  double worst = 0;
+  const auto questions = recorded::schedule_questions(HOCKET_TEST_DATA);
+  for (const recorded::schedule_question& x : questions) {
+    schedule_problem problem = x.problem;
+    problem.budget = 0;
+    const pipeline::stage_costs costs = x.costs();
+    const auto found = solve(problem, costs);
+    REQUIRE(found);
+    CHECK(keeps_its_word(problem, *found, costs));
+    CHECK(found->expansions == 0);
+    const double part = static_cast<double>(found->makespan) / static_cast<double>(x.makespan);
+    sum += part;
+    worst = std::max(worst, part);
+  }
+  const double mean = sum / static_cast<double>(questions.size());
+  INFO("mean " << mean << " worst " << worst);
+  CHECK(mean < 1.042);
+  CHECK(worst < 1.7);
+}
+
 TEST_CASE("zbv with few micro-batches is within 3 % of the shortest that its memory allows", "[planner]") {
   for (std::int64_t p = 2; p <= 8; ++p)
     for (std::int64_t m = 1; m < 2 * p - 1; ++m) {
@@ -571,6 +597,9 @@ TEST_CASE("a watch sees how far a search is, and ends it with the best so far", 
   REQUIRE(whole);
   REQUIRE_FALSE(whole->stopped);
   REQUIRE_FALSE(whole->proved);
+  INFO("expansions " << whole->expansions);
+  CHECK(whole->expansions > problem.budget);  // a budget is spent, on beams and on moves
+  CHECK(whole->expansions <= 4 * problem.budget);
 
   int looks = 0;
   std::int64_t spent = 0;

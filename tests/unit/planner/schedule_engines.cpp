@@ -151,10 +151,11 @@ TEST_CASE("engines find schedules that exist, and bounds forbid none", "[planner
   }
   INFO(by_rules << " " << by_moves << " " << by_beams << " " << by_periods << " " << sharp_windows << " "
                 << sharp_ranks);
-  CHECK(by_rules > questions / 8);
-  CHECK(by_moves > questions * 2 / 3);
-  CHECK(by_beams > questions * 2 / 3);
-  CHECK(by_periods > 0);
-  CHECK(sharp_windows > questions / 4);
-  CHECK(sharp_ranks > sharp_windows);
+  // How often each meets the best of all orders today; an engine that gets worse is seen here.
+  CHECK(by_rules >= 58);
+  CHECK(by_moves >= 69);
+  CHECK(by_beams >= 68);
+  CHECK(by_periods >= 60);
+  CHECK(sharp_windows >= 44);
+  CHECK(sharp_ranks >= 63);
 }

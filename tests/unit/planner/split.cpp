@@ -382,6 +382,39 @@ TEST_CASE("many layers on many chunks are proved, with ample memory and with lit
   }
 }
 
+TEST_CASE("equal layers on many chunks: a search that ends early still knows a bound", "[planner][split]") {
+  draws draw(5);
+  int early = 0;
+  for (int n = 0; n < 60; ++n) {
+    INFO("case " << n);
+    const auto p = static_cast<std::uint32_t>(draw(1, 5));
+    const auto v = static_cast<std::uint32_t>(draw(4, 9));
+    const std::uint32_t m = p * static_cast<std::uint32_t>(draw(1, 4));
+    const auto held = in_flight_profile::make(pipeline::interleaved::make({p, v, m}).value()).value();
+    layer each{draw(5, 60), draw(0, 9), {}};
+    std::int64_t most = 0;
+    for (int k = draw(3, 5); k > 0; --k) {
+      each.levels.push_back({draw(1, 400), draw(0, 60)});
+      most = std::max(most, each.levels.back().bytes);
+    }
+    const layer_run layers[] = {{each, draw(static_cast<int>(p * v), static_cast<int>(4 * p * v))}};
+    const std::int64_t capacity = layers[0].count / p * (each.weights + most * p * draw(8, 24) / 40);
+    const std::vector<rank_room> ranks(p, rank_room{capacity, 0, 0});
+    split_problem q{.layers = layers, .ranks = ranks, .in_flight = held, .micro_batches = m, .budget = 100'000};
+    const auto best = solve(q);
+    q.budget = 0;
+    const auto soon = solve(q);
+    if (!best || !soon) continue;
+    CHECK(holds_together(q, *soon));
+    CHECK(soon->step_time >= best->lower_bound);
+    CHECK(soon->lower_bound <= best->step_time);
+    CHECK(10 * soon->lower_bound >= 8 * soon->step_time);
+    early += soon->proved ? 0 : 1;
+  }
+  INFO("early " << early);
+  CHECK(early > 3);
+}
+
 namespace {
 
 /// Several chunks: the least extra time of a rank for each way to cut, by trying every level of every layer; then every
@@ -886,6 +919,13 @@ TEST_CASE("bad problems are refused with a reason", "[planner][split]") {
   const std::vector<layer_run> many(4097, layer_run{fine, 1});
   const auto refused = solve({.layers = many, .ranks = ranks, .in_flight = held, .micro_batches = 2});
   CHECK((!refused && message(refused.error()) == "layers of the model is 4097, but must lie in [1, 4096]"));
+  {  // 4 x 2^50 bytes that a rank holds 1,024 times
+    const std::vector<std::uint32_t> counts{1'024, 1};
+    const auto often = in_flight_profile::make_counts(counts).value();
+    const layer_run large[] = {{{1, 0, {{std::int64_t{1} << 50, 0}}}, 4}};
+    const auto overflowing = solve({.layers = large, .ranks = ranks, .in_flight = often, .micro_batches = 2});
+    CHECK((!overflowing && message(overflowing.error()).find("bytes in flight") != std::string::npos));
+  }
   q.budget = -1;
   CHECK(solve(q).error().code == errc::invalid_argument);
   q.budget = 0;

@@ -154,6 +154,11 @@ TEST_CASE("equal layers are dealt out to the chunks of a rank as well as can be"
     CHECK(found.bound == found.extra);
     if (least != none) CHECK(found.extra == least);
     ++(least != none ? dealt : refused);
+    const auto ample = deal(fronts, layers, 1'000'000, 100'000, used);  // of ways as good, chunks about alike
+    REQUIRE(ample.sizes.size() == v);
+    CHECK(*std::max_element(ample.sizes.begin(), ample.sizes.end()) -
+              *std::min_element(ample.sizes.begin(), ample.sizes.end()) <=
+          1);
     const auto soon = deal(fronts, layers, left, 3, used);  // out of budget: the bound holds
     CHECK((least == none || soon.bound <= least));
     early += soon.bound < soon.extra ? 1 : 0;

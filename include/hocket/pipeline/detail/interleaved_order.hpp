@@ -62,11 +62,7 @@ class interleaved_order {
   [[nodiscard]] constexpr std::uint32_t largest_group() const noexcept { return window + (wider != 0 ? 1 : 0); }
   /// Whether all groups have one size and none is spread.
   [[nodiscard]] constexpr bool even_groups() const noexcept {
-    if (rule == groups::rule::list) {
-      for (std::uint32_t j = 0; j < first_count; ++j)
-        if (ends[j] != (j + 1) * window) return false;
-      return true;
-    }
+    if (rule == groups::rule::list) return micro_batches == first_count * window;  // none is larger than the window
     return !spread && micro_batches % window == 0 && (first_count == 0 || first_size == window) &&
            (first_count * first_size == micro_batches || second_size == window);
   }

@@ -161,14 +161,12 @@ class v_builder {
   /// The index-th backward of a rank, of either chunk.
   [[nodiscard]] std::uint32_t backward_time(std::uint32_t rank, std::uint32_t index) {
     const list &a = at(rank, 2), &b = at(rank, 3);
-    std::size_t low = index < b.size() ? 0 : index - b.size(), high = index < a.size() ? index : a.size();
-    while (low < high) {  // how many of the first `index` are of chunk 1
-      const std::size_t x = (low + high + 1) / 2;
-      if (a[x - 1] < (index - x < b.size() ? b[index - x] : ~0u)) low = x;
-      else high = x - 1;
+    std::uint32_t time = 0;
+    for (std::size_t i = 0, of_a = 0; i <= index; ++i) {
+      const std::size_t of_b = i - of_a;
+      time = of_b == b.size() || (of_a < a.size() && a[of_a] < b[of_b]) ? a[of_a++] : b[of_b];
     }
-    const std::uint32_t left = low < a.size() ? a[low] : ~0u, right = index - low < b.size() ? b[index - low] : ~0u;
-    return left < right ? left : right;
+    return time;
   }
 
   /// Moves events of the warm-up (with weight gradients placed) and of the drain to earlier free times, unless that

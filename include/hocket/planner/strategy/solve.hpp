@@ -134,7 +134,7 @@ class strategy_finder {
     }
     for (const std::int64_t ep : experts) {
       s_.how.ep = ep;
-      if (ep > 1 && (!form::experts_divide(m_, ep) || (p.dp * p.cp * p.tp) % ep != 0)) {
+      if (!form::experts_divide(m_, ep) || (p.dp * p.cp * p.tp) % ep != 0) {
         reject(rejection::experts, static_cast<std::int64_t>(space_.chunks.size()) * inner());
         continue;
       }
