@@ -58,7 +58,7 @@ class Report(ToolTest):
 
     def test_what_is_wrong_with_the_model_is_not_blamed_on_the_step(self):
         config = json.loads((CONFIGS / "llama-2-7b.json").read_text(encoding="utf-8"))
-        huge = self.file("m.json", json.dumps({**config, "intermediate_size": 2147483647, "num_hidden_layers": 2147483647}))
+        huge = self.file("m.json", json.dumps({**config, "intermediate_size": 2147483647, "hidden_size": 2147483616, "num_hidden_layers": 1048576}))
         self.refused("cost", "report", "--model", huge, "--training", self.file("t.json", "{\"sequence\": 4096}"), says="m.json: parameters")
 
     def test_models_whose_layers_differ(self):

@@ -31,6 +31,7 @@ struct flag_field {
 /// Reads what is left to read.
 using reader = void (*)(fields&, cost::model&);
 inline constexpr std::size_t max_steps = 4;
+inline constexpr std::int64_t max_uniform_layers = 1 << 20;  // whoever lists them one by one is done in a moment
 /// How many heads keys and values have.
 enum class kv_heads : std::uint8_t {
   per_head,  ///< one for each head
@@ -78,6 +79,8 @@ inline void read_row(const architecture& row, fields& in, cost::model& m) {
   m = row.is;
   m.hidden = size_of(in, row.hidden);
   m.layers = size_of(in, row.layers);
+  if (m.layers > max_uniform_layers)
+    in.fail(error{errc::out_of_range, m.layers, 1, max_uniform_layers}.with(row.layers.name));
   m.heads = size_of(in, row.heads);
   m.vocabulary = size_of(in, row.vocabulary);
   if (row.positions.name != nullptr) m.positions = size_of(in, row.positions);

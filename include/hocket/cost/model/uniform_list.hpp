@@ -59,9 +59,14 @@ namespace hocket::inline HOCKET_ABI::cost {
     add_norms(norm_place::behind, m.layer_norms - 2);
     return blocks;
   };
-  for (std::int64_t at = 0; at < m.layers; ++at)
-    out.add(
-        make(at >= m.layers - m.moe_layers, (at + 1) * m.window_layers / m.layers > at * m.window_layers / m.layers));
+  const bool alternate = m.window_layers > 0 && m.window_layers < m.layers;
+  const std::int64_t dense = m.layers - m.moe_layers;
+  for (std::int64_t at = 0; at < m.layers;) {
+    const bool windowed = (at + 1) * m.window_layers / m.layers > at * m.window_layers / m.layers;
+    const std::int64_t count = alternate ? 1 : (at < dense ? dense : m.layers) - at;
+    out.add(make(at >= dense, windowed), count);
+    at += count;
+  }
   if (m.mtp_layers > 0) {
     out.prediction_heads = m.mtp_layers;
     out.predictions.push_back({make(m.moe_layers > 0, false), m.mtp_layers});
