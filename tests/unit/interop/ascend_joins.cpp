@@ -121,6 +121,23 @@ TEST_CASE("kernels are joined with nodes of the same scope and primitive", "[asc
   CHECK(ascend::product_of(kernels[0])->flops() == 2 * 256 * 256 * 256);
 }
 
+TEST_CASE("the first node of a dump is joined as any other", "[ascend]") {
+  const auto program = hocket::mindspore::parse_ir(
+                           "%0(a) = MatMul(%8, %9)\n  : (<Tensor[Int8], (2, 3)>, <Tensor[Int8], (3, 4)>) -> "
+                           "(<Tensor[Int8], (2, 4)>)\n  # Fullname with scope: (Default/MatMul-op0)\n")
+                           .value();
+  std::vector<kernel> kernels{run_of("Default/MatMul-op0", "MatMul", 0, 1)};
+  const auto join = ascend::join_ir(kernels, program);
+  REQUIRE(join.joined == 1);
+  CHECK(join.node_of == std::vector<std::uint32_t>{0});
+  ascend::take_shapes(kernels[0], program, 0);
+  CHECK(kernels[0].input_shapes == "2,3;3,4");
+  CHECK(kernels[0].output_shapes == "2,4");
+  kernels[0].input_shapes = "7,7";
+  ascend::take_shapes(kernels[0], program, 0);
+  CHECK(kernels[0].input_shapes == "7,7");  // it has some
+}
+
 TEST_CASE("samples come from the runs with one right matrix", "[ascend]") {
   std::vector<kernel> kernels;
   for (const int rows : {512, 256, 1024}) {

@@ -232,6 +232,7 @@ TEST_CASE("the type of an op from its name alone", "[ascend]") {
     CHECK(p->kernels[0].duration.count() == 500'000);
     CHECK(p->kernels[1].duration.count() == 250'000);
   }
+  CHECK(refusal("a;HostCpuOps;0,0,0\n") == "accepted");
   for (const char* const bad :
        {"a;HostCpuOps;1,2\n", "a;HostCpuOps;1\n", "a;HostCpuOps;-1,2,3\n", "a;HostCpuOps;1,-2,3\n",
         "a;HostCpuOps;1,2,x\n", "a;HostCpuOps;x,2,3\n", "a;HostCpuOps\n", "a;HostCpuOps;1,2,3"})

@@ -125,6 +125,7 @@ TEST_CASE("which layers see a window, by the rules of the families", "[cost][hug
       {"gemma3_text", json::object(), "wwwwwFwwwwwFw"},
       {"gemma3_text", {{"_sliding_window_pattern", 4}}, "wwwFwwwFwwwFw"},
       {"gemma4_text", {{"num_kv_shared_layers", 0}}, "wwwwwFwwwwwFw"},
+      {"gemma3n_text", {{"num_kv_shared_layers", 0}, {"intermediate_size", 64}}, "wwwwFwwwwFwww"},
       {"olmo3", json::object(), "wwwFwwwFwwwFw"},
       {"exaone4", {{"sliding_window", 16}}, "wwwFwwwFwwwFw"},
       {"exaone4", {{"sliding_window", nullptr}}, "FFFFFFFFFFFFF"},
@@ -273,6 +274,41 @@ TEST_CASE("windows of uniform families: every layer, every second, all but each 
   CHECK(windowed(
             {{"model_type", "qwen2"}, {"sliding_window", 100}, {"use_sliding_window", true}, {"max_window_layers", 14}})
             .second == 0);
+}
+
+TEST_CASE("a head of latent attention is as wide as both of its parts", "[hugging_face]") {
+  const json config{{"model_type", "deepseek_v3"},
+                    {"hidden_size", 512},
+                    {"num_hidden_layers", 4},
+                    {"num_attention_heads", 8},
+                    {"intermediate_size", 1024},
+                    {"vocab_size", 1000},
+                    {"q_lora_rank", 96},
+                    {"kv_lora_rank", 64},
+                    {"qk_nope_head_dim", 48},
+                    {"qk_rope_head_dim", 16},
+                    {"v_head_dim", 40},
+                    {"n_routed_experts", 8},
+                    {"num_experts_per_tok", 2},
+                    {"moe_intermediate_size", 64},
+                    {"n_shared_experts", 1},
+                    {"first_k_dense_replace", 1}};
+  const auto read = hocket::hugging_face::read_config(config);
+  if (!read) FAIL(message(read.error()));
+  const cost::model& m = read->model;
+  CHECK(m.head_dim == 48 + 16);
+  CHECK(m.latent);
+  CHECK(m.query_rank == 96);
+  CHECK(m.kv_rank == 64);
+  CHECK(m.nope_dim == 48);
+  CHECK(m.rope_dim == 16);
+  CHECK(m.value_dim == 40);
+  CHECK(m.shared_ffn == 64);
+  CHECK(m.moe_layers == 3);
+  CHECK(m.router_bias);
+  // One layer cannot use the keys of an earlier one.
+  const json alone = shortened("gemma3n_text", 1, {{"num_kv_shared_layers", 1}, {"intermediate_size", 64}});
+  CHECK(hocket::hugging_face::read_layers(alone).error().word() == "num_kv_shared_layers");
 }
 
 TEST_CASE("Kimi K3's mixes read what a count of sums says", "[cost][hugging_face]") {

@@ -5,6 +5,12 @@
 #include <hocket/interop/mindspore/parse_ir.hpp>
 #include <hocket/interop/populated_memory.hpp>
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#include <unistd.h>
+#endif
+
+#include <cstdint>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -106,6 +112,9 @@ TEST_CASE("products are judged as their factors lie, transposed or not", "[minds
   CHECK(reason("((2, 4), (4, 1))", "", "", "ReduceScatter") == partial_sums);
   CHECK(reason("((2, 4), (4, 1))", "", "", "AllGather") == not_explained);
   CHECK(reason("((1, 2), (2, 1))", "", "") == not_explained);  // of 2 ranks, not 4
+  CHECK(reason("((4), (4, 1))", "", "") == not_explained);     // no matrix
+  CHECK(reason("((1, 4), (4))", "", "") == not_explained);
+  CHECK(reason("((1, 4))", "", "") == not_explained);
   // Batches stand before rows and columns.
   const auto batched = only(
       "%0(a) = BatchMatMul(%8, %9) primitive_attrs: {in_strategy: ((2, 1, 4), (2, 4, 1))}\n%1(b) = AllReduce(%0)\n");
@@ -188,6 +197,16 @@ TEST_CASE("a program says how much memory it holds", "[mindspore]") {
 TEST_CASE("populated memory can be written and given back; populating nothing is refused", "[interop]") {
   char here[64] = {};
   CHECK_FALSE(hocket::interop::populate(here, 0));
+#if defined(__linux__)
+  // As the system does it for whole pages, where it can (Linux 5.14), also from within a page and over several.
+  std::vector<char> pages(1 << 20);
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  void* const first = pages.data() + (page - reinterpret_cast<std::uintptr_t>(pages.data()) % page) % page;
+  const bool can = ::madvise(first, 4 * page, 23) == 0;
+  for (const std::size_t bytes : {std::size_t{1}, page - 1, page, 3 * page + 5, 100 * page})
+    for (const std::size_t offset : {std::size_t{0}, std::size_t{1}, page - 1})
+      CHECK(hocket::interop::populate(static_cast<char*>(first) + offset, bytes) == can);
+#endif
   hocket::interop::populated_memory memory;
   CHECK(memory.upstream() == std::pmr::get_default_resource());
   for (const std::size_t bytes : {std::size_t{1}, hocket::interop::populated_memory::least - 1,

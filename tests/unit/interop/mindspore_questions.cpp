@@ -72,6 +72,7 @@ TEST_CASE("a copy in the dump stands for its original when asked what was withou
   const auto r = ms::explain_recomputation(p);
   REQUIRE(r);
   CHECK(r->copy_count == 1);
+  CHECK(r->other_copy_count == 0);
   CHECK(r->marks[0].duplicated);
   CHECK(r->marks[0].what == ms::recompute_mark::outcome::computed_again);
   CHECK(r->marks[0].frees == (8 - 1) * 1024);

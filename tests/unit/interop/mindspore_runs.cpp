@@ -337,6 +337,15 @@ TEST_CASE("bits of element types, known and not", "[mindspore]") {
   }
 }
 
+TEST_CASE("tuples of tuples are read to a depth", "[mindspore]") {
+  const auto nested = [](int depth) {
+    std::string type = "Tensor[Int8]";
+    for (int n = 0; n < depth; ++n) type = "Tuple[" + type + "]";
+    return ms::parse_ir_type("<" + type + ">").has_value();
+  };
+  for (int depth = 0; depth < 40; ++depth) CHECK(nested(depth) == (depth < 32));
+}
+
 TEST_CASE("a type that is none is refused where it goes wrong", "[mindspore]") {
   const auto column = [](const std::string& text) {
     const auto type = ms::parse_ir_type(text);
