@@ -253,6 +253,15 @@ TEST_CASE("micro-batches: a step sees its documents as one sequence", "[cost][le
   for (const std::int64_t n : {100, 40})
     for (std::int64_t at = 0; at < n; ++at) pairs += (std::min)(at + 1, std::int64_t{64});
   CHECK(two.windowed_pairs == pairs);
+  // What the step said of other documents is forgotten; a window needs its pairs told.
+  cost::training packed = step();
+  packed.squared_lengths = 7;
+  packed.windowed_pairs = 5;
+  CHECK(cost::training_of(list, packed, cost::document_lengths{300}).value() == one);
+  packed.sequence = 64;
+  CHECK(cost::check(list, packed, {}));
+  packed.windowed_pairs = 0;
+  CHECK(cost::check(list, packed, {}).error().code == errc::invalid_argument);
   constexpr std::int64_t most = (std::int64_t{1} << 31) - 1;
   CHECK(of({most}));
   CHECK(of({most + 1}).error().code == errc::out_of_range);

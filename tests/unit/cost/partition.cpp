@@ -294,7 +294,10 @@ TEST_CASE("the shapes of weights add up to a rank's parameters, with every flag"
     for (const cost::parallel& p :
          {cost::parallel{}, cost::parallel{.tp = 2}, cost::parallel{.tp = 4, .dp = 2, .ep = 4, .etp = 2}}) {
       std::int64_t elements = 0;
-      for (const cost::weight_shape& x : cost::weight_shapes(m, p)) elements += x.elements();
+      for (const cost::weight_shape& x : cost::weight_shapes(m, p)) {
+        CHECK(x.elements() > 0);
+        elements += x.elements();
+      }
       const auto held = cost::count_rank_parameters(m, p, cost::part::whole(m)).value();
       INFO("flags " << flags << ", tp " << p.tp);
       CHECK(elements == held.dense + held.expert);

@@ -454,6 +454,8 @@ TEST_CASE("a report of a list: kinds of layers once each, which add up to the co
     if (line.group.find('(') != std::string::npos) counted_layers.insert(line.group);
   }
   CHECK(alone.parameters == cost::count_parameters(list).value());
+  CHECK(alone.model.hidden == 256);
+  CHECK(alone.model.vocabulary == 4096);
   CHECK(parameters == static_cast<double>(alone.parameters.total));
   CHECK(counted_layers ==
         std::set<std::string>{"parameters, kind 1 of 5 (1 layer)", "parameters, kind 2 of 5 (5 layers)",
