@@ -88,6 +88,10 @@ TEST_CASE("assigned streams: a chain stays on one, independent ops spread, the n
 }
 
 TEST_CASE("rows of reachability say what reaches does", "[graph]") {
+  for (std::size_t nodes = 0; nodes < 200; ++nodes) {
+    const std::size_t words = hocket::graph::words_of_row(nodes);
+    CHECK((64 * words >= nodes && 64 * words < nodes + 64));
+  }
   hocket::testing::random_source random(45);
   for (int round = 0; round < 150; ++round) {
     const node_id nodes = random.below(150);

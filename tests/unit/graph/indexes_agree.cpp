@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Graphs too large for the oracle: the reduction is unique, so two indexes that share no code must agree on everything.
 #include <hocket/graph/dag.hpp>
+#include <hocket/graph/detail/bit_tries.hpp>
 #include <hocket/graph/persistent_index.hpp>
 #include <hocket/testing/dense_index.hpp>
 #include <hocket/testing/graph_laws.hpp>
@@ -147,5 +148,20 @@ TEST_CASE("descendants are listed once, ascending, in graphs of any size", "[gra
       CHECK(listed == expected);
       CHECK(g.descendant_count(a) == expected.size());
     }
+  }
+}
+
+// Leaves and inner blocks have numbers of their own: that of a low trie may be that of a high one.
+TEST_CASE("tries of different heights with the same number unite", "[graph]") {
+  hocket::graph::detail::bit_tries tries(std::pmr::get_default_resource());
+  tries.begin_set();
+  const auto low = tries.insert({}, 5);
+  tries.begin_set();
+  const auto high = tries.insert({}, 600);
+  REQUIRE((low.block == high.block && low.height < high.height));
+  for (const bool low_first : {true, false}) {
+    tries.begin_set();
+    const auto both = low_first ? tries.merge(low, high) : tries.merge(high, low);
+    CHECK((tries.has(both, 5) && tries.has(both, 600) && tries.count(both) == 2));
   }
 }

@@ -145,6 +145,15 @@ TEST_CASE("kinds have names, and a resource of which nothing is said is the coll
   CHECK(hocket::graph::dependencies(p, dependency_options::ordered())->graph().edges() == std::vector<edge>{{0, 2}});
 }
 
+TEST_CASE("an owner that is named twice is one lifetime edge", "[graph]") {
+  program p{std::vector<op>(3), {}};
+  p.ops[2].outlives = {1, 0, 1, 1};
+  const auto deps = dependencies_by_kind(p);
+  REQUIRE(deps);
+  CHECK(std::vector<edge>(deps->lifetime().begin(), deps->lifetime().end()) == std::vector<edge>{{0, 2}, {1, 2}});
+  CHECK(deps->edges() == std::vector<kinded_edge>{{{0, 2}, edge_kind::lifetime}, {{1, 2}, edge_kind::lifetime}});
+}
+
 TEST_CASE("a program that runs again and again: two steps say it all", "[graph]") {
   random_source random(79);
   std::size_t backwards = 0;
