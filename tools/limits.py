@@ -66,6 +66,10 @@ class Files:
     def pairs(self, count):
         return self.write("pairs.csv", "source,target\n", (f"{i % 99},{(i * 7) % 99}\n" for i in range(count)))
 
+    def model(self, layers):
+        config = json.loads(pathlib.Path(MODEL).read_text()) | {"num_hidden_layers": layers}
+        return self.write("config.json", json.dumps(config))
+
     def gibibyte_of_pairs(self):
         line = "12,34\n"
         head = "source,target\n"
@@ -148,6 +152,8 @@ def cases(f):
          lambda: ["tiling", "fit", "--samples", f.samples(1000001)]),
         ("sizes of a fit by pieces", "2,000", lambda: ["tiling", "fit", "--pieces", "8", "--samples", f.samples(2000)],
          lambda: ["tiling", "fit", "--pieces", "8", "--samples", f.samples(2001)]),
+        ("layers of a model", "1,048,576", lambda: ["cost", "report", "--model", f.model(1 << 20), "--training", TRAINING],
+         lambda: ["cost", "report", "--model", f.model((1 << 20) + 1)]),
         ("layers of a split", "4,096", lambda: ["planner", "split", "--problem", f.split(4096)],
          lambda: ["planner", "split", "--problem", f.split(4097)]),
     ]
