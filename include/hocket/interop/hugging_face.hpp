@@ -21,9 +21,8 @@ namespace hocket::inline HOCKET_ABI::hugging_face {
 /// Errors, each naming the field: errc::missing_field, errc::contradictory_field, errc::indivisible,
 /// errc::unknown_architecture, errc::malformed (not JSON).
 /// - errc::out_of_range: a size that is no whole number from 1 to 2^31 - 1 (2^20 for the layers).
-/// - errc::invalid_argument: 0, no whole number of 64 bits; 1, not true or false; 2, no list of layer numbers; 3, no
-/// list of one
-///   word per layer.
+/// - errc::invalid_argument: 0, no whole number of 64 bits; 1, not true or false; 2, no list of layer numbers;
+///   3, no list of one word per layer.
 /// - errc::unknown_value: a word or class that is not the architecture's.
 ///
 /// Multi-token-prediction layers (num_nextn_predict_layers) are not part of the model's published size and not counted.
