@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "plan_step.hpp"
 #include "fixed.hpp"
+#include "plan_step.hpp"
 #include "tiling_problem.hpp"
 
 namespace hocket_cli {

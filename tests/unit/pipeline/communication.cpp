@@ -365,7 +365,8 @@ TEST_CASE("a transfer that the rank or the shape does not have is refused with i
     return hocket::message(check(with_one_more{more}, communication::rendezvous).error());
   };
   CHECK(check(with_one_more{stage_action(action_kind::idle, 1, 0)}, communication::rendezvous).has_value());
-  CHECK(complaint({action_kind::send_forward, 0, 0}) == "line 2, cell 5: stage 0 also runs on line 1, but a stage lives on one rank");
+  CHECK(complaint({action_kind::send_forward, 0, 0}) ==
+        "line 2, cell 5: stage 0 also runs on line 1, but a stage lives on one rank");
   CHECK(complaint({action_kind::send_backward, 1, 1}) == "micro-batch is 1, but must lie in [0, 0]");
   CHECK(complaint({action_kind::send_backward, 1, 0, 1}) == "micro-batch is 0, but must lie in [0, 0]");
 }

@@ -4,6 +4,54 @@
 
 namespace hocket::inline HOCKET_ABI::cost {
 
+namespace detail {
+
+/// The blocks of one layer.
+[[nodiscard]] inline layer_blocks uniform_layer(const model& m, bool with_experts, bool windowed) {
+  const bool parallel_blocks = m.layer_norms == 1;
+  layer_blocks blocks;
+  const auto add_norms = [&](norm_place place, std::int64_t count) {
+    if (count > 0) blocks.push_back(norms{.count = count, .norm_weights = m.norm_weights, .place = place});
+  };
+  add_norms(norm_place::first, 1);
+  if (m.latent)
+    blocks.push_back(latent_attention{.heads = m.heads,
+                                      .query_rank = m.query_rank,
+                                      .kv_rank = m.kv_rank,
+                                      .nope_dim = m.nope_dim,
+                                      .rope_dim = m.rope_dim,
+                                      .value_dim = m.value_dim});
+  else
+    blocks.push_back(attention{.heads = m.heads,
+                               .kv_heads = m.kv_heads,
+                               .head_dim = m.head_dim,
+                               .window = windowed ? m.window : 0,
+                               .norm_weights = m.norm_weights,
+                               .qk_norm = m.qk_norm,
+                               .qk_norm_all = m.qk_norm_all,
+                               .qkv_bias = m.qkv_bias,
+                               .output_bias = m.output_bias,
+                               .attention_sinks = m.attention_sinks});
+  if (!parallel_blocks) add_norms(norm_place::between, 1);
+  if (with_experts)
+    blocks.push_back(mixture{.experts = m.experts,
+                             .active_experts = m.active_experts,
+                             .expert_ffn = m.expert_ffn,
+                             .shared_ffn = m.shared_ffn,
+                             .ffn_matrices = m.ffn_matrices,
+                             .shared_gate = m.shared_gate,
+                             .router_bias = m.router_bias,
+                             .expert_bias = m.expert_bias,
+                             .shares_input = parallel_blocks});
+  else
+    blocks.push_back(feed_forward{
+        .ffn = m.ffn, .ffn_matrices = m.ffn_matrices, .ffn_bias = m.ffn_bias, .shares_input = parallel_blocks});
+  add_norms(norm_place::behind, m.layer_norms - 2);
+  return blocks;
+}
+
+}  // namespace detail
+
 /// A model given by numbers of layers, as a list: layers without experts first, windowed layers spread evenly, as in
 /// even_parts. Parameters, FLOPs and saved tensors are the same.
 ///
@@ -17,59 +65,17 @@ namespace hocket::inline HOCKET_ABI::cost {
                            .embedding_norm = m.embedding_norm,
                            .tied = m.tied,
                            .head_bias = m.head_bias}};
-  const bool parallel_blocks = m.layer_norms == 1;
-  const auto make = [&](bool with_experts, bool windowed) {
-    layer_blocks blocks;
-    const auto add_norms = [&](norm_place place, std::int64_t count) {
-      if (count > 0) blocks.push_back(norms{.count = count, .norm_weights = m.norm_weights, .place = place});
-    };
-    add_norms(norm_place::first, 1);
-    if (m.latent)
-      blocks.push_back(latent_attention{.heads = m.heads,
-                                        .query_rank = m.query_rank,
-                                        .kv_rank = m.kv_rank,
-                                        .nope_dim = m.nope_dim,
-                                        .rope_dim = m.rope_dim,
-                                        .value_dim = m.value_dim});
-    else
-      blocks.push_back(attention{.heads = m.heads,
-                                 .kv_heads = m.kv_heads,
-                                 .head_dim = m.head_dim,
-                                 .window = windowed ? m.window : 0,
-                                 .norm_weights = m.norm_weights,
-                                 .qk_norm = m.qk_norm,
-                                 .qk_norm_all = m.qk_norm_all,
-                                 .qkv_bias = m.qkv_bias,
-                                 .output_bias = m.output_bias,
-                                 .attention_sinks = m.attention_sinks});
-    if (!parallel_blocks) add_norms(norm_place::between, 1);
-    if (with_experts)
-      blocks.push_back(mixture{.experts = m.experts,
-                               .active_experts = m.active_experts,
-                               .expert_ffn = m.expert_ffn,
-                               .shared_ffn = m.shared_ffn,
-                               .ffn_matrices = m.ffn_matrices,
-                               .shared_gate = m.shared_gate,
-                               .router_bias = m.router_bias,
-                               .expert_bias = m.expert_bias,
-                               .shares_input = parallel_blocks});
-    else
-      blocks.push_back(feed_forward{
-          .ffn = m.ffn, .ffn_matrices = m.ffn_matrices, .ffn_bias = m.ffn_bias, .shares_input = parallel_blocks});
-    add_norms(norm_place::behind, m.layer_norms - 2);
-    return blocks;
-  };
   const bool alternate = m.window_layers > 0 && m.window_layers < m.layers;
   const std::int64_t dense = m.layers - m.moe_layers;
   for (std::int64_t at = 0; at < m.layers;) {
     const bool windowed = (at + 1) * m.window_layers / m.layers > at * m.window_layers / m.layers;
     const std::int64_t count = alternate ? 1 : (at < dense ? dense : m.layers) - at;
-    out.add(make(at >= dense, windowed), count);
+    out.add(detail::uniform_layer(m, at >= dense, windowed), count);
     at += count;
   }
   if (m.mtp_layers > 0) {
     out.prediction_heads = m.mtp_layers;
-    out.predictions.push_back({make(m.moe_layers > 0, false), m.mtp_layers});
+    out.predictions.push_back({detail::uniform_layer(m, m.moe_layers > 0, false), m.mtp_layers});
   }
   return out;
 }
