@@ -125,6 +125,9 @@ inline void append_repeated(std::string& out, char what, std::int64_t times) {
   }
   if (ends[0] == 0) return error{errc::layout_lacks}.with("E, the embedding: it begins stage 0");
   if (ends[1] == 0) return error{errc::layout_lacks}.with("L, the loss: it ends the last stage");
+  const std::int64_t most = (std::max)(out.layer_count(), out.prediction_count());
+  if (most > detail::max_layout_layers)
+    return error{errc::limit_exceeded, most, detail::max_layout_layers}.with("layers or prediction modules");
   return out;
 }
 
