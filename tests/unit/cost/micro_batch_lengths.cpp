@@ -7,6 +7,7 @@
 #include <cmath>
 #include <vector>
 
+#include "all_rates.hpp"
 #include "catch.hpp"
 #include "data/cost/published_shapes.hpp"
 
@@ -21,14 +22,7 @@ bool close(double mine, double theirs, double part = 1e-9) {
 }
 cost::training step() { return {.sequence = 4096, .micro_batch = 1, .global_batch = 32}; }
 
-constexpr cost::machine on_links{.gemm_flops = 7e14,
-                                 .attention_flops = 5e14,
-                                 .memory_bytes = 3e12,
-                                 .tensor_bytes = 2e11,
-                                 .expert_bytes = 7e10,
-                                 .pipeline_bytes = 5e10,
-                                 .data_bytes = 3e10,
-                                 .host_bytes = 2e10};
+constexpr cost::machine on_links = all_rates;
 
 /// Layers of three kinds, something before and behind them, and a module that predicts.
 cost::layer_list small_list() {

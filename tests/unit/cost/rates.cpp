@@ -9,6 +9,7 @@
 #include <limits>
 #include <random>
 
+#include "all_rates.hpp"
 #include "catch.hpp"
 
 namespace {
@@ -28,15 +29,6 @@ cost::model with_experts() {
   m.expert_ffn = 512;
   return m;
 }
-/// All rates differ, so that none can be taken for another.
-constexpr machine all_rates{.gemm_flops = 7e14,
-                            .attention_flops = 5e14,
-                            .memory_bytes = 3e12,
-                            .tensor_bytes = 2e11,
-                            .expert_bytes = 7e10,
-                            .pipeline_bytes = 5e10,
-                            .data_bytes = 3e10,
-                            .host_bytes = 2e10};
 
 bool close(double mine, double theirs, double part = 1e-9) {
   return std::abs(mine - theirs) <= part * std::abs(theirs);

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <set>
 
+#include "all_rates.hpp"
 #include "calculator.hpp"
 #include "catch.hpp"
 
@@ -43,15 +44,11 @@ cost::model with_experts() {
   m.mtp_layers = 1;
   return m;
 }
-constexpr cost::machine on_links{.gemm_flops = 7e14,
-                                 .attention_flops = 5e14,
-                                 .memory_bytes = 3e12,
-                                 .tensor_bytes = 2e11,
-                                 .expert_bytes = 7e10,
-                                 .pipeline_bytes = 5e10,
-                                 .data_bytes = 3e10,
-                                 .host_bytes = 2e10,
-                                 .host_overlap = 0};
+constexpr cost::machine on_links = [] {
+  cost::machine alone = all_rates;
+  alone.host_overlap = 0;
+  return alone;
+}();
 const cost::training step{.sequence = 512, .micro_batch = 2, .global_batch = 32, .dropout = true};
 
 /// What a reader makes of "min(tp, g)*cp".
