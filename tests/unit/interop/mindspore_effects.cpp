@@ -8,6 +8,8 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <random>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -108,6 +110,83 @@ std::vector<bits> closure_of(const std::string& text) {
   return before;
 }
 
+// A program of graphs that call each other, in circles too, and name each other's nodes and parameters. Variables:
+// "w", which is updated, "a0" the parameter of graph 0, "n0_1" its second statement, "r0" its Return.
+struct statement_of_graph {
+  std::string text;
+  std::vector<std::string> reads, writes;
+  std::vector<std::size_t> calls{};  // graphs
+};
+using calling_graphs = std::vector<std::vector<statement_of_graph>>;
+
+std::string number_of(std::size_t n) { return std::to_string(n); }
+
+calling_graphs random_graphs(std::mt19937& random) {
+  const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random()) % n; };
+  calling_graphs out(1 + below(4));
+  const std::string w = "<Ref[Tensor[Float32]], (2), ref_key=w>";
+  for (std::size_t g = 0; g < out.size(); ++g) {
+    const std::string own = "a" + number_of(g), own_text = "%para" + number_of(10 + g) + "_a";
+    std::size_t partial = 0, partial_of = 0;
+    for (std::size_t i = 0, count = 1 + below(4); i < count; ++i) {
+      const std::string name = "n" + number_of(g) + "_" + number_of(i),
+                        start = "%" + number_of(i) + "(" + name + ") = ";
+      const std::size_t other = below(out.size()), kind = below(7);
+      statement_of_graph s{{}, {own}, {name}};
+      if (kind == 0) {
+        s.text = "Neg(" + own_text + ")";
+      } else if (kind == 1) {
+        s.text = "Neg($(@g" + number_of(other) + ":para" + number_of(10 + other) + "_a))";
+        s.reads = {"a" + number_of(other)};
+      } else if (kind == 2) {
+        s.text = "Assign(%para1_w, " + own_text + ", UMonad[U])\n      : (" + w +
+                 ", <Tensor[Float32], (2)>, <UMonad, NoShape>) -> (<Bool, NoShape>)";
+        s.reads.push_back("w");
+        s.writes.push_back("w");
+      } else if (kind == 3) {
+        s.text = "call @g" + number_of(other) + "(" + own_text + ")";
+        s.calls = {other};
+      } else if (kind == 4) {
+        s.text = "Partial(@g" + number_of(other) + ", " + own_text + ")";
+        s.calls = {other};
+        partial = i + 1;
+        partial_of = other;
+      } else if (kind == 5 && partial > 0) {
+        s.text = "%" + number_of(partial - 1) + "(" + own_text + ")";
+        s.reads.push_back("n" + number_of(g) + "_" + number_of(partial - 1));
+        s.calls = {partial_of};
+      } else {  // the first statement of any graph
+        s.text = "Neg($(@g" + number_of(other) + ":n" + number_of(other) + "_0))";
+        s.reads = {"n" + number_of(other) + "_0"};
+      }
+      s.text = start + s.text;
+      out[g].push_back(s);
+    }
+    const std::size_t last = out[g].size() - 1;
+    out[g].push_back(
+        {"Return(%" + number_of(last) + ")", {"n" + number_of(g) + "_" + number_of(last)}, {"r" + number_of(g)}});
+  }
+  return out;
+}
+
+bool is_of_graph(const std::string& variable, std::size_t g) {
+  return variable == "a" + number_of(g) || variable == "r" + number_of(g) ||
+         variable.rfind("n" + number_of(g) + "_", 0) == 0;
+}
+
+// Whether a graph, or one that it calls, reads or writes a variable of none of the graphs on the way.
+bool captures(const calling_graphs& graphs, std::size_t g, const std::string& variable, bool writes,
+              std::set<std::size_t>& seen) {
+  if (is_of_graph(variable, g) || !seen.insert(g).second) return false;
+  for (const statement_of_graph& s : graphs[g]) {
+    const auto& own = writes ? s.writes : s.reads;
+    if (std::find(own.begin(), own.end(), variable) != own.end()) return true;
+    for (const std::size_t other : s.calls)
+      if (captures(graphs, other, variable, writes, seen)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 TEST_CASE("the order of real dumps is the closure of their text", "[mindspore]") {
@@ -203,4 +282,69 @@ TEST_CASE("a call has the effects of the graphs behind it", "[mindspore]") {
   CHECK(deps->reaches(3, 4));
   CHECK(deps->reaches(2, 4));
   CHECK_FALSE(deps->reaches(0, 1));
+}
+
+TEST_CASE("a call reads and writes what the graphs behind it capture, however they call each other", "[mindspore]") {
+  std::mt19937 random(31);
+  for (int round = 0; round < 500; ++round) {
+    const calling_graphs graphs = random_graphs(random);
+    std::vector<std::size_t> printed(graphs.size());  // the order of the dump
+    for (std::size_t g = 0; g < printed.size(); ++g) printed[g] = g;
+    std::shuffle(printed.begin(), printed.end(), random);
+    std::string text = "# IR entry: @g0\n%para1_w: <Ref[Tensor[Float32]], (2), ref_key=w>\n";
+    std::vector<std::string> names, parameters{"w"};  // of variables, as the program numbers them
+    std::vector<std::pair<std::size_t, const statement_of_graph*>> nodes;
+    for (const std::size_t g : printed) {
+      parameters.push_back("a" + number_of(g));
+      text += "subgraph @g" + number_of(g) + "(%para" + number_of(10 + g) + "_a) {\n";
+      for (const statement_of_graph& s : graphs[g]) {
+        text += "  " + s.text + "\n";
+        names.push_back(s.writes[0]);
+        nodes.emplace_back(g, &s);
+      }
+      text += "}\n";
+    }
+    INFO(text);
+    const auto p = ms::parse_ir(text);
+    if (!p) FAIL(message(p.error()));
+    REQUIRE(p->node_count() == names.size());
+    names.insert(names.end(), parameters.begin(), parameters.end());
+    REQUIRE(p->variable_count() == names.size());
+    for (std::size_t n = 0; n < nodes.size(); ++n) {
+      const auto& [g, s] = nodes[n];
+      std::set<std::string> reads(s->reads.begin(), s->reads.end()), writes(s->writes.begin(), s->writes.end());
+      for (std::size_t v = 0; v < names.size(); ++v)
+        for (const std::size_t other : s->calls) {
+          std::set<std::size_t> seen_reading, seen_writing;
+          const bool is_later = v >= n && v < nodes.size() && is_of_graph(names[v], g);  // of the same graph
+          if (!is_later && captures(graphs, other, names[v], false, seen_reading)) reads.insert(names[v]);
+          if (captures(graphs, other, names[v], true, seen_writing)) writes.insert(names[v]);
+        }
+      std::set<std::string> found_reads, found_writes;
+      for (const std::uint32_t v : p->reads(n)) found_reads.insert(names[v]);
+      for (const std::uint32_t v : p->writes(n)) found_writes.insert(names[v]);
+      CHECK(found_reads == reads);
+      CHECK(found_writes == writes);
+      CHECK(p->reads(n).size() == reads.size());
+      CHECK(p->writes(n).size() == writes.size());
+    }
+  }
+}
+
+TEST_CASE("a small text cannot ask for captured variables without end", "[mindspore]") {
+  // A chain of 8193 graphs, each calling the one before, the first of which reads 2^13 values of the entry.
+  constexpr int values = 1 << 13;
+  std::string text = "# IR entry: @main\nsubgraph @g0() {\n";
+  for (int i = 0; i < values; ++i)
+    text += "  %" + std::to_string(i) + "(o) = Neg($(@main:v" + std::to_string(i) + "))\n";
+  text += "  Return(%0)\n}\n";
+  for (int g = 1; g <= values; ++g)
+    text +=
+        "subgraph @g" + std::to_string(g) + "() {\n  %0(c) = call @g" + std::to_string(g - 1) + "()\n  Return(%0)\n}\n";
+  text += "subgraph @main() {\n";
+  for (int i = 0; i < values; ++i) text += "  %" + std::to_string(i) + "(v" + std::to_string(i) + ") = Neg(I64(1))\n";
+  text += "  Return(%0)\n}\n";
+  const auto p = ms::parse_ir(text);
+  REQUIRE_FALSE(p);
+  CHECK(message(p.error()) == "variables that called graphs capture: 67117056 exceeds the limit of 67108864");
 }

@@ -318,3 +318,142 @@ TEST_CASE("bad dumps: one sentence with the place", "[mindspore]") {
   CHECK(message(long_line.error()) == "line 6: 35 exceeds the limit of 30 (bytes in a line)");
   CHECK_FALSE(parse_ir(whole(load + "  %1(b) = Neg(" + std::string(100000, '(') + "\n" + end, 3)));
 }
+
+TEST_CASE("lines that a reader refuses, each with its place", "[mindspore]") {
+  const std::string graph = "subgraph @g() {\n  %0(a) = Neg(I64(1))\n  Return(%0)\n}\n";
+  struct {
+    std::string text, said;
+  } const cases[] = {
+      {graph, "accepted"},
+      {"\xef\xbb\xbf" + graph, "accepted"},
+      {"\n \t\n# IR entry: @g\n" + graph, "accepted"},
+      {"#IR entry : @g\nanything: else\nand this\n" + graph, "accepted"},
+      {"# IR entry: @g\njit config {\n% no parameter\n} not its end\n}\n" + graph, "accepted"},
+      {"# IR entry: @g\njit config {\n}\n% no parameter\n" + graph,
+       "line 4, column 1: \"% no parameter\" is not understood"},
+      {"# IR entry: @g\n}\n" + graph, "line 2, column 1: \"}\" is not understood"},
+      {"# IR entry: @h\n" + graph, "the text ends in line 5, before h"},
+      {"# Total subgraphs: 1\n" + graph, "line 1, column 1: \"# Total subgraphs: 1\" is not understood"},
+      {"# IR entry: @g\n# Total subgraphs: 1\n" + graph, "accepted"},
+      {"# IR entry: @g\n# Total subgraphs: 2\n" + graph,
+       "the text ends in line 6 with 1 subgraphs, but says that it has 2"},
+      {"# IR entry: @g\n#Total subgraph : 0\n" + graph,
+       "the text ends in line 6 with 1 subgraphs, but says that it has 0"},
+      {"# IR entry: @g\n# Total params: 1\n" + graph, "the text ends in line 6 with 0 params, but says that it has 1"},
+      {"# IR entry: @g\nTotal number of cnodes: 0\n" + graph,
+       "the text ends in line 6 with 2 cnodes, but says that it has 0"},
+      {"# IR entry: @g\n# Total params: \n" + graph, "line 2, column 17: \"\" is not a whole number in range"},
+      {"# IR entry: @g\n# Total params:  1x\n" + graph, "line 2, column 18: \"1x\" is not a whole number in range"},
+      {"# IR entry: @g\n# Total params: -1\n" + graph, "line 2, column 17: \"-1\" is not a whole number in range"},
+      {"# IR entry: @g\nTotal number of nodes: 99999999999999999999\n" + graph,
+       "line 2, column 24: \"99999999999999999999\" is not a whole number in range"},
+      {"# IR entry: @g\n%para1_x: <Tensor[Int8], (2)>\n" + graph, "accepted"},
+      {"# IR entry: @g\n%para1_x : <Tensor[Int8], (2)>  :  has_default\n" + graph, "accepted"},
+      {"# IR entry: @g\n%para1_x\n" + graph, "line 2, column 1: \"%para1_x\" is not understood"},
+      {"# IR entry: @g\n%para1_x: <Tensor[Int8], (2)\n" + graph,
+       "line 2, column 11: what is opened here is not closed: <Tensor[Int8], (2)"},
+      {"# IR entry: @g\n%para1_x: <Tensor[Int8], (2x)>\n" + graph, "line 2, column 26: \"(2x)\" is not understood"},
+      {"subgraph @g {\n}\n", "line 1, column 13: \"{\" is not understood"},
+      {"subgraph @g\n}\n", "line 1, column 1: \"subgraph @g\" is not understood"},
+      {"subgraph @() {\n}\n", "line 1, column 1: \"subgraph @() {\" is not understood"},
+      {"subgraph @g(%para1_a {\n}\n", "line 1, column 22: what is opened here is not closed: {"},
+      {"subgraph @g() [\n}\n", "line 1, column 14: \" [\" is not understood"},
+      {"subgraph @g()\n}\n", "line 1, column 1: \"subgraph @g()\" is not understood"},
+      {"subgraph @g parent: [subgraph @h() {\n}\n", "line 1, column 32: \"h() {\" is not understood"},
+      {"subgraph @g parent: [subgraph @h] {\n}\n", "line 1, column 35: \"{\" is not understood"},
+      {"subgraph @g parent: [subgraph @h]() {\n}\n", "accepted"},
+      {"subgraph @g() {\n  Return(I64(1))\n", "the text ends in line 2, before the } of a graph"},
+      {"%0(a) = Neg(%1)", "accepted"},
+      {"  %0(a) = Neg(%1)", "accepted"},
+      {"%0(a) = Neg(%1)\n}\n", "accepted"},
+      {"%x(a) = Neg(%1)\n", "line 1, column 1: \"%x(a) = Neg(%1)\" is not understood"},
+      {"%12 = Neg(%1)\n", "line 1, column 1: \"%12 = Neg(%1)\" is not understood"},
+      {"%12", "line 1, column 1: \"%12\" is not understood"},
+      {"%", "line 1, column 1: \"%\" is not understood"},
+      {"%0(a) = Neg(%1)\n  what\n", "line 2, column 3: \"what\" is not understood"},
+      {"%0(a) = Neg(%1)\nReturn(%0)\n", "accepted"},
+      {"%0(a) = Neg(%1)\n  (Default/net)\n", "line 2, column 3: \"(Default/net)\" is not understood"},
+      {"%0(a) = Neg(%1)\n  # Fullname with scope:\n  (Default/net)\n", "accepted"},
+      {"%0(a) = Neg(%1)\n  # Fullname with scope:\n  # Comment\n  (Default/net)\n",
+       "line 4, column 3: \"(Default/net)\" is not understood"},
+  };
+  for (const auto& each : cases) {
+    INFO(each.text);
+    CHECK(refusal(each.text) == each.said);
+  }
+}
+
+TEST_CASE("a scope is the first that a statement's comments tell", "[mindspore]") {
+  const auto scope = [](const std::string& lines) {
+    const auto p = parse_ir("%0(a) = Neg(%1)\n" + lines);
+    if (!p) return message(p.error());
+    return std::string(p->scope(0)) + (p->node(0).has_full_name ? ", full" : "");
+  };
+  const std::string types = "  : (<Int64, NoShape>) -> (<Int64, NoShape>)\n";
+  struct {
+    std::string lines, found;
+  } const cases[] = {
+      {"", ""},
+      {"# Fullname with scope: (Default/a)\n", "Default/a, full"},
+      {"# fullname_with_scope: (Default/a)\n", "Default/a, full"},
+      {"# Scope: (Default/a)\n", "Default/a"},
+      {"# scope: Default/a\n", "Default/a"},
+      {"# Scope: (Default/a)\n# Fullname with scope: (Default/b)\n", "Default/a"},
+      {"# Fullname with scope:\n(Default/a)\n", "Default/a, full"},
+      {"# Scope:\n", ""},
+      {"# Corresponding forward: (Default/a)\n", ""},
+      {"# In file a.py: Scope: x\n# Scope: (b)\n", "b"},
+      {"# Scope\n", ""},
+      {"#Scope: a\n", "a"},
+      {types + ": (Default/a)\n", "Default/a, full"},
+      {types + ": (Default/a) -> (Default/b)\n", ""},
+      {types + ": (Other/a)\n", ""},
+      {types + "# Scope: (Default/b)\n: (Default/a)\n", "Default/b"},
+  };
+  for (const auto& each : cases) {
+    INFO(each.lines);
+    CHECK(scope(each.lines) == each.found);
+  }
+  // The next statement has its own.
+  const auto p =
+      parse_ir("%0(a) = Neg(%1)\n# Fullname with scope: (Default/a)\n%1(b) = Neg(%0)\n# Scope: (b)\nReturn(%1)\n");
+  REQUIRE(p);
+  CHECK(p->scope(1) == "b");
+  CHECK_FALSE(p->node(1).has_full_name);
+  CHECK(p->scope(2).empty());
+}
+
+TEST_CASE("a line is as long as the option says, and no longer, however it comes", "[mindspore]") {
+  const std::string line = "%0(a) = Neg(%1)", text = "\n" + line + "\n";
+  for (std::size_t cut = 0; cut <= text.size(); ++cut) {
+    INFO(cut);
+    for (const std::size_t longest : {line.size(), line.size() - 1}) {
+      mindspore::ir_program_reader reader({.longest_line = longest});
+      auto ok = reader.feed(text.substr(0, cut));
+      if (ok) ok = reader.feed(text.substr(cut));
+      REQUIRE(ok.has_value() == (longest == line.size()));
+      if (ok) CHECK(reader.finish()->node_count() == 1);
+      else CHECK(message(ok.error()) == "line 2: 15 exceeds the limit of 14 (bytes in a line)");
+    }
+  }
+}
+
+TEST_CASE("a reader counts what it read and what the text says of itself", "[mindspore]") {
+  const auto p = parse_ir(whole("  %0(a) = Neg(%para1_x)\n  Return(%0)\n", 2));
+  REQUIRE(p);
+  const mindspore::ir_counts& c = p->counts();
+  CHECK(c.lines == 20);
+  CHECK(c.graphs == 1);
+  CHECK(c.nodes == 2);
+  CHECK(c.parameters == 2);
+  CHECK(c.said_graphs == 1);
+  CHECK(c.said_nodes == 2);
+  CHECK(c.said_parameters == 2);
+  CHECK(c.said_all_nodes == 99);
+  const auto piece = parse_ir("%0(a) = Neg(%1)\n");
+  CHECK(piece->counts().graphs == 1);
+  CHECK(piece->counts().said_graphs == -1);
+  CHECK(piece->counts().said_nodes == -1);
+  CHECK(piece->counts().said_parameters == -1);
+  CHECK(piece->counts().said_all_nodes == -1);
+}

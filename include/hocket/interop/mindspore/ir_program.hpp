@@ -81,7 +81,6 @@ struct list_of_lists {
   std::vector<std::size_t> begin{0};
 
   void end_list() { begin.push_back(values.size()); }
-  [[nodiscard]] std::size_t size() const noexcept { return begin.size() - 1; }
   [[nodiscard]] std::span<const T> operator[](std::size_t i) const noexcept {
     return std::span<const T>(values).subspan(begin[i], begin[i + 1] - begin[i]);
   }

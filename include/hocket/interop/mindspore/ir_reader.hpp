@@ -18,8 +18,9 @@ namespace hocket::inline HOCKET_ABI::mindspore {
 /// A parameter of the dump: `%para3_net.emb: <Ref[Tensor[Float16]], ...>`.
 struct ir_parameter_view {
   std::int64_t line = 0;
-  std::string_view name;  ///< para3_net.emb
-  std::string_view type;  ///< of graphs within, empty
+  std::string_view name;    ///< para3_net.emb
+  std::string_view type;    ///< of graphs within, empty
+  std::int64_t column = 1;  ///< of the type
 };
 /// `subgraph @name parent: [subgraph @parent](%para72_x, ...) {`; entry and fragments: no parent.
 struct ir_heading_view {
@@ -191,7 +192,8 @@ class ir_reader {
     if (const auto type = in.bracketed(detail::brackets::with_angles); !type) return type.error();
     ++counts_.parameters;
     const std::string_view name = detail::trim(line.substr(1, colon - 1));
-    return visitor_.parameter({counts_.lines, name, line.substr(colon + 2, in.at() - colon - 2)});
+    return visitor_.parameter(
+        {counts_.lines, name, line.substr(colon + 2, in.at() - colon - 2), static_cast<std::int64_t>(colon) + 3});
   }
 
   [[nodiscard]] result<void> take_heading(std::string_view line) {

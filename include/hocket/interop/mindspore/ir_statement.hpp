@@ -30,6 +30,7 @@ struct ir_statement_view {
   std::string_view primitive_attributes, node_attributes, primal_attributes;  ///< lists of key: value
   std::string_view layout;           ///< in_strategy, out_strategy, ... at the end; in 1.x strategy
   std::int64_t types_line = 0;       ///< 0: the dump has no types
+  std::string_view types;            ///< that line
   std::string_view inputs, outputs;  ///< lists of types
   std::string_view scope;            ///< Default/network-Loss/.../MatMul-op0
   bool has_full_name = false;        ///< false: backend passes print the scope without the op's own name
@@ -258,6 +259,7 @@ struct ir_attribute_view {
   if (!in.done()) return in.bad();
   out.inputs = detail::trim(*inputs);
   out.types_line = line;
+  out.types = text;
   return {};
 }
 

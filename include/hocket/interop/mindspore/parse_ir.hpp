@@ -24,7 +24,8 @@ class ir_program_reader {
   /// The next piece of the text. Errors: as of ir_reader, and each with line and column:
   /// errc::unknown_operand, errc::bad_attribute.
   [[nodiscard]] result<void> feed(std::string_view chunk) { return reader_.feed(chunk); }
-  /// The program, if the text was whole.
+  /// The program, if the text was whole. Errors: errc::limit_exceeded for more than 2^26 variables that called graphs
+  /// capture.
   [[nodiscard]] result<ir_program> finish() {
     if (const auto ok = reader_.finish(); !ok) return ok.error();
     return builder_.finish(reader_.counts());
@@ -37,7 +38,7 @@ class ir_program_reader {
 
 /// Reads a whole dump, or a piece of one as it is printed in guides.
 /// Errors as of ir_program_reader; none of a text that is refused is returned.
-/// Complexity: linear in the text. Comment lines, most of a dump, are passed over.
+/// Complexity: linear in the text and in what called graphs capture. Comment lines, most of a dump, are passed over.
 ///
 ///     const auto program = hocket::mindspore::parse_ir(text);
 ///     program->primitive(0) == "Load";

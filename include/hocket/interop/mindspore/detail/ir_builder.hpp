@@ -25,7 +25,7 @@ class ir_builder {
     return {};
   }
   result<void> parameter(const ir_parameter_view& p) {
-    const auto type = type_of(p.type, p.line, 1);
+    const auto type = type_of(p.type, p.line, p.column);
     if (!type) return type.error();
     return add_parameter(p.name, *type, 0, p.line);
   }
@@ -57,7 +57,7 @@ class ir_builder {
 
   result<void> add_parameter(std::string_view written, std::uint32_t type, std::uint32_t graph, std::int64_t line);
   result<std::uint32_t> type_of(std::string_view text, std::int64_t line, std::int64_t column);
-  result<void> add_types(std::string_view list, std::int64_t line, list_of_lists<std::uint32_t>& out);
+  result<void> add_types(std::string_view list, const ir_statement_view& s, list_of_lists<std::uint32_t>& out);
   result<ir_operand> operand_of(std::string_view text, const ir_statement_view& s);
   ir_operand mentioned(std::string_view graph, std::string_view name, std::string_view text,
                        const ir_statement_view& s);
@@ -138,11 +138,11 @@ inline result<std::uint32_t> ir_builder::type_of(std::string_view text, std::int
   return number;
 }
 
-inline result<void> ir_builder::add_types(std::string_view list, std::int64_t line, list_of_lists<std::uint32_t>& out) {
-  const char* const begin = list.data();
+inline result<void> ir_builder::add_types(std::string_view list, const ir_statement_view& s,
+                                          list_of_lists<std::uint32_t>& out) {
   while (!list.empty()) {
     const std::string_view text = next_part(list, brackets::with_angles);
-    const auto type = type_of(text, line, 1 + (text.data() - begin));
+    const auto type = type_of(text, s.types_line, 1 + (text.data() - s.types.data()));
     if (!type) return type.error();
     out.values.push_back(*type);
   }
@@ -165,12 +165,12 @@ inline result<void> ir_builder::statement(const ir_statement_view& s) {
   node.has_full_name = s.has_full_name;
   if (const auto ok = add_operands(s, node); !ok) return ok;
   if (const auto ok = add_attributes(s); !ok) return ok;
-  if (const auto ok = add_types(s.inputs, s.types_line, program_.input_types_); !ok) return ok;
+  if (const auto ok = add_types(s.inputs, s, program_.input_types_); !ok) return ok;
   const std::size_t types = program_.input_types_.values.size() - program_.input_types_.begin.back();
   if (types != program_.operands_[n].size())  // nothing can be said of a single operand
     program_.input_types_.values.resize(program_.input_types_.begin.back());
   program_.input_types_.end_list();
-  if (const auto ok = add_types(s.outputs, s.types_line, program_.output_types_); !ok) return ok;
+  if (const auto ok = add_types(s.outputs, s, program_.output_types_); !ok) return ok;
   program_.output_types_.end_list();
   node.primitive = texts().add(primitive_of(s.operation));
   program_.nodes_.push_back(node);

@@ -13,7 +13,7 @@
 namespace hocket::inline HOCKET_ABI::mindspore::detail {
 
 // What graphs that call each other read and write outside themselves: their own reads and writes, and those of the
-// graphs that they mention, over and over until nothing new comes up.
+// graphs that they mention, until nothing new comes up.
 class ir_captures {
  public:
   using set = std::vector<std::uint32_t>;  // ascending
@@ -30,21 +30,30 @@ class ir_captures {
   [[nodiscard]] result<void> close(IsOwn&& is_own) {
     for (auto* const sets : {&reads_, &writes_, &mentions_})
       for (set& s : *sets) sort_unique(s);
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (std::uint32_t g = 0; g < mentions_.size(); ++g)
-        for (const std::uint32_t other : mentions_[g]) {
-          const auto own = [&](std::uint32_t v) { return is_own(g, v); };
-          changed = add(reads_[other], reads_[g], own) || changed;
-          changed = add(writes_[other], writes_[g], own) || changed;
-        }
+    std::vector<set> callers(mentions_.size());
+    set open;  // graphs to look at: one of those that they mention has grown
+    std::size_t all = 0;
+    for (std::uint32_t g = 0; g < mentions_.size(); ++g) {
+      for (const std::uint32_t other : mentions_[g]) callers[other].push_back(g);
+      open.push_back(g);
+      all += reads_[g].size() + writes_[g].size();
+    }
+    std::vector<char> is_open(mentions_.size(), 1);
+    while (!open.empty()) {
+      const std::uint32_t g = open.back();
+      open.pop_back();
+      is_open[g] = 0;
+      const std::size_t added = add_mentioned(g, is_own);
+      all += added;
       constexpr std::size_t most = std::size_t{1} << 26;
-      std::size_t all = 0;
-      for (const auto* const sets : {&reads_, &writes_})
-        for (const set& s : *sets) all += s.size();
       if (all > most)
-        return error{errc::limit_exceeded, static_cast<std::int64_t>(all), std::int64_t{1} << 26}.with(
+        return error{errc::limit_exceeded, static_cast<std::int64_t>(all), static_cast<std::int64_t>(most)}.with(
             "variables that called graphs capture");
+      if (added == 0) continue;
+      for (const std::uint32_t caller : callers[g]) {
+        if (is_open[caller] == 0) open.push_back(caller);
+        is_open[caller] = 1;
+      }
     }
     return {};
   }
@@ -58,17 +67,26 @@ class ir_captures {
   }
 
  private:
+  // How many variables a graph has more by those of the graphs that it mentions.
   template <class IsOwn>
-  [[nodiscard]] static bool add(const set& from, set& to, IsOwn&& own) {
-    if (&from == &to) return false;
+  [[nodiscard]] std::size_t add_mentioned(std::uint32_t g, IsOwn& is_own) {
+    const auto own = [&](std::uint32_t v) { return is_own(g, v); };
+    std::size_t added = 0;
+    for (const std::uint32_t other : mentions_[g])
+      added += add(reads_[other], reads_[g], own) + add(writes_[other], writes_[g], own);
+    return added;
+  }
+  // How many of `from` came to `to`.
+  template <class IsOwn>
+  [[nodiscard]] static std::size_t add(const set& from, set& to, IsOwn&& own) {
     set news;
     std::set_difference(from.begin(), from.end(), to.begin(), to.end(), std::back_inserter(news));
     news.erase(std::remove_if(news.begin(), news.end(), own), news.end());
-    if (news.empty()) return false;
+    if (news.empty()) return 0;
     set both;
     std::merge(news.begin(), news.end(), to.begin(), to.end(), std::back_inserter(both));
     to = std::move(both);
-    return true;
+    return news.size();
   }
 
   std::vector<set> reads_, writes_, mentions_;
