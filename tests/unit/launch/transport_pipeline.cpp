@@ -79,6 +79,20 @@ bool has_every_step(const pipeline_program& program, std::uint32_t rank, bool gr
   return got == expected && list.stream_count() == std::uint32_t{sends} + 1;
 }
 
+// Whether a rank's steps, but waits and borders of groups, are its list's actions, but those that do nothing.
+bool has_the_list(const pipeline_program& program, const pipeline::table_schedule& plan, std::uint32_t rank) {
+  std::vector<stage_action> listed, made;
+  for (const stage_action a : plan.rank(rank))
+    if (a.kind() != action_kind::idle) listed.push_back({a.kind(), a.stage(), a.micro_batch()});
+  for (std::size_t i = 0; i < program.steps(rank).size(); ++i) {
+    const transfer_kind kind = program.steps(rank)[i].kind;
+    const stage_action a = program.actions(rank)[i];
+    if (kind != transfer_kind::wait && kind != transfer_kind::group_begin && kind != transfer_kind::group_end)
+      made.push_back({a.kind(), a.stage(), a.micro_batch()});
+  }
+  return listed == made;
+}
+
 constexpr auto nothing_fails = [](std::uint32_t, stage_action) { return 0; };
 
 }  // namespace
@@ -112,16 +126,35 @@ TEST_CASE("lists that PyTorch lowered run as they are, and no stream can hang on
     CHECK(check_transfers(*program, transfer_model::in_order));
     auto group = in_process_group::start(plan.ranks()).value();
     CHECK(total_of(run_threads(plan, *program, group, 100, nothing_fails)) == serial_sum(plan, 100));
-    // The same order as in the file.
-    for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
-      std::vector<stage_action> listed, made;
-      for (const stage_action a : plan.rank(r)) listed.push_back({a.kind(), a.stage(), a.micro_batch()});
-      for (std::size_t i = 0; i < program->steps(r).size(); ++i)
-        if (const stage_action a = program->actions(r)[i]; program->steps(r)[i].kind != transfer_kind::wait)
-          made.push_back({a.kind(), a.stage(), a.micro_batch()});
-      CHECK(listed == made);
-    }
+    for (std::uint32_t r = 0; r < plan.ranks(); ++r) CHECK(has_the_list(*program, plan, r));
   }
+}
+
+TEST_CASE("in a list without transfers idle actions do nothing, and the last is joined to none",
+          "[launch][transport]") {
+  const auto program_of = [](const std::vector<stage_action>& first, const std::vector<stage_action>& second) {
+    std::vector<stage_action> all = first;
+    all.insert(all.end(), second.begin(), second.end());
+    const std::vector<std::uint32_t> ends{static_cast<std::uint32_t>(first.size()),
+                                          static_cast<std::uint32_t>(all.size())};
+    const auto plan = pipeline::table_schedule::make(all, ends).value();
+    return from_pipeline(plan, {.pairs_at_once = true}).value();
+  };
+  const stage_action idle{action_kind::idle, 0, 0}, f0{action_kind::forward, 0, 0}, b0{action_kind::backward, 0, 0},
+      f1{action_kind::forward, 1, 0}, b1{action_kind::backward, 1, 0}, last{action_kind::backward, 0, 0, 0, 0, true};
+  REQUIRE(last.joined());
+  const auto runs = [](const pipeline_program& program, std::uint32_t rank) {
+    std::vector<stage_action> out;
+    for (std::size_t i = 0; i < program.steps(rank).size(); ++i)
+      if (program.steps(rank)[i].kind == transfer_kind::run) out.push_back(program.actions(rank)[i]);
+    return out;
+  };
+  const auto idles = program_of({f0, idle, b0}, {idle, f1, b1, idle});
+  CHECK(runs(idles, 0) == std::vector{f0, b0});
+  CHECK(runs(idles, 1) == std::vector{f1, b1});
+  const auto joined = program_of({f0, last}, {f1, b1}), plain = program_of({f0, b0}, {f1, b1});
+  CHECK(runs(joined, 0) == std::vector{f0, last});
+  CHECK(std::equal(joined.steps(0).begin(), joined.steps(0).end(), plain.steps(0).begin(), plain.steps(0).end()));
 }
 
 TEST_CASE("every schedule under every placement of transfers: no stream can hang, and the numbers are right",
@@ -150,6 +183,7 @@ TEST_CASE("every schedule under every placement of transfers: no stream can hang
         if (begins != 0) CHECK(device_commands(*program, 0).error().code == errc::bad_transfer);
       }
       for (std::uint32_t r = 0; r < program->ranks(); ++r) CHECK(has_every_step(*program, r, groups));
+      for (std::uint32_t r = 0; r < program->ranks(); ++r) CHECK(has_the_list(*program, *lists, r));
       auto group = in_process_group::start(plan.ranks()).value();
       CHECK(total_of(run_threads(plan, *program, group, 4, nothing_fails)) == serial_sum(plan, 4));
     }

@@ -86,7 +86,9 @@ class pipeline_step_writer {
     program_.requests_.push_back(requests_);
   }
 
-  void run(action a) { put({}, a); }
+  void run(action a) {
+    if (a.kind() != action_kind::idle) put({}, a);
+  }
 
   void begin_group() { put({.kind = transfer_kind::group_begin}, {}); }
   void end_group() {
@@ -277,7 +279,7 @@ class pipeline_lowering {
         return bad(step, "its input is not received before it");
       write_.await(place);
     }
-    if (a.kind() != action_kind::idle) write_.run(a);
+    write_.run(a);
     return {};
   }
 
