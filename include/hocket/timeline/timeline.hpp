@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory_resource>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,11 +35,6 @@ inline constexpr std::size_t activity_count = 10;
                                                       "compute", "communication", "optimizer",      "wait",
                                                       "other",   "recompute"};
   return names[static_cast<std::size_t>(kind)];
-}
-[[nodiscard]] constexpr std::optional<activity> parse_activity(std::string_view text) noexcept {
-  for (std::size_t i = 0; i < activity_count; ++i)
-    if (text == to_string(static_cast<activity>(i))) return static_cast<activity>(i);
-  return std::nullopt;
 }
 
 /// Spans on lanes: the one form in which simulated, predicted and measured runs are compared, analysed and drawn.

@@ -122,15 +122,6 @@ TEST_CASE("makespan, begin and end of a timeline", "[timeline]") {
   CHECK(u.spans().empty());
 }
 
-TEST_CASE("an activity is found by its name, and no other word is one", "[timeline]") {
-  for (std::size_t k = 0; k < hocket::activity_count; ++k) {
-    const auto kind = static_cast<activity>(k);
-    CHECK(hocket::parse_activity(hocket::to_string(kind)) == kind);
-  }
-  for (const std::string_view none : {"", "forwar", "forwards", "Forward", "weight"})
-    CHECK_FALSE(hocket::parse_activity(none).has_value());
-}
-
 TEST_CASE("spans, changes and marks of which nothing is said stand at 0 on the first lane", "[timeline]") {
   CHECK(timeline::span{} == timeline::span{.start = 0,
                                            .finish = 0,
