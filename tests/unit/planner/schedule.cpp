@@ -445,6 +445,7 @@ TEST_CASE("where transfers occupy links: never worse than a closed form", "[plan
     REQUIRE((ran && own));
     CHECK(found->makespan == own->makespan);
     CHECK(found->makespan <= ran->makespan);
+    CHECK_FALSE(found->found_by.empty());
   }
 }
 
@@ -528,6 +529,29 @@ TEST_CASE("bounds forbid no schedule that exists, and a budget of 200,000 finds 
       else CHECK(100 * found->makespan <= 101 * x.exists);
     }
   }
+}
+
+TEST_CASE("the bound of each rank forbids no recorded schedule, and is as near as it was", "[planner][schedule]") {
+  using namespace hocket::planner::detail::scheduling;
+  double sum = 0;
+  const auto questions = recorded::schedule_questions(HOCKET_TEST_DATA);
+  for (const recorded::schedule_question& x : questions) {
+    const pipeline::stage_costs costs = x.costs();
+    ticks unit = 0;
+    const search_input in = make_search_input(x.problem, costs, unit);
+    const window_bound windows(in);
+    rank_bound of_rank(in, windows);
+    ticks bound = windows();
+    std::int64_t steps = 500'000;
+    for (std::uint32_t r = 0; r < in.ranks; ++r)
+      if (in.is_scarce(r)) bound = of_rank(r, bound, x.makespan / unit * 21 / 20, steps);
+    INFO(x.column << " " << in.ranks << " x " << in.stages << " x " << in.micro_batches);
+    CHECK(bound * unit <= x.makespan);
+    sum += static_cast<double>(bound * unit) / static_cast<double>(x.makespan);
+  }
+  const double mean = sum / static_cast<double>(questions.size());
+  INFO("mean " << mean);
+  CHECK(mean >= 0.9881);
 }
 
 TEST_CASE("plans are within 1 % of the recorded ones on average and 5 % at worst", "[planner][schedule]") {

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <random>
 #include <sstream>
 #include <string>
@@ -931,6 +932,55 @@ TEST_CASE("bad problems are refused with a reason", "[planner][split]") {
   q.budget = 0;
   q.max_on_stage = most;
   CHECK(solve(q).error().code == errc::out_of_range);
+}
+
+TEST_CASE("step times and bytes in flight may be as large as 2^61 - 1, and no larger", "[planner][split]") {
+  constexpr std::int64_t most = (std::int64_t{1} << 61) - 1;
+  draws draw(3);
+  const auto is_fine = [](const split_problem& q) {
+    const auto ok = check(q.with_units());
+    CHECK((ok || ok.error().code == errc::overflow));
+    return ok.has_value();
+  };
+  for (int n = 0; n < 50; ++n) {
+    const auto p = static_cast<std::uint32_t>(draw(1, 3)), v = static_cast<std::uint32_t>(draw(1, 2));
+    const auto held = in_flight_profile::make(pipeline::interleaved::make({p, v, 6}).value()).value();
+    std::int64_t counts = 0;
+    for (std::uint32_t r = 0; r < p; ++r)
+      for (std::uint32_t k = 0; k < held.times(r); ++k) {
+        const auto at = held.at(r, k);
+        counts = std::max(counts, std::int64_t{std::accumulate(at.begin(), at.end(), 0u)});
+      }
+    const auto large = [&] { return std::int64_t{draw(1, 1 << 20)} << draw(10, 29); };
+    std::vector<layer_run> runs(2);
+    ticks time = 0;
+    for (layer_run& run : runs) {
+      run.of = {large(), 0, {{0, large()}, {0, large()}, {0, large()}}};
+      run.count = draw(static_cast<int>(p * v), 9);
+      ticks extra = 0;
+      for (const level& x : run.of.levels) extra = std::max(extra, x.extra);
+      time += run.count * (run.of.time + extra);
+    }
+    std::vector<rank_room> rooms(p);
+    for (rank_room& x : rooms) time += x.time = large();
+    split_problem q{.layers = runs, .ranks = rooms, .in_flight = held};
+    q.micro_batches = (most / time - std::int64_t{p}) / std::int64_t{v};  // time x (m v + p)
+    CHECK(is_fine(q));
+    ++q.micro_batches;
+    CHECK_FALSE(is_fine(q));
+
+    // The layers of the first run, with weights, and of the largest level, as often as a rank holds them.
+    q.micro_batches = 1;
+    runs.resize(1);
+    runs[0].count = 4096;
+    runs[0].of = {1, draw(1, 1 << 30), {{5, 0}, {0, 0}, {7, 0}}};
+    std::int64_t& kept = runs[0].of.levels[1].bytes;
+    kept = most / (4096 * counts) - runs[0].of.weights;
+    q.layers = runs;
+    CHECK(is_fine(q));
+    ++kept;
+    CHECK_FALSE(is_fine(q));
+  }
 }
 
 TEST_CASE("a bound is no higher than the best plan, however small the budget", "[planner][split]") {

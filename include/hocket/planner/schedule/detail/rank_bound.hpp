@@ -15,14 +15,14 @@ namespace hocket::inline HOCKET_ABI::planner::detail::scheduling {
 /// with the wrong activations. A micro-batch visits the rank twice for each chunk; all orders of these visits, by
 /// start, are looked at by dynamic programming over how many micro-batches have made each visit. An order is an entry:
 ///
-///     free   done   left   waiting for visit 1   waiting for visit 2   …
-///     when the rank has run its last action, and the weight gradients at hand too; when the last micro-batch has left
-///     for good, 0 before; when each micro-batch that made the visit before can make this one
+///     free   done   waiting for visit 1   waiting for visit 2   …
+///     when the rank has run its last action, and the weight gradients at hand too; when each micro-batch that made the
+///     visit before can make this one
 ///
-/// Of entries with the same counts only those are kept that no other beats in every time. Beyond `width` of them two
-/// are replaced by the earlier of each time, which is still a bound. Weight gradients are in no count: they fill what
-/// time the rank idles, as if they could be cut into pieces, and a forward waits until the cap leaves room even if
-/// those with least weight were run first.
+/// Of entries with the same counts only those are kept that no other beats in every time. Beyond `width` of them the
+/// last takes the earlier of each time, which is still a bound. Weight gradients are in no count: they fill what time
+/// the rank idles, as if they could be cut into pieces, and a forward waits until the cap leaves room even if those
+/// with least weight were run first.
 class rank_bound {
  public:
   /// @param windows  of the same input; both are kept
@@ -47,10 +47,10 @@ class rank_bound {
     set(rank);
     while (low < high) {
       target_ = low + (high - low) / 2;
-      const ticks least = least_makespan(steps);
+      const bool met = meets_target(steps);
       if (steps < 0) return low;
-      low = (std::max)(low, least);
-      if (least <= target_) high = target_;
+      if (met) high = target_;
+      else low = target_ + 1;
     }
     return low;
   }
@@ -59,7 +59,7 @@ class rank_bound {
   static constexpr std::size_t width = 16;
   using counts = std::vector<std::uint32_t>;  // by visit: micro-batches that have made it
   using entry = std::vector<ticks>;
-  enum : std::size_t { free, done, left, first_waiting };
+  enum : std::size_t { free, done, first_waiting };
 
   struct visit {
     std::uint32_t task = 0;
@@ -90,10 +90,7 @@ class rank_bound {
       return visits_[a].weight != visits_[b].weight ? visits_[a].weight < visits_[b].weight : a < b;
     });
     const visit& last = visits_.back();
-    const ticks rest = end_alone_ - alone_[last.task] - last.time;
-    const bool has_more = in_.owned[rank].front() > 0;
-    leave_ = has_more ? rest + in_.times.weight_grad[0] : 0;
-    tail_ = in_.split ? 0 : rest;
+    tail_ = in_.split ? 0 : end_alone_ - alone_[last.task] - last.time;
   }
   void add(std::uint32_t task, ticks weight) {
     visit x{task, in_.tasks[task].kind == work::forward, in_.tasks[task].time, weight};
@@ -111,8 +108,8 @@ class rank_bound {
     return target_ - windows_.tail(in_.action(visits_[j].task, k)) - visits_[j].time;
   }
 
-  /// At most the target: else target + 1, if steps last.
-  [[nodiscard]] ticks least_makespan(std::int64_t& steps) {
+  /// Whether an order may end by the target, if steps last.
+  [[nodiscard]] bool meets_target(std::int64_t& steps) {
     std::map<counts, std::vector<entry>> now;
     now[counts(visits_.size(), 0)] = {entry(first_waiting, 0)};
     for (std::size_t actions = visits_.size() * in_.micro_batches; actions > 0; --actions) {
@@ -120,9 +117,9 @@ class rank_bound {
       for (const auto& [made, entries] : now) {
         const outlook here = look(made);
         steps -= static_cast<std::int64_t>((entries.size() * here.waiting.back() + visits_.size()) * visits_.size());
-        if (steps < 0) return 0;
+        if (steps < 0) return false;
         for (std::size_t j = 0; j < visits_.size(); ++j) {
-          const bool open = made[j] < in_.micro_batches && (j == 0 || made[j - 1] > made[j]);
+          const bool open = made[j] < (j == 0 ? in_.micro_batches : made[j - 1]);
           if (!open || (visits_[j].forward && here.spare < 0)) continue;
           counts more = made;
           ++more[j];
@@ -136,10 +133,7 @@ class rank_bound {
       }
       now.swap(next);
     }
-    ticks least = target_ + 1;
-    for (const auto& [made, entries] : now)
-      for (const entry& x : entries) least = (std::min)(least, (std::max)(x[left], x[done] + tail_));
-    return least;
+    return !now.empty();
   }
   [[nodiscard]] outlook look(const counts& made) const {
     outlook x;
@@ -178,7 +172,6 @@ class rank_bound {
     if (j > 0) after.erase(after.begin() + static_cast<std::ptrdiff_t>(here.waiting[j]));
     after[free] = start + x.time;
     after[done] = (std::max)(old[done], start) + x.time + x.weight;
-    if (!sends && k + 1 == in_.micro_batches) after[left] = start + x.time + leave_;
     if (settle(after, start, more, there)) out.push_back(std::move(after));
   }
   /// Raises the times of an entry: nothing that follows starts before the action that was run last, and the rank is not
@@ -217,18 +210,8 @@ class rank_bound {
     };
     if (std::any_of(all.begin(), all.end(), [&](const entry& y) { return beats(y, x); })) return;
     std::erase_if(all, [&](const entry& y) { return beats(x, y); });
-    if (all.size() < width) {
-      all.push_back(x);
-      return;
-    }
-    const auto apart = [&](const entry& y) {
-      ticks sum = 0;
-      for (std::size_t i = 0; i < x.size(); ++i) sum += (std::max)(x[i], y[i]) - (std::min)(x[i], y[i]);
-      return sum;
-    };
-    const auto nearer = [&](const entry& a, const entry& b) { return apart(a) < apart(b); };
-    entry& near = *std::min_element(all.begin(), all.end(), nearer);
-    for (std::size_t i = 0; i < x.size(); ++i) near[i] = (std::min)(near[i], x[i]);
+    if (all.size() < width) return all.push_back(x);
+    for (std::size_t i = 0; i < x.size(); ++i) all.back()[i] = (std::min)(all.back()[i], x[i]);
   }
 
   const search_input& in_;
@@ -238,9 +221,8 @@ class rank_bound {
   std::vector<visit> visits_;           // in the order of a micro-batch
   std::vector<std::size_t> by_weight_;  // backward visits, those with least weight first
   std::int64_t cap_ = 0;
-  ticks work_ = 0;   // of all actions of the rank
-  ticks leave_ = 0;  // from the end of the last visit to the end of all that follows elsewhere
-  ticks tail_ = 0;   // what follows the rank's last action at the least
+  ticks work_ = 0;  // of all actions of the rank
+  ticks tail_ = 0;  // what follows the rank's last action at the least
   ticks target_ = 0;
 };
 

@@ -72,10 +72,9 @@ class window_bound {
           const std::int64_t share = (std::min)(c, d) + 1;
           const std::int64_t over = taken - (c > d ? (c - d) * k : 0) - cap;
           if (over > 0) link(at(work::backward, d, (over - 1) / share), at(work::forward, c, k), 0);
-          // A weight gradient follows its backward, but those of different chunks have no order.
+          // A weight gradient follows its backward, but those of different chunks have no order: all others have run k.
           const std::int64_t unordered = taken - c * k - cap;
-          if (in_.split && d <= c && unordered > 0)
-            link(at(work::weight_grad, d, unordered - 1), at(work::forward, c, k), 0);
+          if (in_.split && unordered > 0) link(at(work::weight_grad, d, unordered - 1), at(work::forward, c, k), 0);
         }
   }
   /// Actions so that each comes after what must precede it; nothing where the caps leave no order.
