@@ -283,7 +283,7 @@ class replay_search {
     while (budget_ >= 0 && add_greedily()) {
     }
     std::vector<std::uint32_t> none;
-    if (max_ops_ > 0) search(none, 0, 0, 0);
+    search(none, 0, 0, 0);
     if (budget_ >= 0) best_.most_possible = best_.effect.freed();
     best_.proved = best_.effect.freed() == best_.most_possible;
     std::sort(best_.ops.begin(), best_.ops.end());

@@ -136,6 +136,19 @@ TEST_CASE("the kept counts give the most bytes of any chunk sizes", "[planner][i
   for (std::uint32_t r = 0; r < 16; ++r) CHECK(held.times(r) <= 40);
 }
 
+TEST_CASE("pairs of ranks stand as the ranks of a V", "[planner][in_flight]") {
+  for (const std::uint32_t p : {2u, 4u, 8u}) {
+    const auto pairs = in_flight_profile::make_pairs(pipeline::dual_pipe::make({p, 1, 4 * p}).value()).value();
+    REQUIRE(pairs.ranks() == p / 2);
+    REQUIRE(pairs.stages() == p);
+    const pipeline::v_placement place{p / 2};
+    for (std::uint32_t s = 0; s < p; ++s) {
+      CHECK(pairs.rank_of(s) == place.rank_of(s));
+      CHECK(pairs.chunk_of(s) == place.chunk_of(s));
+    }
+  }
+}
+
 TEST_CASE("profiles of nothing, and pairs of a schedule without any, are refused", "[planner][in_flight]") {
   using hocket::errc;
   CHECK(in_flight_profile::make_counts({}).error().code == errc::bad_shape);

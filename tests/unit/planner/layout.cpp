@@ -149,7 +149,17 @@ TEST_CASE("the layout found fits, and none that fits is faster", "[planner][layo
     CHECK(planner::least_capacity(p).value() == least_of_all_cuts(p));
     if (!best) {
       CHECK(best.error().code == hocket::errc::does_not_fit);
-      CHECK(best.error().values[1] > 0);
+      // With so many bytes more the rank is no longer in the way, with one less it is.
+      const auto [rank, lack] = std::pair(best.error().values[0], best.error().values[1]);
+      REQUIRE(lack > 0);
+      hocket::bytes& room = p.rooms[static_cast<std::size_t>(rank)].capacity;
+      room += hocket::bytes(lack - 1);
+      const auto still = planner::solve(p);
+      REQUIRE(!still.has_value());
+      CHECK((still.error().values[0] == rank && still.error().values[1] == 1));
+      room += hocket::bytes(1);
+      const auto more = planner::solve(p);
+      CHECK((more.has_value() || more.error().values[0] >= rank));
       ++tight;
       continue;
     }
@@ -159,6 +169,16 @@ TEST_CASE("the layout found fits, and none that fits is faster", "[planner][layo
   }
   CHECK(fitting > 50);
   CHECK(tight > 20);
+  CHECK(planner::layout_room{}.in_flight == 1);
+  {  // 2^62 bytes in flight, and one more
+    planner::layout_problem p{.layers = std::vector<ticks>(4096, 1)};
+    constexpr hocket::bytes most(std::int64_t{1} << 50);
+    p.layer_bytes.assign(4096, {hocket::bytes(), most});
+    p.rooms = {{most, hocket::bytes(), 1}};
+    CHECK(planner::solve(p).error().code == hocket::errc::does_not_fit);
+    p.layer_bytes[7].states = hocket::bytes(1);
+    CHECK(planner::solve(p).error().code == hocket::errc::overflow);
+  }
   CHECK(planner::solve({.layers = {1}, .ranks = 1, .chunks = 2, .layer_bytes = {{}}, .rooms = {{}}}).error().code ==
         hocket::errc::invalid_argument);
   CHECK(planner::solve({.layers = {1}, .ranks = 1, .layer_bytes = {{}}}).error().code == hocket::errc::bad_shape);

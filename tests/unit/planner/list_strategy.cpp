@@ -145,6 +145,24 @@ TEST_CASE("strategies of unequal layers are priced as the list prices them, and 
   }
 }
 
+TEST_CASE("modules that predict several tokens are no part of the question", "[planner][strategy][layers]") {
+  cost::model m = deepseek_v3;
+  m.mtp_layers = 1;
+  const cost::layer_list with = cost::to_layers(m);
+  REQUIRE(!with.predictions.empty());
+  cost::layer_list without = with;
+  without.predictions.clear();
+  without.prediction_heads = 0;
+  const strategy_space space{.tensor = {2}, .expert = {4}, .micro_batches = {1}, .copies = {1}, .pipeline = {4}};
+  const auto a = solve(list_strategy_problem{with, step(64), cluster_of(64), space}).value(),
+             b = solve(list_strategy_problem{without, step(64), cluster_of(64), space}).value();
+  REQUIRE(a.front.size() == b.front.size());
+  for (std::size_t i = 0; i < a.front.size(); ++i) {
+    CHECK(a.front[i].cost.step == b.front[i].cost.step);
+    CHECK(a.front[i].cost.memory == b.front[i].cost.memory);
+  }
+}
+
 TEST_CASE("what is wrong with a list is said", "[planner][strategy][layers]") {
   cost::layer_list list = hybrid();
   list.sizes.hidden = -4;

@@ -302,9 +302,42 @@ TEST_CASE("more memory never costs, and buys something where a rank binds", "[pl
   const auto lean = solve(t);
   REQUIRE(lean);
   const auto price = price_of_memory(t, *lean, 40);
+  REQUIRE(price->on_one_rank.size() == t.ranks.size());
   REQUIRE(price);
   CHECK(price->everywhere > 0);
   for (const ticks one : price->on_one_rank) CHECK((one >= 0 && one <= price->everywhere));
+}
+
+TEST_CASE("no more memory buys nothing beyond a proved plan, and a plan counts its layers at each level",
+          "[planner][split]") {
+  draws draw(41);
+  int proved = 0;
+  for (int n = 0; n < 100; ++n) {
+    const auto held = in_flight_profile::make(pipeline::interleaved::make({2, 2, 4}).value()).value();
+    std::vector<layer_run> layers;
+    for (int i = draw(5, 8); i > 0; --i)
+      layers.push_back({{draw(1, 9), 0, {{draw(5, 9), 0}, {draw(0, 4), draw(1, 9)}}}, 1});
+    const std::vector<rank_room> ranks(2, rank_room{draw(40, 100), 0, 0});
+    const split_problem q{.layers = layers, .ranks = ranks, .in_flight = held, .micro_batches = 4};
+    const auto plan = solve(q);
+    if (!plan) continue;
+    std::int64_t counted = 0;
+    for (std::uint32_t r = 0; r < 2; ++r)
+      for (std::uint32_t k = 0; k < 2; ++k) {
+        std::int64_t here = 0;
+        for (const auto& stage : plan->stages)
+          for (const std::uint32_t level : stage.levels) here += stage.rank == r && level == k ? 1 : 0;
+        CHECK(plan->whole.layers_at(r, k) == here);
+        counted += here;
+      }
+    CHECK(counted == static_cast<std::int64_t>(layers.size()));
+    if (!plan->proved) continue;
+    ++proved;
+    const auto price = price_of_memory(q, *plan, 0).value();
+    CHECK(price.everywhere == 0);
+    CHECK(price.on_one_rank == std::vector<ticks>(2, 0));
+  }
+  CHECK(proved > 20);
 }
 
 TEST_CASE("more memory never costs, however small the budget", "[planner][split]") {
@@ -981,6 +1014,20 @@ TEST_CASE("step times and bytes in flight may be as large as 2^61 - 1, and no la
     ++kept;
     CHECK_FALSE(is_fine(q));
   }
+  // To the last tick and byte: two runs on one rank that holds one micro-batch.
+  const auto one = in_flight_profile::make_one_f_one_b(1, 1).value();
+  const rank_room room[] = {{0, 0, 3}};
+  constexpr std::int64_t part = std::int64_t{1} << 49;
+  layer_run runs[] = {{{0, 0, {{part, 0}}}, 4095}, {{0, 0, {{part - 1, 0}}}, 1}};
+  split_problem q{.layers = runs, .ranks = room, .in_flight = one};
+  CHECK(is_fine(q));  // 2^61 - 1 bytes
+  runs[1].of.weights = 1;
+  CHECK_FALSE(is_fine(q));
+  runs[0].of = {part / 2, 0, {{0, 0}}};
+  runs[1].of = {part / 2 - 4, 0, {{0, 0}}};
+  CHECK(is_fine(q));  // 2^60 - 1 ticks, twice
+  runs[1].of.time += 1;
+  CHECK_FALSE(is_fine(q));
 }
 
 TEST_CASE("a bound is no higher than the best plan, however small the budget", "[planner][split]") {

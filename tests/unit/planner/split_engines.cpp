@@ -231,7 +231,7 @@ TEST_CASE("bounds are below and moves above the best of every cut, and mostly bo
   draws draw(23);
   int feasible = 0;
   int moved_best = 0;
-  int bound_near = 0;
+  ticks below = 0;  // what bounds lack in thousandths, all together
   for (int n = 0; n < cases; ++n) {
     INFO("case " << n);
     struct form {
@@ -263,7 +263,8 @@ TEST_CASE("bounds are below and moves above the best of every cut, and mostly bo
       // Also where the target is far away, or too low.
       for (const ticks target : {least, least + draw(0, 50), 2 * least, least / 2})
         CHECK(detail::price_bound(q, fronts)(target) <= least);
-      bound_near += 10 * detail::price_bound(q, fronts)(least) >= 8 * least ? 1 : 0;
+      const ticks bound = detail::price_bound(q, fronts)(least);
+      below += 1000 * (least - bound) / least;
       const ticks base = detail::base_time(q, fronts);
       detail::cut_moves::plan found;
       detail::cut_moves(q, fronts, choose)(detail::even_times(q, fronts), best.slowest, 3'000, found,
@@ -275,9 +276,45 @@ TEST_CASE("bounds are below and moves above the best of every cut, and mostly bo
     }
   }
   CHECK(feasible > cases / 3);
-  CHECK(moved_best > feasible * 8 / 10);
-  CHECK(bound_near > feasible * 6 / 10);
+  // As near as they are today.
+  INFO("of " << feasible << " moves meet " << moved_best << ", and bounds lack " << below << " thousandths");
+  CHECK(moved_best >= (optimised ? 1'778 : feasible * 9 / 10));
+  CHECK(below <= (optimised ? 30'229 : 25 * feasible));
 }
+
+namespace {
+
+/// Tick by tick, the least time in which all ranks together have room for all layers, and for the longest of them, did
+/// each rank get as many of the shortest as it can run.
+ticks plain_least_slowest(const split_problem& q) {
+  std::vector<ticks> times;
+  for (const layer& x : q.each()) times.push_back(x.time);
+  std::sort(times.begin(), times.end());
+  const auto enough = [&](ticks most) {
+    ticks work = 0;
+    for (const ticks t : times) work += t;
+    for (const rank_room& x : q.ranks) {
+      work -= most - x.time;
+      if (x.time > most) return false;
+    }
+    if (work > 0) return false;
+    for (std::size_t first = 0; first < times.size(); ++first) {
+      if (first > 0 && times[first] == times[first - 1]) continue;
+      std::size_t run = 0;
+      for (const rank_room& x : q.ranks) {
+        ticks left = most - x.time;
+        for (std::size_t i = first; i < times.size() && times[i] <= left; ++i, ++run) left -= times[i];
+      }
+      if (run < times.size() - first) return false;
+    }
+    return true;
+  };
+  ticks least = 0;
+  while (!enough(least)) ++least;
+  return least;
+}
+
+}  // namespace
 
 TEST_CASE("one chunk: a path over ranks equals every cut", "[planner][split]") {
   draws draw(37);
@@ -299,6 +336,7 @@ TEST_CASE("one chunk: a path over ranks equals every cut", "[planner][split]") {
       const detail::split_numbers q(problem);
       detail::segment_fronts fronts(problem.layers);
       detail::rank_levels choose(q, fronts);
+      CHECK(detail::least_slowest(q, fronts) == plain_least_slowest(plain));
       const auto found = detail::rank_path(q, fronts, choose)();
       REQUIRE(found.has_value() == (best.step != none));
       if (!found) continue;

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -77,7 +78,7 @@ class assignment_search {
     std::vector<ticks> loads(bins(), 0);
     for (std::size_t i = 0; i < times_.size(); ++i) loads[bin_of[i]] += times_[i];
     std::vector<std::size_t> by_load(bins()), place(bins());
-    for (std::size_t b = 0; b < bins(); ++b) by_load[b] = b;
+    std::iota(by_load.begin(), by_load.end(), std::size_t{0});
     std::sort(by_load.begin(), by_load.end(),
               [&](std::size_t a, std::size_t b) { return loads[a] != loads[b] ? loads[a] > loads[b] : a < b; });
     for (std::size_t b = 0; b < bins(); ++b) place[by_load[b]] = b;
@@ -112,9 +113,8 @@ class assignment_search {
     counts_.assign(bins(), 0);
     bin_of_.assign(times_.size(), 0);
     budget_ = budget;
-    goal_ = lower_bound();
     descend(0);
-    return budget_ > 0 || best_total_ == goal_;
+    return budget_ > 0;
   }
 
   [[nodiscard]] ticks total() const { return best_total_; }
@@ -202,7 +202,7 @@ class assignment_search {
     return false;
   }
   void descend(std::size_t item) {
-    if (budget_ <= 0 || best_total_ == goal_) return;
+    if (budget_ <= 0) return;
     --budget_;
     if (item == times_.size()) {
       const ticks now = sum_of_longest();
@@ -227,7 +227,7 @@ class assignment_search {
   bool equal_;
   std::vector<ticks> loads_;
   std::vector<std::size_t> counts_, bin_of_, best_;
-  ticks best_total_ = 0, goal_ = 0;
+  ticks best_total_ = 0;
   std::int64_t budget_ = 0;
 };
 

@@ -107,7 +107,7 @@ class saved_tensor_search {
                                  ? static_cast<std::size_t>((x.layers + 1) * (x.layers + 2) / 2)
                              : x.recomputable || x.movable ? static_cast<std::size_t>(x.layers + 1)
                                                            : 1;
-      keep((std::min)(q_.budget, (std::max)(max_labels / ways, std::size_t{1})), now);
+      keep((std::min)(q_.budget, max_labels / ways), now);
       if (!stages_.empty()) stages_.back() = now;
       std::vector<saved_label> next;
       next.reserve(now.size() * ways);
@@ -160,8 +160,8 @@ class saved_tensor_search {
       some.push_back(*std::min_element(
           at(group), at(group + 1), [&](const saved_label& a, const saved_label& b) { return value(a) < value(b); }));
     }
-    some.back() = labels.back();                  // all is kept
-    if (most > 1) some.front() = labels.front();  // least is held: whether anything fits stays exact
+    some.back() = labels.back();    // all is kept
+    some.front() = labels.front();  // least is held: whether anything fits stays exact
     labels = std::move(some);
   }
   /// Less extra time; of two alike fewer copies, then less that is computed again.
@@ -236,7 +236,7 @@ class saved_tensor_search {
   if (const auto ok = in(q.capacity.count(), 0, most << 10, "capacity"); !ok) return ok;
   if (const auto ok = in(q.compute.count(), 0, most, "compute"); !ok) return ok;
   if (const auto ok = in(q.overlap, 0, 1000, "thousandths of overlap"); !ok) return ok;
-  if (const auto ok = in(static_cast<std::int64_t>(q.budget), 1, 1 << 24, "budget"); !ok) return ok;
+  if (const auto ok = in(static_cast<std::int64_t>(q.budget), 2, 1 << 24, "budget"); !ok) return ok;
   for (const saved_class& x : q.classes) {
     if (const auto ok = in(x.layers, 1, max_layers, "layers of a class"); !ok) return ok;
     if (const auto ok = in(x.size.count(), 0, most / q.in_flight, "bytes of a class"); !ok) return ok;
@@ -262,7 +262,7 @@ class saved_tensor_search {
   const bool complete = search.run();
   saved_tensor_plan out;
   std::int64_t least = 0;
-  bool fits = search.finish(out, least);
+  if (!search.finish(out, least)) return error{errc::does_not_fit, 0, least - q.capacity.count()}.with("saved tensors");
   for (const bool again : {false, true}) {  // what was left out may not be missed where one way alone does better
     if (complete) break;
     saved_tensor_problem one = q;
@@ -271,11 +271,8 @@ class saved_tensor_search {
     simpler.best_bound();
     simpler.run();
     saved_tensor_plan other;
-    if (!simpler.finish(other, least) || (fits && out.extra <= other.extra)) continue;
-    out = std::move(other);
-    fits = true;
+    if (simpler.finish(other, least) && other.extra < out.extra) out = std::move(other);
   }
-  if (!fits) return error{errc::does_not_fit, 0, least - q.capacity.count()}.with("saved tensors");
   // Doubles add up the bound: a billionth of it may be rounding.
   const double safe = std::floor(bound - 1e-9 * std::abs(bound));
   out.lower_bound = complete ? out.extra : std::chrono::nanoseconds(safe > 0 ? static_cast<std::int64_t>(safe) : 0);

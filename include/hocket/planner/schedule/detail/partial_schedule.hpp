@@ -36,14 +36,8 @@ class oldest_micro_batch {
 
 /// A schedule that is built action by action: of each task the next micro-batch starts.
 struct partial_schedule {
-  explicit partial_schedule(const search_input& of) : in(of) { reset(); }
-  void reset() {
-    done.assign(in.tasks.size(), 0);
-    end.assign(in.action_count(), never);
-    held.assign(in.ranks, 0);
-    free_at.assign(in.ranks, 0);
-    list.clear();
-  }
+  explicit partial_schedule(const search_input& of)
+      : in(of), done(of.tasks.size(), 0), end(of.action_count(), never), held(of.ranks, 0), free_at(of.ranks, 0) {}
 
   /// When the next action of a task could start, its rank aside; `never` if what it needs has not started.
   [[nodiscard]] ticks ready(std::uint32_t task) const noexcept {

@@ -211,7 +211,8 @@ class rank_bound {
     if (std::any_of(all.begin(), all.end(), [&](const entry& y) { return beats(y, x); })) return;
     std::erase_if(all, [&](const entry& y) { return beats(x, y); });
     if (all.size() < width) return all.push_back(x);
-    for (std::size_t i = 0; i < x.size(); ++i) all.back()[i] = (std::min)(all.back()[i], x[i]);
+    std::transform(x.begin(), x.end(), all.back().begin(), all.back().begin(),
+                   [](ticks a, ticks b) { return (std::min)(a, b); });
   }
 
   const search_input& in_;

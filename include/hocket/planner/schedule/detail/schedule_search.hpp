@@ -89,7 +89,7 @@ class schedule_search {
   /// All rules, until one meets the bound; of very large problems the first ones.
   void greedy() {
     constexpr std::size_t max_actions = 20'000'000;  // some seconds, all runs together
-    const std::uint32_t any = in_.micro_batches * in_.stages;
+    constexpr std::uint32_t any = none;
     std::size_t left = max_actions;
     for (const bool longest_tail : {false, true})
       for (const bool deepest : {false, true})

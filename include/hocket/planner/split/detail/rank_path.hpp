@@ -44,7 +44,6 @@ class rank_path {
     if (raw.proved) return raw;
     costs_.use_bounds();  // the same search over bounds bounds the whole
     best_value_ = never;
-    cuts_.clear();
     if (find_best()) raw.bound = best_value_;
     return raw;
   }
@@ -158,7 +157,7 @@ class rank_path {
     if (!open_windows(fits)) return {};
     const auto at = [](std::int64_t i) { return static_cast<std::size_t>(i); };
     std::vector<std::vector<ticks>> best(p_ + 1);
-    std::vector<cut_list> from(p_ + 1);
+    std::vector<cut_list> from(best.size());
     best[0] = {0};
     for (std::uint32_t r = 0; r < p_; ++r) {
       const segment to = windows_[r + 1];

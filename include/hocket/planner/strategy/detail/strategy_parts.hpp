@@ -101,7 +101,7 @@ inline constexpr std::chrono::nanoseconds endless_step = (std::chrono::nanosecon
 /// @param ends  the model or, for a list, its ends
 inline void price_ends(cost::setting ends, layer_prices& out) {
   const auto tensors = [&](bool first, bool last, std::int64_t passes) {
-    ends.on_rank = {.layers = 1, .first = first, .last = last};
+    ends.on_rank = {.first = first, .last = last};
     ends.in_flight.embedding_passes = passes;
     const auto bytes = cost::rank_total(cost::end_tensor_terms, numbers_of(ends));
     return bytes ? bytes->real() : 0.0;
