@@ -30,6 +30,7 @@ TREE = ROOT / "build/mutants/tree"  # the sources with the mutants in them
 BUILD = ROOT / "build/mutants/build"
 JUDGED = ROOT / "tools/mutants_judged.txt"
 ALSO = {"text": ["curve"]}  # samples are read by text and tested where they are fitted
+TABLES = re.compile(r"^inline constexpr (architecture|family) ", re.M)  # filled while compiling: no switch reaches them
 COPIED = ["CMakeLists.txt", "LICENSE", "README.md", "bindings", "cmake", "docs", "include", "tests", "examples", "tools"]
 
 # Operators stand between spaces here: clang-format sees to it, and so no template bracket is taken for one.
@@ -195,6 +196,7 @@ def write_tree(mutants):
         for m in sorted(by_header.get(header, []), key=lambda m: (m.line, m.begin), reverse=True):
             lines[m.line] = lines[m.line][:m.begin] + m.new.replace("@", str(m.id)) + lines[m.line][m.end:]
         text = "\n".join(lines)
+        text = TABLES.sub(r"inline const \1 ", text)
         if header in by_header:
             text = text.replace("#pragma once", "#pragma once\n#include <hocket/mutants_switch.hpp>", 1)
         if (TREE / header).read_text() != text:

@@ -35,6 +35,32 @@ cost::layer_list thirty_layers() {
   return out;
 }
 
+/// Layers that work with the weights of four attentions and of four mixtures, which the first four have.
+cost::layer_list sharing_layers() {
+  const cost::attention narrow{.heads = 8, .kv_heads = 4, .head_dim = 64},
+      wide{.heads = 16, .kv_heads = 8, .head_dim = 64};
+  const cost::mixture experts{.experts = 8, .active_experts = 2, .expert_ffn = 384};
+  cost::layer_list out{.sizes = {.hidden = 1024, .vocabulary = 4096}};
+  for (std::int64_t at = 0; at < 24; ++at) {
+    const bool later = at >= 4;
+    out.add({cost::norms{}, cost::block(at % 2 == 0 ? narrow : wide, later, at % 4), cost::norms{},
+             cost::block(experts, later, at % 4), cost::feed_forward{.ffn = 256 + 64 * (at % 3)}});
+  }
+  return out;
+}
+/// Two kinds of layers with as many weights, of which one has most of them in experts.
+cost::layer_list layers_of_a_size() {
+  const cost::attention full{.heads = 8, .kv_heads = 4, .head_dim = 64};
+  const cost::feed_forward dense{.ffn = 3068};
+  const cost::mixture experts{.experts = 6, .active_experts = 2, .expert_ffn = 511};  // 3 x 6 x 511 and 6 of the router
+  cost::layer_list out{.sizes = {.hidden = 512, .vocabulary = 4096}};
+  for (int at = 0; at < 6; ++at) {
+    out.add({cost::norms{}, full, cost::norms{}, dense}, 1 + at % 2);
+    out.add({cost::norms{}, full, cost::norms{}, experts}, 1 + at % 3);
+  }
+  return out;
+}
+
 struct compared {
   int flops = 0, memory = 0;
 };
@@ -146,6 +172,9 @@ TEST_CASE("a folded list costs what the list costs", "[cost][folding][layers]") 
   }
   compare(thirty_layers(), {.sequence = 2048, .flash_attention = false, .dropout = true}, count);
   compare(thirty_layers(), {.sequence = 2048, .workspace = cost::workspace::megatron_te}, count);
+  compare(sharing_layers(), {.sequence = 512}, count);
+  for (const auto room : {cost::workspace::none, cost::workspace::megatron_te})
+    compare(layers_of_a_size(), {.sequence = 512, .workspace = room}, count);
   CHECK(count.flops > 200);
   CHECK(count.memory > 200);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Micro-batches that differ: prices against sums over layers, peaks against those of equal micro-batches.
+#include <hocket/core/message.hpp>
 #include <hocket/cost/machines.hpp>
 #include <hocket/cost/model/micro_batch_lengths.hpp>
 
@@ -229,6 +230,25 @@ TEST_CASE("micro-batches: what does not fit together is refused", "[cost][length
   CHECK(cost::price_micro_batches(chunked, step(), p, on_links, choices, packed).error().code ==
         errc::invalid_argument);
   CHECK(cost::price_micro_batches(chunked, step(), p, on_links, choices, batches));
+}
+
+TEST_CASE("micro-batches: sizes that are not read need not divide", "[cost][lengths]") {
+  const cost::layer_list list = small_list();
+  cost::training odd = step();
+  odd.sequence = 4095;
+  odd.micro_batch = 7;
+  odd.global_batch = 13;
+  odd.squared_lengths = 11;
+  const std::vector<cost::document_lengths> batches{{480}, {240, 240}};
+  for (const cost::parallel& p : {cost::parallel{.tp = 4, .dp = 3, .cp = 5, .copies = 3, .sequence_parallel = true},
+                                  cost::parallel{.tp = 8, .dp = 5, .cp = 3, .copies = 7},
+                                  cost::parallel{.tp = 2, .pp = 2, .dp = 4, .copies = 5, .sequence_parallel = true}}) {
+    const auto choices = cost::even_choices(list, p);
+    const auto expected = cost::price_micro_batches(list, step(), p, on_links, choices, batches);
+    const auto prices = cost::price_micro_batches(list, odd, p, on_links, choices, batches);
+    if (!prices) FAIL(message(prices.error()));
+    CHECK(prices->all == expected->all);
+  }
 }
 
 TEST_CASE("micro-batches: a step sees its documents as one sequence", "[cost][lengths]") {

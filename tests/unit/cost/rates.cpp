@@ -312,6 +312,29 @@ TEST_CASE("once per step the rank with most to send decides, and the rank with m
     }
 }
 
+/// Links on which each collective takes a second more than its bytes.
+struct slow_to_start {
+  machine rates;
+  [[nodiscard]] hocket::seconds time(const cost::work_item& w) const {
+    return cost::time_of(rates, w) + hocket::seconds(w.kind == cost::collective::none ? 0 : 1);
+  }
+};
+
+TEST_CASE("what is not sent does not start", "[cost][seconds]") {
+  const cost::training t{.sequence = 1024, .global_batch = 16};
+  const slow_to_start on{all_rates};
+  const auto starts = [&](const cost::model& m, const cost::parallel& p) {
+    return cost::predict_step(m, t, p, on)->numbers.exchange_seconds -
+           cost::predict_step(m, t, p, all_rates)->numbers.exchange_seconds;
+  };
+  CHECK(starts(dense, {}) == 0);  // nobody to send to
+  CHECK(starts(with_experts(), {}) == 0);
+  CHECK(close(starts(dense, {.dp = 8}), 1));  // gradients
+  CHECK(close(starts(with_experts(), {.dp = 8}), 2));
+  CHECK(close(starts(with_experts(), {.dp = 8, .ep = 8}), 1));                        // each expert is on one rank
+  CHECK(close(starts(with_experts(), {.dp = 8, .zero = cost::zero::optimizer}), 4));  // to the shards and from them
+}
+
 TEST_CASE("a step is the busiest rank's micro-batches, the others' once, and what the host cannot launch in time",
           "[cost][seconds]") {
   const cost::model m = with_experts();

@@ -95,6 +95,16 @@ TEST_CASE("lanes are streams, shades are layers, and steps are marked", "[ascend
   REQUIRE(t.marks().size() == 1);
   CHECK(t.marks()[0].at == 30);
   CHECK(t.marks()[0].label == "step 4");
+  // A step is marked where its first kernel starts.
+  std::vector<kernel> steps(6, run_of("x", "Cast", 0, 1));
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    steps[i].start = nanoseconds(10 * static_cast<std::int64_t>(i));
+    steps[i].step = static_cast<std::int64_t>(i / 2);
+  }
+  std::string marks;
+  const auto of_steps = ascend::to_timeline(steps).value();
+  for (const auto& mark : of_steps.marks()) marks += std::to_string(mark.at) + " " + std::string(mark.label) + ", ";
+  CHECK(marks == "0 step 0, 20 step 1, 40 step 2, ");
   for (std::size_t i = 0; i < 40; ++i) {
     kernels.push_back(run_of("x", "Cast", 200, 1));
     kernels.back().stream = static_cast<std::int64_t>(i) + 10;

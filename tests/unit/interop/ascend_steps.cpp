@@ -331,6 +331,18 @@ TEST_CASE("FLOPs of matrix products follow from their shapes", "[ascend]") {
     k.input_shapes = wrong;
     CHECK_FALSE(ascend::product_of(k));
   }
+  // Sizes up to 2^61, as a product of two numbers and of their FLOPs.
+  k.type = "MatMul";
+  for (const int log : {60, 61, 62}) {
+    INFO(log);
+    const std::string most = std::to_string(std::int64_t{1} << (log - 1));
+    k.input_shapes = most + ",1;1,2";
+    k.output_shapes = most + ",2";
+    CHECK(ascend::product_of(k).has_value() == (log <= 61));
+    k.input_shapes = "2," + most + ";" + most + ",1";
+    k.output_shapes = "2,1";
+    CHECK(ascend::product_of(k).has_value() == (log <= 61));
+  }
   const auto p = real_step();
   const auto totals = ascend::total_operators(p.kernels);
   CHECK(totals[0].type == "hcom_broadcast_");

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Traces and communication.json as profilers write them, and what is said about those that are wrong.
+#include <hocket/core/message.hpp>
 #include <hocket/interop/ascend/parse_profile.hpp>
 #include <hocket/interop/ascend/step_breakdown.hpp>
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "ascend_files.hpp"
 #include "catch.hpp"
@@ -156,4 +158,65 @@ TEST_CASE("a trace that is cut off is refused wherever it is cut", "[ascend]") {
     CHECK_FALSE(parse_profile(std::string_view(text).substr(0, length)));
   }
   CHECK_FALSE(parse_profile(std::string_view(text).substr(0, text.size() - 1)));
+}
+
+TEST_CASE("what of a trace ran on the device, and on which core", "[ascend]") {
+  // One span of a process and a thread: core, collective or not, stream; or nothing.
+  const auto found = [](const std::string& process, const std::string& thread, const std::string& name,
+                        const std::string& more) {
+    const auto p = parse_profile(
+        "[{\"ph\": \"M\", \"name\": \"process_name\", \"pid\": 3, \"args\": {\"name\": \"" + process +
+        "\"}}, {\"ph\": \"M\", \"name\": \"thread_name\", \"pid\": 3, \"tid\": 8, \"args\": {\"name\": \"" + thread +
+        "\"}}, {\"ph\": \"X\", \"name\": \"" + name + "\", \"pid\": 3, \"tid\": 8, \"ts\": 5, \"dur\": 2" + more +
+        "}]");
+    if (!p) return message(p.error());
+    if (p->kernels.empty()) return std::string("nothing");
+    const ascend::kernel& k = p->kernels[0];
+    return k.core + (k.communicates ? ", collective" : "") + ", stream " + std::to_string(k.stream);
+  };
+  const std::string device = "Ascend Hardware";
+  struct {
+    std::string process, thread, name, more, what;
+  } const rows[] = {
+      {device, "Stream 4", "MatMul", R"(, "args": {"Task Type": "AI_CORE"})", "AI_CORE, stream 4"},
+      {device, "Stream 4", "MatMul", R"(, "args": {"Task Type": "AI_CORE", "Stream Id": 9})", "AI_CORE, stream 9"},
+      {device, "Thread 4", "MatMul", R"(, "args": {"Task Type": "AI_CORE"})", "AI_CORE, stream -1"},
+      {device, "Stream 4", "EVENT_WAIT", "", "nothing"},
+      {device, "Stream 4", "MatMul", R"(, "args": {"Task Type": "NOTIFY_WAIT"})", "nothing"},
+      {device, "Stream 4", "Memcpy_op", "", "nothing"},
+      {"Python", "Stream 4", "MatMul", "", "nothing"},
+      {"CPU OP", "x", "MatMul", "", "CPU, stream -1"},
+      {"Communication", "Group 0", "hcom_allReduce__1", "", "HCCL, collective, stream -1"},
+      {"HCCL", "Group 0", "HcclAllreduce", "", "HCCL, collective, stream -1"},
+      {"HCCL", "Plane 0", "hcom_allReduce__1", "", "nothing"},
+      {"HCCL", "Group 0", "Reduce_Inline", "", "nothing"},
+      {device, "Stream 4", "hcom_allReduce__1", "", ", stream 4"},
+      {"python", "x", "gemm", R"(, "cat": "kernel", "args": {"stream": 7})", "GPU, stream 7"},
+      {"python", "x", "ncclKernel", R"(, "cat": "kernel", "args": {"stream": 7})", "NCCL, collective, stream 7"},
+      {"python", "x", "Memset", R"(, "cat": "gpu_memset", "args": {"stream": 7})", ", stream 7"},
+      {"python", "x", "Memcpy", R"(, "cat": "gpu_memcpy", "args": {"stream": 7})", ", stream 7"},
+      {device, "Stream 4", "MatMul", R"(, "cat": "cpu_op")", "nothing"},
+  };
+  for (const auto& row : rows) {
+    INFO(row.process << ", " << row.thread << ", " << row.name << row.more);
+    CHECK(found(row.process, row.thread, row.name, row.more) == row.what);
+  }
+}
+
+TEST_CASE("a trace's own analysis of overlap adds up by its names", "[ascend]") {
+  std::string text = R"([{"ph": "M", "name": "process_name", "pid": 3, "args": {"name": "Overlap Analysis"}})";
+  const std::pair<const char*, int> spans[] = {
+      {"Computing", 7}, {"Communication", 5}, {"Computing", 1},       {"Communication(Not Overlapped)", 2},
+      {"Free", 4},      {"Communication", 6}, {"Something else", 100}};
+  for (const auto& [name, lasts] : spans)
+    text += R"(, {"ph": "X", "pid": 3, "tid": 1, "ts": 1, "name": ")" + std::string(name) + R"(", "dur": )" +
+            std::to_string(lasts) + "}";
+  const auto p = parse_profile(text + "]");
+  if (!p) FAIL(message(p.error()));
+  REQUIRE(p->steps.size() == 1);
+  CHECK(p->steps[0].computing.count() == 8'000);
+  CHECK(p->steps[0].communication.count() == 11'000);
+  CHECK(p->steps[0].exposed.count() == 2'000);
+  CHECK(p->steps[0].overlapped.count() == 9'000);
+  CHECK(p->steps[0].free.count() == 4'000);
 }

@@ -202,11 +202,20 @@ TEST_CASE("layers named twice as dense are dense once", "[hugging_face]") {
     REQUIRE(r);
     CHECK(r->model.moe_layers == mixtures);
   }
+  // Of those that are no mixtures anyhow, none is taken away twice.
+  config["decoder_sparse_step"] = 2;
+  for (const auto& [dense, mixtures] : {std::pair{"[]", 2}, {"[1]", 1}, {"[0, 2]", 2}, {"[0, 3]", 1}, {"[1, 3]", 0}}) {
+    config["mlp_only_layers"] = json::parse(dense);
+    CHECK(read_config(config)->model.moe_layers == mixtures);
+    CHECK(hocket::hugging_face::read_model(config)->moe_layers == mixtures);
+  }
+  config["decoder_sparse_step"] = 1;
   config["mlp_only_layers"] = std::vector<int>{1, 2};  // signed numbers of a config made in C++
   CHECK(read_config(config)->model.moe_layers == 2);
   for (const char* wrong : {"[4]", "[-1]", "[0.5]", "[18446744073709551615]", "3"}) {
     config["mlp_only_layers"] = json::parse(wrong);
     CHECK(refusal(config).find("mlp_only_layers") != std::string::npos);
+    CHECK(hocket::hugging_face::read_model(config).error() == read_config(config).error());
   }
 }
 

@@ -194,6 +194,22 @@ TEST_CASE("which layers are mixtures, by the rules of the families", "[cost][hug
     INFO(row.name << " " << row.changed.dump());
     CHECK(ffns_of(layers_of(shortened(row.name, 9, row.changed))) == row.ffns);
   }
+  // Without a chunk's size no layer of Llama 4 sees chunks.
+  for (const bool says : {false, true})
+    for (const cost::repeated_layer& each :
+         layers_of(shortened("llama4_text", 9, {{"attention_chunk_size", says ? json(512) : json(nullptr)}})).layers)
+      for (const cost::block& b : each.blocks)
+        if (const auto* x = std::get_if<cost::attention>(&b.what)) {
+          CHECK(x->chunked == (x->window > 0));
+          CHECK((says || !x->chunked));
+        }
+  // Gemma 4's inputs of each layer: as many weights for each element of their width.
+  const auto weights_at = [](int width) {
+    return cost::count_parameters(layers_of(shortened("gemma4_text", 9, {{"hidden_size_per_layer_input", width}})))
+        ->total;
+  };
+  CHECK(weights_at(3) - weights_at(2) == weights_at(2) - weights_at(1));
+  CHECK(weights_at(1) - weights_at(0) >= weights_at(2) - weights_at(1));
   // Of DeepSeek-V4 the first three choose experts by a table: without a bias of scores.
   std::string hashed;
   for (const cost::repeated_layer& each : layers_of(shortened("deepseek_v4", 9)).layers)

@@ -370,9 +370,13 @@ TEST_CASE("what cannot be followed stays a call, and what is too large is refuse
   CHECK(whole.followed_count == 1);
   CHECK(whole.remaining_count == 1);
   CHECK(described(whole.program) == "Exp: -> 0\ncall: 0 -> 1\nReturn: 1 -> 2\n");
+  CHECK(whole.program.node(1).is_call);
+  CHECK(whole.program.node(1).callee == hocket::no_id);  // there is one graph
   const auto unused = followed(head + graph("main()", "  Return(I64(1))\n") +
                                graph("g(%para3_x)", "  %0(n) = Exp(%para3_x)\n  Return(%0)\n"));
   CHECK(unused.left_out_count == 2);
+  CHECK(followed(head + graph("g(%para3_x)", "  Return(%para3_x)\n") + graph("main()", "  Return(I64(1))\n"))
+            .left_out_count == 1);
   // 30 graphs, each calling the next twice: 2^30 nodes.
   std::string text = head;
   for (int g = 0; g < 30; ++g) {

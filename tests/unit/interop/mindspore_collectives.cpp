@@ -1,17 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Collectives of small dumps: ranks, bytes, who makes them, and why they are there; places; memory that programs hold.
+// Collectives of small dumps: ranks, bytes, who makes them, and why they are there; places.
 #include <hocket/core/message.hpp>
 #include <hocket/interop/mindspore/collectives.hpp>
 #include <hocket/interop/mindspore/parse_ir.hpp>
-#include <hocket/interop/populated_memory.hpp>
-
-#if defined(__linux__)
-#include <sys/mman.h>
-#include <unistd.h>
-#endif
 
 #include <cstdint>
-#include <cstring>
 #include <string>
 #include <vector>
 
@@ -176,48 +169,6 @@ TEST_CASE("collectives that parallel passes put in are known by their names", "[
   CHECK(all[1].reason == partial_sums);
   CHECK(all[1].why == "backward of line 2: " + all[0].why);
   CHECK(all[2].reason == not_explained);
-}
-
-TEST_CASE("a program says how much memory it holds", "[mindspore]") {
-  std::string text;
-  std::size_t last = 0;
-  for (int n = 0; n < 3000; ++n) {
-    text += "%" + std::to_string(n) + "(name" + std::to_string(n) + ") = Op" + std::to_string(n) + "(%9000, %9001)\n";
-    if (n % 1000 != 999) continue;
-    const auto p = read(text);
-    const std::size_t bytes = p.bytes();
-    // At least its nodes, two operands each, its reads and writes; and no more than a kilobyte a node.
-    CHECK(bytes > p.node_count() * (sizeof(ms::ir_node) + 2 * sizeof(ms::ir_operand) + 3 * sizeof(std::uint32_t)));
-    CHECK(bytes < p.node_count() * 1024);
-    CHECK(bytes > last);
-    last = bytes;
-  }
-}
-
-TEST_CASE("populated memory can be written and given back; populating nothing is refused", "[interop]") {
-  char here[64] = {};
-  CHECK_FALSE(hocket::interop::populate(here, 0));
-#if defined(__linux__)
-  // As the system does it for whole pages, where it can (Linux 5.14), also from within a page and over several.
-  std::vector<char> pages(1 << 20);
-  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  void* const first = pages.data() + (page - reinterpret_cast<std::uintptr_t>(pages.data()) % page) % page;
-  const bool can = ::madvise(first, 4 * page, 23) == 0;
-  for (const std::size_t bytes : {std::size_t{1}, page - 1, page, 3 * page + 5, 100 * page})
-    for (const std::size_t offset : {std::size_t{0}, std::size_t{1}, page - 1})
-      CHECK(hocket::interop::populate(static_cast<char*>(first) + offset, bytes) == can);
-#endif
-  hocket::interop::populated_memory memory;
-  CHECK(memory.upstream() == std::pmr::get_default_resource());
-  for (const std::size_t bytes : {std::size_t{1}, hocket::interop::populated_memory::least - 1,
-                                  hocket::interop::populated_memory::least, std::size_t{1} << 20}) {
-    void* const p = memory.allocate(bytes, 64);
-    std::memset(p, 1, bytes);
-    memory.deallocate(p, bytes, 64);
-  }
-  hocket::interop::populated_memory other;
-  CHECK(memory.is_equal(memory));
-  CHECK_FALSE(memory.is_equal(other));
 }
 
 }  // namespace collectives

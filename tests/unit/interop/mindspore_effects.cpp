@@ -127,11 +127,11 @@ calling_graphs random_graphs(std::mt19937& random) {
   const std::string w = "<Ref[Tensor[Float32]], (2), ref_key=w>";
   for (std::size_t g = 0; g < out.size(); ++g) {
     const std::string own = "a" + number_of(g), own_text = "%para" + number_of(10 + g) + "_a";
-    std::size_t partial = 0, partial_of = 0;
+    std::size_t partial = 0, partial_of = 0, called = 0, called_of = 0;
     for (std::size_t i = 0, count = 1 + below(4); i < count; ++i) {
       const std::string name = "n" + number_of(g) + "_" + number_of(i),
                         start = "%" + number_of(i) + "(" + name + ") = ";
-      const std::size_t other = below(out.size()), kind = below(7);
+      const std::size_t other = below(out.size()), kind = below(9);
       statement_of_graph s{{}, {own}, {name}};
       if (kind == 0) {
         s.text = "Neg(" + own_text + ")";
@@ -146,6 +146,16 @@ calling_graphs random_graphs(std::mt19937& random) {
       } else if (kind == 3) {
         s.text = "call @g" + number_of(other) + "(" + own_text + ")";
         s.calls = {other};
+        called = i + 1;
+        called_of = other;
+      } else if (kind == 7) {  // a graph that is handed on may be called, too
+        const std::size_t given = below(out.size());
+        s.text = "call @g" + number_of(other) + "(@g" + number_of(given) + ", " + own_text + ")";
+        s.calls = {other, given};
+      } else if (kind == 8 && called > 0) {  // what a call gives is a function
+        s.text = "%" + number_of(called - 1) + "(" + own_text + ")";
+        s.reads.push_back("n" + number_of(g) + "_" + number_of(called - 1));
+        s.calls = {called_of};
       } else if (kind == 4) {
         s.text = "Partial(@g" + number_of(other) + ", " + own_text + ")";
         s.calls = {other};

@@ -179,7 +179,8 @@ TEST_CASE("types say element, shape, bytes and whose memory they are", "[mindspo
   for (const char* const bad :
        {"", "<", "Tensor[Float32], (2)", "<Tensor[Float32], (2)", "<Tensor[Float32), (2)>", "<Tensor[Float32], (2x)>",
         "<Tensor[Float32], (9223372036854775807, 9223372036854775807)>", "<Tensor[Float32], (99999999999999999999)>",
-        "<Tuple[Tensor[Int8]*999999999999], TupleShape((2), (3))>", "<Tuple[Tensor[Int8]], TupleShape((2), (3))>"}) {
+        "<Tuple[Tensor[Int8]*999999999999], TupleShape((2), (3))>", "<Tuple[Tensor[Int8]*3], TupleShape((2), (3))>",
+        "<Tuple[Tensor[Int8]], TupleShape((2), (3))>"}) {
     INFO(bad);
     CHECK_FALSE(parse_ir_type(bad));
   }
@@ -421,6 +422,42 @@ TEST_CASE("a scope is the first that a statement's comments tell", "[mindspore]"
   CHECK(p->scope(1) == "b");
   CHECK_FALSE(p->node(1).has_full_name);
   CHECK(p->scope(2).empty());
+  const auto full = parse_ir("%0(a) = Neg(%1)\n# Fullname with scope: (Default/a)\n%1(b) = Neg(%0)\n");
+  CHECK(full->node(0).has_full_name);
+  CHECK_FALSE(full->node(1).has_full_name);
+  CHECK(refusal("%0(a) = Neg(%1)\n# Scope:\n%1(b) = Neg(%0)\n(Default)\n") ==
+        "line 4, column 1: \"(Default)\" is not understood");
+}
+
+TEST_CASE("graphs have the parents that their headings name", "[mindspore]") {
+  const auto p = parse_ir(
+      "# IR entry: @main\n"
+      "subgraph @inner parent: [subgraph @outer](%para1_x) {\n  Return(%para1_x)\n}\n"
+      "subgraph @other() {\n  Return(I64(1))\n}\n"
+      "subgraph @outer parent: [subgraph @main]() {\n  Return(I64(1))\n}\n"
+      "subgraph @lost parent: [subgraph @nowhere]() {\n  Return(I64(1))\n}\n"
+      "subgraph @main() {\n  Return(I64(1))\n}\n");
+  REQUIRE(p);
+  std::vector<std::uint32_t> parents;
+  for (const mindspore::ir_graph& g : p->graphs()) parents.push_back(g.parent);
+  CHECK(parents == std::vector<std::uint32_t>{2, hocket::no_id, 4, hocket::no_id, hocket::no_id});
+}
+
+TEST_CASE("what has no key belongs to the value before it", "[mindspore]") {
+  const auto attributes = [](const std::string& list) {
+    const auto p = parse_ir("%0(a) = Neg(%1) primitive_attrs: {" + list + "}\n");
+    if (!p) return message(p.error());
+    std::string out;
+    p->for_each_attribute(0, [&](auto key, auto value) { out += std::string(key) + "=" + std::string(value) + ";"; });
+    return out;
+  };
+  CHECK(attributes("a: I64(1), 2, b: (3, 4), c: [5, x: 6], d: \"7, y: 8\"") ==
+        "a=I64(1), 2;b=(3, 4);c=[5, x: 6];d=\"7, y: 8\";");
+  CHECK(attributes("a: 1,  2 ,(3), b: 4") == "a=1,  2 ,(3);b=4;");
+  CHECK(attributes("a: ") == "a=;");
+  CHECK(attributes("") == "");
+  CHECK(attributes("1, a: 2") == "line 1, column 35: \"1\" is no attribute such as \"fusion: I64(0)\"");
+  CHECK(attributes("a: 1, : 2") == "a=1, : 2;");
 }
 
 TEST_CASE("a line is as long as the option says, and no longer, however it comes", "[mindspore]") {

@@ -123,6 +123,12 @@ TEST_CASE("a copy stands for the op with its numbers, else for the last that rea
       {node(0, "Neg", "%90", 1, mark("")) + node(1, "Exp", "%0", 1, mark("")) + "%2(d) = Depend(%1, %0)\n" +
            node(3, "Exp", "%2", 1, copy("")),
        "00", 1, 0},
+      {node(0, "Neg", "%90", 1, mark("")) + node(1, "Exp", "%0", 1, mark("")) + "%2(d) = Depend(%0, UMonad[U])\n" +
+           node(3, "Exp", "%2", 1, copy("")),
+       "01", 1, 0},
+      {node(0, "Neg", "I64(1)", 1, mark("")) + node(1, "Exp", "%0", 1) + "%2(d) = Depend(I64(1), %0)\n" +
+           node(3, "Neg", "%2", 1, copy("")),
+       "0", 1, 0},
       {node(0, "Neg", "%90", 1, mark("")) + node(1, "Exp", "%0", 1, mark("")) + node(2, "Neg", "%90", 1, copy("")) +
            node(3, "Exp", "%2", 1, copy("")),
        "11", 2, 0},

@@ -48,7 +48,7 @@ class call_follower {
     to.is_whole_ = from_.is_whole_;
     to.outside_count_ = from_.outside_count_;
     to.parameters_ = from_.parameters_;
-    reached_.assign(from_.graphs_.size(), 0);
+    reached_.assign(from_.graphs_.size(), false);
     first_parameter_.assign(from_.graphs_.size(), 0);
     for (std::size_t p = from_.parameters_.size(); p > 0; --p) first_parameter_[from_.parameters_[p - 1].graph] = p - 1;
     ir_graph entry = from_.graphs_[from_.entry_];
@@ -60,7 +60,7 @@ class call_follower {
     for (ir_parameter& p : to.parameters_) p.graph = 0;
     renumber();
     for (std::size_t g = 0; g < reached_.size(); ++g)
-      if (reached_[g] == 0) left_out_count_ += from_.graphs_[g].node_count;
+      if (!reached_[g]) left_out_count_ += from_.graphs_[g].node_count;
     return followed_program{std::move(to_), followed_count_, remaining_count_, left_out_count_};
   }
 
@@ -132,7 +132,7 @@ class call_follower {
   [[nodiscard]] result<void> copy_graph() {
     const std::uint32_t g = frames_.back().graph;
     const ir_graph& graph = from_.graphs_[g];
-    reached_[g] = 1;
+    reached_[g] = true;
     for (std::uint32_t n = graph.first_node; n < graph.first_node + graph.node_count; ++n) {
       const bool is_end = frames_.size() > 1 && from_.primitive(n) == "Return";
       ir_operand is{};
@@ -285,7 +285,7 @@ class call_follower {
   const ir_program& from_;
   follow_options options_;
   std::vector<frame> frames_;
-  std::vector<char> reached_;                 // per graph
+  std::vector<bool> reached_;                 // per graph
   std::vector<std::size_t> first_parameter_;  // per graph: the parameters of a graph are neighbours
   ir_program to_;
   std::size_t followed_count_ = 0, remaining_count_ = 0, left_out_count_ = 0;

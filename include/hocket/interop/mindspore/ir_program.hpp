@@ -84,9 +84,6 @@ struct list_of_lists {
   [[nodiscard]] std::span<const T> operator[](std::size_t i) const noexcept {
     return std::span<const T>(values).subspan(begin[i], begin[i + 1] - begin[i]);
   }
-  [[nodiscard]] std::size_t bytes() const noexcept {
-    return values.capacity() * sizeof(T) + begin.capacity() * sizeof(std::size_t);
-  }
 };
 
 }  // namespace detail
@@ -163,13 +160,6 @@ class ir_program {
   }
   [[nodiscard]] std::span<const std::uint32_t> reads(std::size_t n) const& noexcept { return reads_[n]; }
   [[nodiscard]] std::span<const std::uint32_t> writes(std::size_t n) const& noexcept { return writes_[n]; }
-
-  /// Bytes that the program holds.
-  [[nodiscard]] std::size_t bytes() const noexcept {
-    return texts_.bytes() + nodes_.capacity() * sizeof(ir_node) + parameters_.capacity() * sizeof(ir_parameter) +
-           graphs_.capacity() * sizeof(ir_graph) + operands_.bytes() + input_types_.bytes() + output_types_.bytes() +
-           attributes_.bytes() + reads_.bytes() + writes_.bytes();
-  }
 
   // Views of this object's memory.
   void node(std::size_t) const&& = delete;

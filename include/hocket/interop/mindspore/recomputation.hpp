@@ -9,6 +9,7 @@
 #include <hocket/planner/replay_graph.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -142,11 +143,11 @@ class recompute_reader {
   // An op belongs to the forward pass if the dump says so, and it reads nothing of the backward pass: back ends name
   // what they put in as they like.
   void find_forward() {
-    is_forward_.assign(flow_.op_count(), 0);
+    is_forward_.assign(flow_.op_count(), false);
     for (std::size_t o = 0; o < flow_.op_count(); ++o) {
       bool forward = program_.node(flow_.nodes[o]).phase == ir_phase::forward;
-      for (const std::uint32_t v : flow_.reads[o]) forward = forward && is_forward_[flow_.values[v].op] != 0;
-      is_forward_[o] = forward ? 1 : 0;
+      for (const std::uint32_t v : flow_.reads[o]) forward = forward && is_forward_[flow_.values[v].op];
+      is_forward_[o] = forward;
     }
   }
 
@@ -154,7 +155,7 @@ class recompute_reader {
   void describe() {
     std::vector<std::string_view> micros;
     for (std::size_t o = 0; o < flow_.op_count(); ++o) {
-      if (is_forward_[o] == 0) continue;
+      if (!is_forward_[o]) continue;
       add_once(out_.layers, place_of(program_, flow_.nodes[o]).layer);
       const std::string_view micro = program_.attribute(flow_.nodes[o], "micro").value_or("");
       if (!micro.empty() && std::find(micros.begin(), micros.end(), micro) == micros.end()) micros.push_back(micro);
@@ -174,28 +175,28 @@ class recompute_reader {
       if (program_.node(n).graph != program_.entry() && program_.has_flag(n, "recompute"))
         ++out_.marked_in_called_graphs;
     for (std::size_t o = 0; o < flow_.op_count(); ++o)
-      if (is_forward_[o] != 0) out_.unknown_sizes += count_unknown_sizes(program_, flow_.nodes[o]);
+      if (is_forward_[o]) out_.unknown_sizes += count_unknown_sizes(program_, flow_.nodes[o]);
   }
 
   [[nodiscard]] result<void> build_graph() {
-    std::vector<char> needed(flow_.values.size(), 0);
+    std::vector<bool> needed(flow_.values.size());
     std::int64_t all = 0;
     for (std::size_t o = 0; o < flow_.op_count(); ++o)
       for (const std::uint32_t v : flow_.reads[o])
-        if (is_forward_[o] == 0) needed[v] = 1;
+        if (!is_forward_[o]) needed[v] = true;
     for (std::uint32_t v = 0; v < flow_.values.size(); ++v) {
       const auto& value = flow_.values[v];
-      const bool resident = is_forward_[value.op] == 0;  // made by the backward pass: never kept for it
+      const bool resident = !is_forward_[value.op];  // made by the backward pass: never kept for it
       if (!checked_add(all, value.bytes, all)) return error{errc::overflow, all, value.bytes}.with("bytes of values");
-      if (value.storage == v || resident) graph_.add_value(value.bytes, needed[v] != 0 && !resident, resident);
-      else graph_.add_view(value.storage, needed[v] != 0);
+      if (value.storage == v || resident) graph_.add_value(value.bytes, needed[v] && !resident, resident);
+      else graph_.add_view(value.storage, needed[v]);
     }
     for (std::size_t o = 0; o < flow_.op_count(); ++o) {
-      if (is_forward_[o] != 0) graph_.add_op(flow_.reads[o], flow_.writes[o], 1);
+      if (is_forward_[o]) graph_.add_op(flow_.reads[o], flow_.writes[o], 1);
       else graph_.add_op({}, {}, 0);  // so that numbers agree
       const std::uint32_t n = flow_.nodes[o];
-      const bool is_marked = is_forward_[o] != 0 && program_.has_flag(n, "recompute");
-      is_marked_.push_back(is_marked ? 1 : 0);
+      const bool is_marked = is_forward_[o] && program_.has_flag(n, "recompute");
+      is_marked_.push_back(is_marked);
       if (is_marked) marked_.push_back(static_cast<std::uint32_t>(o));
     }
     return {};
@@ -207,13 +208,13 @@ class recompute_reader {
     for (std::size_t i = 0; i < open.size(); ++i) {
       for (const std::uint32_t v : flow_.writes[open[i]])
         for (const std::uint32_t next : readers_[v]) {
-          if (is_forward_[next] == 0 || came_from[next] != no_id || next == from) continue;
+          if (!is_forward_[next] || came_from[next] != no_id || next == from) continue;
           came_from[next] = open[i];
           open.push_back(next);
           if (!keeps(next)) continue;
           mark.kept_by = flow_.nodes[next];
           for (std::uint32_t o = next; o != from; o = came_from[o])
-            if (is_marked_[o] == 0) mark.missing.push_back(flow_.nodes[o]);
+            if (!is_marked_[o]) mark.missing.push_back(flow_.nodes[o]);
           std::reverse(mark.missing.begin(), mark.missing.end());
           return;
         }
@@ -234,17 +235,17 @@ class recompute_reader {
     out_.kept_without = effect.bytes_before;
     out_.kept_with = out_.kept_with_further = effect.bytes_after;
     out_.predicted_count = effect.again.size();
-    std::vector<char> has_copy(program_.node_count(), 0);
+    std::vector<bool> has_copy(program_.node_count());
     for (const std::uint32_t original : originals_) {
       if (original == no_id) continue;
-      const bool first = has_copy[original] == 0 && flow_.op_of_node[original] != no_id;
+      const bool first = !has_copy[original] && flow_.op_of_node[original] != no_id;
       if (!first) ++out_.other_copy_count;
-      has_copy[original] = 1;
+      has_copy[original] = true;
     }
     for (const std::uint32_t o : marked_) {
       recompute_mark mark;
       mark.node = flow_.nodes[o];
-      mark.duplicated = has_copy[mark.node] != 0;
+      mark.duplicated = has_copy[mark.node];
       if (std::binary_search(effect.again.begin(), effect.again.end(), o)) {
         mark.what = outcome::computed_again;
         mark.frees = frees_with_and_without(marked_, o);
@@ -296,35 +297,31 @@ class recompute_reader {
   void choose(const std::vector<recompute_pattern>& patterns, const std::vector<std::vector<std::uint32_t>>& ops) {
     constexpr std::size_t most_patterns = 12;                // 4,096 sets
     constexpr std::size_t most_work = std::size_t{1} << 28;  // ops looked at
-    std::vector<char> chosen(patterns.size(), 1);
+    std::vector<bool> chosen(patterns.size(), true);
     out_.further_is_fewest = patterns.size() <= most_patterns && (graph_.op_count() << patterns.size()) <= most_work;
     std::size_t fewest = patterns.size() + 1;
     const std::size_t sets = out_.further_is_fewest ? std::size_t{1} << patterns.size() : 0;
     for (std::size_t set = 1; set < sets; ++set) {
-      std::vector<char> trial(patterns.size(), 0);
-      std::size_t count = 0;
-      for (std::size_t i = 0; i < patterns.size(); ++i) {
-        const bool is_chosen = (set >> i & 1) != 0;
-        trial[i] = is_chosen ? 1 : 0;
-        count += is_chosen ? 1 : 0;
-      }
+      std::vector<bool> trial(patterns.size());
+      for (std::size_t i = 0; i < patterns.size(); ++i) trial[i] = (set >> i & 1) != 0;
+      const auto count = static_cast<std::size_t>(std::popcount(set));
       if (count >= fewest || !makes_all_true(ops, trial)) continue;
       fewest = count;
       chosen = trial;
     }
     out_.kept_with_further = graph_.effect_of(with_patterns(ops, chosen)).bytes_after;
     for (std::size_t i = 0; i < patterns.size(); ++i)
-      if (chosen[i] != 0) out_.further.push_back(patterns[i]);
+      if (chosen[i]) out_.further.push_back(patterns[i]);
   }
   [[nodiscard]] std::vector<std::uint32_t> with_patterns(const std::vector<std::vector<std::uint32_t>>& ops,
-                                                         const std::vector<char>& chosen) const {
+                                                         const std::vector<bool>& chosen) const {
     std::vector<std::uint32_t> all = marked_;
     for (std::size_t i = 0; i < ops.size(); ++i)
-      if (chosen[i] != 0) all.insert(all.end(), ops[i].begin(), ops[i].end());
+      if (chosen[i]) all.insert(all.end(), ops[i].begin(), ops[i].end());
     return all;
   }
   [[nodiscard]] bool makes_all_true(const std::vector<std::vector<std::uint32_t>>& ops,
-                                    const std::vector<char>& chosen) const {
+                                    const std::vector<bool>& chosen) const {
     const auto effect = graph_.effect_of(with_patterns(ops, chosen));
     return std::all_of(out_.marks.begin(), out_.marks.end(), [&](const recompute_mark& mark) {
       return mark.what == outcome::not_read ||
@@ -335,7 +332,7 @@ class recompute_reader {
   const ir_program& program_;
   std::vector<std::uint32_t> originals_;  // per node: what it is a copy of
   ir_dataflow flow_;                      // without recomputation
-  std::vector<char> is_forward_, is_marked_;
+  std::vector<bool> is_forward_, is_marked_;
   std::vector<std::vector<std::uint32_t>> readers_;  // per value, ops
   planner::replay_graph graph_;
   std::vector<std::uint32_t> marked_;  // ops

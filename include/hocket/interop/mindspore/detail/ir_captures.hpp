@@ -38,11 +38,11 @@ class ir_captures {
       open.push_back(g);
       all += reads_[g].size() + writes_[g].size();
     }
-    std::vector<char> is_open(mentions_.size(), 1);
+    std::vector<bool> is_open(mentions_.size(), true);
     while (!open.empty()) {
       const std::uint32_t g = open.back();
       open.pop_back();
-      is_open[g] = 0;
+      is_open[g] = false;
       const std::size_t added = add_mentioned(g, is_own);
       all += added;
       constexpr std::size_t most = std::size_t{1} << 26;
@@ -51,8 +51,8 @@ class ir_captures {
             "variables that called graphs capture");
       if (added == 0) continue;
       for (const std::uint32_t caller : callers[g]) {
-        if (is_open[caller] == 0) open.push_back(caller);
-        is_open[caller] = 1;
+        if (!is_open[caller]) open.push_back(caller);
+        is_open[caller] = true;
       }
     }
     return {};

@@ -45,11 +45,6 @@ class string_table {
     return text.empty() ? 0 : slots_[slot_of(text)];
   }
 
-  // Bytes that the table holds.
-  [[nodiscard]] std::size_t bytes() const noexcept {
-    return letters_.capacity() + begin_.capacity() * sizeof(std::size_t) + slots_.capacity() * sizeof(std::uint32_t);
-  }
-
  private:
   [[nodiscard]] static std::uint64_t hash(std::string_view text) noexcept {
     std::uint64_t h = 0xcbf29ce484222325u;  // FNV-1a

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory_resource>
 #include <new>
 #include <utility>
@@ -18,6 +19,7 @@
 #if defined(__linux__)
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <unistd.h>
 #endif
 
 // A sanitizer has pages of its own for each that is touched.
@@ -125,4 +127,30 @@ TEST_CASE("populated memory: pages are there, and what they hold stays", "[graph
   CHECK(munmap(fresh, bytes) == 0);
   CHECK_FALSE(populate(fresh, bytes));  // nothing is there any more: the kernel refuses, and that is all
 #endif
+}
+
+TEST_CASE("populated memory can be written and given back; populating nothing is refused", "[graph]") {
+  char here[64] = {};
+  CHECK_FALSE(hocket::interop::populate(here, 0));
+#if defined(__linux__)
+  // As the system does it for whole pages, where it can (Linux 5.14), also from within a page and over several.
+  std::vector<char> pages(1 << 20);
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  void* const first = pages.data() + (page - reinterpret_cast<std::uintptr_t>(pages.data()) % page) % page;
+  const bool can = ::madvise(first, 4 * page, 23) == 0;
+  for (const std::size_t bytes : {std::size_t{1}, page - 1, page, 3 * page + 5, 100 * page})
+    for (const std::size_t offset : {std::size_t{0}, std::size_t{1}, page - 1})
+      CHECK(hocket::interop::populate(static_cast<char*>(first) + offset, bytes) == can);
+#endif
+  hocket::interop::populated_memory memory;
+  CHECK(memory.upstream() == std::pmr::get_default_resource());
+  for (const std::size_t bytes : {std::size_t{1}, hocket::interop::populated_memory::least - 1,
+                                  hocket::interop::populated_memory::least, std::size_t{1} << 20}) {
+    void* const p = memory.allocate(bytes, 64);
+    std::memset(p, 1, bytes);
+    memory.deallocate(p, bytes, 64);
+  }
+  hocket::interop::populated_memory other;
+  CHECK(memory.is_equal(memory));
+  CHECK_FALSE(memory.is_equal(other));
 }
