@@ -30,7 +30,7 @@ TREE = ROOT / "build/mutants/tree"  # the sources with the mutants in them
 BUILD = ROOT / "build/mutants/build"
 JUDGED = ROOT / "tools/mutants_judged.txt"
 ALSO = {"text": ["curve"]}  # samples are read by text and tested where they are fitted
-TABLES = re.compile(r"^inline constexpr (architecture|family) ", re.M)  # filled while compiling: no switch reaches them
+TABLES = r"inline constexpr (?=(architecture|family) )"  # constants that may be filled when the program starts, too
 COPIED = ["CMakeLists.txt", "LICENSE", "README.md", "bindings", "cmake", "docs", "include", "tests", "examples", "tools"]
 
 # Operators stand between spaces here: clang-format sees to it, and so no template bracket is taken for one.
@@ -65,6 +65,8 @@ constexpr bool on(int id) noexcept {
 }
 template <class T>
 constexpr T number(int id, T value) noexcept { return on(id) ? static_cast<T>(value + 1) : value; }
+template <class T>
+T late_number(int id, T value) noexcept { return number(id, value); }  // in no constant expression
 template <int Id, int Kind>
 struct mark {};
 template <class A, int Id, int Kind>
@@ -154,10 +156,15 @@ def formulas(header, lines):
     """The lines of cost's formulas, which are constants: no switch reaches them."""
     if not re.match(r"include/hocket/cost/(blocks|model)/", header):
         return set()
+    return constants(lines, r"inline constexpr [\w:]+ \w+( =|\{)|constexpr auto \w+( =|\()")
+
+
+def constants(lines, begins):
+    """The lines of definitions that begin so."""
     inside, open_ones, goes_on = set(), 0, False
     for number, line in enumerate(lines):
         code = re.sub(r'"[^"]*"', "", line.split("//")[0]).rstrip()
-        if not goes_on and not re.match(r"inline constexpr [\w:]+ \w+( =|\{)|constexpr auto \w+( =|\()", code):
+        if not goes_on and not re.match(begins, code):
             continue
         inside.add(number)
         open_ones += sum(code.count(c) for c in "({[") - sum(code.count(c) for c in ")}]")
@@ -193,10 +200,12 @@ def write_tree(mutants):
     for header in set(by_header) | {p.relative_to(TREE).as_posix() for p in (TREE / "include").rglob("*.hpp")
                                     if p.name != "mutants_switch.hpp"}:
         lines = (ROOT / header).read_text().split("\n")
+        late = constants(lines, TABLES)
         for m in sorted(by_header.get(header, []), key=lambda m: (m.line, m.begin), reverse=True):
-            lines[m.line] = lines[m.line][:m.begin] + m.new.replace("@", str(m.id)) + lines[m.line][m.end:]
+            new = m.new.replace("::number", "::late_number") if m.line in late else m.new
+            lines[m.line] = lines[m.line][:m.begin] + new.replace("@", str(m.id)) + lines[m.line][m.end:]
         text = "\n".join(lines)
-        text = TABLES.sub(r"inline const \1 ", text)
+        text = re.sub("^" + TABLES, "inline const ", text, flags=re.M)
         if header in by_header:
             text = text.replace("#pragma once", "#pragma once\n#include <hocket/mutants_switch.hpp>", 1)
         if (TREE / header).read_text() != text:

@@ -95,6 +95,14 @@ TEST_CASE("lanes are streams, shades are layers, and steps are marked", "[ascend
   REQUIRE(t.marks().size() == 1);
   CHECK(t.marks()[0].at == 30);
   CHECK(t.marks()[0].label == "step 4");
+  // A nanosecond in which nothing runs is a gap.
+  const auto near = ascend::to_timeline(std::vector<kernel>{run_of("x", "Cast", 0, 5), run_of("x", "Cast", 5, 1),
+                                                            run_of("x", "Cast", 7, 1)})
+                        .value();
+  std::string waits;
+  for (const auto& s : near.spans())
+    if (s.kind == hocket::activity::wait) waits += std::to_string(s.start) + "-" + std::to_string(s.finish) + " ";
+  CHECK(waits == "6-7 ");
   // A step is marked where its first kernel starts.
   std::vector<kernel> steps(6, run_of("x", "Cast", 0, 1));
   for (std::size_t i = 0; i < steps.size(); ++i) {

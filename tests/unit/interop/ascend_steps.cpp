@@ -219,6 +219,11 @@ TEST_CASE("gaps and exposed collectives are those that a count of every nanoseco
   }
 }
 
+TEST_CASE("of all steps together no number is told", "[ascend]") {
+  const auto p = real_step();
+  CHECK(ascend::break_down(p.kernels).step == -1);
+}
+
 TEST_CASE("totals that no 64 bits hold stop at the largest", "[ascend]") {
   std::vector<kernel> kernels(3);
   for (kernel& k : kernels) k.duration = nanoseconds::max() - nanoseconds(1);
@@ -331,6 +336,10 @@ TEST_CASE("FLOPs of matrix products follow from their shapes", "[ascend]") {
     k.input_shapes = wrong;
     CHECK_FALSE(ascend::product_of(k));
   }
+  k.type = "MatMul";
+  k.input_shapes = "1,8;8,4";
+  k.output_shapes = "1,4";
+  CHECK(ascend::product_of(k)->flops() == 2 * 8 * 4);
   // Sizes up to 2^61, as a product of two numbers and of their FLOPs.
   k.type = "MatMul";
   for (const int log : {60, 61, 62}) {

@@ -134,6 +134,7 @@ TEST_CASE("JSON that is wrong is refused with the place", "[ascend]") {
   CHECK(refusal("[{\"ph\": \"X\" \"ts\": 1}]") == "line 1, column 13: \",\" or the end of the list was expected");
   CHECK(refusal("[{\"ph\": nil}]") == "line 1, column 9: a number or a string was expected");
   CHECK(refusal("[{\"ph\": \"a\\x\"}]") == "line 1, column 12: an unknown escape stands in a string");
+  CHECK(refusal("[{\"ph\": \"a\\") == "the text ends in line 1, before the end of the JSON value");
   CHECK(refusal("[{\"ph\": \"a\tb\"}]") == "line 1, column 11: a string holds a control character");
   CHECK(refusal("[{\"ph\": \"X\", \"ts\": \"N/A\", \"dur\": 1}]") ==
         "line 1, column 36: \"\"ts\": N/A\" is no decimal number in range");

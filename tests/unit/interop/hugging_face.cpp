@@ -212,6 +212,9 @@ TEST_CASE("layers named twice as dense are dense once", "[hugging_face]") {
   config["decoder_sparse_step"] = 1;
   config["mlp_only_layers"] = std::vector<int>{1, 2};  // signed numbers of a config made in C++
   CHECK(read_config(config)->model.moe_layers == 2);
+  json narrow = config;
+  narrow.erase("head_dim");
+  CHECK(read_config(narrow)->model.head_dim == 128);
   for (const char* wrong : {"[4]", "[-1]", "[0.5]", "[18446744073709551615]", "3"}) {
     config["mlp_only_layers"] = json::parse(wrong);
     CHECK(refusal(config).find("mlp_only_layers") != std::string::npos);
@@ -253,8 +256,11 @@ TEST_CASE("weights that a reader does not count are refused, windows of newer co
   const auto of = [&](const char* name) { return families.at(name).at("config"); };
   json c = of("phi-2");
   c["qk_layernorm"] = true;
-  CHECK(refusal(c).find("qk_layernorm") != std::string::npos);
+  CHECK(refusal(c) == "the config contradicts itself: \"qk_layernorm\" is 1, but the other fields imply 0");
   c = of("mpt-7b");
+  c["no_bias"] = false;
+  CHECK(refusal(c) == "the config contradicts itself: \"no_bias\" is 0, but the other fields imply 1");
+  c["no_bias"] = true;
   c["attn_config"]["alibi"] = false;
   CHECK(refusal(c).find("alibi") != std::string::npos);
   c["attn_config"] = {{"attn_type", "multiquery_attention"}};

@@ -173,6 +173,7 @@ TEST_CASE("which layers are mixtures, by the rules of the families", "[cost][hug
       {"qwen3_next", {{"decoder_sparse_step", 3}}, "ddMddMddM"},
       {"deepseek_v2", {{"first_k_dense_replace", 3}}, "dddMMMMMM"},
       {"deepseek_v2", {{"first_k_dense_replace", 0}}, "MMMMMMMMM"},
+      {"deepseek_v2", {{"first_k_dense_replace", 9}}, "ddddddddd"},
       {"glm4_moe", {{"first_k_dense_replace", 2}}, "ddMMMMMMM"},
       {"dots1", {{"first_k_dense_replace", 2}}, "ddMMMMMMM"},
       {"afmoe", {{"num_dense_layers", 2}}, "ddMMMMMMM"},
@@ -188,11 +189,22 @@ TEST_CASE("which layers are mixtures, by the rules of the families", "[cost][hug
        {{"moe_layer_start_index", 1}, {"moe_layer_interval", 1}, {"moe_layer_end_index", -1}},
        "dMMMMMMMM"},
       {"lfm2_moe", {{"num_dense_layers", 2}}, "ddMMMMMMM"},
+      {"lfm2_moe", {{"num_dense_layers", 9}}, "ddddddddd"},
       {"gemma4_text", {{"num_kv_shared_layers", 0}}, "ddddddddd"},
   };
   for (const auto& row : rows) {
     INFO(row.name << " " << row.changed.dump());
     CHECK(ffns_of(layers_of(shortened(row.name, 9, row.changed))) == row.ffns);
+  }
+  // Classes without biases of the attention count none, whatever the config says.
+  for (const char* const name : {"nemotron_h", "jamba", "lfm2", "lfm2_moe"}) {
+    INFO(name);
+    const auto weights = [&](bool bias) {
+      json config = recorded().at(std::string(name) + ", other").at("config");
+      config["attention_bias"] = bias;
+      return cost::count_parameters(layers_of(config))->total;
+    };
+    CHECK(weights(true) == weights(false));
   }
   // Without a chunk's size no layer of Llama 4 sees chunks.
   for (const bool says : {false, true})
@@ -203,6 +215,16 @@ TEST_CASE("which layers are mixtures, by the rules of the families", "[cost][hug
           CHECK(x->chunked == (x->window > 0));
           CHECK((says || !x->chunked));
         }
+  // LFM2 takes two thirds of its width, rounded up to a multiple.
+  for (const auto& [said, taken] : {std::pair{384, 256}, {385, 256}, {386, 512}, {767, 512}, {768, 512}, {770, 768}}) {
+    const auto list = layers_of(shortened("lfm2", 4,
+                                          {{"intermediate_size", said},
+                                           {"block_ff_dim", said},
+                                           {"block_auto_adjust_ff_dim", true},
+                                           {"block_multiple_of", 256}}));
+    for (const cost::block& b : list.layers.front().blocks)
+      if (const auto* x = std::get_if<cost::feed_forward>(&b.what)) CHECK(x->ffn == taken);
+  }
   // Gemma 4's inputs of each layer: as many weights for each element of their width.
   const auto weights_at = [](int width) {
     return cost::count_parameters(layers_of(shortened("gemma4_text", 9, {{"hidden_size_per_layer_input", width}})))
@@ -262,10 +284,10 @@ TEST_CASE("sizes that a class has where its config does not", "[cost][hugging_fa
 }
 
 TEST_CASE("windows of uniform families: every layer, every second, all but each fourth or sixth", "[hugging_face]") {
-  const auto windowed = [](json config) {
-    const json sizes{{"hidden_size", 512},       {"num_hidden_layers", 14}, {"num_attention_heads", 8},
-                     {"num_key_value_heads", 4}, {"head_dim", 64},          {"intermediate_size", 1024},
-                     {"vocab_size", 1000}};
+  const auto windowed = [](json config, std::int64_t layers = 14) {
+    const json sizes{
+        {"hidden_size", 512}, {"num_hidden_layers", layers}, {"num_attention_heads", 8}, {"num_key_value_heads", 4},
+        {"head_dim", 64},     {"intermediate_size", 1024},   {"vocab_size", 1000}};
     config.update(sizes);
     const auto read = hocket::hugging_face::read_config(config);
     if (!read) FAIL(message(read.error()));
@@ -282,6 +304,11 @@ TEST_CASE("windows of uniform families: every layer, every second, all but each 
         found{100, 12});
   CHECK(windowed({{"model_type", "cohere2"}, {"sliding_window", 100}}) == found{100, 11});
   CHECK(windowed({{"model_type", "cwm"}, {"sliding_window", 100}}) == found{100, 10});  // 0, 4, 8, 12 see all
+  for (std::int64_t layers = 1; layers < 10; ++layers) {                                // by counting
+    std::int64_t seeing_all = 0;
+    for (std::int64_t at = 0; at < layers; ++at) seeing_all += at % 4 == 0 ? 1 : 0;
+    CHECK(windowed({{"model_type", "cwm"}, {"sliding_window", 100}}, layers).second == layers - seeing_all);
+  }
   CHECK(windowed({{"model_type", "qwen2"}, {"sliding_window", 100}}).second == 0);
   CHECK(windowed({{"model_type", "qwen2"},
                   {"sliding_window", 100},
@@ -328,7 +355,7 @@ TEST_CASE("a head of latent attention is as wide as both of its parts", "[huggin
 }
 
 TEST_CASE("Kimi K3's mixes read what a count of sums says", "[cost][hugging_face]") {
-  for (const std::int64_t period : {2, 3, 12})
+  for (const std::int64_t period : {1, 2, 3, 12})
     for (const int layers : {5, 12, 13}) {
       const cost::layer_list list = layers_of(shortened("kimi_linear", layers, {{"attn_res_block_size", period}}));
       std::vector<cost::attention_residuals> found, expected;
@@ -345,7 +372,7 @@ TEST_CASE("Kimi K3's mixes read what a count of sums says", "[cost][hugging_face
       }
       CHECK(found == expected);
       REQUIRE(list.back.size() == 1);
-      CHECK(std::get<cost::attention_residuals>(list.back[0].what).sources == finished + 1);
+      CHECK(list.back[0].what == cost::block_sizes(cost::attention_residuals{.sources = finished + 1, .count = 1}));
     }
 }
 

@@ -26,6 +26,13 @@ std::int64_t total_of(const json& config) {
   if (!read) return -1;
   return cost::count_parameters(read->layers)->total;
 }
+bool is_empty(const cost::block& b) {
+  if (const auto* x = std::get_if<cost::table>(&b.what)) return x->elements * x->count == 0;
+  if (const auto* x = std::get_if<cost::feed_forward>(&b.what)) return x->ffn == 0;
+  if (const auto* x = std::get_if<cost::per_layer_input>(&b.what)) return x->inner == 0;
+  if (const auto* x = std::get_if<cost::norms>(&b.what)) return x->count == 0;
+  return false;
+}
 }  // namespace
 
 TEST_CASE("every family of the table has the parameters that transformers counts", "[cost][hugging_face]") {
@@ -39,6 +46,8 @@ TEST_CASE("every family of the table has the parameters that transformers counts
     CHECK(count->total == model.at("total").get<std::int64_t>());
     CHECK(count->active <= count->total);
     CHECK(cost::count_flops(read->layers, {.sequence = 4096}, {}, {}));
+    for (const cost::repeated_layer& each : read->layers.layers)
+      for (const cost::block& b : each.blocks) CHECK_FALSE(is_empty(b));
     seen.insert(read->architecture);
   }
   for (const auto& family : hocket::hugging_face::detail::families) {
@@ -251,6 +260,12 @@ TEST_CASE("a config that cannot be is refused by the name of its field", "[cost]
     CHECK(why(shares, "num_kv_shared_layers", layers) == "num_kv_shared_layers is " + std::to_string(layers) +
                                                              ", but must lie in [0, " + std::to_string(layers - 1) +
                                                              "]");
+  }
+  const json& widths = recorded().at("gemma3n_text, other").at("config");
+  const auto layers_of_widths = widths.at("num_hidden_layers").get<std::size_t>();
+  for (const std::size_t count : {layers_of_widths - 1, layers_of_widths, layers_of_widths + 1}) {
+    const std::string said = why(widths, "intermediate_size", std::vector<int>(count, 1));
+    CHECK((count == layers_of_widths ? said == "read" : said.find("intermediate_size") != std::string::npos));
   }
   const json& groups = recorded().at("nemotron_h, other").at("config");
   const std::int64_t heads = groups.at("mamba_num_heads").get<std::int64_t>();

@@ -214,6 +214,9 @@ TEST_CASE("Megatron-LM's hybrid patterns are read and written", "[interop][layou
   interop::hybrid_pattern moved = *read;
   moved.layout.stages[0].predictions = 1;
   CHECK(!interop::write_hybrid_pattern(moved));
+  moved = interop::read_hybrid_pattern("M/M").value();
+  moved.prediction.clear();
+  CHECK(interop::write_hybrid_pattern(moved).error().code == hocket::errc::invalid_argument);
   moved = *read;
   moved.kinds += 'M';
   CHECK(interop::write_hybrid_pattern(moved).error().code == hocket::errc::layout_count);

@@ -375,6 +375,10 @@ TEST_CASE("what cannot be followed stays a call, and what is too large is refuse
   const auto unused = followed(head + graph("main()", "  Return(I64(1))\n") +
                                graph("g(%para3_x)", "  %0(n) = Exp(%para3_x)\n  Return(%0)\n"));
   CHECK(unused.left_out_count == 2);
+  // A piece of a dump has one graph, and what is outside stays there.
+  const std::string piece = "%3(a) = Add(%1, %para1_x)\n%4(b) = Add(%3, %2)\n%5(c) = Add(%1, %para2_y)\n";
+  CHECK(described(followed(piece).program) == described(*ms::parse_ir(piece)));
+  CHECK(described(followed(piece).program) == "Add: 3 4 -> 0\nAdd: 0 5 -> 1\nAdd: 3 6 -> 2\n");
   CHECK(followed(head + graph("g(%para3_x)", "  Return(%para3_x)\n") + graph("main()", "  Return(I64(1))\n"))
             .left_out_count == 1);
   // 30 graphs, each calling the next twice: 2^30 nodes.

@@ -162,7 +162,8 @@ calling_graphs random_graphs(std::mt19937& random) {
         partial = i + 1;
         partial_of = other;
       } else if (kind == 5 && partial > 0) {
-        s.text = "%" + number_of(partial - 1) + "(" + own_text + ")";
+        const std::string known = below(2) == 0 ? "" : "[@@g" + number_of(partial_of) + "]";
+        s.text = "%" + number_of(partial - 1) + known + "(" + own_text + ")";
         s.reads.push_back("n" + number_of(g) + "_" + number_of(partial - 1));
         s.calls = {partial_of};
       } else {  // the first statement of any graph
@@ -338,6 +339,19 @@ TEST_CASE("a call reads and writes what the graphs behind it capture, however th
       CHECK(p->reads(n).size() == reads.size());
       CHECK(p->writes(n).size() == writes.size());
     }
+  }
+}
+
+TEST_CASE("a function that a function gives, up to seven times, has the effects of the first", "[mindspore]") {
+  std::string text =
+      "# IR entry: @main\nsubgraph @g() {\n  %0(a) = Neg($(@main:seen))\n  Return(%0)\n}\n"
+      "subgraph @main() {\n  %0(seen) = Neg(I64(1))\n  %1(f) = call @g()\n";
+  for (int n = 2; n < 9; ++n) text += "  %" + std::to_string(n) + "(f) = %" + std::to_string(n - 1) + "()\n";
+  const auto p = ms::parse_ir(text + "  Return(%8)\n}\n");
+  REQUIRE(p);
+  for (std::size_t n = 3; n < 11; ++n) {  // main's nodes from the call on, behind two of g
+    const auto reads = p->reads(n);
+    CHECK(std::find(reads.begin(), reads.end(), 2u) != reads.end());
   }
 }
 

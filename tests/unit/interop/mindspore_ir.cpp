@@ -160,6 +160,8 @@ TEST_CASE("types say element, shape, bytes and whose memory they are", "[mindspo
        15,
        {}},
       {"<Tuple[Tuple[Tensor[Int8]*2],Bool], TupleShape(TupleShape((3), (4)), NoShape)>", kind::tuple, "Tuple", 7, {}},
+      {"<Tuple[Tensor[Int8]*0], TupleShape()>", kind::tuple, "Tuple", 0, {}},
+      {"<Tensor[Int8], (576460752303423488)>", kind::tensor, "Int8", std::int64_t{1} << 59, {std::int64_t{1} << 59}},
       {"<Tuple[], TupleShape()>", kind::tuple, "Tuple", 0, {}},
   };
   for (const auto& t : types) {
@@ -177,7 +179,8 @@ TEST_CASE("types say element, shape, bytes and whose memory they are", "[mindspo
   CHECK(reference->reference_to == "global_step");
   CHECK_FALSE(parse_ir_type("<Tensor[Float32], (-1, 8)>")->bytes_known);
   for (const char* const bad :
-       {"", "<", "Tensor[Float32], (2)", "<Tensor[Float32], (2)", "<Tensor[Float32), (2)>", "<Tensor[Float32], (2x)>",
+       {"", "<", "Tensor[Float32], (2)", "<Tensor[Int8], (576460752303423489)>", "<Tensor[Float32], (2)",
+        "<Tensor[Float32), (2)>", "<Tensor[Float32], (2x)>",
         "<Tensor[Float32], (9223372036854775807, 9223372036854775807)>", "<Tensor[Float32], (99999999999999999999)>",
         "<Tuple[Tensor[Int8]*999999999999], TupleShape((2), (3))>", "<Tuple[Tensor[Int8]*3], TupleShape((2), (3))>",
         "<Tuple[Tensor[Int8]], TupleShape((2), (3))>"}) {
@@ -332,6 +335,9 @@ TEST_CASE("lines that a reader refuses, each with its place", "[mindspore]") {
       {"# IR entry: @g\njit config {\n% no parameter\n} not its end\n}\n" + graph, "accepted"},
       {"# IR entry: @g\njit config {\n}\n% no parameter\n" + graph,
        "line 4, column 1: \"% no parameter\" is not understood"},
+      {"%0(a) = Neg(" + std::string(300, '('), "line 1, column 268: \"(\" does not close what is opened in column 267"},
+      {"# IR entry: @g\n" + graph + "subgraph @h() {\n  %1(a) = Neg(%0)\n}\n",
+       "line 7, column 15: %0 is used, but not defined before"},
       {"# IR entry: @g\n}\n" + graph, "line 2, column 1: \"}\" is not understood"},
       {"# IR entry: @h\n" + graph, "the text ends in line 5, before h"},
       {"# Total subgraphs: 1\n" + graph, "line 1, column 1: \"# Total subgraphs: 1\" is not understood"},
@@ -427,6 +433,19 @@ TEST_CASE("a scope is the first that a statement's comments tell", "[mindspore]"
   CHECK_FALSE(full->node(1).has_full_name);
   CHECK(refusal("%0(a) = Neg(%1)\n# Scope:\n%1(b) = Neg(%0)\n(Default)\n") ==
         "line 4, column 1: \"(Default)\" is not understood");
+}
+
+TEST_CASE("operands have types where each has one", "[mindspore]") {
+  const auto count = [](const std::string& types) {
+    return parse_ir("%0(a) = Add(%1, %2)\n  : (" + types + ") -> (<Bool>)\n")->input_types(0).size();
+  };
+  CHECK(count("<Bool>, <Int8>") == 2);
+  CHECK(count("<Bool>") == 0);
+  CHECK(count("<Bool>, <Int8>, <Int8>") == 0);
+  CHECK(count("") == 0);
+  const auto untyped = parse_ir("# IR entry: @g\nsubgraph @g(%para1_x) {\n  Return(%para1_x)\n}\n");
+  REQUIRE(untyped);
+  CHECK(untyped->type(untyped->parameters()[0].type).what == mindspore::ir_type::kind::other);
 }
 
 TEST_CASE("graphs have the parents that their headings name", "[mindspore]") {

@@ -115,6 +115,9 @@ TEST_CASE("a copy stands for the op with its numbers, else for the last that rea
            node(2, "Neg", "%90", 1, copy(ids(0, 1))),
        "10", 1, 0},
       {node(0, "Neg", "%90", 1, mark(ids(0, 1))) + node(1, "Neg", "%90", 1, copy(ids(0, 7))), "1", 1, 0},
+      // The first operand from outside is not the first node.
+      {node(0, "Neg", "%90", 1, mark("")) + node(1, "Neg", "%0", 1, mark("")) + node(2, "Neg", "%90", 1, copy("")),
+       "10", 1, 0},
       {node(0, "Neg", "%90", 1, mark(ids(0, 1))) + node(1, "Neg", "%91", 1, copy("recompute_id: I64(1)")), "0", 1, 0},
       // What waits by Depend reads the same; so does a copy that reads a copy.
       {node(0, "Neg", "%90", 1, mark("")) + node(1, "Exp", "%0", 1, mark("")) + "%2(d) = Depend(%0, %1)\n" +
@@ -436,4 +439,27 @@ TEST_CASE("a collective is explained by what was cut before it", "[mindspore]") 
   CHECK(reason("((4, 1), (1, 1))", "AllReduce") == not_explained);
   CHECK(reason("((1, 2), (2, 1))", "AllReduce") == not_explained);  // two ranks would do
   CHECK(reason("None", "AllReduce") == not_explained);
+  // Whether a matrix is read as it lies or transposed changes nothing but the order of its cuts.
+  const auto cut = [](int first, int second) {
+    return "(" + std::to_string(first) + ", " + std::to_string(second) + ")";
+  };
+  const auto product = [&](int rows, int left_inner, int right_inner, int columns, bool a, bool b,
+                           const std::string& by) {
+    const auto p = program_of("%0(a) = PrimFunc_MatMul(%8, %9, Bool(" + std::to_string(int{a}) + "), Bool(" +
+                              std::to_string(int{b}) + ")) primitive_attrs: {in_strategy: (" +
+                              (a ? cut(left_inner, rows) : cut(rows, left_inner)) + ", " +
+                              (b ? cut(columns, right_inner) : cut(right_inner, columns)) + ")}\n%1(b) = " + by +
+                              "(%0) primitive_attrs: {group: \"4-123\"}\n");
+    return ms::list_collectives(p)[0].reason;
+  };
+  for (const char* const by : {"AllReduce", "ReduceScatter"})
+    for (int cuts = 0; cuts < 81; ++cuts) {
+      const auto digit = [&](int at) { return 1 << (cuts / at % 3); };
+      const int rows = digit(1), left = digit(3), right = digit(9), columns = digit(27);
+      INFO(by << " " << rows << " " << left << " " << right << " " << columns);
+      const auto plain = product(rows, left, right, columns, false, false, by);
+      for (const auto& [a, b] : {std::pair{false, true}, {true, false}, {true, true}})
+        CHECK(product(rows, left, right, columns, a, b, by) == plain);
+      if (left == right) CHECK((plain == partial_sums) == (left == 4));
+    }
 }

@@ -7,6 +7,7 @@
 #include <hocket/interop/mindspore/recomputation.hpp>
 
 #include <algorithm>
+#include <functional>
 #include <random>
 #include <set>
 #include <string>
@@ -185,6 +186,10 @@ TEST_CASE("ops run first come, first served", "[mindspore]") {
     for (const std::uint32_t op : ms::run_order(p, flow)) order.push_back(static_cast<int>(flow.nodes[op]));
     INFO(made.text());
     CHECK(order == served(made));
+    for (std::size_t op = 0; op < flow.op_count(); ++op) {  // each value once
+      const auto reads = flow.reads[op];
+      CHECK(std::adjacent_find(reads.begin(), reads.end(), std::greater_equal<>()) == reads.end());
+    }
     const auto on_cpu = ms::dataflow_of(p, {}, ms::ir_back_end::cpu);
     std::vector<int> ops;
     for (const std::uint32_t op : ms::run_order(p, on_cpu)) {
@@ -374,6 +379,10 @@ TEST_CASE("results whose size a dump does not tell are counted", "[mindspore]") 
   CHECK(count("<Tensor[Strange], (2)>") == 1);
   CHECK(count("<null>") == 1);
   CHECK(count("<Func, NoShape>") == 0);
+  // What is updated in place has the size of the parameter.
+  CHECK(ms::count_unknown_sizes(read("%0(a) = Assign(%para1_w, %1)\n  : (<Ref[Tensor[Int8]], (2), ref_key=w>, " +
+                                     type_of(1) + ") -> (<Tensor[Int8], (-1)>)\n"),
+                                0) == 0);
   CHECK(count("<Tuple[Tensor[Int8]*2], TupleShape((2), (-1))>") == 1);
   CHECK(count("<Tensor[Int8], (-1)>, <null>, " + type_of(1)) == 2);
 }

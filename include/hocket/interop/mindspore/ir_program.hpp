@@ -133,8 +133,7 @@ class ir_program {
   /// The value of an attribute as written (`I64(0)`, `"text"`), from whichever list of the node has it; empty optional
   /// if none has. O(attributes of the node).
   [[nodiscard]] std::optional<std::string_view> attribute(std::size_t n, std::string_view key) const& noexcept {
-    const std::uint32_t number = texts_.find(key);
-    if (number == 0) return std::nullopt;
+    const std::uint32_t number = texts_.find(key);  // of no text: 0, which no key has
     for (const attribute_texts& a : attributes_[n])
       if (a.key == number) return texts_[a.value];
     return std::nullopt;
@@ -143,7 +142,7 @@ class ir_program {
   [[nodiscard]] bool has_flag(std::size_t n, std::string_view key) const noexcept {
     const std::uint32_t number = texts_.find(key);
     for (const attribute_texts& a : attributes_[n])
-      if (number != 0 && a.key == number && texts_[a.value] == "Bool(1)") return true;
+      if (a.key == number && texts_[a.value] == "Bool(1)") return true;
     return false;
   }
   /// f(key, value) for each attribute of a node, in the order of the dump.
@@ -181,7 +180,7 @@ class ir_program {
   };
 
   detail::string_table texts_;
-  std::vector<ir_type> types_;
+  std::vector<ir_type> types_ = std::vector<ir_type>(1);  // number 0: not said
   std::vector<ir_node> nodes_;
   std::vector<ir_parameter> parameters_;
   std::vector<ir_graph> graphs_;

@@ -49,7 +49,7 @@ class line_scanner {
   [[nodiscard]] std::size_t at() const noexcept { return at_; }
   [[nodiscard]] std::string_view rest() const noexcept { return all_.substr(at_); }
   [[nodiscard]] bool done() const noexcept { return at_ >= all_.size(); }
-  void skip(std::size_t count) noexcept { at_ = count < all_.size() - at_ ? at_ + count : all_.size(); }
+  void skip(std::size_t count) noexcept { at_ += count; }  // of what is there
   void skip_spaces() noexcept {
     while (!done() && (all_[at_] == ' ' || all_[at_] == '\t')) ++at_;
   }

@@ -129,7 +129,6 @@ inline result<void> ir_builder::add_parameter(std::string_view written, std::uin
 }
 
 inline result<std::uint32_t> ir_builder::type_of(std::string_view text, std::int64_t line, std::int64_t column) {
-  if (program_.types_.empty()) program_.types_.emplace_back();  // number 0: not said
   const std::uint32_t number = type_texts_.add(text);
   if (number < program_.types_.size()) return number;
   auto type = parse_ir_type(text);
@@ -325,7 +324,6 @@ inline result<void> ir_builder::resolve_graphs() {
 
 inline result<ir_program> ir_builder::finish(const ir_counts& counts) {
   program_.counts_ = counts;
-  if (program_.types_.empty()) program_.types_.emplace_back();
   if (const auto ok = resolve_mentions(); !ok) return ok.error();
   if (const auto ok = resolve_graphs(); !ok) return ok.error();
   if (const auto ok = find_effects(); !ok) return ok.error();
