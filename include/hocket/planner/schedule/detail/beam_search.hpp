@@ -176,7 +176,6 @@ class beam_search {
   void branch(std::uint32_t i) {
     expansions_ += weight();
     state& x = now_[i];
-    if (x.ranks[next_rank(x)].soonest >= never) lift_bans(x);
     std::uint32_t bans = 0;
     std::pair<std::uint32_t, rank_state> before[max_bans];
     for (;; ++bans) {
@@ -198,12 +197,6 @@ class beam_search {
     while (bans > 0) {
       const auto& [r, rank] = before[--bans];
       x.ranks[r] = rank;
-    }
-  }
-  void lift_bans(state& x) const noexcept {
-    for (std::uint32_t r = 0; r < in_.ranks; ++r) {
-      x.ranks[r].banned = 0;
-      refresh(x, r);
     }
   }
 

@@ -102,14 +102,12 @@ class schedule_search {
         }
   }
 
-  /// Periodic schedules, where memory is scarce.
+  /// Periodic schedules.
   void periodic() {
     constexpr std::int64_t tries = 64;
     constexpr std::int64_t steps_per_budget = 10;
     constexpr std::int64_t max_steps = 4'000'000;
-    bool scarce = false;
-    for (std::uint32_t r = 0; r < in_.ranks; ++r) scarce |= in_.is_scarce(r);
-    if (!scarce || !is_open()) return;
+    if (!is_open()) return;
     periodic_search search(in_);
     const std::int64_t steps =
         tries * static_cast<std::int64_t>(in_.tasks.size()) + (std::min)(max_steps, steps_per_budget * budget_);
