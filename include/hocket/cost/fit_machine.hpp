@@ -48,11 +48,7 @@ inline std::vector<double> positive_least_squares(const std::vector<std::vector<
       a[i][i] += 1e-12;
     }
     for (std::size_t i = 0; i < k; ++i) {
-      std::size_t best = i;
-      for (std::size_t r = i + 1; r < k; ++r)
-        if (a[r][i] * a[r][i] > a[best][i] * a[best][i]) best = r;
-      std::swap(a[i], a[best]);
-      for (std::size_t r = 0; r < k; ++r) {
+      for (std::size_t r = 0; r < k; ++r) {  // no pivots: the matrix is positive definite
         if (r == i) continue;
         const double f = a[r][i] / a[i][i];
         for (std::size_t j = i; j <= k; ++j) a[r][j] -= f * a[i][j];

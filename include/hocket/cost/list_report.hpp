@@ -123,7 +123,6 @@ inline std::string suffix_of(const std::vector<repeated_layer>& kinds, std::size
     const std::string suffix = detail::suffix_of(kinds, at);
     detail::add_block_lines(&block_terms::forward, out, "forward FLOPs of a step" + suffix, kinds[at].blocks, all);
     detail::add_block_lines(&block_terms::whole_step, out, "FLOPs of both passes" + suffix, kinds[at].blocks, all);
-    all.on_rank.layers = 1;
     detail::add_block_lines(&block_terms::saved, out, "kept by one layer" + suffix, kinds[at].blocks, all);
     detail::add_block_lines(&block_terms::state, out, "kept of a sequence by one layer to generate" + suffix,
                             kinds[at].blocks, all);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What structs say where nothing is said: a size is none, a flag is off, but for what their comments name.
 #include <hocket/cost/fit_machine.hpp>
+#include <hocket/cost/formula/derivative.hpp>
 #include <hocket/cost/model/encoder.hpp>
 #include <hocket/cost/model/folded_list.hpp>
+#include <hocket/cost/model/micro_batch_lengths.hpp>
 #include <hocket/cost/model/muon.hpp>
 #include <hocket/cost/model/scaled_format.hpp>
 #include <hocket/cost/model/utilization.hpp>
@@ -66,6 +68,23 @@ TEST_CASE("a block of which nothing is said has the sizes that its kind has", "[
   const cost::block plain = cost::norms{};
   CHECK_FALSE(plain.weights_elsewhere);
   CHECK(plain.set == 0);
+}
+
+TEST_CASE("parts of formulas and prices of which nothing is said", "[cost][defaults]") {
+  CHECK(cost::slope{}.value == 0);
+  CHECK(cost::slope{}.derivative == 0);
+  CHECK(cost::term_facts{}.calls == 1);
+  CHECK(cost::folded_part{}.product == 0);
+  CHECK(cost::folded_part{}.times == 0);
+  CHECK(cost::folded_part{}.exact_times == cost::rational(0));
+  CHECK(cost::stage_price{}.kept_bytes == 0);
+  const cost::stage_choice choice;
+  CHECK(choice.layers + choice.whole == 0);
+  const cost::micro_batch_prices prices;
+  CHECK(prices.stages + prices.count == 0);
+  const cost::list_price price;
+  CHECK(price.model_flops + price.hardware_flops + price.static_bytes + price.kept_bytes + price.peak_bytes == 0);
+  CHECK(price.fullest_rank == 0);
 }
 
 TEST_CASE("models, steps and splits of which nothing is said", "[cost][defaults]") {

@@ -24,7 +24,14 @@ cost::layer_list thirty_layers() {
     const cost::block mixers[] = {
         cost::attention{.heads = 16, .kv_heads = at % 2 == 0 ? 2 : 4, .head_dim = 128 + at, .gate_width = 4096},
         cost::gated_delta{.key_heads = 16, .value_heads = 32, .key_dim = 128, .value_dim = 64 + at},
-        cost::latent_attention{.heads = 32, .kv_rank = 512 + at, .nope_dim = 128, .rope_dim = 64, .value_dim = 128},
+        cost::latent_attention{.heads = 32,
+                               .kv_rank = 512 + at,
+                               .nope_dim = 128,
+                               .rope_dim = 64,
+                               .value_dim = 128,
+                               .selected = at % 2 == 0 ? 512 : 0,
+                               .index_heads = at % 2 == 0 ? 16 : 0,
+                               .index_dim = at % 2 == 0 ? 64 : 0},
         cost::mamba2{.heads = 64, .head_dim = 64 + at, .groups = 8},
         cost::kimi_delta{.heads = 32, .head_dim = 128 + at}};
     const cost::block ffns[] = {

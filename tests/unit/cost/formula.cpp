@@ -52,6 +52,14 @@ TEST_CASE("with numbers, a formula prints what to type into a calculator", "[cos
   CHECK(print(core, style::text, counted) == "2*B*a*d*kappa");
   CHECK(print_definitions(core, style::text, counted) == "kappa = s^2/2");
   CHECK(print(core, style::numbers, counted) == "2*64*32*128*8388608");
+  // Of a choice the case that is taken, alone.
+  const auto either = choose(L, cost::define("u", s * s), cost::define("w", h + V));
+  for (const auto& [layers, said] : {std::pair{0, "u = s^2"}, {1, "w = h + V"}}) {
+    cost::model m = llama_7b;
+    m.layers = layers;
+    CHECK(print_definitions(either, style::text, cost::environment(m, step)) == said);
+  }
+  CHECK(print_definitions(either, style::text, {}) == "w = h + V; u = s^2");
 }
 
 TEST_CASE("every printed line comes to the value it is printed with", "[cost]") {
@@ -107,6 +115,10 @@ TEST_CASE("values are exact, and overflow is an error", "[cost]") {
   CHECK(cost::exact(s / (h - h), numbers).error().code == hocket::errc::undefined_value);
   CHECK(cost::exact(least(s / (h - h), s), numbers).error().code == hocket::errc::undefined_value);
   CHECK(cost::exact(choose(L, 1, 2), numbers).error().code == hocket::errc::undefined_value);
+  const auto unknown = cost::exact(V, cost::environment(step));
+  REQUIRE(!unknown);
+  CHECK(unknown.error().code == errc::unknown_symbol);
+  CHECK(unknown.error().word() == "vocabulary");
   CHECK(cost::count_parameters(huge).error().code == hocket::errc::out_of_range);
   huge.layers = huge.hidden = huge.ffn = (std::int64_t{1} << 31) - 1;  // sizes, but their product passes 2^63
   CHECK(cost::count_parameters(huge).error().code == hocket::errc::overflow);
@@ -184,6 +196,30 @@ TEST_CASE("in flight: the closed forms of 1F1B", "[cost]") {
   CHECK(chunks(4, 2, 9, 0) == 12);   // groups of 5 and 4
   CHECK(chunks(7, 2, 18, 0) == 22);  // 9 and 9
   CHECK(chunks(4, 3, 3, 2) == 9);
+}
+
+TEST_CASE("fractions are members as well, up to 2^31 - 1", "[cost]") {
+  constexpr std::int64_t most = (std::int64_t{1} << 31) - 1;
+  cost::training t;
+  for (const cost::rational& bytes :
+       {cost::rational(1) / cost::rational(2), cost::rational(3) / cost::rational(2),
+        cost::rational(33) / cost::rational(32), cost::rational(most), cost::rational(1) / cost::rational(most)}) {
+    t.weight_bytes = bytes;
+    CHECK(cost::exact(c_w, cost::environment(t)).value() == bytes);
+    CHECK(cost::real(c_w, cost::environment(t)) == bytes.real());
+  }
+  t.weight_bytes = cost::rational(most + 1);
+  CHECK(cost::exact(c_w, cost::environment(t)).value() < cost::rational(0));
+  CHECK(cost::real(c_w, cost::environment(t)) < 0);
+}
+
+TEST_CASE("packed documents: squares add up to 2^31 - 1 at the most", "[cost]") {
+  std::vector<std::int64_t> lengths{46340, 296, 20, 5, 2, 1, 1};
+  cost::training t{.sequence = 46665};
+  CHECK(cost::packed(t, {}, lengths)->squared_lengths == 2147483647);
+  lengths.push_back(1);
+  ++t.sequence;
+  CHECK(cost::packed(t, {}, lengths).error().code == errc::limit_exceeded);
 }
 
 TEST_CASE("packed documents: pairs within the window are those counted one by one", "[cost]") {

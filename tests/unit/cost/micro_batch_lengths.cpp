@@ -232,6 +232,22 @@ TEST_CASE("micro-batches: what does not fit together is refused", "[cost][length
   CHECK(cost::price_micro_batches(chunked, step(), p, on_links, choices, batches));
 }
 
+TEST_CASE("micro-batches: each has the price that it has alone", "[cost][lengths]") {
+  cost::layer_list without_windows{.sizes = {.hidden = 256, .vocabulary = 1024}};
+  without_windows.add(small_list().layers[0].blocks, 4);
+  const std::vector<cost::document_lengths> batches{{512}, {256, 256}, {128, 384}, {384, 128}, {64}, {512}, {32, 32}};
+  const cost::parallel p{.pp = 2};
+  for (const cost::layer_list& list : {without_windows, small_list()}) {
+    const auto choices = cost::even_choices(list, p);
+    const auto all = cost::price_micro_batches(list, step(), p, on_links, choices, batches).value();
+    for (std::size_t j = 0; j < batches.size(); ++j) {
+      const std::vector<cost::document_lengths> one{batches[j]};
+      const auto alone = cost::price_micro_batches(list, step(), p, on_links, choices, one).value();
+      for (std::size_t s = 0; s < 2; ++s) CHECK(all.at(s, j) == alone.at(s, 0));
+    }
+  }
+}
+
 TEST_CASE("micro-batches: sizes that are not read need not divide", "[cost][lengths]") {
   const cost::layer_list list = small_list();
   cost::training odd = step();

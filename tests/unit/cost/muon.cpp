@@ -7,6 +7,7 @@
 #include <hocket/cost/model/uniform_list.hpp>
 #include <hocket/interop/hugging_face_layers.hpp>
 
+#include <algorithm>
 #include <fstream>
 
 #include "catch.hpp"
@@ -48,6 +49,18 @@ TEST_CASE("Muon's states of a dense model: whole matrices on the fullest of two 
   narrow.moment_bytes = 4;
   CHECK(static_of_rank_0(list, {}, narrow) == rational(6 * (matrices + others) + 6 * matrices + 8 * others));
   CHECK(static_of_rank_0(list, {.offload_optimizer = true}) == rational(6 * (matrices + others)));
+}
+
+TEST_CASE("no rank holds less of whole matrices than their share, nor than the largest", "[cost][muon]") {
+  for (std::int64_t count = 1; count < 12; ++count)
+    for (std::int64_t ways = 1; ways < 15; ++ways) {
+      const cost::weight_shape shapes[] = {{"a", 3, 7, count}, {"b", 11, 5, 1}};
+      const auto shards = cost::shard_whole(shapes, ways).value();
+      const std::int64_t all = 21 * count + 55;
+      CHECK(shards.matrices == all);
+      CHECK(shards.least_held == (std::max)(all / ways + (all % ways > 0 ? 1 : 0), std::int64_t{55}));
+      CHECK(shards.held >= shards.least_held);
+    }
 }
 
 TEST_CASE("Muon's states of experts: fewer ranks share them", "[cost][muon]") {

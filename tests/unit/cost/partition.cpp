@@ -405,6 +405,41 @@ TEST_CASE("a model as a sequence has each of its layers once", "[cost][partition
     }
 }
 
+TEST_CASE("a list written from numbers of layers has each of them, as many with a window and with experts",
+          "[cost][partition]") {
+  for (std::int64_t windows = 0; windows <= 9; ++windows)
+    for (const std::int64_t moe : {0, 4, 9}) {
+      cost::model m = small;
+      m.window_layers = windows;
+      m.window = windows > 0 ? 8 : 0;
+      m.moe_layers = moe;
+      m.experts = moe > 0 ? 4 : 0;
+      m.active_experts = moe > 0 ? 2 : 0;
+      m.expert_ffn = moe > 0 ? 32 : 0;
+      const cost::layer_list list = cost::to_layers(m);
+      std::int64_t windowed = 0, mixtures = 0;
+      for (const cost::repeated_layer& each : list.layers)
+        for (const cost::block& b : each.blocks) {
+          if (const auto* x = std::get_if<cost::attention>(&b.what)) windowed += x->window > 0 ? each.count : 0;
+          mixtures += std::holds_alternative<cost::mixture>(b.what) ? each.count : 0;
+        }
+      CHECK(list.layer_count() == 9);
+      CHECK(windowed == windows);
+      CHECK(mixtures == moe);
+    }
+}
+
+TEST_CASE("lists share up to 64 sets of weights when they are folded", "[cost][folding]") {
+  for (const int sets : {64, 65}) {
+    cost::layer_list list{.sizes = {.hidden = 8, .vocabulary = 8}};
+    for (int at = 0; at < 2 * sets; ++at)
+      list.add(cost::layer_blocks(1, cost::block(cost::feed_forward{.ffn = 16}, at >= sets, at % sets)));
+    const auto folded = cost::folded_list::make(list, {.sequence = 4}, {});
+    CHECK(folded.has_value() == (sets == 64));
+    if (!folded) CHECK(message(folded.error()) == "sets of weights that layers share: 65 exceeds the limit of 64");
+  }
+}
+
 TEST_CASE("choices are named by what they do again", "[cost][recompute]") {
   using cost::recompute;
   CHECK(to_string(cost::recompute_choice{}) == "none");

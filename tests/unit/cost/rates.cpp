@@ -4,10 +4,12 @@
 #include <hocket/cost/fit_machine.hpp>
 #include <hocket/cost/machines.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 #include <random>
+#include <vector>
 
 #include "all_rates.hpp"
 #include "catch.hpp"
@@ -319,6 +321,43 @@ struct slow_to_start {
     return cost::time_of(rates, w) + hocket::seconds(w.kind == cost::collective::none ? 0 : 1);
   }
 };
+
+/// Part of every transfer hides, and what each transfer belongs to is noted.
+struct half_hidden {
+  double hides = 0;
+  std::vector<cost::layer_operation>* seen = nullptr;
+  [[nodiscard]] hocket::seconds time(const cost::work_item& w) const {
+    if (w.kind != cost::collective::none && seen != nullptr) seen->push_back(w.by);
+    return cost::time_of(all_rates, w);
+  }
+  [[nodiscard]] double overlap(cost::axis over) const { return over == cost::axis::expert ? 0 : hides; }
+};
+
+TEST_CASE("transfers hide as far as the hardware says, and say what they belong to", "[cost][seconds]") {
+  const cost::training t{.sequence = 1024, .global_batch = 16};
+  const cost::parallel p{.tp = 4, .dp = 2, .ep = 2};
+  std::vector<cost::layer_operation> seen;
+  const auto open = cost::time_of_layer(dense, t, p, half_hidden{}, cost::layer_kind::dense).value();
+  const auto half = cost::time_of_layer(dense, t, p, half_hidden{0.25, &seen}, cost::layer_kind::dense).value();
+  CHECK(open.exposed.count() > 0);
+  CHECK(open.hidden.count() == 0);
+  CHECK(close(half.exposed.count(), 0.75 * open.exposed.count()));
+  CHECK(close(half.hidden.count(), 0.25 * open.exposed.count()));
+  const auto says = [&](cost::layer_operation by) { return std::count(seen.begin(), seen.end(), by) > 0; };
+  CHECK_FALSE(says(cost::layer_operation::dispatch));
+  CHECK(cost::time_of_layer(with_experts(), t, p, half_hidden{0.25, &seen}, cost::layer_kind::experts));
+  CHECK(says(cost::layer_operation::dispatch));
+}
+
+TEST_CASE("of ranks that take as long the first is the busiest", "[cost][seconds]") {
+  const cost::training t{.sequence = 1024, .global_batch = 16};
+  const cost::layer_group layers{.kind = cost::layer_kind::dense, .count = 3};
+  const std::vector<cost::stage_layers> stages{{{.kind = cost::layer_kind::dense, .count = 1}},
+                                               {layers},
+                                               {layers},
+                                               {{.kind = cost::layer_kind::dense, .count = 1}}};
+  CHECK(cost::predict_step(dense, t, {.pp = 4}, all_rates, stages)->busiest == 1);
+}
 
 TEST_CASE("what is not sent does not start", "[cost][seconds]") {
   const cost::training t{.sequence = 1024, .global_batch = 16};

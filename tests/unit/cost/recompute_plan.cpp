@@ -26,11 +26,14 @@ TEST_CASE("a plan that treats all layers alike is the uniform choice", "[cost]")
   mixture.active_experts = 2;
   mixture.expert_ffn = 512;
   mixture.ffn = 0;
+  cost::model half = mixture;
+  half.moe_layers = 20;
+  half.ffn = 13824;
   cost::model windowed = llama_13b;
   windowed.window = 512;
   windowed.window_layers = 20;
   const cost::convention counted{.attention = cost::attention_count::window};
-  for (const cost::model& m : {llama_13b, mixture, windowed})
+  for (const cost::model& m : {llama_13b, mixture, half, windowed})
     for (const std::int64_t vp : {1, 2}) {
       const cost::training t{.sequence = s, .global_batch = 64};
       cost::parallel p{.tp = 2, .pp = 4, .vp = vp, .dp = 2, .sequence_parallel = true};

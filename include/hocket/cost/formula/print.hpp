@@ -132,13 +132,11 @@ class writer {
         has = binding::product;
         return line(left, binding::product) + "/" + line(right, binding::power);
       case arithmetic::divide_up:
-        has = binding::atom;
         if (latex()) return "\\left\\lceil\\frac{" + line(left) + "}{" + line(right) + "}\\right\\rceil";
         return "ceil(" + line(left, binding::product) + "/" + line(right, binding::power) + ")";
       case arithmetic::least:
       case arithmetic::greatest: break;
     }
-    has = binding::atom;
     const std::string f = e.join() == arithmetic::least ? "min" : "max";
     return (latex() ? "\\" : "") + f + "(" + line(left) + ", " + line(right) + ")";
   }

@@ -244,7 +244,6 @@ class folded_list {
     const environment others(t, counted, as_by_level);
     adder add;
     add(model_flops_, layers_.total(forward_flop_terms, whole, others), 3);
-    add(again_flops_, layers_.again_total(forward_flop_terms, whole, others));
     add(end_sums_[own_dense], ends_.rank_total(parameter_terms, known, others));
     add(end_sums_[chunks], ends_.value_of(chunks_in_flight, known, others));
     add(rank_sums_[fixed], ranks_.rank_total(static_memory_terms, known, others));

@@ -241,7 +241,6 @@ inline result<run_flops> flops_of_run(const layer_blocks& blocks, const block_se
   const auto heads = total(forward_flop_terms, ends);
   if (!heads) return heads.error();
   detail::run_flops sum{.model_step = rational(3) * *heads};
-  for_each_term(forward_flop_terms, ends, [&](const term_view& x) { sum.again = sum.again + x.again() * x.amount(); });
   const auto ok = detail::for_each_run(list, [&](const layer_blocks& blocks, std::int64_t count) -> result<void> {
     const auto one = detail::flops_of_run(blocks, {.on_rank = {.layers = count},
                                                    .sizes = list.sizes,
