@@ -151,7 +151,6 @@ inline void add_transfers(const term_list_view& list, report& out, std::string_v
   }
 
   all.on_rank = parts.front();
-  all.in_flight = out.memory.front().in_flight;
   all.parameters = out.memory.front().parameters;
   detail::add_lines(static_memory_terms, out, "static bytes, rank 0", all);
   setting one_layer = all;

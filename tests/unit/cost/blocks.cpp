@@ -255,6 +255,17 @@ TEST_CASE("an encoder's items cost what each costs alone", "[cost][blocks]") {
   CHECK(cost::cost_of_encoder(siglip, nothing, {}, {}).error().code == hocket::errc::out_of_range);
 }
 
+TEST_CASE("an encoder with learned positions takes items of as many tokens", "[cost][blocks]") {
+  for (const std::int64_t positions : {0, 1, 4}) {
+    cost::encoder e{.layers = {.sizes = {.hidden = 8, .positions = positions}}, .merged = 1};
+    e.layers.add(cost::layer_blocks(1, cost::feed_forward{.ffn = 16}), 2);
+    for (const std::int64_t tokens : {1, 2, 4, 5}) {
+      const std::int64_t item[] = {tokens};
+      CHECK(cost::cost_of_encoder(e, item, {}, {}).has_value() == (positions == 0 || tokens <= positions));
+    }
+  }
+}
+
 TEST_CASE("Muon: matrices stay whole, one moment each", "[cost][blocks]") {
   const cost::model m{
       .layers = 3, .hidden = 64, .heads = 4, .kv_heads = 2, .head_dim = 16, .ffn = 160, .vocabulary = 1000};

@@ -2,12 +2,14 @@
 // What structs say where nothing is said: a size is none, a flag is off, but for what their comments name.
 #include <hocket/cost/fit_machine.hpp>
 #include <hocket/cost/formula/derivative.hpp>
+#include <hocket/cost/measured_terms.hpp>
 #include <hocket/cost/model/encoder.hpp>
 #include <hocket/cost/model/folded_list.hpp>
 #include <hocket/cost/model/micro_batch_lengths.hpp>
 #include <hocket/cost/model/muon.hpp>
 #include <hocket/cost/model/scaled_format.hpp>
 #include <hocket/cost/model/utilization.hpp>
+#include <hocket/cost/report.hpp>
 
 #include <initializer_list>
 #include <map>
@@ -85,6 +87,9 @@ TEST_CASE("parts of formulas and prices of which nothing is said", "[cost][defau
   const cost::list_price price;
   CHECK(price.model_flops + price.hardware_flops + price.static_bytes + price.kept_bytes + price.peak_bytes == 0);
   CHECK(price.fullest_rank == 0);
+  CHECK(cost::parameter_count{}.total + cost::parameter_count{}.active == 0);
+  CHECK(cost::report_line{}.real_value == 0);
+  CHECK(cost::compared_value{}.measured == 0);
 }
 
 TEST_CASE("models, steps and splits of which nothing is said", "[cost][defaults]") {

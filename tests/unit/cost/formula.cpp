@@ -52,6 +52,12 @@ TEST_CASE("with numbers, a formula prints what to type into a calculator", "[cos
   CHECK(print(core, style::text, counted) == "2*B*a*d*kappa");
   CHECK(print_definitions(core, style::text, counted) == "kappa = s^2/2");
   CHECK(print(core, style::numbers, counted) == "2*64*32*128*8388608");
+  cost::training none = step;
+  none.sequence = 0;
+  CHECK(print(2 * FLOP * B * s * h, style::numbers, cost::environment(llama_7b, none)) == "2*64*0*4096");
+  // A name that stands there twice is told once.
+  const auto twice = cost::define("u", s * s) * h + cost::define("u", s * s) * V;
+  CHECK(print_definitions(twice, style::text, counted) == "u = s^2");
   // Of a choice the case that is taken, alone.
   const auto either = choose(L, cost::define("u", s * s), cost::define("w", h + V));
   for (const auto& [layers, said] : {std::pair{0, "u = s^2"}, {1, "w = h + V"}}) {

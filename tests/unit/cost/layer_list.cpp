@@ -269,6 +269,26 @@ TEST_CASE("a rank's memory is that of a model given by numbers, whatever the str
 }
 
 // The goldens of tests/unit/flop_calculation_test.py of MaxText (commit e591f30cb), evaluated; its tolerance is 5 %.
+TEST_CASE("of layers as large the first stands for the largest", "[cost][layers]") {
+  // 3 x 6 x 511 and 6 of the router are 3 x 3068.
+  cost::model m{.layers = 4, .hidden = 512, .heads = 8, .kv_heads = 4, .head_dim = 64, .ffn = 3068, .vocabulary = 1024};
+  m.moe_layers = 2;
+  m.experts = 6;
+  m.active_experts = 2;
+  m.expert_ffn = 511;
+  const cost::layer_list list = cost::to_layers(m);
+  CHECK(cost::count_parameters(list)->total == cost::count_parameters(m)->total);
+  const cost::training t{.sequence = 64, .global_batch = 8, .workspace = cost::workspace::megatron_te};
+  for (const auto zero : {cost::zero::none, cost::zero::gradients, cost::zero::weights}) {
+    const cost::parallel p{.dp = 2, .zero = zero};
+    const auto on = cost::layers_of_ranks(list, p).value()[0];
+    const auto share = cost::held_share_by_1f1b(t, p, 0).value();
+    const cost::part all = cost::even_parts(m, p)[0];
+    CHECK(cost::memory_of_rank(list, on, t, p, share)->peak.total_bytes() ==
+          cost::peak_memory(m, t, p, all, cost::held_by_1f1b(m, t, p, all).value())->total_bytes());
+  }
+}
+
 TEST_CASE("a rank holds one copy of each set of weights that its layers share", "[cost][layers]") {
   std::mt19937 random(11);
   const auto draw = [&](int least, int most) {

@@ -105,6 +105,13 @@ TEST_CASE("micro-batches: a stage's price is the sum over its layers", "[cost][l
       CHECK(rational(found.kept_bytes) == sum.kept.ceiling());
     }
   }
+  // What stands before the first layer is never computed again whole.
+  const std::vector<cost::stage_choice> first_whole{{1, 1, some}, {3, 2, {}}, {2, 1, selective}, {2, 2, some}};
+  const std::vector<cost::document_lengths> one{{512}};
+  const by_hand front =
+      sum_of(list, {{list.front, 1, some}, {dense, 1, whole}}, cost::training_of(list, step(), one[0]).value(), p);
+  CHECK(rational(cost::price_micro_batches(list, step(), p, on_links, first_whole, one)->at(0, 0).kept_bytes) ==
+        front.kept.ceiling());
   CHECK(prices.at(2, 0) == prices.at(2, 4));
   CHECK(prices.at(2, 1) == prices.at(2, 3));
   CHECK_FALSE(prices.at(2, 1) == prices.at(2, 0));
@@ -230,6 +237,22 @@ TEST_CASE("micro-batches: what does not fit together is refused", "[cost][length
   CHECK(cost::price_micro_batches(chunked, step(), p, on_links, choices, packed).error().code ==
         errc::invalid_argument);
   CHECK(cost::price_micro_batches(chunked, step(), p, on_links, choices, batches));
+  // Nor is it told what a sparse attention selects of them.
+  for (const std::int64_t selected : {0, 32}) {
+    cost::layer_list latent{.sizes = list.sizes};
+    latent.add(cost::layer_blocks(1, cost::latent_attention{.heads = 4,
+                                                            .kv_rank = 64,
+                                                            .nope_dim = 32,
+                                                            .rope_dim = 16,
+                                                            .value_dim = 32,
+                                                            .selected = selected,
+                                                            .index_heads = selected > 0 ? 2 : 0,
+                                                            .index_dim = selected > 0 ? 16 : 0}),
+               2);
+    const auto of_latent = cost::even_choices(latent, p);
+    CHECK(cost::price_micro_batches(latent, step(), p, on_links, of_latent, packed).has_value() == (selected == 0));
+    CHECK(cost::price_micro_batches(latent, step(), p, on_links, of_latent, batches));
+  }
 }
 
 TEST_CASE("micro-batches: each has the price that it has alone", "[cost][lengths]") {

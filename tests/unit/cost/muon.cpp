@@ -60,6 +60,8 @@ TEST_CASE("no rank holds less of whole matrices than their share, nor than the l
       CHECK(shards.matrices == all);
       CHECK(shards.least_held == (std::max)(all / ways + (all % ways > 0 ? 1 : 0), std::int64_t{55}));
       CHECK(shards.held >= shards.least_held);
+      if (ways == 1) CHECK(shards.most_flops == shards.flops);
+      CHECK_FALSE(shards.most_flops * rational(ways) < shards.flops);
     }
 }
 

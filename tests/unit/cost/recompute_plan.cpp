@@ -36,7 +36,7 @@ TEST_CASE("a plan that treats all layers alike is the uniform choice", "[cost]")
   for (const cost::model& m : {llama_13b, mixture, half, windowed})
     for (const std::int64_t vp : {1, 2}) {
       const cost::training t{.sequence = s, .global_batch = 64};
-      cost::parallel p{.tp = 2, .pp = 4, .vp = vp, .dp = 2, .sequence_parallel = true};
+      cost::parallel p{.tp = 2, .pp = 4, .vp = vp, .dp = 2, .sequence_parallel = true, .offload_activations = vp == 2};
       const auto stages = cost::planned_stages(m, p, whole_layers(m, p, {10, 10, 10, 10})).value();
       const auto by_plan = cost::count_flops(m, t, p, counted, stages).value();
       cost::parallel full = p;

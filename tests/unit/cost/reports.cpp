@@ -322,6 +322,9 @@ TEST_CASE("seconds in a report: each choice of a stage has its lines", "[cost][r
   // One choice is not named.
   cost::report r;
   REQUIRE(cost::add_step_lines(r, dense, step, {}, on_links));
+  // Of some lines a source says the formula, others are derived.
+  for (const auto how : {cost::origin::definition, cost::origin::derived})
+    CHECK(std::any_of(r.lines.begin(), r.lines.end(), [&](const cost::report_line& line) { return line.how == how; }));
   for (const std::string& group : groups_of(r)) CHECK(group.find("recompute") == std::string::npos);
   const std::size_t before = r.lines.size();
   cost::machine slow = on_links;
@@ -494,6 +497,8 @@ TEST_CASE("a report of a list: kinds of layers once each, which add up to the co
       const auto memory = cost::memory_of_rank(list, ranks[rank], step, p, share, again).value();
       CHECK(r.memory[rank].on_rank.layers == ranks[rank].layer_count);
       CHECK(r.memory[rank].on_rank.rank == static_cast<std::int64_t>(rank));
+      CHECK(r.memory[rank].parameters.dense == memory.parameters.dense);
+      CHECK(r.memory[rank].parameters.expert == memory.parameters.expert);
       CHECK(r.memory[rank].static_bytes == memory.static_bytes);
       CHECK(r.memory[rank].activation_bytes == memory.activation_bytes);
       CHECK(rational(r.memory[rank].in_flight.layer_passes) ==

@@ -204,6 +204,14 @@ TEST_CASE("what to compute again: the guide's rules follow from the table of sav
   CHECK(row(cost::layer_operation::gather).time_again.count() > 0);
   CHECK(row(cost::layer_operation::ffn_in).time_again > row(cost::layer_operation::activation).time_again);
   CHECK(!row(cost::layer_operation::ffn_out).saves_memory());
+  for (const auto& r : rows) {  // the time is what a layer takes more
+    const auto took = [&](bool again) {
+      cost::recompute_choice how{level::none, {.gather = false}};
+      how.operations.*cost::flag_of(r.which) = again;
+      return cost::time_of_layer(llama_13b, t, p, cost::machines::a100_peak.rates, kind::dense, how)->total().count();
+    };
+    CHECK(std::abs(r.time_again.count() - (took(true) - took(false))) < 1e-12);
+  }
   // All of it, and still less than full recompute takes.
   const auto full = cost::option_of(llama_13b, t, p, cost::machines::a100_peak.rates, kind::dense, {level::full, {}});
   CHECK(full.value().kept_bytes == cost::rational(2 * sbh / 8));

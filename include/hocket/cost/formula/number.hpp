@@ -44,9 +44,9 @@ constexpr bool add(integer a, integer b, integer& out) noexcept {
   out = a + b;
   return true;
 }
+// Precondition: b >= 0.
 constexpr integer gcd(integer a, integer b) noexcept {
   a = magnitude(a);
-  b = magnitude(b);
   while (b != 0) {
     const integer rest = a % b;
     a = b;

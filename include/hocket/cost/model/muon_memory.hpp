@@ -134,7 +134,6 @@ struct matrix_list {
     add_ffn(x.shared_ffn, x.ffn_matrices);
     const std::int64_t width = x.latent_width > 0 ? x.latent_width : hidden, inner = share(x.expert_ffn, spread.etp),
                        experts = share(x.experts, spread.ep) * count;
-    if (inner * width * experts == 0) return;
     out.expert.push_back({"expert", inner, width, (x.ffn_matrices - 1) * experts});
     out.expert.push_back({"expert", width, inner, experts});
   }
