@@ -194,6 +194,43 @@ TEST_CASE("groups of p hide transfers no longer than a forward or a backward, in
   CHECK(!detail::reaches_least_with_hops(interleaved::make({3, 2, 12}, groups::list(sixes)).value(), c));
 }
 
+TEST_CASE("what transfers cost at the least is as near to a run as it was", "[pipeline]") {
+  workspace room;
+  int met = 0;
+  hocket::ticks short_of = 0;
+  for (std::int64_t p = 1; p <= 6; ++p)
+    for (std::int64_t v = 1; v <= 3; ++v)
+      for (std::int64_t m = 1; m <= 3 * p; ++m)
+        for (const std::uint32_t kappa : {1u, 2u})
+          for (const hocket::ticks hop : {1, 4, 9}) {
+            const costs c{.forward = 2, .backward = 3, .hop = hop};
+            const auto plan = interleaved::make({p, v, m}, groups::balanced(), {.kappa = kappa}).value();
+            const hocket::ticks gap = run(plan, c, room)->makespan - detail::least_with_hops(plan, c);
+            REQUIRE(gap >= 0);
+            met += gap == 0 ? 1 : 0;
+            short_of += gap;
+          }
+  INFO(met << " met, " << short_of << " short");
+  CHECK(met >= 410);
+  CHECK(short_of <= 37'670);
+}
+
+TEST_CASE("groups are even if all have one size", "[pipeline]") {
+  for (std::int64_t p = 1; p <= 5; ++p)
+    for (std::int64_t m = 1; m <= 4 * p + 2; ++m) {
+      const std::int64_t whole = m / p, rest = m % p;
+      const auto is_even = [&](const groups& cut) {
+        return order_of(interleaved::make({p, 2, m}, cut).value()).even_groups();
+      };
+      INFO("p " << p << " m " << m);
+      const bool one_group = m <= p;
+      CHECK(is_even(groups::balanced()) == (one_group || m % whole == 0));
+      CHECK(is_even(groups::last()) == (one_group || whole == 1 || rest == 0));
+      CHECK(is_even(groups::first()) == (one_group || whole == 1 || rest == 0));
+      CHECK(is_even(groups::paper()) == (one_group || rest == 0));
+    }
+}
+
 TEST_CASE("below v p activations every one costs a beat, and the lists reach that bound", "[pipeline]") {
   workspace room;
   const costs ratios[] = {{1, 1}, {1, 2}, {2, 1}, {5, 7}};

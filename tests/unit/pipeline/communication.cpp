@@ -270,6 +270,68 @@ TEST_CASE("every policy for transfers is safe under every model", "[pipeline]") 
     judge(parse_schedule_csv(slurp(file)).value());
 }
 
+TEST_CASE("deferred receives stand at their use, or before a send to the same rank with a higher number",
+          "[pipeline]") {
+  const auto judge = [](const auto& plan) {
+    const auto eager = lower(plan, {.transfers = transfer_policy::eager}).value();
+    const auto deferred = lower(plan, {.transfers = transfer_policy::deferred}).value();
+    rows expected;
+    for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
+      const auto list = eager.rank(r);
+      const auto peer = [&](stage_action a) {
+        return rank_of(eager.placement(), eager.ranks(), far_end(a).stage(), far_end(a).direction());
+      };
+      // Of each receive the place of what it must stand before: that and all receives of one place keep their order.
+      std::vector<std::vector<stage_action>> before(list.size());
+      for (std::size_t i = 0; i < list.size(); ++i) {
+        if (!is_transfer(list[i].kind()) || is_send(list[i].kind())) continue;
+        for (std::size_t at = i + 1;; ++at) {
+          const stage_action x = list[at];
+          const bool is_use = needs_receive(eager, x) && receive_of(x) == list[i];
+          const bool sends = is_transfer(x.kind()) && is_send(x.kind()) && r < peer(x) && peer(x) == peer(list[i]);
+          if (!is_use && !sends) continue;
+          before[at > 0 && is_use && list[at - 1].joined() && !(at > 1 && list[at - 2].joined()) ? at - 1 : at]
+              .push_back(list[i]);
+          break;
+        }
+      }
+      auto& row = expected.emplace_back();
+      for (std::size_t i = 0; i < list.size(); ++i) {
+        row.insert(row.end(), before[i].begin(), before[i].end());
+        if (!is_transfer(list[i].kind()) || is_send(list[i].kind())) row.push_back(list[i]);
+      }
+    }
+    CHECK(rows_of(deferred) == expected);
+    CHECK(check(deferred, communication::buffered).has_value());
+  };
+  for (std::int64_t p = 2; p <= 5; ++p)
+    for (const std::int64_t m : {std::int64_t{1}, p, 2 * p + 1}) {
+      judge(gpipe::make({p, 1, m}).value());
+      judge(one_f_one_b::make({p, 1, m}).value());
+      judge(interleaved::make({p, 2, m}).value());
+      judge(zero_bubble::make_interleaved({p, 3, m}).value());
+      judge(zbv::make({p, 2, 2 * p}).value());
+      if (p % 2 == 0) judge(dual_pipe::make({p, 1, 2 * p}).value());
+      judge(dual_pipe_v::make({p, 2, 2 * p}).value());
+    }
+}
+
+TEST_CASE("lists that cannot be followed get no transfers, and the first action in the way is named", "[pipeline]") {
+  // The paper's order of 19 micro-batches deadlocks on 8 ranks.
+  const auto plan = interleaved::make({8, 2, 19}, groups::paper()).value();
+  const auto lowered = lower(plan, {.transfers = transfer_policy::eager});
+  REQUIRE((!lowered && lowered.error().code == errc::deadlock));
+  const auto& why = lowered.error().values;
+  const auto rank = static_cast<std::uint32_t>(why[0]);
+  const stage_action a = stage_action_at(plan, rank, static_cast<std::uint32_t>(why[1]));
+  CHECK(why[2] == std::int64_t{a.stage()} + (a.kind() == action_kind::forward ? -1 : 1));
+  CHECK(why[3] == a.micro_batch());
+  std::pmr::vector<blocked> cycle;
+  REQUIRE(!check(plan, &cycle));
+  const auto same = [&](const blocked& x) { return x.rank == rank && x.step == why[1] && x.action == a; };
+  CHECK(std::any_of(cycle.begin(), cycle.end(), same));
+}
+
 TEST_CASE("the checker agrees with a graph of all constraints on lists at random", "[pipeline]") {
   std::uint32_t seed = 1;
   const auto random = [&](std::uint32_t below) { return (seed = seed * 1664525u + 1013904223u) / 65536u % below; };

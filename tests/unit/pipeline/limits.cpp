@@ -216,6 +216,37 @@ TEST_CASE("v schedules of many ranks are refused before they take memory", "[pip
   REQUIRE(!made);
   CHECK(made.error().code == errc::limit_exceeded);
   CHECK(made.error().values[1] == max_v_schedule_ranks);
+  CHECK(make_v_schedule({max_v_schedule_ranks, 2, 1}, v_memory::half));
+  CHECK(make_v_schedule({max_v_schedule_ranks + 1, 2, 1}, v_memory::half).error() ==
+        hocket::error{errc::limit_exceeded, max_v_schedule_ranks + 1, max_v_schedule_ranks}.with(
+            "ranks of a v schedule"));
+}
+
+TEST_CASE("a table has the placement of its lists", "[pipeline]") {
+  const auto agrees = [](const auto& plan) {
+    const auto table = table_schedule::make_copy(plan).value();
+    for (std::uint32_t r = 0; r < plan.ranks(); ++r)
+      for (std::uint32_t c = 0; c < plan.chunks(); ++c)
+        CHECK(table.placement().stage(r, c) == plan.placement().stage(r, c));
+    for (std::uint32_t s = 0; s < plan.ranks() * plan.chunks(); ++s) {
+      CHECK(table.placement().rank_of(s) == plan.placement().rank_of(s));
+      CHECK(table.placement().chunk_of(s) == plan.placement().chunk_of(s));
+    }
+  };
+  agrees(interleaved::make({4, 3, 8}).value());
+  agrees(zbv::make({4, 2, 8}).value());
+  const stage_action three[] = {
+      {action_kind::forward, 0, 0}, {action_kind::forward, 1, 0}, {action_kind::forward, 2, 0}};
+  const std::uint32_t ends[] = {2, 3};
+  const auto uneven = table_schedule::make(three, ends);
+  REQUIRE(!uneven);
+  CHECK(message(uneven.error()) ==
+        "a pipeline of 2 ranks, 1 chunks and 1 micro-batches is not possible: stages do not divide evenly over ranks");
+}
+
+TEST_CASE("every machine has the same fingerprint of a plan", "[pipeline]") {
+  CHECK(fingerprint_of(gpipe::make({2, 1, 2}).value()) == 0xfb7b12f48ea24770);
+  CHECK(fingerprint_of(dual_pipe::make({2, 1, 4}).value()) == 0xcb4eb3b94ad53516);
 }
 
 TEST_CASE("the workspace of a run does not grow with the micro-batches", "[pipeline]") {

@@ -276,6 +276,11 @@ TEST_CASE("a simulation as a timeline", "[pipeline]") {
   std::vector<ticks> busy(5);
   for (const auto& s : drawn.spans()) busy[s.lane] += s.finish - s.start;
   for (std::size_t r = 0; r < 4; ++r) CHECK(busy[r + 1] == ran->ranks[r].busy);
+  for (const auto& s : drawn.spans()) CHECK(s.chunk == plan.placement().chunk_of(static_cast<std::uint32_t>(s.id)));
+  // Both directions of a rank are chunks of it.
+  hocket::timeline both;
+  REQUIRE(simulate(dual_pipe::make({4, 1, 8}).value(), costs{}, {.into = &both}));
+  for (const auto& s : both.spans()) CHECK(s.chunk == (s.id == static_cast<std::int64_t>(s.lane) ? 0 : 1));
 }
 
 TEST_CASE("work besides forwards and backwards is no part of the window that the lower bound closes", "[pipeline]") {

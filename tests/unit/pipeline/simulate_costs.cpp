@@ -503,6 +503,14 @@ TEST_CASE("lists that are too short are refused in a sentence, also in a pair", 
   CHECK(simulate(plan, stage_costs{.forward = f, .backward = b}).error() == no_backward.error());
   CHECK(simulate(plan, unit_costs{.forward = f, .backward = f, .micro_batches = 4}).error().code ==
         hocket::errc::untimed_action);
+  const auto halves = zero_bubble::make_h1({4, 1, 4}).value();
+  CHECK(simulate(halves, stage_costs{.forward = f, .input_grad = f, .weight_grad = f}));
+  CHECK(simulate(halves, stage_costs{.forward = f, .backward = f}));
+  for (const stage_costs& c :
+       {stage_costs{.forward = b, .input_grad = f, .weight_grad = f},
+        stage_costs{.forward = f, .input_grad = b, .weight_grad = f},
+        stage_costs{.forward = f, .input_grad = f, .weight_grad = b}, stage_costs{.forward = f, .backward = b}})
+    CHECK(simulate(halves, c).error().code == hocket::errc::untimed_action);
   const auto pairs = dual_pipe_v::make({4, 2, 8}).value();
   CHECK(simulate(pairs, stage_costs{.forward = f, .backward = f}).error().code == hocket::errc::untimed_action);
 }

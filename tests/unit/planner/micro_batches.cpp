@@ -591,6 +591,7 @@ TEST_CASE("lengths: packed in order, drawn alike everywhere") {
   CHECK(check(length_distribution{.ranges = {{1, most + 1}}}).error().code == errc::out_of_range);
   CHECK(draw_micro_batches({.ranges = {{5, 4}}}, 0, 1).error().code == errc::out_of_range);
   CHECK(draw_micro_batches({.ranges = {{1, 1}}}, 1 << 21, 1).error().code == errc::limit_exceeded);
+  CHECK(draw_micro_batches({.ranges = {{1, 1}}}, 0, max_drawn)->size() == max_drawn);
 }
 
 TEST_CASE("robust choices: the best on average and in the worst case of those that always fit") {

@@ -338,6 +338,19 @@ TEST_CASE("every closed form is looked at, also with no budget", "[planner][sche
   }
 }
 
+TEST_CASE("closed forms of one chunk are called by their names", "[planner][schedule]") {
+  const auto name = [](const schedule_problem& q, const pipeline::costs& costs) {
+    return solve(q, costs).value().found_by;
+  };
+  schedule_problem q{.shape = {4, 1, 8}, .split_backward = false, .memory_cap = {4, 3, 2, 1}, .budget = 0};
+  CHECK(name(q, {.forward = 1, .backward = 2}) == "1f1b");
+  q.memory_cap = {8, 6, 4, 2};
+  CHECK(name(q, {.forward = 2, .backward = 4, .hop = 1}) == "eager-1f1b");
+  q.split_backward = true;
+  q.memory_cap = {4, 4, 4, 4};
+  CHECK(name(q, {}) == "zb-h1");
+}
+
 TEST_CASE("a V with whole backwards under the cap of 1F1B: the bound knows the way there and back",
           "[planner][schedule]") {
   struct row {

@@ -340,6 +340,22 @@ TEST_CASE("no more memory buys nothing beyond a proved plan, and a plan counts i
   CHECK(proved > 20);
 }
 
+TEST_CASE("fronts of more points than are kept: every other one, and the leanest", "[planner][split]") {
+  // Layer i keeps 2^i bytes or computes 2^i ticks again: of 2^18 points none is beaten.
+  std::vector<layer_run> layers;
+  for (int i = 0; i < 18; ++i) layers.push_back({{1, 0, {{std::int64_t{1} << i, 0}, {0, ticks{1} << i}}}, 1});
+  const auto held = in_flight_profile::make_one_f_one_b(1, 1).value();
+  for (const std::int64_t capacity : {0, 1, 99'999, 123'456, (1 << 18) - 2, (1 << 18) - 1}) {
+    const rank_room ranks[] = {{capacity, 0, 0}};
+    const auto plan = solve({.layers = layers, .ranks = ranks, .in_flight = held}).value();
+    const ticks best = 18 + (1 << 18) - 1 - capacity;  // whatever fits is kept
+    CHECK(plan.total >= best);
+    CHECK(plan.total <= best + 1);
+    CHECK(plan.lower_bound <= best);
+    CHECK(plan.ranks[0].bytes <= capacity);
+  }
+}
+
 TEST_CASE("more memory never costs, however small the budget", "[planner][split]") {
   std::mt19937 random(40);
   const auto up_to = [&](std::int64_t most) {

@@ -5,6 +5,7 @@
 #include <hocket/planner/split/solve.hpp>
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -17,6 +18,8 @@ namespace planner = hocket::planner;
 
 namespace {
 constexpr int asked_per_column = 4;
+/// What those lose today, all together.
+constexpr std::array<double, 8> lost{0, 0, 0, 0, 0.0372, 0.0024, 0.0056, -0.0018};
 }
 
 TEST_CASE("plans of every column are as good as those of a larger search", "[planner][split]") {
@@ -50,7 +53,7 @@ TEST_CASE("plans of every column are as good as those of a larger search", "[pla
   }
   for (std::size_t c = 0; c < split_questions::columns.size(); ++c) {
     INFO(split_questions::columns[c]);
-    CHECK(sum[c] / asked_per_column <= 0.01);
+    CHECK(sum[c] <= lost[c]);
     CHECK(worst[c] <= 0.05);
   }
 }

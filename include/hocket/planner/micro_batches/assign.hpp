@@ -60,7 +60,7 @@ class assignment_search {
     for (const ticks t : times_) sum += t;
     const auto wide = static_cast<int128>(pipelines_);
     const auto bound = static_cast<ticks>((sum + wide - 1) / wide);
-    ticks heads = times_.empty() ? 0 : times_.front();
+    ticks heads = times_.front();
     if (equal_) {        // steps of longest ones together have the least sum of longest ones
       ticks beside = 0;  // whatever runs with it
       for (std::size_t i = 1; i < room_; ++i) beside += times_[times_.size() - i];

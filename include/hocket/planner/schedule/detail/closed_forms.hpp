@@ -100,7 +100,6 @@ void for_each_closed_form(const search_input& in, const schedule_problem& proble
     if (shape.chunks == 1) {
       use(pipeline::one_f_one_b::make(shape, 1), "1f1b");
       use(pipeline::one_f_one_b::make(shape, 2), "eager-1f1b");
-      use(pipeline::gpipe::make(shape), "gpipe");
     }
     for_each_interleaved(in, shape, use);
     use(pipeline::gpipe::make_looped_bfs(shape), "looped-bfs");
