@@ -67,19 +67,6 @@ template <reachability_index Index>
 
 namespace detail {
 
-// How long the longest chain is that begins with each op, the op included.
-template <class Index>
-[[nodiscard]] std::vector<ticks> chains_behind(const dag<Index>& g, std::span<const ticks> durations) {
-  std::vector<ticks> behind(g.node_count(), 0);
-  for (std::size_t i = g.node_count(); i-- > 0;) {
-    const auto a = static_cast<node_id>(i);
-    if (g.fused_into(a) != a) continue;
-    for (const node_id b : g.downstream(a)) behind[a] = (std::max)(behind[a], behind[b]);
-    behind[a] += durations[a];
-  }
-  return behind;
-}
-
 // When all is done that b waits for.
 template <class Index>
 [[nodiscard]] result<ticks> ready_time(const dag<Index>& g, node_id b, std::span<const ticks> done) {
@@ -134,9 +121,9 @@ template <reachability_index Index>
   return free.empty() ? 0 : *std::max_element(free.begin(), free.end());
 }
 
-/// Puts ops on at most `streams` streams where they start earliest: list scheduling in program order. An op whose delay
-/// would not make the longest chain longer rather stays on the stream of an op that it waits for, so that no event is
-/// needed. Never slower than one stream, by time_on_streams; independent sequences on as many streams need no waits.
+/// Puts ops on at most `streams` streams where they start earliest: list scheduling in program order. An op rather
+/// stays on the stream whose last op it waits for, so that no event is needed: that delays nothing. Never slower than
+/// one stream, by time_on_streams; independent sequences on as many streams need no waits.
 /// @param g          edges must point forward in program order
 /// @param durations  one per op, in any unit: measured, or by a curve
 /// @return one stream per op; errors as of the form without durations and of time_on_streams
@@ -149,8 +136,6 @@ template <reachability_index Index>
                                                             std::span<const ticks> durations) {
   if (const auto fits = detail::check_streams(streams); !fits) return fits.error();
   if (const auto fits = detail::check_durations(g.node_count(), durations); !fits) return fits.error();
-  const std::vector<ticks> behind = detail::chains_behind(g, durations);
-  const ticks longest = behind.empty() ? 0 : *std::max_element(behind.begin(), behind.end());
   std::vector<stream_id> stream_of(g.node_count());
   std::vector<ticks> done(g.node_count(), 0);
   std::vector<ticks> free;    // when each stream in use has done all its ops
@@ -174,11 +159,9 @@ template <reachability_index Index>
         start = then;
       }
     }
-    // Behind an op that it waits for, the latest such, if that costs nothing or is no part of a long chain.
-    for (const node_id a : g.upstream(b)) {
-      const ticks then = (std::max)(ready, free[stream_of[a]]);
-      if (tail[stream_of[a]] == a && (then <= start || then + behind[b] <= longest)) chosen = stream_of[a];
-    }
+    // Behind an op that it waits for, the latest such: that stream is free as soon as b is ready.
+    for (const node_id a : g.upstream(b))
+      if (tail[stream_of[a]] == a) chosen = stream_of[a];
     if (chosen == no_id) {
       chosen = static_cast<stream_id>(tail.size());
       tail.push_back(b);

@@ -2,6 +2,7 @@
 // Differences by their definition, over breadth-first search of both graphs; every proof is walked.
 #include <hocket/graph/adjacency.hpp>
 #include <hocket/graph/compare.hpp>
+#include <hocket/graph/storage_range.hpp>
 #include <hocket/testing/graph_laws.hpp>
 
 #include <algorithm>
@@ -77,6 +78,16 @@ std::string wrong(const comparison& c, std::size_t nodes, const std::vector<edge
 }
 
 }  // namespace
+
+TEST_CASE("of nothing compared nothing is counted", "[graph]") {
+  const comparison c;
+  CHECK(c.ours + c.theirs + c.missing + c.extra + c.redundant == 0);
+  CHECK(c.equal_order());
+  CHECK(edge{}.source + edge{}.target == 0);
+  CHECK(hocket::graph::storage_range{}.space + hocket::graph::storage_range{}.first +
+            hocket::graph::storage_range{}.end ==
+        0);
+}
 
 TEST_CASE("all pairs of graphs on 4 nodes", "[graph]") {
   const std::vector<edge> pairs{{0, 1}, {0, 2}, {1, 2}, {0, 3}, {1, 3}, {2, 3}};

@@ -67,6 +67,13 @@ TEST_CASE("late edges in random orders: every law", "[graph]") {
   }
 }
 
+TEST_CASE("an index without nodes can be cut to none", "[graph]") {
+  persistent_index i;
+  i.truncate(0);
+  CHECK(i.size() == 0);
+  CHECK(i.check_invariants());
+}
+
 TEST_CASE("late edges between appends, over several windows", "[graph]") {
   for (std::uint64_t seed = 0; seed < 6; ++seed) {
     random_source random(seed);

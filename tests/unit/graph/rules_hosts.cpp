@@ -110,6 +110,16 @@ TEST_CASE("pointer ops, named tensors, a fused buffer, control edges", "[graph]"
                                                    {{3, 4}, kind::lifetime}});
 }
 
+TEST_CASE("edges of rules stand by target, then source, also those that are told late", "[graph]") {
+  ir::function f;
+  ir::instruction& first = f.add({}, {"x"});
+  ir::instruction& second = f.add({"x"}, {"y"});
+  const ir::instruction& third = f.add({}, {"z"});
+  second.after.push_back(&third);  // which comes later
+  first.after.push_back(&third);
+  CHECK(hocket::graph::rule_edges(f).value() == std::vector<edge>{{2, 0}, {0, 1}, {2, 1}});
+}
+
 TEST_CASE("the same step again and again", "[graph]") {
   ir::function f = training_step();
   const auto loop = dependencies_of_steps(f);

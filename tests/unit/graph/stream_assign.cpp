@@ -40,18 +40,12 @@ std::vector<stream_id> by_the_rule(std::size_t nodes, const std::vector<edge>& e
 }
 
 // The rule with durations again: where an op starts earliest, a free stream before a new one before a busy one. The
-// stream of an op that it waits for is better if it costs nothing, or nothing that makes the longest chain longer.
+// stream whose last op it waits for is better.
 std::vector<stream_id> by_the_rule(std::size_t nodes, const std::vector<edge>& edges, std::size_t most,
                                    const std::vector<hocket::ticks>& durations) {
   using hocket::ticks;
   const std::vector<edge> direct = hocket::testing::graph_oracle(nodes, edges).reduction();
-  std::vector<ticks> chain(nodes), done(nodes);
-  for (std::size_t b = nodes; b-- > 0;) {
-    for (const edge& e : direct)
-      if (e.source == b) chain[b] = std::max(chain[b], chain[e.target]);
-    chain[b] += durations[b];
-  }
-  const ticks longest = *std::max_element(chain.begin(), chain.end());
+  std::vector<ticks> done(nodes);
   std::vector<std::vector<node_id>> streams;
   std::vector<stream_id> of;
   for (node_id b = 0; b < nodes; ++b) {
@@ -67,12 +61,8 @@ std::vector<stream_id> by_the_rule(std::size_t nodes, const std::vector<edge>& e
       for (std::size_t s = 1; s < streams.size(); ++s)
         if (start_on(s) < start_on(best)) best = s;
     }
-    const ticks start = best == streams.size() ? ready : start_on(best);
-    for (const edge& e : direct) {  // by source: the latest such comes last
-      if (e.target != b || streams[of[e.source]].back() != e.source) continue;
-      const ticks then = start_on(of[e.source]);
-      if (then <= start || then + chain[b] <= longest) best = of[e.source];
-    }
+    for (const edge& e : direct)  // by source: the latest such comes last
+      if (e.target == b && streams[of[e.source]].back() == e.source) best = of[e.source];
     done[b] = (best == streams.size() ? ready : start_on(best)) + durations[b];
     if (best == streams.size()) streams.emplace_back();
     streams[best].push_back(b);
@@ -252,6 +242,9 @@ TEST_CASE("durations that are none are refused", "[graph]") {
   CHECK(message(hocket::graph::time_on_streams(g, std::vector<stream_id>{0, 1u << 16}, std::vector<hocket::ticks>{1, 2})
                     .error()) == "stream of op 1: 65536 exceeds the limit of 65535");
   CHECK(hocket::graph::assign_streams(g, 2, endless).error().code == hocket::errc::overflow);
+  const std::vector<hocket::ticks> most{1, std::numeric_limits<hocket::ticks>::max() - 1};
+  CHECK(hocket::graph::time_on_streams(g, hocket::graph::assign_streams(g, 2, most).value(), most).value() ==
+        std::numeric_limits<hocket::ticks>::max());
   const std::vector<hocket::ticks> right{1, 2};
   CHECK(hocket::graph::assign_streams(g, 0, right).error().code == hocket::errc::out_of_range);
   CHECK(message(hocket::graph::time_on_streams(g, std::vector<stream_id>{0}, right).error()) ==

@@ -180,6 +180,8 @@ TEST_CASE("the first step of a steady plan is the plan of one step, with what wa
     CHECK(first.cross_stream_edges() == step->cross_stream_edges());
     CHECK(first.stream_count() == step->stream_count());
     for (node_id i = 0; i < n; ++i) CHECK(first.issues(i) == (i != pair[1]));
+    CHECK(first.node_count() == n);
+    for (node_id i = 0; i < n; ++i) CHECK(first.stream_of(i) == streams[i]);
   }
   auto two = hocket_test::dag_of(4, {});
   REQUIRE(two.contract(std::vector<node_id>{0, 1}));

@@ -67,9 +67,8 @@ class pooled_lists {
       begin += size;
     }
   }
-  // Becomes the same edges the other way: list a has each b whose list in `other` has a.
+  // Of empty lists: becomes the same edges the other way: list a has each b whose list in `other` has a.
   void assign_transposed(const pooled_lists& other) {
-    clear();
     lists_.resize(other.size());
     for (std::size_t b = 0; b < other.size(); ++b)
       for (const node_id a : other[b]) ++lists_[a].room;

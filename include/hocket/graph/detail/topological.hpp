@@ -99,7 +99,6 @@ inline void order_topologically(incoming& in, topological_workspace& w) {
   w.begin.assign(nodes + 1, 0);
   w.targets.resize(in.sources.size());
   w.missing.assign(nodes, 0);
-  w.ready.clear();
   w.order.clear();
   for (const node_id a : in.sources) ++w.begin[a + std::size_t{1}];
   for (std::size_t a = 1; a <= nodes; ++a) w.begin[a] += w.begin[a - 1];
