@@ -281,18 +281,28 @@ TEST_CASE("a slow link is the bottleneck, and the report says so", "[pipeline]")
 
 namespace {
 
+struct windows {
+  ticks link = 0, stage = 0, rank = 0;
+};
 /// What a link must carry, between the least that comes before its first and after its last transfer, from the way of
-/// every micro-batch written down step by step. For lists in which all backwards of a stage are of one kind.
+/// every micro-batch written down step by step; and what stages and ranks must do. For lists in which all backwards of
+/// a stage are of one kind.
 template <class Costs>
-ticks link_window(const table_schedule& plan, const Costs& c) {
+windows windows_of(const table_schedule& plan, const Costs& c) {
   struct carried {
     ticks work = 0, head = 1'000'000, tail = 1'000'000;
+    void add(ticks time, ticks before, ticks after) {
+      work += time;
+      head = (std::min)(head, before);
+      tail = (std::min)(tail, after);
+    }
   };
   const std::uint32_t stages = plan.ranks() * plan.chunks();
   bool split = false;
   for (std::uint32_t r = 0; r < plan.ranks(); ++r)
     for (const stage_action a : plan.rank(r)) split |= a.kind() == action_kind::weight_grad;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, carried> links;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, carried> links, of_stage;  // by ends; by direction and stage
+  std::map<std::uint32_t, carried> of_rank;
   for (std::uint32_t d = 0; d < plan.directions(); ++d)
     for (std::uint32_t j = 0; j < plan.micro_batches(); ++j)
       for (std::uint32_t t = 0; t < plan.slices(); ++t) {
@@ -314,30 +324,41 @@ ticks link_window(const table_schedule& plan, const Costs& c) {
           arrived.push_back(now);
           if (from != to) now += c.latency(from, to);
         }
-        for (std::size_t i = 0; i + 1 < way.size(); ++i) {
-          if (rank_at(i) == rank_at(i + 1)) continue;
-          carried& link = links[{rank_at(i), rank_at(i + 1)}];
-          link.work += arrived[i] - done[i];
-          link.head = (std::min)(link.head, done[i]);
-          link.tail = (std::min)(link.tail, now - arrived[i]);
+        for (std::size_t i = 0; i + 1 < way.size(); ++i)
+          if (rank_at(i) != rank_at(i + 1))
+            links[{rank_at(i), rank_at(i + 1)}].add(arrived[i] - done[i], done[i], now - arrived[i]);
+        for (std::uint32_t s = 0; s < stages; ++s) {
+          const std::size_t there = s, back = 2 * std::size_t{stages} - 1 - s;
+          const ticks time = c.duration(way[there]) + c.duration(way[back]);
+          const ticks head = done[there] - c.duration(way[there]), tail = now - done[back];
+          of_stage[{d, s}].add(time, head, tail);
+          const ticks later = split ? c.duration({action_kind::weight_grad, s, j, t, d}) : 0;
+          of_rank[rank_at(there)].add(time + later, head, split ? 0 : tail);
         }
       }
-  ticks most = 0;
+  windows most;
   for (const auto& [ends, link] : links)
-    if (link.work > 0) most = (std::max)(most, link.head + link.work + link.tail);
+    if (link.work > 0) most.link = (std::max)(most.link, link.head + link.work + link.tail);
+  for (const auto& [at, x] : of_stage) most.stage = (std::max)(most.stage, x.head + x.work + x.tail);
+  for (const auto& [at, x] : of_rank) most.rank = (std::max)(most.rank, x.head + x.work + x.tail);
   return most;
 }
 
 }  // namespace
 
-TEST_CASE("the bound of links is the one written down from the way of every micro-batch", "[pipeline]") {
+TEST_CASE("the bounds of a run are those written down from the way of every micro-batch", "[pipeline]") {
   const auto agrees = [](const auto& plan) {
     const auto table = table_schedule::make_copy(plan).value();
     const std::vector<std::int64_t> bytes(std::size_t{table.ranks()} * table.chunks(), 300);
     const with_links<costs> even{{costs{.forward = 3, .backward = {2, 4, 5}, .hop = 7}}, bytes, 64};
     const auto same = simulate(table, even), other = simulate(table, irregular{});
-    CHECK(same->bounds.link_window == link_window(table, even));
-    CHECK(other->bounds.link_window == link_window(table, irregular{}));
+    const auto are = [](const auto& bounds, const windows& x) {
+      CHECK(bounds.link_window == x.link);
+      CHECK(bounds.stage_window == x.stage);
+      CHECK(bounds.rank_window == x.rank);
+    };
+    are(same->bounds, windows_of(table, even));
+    are(other->bounds, windows_of(table, irregular{}));
     CHECK(same->lower_bound >= same->bounds.link_window);
     CHECK(same->gap() >= 0);
     CHECK(other->gap() >= 0);
