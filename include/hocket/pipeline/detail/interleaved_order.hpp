@@ -78,7 +78,7 @@ class interleaved_order {
     if (spread) {
       if (forward) return spread_forwards(false).at(k);
       const order_run x = spread_forwards(true).at(count() - 1 - k);
-      return {x.chunk, micro_batches - 1 - x.micro_batch, x.before + 1, x.length - 1};
+      return {x.chunk, micro_batches - 1 - x.micro_batch, x.before + 1};
     }
     order_run x = rule == groups::rule::list ? listed().at(k) : grouped().at(k);
     if (!forward) x.chunk = chunks - 1 - x.chunk;
@@ -107,27 +107,13 @@ class interleaved_order {
   [[nodiscard]] constexpr listed_order listed() const noexcept { return {chunks, ends, first_count}; }
   /// The order of forwards; mirrored, the one whose reversal the backwards follow.
   [[nodiscard]] constexpr spread_order spread_forwards(bool mirrored) const noexcept {
-    std::uint32_t head = first_size, groups_between = 0, size = ranks, last = second_size;
-    if (rule == groups::rule::least_memory) {  // A, p, …, p, Z
-      groups_between = (micro_batches + ranks - 1) / ranks - 2;
-      if (mirrored) {
-        head = second_size;
-        last = first_size;
-      }
-    } else {  // first_count groups of first_size, then of second_size
-      const bool same = first_count == 0;
-      if (mirrored) {
-        head = second_size;
-        size = second_size;
-        groups_between = (micro_batches - first_count * first_size) / second_size - 1;
-        last = same ? second_size : first_size;
-      } else {
-        head = same ? second_size : first_size;
-        size = first_size;
-        groups_between = same ? 0 : first_count - 1;
-      }
-    }
-    return {chunks, window, wider, head, {chunks, micro_batches - head, groups_between, size, last}};
+    const std::uint32_t head = mirrored ? second_size : first_size;
+    if (rule == groups::rule::least_memory)  // A, p, …, p, Z
+      return {chunks, window, wider, head, {chunks, micro_batches - head, 0, ranks, ranks}};
+    // Capped: first_count groups of first_size, then of second_size.
+    const std::uint32_t alike = mirrored ? (micro_batches - first_count * first_size) / second_size : first_count;
+    const std::uint32_t others = mirrored ? first_size : second_size;
+    return {chunks, window, wider, head, {chunks, micro_batches - head, alike > 0 ? alike - 1 : 0, head, others}};
   }
 
   [[nodiscard]] constexpr result<void> cut(const groups& g) noexcept {
