@@ -498,7 +498,6 @@ class dag {
       dag fresh(memory());
       fresh.logging_ = logging_;
       fresh.fill(forward, work_);
-      fresh.journal_ = std::move(journal_);
       fresh.work_ = std::move(work_);
       *this = std::move(fresh);
     }

@@ -3,6 +3,7 @@
 #include <hocket/graph/adjacency.hpp>
 #include <hocket/graph/compare.hpp>
 #include <hocket/graph/storage_range.hpp>
+#include <hocket/graph/transitive_reduction.hpp>
 #include <hocket/testing/graph_laws.hpp>
 
 #include <algorithm>
@@ -87,6 +88,13 @@ TEST_CASE("of nothing compared nothing is counted", "[graph]") {
   CHECK(hocket::graph::storage_range{}.space + hocket::graph::storage_range{}.first +
             hocket::graph::storage_range{}.end ==
         0);
+  const hocket::graph::reduction r;
+  CHECK(r.offered + r.bytes + r.kept.size() == 0);
+  const char bytes[24] = {};
+  const auto range = hocket::graph::storage_range::of(&bytes[4], 16, 3);
+  CHECK(range.space == 3);
+  CHECK(range.end - range.first == 16);
+  CHECK(range.first - hocket::graph::storage_range::of(bytes, 1).first == 4);
 }
 
 TEST_CASE("all pairs of graphs on 4 nodes", "[graph]") {

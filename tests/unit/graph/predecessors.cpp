@@ -144,6 +144,9 @@ TEST_CASE("a host that lies about its operands is refused, and nothing changes",
   CHECK(cycle == std::pmr::vector<node_id>{0, 1, 2, 3});
   f.ops[0].operands = {&f.ops[0]};
   CHECK(g.assign(f, operands{}).error().code == errc::self_edge);
+  function alone = without_operands(1);
+  alone.ops[0].operands = {&alone.ops[0]};
+  CHECK(dag<>::make(alone, operands{}).error().code == errc::self_edge);
   for (const std::size_t number : {std::size_t{4}, std::size_t{7}}) {
     const op stranger{number, {}};
     f.ops[0].operands = {&stranger};

@@ -183,6 +183,9 @@ TEST_CASE("the first step of a steady plan is the plan of one step, with what wa
     CHECK(first.node_count() == n);
     for (node_id i = 0; i < n; ++i) CHECK(first.stream_of(i) == streams[i]);
   }
+  auto later = hocket_test::dag_of(4, {});
+  REQUIRE(later.contract(std::vector<node_id>{1, 2}));  // the first op, in the second step alone
+  CHECK(steady_stream_plan::make(later, std::vector<stream_id>{0, 1}).error().code == hocket::errc::invalid_argument);
   auto two = hocket_test::dag_of(4, {});
   REQUIRE(two.contract(std::vector<node_id>{0, 1}));
   CHECK(steady_stream_plan::make(two, std::vector<stream_id>{0, 1}).error().code == hocket::errc::invalid_argument);

@@ -71,6 +71,10 @@ TEST_CASE("capture: what cannot be captured is refused with its command; the dev
   CHECK(check_capture(starts_outside).error().code == errc::outside_capture);
   CHECK(check_capture(starts_outside).error().values[0] == 1);
   CHECK(check_capture(starts_outside).error().values[1] == 1);
+  const auto begins_outside =
+      list_of({run_op(0, 1), record_event(0, 0), wait_event(0, 1), record_event(1, 1), wait_event(1, 0)}, 2);
+  CHECK(check_capture(begins_outside).error().code == errc::outside_capture);
+  CHECK(check_capture(begins_outside).error().values[0] == 0);
   CHECK(check_capture(never_joined).error().code == errc::unjoined_stream);
   CHECK(check_capture(never_joined).error().values[0] == 2);
   CHECK(check_capture(joined_too_early).error().values[0] == 5);

@@ -45,6 +45,9 @@ TEST_CASE("an outcome becomes a sentence", "[launch]") {
   const auto done = drive(b, list, b.launcher());
   CHECK(done.phase == 2);
   CHECK(message(to_result(done).error()) == "the backend failed with status 3 at command 1 (op 9, stream 1)");
+  auto of_no_op = done;
+  of_no_op.op = hocket::no_id;
+  CHECK(to_result(of_no_op).error().values[2] == -1);
 }
 
 TEST_CASE("the recording backend refuses what CUDA would silently let pass", "[launch]") {

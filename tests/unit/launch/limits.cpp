@@ -201,3 +201,16 @@ TEST_CASE("commands and reports of which nothing is said", "[launch]") {
   CHECK((memory.data == nullptr && memory.bytes == 0));
   CHECK(in_process_transport{}.rank() == 0);
 }
+
+TEST_CASE("what an op returns is a failure unless it is 0, whatever its type", "[launch]") {
+  struct code {
+    int value;
+    explicit operator int() const { return value; }
+  };
+  enum class status : std::int64_t { fine = 0, far = std::int64_t{1} << 40 };
+  CHECK_FALSE(detail::is_failure(code{0}));
+  CHECK(detail::is_failure(code{3}));
+  CHECK_FALSE(detail::is_failure(status::fine));
+  CHECK(detail::is_failure(status::far));
+  CHECK(detail::is_failure(true));
+}

@@ -11,6 +11,7 @@
 #include <hocket/pipeline/schedules/zero_bubble.hpp>
 #include <hocket/text/schedule_csv.hpp>
 
+#include <algorithm>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -62,6 +63,11 @@ constexpr const char* lowered_lists[] = {"torch__DualPipeV__p4_v2_m10.comms", "t
                                          "torch__Interleaved1F1B__p4_v2_m8.comms", "torch__LoopedBFS__p4_v2_m8.comms",
                                          "torch__ZBVZeroBubble__p4_v2_m8.comms"};
 
+std::size_t record_count(const command_list& list) {
+  return static_cast<std::size_t>(
+      std::count_if(list.begin(), list.end(), [](const command& c) { return c.kind == command_kind::record; }));
+}
+
 // A rank's list for streams has each step but waits once, in order on each stream, as what it is.
 bool has_every_step(const pipeline_program& program, std::uint32_t rank, bool groups) {
   const auto steps = program.steps(rank);
@@ -76,7 +82,7 @@ bool has_every_step(const pipeline_program& program, std::uint32_t rank, bool gr
   }
   for (const command& c : list)
     if (c.kind == command_kind::run) got[c.stream].push_back(c);
-  return got == expected && list.stream_count() == std::uint32_t{sends} + 1;
+  return got == expected && list.stream_count() == std::uint32_t{sends} + 1 && list.event_count() == record_count(list);
 }
 
 // Whether a rank's steps, but waits and borders of groups, are its list's actions, but those that do nothing.
@@ -326,6 +332,7 @@ TEST_CASE("all ranks as streams of one process", "[launch][transport]") {
     INFO(name);
     const auto all = pipeline_streams::make(plan);
     REQUIRE(all);
+    CHECK(all->commands.event_count() == record_count(all->commands));
     const auto list = reuse_events(all->commands);
     // One memory for all: events alone keep the order.
     const std::uint32_t stages = plan.ranks() * plan.chunks();

@@ -28,12 +28,8 @@ namespace detail {
 /// Lowers the steps of one rank, one after the other.
 class device_command_writer {
  public:
-  device_command_writer(std::span<const transfer_command> steps, std::uint32_t requests,
-                        const pipeline_stream_numbers& streams)
-      : streams_(streams), event_of_(requests, no_id), is_recv_(requests), awaited_(requests) {
-    for (const transfer_command& c : steps)
-      if (c.kind == transfer_kind::wait) awaited_[c.request] = true;
-  }
+  device_command_writer(std::uint32_t requests, const pipeline_stream_numbers& streams)
+      : streams_(streams), event_of_(requests, no_id), is_recv_(requests) {}
 
   void run(std::uint32_t step, const transfer_command& c) {
     add(step, c, streams_.compute);
@@ -58,8 +54,7 @@ class device_command_writer {
   void recv(std::uint32_t step, const transfer_command& c) {
     add(step, c, streams_.recv);
     is_recv_[c.request] = true;
-    if (!awaited_[c.request]) return;
-    const event_id arrived = events_++;
+    const event_id arrived = events_++;  // some action of a program waits for each
     event_of_[c.request] = arrived;
     if (in_group_) closing_.push_back(arrived);
     else out.push_back(record_event(arrived, streams_.recv));
@@ -82,7 +77,6 @@ class device_command_writer {
   pipeline_stream_numbers streams_;
   std::vector<event_id> event_of_;  // by receive
   std::vector<bool> is_recv_;       // by request
-  std::vector<bool> awaited_;       // by request
   std::vector<event_id> closing_;   // receives of the open group that are waited for later
   event_id events_ = 0;
   event_id made_ = no_id;  // stands for the work of the compute stream so far …
@@ -105,7 +99,7 @@ class device_command_writer {
 [[nodiscard]] inline result<command_list> device_commands(const pipeline_program& program, std::uint32_t rank,
                                                           const pipeline_stream_numbers& streams = {}) {
   const auto steps = program.steps(rank);
-  detail::device_command_writer write(steps, program.request_count(rank), streams);
+  detail::device_command_writer write(program.request_count(rank), streams);
   for (std::uint32_t i = 0; i < steps.size(); ++i) {
     const transfer_command& c = steps[i];
     switch (c.kind) {
