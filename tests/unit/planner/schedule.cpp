@@ -351,6 +351,17 @@ TEST_CASE("closed forms of one chunk are called by their names", "[planner][sche
   CHECK(name(q, {}) == "zb-h1");
 }
 
+TEST_CASE("closed forms are cut for the ratio of all times", "[planner][schedule]") {
+  const pipeline::costs costs{.forward = 8, .backward = {2, 2, 4}};
+  const schedule_problem q{.shape = {4, 2, 13}, .memory_cap = {8, 8, 8, 8}, .budget = 0};
+  const auto cut = pipeline::interleaved::make(q.shape, pipeline::groups::capped(8, 8, 4)).value();
+  using namespace hocket::planner::detail::scheduling;
+  schedule_search<pipeline::costs, unwatched> search(q, costs, unwatched{});
+  search.closed_forms();
+  CHECK(search.makespan() == 342);
+  CHECK(search.makespan() <= pipeline::simulate(cut, costs)->makespan);
+}
+
 TEST_CASE("a V with whole backwards under the cap of 1F1B: the bound knows the way there and back",
           "[planner][schedule]") {
   struct row {
