@@ -9,6 +9,7 @@
 #include <hocket/pipeline/run.hpp>
 #include <hocket/pipeline/simulate.hpp>
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <tuple>
@@ -242,6 +243,35 @@ TEST_CASE("a table has the placement of its lists", "[pipeline]") {
   REQUIRE(!uneven);
   CHECK(message(uneven.error()) ==
         "a pipeline of 2 ranks, 1 chunks and 1 micro-batches is not possible: stages do not divide evenly over ranks");
+}
+
+TEST_CASE("a list of one action, of none, of backwards alone", "[pipeline]") {
+  const stage_action forwards[] = {{action_kind::forward, 0, 0}, {action_kind::forward, 1, 0}};
+  const std::uint32_t each[] = {1, 2}, empty_first[] = {0, 2};
+  const auto table = table_schedule::make(forwards, each).value();
+  CHECK(table.placement().rank_of(1) == 1);
+  CHECK(counts_of(table, 0) == step_counts{1, 0, 0});
+  CHECK(table_schedule::make(forwards, empty_first).error().code == errc::bad_shape);
+  const stage_action backwards[] = {{action_kind::backward, 0, 0}, {action_kind::backward, 0, 1}};
+  const std::uint32_t both[] = {2};
+  CHECK(counts_of(table_schedule::make(backwards, both).value(), 0) == step_counts{0, 0, 2});
+}
+
+TEST_CASE("a large schedule is tried with fewer micro-batches and the same remainder", "[pipeline]") {
+  for (const std::int64_t p : {1, 3, 64, 1'024})
+    for (const std::int64_t v : {1, 5})
+      for (const std::int64_t m : {std::int64_t{7}, 4 * p, 4 * p + 1, std::int64_t{5'003}, std::int64_t{2'000'003}}) {
+        const shape tried = detail::shape_to_try({p, v, m});
+        INFO("p " << p << " v " << v << " m " << m);
+        CHECK(tried.micro_batches <= m);
+        CHECK(tried.micro_batches % p == m % p);
+        CHECK((tried.ranks == p && tried.chunks == v));
+        const bool fits = 2 * p * v * m <= max_choice_actions || m <= 4 * p;
+        CHECK((tried.micro_batches == m) == (fits || tried.micro_batches / p == m / p));
+        if (!fits)
+          CHECK(tried.micro_batches / p ==
+                std::min(m / p, std::max<std::int64_t>(3, max_choice_actions / (2 * p * v) / p)));
+      }
 }
 
 TEST_CASE("every machine has the same fingerprint of a plan", "[pipeline]") {

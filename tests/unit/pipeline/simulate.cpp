@@ -159,6 +159,27 @@ TEST_CASE("a deadlock comes back with the shortest cycle", "[pipeline]") {
           next.step);
   }
   CHECK(hocket::message(ran.error()).find("the schedule deadlocks: rank ") == 0);
+  CHECK(ran.error() == hocket::error{errc::deadlock, cycle[0].rank, cycle[0].step, cycle[0].needs.stage(),
+                                     cycle[0].needs.micro_batch()});
+  for (const blocked& b : cycle) CHECK(stage_action_at(bad, b.rank, b.step) == b.action);
+}
+
+TEST_CASE("a workspace in which a run failed is as good as new", "[pipeline]") {
+  const auto bad = interleaved::make({5, 2, 7}, groups::paper()).value();
+  workspace used;
+  for (std::int64_t p = 1; p <= 4; ++p) {
+    REQUIRE(!run(bad, costs{}, used));
+    const auto plan = interleaved::make({p, 2, 5}).value();
+    workspace fresh;
+    const auto again = run(plan, costs{}, used), first = run(plan, costs{}, fresh);
+    REQUIRE((again && first));
+    CHECK(again->makespan == first->makespan);
+    CHECK(again->lower_bound == first->lower_bound);
+    for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
+      CHECK(used.lanes[r].report.idle == fresh.lanes[r].report.idle);
+      CHECK(used.lanes[r].report.peak_in_flight == fresh.lanes[r].report.peak_in_flight);
+    }
+  }
 }
 
 TEST_CASE("a deadlock names what it waits for as it is listed", "[pipeline]") {

@@ -5,6 +5,7 @@
 #include <hocket/timeline.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <fstream>
 #include <iterator>
 #include <limits>
@@ -542,6 +543,8 @@ TEST_CASE("overlapped pairs take a share of the sum", "[pipeline]") {
   CHECK(c.joined(f, b) == 6);
   CHECK(costs{.forward = 3, .backward = 5, .overlap = 10}.joined(f, b) == 5);
   CHECK(costs{.forward = 3, .backward = 5}.joined(f, b) == 8);
+  using std::chrono::nanoseconds;
+  CHECK(costs_in<nanoseconds>{.forward = nanoseconds(3), .backward = nanoseconds(5)}.joined(f, b) == 8);
   const auto pairs = dual_pipe_v::make({4, 2, 8}).value();
   CHECK(simulate(pairs, costs{.forward = 4, .backward = 8, .overlap = 75})->makespan <
         simulate(pairs, costs{.forward = 4, .backward = 8})->makespan);

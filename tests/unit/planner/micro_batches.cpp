@@ -431,6 +431,9 @@ TEST_CASE("steps of pipelines: between the bound of all and the list as it is") 
     auto quick = q;  // as if there were too many for all deals
     quick.actions = 0;
     const auto found = solve(quick, schedule).value();
+    quick.actions = 10;  // too few for one run
+    CHECK(solve(quick, schedule)->lower_bound == found.lower_bound);
+    CHECK(solve(quick, schedule)->total == found.total);
     CHECK(found.lower_bound <= best);
     CHECK(found.total >= best);
     CHECK(found.total <= found.listed_total);

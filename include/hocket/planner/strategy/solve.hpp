@@ -239,7 +239,6 @@ class strategy_finder {
       t.micro_batch = s_.micro_batch;
       cost::parallel p = s_.how;
       p.pp = 2;
-      p.vp = 1;
       p.dp = 1;
       p.zero = cost::zero::none;
       const auto made = form::prices_of_layers(m_, t, p, on_.rates, {.activation = s_.replay_activation});
