@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "scarce_memory.hpp"
 
 using hocket::errc;
 using hocket::no_id;
@@ -28,10 +29,11 @@ using hocket::graph::persistent_index;
 using hocket::testing::dense_index;
 using hocket::testing::graph_oracle;
 using hocket::testing::random_source;
+using hocket_test::plenty;
+using hocket_test::until_it_succeeds;
 
 namespace {
 
-constexpr std::size_t plenty = ~std::size_t{0};
 std::size_t allocations_left = plenty;
 std::size_t allocations = 0;
 
@@ -283,20 +285,8 @@ void live(std::uint64_t seed, bool logging, bool out_of_memory, int steps) {
   std::vector<std::pair<hocket::graph::dag_snapshot, model>> snapshots;
   std::size_t failures = 0;
   const auto attempt = [&](auto call) {
-    for (std::size_t allowed = 0; out_of_memory; ++allowed) {
-      bool done = true;
-      allocations_left = allowed;
-      try {
-        call();
-      } catch (const std::bad_alloc&) {
-        done = false;
-      }
-      allocations_left = plenty;
-      if (done) return;
-      ++failures;
-      same(g, m);
-    }
-    call();
+    if (!out_of_memory) return call();
+    failures += until_it_succeeds(allocations_left, call, [&] { same(g, m); });
   };
   for (int step = 0; step < steps; ++step) {
     const std::uint32_t what = random.below(20);
@@ -399,20 +389,11 @@ TEST_CASE("edges by kind: a call that runs out of memory changes nothing", "[gra
   const auto attempt = [&](auto call) {
     const auto before = g.edges();
     const std::size_t nodes = g.node_count();
-    for (std::size_t allowed = 0;; ++allowed, ++failures) {
-      bool done = true;
-      allocations_left = allowed;
-      try {
-        call();
-      } catch (const std::bad_alloc&) {
-        done = false;
-      }
-      allocations_left = plenty;
-      if (done) return;
+    failures += until_it_succeeds(allocations_left, call, [&] {
       REQUIRE(g.node_count() == nodes);
       REQUIRE(g.data().node_count() == nodes);
       REQUIRE(g.edges() == before);
-    }
+    });
   };
   for (node_id b = 0; b < 40; ++b) {
     std::vector<node_id> preds[3];

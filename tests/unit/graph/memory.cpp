@@ -7,11 +7,11 @@
 
 #include <algorithm>
 #include <memory_resource>
-#include <new>
 #include <string>
 #include <vector>
 
 #include "catch.hpp"
+#include "scarce_memory.hpp"
 
 using hocket::node_id;
 using hocket::graph::dag;
@@ -19,45 +19,10 @@ using hocket::graph::edge;
 using hocket::testing::broken_law;
 using hocket::testing::graph_oracle;
 using hocket::testing::random_source;
+using hocket_test::scarce_memory;
+using hocket_test::until_it_succeeds;
 
 namespace {
-
-// Serves `left` requests, then refuses; counts what is still out.
-class scarce_memory : public std::pmr::memory_resource {
- public:
-  std::size_t left = ~std::size_t{0}, out = 0;
-
- private:
-  void* do_allocate(std::size_t bytes, std::size_t alignment) override {
-    if (left == 0) throw std::bad_alloc();
-    if (left != ~std::size_t{0}) --left;
-    void* p = std::pmr::new_delete_resource()->allocate(bytes, alignment);
-    out += bytes;
-    return p;
-  }
-  void do_deallocate(void* p, std::size_t bytes, std::size_t alignment) override {
-    out -= bytes;
-    std::pmr::new_delete_resource()->deallocate(p, bytes, alignment);
-  }
-  bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
-};
-
-// Runs `call` with 0, 1, 2, … allocations allowed until it succeeds; `unchanged` is asked after each failure.
-template <class Call, class Unchanged>
-std::size_t until_it_succeeds(scarce_memory& memory, Call call, Unchanged unchanged) {
-  for (std::size_t allowed = 0;; ++allowed) {
-    memory.left = allowed;
-    bool done = true;
-    try {
-      call();
-    } catch (const std::bad_alloc&) {
-      done = false;
-    }
-    memory.left = ~std::size_t{0};
-    if (done) return allowed;
-    unchanged();
-  }
-}
 
 template <class Index>
 void run_out_of_memory() {
@@ -76,20 +41,20 @@ void run_out_of_memory() {
       if (nodes < 3 || random.below(3) != 0) {
         std::vector<node_id> preds;
         for (std::uint32_t k = nodes == 0 ? 0 : random.below(5); k-- > 0;) preds.push_back(random.below(nodes));
-        failures += until_it_succeeds(memory, [&] { accepted = g.append(preds).has_value(); }, unchanged);
+        failures += until_it_succeeds(memory.left, [&] { accepted = g.append(preds).has_value(); }, unchanged);
         REQUIRE(accepted);
         for (const node_id p : preds) edges.push_back({p, nodes});
         ++nodes;
       } else {
         const edge e{random.below(nodes), random.below(nodes)};
         bool in = false;
-        failures += until_it_succeeds(memory, [&] { in = holds(g.add_edge(e.source, e.target)); }, unchanged);
+        failures += until_it_succeeds(memory.left, [&] { in = holds(g.add_edge(e.source, e.target)); }, unchanged);
         if (in) edges.push_back(e);
       }
       unchanged();
     }
     const std::vector<edge> other{{3, 1}, {1, 0}, {3, 0}, {2, 3}};
-    failures += until_it_succeeds(memory, [&] { accepted = g.assign(4, other).has_value(); }, unchanged);
+    failures += until_it_succeeds(memory.left, [&] { accepted = g.assign(4, other).has_value(); }, unchanged);
     CHECK(accepted);
     CHECK(broken_law(g, graph_oracle(4, other)).empty());
   }
@@ -110,20 +75,14 @@ TEST_CASE("out of memory while a dag is copied: nothing is left behind", "[graph
   for (node_id b = 0; b < 4000; ++b)
     REQUIRE(g.append(b < 3 ? std::vector<node_id>{} : std::vector<node_id>{b - 3, b / 2}));
   scarce_memory memory;
-  std::size_t failures = 0;
+  std::size_t copied = 0, left_behind = 0;
   std::pmr::memory_resource* const usual = std::pmr::set_default_resource(&memory);
-  for (std::size_t allowed = 0;; ++allowed, ++failures) {
-    memory.left = allowed;
-    bool done = true;
-    try {
-      const dag<hocket::graph::persistent_index> copy(g);
-      done = copy.node_count() == 4000;
-    } catch (const std::bad_alloc&) {
-      done = false;
-    }
-    if (memory.out != 0 || done) break;
-  }
+  const std::size_t failures = until_it_succeeds(
+      memory.left, [&] { copied = dag<hocket::graph::persistent_index>(g).node_count(); },
+      [&] { left_behind += memory.out; });
   std::pmr::set_default_resource(usual);
+  CHECK(copied == 4000);
+  CHECK(left_behind == 0);
   CHECK(memory.out == 0);
   CHECK(failures > 4);
 }

@@ -14,6 +14,7 @@
 
 #include "catch.hpp"
 #include "graph_programs.hpp"
+#include "scarce_memory.hpp"
 
 using hocket::errc;
 using hocket::node_id;
@@ -23,26 +24,11 @@ using hocket::graph::edge_kind;
 using hocket::graph::edge_status;
 using hocket::graph::kinded_dependencies;
 using hocket::graph::kinded_edge;
+using hocket_test::scarce_memory;
+using hocket_test::until_it_succeeds;
 using edges = std::vector<edge>;
 
 namespace {
-
-// Refuses when `left` requests have been served.
-class scarce_memory : public std::pmr::memory_resource {
- public:
-  std::size_t left = ~std::size_t{0};
-
- private:
-  void* do_allocate(std::size_t bytes, std::size_t alignment) override {
-    if (left == 0) throw std::bad_alloc();
-    if (left != ~std::size_t{0}) --left;
-    return std::pmr::new_delete_resource()->allocate(bytes, alignment);
-  }
-  void do_deallocate(void* p, std::size_t bytes, std::size_t alignment) override {
-    std::pmr::new_delete_resource()->deallocate(p, bytes, alignment);
-  }
-  bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
-};
 
 struct program {
   std::vector<int> ops;
@@ -224,21 +210,12 @@ TEST_CASE("a build that runs out of memory leaves an empty dag with its snapshot
   const auto empty = g.snapshot();
   std::vector<edge> chain;
   for (node_id b = 1; b < 3000; ++b) chain.push_back({b - 1, b});
-  std::size_t failures = 0;
-  for (std::size_t allowed = 0;; ++allowed) {
-    memory.left = allowed;
-    bool done = true;
-    try {
-      (void)g.assign(3000, chain);
-    } catch (const std::bad_alloc&) {
-      done = false;
-    }
-    memory.left = ~std::size_t{0};
-    if (done) break;
-    ++failures;
-    REQUIRE(g.node_count() == 0);
-    REQUIRE(g.rollback(empty).has_value());
-  }
+  const std::size_t failures = until_it_succeeds(
+      memory.left, [&] { (void)g.assign(3000, chain); },
+      [&] {
+        REQUIRE(g.node_count() == 0);
+        REQUIRE(g.rollback(empty).has_value());
+      });
   CHECK(failures > 3);
   CHECK(g.edge_count() == 2999);
   CHECK(g.rollback(empty).error().code == errc::stale_snapshot);  // build ends the journal
