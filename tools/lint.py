@@ -237,6 +237,16 @@ def conventions(root, names):
                 yield f"{line(at)}: {klass}::{given[1]} hands out its own data: write const&, and delete the && overload"
 
 
+def words_of_errors(root, names):
+    """error::with keeps 39 characters: a longer word would reach the user without its end."""
+    for name in names:
+        if not name.endswith((".hpp", ".cpp")) or name.startswith("tests/"):
+            continue
+        source = (root / name).read_text(encoding="utf-8")
+        for m in re.finditer(r'\.with\(\s*"([^"\\\n]{40,})"\s*\)', source):
+            yield f'{name}:{source.count(chr(10), 0, m.start()) + 1}: error::with cuts "{m[1]}" to 39 characters'
+
+
 def privacy(root, names):
     """Paths and hosts of the machine on which something was written help no reader."""
     places = re.compile(r"(?<![\w./-])/(?:work|home|root|Users|mnt|scratch|tmp/h)/[\w.]|(?<![\w.])(?:localhost|127\.0\.0\.1)(?![\w.])"
@@ -339,7 +349,7 @@ def data(root, names):
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent).resolve()
     names = tracked(root)
-    rules = (spdx, versions, homes, module, headers, conventions, privacy, test_sources, documents, guide, data)
+    rules = (spdx, versions, homes, module, headers, conventions, words_of_errors, privacy, test_sources, documents, guide, data)
     findings = [f for rule in rules for f in rule(root, names)]
     for finding in findings:
         print(finding)

@@ -137,6 +137,7 @@ class Lint(Checkout):
             ("include/hocket/graph/b.hpp", header.replace("/// A number.\n", ""), "has no docstring"),
             ("include/hocket/graph/b.hpp", header.replace("inline HOCKET_ABI", "inline v2"), "without `inline HOCKET_ABI`"),
             ("include/hocket/graph/b.hpp", header + "#define SMALL 1\n", "defines the macro SMALL"),
+            ("include/hocket/graph/b.hpp", header + '// e.with("' + 40 * "x" + '")\n', "to 39 characters"),
             ("docs/x.md", "see /home" + "/someone/x\n", "is a place on one machine"),
             ("tests/unit/x/a.cpp", SPDX + "TEST_CASE() { CHECK" + "( true); }\n", "cannot fail"),
             ("tests/unit/x/a.cpp", SPDX + "TEST_CASE() { CHECK" + "(f()); }\n", "is in no CMakeLists.txt"),

@@ -161,7 +161,7 @@ inline std::vector<hocket::graph::edge> edges_of(const hocket::graph::stream_pla
 inline hocket::result<hocket::graph::stream_plan> plan(const contents& c, hocket::stream_id streams) {
   if (c.early_edges != 0)
     return hocket::error{hocket::errc::invalid_argument, static_cast<std::int64_t>(c.early_edges)}.with(
-        "number of programmatic edges in a graph to plan");
+        "programmatic edges of a graph to plan");
   const auto order = hocket::graph::dag<>::make(c);
   if (!order) return order.error();
   const auto where = hocket::graph::assign_streams(*order, streams);

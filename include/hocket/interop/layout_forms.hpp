@@ -450,7 +450,7 @@ inline constexpr std::string_view hybrid_letters = "MG*-E";
     return error{errc::layout_count, x.layout.layer_count(), letters}.with("layers");
   const std::int64_t modules = x.layout.stages.back().predictions;
   if (modules != x.layout.prediction_count() || (modules > 0 && x.prediction.empty()))
-    return error{errc::invalid_argument, x.layout.prediction_count()}.with("prediction modules before the last stage");
+    return error{errc::invalid_argument, x.layout.prediction_count()}.with("predictions before the last stage");
   std::string out;
   std::size_t at = 0;
   for (const planner::layout_stage& s : x.layout.stages) {

@@ -187,9 +187,10 @@ template <pipeline::schedule S>
                                                      const order_options& options = {}) {
   if (const auto ok = check(times); !ok) return ok.error();
   const auto stages = static_cast<std::size_t>(schedule.ranks()) * schedule.chunks();
-  if (stages != times.stages || schedule.micro_batches() != which.size() || pipeline::directions_of(schedule) > 1)
-    return error{errc::bad_shape, schedule.ranks(), schedule.chunks(), schedule.micro_batches()}.with(
-        "micro-batches that differ have other stages, another number, or the schedule two directions");
+  const error wrong{errc::bad_shape, schedule.ranks(), schedule.chunks(), schedule.micro_batches()};
+  if (stages != times.stages) return wrong.with("the times are of other stages");
+  if (schedule.micro_batches() != which.size()) return wrong.with("another number is to be ordered");
+  if (pipeline::directions_of(schedule) > 1) return wrong.with("the schedule has two directions");
   std::vector<std::uint32_t> seen(which.begin(), which.end());
   std::sort(seen.begin(), seen.end());
   for (std::size_t i = 0; i < seen.size(); ++i)

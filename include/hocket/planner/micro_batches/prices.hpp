@@ -8,10 +8,10 @@
 namespace hocket::inline HOCKET_ABI::planner {
 
 /// Prices of the formulas as times in nanoseconds, rounded: hops are in them already.
-/// Errors: errc::out_of_range for a price past ten hours or 2^45 bytes. O(stages x micro-batches).
+/// Errors: errc::out_of_range for a price past nine hours or 2^45 bytes. O(stages x micro-batches).
 [[nodiscard]] inline result<micro_batch_times> times_of(const cost::micro_batch_prices& prices) {
   micro_batch_times out{.stages = prices.stages, .count = prices.count, .forward = {}, .backward = {}};
-  constexpr double longest = 36'000;  // seconds
+  constexpr double longest = 32'400;  // seconds: nanoseconds within what check allows
   const auto nanoseconds = [](seconds t) { return static_cast<ticks>(std::llround(t.count() * 1e9)); };
   const auto whole = [](seconds t) {  // what a sentence can show of it
     constexpr double most = 9e18;

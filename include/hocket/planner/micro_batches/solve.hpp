@@ -296,9 +296,9 @@ template <pipeline::schedule S>
   if (const auto ok = check(q); !ok) return ok.error();
   const detail::stage_ranks on = detail::ranks_of(schedule);
   const auto wrong_stages = error{errc::bad_shape, schedule.ranks(), schedule.chunks(), schedule.micro_batches()};
-  if (on.rank_of.size() != q.times.stages) return wrong_stages.with("micro-batches that differ have other stages");
+  if (on.rank_of.size() != q.times.stages) return wrong_stages.with("the times are of other stages");
   if (std::int64_t{schedule.micro_batches()} * q.pipelines * q.steps != static_cast<std::int64_t>(q.times.count))
-    return wrong_stages.with("the schedule has another number of micro-batches");
+    return wrong_stages.with("the times are of another number");
   auto out = detail::best_plan(q, schedule, on);
   if (!out) return out.error();
   ticks bound = 0;
