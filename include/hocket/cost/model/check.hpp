@@ -69,12 +69,17 @@ constexpr result<void> check_heads(const model& m, const parallel& p) noexcept {
 
 }  // namespace detail
 
-/// Whether every size is one (not negative, below 2^31) and the heads of a model fit together.
+/// Whether every size is one (not negative, below 2^31), no part of a model is more than the whole, and its heads fit
+/// together.
 /// Errors: errc::out_of_range, naming the first member that is none; errc::indivisible. O(members).
 ///
 ///     static_assert(!check(model{.layers = -4}) && check(model{.layers = 4}));
 [[nodiscard]] constexpr result<void> check(const model& m) noexcept {
   if (const auto sizes = detail::check_members(m); !sizes) return sizes;
+  if (m.moe_layers > m.layers) return error{errc::out_of_range, m.moe_layers, 0, m.layers}.with("moe_layers");
+  if (m.window_layers > m.layers) return error{errc::out_of_range, m.window_layers, 0, m.layers}.with("window_layers");
+  if (m.active_experts > m.experts)
+    return error{errc::out_of_range, m.active_experts, 0, m.experts}.with("active_experts");
   if (!m.latent && m.kv_heads != 0 && m.heads % m.kv_heads != 0)
     return error{errc::indivisible, m.heads, m.kv_heads}.with("heads over kv_heads");
   return {};

@@ -122,6 +122,14 @@ inline layer_blocks shared_sets(const layer_list& list) {
   return sets;
 }
 
+inline result<void> check_block(const block& b) {
+  if (const auto ok = std::visit([](const auto& sizes) { return check_members(sizes); }, b.what); !ok) return ok;
+  const auto* const x = std::get_if<mixture>(&b.what);
+  if (x != nullptr && x->active_experts > x->experts + x->zero_experts)
+    return error{errc::out_of_range, x->active_experts, 0, x->experts + x->zero_experts}.with("active_experts");
+  return {};
+}
+
 }  // namespace detail
 
 /// The ends of a list as a model, with the window of its first windowed attention: what cost::packed asks of a model.
@@ -145,8 +153,7 @@ inline layer_blocks shared_sets(const layer_list& list) {
     const detail::named_size run[] = {{count, "count of layers"}};
     if (const auto ok = detail::check_range(run, 1); !ok) return ok;
     for (const block& b : blocks)
-      if (const auto ok = std::visit([](const auto& sizes) { return detail::check_members(sizes); }, b.what); !ok)
-        return ok;
+      if (const auto ok = detail::check_block(b); !ok) return ok;
     return {};
   });
 }
