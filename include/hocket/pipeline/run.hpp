@@ -174,7 +174,8 @@ struct runner {
   constexpr verdict ready(std::uint32_t rank, stage_action a, input& in) {
     if (!is_compute(a.kind())) return verdict::go;
     const std::uint32_t s = a.stage(), t = a.slice();
-    if (s >= stages_ || a.direction() >= directions_) return out_of_range(s, stages_, "stage");
+    if (s >= stages_) return out_of_range(s, stages_, "stage");
+    if (a.direction() >= directions_) return out_of_range(a.direction(), directions_, "direction");
     if (a.micro_batch() >= micro_batches_) return out_of_range(a.micro_batch(), micro_batches_, "micro-batch");
     if (t >= slices_) return out_of_range(t, slices_, "slice");
     const std::uint32_t number = a.direction() * stages_ + s, u = a.micro_batch() * slices_ + t;

@@ -316,3 +316,30 @@ TEST_CASE("a critical path through actions without duration ends", "[pipeline]")
   CHECK(path.front().action == f(0));
   CHECK(path.back().action == b(0));
 }
+
+TEST_CASE("bounds of times that do not fit 64 bits are refused", "[pipeline]") {
+  constexpr hocket::ticks half = INT64_MAX / 2 + 1;
+  const auto word = [](const auto& r) {
+    return r ? std::string() : r.error().code == errc::overflow ? std::string(r.error().word()) : "another error";
+  };
+  CHECK(word(makespan_bound({2, 1, 4}, half, half)) == "forward + backward");
+  CHECK(word(makespan_bound({2, 1, 4}, half / 2, half / 2)) == "makespan bound");
+  CHECK(word(split_makespan_bound({2, 1, 4}, half, half, 1)) == "forward + backward");
+  CHECK(word(split_makespan_bound({2, 1, 4}, 1, half, half)) == "forward + backward");
+  CHECK(word(split_makespan_bound({2, 1, 4}, half / 2, 1, 1)) == "makespan bound");         // the work
+  CHECK(word(split_makespan_bound({9, 1, 1}, half / 4, 0, 0)) == "makespan bound");         // the start
+  CHECK(word(split_makespan_bound({3, 1, 1}, half / 2, half - 2, 0)) == "makespan bound");  // both
+  const shape s{4, 2, 9};
+  CHECK(word(interleaved::make(s, groups::least_memory(half, half))) == "forward + backward");
+  CHECK(word(interleaved::make(s, groups::capped(5, half, half))) == "forward + backward");
+  CHECK(interleaved::make(s, groups::least_memory(0, 1)).error().word() == "a time below 1 tick");
+  CHECK(interleaved::make(s, groups::least_memory(1, 0)).error().word() == "a time below 1 tick");
+}
+
+TEST_CASE("every action has its bar in a timeline", "[pipeline]") {
+  using hocket::activity;
+  CHECK(activity_of(action_kind::optimizer) == activity::optimizer);
+  CHECK(activity_of(action_kind::recompute) == activity::recompute);
+  CHECK(activity_of(action_kind::idle) == activity::wait);
+  CHECK(activity_of(action_kind::reduce_grad) == activity::communication);
+}

@@ -218,6 +218,73 @@ TEST_CASE("broken lists are refused with the reason", "[pipeline]") {
   CHECK(code(crossed) == errc{});
 }
 
+TEST_CASE("an action that no list can have is named with its numbers", "[pipeline]") {
+  workspace memory;
+  const auto good = copy_of(one_f_one_b::make({.ranks = 3, .micro_batches = 4}).value());
+  const auto refusal = [&](std::uint32_t rank, std::uint32_t step, stage_action wrong) {
+    lists l = good;
+    l.rows[rank][step] = wrong;
+    return message(run(l, costs{}, memory).error());
+  };
+  using kind = action_kind;
+  CHECK(refusal(0, 0, {kind::forward, 3, 0}) == "stage is 3, but must lie in [0, 2]");
+  CHECK(refusal(0, 0, {kind::forward, 0, 4}) == "micro-batch is 4, but must lie in [0, 3]");
+  CHECK(refusal(0, 0, {kind::forward, 0, 0, 1}) == "slice is 1, but must lie in [0, 0]");
+  CHECK(refusal(0, 0, {kind::forward, 0, 0, 0, 1}) == "direction is 1, but must lie in [0, 0]");
+  const auto misplaced = message(hocket::error{errc::misplaced_action, 2, 0, 1, 3});
+  CHECK(refusal(1, 2, {kind::forward, 0, 1}) == misplaced);
+
+  const auto twice = [&](auto plan, stage_action again) {
+    lists l = copy_of(plan);
+    l.rows[2].push_back(again);
+    return run(l, costs{}, memory).error().code;
+  };
+  const auto split = zero_bubble::make_h1({.ranks = 3, .micro_batches = 4}).value();
+  CHECK(twice(one_f_one_b::make({.ranks = 3, .micro_batches = 4}).value(), {kind::backward, 2, 3}) ==
+        errc::duplicate_action);
+  CHECK(twice(split, {kind::input_grad, 2, 3}) == errc::duplicate_action);
+  CHECK(twice(split, {kind::weight_grad, 2, 3}) == errc::duplicate_action);
+}
+
+TEST_CASE("slices go backwards from the last one", "[pipeline]") {
+  using kind = action_kind;
+  lists l{{{}}, 1, 1, 1, 2};
+  l.rows[0] = {
+      {kind::forward, 0, 0, 0}, {kind::forward, 0, 0, 1}, {kind::backward, 0, 0, 1}, {kind::backward, 0, 0, 0}};
+  workspace memory;
+  CHECK(run(l, costs{}, memory));
+  std::swap(l.rows[0][2], l.rows[0][3]);
+  CHECK(run(l, costs{}, memory).error().code == errc::deadlock);
+}
+
+TEST_CASE("a pair whose times or bytes do not fit 64 bits is refused", "[pipeline]") {
+  using kind = action_kind;
+  // F0, then F1 beside B0, then B1.
+  lists l{{{}}, 1, 2, 1};
+  l.rows[0] = {
+      {kind::forward, 0, 0}, {kind::forward, 0, 1, 0, 0, true}, {kind::backward, 0, 0}, {kind::backward, 0, 1}};
+  struct heavy {
+    ticks pair_time = 1;
+    std::int64_t pair_bytes = 1;
+    ticks duration(stage_action a) const { return a.micro_batch() == (a.kind() == kind::forward) ? pair_time : 1; }
+    ticks latency(std::uint32_t, std::uint32_t) const { return 0; }
+    std::int64_t memory_change(stage_action a) const {
+      if (a.kind() == kind::forward) return a.micro_batch() == 0 ? std::int64_t{1} << 62 : 0;
+      return a.micro_batch() == 0 ? pair_bytes : 0;
+    }
+  };
+  workspace memory;
+  CHECK(run(l, heavy{}, memory));
+  const auto late = run(l, heavy{.pair_time = (INT64_MAX / 2) + 1}, memory);
+  REQUIRE(!late);
+  CHECK(late.error().code == errc::overflow);
+  CHECK(late.error().word() == "simulated time");
+  const auto full = run(l, heavy{.pair_bytes = std::int64_t{1} << 62}, memory);
+  REQUIRE(!full);
+  CHECK(full.error().code == errc::overflow);
+  CHECK(full.error().word() == "bytes held");
+}
+
 TEST_CASE("split backwards, pairs and slices", "[pipeline]") {
   workspace memory;
   // F0 I0 W0 on one stage after another: the weight gradient is off the critical path
