@@ -75,8 +75,6 @@ constexpr std::string_view take_line(std::string_view& text) noexcept {
       if (found == nullptr) return error{errc::unknown_token, number, cell}.with(token);
       if (found->kind == action_kind::idle) continue;
       const auto stage = static_cast<std::uint32_t>(ends.size());
-      if (stage >= pipeline::max_stages)
-        return error{errc::too_large, number, stage, pipeline::max_stages}.with("stages");
       const auto k = static_cast<std::size_t>(found - words);
       std::uint32_t micro_batch = pipeline::stage_action::no_micro_batch;
       if (k < 6) micro_batch = counts[k]++;

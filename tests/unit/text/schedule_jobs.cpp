@@ -79,6 +79,34 @@ TEST_CASE("Paddle's jobs are read, written and compared", "[golden]") {
     CHECK(hocket::message(parse_paddle_jobs(bad).error()).find("line 1, cell 2: unknown token") == 0);
 }
 
+TEST_CASE("empty lines, ends of lines and what is no instruction", "[text]") {
+  const auto plain = parse_deepspeed_schedule("stage 0\n0: ForwardPass(0)\n1: BackwardPass(0)\n").value();
+  const auto spaced =
+      parse_deepspeed_schedule("\nstage 0\r\n\r\n0:\n1: ForwardPass(0)  LoadMicroBatch\r\n2: BackwardPass(0)").value();
+  CHECK(fingerprint_of(spaced) == fingerprint_of(plain));
+  const auto instructions = [](std::string_view text) {
+    return hocket::message(parse_deepspeed_schedule(text).error());
+  };
+  CHECK(instructions("") == "line 1, column 1: \"no stage\" is not understood");
+  CHECK(instructions("stage 0\nForwardPass(0)\n") == "line 2, column 1: \"ForwardPass(0)\" is not understood");
+
+  const auto jobs = parse_paddle_jobs("f0_vp0;b0_vp0;\nf0_vp0;b0_vp0;\n").value();
+  CHECK(fingerprint_of(parse_paddle_jobs("\n f0_vp0; b0_vp0\r\n\nf0_vp0;b0_vp0").value()) == fingerprint_of(jobs));
+  const auto said = [](std::string_view text) { return hocket::message(parse_paddle_jobs(text).error()); };
+  CHECK(said("") == "line 1, column 1: \"no job\" is not understood");
+  CHECK(said("f0_vp0;;b0_vp0;\n") == "line 1, cell 2: unknown token \"\"");
+  std::string many;  // the last chunk of the last of these ranks is no stage any more
+  for (int rank = 0; rank < 1100; ++rank) many += rank == 1099 ? "f0_vp63;\n" : "f0_vp0;\n";
+  CHECK(said(many) == "line 1100, cell 1: unknown token \"f0_vp63\"");
+}
+
+TEST_CASE("Paddle's jobs are forwards and backwards alone", "[text]") {
+  const auto with_more =
+      hocket::text::parse_schedule_csv("0F0,0SEND_F0,0B0,0REDUCE_GRAD\n1RECV_F0,1F0,1B0,1REDUCE_GRAD\n");
+  REQUIRE(with_more.has_value());
+  CHECK(hocket::text::write_paddle_jobs(*with_more) == "f0_vp0;b0_vp0;\nf0_vp0;b0_vp0;\n");
+}
+
 TEST_CASE("the largest stage, micro-batch and chunk of a list, and the next", "[text]") {
   const auto jobs = [](std::uint64_t micro_batch, std::uint64_t chunk) {
     return "f" + std::to_string(micro_batch) + "_vp" + std::to_string(chunk) + ";b" + std::to_string(micro_batch) +
