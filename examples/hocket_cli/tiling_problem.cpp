@@ -95,7 +95,8 @@ curve::any_curve read_cost_curve(const json& value, std::string_view file, const
   }
   if (type == "\"table\"") {
     const json_object v(value, file, path, {"type", "rows", "us"});
-    auto made = curve::table::make(v.numbers("rows", most_points), v.numbers("us", most_points));
+    const auto rows = v.numbers("rows", most_points);  // in turn: the first that is wrong is named, by every compiler
+    auto made = curve::table::make(rows, v.numbers("us", most_points));
     if (!made) fail_in(v, message(made.error()));
     return std::move(made).value();
   }

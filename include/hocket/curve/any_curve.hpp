@@ -80,10 +80,6 @@ class any_curve {
     const interval d = detail::visit_curve(held_, [](const auto& f) { return hocket::curve::domain(f); });
     return good_.within({d.least / units_, d.most / units_});
   }
-  /// The curve inside, for writers of files and for drawing.
-  [[nodiscard]] const variant& held() const& noexcept { return held_; }
-  const variant& held() const&& = delete;
-  [[nodiscard]] double units_per_row() const noexcept { return units_; }
 
  private:
   variant held_;

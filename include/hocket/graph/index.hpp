@@ -44,7 +44,7 @@ namespace detail {
 
 // A sentence for the member of an index that is missing or does not fit.
 template <class X>
-constexpr bool require_index() {
+consteval bool require_index() {
   static_assert(std::movable<X> && std::constructible_from<X, std::pmr::memory_resource*>,
                 "hocket: an index can be moved, and is made from a std::pmr::memory_resource*");
   static_assert(

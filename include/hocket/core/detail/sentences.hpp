@@ -134,7 +134,7 @@ inline constexpr error_sentence error_sentences[] = {
     {errc::offset_sum, "the offsets add up to {0}, but must add up to {1}: {2} layers over {3} stages leave that many"},
 };
 
-[[nodiscard]] constexpr bool error_codes_ascend() noexcept {
+[[nodiscard]] consteval bool error_codes_ascend() noexcept {
   for (std::size_t i = 1; i < std::size(error_sentences); ++i)
     if (error_sentences[i - 1].code >= error_sentences[i].code) return false;
   return true;

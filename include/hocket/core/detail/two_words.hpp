@@ -90,7 +90,6 @@ class two_words {
 
   constexpr two_words& operator+=(const two_words& b) noexcept { return *this = *this + b; }
   constexpr two_words& operator-=(const two_words& b) noexcept { return *this = *this - b; }
-  constexpr two_words& operator*=(const two_words& b) noexcept { return *this = *this * b; }
   constexpr two_words& operator/=(const two_words& b) noexcept { return *this = *this / b; }
 
  private:

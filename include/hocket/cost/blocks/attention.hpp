@@ -125,7 +125,7 @@ inline constexpr auto state = [] {
 
 inline constexpr auto moved = mixer_moves("rotary positions", a* d + own_kv * g * d);
 template <class Width, class Ranks>
-constexpr auto cut(const Width& width, const Ranks& ranks) noexcept {
+consteval auto cut(const Width& width, const Ranks& ranks) noexcept {
   return detail::blocks::stream_of(width) / (cp * ranks);
 }
 inline constexpr auto keys_values = cut(g * (d + value_width), least(tp, g));

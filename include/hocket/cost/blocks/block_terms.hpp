@@ -41,28 +41,28 @@ inline constexpr auto rows = B * s;
 inline constexpr auto one_rank = literal(1);
 /// A term of FLOPs. `again`: how often it is computed once more in the backward pass.
 template <formula F, formula When, formula Split, formula Again>
-constexpr auto flops(std::string_view name, const F& amount, const When& when, const Split& split, const Again& again,
+consteval auto flops(std::string_view name, const F& amount, const When& when, const Split& split, const Again& again,
                      std::string_view source, layer_operation by) noexcept {
   return flop::work(name, amount, when, split, again, source, by);
 }
 /// Bytes of one tensor of a micro-batch with so many elements per token.
 template <class Width>
-constexpr auto stream_of(const Width& width) noexcept {
+consteval auto stream_of(const Width& width) noexcept {
   return letters::c * (element * (s * letters::b * width));
 }
 /// The same of an input of a matrix product that is kept for its backward pass, perhaps in a narrower format.
 template <class Width>
-constexpr auto input_of(const Width& width) noexcept {
+consteval auto input_of(const Width& width) noexcept {
   return saved::c_kept * (element * (s * letters::b * width));
 }
 /// FLOPs of a product of every token with a matrix of so many weights, in L layers.
 template <class Weights>
-constexpr auto product(const Weights& count) noexcept {
+consteval auto product(const Weights& count) noexcept {
   return 2 * FLOP * rows * (count)*L;
 }
 /// Pairs of positions of one sequence within the last `width` positions, by the convention of the attention.
 template <class Width>
-constexpr auto pairs_within(const char* letter, const Width& width) noexcept {
+consteval auto pairs_within(const char* letter, const Width& width) noexcept {
   using letters::attention_counted;
   const auto u = least(width, s);
   return define(letter, choose(attention_counted, u * s, u * s - squared(u) / 2, u * s - u * (u - 1) / 2,
@@ -73,7 +73,7 @@ inline constexpr auto mixer_transfers = wire::tensor_lines(1, wire::projection_a
 inline constexpr auto ffn_transfers = wire::tensor_lines(1, literal(0));
 /// Bytes of element-wise work.
 template <formula Bytes, formula When, formula Split, formula Again>
-constexpr auto moves(std::string_view name, const Bytes& amount, const When& when, const Split& split,
+consteval auto moves(std::string_view name, const Bytes& amount, const When& when, const Split& split,
                      const Again& again, layer_operation by) noexcept {
   return flop::work(name, amount, when, split, again,
                     "Megatron-LM and Transformer Engine kernels; assumes each element read and written once", by,
@@ -86,7 +86,7 @@ inline constexpr auto sum_after_ffn = moves("residual sum after the FFN", 3 * st
                                             saved::region, flop::once_more, layer_operation::ffn_out);
 /// What stands in place of attention, of an element-wise width: its convolution, gates, positions.
 template <class Width>
-constexpr auto mixer_moves(std::string_view name, const Width& width) noexcept {
+consteval auto mixer_moves(std::string_view name, const Width& width) noexcept {
   return terms(sum_after_attention, moves(name, 2 * stream_of(width), one_rank, saved::inner,
                                           flop::replays(letters::r_qkv), layer_operation::qkv));
 }

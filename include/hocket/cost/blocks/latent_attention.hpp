@@ -116,7 +116,7 @@ inline constexpr auto state = [] {
 
 inline constexpr auto moved = mixer_moves("rotary positions", a* d_r + d_r);
 template <class Width>
-constexpr auto cut(const Width& width) noexcept {
+consteval auto cut(const Width& width) noexcept {
   return detail::blocks::stream_of(width) / (cp * tp);
 }
 inline constexpr auto keys_values = cut(a * (d_n + d_r + d_v));

@@ -54,16 +54,16 @@ inline constexpr std::string_view lfm2 = "arXiv:2511.23404";
 /// its product with the query. In chunks: within the chunk three products with keys and two with values, without the
 /// triangular inverse, and three with the state.
 template <class Heads, class Keys, class Values>
-constexpr auto delta_rule(const Heads& heads, const Keys& k, const Values& v) noexcept {
+consteval auto delta_rule(const Heads& heads, const Keys& k, const Values& v) noexcept {
   return 2 * FLOP * rows * heads * choose(linear_counted, 4 * k * v, letters::c_k * (3 * k + 2 * v) + 3 * k * v) * L;
 }
 template <class Width>
-constexpr auto convolution(const Width& channels) noexcept {
+consteval auto convolution(const Width& channels) noexcept {
   return product(letters::k_c * channels);
 }
 /// States at the borders of chunks, in 32 bits.
 template <class Elements>
-constexpr auto border_states(const Elements& each) noexcept {
+consteval auto border_states(const Elements& each) noexcept {
   return 4 * byte * (divide_up(s, letters::c_k) * letters::b * each);
 }
 inline constexpr auto inner_ranks = saved::inner;

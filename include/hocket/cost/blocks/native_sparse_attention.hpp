@@ -120,7 +120,7 @@ inline constexpr auto state = [] {
 
 inline constexpr auto moved = mixer_moves("rotary positions and gates", a* d + n_kv * g * d + 3 * a * value_width);
 template <class Width, class Ranks>
-constexpr auto cut(const Width& width, const Ranks& ranks) noexcept {
+consteval auto cut(const Width& width, const Ranks& ranks) noexcept {
   return detail::blocks::stream_of(width) / (cp * ranks);
 }
 inline constexpr auto keys_values = cut(n_kv * pair_width, least(tp, g));

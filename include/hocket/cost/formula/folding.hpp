@@ -87,7 +87,6 @@ class folding {
     return why_ ? result<folded_sum>(std::move(out)) : result<folded_sum>(why_.error());
   }
 
-  [[nodiscard]] std::size_t product_count() const noexcept { return products_.size(); }
 
   /// The values of all products. @param open  an environment of the type that the constructor was given
   /// Complexity: one operation per factor.

@@ -17,11 +17,11 @@ inline constexpr auto kept_if_full = choose(recomputed, 0, 0, 1);
 
 // An operation that is computed again does not keep what it makes.
 template <class Flag>
-constexpr auto unless(const Flag& again) noexcept {
+consteval auto unless(const Flag& again) noexcept {
   return kept_unless_full * (1 - again);
 }
 template <formula F, formula When, formula Split>
-constexpr auto tensor(std::string_view name, const F& bytes, const When& when, const Split& split,
+consteval auto tensor(std::string_view name, const F& bytes, const When& when, const Split& split,
                       std::string_view source, layer_operation by = layer_operation::none,
                       origin how = origin::published) noexcept {
   return make_term({.name = name, .source = source, .how = how, .by = by}, bytes, when, split);

@@ -39,17 +39,17 @@ inline constexpr auto stream = c * (element * (s * b * h)) / cp;
 inline constexpr std::string_view ring = "arXiv:2205.05198 section 4.2.2", zero_paper = "arXiv:1910.02054 section 7",
                                   sc21 = "arXiv:2104.04473 section 3.2";
 template <class Group>
-constexpr auto share(const Group& n) noexcept {
+consteval auto share(const Group& n) noexcept {
   return (n - 1) / n;
 }
 template <collective Kind, class Bytes, class Group>
-constexpr auto sent(std::int64_t calls, const Bytes& tensor, const Group& n) noexcept {
+consteval auto sent(std::int64_t calls, const Bytes& tensor, const Group& n) noexcept {
   if constexpr (Kind == collective::all_reduce) return 2 * calls * tensor * share(n);
   else if constexpr (Kind == collective::send) return calls * tensor;
   else return calls * tensor * share(n);
 }
 template <collective Kind, class Bytes, class When, class Group>
-constexpr auto line(std::string_view name, axis over, pass_kind in, std::int64_t calls, const Bytes& tensor,
+consteval auto line(std::string_view name, axis over, pass_kind in, std::int64_t calls, const Bytes& tensor,
                     const When& when, const Group& group, std::string_view source,
                     layer_operation by = layer_operation::none) noexcept {
   return make_term({.name = name,
@@ -67,7 +67,7 @@ constexpr auto line(std::string_view name, axis over, pass_kind in, std::int64_t
 inline constexpr auto all_again = choose(letters::recomputed, 0, 0, 1);
 inline constexpr auto projection_again = choose(letters::recomputed, letters::r_output, letters::r_output, 0);
 template <formula Projection>
-constexpr auto tensor_lines(std::int64_t calls, const Projection& projection) noexcept {
+consteval auto tensor_lines(std::int64_t calls, const Projection& projection) noexcept {
   using enum collective;
   using letters::r_gather;
   constexpr auto plain = 1 - sp;
@@ -91,7 +91,7 @@ constexpr auto tensor_lines(std::int64_t calls, const Projection& projection) no
 }
 /// The exchange of tokens with their experts, `dispatched` bytes each way.
 template <formula Bytes, formula When>
-constexpr auto expert_lines(const Bytes& dispatched, const When& when) noexcept {
+consteval auto expert_lines(const Bytes& dispatched, const When& when) noexcept {
   using enum collective;
   using letters::ep;
   constexpr axis over = axis::expert;
@@ -112,7 +112,7 @@ namespace detail::context {
 /// backward pass. Ulysses sends queries, keys, values and the output one way, and their gradients the other; what it
 /// keeps is by heads already.
 template <formula KeysValues, formula Queries, formula Outputs>
-constexpr auto lines(const KeysValues& kv, const Queries& q, const Outputs& out) noexcept {
+consteval auto lines(const KeysValues& kv, const Queries& q, const Outputs& out) noexcept {
   using wire::line;
   using enum collective;
   const auto blocks = (cp - 1) * kv;

@@ -22,7 +22,7 @@ inline constexpr auto attended_in_window =
     define("kappa_w", choose(attention_counted, squares, squares / 2, causal_pairs, windowed_pairs));
 // How often a term is computed once more in the backward pass: if its operation is on the list, or full recompute is.
 template <class Flag>
-constexpr auto replays(const Flag& flag) noexcept {
+consteval auto replays(const Flag& flag) noexcept {
   return choose(recomputed, flag, flag, 1);
 }
 inline constexpr auto once_more = choose(recomputed, 0, 0, 1);
@@ -31,7 +31,7 @@ inline constexpr auto core_once_more = choose(recomputed, core_by_name, choose(r
 inline constexpr auto never = literal(0);
 
 template <formula F, formula When, formula Split, formula Again>
-constexpr auto work(std::string_view name, const F& amount, const When& when, const Split& split, const Again& again,
+consteval auto work(std::string_view name, const F& amount, const When& when, const Split& split, const Again& again,
                     std::string_view source, layer_operation by, origin how = origin::definition) noexcept {
   return make_term({.name = name, .source = source, .how = how, .by = by}, amount, when, split, again);
 }

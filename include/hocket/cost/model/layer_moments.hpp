@@ -10,7 +10,7 @@ namespace hocket::inline HOCKET_ABI::cost::letters {
 /// parallelism, a gathered input and its gradient before they are cut again.
 /// @param width  of the FFN, or of all that a token uses of a mixture
 template <formula Width>
-constexpr auto moment_of_ffn(const Width& width) noexcept {
+consteval auto moment_of_ffn(const Width& width) noexcept {
   using detail::saved::tensor;
   constexpr std::string_view backward = "arXiv:2205.05198 section 4.2";
   constexpr auto has = least(buffers, 1);
@@ -24,7 +24,7 @@ constexpr auto moment_of_ffn(const Width& width) noexcept {
 /// with an all-to-all, queries, keys and values between sequence and heads.
 /// @param kv, q  bytes of one rank's part of keys and values, and of queries
 template <formula KeysValues, formula Queries>
-constexpr auto moment_of_attention(const KeysValues& kv, const Queries& q) noexcept {
+consteval auto moment_of_attention(const KeysValues& kv, const Queries& q) noexcept {
   namespace context = detail::context;
   using detail::saved::tensor;
   constexpr auto own = literal(1);

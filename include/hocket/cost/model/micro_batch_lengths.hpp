@@ -145,7 +145,7 @@ inline result<std::vector<rank_layers>> layers_of_choices(const layer_list& list
   std::vector<std::int64_t> sizes;
   for (const stage_choice& x : stages) {
     if (x.whole < 0 || x.whole > x.layers)
-      return error{errc::out_of_range, x.whole, 0, x.layers}.with("layers of a stage that are computed again whole");
+      return error{errc::out_of_range, x.whole, 0, x.layers}.with("layers of a stage computed again whole");
     sizes.push_back(x.layers);
   }
   parallel flat = p;

@@ -11,7 +11,7 @@ namespace detail {
 inline constexpr auto whole_rank = literal(1);
 
 template <formula F, formula When, formula Split>
-constexpr auto weights(std::string_view name, const F& count, const When& when, const Split& split,
+consteval auto weights(std::string_view name, const F& count, const When& when, const Split& split,
                        std::string_view source) noexcept {
   return make_term({.name = name, .source = source}, element * count, when, split);
 }

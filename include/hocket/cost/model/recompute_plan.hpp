@@ -22,8 +22,6 @@ struct recompute_plan {
   layer_flags full;  ///< empty: as the recompute level of `parallel` says, in every layer
   std::vector<operation_flags> operations;
   replay_set everywhere{};  ///< in every layer
-
-  [[nodiscard]] bool empty() const noexcept { return full.empty() && operations.empty(); }
 };
 
 /// The first n[i] layers of stage i, as configs of MindFormers list them.

@@ -9,19 +9,19 @@ using letters::cp, letters::dp, letters::ep, letters::etp, letters::tp, letters:
 inline constexpr auto replicas = dp * cp;
 inline constexpr auto expert_replicas = dp * cp * tp / (ep * etp);
 template <class Shards>
-constexpr auto from_level_1(const Shards& n) noexcept {
+consteval auto from_level_1(const Shards& n) noexcept {
   return choose(zero_level, 1, n, n, n);
 }
 template <class Shards>
-constexpr auto from_level_2(const Shards& n) noexcept {
+consteval auto from_level_2(const Shards& n) noexcept {
   return choose(zero_level, 1, 1, n, n);
 }
 template <class Shards>
-constexpr auto from_level_3(const Shards& n) noexcept {
+consteval auto from_level_3(const Shards& n) noexcept {
   return choose(zero_level, 1, 1, 1, n);
 }
 template <formula F, formula When, formula Split>
-constexpr auto state(std::string_view name, const F& bytes, const When& when, const Split& split) noexcept {
+consteval auto state(std::string_view name, const F& bytes, const When& when, const Split& split) noexcept {
   return make_term({.name = name, .source = "arXiv:1910.02054 section 3 and 5", .how = origin::published}, bytes, when,
                    split);
 }

@@ -77,8 +77,6 @@ class storage_map {
     }
   }
 
-  [[nodiscard]] std::size_t size() const noexcept { return pieces_.size(); }
-
  private:
   struct key {
     std::uint64_t space;

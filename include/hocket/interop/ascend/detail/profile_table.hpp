@@ -89,9 +89,6 @@ class table_header {
     if (c.factor == 0) c.factor = factor;
     return c;
   }
-  [[nodiscard]] bool has(std::initializer_list<std::string_view> names) const noexcept {
-    return find(names).is_there();
-  }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
  private:
