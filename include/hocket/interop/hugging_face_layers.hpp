@@ -82,7 +82,7 @@ inline result<std::string> type_of(const nlohmann::json& config) {
     return out;
   }
   reading notes;
-  detail::layer_fields in(config, notes, out.layers);
+  detail::layer_fields in(config, notes, out.layers, known->dense_first);
   if (detail::architecture_of(*type) != nullptr) detail::check_class(in.raw(), *type);
   else detail::check_not_another(in.raw(), *type);
   known->read(in);

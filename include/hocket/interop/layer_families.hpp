@@ -11,6 +11,7 @@ namespace hocket::inline HOCKET_ABI::hugging_face::detail {
 struct family {
   std::string_view type;  ///< model_type, literal
   void (*read)(layer_fields& in);
+  std::int64_t dense_first = 0;  ///< layers before the mixtures, where a config does not say
 };
 
 inline cost::norms after_mixer() { return {.place = cost::norm_place::between}; }
@@ -58,9 +59,9 @@ struct mixed_traits {
 };
 /// Which layers are mixtures: by the list of words, a number of dense ones, or as Qwen's configs say.
 inline std::vector<bool> mixed_layers(layer_fields& in) {
-  if (in.has({"mlp_layer_types", "moe_layer_freq", "first_k_dense_replace", "num_dense_layers"}))
-    return in.mixes(in.has({"num_dense_layers"}) ? names{"num_dense_layers"} : names{"first_k_dense_replace"});
-  return in.has({"mlp_only_layers", "decoder_sparse_step"}) ? qwen_mixes(in) : all(in, true);
+  const bool said = in.has({"mlp_layer_types", "moe_layer_freq", "first_k_dense_replace", "num_dense_layers"});
+  if (!said && in.has({"mlp_only_layers", "decoder_sparse_step"})) return qwen_mixes(in);
+  return in.mixes(in.has({"num_dense_layers"}) ? names{"num_dense_layers"} : names{"first_k_dense_replace"});
 }
 template <mixed_traits Has>
 void read_mixed(layer_fields& in) {
@@ -128,8 +129,9 @@ inline void read_axk1(layer_fields& in) {
     if (std::holds_alternative<cost::mixture>(run.blocks.back().what))
       run.blocks.push_back(cost::norms{.place = cost::norm_place::behind});
 }
-/// The same with sparse attention: a layer has an indexer, or takes the choice of an earlier one.
-inline void read_sparse_latent(layer_fields& in) {
+/// The same with sparse attention: a layer has an indexer, or takes the choice of an earlier one. `indexed_each`: how
+/// many layers share one, where the config does not say.
+inline void read_sparse_latent(layer_fields& in, std::int64_t indexed_each) {
   in.ends(false);
   auto indexed = in.latent();
   indexed.absorbed = true;
@@ -137,7 +139,8 @@ inline void read_sparse_latent(layer_fields& in) {
   auto shared = indexed;
   indexed.index_heads = in.size({"index_n_heads"});
   indexed.index_dim = in.size({"index_head_dim"});
-  const std::int64_t period = in.size_or({"index_topk_freq"}, 1), skipped = in.size_or({"index_skip_topk_offset"}, 2);
+  const std::int64_t period = in.size_or({"index_topk_freq"}, indexed_each),
+                     skipped = in.size_or({"index_skip_topk_offset"}, 2);
   const auto indexers = in.words({"indexer_types"}, {"full", "shared"}, [&](std::int64_t at) {
     return (std::max)(at - skipped + 1, std::int64_t{0}) % period == 0 ? "full" : "shared";
   });
@@ -571,9 +574,7 @@ inline void read_lfm2(layer_fields& in, bool mixes) {
   if (mixes) {
     experts = in.experts({"moe_intermediate_size"});
     experts.router_bias = in.flag("use_expert_bias", true);
-    first = in.raw().size_or_null("num_dense_layers");
-    if (first > in.layers())
-      in.raw().fail(error{errc::contradictory_field, first, in.layers()}.with("num_dense_layers"));
+    first = in.dense_layers({"num_dense_layers"});
   }
   const auto sees_all = in.sees_all("conv", [](std::int64_t) { return true; });
   for (std::int64_t at = 0; at < in.layers(); ++at)
@@ -711,7 +712,7 @@ inline void read_lfm3(layer_fields& in) {
 }
 /// Sparse latent attention with sinks and a gate; streams that are mixed by two weights each, not by a matrix.
 inline void read_hy_v4(layer_fields& in) {
-  read_sparse_latent(in);
+  read_sparse_latent(in, 4);
   const std::int64_t n = in.size({"hc_mult"}), h = in.hidden();
   if (n > max_streams) in.raw().fail(error{errc::out_of_range, n, 1, max_streams}.with("hc_mult"));
   if (!in.ok()) return;
@@ -734,16 +735,16 @@ inline constexpr family families[] = {
     {"qwen3_5_moe_text", [](layer_fields& in) { read_qwen3_next(in, false); }},
     {"qwen3_moe", read_mixed<mixed_traits{.qk_norm = true, .router_bias = false}>},
     {"deepseek_v2", [](layer_fields& in) { read_latent(in, false); }},
-    {"deepseek_v32", read_sparse_latent},
+    {"deepseek_v32", [](layer_fields& in) { read_sparse_latent(in, 1); }, 3},
     {"deepseek_v4", read_deepseek_v4},
-    {"glm4_moe", read_mixed<mixed_traits{.qk_norm = true, .qk_norm_otherwise = false, .output_bias = false}>},
-    {"glm4_moe_lite", [](layer_fields& in) { read_latent(in, true); }},
-    {"axk1", read_axk1},
-    {"sarvam_mla", [](layer_fields& in) { read_latent(in, true); }},
+    {"glm4_moe", read_mixed<mixed_traits{.qk_norm = true, .qk_norm_otherwise = false, .output_bias = false}>, 1},
+    {"glm4_moe_lite", [](layer_fields& in) { read_latent(in, true); }, 1},
+    {"axk1", read_axk1, 1},
+    {"sarvam_mla", [](layer_fields& in) { read_latent(in, true); }, 1},
     {"minicpm3", [](layer_fields& in) { read_latent(in, false, true); }},
-    {"glm_moe_dsa", read_sparse_latent},
-    {"kimi_linear", read_kimi},
-    {"bailing_hybrid", read_bailing},
+    {"glm_moe_dsa", [](layer_fields& in) { read_sparse_latent(in, 1); }, 3},
+    {"kimi_linear", read_kimi, 1},
+    {"bailing_hybrid", read_bailing, 2},
     {"youtu", [](layer_fields& in) { read_latent(in, false, true); }},
     {"minimax", read_minimax},
     {"minimax_m2", read_mixed<mixed_traits{.qk_norm_all = true}>},
@@ -765,17 +766,17 @@ inline constexpr family families[] = {
     {"longcat_flash", read_longcat},
     {"ernie4_5_moe", read_ernie_moe},
     {"exaone4", read_exaone4},
-    {"hy_v3", read_mixed<mixed_traits{.qk_norm = true}>},
+    {"hy_v3", read_mixed<mixed_traits{.qk_norm = true}>, 1},
     {"hunyuan_v1_dense", [](layer_fields& in) { read_hunyuan(in, false); }},
     {"hunyuan_v1_moe", [](layer_fields& in) { read_hunyuan(in, true); }},
     {"lfm2", [](layer_fields& in) { read_lfm2(in, false); }},
-    {"lfm2_moe", [](layer_fields& in) { read_lfm2(in, true); }},
+    {"lfm2_moe", [](layer_fields& in) { read_lfm2(in, true); }, 2},
     {"lfm3", read_lfm3},
     {"olmo3", read_olmo3},
     {"olmo_hybrid", read_olmo_hybrid},
     {"lara_mini", read_lara},
     {"bitnet", read_bitnet},
-    {"hy_v4", read_hy_v4},
+    {"hy_v4", read_hy_v4, 1},
     {"flex_olmo", read_mixed<mixed_traits{.qk_norm_all = true, .router_bias = false}>},
     {"ministral3", [](layer_fields& in) { read_plain(in, 3, false, 0); }},
     {"internlm3", [](layer_fields& in) { read_plain(in, 3, false, 0); }},
@@ -783,21 +784,21 @@ inline constexpr family families[] = {
     {"apertus1p5_text", [](layer_fields& in) { read_plain(in, 2, true, 2); }},
     {"apertus", [](layer_fields& in) { read_plain(in, 2, true, 2); }},  // the activation has two weights a layer
     {"arcee", [](layer_fields& in) { read_plain(in, 2, false, 0); }},
-    {"afmoe", read_mixed<mixed_traits{.qk_norm = true, .gate = true, .norms_behind = 2, .period = 4}>},
+    {"afmoe", read_mixed<mixed_traits{.qk_norm = true, .gate = true, .norms_behind = 2, .period = 4}>, 1},
     {"solar_open", read_mixed<mixed_traits{.output_bias = false}>},
-    {"exaone_moe", read_mixed<mixed_traits{.qk_norm = true, .period = 4}>},
+    {"exaone_moe", read_mixed<mixed_traits{.qk_norm = true, .period = 4}>, 1},
     {"dots1", read_mixed<mixed_traits{.qk_norm = true}>},
-    {"sarvam_moe", read_mixed<mixed_traits{.qk_norm = true, .output_bias = false}>},
+    {"sarvam_moe", read_mixed<mixed_traits{.qk_norm = true, .output_bias = false}>, 1},
     {"mellum", read_mixed<mixed_traits{.qk_norm = true, .router_bias = false}>},
     {"kolibri1", read_mixed<mixed_traits{.qk_norm = true, .norms_behind = 2, .period = 5}>},
     {"flint", read_mixed<mixed_traits{.qk_norm = true, .sinks = true, .router_bias = false}>},
-    {"laguna", read_mixed<mixed_traits{.qk_norm = true, .gate_per_head = true}>},
+    {"laguna", read_mixed<mixed_traits{.qk_norm = true, .gate_per_head = true}>, 1},
     {"aria_text", read_mixed<mixed_traits{.router_bias = false}>},
     {"granitemoe_swa",
      read_mixed<mixed_traits{.sinks = true, .router_bias = false, .period = 4, .first_sees_all = true}>},
     {"minimax_m3_vl_text", read_minimax_m3},
     {"cohere2_moe", read_cohere2_moe},
-    {"mimo_v2_flash", read_mimo},
+    {"mimo_v2_flash", read_mimo, 1},
 };
 
 }  // namespace hocket::inline HOCKET_ABI::hugging_face::detail

@@ -24,8 +24,9 @@ using layer_words = std::initializer_list<std::string_view>;
 /// Reads the fields of a config into a list of layers. The first error stays.
 class layer_fields {
  public:
-  layer_fields(const nlohmann::json& config, reading& notes, cost::layer_list& out)
-      : in_(config, notes), config_(config), out_(out) {}
+  /// @param dense_first  layers before the mixtures, where the config does not say
+  layer_fields(const nlohmann::json& config, reading& notes, cost::layer_list& out, std::int64_t dense_first)
+      : in_(config, notes), config_(config), out_(out), dense_first_(dense_first) {}
 
   /// Sizes that every family has. `tied`: where the config does not say.
   void ends(bool tied) {
@@ -94,6 +95,13 @@ class layer_fields {
     for (const std::string& kind : called) out.push_back(kind == "full_attention" || kind == "attention");
     return out;
   }
+  /// How many layers come before the mixtures.
+  std::int64_t dense_layers(names any) {
+    if (!has(any)) return (std::min)(dense_first_, layers_);
+    const std::int64_t dense = optional(any);
+    if (dense > layers_) in_.fail(error{errc::contradictory_field, dense, layers_}.with(*any.begin()));
+    return dense;
+  }
   /// Whether a layer is a mixture: by the list of words or of numbers, else all but the first so many whose number is a
   /// multiple of moe_layer_freq. Source of the last: the published modelling code of DeepSeek-V2 and Kimi Linear, and
   /// Megatron-LM's --moe-layer-freq.
@@ -106,8 +114,7 @@ class layer_fields {
       }
     }
     const std::int64_t period = has({"mlp_layer_types"}) ? 1 : mixture_period();
-    const std::int64_t dense = has({"mlp_layer_types"}) ? 0 : has(dense_first) ? optional(dense_first) : 0;
-    if (dense > layers_) in_.fail(error{errc::contradictory_field, dense, layers_}.with(*dense_first.begin()));
+    const std::int64_t dense = has({"mlp_layer_types"}) ? 0 : dense_layers(dense_first);
     for (const std::string& kind : words({"mlp_layer_types"}, {"dense", "sparse"}, [&](std::int64_t at) {
            return at < dense || at % period != 0 ? "dense" : "sparse";
          }))
@@ -246,6 +253,7 @@ class layer_fields {
   fields in_;
   const nlohmann::json& config_;
   cost::layer_list& out_;
+  std::int64_t dense_first_;
   std::int64_t layers_ = 0;
 };
 
