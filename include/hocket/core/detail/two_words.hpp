@@ -90,6 +90,7 @@ class two_words {
 
   constexpr two_words& operator+=(const two_words& b) noexcept { return *this = *this + b; }
   constexpr two_words& operator-=(const two_words& b) noexcept { return *this = *this - b; }
+  constexpr two_words& operator*=(const two_words& b) noexcept { return *this = *this * b; }
   constexpr two_words& operator/=(const two_words& b) noexcept { return *this = *this / b; }
 
  private:
