@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Differences by their definition, over breadth-first search of both graphs; every proof is walked.
 #include <hocket/graph/adjacency.hpp>
+#include <hocket/graph/capture_plan.hpp>
 #include <hocket/graph/compare.hpp>
+#include <hocket/graph/rule.hpp>
 #include <hocket/graph/storage_range.hpp>
+#include <hocket/graph/stream_plan.hpp>
 #include <hocket/graph/transitive_reduction.hpp>
 #include <hocket/testing/graph_laws.hpp>
 
@@ -90,6 +93,15 @@ TEST_CASE("of nothing compared nothing is counted", "[graph]") {
         0);
   const hocket::graph::reduction r;
   CHECK(r.offered + r.bytes + r.kept.size() == 0);
+  CHECK(r.reachable_pairs == 0);
+  CHECK(hocket::graph::reason{}.subject == 0);
+  CHECK(hocket::graph::ordered_resource{}.id == 0);
+  CHECK(hocket::graph::strided_view{}.space + hocket::graph::strided_view{}.first == 0);
+  CHECK(hocket::graph::strided_view{}.item_bytes == 1);
+  CHECK(hocket::graph::compare_options{}.limit == 20);
+  const hocket::graph::stream_wait wait;
+  CHECK(wait.recorder + wait.waiter + wait.record_stream + wait.wait_stream == 0);
+  CHECK(hocket::graph::capture_plan{}.origin == 0);
   const char bytes[24] = {};
   const auto range = hocket::graph::storage_range::of(&bytes[4], 16, 3);
   CHECK(range.space == 3);

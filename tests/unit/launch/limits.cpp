@@ -2,11 +2,17 @@
 // Launch where something goes wrong: launchers that throw, limits beyond the clock, groups with few sends in flight.
 #include <hocket/launch/backends/host_report.hpp>
 #include <hocket/launch/bridges/device_commands.hpp>
+#include <hocket/launch/bridges/pipeline.hpp>
 #include <hocket/launch/bridges/pipeline_runner.hpp>
 #include <hocket/launch/capture.hpp>
+#include <hocket/launch/command.hpp>
 #include <hocket/launch/device_probe.hpp>
+#include <hocket/launch/drive.hpp>
 #include <hocket/launch/fenced.hpp>
 #include <hocket/launch/reuse_events.hpp>
+#include <hocket/launch/run_transfers.hpp>
+#include <hocket/launch/transfer.hpp>
+#include <hocket/launch/transport.hpp>
 #include <hocket/launch/transports/in_process.hpp>
 #include <hocket/pipeline/lower.hpp>
 #include <hocket/pipeline/schedules/dual_pipe.hpp>
@@ -213,4 +219,33 @@ TEST_CASE("what an op returns is a failure unless it is 0, whatever its type", "
   CHECK_FALSE(detail::is_failure(status::fine));
   CHECK(detail::is_failure(status::far));
   CHECK(detail::is_failure(true));
+}
+
+TEST_CASE("commands, transfers and reports of which nothing is said", "[launch]") {
+  const command c;
+  CHECK(c.id + c.stream + c.phase == 0u);
+  const transfer_command t;
+  CHECK(t.label + t.peer + t.request + t.tag == 0);
+  const blocked_transfer b;
+  CHECK(b.rank + b.step + b.peer + b.needs == 0);
+  CHECK(transfer_memory{}.bytes == 0);
+  const pipeline_stream_numbers streams;
+  CHECK(streams.compute == 0);
+  CHECK(streams.recv == 1);
+  CHECK(streams.send == 2);
+  const from_pipeline_options options;
+  CHECK(options.lookahead == 1);
+  CHECK(options.sends_in_flight == 0);
+  const outcome<int> issued;
+  CHECK(issued.issued + issued.phase == 0);
+  CHECK(issued.complete);
+  const transfer_outcome<int> moved;
+  CHECK(moved.done == 0);
+  CHECK(moved.code == 0);
+  const host_report ran;
+  CHECK(ran.phase + ran.skipped == 0);
+  CHECK(ran.code == 0);
+  const device_probe probe;
+  CHECK(probe.code + probe.devices == 0);
+  CHECK_FALSE(probe);
 }
