@@ -578,7 +578,7 @@ TEST_CASE("the bound of each rank forbids no recorded schedule, and is as near a
   CHECK(mean >= 0.9881);
 }
 
-TEST_CASE("plans are within 1 % of the recorded ones on average and 5 % at worst", "[planner][schedule]") {
+TEST_CASE("plans are as near to the recorded ones as they were, 5 % at worst", "[planner][schedule]") {
   constexpr std::size_t every = 4;  // some of the questions, with a twentieth of the budget of the record
   const auto questions = recorded::schedule_questions(HOCKET_TEST_DATA);
   REQUIRE(questions.size() == 70);
@@ -599,7 +599,8 @@ TEST_CASE("plans are within 1 % of the recorded ones on average and 5 % at worst
     ++asked;
   }
   CHECK(asked == 18);
-  CHECK(sum <= 1.01 * asked);
+  INFO("mean " << sum / asked);
+  CHECK(sum <= 1.0013 * asked);  // today
 }
 
 TEST_CASE("with no budget, closed forms, rules and periods are near the recorded plans", "[planner][schedule]") {

@@ -32,7 +32,7 @@ struct saved_tensor_problem {
   bytes capacity{};                     ///< for what is saved
   std::chrono::nanoseconds compute{0};  ///< forward and backward of one micro-batch: what copies hide behind
   std::int64_t overlap = 1000;          ///< the part of compute that hides copies, in thousandths
-  std::size_t budget = 20'000;          ///< partial plans kept from class to class
+  std::size_t budget = 20'000;          ///< partial plans kept from class to class, >= 2
 };
 
 /// Of one class: layers that compute it again, and layers that move it; the others keep it.
