@@ -74,6 +74,8 @@ TEST_CASE("a schedule by name says what is wrong", "[pipeline]") {
         0);
   for (const char* list : {"", ",", "4,", ",4", "4,,4", "0,8", "4 4", "-8", "99999999999999999999", "2097153"})
     CHECK(any_schedule::make("interleaved", {4, 2, 8}, {.groups = list}).error().code == errc::unknown_groups);
+  CHECK(any_schedule::make("interleaved", {4, 2, 8}, {.groups = "2097152"}).error().code == errc::bad_groups);
+  CHECK((groups::capped(5).forward() == 1 && groups::capped(5).backward() == 1));
   CHECK(schedule_complaint("interleaved", {4, 2, 9}, {.groups = "4,4"}) ==
         "the micro-batch groups add up to 8, but there are 9 micro-batches");
   CHECK(schedule_complaint("interleaved", {4, 2, 9}, {.kappa = 3}) == "kappa is 3, but must lie in [1, 2]");

@@ -14,6 +14,7 @@
 #include <limits>
 #include <tuple>
 #include <type_traits>
+#include <vector>
 
 #include "catch.hpp"
 
@@ -52,6 +53,25 @@ TEST_CASE("the second action of a pair that cannot start is judged, too", "[pipe
     const auto lowered = lower(plan, {.transfers = transfer_policy::eager});
     REQUIRE(!lowered);
     CHECK(lowered.error().code == errc::out_of_range);
+    const bool is_stage = second.stage() > 1;  // of 0 and 1; the only micro-batch is 0
+    CHECK(lowered.error().values[0] == std::int64_t{is_stage ? second.stage() : second.micro_batch()});
+    CHECK(lowered.error().values[2] == (is_stage ? 1 : 0));
+  }
+}
+
+TEST_CASE("micro-batches may run in any order", "[pipeline]") {
+  constexpr std::uint32_t m = 211;
+  for (const std::uint32_t step : {2u, 64u, 65u, 130u}) {  // coprime to m: every micro-batch once
+    std::vector<stage_action> list;
+    for (std::uint32_t j = 0; j < m; ++j) list.push_back({action_kind::forward, 0, j * step % m});
+    for (std::uint32_t j = 0; j < m; ++j) list.push_back({action_kind::backward, 0, j * (step + 1) % m});
+    const std::uint32_t ends[] = {2 * m};
+    const auto ran = simulate(table_schedule::make(list, ends).value(), costs{.forward = 1, .backward = 2});
+    REQUIRE(ran);
+    CHECK(ran->makespan == 3 * m);
+    list[100] = list[7];
+    const auto twice = simulate(table_schedule::make(list, ends).value(), costs{});
+    CHECK((!twice && twice.error().code == errc::duplicate_action));
   }
 }
 

@@ -307,6 +307,8 @@ TEST_CASE("the bound of steps is what each rank does and waits for, or the longe
     CHECK(detail::bound_of_steps(times, on, which, pipelines, steps) ==
           plain_bound_of_steps(times, on, which, pipelines, steps));
   }
+  const micro_batch_times nothing{.stages = 1, .count = 1, .forward = {0}, .backward = {0}};
+  CHECK(detail::bound_of_steps(nothing, {{0}, true}, std::vector<std::uint32_t>{0}, 1, 1) == 0);
   // Attained: one micro-batch after the other on one rank; and one alone on several.
   const micro_batch_times two{.stages = 2, .count = 2, .forward = {3, 4, 1, 1}, .backward = {5, 2, 2, 1}, .hop = 1};
   const std::vector<std::uint32_t> one{0}, both{0, 1};
@@ -382,8 +384,11 @@ TEST_CASE("equal micro-batches have one order") {
   CHECK(plan.order == which);
   CHECK(plan.makespan == pipeline::simulate(schedule, pipeline::costs{.forward = 3, .backward = 5}).value().makespan);
   CHECK(order_micro_batches(schedule, times, std::vector<std::uint32_t>{0, 1}).error().code == errc::bad_shape);
-  which[3] = 4;
-  CHECK(order_micro_batches(schedule, times, which).error().code == errc::out_of_range);
+  for (const std::size_t at : {0u, 3u, 7u}) {  // one of them twice
+    std::vector<std::uint32_t> twice = which;
+    twice[at] = twice[at + 1];
+    CHECK(order_micro_batches(schedule, times, twice).error().code == errc::out_of_range);
+  }
 }
 
 TEST_CASE("all orders are tried if the budget has as many runs, and not if it has one less") {

@@ -331,6 +331,10 @@ TEST_CASE("no more memory buys nothing beyond a proved plan, and a plan counts i
         counted += here;
       }
     CHECK(counted == static_cast<std::int64_t>(layers.size()));
+    split_problem limited = q;
+    limited.max_on_stage = 2;  // of 5 to 8 layers on 4 stages
+    if (const auto short_stages = solve(limited))
+      for (const auto& stage : short_stages->stages) CHECK((stage.layers >= 1 && stage.layers <= 2));
     if (!plan->proved) continue;
     ++proved;
     const auto price = price_of_memory(q, *plan, 0).value();

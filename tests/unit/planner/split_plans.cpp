@@ -20,7 +20,7 @@ namespace {
 constexpr int asked_per_column = 4;
 /// What those lose today, all together.
 constexpr std::array<double, 8> lost{0, 0, 0, 0, 0.0372, 0.0024, 0.0056, -0.0018};
-}
+}  // namespace
 
 TEST_CASE("plans of every column are as good as those of a larger search", "[planner][split]") {
   std::ifstream file(HOCKET_TEST_DATA "/planner/split_plans.csv");

@@ -153,7 +153,6 @@ inline void price_ends(cost::setting ends, layer_prices& out) {
     if (!expert) out.buffers_dense = buffers->real() / one;
   }
   cost::setting head = ends;
-  head.on_rank.last = true;
   head.largest_layer = {};
   const auto numbers = numbers_of(head);
   const auto buffers = cost::rank_total(cost::workspace_terms, numbers),
