@@ -90,6 +90,8 @@ TEST_CASE("parts of formulas and prices of which nothing is said", "[cost][defau
   CHECK(cost::parameter_count{}.total + cost::parameter_count{}.active == 0);
   CHECK(cost::report_line{}.real_value == 0);
   CHECK(cost::compared_value{}.measured == 0);
+  CHECK(cost::step_value{}.value == 0);
+  CHECK(cost::encoder_cost{}.longest == 0);
 }
 
 TEST_CASE("models, steps and splits of which nothing is said", "[cost][defaults]") {

@@ -155,6 +155,9 @@ TEST_CASE("micro-batches: equal ones need on each rank what 1F1B needs of them",
       for (std::int64_t rank = 0; rank < pp; ++rank)
         in_flight.push_back(static_cast<std::uint32_t>((std::min)(pp - rank, std::int64_t{3})));
       const auto peaks = cost::peak_bytes(list, t, p, choices, batches, prices, in_flight).value();
+      cost::parallel otherwise = p;  // what each stage does again is told by its choice
+      otherwise.recompute = cost::recompute::full;
+      CHECK(cost::peak_bytes(list, t, otherwise, choices, batches, prices, in_flight).value() == peaks);
       p.recompute = how.level;
       const auto ranks = cost::layers_of_ranks(list, p).value();
       REQUIRE(peaks.size() == ranks.size());

@@ -2,6 +2,8 @@
 // Plans by operation, layer and stage, against uniform recompute and sums written out here.
 #include <hocket/cost/plan_report.hpp>
 
+#include <algorithm>
+
 #include "catch.hpp"
 
 namespace {
@@ -51,6 +53,18 @@ TEST_CASE("a plan that treats all layers alike is the uniform choice", "[cost]")
               cost::peak_memory(m, t, full, parts[i], held).value().total_bytes());
         CHECK(cost::activation_bytes(m, t, p, parts[i], held, stages[i]).value() ==
               cost::activation_bytes(m, t, full, parts[i], held).value());
+      }
+      // Groups that are taken apart are the same layers.
+      auto apart = stages[1];
+      const auto is_many = [](const cost::layer_group& g) { return g.count > 1; };
+      if (const auto many = std::find_if(apart.begin(), apart.end(), is_many); many != apart.end()) {
+        cost::layer_group one = *many;
+        one.count = 1;
+        --many->count;
+        apart.push_back(one);
+        const auto held = cost::held_by_1f1b(m, t, p, parts[1]).value();
+        CHECK(cost::activation_bytes(m, t, p, parts[1], held, apart).value() ==
+              cost::activation_bytes(m, t, p, parts[1], held, stages[1]).value());
       }
       // An operation everywhere, as a plan and as a set.
       cost::recompute_plan norms;

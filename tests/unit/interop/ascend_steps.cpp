@@ -340,6 +340,13 @@ TEST_CASE("FLOPs of matrix products follow from their shapes", "[ascend]") {
   k.input_shapes = "1,8;8,4";
   k.output_shapes = "1,4";
   CHECK(ascend::product_of(k)->flops() == 2 * 8 * 4);
+  k.input_shapes = "1,8;8,1";
+  k.output_shapes = "1,1";
+  CHECK(ascend::product_of(k)->flops() == 2 * 8);
+  for (const char* const empty : {"0,4", "4,0", "0,0"}) {
+    k.output_shapes = empty;
+    CHECK_FALSE(ascend::product_of(k));
+  }
   // Sizes up to 2^61, as a product of two numbers and of their FLOPs.
   k.type = "MatMul";
   for (const int log : {60, 61, 62}) {

@@ -67,6 +67,23 @@ TEST_CASE("a trace of PyTorch on a GPU gives kernels, copies and steps", "[ascen
   CHECK(b.idle.count() == 14'500);
 }
 
+TEST_CASE("steps of a trace are in order of time, wherever the file has them", "[ascend]") {
+  const auto p = parse_profile(R"json([
+    {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#3", "pid": 9, "tid": 9, "ts": 300, "dur": 99},
+    {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#1", "pid": 9, "tid": 9, "ts": 100, "dur": 99},
+    {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#2", "pid": 9, "tid": 9, "ts": 200, "dur": 99},
+    {"ph": "X", "cat": "kernel", "name": "a", "pid": 0, "tid": 7, "ts": 310, "dur": 1},
+    {"ph": "X", "cat": "kernel", "name": "b", "pid": 0, "tid": 7, "ts": 110, "dur": 1},
+    {"ph": "X", "cat": "kernel", "name": "c", "pid": 0, "tid": 7, "ts": 200, "dur": 1},
+    {"ph": "X", "cat": "kernel", "name": "d", "pid": 0, "tid": 7, "ts": 99, "dur": 1}])json");
+  REQUIRE(p);
+  REQUIRE(p->marks.size() == 3);
+  for (std::size_t i = 0; i < 3; ++i) CHECK(p->marks[i].name == "ProfilerStep#" + std::to_string(i + 1));
+  std::string steps;
+  for (const ascend::kernel& k : p->kernels) steps += k.name + std::to_string(k.step) + " ";
+  CHECK(steps == "d-1 b1 c2 a3 ");
+}
+
 TEST_CASE("two files of MindSpore's CPU profiler tell the same, in two steps", "[ascend]") {
   auto p = parse_profile(file("cpu_op_execute_timestamp_0.txt"));
   REQUIRE(p);

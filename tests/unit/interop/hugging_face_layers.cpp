@@ -145,6 +145,13 @@ TEST_CASE("published forms of a field are read like the saved ones", "[cost][hug
   lists["kda_layers"] = linear;
   lists["full_attn_layers"].push_back(0);
   CHECK(why(published) == "full_attn_layers is 0" + range);
+  lists["full_attn_layers"] = full;
+  for (const json& none : {json(), json(7), json("1, 2")}) {
+    lists["full_attn_layers"] = none;
+    CHECK(why(published) == "the config has no field \"full_attn_layers\"");
+  }
+  lists.erase("full_attn_layers");
+  CHECK(why(published) == "the config has no field \"full_attn_layers\"");
   published["linear_attn_config"] = nullptr;
   CHECK(why(published) == "the config has no field \"linear_attn_config\"");
 
@@ -235,6 +242,8 @@ TEST_CASE("a config that cannot be is refused by the name of its field", "[cost]
   CHECK(why(good, "vocab_size", nullptr).find("vocab_size") != std::string::npos);
   CHECK(why(good, "num_attention_heads", nullptr).find("num_attention_heads") != std::string::npos);
   CHECK(why(good, "layer_types", json::array({"full_attention"})).find("layer_types") != std::string::npos);
+  CHECK(why(good, "vocab_size", 2147483647) == "read");
+  CHECK(why(good, "vocab_size", 2147483648).find("vocab_size") != std::string::npos);
   CHECK(why(good, "layer_types", 7).find("layer_types") != std::string::npos);
   CHECK(why(good, "num_hidden_layers", 2000000000).find("num_hidden_layers") != std::string::npos);
   CHECK(why(good, "num_experts_per_tok", 1000).find("num_experts_per_tok") != std::string::npos);

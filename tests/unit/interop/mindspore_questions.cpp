@@ -9,6 +9,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "catch.hpp"
@@ -249,6 +250,14 @@ TEST_CASE("recomputation of random forward passes: what is kept, what keeps it, 
     CHECK(r->kept_without == made.with(std::vector<bool>(made.reads.size(), false)).bytes);
     CHECK(r->kept_with == now.bytes);
     CHECK(r->predicted_count == now.again.size());
+    for (const auto& [back_end, with, without] :
+         {std::tuple{ms::ir_back_end::device, r->peak_with, r->peak_without},
+          {ms::ir_back_end::cpu, r->cpu_peak_with, r->cpu_peak_without}}) {  // there are no copies
+      const auto flow = ms::dataflow_of(p, {}, back_end);
+      const auto peak = ms::peak_of(flow, ms::run_order(p, flow));
+      CHECK(with.bytes == peak.bytes);
+      CHECK(without.bytes == peak.bytes);
+    }
     const auto frees = [&](std::uint32_t o) {
       std::vector<bool> with = made.is_marked, without = made.is_marked;
       with[o] = true;

@@ -10,6 +10,7 @@
 #include <functional>
 #include <random>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -289,6 +290,14 @@ TEST_CASE("MindSpore's CPU computes sigmoids as soon as it can, and takes room f
   for (const std::uint32_t op : order) nodes.push_back(cpu.nodes[op]);
   CHECK(nodes == std::vector<std::uint32_t>{0, 1, 4, 2, 3, 4});
   CHECK(order[2] == cpu.splits[0].op);
+  // The same behind another graph of the dump.
+  std::string behind = "# IR entry: @main\nsubgraph @g() {\n  Return(I64(1))\n}\nsubgraph @main() {\n", line;
+  std::istringstream lines(made.text());
+  while (std::getline(lines, line)) behind += "  " + line + "\n";
+  behind.replace(behind.find("%900"), 4, "I64(1)");
+  const auto second = read(behind + "  Return(%4)\n}\n");
+  const auto of_second = ms::dataflow_of(second, {}, ms::ir_back_end::cpu);
+  CHECK(ms::run_order(second, of_second) == order);
   // The sigmoid is as large as x, and there until the gradient; that takes its input's 3 kB more while it runs.
   CHECK(cpu.values[cpu.writes[cpu.splits[0].op][0]].bytes == 2 * 1024);
   const auto peak = ms::peak_of(cpu, order);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Launch where something goes wrong: launchers that throw, limits beyond the clock, groups with few sends in flight.
+#include <hocket/launch/backends/host.hpp>
 #include <hocket/launch/backends/host_report.hpp>
 #include <hocket/launch/bridges/device_commands.hpp>
 #include <hocket/launch/bridges/pipeline.hpp>
