@@ -154,7 +154,7 @@ void write(nested_program& p) {
 }
 
 nested_program random_nested(std::mt19937& random) {
-  const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random()) % n; };
+  const auto below = [&](std::size_t n) { return std::size_t{random()} % n; };
   nested_program out;
   const std::size_t count = 1 + below(5);
   for (std::size_t g = 0; g < count; ++g) {

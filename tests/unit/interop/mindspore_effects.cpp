@@ -122,7 +122,7 @@ using calling_graphs = std::vector<std::vector<statement_of_graph>>;
 std::string number_of(std::size_t n) { return std::to_string(n); }
 
 calling_graphs random_graphs(std::mt19937& random) {
-  const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random()) % n; };
+  const auto below = [&](std::size_t n) { return std::size_t{random()} % n; };
   calling_graphs out(1 + below(4));
   const std::string w = "<Ref[Tensor[Float32]], (2), ref_key=w>";
   for (std::size_t g = 0; g < out.size(); ++g) {
