@@ -139,6 +139,7 @@ TEST_CASE("edges by kind: appended, added late, and why", "[graph]") {
   CHECK(g.add_edge(2, 0, edge_kind::data) == edge_status::cycle);
   CHECK(g.add_edge(2, 2, edge_kind::lifetime) == edge_status::self);
   CHECK(g.add_edge(2, 4, edge_kind::control) == edge_status::unknown_node);
+  CHECK(g.add_edge(4, 2, edge_kind::control) == edge_status::unknown_node);
   CHECK(g.add_edge(1, 3, edge_kind::lifetime) == edge_status::duplicate);
   CHECK(g.add_edge(0, 2, edge_kind::control) == edge_status::redundant);
   CHECK(g.node_count() == 4);
