@@ -154,10 +154,11 @@ def sites(header, number, line):
 
 
 def formulas(header, lines):
-    """The lines of cost's formulas, which are constants: no switch reaches them."""
-    if not re.match(r"include/hocket/cost/(blocks|model)/", header):
-        return set()
-    return constants(lines, r"inline constexpr [\w:]+ \w+( =|\{)|constexpr auto \w+( =|\()")
+    """The lines of what only the compiler runs, as it does cost's formulas: no switch reaches them."""
+    begins = r"(\[\[nodiscard\]\] )?consteval "
+    if re.match(r"include/hocket/cost/(blocks|model)/", header):
+        begins += r"|inline constexpr [\w:]+ \w+( =|\{)|constexpr auto \w+( =|\()"
+    return constants(lines, begins)
 
 
 def constants(lines, begins):
