@@ -35,6 +35,18 @@ bool is_empty(const cost::block& b) {
 }
 }  // namespace
 
+TEST_CASE("the text of a config is read like its JSON, or refused as none", "[hugging_face]") {
+  const std::string text =
+      R"({"model_type": "exaone4", "hidden_size": 64, "num_hidden_layers": 4, "num_attention_heads": 4, "vocab_size": 100,
+          "num_key_value_heads": 2, "intermediate_size": 128, "sliding_window": 8, "sliding_window_pattern": 4})";
+  const auto read = hocket::hugging_face::parse_layers(text);
+  REQUIRE(read.has_value());
+  CHECK(read->layers == hocket::hugging_face::read_layers(nlohmann::json::parse(text)).value().layers);
+  const auto refusal = [](std::string_view t) { return message(hocket::hugging_face::parse_layers(t).error()); };
+  CHECK(refusal("{\"model_type\": ") == "line 1, column 1: \"config.json\" is not understood");
+  CHECK(refusal("[]").size() > 8);
+}
+
 TEST_CASE("every family of the table has the parameters that transformers counts", "[cost][hugging_face]") {
   std::set<std::string> seen;
   for (const auto& [name, model] : recorded().items()) {

@@ -241,6 +241,24 @@ TEST_CASE("fakes: the codes of AscendCL that report a failed task, one by one", 
   }
 }
 
+TEST_CASE("fakes: the codes of CUDA that report a fault on the device, one by one", "[launch][device]") {
+  // ECC, address, timeout, assertion, stack, instruction, alignment, space, program counter, launch, context, unknown.
+  const std::set<int> of_a_device{214, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 999};
+  for (int code = 0; code <= 1000; ++code) {
+    INFO(code);
+    CHECK(cuda_backend::asynchronous(static_cast<cudaError_t>(code)) == of_a_device.contains(code));
+  }
+}
+
+TEST_CASE("fakes: the commonest codes of AscendCL have a text each", "[launch][device]") {
+  std::set<std::string> texts;
+  for (const int code : {0,      100001, 107002, 107003, 107024, 107025, 107027, 107029, 107030, 107031,
+                         107032, 107036, 207000, 207001, 207004, 207007, 207008, 507015, 507899, 1})
+    texts.insert(ascend_backend::text(code));
+  CHECK(texts.size() == 20);
+  CHECK(std::string(ascend_backend::text(2)) == ascend_backend::text(1));
+}
+
 TEST_CASE("fakes: a kernel fails at any position: reported, nothing hangs", "[launch][device]") {
   const auto p = make_program(8, 20, 3);
   for (node_id bad = 0; bad < 20; ++bad) {
