@@ -114,12 +114,12 @@ inline std::string suffix_of(const std::vector<repeated_layer>& kinds, std::size
   detail::add_end_lines(forward_flop_terms, out, "forward FLOPs of a step", ends);
   const auto kinds = detail::kinds_of(list);
   for (std::size_t at = 0; at < kinds.size(); ++at) {
-    block_setting all{.on_rank = {.layers = kinds[at].count},
-                      .sizes = list.sizes,
-                      .training = t,
-                      .parallel = p,
-                      .counted = counted,
-                      .replayed = replayed};
+    const block_setting all{.on_rank = {.layers = kinds[at].count},
+                            .sizes = list.sizes,
+                            .training = t,
+                            .parallel = p,
+                            .counted = counted,
+                            .replayed = replayed};
     const std::string suffix = detail::suffix_of(kinds, at);
     detail::add_block_lines(&block_terms::forward, out, "forward FLOPs of a step" + suffix, kinds[at].blocks, all);
     detail::add_block_lines(&block_terms::whole_step, out, "FLOPs of both passes" + suffix, kinds[at].blocks, all);

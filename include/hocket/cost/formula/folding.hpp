@@ -87,7 +87,6 @@ class folding {
     return why_ ? result<folded_sum>(std::move(out)) : result<folded_sum>(why_.error());
   }
 
-
   /// The values of all products. @param open  an environment of the type that the constructor was given
   /// Complexity: one operation per factor.
   void evaluate(const numbers_view& open, std::vector<double>& atoms, std::vector<double>& products) const {

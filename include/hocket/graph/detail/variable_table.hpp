@@ -21,7 +21,6 @@ class variable_table {
  public:
   explicit variable_table(std::pmr::memory_resource* memory) : direct_(memory), numbers_(memory), names_(memory) {}
 
-
   template <class V>
   [[nodiscard]] std::uint32_t slot(const V& variable) {
     if constexpr (std::is_convertible_v<const V&, std::string_view>) {
