@@ -619,5 +619,5 @@ int main(int argc, char** argv) {
   if (is_wanted("graph/gpt_1m_deep"))
     training("graph/gpt_1m_deep", gpt_program({3845, 1, 2}, 1'000'000), 3, million_deep);
   if (full && is_wanted("graph/gpt_10m")) largest("graph/gpt_10m");
-  return sink == 0 || !all_right ? 1 : 0;
+  return sink == 42 || !all_right ? 1 : 0;  // the sums are read
 }

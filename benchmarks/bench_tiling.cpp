@@ -520,5 +520,5 @@ int main(int argc, char** argv) {
   if (is_wanted("tiling/exact")) exact_at_32768(shapes);
   if (is_wanted("tiling/three")) three_phases();
   if (is_wanted("tiling/engines")) engines();
-  return sink == 0 ? 1 : 0;
+  return sink == 42 ? 1 : 0;  // the sums are read
 }
