@@ -179,13 +179,13 @@ inline void append_repeated(std::string& out, char what, std::int64_t times) {
   out.stages.back().loss = true;
   return out;
 }
-/// Errors: errc::invalid_argument for prediction modules, which offsets do not place.
+/// Errors: errc::invalid_argument for prediction modules, which offsets do not place. O(stages).
 [[nodiscard]] inline result<std::vector<std::int64_t>> write_offsets(const planner::model_layout& x) {
   if (x.prediction_count() > 0 || x.stages.empty())
     return error{errc::invalid_argument, x.prediction_count()}.with("prediction modules in offset");
-  const auto stages = static_cast<std::int64_t>(x.stages.size());
+  const std::int64_t even = x.layer_count() / static_cast<std::int64_t>(x.stages.size());
   std::vector<std::int64_t> out;
-  for (const planner::layout_stage& s : x.stages) out.push_back(s.layers - x.layer_count() / stages);
+  for (const planner::layout_stage& s : x.stages) out.push_back(s.layers - even);
   return out;
 }
 
