@@ -153,7 +153,7 @@ def sites(header, number, line):
         yield Mutant(header, number, at, at, "if (hocket_mutants::on(@)) {} else ", "left out")
 
 
-def formulas(header, lines):
+def only_compiled(header, lines):
     """The lines of what only the compiler runs, as it does cost's formulas: no switch reaches them."""
     begins = r"(\[\[nodiscard\]\] )?consteval "
     if re.match(r"include/hocket/cost/(blocks|model)/", header):
@@ -181,10 +181,10 @@ def offered(path):
         if len(header.relative_to(ROOT / "include/hocket").parts) < 2 or name in ELSEWHERE:
             continue  # umbrellas and macros
         alike, lines = {}, header.read_text().split("\n")
-        constants = formulas(name, lines)
+        unreached = only_compiled(name, lines)
         for number, line in enumerate(lines):
             alike[line.strip()] = same = alike.get(line.strip(), 0) + 1
-            if number in constants:
+            if number in unreached:
                 continue
             times = {}
             for mutant in sorted(sites(name, number, line), key=lambda m: m.begin):

@@ -11,7 +11,7 @@ namespace hocket::inline HOCKET_ABI::hugging_face::detail {
 struct family {
   std::string_view type;  ///< model_type, literal
   void (*read)(layer_fields& in);
-  std::int64_t dense_first = 0;  ///< layers before the mixtures, where a config does not say
+  std::int64_t dense_first = 0;  ///< layers before the mixtures, where a config does not say: as transformers 5.24
 };
 
 inline cost::norms after_mixer() { return {.place = cost::norm_place::between}; }

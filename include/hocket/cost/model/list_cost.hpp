@@ -143,7 +143,7 @@ inline result<void> check_block(const block& b) {
   return out;
 }
 
-/// Whether a list can be used: every size is one, every run has a layer.
+/// Whether a list can be used: every size is one, every run has a layer, no more experts are active than there are.
 /// Errors: errc::out_of_range, naming the first member that is none. O(runs x blocks).
 [[nodiscard]] inline result<void> check(const layer_list& list) {
   if (const auto ok = detail::check_members(list.sizes); !ok) return ok;

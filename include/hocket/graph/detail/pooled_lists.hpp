@@ -81,7 +81,6 @@ class pooled_lists {
     for (std::size_t b = 0; b < other.size(); ++b)
       for (const node_id a : other[b]) pool_[lists_[a].begin + lists_[a].size++] = static_cast<node_id>(b);
   }
-  // Adds empty lists up to n.
   // Drops the last lists down to n. Their room comes back at once if it is the youngest, else when squeezed.
   void shrink(std::size_t n) noexcept {
     for (; lists_.size() > n; lists_.pop_back())
