@@ -236,6 +236,7 @@ set(HOCKET_COST_HEADERS
   hocket/cost/blocks/norms.hpp
   hocket/cost/blocks/residual.hpp
   hocket/cost/blocks/state_space.hpp
+  hocket/cost/device_memory.hpp
   hocket/cost/fit_machine.hpp
   hocket/cost/formula/batch.hpp
   hocket/cost/formula/derivative.hpp

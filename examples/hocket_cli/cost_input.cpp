@@ -13,6 +13,7 @@
 
 #include "cost_layers.hpp"
 #include "failure.hpp"
+#include "fixed.hpp"
 #include "json_fields.hpp"
 
 namespace hocket_cli {
@@ -479,6 +480,20 @@ class plan_reader {
 
 }  // namespace
 
+cost::device_memory read_memory(const json_object& cluster) {
+  const double all = cluster.positive("memory_gib");
+  if (all * bytes_per_gib < 1 || all > 1e6)
+    cluster.fail_at("memory_gib", "must be at least one byte and at most 1000000");
+  const double usual = static_cast<double>(cost::usual_reserve.count()) / bytes_per_gib;
+  const double reserve = cluster.not_negative_or("reserve_gib", usual);
+  if (reserve >= all)
+    cluster.fail_at(cluster.has("reserve_gib") ? "reserve_gib" : "memory_gib",
+                    "leaves nothing for training: of " + shown(all) + " GiB, " + shown(reserve) +
+                        " are in reserve (\"reserve_gib\")");
+  const auto whole_bytes = [](double gib) { return hocket::bytes(static_cast<std::int64_t>(gib * bytes_per_gib)); };
+  return {.capacity = whole_bytes(all), .reserve = whole_bytes(reserve)};
+}
+
 cost::recompute_plan read_lists(const recompute_lists& lists, const cost::model& model, const cost::parallel& parallel,
                                 const cost::replay_set& replay) {
   if (constexpr std::int64_t most_layers = 65'536; model.layers > most_layers)
@@ -523,14 +538,6 @@ cost::report make_report(const cost::model& model, report_context& context, std:
       fail(std::string(file) + ": \"step_seconds\" is " + shown(t.step_seconds) + " and \"peak_tflops\" is " +
            shown(t.peak_tflops) + ", which are not those of a machine");
   }
-  for (std::size_t i = 0; i < r.memory.size(); ++i) {
-    const cost::rank_memory& rank = r.memory[i];
-    const cost::training& step = context.training->step;
-    context.peaks.push_back(value_or_fail(
-        stages.empty() ? cost::peak_memory(m, step, context.parallel, rank.on_rank, rank.in_flight, context.replay)
-                       : cost::peak_memory(m, step, context.parallel, rank.on_rank, rank.in_flight, stages[i]),
-        file));
-  }
   if (const auto& on = context.training->on) {
     need_rates(*on, m.experts > 0, context.parallel, file);
     context.step = value_or_fail(
@@ -542,15 +549,22 @@ cost::report make_report(const cost::model& model, report_context& context, std:
   return r;
 }
 
+std::size_t fullest_rank(const cost::report& report) {
+  const auto less = [](const cost::rank_memory& a, const cost::rank_memory& b) {
+    return a.peak.total_bytes() < b.peak.total_bytes();
+  };
+  return static_cast<std::size_t>(std::max_element(report.memory.begin(), report.memory.end(), less) -
+                                  report.memory.begin());
+}
+
 std::string report_summary(const cost::report& r, const report_context& context) {
   std::string s = "parameters=" + std::to_string(r.parameters.total);
   if (r.flops) s += " flops_per_step=" + to_string(r.flops->model_step);
   cost::rational most = 0;
   for (const auto& rank : r.memory) most = most < rank.total_bytes() ? rank.total_bytes() : most;
   if (!r.memory.empty()) s += " max_bytes_per_rank=" + to_string(most.ceiling());
-  cost::rational peak = 0;
-  for (const cost::memory_peak& rank : context.peaks) peak = peak < rank.total_bytes() ? rank.total_bytes() : peak;
-  if (!context.peaks.empty()) s += " peak_bytes_per_rank=" + to_string(peak.ceiling());
+  if (!r.memory.empty())
+    s += " peak_bytes_per_rank=" + to_string(r.memory[fullest_rank(r)].peak.total_bytes().ceiling());
   if (context.step) {
     char text[96];
     std::snprintf(text, sizeof text, " step_seconds=%.6g tokens_per_second_per_device=%.6g",

@@ -23,6 +23,10 @@ struct machine_input {
 /// "b200_fitted", "a100_peak", "guide_device", or an object with name, source and rates.
 machine_input read_machine(const nlohmann::json& machine, std::string_view file, const std::string& path);
 
+class json_object;
+/// "memory_gib" and "reserve_gib" of a cluster: the memory of one device. Ends the command if nothing is left.
+hocket::cost::device_memory read_memory(const json_object& cluster);
+
 /// A training file. Absent fields keep the defaults below; an unknown field is an error.
 struct training_input {
   hocket::cost::training step;
@@ -73,7 +77,6 @@ struct report_context {
   recompute_lists lists{};
   std::vector<hocket::cost::plan_row> plan{};           ///< set by make_report, if there are lists
   std::optional<hocket::cost::step_prediction> step{};  ///< set by make_report, if a machine is given
-  std::vector<hocket::cost::memory_peak> peaks{};       ///< set by make_report, by pipeline rank
 };
 /// Pads the vocabulary and makes the report; ends the command if the sizes do not fit together. `in_flight` as in
 /// hocket::cost::make_report.
@@ -102,5 +105,7 @@ std::optional<utilizations> utilizations_of(const hocket::cost::report& report, 
 /// "parameters=… flops_per_step=… max_bytes_per_rank=… peak_bytes_per_rank=…": the summary line. The first counts
 /// states and saved tensors, the second also what lives for a moment.
 std::string report_summary(const hocket::cost::report& report, const report_context& context = {});
+/// The rank with the highest peak; the first of several.
+std::size_t fullest_rank(const hocket::cost::report& report);
 
 }  // namespace hocket_cli

@@ -84,14 +84,6 @@ cost::report make_report(const cost::layer_list& list, report_context& context, 
   const cost::report published = value_or_fail(cost::make_report(list), file);
   cost::report r = value_or_fail(
       cost::make_report(whole, t.step, context.parallel, t.counted, context.replay, on.sizes, on.passes), file);
-  for (const cost::rank_layers& rank : value_or_fail(cost::layers_of_ranks(whole, context.parallel, on.sizes), file)) {
-    const auto number = static_cast<std::size_t>(rank.ends.rank);
-    const auto passes = on.passes.empty()
-                          ? value_or_fail(cost::held_share_by_1f1b(t.step, context.parallel, rank.ends.rank), file)
-                          : on.passes[number];
-    context.peaks.push_back(
-        value_or_fail(cost::memory_of_rank(whole, rank, t.step, context.parallel, passes, context.replay), file).peak);
-  }
   if (t.on) {
     need_rates(*t.on, has_experts(whole), context.parallel, file);
     context.step = value_or_fail(cost::predict_step(whole, t.step, context.parallel, t.on->rates,

@@ -80,10 +80,10 @@ void memory_as_text(std::string& out, const cost::report& r, const report_contex
   out += "  held: layer passes whose activations are alive at the peak\n";
   out += "  total: the sum of each part's own largest bytes, whether or not they are there together\n";
   out += "  peak: all that is there at one moment, also what lives only then; the largest such moment, by rank:";
-  for (std::size_t i = 0; i < context.peaks.size(); ++i)
-    out += (i == 0 ? " " : ", ") + gib(context.peaks[i].total_bytes());
+  for (std::size_t i = 0; i < r.memory.size(); ++i)
+    out += (i == 0 ? " " : ", ") + gib(r.memory[i].peak.total_bytes());
   out += " GiB\n";
-  out += "  either may be larger; \"fits\" of hocket plan goes by the total\n";
+  out += "  either may be larger; whether a rank fits goes by its peak\n";
 }
 
 void recompute_as_text(std::string& out, const report_context& context) {
@@ -155,7 +155,7 @@ void flops_as_json(std::string& out, const cost::report& r, const report_context
   out += "}";
 }
 
-void memory_as_json(std::string& out, const cost::report& r, const report_context& context) {
+void memory_as_json(std::string& out, const cost::report& r) {
   out += ",\n  \"memory\": [";
   for (std::size_t i = 0; i < r.memory.size(); ++i) {
     const auto& m = r.memory[i];
@@ -166,7 +166,7 @@ void memory_as_json(std::string& out, const cost::report& r, const report_contex
            ", \"static_bytes\": " + to_string(m.static_bytes.ceiling().num()) +
            ", \"activation_bytes\": " + to_string(m.activation_bytes.ceiling().num()) +
            ", \"total_bytes\": " + to_string(m.total_bytes().ceiling().num()) +
-           ", \"peak_bytes\": " + to_string(context.peaks[i].total_bytes().ceiling().num()) + "}";
+           ", \"peak_bytes\": " + to_string(m.peak.total_bytes().ceiling().num()) + "}";
   }
   out += r.memory.empty() ? "]" : "\n  ]";
 }
@@ -278,7 +278,7 @@ std::string report_as_json(const cost::report& r, const report_context& context)
   for (std::size_t i = 0; i < context.assumed.size(); ++i) out += (i ? ", " : "") + json_string(context.assumed[i]);
   out += "]},\n  \"flops\": ";
   flops_as_json(out, r, context);
-  memory_as_json(out, r, context);
+  memory_as_json(out, r);
   recompute_as_json(out, context);
   step_as_json(out, context);
   terms_as_json(out, r);

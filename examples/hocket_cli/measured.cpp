@@ -103,7 +103,7 @@ std::vector<cost::step_value> predicted_seconds(const report_context& context, d
 cost::step_value predicted_peak(const measured_options& o, const cost::report& report, const report_context& context,
                                 bool without_states) {
   const auto r = static_cast<std::size_t>(o.rank);
-  cost::step_value out{what::memory_peak, context.peaks[r].total_bytes().real()};
+  cost::step_value out{what::memory_peak, report.memory[r].peak.total_bytes().real()};
   if (!without_states) return out;
   cost::training states = context.training->step;
   states.gradient_bytes = 0;
@@ -163,9 +163,9 @@ void add_measured(CLI::App& command, measured_options& options) {
 measured_report compare_measured(const measured_options& o, const cost::report& report, const report_context& context,
                                  double makespan_seconds, const std::vector<cost::flop_count>& counts) {
   if (!context.training) throw failure{2, "--measured needs --training: a step is measured"};
-  if (static_cast<std::size_t>(o.rank) >= context.peaks.size())
+  if (static_cast<std::size_t>(o.rank) >= report.memory.size())
     throw failure{2, "--measured-rank " + std::to_string(o.rank) + ": there are " +
-                         std::to_string(context.peaks.size()) + " pipeline ranks, from 0"};
+                         std::to_string(report.memory.size()) + " pipeline ranks, from 0"};
   measured_report out;
   check_once(o.files);
   for (const std::string& name : o.files) out.files.push_back(read_measured(name));

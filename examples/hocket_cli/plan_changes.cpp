@@ -31,7 +31,7 @@ planned_change priced(const plan_input& in, const step_plan& p) {
   out.seconds_per_token = out.step_seconds / tokens_of(in);
   out.fits = true;
   for (const auto& m : p.cost.memory) {
-    out.bytes = std::max(out.bytes, static_cast<std::int64_t>(m.total_bytes().ceiling().num()));
+    out.bytes = std::max(out.bytes, static_cast<std::int64_t>(m.peak.total_bytes().ceiling().num()));
     out.fits = out.fits && in.fits(m);
   }
   return out;

@@ -154,15 +154,15 @@ void choose(plan_input& in, bool split_is_open, const fixed_sizes& fixed) {
     if (in.schedule == "search") return hocket::planner::held_in_closed_form{}(s, micro_batches, rank);
     return peak_of_named(in, {s.how.pp, s.how.vp, micro_batches}, static_cast<std::uint32_t>(rank));
   };
-  const auto search = [&](std::int64_t memory) {
+  const auto search = [&](const hocket::cost::device_memory& memory) {
     std::vector<hocket::planner::strategy_plan> parts;
     for (const auto& part : parts_with(in, space, fixed))
       parts.push_back(value_or_fail(
-          solve_for(in, {in.devices, in.devices_per_node, hocket::bytes(memory), in.training.on->rates}, part, held),
+          solve_for(in, {in.devices, in.devices_per_node, memory, in.training.on->rates}, part, held),
           in.file));
     return joined(std::move(parts));
   };
-  in.choice = search(in.memory_bytes);
+  in.choice = search(in.memory);
   if (in.choice->named == 0)
     fail(in.file + ": no choice of what \"parallel\" leaves open divides the " + std::to_string(in.devices) +
          " devices" +
@@ -173,7 +173,7 @@ void choose(plan_input& in, bool split_is_open, const fixed_sizes& fixed) {
   if (split_is_open)
     for (const recompute level : std::vector(space.recomputes)) {
       space.recomputes = {level};
-      for (const auto& x : search(std::int64_t{1} << 60).front)
+      for (const auto& x : search({hocket::bytes(std::int64_t{1} << 60)}).front)
         if (std::none_of(in.candidates.begin(), in.candidates.end(),
                          [&](const auto& y) { return same_sizes(x.of, y); }))
           in.candidates.push_back(x.of);
@@ -211,15 +211,13 @@ void read_split(plan_input& in, const json_object& pipeline) {
 /// The devices, what each has and can, and the link between pipeline ranks.
 void read_devices(plan_input& in, const json_object& v, bool searched) {
   const json_object cluster =
-      v.object("cluster", {"devices", "devices_per_node", "memory_gib", "peak_tflops", "efficiency", "links"});
+      v.object("cluster", {"devices", "devices_per_node", "memory_gib", "reserve_gib", "peak_tflops", "efficiency", "links"});
   in.devices = cluster.integer("devices", 1, std::int64_t{1} << 20);
   in.devices_per_node = cluster.integer_or("devices_per_node", 8, 1, std::int64_t{1} << 20);
   if (!searched && in.devices != in.parallel.devices())
     cluster.fail_at("devices", "is " + std::to_string(in.devices) + ", but tp x pp x dp x cp is " +
                                    std::to_string(in.parallel.devices()));
-  const double memory_gib = cluster.positive("memory_gib");
-  if (memory_gib > 1e6) cluster.fail_at("memory_gib", "must be at most 1000000");
-  in.memory_bytes = static_cast<std::int64_t>(memory_gib * bytes_per_gib);
+  in.memory = read_memory(cluster);
   const std::string type = v.at("training").value("weights", "bf16");
   in.peak_tflops = cluster.object("peak_tflops", {"fp8", "bf16", "fp16", "fp32", "fp64"}).positive(type.c_str());
   if (cluster.has("efficiency")) in.efficiency = cluster.positive("efficiency");

@@ -116,7 +116,7 @@ std::int64_t bytes_of_list(const plan_input& in, const hocket::pipeline::any_sch
     const cost::held_share passes = share_of(in, plan.peak_in_flight(r), on_rank);
     const auto memory =
         value_or_fail(cost::memory_of_rank(list, ranks[r], in.training.step, in.parallel, passes), in.file);
-    most = std::max(most, static_cast<std::int64_t>((memory.static_bytes + memory.activation_bytes).ceiling().num()));
+    most = std::max(most, static_cast<std::int64_t>(memory.peak.total_bytes().ceiling().num()));
   }
   return most;
 }

@@ -52,7 +52,7 @@ planned_change with_offload(plan_input in) {
     const auto at = static_cast<std::size_t>(part.rank);
     const auto stage =
         value_or_fail(planner::saved_tensors_of(m, in.training.step, in.parallel, in.training.on->rates, part,
-                                                p.run.ranks[at].peak_in_flight, hocket::bytes(in.memory_bytes)),
+                                                p.run.ranks[at].peak_in_flight, in.memory),
                       in.file);
     const auto plan = value_or_fail(planner::solve(stage.problem), in.file);
     extra.push_back(plan.extra);

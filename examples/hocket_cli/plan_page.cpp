@@ -47,10 +47,7 @@ ordered_json memory_of(const plan_input& in, const step_plan& p) {
   constexpr std::size_t most_ranks = 1024;
   const auto& memory = p.cost.memory;
   const std::size_t every = (memory.size() + most_ranks - 1) / most_ranks;
-  const auto fullest = static_cast<std::size_t>(
-      std::max_element(memory.begin(), memory.end(),
-                       [](const auto& a, const auto& b) { return a.total_bytes() < b.total_bytes(); }) -
-      memory.begin());
+  const std::size_t fullest = fullest_rank(p.cost);
   ordered_json ranks = ordered_json::array();
   std::size_t over = 0;
   for (std::size_t r = 0; r < memory.size(); ++r) {
@@ -58,20 +55,24 @@ ordered_json memory_of(const plan_input& in, const step_plan& p) {
     if (r % every != 0 && r != fullest) continue;
     ranks.push_back({{"rank", r},
                      {"layers", memory[r].on_rank.layers},
-                     {"static_bytes", whole(memory[r].static_bytes)},
-                     {"activation_bytes", whole(memory[r].activation_bytes)},
-                     {"total_bytes", whole(memory[r].total_bytes())},
-                     {"peak_bytes", whole(p.cost_context.peaks[r].total_bytes())},
+                     {"static_bytes", whole(memory[r].peak.static_bytes)},
+                     {"kept_bytes", whole(memory[r].peak.kept_bytes)},
+                     {"moment_bytes", whole(memory[r].peak.workspace_bytes + memory[r].peak.transient_bytes())},
+                     {"peak_bytes", whole(memory[r].peak.total_bytes())},
+                     {"moment", to_string(memory[r].peak.moment())},
                      {"fits", in.fits(memory[r])}});
   }
-  return {{"capacity", in.memory_bytes},
+  const cost::memory_peak& peak = memory[fullest].peak;
+  return {{"capacity", in.memory.capacity.count()},
+          {"reserve", in.memory.reserve.count()},
           {"rank_count", memory.size()},
           {"over", over},
           {"fullest", fullest},
-          {"fullest_static_bytes", whole(memory[fullest].static_bytes)},
-          {"fullest_activation_bytes", whole(memory[fullest].activation_bytes)},
-          {"fullest_total_bytes", whole(memory[fullest].total_bytes())},
-          {"fullest_peak_bytes", whole(p.cost_context.peaks[fullest].total_bytes())},
+          {"fullest_static_bytes", whole(peak.static_bytes)},
+          {"fullest_kept_bytes", whole(peak.kept_bytes)},
+          {"fullest_moment_bytes", whole(peak.workspace_bytes + peak.transient_bytes())},
+          {"fullest_peak_bytes", whole(peak.total_bytes())},
+          {"fullest_moment", to_string(peak.moment())},
           {"ranks", std::move(ranks)}};
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <algorithm>
+#include <cmath>
 #include <cstdarg>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -151,12 +152,19 @@ void tiling_section(std::string& out, const plan_input& in, const step_plan& p) 
 }
 
 void memory_section(std::string& out, const plan_input& in, const step_plan& p) {
-  line(out, "Memory of each pipeline rank, GiB, of %.1f", static_cast<double>(in.memory_bytes) / bytes_per_gib);
-  line(out, "  rank   layers       static  activations        total   fits");
+  const double capacity = static_cast<double>(in.memory.capacity.count()) / bytes_per_gib,
+               reserve = static_cast<double>(in.memory.reserve.count()) / bytes_per_gib;
+  line(out, "Memory of each pipeline rank at its peak, GiB: of %.1f, %.1f are in reserve", capacity, reserve);
+  line(out, "  rank   layers       states  activations   for a moment        peak   fits");
   for (const auto& m : p.cost.memory)
-    line(out, "  %4lld %8lld %12.2f %12.2f %12.2f   %s", static_cast<long long>(m.on_rank.rank),
-         static_cast<long long>(m.on_rank.layers), gib(m.static_bytes), gib(m.activation_bytes), gib(m.total_bytes()),
-         in.fits(m) ? "yes" : "NO");
+    line(out, "  %4lld %8lld %12.2f %12.2f %14.2f %11.2f   %s", static_cast<long long>(m.on_rank.rank),
+         static_cast<long long>(m.on_rank.layers), gib(m.peak.static_bytes), gib(m.peak.kept_bytes),
+         gib(m.peak.workspace_bytes + m.peak.transient_bytes()), gib(m.peak.total_bytes()), in.fits(m) ? "yes" : "NO");
+  const cost::rank_memory& fullest = p.cost.memory[fullest_rank(p.cost)];
+  const double left = capacity - reserve - gib(fullest.peak.total_bytes());
+  line(out, "  rank %lld needs most, %.*s: %.2f GiB are %s", static_cast<long long>(fullest.on_rank.rank),
+       static_cast<int>(to_string(fullest.peak.moment()).size()), to_string(fullest.peak.moment()).data(),
+       std::abs(left), left < 0 ? "missing" : "left");
   out += '\n';
 }
 
@@ -172,11 +180,7 @@ void step_section(std::string& out, const plan_input& in, const step_plan& p) {
   out += '\n';
 }
 
-cost::rational fullest(const step_plan& p) {
-  cost::rational most = 0;
-  for (const auto& peak : p.cost_context.peaks) most = most < peak.total_bytes() ? peak.total_bytes() : most;
-  return most;
-}
+cost::rational fullest(const step_plan& p) { return p.cost.memory[fullest_rank(p.cost)].peak.total_bytes(); }
 
 // What the file left open, what was chosen for it, and what it was chosen from.
 void choice_section(std::string& out, const plan_input& in, const step_plan& p) {
@@ -353,8 +357,13 @@ std::string plan_as_json(const plan_input& in, const step_plan& p) {
   if (has_predicted_step(p)) out["predicted_step"] = predicted_step_as_json(in, p);
   if (p.split) out["split"] = split_as_json(in, *p.split);
   ordered_json memory = ordered_json::array();
-  for (const auto& m : p.cost.memory) memory.push_back({{"rank", m.on_rank.rank}, {"fits", in.fits(m)}});
-  out["memory_limit_bytes"] = in.memory_bytes;
+  for (const auto& m : p.cost.memory)
+    memory.push_back({{"rank", m.on_rank.rank},
+                      {"fits", in.fits(m)},
+                      {"peak_bytes", static_cast<std::int64_t>(m.peak.total_bytes().ceiling().num())},
+                      {"moment", to_string(m.peak.moment())}});
+  out["memory_limit_bytes"] = in.memory.capacity.count();
+  out["memory_reserve_bytes"] = in.memory.reserve.count();
   out["memory"] = std::move(memory);
   if (p.tiles) out["fused_operator"] = tiling_answer(*p.tiles);
   // The cost report prints its own JSON, because FLOPs of a step need more digits than a double has.

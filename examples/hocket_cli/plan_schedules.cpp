@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Every schedule of the library on the stages of a plan, for the page's comparison.
 #include <hocket/cost/model/partition.hpp>
+#include <hocket/cost/model/peak_memory.hpp>
 #include <hocket/pipeline/any_schedule.hpp>
 
 #include <algorithm>
@@ -61,7 +62,7 @@ std::vector<cost::part> parts_of(const pipeline::any_schedule& plan, const std::
   return ranks;
 }
 
-/// Bytes of the fullest rank, by the rule of the plan's own memory table.
+/// Bytes of the fullest rank at its peak.
 std::int64_t bytes_of(const plan_input& in, const pipeline::any_schedule& plan, const std::vector<cost::part>& stages) {
   cost::model m = in.model.model;
   if (in.training.padded_vocabulary > 0) m.vocabulary = in.training.padded_vocabulary;
@@ -71,12 +72,10 @@ std::int64_t bytes_of(const plan_input& in, const pipeline::any_schedule& plan, 
     const std::int64_t held = plan.peak_in_flight(static_cast<std::uint32_t>(x.rank));
     const auto passes = [&](std::int64_t layers) { return hocket::ceil_div(held * layers, on_rank); };
     const std::int64_t embedded = x.first ? std::min<std::int64_t>(held, plan.micro_batches()) : 0;
-    const auto n = value_or_fail(cost::count_rank_parameters(m, in.parallel, x), in.file);
-    const auto states = value_or_fail(cost::static_bytes(n, in.training.step, in.parallel), in.file);
-    const auto kept = value_or_fail(
-        cost::activation_bytes(m, in.training.step, in.parallel, x, {passes(x.layers), passes(x.moe_layers), embedded}),
-        in.file);
-    most = std::max(most, static_cast<std::int64_t>((states + kept).ceiling().num()));
+    const cost::held in_flight{passes(x.layers), passes(x.moe_layers), embedded};
+    const auto peak =
+        value_or_fail(cost::peak_memory(m, in.training.step, in.parallel, x, in_flight), in.file).total_bytes();
+    most = std::max(most, static_cast<std::int64_t>(peak.ceiling().num()));
   }
   return most;
 }
@@ -146,7 +145,7 @@ class comparing {
                         .lower_bound = ran->lower_bound,
                         .bytes = with.layers ? bytes_of_list(with, *plan) : bytes_of(with, *plan, stages)};
     for (std::uint32_t r = 0; r < plan->ranks(); ++r) x.peak = std::max(x.peak, plan->peak_in_flight(r));
-    x.fits = x.bytes <= in_.memory_bytes;
+    x.fits = in_.memory.fits(hocket::bytes(x.bytes));
     out_.rows.push_back(std::move(x));
   }
 

@@ -2,6 +2,7 @@
 // Timelines as the page draws them: thinned out where there is more than anyone can look at.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include "plan_page.hpp"
@@ -95,12 +96,18 @@ ordered_json memory_over_time(const plan_input& in, const step_plan& p) {
   ordered_json ranks = ordered_json::array();
   std::size_t together = 1;
   for (const std::uint32_t lane : lanes) {
-    const auto& m = p.cost.memory[lane];
-    const double states = m.static_bytes.real(), kept = m.activation_bytes.real();
+    const hocket::cost::memory_peak& m = p.cost.memory[lane].peak;
+    const double states = m.static_bytes.real(), kept = m.kept_bytes.real();
+    const double moment = m.workspace_bytes.real() + m.transient_bytes().real();
     const double peak = std::max<double>(1, p.run.ranks[lane].peak_in_flight);
     const std::size_t step = changes[lane].size() / room + 1;
     together = std::max(together, step);
     ordered_json moments = ordered_json::array();
+    // What lives for a moment may come whenever something is in flight.
+    const auto bytes_at = [&](std::int64_t in_flight) {
+      const double more = in_flight == 0 ? 0 : kept * static_cast<double>(in_flight) / peak + moment;
+      return static_cast<std::int64_t>(std::ceil(states + more));
+    };
     std::int64_t held = 0, most = 0;
     hocket::ticks from = 0;
     for (std::size_t i = 0; i < changes[lane].size(); ++i) {
@@ -108,12 +115,12 @@ ordered_json memory_over_time(const plan_input& in, const step_plan& p) {
       if (i % step == 0) from = changes[lane][i].at;
       most = i % step == 0 ? held : std::max(most, held);  // of moments that are drawn as one, the most
       if (i % step + 1 == step || i + 1 == changes[lane].size())
-        moments.push_back({from, static_cast<std::int64_t>(states + kept * static_cast<double>(most) / peak), most});
+        moments.push_back({from, bytes_at(most), most});
     }
     ranks.push_back(
         {{"rank", lane}, {"static_bytes", static_cast<std::int64_t>(states)}, {"moments", std::move(moments)}});
   }
-  return {{"capacity", in.memory_bytes},
+  return {{"capacity", in.memory.capacity.count()},
           {"rank_count", t.lane_count()},
           {"together", together},
           {"ranks", std::move(ranks)}};

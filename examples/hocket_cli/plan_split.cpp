@@ -225,11 +225,9 @@ rank_rooms rooms_of(const plan_input& in, const cost::layer_list& list, const pl
     const auto beside = [&](bool whole) {
       const cost::list_memory x = without_kept(in, list, on, whole, embedded);
       return hocket::bytes(ceiling(ends.static_bytes + sets + kept) +
-                           ceiling(std::max(x.activation_bytes, x.peak.total_bytes() - x.static_bytes,
-                                            [](const auto& a, const auto& b) { return a < b; })) +
-                           1);
+                           ceiling(x.peak.total_bytes() - x.static_bytes) + 1);
     };
-    out.plain[r].capacity = hocket::bytes(in.memory_bytes);
+    out.plain[r].capacity = in.memory.usable();
     out.plain[r].fixed = beside(false);
     out.fixed_with_whole[r] = beside(true);
     if (!in.training.on) continue;
@@ -442,9 +440,7 @@ cost::step_prediction step_of_split(const plan_input& in, const layer_split& spl
 bool split_fits(const plan_input& in, const layer_split& split, const planner::in_flight_profile& held) {
   const cost::layer_list list = list_of(in);
   for (std::uint32_t r = 0; r < held.ranks(); ++r) {
-    const cost::list_memory b = bytes_of(in, list, split, held, r).all;
-    const cost::rational whole = b.static_bytes + b.activation_bytes, peak = b.peak.total_bytes();
-    if ((whole < peak ? peak : whole).real() > static_cast<double>(in.memory_bytes)) return false;
+    if (!cost::fits(bytes_of(in, list, split, held, r).all.peak, in.memory)) return false;
   }
   return true;
 }
@@ -473,7 +469,6 @@ cost::rational hardware_flops(const plan_input& in, const cost::layer_list& list
 void put_split_into_report(const plan_input& in, const layer_split& split, const planner::in_flight_profile& held,
                            step_plan& out) {
   const cost::layer_list list = list_of(in);
-  out.cost_context.peaks.clear();
   for (std::uint32_t r = 0; r < held.ranks(); ++r) {
     const rank_bytes b = bytes_of(in, list, split, held, r);
     cost::rank_memory& memory = out.cost.memory[r];
@@ -483,7 +478,7 @@ void put_split_into_report(const plan_input& in, const layer_split& split, const
     memory.parameters = b.all.parameters;
     memory.static_bytes = b.all.static_bytes;
     memory.activation_bytes = b.all.activation_bytes;
-    out.cost_context.peaks.push_back(b.all.peak);
+    memory.peak = b.all.peak;
   }
   // Terms of the even split have no place in this report.
   std::erase_if(out.cost.lines, [](const cost::report_line& line) {

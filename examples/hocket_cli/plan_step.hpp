@@ -36,7 +36,8 @@ struct plan_input {
   training_input training;
   hocket::cost::parallel parallel;
 
-  std::int64_t devices = 1, devices_per_node = 8, memory_bytes = 0;
+  std::int64_t devices = 1, devices_per_node = 8;
+  hocket::cost::device_memory memory;
   double peak_tflops = 0;
   double efficiency = 1;  ///< of the peak that matrix products reach; only to predict stage times
   link pipeline_link;
@@ -63,7 +64,7 @@ struct plan_input {
 
   /// Whether a rank's bytes fit a device's memory.
   [[nodiscard]] bool fits(const hocket::cost::rank_memory& m) const noexcept {
-    return m.total_bytes().real() <= static_cast<double>(memory_bytes);
+    return hocket::cost::fits(m.peak, memory);
   }
   [[nodiscard]] std::int64_t micro_batches() const noexcept {
     return training.step.global_batch / (training.step.micro_batch * parallel.dp);

@@ -32,7 +32,7 @@ using hocket::ticks;
 struct options {
   std::string model, training, parallel, schedule, format = "text", out;
   length_options lengths;
-  double memory_gib = 0;
+  memory_option memory;
 };
 
 /// All that the files say.
@@ -46,7 +46,7 @@ struct question {
   std::vector<std::uint32_t> in_flight;
   std::int64_t steps = 1;
   bool keep_steps = false;
-  std::int64_t capacity = 0;  ///< bytes; 0: not asked
+  std::int64_t capacity = 0;  ///< bytes that tensors may take; 0: not asked
   std::string file;           ///< that messages name
 
   [[nodiscard]] const cost::machine& rates() const { return training.on->rates; }
@@ -103,7 +103,7 @@ question read_question(const options& o) {
   q.draws = read_lengths(o.lengths, t.sequence * t.micro_batch, all * q.steps);
   q.schedule = schedule_of(o, q.parallel, all / q.parallel.dp);
   for (std::uint32_t r = 0; r < q.schedule->ranks(); ++r) q.in_flight.push_back(q.schedule->peak_in_flight(r));
-  q.capacity = static_cast<std::int64_t>(o.memory_gib * bytes_per_gib);
+  if (o.memory.given()) q.capacity = o.memory.memory().usable().count();
   return q;
 }
 
@@ -397,7 +397,8 @@ void batches(const options& o) {
   const question q = read_question(o);
   const answer a = answer_of(q);
   if (q.capacity > 0 && !a.scores.best_mean)
-    fail(o.parallel + ": no choice fits every draw into " + fixed(o.memory_gib, 2) + " GiB: the best lacks " +
+    fail(o.parallel + ": no choice fits every draw into " + fixed(o.memory.gib, 2) + " GiB, " + fixed(o.memory.reserve_gib, 2) +
+         " of them in reserve: the best lacks " +
          std::to_string(std::min_element(a.scores.scores.begin(), a.scores.scores.end(),
                                          [](const auto& x, const auto& y) { return x.most_lacking < y.most_lacking; })
                             ->most_lacking.count()) +
@@ -426,8 +427,8 @@ void add_planner_batches(CLI::App& planner_command) {
       ->type_name("NAME")
       ->check(CLI::IsMember(
           {"gpipe", "1f1b", "eager-1f1b", "interleaved", "looped-bfs", "zb-h1", "zb-h2", "interleaved-zb"}));
-  add_memory_gib(
-      *c, o->memory_gib,
+  add_memory(
+      *c, o->memory,
       "Memory of a device: splits and recompute choices are compared, and the best of those that fit is taken");
   c->add_option("--format", o->format, "text (the default) or json")->check(CLI::IsMember({"text", "json"}));
   add_out(*c, o->out);

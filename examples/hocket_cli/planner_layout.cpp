@@ -28,7 +28,7 @@ namespace planner = hocket::planner;
 struct options {
   std::string layout, model, training, parallel, format = "text", out;
   std::int64_t predictions = 0;
-  double memory_gib = 0;  ///< of a rank; 0: memory is not looked at
+  memory_option memory;  ///< of a rank; not given: memory is not looked at
 };
 
 /// How the model is spread, with the operations that every layer computes again beside the level.
@@ -67,7 +67,7 @@ prices prices_of(const cost::layer_list& list, const training_input& t, const sp
 /// What ranks have room for, and what layers weigh, by 1F1B. Every rank keeps room for the moments of the largest
 /// layer, and for every set of weights that several layers share.
 void set_memory(planner::layout_problem& problem, const cost::layer_list& list, const training_input& t,
-                const spread& p, double memory_gib, const std::string& file) {
+                const spread& p, const cost::device_memory& on, const std::string& file) {
   const auto up = [](const cost::rational& x) { return hocket::bytes(static_cast<std::int64_t>(x.ceiling().num())); };
   const cost::layer_blocks sets = cost::detail::shared_sets(list);
   const cost::rational of_sets = static_bytes_of_sets(list, t.step, p, file);
@@ -88,27 +88,27 @@ void set_memory(planner::layout_problem& problem, const cost::layer_list& list, 
   }
   for (std::int64_t rank = 0; rank < p.pp; ++rank) {
     const cost::held_share held = value_or_fail(cost::held_share_by_1f1b(t.step, p, rank), file);
-    cost::rank_layers on;
-    on.ends = {.first = rank == 0, .last = rank + 1 == p.pp, .rank = rank};
+    cost::rank_layers stage;
+    stage.ends = {.first = rank == 0, .last = rank + 1 == p.pp, .rank = rank};
     const auto memory = [&](const cost::rational& passes) {
-      return value_or_fail(cost::memory_of_rank(list, on, t.step, p, {passes, held.embedding_passes}, p.replay), file)
+      return value_or_fail(cost::memory_of_rank(list, stage, t.step, p, {passes, held.embedding_passes}, p.replay), file)
           .peak;
     };
-    if (on.ends.first && !list.front.empty()) on.layers.push_back({list.front, 1});
-    if (on.ends.last && !list.back.empty()) on.layers.push_back({list.back, 1});
+    if (stage.ends.first && !list.front.empty()) stage.layers.push_back({list.front, 1});
+    if (stage.ends.last && !list.back.empty()) stage.layers.push_back({list.back, 1});
     const cost::memory_peak own = memory(held.layers);
     for (const auto* runs : {&list.layers, &list.predictions})
-      for (const cost::repeated_layer& each : *runs) on.layers.push_back({each.blocks, 1});
+      for (const cost::repeated_layer& each : *runs) stage.layers.push_back({each.blocks, 1});
     const cost::memory_peak with_all = memory(0);
     const cost::memory_peak fixed{own.static_bytes + of_sets, own.kept_bytes, with_all.workspace_bytes,
                                   with_all.at_loss_bytes, with_all.at_backward_bytes};
-    problem.rooms.push_back({hocket::bytes(static_cast<std::int64_t>(memory_gib * bytes_per_gib)),
-                             up(fixed.total_bytes()), static_cast<std::int64_t>(held.layers.ceiling().num())});
+    problem.rooms.push_back(
+        {on.usable(), up(fixed.total_bytes()), static_cast<std::int64_t>(held.layers.ceiling().num())});
   }
 }
 
 planner::model_layout solved(const prices& x, const cost::layer_list& list, const training_input& t, const spread& p,
-                             double memory_gib, const std::string& file) {
+                             const std::optional<cost::device_memory>& on, const std::string& file) {
   const auto ticks = [](double seconds) { return static_cast<hocket::ticks>(std::llround(seconds * 1e9)); };
   planner::layout_problem problem{.layers = {},
                                   .loss = ticks(x.loss),
@@ -117,14 +117,15 @@ planner::model_layout solved(const prices& x, const cost::layer_list& list, cons
                                   .ranks = p.pp,
                                   .chunks = p.vp};
   for (const double one : x.layers) problem.layers.push_back(ticks(one));
-  if (memory_gib > 0) set_memory(problem, list, t, p, memory_gib, file);
+  if (on) set_memory(problem, list, t, p, *on, file);
   auto plan = planner::solve(problem);
   if (plan) return std::move(plan->layout);
   if (plan.error().code != hocket::errc::does_not_fit) fail(file, plan.error());
-  const double least =
-      static_cast<double>(value_or_fail(planner::least_capacity(problem), file).count()) / bytes_per_gib;
-  fail(file + ": no layout fits into " + fixed(memory_gib, 3) + " GiB a rank by 1F1B: the least that one needs is " +
-       fixed(std::ceil(least * 1e3) / 1e3, 3) + " GiB");
+  const hocket::bytes least = value_or_fail(planner::least_capacity(problem), file) + on->reserve;
+  const auto gib = [](hocket::bytes x) { return static_cast<double>(x.count()) / bytes_per_gib; };
+  fail(file + ": no layout fits into " + fixed(gib(on->capacity), 3) + " GiB a rank by 1F1B, " +
+       fixed(gib(on->reserve), 3) + " of them in reserve: the least that one needs is " +
+       fixed(std::ceil(gib(least) * 1e3) / 1e3, 3) + " GiB");
 }
 
 /// What a rank has of the layers, in model order.
@@ -336,9 +337,11 @@ void layout(const options& o) {
   std::optional<planner::model_layout> given;
   if (interop::is_hybrid_pattern(o.layout)) given = read_hybrid(o.layout, list);
   const prices x = prices_of(list, t, p, o.training);
+  std::optional<cost::device_memory> memory;
+  if (o.memory.given()) memory = o.memory.memory();
   const planner::model_layout found = given ? *given
                                     : o.layout.empty()
-                                        ? solved(x, list, t, p, o.memory_gib, o.parallel)
+                                        ? solved(x, list, t, p, memory, o.parallel)
                                         : value_or_fail(interop::read_layout(o.layout, list.layer_count()), "layout");
   if (const std::int64_t has = found.prediction_count(); has != list.prediction_heads)
     fail("layout: has " + std::to_string(has) + " prediction modules, but the model has " +
@@ -349,11 +352,11 @@ void layout(const options& o) {
     fail("layout: has " + std::to_string(stages) + " stages, but pp x vp of " + o.parallel + " is " +
          std::to_string(p.pp * p.vp));
   const std::vector<double> bytes = peaks_of(list, found, t, p, o.parallel);
-  for (std::size_t r = 0; o.memory_gib > 0 && r < bytes.size(); ++r)
-    if (bytes[r] > o.memory_gib * bytes_per_gib)
+  for (std::size_t r = 0; memory && r < bytes.size(); ++r)
+    if (!memory->fits(hocket::bytes(static_cast<std::int64_t>(bytes[r]))))
       fail(o.parallel + ": with this layout rank " + std::to_string(r) + " needs " +
            fixed(std::ceil(bytes[r] / bytes_per_gib * 1e3) / 1e3, 3) + " GiB, and --memory-gib is " +
-           fixed(o.memory_gib, 3));
+           fixed(o.memory.gib, 3) + ", " + fixed(o.memory.reserve_gib, 3) + " of them in reserve");
   const std::vector<double> seconds = seconds_of_stages(found, x);
   const double all = std::accumulate(seconds.begin(), seconds.end(), 0.0);
   give(o.out, written(found, list, seconds, bytes, form(o.format)),
@@ -383,8 +386,8 @@ void add_planner_layout(CLI::App& planner_command) {
                 "Multi-token-prediction modules, each with a layer as the last one (0)")
       ->type_name("N")
       ->check(CLI::Range(0, 64));
-  add_memory_gib(*c, o->memory_gib,
-                 "Memory of a device: only layouts that fit by 1F1B, with one chunk a rank (not looked at)");
+  add_memory(*c, o->memory,
+             "Memory of a device: only layouts that fit by 1F1B, with one chunk a rank (not looked at)");
   c->add_option("--format", o->format,
                 "text (the default), json, megatron, hybrid (letters of layers), mindformers or torchtitan")
       ->check(CLI::IsMember({"text", "json", "megatron", "hybrid", "mindformers", "torchtitan"}));

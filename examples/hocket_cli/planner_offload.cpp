@@ -22,7 +22,7 @@ using std::chrono::nanoseconds;
 
 struct options {
   std::string model, training, parallel, format = "text", out;
-  double memory_gib = 0;
+  memory_option memory;
 };
 
 /// Which ways are allowed, and what comes out: a plan for each stage, or the stage that does not fit.
@@ -124,7 +124,7 @@ answer answer_of(const options& o) {
   if (const auto fits = cost::check(m, t.step, p); !fits) fail(o.parallel, fits.error());
   need_rates(*t.on, m.moe_layers > 0, p, o.parallel);
   answer out;
-  const auto memory = hocket::bytes(static_cast<std::int64_t>(o.memory_gib * bytes_per_gib));
+  const cost::device_memory memory = o.memory.memory();
   const std::int64_t micro_batches = t.step.global_batch / (t.step.micro_batch * p.dp);
   std::int64_t first = 0;
   for (const cost::part& part : cost::even_parts(m, p)) {
@@ -352,7 +352,7 @@ void add_planner_offload(CLI::App& planner_command) {
       ->required()
       ->type_name("FILE");
   c->add_option("--parallel", o->parallel, "Parallel JSON: tp, pp, dp, …")->required()->type_name("FILE");
-  add_memory_gib(*c, o->memory_gib, "Memory of a device")->required();
+  add_memory(*c, o->memory, "Memory of a device")->required();
   c->add_option("--format", o->format, "text (the default) or json")->check(CLI::IsMember({"text", "json"}));
   add_out(*c, o->out);
   c->callback([o] { offload(*o); });

@@ -43,14 +43,11 @@ std::optional<std::int64_t> first_repeated(const std::vector<std::int64_t>& list
 question read_cluster(const std::string& file) {
   const nlohmann::json whole = read_json_file(file);
   const json_object v(whole, file, "",
-                      {"version", "devices", "devices_per_node", "memory_gib", "rates", "space", "notes"});
+                      {"version", "devices", "devices_per_node", "memory_gib", "reserve_gib", "rates", "space", "notes"});
   question q;
   q.on.devices = v.integer("devices", 1, std::int64_t{1} << 20);
   q.on.devices_per_node = v.integer_or("devices_per_node", 8, 1, std::int64_t{1} << 20);
-  const double memory = v.positive("memory_gib");
-  if (memory * bytes_per_gib < 1 || memory > 1e6)
-    v.fail_at("memory_gib", "must be at least one byte and at most 1000000");
-  q.on.memory = hocket::bytes(static_cast<std::int64_t>(memory * bytes_per_gib));
+  q.on.memory = read_memory(v);
   const json_object r =
       v.object("rates", {"gemm_tflops", "attention_tflops", "memory_gb_per_s", "tensor_gb_per_s", "expert_gb_per_s",
                          "pipeline_gb_per_s", "data_gb_per_s", "data_overlap", "expert_overlap"});
@@ -159,7 +156,7 @@ struct series {
 };
 
 /// Step time against memory, a dot for each strategy of a front, a line and a colour for each number of devices.
-std::string as_svg(const std::vector<series>& fronts, std::int64_t capacity, const std::string& title) {
+std::string as_svg(const std::vector<series>& fronts, const cost::device_memory& memory, const std::string& title) {
   double slowest = 0, fastest = 0;
   for (const series& front : fronts)
     for (const auto& x : front.points) {
@@ -167,7 +164,7 @@ std::string as_svg(const std::vector<series>& fronts, std::int64_t capacity, con
       slowest = s > slowest ? s : slowest;
       fastest = fastest == 0 || s < fastest ? s : fastest;
     }
-  const double span = slowest > fastest ? slowest - fastest : 1, most = static_cast<double>(capacity);
+  const double span = slowest > fastest ? slowest - fastest : 1, most = static_cast<double>(memory.usable().count());
   const auto number = [](double x) {
     char text[32];
     std::snprintf(text, sizeof text, "%.2f", x);
@@ -263,7 +260,7 @@ void search_counts(const options& o, const model_input& model, const training_in
       if (fronts.empty() || fronts.back().devices != x.devices) fronts.push_back({x.devices, {}});
       fronts.back().points.push_back(x.best);
     }
-    data = as_svg(fronts, q.on.memory.count(), "Strategies by number of devices");
+    data = as_svg(fronts, q.on.memory, "Strategies by number of devices");
   } else if (format == "json") {
     nlohmann::json out = {{"version", 1}};
     for (const auto& x : report.front) {
@@ -366,7 +363,7 @@ void search(const options& o) {
   if (report.front.empty())
     fail("none of " + std::to_string(report.named) + " strategies fits: " + std::to_string(report.evaluated) +
          " are possible, " +
-         (report.evaluated > 0 ? "each needs more memory than " + std::to_string(q.on.memory.count()) + " bytes"
+         (report.evaluated > 0 ? "each needs more memory than " + std::to_string(q.on.memory.usable().count()) + " bytes"
                                : "so the devices do not suit this step" + reasons));
   const std::string title = "Strategies on " + std::to_string(q.on.devices) + " devices";
   const auto& best = report.front.front();
@@ -377,7 +374,7 @@ void search(const options& o) {
                 static_cast<double>(best.cost.step.count()) / 1e9, static_cast<long long>(best.cost.memory.count()));
   const std::string format = form(o.format);
   give(o.out,
-       format == "svg"    ? as_svg({{q.on.devices, report.front}}, q.on.memory.count(), title)
+       format == "svg"    ? as_svg({{q.on.devices, report.front}}, q.on.memory, title)
        : format == "json" ? report_as_json(report, tokens)
                           : report_as_text(report, tokens, title, o.top),
        line);

@@ -6,6 +6,7 @@
 // They need headers that formulas do not.
 #pragma once
 #include <hocket/core/message.hpp>
+#include <hocket/cost/device_memory.hpp>
 #include <hocket/cost/formula/batch.hpp>
 #include <hocket/cost/formula/derivative.hpp>
 #include <hocket/cost/formula/evaluate.hpp>

@@ -408,6 +408,38 @@ class Plan(ToolTest):
         self.assertEqual(done.summary["fits"], "no")
         self.assertRegex(done.text, r"NO\n")
 
+    def test_the_verdict_goes_by_the_peak_and_the_reserve(self):
+        GIB = 1 << 30
+        def sharded(**cluster):
+            def change(v):
+                v["parallel"] = {"tp": 1, "pp": 2, "vp": 1, "dp": 8, "zero": 3}
+                v["training"]["global_batch"] = 144
+                v["pipeline"] = {"schedule": "1f1b"}
+                v.pop("step_seconds")
+                v["cluster"].update(cluster)
+            return self.changed(change)
+        out = self.folder / "out"
+        self.ok("plan", sharded(memory_gib=100), "--out", out)
+        report = json.loads((out / "report.json").read_text())
+        ranks = report["cost"]["memory"]
+        peak, total = (max(r[key] for r in ranks) for key in ("peak_bytes", "total_bytes"))
+        self.assertGreater(peak, total)  # with ZeRO 3 a layer's weights are gathered for a moment
+        self.assertEqual((report["memory_limit_bytes"], report["memory_reserve_bytes"]), (100 * GIB, 2 * GIB))
+        for cluster, fits in (({"memory_gib": peak / GIB + 2.001}, "yes"), ({"memory_gib": peak / GIB + 1.999}, "no"),
+                              ({"memory_gib": peak / GIB + 0.001, "reserve_gib": 0}, "yes"),
+                              ({"memory_gib": (peak + total) / 2 / GIB, "reserve_gib": 0}, "no"),
+                              ({"memory_gib": peak / GIB + 4, "reserve_gib": 5}, "no")):
+            with self.subTest(cluster=cluster):
+                done = self.ok("plan", sharded(**cluster), "--out", out)
+                self.assertEqual(done.summary["fits"], fits)
+                memory = json.loads((out / "report.json").read_text())["memory"]
+                self.assertEqual(all(r["fits"] for r in memory), fits == "yes")
+                self.assertEqual(max(r["peak_bytes"] for r in memory), peak)
+                self.assertRegex(done.text, "rank 0 needs most, in the backward pass of a layer: .* GiB are " + ("left" if fits == "yes" else "missing"))
+        self.refused("plan", sharded(memory_gib=2), "--out", out, says='"cluster.memory_gib"')
+        self.refused("plan", sharded(memory_gib=20, reserve_gib=20), "--out", out, says='"cluster.reserve_gib"')
+        self.refused("plan", sharded(memory_gib=20, reserve_gib=-1), "--out", out, says='"cluster.reserve_gib"')
+
     def test_every_schedule(self):
         for name in ("1f1b", "gpipe"):
             def change(v):

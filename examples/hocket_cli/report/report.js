@@ -101,13 +101,11 @@ function sizesInWords() {
 function answer() {
   const m = D.memory, fits = m.over === 0;
   const words = fits
-    ? `${gib(m.fullest_total_bytes)} of ${gib(m.capacity)} on the fullest rank (rank ${m.fullest}); ${gib(m.capacity - m.fullest_total_bytes)} are left.`
-    : `${number(m.over)} of ${number(m.rank_count)} ranks need more than ${gib(m.capacity)}; rank ${m.fullest} needs ${gib(m.fullest_total_bytes)}.`;
-  const caution = fits && m.fullest_peak_bytes > m.capacity
-    ? ` At its peak, with what lives only for a moment, it is ${gib(m.fullest_peak_bytes)}: that is too much.` : "";
-  return h("div", {class: "answer " + (fits && !caution ? "yes" : "no"), id: "answer"},
+    ? `${gib(m.fullest_peak_bytes)} of ${gib(m.capacity)} on the fullest rank (rank ${m.fullest}), ${m.fullest_moment}; with ${gib(m.reserve)} in reserve, ${gib(m.capacity - m.reserve - m.fullest_peak_bytes)} are left.`
+    : `${number(m.over)} of ${number(m.rank_count)} ranks need more than the ${gib(m.capacity - m.reserve)} that ${gib(m.capacity)} and a reserve of ${gib(m.reserve)} leave; rank ${m.fullest} needs ${gib(m.fullest_peak_bytes)}, ${m.fullest_moment}.`;
+  return h("div", {class: "answer " + (fits ? "yes" : "no"), id: "answer"},
     h("strong", {}, h("span", {class: "mark", "aria-hidden": "true"}, fits ? "✓" : "✕"), fits ? "It fits" : "It does not fit"),
-    h("span", {class: "muted"}, words + caution));
+    h("span", {class: "muted"}, words));
 }
 /** What stands behind a utilization that cannot be: the words of report.txt. */
 function warningOf(text) {
@@ -170,14 +168,16 @@ function overview() {
   const idle = w.parts.filter(p => p.kind === "wait").reduce((a, p) => a + p.us, 0);
   const parts = [...w.parts.filter(p => p.kind !== "wait").map(p => [p.name, p.kind, p.us]), ["idle", "wait", idle]];
   if (total > w.makespan_us) parts.push(["outside of the pipeline", "communication", total - w.makespan_us]);
-  const left = Math.max(0, m.capacity - m.fullest_total_bytes);
+  const left = Math.max(0, m.capacity - m.reserve - m.fullest_peak_bytes);
   section("overview", "Overview", null,
     h("div", {class: "verdict"}, answer(), figures(),
       h("div", {class: "wide shares"},
         stack(parts.map(p => [...p, percent(p[2] / total)]), total, "Where the time goes, on the busiest rank"),
         stack([["weights, gradients, optimizer", "states", m.fullest_static_bytes, gib(m.fullest_static_bytes)],
-          ["activations", "activations", m.fullest_activation_bytes, gib(m.fullest_activation_bytes)],
-          ["free", "free", left, gib(left)]], Math.max(m.capacity, m.fullest_total_bytes), "Where the memory goes, on the fullest rank")),
+          ["activations", "activations", m.fullest_kept_bytes, gib(m.fullest_kept_bytes)],
+          ["for a moment", "moment", m.fullest_moment_bytes, gib(m.fullest_moment_bytes)],
+          ["reserve", "reserve", m.reserve, gib(m.reserve)],
+          ["free", "free", left, gib(left)]], Math.max(m.capacity, m.reserve + m.fullest_peak_bytes), "Where the memory goes, on the fullest rank")),
       helps()),
     h("details", {}, h("summary", {}, "What the words mean"),
       h("dl", {class: "words small"}, ...WORDS.flatMap(([word, meaning]) => [h("dt", {}, word), h("dd", {}, meaning)]))));
@@ -435,7 +435,7 @@ function grid(width, height, left, bottom, yMost, yWords, xMost, xWords, xLeast 
 function memorySection() {
   const m = D.memory_over_time, all = D.memory, perSecond = D.timeline.ticks_per_second / 1e6;
   let chosen = String(m.ranks.find(r => r.rank === all.fullest)?.rank ?? m.ranks[0].rank);
-  const most = Math.max(all.capacity, all.fullest_total_bytes) * 1.06 / GIB, end = D.timeline.makespan;
+  const most = Math.max(all.capacity, all.fullest_peak_bytes) * 1.06 / GIB, usable = (all.capacity - all.reserve) / GIB, end = D.timeline.makespan;
   const over = picture(width => {
     const height = 280, {g, x, y} = grid(width, height, 44, 40, most, v => number(v), end / perSecond, v => time(v));
     const root = s("svg", {viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `Memory of the ranks over time; rank ${chosen} is highlighted, the capacity is ${gib(m.capacity)}.`}, g,
@@ -446,8 +446,8 @@ function memorySection() {
       return s("path", {class: "curve" + (String(r.rank) === chosen ? " chosen" : ""), d: d + `H${x(end / perSecond)}`});
     };
     const ordered = [...m.ranks].sort((a, b) => (String(a.rank) === chosen) - (String(b.rank) === chosen));
-    root.append(...ordered.map(curve), s("path", {class: "limit", d: `M44 ${y(all.capacity / GIB)}H${width - 14}`}),
-      s("text", {class: "limit-text", x: width - 14, y: y(all.capacity / GIB) - 5, "text-anchor": "end"}, `capacity ${gib(all.capacity)}`));
+    root.append(...ordered.map(curve), s("path", {class: "limit", d: `M44 ${y(usable)}H${width - 14}`}),
+      s("text", {class: "limit-text", x: width - 14, y: y(usable) - 5, "text-anchor": "end"}, `capacity less reserve ${gib(all.capacity - all.reserve)}`));
     root.addEventListener("pointermove", e => {
       const box = root.getBoundingClientRect(), at = (e.clientX - box.left) / box.width * width;
       const t = (at - 44) / (width - 58) * end, r = m.ranks.find(q => String(q.rank) === chosen);
@@ -463,13 +463,14 @@ function memorySection() {
     const root = s("svg", {viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "Memory of each rank"}, g);
     const each = (width - 58) / shown.length, gap = each < 5 ? 0 : Math.min(12, each * 0.2), every = Math.ceil(46 / each);
     shown.forEach((r, i) => {
-      const at = 44 + i * each + gap / 2, w = each - gap, states = y(r.static_bytes / GIB), top = y(r.total_bytes / GIB);
-      const words = `rank ${r.rank}, ${r.layers} layers: ${gib(r.static_bytes)} states, ${gib(r.activation_bytes)} activations, ${gib(r.total_bytes)} in all${r.fits ? "" : ", too much"}`;
+      const at = 44 + i * each + gap / 2, w = each - gap, states = y(r.static_bytes / GIB), kept = y((r.static_bytes + r.kept_bytes) / GIB), top = y(r.peak_bytes / GIB);
+      const words = `rank ${r.rank}, ${r.layers} layers: ${gib(r.static_bytes)} states, ${gib(r.kept_bytes)} activations, ${gib(r.peak_bytes)} at its peak, ${r.moment}${r.fits ? "" : ", too much"}`;
       root.append(point(words, shown.length > 64 ? {tabindex: "-1"} : {}, s("rect", {x: at, y: states, width: w, height: y(0) - states, fill: "var(--states)"}),
-        s("rect", {x: at, y: top, width: w, height: Math.max(0, states - top), fill: "var(--activations)"})));
+        s("rect", {x: at, y: kept, width: w, height: Math.max(0, states - kept), fill: "var(--activations)"}),
+        s("rect", {x: at, y: top, width: w, height: Math.max(0, kept - top), fill: "var(--moment)"})));
       if (i % every === 0) root.append(s("text", {class: "soft", x: at + w / 2, y: height - 22, "text-anchor": "middle"}, r.rank));
     });
-    root.append(s("path", {class: "limit", d: `M44 ${y(all.capacity / GIB)}H${width - 14}`}), s("text", {class: "soft", x: 2, y: height - 4}, "GiB; pipeline rank"));
+    root.append(s("path", {class: "limit", d: `M44 ${y(usable)}H${width - 14}`}), s("text", {class: "soft", x: 2, y: height - 4}, "GiB; pipeline rank"));
     return root;
   });
   const rank = choose("Rank", m.ranks.map(r => [String(r.rank), "rank " + r.rank]), value => { chosen = value; over.again(); });
@@ -481,14 +482,14 @@ function memorySection() {
     (m.together > 1 ? ` Of each ${m.together} moments the fullest is drawn.` : ""),
     h("div", {class: "controls"}, rank.field), over.at,
     h("h3", {}, "At the peak, by rank"), some ? h("p", {class: "small"}, some) : null, bars.at,
-    legend([["weights, gradients, optimizer", "states"], ["activations", "activations"]]),
-    h("details", {}, h("summary", {}, "As a table"), table(["rank", "layers", "states GiB", "activations GiB", "total GiB", "peak GiB, at one moment", "fits by the total"],
-      all.ranks.map(r => [r.rank, r.layers, number(r.static_bytes / GIB, 2), number(r.activation_bytes / GIB, 2), number(r.total_bytes / GIB, 2), number(r.peak_bytes / GIB, 2), pill(r.fits)])),
+    legend([["weights, gradients, optimizer", "states"], ["activations", "activations"], ["for a moment", "moment"]]),
+    h("details", {}, h("summary", {}, "As a table"), table(["rank", "layers", "states GiB", "activations GiB", "for a moment GiB", "peak GiB", "fits"],
+      all.ranks.map(r => [r.rank, r.layers, number(r.static_bytes / GIB, 2), number(r.kept_bytes / GIB, 2), number(r.moment_bytes / GIB, 2), number(r.peak_bytes / GIB, 2), pill(r.fits)])),
       h("p", {class: "muted small"}, MEMORY_WORDS)));
 }
 /** The same words as in report.txt. */
-const MEMORY_WORDS = "Total: the sum of each part's own largest bytes, whether or not they are there together. Peak: all that is there at " +
-  "one moment, also what lives only then; the largest such moment. Either may be larger. “Fits” goes by the total.";
+const MEMORY_WORDS = "Peak: all that is there at the fullest moment of a rank, also what lives only then. " +
+  "A rank fits if its peak and the reserve are within the capacity.";
 function waterfall(parts, name, totals) {
   return picture(width => {
     const rows = [...parts, ...totals], pitch = 30, left = width < 560 ? 128 : 190, right = 96, height = rows.length * pitch + 6;
@@ -563,7 +564,7 @@ function schedulesSection() {
   const name = r => r.schedule + (r.groups ? ` (${r.groups})` : "") + (r.chunks > 1 ? ` × ${r.chunks}` : "");
   const list = h("div", {}), count = h("span", {class: "muted small", "aria-live": "polite", id: "schedule-count"});
   const chart = picture(width => {
-    const rows = kept(), height = 340, capacity = D.memory.capacity / GIB;
+    const rows = kept(), height = 340, capacity = (D.memory.capacity - D.memory.reserve) / GIB;
     const xs = rows.map(r => r.bytes / GIB), ys = rows.map(r => r.makespan_us);
     // The axes begin near the first point: these are points, not lengths.
     const xMost = Math.max(...xs, Math.min(capacity, 1.3 * Math.max(...xs, 0))) * 1.06 || 1, yMost = Math.max(...ys, 0) * 1.08 || 1;
@@ -571,7 +572,7 @@ function schedulesSection() {
     const {g, x, y} = grid(width, height, 64, 44, yMost, v => time(v), xMost, v => number(v, xMost - xLeast < 8 ? 1 : 0), xLeast, yLeast);
     const root = s("svg", {viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "Schedules: makespan against memory of the fullest rank"}, g,
       s("text", {class: "soft", x: width - 14, y: height - 6, "text-anchor": "end"}, "GiB on the fullest rank"), s("text", {class: "soft", x: 2, y: height - 6}, "makespan"));
-    if (capacity <= xMost) root.append(s("path", {class: "limit", d: `M${x(capacity)} 12V${height - 44}`}), s("text", {class: "limit-text", x: x(capacity) - 5, y: 22, "text-anchor": "end"}, "capacity"));
+    if (capacity <= xMost) root.append(s("path", {class: "limit", d: `M${x(capacity)} 12V${height - 44}`}), s("text", {class: "limit-text", x: x(capacity) - 5, y: 22, "text-anchor": "end"}, "capacity less reserve"));
     const front = rows.filter(r => r.pareto).sort((a, b) => a.bytes - b.bytes);
     if (front.length > 1) root.append(s("path", {class: "front", d: "M" + front.map(r => `${x(r.bytes / GIB)} ${y(r.makespan_us)}`).join("L")}));
     for (const r of rows) root.append(point(

@@ -108,6 +108,7 @@ inline std::string suffix_of(const std::vector<repeated_layer>& kinds, std::size
     row.parameters = memory->parameters;
     row.static_bytes = memory->static_bytes;
     row.activation_bytes = memory->activation_bytes;
+    row.peak = memory->peak;
     out.memory.push_back(row);
   }
   setting ends = detail::setting_of_ends(list, part{}, t, p, counted);

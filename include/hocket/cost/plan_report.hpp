@@ -33,6 +33,7 @@ struct plan_row {
   if (!step) return step.error();
   std::vector<plan_row> rows;
   std::vector<rational> activations;
+  std::vector<memory_peak> peaks;
   report lines;
   std::vector<layer_group> seen;
   for (std::size_t stage = 0; stage < stages.size(); ++stage) {
@@ -40,6 +41,9 @@ struct plan_row {
     const auto held_bytes = activation_bytes(m, t, p, memory.on_rank, memory.in_flight, stages[stage]);
     if (!held_bytes) return held_bytes.error();
     activations.push_back(*held_bytes);
+    const auto peak = peak_memory(m, t, p, memory.on_rank, memory.in_flight, stages[stage]);
+    if (!peak) return peak.error();
+    peaks.push_back(*peak);
     for (const layer_group& group : stages[stage]) {
       if (!detail::is_layer(group.kind)) continue;
       const bool experts = detail::has_experts(m, group.kind);
@@ -67,7 +71,10 @@ struct plan_row {
     }
   }
   out.flops = *step;
-  for (std::size_t stage = 0; stage < stages.size(); ++stage) out.memory[stage].activation_bytes = activations[stage];
+  for (std::size_t stage = 0; stage < stages.size(); ++stage) {
+    out.memory[stage].activation_bytes = activations[stage];
+    out.memory[stage].peak = peaks[stage];
+  }
   const auto replaced = [](const report_line& line) {
     return line.group.starts_with("kept by one layer") || line.group.starts_with("sent by one layer");
   };

@@ -6,6 +6,7 @@
 #include <hocket/cost/model/flops.hpp>
 #include <hocket/cost/model/parameters.hpp>
 #include <hocket/cost/model/partition.hpp>
+#include <hocket/cost/model/peak_memory.hpp>
 #include <hocket/cost/model/static_memory.hpp>
 
 #include <optional>
@@ -37,6 +38,8 @@ struct rank_memory {
   held in_flight;
   rank_parameters parameters;
   rational static_bytes, activation_bytes;
+  memory_peak peak;  ///< what fits goes by
+  /// The sum of each part's own largest bytes, whether or not they are there together.
   [[nodiscard]] constexpr rational total_bytes() const noexcept { return static_bytes + activation_bytes; }
 };
 
@@ -147,6 +150,9 @@ inline void add_transfers(const term_list_view& list, report& out, std::string_v
     if (!moving) return moving.error();
     memory.static_bytes = *fixed;
     memory.activation_bytes = *moving;
+    const auto peak = peak_memory(m, t, p, parts[rank], memory.in_flight, replayed);
+    if (!peak) return peak.error();
+    memory.peak = *peak;
     out.memory.push_back(memory);
   }
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 /// The guide's hardware as far as it states it, rates assumed (docs/planner.md): nodes of 8.
-/// @param gib  of a device, in 2^30 bytes
+/// @param gib  of a device, in 2^30 bytes, all of it for training
 inline hocket::planner::cluster cluster_of(std::int64_t devices, double gib = 57.2) {
   hocket::cost::machine on;
   on.gemm_flops = 240e12;
@@ -16,5 +16,6 @@ inline hocket::planner::cluster cluster_of(std::int64_t devices, double gib = 57
   on.pipeline_bytes = 25e9;
   on.data_bytes = 25e9;
   on.data_overlap = 0.7;
-  return {devices, 8, hocket::bytes(static_cast<std::int64_t>(gib * 1073741824.0)), on};
+  const hocket::bytes all(static_cast<std::int64_t>(gib * 1073741824.0));
+  return {devices, 8, {.capacity = all, .reserve = hocket::bytes(0)}, on};
 }

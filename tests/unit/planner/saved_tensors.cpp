@@ -193,7 +193,7 @@ TEST_CASE("classes of a stage are all that a layer saves, and recomputing all of
     const cost::parallel p{.tp = 2, .pp = 4, .ep = m.experts > 0 ? 2 : 1, .sequence_parallel = true};
     const cost::part on_rank = cost::even_parts(m, p)[1];
     const bool experts = on_rank.moe_layers > 0;
-    const auto stage = saved_tensors_of(m, t, p, on, on_rank, 3, bytes(std::int64_t{1} << 44)).value();
+    const auto stage = saved_tensors_of(m, t, p, on, on_rank, 3, {bytes(std::int64_t{1} << 44), bytes(0)}).value();
     std::int64_t all = 0, rest = 0;
     cost::replay_set again{};
     for (std::size_t i = 0; i < stage.names.size(); ++i) {
@@ -217,7 +217,7 @@ TEST_CASE("classes of a stage are all that a layer saves, and recomputing all of
       cost::parallel given = p;
       given.recompute = level;
       given.offload_activations = true;
-      const auto same = saved_tensors_of(m, t, given, on, on_rank, 3, bytes(std::int64_t{1} << 44)).value();
+      const auto same = saved_tensors_of(m, t, given, on, on_rank, 3, {bytes(std::int64_t{1} << 44), bytes(0)}).value();
       CHECK(same.names == stage.names);
       CHECK(same.beside == stage.beside);
       CHECK(same.time == stage.time);
@@ -228,7 +228,7 @@ TEST_CASE("classes of a stage are all that a layer saves, and recomputing all of
     const auto plan = solve(stage.problem).value();  // memory for all
     CHECK(plan.extra.count() == 0);
     CHECK(plan.copies.count() == 0);
-    CHECK(saved_tensors_of(m, t, p, on, on_rank, 3, bytes(1)).error().code == errc::does_not_fit);
+    CHECK(saved_tensors_of(m, t, p, on, on_rank, 3, {bytes(1), bytes(0)}).error().code == errc::does_not_fit);
   }
 }
 
@@ -241,10 +241,10 @@ TEST_CASE("what a stage may move, and how long it takes, follows from its machin
   on.host_overlap = 0.75;
   const auto parts = cost::even_parts(m, p);
   for (const cost::part& x : {parts.front(), parts.back()}) {
-    const auto stage = saved_tensors_of(m, t, p, on, x, 3, bytes(std::int64_t{1} << 44)).value();
+    const auto stage = saved_tensors_of(m, t, p, on, x, 3, {bytes(std::int64_t{1} << 44), bytes(0)}).value();
     CHECK(stage.problem.overlap == 750);
     CHECK(stage.problem.in_flight == 3);
-    CHECK(stage.problem.capacity + stage.beside == bytes(std::int64_t{1} << 44));
+    CHECK(stage.problem.capacity + stage.beside == {bytes(std::int64_t{1} << 44), bytes(0)});
     double all = 0, compute = 0;
     const auto add = [&](cost::layer_kind kind, std::int64_t count) {
       const auto one = cost::time_of_layer(m, t, p, on, kind).value();
@@ -267,7 +267,7 @@ TEST_CASE("what a stage may move, and how long it takes, follows from its machin
     }
     cost::machine apart = on;
     apart.host_bytes = 0;
-    const auto stays = saved_tensors_of(m, t, p, apart, x, 3, bytes(std::int64_t{1} << 44)).value();
+    const auto stays = saved_tensors_of(m, t, p, apart, x, 3, {bytes(std::int64_t{1} << 44), bytes(0)}).value();
     for (const saved_class& one : stays.problem.classes) CHECK((!one.movable && one.copy.count() == 0));
   }
 }
@@ -278,7 +278,7 @@ TEST_CASE("a three-way choice is never slower than two of its ways") {
   cost::machine on = cost::machines::b200_fitted.rates;
   on.host_bytes = 50e9;
   const cost::part first = cost::even_parts(published::llama_13b, p)[0];
-  const auto all = saved_tensors_of(published::llama_13b, t, p, on, first, 4, bytes(std::int64_t{1} << 40)).value();
+  const auto all = saved_tensors_of(published::llama_13b, t, p, on, first, 4, {bytes(std::int64_t{1} << 40), bytes(0)}).value();
   for (const std::int64_t percent : {20, 40, 60, 80}) {
     saved_tensor_problem q = all.problem;
     q.budget = 4'000;

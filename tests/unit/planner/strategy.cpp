@@ -113,7 +113,7 @@ TEST_CASE("a strategy's price is that of the formulas, one by one", "[planner][s
     if (launch > 0) on.rates.launches = 50;  // so slow a host that devices wait for it
     if (launch > 0) on.rates.launch_seconds = launch;
     cluster roomy = on;
-    roomy.memory = hocket::bytes(std::int64_t{1} << 45);
+    roomy.memory = {hocket::bytes(std::int64_t{1} << 45)};
     const auto found = solve(strategy_problem{m, step(batch), roomy});
     REQUIRE(found);
     for (const scored_strategy& x : found->front) {
@@ -155,7 +155,7 @@ TEST_CASE("of several numbers of devices, what has neither less time nor less me
   const std::int64_t counts[] = {8, 2, 5, 4};
   strategy_problem problem{llama_7b, step(32), cluster_of(1)};
   problem.cluster.rates.data_bytes = 1e6;  // to exchange gradients takes longer than the rest
-  problem.cluster.memory = hocket::bytes(std::int64_t{1} << 40);
+  problem.cluster.memory = {hocket::bytes(std::int64_t{1} << 40)};
   problem.space = {.tensor = {1, 2}, .zeros = {cost::zero::none}, .pipeline = {1}};
   const auto found = solve(problem, counts).value();
   REQUIRE(found.counts.size() == 4);
@@ -238,7 +238,7 @@ TEST_CASE("what sharded weights move is priced by the micro-batches of each stra
                              .copies = {1},
                              .zeros = {cost::zero::weights}};
   cluster on = cluster_of(8);
-  on.memory = hocket::bytes(std::int64_t{1} << 45);
+  on.memory = {hocket::bytes(std::int64_t{1} << 45)};
   const auto found = solve(strategy_problem{llama_13b, step(64), on, space});
   REQUIRE(found);
   bool larger = false;
@@ -292,7 +292,7 @@ TEST_CASE("the front is that of brute force over the same space", "[planner][str
                              .zeros = {cost::zero::none, cost::zero::weights}};
   for (const auto& [gib, batch] : {std::pair<std::int64_t, std::int64_t>{20, 32}, {40, 32}, {57, 32}, {57, 8}}) {
     cluster on = cluster_of(8);
-    on.memory = hocket::bytes(gib << 30);
+    on.memory = {hocket::bytes(gib << 30), hocket::bytes(0)};
     const auto t = step(batch);
     const auto found = solve(strategy_problem{llama_13b, t, on, space});
     REQUIRE(found);
@@ -333,9 +333,9 @@ TEST_CASE("the guide's advice: 7B data parallel, 13B pipeline, 70B tensor + sequ
   strategy alone;
   alone.how = {.dp = 8, .zero = cost::zero::weights};
   alone.micro_batch = 2;
-  CHECK(price_of_strategy({llama_13b, step(2048), cluster_of(8)}, alone)->memory > cluster_of(8).memory);
+  CHECK(price_of_strategy({llama_13b, step(2048), cluster_of(8)}, alone)->memory > cluster_of(8).memory.usable());
   alone.how.recompute = cost::recompute::full;
-  CHECK(price_of_strategy({llama_13b, step(2048), cluster_of(8)}, alone)->memory < cluster_of(8).memory);
+  CHECK(price_of_strategy({llama_13b, step(2048), cluster_of(8)}, alone)->memory < cluster_of(8).memory.usable());
   // On 16, with what the guide had (micro-batch 2, weights and optimizer sharded, no zero bubble), two stages win over
   // data parallel alone with full recompute, as in its story.
   strategy wide, staged;
@@ -347,7 +347,7 @@ TEST_CASE("the guide's advice: 7B data parallel, 13B pipeline, 70B tensor + sequ
   const auto w = price_of_strategy({llama_13b, step(2048), cluster_of(16)}, wide),
              s = price_of_strategy({llama_13b, step(2048), cluster_of(16)}, staged);
   REQUIRE((w && s));
-  CHECK(s->memory < cluster_of(16).memory);
+  CHECK(s->memory < cluster_of(16).memory.usable());
   CHECK(s->step < w->step);
   const auto middle = solve(strategy_problem{llama_13b, step(2048), cluster_of(16)});
   REQUIRE(middle);
@@ -370,9 +370,9 @@ TEST_CASE("strategy searches are repeatable and refuse what is no question", "[p
   for (std::size_t i = 0; i < a->front.size(); ++i) CHECK(a->front[i].of == b->front[i].of);
   CHECK(solve(strategy_problem{llama_7b, step(64), cluster_of(0)}).error().code == errc::out_of_range);
   cluster without_memory = cluster_of(8);
-  without_memory.memory = hocket::bytes(0);
+  without_memory.memory.capacity = hocket::bytes(0);
   CHECK(solve(strategy_problem{llama_7b, step(64), without_memory}).error().code == errc::out_of_range);
-  without_memory.memory = hocket::bytes(1);
+  without_memory.memory.capacity = hocket::bytes(1);
   const auto nothing = solve(strategy_problem{llama_7b, step(64), without_memory});
   REQUIRE(nothing);
   CHECK((nothing->front.empty() && nothing->fitting == 0 && !nothing->best_beyond_memory.empty()));
@@ -403,7 +403,7 @@ TEST_CASE("strategy searches are repeatable and refuse what is no question", "[p
     REQUIRE(found);
     CHECK((found->named == 0 && found->front.empty()));
   }
-  without_memory.memory = hocket::bytes(INT64_MAX);
+  without_memory.memory.capacity = hocket::bytes(INT64_MAX);
   CHECK(solve(strategy_problem{llama_7b, step(64), without_memory}));
   without_memory = cluster_of(8);
   without_memory.devices_per_node = 0;

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <hocket/cost/device_memory.hpp>
 #include <hocket/cost/model/activations.hpp>
 #include <hocket/cost/model/layer_moments.hpp>
 #include <hocket/cost/model/partition.hpp>
 #include <hocket/cost/model/static_memory.hpp>
 
+#include <cstdint>
+#include <string_view>
 #include <vector>
 
 namespace hocket::inline HOCKET_ABI::cost::letters {
@@ -57,6 +60,12 @@ namespace hocket::inline HOCKET_ABI::cost {
 using letters::attention_transient_terms, letters::ffn_transient_terms, letters::head_transient_terms,
     letters::transient_terms, letters::workspace_terms;
 
+/// When a rank needs most.
+enum class peak_moment : std::uint8_t { loss, backward };
+[[nodiscard]] constexpr std::string_view to_string(peak_moment when) noexcept {
+  return when == peak_moment::loss ? "while the loss is computed" : "in the backward pass of a layer";
+}
+
 /// Bytes of one rank at its peak, taken apart.
 struct memory_peak {
   rational static_bytes;       ///< weights, gradients, optimizer states
@@ -64,11 +73,22 @@ struct memory_peak {
   rational workspace_bytes;    ///< buffers of the framework
   rational at_loss_bytes;      ///< more, while the loss is computed (last rank)
   rational at_backward_bytes;  ///< more, inside the backward pass of a layer
+  [[nodiscard]] constexpr peak_moment moment() const noexcept {
+    return at_backward_bytes < at_loss_bytes ? peak_moment::loss : peak_moment::backward;
+  }
+  /// What lives at that moment only.
+  [[nodiscard]] constexpr rational transient_bytes() const noexcept {
+    return moment() == peak_moment::loss ? at_loss_bytes : at_backward_bytes;
+  }
   [[nodiscard]] constexpr rational total_bytes() const noexcept {
-    return static_bytes + kept_bytes + workspace_bytes +
-           (at_loss_bytes < at_backward_bytes ? at_backward_bytes : at_loss_bytes);
+    return static_bytes + kept_bytes + workspace_bytes + transient_bytes();
   }
 };
+
+/// Whether a rank with this peak can run on such a device: what every verdict of fit goes by.
+[[nodiscard]] constexpr bool fits(const memory_peak& peak, const device_memory& on) noexcept {
+  return !(rational(on.usable().count()) < peak.total_bytes());
+}
 
 namespace detail {
 

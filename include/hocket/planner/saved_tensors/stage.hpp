@@ -74,15 +74,15 @@ inline result<void> add_classes(const cost::model& m, const cost::training& t, c
 /// `offload_activations` of `p` are not read. Without `host_bytes` nothing moves.
 /// @param on_rank    of even_parts
 /// @param in_flight  micro-batches that the rank holds, as a schedule says
-/// @param memory     of a device
+/// @param memory     of a device: saved tensors may take what the rest and the reserve leave
 /// Errors: those of check and of the formulas; errc::does_not_fit, with the bytes that lack without any saved tensor.
 ///
-///     const auto stage = saved_tensors_of(m, t, p, machine, cost::even_parts(m, p)[0], 4, 80_GiB);
+///     const auto stage = saved_tensors_of(m, t, p, machine, cost::even_parts(m, p)[0], 4, {80_GiB});
 ///     solve(stage->problem)->choices
 [[nodiscard]] inline result<stage_saved_tensors> saved_tensors_of(const cost::model& m, const cost::training& t,
                                                                   cost::parallel p, const cost::machine& on,
                                                                   const cost::part& on_rank, std::int64_t in_flight,
-                                                                  bytes memory) {
+                                                                  const cost::device_memory& memory) {
   if (const auto fits = cost::check(m, t, p); !fits) return fits.error();
   if (const auto sound = cost::check(on); !sound) return sound.error();
   p.recompute = cost::recompute::none;
@@ -95,8 +95,9 @@ inline result<void> add_classes(const cost::model& m, const cost::training& t, c
   const auto beside = detail::whole_bytes(peak->total_bytes());
   if (!beside) return beside.error();
   out.beside = bytes(*beside);
-  if (out.beside > memory) return error{errc::does_not_fit, on_rank.rank, *beside - memory.count()}.with("states");
-  out.problem.capacity = memory - out.beside;
+  if (!memory.fits(out.beside))
+    return error{errc::does_not_fit, on_rank.rank, *beside - memory.usable().count()}.with("states");
+  out.problem.capacity = memory.usable() - out.beside;
   const std::int64_t dense = on_rank.layers - on_rank.moe_layers;
   seconds compute{0}, all{0};
   const auto add = [&](cost::layer_kind kind, std::int64_t count) -> result<void> {

@@ -250,7 +250,7 @@ class strategy_finder {
 
   /// Keeps the candidates of the front; ties go to less memory, then to what was named first.
   void consider(const scored_strategy& x) {
-    if (x.cost.memory > on_.memory) {
+    if (!on_.memory.fits(x.cost.memory)) {
       reject(rejection::memory, 1);
       if (beyond_.empty() || better(x, beyond_.front())) beyond_.assign(1, x);
       return;
@@ -313,9 +313,11 @@ template <class Model>
   const cluster& on = problem.cluster;
   if (on.devices < 1 || on.devices > max_choice)
     return error{errc::out_of_range, on.devices, 1, max_choice}.with("devices");
-  if (on.memory < bytes(1))
-    return error{errc::out_of_range, on.memory.count(), 1, (std::numeric_limits<std::int64_t>::max)()}.with(
-        "memory of a device");
+  constexpr std::int64_t max_bytes = (std::numeric_limits<std::int64_t>::max)();
+  const std::int64_t capacity = on.memory.capacity.count(), reserve = on.memory.reserve.count();
+  if (capacity < 1) return error{errc::out_of_range, capacity, 1, max_bytes}.with("memory of a device");
+  if (reserve < 0 || reserve >= capacity)
+    return error{errc::out_of_range, reserve, 0, capacity - 1}.with("reserve of a device's memory");
   if (on.devices_per_node < 1)
     return error{errc::out_of_range, on.devices_per_node, 1, max_choice}.with("devices_per_node");
   if (const auto ok = cost::check(on.rates); !ok) return ok;

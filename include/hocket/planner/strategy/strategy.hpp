@@ -2,6 +2,7 @@
 #pragma once
 #include <hocket/core/bytes.hpp>
 #include <hocket/core/result.hpp>
+#include <hocket/cost/device_memory.hpp>
 #include <hocket/cost/machine.hpp>
 #include <hocket/cost/model/layer_cost.hpp>
 #include <hocket/cost/model/model.hpp>
@@ -23,7 +24,7 @@ namespace hocket::inline HOCKET_ABI::planner {
 struct cluster {
   std::int64_t devices = 1;
   std::int64_t devices_per_node = 8;  ///< tensor parallelism stays within a node
-  bytes memory{};                     ///< of one device that training may use
+  cost::device_memory memory{};       ///< of one device
   cost::machine rates;
 };
 
